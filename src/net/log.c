@@ -8,10 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/time.h"
-#include "codec/text/utf8.h"
+#include "codec/text/json_write.h"
 
 #define LOG_VALUE_MAX_BYTES ((size_t)8192)
 #define LOG_LINE_MAX_BYTES ((size_t)262144)
@@ -41,44 +43,14 @@ int log_level_parse(const char *word, enum log_level *ret_level)
 	return -1;
 }
 
-static void log_add_byte(struct buf *line, unsigned char byte)
-{
-	if (byte == '"' || byte == '\\')
-		(void)buf_printf(line, "\\%c", byte);
-	else if (byte == '\n')
-		(void)buf_add_string(line, "\\n");
-	else if (byte == '\t')
-		(void)buf_add_string(line, "\\t");
-	else if (byte < 0x20 || byte == 0x7F)
-		(void)buf_printf(line, "\\u%04x", byte);
-	else
-		(void)buf_add_char(line, (char)byte);
-}
-
-/* A JSON string; bytes that are not UTF-8 become U+FFFD, a text that is too long ends in "...". */
+/* A JSON string; a text that is too long ends in "...". */
 static void log_add_string(struct buf *line, const char *text)
 {
-	size_t size = strnlen(text, LOG_VALUE_MAX_BYTES + 1);
-	size_t end = size > LOG_VALUE_MAX_BYTES ? LOG_VALUE_MAX_BYTES : size;
-	size_t i = 0;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct json_writer writer;
 
-	(void)buf_add_char(line, '"');
-	while (i < end) {
-		size_t length = utf8_length(text + i, size - i);
-
-		if (length == 1)
-			log_add_byte(line, (unsigned char)text[i]);
-		else if (length == 0)
-			(void)buf_add_string(line, "\xEF\xBF\xBD");
-		else if (!utf8_is_visible(utf8_code_point(text + i, length)))
-			utf8_add_json_escape(line, utf8_code_point(text + i, length));
-		else
-			(void)buf_add(line, text + i, length);
-		i += length > 0 ? length : 1;
-	}
-	if (size > LOG_VALUE_MAX_BYTES)
-		(void)buf_add_string(line, "...");
-	(void)buf_add_char(line, '"');
+	json_write_init(&writer, line, JSON_STYLE_LINE);
+	json_write_text(&writer, NULL, text_cut(&arena, text, LOG_VALUE_MAX_BYTES));
 }
 
 static void log_add_time(struct buf *line)
