@@ -53,8 +53,8 @@ static void gcs_decode_state(struct gcs_decode *decode, const struct work_job *j
 {
 	struct ray_state *state = ARENA_NEW(&decode->arena, struct ray_state);
 
-	decode->decoded = gcs_state_decode_job(buf_string(&decode->body), decode->body.size, job,
-					       &decode->arena, state, &decode->err) == 0;
+	decode->decoded = gcs_state_decode(buf_string(&decode->body), decode->body.size, job,
+					   &decode->arena, state, &decode->err) == 0;
 	state->received_ms = decode->received_ms;
 	decode->reply.state = state;
 }

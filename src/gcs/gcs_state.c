@@ -375,14 +375,8 @@ static void gcs_reader_done(struct gcs_reader *reader)
 	arena_done(&reader->equal);
 }
 
-int gcs_state_decode(const void *data, size_t size, struct arena *arena,
+int gcs_state_decode(const void *data, size_t size, const struct work_job *job, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err)
-{
-	return gcs_state_decode_job(data, size, NULL, arena, ret_state, err);
-}
-
-int gcs_state_decode_job(const void *data, size_t size, const struct work_job *job,
-			 struct arena *arena, struct ray_state *ret_state, struct err *err)
 {
 	struct gcs_bytes reply = gcs_bytes_of(data, size);
 	struct gcs_lists lists = { .state = { .session_name = "" } };

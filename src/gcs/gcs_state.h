@@ -52,11 +52,9 @@ struct work_job;
 #define GCS_STATE_MEMORY_CEILING_BYTES ((size_t)64 << 20)
 
 /* ERR_INPUT: not this message. ERR_LIMIT: above a limit. An invalid amount (NaN, infinite,
- * negative, too large) is a problem of its node or request and of the state, never an error. */
-int gcs_state_decode(const void *data, size_t size, struct arena *arena,
+ * negative, too large) is a problem of its node or request and of the state, never an error.
+ * job: NULL, or that of a thread of the pool: ends soon after it was cancelled, with ERR_RETRY. */
+int gcs_state_decode(const void *data, size_t size, const struct work_job *job, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err);
-/* The same on a thread of the pool: ends soon after the job was cancelled, with ERR_RETRY. */
-int gcs_state_decode_job(const void *data, size_t size, const struct work_job *job,
-			 struct arena *arena, struct ray_state *ret_state, struct err *err);
 
 #endif

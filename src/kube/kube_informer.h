@@ -122,8 +122,6 @@ bool kube_informer_synced(const struct kube_informer *informer);
 bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since);
 /* The last failure while not fresh, "" otherwise. */
 const char *kube_informer_problem(const struct kube_informer *informer);
-/* The state's name for logs: "discover", "list", "watch", "poll", "wait". */
-const char *kube_informer_state(const struct kube_informer *informer);
 /* "ray.io/v1": the version that is served; "" before it is known. */
 const char *kube_informer_api_version(const struct kube_informer *informer);
 

@@ -2,12 +2,6 @@
 
 #include "base/memory.h"
 
-static const char *const kube_state_names[] = {
-	[KUBE_STATE_DISCOVER] = "discover", [KUBE_STATE_LIST] = "list",
-	[KUBE_STATE_WATCH] = "watch",       [KUBE_STATE_POLL] = "poll",
-	[KUBE_STATE_WAIT] = "wait",
-};
-
 bool kube_informer_synced(const struct kube_informer *informer)
 {
 	return informer->synced;
@@ -34,11 +28,6 @@ const char *kube_informer_problem(const struct kube_informer *informer)
 	if (!informer->live)
 		return informer->problem.text;
 	return kube_informer_is_live(informer) ? "" : "nothing was heard of it for too long";
-}
-
-const char *kube_informer_state(const struct kube_informer *informer)
-{
-	return kube_state_names[informer->state];
 }
 
 const char *kube_informer_api_version(const struct kube_informer *informer)

@@ -100,11 +100,6 @@ int grpc_reader_add(struct grpc_reader *reader, const void *data, size_t size, s
 	return 0;
 }
 
-bool grpc_reader_is_empty(const struct grpc_reader *reader)
-{
-	return reader->prefix_size == 0;
-}
-
 bool grpc_reader_is_complete(const struct grpc_reader *reader)
 {
 	return reader->prefix_size == GRPC_PREFIX_SIZE && reader->message.size == reader->length;

@@ -49,7 +49,6 @@ void grpc_reader_done(struct grpc_reader *reader);
 /* ERR_LIMIT: the prefix announces a message above the ceiling. ERR_INPUT: compressed, or more bytes
  * than the one message. Memory grows with the received bytes, never with the announced length. */
 int grpc_reader_add(struct grpc_reader *reader, const void *data, size_t size, struct err *err);
-bool grpc_reader_is_empty(const struct grpc_reader *reader);    /* no byte received */
 bool grpc_reader_is_complete(const struct grpc_reader *reader); /* the whole message received */
 
 /* The prefix of a message of `size` bytes. */

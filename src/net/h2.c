@@ -100,19 +100,6 @@ static void h2_on_opened(void *owner)
 	h2_session_arm(session);
 }
 
-static void h2_on_header(void *owner, void *stream, const char *name, size_t name_size,
-			 const char *value, size_t value_size)
-{
-	(void)owner;
-	h2_call_header(stream, name, name_size, value, value_size);
-}
-
-static int h2_on_data(void *owner, void *stream, const void *data, size_t size)
-{
-	(void)owner;
-	return h2_call_data(stream, data, size);
-}
-
 static void h2_on_stream_end(void *owner, void *stream, bool complete, uint32_t error_code)
 {
 	struct h2_session *session = owner;
@@ -130,8 +117,9 @@ static void h2_on_stream_end(void *owner, void *stream, bool complete, uint32_t 
 	h2_call_finish(call, &err);
 }
 
-static void h2_session_deliver(struct h2_session *session)
+static void h2_session_deliver(void *owner)
 {
+	struct h2_session *session = owner;
 	struct h2_call *call = LIST_MEMBER(session->calls.first, struct h2_call, item);
 	bool freed = false;
 
@@ -151,11 +139,6 @@ static void h2_session_deliver(struct h2_session *session)
 	h2_session_arm(session);
 }
 
-static void h2_on_read_end(void *owner)
-{
-	h2_session_deliver(owner);
-}
-
 static void h2_on_lost(void *owner, const struct err *err)
 {
 	struct h2_session *session = owner;
@@ -166,10 +149,10 @@ static void h2_on_lost(void *owner, const struct err *err)
 
 static const struct h2_connection_events h2_events = {
 	.opened = h2_on_opened,
-	.header = h2_on_header,
-	.data = h2_on_data,
+	.header = h2_call_header,
+	.data = h2_call_data,
 	.stream_end = h2_on_stream_end,
-	.read_end = h2_on_read_end,
+	.read_end = h2_session_deliver,
 	.lost = h2_on_lost,
 };
 
@@ -299,12 +282,6 @@ void h2_session_free(struct h2_session *session)
 uint64_t h2_session_generation(const struct h2_session *session)
 {
 	return session->connection ? session->generation : 0;
-}
-
-const char *h2_session_state_name(const struct h2_session *session)
-{
-	return h2_state_name(session->connection ? h2_connection_state(session->connection) :
-						   H2_CLOSED);
 }
 
 struct h2_call *h2_call_start(struct h2_session *session, const struct h2_request *request,

@@ -50,8 +50,6 @@ void h2_session_free(struct h2_session *session);
 /* The number of the present connection, unique for each; 0 when there is none. Data that is valid
  * for one connection only (the peer's identity) becomes stale with it. */
 uint64_t h2_session_generation(const struct h2_session *session);
-/* "Closed", "Connecting", "Handshake", "Open": for logs. */
-const char *h2_session_state_name(const struct h2_session *session);
 
 struct h2_header {
 	const char *name; /* lower case */

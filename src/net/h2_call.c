@@ -186,9 +186,11 @@ static bool h2_name_is(const char *name, size_t size, const char *wanted)
 	return size == strlen(wanted) && memcmp(name, wanted, size) == 0;
 }
 
-void h2_call_header(struct h2_call *call, const char *name, size_t name_size, const char *value,
+void h2_call_header(void *stream, const char *name, size_t name_size, const char *value,
 		    size_t value_size)
 {
+	struct h2_call *call = stream;
+
 	if (h2_name_is(name, name_size, ":status")) {
 		call->http_status = grpc_status_parse(value, value_size);
 	} else if (h2_name_is(name, name_size, "grpc-status")) {
@@ -201,8 +203,9 @@ void h2_call_header(struct h2_call *call, const char *name, size_t name_size, co
 	}
 }
 
-int h2_call_data(struct h2_call *call, const void *data, size_t size)
+int h2_call_data(void *stream, const void *data, size_t size)
 {
+	struct h2_call *call = stream;
 	struct err err;
 
 	if (call->http_status == 200 && grpc_reader_add(&call->reader, data, size, &err) == 0)

@@ -85,10 +85,10 @@ bool h2_call_is_silent(const struct h2_call *call);
 /* Frees the finished call and calls its callback, which may free the session. */
 void h2_call_deliver(struct h2_call *call);
 
-/* Pieces of its reply. data: -1 when this piece finishes the call. */
-void h2_call_header(struct h2_call *call, const char *name, size_t name_size, const char *value,
+/* Pieces of the reply of a call, whose stream it is. data: -1 when this piece finishes the call. */
+void h2_call_header(void *stream, const char *name, size_t name_size, const char *value,
 		    size_t value_size);
-int h2_call_data(struct h2_call *call, const void *data, size_t size);
+int h2_call_data(void *stream, const void *data, size_t size);
 /* The stream ended in order: 0, or -1 with the error. */
 int h2_call_conclude(const struct h2_call *call, struct err *err);
 

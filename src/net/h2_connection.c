@@ -18,6 +18,8 @@
 /* The type of a TLS record. No HTTP/2 frame begins with this byte: it would be too long. */
 #define H2_TLS_ALERT 0x15
 
+enum h2_state { H2_CLOSED = 0, H2_CONNECTING, H2_HANDSHAKE, H2_OPEN };
+
 struct h2_connection {
 	uv_tcp_t tcp;
 	uv_connect_t connect_request;
@@ -35,26 +37,6 @@ struct h2_connection {
 /* One thread reads one socket after the other: all connections share the buffer, so that an idle
  * connection uses no memory for it. */
 static char h2_read_bytes[H2_READ_BYTES];
-
-const char *h2_state_name(enum h2_state state)
-{
-	switch (state) {
-	case H2_CLOSED:
-		return "Closed";
-	case H2_CONNECTING:
-		return "Connecting";
-	case H2_HANDSHAKE:
-		return "Handshake";
-	case H2_OPEN:
-		return "Open";
-	}
-	return "Unknown";
-}
-
-enum h2_state h2_connection_state(const struct h2_connection *connection)
-{
-	return connection->state;
-}
 
 bool h2_connection_accepts(const struct h2_connection *connection)
 {
@@ -235,9 +217,7 @@ int32_t h2_connection_submit(struct h2_connection *connection, const nghttp2_nv 
 
 void h2_connection_reset(struct h2_connection *connection, int32_t stream_id)
 {
-	(void)nghttp2_session_set_stream_user_data(connection->frames.session, stream_id, NULL);
-	(void)nghttp2_submit_rst_stream(connection->frames.session, NGHTTP2_FLAG_NONE, stream_id,
-					NGHTTP2_CANCEL);
+	h2_frames_reset(connection->frames.session, stream_id);
 }
 
 void h2_connection_ping(struct h2_connection *connection)

@@ -21,15 +21,12 @@ struct h2_tls;
 struct loop;
 struct token_bucket;
 
-enum h2_state { H2_CLOSED = 0, H2_CONNECTING, H2_HANDSHAKE, H2_OPEN };
-const char *h2_state_name(enum h2_state state); /* "Closed", "Connecting", ... */
-
 /* header, data and stream_end are called during a read: they may only record data. */
 struct h2_connection_events {
 	void (*opened)(void *owner);
-	void (*header)(void *owner, void *stream, const char *name, size_t name_size,
-		       const char *value, size_t value_size);
-	int (*data)(void *owner, void *stream, const void *data, size_t size); /* -1: reset it */
+	void (*header)(void *stream, const char *name, size_t name_size, const char *value,
+		       size_t value_size);
+	int (*data)(void *stream, const void *data, size_t size); /* -1: reset it */
 	/* complete: the server ended the stream in order; else it was reset with error_code. */
 	void (*stream_end)(void *owner, void *stream, bool complete, uint32_t error_code);
 	void (*read_end)(void *owner); /* the last event of a read */
@@ -47,7 +44,6 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 					 struct err *err);
 void h2_connection_close(struct h2_connection *connection); /* no more events; NULL is fine */
 
-enum h2_state h2_connection_state(const struct h2_connection *connection);
 bool h2_connection_accepts(const struct h2_connection *connection); /* open, without GOAWAY */
 /* Monotonic; INT64_MIN: no byte received. */
 int64_t h2_connection_last_read_ms(const struct h2_connection *connection);

@@ -13,7 +13,7 @@
 #define H2_HEADER_LIST_BYTES 16384
 #define H2_WHY_BYTES 200
 
-static void h2_frames_reset(nghttp2_session *session, int32_t stream_id)
+void h2_frames_reset(nghttp2_session *session, int32_t stream_id)
 {
 	(void)nghttp2_session_set_stream_user_data(session, stream_id, NULL);
 	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id, NGHTTP2_CANCEL);
@@ -35,8 +35,8 @@ static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, co
 	(void)flags;
 	frames->header_bytes += name_size + value_size;
 	if (stream)
-		frames->events->header(frames->owner, stream, (const char *)name, name_size,
-				       (const char *)value, value_size);
+		frames->events->header(stream, (const char *)name, name_size, (const char *)value,
+				       value_size);
 	return 0;
 }
 
@@ -49,7 +49,7 @@ static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id
 	(void)flags;
 	if (!stream)
 		return 0;
-	if (frames->events->data(frames->owner, stream, data, size) < 0)
+	if (frames->events->data(stream, data, size) < 0)
 		h2_frames_reset(session, stream_id);
 	else
 		frames->taken_bytes += size;

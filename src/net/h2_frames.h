@@ -30,6 +30,8 @@ void h2_frames_done(struct h2_frames *frames);
 void h2_frames_greet(struct h2_frames *frames);
 /* Calls the events. -1: these bytes end the connection. */
 int h2_frames_input(struct h2_frames *frames, const void *data, size_t size, struct err *err);
+/* No more events of this stream; submits RST_STREAM. */
+void h2_frames_reset(nghttp2_session *session, int32_t stream_id);
 /* The session neither reads nor writes any more: 0, or -1 with the reason. */
 int h2_frames_check(const struct h2_frames *frames, struct err *err);
 

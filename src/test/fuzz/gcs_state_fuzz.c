@@ -75,7 +75,7 @@ static void check_with_budget(const uint8_t *data, size_t size, int status,
 	int budgeted;
 
 	set_budgets(size);
-	budgeted = gcs_state_decode(data, size, &arena, &state, &err);
+	budgeted = gcs_state_decode(data, size, NULL, &arena, &state, &err);
 	check_budgets(budgeted, size, &err);
 	REQUIRE(budgeted != 0 || (status == 0 && state.node_count == expected->node_count &&
 				  state.request_count == expected->request_count));
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++)
 		(void)gcs_message_unpack(replies[i], data, size, &arena, &err);
-	status = gcs_state_decode(data, size, &arena, &state, &err);
+	status = gcs_state_decode(data, size, NULL, &arena, &state, &err);
 	check_with_budget(data, size, status, &state);
 	check_requests_with_budget(data, size);
 	REQUIRE(one.used_bytes == 0 && all.used_bytes == 0);

@@ -16,20 +16,18 @@ static void on_opened(void *owner)
 	(void)owner;
 }
 
-static void on_header(void *owner, void *stream, const char *name, size_t name_size,
-		      const char *value, size_t value_size)
+static void on_header(void *stream, const char *name, size_t name_size, const char *value,
+		      size_t value_size)
 {
-	(void)owner;
 	(void)stream;
 	REQUIRE(name_size == 0 || name);
 	(void)grpc_status_parse(value, value_size);
 }
 
-static int on_data(void *owner, void *stream, const void *data, size_t size)
+static int on_data(void *stream, const void *data, size_t size)
 {
 	struct reply *reply = stream;
 
-	(void)owner;
 	REQUIRE(!reply->ended);
 	return grpc_reader_add(&reply->reader, data, size, NULL);
 }

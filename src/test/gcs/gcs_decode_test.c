@@ -30,8 +30,8 @@ static void read_reply(void *context, const struct work_job *job)
 	atomic_store(&reading->begun, true);
 	while (!atomic_load(&reading->cancelled))
 		;
-	reading->status = gcs_state_decode_job(reading->reply.data, reading->reply.size, job,
-					       &arena, &state, &reading->err);
+	reading->status = gcs_state_decode(reading->reply.data, reading->reply.size, job, &arena,
+					   &state, &reading->err);
 }
 
 static void drop(void *context)

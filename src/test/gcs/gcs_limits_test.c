@@ -45,7 +45,7 @@ static void decode(struct buf *state, struct arena *arena, struct outcome *ret)
 	forged_reply(state, &reply);
 	*ret = (struct outcome){ .status = 0 };
 	before = peak_bytes = __sanitizer_get_current_allocated_bytes();
-	ret->status = gcs_state_decode(reply.data, reply.size, arena, &ret->state, &ret->err);
+	ret->status = gcs_state_decode(reply.data, reply.size, NULL, arena, &ret->state, &ret->err);
 	ret->peak_bytes = peak_bytes - before;
 }
 
@@ -401,7 +401,7 @@ static void test_fields_that_occur_twice(void **state)
 	forged_text(&other, 99, "a field of the future");
 	forged_message(&reply, 1, &one);
 	forged_message(&reply, 1, &other);
-	assert_int_equal(gcs_state_decode(reply.data, reply.size, &arena, &read, &err), 0);
+	assert_int_equal(gcs_state_decode(reply.data, reply.size, NULL, &arena, &read, &err), 0);
 	assert_int_equal(read.version, 6);
 	assert_int_equal(read.last_seen_autoscaler_state_version, 9);
 	assert_string_equal(read.session_name, "session_b");
@@ -437,8 +437,8 @@ static void test_bytes_that_are_no_message(void **state)
 		struct ray_state read;
 		struct err err;
 
-		assert_int_equal(gcs_state_decode(bad[i].bytes, bad[i].size, &arena, &read, &err),
-				 -1);
+		assert_int_equal(
+			gcs_state_decode(bad[i].bytes, bad[i].size, NULL, &arena, &read, &err), -1);
 		assert_int_equal(err.kind, ERR_INPUT);
 		assert_non_null(strstr(err.text, "are not this message; is this a GCS of Ray?"));
 	}

@@ -47,7 +47,7 @@ static void decode_scene(const char *scene, struct arena *arena, struct ray_stat
 	struct err err;
 
 	read_file(scene, "bin", &bytes);
-	if (gcs_state_decode(bytes.data, bytes.size, arena, ret_state, &err) < 0)
+	if (gcs_state_decode(bytes.data, bytes.size, NULL, arena, ret_state, &err) < 0)
 		fail_msg("%s: %s", scene, err.text);
 }
 
@@ -194,8 +194,8 @@ static void test_cut_replies(void **state)
 			struct err err;
 
 			/* The whole is one member of the reply: no part of it is a reply. */
-			assert_int_equal(gcs_state_decode(bytes.data, size, &arena, &read, &err),
-					 -1);
+			assert_int_equal(
+				gcs_state_decode(bytes.data, size, NULL, &arena, &read, &err), -1);
 			assert_int_equal(err.kind, ERR_INPUT);
 		}
 	}
@@ -216,7 +216,7 @@ static void test_changed_bytes(void **state)
 		for (int i = 0; i < 3; i++)
 			bytes.data[support_random_below(&seed, bytes.size)] =
 				(char)support_random(&seed);
-		(void)gcs_state_decode(bytes.data, bytes.size, &arena, &read, &err);
+		(void)gcs_state_decode(bytes.data, bytes.size, NULL, &arena, &read, &err);
 	}
 }
 
@@ -231,7 +231,7 @@ static int decode_message(Ray__ClusterResourceState *message, struct arena *aren
 	buf_init(&bytes, (size_t)64 << 20);
 	reply.cluster_resource_state = message;
 	assert_int_equal(gcs_message_pack(&reply.base, &bytes), 0);
-	return gcs_state_decode(buf_string(&bytes), bytes.size, arena, ret_state, err);
+	return gcs_state_decode(buf_string(&bytes), bytes.size, NULL, arena, ret_state, err);
 }
 
 static void expect_problem(double value, const char *problem)
@@ -284,7 +284,7 @@ static void test_empty_replies(void **state)
 
 	(void)state;
 	/* No bytes at all are a message without a state: not a cluster without nodes. */
-	assert_int_equal(gcs_state_decode("", 0, &arena, &read, &err), -1);
+	assert_int_equal(gcs_state_decode("", 0, NULL, &arena, &read, &err), -1);
 	assert_non_null(strstr(err.text, "no cluster_resource_state"));
 	assert_int_equal(decode_message(&message, &arena, &read, &err), 0);
 	assert_int_equal(read.node_count + read.request_count + read.gang_count, 0);

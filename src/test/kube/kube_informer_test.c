@@ -23,7 +23,6 @@ static void test_list_in_pages_then_watch(void **state)
 	assert_true(kube_informer_synced(informer));
 	assert_true(kube_informer_fresh(informer, NULL));
 	assert_string_equal(kube_informer_problem(informer), "");
-	assert_string_equal(kube_informer_state(informer), "watch");
 	assert_string_equal(kube_informer_api_version(informer), "v1");
 	assert_int_equal(kube_informer_count(informer), 3);
 	assert_string_equal(informer_version("p1"), "12");
@@ -152,7 +151,8 @@ static void test_rights_are_missing(void **state)
 	      { NULL, .kind = STEP_STREAM_HOLD });
 	informer_wait_seen("error Denied;");
 	assert_non_null(strstr(last_error.text, "list pods: 403; fix: grant"));
-	assert_string_equal(kube_informer_state(informer), "wait");
+	assert_string_equal(kube_informer_problem(informer), last_error.text);
+	assert_false(kube_informer_fresh(informer, NULL));
 	informer_wait_seen("synced;live;");
 	informer_stop();
 }

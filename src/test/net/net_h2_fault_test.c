@@ -297,7 +297,7 @@ static void test_no_connection(void **state)
 	h2_session_free(bench.session);
 	h2_bench_open_session(ntohs(address.sin_port), 0);
 	h2_bench_expect_error(200, ERR_TIMEOUT, "no connection within 200 ms");
-	assert_string_equal(h2_session_state_name(bench.session), "Connecting");
+	assert_int_equal(h2_session_generation(bench.session), 1);
 	h2_bench_close();
 	for (size_t i = 0; i < SUPPORT_COUNT(fillers); i++)
 		close(fillers[i]);

@@ -7,10 +7,8 @@ static void test_good(void **state)
 	h2_bench_open(h2_bench_handle_next);
 	h2_bench_answer("pong");
 	assert_int_equal(h2_session_generation(bench.session), 0);
-	assert_string_equal(h2_session_state_name(bench.session), "Closed");
 	h2_bench_expect_good(1000, "pong");
 	assert_int_equal(h2_session_generation(bench.session), 1);
-	assert_string_equal(h2_session_state_name(bench.session), "Open");
 	h2_bench_expect_good(1000, "pong");
 	h2_bench_answer("");
 	h2_bench_expect_good(1000, "");
