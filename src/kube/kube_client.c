@@ -1,7 +1,6 @@
 #include "kube/kube_client.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -61,8 +60,9 @@ static void kube_call_send(struct kube_call *call);
 
 /* Why it must not be sent (any more), NULL when it may: a write of a process that must not write,
  * or a call whose decision is too old. Reads the clock: the process may have been stopped. */
-static const char *kube_call_refusal(const struct kube_call *call)
+static const char *kube_call_refusal(void *context)
 {
+	const struct kube_call *call = context;
 	const struct kube_client_options *options = &call->client->options;
 
 	if (call->verb != KUBE_GET && options->may_write &&
@@ -71,11 +71,6 @@ static const char *kube_call_refusal(const struct kube_call *call)
 	if (call->until_ms > 0 && loop_boot_ms() > call->until_ms)
 		return "the state that it was decided on is too old";
 	return NULL;
-}
-
-static const char *kube_call_may_send(void *context)
-{
-	return kube_call_refusal(context);
 }
 
 /* 401: the token may have been rotated. True when the call was sent again. */
@@ -131,7 +126,7 @@ static void kube_call_tell(const struct kube_call *call, int status)
 
 	if (options->answered)
 		options->answered(options->answered_context,
-				  call->watch ? "watch" : kube_verb_name(call->verb), status);
+				  call->watch ? "watch" : kube_verbs[call->verb].name, status);
 }
 
 static void kube_call_on_done(void *context, const struct https_response *response,
@@ -194,10 +189,10 @@ static void kube_call_request(struct kube_call *call)
 	struct kube_client *client = call->client;
 	const struct kube_credentials *credentials =
 		kube_config_credentials(client->config, loop_monotonic_ms(client->loop));
-	const char *headers[] = { "Accept: application/json", kube_verb_content_type(call->verb) };
+	const char *headers[] = { "Accept: application/json", kube_verbs[call->verb].content_type };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct https_call request = {
-		.method = kube_verb_method(call->verb),
+		.method = kube_verbs[call->verb].method,
 		.url = arena_printf(&arena, "%s%s", kube_config_server(client->config), call->path),
 		.allow_plain = kube_config_plain(client->config),
 		.headers = headers,
@@ -212,7 +207,7 @@ static void kube_call_request(struct kube_call *call)
 		.stall_ms = call->stream.stall_ms,
 		.ceiling_bytes = call->stream.on_chunk ? KUBE_ERROR_BODY_MAX_BYTES :
 							 client->options.body_max_bytes,
-		.may_send = kube_call_may_send,
+		.may_send = kube_call_refusal,
 		.on_open = call->watch ? kube_call_on_open : NULL,
 		.on_chunk = call->stream.on_chunk ? kube_call_on_chunk : NULL,
 		.on_done = kube_call_on_done,
@@ -240,10 +235,13 @@ static void kube_call_leave_queue(struct kube_call *call)
 }
 
 /* Ends a call that has no request: its caller gets the reason. */
-static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
+static void kube_call_end_unsent(struct kube_call *call, struct err *err)
 {
+	struct kube_error_call error_call = kube_call_error(call);
+	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
 	struct kube_answer answer = { .body = "" };
 
+	(void)err_prefix(err, "%s", subject);
 	if (call->state == KUBE_CALL_QUEUED)
 		kube_call_leave_queue(call);
 	call->state = KUBE_CALL_DONE;
@@ -251,28 +249,24 @@ static void kube_call_end_unsent(struct kube_call *call, const struct err *err)
 	kube_call_free(call);
 }
 
-/* Ends a call that waited too long in the queue, with ERR_TIMEOUT. */
-static void kube_call_expire(struct kube_call *call)
+static void kube_call_refuse(struct kube_call *call, const char *why)
 {
-	struct kube_error_call error_call = kube_call_error(call);
-	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
 	struct err err;
 
-	err_set(&err, ERR_TIMEOUT,
-		"%s: not sent for %lld ms because of our own limit on requests "
-		"(%lld/s, %d at once); fix: a higher limit",
-		subject, (long long)call->client->options.timeout_ms,
-		(long long)call->client->options.qps, KUBE_IN_FLIGHT_MAX);
+	err_set(&err, ERR_RETRY, "not sent, %s", why);
 	kube_call_end_unsent(call, &err);
 }
 
-static void kube_call_refuse(struct kube_call *call, const char *why)
+/* Ends a call that waited too long in the queue, with ERR_TIMEOUT. */
+static void kube_call_expire(struct kube_call *call)
 {
-	struct kube_error_call error_call = kube_call_error(call);
-	AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
 	struct err err;
 
-	err_set(&err, ERR_RETRY, "%s: not sent, %s", subject, why);
+	err_set(&err, ERR_TIMEOUT,
+		"not sent for %lld ms because of our own limit on requests "
+		"(%lld/s, %d at once); fix: a higher limit",
+		(long long)call->client->options.timeout_ms, (long long)call->client->options.qps,
+		KUBE_IN_FLIGHT_MAX);
 	kube_call_end_unsent(call, &err);
 }
 

@@ -6,6 +6,7 @@
 #include "codec/objects/watch_json.h"
 #include "codec/text/json.h"
 #include "kube/kube_path.h"
+#include "kube/kube_verb.h"
 
 #define KUBE_STATUS_MESSAGE_MAX 400
 
@@ -19,22 +20,9 @@ static const struct json_limits kube_error_limits = {
 static const char *kube_error_verb(const struct kube_error_call *call,
 				   const struct kube_path_parts *parts)
 {
-	switch (call->verb) {
-	case KUBE_GET:
-		if (call->watch)
-			return "watch";
-		return *parts->name ? "get" : "list";
-	case KUBE_CREATE:
-		return "create";
-	case KUBE_JSON_PATCH:
-	case KUBE_MERGE_PATCH:
-		return "patch";
-	case KUBE_UPDATE:
-		return "update";
-	case KUBE_DELETE:
-		return "delete";
-	}
-	return "call";
+	if (call->watch)
+		return "watch";
+	return call->verb == KUBE_GET && !*parts->name ? "list" : kube_verbs[call->verb].name;
 }
 
 static const char *kube_error_place(struct arena *arena, const struct kube_path_parts *parts)
