@@ -1,6 +1,5 @@
 #include "kube/kube_config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,17 +12,18 @@
 #define KUBE_CONFIG_CHECK_MS 1000
 
 struct kube_config {
-	char *server, *namespace_, *source, *server_name;
+	struct arena arena; /* of the fixed texts and the plugin */
+	const char *server, *namespace_, *source, *server_name;
 	bool insecure;
 	struct kube_file token, ca, certificate, key;
-	char *token_text; /* the token without white space around it */
+	struct arena published; /* the token without white space around it */
 	bool forced, checked;
 	int64_t checked_ms;
 	struct err problem;
 	struct kube_credentials credentials;
-	struct kube_exec *exec; /* NULL: the credentials are files or fixed */
-	char *exec_cluster;     /* as in struct exec_cluster */
-	time_ms expires;        /* TIME_NONE: not known */
+	struct kube_exec *exec;   /* NULL: the credentials are files or fixed */
+	const char *exec_cluster; /* as in struct exec_cluster */
+	time_ms expires;          /* TIME_NONE: not known */
 	bool exec_refused, renewed;
 	int64_t renewed_ms; /* when the plugin was last run */
 	int64_t exec_pause_ms;
@@ -67,20 +67,11 @@ static int kube_config_set_server(struct kube_config *config, const char *server
 			       server);
 	while (size > 0 && server[size - 1] == '/')
 		size--;
-	config->server = memory_strndup(server, size);
+	config->server = arena_strndup(&config->arena, server, size);
 	return 0;
 }
 
-static char *kube_config_file_in(const char *directory, const char *name)
-{
-	size_t size = strlen(directory) + strlen(name) + 2;
-	char *path = memory_alloc(size);
-
-	(void)snprintf(path, size, "%s/%s", directory, name);
-	return path;
-}
-
-static char *kube_config_trim(const char *text)
+static const char *kube_config_trim(struct arena *arena, const char *text)
 {
 	static const char white[] = " \t\r\n";
 	size_t size;
@@ -89,7 +80,7 @@ static char *kube_config_trim(const char *text)
 	size = strlen(text);
 	while (size > 0 && strchr(white, text[size - 1]))
 		size--;
-	return memory_strndup(text, size);
+	return arena_strndup(arena, text, size);
 }
 
 static const char *kube_config_text(const struct kube_file *file)
@@ -100,10 +91,11 @@ static const char *kube_config_text(const struct kube_file *file)
 static void kube_config_publish(struct kube_config *config)
 {
 	struct kube_credentials *credentials = &config->credentials;
+	const char *token;
 
-	memory_free(config->token_text);
-	config->token_text = kube_config_trim(kube_config_text(&config->token));
-	credentials->token = *config->token_text ? config->token_text : NULL;
+	arena_reset(&config->published);
+	token = kube_config_trim(&config->published, kube_config_text(&config->token));
+	credentials->token = *token ? token : NULL;
 	credentials->tls = (struct https_tls){
 		.ca_pem = kube_config_text(&config->ca),
 		.certificate_pem = kube_config_text(&config->certificate),
@@ -218,8 +210,8 @@ static const char *kube_config_account_dir(const struct kube_config_options *opt
 
 static bool kube_config_is_in_cluster(const struct kube_config_options *options)
 {
-	AUTO(memory_free_string)
-	char *token = kube_config_file_in(kube_config_account_dir(options), "token");
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *token = arena_printf(&arena, "%s/token", kube_config_account_dir(options));
 
 	return *kube_config_env("KUBERNETES_SERVICE_HOST") && access(token, F_OK) == 0;
 }
@@ -229,32 +221,31 @@ static int kube_config_in_cluster(struct kube_config *config, const char *direct
 {
 	const char *host = kube_config_env("KUBERNETES_SERVICE_HOST");
 	const char *port = kube_config_env("KUBERNETES_SERVICE_PORT_HTTPS");
-	AUTO(memory_free_string) char *token = kube_config_file_in(directory, "token");
-	AUTO(memory_free_string) char *ca = kube_config_file_in(directory, "ca.crt");
-	AUTO(memory_free_string) char *namespace_file = kube_config_file_in(directory, "namespace");
+	struct arena *arena = &config->arena;
+	const char *namespace_file = arena_printf(arena, "%s/namespace", directory);
 	AUTO(memory_free_string) char *namespace_ = NULL;
-	char server[512];
+	const char *server;
 	bool v6 = strchr(host, ':') && *host != '[';
 
 	if (!*port)
 		port = kube_config_env("KUBERNETES_SERVICE_PORT");
-	(void)snprintf(server, sizeof(server), "https://%s%s%s:%s", v6 ? "[" : "", host,
-		       v6 ? "]" : "", *port ? port : "443");
+	server = arena_printf(arena, "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
+			      *port ? port : "443");
 	if (kube_config_set_server(config, server, err) < 0)
 		return err_prefix(err, "KUBERNETES_SERVICE_HOST");
-	kube_file_init(&config->token, token, NULL);
-	kube_file_init(&config->ca, ca, NULL);
+	kube_file_init(&config->token, arena_printf(arena, "%s/token", directory), NULL);
+	kube_file_init(&config->ca, arena_printf(arena, "%s/ca.crt", directory), NULL);
 	if (access(namespace_file, F_OK) == 0) {
 		if (kube_file_read_text(namespace_file, &namespace_, err) < 0)
 			return -1;
-		config->namespace_ = kube_config_trim(namespace_);
+		config->namespace_ = kube_config_trim(arena, namespace_);
 	}
-	config->source = memory_strdup("in-cluster");
+	config->source = "in-cluster";
 	return 0;
 }
 
-/* $KUBECONFIG, else ~/.kube/config; memory_free. */
-static char *kube_config_default_path(struct err *err)
+/* $KUBECONFIG, else ~/.kube/config. */
+static const char *kube_config_default_path(struct arena *arena, struct err *err)
 {
 	const char *path = kube_config_env("KUBECONFIG");
 	const char *home = kube_config_env("HOME");
@@ -267,24 +258,22 @@ static char *kube_config_default_path(struct err *err)
 		return NULL;
 	}
 	if (*path)
-		return memory_strdup(path);
+		return arena_strdup(arena, path);
 	if (!*home) {
 		err_set(err, ERR_FATAL,
 			"no API server is configured: not in a cluster "
 			"(KUBERNETES_SERVICE_HOST), no $KUBECONFIG, no $HOME; use --kubeconfig");
 		return NULL;
 	}
-	return kube_config_file_in(home, ".kube/config");
+	return arena_printf(arena, "%s/.kube/config", home);
 }
 
 static void kube_config_take(struct kube_config *config, const char *path,
 			     const struct kubeconfig *from,
 			     const struct kube_config_options *options)
 {
-	size_t size = strlen(path) + strlen(from->context) + 32;
-
-	config->namespace_ = memory_strdup(from->namespace_);
-	config->server_name = memory_strdup(from->server_name);
+	config->namespace_ = from->namespace_;
+	config->server_name = from->server_name;
 	config->insecure = from->insecure;
 	kube_file_init(&config->token, from->token_file, from->token);
 	kube_file_init(&config->ca, from->ca.file, from->ca.text);
@@ -294,28 +283,26 @@ static void kube_config_take(struct kube_config *config, const char *path,
 		config->exec = kube_exec_new(&from->exec, path, options->exec_deadline_ms);
 		config->exec_pause_ms = options->exec_pause_ms > 0 ? options->exec_pause_ms :
 								     KUBE_EXEC_PAUSE_MS;
-		config->exec_cluster = memory_strdup(from->exec.cluster_config);
+		config->exec_cluster = from->exec.cluster_config;
 	}
-	config->source = memory_alloc(size);
-	(void)snprintf(config->source, size, "kubeconfig %s, context %s", path, from->context);
+	config->source =
+		arena_printf(&config->arena, "kubeconfig %s, context %s", path, from->context);
 }
 
 static int kube_config_from_file(struct kube_config *config,
 				 const struct kube_config_options *options, struct err *err)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(memory_free_string) char *path = NULL;
-	struct kubeconfig from;
+	struct arena *arena = &config->arena;
+	struct kubeconfig *from = ARENA_NEW(arena, struct kubeconfig);
+	const char *path = options->kubeconfig && *options->kubeconfig ?
+				   arena_strdup(arena, options->kubeconfig) :
+				   kube_config_default_path(arena, err);
 
-	path = options->kubeconfig && *options->kubeconfig ? memory_strdup(options->kubeconfig) :
-							     kube_config_default_path(err);
-	if (!path)
+	if (!path || kubeconfig_read(path, options->context, arena, from, err) < 0)
 		return -1;
-	if (kubeconfig_read(path, options->context, &arena, &from, err) < 0)
-		return -1;
-	if (kube_config_set_server(config, from.server, err) < 0)
+	if (kube_config_set_server(config, from->server, err) < 0)
 		return err_prefix(err, "%s", path);
-	kube_config_take(config, path, &from, options);
+	kube_config_take(config, path, from, options);
 	return 0;
 }
 
@@ -349,12 +336,8 @@ void kube_config_free(struct kube_config *config)
 	kube_file_done(&config->certificate);
 	kube_file_done(&config->key);
 	kube_exec_free(config->exec);
-	memory_free(config->exec_cluster);
-	memory_free(config->token_text);
-	memory_free(config->server);
-	memory_free(config->namespace_);
-	memory_free(config->source);
-	memory_free(config->server_name);
+	arena_done(&config->arena);
+	arena_done(&config->published);
 	memory_free(config);
 }
 

@@ -1,6 +1,5 @@
 #include "kube/kube_exec.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,8 +11,7 @@
 #define INFO_MAX_BYTES ((size_t)128 << 10)
 
 struct kube_exec {
-	struct arena arena; /* of the members below */
-	struct kubeconfig_exec plugin;
+	const struct kubeconfig_exec *plugin;
 	const char *path;
 	int64_t deadline_ms;
 	struct child *child; /* NULL: not running */
@@ -25,34 +23,14 @@ struct words {
 	VEC(const char *) list; /* ends with NULL */
 };
 
-static const char *copy(struct arena *arena, const char *text)
-{
-	return arena_strdup(arena, text ? text : "");
-}
-
-struct kube_exec *kube_exec_new(const struct kubeconfig_exec *from, const char *path,
+struct kube_exec *kube_exec_new(const struct kubeconfig_exec *plugin, const char *path,
 				int64_t deadline_ms)
 {
 	struct kube_exec *exec = memory_alloc(sizeof(*exec));
-	struct kubeconfig_exec *plugin = &exec->plugin;
-	struct arena *arena = &exec->arena;
 
-	exec->arena = ARENA_INIT;
-	exec->path = copy(arena, path);
+	exec->plugin = plugin;
+	exec->path = path;
 	exec->deadline_ms = deadline_ms > 0 ? deadline_ms : KUBE_EXEC_DEADLINE_MS;
-	plugin->user = copy(arena, from->user);
-	plugin->api_version = copy(arena, from->api_version);
-	plugin->command = copy(arena, from->command);
-	plugin->interactive_mode = copy(arena, from->interactive_mode);
-	plugin->install_hint = copy(arena, from->install_hint);
-	plugin->provide_cluster_info = from->provide_cluster_info;
-	for (size_t i = 0; i < from->arguments.count; i++)
-		VEC_PUSH(arena, &plugin->arguments, copy(arena, from->arguments.at[i]));
-	for (size_t i = 0; i < from->environment.count; i++)
-		VEC_PUSH(arena, &plugin->environment,
-			 ((struct kubeconfig_variable){
-				 copy(arena, from->environment.at[i].name),
-				 copy(arena, from->environment.at[i].value) }));
 	return exec;
 }
 
@@ -61,7 +39,6 @@ void kube_exec_free(struct kube_exec *exec)
 	if (!exec)
 		return;
 	kube_exec_cancel(exec);
-	arena_done(&exec->arena);
 	memory_free(exec);
 }
 
@@ -69,7 +46,7 @@ void kube_exec_free(struct kube_exec *exec)
 static int fail(const struct kube_exec *exec, struct err *err)
 {
 	struct err why = *err;
-	const char *hint = exec->plugin.install_hint;
+	const char *hint = exec->plugin->install_hint;
 	const char *cure = "run it by hand; its messages are on standard error";
 
 	if (why.kind == ERR_NOT_FOUND)
@@ -80,7 +57,7 @@ static int fail(const struct kube_exec *exec, struct err *err)
 		cure = "run it in a terminal, or let the plugin log in without questions";
 	return err_set(err, ERR_FATAL,
 		       "kubeconfig %s, user \"%s\": the exec plugin \"%s\" %s; fix: %s", exec->path,
-		       exec->plugin.user, exec->plugin.command, why.text, cure);
+		       exec->plugin->user, exec->plugin->command, why.text, cure);
 }
 
 static void on_child_done(void *context, const char *output, size_t size, const struct err *err)
@@ -96,7 +73,7 @@ static void on_child_done(void *context, const char *output, size_t size, const 
 		why = *err;
 		good = false;
 	} else {
-		good = exec_credential_decode(output, size, exec->plugin.api_version, &arena,
+		good = exec_credential_decode(output, size, exec->plugin->api_version, &arena,
 					      &credential, &why) == 0;
 		if (!good)
 			err_prefix(&why, "printed no usable ExecCredential");
@@ -144,7 +121,7 @@ static void make_environment(const struct kubeconfig_exec *plugin, const char *i
 static int spawn(struct kube_exec *exec, struct loop *loop, const char *info, bool interactive,
 		 struct err *err)
 {
-	const struct kubeconfig_exec *plugin = &exec->plugin;
+	const struct kubeconfig_exec *plugin = exec->plugin;
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct words arguments = { 0 }, environment = { 0 };
 
@@ -169,7 +146,7 @@ static int spawn(struct kube_exec *exec, struct loop *loop, const char *info, bo
 int kube_exec_start(struct kube_exec *exec, struct loop *loop, const struct exec_cluster *cluster,
 		    kube_exec_done *done, void *context, struct err *err)
 {
-	const struct kubeconfig_exec *plugin = &exec->plugin;
+	const struct kubeconfig_exec *plugin = exec->plugin;
 	bool terminal = isatty(STDIN_FILENO) == 1;
 	bool interactive = terminal && strcmp(plugin->interactive_mode, "Never") != 0;
 	AUTO(buf_done) struct buf info;

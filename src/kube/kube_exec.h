@@ -20,9 +20,9 @@
 
 struct kube_exec;
 
-/* The arguments are copied; `path` is the kubeconfig, for errors. deadline_ms 0:
+/* The arguments are borrowed; `path` is the kubeconfig, for errors. deadline_ms 0:
  * KUBE_EXEC_DEADLINE_MS. */
-struct kube_exec *kube_exec_new(const struct kubeconfig_exec *from, const char *path,
+struct kube_exec *kube_exec_new(const struct kubeconfig_exec *plugin, const char *path,
 				int64_t deadline_ms);
 /* Kills a plugin that runs. NULL is fine. */
 void kube_exec_free(struct kube_exec *exec);
