@@ -8,7 +8,7 @@
 #define HTTPS_TURN_BYTES ((size_t)32 << 10)
 
 struct https_socket {
-	uv_poll_t poll;
+	uv_poll_t poll; /* first: loop_handle_free */
 	struct https *https;
 	curl_socket_t fd;
 	struct list_item item;
@@ -28,21 +28,11 @@ static void https_on_poll(uv_poll_t *handle, int status, int events)
 	https_action(socket->https, socket->fd, flags);
 }
 
-static void https_socket_on_close(uv_handle_t *handle)
-{
-	memory_free(handle->data);
-}
-
-static void https_resume_on_close(uv_handle_t *handle)
-{
-	memory_free(handle);
-}
-
 static void https_socket_free(struct https_socket *socket)
 {
 	list_remove(&socket->item);
 	(void)uv_poll_stop(&socket->poll);
-	uv_close((uv_handle_t *)&socket->poll, https_socket_on_close);
+	loop_handle_free(socket);
 }
 
 static struct https_socket *https_socket_new(struct https *https, curl_socket_t fd)
@@ -139,5 +129,5 @@ void https_sockets_done(struct https *https)
 {
 	LIST_EACH(struct https_socket, socket, &https->sockets, item)
 		https_socket_free(socket);
-	uv_close((uv_handle_t *)https->resume, https_resume_on_close);
+	loop_handle_free(https->resume);
 }

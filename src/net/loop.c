@@ -21,7 +21,7 @@ struct loop {
 };
 
 struct loop_timer {
-	uv_timer_t uv;
+	uv_timer_t uv; /* first, as in loop_signal: freed by loop_handle_free */
 	loop_callback *callback;
 	void *context;
 };
@@ -174,15 +174,20 @@ void loop_timer_stop(struct loop_timer *timer)
 	CHECK(uv_timer_stop(&timer->uv) == 0);
 }
 
-static void loop_timer_on_close(uv_handle_t *handle)
+static void loop_on_closed(uv_handle_t *handle)
 {
-	memory_free(handle->data);
+	memory_free(handle);
+}
+
+void loop_handle_free(void *handle)
+{
+	uv_close(handle, loop_on_closed);
 }
 
 void loop_timer_free(struct loop_timer *timer)
 {
 	if (timer)
-		uv_close((uv_handle_t *)&timer->uv, loop_timer_on_close);
+		loop_handle_free(timer);
 }
 
 static void loop_on_signal(uv_signal_t *handle, int number)
@@ -206,15 +211,10 @@ struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_callback
 	return signal;
 }
 
-static void loop_signal_on_close(uv_handle_t *handle)
-{
-	memory_free(handle->data);
-}
-
 void loop_signal_free(struct loop_signal *signal)
 {
 	if (signal)
-		uv_close((uv_handle_t *)&signal->uv, loop_signal_on_close);
+		loop_handle_free(signal);
 }
 
 int64_t loop_longest_turn_us(const struct loop *loop)

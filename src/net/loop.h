@@ -52,6 +52,8 @@ int64_t loop_longest_turn_us(const struct loop *loop);
 int64_t loop_longest_turn_cpu_us(const struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
-struct work **loop_work(struct loop *loop);   /* only for net/work; NULL at first */
+/* Closes the handle of libuv, then frees the memory that begins with it. Only for net/. */
+void loop_handle_free(void *handle);
+struct work **loop_work(struct loop *loop); /* only for net/work; NULL at first */
 
 #endif

@@ -41,7 +41,7 @@ struct serve {
 	serve_handler *handler;
 	void *context;
 	struct MHD_Daemon *daemon;
-	uv_poll_t *poll;          /* freed by its close callback, after serve_free */
+	uv_poll_t *poll;          /* freed on a later turn, after serve_free */
 	struct loop_timer *timer; /* when the library's connections are due */
 	struct list connections, waiting;
 	bool changed; /* a connection was opened or closed in this turn */
@@ -431,18 +431,13 @@ int serve_port(const struct serve *serve)
 	return serve->port;
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-	memory_free(handle);
-}
-
 void serve_free(struct serve *serve)
 {
 	if (!serve)
 		return;
 	loop_timer_free(serve->timer);
 	(void)uv_poll_stop(serve->poll);
-	uv_close((uv_handle_t *)serve->poll, on_closed);
+	loop_handle_free(serve->poll);
 	LIST_EACH(struct serve_request, request, &serve->waiting, item)
 		wait_ended(request);
 	MHD_stop_daemon(serve->daemon); /* closes the listening socket */
