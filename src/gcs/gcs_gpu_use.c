@@ -61,16 +61,13 @@ static int add_row(struct reading *reading, const struct gpu_use_row *row,
 /* ---- rows ---- */
 
 /* An actor that is starting has its node only in its address. */
-static int read_actor(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_actor(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__ActorTableData *actor =
-		gcs_list_unpack(list, &ray__actor_table_data__descriptor, body);
+	const Ray__ActorTableData *actor = message;
 	struct gpu_use_row row = { .kind = GPU_HOLDER_ACTOR };
 	struct row_ids ids;
 
-	if (!actor)
-		return -1;
 	if (actor->state == RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD)
 		return 0;
 	for (size_t i = 0; i < actor->n_required_resources; i++)
@@ -102,16 +99,13 @@ static time_ms running_since(const Ray__TaskStateUpdate *update)
 	return since;
 }
 
-static int read_task(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_task(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__TaskEvents *events = gcs_list_unpack(list, &ray__task_events__descriptor, body);
+	const Ray__TaskEvents *events = message;
+	const Ray__TaskInfoEntry *info = events->task_info;
 	struct gpu_use_row row = { .kind = GPU_HOLDER_TASK };
-	const Ray__TaskInfoEntry *info;
 
-	if (!events)
-		return -1;
-	info = events->task_info;
 	if (!info || !events->state_updates || info->type != RAY__TASK_TYPE__NORMAL_TASK)
 		return 0;
 	row.since = running_since(events->state_updates);
@@ -126,14 +120,11 @@ static int read_task(struct gcs_list_reading *list, const struct gcs_bytes *body
 					  info->placement_group_id });
 }
 
-static int read_group(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_group(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__PlacementGroupTableData *group =
-		gcs_list_unpack(list, &ray__placement_group_table_data__descriptor, body);
+	const Ray__PlacementGroupTableData *group = message;
 
-	if (!group)
-		return -1;
 	if (group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED)
 		return 0;
 	for (size_t i = 0; i < group->n_bundles; i++) {
@@ -157,14 +148,13 @@ static int read_group(struct gcs_list_reading *list, const struct gcs_bytes *bod
 	return 0;
 }
 
-static int read_job(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_job(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__JobTableData *job =
-		gcs_list_unpack(list, &ray__job_table_data__descriptor, body);
+	const Ray__JobTableData *job = message;
 	struct gpu_use_job read = { .submission = "" };
 
-	if (!job || gcs_list_id(list, "jobId", job->job_id, &read.id) < 0)
+	if (gcs_list_id(list, "jobId", job->job_id, &read.id) < 0)
 		return -1;
 	read.submission = gcs_list_submission(list, job);
 	read.entrypoint = gcs_list_text(list, job->entrypoint, GCS_GPU_USE_ENTRYPOINT_MAX_BYTES);

@@ -41,14 +41,13 @@ static void note_end(struct reading *reading, uint64_t ms)
 		reading->ended = ended;
 }
 
-static int read_actor(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_actor(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__ActorTableData *actor =
-		gcs_list_unpack(list, &ray__actor_table_data__descriptor, body);
+	const Ray__ActorTableData *actor = message;
 	const char *id;
 
-	if (!actor || gcs_list_id(list, "actorId", actor->actor_id, &id) < 0)
+	if (gcs_list_id(list, "actorId", actor->actor_id, &id) < 0)
 		return -1;
 	if (actor->state == RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD)
 		note_end(reading, actor->end_time);
@@ -57,28 +56,26 @@ static int read_actor(struct gcs_list_reading *list, const struct gcs_bytes *bod
 	return 0;
 }
 
-static int read_group(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_group(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__PlacementGroupTableData *group =
-		gcs_list_unpack(list, &ray__placement_group_table_data__descriptor, body);
+	const Ray__PlacementGroupTableData *group = message;
 	const char *id;
 
-	if (!group || gcs_list_id(list, "placementGroupId", group->placement_group_id, &id) < 0)
+	if (gcs_list_id(list, "placementGroupId", group->placement_group_id, &id) < 0)
 		return -1;
 	if (group->state != RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED)
 		note_use(reading, "placement group", group->name, id, "exists");
 	return 0;
 }
 
-static int read_job(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_job(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__JobTableData *job =
-		gcs_list_unpack(list, &ray__job_table_data__descriptor, body);
+	const Ray__JobTableData *job = message;
 	const char *id;
 
-	if (!job || gcs_list_id(list, "jobId", job->job_id, &id) < 0)
+	if (gcs_list_id(list, "jobId", job->job_id, &id) < 0)
 		return -1;
 	if (job->config && strncmp(job->config->ray_namespace, INTERNAL_NAMESPACE,
 				   strlen(INTERNAL_NAMESPACE)) == 0)

@@ -5,6 +5,7 @@
 #include "base/budget.h"
 #include "base/text.h"
 #include "gcs/gcs_message.h"
+#include "gcs/gcs_wire.h"
 #include "net/work.h"
 #include "ray.pb-c.h"
 
@@ -14,16 +15,20 @@
 
 static const struct list_kind {
 	const char *path;
-	const ProtobufCMessageDescriptor *reply;
+	const ProtobufCMessageDescriptor *reply, *row;
 } lists[] = {
 	[RAY_LIST_ACTORS] = { "/ray.rpc.ActorInfoGcsService/GetAllActorInfo",
-			      &ray__get_all_actor_info_reply__descriptor },
+			      &ray__get_all_actor_info_reply__descriptor,
+			      &ray__actor_table_data__descriptor },
 	[RAY_LIST_TASKS] = { "/ray.rpc.TaskInfoGcsService/GetTaskEvents",
-			     &ray__get_task_events_reply__descriptor },
+			     &ray__get_task_events_reply__descriptor,
+			     &ray__task_events__descriptor },
 	[RAY_LIST_GROUPS] = { "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup",
-			      &ray__get_all_placement_group_reply__descriptor },
+			      &ray__get_all_placement_group_reply__descriptor,
+			      &ray__placement_group_table_data__descriptor },
 	[RAY_LIST_JOBS] = { "/ray.rpc.JobInfoGcsService/GetAllJobInfo",
-			    &ray__get_all_job_info_reply__descriptor },
+			    &ray__get_all_job_info_reply__descriptor,
+			    &ray__job_table_data__descriptor },
 };
 
 /* ---- values ---- */
@@ -61,8 +66,9 @@ const char *gcs_list_submission(const struct gcs_list_reading *reading,
 	return "";
 }
 
-void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDescriptor *message,
-		      const struct gcs_bytes *body)
+/* A message in `entry`. */
+static const void *unpack(struct gcs_list_reading *reading,
+			  const ProtobufCMessageDescriptor *message, const struct gcs_bytes *body)
 {
 	return gcs_message_unpack(message, body->at, gcs_bytes_size(body), &reading->entry,
 				  reading->err);
@@ -72,7 +78,7 @@ void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDe
 
 static int read_status(struct gcs_list_reading *reading, const struct gcs_bytes *body)
 {
-	const Ray__GcsStatus *status = gcs_list_unpack(reading, &ray__gcs_status__descriptor, body);
+	const Ray__GcsStatus *status = unpack(reading, &ray__gcs_status__descriptor, body);
 
 	return status ? gcs_status_check(status, reading->err) : -1;
 }
@@ -80,6 +86,8 @@ static int read_status(struct gcs_list_reading *reading, const struct gcs_bytes 
 static int read_row(struct gcs_list_reading *reading, enum ray_list list,
 		    const struct work_job *job, const struct gcs_bytes *body)
 {
+	const void *row;
+
 	if (reading->received++ >= reading->use->rows_max)
 		return err_set(reading->err, ERR_LIMIT,
 			       "more than the %zu rows that were asked for; the whole reply is "
@@ -87,7 +95,8 @@ static int read_row(struct gcs_list_reading *reading, enum ray_list list,
 			       reading->use->rows_max);
 	if (job && work_is_cancelled(job))
 		return err_set(reading->err, ERR_RETRY, "the reply is not needed any more");
-	if (reading->use->read[list](reading, body) < 0)
+	row = unpack(reading, lists[list].row, body);
+	if (!row || reading->use->read[list](reading, row) < 0)
 		return -1;
 	if (reading->arena->over_budget || reading->entry.over_budget)
 		return budget_refuse(reading->arena->budget, 0, reading->err);

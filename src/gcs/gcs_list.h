@@ -9,7 +9,6 @@
 #include "base/time.h"
 #include "core/model/ray_list.h"
 #include "gcs/gcs_call.h"
-#include "gcs/gcs_wire.h"
 
 #define GCS_LIST_ID_MAX_BYTES ((size_t)64)
 #define GCS_LIST_NAME_MAX_BYTES ((size_t)200) /* longer names are cut */
@@ -35,7 +34,9 @@ struct gcs_list_reading {
 	int64_t dropped; /* tasks that the GCS forgot */
 };
 
-typedef int gcs_list_row(struct gcs_list_reading *reading, const struct gcs_bytes *body);
+/* Reads one row: Ray__ActorTableData, Ray__TaskEvents, Ray__PlacementGroupTableData or
+ * Ray__JobTableData, by its list. It is freed after the call. */
+typedef int gcs_list_row(struct gcs_list_reading *reading, const void *message);
 
 /* How one user reads the lists. */
 struct gcs_list_use {
@@ -55,9 +56,7 @@ int gcs_list_decode(const struct gcs_list_use *use, enum ray_list list, const vo
 		    size_t size, const struct work_job *job, struct arena *arena,
 		    struct gcs_reply *ret_reply, struct err *err);
 
-/* For rows: a message in `entry`; text and ids in `arena`. */
-void *gcs_list_unpack(struct gcs_list_reading *reading, const ProtobufCMessageDescriptor *message,
-		      const struct gcs_bytes *body);
+/* For rows: text and ids in `arena`. */
 const char *gcs_list_text(const struct gcs_list_reading *reading, const char *text,
 			  size_t max_bytes);
 int gcs_list_id(const struct gcs_list_reading *reading, const char *member, ProtobufCBinaryData id,

@@ -115,15 +115,14 @@ static void add_single(struct ray_work_row *row, const struct needs *needs)
 
 /* ---- rows ---- */
 
-static int read_actor(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_actor(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__ActorTableData *actor =
-		gcs_list_unpack(list, &ray__actor_table_data__descriptor, body);
+	const Ray__ActorTableData *actor = message;
 	struct ray_work_row row = { .kind = WORK_ACTOR, .submitted = TIME_NONE };
 	struct needs needs = { .reading = reading };
 
-	if (!actor || gcs_list_id(list, "actorId", actor->actor_id, &row.id) < 0 ||
+	if (gcs_list_id(list, "actorId", actor->actor_id, &row.id) < 0 ||
 	    gcs_list_id(list, "jobId", actor->job_id, &row.job) < 0 ||
 	    gcs_list_id(list, "placementGroupId", actor->placement_group_id, &row.group) < 0)
 		return -1;
@@ -176,19 +175,16 @@ static int read_creation(struct reading *reading, const Ray__TaskInfoEntry *info
 	return 0;
 }
 
-static int read_task(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_task(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__TaskEvents *events = gcs_list_unpack(list, &ray__task_events__descriptor, body);
+	const Ray__TaskEvents *events = message;
+	const Ray__TaskInfoEntry *info = events->task_info;
 	struct ray_work_row row = {
 		.kind = WORK_TASK, .submitted = TIME_NONE, .started = TIME_NONE, .ended = TIME_NONE
 	};
 	struct needs needs = { .reading = reading };
-	const Ray__TaskInfoEntry *info;
 
-	if (!events)
-		return -1;
-	info = events->task_info;
 	if (!info || !events->state_updates ||
 	    (info->type != RAY__TASK_TYPE__NORMAL_TASK &&
 	     info->type != RAY__TASK_TYPE__ACTOR_CREATION_TASK))
@@ -209,17 +205,15 @@ static int read_task(struct gcs_list_reading *list, const struct gcs_bytes *body
 	return 0;
 }
 
-static int read_group(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_group(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__PlacementGroupTableData *group =
-		gcs_list_unpack(list, &ray__placement_group_table_data__descriptor, body);
+	const Ray__PlacementGroupTableData *group = message;
 	struct ray_work_row row = { .kind = WORK_PLACEMENT_GROUP, .group = "", .ended = TIME_NONE };
 	struct work_bundle *bundles;
 	bool bad;
 
-	if (!group ||
-	    gcs_list_id(list, "placementGroupId", group->placement_group_id, &row.id) < 0 ||
+	if (gcs_list_id(list, "placementGroupId", group->placement_group_id, &row.id) < 0 ||
 	    gcs_list_id(list, "jobId", group->creator_job_id, &row.job) < 0)
 		return -1;
 	row.over = group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED;
@@ -245,14 +239,13 @@ static int read_group(struct gcs_list_reading *list, const struct gcs_bytes *bod
 	return 0;
 }
 
-static int read_job(struct gcs_list_reading *list, const struct gcs_bytes *body)
+static int read_job(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
-	const Ray__JobTableData *job =
-		gcs_list_unpack(list, &ray__job_table_data__descriptor, body);
+	const Ray__JobTableData *job = message;
 	struct ray_work_job read;
 
-	if (!job || gcs_list_id(list, "jobId", job->job_id, &read.id) < 0)
+	if (gcs_list_id(list, "jobId", job->job_id, &read.id) < 0)
 		return -1;
 	read.name = gcs_list_submission(list, job);
 	read.ended = gcs_list_time(job->end_time);
