@@ -196,17 +196,6 @@ int gcs_status_check(const Ray__GcsStatus *status, struct err *err)
 		       "the GCS answered: %s (%d)", status->message, (int)status->code);
 }
 
-static void gcs_hex_write(char *ret_hex, ProtobufCBinaryData bytes)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < bytes.len; i++) {
-		ret_hex[2 * i] = digits[bytes.data[i] >> 4];
-		ret_hex[2 * i + 1] = digits[bytes.data[i] & 15];
-	}
-	ret_hex[2 * bytes.len] = '\0';
-}
-
 static int gcs_read_cluster_id(struct gcs_client *client, const struct h2_reply *reply,
 			       struct err *err)
 {
@@ -219,7 +208,8 @@ static int gcs_read_cluster_id(struct gcs_client *client, const struct h2_reply 
 	if (message->cluster_id.len == 0 || message->cluster_id.len > GCS_CLUSTER_ID_MAX_BYTES)
 		return err_set(err, ERR_INPUT, "the cluster id has %zu bytes, must have 1 to %d",
 			       message->cluster_id.len, GCS_CLUSTER_ID_MAX_BYTES);
-	gcs_hex_write(client->cluster_id, message->cluster_id);
+	memcpy(client->cluster_id, gcs_message_hex(&scratch, message->cluster_id),
+	       2 * message->cluster_id.len + 1);
 	client->cluster_id_generation = h2_session_generation(client->session);
 	return 0;
 }

@@ -76,22 +76,21 @@ static void gcs_decode_done(void *context)
 {
 	struct gcs_decode *decode = context;
 	struct gcs_call *call = decode->call;
-	struct arena arena = decode->arena;
 	const struct gcs_reply reply = decode->reply;
 	bool decoded = decode->decoded;
 	struct err err = decode->err;
 
 	call->job = NULL;
-	decode->arena = ARENA_INIT;
-	gcs_decode_free(decode);
-	if (!decoded) {
-		arena_done(&arena);
-		gcs_call_fail(call, &err);
-		return;
+	if (decoded) {
+		arena_done(call->arena);
+		*call->arena = decode->arena;
+		decode->arena = ARENA_INIT;
 	}
-	arena_done(call->arena);
-	*call->arena = arena;
-	gcs_call_end(call, &reply, NULL);
+	gcs_decode_free(decode);
+	if (decoded)
+		gcs_call_end(call, &reply, NULL);
+	else
+		gcs_call_fail(call, &err);
 }
 
 static void gcs_decode_digested(void *context);
