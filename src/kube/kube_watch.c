@@ -88,35 +88,31 @@ static int kube_watch_event(struct kube_watch *watch, const struct cJSON *json, 
 	return watch->cancelled ? -1 : 0;
 }
 
-/* One whole line without its end. */
+/* One whole line without its end, or the skeleton of one that is too large. */
 static int kube_watch_line(struct kube_watch *watch, const char *text, size_t size)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
+	const char *reason = NULL;
 	struct err problem;
 
-	if (size == 0)
+	if (size == 0 && !watch->too_large)
 		return 0; /* an empty line proves a live connection, not a live server */
 	loop_timer_start(watch->line_timer, watch->line_ms);
 	arena_reset(&watch->arena);
 	foreign_object_parse(text, size, true, &json, &problem);
-	return kube_watch_event(watch, json, problem.kind == ERR_NONE ? NULL : problem.text);
+	if (watch->too_large)
+		reason = foreign_object_too_large(&watch->arena, KUBE_WATCH_LINE_MAX_BYTES);
+	else if (problem.kind != ERR_NONE)
+		reason = problem.text;
+	return kube_watch_event(watch, json, reason);
 }
 
 static int kube_watch_end_line(struct kube_watch *watch)
 {
-	AUTO(json_done) struct cJSON *json = NULL;
-	const struct buf *found;
-	struct err problem;
-	int result;
+	const struct buf *line = watch->too_large ? object_skeleton_end(&watch->skeleton) :
+						    &watch->line;
+	int result = kube_watch_line(watch, line->data, line->size);
 
-	if (!watch->too_large)
-		return kube_watch_line(watch, watch->line.data, watch->line.size);
-	loop_timer_start(watch->line_timer, watch->line_ms);
-	arena_reset(&watch->arena);
-	found = object_skeleton_end(&watch->skeleton);
-	foreign_object_parse(found->data, found->size, true, &json, &problem);
-	result = kube_watch_event(
-		watch, json, foreign_object_too_large(&watch->arena, KUBE_WATCH_LINE_MAX_BYTES));
 	kube_watch_end_skeleton(watch);
 	return result;
 }
