@@ -4,32 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #undef err_set
 #undef err_prefix
-
-/* Bytes of the UTF-8 sequence that starts with `lead`; 1 for an invalid lead byte. */
-static size_t sequence_size(unsigned char lead)
-{
-	if (lead >= 0xf0 && lead < 0xf8)
-		return 4;
-	if (lead >= 0xe0)
-		return lead < 0xf0 ? 3 : 1;
-	return lead >= 0xc0 ? 2 : 1;
-}
-
-/* A text that was cut must not end within a character: log readers refuse such a line. */
-static void drop_partial_character(char *text)
-{
-	size_t size = strlen(text);
-	size_t back = 0;
-
-	while (back < size && back < 3 && ((unsigned char)text[size - 1 - back] & 0xc0) == 0x80)
-		back++;
-	if (back == size)
-		return;
-	if (sequence_size((unsigned char)text[size - 1 - back]) > back + 1)
-		text[size - 1 - back] = '\0';
-}
 
 /* Control characters (C0, DEL, C1 as UTF-8) could break a log line or drive a terminal. */
 static void blank_control_characters(char *text)
@@ -44,27 +22,28 @@ static void blank_control_characters(char *text)
 	}
 }
 
-__attribute__((format(printf, 3, 0))) static void format_text(char *text, size_t size,
+/* One byte more than the text: it shows whether a character is cut. */
+#define DRAFT_SIZE (ERR_TEXT_SIZE + 1)
+
+/* A text that was cut must not end within a character: log readers refuse such a line. */
+__attribute__((format(printf, 2, 0))) static void format_text(char text[static DRAFT_SIZE],
 							      const char *format, va_list arguments)
 {
-	int wanted = vsnprintf(text, size, format, arguments);
-
-	if (wanted < 0)
+	if (vsnprintf(text, DRAFT_SIZE, format, arguments) < 0)
 		text[0] = '\0';
-	if (wanted >= 0 && (size_t)wanted >= size)
-		drop_partial_character(text);
+	text[text_fit(text, ERR_TEXT_SIZE - 1)] = '\0';
 	blank_control_characters(text);
 }
 
 int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 {
-	char text[ERR_TEXT_SIZE]; /* apart, because err->text may be one of the arguments */
+	char text[DRAFT_SIZE]; /* apart, because err->text may be one of the arguments */
 	va_list arguments;
 
 	if (err == NULL)
 		return -1;
 	va_start(arguments, format);
-	format_text(text, sizeof(text), format, arguments);
+	format_text(text, format, arguments);
 	va_end(arguments);
 	err->kind = kind;
 	memcpy(err->text, text, strlen(text) + 1);
@@ -73,21 +52,15 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 
 int err_prefix(struct err *err, const char *format, ...)
 {
-	char prefix[ERR_TEXT_SIZE];
-	char text[ERR_TEXT_SIZE];
+	char prefix[DRAFT_SIZE];
 	va_list arguments;
-	int wanted;
 
 	if (err == NULL)
 		return -1;
 	va_start(arguments, format);
-	format_text(prefix, sizeof(prefix), format, arguments);
+	format_text(prefix, format, arguments);
 	va_end(arguments);
-	wanted = snprintf(text, sizeof(text), "%s: %s", prefix, err->text);
-	if (wanted >= 0 && (size_t)wanted >= sizeof(text))
-		drop_partial_character(text);
-	memcpy(err->text, text, strlen(text) + 1);
-	return -1;
+	return err_set(err, err->kind, "%s: %s", prefix, err->text);
 }
 
 const char *err_kind_name(enum err_kind kind)

@@ -8,7 +8,9 @@ size_t text_fit(const char *text, size_t max_bytes)
 
 	if (size <= max_bytes)
 		return size;
-	for (size = max_bytes; size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80;)
+	/* A character has at most three bytes after its first. */
+	for (size = max_bytes;
+	     size > 0 && max_bytes - size < 3 && ((unsigned char)text[size] & 0xc0) == 0x80;)
 		size--;
 	return size;
 }
