@@ -18,21 +18,12 @@ struct scan {
 
 static int scan_value(struct scan *scan, const char *name);
 
-/* Columns count bytes, as editors' byte columns and libyaml's marks nearly do. */
 static int fail(struct scan *scan, enum err_kind kind, const char *what)
 {
-	size_t line = 1;
-	const char *line_start = scan->start;
+	struct position at = position_of_byte(scan->start, (size_t)(scan->at - scan->start));
 
-	for (const char *p = scan->start; p < scan->at; p++) {
-		if (*p == '\n') {
-			line++;
-			line_start = p + 1;
-		}
-	}
-	positions_fail(scan->positions, line, (size_t)(scan->at - line_start) + 1);
-	return err_set(scan->err, kind, "line %zu, column %zu: %s", line,
-		       (size_t)(scan->at - line_start) + 1, what);
+	positions_fail(scan->positions, at.line, at.column);
+	return err_set(scan->err, kind, "line %u, column %u: %s", at.line, at.column, what);
 }
 
 /* Opens the entry of a value whose text, or whose name, begins at `at`. Counts lines from the last

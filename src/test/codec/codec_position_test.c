@@ -213,6 +213,7 @@ static void test_failures(void **state)
 		{ "{\"a\": {\"b\": 1, \"c\": [],\n \"c\": 2, \"b\": 3}}", true, 2, 2,
 		  "line 2, column 2: this member is there twice: c" },
 		{ "{\"a\": 1,\n  b}", true, 2, 3, "line 2, column 3: a member name" },
+		{ "{\"\xC3\xA9\": b}", true, 1, 7, "line 1, column 7: a value is expected" },
 	};
 
 	(void)state;
