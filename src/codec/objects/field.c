@@ -312,7 +312,6 @@ static int value_decode(const struct json_at *at, const struct field *field, voi
 	case FIELD_KIND_AMOUNT:
 		return amount_decode(at, field, value);
 	case FIELD_KIND_COUNT:
-	case FIELD_KIND_DOUBLE:
 	case FIELD_KIND_HOOK:
 		break;
 	}
@@ -328,7 +327,6 @@ static enum json_type type_of(enum field_kind kind)
 	case FIELD_KIND_INTEGER:
 	case FIELD_KIND_AMOUNT:
 	case FIELD_KIND_COUNT:
-	case FIELD_KIND_DOUBLE:
 		return JSON_NUMBER;
 	case FIELD_KIND_TEXTS:
 	case FIELD_KIND_LIST:

@@ -57,7 +57,6 @@ enum field_kind {
 	FIELD_KIND_RESOURCES,  /* struct resources; a value that is not an amount is an error */
 	FIELD_KIND_AMOUNT,     /* int64_t in 1/10000, in JSON a number; too large: the maximum */
 	FIELD_KIND_COUNT,      /* size_t; only written */
-	FIELD_KIND_DOUBLE,     /* double; only written */
 	FIELD_KIND_WORD,       /* an enum; `word` gives the text of each value below `limit` */
 	FIELD_KIND_FIXED,      /* the text `initial`; read only with FIELD_REQUIRED */
 	FIELD_KIND_POINTER,    /* as OBJECT, to a struct of its own; NULL: not given */
@@ -133,7 +132,6 @@ struct field {
 	FIELD_ROW(FIELD_KIND_RESOURCES, T, m, struct resources, __VA_ARGS__)
 #define FIELD_AMOUNT(T, m, ...) FIELD_ROW(FIELD_KIND_AMOUNT, T, m, int64_t, __VA_ARGS__)
 #define FIELD_COUNT(T, m, ...) FIELD_ROW(FIELD_KIND_COUNT, T, m, size_t, __VA_ARGS__)
-#define FIELD_DOUBLE(T, m, ...) FIELD_ROW(FIELD_KIND_DOUBLE, T, m, double, __VA_ARGS__)
 #define FIELD_WORD(T, m, type, words, ...)                                                         \
 	FIELD_ROW(FIELD_KIND_WORD, T, m, type, __VA_ARGS__, .word = (words))
 /* The function of a WORD, from the function NAME_name of an enum. */

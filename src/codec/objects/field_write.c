@@ -56,8 +56,6 @@ static bool is_set(const struct field *field, const void *object)
 		return *(const int64_t *)value != 0;
 	case FIELD_KIND_COUNT:
 		return *(const size_t *)value != 0;
-	case FIELD_KIND_DOUBLE:
-		return *(const double *)value != 0;
 	case FIELD_KIND_WORD:
 		return *(const unsigned *)value != 0;
 	case FIELD_KIND_POINTER:
@@ -200,9 +198,6 @@ void field_write_value(struct json_writer *writer, const struct field *field, co
 		break;
 	case FIELD_KIND_COUNT:
 		json_write_integer(writer, field->name, (int64_t) * (const size_t *)value);
-		break;
-	case FIELD_KIND_DOUBLE:
-		json_write_double(writer, field->name, *(const double *)value);
 		break;
 	case FIELD_KIND_RESOURCES:
 		write_resources(writer, field, value);
