@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/text/json_scan.h"
-#include "codec/text/json_unique.h"
 #include "codec/text/number.h"
 #include "codec/text/position.h"
 
@@ -51,8 +50,7 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 	tree = cJSON_ParseWithLength(marked.size > 0 ? marked.data : text, size);
 	if (!tree)
 		return err_set(err, ERR_LIMIT, "the JSON tree cannot be built");
-	if (limits->unique_names && (positions ? positions_check_unique(positions, tree, err) :
-						 json_check_unique(tree, err)))
+	if (limits->unique_names && positions_check_unique(positions, tree, err))
 		return -1;
 	*ret_json = steal(&tree);
 	return 0;
