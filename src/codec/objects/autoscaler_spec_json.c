@@ -21,15 +21,12 @@ static int group_name_decode(const struct json_at *at, const struct field *field
 }
 
 /* The value stays as it is, so that the file form has it. */
-static int warm_amount_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_warm_amount(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
-	int64_t *amount = (void *)((char *)object + field->offset);
+	const int64_t *amount = (const void *)((const char *)object + field->offset);
 
-	if (field_decode(at, field, object))
-		return -1;
 	if (*amount < 0 || *amount > (int64_t)field->limit)
-		json_problem(&member, "must be 1 to %zu, is %lld; it counts as not given",
+		json_problem(member, "must be 1 to %zu, is %lld; it counts as not given",
 			     field->limit, (long long)*amount);
 	return 0;
 }
@@ -71,7 +68,7 @@ static const struct field spec_group_fields[] = {
 		   .schema = "minLength: 1\nmaxLength: 253"),
 	FIELD_INTEGER(struct autoscaler_group, idle_timeout_seconds, "idleTimeoutSeconds",
 		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative,
+		      .check = field_check_not_negative,
 		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
 	FIELD_NAMES(NULL),
 };
@@ -80,11 +77,11 @@ const struct field warm_fields[] = {
 	FIELD_TEXT(struct autoscaler_warm, group, "group", .read = group_name_decode,
 		   .flags = FIELD_REQUIRED, .description = "A groupName.",
 		   .schema = "minLength: 1\nmaxLength: 253"),
-	FIELD_INTEGER(struct autoscaler_warm, count, "count", .read = warm_amount_decode,
+	FIELD_INTEGER(struct autoscaler_warm, count, "count", .check = check_warm_amount,
 		      .limit = AUTOSCALER_WARM_COUNT_MAX, .description = "Replicas.",
 		      .schema = "format: int32\nminimum: 1\nmaximum: 100000"),
 	FIELD_INTEGER(struct autoscaler_warm, percent_of_busy, "percentOfBusy",
-		      .read = warm_amount_decode, .limit = AUTOSCALER_WARM_PERCENT_MAX,
+		      .check = check_warm_amount, .limit = AUTOSCALER_WARM_PERCENT_MAX,
 		      .description = "Of the group's replicas in use, rounded up.",
 		      .schema = "format: int32\nminimum: 1\nmaximum: 1000"),
 	FIELD_NAMES(NULL),
@@ -95,7 +92,7 @@ const struct field autoscaler_spec_fields[] = {
 		      .description = "True: the RayCluster is not scaled, and Ray is not read."),
 	FIELD_INTEGER(AUTOSCALER, idle_timeout_seconds, "idleTimeoutSeconds",
 		      .has = FIELD_HAS(AUTOSCALER, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative,
+		      .check = field_check_not_negative,
 		      .description = "A worker is terminated when it is idle for longer than this.",
 		      .schema = NOT_NEGATIVE),
 	FIELD_TEXT(AUTOSCALER, upscaling_mode, "upscalingMode",

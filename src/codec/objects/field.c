@@ -234,13 +234,14 @@ static int resources_decode(const struct json_at *at, const struct field *field,
 static int fixed_check(const struct json_at *at, const struct field *field)
 {
 	struct json_at member = json_member(at, field->name);
+	const char *text;
 
-	if (json_expect(&member, JSON_STRING))
+	if (((field->flags & FIELD_REQUIRED) && json_expect(&member, JSON_STRING)) ||
+	    json_text(at, field->name, &text))
 		return -1;
-	if (strcmp(json_text_value(&member), field->initial) != 0)
-		return json_fail(&member, "must be %s, is \"%.80s\"", (const char *)field->initial,
-				 json_text_value(&member));
-	return 0;
+	if (((field->flags & FIELD_NULLABLE) && *text == '\0') || strcmp(text, field->initial) == 0)
+		return 0;
+	return json_fail(&member, "must be %s, is \"%.80s\"", (const char *)field->initial, text);
 }
 
 static int list_decode(const struct json_at *at, const struct field *field, void *object)
@@ -300,7 +301,8 @@ static int value_decode(const struct json_at *at, const struct field *field, voi
 	case FIELD_KIND_RESOURCES:
 		return resources_decode(at, field, value);
 	case FIELD_KIND_FIXED:
-		return field->flags & FIELD_REQUIRED ? fixed_check(at, field) : 0;
+		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE) ? fixed_check(at, field) :
+									  0;
 	case FIELD_KIND_POINTER:
 		return pointer_decode(at, field, value);
 	case FIELD_KIND_OBJECT:
@@ -417,19 +419,30 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 	return 0;
 }
 
-int field_decode_not_negative(const struct json_at *at, const struct field *field, void *object)
+int field_check_not_negative(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	void *value = (char *)object + field->offset, *has = (char *)object + field->has;
 	int64_t *integer = value;
 
-	if (field_decode(at, field, object))
-		return -1;
 	if (*integer < 0) {
-		json_problem(&member, "must not be negative, is %lld; it counts as not given",
+		json_problem(member, "must not be negative, is %lld; it counts as not given",
 			     (long long)*integer);
 		*(bool *)has = false;
 		*integer = 0;
+	}
+	return 0;
+}
+
+int field_check_unique(const struct json_at *member, const struct field *field, void *object)
+{
+	const void *value = (const char *)object + field->offset;
+	const char *name = *(const char *const *)value;
+
+	for (size_t i = 1; *name != '\0' && i <= member->parent->index; i++) {
+		const void *before = (const char *)value - i * field->size;
+
+		if (strcmp(*(const char *const *)before, name) == 0)
+			return json_fail(member, "%.80s is in the list twice; rename one", name);
 	}
 	return 0;
 }

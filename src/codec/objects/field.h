@@ -58,7 +58,7 @@ enum field_kind {
 	FIELD_KIND_AMOUNT,     /* int64_t in 1/10000, in JSON a number; too large: the maximum */
 	FIELD_KIND_COUNT,      /* size_t; only written */
 	FIELD_KIND_WORD,       /* an enum; `word` gives the text of each value below `limit` */
-	FIELD_KIND_FIXED,      /* the text `initial`; read only with FIELD_REQUIRED */
+	FIELD_KIND_FIXED,      /* the text `initial`; read only with FIELD_REQUIRED or NULLABLE */
 	FIELD_KIND_POINTER,    /* as OBJECT, to a struct of its own; NULL: not given */
 	FIELD_KIND_OBJECT, /* JSON object whose `members` are in the same struct, or in a part */
 	FIELD_KIND_LIST,   /* array of structs */
@@ -72,7 +72,7 @@ enum field_kind {
 #define FIELD_UNWRITTEN 4U /* never written */
 #define FIELD_REQUIRED                                                                             \
 	8U /* of NAME, WORD and FIXED: must be given and not empty; else only in the CRD */
-#define FIELD_NULLABLE 16U      /* of TEXT: NULL instead of "" */
+#define FIELD_NULLABLE 16U      /* of TEXT: NULL instead of ""; of FIXED: may be missing or "" */
 #define FIELD_CHECKED 32U       /* only its type is checked: there is no member; never written */
 #define FIELD_STRINGS 64U       /* of QUANTITIES: the API server accepts only strings */
 #define FIELD_QUOTED 256U       /* of INTEGER: written as a string, as proto3 does with int64 */
@@ -186,8 +186,10 @@ int field_decode_all(const struct json_at *at, const struct field *fields, void 
 int field_check_names(const struct json_at *at, const struct field *fields, const char *what);
 /* One member, without its hook. */
 int field_decode(const struct json_at *at, const struct field *field, void *object);
-/* A hook: an INTEGER with `has`; a negative one is a problem and counts as not given. */
-int field_decode_not_negative(const struct json_at *at, const struct field *field, void *object);
+/* Checks. An INTEGER with `has`: a negative one is a problem and counts as not given. */
+int field_check_not_negative(const struct json_at *member, const struct field *field, void *object);
+/* A NAME of an element, whose size is `size`: fails when an earlier element has it as well. */
+int field_check_unique(const struct json_at *member, const struct field *field, void *object);
 
 /* A whole object from the root of a tree: every decoder of an object begins with it. `problems` may
  * be NULL. */

@@ -107,18 +107,6 @@ static int check_effect(const struct json_at *member, const struct field *field,
 			 taint->effect);
 }
 
-static int check_name(const struct json_at *member, const struct field *field, void *object)
-{
-	const struct node_pool *pool = object;
-
-	(void)field;
-	for (size_t i = 1; i <= member->parent->index; i++)
-		if (strcmp(pool[-(ptrdiff_t)i].node.name, pool->node.name) == 0)
-			return json_fail(member, "%.80s is in the list twice; rename one",
-					 pool->node.name);
-	return 0;
-}
-
 static int check_pools(const struct json_at *member, const struct field *field, void *object)
 {
 	const struct node_pools *pools = object;
@@ -145,7 +133,8 @@ static const struct field refusal_fields[] = {
 };
 
 static const struct field pool_fields[] = {
-	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .check = check_name),
+	FIELD_NAME(POOL, node.name, "name", .flags = FIELD_REQUIRED, .check = field_check_unique,
+		   .size = sizeof(POOL)),
 	FIELD_LABELS(POOL, node.labels, "nodeLabels"),
 	FIELD_LIST(POOL, node.taints, node.taint_count, taint_fields, "taints",
 		   .strict = "a taint"),

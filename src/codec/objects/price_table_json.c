@@ -1,6 +1,5 @@
 #include "codec/objects/price_table_json.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "codec/objects/one_document.h"
@@ -58,22 +57,8 @@ static void write_price(struct json_writer *writer, const struct field *field, c
 			  (double)row->micros_per_gpu_hour / (double)PRICE_MICROS);
 }
 
-static int name_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at member = json_member(at, field->name);
-	const struct price_row *row = object;
-
-	if (field_decode(at, field, object))
-		return -1;
-	for (size_t i = 1; *row->name != '\0' && i <= at->index; i++)
-		if (strcmp(row[-(ptrdiff_t)i].name, row->name) == 0)
-			return json_fail(&member, "%.80s is in the list twice; rename one",
-					 row->name);
-	return 0;
-}
-
 static const struct field row_fields[] = {
-	FIELD_NAME(ROW, name, "name", .read = name_decode),
+	FIELD_NAME(ROW, name, "name", .check = field_check_unique, .size = sizeof(ROW)),
 	FIELD_LABELS(ROW, group_labels, "groupLabels"),
 	FIELD_LABELS(ROW, node_labels, "nodeLabels"),
 	FIELD_NAME(ROW, gpu_model, "gpuModel"),

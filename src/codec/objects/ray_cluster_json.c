@@ -47,19 +47,17 @@ static int group_name_decode(const struct json_at *at, const struct field *field
 }
 
 /* Outside its range it is a problem and clamped. */
-static int group_integer_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_group_integer(const struct json_at *member, const struct field *field,
+			       void *object)
 {
 	struct worker_group *group = object;
-	void *member = (char *)object + field->offset;
-	int64_t *value = member, minimum = value == &group->num_of_hosts ? 1 : 0;
-	struct json_at given = json_member(at, field->name);
+	int64_t *value = (void *)((char *)object + field->offset);
+	int64_t minimum = value == &group->num_of_hosts ? 1 : 0;
 
-	if (field_decode(at, field, object))
-		return -1;
 	if (*value >= minimum && *value <= REPLICAS_MAX)
 		return 0;
-	group_problem(&given, group,
-		      arena_printf(at->reader->arena, "must be %lld to %lld, is %lld",
+	group_problem(member, group,
+		      arena_printf(member->reader->arena, "must be %lld to %lld, is %lld",
 				   (long long)minimum, (long long)REPLICAS_MAX, (long long)*value));
 	if (!group->bad_member) {
 		group->bad_member = field->name;
@@ -123,7 +121,7 @@ static const struct field scale_strategy_fields[] = {
 };
 
 #define GROUP_INTEGER(m, ...)                                                                      \
-	FIELD_INTEGER(struct worker_group, m, __VA_ARGS__, .read = group_integer_decode,           \
+	FIELD_INTEGER(struct worker_group, m, __VA_ARGS__, .check = check_group_integer,           \
 		      .write = write_group_integer)
 
 static const struct field group_fields[] = {
@@ -178,7 +176,7 @@ static const struct field head_fields[] = {
 static const struct field options_fields[] = {
 	FIELD_INTEGER(struct ray_cluster, idle_timeout_seconds, "idleTimeoutSeconds",
 		      .has = FIELD_HAS(struct ray_cluster, has_idle_timeout_seconds),
-		      .read = field_decode_not_negative),
+		      .check = field_check_not_negative),
 	FIELD_TEXT(struct ray_cluster, upscaling_mode, "upscalingMode"),
 	FIELD_TEXT(struct ray_cluster, autoscaler_version, "version"),
 	FIELD_END,
@@ -321,26 +319,6 @@ static void write_groups_manager(struct json_writer *writer, const struct field 
 	json_write_array_end(writer);
 }
 
-/* Optional, because the file form and lists may omit it. */
-static int kind_check(const struct json_at *root, const struct field *field, void *object)
-{
-	struct json_at member = json_member(root, field->name);
-	const char *kind;
-
-	(void)object;
-	if (json_text(root, field->name, &kind))
-		return -1;
-	if (*kind != '\0' && strcmp(kind, "RayCluster") != 0)
-		return json_fail(&member, "must be RayCluster, is \"%.40s\"", kind);
-	return 0;
-}
-
-static void write_kind(struct json_writer *writer, const struct field *field, const void *object)
-{
-	(void)object;
-	json_write_text(writer, field->name, "RayCluster");
-}
-
 static int deletion_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct ray_cluster *cluster = object;
@@ -405,7 +383,8 @@ static const struct field metadata_fields[] = {
 
 const struct field ray_cluster_fields[] = {
 	FIELD_TEXT(struct ray_cluster, api_version, "apiVersion"),
-	FIELD_HOOK("kind", .read = kind_check, .write = write_kind),
+	/* The file form and lists may omit it. */
+	FIELD_FIXED("kind", "RayCluster", .flags = FIELD_NULLABLE),
 	FIELD_TEXT(struct ray_cluster, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
 	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(spec_fields, "spec", .flags = FIELD_ALWAYS),

@@ -158,14 +158,14 @@ static void write_operator(struct json_writer *writer, const struct field *field
 		json_write_integer(writer, field->name, operation);
 }
 
-static int count_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_count(const struct json_at *member, const struct field *field, void *object)
 {
 	struct ray_request_count *counted = object;
 
-	if (field_decode(at, field, object))
-		return -1;
+	(void)field;
 	if (counted->count < 0) {
-		json_problem(at, "count must not be negative, is %lld", (long long)counted->count);
+		json_problem(member->parent, "count must not be negative, is %lld",
+			     (long long)counted->count);
 		counted->count = 0;
 	}
 	return 0;
@@ -211,7 +211,7 @@ static const struct field counted_fields[] = {
 	FIELD_PART(struct ray_request_count, request, ray_request_fields, "request",
 		   .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct ray_request_count, count, "count", .flags = FIELD_QUOTED,
-		      .read = count_decode),
+		      .check = check_count),
 	FIELD_END,
 };
 
@@ -336,12 +336,12 @@ static void write_status(struct json_writer *writer, const struct field *field, 
 		json_write_text(writer, field->name, status_table[node->status].name);
 }
 
-static int idle_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_idle(const struct json_at *member, const struct field *field, void *object)
 {
 	struct ray_node *node = object;
 
-	if (field_decode(at, field, object))
-		return -1;
+	(void)member;
+	(void)field;
 	node->idle_duration_ms = ray_idle_duration_ms(node->idle_duration_ms);
 	return 0;
 }
@@ -355,7 +355,7 @@ static const struct field node_fields[] = {
 	FIELD_LABELS(struct ray_node, dynamic_labels, "dynamicLabels"),
 	FIELD_HOOK("status", .read = status_decode, .write = write_status),
 	FIELD_INTEGER(struct ray_node, idle_duration_ms, "idleDurationMs", .flags = FIELD_QUOTED,
-		      .read = idle_decode),
+		      .check = check_idle),
 	FIELD_TEXT(struct ray_node, ip_address, "nodeIpAddress"),
 	FIELD_TEXTS(struct ray_node, activity, "nodeActivity"),
 	FIELD_LABELS(struct ray_node, labels, "labels"),

@@ -57,16 +57,14 @@ static int duration_decode(const struct json_at *at, const struct field *field, 
 	return 0;
 }
 
-static int replicas_decode(const struct json_at *at, const struct field *field, void *object)
+static int check_replicas(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct autoscaler_schedule_group *group = object;
 
-	if (field_decode(at, field, object))
-		return -1;
+	(void)field;
 	if (group->min_replicas >= 0 && group->min_replicas <= INT32_MAX)
 		return 0;
-	json_problem(&member, "must be 0 to %d, is %lld; it counts as 0", INT32_MAX,
+	json_problem(member, "must be 0 to %d, is %lld; it counts as 0", INT32_MAX,
 		     (long long)group->min_replicas);
 	group->min_replicas = 0;
 	return 0;
@@ -113,7 +111,7 @@ static void write_bundles(struct json_writer *writer, const struct field *field,
 static const struct field group_fields[] = {
 	FIELD_TEXT(GROUP, name, "name", .read = name_decode, .flags = FIELD_REQUIRED,
 		   .description = "A groupName.", .schema = "minLength: 1\nmaxLength: 253"),
-	FIELD_INTEGER(GROUP, min_replicas, "minReplicas", .read = replicas_decode,
+	FIELD_INTEGER(GROUP, min_replicas, "minReplicas", .check = check_replicas,
 		      .flags = FIELD_ALWAYS | FIELD_REQUIRED, .description = "Within the window.",
 		      .schema = "format: int32\nminimum: 0"),
 	FIELD_NAMES(NULL),
