@@ -16,8 +16,7 @@
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
 #include "cli/table.h"
-#include "codec/objects/node_pools_json.h"
-#include "codec/objects/price_table_json.h"
+#include "codec/objects/one_document.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/duration.h"
 #include "ctl/shared/time_zones.h"
@@ -273,9 +272,9 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
 
 	if (read_clusters(arguments, set, err) ||
-	    read_document(arguments->pools, NODE_POOLS_BYTES_MAX, set, cluster_set_add_pools,
+	    read_document(arguments->pools, ONE_DOCUMENT_BYTES_MAX, set, cluster_set_add_pools,
 			  err) ||
-	    read_document(arguments->prices, PRICE_TABLE_BYTES_MAX, set, cluster_set_add_prices,
+	    read_document(arguments->prices, ONE_DOCUMENT_BYTES_MAX, set, cluster_set_add_prices,
 			  err) ||
 	    apply_flags(arguments, plan, set, err) ||
 	    cluster_set_decode_prices(set, plan->arena, &plan->prices, err) ||

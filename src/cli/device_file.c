@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cli/file.h"
 #include "codec/objects/device_table_json.h"
+#include "codec/objects/one_document.h"
 #include "codec/objects/price_table_json.h"
 
 static int fail(const char *path, struct err *err)
@@ -19,7 +20,7 @@ int device_file_read(const char *path, struct arena *arena, const struct device_
 	AUTO(buf_done) struct buf text;
 	struct device_table *table;
 
-	buf_init(&text, DEVICE_TABLE_BYTES_MAX);
+	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
 	if (path == NULL || *path == '\0') {
 		*ret_table = device_table_builtin();
 		return 0;
@@ -38,7 +39,7 @@ int price_file_read(const char *path, struct arena *arena, const struct price_ta
 	AUTO(buf_done) struct buf text;
 	struct price_table *table = ARENA_NEW(arena, struct price_table);
 
-	buf_init(&text, PRICE_TABLE_BYTES_MAX);
+	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
 	if (path == NULL || *path == '\0') {
 		*ret_table = NULL;
 		return 0;

@@ -35,10 +35,9 @@ static int max_gpus_decode(const struct json_at *spec, const struct field *field
 {
 	struct autoscaler_object *ret = object;
 	struct json_at member = json_member(spec, field->name);
-	enum json_type type = json_type(&member);
 	struct quantity quantity;
 
-	if (type == JSON_MISSING || type == JSON_NULL)
+	if (!json_is_given(&member))
 		return 0;
 	if (quantity_decode(&member, &quantity))
 		return -1;

@@ -33,11 +33,10 @@ enum document { DOCUMENT_POOLS = 0, DOCUMENT_PRICES, DOCUMENTS };
 
 static const struct document_kind {
 	const char *kind, *list, *flag;
-	const struct json_limits *limits;
 	int (*decode)(const struct json_at *root, void *ret);
 } document_kinds[DOCUMENTS] = {
-	{ "NodePools", "pools", "--node-pools", &node_pools_limits, node_pools_decode },
-	{ "PriceTable", "prices", "--price-table", &price_table_limits, price_table_decode },
+	{ "NodePools", "pools", "--node-pools", node_pools_decode },
+	{ "PriceTable", "prices", "--price-table", price_table_decode },
 };
 
 struct cluster_set {
@@ -202,8 +201,7 @@ static int add_file(struct cluster_set *set, enum document document, const char 
 {
 	struct document_reading reading = { .kind = &document_kinds[document] };
 
-	if (one_document_read(text, size, reading.kind->limits, &set->arena, keep_document,
-			      &reading, err)) {
+	if (one_document_read(text, size, &set->arena, keep_document, &reading, err)) {
 		json_free(reading.tree);
 		return -1;
 	}

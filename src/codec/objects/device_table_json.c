@@ -13,13 +13,6 @@
 #define MEMORY_UNIT_MAX (INT64_C(1) << 40)
 #define ROW struct device_row
 
-static const struct json_limits limits = {
-	.bytes = DEVICE_TABLE_BYTES_MAX,
-	.depth = 8,
-	.elements = 20000,
-	.unique_names = true,
-};
-
 /* "none" is the word of a kind of 0. */
 static const char *kind_word(unsigned value)
 {
@@ -29,11 +22,6 @@ static const char *kind_word(unsigned value)
 FIELD_WORDS(device_share, enum device_share)
 
 /* ---- members ---- */
-
-static bool is_given(const struct json_at *at)
-{
-	return json_type(at) != JSON_MISSING && json_type(at) != JSON_NULL;
-}
 
 /* A name of an extended resource, which has a domain; `pattern`: or a prefix of one and "*". */
 static bool is_resource(struct arena *arena, const char *text, bool pattern)
@@ -88,7 +76,7 @@ static int memory_unit_decode(const struct json_at *at, const struct field *fiel
 	const char *problem, *text;
 	int64_t amount;
 
-	if (!is_given(&member)) {
+	if (!json_is_given(&member)) {
 		if (row->share != DEVICE_MEMORY)
 			return 0;
 		return json_fail(at, "memoryUnit is required where share is memory: what an amount "
@@ -194,7 +182,7 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 		struct json_at member = json_member(root, field->name);
 		bool is_list = field->kind == FIELD_KIND_LIST;
 
-		if (!is_file && !is_given(&member))
+		if (!is_file && !json_is_given(&member))
 			continue;
 		if (json_expect(&member, is_list ? JSON_ARRAY : JSON_STRING) ||
 		    field_decode(root, field, &own))
@@ -227,7 +215,7 @@ int device_table_read(const char *text, size_t size, struct arena *arena,
 {
 	struct device_table table;
 
-	if (one_document_read(text, size, &limits, arena, decode_file, &table, err))
+	if (one_document_read(text, size, arena, decode_file, &table, err))
 		return -1;
 	*ret_table = table;
 	return 0;

@@ -13,7 +13,6 @@
 
 struct cJSON;
 
-#define DEVICE_TABLE_BYTES_MAX ((size_t)1 << 20)
 #define DEVICE_TABLE_ROWS_MAX 1000
 
 /* The text of a file: one document with apiVersion rayscaler.dev/v1alpha1, kind DeviceTable and

@@ -174,10 +174,9 @@ static int object_decode(const struct json_at *at, const struct field *field, vo
 static int word_decode(const struct json_at *at, const struct field *field, unsigned *value)
 {
 	struct json_at member = json_member(at, field->name);
-	enum json_type type = json_type(&member);
 	const char *all = "", *text;
 
-	if (!(field->flags & FIELD_REQUIRED) && (type == JSON_MISSING || type == JSON_NULL))
+	if (!(field->flags & FIELD_REQUIRED) && !json_is_given(&member))
 		return 0;
 	if (json_expect(&member, JSON_STRING))
 		return -1;
@@ -349,14 +348,12 @@ static enum json_type type_of(enum field_kind kind)
 int field_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct json_at member;
-	enum json_type type;
 	bool has;
 
 	if (!(field->flags & FIELD_GIVEN) && !field->has && !field->check)
 		return value_decode(at, field, object);
 	member = json_member(at, field->name);
-	type = json_type(&member);
-	has = type != JSON_MISSING && type != JSON_NULL;
+	has = json_is_given(&member);
 	if (((field->flags & FIELD_GIVEN) && json_expect(&member, type_of(field->kind))) ||
 	    value_decode(at, field, object))
 		return -1;

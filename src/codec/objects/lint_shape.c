@@ -293,7 +293,7 @@ static void check_names(struct check *check, const struct json_at *at, const str
 
 static void check_field(struct check *check, const struct json_at *at, const struct field *field)
 {
-	if (json_type(at) == JSON_MISSING || json_type(at) == JSON_NULL)
+	if (!json_is_given(at))
 		return;
 	switch (field->kind) {
 	case FIELD_KIND_HOOK:

@@ -13,13 +13,6 @@
 #define TIME_MAX_MS (INT64_C(10) * 365 * 86400 * 1000)
 #define LIFE_MS_MAX 1e15
 
-const struct json_limits node_pools_limits = {
-	.bytes = NODE_POOLS_BYTES_MAX,
-	.depth = 8,
-	.elements = 20000,
-	.unique_names = true,
-};
-
 /* ---- members ---- */
 
 /* A time such as "90s"; FIELD_REQUIRED, or it keeps its value. */

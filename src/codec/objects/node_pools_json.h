@@ -6,12 +6,9 @@
 #include "codec/text/json.h"
 #include "core/model/node_pool.h"
 
-#define NODE_POOLS_BYTES_MAX ((size_t)1 << 20)
 #define NODE_POOLS_MAX 1000
 #define NODE_POOL_NODES_MAX 100000
 #define NODE_POOL_REFUSALS_MAX 1000
-
-extern const struct json_limits node_pools_limits;
 
 /* A whole document: a struct node_pools. -1 with the reader's error. */
 int node_pools_decode(const struct json_at *root, void *ret_pools);

@@ -4,11 +4,18 @@
 #include "codec/text/position.h"
 #include "codec/text/yaml.h"
 
-int one_document_read(const char *text, size_t size, const struct json_limits *limits,
-		      struct arena *arena, int (*decode)(const struct json_at *root, void *context),
-		      void *context, struct err *err)
+static const struct json_limits limits = {
+	.bytes = ONE_DOCUMENT_BYTES_MAX,
+	.depth = 8,
+	.elements = 20000,
+	.unique_names = true,
+};
+
+int one_document_read(const char *text, size_t size, struct arena *arena,
+		      int (*decode)(const struct json_at *root, void *context), void *context,
+		      struct err *err)
 {
-	struct yaml_stream *stream = yaml_stream_new(text, size, limits);
+	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
 	struct positions positions = { .arena = arena };
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(json_done) struct cJSON *tree = NULL;

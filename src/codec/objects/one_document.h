@@ -7,10 +7,12 @@
 #include "base/err.h"
 #include "codec/text/json.h"
 
+#define ONE_DOCUMENT_BYTES_MAX ((size_t)1 << 20)
+
 /* Calls decode with the root of the document: 0, or -1 with the reader's error. Results live in the
  * arena. ERR_INPUT also without a document, and with a second one; ERR_LIMIT. */
-int one_document_read(const char *text, size_t size, const struct json_limits *limits,
-		      struct arena *arena, int (*decode)(const struct json_at *root, void *context),
-		      void *context, struct err *err);
+int one_document_read(const char *text, size_t size, struct arena *arena,
+		      int (*decode)(const struct json_at *root, void *context), void *context,
+		      struct err *err);
 
 #endif

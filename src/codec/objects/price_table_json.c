@@ -7,13 +7,6 @@
 #define PRICE_MAX 1000000 /* of the currency */
 #define ROW struct price_row
 
-const struct json_limits price_table_limits = {
-	.bytes = PRICE_TABLE_BYTES_MAX,
-	.depth = 8,
-	.elements = 20000,
-	.unique_names = true,
-};
-
 /* "any" is the word of no market. */
 static const char *market_word(unsigned value)
 {
@@ -99,8 +92,7 @@ int price_table_read(const char *text, size_t size, struct arena *arena,
 {
 	struct price_table table = { .currency = "" };
 
-	if (one_document_read(text, size, &price_table_limits, arena, price_table_decode, &table,
-			      err))
+	if (one_document_read(text, size, arena, price_table_decode, &table, err))
 		return -1;
 	*ret_table = table;
 	return 0;

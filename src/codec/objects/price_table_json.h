@@ -8,11 +8,8 @@
 #include "codec/objects/field.h"
 #include "core/model/price.h"
 
-#define PRICE_TABLE_BYTES_MAX ((size_t)1 << 20)
 #define PRICE_TABLE_ROWS_MAX 1000
 #define PRICE_CURRENCY_SIZE_MAX 16
-
-extern const struct json_limits price_table_limits;
 
 /* A whole document: a struct price_table. -1 with the reader's error. */
 int price_table_decode(const struct json_at *root, void *ret_table);

@@ -343,9 +343,8 @@ static int owner_decode(const struct json_at *at, const struct field *field, voi
 {
 	struct ray_cluster *cluster = object;
 	struct json_at list = json_member(at, field->name), first = json_first(&list);
-	enum json_type type = json_type(&list);
 
-	if (type == JSON_MISSING || type == JSON_NULL || (type == JSON_ARRAY && !first.json))
+	if (!json_is_given(&list) || (json_type(&list) == JSON_ARRAY && !first.json))
 		return 0;
 	cluster->owner_kind = object_text_or_none(&first, "kind");
 	cluster->owner_name = object_text_or_none(&first, "name");

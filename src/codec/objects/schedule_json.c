@@ -80,7 +80,7 @@ static int bundles_decode(const struct json_at *at, const struct field *field, v
 	struct autoscaler_schedule *schedule = object;
 	size_t count = 0;
 
-	if (json_type(&member) == JSON_MISSING || json_type(&member) == JSON_NULL)
+	if (!json_is_given(&member))
 		return 0;
 	schedule->has_bundles = true;
 	schedule->bundles_text = json_print(&member);

@@ -267,9 +267,7 @@ static int state_time_decode(const struct json_at *root, const struct field *fie
 	struct snapshot *ret = object;
 
 	ret->ray_state_time = ret->now;
-	if (json_type(&member) == JSON_MISSING || json_type(&member) == JSON_NULL)
-		return 0;
-	return time_decode(root, field, object);
+	return json_is_given(&member) ? time_decode(root, field, object) : 0;
 }
 
 static void write_state_time(struct json_writer *writer, const struct field *field,

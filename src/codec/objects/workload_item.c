@@ -81,7 +81,7 @@ static int when_decode(const struct json_at *at, const char *name, struct when *
 	enum json_type type = json_type(&member);
 	const char *problem = NULL;
 
-	if (type == JSON_MISSING || type == JSON_NULL)
+	if (!json_is_given(&member))
 		return 0;
 	ret->given = true;
 	if (type == JSON_NUMBER) {
@@ -224,14 +224,6 @@ static int bundles_decode(const struct json_at *at, struct shared_bundles *ret)
 	return 0;
 }
 
-static bool is_given(const struct json_at *at, const char *name)
-{
-	struct json_at member = json_member(at, name);
-	enum json_type type = json_type(&member);
-
-	return type != JSON_MISSING && type != JSON_NULL;
-}
-
 /* The members that each kind has. */
 static int check_kind(const struct json_at *at, const struct item_form *form)
 {
@@ -239,7 +231,7 @@ static int check_kind(const struct json_at *at, const struct item_form *form)
 	struct json_at resources = json_member(at, "resources");
 	struct json_at strategy = json_member(at, "strategy");
 	const char *kind = work_kind_name(form->item.kind);
-	bool list = is_given(at, "bundles"), single = is_given(at, "resources");
+	bool list = json_is_given(&bundles), single = json_is_given(&resources);
 
 	if (list && single)
 		return json_fail(&bundles, "is given beside resources; remove one of them");

@@ -109,6 +109,13 @@ enum json_type json_type(const struct json_at *at)
 	}
 }
 
+bool json_is_given(const struct json_at *at)
+{
+	enum json_type type = json_type(at);
+
+	return type != JSON_MISSING && type != JSON_NULL;
+}
+
 static const char unreadable[] =
 	"unreadable: text or name has \\u0000, half a surrogate pair or bytes that are not UTF-8";
 
@@ -228,11 +235,8 @@ struct json_at json_member(const struct json_at *at, const char *name)
 static int read_member(const struct json_at *at, const char *name, enum json_type type,
 		       struct json_at *ret_member)
 {
-	enum json_type is;
-
 	*ret_member = json_member(at, name);
-	is = json_type(ret_member);
-	if (is == JSON_MISSING || is == JSON_NULL)
+	if (!json_is_given(ret_member))
 		return 0;
 	return json_expect(ret_member, type) ? -1 : 1;
 }
@@ -272,8 +276,7 @@ int json_boolean(const struct json_at *at, const char *name, bool *ret_value)
 int json_integer(const struct json_at *at, const char *name, bool *ret_has, int64_t *ret_value)
 {
 	struct json_at member = json_member(at, name);
-	enum json_type type = json_type(&member);
-	bool has = type != JSON_MISSING && type != JSON_NULL;
+	bool has = json_is_given(&member);
 
 	if (has && json_integer_value(&member, ret_value))
 		return -1;

@@ -85,6 +85,8 @@ struct json_at {
 /* `path` ("" or "rayCluster") starts every path; it must live as long as the value is read. */
 struct json_at json_root(const struct cJSON *json, const char *path, struct json_reader *reader);
 enum json_type json_type(const struct json_at *at);
+/* Neither missing nor null. */
+bool json_is_given(const struct json_at *at);
 /* "missing", "null", "a string", "an object", ... */
 const char *json_type_name(enum json_type type);
 /* "spec.workerGroupSpecs[0].maxReplicas", in the arena. */

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "codec/objects/one_document.h"
 #include "codec/text/json.h"
 #include "test/support/support.h"
 
@@ -169,7 +170,7 @@ static void the_size_of_a_table_is_bounded(void **state)
 		AUTO(buf_done) struct buf buf;
 		struct device_table table;
 
-		buf_init(&buf, DEVICE_TABLE_BYTES_MAX * 2);
+		buf_init(&buf, ONE_DOCUMENT_BYTES_MAX * 2);
 		many(&buf, counts[i]);
 		assert_int_equal(device_table_read(buf_string(&buf), buf.size, &arena, &table,
 						   &err),

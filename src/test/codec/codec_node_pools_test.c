@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "codec/objects/cluster_set.h"
+#include "codec/objects/one_document.h"
 #include "test/support/support.h"
 
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"
@@ -133,7 +134,7 @@ static void test_the_number_of_pools_is_limited(void **state)
 	struct node_pools pools;
 
 	(void)state;
-	buf_init(&buf, NODE_POOLS_BYTES_MAX);
+	buf_init(&buf, ONE_DOCUMENT_BYTES_MAX);
 	buf_add_string(&buf, HEAD "pools:\n");
 	for (int i = 0; i <= NODE_POOLS_MAX; i++)
 		buf_printf(&buf, "- {name: p%d, maxNodes: 1}\n", i);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "codec/objects/one_document.h"
 #include "test/support/support.h"
 
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
@@ -100,7 +101,7 @@ static void test_the_number_of_rows_is_limited(void **state)
 		AUTO(buf_done) struct buf buf;
 		struct price_table table;
 
-		buf_init(&buf, PRICE_TABLE_BYTES_MAX);
+		buf_init(&buf, ONE_DOCUMENT_BYTES_MAX);
 		buf_add_string(&buf, HEAD "prices:\n");
 		for (size_t i = 0; i < count; i++)
 			buf_add_string(&buf, "- {perGPUHour: 1}\n");
