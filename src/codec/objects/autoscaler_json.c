@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_spec_json.h"
+#include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/schedule_json.h"
-#include "codec/objects/template_json.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
 #define STATUS_LIST_MAX 1000
@@ -88,7 +88,7 @@ static int seen_decode(const struct json_at *at, const struct field *field, void
 
 	if (json_object(at, field->name, &seen))
 		return -1;
-	if (!seen.json || template_json_decode(&seen, &template))
+	if (!seen.json || memory_template_decode(&seen, &template))
 		return 0;
 	copy = ARENA_NEW(at->reader->arena, struct memory_template);
 	*copy = template;
@@ -113,7 +113,7 @@ static const struct field group_fields[] = {
 	FIELD_POINTER(GROUP, last_scale, scale_fields, "lastScale",
 		      .description = "The last change by the autoscaler, not by a user or the "
 				     "operator."),
-	FIELD_POINTER(GROUP, seen, template_fields, "seen", .read = seen_decode,
+	FIELD_POINTER(GROUP, seen, memory_template_fields, "seen", .read = seen_decode,
 		      .description = "How living workers of the group differ from its template; "
 				     "valid for the same template without workers and after a "
 				     "restart of the autoscaler."),
@@ -289,7 +289,8 @@ static void write_templates(struct json_writer *writer, const struct field *fiel
 	for (size_t i = 0; i < autoscaler->template_count; i++) {
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "name", autoscaler->templates[i].group);
-		field_write_object(writer, "seen", template_fields, &autoscaler->templates[i]);
+		field_write_object(writer, "seen", memory_template_fields,
+				   &autoscaler->templates[i]);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);

@@ -5,7 +5,7 @@
 #define CODEC_OBJECTS_MEMORY_JSON_H
 
 #include "base/arena.h"
-#include "codec/text/json_write.h"
+#include "codec/objects/field.h"
 #include "core/model/memory_state.h"
 
 struct cJSON;
@@ -16,5 +16,10 @@ struct cJSON;
 void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_state *ret_memory);
 /* Lists that are empty are left out: a fresh memory is {}. */
 void memory_write(struct json_writer *writer, const char *name, const struct memory_state *memory);
+
+/* One form for the templates of a memory and of the groups in the status of a RayClusterAutoscaler:
+ * the members beside the group's name. An invalid one is refused by -1 without a message. */
+extern const struct field memory_template_fields[];
+int memory_template_decode(const struct json_at *at, struct memory_template *ret_template);
 
 #endif

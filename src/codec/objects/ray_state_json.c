@@ -379,20 +379,6 @@ const struct field ray_state_fields[] = {
 	FIELD_END,
 };
 
-int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
-		     struct ray_state *ret_state, struct err *err)
-{
-	struct json_reader reader = { .arena = arena, .err = err, .proto = true };
-	struct json_at root = json_root(json, path, &reader);
-	struct ray_state state = { .version = 0 };
-
-	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, ray_state_fields, &state))
-		return -1;
-	state.problems = (struct strings){ reader.problems.at, reader.problems.count };
-	*ret_state = state;
-	return 0;
-}
-
 void ray_request_write(struct json_writer *writer, const char *name,
 		       const struct ray_request *request)
 {

@@ -4,19 +4,8 @@
 #define CODEC_OBJECTS_RAY_STATE_JSON_H
 
 #include "base/arena.h"
-#include "base/err.h"
 #include "codec/objects/field.h"
 #include "core/model/ray_state.h"
-
-struct cJSON;
-struct json_at;
-
-/* lowerCamelCase and snake_case names, int64 as number or string, enums as names or numbers, bytes
- * in base64, doubles also as "NaN", "Infinity", "-Infinity". Unknown members are ignored. Wrong
- * JSON type: ERR_INPUT with the path; bad value: ret_state->problems and the problem of the
- * request. */
-int ray_state_decode(const struct cJSON *json, const char *path, struct arena *arena,
-		     struct ray_state *ret_state, struct err *err);
 
 /* Sets a request's bundle: amounts and the first problem from the received doubles; sorts the
  * entries by name; of equal names the last is kept. Shared with gcs. Reorders `entries`. */
@@ -32,6 +21,9 @@ void ray_request_write(struct json_writer *writer, const char *name,
 void ray_bundle_write(struct json_writer *writer, const char *name,
 		      const struct ray_request *request);
 void ray_gang_write(struct json_writer *writer, const char *name, const struct ray_gang *gang);
+/* lowerCamelCase and snake_case names (FIELD_PROTO), int64 as number or string, enums as names or
+ * numbers, bytes in base64, doubles also as "NaN", "Infinity", "-Infinity". Unknown members are
+ * ignored. Wrong JSON type: ERR_INPUT with the path; bad value: a problem, also of the request. */
 extern const struct field ray_state_fields[];
 
 #endif

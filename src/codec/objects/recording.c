@@ -163,39 +163,32 @@ int recording_read_starts(const struct json_at *root, struct pod_starts_reading 
 
 /* ---- work ---- */
 
-static void write_resources(struct json_writer *writer, const char *name,
-			    const struct work_bundle *bundle)
-{
-	json_write_object(writer, name);
-	for (size_t i = 0; i < bundle->resources.count; i++)
-		json_write_amount(writer, bundle->resources.at[i].name,
-				  bundle->resources.at[i].amount);
-	json_write_object_end(writer);
-}
+#define RESOURCES(name) FIELD_RESOURCES(struct work_bundle, resources, name, .flags = FIELD_ALWAYS)
 
-static void write_selector(struct json_writer *writer, const char *name,
-			   const struct work_bundle *bundle)
-{
-	if (bundle->selector.count == 0)
-		return;
-	json_write_object(writer, name);
-	for (size_t i = 0; i < bundle->selector.count; i++)
-		json_write_text(writer, bundle->selector.at[i].key, bundle->selector.at[i].value);
-	json_write_object_end(writer);
-}
+/* The only bundle of an item, as members of it. */
+static const struct field single_fields[] = {
+	RESOURCES("resources"),
+	FIELD_LABELS(struct work_bundle, selector, "labelSelector"),
+	FIELD_END,
+};
+
+/* An element of the list, as Ray's request_resources writes it. */
+static const struct field bundle_fields[] = {
+	RESOURCES("resources"),
+	FIELD_LABELS(struct work_bundle, selector, "label_selector"),
+	FIELD_END,
+};
 
 static void write_bundles(struct json_writer *writer, const struct recorded_item *item)
 {
+	static const struct field plain = RESOURCES(NULL);
+
 	json_write_array(writer, "bundles");
 	ARRAY_EACH(const struct work_bundle, bundle, item->bundles, item->bundle_count) {
-		if (bundle->selector.count == 0) {
-			write_resources(writer, NULL, bundle);
-			continue;
-		}
-		json_write_object(writer, NULL);
-		write_resources(writer, "resources", bundle);
-		write_selector(writer, "label_selector", bundle);
-		json_write_object_end(writer);
+		if (bundle->selector.count == 0)
+			field_write_value(writer, &plain, bundle);
+		else
+			field_write_object(writer, NULL, bundle_fields, bundle);
 	}
 	json_write_array_end(writer);
 }
@@ -215,8 +208,7 @@ static void write_item(const struct recorded_item *item, struct buf *buf)
 		json_write_text(&writer, "strategy", placement_strategy_name(item->strategy));
 		write_bundles(&writer, item);
 	} else {
-		write_resources(&writer, "resources", item->bundles);
-		write_selector(&writer, "labelSelector", item->bundles);
+		field_write_all(&writer, single_fields, item->bundles);
 	}
 	if (item->count > 1)
 		json_write_integer(&writer, "count", item->count);

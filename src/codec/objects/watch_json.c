@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/text/json.h"
+#include "codec/objects/field.h"
 
 static int type_decode(const struct json_at *root, enum watch_type *ret_type)
 {
@@ -67,17 +67,12 @@ int api_status_decode(const struct cJSON *json, const char *path, struct arena *
 		      struct api_status *ret_status, struct err *err)
 {
 	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root = json_root(json, path, &reader), kind;
+	static const struct field kind = FIELD_FIXED("kind", "Status", .flags = FIELD_REQUIRED);
+	struct json_at root = json_root(json, path, &reader);
 	struct api_status status = { .code = 0 };
 
-	if (json_expect(&root, JSON_OBJECT))
-		return -1;
-	kind = json_member(&root, "kind");
-	if (json_expect(&kind, JSON_STRING))
-		return -1;
-	if (strcmp(json_text_value(&kind), "Status") != 0)
-		return json_fail(&kind, "must be Status, is \"%.40s\"", json_text_value(&kind));
-	if (status_decode(&root, &status))
+	if (json_expect(&root, JSON_OBJECT) || field_decode(&root, &kind, &status) ||
+	    status_decode(&root, &status))
 		return -1;
 	*ret_status = status;
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "test/support/codec_support.h"
+#include "test/support/ray_state_text.h"
 
 static const char full[] =
 	"clusterResourceStateVersion: '9223372036854775807'\n"

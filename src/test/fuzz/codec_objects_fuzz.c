@@ -14,6 +14,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/secret_json.h"
+#include "test/support/ray_state_text.h"
 
 static void check(int failed, const struct err *err)
 {

@@ -13,6 +13,7 @@
 #include "gcs/gcs_requests.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
+#include "test/support/ray_state_text.h"
 
 static void check_state(const struct ray_state *state, struct arena *arena)
 {

@@ -10,6 +10,7 @@
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_state.h"
 #include "ray.pb-c.h"
+#include "test/support/ray_state_text.h"
 #include "test/support/support.h"
 
 #define DATA "src/test/data/gcs/"

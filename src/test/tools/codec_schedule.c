@@ -11,6 +11,7 @@
 #include "codec/text/number.h"
 #include "core/schedule/schedule.h"
 #include "test/support/bench_usage.h"
+#include "test/support/ray_state_text.h"
 #include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)64 << 20)

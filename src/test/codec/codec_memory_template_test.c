@@ -1,6 +1,6 @@
 /* Templates that are remembered in the status of a RayClusterAutoscaler: written from a plan, read
  * back by the next process. */
-#include "codec/objects/template_json.h"
+#include "codec/objects/memory_json.h"
 
 #include <stdlib.h>
 #include <string.h>
