@@ -263,7 +263,7 @@ static int fail_twice(const struct json_at *twice, struct positions *positions, 
 	if (!positions)
 		return json_fail(twice, "is there twice; which one counts is not clear");
 	second = place_first(positions, object);
-	while (second.json != twice->json)
+	while (second.json && second.json != twice->json)
 		second = place_next(positions, second);
 	positions->failure = place_position(positions, second);
 	return err_set(twice->reader->err, ERR_INPUT,
