@@ -23,6 +23,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES
@@ -167,13 +168,13 @@ def bench_cluster(name: str, prefix: str, rounds: int) -> Dict[str, Any]:
 def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], head: Head) -> str:
     """The RayCluster and its head Pod as the operator and a kubelet would leave them."""
     name = cluster["metadata"]["name"]
-    server.admin.of("rayclusters", namespace).create(cluster)
+    owner = owner_reference(server.admin.of("rayclusters", namespace).create(cluster))
     pods = server.admin.of("pods", namespace)
     container = rayclusters.container("ray-head", {"cpu": "1"})
     container["ports"] = [{"name": "gcs-server", "containerPort": head.port}]
     pod = f"{name}-head"
     labels = {"ray.io/cluster": name, "ray.io/node-type": "head", "ray.io/group": "headgroup"}
-    meta = {"name": pod, "labels": labels}
+    meta = {"name": pod, "labels": labels, "ownerReferences": [owner]}
     pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
     status = {"phase": "Running", "podIP": HEAD_ADDRESS, "podIPs": [{"ip": HEAD_ADDRESS}]}
     pods.patch_merge(pod, {"status": status}, subresource="status")

@@ -450,7 +450,7 @@ def test_a_recording_from_ray_itself(scaled, work_dir):
 
 
 def test_a_recording_over_tls(alone, work_dir, tmp_path):
-    """Ray's own variables give --gcs the certificates of a GCS with TLS; without them it says that it gets no reply."""
+    """Ray's own variables give --gcs the certificates of a GCS with TLS; without them it names the variable."""
     variables = write_certificates(tmp_path, ["127.0.0.89"])
     path, begun = work_dir / "recording.yaml", time.time()
     head = RayHead("127.0.0.89", variables, cpus=1)
@@ -466,7 +466,7 @@ def test_a_recording_over_tls(alone, work_dir, tmp_path):
         """)  # fmt: skip
         words = ["record", "demo", "-o", str(path), "--gcs", f"{head.ip}:{head.port}"]
         refused = alone.run(*words, status=1).stderr
-        assert f"{head.ip}:{head.port}" in refused and not path.exists()
+        assert f"{head.ip}:{head.port}" in refused and "RAY_USE_TLS" in refused and not path.exists()
         alone.env.update(variables)
 
         def recorded():
