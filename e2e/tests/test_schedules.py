@@ -1,13 +1,15 @@
 """Schedules of a RayClusterAutoscaler: their windows against Python's zoneinfo, and in a controller."""
 
+import io
 import json
 import re
 import subprocess
 import time
 from datetime import datetime, timedelta, timezone
+from itertools import product
 from pathlib import Path
-from typing import Any, Dict, List, Set, Tuple
-from zoneinfo import ZoneInfo
+from typing import Any, Dict, Iterator, List, Set, Tuple
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 import yaml
@@ -157,6 +159,82 @@ def test_windows_of_a_year_are_those_of_zoneinfo(name: str) -> None:
             state = [active for time, active in wanted.items() if time <= begin][-1:] or [False]
             listed = [[stamp(time), active] for time, active in wanted.items() if begin < time <= until]
             assert answer == [[stamp(begin), state[0]], *listed], (file, start, duration)
+
+
+# ---- starts that the clocks skip, in every zone ----
+
+SECOND = timedelta(seconds=1)
+QUARTERS = [timedelta(minutes=15 * i) for i in range(-10 * 96, 11 * 96)]
+
+
+def first_change(zone: ZoneInfo, low: datetime, high: datetime) -> datetime:
+    """The moment after low, and not after high, at which the offset becomes that of high."""
+    wanted = high.astimezone(zone).utcoffset()
+    while high - low > SECOND:
+        middle = low + (high - low) // 2 // SECOND * SECOND
+        low, high = (low, middle) if middle.astimezone(zone).utcoffset() == wanted else (middle, high)
+    return high
+
+
+def first_moment(zone: ZoneInfo, local: datetime) -> datetime:
+    """When a clock first shows the local time; a skipped one at the change. With fold 0 Python takes the offset before
+    the change, with fold 1 the one after it."""
+    moment = local.replace(tzinfo=zone).astimezone(timezone.utc)
+    if moment.astimezone(zone).replace(tzinfo=None) == local:
+        return moment
+    return first_change(zone, local.replace(tzinfo=zone, fold=1).astimezone(timezone.utc), moment)
+
+
+def skips(zone: ZoneInfo) -> Set[datetime]:
+    """The last change at which clocks skip a time, and the last one where the skipped time begins on another day."""
+    found: Dict[bool, datetime] = {}
+    high, week = datetime(YEAR + 1, 1, 1, tzinfo=timezone.utc), timedelta(days=7)
+    while high.year >= 1970 and len(found) < 2:
+        low = high - week
+        before, after = low.astimezone(zone).utcoffset(), high.astimezone(zone).utcoffset()
+        if after > before:
+            change = first_change(zone, low, high)
+            found.setdefault((change + before).date() != (change + after).date(), change)
+        high = low
+    return set(found.values())
+
+
+def zones() -> Iterator[Tuple[Path, ZoneInfo]]:
+    seen = set()
+    for name in sorted(available_timezones()):
+        for file in zone_files(name):
+            content = file.read_bytes() if file.exists() else b""
+            if content and content not in seen:
+                seen.add(content)
+                yield file, ZoneInfo.from_file(io.BytesIO(content))
+
+
+def around(zone: ZoneInfo, change: datetime) -> Iterator[Tuple[Dict[str, str], List[Any]]]:
+    """Questions at and after the change with their answers: schedules of the weekdays that are skipped and shown."""
+    after = change.astimezone(zone).replace(tzinfo=None)
+    before = (change - SECOND).astimezone(zone).replace(tzinfo=None) + SECOND
+    noon = after.replace(hour=12, minute=0, second=0)
+    moments: Moments = {}
+    for local in (noon + quarter for quarter in QUARTERS):
+        moments.setdefault((local.hour, local.minute), []).append((local, first_moment(zone, local)))
+    days = {time.isoweekday() % 7 for time in (before, after - MINUTE, after)}
+    for day, (minute, length) in product(days, (("0", 60), ("*/15", 15), ("15", 50))):
+        start, duration = f"{minute} * * * {day}", timedelta(minutes=length)
+        wanted = changes(Cron(start), duration, moments)
+        for begin in (change - SECOND, change, change + duration - SECOND):
+            until = begin + timedelta(days=8)
+            state = [active for time, active in wanted.items() if time <= begin][-1]
+            listed = [[stamp(time), active] for time, active in wanted.items() if begin < time <= until]
+            question = {"from": stamp(begin), "until": stamp(until), "start": start, "duration": f"{length}m"}
+            yield question, [[stamp(begin), state], *listed]
+
+
+def test_starts_that_clocks_skip_are_those_of_zoneinfo() -> None:
+    asked = [({"file": str(file), **q}, a) for file, zone in zones() for change in skips(zone) for q, a in around(zone, change)]
+    assert len(asked) > 5000
+    # The second time of each list is nextChange.
+    wrong = [(q, said, wanted) for (q, wanted), said in zip(asked, ask([q for q, _ in asked])) if said != wanted]
+    assert not wrong, (len(wrong), wrong[0])
 
 
 # ---- the example of the documents ----

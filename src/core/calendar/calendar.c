@@ -138,13 +138,16 @@ static int64_t offset_ms_at(const struct time_zone *zone, time_ms time)
 }
 
 /* The last start of the local day of `start` that follows it without a gap; `start` itself if there
- * is none. Later local times of a day are not earlier moments. */
+ * is none. Later local times of a day are not earlier moments. A start that the clocks skip may be
+ * of the day before the change: then this day has starts only if it matches too. */
 static time_ms last_of_day(const struct cron *cron, int64_t duration_ms,
 			   const struct time_zone *zone, time_ms start)
 {
 	local_ms local = start + offset_ms_at(zone, start);
 	int64_t day = floor_divide(local, MS_PER_DAY);
 
+	if (!day_matches(cron, day))
+		return start;
 	for (int64_t minute = (local - day * MS_PER_DAY) / MS_PER_MINUTE + 1; minute < 24 * 60;
 	     minute++) {
 		time_ms next;

@@ -46,6 +46,23 @@ static void skipped_starts_are_one_at_the_change(void **state)
 	expect(&cron, HOUR_MS, &berlin, MARCH + HOUR_MS, false, MARCH + 23 * HOUR_MS);
 }
 
+/* America/Nuuk: 23:00 on Saturday becomes 00:00 on Sunday, which has no starts. */
+static void a_skipped_start_of_the_day_before_the_change(void **state)
+{
+	static const struct time_zone_change spring = { MARCH, -3600 };
+	static const struct time_zone nuuk = { .offset_seconds = -7200,
+					       .changes = &spring,
+					       .change_count = 1 };
+	struct cron cron = daily(0, 1);
+
+	(void)state;
+	cron.hours = UINT32_MAX;
+	cron.weekdays = 1 << 6;
+	expect(&cron, HOUR_MS, &nuuk, MARCH, true, MARCH + HOUR_MS);
+	expect(&cron, HOUR_MS, &nuuk, MARCH + HOUR_MS - 1, true, MARCH + HOUR_MS);
+	expect(&cron, HOUR_MS, &nuuk, MARCH + HOUR_MS, false, MARCH + 6 * 24 * HOUR_MS);
+}
+
 static void a_repeated_start_is_the_first(void **state)
 {
 	struct cron cron = daily(2, UINT64_C(1) << 30);
@@ -138,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(skipped_starts_are_one_at_the_change),
+		cmocka_unit_test(a_skipped_start_of_the_day_before_the_change),
 		cmocka_unit_test(a_repeated_start_is_the_first),
 		cmocka_unit_test(a_window_over_a_change_keeps_its_length),
 		cmocka_unit_test(windows_that_touch_are_one),
