@@ -42,7 +42,7 @@ DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
 
 def rows(text):
     """The rows of the table of ``status`` as dictionaries."""
-    lines = text.splitlines()
+    lines = text[re.search(r"^(NAMESPACE|CLUSTER) ", text, re.MULTILINE).start() :].splitlines()
     titles = re.split(r"  +", lines[0])
     found = []
     for line in lines[1:]:
@@ -84,16 +84,17 @@ def alone(watchable, api_server, namespace, work_dir):
 
 
 def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, namespace):
-    text = alone.run("status").stdout
+    text = alone.run("status", status=3).stdout
     (row,) = rows(text)
     assert (row["CLUSTER"], row["MIN"], row["READY"], row["MAX"], row["GPUS"]) == ("demo", "1", "?/0", "4", "?/0")
+    assert text.startswith("nothing scales now: no controller was found") and row["REASON"] == "no controller"
     assert "no controller was reached" in text and "\033" not in text
     assert max(map(len, text.splitlines())) <= 100
-    document = json.loads(alone.run("status", "demo", "-o", "json").stdout)
+    document = json.loads(alone.run("status", "demo", "-o", "json", status=3).stdout)
     (cluster,) = document["clusters"]
     assert cluster["source"] == "objects" and cluster["gpus"]["running"] is None and not document["controller"]["reached"]
-    assert yaml.safe_load(alone.run("status", "-o", "yaml").stdout)["clusters"][0]["groups"] == cluster["groups"]
-    text = alone.run("explain", "demo").stdout
+    assert yaml.safe_load(alone.run("status", "-o", "yaml", status=3).stdout)["clusters"][0]["groups"] == cluster["groups"]
+    text = alone.run("explain", "demo", status=3).stdout
     assert "without bundles and workers" in text and "neither a controller" in text
     assert "no plan: " in alone.run("explain", "demo", "-o", "json", status=1).stderr
     assert alone.run("explain", "absent", status=1).stderr.count("\n") == 1
@@ -102,6 +103,34 @@ def test_without_a_controller_it_says_what_it_does_not_know(alone, api_server, n
     assert re.match(r"rayscaler status: list (rayclusters.ray.io|pods): 403 Forbidden: ", refused.stderr)
     assert "fix: grant" in refused.stderr and "by a ClusterRole to the user of kubeconfig" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_old_figures_are_marked(alone, api_server, namespace):
+    """The last decision was 12 minutes ago: that comes first, also in the table of kubectl get rca."""
+    then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 12 * 60))
+    meta = {"name": "demo", "namespace": namespace}
+    api_server.admin.of("rayclusterautoscalers", namespace).create({"apiVersion": "rayscaler.dev/v1alpha1", "kind": "RayClusterAutoscaler", "metadata": meta})
+    demand = {"pendingBundles": 4, "demand": [{"name": "GPU", "amount": "32"}], "gpus": {"running": "0"}}
+    status = {"reason": "ReadyForNewScale", "message": "nothing limits scaling", "lastDecisionTime": then, **demand}
+    api_server.admin.of("rayclusterautoscalers", namespace).patch_merge("demo", {"status": status}, subresource="status")
+    text = alone.run("status", status=3).stdout
+    assert re.match(r"nothing scales now: the last decision is 12m\d+s old", text)
+    (row,) = rows(text)
+    assert re.fullmatch(r"12m\d+s ago", row["REASON"])
+    assert re.search(rf"^{namespace}/demo 12m\d+s ago: pending in Ray: 4 bundles: 32 GPU$", text, re.MULTILINE)
+    assert not [line for line in text.splitlines() if "32 GPU" in line and " ago: " not in line]
+    assert "nothing scales now" in alone.run("explain", "demo", status=3).stdout
+    (cluster,) = json.loads(alone.run("status", "-o", "json", status=3).stdout)["clusters"]
+    assert cluster["unscaled"] and cluster["decidedAt"] == then
+    if api_server.kind != "embedded":
+        try:
+            kubectl = find_tool("kubectl")
+        except ToolMissing as error:
+            pytest.skip(str(error))
+        words = [kubectl, "get", "rca", "demo"]
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=60, check=True, env=alone.env)
+        title, line = done.stdout.splitlines()
+        assert title.split()[:3] == ["NAME", "LAST", "DECISION"] and re.match(r"demo +12m", line), done.stdout
 
 
 def test_an_exec_plugin_gives_the_token(alone, work_dir):
@@ -123,7 +152,7 @@ def test_an_exec_plugin_gives_the_token(alone, work_dir):
     refused = alone.run("status", status=1).stderr
     assert str(script.parent) in refused and answer["status"]["token"] not in refused
     script.chmod(0o755)
-    (row,) = rows(alone.run("status").stdout)
+    (row,) = rows(alone.run("status", status=3).stdout)
     assert (row["CLUSTER"], row["READY"]) == ("demo", "?/0")
     script.write_text("#!/bin/sh\necho 'log in first' >&2\nexit 1\n")
     refused = alone.run("status", status=1).stderr
@@ -609,10 +638,10 @@ def test_the_samples_have_the_form_of_the_program(alone):
     for command, text in samples:
         by_command.setdefault(command.split()[1 if command.startswith("rayscaler") else 2], []).append(text)
     assert set(by_command) >= {"status", "explain", "snapshot", "request"}
-    titles = alone.run("status").stdout.splitlines()[0].split()
+    (titles,) = (line.split() for line in alone.run("status", status=3).stdout.splitlines() if line.startswith("CLUSTER"))
     for text in by_command["status"]:
-        if text.startswith("CLUSTER"):
-            assert text.splitlines()[0].split() == titles
+        if text.startswith(("CLUSTER", "nothing scales")):
+            assert titles in [line.split() for line in text.splitlines()]
             assert rows(text), "rows are aligned"
     source = "".join(path.read_text() for path in (paths.ROOT / "src" / "codec" / "objects").glob("*_text.c"))
     for text in by_command["explain"]:

@@ -29,7 +29,9 @@ static const char help[] =
 	"The running controller provides the data of its next decision. Without one the\n"
 	"answer is the last status of the RayClusterAutoscaler.\n"
 	"  -o, --output FORMAT           text (default) or json, the form of \"plan\"\n" COLOUR_HELP
-		SESSION_HELP "exit status: 0 it was explained, 1 it could not be, 2 wrong usage\n";
+		SESSION_HELP
+	"exit status: 0 it was explained, 1 it could not be, 2 wrong usage, 3 it is the\n"
+	"last status: no controller decides, nothing scales now\n";
 
 static const char *source_line(const struct view_one *one, struct arena *arena)
 {
@@ -96,6 +98,7 @@ static void write_text(const struct view_one *one, const struct gpu_holders *hol
 	output->overflowed = output->overflowed || text.overflowed;
 }
 
+/* The exit status; -1: an error. */
 static int explain(const struct api_connection_flags *flags, const char *name, bool json,
 		   bool colours, struct err *err)
 {
@@ -123,7 +126,9 @@ static int explain(const struct api_connection_flags *flags, const char *name, b
 	if (output.overflowed)
 		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
 			       OUTPUT_BYTES_MAX);
-	return file_print(&output, err);
+	if (file_print(&output, err))
+		return -1;
+	return one.cluster->unscaled ? EXIT_UNSCALED : EXIT_DONE;
 }
 
 int cli_explain(int argc, char **argv)
@@ -141,7 +146,6 @@ int cli_explain(int argc, char **argv)
 
 	if (!help_begin(&flags, help, argc, argv, &status))
 		return status;
-	return explain(&connection, name, output == OUTPUT_JSON, table_colours(colour), &err) ?
-		       help_failed("explain", &err) :
-		       EXIT_DONE;
+	status = explain(&connection, name, output == OUTPUT_JSON, table_colours(colour), &err);
+	return status < 0 ? help_failed("explain", &err) : status;
 }

@@ -48,7 +48,8 @@ static const char help[] =
 	"  -w, --watch                   again every 2 s until Ctrl-C, on a terminal\n"
 	"                                with the last changes below\n"
 	"  -o, --output FORMAT           table (default), json or yaml\n" COLOUR_HELP SESSION_HELP
-	"exit status: 0 it was shown, 1 it could not be, 2 wrong usage\n";
+	"exit status: 0 it was shown, 1 it could not be, 2 wrong usage, 3 it was shown,\n"
+	"and no controller decides: the figures are old and nothing scales now (not -w)\n";
 
 #define OUTPUT_TABLE OUTPUT_TEXT
 #define OUTPUT_YAML (OUTPUT_JSON + 1)
@@ -116,6 +117,7 @@ static void write_json(const struct status_answer *answer, struct buf *buf)
 		json_write_text(&writer, "namespace", cluster->namespace_);
 		json_write_text(&writer, "name", cluster->name);
 		json_write_text(&writer, "source", cluster->answer ? "controller" : "objects");
+		json_write_boolean(&writer, "unscaled", cluster->unscaled);
 		json_write_text(&writer, "problem", cluster->problem);
 		summary_write(&writer, cluster->summary);
 		json_write_object_end(&writer);
@@ -159,7 +161,14 @@ static int look_at_cost(const struct look *look, struct connection *connection, 
 	return add_json(look, &json, err);
 }
 
-/* view NULL: the inventory; changes NULL: none are shown. */
+/* Of the command that shows them. */
+static int status_of(const struct view_clusters *clusters)
+{
+	return clusters->unscaled > 0 ? EXIT_UNSCALED : EXIT_DONE;
+}
+
+/* EXIT_DONE or EXIT_UNSCALED; -1: an error. view NULL: the inventory; changes NULL: none are
+ * shown. */
 static int look(const struct arguments *arguments, struct connection *connection, struct view *view,
 		struct status_changes *changes, struct buf *output, struct err *err)
 {
@@ -185,7 +194,7 @@ static int look(const struct arguments *arguments, struct connection *connection
 	view_look(view, &controller, &arena, &clusters);
 	if (arguments->output != OUTPUT_TABLE) {
 		write_json(&answer, &json);
-		return add_json(&one, &json, err);
+		return add_json(&one, &json, err) ? -1 : status_of(&clusters);
 	}
 	status_text_write(&answer, table_colours(arguments->colour), &arena, output);
 	if (changes) {
@@ -193,7 +202,7 @@ static int look(const struct arguments *arguments, struct connection *connection
 				      loop_wall(api_connection_loop(connection)));
 		status_changes_write(changes, table_colours(arguments->colour), output);
 	}
-	return 0;
+	return status_of(&clusters);
 }
 
 /* ---- repeated answers ---- */
@@ -236,7 +245,8 @@ static int watch(const struct arguments *arguments, struct connection *connectio
 
 		buf_init(&output, OUTPUT_BYTES_MAX);
 		add_top(connection, &output);
-		if (look(arguments, connection, view, terminal ? &changes : NULL, &output, err)) {
+		if (look(arguments, connection, view, terminal ? &changes : NULL, &output, err) <
+		    0) {
 			/* The next update may succeed; a view recovers by itself. */
 			if (view || api_connection_interrupted(connection))
 				return api_connection_interrupted(connection) ? 0 : -1;
@@ -256,12 +266,14 @@ static void done_view(struct view **view)
 	view_free(*view);
 }
 
+/* As look(). */
 static int status(const struct arguments *arguments, struct err *err)
 {
 	AUTO(api_connection_done)
 	struct connection *connection = api_connection_new(&arguments->connection, err);
 	AUTO(done_view) struct view *view = NULL;
 	AUTO(buf_done) struct buf output;
+	int shown;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (!connection)
@@ -276,8 +288,8 @@ static int status(const struct arguments *arguments, struct err *err)
 		return api_connection_interrupted(connection) ? 0 : -1;
 	if (arguments->watch)
 		return watch(arguments, connection, view, err);
-	return look(arguments, connection, view, NULL, &output, err) ? -1 :
-								       file_print(&output, err);
+	shown = look(arguments, connection, view, NULL, &output, err);
+	return shown < 0 || file_print(&output, err) ? -1 : shown;
 }
 
 /* ---- arguments ---- */
@@ -331,5 +343,6 @@ int cli_status(int argc, char **argv)
 		return exit;
 	if (check_arguments(&arguments, &err))
 		return help_usage("status", err.text);
-	return status(&arguments, &err) ? help_failed("status", &err) : EXIT_DONE;
+	exit = status(&arguments, &err);
+	return exit < 0 ? help_failed("status", &err) : exit;
 }

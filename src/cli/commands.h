@@ -4,9 +4,10 @@
 #define CLI_COMMANDS_H
 
 enum exit_status {
-	EXIT_DONE = 0,  /* the command succeeded */
-	EXIT_INPUT = 1, /* the input is wrong or something failed; one line on standard error */
-	EXIT_USAGE = 2, /* wrong usage */
+	EXIT_DONE = 0,     /* the command succeeded */
+	EXIT_INPUT = 1,    /* the input is wrong or something failed; one line on standard error */
+	EXIT_USAGE = 2,    /* wrong usage */
+	EXIT_UNSCALED = 3, /* status, explain: it was shown, and nothing scales now */
 };
 
 struct command {

@@ -5,16 +5,20 @@
 
 #include "base/memory.h"
 #include "codec/objects/foreign_object.h"
+#include "codec/objects/lease_json.h"
 #include "codec/objects/list_stream.h"
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
+#include "codec/text/rfc3339.h"
 #include "kube/kube_path.h"
+#include "net/loop.h"
 
 #define LEASE_VERSION "coordination.k8s.io/v1"
 #define LEASE_NAME "rayscaler"
 #define POD_SELECTOR "app.kubernetes.io/name=rayscaler"
 #define PORT_NAME "metrics"
 #define PORT_DEFAULT 8080
+#define LEASE_SLACK_MS 60000
 #define PODS_MAX "250" /* with the label that are looked at */
 
 static const struct json_limits limits = {
@@ -77,6 +81,7 @@ struct finder {
 	struct controller *controller;
 	const char *pod;    /* the chosen one; NULL: none */
 	const char *leader; /* named by that Pod when it does not lead; NULL: none */
+	time_ms last_led;   /* as in struct controller */
 };
 
 static void give_up(struct finder *finder, const char *problem)
@@ -96,6 +101,20 @@ static int get_json(struct finder *finder, const char *path, struct cJSON **ret_
 	return failed ? -1 : 0;
 }
 
+/* The Lease of a running controller is renewed every few seconds; a minute allows for clocks that
+ * differ and for a change of the holder. */
+static void read_renewal(struct finder *finder, const struct json_at *spec)
+{
+	time_ms now = loop_wall(api_connection_loop(finder->connection)), renewed;
+	int64_t seconds = 0;
+
+	if (rfc3339_decode(spec, "renewTime", &renewed) == 0 && renewed != TIME_NONE &&
+	    json_integer(spec, "leaseDurationSeconds", NULL, &seconds) == 0 && seconds >= 0 &&
+	    seconds <= LEASE_DURATION_SECONDS_MAX &&
+	    renewed < now - seconds * MS_PER_SECOND - LEASE_SLACK_MS)
+		finder->last_led = renewed;
+}
+
 static int read_holder(struct finder *finder, const char **ret_holder, struct err *err)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
@@ -109,6 +128,7 @@ static int read_holder(struct finder *finder, const char **ret_holder, struct er
 	root = json_root(json, "", &reader);
 	if (json_object(&root, "spec", &spec) || json_text(&spec, "holderIdentity", ret_holder))
 		return -1;
+	read_renewal(finder, &spec);
 	return 0;
 }
 
@@ -213,6 +233,7 @@ static void find_labelled_pod(struct finder *finder)
 	}
 	if (finder->pod)
 		return;
+	finder->controller->absent = true;
 	give_up(finder,
 		arena_printf(finder->arena,
 			     "no Lease " LEASE_NAME " and no running Pod with label " POD_SELECTOR
@@ -319,6 +340,7 @@ static void find(struct connection *connection, struct arena *arena,
 		.namespace_ = flags->controller_namespace ? flags->controller_namespace :
 							    REMOTE_NAMESPACE,
 		.controller = ret_controller_client,
+		.last_led = TIME_NONE,
 	};
 	struct err err = { .kind = ERR_NONE };
 
@@ -342,6 +364,7 @@ static void find(struct connection *connection, struct arena *arena,
 		if (ret_controller_client->base)
 			ask_status(&finder);
 	}
+	ret_controller_client->last_led = finder.last_led;
 }
 
 int controller_client_open(struct connection *connection, struct arena *arena,

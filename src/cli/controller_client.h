@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/time.h"
 #include "cli/api_connection.h"
 #include "codec/objects/field.h"
 
@@ -31,6 +32,10 @@ struct controller {
 	const char *problem; /* why not found, with the fix; "" when found */
 	const char *base;    /* path or URL; NULL unless an address is known */
 	bool straight;       /* base is a URL */
+	/* Not found: neither a holder of the Lease nor a Pod exists there. */
+	bool absent;
+	/* The last renewal of the Lease, if it is long expired; TIME_NONE: it is not, or unknown. */
+	time_ms last_led;
 	const struct controller_client_ceiling *ceilings;
 	size_t ceiling_count;
 };

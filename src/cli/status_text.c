@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/table.h"
+#include "cli/unscaled.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 #include "core/decide/window.h"
@@ -73,6 +74,10 @@ static enum table_colour reason_of(const struct view_cluster *cluster,
 	const struct plan_condition *active = summary_condition(cluster->summary, "ScalingActive");
 
 	*ret_reason = cluster->summary->reason;
+	if (cluster->unscaled && !cluster->status) {
+		*ret_reason = "no controller";
+		return TABLE_BAD;
+	}
 	if (active && strcmp(active->reason, REASON_HEAD_STARTING) == 0)
 		return TABLE_BUSY;
 	if (active && strcmp(active->status, "True") != 0)
@@ -109,7 +114,10 @@ static void add_reason(struct table *table, const struct view_cluster *cluster,
 	const char *reason;
 	enum table_colour colour = reason_of(cluster, group, table->arena, &reason);
 
-	table_add(table, colour, reason);
+	if (cluster->age_ms != VIEW_AGE_UNKNOWN)
+		reason = unscaled_mark(cluster, strcmp(reason, "-") == 0 ? "" : reason,
+				       table->arena);
+	table_add(table, cluster->unscaled ? TABLE_BAD : colour, reason);
 }
 
 static void add_group(struct table *table, bool all, const struct view_cluster *cluster,
@@ -156,7 +164,9 @@ static int rank_of(const struct view_cluster *cluster, struct arena *arena)
 		const struct summary_group *group = summary->group_count > 0 ? &summary->groups[i] :
 									       &no_group;
 		enum table_colour colour = reason_of(cluster, group, arena, &reason);
-		int own = colour == TABLE_BAD ? 0 : colour == TABLE_BUSY ? 1 : 2;
+		int own = colour == TABLE_BAD || cluster->unscaled ? 0 :
+			  colour == TABLE_BUSY                     ? 1 :
+								     2;
 
 		rank = own < rank ? own : rank;
 	}
@@ -199,7 +209,7 @@ static void add_no_groups(struct table *table, bool all, const struct view_clust
 
 /* The lines below the table, in order. */
 struct footer_line {
-	const char *key; /* "namespace/name"; "": of no cluster */
+	const char *key; /* "namespace/name", "namespace/name 12m6s ago"; "": of no cluster */
 	const char *text;
 	bool written;
 };
@@ -436,9 +446,8 @@ static void add_end(const struct status_answer *answer, struct arena *arena,
 			 answer->controller->version);
 	else if (any_without_answer(clusters))
 		add_line(&footer,
-			 "no controller was reached: use and idle times in Ray are "
-			 "unknown, the rest is from the RayCluster and the last status "
-			 "of its RayClusterAutoscaler. %s",
+			 "no controller was reached, so use and idle times in Ray are "
+			 "unknown: %s",
 			 answer->controller->problem);
 }
 
@@ -451,6 +460,7 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	struct footer_lines lines = { .at = { .at = NULL } };
 	struct table table;
 
+	unscaled_write(clusters, answer->width, arena, buf);
 	table_init(&table, arena, all ? columns : columns + 1,
 		   all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 	for (size_t i = 0; i < clusters->count; i++) {
@@ -469,9 +479,7 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 		text_add_reason(buf, "there are no RayClusters in namespace", answer->namespace_);
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct view_cluster *cluster = ordered[i];
-		const struct footer footer = { arena, &lines,
-					       arena_printf(arena, "%s/%s", cluster->namespace_,
-							    cluster->name) };
+		const struct footer footer = { arena, &lines, unscaled_key(cluster, arena) };
 
 		add_footer(&footer, answer, cluster);
 	}

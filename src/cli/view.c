@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "cli/help.h"
 #include "cli/object_summary.h"
+#include "cli/unscaled.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
 #include "codec/text/json.h"
@@ -233,6 +234,10 @@ static bool take_objects(struct view *view, struct view_cluster *cluster, struct
 	if (view->page == VIEW_STATUS) {
 		cluster->status = object_summary_status(observation.autoscaler);
 		cluster->summary = object_summary(observation.cluster, cluster->status, arena);
+		if (cluster->summary->decided_at != TIME_NONE)
+			cluster->age_ms = observation.now > cluster->summary->decided_at ?
+						  observation.now - cluster->summary->decided_at :
+						  0;
 		return true;
 	}
 	settings_init(settings);
@@ -371,12 +376,13 @@ static const char *outdated_text(const struct view *view)
 void view_look(struct view *view, const struct controller *controller, struct arena *arena,
 	       struct view_clusters *ret_clusters)
 {
-	size_t count, kept = 0;
+	size_t count, kept = 0, unscaled = 0;
 	struct view_cluster *clusters = list_clusters(view, arena, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		clusters[i].problem = view->page == VIEW_OBJECTS ? "" : controller->problem;
 		clusters[i].where = "";
+		clusters[i].age_ms = VIEW_AGE_UNKNOWN;
 	}
 	if (view->page != VIEW_OBJECTS) {
 		if (controller->found)
@@ -384,13 +390,18 @@ void view_look(struct view *view, const struct controller *controller, struct ar
 		ask(view, NULL, clusters, count, arena);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (clusters[i].answer || take_objects(view, &clusters[i], arena))
-			clusters[kept++] = clusters[i];
+		if (!clusters[i].answer && !take_objects(view, &clusters[i], arena))
+			continue;
+		clusters[i].unscaled = view->page == VIEW_STATUS && !clusters[i].answer &&
+				       unscaled_is(&clusters[i], controller);
+		unscaled += clusters[i].unscaled;
+		clusters[kept++] = clusters[i];
 	}
 	*ret_clusters = (struct view_clusters){
 		.at = clusters,
 		.count = kept,
 		.unreadable = kube_informer_bad_count(view->ray_clusters),
+		.unscaled = unscaled,
 		.outdated = arena_strdup(arena, outdated_text(view)),
 	};
 }

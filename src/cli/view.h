@@ -41,12 +41,17 @@ struct view_cluster {
 	const char *problem;           /* "" when there is an answer */
 	/* With VIEW_STATUS and without an answer: the one that `summary` is made of; NULL: none. */
 	const struct autoscaler_status *status;
+	int64_t age_ms; /* of its last decision; VIEW_AGE_UNKNOWN: without one */
+	bool unscaled;  /* nothing scales it now: cli/unscaled */
 };
+
+#define VIEW_AGE_UNKNOWN INT64_C(-1)
 
 struct view_clusters {
 	const struct view_cluster *at; /* by namespace and name */
 	size_t count;
 	size_t unreadable;    /* of them, RayClusters that cannot be read */
+	size_t unscaled;      /* of them, those that nothing scales now */
 	const char *outdated; /* "" or why the API server's view may be outdated */
 };
 

@@ -31,13 +31,16 @@ static void test_status_without_controller(void **state)
 	cli_server_start(without_controller);
 	CLI_RUN(&result, cli_status, "status", "demo");
 	assert_string_equal(result.errors, "");
-	assert_int_equal(result.status, 0);
+	assert_int_equal(result.status, 3);
+	EXPECT(result.output, "nothing scales now: no controller was found, nor figures of one; ");
 	EXPECT(result.output,
-	       "demo     gpu      1    4    ?/1         0        ?   ?/0  ?           -\n");
+	       "demo     gpu      1    4    ?/1         0        ?   ?/0  ?           "
+	       "no controller\n");
 	EXPECT(result.output, "ray/demo: neither a controller, a sidecar nor the status of a "
 			      "RayClusterAutoscaler describes it:\n");
-	EXPECT(result.output, "no controller was reached: use and idle times in Ray are unknown, ");
-	EXPECT(result.output, "no Lease rayscaler and no running Pod");
+	EXPECT(result.output,
+	       "no controller was reached, so use and idle times in Ray are unknown: ");
+	EXPECT(result.output, "no Lease rayscaler and no");
 	cli_server_stop();
 }
 
