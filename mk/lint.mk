@@ -1,6 +1,6 @@
 # Static checks. Each is a target of its own: lint-layers, lint-format, ...
 
-LINTS := layers symbols banned size format scripts cppcheck tidy analyzer
+LINTS := layers symbols banned size format scripts names cppcheck tidy analyzer
 LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch])))
 
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
@@ -31,7 +31,7 @@ FILE_LINES := 500
 # Longer files that are one table.
 TABLES :=
 
-## lint: every check lint-NAME: layers symbols banned size format scripts cppcheck tidy analyzer
+## lint: every check lint-NAME: layers symbols banned size format scripts names cppcheck tidy analyzer
 lint:
 	@$(MAKE) --no-print-directory -k -Otarget -j$(JOBS) $(LINTS:%=lint-%) && echo 'lint: all passed'
 
@@ -75,8 +75,13 @@ format:
 
 lint-scripts:
 	@for f in $(wildcard src/test/*.sh src/test/*/*.sh e2e/*.sh charts/*.sh .ci/run); do bash -n $$f || exit 1; done
-	@find e2e mk -name '*.py' -print0 | xargs -0 python3 -c \
+	@find e2e mk src/test -name '*.py' -print0 | xargs -0 python3 -c \
 		'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+	@echo 'ok      $@'
+
+# Documents and comments name what there is: files, functions, targets, commands, flags, metrics, steps.
+lint-names:
+	@PYTHONDONTWRITEBYTECODE=1 python3 src/test/lint/names.py
 	@echo 'ok      $@'
 
 # varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is cleared again, one that

@@ -30,14 +30,3 @@ def test_the_tour_names_functions_that_exist():
     assert len(named) > 10
     missing = [name for name in named if not re.search(rf"\b{name}\(", textwrap.dedent(sources))]
     assert not missing, missing
-
-
-def test_every_path_exists():
-    """`layer/.../file.h`, with or without src/ before it."""
-    layers = "base|core|codec|net|kube|gcs|ctl|cli|test"
-    count = 0
-    for document in [*INTERNALS.glob("*.md"), *(paths.ROOT / "docs").glob("*.md"), paths.ROOT / "README.md"]:
-        for path in re.findall(rf"`(?:src/)?((?:{layers})/[\w/]+(?:\.[ch]|/))`", document.read_text()):
-            assert (paths.ROOT / "src" / path).exists(), f"{document.name}: {path}"
-            count += 1
-    assert count > 50

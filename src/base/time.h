@@ -1,5 +1,5 @@
 /* Points in time and spans as plain integers in milliseconds; no clock is read here. The clock is
- * net/clock.h; "now" is read once per iteration of the loop and passed down. */
+ * net/loop.h; "now" is read once per iteration of the loop and passed down. */
 #ifndef BASE_TIME_H
 #define BASE_TIME_H
 

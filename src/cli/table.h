@@ -1,6 +1,6 @@
 /* A table for people: aligned columns with two spaces between them, the last one unpadded, and
  * colours where the caller says that the output is a terminal. The caller owns struct table; cells
- * live in its arena. Cells are made safe (cli/text). Nothing is ever cut: a name that cannot be
+ * live in its arena. Cells are made safe (codec/text/text.h). Nothing is ever cut: a name that cannot be
  * copied is of no use. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H

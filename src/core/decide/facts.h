@@ -38,7 +38,7 @@ struct worker {
 	bool never_started; /* a positive fact: its Ray container has not run */
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray reports its node only as dead */
-	bool disrupted;     /* disrupted by Kubernetes; see leaving.h */
+	bool disrupted;     /* disrupted by Kubernetes; see disruption.h */
 	/* Its Pod has the annotation with another value than "false": it is not terminated while it
 	 * is registered. */
 	bool do_not_disrupt;

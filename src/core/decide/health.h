@@ -46,7 +46,7 @@ struct health {
 	struct arena *arena;
 	struct worker_health *workers;
 	struct group_health *groups;
-	struct capacity_check *capacity_check; /* computed on first use: see outlook.h */
+	struct capacity_check *capacity_check; /* computed on first use: capacity_check.h */
 	struct memory_state memory; /* back-offs, and marks of workers and ownership conflicts */
 };
 

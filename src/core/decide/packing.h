@@ -1,6 +1,6 @@
 /* The fourth value of a decision: the solved packing, and what it means for workers and groups.
- * Contains the rule for starved demand (stuck.h) and the replacements of disrupted workers
- * (leaving.h). Must not choose workers to terminate: that is terminate. */
+ * Contains the rule for starved demand (starved.h) and the replacements of disrupted workers
+ * (disruption.h). Must not choose workers to terminate: that is terminate. */
 #ifndef CORE_DECIDE_PACKING_H
 #define CORE_DECIDE_PACKING_H
 

@@ -66,7 +66,7 @@ void target_launches(struct group_choice *choice)
 	choice->to_launch = to_launch > 0 ? to_launch : 0;
 }
 
-/* The operator counts disrupted Pods until they are deleted: see leaving.h. */
+/* The operator counts disrupted Pods until they are deleted: see disruption.h. */
 static int64_t beside_disruption(const struct group_choice *choice, int64_t wanted)
 {
 	int64_t disrupted = ceil_divide(choice->group->disrupted - choice->disruption_named,

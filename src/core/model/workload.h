@@ -1,4 +1,4 @@
-/* A workload: work that arrives over time, for the simulator. Made only by codec/objects/workload;
+/* A workload: work that arrives over time, for the simulator. Made only by codec/objects/workload_item.h;
  * owned by the arena of the reader. Never changed once made. docs/SIMULATE.md describes the files. */
 #ifndef CORE_MODEL_WORKLOAD_H
 #define CORE_MODEL_WORKLOAD_H

@@ -29,7 +29,7 @@ bool node_sample_unschedulable(const struct pod *pod)
 	       strcmp(scheduled->reason, "SchedulingGated") != 0;
 }
 
-/* The Pod that outlook.h uses: the first by name. */
+/* The Pod that capacity_check.h uses: the first by name. */
 static const struct pod *waiting_pod(const struct worker_group *group,
 				     const struct pod *const *pods, size_t pod_count)
 {

@@ -1,5 +1,5 @@
 /* The few Nodes that matter to the groups of one RayCluster: those closest to fitting one of its
- * Pods. The messages of outlook.h are the same for the sample as for all Nodes. Pure. */
+ * Pods. The messages of capacity_check.h are the same for the sample as for all Nodes. Pure. */
 #ifndef CORE_NODES_NODE_SAMPLE_H
 #define CORE_NODES_NODE_SAMPLE_H
 

@@ -5,10 +5,10 @@
  *
  * Nothing is watched and nothing is kept while every Pod is scheduled. When a pass needs it and the
  * last inventory is older than a minute, Nodes and Pods of the cluster are listed once
- * (ctl/watch/inventory_watch), in pages, and kept in a short form as long as passes need it; clusters above
- * the limits in room.c have no inventory. A pass receives the few Nodes that are closest to its
- * groups, with the Pods that use their capacity: other Nodes do not change the message, and
- * snapshots stay small. Owned by ctl/controller. Must not decide anything. */
+ * (ctl/watch/inventory_watch), in pages, and kept in a short form as long as passes need it;
+ * clusters above the limits in capacity_watch.c have no inventory. A pass receives the few Nodes
+ * that are closest to its groups, with the Pods that use their capacity: other Nodes do not change
+ * the message, and snapshots stay small. Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_CAPACITY_WATCH_H
 #define CTL_WATCH_CAPACITY_WATCH_H
 

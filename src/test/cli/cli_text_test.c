@@ -1,4 +1,4 @@
-/* cli/text, cli/table, cli/flags, cli/help and codec/text/yaml_write: text for a terminal, and the
+/* codec/text/text, cli/table, cli/flags, cli/help and codec/text/yaml_write: text for a terminal, and the
  * parsing of arguments. */
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 # holds only src/base, and expects the check to name it. `make lint-selftest` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
+top=$PWD
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -143,6 +144,27 @@ sees "$object" $c 'Werror=vla' 'int planted(int n);' 'int planted(int n)' '{' '	
 	'	at[0] = n;' '	return at[0];' '}'
 sees "$object" $c 'Werror=conversion' 'short planted(int n);' 'short planted(int n)' '{' \
 	'	return n;' '}'
+
+# The names are those of the whole tree.
+cp -r "$top"/{src,docs,e2e,charts,crd,examples} "$top"/*.md "$tree"
+clean lint-names
+d=docs/planted.md
+passes lint-names $d '`helm upgrade --install`, `kubectl get rca -A` and `<layer>_<module>_test.c` are not ours.'
+sees lint-names $d 'src/ has no outlook.h' 'The rule is in `outlook.h`.'
+sees lint-names $d 'src/ has no core/decide/gone' '`core/decide/gone` decides.'
+sees lint-names $d 'there is no e2e/planted.py' 'Run `e2e/planted.py`.'
+sees lint-names $d 'no make target planted' '    make planted'
+sees lint-names $d 'rayscaler has no command plant' '`kubectl rayscaler plant CLUSTER`'
+sees lint-names $d 'rayscaler has no flag --planted' 'Set `--planted`.'
+sees lint-names $d 'no metric rayscaler_planted_total' '`rayscaler_planted_total`'
+sees lint-names $d 'no function planted_make()' '`planted_make()` makes it.'
+sees lint-names $c 'src/ has no planted.h' '/* see planted.h */'
+sees lint-names $c 'rayscaler has no flag --planted' 'static const char *text = "raise --planted";'
+sees lint-names docs/internals/architecture.md 'facts: the steps are `mark_index`' \
+	"$(sed 's/`demand_collect`, //' "$top/docs/internals/architecture.md")"
+cp "$top/docs/internals/architecture.md" docs/internals
+sees lint-names src/core/decide/facts.c 'facts: the steps are `mark_index`' \
+	"$(sed '/	demand_collect(/d' "$top/src/core/decide/facts.c")"
 
 echo "lint-selftest: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
