@@ -175,7 +175,7 @@ static int run_variants(struct simulate_plan *plan, struct err *err)
 		if (variant->err.kind == ERR_NONE)
 			continue;
 		*err = variant->err;
-		return plan->variants.count > 1 ? err_prefix(err, "%.200s", variant->name) : -1;
+		return plan->axis_count > 0 ? err_prefix(err, "%.200s", variant->name) : -1;
 	}
 	return 0;
 }

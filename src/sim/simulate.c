@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "core/decide/facts.h"
+#include "core/report/verdict.h"
 #include "sim/controller.h"
 #include "sim/kuberay.h"
 #include "sim/place.h"
@@ -9,6 +11,7 @@
 #include "sim/spot.h"
 #include "sim/stock.h"
 #include "sim/suspend.h"
+#include "sim/view.h"
 #include "sim/world.h"
 
 #define REST_MS (INT64_C(3600) * 1000)
@@ -201,6 +204,22 @@ static void run(struct sim_world *world)
 		world->now_ms = world->input->end_ms > 0 ? world->input->end_ms : last_ms;
 }
 
+/* Settings that a decision reports as invalid would be left out of the simulation. */
+static void check_settings(struct sim_ray *ray)
+{
+	struct arena *arena = &ray->world->pass_arena;
+	struct sim_view view;
+	const char *problem;
+
+	view_make(ray, arena, &view);
+	/* The baselines ignore a part of the object. */
+	view.snapshot.autoscaler = ray->input->autoscaler;
+	problem = verdict_invalid_text(facts_make(&view.snapshot, true, arena), arena);
+	if (problem != NULL)
+		world_fail(ray->world,
+			   arena_printf(arena, "RayCluster %s: %s", ray->cluster.name, problem));
+}
+
 struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err)
 {
 	AUTO(arena_done) struct arena own = ARENA_INIT;
@@ -212,6 +231,7 @@ struct sim_result *simulate(const struct sim_input *input, struct arena *arena, 
 	for (size_t r = 0; r < world.ray_count && !world.failed; r++) {
 		kuberay_start(&world.rays[r]);
 		controller_start(&world.rays[r]);
+		check_settings(&world.rays[r]);
 	}
 	plan_submit(&world);
 	run(&world);

@@ -211,15 +211,21 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 	    "no minimum, maximum or GPU limit was reached");
 }
 
-static void write_invalid(const struct choice *choice, struct plan *plan)
+const char *verdict_invalid_text(const struct facts *facts, struct arena *arena)
 {
 	struct problem_list list = { .text = NULL };
 
-	VEC_EACH(const char *const, problem, &choice->facts->problems)
-		list_problem(choice->arena, &list, *problem);
-	if (list.count > 0)
-		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST,
-		    problems_text(choice->arena, &list));
+	VEC_EACH(const char *const, problem, &facts->problems)
+		list_problem(arena, &list, *problem);
+	return list.count > 0 ? problems_text(arena, &list) : NULL;
+}
+
+static void write_invalid(const struct choice *choice, struct plan *plan)
+{
+	const char *text = verdict_invalid_text(choice->facts, choice->arena);
+
+	if (text != NULL)
+		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
 }
 
 static void write_foreign(const struct choice *choice, struct plan *plan)

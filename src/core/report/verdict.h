@@ -8,6 +8,9 @@
 #include "core/decide/choice.h"
 
 void verdict_write(const struct choice *choice, struct plan *plan);
+/* The message of InvalidRequest, in the arena; NULL: nothing is invalid. A simulation has the same
+ * words. */
+const char *verdict_invalid_text(const struct facts *facts, struct arena *arena);
 /* Only ScalingActive False, and IdleTerminated of a cluster that was suspended by it. */
 void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
 			 struct plan *plan);

@@ -204,6 +204,80 @@ static void wrong_input_has_an_answer(void **state)
 	assert_non_null(strstr(result.errors, "there is no RayCluster in the files"));
 }
 
+/* The text with the cluster as a member of a Snapshot, whose lines are indented. */
+static void write_snapshot(const struct files *files, const char *object)
+{
+	struct arena arena = ARENA_INIT;
+	char *rest = arena_strdup(&arena, cluster), *line;
+	struct buf text;
+
+	buf_init(&text, 100000);
+	buf_printf(&text,
+		   "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"
+		   "now: \"2026-01-01T00:00:00Z\"\n"
+		   "timeZones: [{name: Mars/X, problem: is not in /usr/share/zoneinfo\n"
+		   "  (package tzdata)}, {name: ../../etc/passwd, problem: is not a name like\n"
+		   "  Europe/Berlin}]\n"
+		   "autoscaler: %s\nrayCluster:\n",
+		   object);
+	while ((line = strsep(&rest, "\n")))
+		buf_printf(&text, "  %s\n", line);
+	temp_write(files->directory, "snapshot.yaml", buf_string(&text));
+	buf_done(&text);
+	arena_done(&arena);
+}
+
+/* What a decision reports as InvalidRequest, a simulation refuses with the same words. */
+static void an_object_that_cannot_be_used_is_refused(void **state)
+{
+	static const struct {
+		const char *spec, *error;
+	} bad[] = {
+		{ "schedules: [{name: office, start: 0 8 * * *, duration: 9h, timeZone: Mars/X, "
+		  "groups: [{name: gpu, minReplicas: 1}]}]",
+		  "autoscaler.spec.schedules[0].timeZone: time zone Mars/X is not in " },
+		{ "schedules: [{name: office, start: 0 8 * * *, duration: 9h, timeZone: "
+		  "../../etc/passwd, groups: [{name: gpu, minReplicas: 1}]}]",
+		  "autoscaler.spec.schedules[0].timeZone: time zone ../../etc/passwd is " },
+		{ "schedules: [{name: office, start: 0 8 * * *, duration: 9h, groups: [{name: "
+		  "gpus, minReplicas: 1}]}]",
+		  "autoscaler.spec.schedules[0].groups[0].name: no group gpus; groups: gpu" },
+		{ "warmWorkers: [{group: gpus, count: 1}]",
+		  "autoscaler.spec.warmWorkers: no group gpus; groups: gpu" },
+	};
+	static struct cli_result result, plan;
+	struct files *files = *state;
+	char *path = temp_path(files->directory, "object.yaml");
+	char *snapshot = temp_path(files->directory, "snapshot.yaml");
+
+	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
+		struct arena arena = ARENA_INIT;
+		const char *text = arena_printf(
+			&arena,
+			"{apiVersion: rayscaler.dev/v1alpha1, kind: RayClusterAutoscaler, "
+			"metadata: {name: demo}, spec: {%s}}\n",
+			bad[i].spec);
+		static const char before[] = "rayscaler simulate: RayCluster demo: ";
+		char *found;
+
+		temp_write(files->directory, "object.yaml", text);
+		write_snapshot(files, text);
+		SIMULATE(&result, files, "-f", path, "--baseline", "ray");
+		assert_int_equal(result.status, EXIT_INPUT);
+		found = strstr(result.errors, before);
+		if (!found || !strstr(found, bad[i].error))
+			fail_msg("%s: %s", bad[i].spec, result.errors);
+		found += strlen(before);
+		found[strcspn(found, "\n")] = '\0';
+		CLI_RUN(&plan, cli_plan, "plan", "-f", snapshot, "-o", "json");
+		if (!strstr(plan.output, found))
+			fail_msg("plan has not \"%s\": %s", found, plan.output);
+		arena_done(&arena);
+	}
+	memory_free(path);
+	memory_free(snapshot);
+}
+
 static void too_many_combinations_are_refused(void **state)
 {
 	static struct cli_result result;
@@ -466,6 +540,7 @@ int main(void)
 		cmocka_unit_test(the_end_is_common_to_all_rows),
 		cmocka_unit_test(csv_traces_are_read),
 		cmocka_unit_test(wrong_input_has_an_answer),
+		cmocka_unit_test(an_object_that_cannot_be_used_is_refused),
 		cmocka_unit_test(too_many_combinations_are_refused),
 		cmocka_unit_test(prices_make_a_cost),
 		cmocka_unit_test(cheapest_knows_the_prices),
