@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -203,9 +204,21 @@ static int run_all(struct simulate_plan *plan, struct err *err)
 /* A cost that leaves out GPU-hours would make the rows that have the most of them look best. */
 static void weigh_rows(struct simulate_plan *plan)
 {
-	plan->by_cost = plan->prices != NULL && !simulate_unpriced_text(plan);
+	const char *unpriced = simulate_unpriced_text(plan);
+
+	if (unpriced)
+		VEC_PUSH(plan->arena, &plan->notes, unpriced);
+	plan->by_cost = plan->prices != NULL && !unpriced;
 	for (size_t i = 0; i < plan->variants.count; i++)
 		plan->variants.at[i].row.by_cost = plan->by_cost;
+}
+
+/* The notes are no rows. */
+static void print_csv(const struct simulate_plan *plan, bool by_job, struct buf *output)
+{
+	simulate_csv_write(plan, by_job, output);
+	VEC_EACH(const char *const, note, &plan->notes)
+		fprintf(stderr, "%s\n", *note);
 }
 
 static int print(const struct simulate_arguments *arguments, const struct simulate_plan *plan,
@@ -217,7 +230,7 @@ static int print(const struct simulate_arguments *arguments, const struct simula
 	if (arguments->output == SIMULATE_JSON)
 		simulate_json_write(plan, &output);
 	else if (arguments->output == SIMULATE_CSV)
-		simulate_csv_write(plan, arguments->by, &output);
+		print_csv(plan, arguments->by, &output);
 	else
 		simulate_text_write(plan, arguments->by, table_colours(arguments->colour), &output);
 	return file_print(&output, err);
@@ -283,6 +296,10 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
 	    read_workload(arguments, plan->arena, workload, err))
 		return -1;
+	if (workload->left_out)
+		VEC_PUSH(plan->arena, &plan->notes,
+			 arena_printf(plan->arena, "%s: %s", shown_name(arguments->workload),
+				      workload->left_out));
 	for (size_t i = 0; i < plan->variants.count; i++) {
 		plan->variants.at[i].input.workload = workload;
 		plan->variants.at[i].input.devices = plan->input.devices;

@@ -131,8 +131,8 @@ void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
 	if (plan->prices)
 		json_write_text(&writer, "currency", plan->prices->currency);
 	json_write_array_line(&writer, "warnings");
-	if (simulate_unpriced_text(plan))
-		json_write_text(&writer, NULL, simulate_unpriced_text(plan));
+	VEC_EACH(const char *const, note, &plan->notes)
+		json_write_text(&writer, NULL, *note);
 	json_write_array_end(&writer);
 	json_write_array(&writer, "variants");
 	for (size_t i = 0; i < count; i++)

@@ -82,15 +82,13 @@ static void add_table(const struct simulate_plan *plan, const struct simulate_ce
 	buf_add_string(buf, "</tbody></table></div>\n");
 }
 
-static void add_unpriced(const struct simulate_plan *plan, struct buf *buf)
+static void add_notes(const struct simulate_plan *plan, struct buf *buf)
 {
-	const char *text = simulate_unpriced_text(plan);
-
-	if (!text)
-		return;
-	buf_add_string(buf, "<p class=\"warning\">");
-	html_add(buf, text);
-	buf_add_string(buf, "</p>\n");
+	VEC_EACH(const char *const, note, &plan->notes) {
+		buf_add_string(buf, "<p class=\"warning\">");
+		html_add(buf, *note);
+		buf_add_string(buf, "</p>\n");
+	}
 }
 
 static void add_dots(const struct simulate_plan *plan, const struct simulate_cells *cells,
@@ -272,7 +270,7 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	html_add(buf, command);
 	buf_add_string(buf, "</pre>\n");
 	add_table(plan, cells, buf);
-	add_unpriced(plan, buf);
+	add_notes(plan, buf);
 	if (plan->variants.count > 1) {
 		buf_add_string(buf, "<h2>Cost and waiting</h2>\n<pre>");
 		html_add_lines(buf, buf_string(&trade));

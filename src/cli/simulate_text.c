@@ -256,14 +256,12 @@ const char *simulate_unpriced_text(const struct simulate_plan *plan)
 			NULL;
 }
 
-static void write_unpriced(const struct simulate_plan *plan, struct buf *buf)
+static void write_notes(const struct simulate_plan *plan, struct buf *buf)
 {
-	const char *text = simulate_unpriced_text(plan);
-
-	if (text) {
+	if (plan->notes.count > 0)
 		buf_add_char(buf, '\n');
-		text_add_line(buf, "%s", text);
-	}
+	VEC_EACH(const char *const, note, &plan->notes)
+		text_add_line(buf, "%s", *note);
 }
 
 /* The row with the fewest GPU-hours (`waits` false) or the shortest waiting among the best rows. */
@@ -320,7 +318,7 @@ void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool col
 	if (by_job)
 		write_jobs(plan, colours, buf);
 	write_never(plan, buf);
-	write_unpriced(plan, buf);
+	write_notes(plan, buf);
 	if (plan->variants.count < 2)
 		return;
 	buf_printf(buf,

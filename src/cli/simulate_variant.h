@@ -45,6 +45,7 @@ struct simulate_plan {
 	bool by_cost;                     /* rows are weighed by their cost */
 	struct time_zones *time_zones;    /* of the schedules */
 	bool keep_results;
+	VEC(const char *) notes; /* for the reader: sentences on the input and the rows */
 	VEC(struct simulate_variant) variants;
 };
 

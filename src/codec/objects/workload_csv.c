@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/workload_column.h"
 #include "codec/objects/workload_item.h"
 #include "codec/text/csv.h"
 #include "codec/text/duration.h"
@@ -13,85 +14,20 @@
 
 #define CSV_JSON_BYTES_MAX ((size_t)16 << 20)
 
-/* ---- the columns ---- */
-
-enum target_kind {
-	TARGET_TIME, /* of a struct row */
-	TARGET_COUNT,
-	TARGET_TEXT,
-	TARGET_AMOUNT, /* given twice: the product */
-	TARGET_LABEL,
-};
-
-enum row_time { ROW_SUBMIT, ROW_BEGIN, ROW_END, ROW_DURATION, ROW_TIMES };
-
-static const struct target {
-	const char *name;   /* in --columns; with a dot at its end a prefix */
-	const char *member; /* of the item, for the position of errors */
-	enum target_kind kind;
-	unsigned time;        /* of a TIME */
-	const char *resource; /* of an AMOUNT; NULL: the rest of the name */
-} targets[] = {
-	{ "submit", "submit", TARGET_TIME, ROW_SUBMIT, NULL },
-	{ "begin", "duration", TARGET_TIME, ROW_BEGIN, NULL },
-	{ "end", "duration", TARGET_TIME, ROW_END, NULL },
-	{ "duration", "duration", TARGET_TIME, ROW_DURATION, NULL },
-	{ "gpus", "resources", TARGET_AMOUNT, 0, "GPU" },
-	{ "cpus", "resources", TARGET_AMOUNT, 0, "CPU" },
-	{ "memory", "resources", TARGET_AMOUNT, 0, "memory" },
-	{ "resource.", "resources", TARGET_AMOUNT, 0, NULL },
-	{ "label.", "labelSelector", TARGET_LABEL, 0, NULL },
-	{ "bundles", "bundles", TARGET_COUNT, 0, NULL },
-	{ "count", "count", TARGET_COUNT, 0, NULL },
-	{ "kind", "kind", TARGET_TEXT, 0, NULL },
-	{ "strategy", "strategy", TARGET_TEXT, 0, NULL },
-	{ "job", "job", TARGET_TEXT, 0, NULL },
-	{ "cluster", "cluster", TARGET_TEXT, 0, NULL },
-};
-#define TARGET_COUNT_ALL (sizeof(targets) / sizeof(targets[0]))
-
-static const char target_names[] =
-	"submit, begin, end, duration, gpus, cpus, memory, resource.NAME, label.KEY, bundles, "
-	"count, kind, strategy, job and cluster";
-
-/* Of times in seconds, of amounts in units. Division keeps 460 milli the double that 0.46 is. */
-static const struct unit {
-	const char *name;
-	enum target_kind kind;
-	double factor, divisor;
-} units[] = {
-	{ "ms", TARGET_TIME, 1, 1e3 },           { "s", TARGET_TIME, 1, 1 },
-	{ "min", TARGET_TIME, 60, 1 },           { "h", TARGET_TIME, 3600, 1 },
-	{ "d", TARGET_TIME, 86400, 1 },          { "milli", TARGET_AMOUNT, 1, 1e3 },
-	{ "percent", TARGET_AMOUNT, 1, 1e2 },    { "KB", TARGET_AMOUNT, 1e3, 1 },
-	{ "MB", TARGET_AMOUNT, 1e6, 1 },         { "GB", TARGET_AMOUNT, 1e9, 1 },
-	{ "KiB", TARGET_AMOUNT, 1024, 1 },       { "MiB", TARGET_AMOUNT, 1048576, 1 },
-	{ "GiB", TARGET_AMOUNT, 1073741824, 1 },
-};
-
-static const char unit_names[] =
-	"ms, s, min, h and d for times, milli, percent, KB, MB, GB, KiB, MiB and GiB for amounts";
-
-struct column {
-	const struct target *target;
-	const char *resource;    /* of an AMOUNT and a LABEL */
-	const char *header;      /* the name in the first line */
-	const struct unit *unit; /* NULL: none */
-	size_t index;            /* of the cell */
-};
-
 struct csv {
 	struct workload_builder *builder;
 	struct csv_rows rows;
 	struct arena arena; /* of the columns */
-	VEC(struct column) columns;
+	struct workload_columns columns;
 	size_t header_count;
 	struct buf json;
+	size_t left_out;        /* rows without a time */
+	const char *left_where; /* of the first of them */
 	struct err *err;
 };
 
 /* "line 3, column 5 (HEADER): " before the error of this column's cell; NULL: of the row. */
-static int fail_column(const struct csv *csv, const struct column *column)
+static int fail_column(const struct csv *csv, const struct workload_column *column)
 {
 	size_t offset = column ? csv->rows.cells.at[column->index].offset : csv->rows.start;
 	struct position at = position_of_byte(csv->rows.text, offset);
@@ -99,120 +35,6 @@ static int fail_column(const struct csv *csv, const struct column *column)
 	return column ? err_prefix(csv->err, "line %u, column %u (%.80s)", at.line, at.column,
 				   column->header) :
 			err_prefix(csv->err, "line %u, column %u", at.line, at.column);
-}
-
-/* ---- --columns ---- */
-
-static const struct target *find_target(const char *text, const char **ret_resource)
-{
-	for (size_t i = 0; i < TARGET_COUNT_ALL; i++) {
-		const struct target *target = &targets[i];
-		size_t size = strlen(target->name);
-
-		*ret_resource = target->resource;
-		if (target->name[size - 1] != '.' && strcmp(target->name, text) == 0)
-			return target;
-		*ret_resource = text + size;
-		if (target->name[size - 1] == '.' && strncmp(target->name, text, size) == 0 &&
-		    text[size] != '\0')
-			return target;
-	}
-	return NULL;
-}
-
-static const struct unit *find_unit(const char *name, enum target_kind kind)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (units[i].kind == kind && strcmp(units[i].name, name) == 0)
-			return &units[i];
-	}
-	return NULL;
-}
-
-/* The index of the header; the number of headers if there is none of the name. */
-static size_t find_header(const struct csv *csv, const char *name)
-{
-	size_t i = 0;
-
-	while (i < csv->rows.cells.count && strcmp(csv->rows.cells.at[i].text, name) != 0)
-		i++;
-	return i;
-}
-
-/* HEADER or HEADER:UNIT; a header may contain a colon. */
-static int parse_header(const struct csv *csv, char *header, struct column *column)
-{
-	char *colon = strrchr(header, ':');
-
-	column->header = header;
-	column->index = find_header(csv, header);
-	if (column->index < csv->rows.cells.count || !colon) {
-		if (column->index >= csv->rows.cells.count)
-			return err_set(csv->err, ERR_INPUT,
-				       "--columns %s=%.80s: the first line of the file has no such "
-				       "column",
-				       column->target->name, header);
-		return 0;
-	}
-	*colon = '\0';
-	column->unit = find_unit(colon + 1, column->target->kind);
-	if (!column->unit)
-		return err_set(csv->err, ERR_INPUT,
-			       "--columns %s=%.80s: unit \"%.40s\" is not known; there are %s",
-			       column->target->name, header, colon + 1, unit_names);
-	return parse_header(csv, header, column);
-}
-
-/* One TARGET=HEADER[:UNIT]. */
-static int parse_column(struct csv *csv, char *text)
-{
-	struct column *column = VEC_ADD(&csv->arena, &csv->columns);
-	char *equals = strchr(text, '=');
-
-	if (!equals || equals[1] == '\0')
-		return err_set(csv->err, ERR_INPUT,
-			       "--columns: \"%.80s\" must be NAME=COLUMN or NAME=COLUMN:UNIT",
-			       text);
-	*equals = '\0';
-	column->target = find_target(text, &column->resource);
-	if (!column->target)
-		return err_set(csv->err, ERR_INPUT, "--columns: %.80s is not known; there are %s",
-			       text, target_names);
-	for (size_t i = 0; i + 1 < csv->columns.count; i++) {
-		if (csv->columns.at[i].target == column->target &&
-		    column->target->kind != TARGET_AMOUNT && column->target->kind != TARGET_LABEL)
-			return err_set(csv->err, ERR_INPUT, "--columns: %s is there twice", text);
-	}
-	return parse_header(csv, equals + 1, column);
-}
-
-static bool has_time(const struct csv *csv, enum row_time time)
-{
-	for (size_t i = 0; i < csv->columns.count; i++) {
-		const struct target *target = csv->columns.at[i].target;
-
-		if (target->kind == TARGET_TIME && target->time == (unsigned)time)
-			return true;
-	}
-	return false;
-}
-
-static int parse_columns(struct csv *csv, const char *columns)
-{
-	char *text = arena_strdup(&csv->arena, columns), *rest = text;
-
-	while ((text = strsep(&rest, ",")) != NULL) {
-		if (parse_column(csv, text))
-			return -1;
-	}
-	if (!has_time(csv, ROW_SUBMIT))
-		return err_set(csv->err, ERR_INPUT,
-			       "--columns: submit is missing; add submit=COLUMN");
-	if (has_time(csv, ROW_DURATION) == has_time(csv, ROW_END))
-		return err_set(csv->err, ERR_INPUT,
-			       "--columns: give either duration=COLUMN or end=COLUMN (with begin= "
-			       "where work does not begin at submit)");
-	return 0;
 }
 
 /* ---- rows ---- */
@@ -231,13 +53,13 @@ struct row {
 	int64_t count;
 };
 
-static double scale(const struct column *column, double value)
+static double scale(const struct workload_column *column, double value)
 {
-	return column->unit ? value * column->unit->factor / column->unit->divisor : value;
+	return value * column->factor / column->divisor;
 }
 
 /* A number in the unit, a date or a duration; without a duration nothing runs. */
-static int take_time(struct csv *csv, const struct column *column, const char *text,
+static int take_time(struct csv *csv, const struct workload_column *column, const char *text,
 		     struct row *row)
 {
 	int64_t *ret_ms = &row->times[column->target->time];
@@ -256,7 +78,7 @@ static int take_time(struct csv *csv, const struct column *column, const char *t
 		       problem);
 }
 
-static int take_amount(struct csv *csv, const struct column *column, const char *text,
+static int take_amount(struct csv *csv, const struct workload_column *column, const char *text,
 		       struct row *row)
 {
 	const char *problem = "is not a number";
@@ -282,7 +104,7 @@ static int take_amount(struct csv *csv, const struct column *column, const char 
 	return 0;
 }
 
-static int take_count(struct csv *csv, const struct column *column, const char *text,
+static int take_count(struct csv *csv, const struct workload_column *column, const char *text,
 		      struct row *row)
 {
 	bool bundles = strcmp(column->target->name, "bundles") == 0;
@@ -296,15 +118,12 @@ static int take_count(struct csv *csv, const struct column *column, const char *
 	return 0;
 }
 
-static int take_cell(struct csv *csv, const struct column *column, struct row *row)
+static int take_cell(struct csv *csv, const struct workload_column *column, struct row *row)
 {
 	const char *text = csv->rows.cells.at[column->index].text;
 
 	switch (column->target->kind) {
 	case TARGET_TIME:
-		if (*text == '\0')
-			return err_set(csv->err, ERR_INPUT, "%s: the cell is empty; remove the row",
-				       column->target->name);
 		return take_time(csv, column, text, row);
 	case TARGET_AMOUNT:
 		return *text == '\0' ? 0 : take_amount(csv, column, text, row);
@@ -357,7 +176,7 @@ static const char *label_text(struct csv *csv, const char *text)
 static void write_labels(struct csv *csv, struct json_writer *writer)
 {
 	json_write_object(writer, "labelSelector");
-	VEC_EACH(const struct column, column, &csv->columns) {
+	VEC_EACH(const struct workload_column, column, &csv->columns) {
 		const char *text = csv->rows.cells.at[column->index].text;
 
 		if (column->target->kind == TARGET_LABEL && *text != '\0')
@@ -377,7 +196,7 @@ static void write_row(struct csv *csv, const struct row *row)
 	json_write_object(&writer, NULL);
 	json_write_double(&writer, "submit", (double)row->times[ROW_SUBMIT] / 1000);
 	json_write_double(&writer, "duration", (double)row->times[ROW_DURATION] / 1000);
-	VEC_EACH(const struct column, column, &csv->columns) {
+	VEC_EACH(const struct workload_column, column, &csv->columns) {
 		const char *text = csv->rows.cells.at[column->index].text;
 
 		if (column->target->kind != TARGET_TEXT || *text == '\0')
@@ -402,7 +221,7 @@ static void write_row(struct csv *csv, const struct row *row)
 }
 
 /* The column whose cell is the cause of an error at this path; NULL: the row. */
-static const struct column *column_of(const struct csv *csv, const char *path)
+static const struct workload_column *column_of(const struct csv *csv, const char *path)
 {
 	size_t size = strcspn(path, ".[");
 
@@ -436,14 +255,48 @@ static int add_item(struct csv *csv)
 	return 0;
 }
 
+/* Work that never began, or has not ended, has an empty cell in traces: how long it would run is not
+ * known. */
+static const struct workload_column *missing_time(const struct csv *csv)
+{
+	VEC_EACH(const struct workload_column, column, &csv->columns)
+		if (column->target->kind == TARGET_TIME &&
+		    *csv->rows.cells.at[column->index].text == '\0')
+			return column;
+	return NULL;
+}
+
+static void leave_out(struct csv *csv, const struct workload_column *column)
+{
+	if (csv->left_out++ == 0)
+		csv->left_where =
+			arena_printf(&csv->arena, "line %u (no %s in %.80s)",
+				     position_of_byte(csv->rows.text, csv->rows.start).line,
+				     column->target->name, column->header);
+}
+
+static const char *left_out_text(const struct csv *csv, struct arena *arena)
+{
+	return csv->left_out > 0 ?
+		       arena_printf(arena, "%zu row%s without a time left out, the first in %s",
+				    csv->left_out, csv->left_out == 1 ? "" : "s", csv->left_where) :
+		       NULL;
+}
+
 static int add_row(struct csv *csv)
 {
 	struct row row = { .count = 0 };
+	const struct workload_column *missing;
 
 	if (csv->rows.cells.count != csv->header_count) {
 		err_set(csv->err, ERR_INPUT, "has %zu cells, the first line has %zu",
 			csv->rows.cells.count, csv->header_count);
 		return fail_column(csv, NULL);
+	}
+	missing = missing_time(csv);
+	if (missing) {
+		leave_out(csv, missing);
+		return 0;
 	}
 	for (size_t i = 0; i < csv->columns.count; i++) {
 		if (take_cell(csv, &csv->columns.at[i], &row))
@@ -465,7 +318,7 @@ static int read_header(struct csv *csv, const char *columns)
 	if (is <= 0)
 		return -1;
 	csv->header_count = csv->rows.cells.count;
-	return parse_columns(csv, columns);
+	return workload_columns_parse(columns, &csv->rows, &csv->arena, &csv->columns, csv->err);
 }
 
 static void csv_done(struct csv *csv)
@@ -492,5 +345,6 @@ int workload_csv_add(struct workload_builder *builder, const char *text, size_t 
 		if (!blank && add_row(&csv))
 			return -1;
 	}
+	builder->left_out = left_out_text(&csv, builder->arena);
 	return is;
 }

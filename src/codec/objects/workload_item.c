@@ -400,7 +400,9 @@ int workload_builder_finish(struct workload_builder *builder, struct workload *r
 	int64_t start_ms = INT64_MAX;
 
 	if (count == 0)
-		return err_set(err, ERR_INPUT, "there is no item; a workload has at least one");
+		return err_set(err, ERR_INPUT, "there is no item; a workload has at least one%s%s",
+			       builder->left_out ? "; " : "",
+			       builder->left_out ? builder->left_out : "");
 	ARRAY_EACH(const struct built_item, built, builder->items.at, count) {
 		if (built->absolute && built->item.submit_ms < start_ms)
 			start_ms = built->item.submit_ms;
@@ -418,6 +420,7 @@ int workload_builder_finish(struct workload_builder *builder, struct workload *r
 				i);
 	}
 	sort_stable(items, count, sizeof(*items), compare_submit);
-	*ret_workload = (struct workload){ .items = items, .count = count };
+	*ret_workload =
+		(struct workload){ .items = items, .count = count, .left_out = builder->left_out };
 	return 0;
 }

@@ -45,6 +45,7 @@ struct work_item {
 struct workload {
 	const struct work_item *items; /* by submit_ms, equal ones in the order of the file */
 	size_t count;
+	const char *left_out; /* a sentence on rows of the file without a time; NULL: none */
 };
 
 #endif

@@ -107,6 +107,23 @@ static void every_other_column_is_read(void **state)
 	assert_int_equal(all.items[0].count, 1);
 }
 
+/* Pods of Alibaba's trace that were pending at its end have no scheduled_time. */
+static void rows_without_a_time_are_left_out(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct workload all;
+
+	(void)state;
+	read_csv("t,b,e,g\n0,1,5,1\n1,,6,1\n2,3,9,1\n3,,,1\n", "submit=t,begin=b,end=e,gpus=g",
+		 &arena, &all);
+	assert_int_equal(all.count, 2);
+	assert_int_equal(all.items[1].duration_ms, 6000);
+	assert_string_equal(all.left_out,
+			    "2 rows without a time left out, the first in line 3 (no begin in b)");
+	read_csv("t,b,e,g\n0,1,5,1\n", "submit=t,begin=b,end=e,gpus=g", &arena, &all);
+	assert_null(all.left_out);
+}
+
 #define COLUMNS "submit=t,duration=d,gpus=g"
 #define HEADER "t,d,g\n"
 
@@ -135,8 +152,9 @@ static void errors_have_line_column_and_header(void **state)
 		  "line 2, column 3: the quote that begins here has no end" },
 		{ COLUMNS, HEADER "0,\"1\"x,1\n",
 		  "line 2, column 6: a comma must follow the quoted cell" },
-		{ COLUMNS, HEADER "0,1,1\n,1,1\n",
-		  "line 3, column 1 (t): submit: the cell is empty; remove the row" },
+		{ COLUMNS, HEADER ",1,1\n0,,1\n",
+		  "there is no item; a workload has at least one; 2 rows without a time left out, "
+		  "the first in line 2 (no submit in t)" },
 		{ COLUMNS, HEADER "-1,1,1\n", "line 2, column 1 (t): submit: \"-1\" is negative" },
 		{ COLUMNS, HEADER "0,0,1\n", "line 2, column 3 (d): duration: must be above 0" },
 		{ COLUMNS, HEADER "0,NaN,1\n",
@@ -178,6 +196,7 @@ int main(void)
 		cmocka_unit_test(alibaba_pods_are_read),
 		cmocka_unit_test(dates_and_gangs_are_read),
 		cmocka_unit_test(every_other_column_is_read),
+		cmocka_unit_test(rows_without_a_time_are_left_out),
 		cmocka_unit_test(errors_have_line_column_and_header),
 	};
 

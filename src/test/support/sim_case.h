@@ -144,7 +144,7 @@ static inline struct work_item *sim_case_add(struct sim_case *c, int64_t submit_
 /* NULL: c->err says why. */
 static inline struct sim_result *sim_case_run(struct sim_case *c)
 {
-	c->workload = (struct workload){ c->items.at, c->items.count };
+	c->workload = (struct workload){ .items = c->items.at, .count = c->items.count };
 	return simulate(&c->input, &c->result_arena, &c->err);
 }
 
