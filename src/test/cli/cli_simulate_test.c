@@ -1,78 +1,18 @@
-/* `simulate`: the table, JSON and CSV of variants, the best rows, and every wrong input. */
+/* `simulate`: the table, JSON and CSV of variants, and every wrong input. */
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/html.h"
-#include "cli/simulate_row.h"
 #include "codec/text/json.h"
-#include "core/model/workload.h"
-#include "test/support/cli_run.h"
+#include "test/support/simulate_files.h"
 #include "test/support/support.h"
 #include "test/support/temp_files.h"
-
-static const char cluster[] =
-	"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: demo}\n"
-	"spec:\n"
-	"  enableInTreeAutoscaling: true\n"
-	"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
-	"  workerGroupSpecs:\n"
-	"  - groupName: gpu\n"
-	"    minReplicas: 0\n"
-	"    maxReplicas: 4\n"
-	"    template: {spec: {containers: [{name: w, resources: {limits: {cpu: 4,\n"
-	"      nvidia.com/gpu: 1}}}]}}\n";
-
-static const char workload[] =
-	"apiVersion: rayscaler.dev/v1alpha1\nkind: Workload\nitems:\n"
-	"- {submit: 0, duration: 5m, resources: {GPU: 1}, count: 2, job: train}\n"
-	"- {submit: 8m, duration: 5m, resources: {GPU: 1}, job: eval}\n"
-	"- {submit: 9m, duration: 5m, resources: {GPU: 8}, job: large}\n";
-
-static const char trace[] = "at,minutes,gpu\n0,5,1\n480,5,1\n";
-
-struct files {
-	char *directory, *cluster, *workload, *trace;
-};
-
-static int setup(void **state)
-{
-	struct files *files = memory_alloc(sizeof(*files));
-
-	files->directory = temp_directory();
-	temp_write(files->directory, "cluster.yaml", cluster);
-	temp_write(files->directory, "workload.yaml", workload);
-	temp_write(files->directory, "trace.csv", trace);
-	files->cluster = temp_path(files->directory, "cluster.yaml");
-	files->workload = temp_path(files->directory, "workload.yaml");
-	files->trace = temp_path(files->directory, "trace.csv");
-	*state = files;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct files *files = *state;
-
-	memory_free(files->cluster);
-	memory_free(files->workload);
-	memory_free(files->trace);
-	temp_done(files->directory);
-	memory_free(files);
-	return 0;
-}
-
-#define SIMULATE(result, files, ...)                                                               \
-	CLI_RUN(result, cli_simulate, "simulate", "-f", (files)->cluster, "-w", (files)->workload, \
-		__VA_ARGS__)
 
 static void a_table_has_a_row_for_each_variant(void **state)
 {
 	static struct cli_result result, again;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 
 	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--vary",
 		 "packing=ray,fewest-gpus", "--baseline", "ray", "--baseline", "always-on", "--by",
@@ -99,7 +39,7 @@ static void a_table_has_a_row_for_each_variant(void **state)
 static void gpu_hours_are_those_of_the_work(void **state)
 {
 	static struct cli_result result;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 
 	SIMULATE(&result, files, "-o", "csv", "--set", "idleTimeoutSeconds=0", "--set",
 		 "process-start=0s");
@@ -114,7 +54,7 @@ static void json_has_all_variants(void **state)
 {
 	static struct cli_result result;
 	const struct json_limits limits = { 1 << 20, 20, 10000, true };
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 	struct cJSON *json = NULL;
 
 	SIMULATE(&result, files, "-o", "json", "--vary", "pod-start=10s,40s", "--seed", "3");
@@ -128,7 +68,7 @@ static void json_has_all_variants(void **state)
 static void the_end_is_common_to_all_rows(void **state)
 {
 	static struct cli_result result;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 	const char *first, *second;
 
 	/* Workers that stay for an hour end later; the row beside them counts up to then as well. */
@@ -143,7 +83,7 @@ static void the_end_is_common_to_all_rows(void **state)
 static void csv_traces_are_read(void **state)
 {
 	static struct cli_result result;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 
 	CLI_RUN(&result, cli_simulate, "simulate", "-f", files->cluster, "-w", files->trace,
 		"--columns", "submit=at,duration=minutes:min,gpus=gpu", "--pod-start",
@@ -188,7 +128,7 @@ static void wrong_input_has_an_answer(void **state)
 		{ "--workload", "/nope", "/nope: cannot be opened: No such file" },
 	};
 	static struct cli_result result;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 
 	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
 		SIMULATE(&result, files, bad[i].flag, bad[i].value);
@@ -205,10 +145,10 @@ static void wrong_input_has_an_answer(void **state)
 }
 
 /* The text with the cluster as a member of a Snapshot, whose lines are indented. */
-static void write_snapshot(const struct files *files, const char *object)
+static void write_snapshot(const struct simulate_files *files, const char *object)
 {
 	struct arena arena = ARENA_INIT;
-	char *rest = arena_strdup(&arena, cluster), *line;
+	char *rest = arena_strdup(&arena, simulate_cluster), *line;
 	struct buf text;
 
 	buf_init(&text, 100000);
@@ -246,7 +186,7 @@ static void an_object_that_cannot_be_used_is_refused(void **state)
 		  "autoscaler.spec.warmWorkers: no group gpus; groups: gpu" },
 	};
 	static struct cli_result result, plan;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 	char *path = temp_path(files->directory, "object.yaml");
 	char *snapshot = temp_path(files->directory, "snapshot.yaml");
 
@@ -282,7 +222,7 @@ static void too_many_combinations_are_refused(void **state)
 {
 	static struct cli_result result;
 	const char *values = "seed=1,2,3,4,5,6,7,8,9,10";
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 
 	SIMULATE(&result, files, "--vary", values, "--vary", values, "--vary", values, "--vary",
 		 "seed=1,2");
@@ -291,165 +231,12 @@ static void too_many_combinations_are_refused(void **state)
 		strstr(result.errors, "--vary makes more than 1000 combinations; give fewer"));
 }
 
-/* One price for all, so the cost is that of all GPU-hours of the row. */
-static void prices_make_a_cost(void **state)
-{
-	static const char prices[] =
-		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
-		"prices:\n- {perGPUHour: 3.50}\n";
-	static struct cli_result result;
-	struct files *files = *state;
-	char *path = temp_path(files->directory, "prices.yaml");
-	const char *hours, *cost;
-
-	temp_write(files->directory, "prices.yaml", prices);
-	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--price-table", path);
-	assert_non_null(strstr(result.output, "  NEVER RAN      COST\n"));
-	assert_non_null(strstr(result.output, " EUR\n"));
-	assert_non_null(strstr(result.output, "* no other row has a lower cost without"));
-	SIMULATE(&result, files, "--price-table", path, "-o", "json");
-	assert_non_null(strstr(result.output, "\"currency\": \"EUR\""));
-	hours = strstr(result.output, "\"provisioned\": ");
-	cost = strstr(result.output, "\"cost\": ");
-	assert_true(hours && cost);
-	assert_true(fabs(strtod(cost + strlen("\"cost\": "), NULL) -
-			 3.5 * strtod(hours + strlen("\"provisioned\": "), NULL)) < 1e-6);
-	memory_free(path);
-}
-
-/* No worker gets a Node: the pool has another label. */
-static void pools_give_nodes(void **state)
-{
-	static const char pools[] =
-		"apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"
-		"pools:\n- {name: a, maxNodes: 1, taints: [{key: t, effect: NoSchedule}]}\n";
-	static struct cli_result result;
-	struct files *files = *state;
-	char *path = temp_path(files->directory, "pools.yaml");
-
-	temp_write(files->directory, "pools.yaml", pools);
-	SIMULATE(&result, files, "--node-pools", path, "--vary", "pools[a].taints=[],null");
-	assert_int_equal(result.status, EXIT_DONE);
-	SIMULATE(&result, files, "--node-pools", path);
-	assert_non_null(strstr(result.output, "2 of job train: its workers got no Node of the "
-					      "pools\n"));
-	SIMULATE(&result, files, "--node-pools", files->workload);
-	assert_int_equal(result.status, EXIT_INPUT);
-	assert_non_null(strstr(result.errors, "items: is not a member of a NodePools document"));
-	SIMULATE(&result, files, "--vary", "pools[a].maxNodes=1,2");
-	assert_non_null(
-		strstr(result.errors, "there is no document with pools; give --node-pools"));
-	memory_free(path);
-}
-
-/* The price of the second row decides which of two variants is the cheap one. */
-static void prices_are_varied(void **state)
-{
-	static const char prices[] =
-		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
-		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n- {name: rest, perGPUHour: 1}\n";
-	static struct cli_result result;
-	struct files *files = *state;
-	char *path = temp_path(files->directory, "prices.yaml");
-
-	temp_write(files->directory, "prices.yaml", prices);
-	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[rest].perGPUHour=4,2");
-	assert_non_null(strstr(result.output, "\n  prices[rest].perGPUHour=4 "));
-	assert_non_null(strstr(result.output, "\n* prices[rest].perGPUHour=2 "));
-	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[1].perGPUHour=4,2");
-	assert_int_equal(result.status, EXIT_DONE);
-	assert_non_null(strstr(result.output, "\n  prices[1].perGPUHour=4 "));
-	assert_non_null(strstr(result.output, "\n* prices[1].perGPUHour=2 "));
-	assert_null(strstr(result.output, "no price"));
-	SIMULATE(&result, files, "--price-table", path, "--vary", "prices[1].perGPUHour=4,-1");
-	assert_non_null(strstr(result.errors, "prices[1].perGPUHour=-1: prices[1].perGPUHour: must "
-					      "be 0 to 1000000"));
-	SIMULATE(&result, files, "--price-table", path, "--set", "prices[2].perGPUHour=4");
-	assert_non_null(strstr(result.errors, "--set: prices[2].perGPUHour: prices has no element "
-					      "2"));
-	SIMULATE(&result, files, "--set", "prices[0].perGPUHour=4");
-	assert_non_null(strstr(result.errors, "there is no document with prices; give "
-					      "--price-table"));
-	memory_free(path);
-}
-
-/* A cost without the GPU-hours of a group is not one to choose by. */
-static void groups_without_a_price_are_named(void **state)
-{
-	static const char line[] =
-		"no price: demo/gpu; the cost leaves their GPU-hours out, so rows "
-		"are compared by GPU-hours";
-	static const char prices[] =
-		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
-		"prices:\n- {gpuModel: H100, perGPUHour: 9}\n";
-	static struct cli_result result;
-	struct files *files = *state;
-	char *path = temp_path(files->directory, "prices.yaml");
-	char *page = temp_path(files->directory, "page.html");
-	struct buf text;
-	struct err err;
-
-	temp_write(files->directory, "prices.yaml", prices);
-	SIMULATE(&result, files, "--price-table", path, "--vary", "idleTimeoutSeconds=60,600",
-		 "--report", page);
-	assert_int_equal(result.status, EXIT_DONE);
-	assert_non_null(strstr(result.output, line));
-	assert_non_null(strstr(result.output, "* no other row has fewer GPU-hours without"));
-	assert_non_null(strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, with "));
-	buf_init(&text, (size_t)16 << 20);
-	assert_int_equal(file_read(page, &text, &err), 0);
-	assert_non_null(strstr(buf_string(&text), line));
-	assert_non_null(strstr(buf_string(&text), "<h3>Cost by group</h3>"));
-	assert_non_null(strstr(buf_string(&text), ">no price</text>"));
-	buf_done(&text);
-	SIMULATE(&result, files, "--price-table", path, "-o", "json");
-	assert_non_null(strstr(result.output, "\"warnings\": [\"no price: demo/gpu; "));
-	assert_non_null(strstr(result.output, "\"unpriced\": true"));
-	SIMULATE(&result, files, "--price-table", path, "-o", "csv");
-	assert_non_null(strstr(result.output, ",cost,unpriced_gpu_hours,makespan_seconds,"));
-	memory_free(path);
-	memory_free(page);
-}
-
-/* One task of one GPU: an on-demand worker for 6 an hour, or a spot worker of 8 GPUs for 4. */
-static void cheapest_knows_the_prices(void **state)
-{
-	static const char groups[] =
-		"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: demo}\n"
-		"spec:\n"
-		"  enableInTreeAutoscaling: true\n"
-		"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
-		"  workerGroupSpecs:\n"
-		"  - {groupName: one, minReplicas: 0, maxReplicas: 4, template: {spec: {containers:\n"
-		"      [{name: w, resources: {limits: {cpu: 4, nvidia.com/gpu: 1}}}]}}}\n"
-		"  - {groupName: spot, minReplicas: 0, maxReplicas: 4, template: {spec: {\n"
-		"      nodeSelector: {cloud.google.com/gke-spot: 'true'}, containers:\n"
-		"      [{name: w, resources: {limits: {cpu: 32, nvidia.com/gpu: 8}}}]}}}\n";
-	static const char prices[] =
-		"apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n"
-		"prices:\n- {market: spot, perGPUHour: 0.50}\n- {perGPUHour: 6}\n";
-	static struct cli_result result;
-	struct files *files = *state;
-	char *cluster_path = temp_path(files->directory, "groups.yaml");
-	char *path = temp_path(files->directory, "spot.yaml");
-
-	temp_write(files->directory, "groups.yaml", groups);
-	temp_write(files->directory, "spot.yaml", prices);
-	CLI_RUN(&result, cli_simulate, "simulate", "-f", cluster_path, "-w", files->trace,
-		"--columns", "submit=at,duration=minutes:min,gpus=gpu", "--price-table", path,
-		"--set", "packing=cheapest", "-o", "json");
-	assert_int_equal(result.status, EXIT_DONE);
-	assert_non_null(strstr(result.output, "\"peakGPUs\": 8"));
-	memory_free(cluster_path);
-	memory_free(path);
-}
-
 /* ---- the page ---- */
 
 static void a_page_loads_nothing(void **state)
 {
 	static struct cli_result result;
-	struct files *files = *state;
+	struct simulate_files *files = *state;
 	char *path = temp_path(files->directory, "page.html");
 	struct buf page;
 	struct err err;
@@ -484,53 +271,6 @@ static void text_of_a_page_is_escaped(void **state)
 	buf_done(&buf);
 }
 
-/* ---- the best rows ---- */
-
-static void best_rows_and_the_trade(void **state)
-{
-	const struct simulate_row list[] = {
-		{ .provisioned = 10, .waits = { .p95_ms = 90 } },
-		{ .provisioned = 11, .waits = { .p95_ms = 20 } },
-		{ .provisioned = 12, .waits = { .p95_ms = 20 } },
-		{ .provisioned = 30, .waits = { .p95_ms = 0 } },
-		{ .provisioned = 1, .waits = { .p95_ms = 0, .unstarted = 1 } },
-	};
-	const struct simulate_row *rows[] = { &list[0], &list[1], &list[2], &list[3], &list[4] };
-	const bool best[] = { true, true, false, true, true };
-
-	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++)
-		assert_int_equal(simulate_row_is_best(rows, SUPPORT_COUNT(rows), i), best[i]);
-	assert_int_equal(simulate_row_trade(rows, SUPPORT_COUNT(rows)), 1);
-}
-
-static void percentiles_count_instances(void **state)
-{
-	const struct work_item a = { .job = "a" }, b = { .job = "b" };
-	const struct sim_wait waits[] = { { &b, 9000, 1 }, { &a, 1000, 94 }, { &a, 5000, 5 } };
-	const struct sim_unstarted unstarted[] = { { &b, 2, "X", "full" } };
-	const struct sim_result result = { .waits = waits,
-					   .wait_count = SUPPORT_COUNT(waits),
-					   .unstarted = unstarted,
-					   .unstarted_count = 1 };
-	struct arena arena = ARENA_INIT;
-	struct simulate_row row;
-
-	(void)state;
-	simulate_row_make(&result, &arena, &row);
-	assert_int_equal(row.waits.started, 100);
-	assert_int_equal(row.waits.unstarted, 2);
-	assert_int_equal(row.waits.p50_ms, 1000);
-	assert_int_equal(row.waits.p95_ms, 5000);
-	assert_int_equal(row.waits.max_ms, 9000);
-	assert_int_equal(row.job_count, 2);
-	assert_string_equal(row.jobs[1].job, "b");
-	assert_int_equal(row.jobs[1].waits.p50_ms, 9000);
-	assert_int_equal(row.jobs[1].waits.unstarted, 2);
-	assert_int_equal(row.never_count, 1);
-	arena_done(&arena);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,16 +282,9 @@ int main(void)
 		cmocka_unit_test(wrong_input_has_an_answer),
 		cmocka_unit_test(an_object_that_cannot_be_used_is_refused),
 		cmocka_unit_test(too_many_combinations_are_refused),
-		cmocka_unit_test(prices_make_a_cost),
-		cmocka_unit_test(cheapest_knows_the_prices),
-		cmocka_unit_test(prices_are_varied),
-		cmocka_unit_test(groups_without_a_price_are_named),
-		cmocka_unit_test(pools_give_nodes),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(text_of_a_page_is_escaped),
-		cmocka_unit_test(best_rows_and_the_trade),
-		cmocka_unit_test(percentiles_count_instances),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, simulate_files_setup, simulate_files_teardown);
 }
