@@ -81,7 +81,7 @@ REFUSED = {
     "deep JSON": (lambda: "[" * 1000000, "line 1, column 101: too deeply nested", 16),
     "deep YAML": (lambda: "\n".join(" " * i + "a:" for i in range(2000)), "too deeply nested", 16),
     "deep flow YAML": (lambda: "now: " + "[" * 100000, "too deeply nested", 16),
-    "no text": (lambda: "", "the text is empty", 16),
+    "no text": (lambda: "", "is empty; it must have a Snapshot", 16),
     "bytes": (lambda: bytes(range(128, 256)) * 1000, "byte 0", 16),
     "too large": (lambda: " " * (65 * MIB), "has more than 67108864 bytes", 80),
     "two documents": (lambda: "a: 1\n---\nb: 2\n", "a second document", 16),

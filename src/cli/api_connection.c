@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/memory.h"
 #include "kube/kube_config.h"
 #include "net/https.h"
@@ -65,18 +64,10 @@ struct connection *api_connection_new(const struct api_connection_flags *flags, 
 	struct kube_config_options where = { .kubeconfig = kubeconfig_file(flags),
 					     .context = flags->context };
 	struct kube_config *config = kube_config_load(&where, err);
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct connection *connection;
 
-	if (!config) {
-		if (!where.kubeconfig && !where.context)
-			err_set(err, err->kind, "%s",
-				arena_printf(&scratch,
-					     "%s; no kubeconfig: name one with --kubeconfig or "
-					     "$KUBECONFIG, as for kubectl",
-					     err->text));
+	if (!config)
 		return NULL;
-	}
 	connection = memory_alloc(sizeof(*connection));
 	options.timeout_ms = CALL_MS;
 	options.busy_tries = BUSY_TRIES;

@@ -206,7 +206,8 @@ static void read_file(struct reading *reading, const char *path)
 	struct err err;
 
 	buf_clear(&reading->text);
-	if (file_read(path, &reading->text, &err))
+	if (file_read(path, "a RayCluster, RayJob, RayService, RayCronJob or RayClusterAutoscaler",
+		      &reading->text, &err))
 		lint_problem_add(reading->report, name, "", err.text);
 	else
 		lint_text_add(reading->report, name, buf_string(&reading->text), reading->text.size,
@@ -304,7 +305,8 @@ static int read_nodes(const struct arguments *arguments, struct arena *arena,
 	buf_init(&text, NODE_FILE_BYTES_MAX);
 	if (!arguments->nodes)
 		return 0;
-	if (file_read(arguments->nodes, &text, err) ||
+	if (file_read(arguments->nodes, "Nodes, as \"kubectl get nodes -o yaml\" writes them",
+		      &text, err) ||
 	    node_file_read(buf_string(&text), text.size, arena, &context->nodes,
 			   &context->node_count, err))
 		return err_prefix(err, "%s", arguments->nodes);

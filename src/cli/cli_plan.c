@@ -76,7 +76,8 @@ static int read_snapshot(const char *path, struct arena *arena, struct snapshot 
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 
 	buf_init(&text, SNAPSHOT_BYTES_MAX);
-	if (file_read(path, &text, err))
+	if (file_read(path, "a Snapshot, as \"rayscaler snapshot CLUSTER -o FILE\" writes it",
+		      &text, err))
 		return err_prefix(err, "%s", name);
 	if (snapshot_read(buf_string(&text), text.size, arena, ret_snapshot, err) == 0)
 		return 0;

@@ -65,8 +65,11 @@ static int check_entry(const struct bundle_entry *entry, struct arena *arena, co
 		    entry->amount % RESOURCE_UNIT == 0)
 			continue;
 		*ret_fix = arena_printf(arena,
-					"%s: Ray accepts fractions below 1 and whole numbers",
-					resource_amount_text(arena, entry->amount));
+					"%s: Ray accepts fractions below 1 and whole numbers; "
+					"write %lld or %lld",
+					resource_amount_text(arena, entry->amount),
+					(long long)(entry->amount / RESOURCE_UNIT),
+					(long long)(entry->amount / RESOURCE_UNIT + 1));
 		return -1;
 	}
 	return 0;
@@ -87,7 +90,9 @@ static int check_bundles(const char *text, struct arena *arena, struct ray_const
 			 struct err *err)
 {
 	if (strlen(text) > ANNOTATION_BYTES_MAX)
-		return err_set(err, ERR_INPUT, "--bundles: longer than an annotation may be");
+		return err_set(
+			err, ERR_INPUT,
+			"--bundles: longer than an annotation may be; ask for fewer kinds of bundles");
 	if (request_resources_parse(text, arena, ret, err)) {
 		char what[ERR_TEXT_SIZE];
 
@@ -99,8 +104,10 @@ static int check_bundles(const char *text, struct arena *arena, struct ray_const
 	}
 	for (size_t i = 0; i < ret->count; i++) {
 		if (ret->requests[i].request.problem)
-			return err_set(err, ERR_INPUT, "--bundles: no machine can serve it: %s",
-				       ret->requests[i].request.problem);
+			return err_set(
+				err, ERR_INPUT,
+				"--bundles: no machine can serve it: %s; write an amount that a worker can have",
+				ret->requests[i].request.problem);
 		if (check_request(&ret->requests[i].request, arena, err))
 			return -1;
 	}

@@ -68,15 +68,16 @@ static const char *shown_name(const char *path)
 }
 
 /* `path` NULL: not given. */
-static int read_document(const char *path, size_t bytes_max, struct cluster_set *set,
-			 int (*add)(struct cluster_set *set, const char *text, size_t size,
-				    struct err *err),
-			 struct err *err)
+static int
+read_document(const char *path, const char *wanted, size_t bytes_max, struct cluster_set *set,
+	      int (*add)(struct cluster_set *set, const char *text, size_t size, struct err *err),
+	      struct err *err)
 {
 	AUTO(buf_done) struct buf text;
 
 	buf_init(&text, bytes_max);
-	if (path && (file_read(path, &text, err) || add(set, buf_string(&text), text.size, err)))
+	if (path &&
+	    (file_read(path, wanted, &text, err) || add(set, buf_string(&text), text.size, err)))
 		return err_prefix(err, "%s", shown_name(path));
 	return 0;
 }
@@ -85,8 +86,8 @@ static int read_clusters(const struct simulate_arguments *arguments, struct clus
 			 struct err *err)
 {
 	for (size_t i = 0; i < arguments->files.count; i++)
-		if (read_document(arguments->files.at[i], CLUSTER_SET_FILE_BYTES_MAX, set,
-				  cluster_set_add, err))
+		if (read_document(arguments->files.at[i], "a RayCluster",
+				  CLUSTER_SET_FILE_BYTES_MAX, set, cluster_set_add, err))
 			return -1;
 	return 0;
 }
@@ -103,7 +104,7 @@ static int read_workload(const struct simulate_arguments *arguments, struct aren
 			       "%s: a CSV file needs --columns, as "
 			       "submit=COLUMN,duration=COLUMN,gpus=COLUMN",
 			       path);
-	if (file_read(path, &text, err) ||
+	if (file_read(path, "a Workload (docs/SIMULATE.md)", &text, err) ||
 	    workload_read(buf_string(&text), text.size, arguments->columns, arena, ret_workload,
 			  err))
 		return err_prefix(err, "%s", shown_name(path));
@@ -254,7 +255,7 @@ static struct simulate_source read_source(const char *path, struct arena *arena)
 	buf_init(&text, SOURCE_BYTES_MAX);
 	if (strcmp(path, "-") == 0)
 		return (struct simulate_source){ shown_name(path), "(was read once)" };
-	if (file_read(path, &text, &err))
+	if (file_read(path, "text", &text, &err))
 		return (struct simulate_source){ path,
 						 arena_printf(arena, "(not shown: %s)", err.text) };
 	return (struct simulate_source){ path, arena_strdup(arena, buf_string(&text)) };
@@ -285,10 +286,10 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	struct workload *workload = ARENA_NEW(plan->arena, struct workload);
 
 	if (read_clusters(arguments, set, err) ||
-	    read_document(arguments->pools, ONE_DOCUMENT_BYTES_MAX, set, cluster_set_add_pools,
-			  err) ||
-	    read_document(arguments->prices, ONE_DOCUMENT_BYTES_MAX, set, cluster_set_add_prices,
-			  err) ||
+	    read_document(arguments->pools, "NodePools (docs/SIMULATE.md)", ONE_DOCUMENT_BYTES_MAX,
+			  set, cluster_set_add_pools, err) ||
+	    read_document(arguments->prices, "a PriceTable (docs/COST.md)", ONE_DOCUMENT_BYTES_MAX,
+			  set, cluster_set_add_prices, err) ||
 	    apply_flags(arguments, plan, set, err) ||
 	    cluster_set_decode_prices(set, plan->arena, &plan->prices, err) ||
 	    simulate_axes_parse(plan, &arguments->vary, err) ||

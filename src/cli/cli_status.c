@@ -300,7 +300,7 @@ static int check_arguments(const struct arguments *arguments, struct err *err)
 	    (arguments->all || arguments->name || arguments->connection.namespace_))
 		return err_set(
 			err, ERR_INPUT,
-			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER");
+			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER; leave these out");
 	if (arguments->gpus && arguments->cost)
 		return err_set(err, ERR_INPUT, "--gpus cannot be combined with --cost");
 	if (arguments->by && !arguments->cost)

@@ -26,7 +26,7 @@ int device_file_read(const char *path, struct arena *arena, const struct device_
 		return 0;
 	}
 	table = ARENA_NEW(arena, struct device_table);
-	if (file_read(path, &text, err) ||
+	if (file_read(path, "a DeviceTable (docs/DEVICES.md)", &text, err) ||
 	    device_table_read(buf_string(&text), text.size, arena, table, err))
 		return fail(path, err);
 	*ret_table = table;
@@ -44,7 +44,7 @@ int price_file_read(const char *path, struct arena *arena, const struct price_ta
 		*ret_table = NULL;
 		return 0;
 	}
-	if (file_read(path, &text, err) ||
+	if (file_read(path, "a PriceTable (docs/COST.md)", &text, err) ||
 	    price_table_read(buf_string(&text), text.size, arena, table, err))
 		return fail(path, err);
 	*ret_table = table;

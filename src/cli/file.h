@@ -6,9 +6,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the file's bytes. ERR_INPUT when it cannot be read, ERR_LIMIT when it is larger than the
- * buffer's ceiling; the text does not name the file. */
-int file_read(const char *path, struct buf *buf, struct err *err);
+/* Appends the file's bytes. ERR_INPUT when it cannot be read or is empty, ERR_LIMIT when it is
+ * larger than the buffer's ceiling; the text does not name the file. `wanted`: the content, for the
+ * fix, as "a PriceTable (docs/COST.md)". */
+int file_read(const char *path, const char *wanted, struct buf *buf, struct err *err);
 
 /* All bytes to standard output; ERR_FATAL when that fails (a full disk, a closed pipe). */
 int file_print(const struct buf *buf, struct err *err);

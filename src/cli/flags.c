@@ -83,13 +83,15 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 		return refuse_flag(flags, argument, err);
 	if (!takes_value(flag)) {
 		if (match == MATCH_ATTACHED)
-			return err_set(err, ERR_INPUT, "%s takes no value", flag->name);
+			return err_set(err, ERR_INPUT, "%s takes no value; write it alone",
+				       flag->name);
 		*flag->on = true;
 		return 0;
 	}
 	if (match == MATCH_ALONE) {
 		if (*index + 1 >= argc || !argv[*index + 1])
-			return err_set(err, ERR_INPUT, "a value is missing after %s", argument);
+			return err_set(err, ERR_INPUT, "%s takes a value; write it after the flag",
+				       argument);
 		value = argv[++*index];
 	}
 	if (flag->words)
@@ -121,13 +123,14 @@ static int take_operand(const struct flags *flags, const char *argument, bool *t
 			struct err *err)
 {
 	if (!flags->operand_name)
-		return err_set(err, ERR_INPUT, "unknown argument %.*s", SHOWN_MAX, argument);
+		return err_set(err, ERR_INPUT, "\"%.*s\" is not a flag; remove it", SHOWN_MAX,
+			       argument);
 	if (flags->operands) {
 		flags->operands->at[flags->operands->count++] = argument;
 		return 0;
 	}
 	if (*taken)
-		return err_set(err, ERR_INPUT, "one %s is taken, %.*s is one more",
+		return err_set(err, ERR_INPUT, "one %s is taken, %.*s is one more; remove it",
 			       flags->operand_name, SHOWN_MAX, argument);
 	*taken = true;
 	if (strcmp(flags->operand_name, "CLUSTER") == 0)

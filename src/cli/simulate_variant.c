@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "codec/text/duration.h"
 #include "codec/text/number.h"
 #include "ctl/shared/time_zones.h"
@@ -77,6 +78,8 @@ int simulate_change(struct sim_input *input, struct cluster_set *set, struct are
 		{ "ray-pass", &input->models.ray_pass_ms },
 		{ "scan-interval", &input->models.scan_interval_ms },
 	};
+	struct nearest nearest = nearest_start(path);
+	char hint[NEAREST_HINT_SIZE];
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		if (strcmp(path, times[i].name) == 0)
@@ -89,7 +92,16 @@ int simulate_change(struct sim_input *input, struct cluster_set *set, struct are
 		return set_policy(input, value, err) ? err_prefix(err, "%s", path) : 0;
 	if (strcmp(path, "seed") == 0)
 		return set_seed(input, value, err) ? err_prefix(err, "%s", path) : 0;
-	return cluster_set_change(set, path, value, err);
+	if (cluster_set_change(set, path, value, err) == 0)
+		return 0;
+	if (err->kind != ERR_NOT_FOUND)
+		return -1;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		nearest_offer(&nearest, times[i].name);
+	nearest_offer(&nearest, "pod-start");
+	return nearest.word ? err_set(err, ERR_NOT_FOUND, "%.80s is not known%s", path,
+				      nearest_hint(&nearest, hint)) :
+			      -1;
 }
 
 /* ---- combinations ---- */

@@ -2,11 +2,15 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "codec/text/base64.h"
 #include "codec/text/json.h"
 #include "codec/text/yaml.h"
 #include "kube/kube_file.h"
+
+#define KUBECONFIG_NAMES_MAX 300 /* bytes of names in an error */
 
 static const struct json_limits kubeconfig_limits = {
 	.bytes = KUBE_FILE_MAX_BYTES,
@@ -17,6 +21,11 @@ static const struct json_limits kubeconfig_limits = {
 static const char *const kubeconfig_token_cure =
 	"use a ServiceAccount's token (kubectl create token NAME) as user.token or user.tokenFile, "
 	"a client certificate, or run in the cluster";
+
+/* The end of an error for a text that is not a kubeconfig. */
+static const char *const kubeconfig_ways =
+	"name a kubeconfig with --kubeconfig or $KUBECONFIG; without them ~/.kube/config is read, or "
+	"in a Pod its ServiceAccount is used";
 
 /* Members of a user that need an unsupported program or protocol. */
 static const struct {
@@ -29,6 +38,37 @@ static const struct {
 	{ "as-uid", "impersonation is not supported" },
 	{ "as-groups", "impersonation is not supported" },
 };
+
+/* "a, b, c", or "none". */
+static const char *kubeconfig_names(const struct json_at *list)
+{
+	AUTO(buf_done) struct buf names;
+
+	buf_init(&names, KUBECONFIG_NAMES_MAX);
+	for (struct json_at e = json_first(list); e.json; json_next(&e)) {
+		struct json_at name = json_member(&e, "name");
+
+		if (json_type(&name) == JSON_STRING)
+			buf_printf(&names, "%s%.80s", names.size > 0 ? ", " : "",
+				   json_text_value(&name));
+	}
+	return names.size > 0 ? arena_strdup(list->reader->arena, buf_string(&names)) : "none";
+}
+
+static int kubeconfig_no_entry(const struct json_at *list, const char *what, const char *name)
+{
+	struct nearest nearest = nearest_start(name);
+	char hint[NEAREST_HINT_SIZE];
+
+	for (struct json_at e = json_first(list); e.json; json_next(&e)) {
+		struct json_at other = json_member(&e, "name");
+
+		if (json_type(&other) == JSON_STRING)
+			nearest_offer(&nearest, json_text_value(&other));
+	}
+	return json_fail(list, "has no entry with the name \"%.253s\"%s; the %s are %s", name,
+			 nearest_hint(&nearest, hint), what, kubeconfig_names(list));
+}
 
 /* The member `body` of the entry called `name` in the list `list`: clusters, contexts, users. */
 static int kubeconfig_entry(const struct json_at *root, const char *list, const char *name,
@@ -47,7 +87,7 @@ static int kubeconfig_entry(const struct json_at *root, const char *list, const 
 		if (strcmp(entry_name, name) == 0)
 			return json_object(ret_entry, body, ret_body);
 	}
-	return json_fail(ret_list, "has no entry with the name \"%s\"", name);
+	return kubeconfig_no_entry(ret_list, list, name);
 }
 
 static const char *kubeconfig_resolve(struct arena *arena, const char *config_path,
@@ -249,10 +289,17 @@ static int kubeconfig_context(const struct json_at *root, const char *path, cons
 	const char *cluster, *user;
 
 	config->context = context;
+	if (json_array(root, "contexts", &list) < 0)
+		return -1;
+	if (!list.json)
+		return json_fail(root, "there are no contexts; %s", kubeconfig_ways);
 	if (!config->context && json_text(root, "current-context", &config->context) < 0)
 		return -1;
 	if (!*config->context)
-		return json_fail(root, "there is no current-context; name one with --context");
+		return json_fail(root,
+				 "there is no current-context; name one with --context; the "
+				 "contexts are %s",
+				 kubeconfig_names(&list));
 	if (kubeconfig_entry(root, "contexts", config->context, "context", &body, &entry, &list) <
 	    0)
 		return -1;
@@ -286,12 +333,13 @@ int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 	struct json_at root;
 
 	if (kube_file_read_text(path, &text, err) < 0)
-		return -1;
+		return err_set(err, err->kind, "%s; %s", err->text, kubeconfig_ways);
 	if (yaml_or_json_parse(text, strlen(text), &kubeconfig_limits, &json, err) < 0)
-		return err_prefix(err, "%s", path);
+		return err_set(err, err->kind, "%s: %s; %s", path, err->text, kubeconfig_ways);
 	root = json_root(json, "", &reader);
-	if (json_expect(&root, JSON_OBJECT) < 0 ||
-	    kubeconfig_context(&root, path,
+	if (json_expect(&root, JSON_OBJECT) < 0)
+		return err_set(err, err->kind, "%s: %s; %s", path, err->text, kubeconfig_ways);
+	if (kubeconfig_context(&root, path,
 			       context && *context ? arena_strdup(arena, context) : NULL,
 			       &config) < 0)
 		return err_prefix(err, "%s", path);

@@ -406,11 +406,8 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 		return change_clusters(set, &steps, path, value, err);
 	if (steps.count == 1 && settings_row_find(first))
 		return json_edit_set(set->settings, &steps, value, err);
-	return err_set(err, ERR_NOT_FOUND,
-		       "%.80s is not known; give a member of spec of a RayCluster (%.200s), of a "
-		       "RayClusterAutoscaler (%.300s), or a flag of \"rayscaler run\", as packing",
-		       path, spec_edit_names(ray_cluster_fields, &set->arena),
-		       spec_edit_names(autoscaler_fields, &set->arena));
+	return spec_edit_refuse(ray_cluster_fields, autoscaler_fields, path, first, &set->arena,
+				err);
 }
 
 /* ---- structs ---- */
@@ -475,7 +472,8 @@ int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 	struct cluster_setup *setups = arena_array(arena, set->clusters.count, sizeof(*setups));
 
 	if (set->clusters.count == 0)
-		return err_set(err, ERR_INPUT, "there is no RayCluster in the files");
+		return err_set(err, ERR_INPUT,
+			       "there is no RayCluster in the files; give one with -f");
 	settings_init(ret_settings);
 	if (settings_json_decode(&settings, ret_settings))
 		return -1;

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "codec/objects/document_head.h"
 #include "codec/objects/field.h"
 #include "codec/objects/one_document.h"
 #include "codec/text/quantity.h"
@@ -176,7 +177,8 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 	struct device_table own = { .rows = NULL };
 	struct device_row *rows;
 
-	if (field_check_names(root, table_fields, "a DeviceTable"))
+	if ((is_file && document_head_check(root, "DeviceTable")) ||
+	    field_check_names(root, table_fields, "a DeviceTable"))
 		return -1;
 	for (const struct field *field = table_fields; field->name; field++) {
 		struct json_at member = json_member(root, field->name);

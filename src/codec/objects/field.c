@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/objects/field_names.h"
 #include "codec/text/number.h"
 #include "codec/text/quantity.h"
 #include "codec/text/rfc3339.h"
@@ -411,7 +412,8 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 		while (field->name && strcmp(field->name, e.name) != 0)
 			field++;
 		if (!field->name)
-			return json_fail(&e, "is not a member of %s", what);
+			return json_fail(&e, "is not a member of %s%s", what,
+					 field_names_hint(fields, e.name, at->reader->arena));
 	}
 	return 0;
 }

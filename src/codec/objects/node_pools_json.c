@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "codec/objects/document_head.h"
 #include "codec/objects/field.h"
 #include "codec/text/duration.h"
 
@@ -158,7 +159,8 @@ static const struct field file_fields[] = {
 
 int node_pools_decode(const struct json_at *root, void *ret_pools)
 {
-	return field_check_names(root, file_fields, "a NodePools document") ||
+	return document_head_check(root, "NodePools") ||
+			       field_check_names(root, file_fields, "a NodePools document") ||
 			       field_decode_all(root, file_fields, ret_pools) ?
 		       -1 :
 		       0;

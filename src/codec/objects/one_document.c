@@ -6,7 +6,7 @@
 
 static const struct json_limits limits = {
 	.bytes = ONE_DOCUMENT_BYTES_MAX,
-	.depth = 8,
+	.depth = 100,
 	.elements = 20000,
 	.unique_names = true,
 };
@@ -24,7 +24,8 @@ int one_document_read(const char *text, size_t size, struct arena *arena,
 	struct json_at root;
 
 	if (found == 0)
-		err_set(err, ERR_INPUT, "line 1, column 1: there is no document");
+		err_set(err, ERR_INPUT,
+			"line 1, column 1: there is no document; begin it with apiVersion and kind");
 	if (found == 1) {
 		root = json_root(tree, "", &reader);
 		result = decode(&root, context);
@@ -36,9 +37,11 @@ int one_document_read(const char *text, size_t size, struct arena *arena,
 		if (at.line > 0)
 			err_prefix(err, "line %u, column %u", at.line, at.column);
 	} else if (found == 1 && (found = yaml_stream_next(stream, NULL, &second, err)) != 0) {
-		result = found < 0 ? -1 :
-				     err_set(err, ERR_INPUT,
-					     "there is a second document; a file has one");
+		result =
+			found < 0 ?
+				-1 :
+				err_set(err, ERR_INPUT,
+					"there is a second document; put each into a file of its own");
 	}
 	yaml_stream_free(stream);
 	return result;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/objects/document_head.h"
 #include "codec/objects/one_document.h"
 
 #define PRICE_MAX 1000000 /* of the currency */
@@ -80,7 +81,8 @@ static const struct field file_fields[] = {
 
 int price_table_decode(const struct json_at *root, void *ret_table)
 {
-	return field_check_names(root, file_fields, "a PriceTable") ||
+	return document_head_check(root, "PriceTable") ||
+			       field_check_names(root, file_fields, "a PriceTable") ||
 			       field_decode_all(root, file_fields, ret_table) ||
 			       field_decode_all(root, price_table_fields, ret_table) ?
 		       -1 :

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
+#include "codec/objects/document_head.h"
 #include "codec/objects/event_json.h"
 #include "codec/objects/idle_termination_json.h"
 #include "codec/objects/memory_json.h"
@@ -377,9 +378,7 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 
 	settings_init(&snapshot.settings);
 	/* Another kind of object is refused by its kind, not by its first member. */
-	if (json_expect(&root, JSON_OBJECT) ||
-	    field_decode(&root, &snapshot_fields[0], &snapshot) ||
-	    field_decode(&root, &snapshot_fields[1], &snapshot) ||
+	if (document_head_check(&root, "Snapshot") ||
 	    field_check_names(&root, snapshot_fields, "a Snapshot") ||
 	    field_decode_all(&root, snapshot_fields, &snapshot))
 		return -1;

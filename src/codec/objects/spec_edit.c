@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/nearest.h"
+#include "codec/objects/field_names.h"
+#include "core/model/settings.h"
 
 static const struct field *find_row(const struct field *fields, const char *name)
 {
@@ -13,9 +14,9 @@ static const struct field *find_row(const struct field *fields, const char *name
 	return NULL;
 }
 
-static const struct field *spec_of(const struct field *fields)
+const struct field *spec_edit_fields(const struct field *table)
 {
-	const struct field *spec = find_row(fields, "spec");
+	const struct field *spec = find_row(table, "spec");
 
 	CHECK(spec != NULL);
 	return spec->members;
@@ -23,48 +24,51 @@ static const struct field *spec_of(const struct field *fields)
 
 const struct field *spec_edit_row(const struct field *table, const char *name)
 {
-	return find_row(spec_of(table), name);
-}
-
-/* A member may have several rows, one after the other. */
-static const char *names_of(const struct field *fields, struct arena *arena)
-{
-	const char *names = "";
-
-	for (const struct field *f = fields; f->name; f++)
-		if (f == fields || strcmp(f->name, f[-1].name) != 0)
-			names = arena_printf(arena, "%s%s%s", names, *names ? ", " : "", f->name);
-	return names;
-}
-
-const char *spec_edit_names(const struct field *table, struct arena *arena)
-{
-	return names_of(spec_of(table), arena);
+	return find_row(spec_edit_fields(table), name);
 }
 
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
 		    struct arena *arena, struct err *err)
 {
-	const struct field *fields = spec_of(table);
+	const struct field *fields = spec_edit_fields(table);
 
 	for (size_t i = 0; i < steps->count && fields; i++) {
-		struct nearest nearest = nearest_start(steps->at[i].name);
-		char hint[NEAREST_HINT_SIZE];
 		const struct field *row = find_row(fields, steps->at[i].name);
 
 		if (steps->at[i].bracket)
 			continue;
-		for (const struct field *f = fields; f->name; f++)
-			nearest_offer(&nearest, f->name);
 		if (!row)
 			return err_set(err, ERR_INPUT,
-				       "%.80s: %.80s is not a member that a decision reads "
-				       "(%.500s)%s",
-				       path, steps->at[i].name, names_of(fields, arena),
-				       nearest_hint(&nearest, hint));
+				       "%.80s: %.80s is not a member that a decision reads%s", path,
+				       steps->at[i].name,
+				       field_names_hint(fields, steps->at[i].name, arena));
 		fields = row->members;
 	}
 	return 0;
+}
+
+int spec_edit_refuse(const struct field *clusters, const struct field *autoscalers,
+		     const char *path, const char *first, struct arena *arena, struct err *err)
+{
+	const struct field *autoscaler = spec_edit_fields(autoscalers);
+	struct nearest nearest = nearest_start(first);
+	const struct settings_row *settings;
+	char hint[NEAREST_HINT_SIZE];
+	size_t count;
+
+	settings = settings_rows(&count);
+	field_names_offer(&nearest, autoscaler);
+	field_names_offer(&nearest, spec_edit_fields(clusters));
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, settings[i].name);
+	if (nearest.word)
+		return err_set(err, ERR_NOT_FOUND, "%.80s is not known%s", path,
+			       nearest_hint(&nearest, hint));
+	return err_set(err, ERR_NOT_FOUND,
+		       "%.80s is not known; give a member of spec of a RayCluster, as "
+		       "workerGroupSpecs[NAME].maxReplicas, of a RayClusterAutoscaler (%s), or a "
+		       "flag of \"rayscaler run\", as packing",
+		       path, field_names_text(autoscaler, arena));
 }
 
 static int set_one(struct cJSON *tree, const struct json_steps *steps, const char *value,

@@ -7,12 +7,16 @@
 
 /* The row of a member of spec; NULL: there is none. */
 const struct field *spec_edit_row(const struct field *table, const char *name);
-/* The names of the members of spec that decisions read: "a, b, c". */
-const char *spec_edit_names(const struct field *table, struct arena *arena);
+/* The members of spec that decisions read. */
+const struct field *spec_edit_fields(const struct field *table);
 /* Fails for a member that no decision reads, with those that are read: it would change nothing. The
  * tables end at maps and at members with a reader of their own. */
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
 		    struct arena *arena, struct err *err);
+/* Fails for a path that begins with neither a member of the spec of these two tables nor a setting:
+ * ERR_NOT_FOUND with the nearest of them. */
+int spec_edit_refuse(const struct field *clusters, const struct field *autoscalers,
+		     const char *path, const char *first, struct arena *arena, struct err *err);
 /* json_edit_set in the member `spec`, which is made where it is missing, of each of these objects;
  * -1: none of them was changed, or ERR_INPUT in one. */
 int spec_edit_set(struct cJSON *const *trees, size_t count, const struct json_steps *steps,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/document_head.h"
 #include "codec/objects/field.h"
 #include "codec/objects/recording.h"
 #include "codec/objects/workload_csv.h"
@@ -39,7 +40,7 @@ static int read_document(struct workload_builder *builder, struct json_reader *r
 	struct json_at root = json_root(tree, "", reader), items;
 	char none = '\0';
 
-	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, file_fields, &none) ||
+	if (document_head_check(&root, "Workload") || field_decode_all(&root, file_fields, &none) ||
 	    field_check_names(&root, file_fields, "a Workload") ||
 	    json_array(&root, "items", &items))
 		return -1;
@@ -102,7 +103,8 @@ static int read_yaml(struct workload_builder *builder, const char *text, size_t 
 	} else if (found == 1) {
 		found = next_document(stream, NULL, &second, err);
 		if (found == 1)
-			err_set(err, ERR_INPUT, "there is a second document; a file has one");
+			err_set(err, ERR_INPUT,
+				"there is a second document; put each into a file of its own");
 		result = found == 0 ? 0 : -1;
 	}
 	yaml_stream_free(stream);

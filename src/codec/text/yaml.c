@@ -69,7 +69,7 @@ static int fail_reading(struct yaml *yaml, const char *problem)
 
 	if (yaml->positions)
 		yaml->positions->failure = position_of_byte(text, offset);
-	return err_set(yaml->err, ERR_INPUT, "byte %zu: %s", offset, problem);
+	return err_set(yaml->err, ERR_INPUT, "byte %zu: %s; write it as UTF-8", offset, problem);
 }
 
 static int next_event(struct yaml *yaml)
@@ -78,12 +78,12 @@ static int next_event(struct yaml *yaml)
 		yaml_event_delete(&yaml->event);
 	yaml->has_event = false;
 	if (!yaml_parser_parse(&yaml->parser, &yaml->event)) {
-		const char *problem = yaml->parser.problem;
+		const char *problem = yaml->parser.problem ? yaml->parser.problem : "not YAML";
 
 		if (yaml->parser.error == YAML_READER_ERROR)
-			return fail_reading(yaml, problem ? problem : "");
-		return fail_at(yaml, &yaml->parser.problem_mark, ERR_INPUT, "",
-			       problem ? problem : "cannot be read");
+			return fail_reading(yaml, problem);
+		return fail_at(yaml, &yaml->parser.problem_mark, ERR_INPUT, problem,
+			       "; check indentation, colons, brackets and quotes here and above");
 	}
 	yaml->has_event = true;
 	return 0;
@@ -421,7 +421,7 @@ int yaml_parse(const char *text, size_t size, const struct json_limits *limits,
 	if (yaml_init(&yaml, text, size, limits, err) || next_event(&yaml) || next_event(&yaml))
 		return -1;
 	if (yaml.event.type == YAML_STREAM_END_EVENT)
-		return err_set(err, ERR_INPUT, "the text is empty");
+		return err_set(err, ERR_INPUT, "the text is empty; it must have a document");
 	if (parse_document(&yaml, &node) || next_event(&yaml))
 		return -1;
 	if (yaml.event.type != YAML_STREAM_END_EVENT)

@@ -101,8 +101,8 @@ static int parse_integer(const char *name, const char *text, int64_t minimum, in
 	value = strtoll(text, &end, 10);
 	if (errno || end == text || *end || value < minimum || value > maximum)
 		return err_set(err, ERR_INPUT,
-			       "--%s: \"%s\" is not a whole number from %lld to %lld", name, text,
-			       (long long)minimum, (long long)maximum);
+			       "--%s: must be a whole number from %lld to %lld, is \"%s\"", name,
+			       (long long)minimum, (long long)maximum, text);
 	*ret_value = value;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int parse_boolean(const char *name, const char *text, bool *ret_value, st
 	bool yes = !strcmp(text, "true");
 
 	if (!yes && strcmp(text, "false") != 0)
-		return err_set(err, ERR_INPUT, "--%s: \"%s\" is neither true nor false", name,
+		return err_set(err, ERR_INPUT, "--%s: must be true or false, is \"%s\"", name,
 			       text);
 	*ret_value = yes;
 	return 0;
@@ -163,9 +163,9 @@ static int parse_duration(const char *name, const char *text, int64_t minimum, i
 	print_duration(from, sizeof(from), minimum);
 	print_duration(to, sizeof(to), maximum);
 	return err_set(err, ERR_INPUT,
-		       "--%s: \"%s\" is not a time from %s to %s, as 15 or 15s (whole numbers; "
-		       "ms, s, m)",
-		       name, text, from, to);
+		       "--%s: must be a time from %s to %s, as 15 or 15s (whole numbers; ms, s, "
+		       "m), is \"%s\"",
+		       name, from, to, text);
 }
 
 /* "a,b,c"; empty parts are dropped. */
@@ -197,8 +197,8 @@ static int set_setting(struct options *options, const struct settings_row *row, 
 	case SETTINGS_CHOICE:
 		choice = settings_choice_value(row, text);
 		if (choice < 0)
-			return err_set(err, ERR_INPUT, "--%s: \"%s\" is none of %s", row->name,
-				       text, row->unit);
+			return err_set(err, ERR_INPUT, "--%s: must be one of %s, is \"%s\"",
+				       row->name, row->unit, text);
 		*(int *)member = choice;
 		return 0;
 	case SETTINGS_LIST:
@@ -220,7 +220,7 @@ static int set_option(struct options *options, const struct option_row *row, con
 	if (row->kind == OPTION_DURATION)
 		return parse_duration(row->name, text, row->minimum, row->maximum, member, err);
 	if (text[0] == '\0')
-		return err_set(err, ERR_INPUT, "--%s: needs a %s", row->name, row->unit);
+		return err_set(err, ERR_INPUT, "--%s: is empty; write a %s", row->name, row->unit);
 	*(const char **)member = text;
 	return 0;
 }
@@ -251,7 +251,9 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	char *name;
 
 	if (strncmp(word, "--", 2) != 0)
-		return err_set(err, ERR_INPUT, "\"%s\" is not a flag", word);
+		return err_set(err, ERR_INPUT,
+			       "\"%s\" is not a flag; write flags as --NAME=VALUE, or remove it",
+			       word);
 	equals = strchr(word, '=');
 	name = arena_strndup(&options->arena, word + 2,
 			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
@@ -266,8 +268,8 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 		   (count < 2 || !strncmp(argv[1], "--", 2))) {
 		value = "true";
 	} else if (count < 2) {
-		return err_set(err, ERR_INPUT, "--%s: needs a value (%s)", name,
-			       row ? row->unit : setting->unit);
+		return err_set(err, ERR_INPUT, "--%s: takes a value (%s); write it after the flag",
+			       name, row ? row->unit : setting->unit);
 	} else {
 		value = argv[1];
 		*ret_used = 2;
@@ -321,7 +323,7 @@ static int check_together(struct options *options, struct err *err)
 			"controller; a sidecar sees one cluster: use --max-gpus-per-cluster");
 	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
 		return err_set(err, ERR_INPUT,
-			       "--backoff-initial-seconds is above --backoff-max-seconds");
+			       "--backoff-initial-seconds must be at most --backoff-max-seconds");
 	if (name)
 		options->settings.mode = MODE_SIDECAR;
 	return check_leader_election(options, err);

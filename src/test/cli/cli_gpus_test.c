@@ -87,7 +87,7 @@ static void test_c3_text_is_the_sample_of_the_document(void **state)
 	buf_init(&document, 1 << 20);
 	sample(&s, &answer);
 	gpus_text_write(&answer, false, &s.arena, &text);
-	assert_int_equal(file_read("docs/COMMANDS.md", &document, &err), 0);
+	assert_int_equal(file_read("docs/COMMANDS.md", "text", &document, &err), 0);
 	arena_done(&s.arena);
 	if (!strstr(buf_string(&document), buf_string(&text))) {
 		puts(buf_string(&text));

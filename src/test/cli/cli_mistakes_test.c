@@ -189,7 +189,7 @@ static void test_status_without_a_kubeconfig(void **state)
 	setenv("HOME", home, true);
 	assert_int_equal(result.status, 1);
 	EXPECT(result.errors, "/nonexistent/.kube/config");
-	EXPECT(result.errors, "no kubeconfig: name one with --kubeconfig or $KUBECONFIG");
+	EXPECT(result.errors, "name a kubeconfig with --kubeconfig or $KUBECONFIG");
 }
 
 static void test_run_names_its_help_once(void **state)

@@ -67,11 +67,11 @@ static void test_usage(void **state)
 		const char *arguments, *error;
 	} table[] = {
 		{ "", "-f FILE is required" },
-		{ "-f", "a value is missing after -f" },
-		{ "--file", "a value is missing after --file" },
-		{ "-f a -o", "a value is missing after -o" },
+		{ "-f", "-f takes a value" },
+		{ "--file", "--file takes a value" },
+		{ "-f a -o", "-o takes a value" },
 		{ "-f a -o xml", "-o takes text or json, not xml" },
-		{ "-f a b", "unknown argument b" },
+		{ "-f a b", "\"b\" is not a flag; remove it" },
 		{ "-f a --debugging", "unknown flag --debugging" },
 		{ "-x", "unknown flag -x" },
 	};
@@ -94,7 +94,8 @@ static void test_bad_input(void **state)
 	static const struct {
 		const char *text, *error;
 	} table[] = {
-		{ "", "the text is empty" },
+		{ "", "is empty; it must have a Snapshot" },
+		{ "# none\n", "the text is empty; it must have a document" },
 		{ "a: [", "line 2, column 1: " },
 		{ "{}", "apiVersion: is missing" },
 		{ "kind: Snapshot\napiVersion: rayscaler.dev/v1alpha1\nnow: 5\n", "now: must be" },
@@ -115,8 +116,9 @@ static void test_bad_input(void **state)
 	}
 	result = run("-f /nonexistent/file");
 	assert_int_equal(result.status, 1);
-	assert_string_equal(result.errors, "rayscaler plan: /nonexistent/file: cannot be opened: "
-					   "No such file or directory\n");
+	assert_string_equal(result.errors, "rayscaler plan: /nonexistent/file: does not exist; "
+					   "name a file with a Snapshot, as \"rayscaler snapshot "
+					   "CLUSTER -o FILE\" writes it\n");
 }
 
 static void test_plan(void **state)
@@ -153,7 +155,9 @@ static void test_standard_input(void **state)
 	assert_non_null(strstr(result.output, "\"name\": \"demo\""));
 	result = run("-f -"); /* at its end now */
 	assert_int_equal(result.status, 1);
-	assert_string_equal(result.errors, "rayscaler plan: standard input: the text is empty\n");
+	assert_string_equal(result.errors, "rayscaler plan: standard input: is empty; it must have "
+					   "a Snapshot, as \"rayscaler snapshot CLUSTER -o FILE\" "
+					   "writes it\n");
 	dup2(saved, 0);
 	close(saved);
 	unlink(path);
@@ -167,12 +171,12 @@ static void test_file_ceiling(void **state)
 
 	(void)state;
 	buf_init(&buf, 9);
-	assert_int_equal(file_read(path, &buf, &err), -1);
+	assert_int_equal(file_read(path, "text", &buf, &err), -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
-	assert_string_equal(err.text, "has more than 9 bytes");
+	assert_string_equal(err.text, "has more than 9 bytes; name a file with text");
 	buf_done(&buf);
 	buf_init(&buf, 10);
-	assert_int_equal(file_read(path, &buf, &err), 0);
+	assert_int_equal(file_read(path, "text", &buf, &err), 0);
 	assert_string_equal(buf_string(&buf), "0123456789");
 	unlink(path);
 }

@@ -45,7 +45,7 @@ static void read_file(const char *path, struct buf *ret)
 	struct err err;
 
 	buf_init(ret, 1 << 20);
-	if (file_read(path, ret, &err))
+	if (file_read(path, "a recording", ret, &err))
 		fail_msg("%s", err.text);
 }
 

@@ -54,7 +54,7 @@ static void pools_give_nodes(void **state)
 					      "pools\n"));
 	SIMULATE(&result, files, "--node-pools", files->workload);
 	assert_int_equal(result.status, EXIT_INPUT);
-	assert_non_null(strstr(result.errors, "items: is not a member of a NodePools document"));
+	assert_non_null(strstr(result.errors, "kind: must be NodePools, is \"Workload\""));
 	SIMULATE(&result, files, "--vary", "pools[a].maxNodes=1,2");
 	assert_non_null(
 		strstr(result.errors, "there is no document with pools; give --node-pools"));
@@ -116,7 +116,7 @@ static void groups_without_a_price_are_named(void **state)
 	assert_non_null(strstr(result.output, "* no other row has fewer GPU-hours without"));
 	assert_non_null(strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, with "));
 	buf_init(&text, (size_t)16 << 20);
-	assert_int_equal(file_read(page, &text, &err), 0);
+	assert_int_equal(file_read(page, "a page", &text, &err), 0);
 	assert_non_null(strstr(buf_string(&text), line));
 	assert_non_null(strstr(buf_string(&text), "<h3>Cost by group</h3>"));
 	assert_non_null(strstr(buf_string(&text), ">no price</text>"));

@@ -124,8 +124,8 @@ static void wrong_input_has_an_answer(void **state)
 		{ "--pod-start", "5s,", "pod-start: \"\" is not a duration" },
 		{ "--seed", "x", "seed: must be an integer of at least 0, is \"x\"" },
 		{ "--end", "5", "--end: \"5\" is not a duration like 90s, 1h30m or 2d" },
-		{ "--file", "/nope", "/nope: cannot be opened: No such file" },
-		{ "--workload", "/nope", "/nope: cannot be opened: No such file" },
+		{ "--file", "/nope", "/nope: does not exist; name a file with" },
+		{ "--workload", "/nope", "/nope: does not exist; name a file with" },
 	};
 	static struct cli_result result;
 	struct simulate_files *files = *state;
@@ -244,7 +244,7 @@ static void a_page_loads_nothing(void **state)
 	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--report", path);
 	assert_int_equal(result.status, EXIT_DONE);
 	buf_init(&page, (size_t)16 << 20);
-	assert_int_equal(file_read(path, &page, &err), 0);
+	assert_int_equal(file_read(path, "a page", &page, &err), 0);
 	assert_non_null(strstr(page.data, "<h2>idleTimeoutSeconds=600</h2>"));
 	assert_non_null(strstr(page.data, "<h3>GPUs of demo / gpu</h3>"));
 	assert_non_null(strstr(page.data, " 0 to 2 replicas: "));

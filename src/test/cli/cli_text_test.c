@@ -188,11 +188,11 @@ static void test_wrong_flags(void **state)
 
 	(void)state;
 	assert_int_equal(PARSE("-n"), -1);
-	assert_string_equal(err.text, "a value is missing after -n");
+	assert_string_equal(err.text, "-n takes a value; write it after the flag");
 	assert_int_equal(PARSE("--all=yes"), -1);
-	assert_string_equal(err.text, "--all takes no value");
+	assert_string_equal(err.text, "--all takes no value; write it alone");
 	assert_int_equal(PARSE("a", "b"), -1);
-	assert_string_equal(err.text, "one CLUSTER is taken, b is one more");
+	assert_string_equal(err.text, "one CLUSTER is taken, b is one more; remove it");
 	assert_int_equal(PARSE("--fil"), -1);
 	assert_string_equal(err.text, "unknown flag --fil; did you mean --file?");
 	assert_int_equal(PARSE("--flie=x"), -1);

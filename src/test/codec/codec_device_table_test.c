@@ -88,10 +88,13 @@ static const struct {
 } bad[] = {
 	{ "", "there is no document" },
 	{ HEAD, "devices: is missing, must be an array" },
-	{ "kind: DeviceTable\ndevices: []\n", "apiVersion: is missing, must be a string" },
+	{ "kind: DeviceTable\ndevices: []\n", "apiVersion: is missing; write " },
 	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: Pod\ndevices: []\n",
 	  "line 2, column 1: kind: must be DeviceTable, is \"Pod\"" },
-	{ HEAD "device: []\n", "line 3, column 1: device: is not a member of a DeviceTable" },
+	{ "apiVersion: rayscaler.dev/v1alpha1\nkind: PriceTable\ncurrency: EUR\n",
+	  "must be DeviceTable, is \"PriceTable\"; give a PriceTable with --price-table" },
+	{ HEAD "device: []\n", "line 3, column 1: device: is not a member of a DeviceTable; did "
+			       "you mean devices?" },
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: NPU\n  shares: whole\n",
 	  "line 6, column 3: devices[0].shares: is not a member of a device" },
 	{ HEAD "devices:\n- resource: example.com/npu\n  kind: npu\n",
@@ -134,7 +137,7 @@ static const struct {
 	  "devices[0].rayResource: is for devices" },
 	{ HEAD "devices: []\n---\n" HEAD "devices: []\n", "there is a second document" },
 	{ HEAD "devices: [\n", "line 4, column 1" },
-	{ "[1]", "must be an object, is an array" },
+	{ "[1]", "top level: must be a DeviceTable, is an array; begin it with " },
 };
 
 static void what_is_wrong_is_refused_with_its_place(void **state)

@@ -73,7 +73,7 @@ static const struct {
 	{ HEAD "rows: []\n", "line 4, column 1: rows: is not a member of a PriceTable" },
 	{ HEAD "prices: []\n---\n" HEAD "prices: []\n", "there is a second document" },
 	{ HEAD "prices: [\n", "line 5, column 1" },
-	{ "[1]", "must be an object, is an array" },
+	{ "[1]", "top level: must be a PriceTable, is an array; begin it with " },
 };
 
 static void test_refusals_name_the_place(void **state)

@@ -197,8 +197,8 @@ static void test_json_and_null(void **state)
 
 static const struct codec_bad bad_texts[] = {
 	{ "", "the text is empty" },
-	{ "- a", "top level: must be an object, is an array" },
-	{ "{}", "apiVersion: is missing, must be a string" },
+	{ "- a", "top level: must be a Snapshot, is an array" },
+	{ "{}", "apiVersion: is missing; write " },
 	{ "apiVersion: v1", "apiVersion: must be rayscaler.dev/v1alpha1, is \"v1\"" },
 	{ "apiVersion: 1", "apiVersion: must be a string, is a number; put it in quotes" },
 	{ "apiVersion: rayscaler.dev/v1alpha1", "kind: is missing" },

@@ -213,8 +213,12 @@ static void test_refused_files(void **state)
 	EXPECT_REFUSED("{", "/config");
 	EXPECT_REFUSED("", "/config");
 	EXPECT_REFUSED("[]", "must be an object");
-	EXPECT_REFUSED("clusters: []", "no current-context", "--context");
-	EXPECT_REFUSED("current-context: x", "contexts", "has no entry");
+	EXPECT_REFUSED("clusters: []", "there are no contexts", "--kubeconfig");
+	EXPECT_REFUSED("contexts: [{name: a}]", "no current-context", "the contexts are a");
+	EXPECT_REFUSED("current-context: demp\ncontexts: [{name: a}, {name: demo}]",
+		       "has no entry with the name \"demp\"; did you mean demo?",
+		       "the contexts are a, demo");
+	EXPECT_REFUSED("current-context: x\ncontexts: []", "has no entry", "the contexts are none");
 	EXPECT_REFUSED("current-context: x\ncontexts: 3", "contexts", "must be an array");
 	EXPECT_REFUSED("current-context: x\ncontexts: [3]", "contexts[0]", "must be an object");
 	EXPECT_REFUSED(large, "/config", "too large");

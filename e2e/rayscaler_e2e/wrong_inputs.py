@@ -1,0 +1,84 @@
+"""Wrong inputs of users and their answers: ``e2e/tests/wrong_inputs.yaml``, which explains its rows."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+import yaml
+
+from . import paths
+
+Row = Dict[str, Any]
+TABLE = paths.E2E / "tests" / "wrong_inputs.yaml"
+MEMBERS = {"run", "files", "change", "state", "exit", "cure", "also", "not"}
+LINT = "lint -f changed.yaml"
+SECONDS = 30
+
+# A cure tells the user what to do, or what would be right; the lines that lint prints below a finding are to be written.
+CURE = re.compile(
+    r"\n    \S|did you mean|such as|must be|is required|\btakes\b|value must be one of|"
+    r"\b(?:add|apply|ask|check|choose|correct|create|delete|fix|give|grant|install|keep|leave|lower|make|move|name|park|put|raise|"
+    r"remove|rename|replace|run|see|set|split|start|use|wait|write)\b",
+    re.IGNORECASE,
+)
+
+
+def rows(section: str) -> List[Row]:
+    return yaml.safe_load(TABLE.read_text())[section]
+
+
+def name(row: Row) -> str:
+    """Of the test."""
+    given = row.get("change", "")
+    return " ".join(str(part) for part in (row.get("state", ""), row.get("run", ""), given) if part)[:100]
+
+
+def mistakes(row: Row) -> List[str]:
+    """In the row itself."""
+    found = [f"no member of a row: {member}" for member in set(row) - MEMBERS]
+    if not CURE.search(row["cure"]):
+        found.append(f"tells not what to do: {row['cure']}")
+    return found
+
+
+def prepare(row: Row, directory: Path) -> None:
+    """Write the files of the row."""
+    for file, text in row.get("files", {}).items():
+        if text is None:
+            (directory / file).mkdir()
+        else:
+            (directory / file).write_text(text)
+    if "change" in row:
+        old, new = row["change"]
+        text = (paths.ROOT / "examples" / "gpu.yaml").read_text()
+        assert old in text, f"the example has no {old}"
+        (directory / "changed.yaml").write_text(text.replace(old, new))
+
+
+def rayscaler(row: Row, directory: Path, env: Optional[Dict[str, str]] = None) -> subprocess.CompletedProcess:
+    """Run the row's command line in the directory; ``env`` replaces an environment without a kubeconfig."""
+    words = [word.replace("EXAMPLES", str(paths.ROOT / "examples")) for word in shlex.split(row.get("run", LINT))]
+    return subprocess.run(
+        [str(paths.program()), *words],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        cwd=directory,
+        env=env if env is not None else {"HOME": "/nonexistent"},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def check(row: Row, directory: Path, run: Callable[..., subprocess.CompletedProcess] = rayscaler, **more: Any) -> None:
+    """Run it and compare the answer."""
+    assert not mistakes(row), mistakes(row)
+    prepare(row, directory)
+    done = run(row, directory, **more)
+    text = done.stdout + done.stderr
+    wanted = [row["cure"], *row.get("also", [])]
+    assert done.returncode == row["exit"], text
+    assert all(part in text for part in wanted), f"{wanted} in:\n{text}"
+    assert not any(part in text for part in row.get("not", [])), text
