@@ -229,6 +229,47 @@ const char *limits_gpu_ceiling_text(const struct offer *offer)
 			    resource_amount_text(offer->arena, ceiling.amount));
 }
 
+/* Whether a worker with GPUs is requested or created and is not registered. */
+static bool starts_gpus(const struct offer *offer)
+{
+	ARRAY_EACH(const struct group, group, offer->facts->groups, offer->facts->group_count) {
+		bool starts = group->missing > 0;
+
+		for (size_t i = 0; i < group->worker_count && !starts; i++) {
+			const struct worker *worker =
+				&offer->facts->workers[group->first_worker + i];
+
+			starts = holds_gpus(offer, worker) && !worker->registered;
+		}
+		if (starts && limits_gpus_of_launch(offer, group) > 0)
+			return true;
+	}
+	return false;
+}
+
+const char *limits_gpu_excess_text(const struct offer *offer)
+{
+	const struct autoscaler_object *object = offer->snapshot->autoscaler;
+	int64_t limit = offer->snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT, present;
+	const char *name = limit > 0 ? "max-gpus-per-cluster" : NULL;
+
+	if (object != NULL && object->has_max_gpus && (name == NULL || object->max_gpus < limit)) {
+		limit = object->max_gpus;
+		name = "maxGPUs";
+	}
+	present = name != NULL ? present_gpus(offer) : 0;
+	if (name == NULL || present <= limit)
+		return NULL;
+	return arena_printf(offer->arena, "%s GPU%s %s above %s %s; %s kept",
+			    resource_amount_text(offer->arena, present),
+			    present == RESOURCE_UNIT ? "" : "s",
+			    starts_gpus(offer)	     ? "run or start" :
+			    present == RESOURCE_UNIT ? "runs" :
+						       "run",
+			    name, resource_amount_text(offer->arena, limit),
+			    present == RESOURCE_UNIT ? "it is" : "they are");
+}
+
 bool limits_is_conservative(const struct snapshot *snapshot)
 {
 	const char *mode = snapshot->cluster.upscaling_mode;

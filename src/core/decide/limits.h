@@ -17,6 +17,9 @@ bool limits_gpu_budget(const struct offer *offer, int64_t *ret_budget);
 int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *group);
 /* The name and value of the lowest GPU limit; "" when there is none. */
 const char *limits_gpu_ceiling_text(const struct offer *offer);
+/* "2 GPUs run above maxGPUs 1; they are kept": the cluster has more GPUs than the lower one of its own
+ * limits allows. NULL: it has not. */
+const char *limits_gpu_excess_text(const struct offer *offer);
 /* upscalingMode of the RayCluster, or else of its RayClusterAutoscaler, is Conservative. */
 bool limits_is_conservative(const struct snapshot *snapshot);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/conflict.h"
+#include "core/decide/limits.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/window.h"
 #include "core/decide/worker.h"
@@ -180,11 +181,18 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 
 static void write_limited(const struct choice *choice, struct plan *plan)
 {
+	const char *excess;
+
 	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (!is_limit(demand->reason))
 			continue;
 		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
 		    demand->message);
+		return;
+	}
+	excess = limits_gpu_excess_text(choice->offer);
+	if (excess != NULL) {
+		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS, excess);
 		return;
 	}
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
