@@ -4,6 +4,8 @@
 
 #include "kube/kube_client.h"
 
+#define KUBE_VERB_WATCH "watch" /* in metrics */
+
 struct kube_verb_words {
 	const char *name, *method; /* "create", "POST" */
 	const char *content_type;  /* the header line, for a body */

@@ -11,6 +11,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics_cluster.h"
 #include "ctl/report/metrics_text.h"
+#include "kube/kube_verb.h"
 #include "net/process.h"
 
 /* One series of a counter or histogram: the label values are kept in its key, "first\nsecond". */
@@ -66,6 +67,22 @@ static void begin_decision(struct metrics *metrics, const char *reason)
 		find_series(metrics, METRICS_DECISIONS, "down", reason);
 }
 
+/* Decisions that change nothing have the reason of ScalingActive. */
+static void begin_none(struct metrics *metrics, const char *reason, const char *meaning)
+{
+	if (strstr(meaning, "ScalingActive: "))
+		find_series(metrics, METRICS_DECISIONS, "none", reason);
+}
+
+static void begin_api_requests(struct metrics *metrics, const char *verb)
+{
+	static const char *const codes[] = { "200", "201", "401", "403", "404",  "409",
+					     "429", "500", "503", "504", "error" };
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		find_series(metrics, METRICS_API_REQUESTS, codes[i], verb);
+}
+
 static void begin_kept(struct metrics *metrics, const char *reason)
 {
 	if (summary_keeps_idle(reason))
@@ -76,6 +93,9 @@ static void begin_kept(struct metrics *metrics, const char *reason)
  * that begins with 1. */
 static void begin_series(struct metrics *metrics)
 {
+	static const char *const phases[] = { "reading",   "deciding", "draining",
+					      "verifying", "patching", "total" };
+
 #define X(identifier, word, meaning, ...) begin_decision(metrics, word);
 	REASON_GROUP_TABLE(X)
 #undef X
@@ -89,6 +109,19 @@ static void begin_series(struct metrics *metrics)
 #define X(identifier, severity, word, ...) find_series(metrics, METRICS_EVENTS_SENT, word, "");
 	REASON_EVENT_TABLE(X)
 #undef X
+#define X(identifier, word, meaning, ...) begin_none(metrics, word, meaning);
+	REASON_CONDITION_TABLE(X)
+#undef X
+	for (enum kube_verb verb = KUBE_GET; verb <= KUBE_DELETE; verb++)
+		begin_api_requests(metrics, kube_verbs[verb].name);
+	begin_api_requests(metrics, KUBE_VERB_WATCH);
+	for (enum err_kind kind = ERR_INPUT; kind <= ERR_FATAL; kind++)
+		find_series(metrics, METRICS_GCS_ERRORS, err_kind_name(kind), "");
+	for (enum idle_action action = IDLE_ACTION_END_SUSPEND; action <= IDLE_ACTION_RESUME;
+	     action++)
+		find_series(metrics, METRICS_IDLE_TERMINATIONS, idle_action_name(action), "");
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
+		find_series(metrics, METRICS_RECONCILE_DURATION, phases[i], "");
 	find_series(metrics, METRICS_UNDECIDED, "", "");
 	find_series(metrics, METRICS_DEMAND_TO_PATCH, "", "");
 	find_series(metrics, METRICS_PATCH_TO_POD, "", "");

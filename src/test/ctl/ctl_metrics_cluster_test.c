@@ -332,6 +332,25 @@ static void test_refused_patch(void **state)
 	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_sum 1.5");
 }
 
+#define KIND_COUNTER(identifier) metrics_expect_sample(&fixture->text, METRICS_##identifier)
+#define KIND_HISTOGRAM(identifier) KIND_COUNTER(identifier)
+#define KIND_GAUGE(identifier) ((void)0)
+
+static void test_every_counter_begins_with_the_cluster(void **state)
+{
+	static const struct price_row row = { .gpu_model = "", .micros_per_gpu_hour = 3600000 };
+	static const struct price_table prices = { "EUR", &row, 1 };
+	struct fixture *fixture = *state;
+
+	fixture->prices = &prices;
+	decided(fixture, working, 1000);
+	expose(fixture);
+#define X(kind, identifier, ...) KIND_##kind(identifier);
+	METRICS_RAY_TABLE(X)
+	METRICS_CLUSTER_TABLE(X)
+#undef X
+}
+
 /* The series of a controller begin with 0 and show the sums of the object; those of a sidecar grow by
  * themselves. */
 static void test_gpu_time(void **state)
@@ -431,6 +450,8 @@ int main(void)
 		TEST(test_schedules),
 		TEST(test_times),
 		TEST(test_refused_patch),
+		TEST(test_every_counter_begins_with_the_cluster),
+		TEST(test_every_counter_begins_with_the_cluster),
 		TEST(test_gpu_time),
 		TEST(test_series_end_with_the_cluster),
 		TEST(test_bytes_of_a_cluster),

@@ -18,3 +18,17 @@ void metrics_expect_line(const struct buf *text, const char *line)
 	if (!metrics_has_line(text, line))
 		fail_msg("no line \"%s\" in\n%s", line, buf_string(text));
 }
+
+void metrics_expect_sample(const struct buf *text, enum metrics_id id)
+{
+	static const char *const names[] = {
+#define X(kind, identifier, name, labels, help) name,
+		METRICS_TABLE(X)
+#undef X
+	};
+	char head[256];
+
+	(void)snprintf(head, sizeof(head), "# TYPE %s ", names[id]);
+	if (!strstr(buf_string(text), head)) /* written before the first sample */
+		fail_msg("%s has no sample in\n%s", names[id], buf_string(text));
+}
