@@ -24,7 +24,16 @@ static const char *used_text(const struct choice *choice, const struct ray_node 
 	return count > 0 ? resources_text(choice->arena, &resources) : "";
 }
 
-/* The activity on a node as Ray reports it. */
+static const char *without_stop(const struct choice *choice, const char *sentence)
+{
+	size_t size = strlen(sentence);
+
+	return size > 0 && sentence[size - 1] == '.' ?
+		       arena_strndup(choice->arena, sentence, size - 1) :
+		       sentence;
+}
+
+/* The activity on a node as Ray reports it, in sentences: as one list. */
 static const char *activity_text(const struct choice *choice, const struct ray_node *node)
 {
 	const char *text = used_text(choice, node);
@@ -32,7 +41,7 @@ static const char *activity_text(const struct choice *choice, const struct ray_n
 		text = arena_printf(choice->arena, "in use: %s", text);
 	for (size_t i = 0; i < node->activity.count && i < ACTIVITIES_MAX; i++)
 		text = arena_printf(choice->arena, "%s%s%s", text, text[0] != '\0' ? "; " : "",
-				    node->activity.at[i]);
+				    without_stop(choice, node->activity.at[i]));
 	return text;
 }
 

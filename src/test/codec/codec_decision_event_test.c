@@ -242,11 +242,11 @@ static void test_worker_with_unused_accelerators(void **state)
 	expect_case(
 		"0081_running_is_not_idle",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
-		"calls it busy though no GPU of it is in use: Busy: CPU in use.\n");
+		"calls it busy though no GPU of it is in use: Busy: CPU in use\n");
 	check_changed(
 		"0081_running_is_not_idle", "workers: {w-a: {free: {CPU: 1, GPU: 1}}}",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
-		"calls it busy though no GPU of it is in use: in use: {CPU: 1}; Busy: CPU in use.\n");
+		"calls it busy though no GPU of it is in use: in use: {CPU: 1}; Busy: CPU in use\n");
 	check_changed("0081_running_is_not_idle", "workers: {w-a: {free: {CPU: 2, GPU: 0.5}}}", "");
 	/* A worker without accelerators is used when a CPU is. */
 	check_changed("0081_running_is_not_idle",
@@ -254,7 +254,7 @@ static void test_worker_with_unused_accelerators(void **state)
 	check_changed(
 		"0081_running_is_not_idle", "workers: {w-a: {total: {CPU: 2}, free: {CPU: 2}}}",
 		"ScaleDownBlocked [gpu-group unused] w-a 60: Worker w-a of group gpu-group stays, Ray "
-		"calls it busy though no CPU of it is in use: Busy: CPU in use.\n");
+		"calls it busy though no CPU of it is in use: Busy: CPU in use\n");
 }
 
 static void test_idle_worker_that_stays(void **state)
