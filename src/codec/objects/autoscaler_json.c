@@ -240,7 +240,8 @@ static const struct field status_fields[] = {
 		      .description =
 			      "GPU time and cost (docs/COST.md); written with other changes."),
 	FIELD_LIST(STATUS, schedules, schedule_count, schedule_status_fields, "schedules",
-		   .limit = STATUS_LIST_MAX, .description = "Those of spec."),
+		   .flags = FIELD_ALWAYS | FIELD_NULLABLE, .limit = STATUS_LIST_MAX,
+		   .description = "Those of spec; absent without any."),
 	ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
 	FIELD_END,
 };

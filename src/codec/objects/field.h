@@ -20,7 +20,7 @@
  * without a row keep the value of the struct. A wrong JSON type is an error with the path.
  * Writing: a member with the zero value is omitted (an OBJECT: if all of its members are) unless
  * it has FIELD_ALWAYS or `has` is true. With FIELD_ALWAYS one that is not given is null: a NULL
- * POINTER or TEXT, `has` that is false, TIME_NONE.
+ * POINTER or TEXT, an empty LIST with FIELD_NULLABLE, `has` that is false, TIME_NONE.
  *
  * Exceptions are hooks. `check` has a condition on a value. `read` and `write` replace the engine
  * for one row and may call field_decode
@@ -72,7 +72,8 @@ enum field_kind {
 #define FIELD_UNWRITTEN 4U /* never written */
 #define FIELD_REQUIRED                                                                             \
 	8U /* of NAME, WORD and FIXED: must be given and not empty; else only in the CRD */
-#define FIELD_NULLABLE 16U      /* of TEXT: NULL instead of ""; of FIXED: may be missing or "" */
+/* of TEXT: NULL instead of ""; of FIXED: may be missing or ""; of LIST: null instead of [] */
+#define FIELD_NULLABLE 16U
 #define FIELD_CHECKED 32U       /* only its type is checked: there is no member; never written */
 #define FIELD_STRINGS 64U       /* of QUANTITIES: the API server accepts only strings */
 #define FIELD_QUOTED 256U       /* of INTEGER: written as a string, as proto3 does with int64 */

@@ -244,7 +244,9 @@ static bool is_null(const struct field *field, const void *object)
 {
 	if (field->has)
 		return !*((const bool *)object + field->has);
-	return field->kind == FIELD_KIND_POINTER && !is_set(field, object);
+	return (field->kind == FIELD_KIND_POINTER ||
+		(field->kind == FIELD_KIND_LIST && (field->flags & FIELD_NULLABLE))) &&
+	       !is_set(field, object);
 }
 
 void field_write_all(struct json_writer *writer, const struct field *fields, const void *object)

@@ -183,6 +183,42 @@ static void test_what_is_not_known_is_null(void **state)
 	declared_done(&declared);
 }
 
+#define SCHEDULE                                                                                   \
+	"autoscaler: {metadata: {namespace: a, name: demo}, spec: {schedules: [{name: office,\n"   \
+	"  start: '0 8 * * mon-fri', duration: 9h, groups: [{name: cpu, minReplicas: 1}]}]}}\n"
+
+/* A merge patch keeps every member that it does not name, so a list that became empty must be in it. The
+ * sums of metering are kept on purpose. */
+static void test_what_becomes_empty_is_removed(void **state)
+{
+	const struct autoscaler_status none = { .reason = "", .message = "" };
+	struct declared declared;
+	char text[8192];
+	const char *empty;
+
+	(void)state;
+	(void)snprintf(text, sizeof(text), "%s%s", scene_text, SCHEDULE);
+	read_snapshot(&declared, text);
+	tell(&declared);
+	assert_string_equal(at(&declared, "schedules.0.name"), "\"office\"");
+	empty = autoscaler_status_text(&none, &declared.arena);
+	for (const struct field *status = autoscaler_fields; status->name; status++)
+		for (const struct field *field = status->members;
+		     !strcmp(status->name, "status") && field->name; field++)
+			if (strcmp(field->name, "metering") != 0 &&
+			    !strstr(empty, arena_printf(&declared.arena, "\"%s\": ", field->name)))
+				fail_msg("%s is not in %s", field->name, empty);
+	store(&declared, declared.text);
+	declared.snapshot.autoscaler = NULL;
+	tell(&declared);
+	assert_string_equal(at(&declared, "schedules"), "null");
+	assert_string_not_equal(declared.text, declared.object.status_text);
+	/* Once removed, it is not written again. */
+	store(&declared, declared.text);
+	assert_string_equal(declared.text, declared.object.status_text);
+	declared_done(&declared);
+}
+
 static void test_times_of_conditions(void **state)
 {
 	struct declared declared;
@@ -442,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_declared),
 		cmocka_unit_test(test_what_is_not_known_is_null),
+		cmocka_unit_test(test_what_becomes_empty_is_removed),
 		cmocka_unit_test(test_times_of_conditions),
 		cmocka_unit_test(test_times_of_conditions_that_were_sent),
 		cmocka_unit_test(test_last_scale_is_kept_until_a_newer_one),
