@@ -70,7 +70,7 @@ def forget_failures(one):
 def first_choice_again(one, program, control):
     """After the back-off, with capacity there, new demand takes the first group."""
     lift(one)
-    wait_until(lambda: control.find('"condition')[-1]["message"] == "condition ended", 15, "the end of the back-off")
+    wait_until(lambda: control.find('"AbleToScale"')[-1]["message"] == "condition ended", 15, "the end of the back-off")
     program.actors(1, name="again", num_gpus=1)
     wait_until(lambda: one.replicas("first") == 1, 15, "the first choice to be tried again")
     (pod,) = program.ready("again")

@@ -8,13 +8,12 @@
 #include "core/decide/demand.h"
 #include "core/decide/limits.h"
 #include "core/decide/worker.h"
+#include "core/report/condition_event.h"
 
 #define NAMES_MAX 3 /* Pods named in one message */
 /* Shorter than this it may only be the time between two replies of Ray. */
 #define FLICKER_MS 5000
-#define UNREACHABLE_MS 10000
-#define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is recreated */
-#define UNSERVED_MS 10000    /* tasks with dependencies are pending only briefly */
+#define UNSERVED_MS 10000 /* tasks with dependencies are pending only briefly */
 #define DRAIN_REFUSED_MS 60000
 
 struct maker {
@@ -207,66 +206,13 @@ static void say_unserved(struct maker *m)
 	}
 }
 
-/* --- conditions --- */
-
-static bool head_is_ready(const struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->pod_count; i++) {
-		const struct pod *pod = snapshot->pods[i];
-		const struct condition *ready =
-			condition_find(pod->conditions, pod->condition_count, "Ready");
-		if (pod_is_head(pod) && !pod->deleting && ready != NULL &&
-		    strcmp(ready->status, "True") == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Every user who may read the RayCluster can read its Events; access to Secrets is separate. */
-static const char *without_secret(const char *message)
-{
-	if (strstr(message, "Secret ") == NULL && strstr(message, "secrets") == NULL)
-		return message;
-	return "Ray is unreachable: its token cannot be read from the Secret "
-	       "of spec.authOptions; the log of rayscaler gives the reason";
-}
-
-/* How long Ray may be unreachable before an Event is sent. A mode that does not support the
- * cluster's authentication is reported sooner: the state does not resolve itself. */
-static int64_t unreachable_ms(const struct snapshot *snapshot)
-{
-	const struct ray_cluster *cluster = &snapshot->cluster;
-	if (snapshot->settings.mode != MODE_SIDECAR &&
-	    (cluster->auth_kubernetes_tokens || cluster->tls_enabled))
-		return FLICKER_MS;
-	return head_is_ready(snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
-}
-
 static void say_conditions(struct maker *m)
 {
 	VEC_EACH(const struct plan_condition, condition, &m->plan->conditions) {
-		const char *reason = condition->reason, *message = condition->message;
-		if (strcmp(reason, REASON_DEMAND_UNAVAILABLE) == 0)
-			add(m, DECISION_EVENT_NO_DEMAND, "", without_secret(message))->hold_ms =
-				unreachable_ms(m->snapshot);
-		else if (strcmp(reason, REASON_HEAD_UNCERTAIN) == 0)
-			add(m, DECISION_EVENT_UNCERTAIN_HEAD, message, message)->hold_ms =
-				UNREACHABLE_MS;
-		else if (strcmp(reason, REASON_FOREIGN_POD) == 0)
-			add(m, DECISION_EVENT_FOREIGN_PODS, message, message);
-		else if (strcmp(reason, REASON_SECOND_AUTOSCALER) == 0)
-			add(m, DECISION_EVENT_SECOND, "", message);
-		else if (strcmp(reason, REASON_INVALID_REQUEST) == 0)
-			add(m, DECISION_EVENT_BAD_REQUEST, message, message);
-		else if (strcmp(reason, REASON_TEMPLATE_BROKEN) == 0)
-			add(m, DECISION_EVENT_TEMPLATE_BROKEN, message, message);
-		else if (strcmp(reason, REASON_PODS_UNREADABLE) == 0)
-			add(m, DECISION_EVENT_UNREADABLE, message, message);
-		else if (strcmp(reason, REASON_CLUSTER_UNREADABLE) == 0)
-			add(m, DECISION_EVENT_CLUSTER_UNREADABLE, "",
-			    arena_printf(m->arena, "The RayCluster is not scaled: %s", message));
-		else if (strcmp(condition->type, "ReplicasReverted") == 0)
-			add(m, DECISION_EVENT_REVERTED, "", message);
+		struct decision_event event;
+
+		if (condition_event_make(m->snapshot, m->plan, condition, m->arena, &event))
+			*add(m, event.reason, event.key, event.message) = event;
 	}
 }
 

@@ -38,53 +38,104 @@ bool trouble_unreadable(struct trouble_lines *lines, const char *message, const 
 
 void trouble_init(struct trouble *trouble, int64_t now_ms)
 {
-	*trouble = (struct trouble){ .conditions = { .text = NULL } };
+	*trouble = (struct trouble){ .conditions = MAP_INIT };
 	trouble_lines_init(&trouble->condition_lines, now_ms);
 	trouble_lines_init(&trouble->pod_lines, now_ms);
 }
 
-void trouble_done(struct trouble *trouble)
+/* A condition that was logged. */
+struct begun {
+	char *reason, *text; /* of its last line; `text` decides whether it has changed */
+	uint64_t count;      /* decisions with it */
+};
+
+static void begun_free(struct begun *begun)
 {
-	log_repeat_done(&trouble->conditions);
+	if (!begun)
+		return;
+	memory_free(begun->reason);
+	memory_free(begun->text);
+	memory_free(begun);
 }
 
-static bool is_trouble(const struct plan_condition *condition)
+void trouble_done(struct trouble *trouble)
+{
+	for (size_t i = 0; i < trouble->conditions.count; i++)
+		begun_free(trouble->conditions.entries[i].value);
+	map_done(&trouble->conditions);
+}
+
+/* ScalingActive and AbleToScale are True at rest, all others False or absent. */
+static bool is_at_rest(const struct plan_condition *condition)
 {
 	bool is_true = strcmp(condition->status, "True") == 0;
 
-	if (!strcmp(condition->type, "InvalidRequest") ||
-	    !strcmp(condition->type, CONDITION_FOREIGN_PODS) ||
-	    !strcmp(condition->type, "ReplicasReverted"))
-		return is_true;
-	return (!strcmp(condition->type, "ScalingActive") ||
-		!strcmp(condition->type, "AbleToScale")) &&
-	       !is_true;
+	return is_true == (!strcmp(condition->type, "ScalingActive") ||
+			   !strcmp(condition->type, "AbleToScale"));
 }
 
-/* The conditions that report a problem, as one text; "" when there is none. */
-static const char *text_of(const struct plan *plan, struct arena *arena)
+/* Conditions of clusters that work. */
+static bool is_notice(const struct plan_condition *condition)
 {
-	const char *text = "";
+	return !strcmp(condition->type, "ScalingLimited") ||
+	       !strcmp(condition->type, CONDITION_IDLE_TERMINATED) ||
+	       !strcmp(condition->type, CONDITION_LINT_FINDINGS);
+}
 
-	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
-		if (is_trouble(condition))
-			text = arena_printf(arena, "%s%s%s: %s", text, text[0] ? "; " : "",
-					    condition->reason, condition->message);
+static void log_begun(struct trouble *trouble, const char *cluster,
+		      const struct plan_condition *condition, int64_t now_ms)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *line = arena_printf(&scratch, "%s: %s", condition->reason, condition->message);
+	/* The message of a limit has figures of the demand. */
+	const char *text = strcmp(condition->type, "ScalingLimited") ? line : condition->reason;
+	struct begun *begun = map_get(&trouble->conditions, condition->type);
+
+	if (begun)
+		begun->count++;
+	if (begun && !strcmp(begun->text, text))
+		return;
+	if (!lines_take(&trouble->condition_lines, now_ms))
+		return;
+	if (!begun) {
+		begun = memory_alloc(sizeof(*begun));
+		begun->count = 1;
+		map_set(&trouble->conditions, condition->type, begun);
 	}
-	return text;
+	memory_free(begun->reason);
+	memory_free(begun->text);
+	begun->reason = memory_strdup(condition->reason);
+	begun->text = memory_strdup(text);
+	log_write(is_notice(condition) ? LOG_INFO : LOG_WARNING, "condition", "object", cluster,
+		  "condition", condition->type, "error", line, NULL);
+}
+
+static void log_ended(struct trouble *trouble, const char *cluster, const char *type,
+		      int64_t now_ms)
+{
+	const struct begun *begun = map_get(&trouble->conditions, type);
+	char count[32];
+
+	if (!begun || !lines_take(&trouble->condition_lines, now_ms))
+		return;
+	(void)snprintf(count, sizeof(count), "%llu", (unsigned long long)begun->count);
+	log_info("condition ended", "object", cluster, "condition", type, "reason", begun->reason,
+		 "times", count, NULL);
+	begun_free(map_remove(&trouble->conditions, type));
 }
 
 void trouble_conditions(struct trouble *trouble, const char *cluster, const struct plan *plan,
 			int64_t now_ms)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *text = text_of(plan, &scratch);
-	const char *last = trouble->conditions.text ? trouble->conditions.text : "";
+	for (size_t i = trouble->conditions.count; i-- > 0;) {
+		const char *type = trouble->conditions.entries[i].key;
+		const struct plan_condition *now = VEC_FIND(&plan->conditions, type, type);
 
-	if (strcmp(text, last) != 0 && !lines_take(&trouble->condition_lines, now_ms))
-		return;
-	if (text[0])
-		log_repeat_error(&trouble->conditions, "condition", cluster, text);
-	else
-		log_repeat_end(&trouble->conditions, "condition", cluster);
+		if (!now || is_at_rest(now))
+			log_ended(trouble, cluster, type, now_ms);
+	}
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
+		if (!is_at_rest(condition))
+			log_begun(trouble, cluster, condition, now_ms);
+	}
 }

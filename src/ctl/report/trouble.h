@@ -1,11 +1,12 @@
-/* The log lines about one cluster that needs a user: conditions that tell of trouble, and objects that
- * cannot be read. Their causes may change all the time, so TROUBLE_LINES lines of each kind may come at
+/* The log lines about one cluster that needs a user: conditions that are not as they are at rest, and
+ * objects that cannot be read. Their causes may change all the time, so TROUBLE_LINES lines of each kind may come at
  * once, and then one every ten seconds.
  * Owned by struct cluster; the lines about objects of no cluster by who reads them. Must not make
  * conditions: core/report does. */
 #ifndef CTL_REPORT_TROUBLE_H
 #define CTL_REPORT_TROUBLE_H
 
+#include "base/map.h"
 #include "base/token_bucket.h"
 #include "core/model/plan.h"
 #include "net/log.h"
@@ -18,7 +19,7 @@ struct trouble_lines {
 };
 
 struct trouble {
-	struct log_repeat conditions;
+	struct map conditions; /* those that are true now and ask for attention, by type */
 	struct trouble_lines condition_lines, pod_lines;
 };
 
@@ -30,7 +31,8 @@ bool trouble_unreadable(struct trouble_lines *lines, const char *message, const 
 
 void trouble_init(struct trouble *trouble, int64_t now_ms);
 void trouble_done(struct trouble *trouble);
-/* After each decision; cluster: "namespace/name". A text that was held back is logged with a later one. */
+/* After each decision: logs conditions that begin, change or end, each with its type; cluster:
+ * "namespace/name". What was held back is logged after a later decision. */
 void trouble_conditions(struct trouble *trouble, const char *cluster, const struct plan *plan,
 			int64_t now_ms);
 

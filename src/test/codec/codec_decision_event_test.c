@@ -234,6 +234,63 @@ static void test_conditions(void **state)
 		"group gpu-group back 3 times: let one program own the field\n");
 }
 
+/* A condition that begins has an Event, except where the user or another program took the cluster. */
+static void test_every_condition_that_begins_is_said(void **state)
+{
+	(void)state;
+	expect_case(
+		"0870_gpus_above_max_gpus_are_kept",
+		"ScalingLimited [TooManyReplicas] 0: 2 GPUs run above maxGPUs 1; they are kept\n");
+	expect_case("0059_min_keeps_idle", "ScalingLimited [TooFewReplicas] 0: group gpu-group is "
+					   "held at minReplicas 1\n");
+	/* Demand at the maximum is an Event already. */
+	expect_case(
+		"0039_group_at_max_zero_is_unserved",
+		"NotTriggerScaleUp [gpu-group MaxReplicas] 10: No worker is launched for 1 pending "
+		"bundle {GPU: 1} (MaxReplicas): group gpu-group is at maxReplicas 0\n");
+	expect_case("0131_gate_paused", "ScalingInactive [Paused] 0: Paused: spec.paused of the "
+					"RayClusterAutoscaler is true\n");
+	expect_case("0800_stale_view",
+		    "ScalingInactive [ViewStale] 60: ViewStale: the view of the API server is stale: "
+		    "Pods: watch of pods: nothing was received for 25000 ms; nothing is terminated, "
+		    "demand still scales up\n"
+		    "*TriggeredScaleUp [cpu-group 0 1] 0: Group cpu-group from 0 to 1 replicas "
+		    "(ScaleUpDemand): 1 pending bundle {CPU: 8} needs 1 new worker\n");
+	expect_case("0129_gate_suspended",
+		    "ScalingInactive [Suspended] 0: Suspended: spec.suspend is true\n");
+}
+
+/* What an earlier process has reported is in the condition of the object. */
+static void test_a_condition_is_said_once(void **state)
+{
+	static const struct autoscaler_condition before[] = {
+		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_MANY_REPLICAS },
+		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_FEW_REPLICAS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct autoscaler_object object;
+		struct decision_event_list list;
+		struct snapshot snapshot;
+		struct err err;
+
+		assert_int_equal(golden_snapshot(GOLDEN_DIRECTORY
+						 "/0870_gpus_above_max_gpus_are_kept.yaml",
+						 &arena, &snapshot, &err),
+				 0);
+		object = *snapshot.autoscaler;
+		object.status.conditions = &before[i];
+		object.status.condition_count = 1;
+		snapshot.autoscaler = &object;
+		decision_event_make(&snapshot, decide(&snapshot, &arena), &arena, &list);
+		assert_int_equal(list.at.count, 1);
+		assert_true(list.at.at[0].once);
+		assert_int_equal(list.at.at[0].known, i == 0);
+	}
+}
+
 /* --- docs/REASONS.md: when is a worker called blocked? --- */
 
 static void test_worker_with_unused_accelerators(void **state)
@@ -261,7 +318,6 @@ static void test_idle_worker_that_stays(void **state)
 {
 	(void)state;
 	expect_case("0073_idle_exactly_timeout_stays", "");
-	expect_case("0059_min_keeps_idle", "");
 	expect_case(
 		"0152_group_removed",
 		"*TriggeredScaleUp [gpu-group 0 1] 0: Group gpu-group from 0 to 1 replicas "
@@ -286,6 +342,7 @@ static void test_busy_worker_above_max(void **state)
 	(void)state;
 	expect_case(
 		"0063_max_now_stops_busy",
+		"ScalingLimited [TooManyReplicas] 0: group gpu-group is held at maxReplicas 1\n"
 		"*ScaleDown [gpu-group 3 1] 0: Group gpu-group from 3 to 1 replicas, deleting w-a "
 		"(ScaleDownMaxReplicas): 1 worker above maxReplicas 1\n"
 		"ScaleDownBlocked [gpu-group max] w-c 60: Worker w-c is busy and stays though group "
@@ -364,6 +421,8 @@ int main(void)
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_every_condition_that_begins_is_said),
+		cmocka_unit_test(test_a_condition_is_said_once),
 		cmocka_unit_test(test_worker_with_unused_accelerators),
 		cmocka_unit_test(test_idle_worker_that_stays),
 		cmocka_unit_test(test_busy_worker_above_max),

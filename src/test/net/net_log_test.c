@@ -8,30 +8,8 @@
 
 #include "base/memory.h"
 #include "codec/text/json.h"
+#include "test/support/log_capture.h"
 #include "test/support/support.h"
-
-#define OUTPUT_MAX 400000
-
-static char output[OUTPUT_MAX + 1];
-
-/* Runs the statement with standard error redirected to a file, whose content is then in
- * `output`. */
-#define CAPTURE(statement)                                                                         \
-	do {                                                                                       \
-		FILE *file_ = tmpfile();                                                           \
-		int saved_ = dup(STDERR_FILENO);                                                   \
-		size_t size_;                                                                      \
-                                                                                                   \
-		assert_non_null(file_);                                                            \
-		assert_true(dup2(fileno(file_), STDERR_FILENO) >= 0);                              \
-		statement;                                                                         \
-		assert_true(dup2(saved_, STDERR_FILENO) >= 0);                                     \
-		close(saved_);                                                                     \
-		rewind(file_);                                                                     \
-		size_ = fread(output, 1, OUTPUT_MAX, file_);                                       \
-		output[size_] = '\0';                                                              \
-		fclose(file_);                                                                     \
-	} while (0)
 
 static void expect_members(const char *line, size_t size, const char *const *pairs)
 {
@@ -61,7 +39,7 @@ static void expect_members(const char *line, size_t size, const char *const *pai
 static void test_one_line(void **state)
 {
 	(void)state;
-	CAPTURE(log_info("scaled", "cluster", "a/b", "reason", "Demand", NULL));
+	CAPTURE_LOG(log_info("scaled", "cluster", "a/b", "reason", "Demand", NULL));
 	EXPECT("level", "info", "message", "scaled", "cluster", "a/b", "reason", "Demand");
 	assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
 	assert_int_equal(strncmp(output, "{\"time\":\"20", 11), 0);
@@ -71,7 +49,7 @@ static void test_one_line(void **state)
 static void test_any_text_is_valid_json(void **state)
 {
 	(void)state;
-	CAPTURE(log_error("m", "k", "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xff\xc3", "null", NULL, NULL));
+	CAPTURE_LOG(log_error("m", "k", "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xff\xc3", "null", NULL, NULL));
 	EXPECT("level", "error", "message", "m", "k",
 	       "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd", "null", "");
 }
@@ -79,7 +57,7 @@ static void test_any_text_is_valid_json(void **state)
 static void test_invisible_characters_are_escaped(void **state)
 {
 	(void)state;
-	CAPTURE(log_error("m", "k", "a\xe2\x80\xae\xc2\x9b\xc3\xa9", NULL));
+	CAPTURE_LOG(log_error("m", "k", "a\xe2\x80\xae\xc2\x9b\xc3\xa9", NULL));
 	assert_non_null(strstr(output, "a\\u202e\\u009b\xc3\xa9"));
 }
 
@@ -90,7 +68,7 @@ static void test_ceilings(void **state)
 
 	(void)state;
 	memset(huge, 'x', 100000);
-	CAPTURE(log_warning("m", "k", huge, "after", "it", NULL));
+	CAPTURE_LOG(log_warning("m", "k", huge, "after", "it", NULL));
 	size = strlen(output);
 	assert_in_range(size, 8192, 9000);
 	EXPECT("after", "it");
@@ -98,7 +76,7 @@ static void test_ceilings(void **state)
 
 	/* more pairs than fit in a line: those at the end are left out, the line is complete */
 	memset(huge, '\x01', 100000);
-	CAPTURE(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f", huge,
+	CAPTURE_LOG(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f", huge,
 			    NULL));
 	size = strlen(output);
 	assert_in_range(size, 100000, 262144);
@@ -118,13 +96,13 @@ static void test_levels(void **state)
 	}
 	assert_int_equal(log_level_parse("loud", &level), -1);
 	assert_int_equal(level, LOG_ERROR);
-	CAPTURE(log_debug("hidden", NULL));
+	CAPTURE_LOG(log_debug("hidden", NULL));
 	assert_string_equal(output, "");
 	log_level_set(LOG_DEBUG);
-	CAPTURE(log_debug("shown", NULL));
+	CAPTURE_LOG(log_debug("shown", NULL));
 	EXPECT("level", "debug", "message", "shown");
 	log_level_set(LOG_ERROR);
-	CAPTURE(log_warning("hidden", NULL));
+	CAPTURE_LOG(log_warning("hidden", NULL));
 	assert_string_equal(output, "");
 	log_level_set(LOG_INFO);
 }
@@ -135,18 +113,18 @@ static void test_repeated_error(void **state)
 	bool logged = false;
 
 	(void)state;
-	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
+	CAPTURE_LOG(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
 	assert_true(logged);
 	EXPECT("level", "warning", "message", "unreachable", "object", "a/b", "error", "refused");
-	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
+	CAPTURE_LOG(logged = log_repeat_error(&repeat, "unreachable", "a/b", "refused"));
 	assert_false(logged);
 	assert_string_equal(output, "");
-	CAPTURE(logged = log_repeat_error(&repeat, "unreachable", "a/b", "timeout"));
+	CAPTURE_LOG(logged = log_repeat_error(&repeat, "unreachable", "a/b", "timeout"));
 	assert_true(logged);
 	EXPECT("error", "timeout");
-	CAPTURE(log_repeat_end(&repeat, "unreachable", "a/b"));
+	CAPTURE_LOG(log_repeat_end(&repeat, "unreachable", "a/b"));
 	EXPECT("level", "info", "message", "unreachable ended", "object", "a/b", "times", "3");
-	CAPTURE(log_repeat_end(&repeat, "unreachable", "a/b"));
+	CAPTURE_LOG(log_repeat_end(&repeat, "unreachable", "a/b"));
 	assert_string_equal(output, "");
 	log_repeat_done(&repeat);
 }
