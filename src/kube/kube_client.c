@@ -126,7 +126,8 @@ static void kube_call_tell(const struct kube_call *call, int status)
 
 	if (options->answered)
 		options->answered(options->answered_context,
-				  call->watch ? KUBE_VERB_WATCH : kube_verbs[call->verb].name, status);
+				  call->watch ? KUBE_VERB_WATCH : kube_verbs[call->verb].name,
+				  status);
 }
 
 static void kube_call_on_done(void *context, const struct https_response *response,

@@ -263,7 +263,7 @@ const char *limits_gpu_excess_text(const struct offer *offer)
 	return arena_printf(offer->arena, "%s GPU%s %s above %s %s; %s kept",
 			    resource_amount_text(offer->arena, present),
 			    present == RESOURCE_UNIT ? "" : "s",
-			    starts_gpus(offer)	     ? "run or start" :
+			    starts_gpus(offer)       ? "run or start" :
 			    present == RESOURCE_UNIT ? "runs" :
 						       "run",
 			    name, resource_amount_text(offer->arena, limit),

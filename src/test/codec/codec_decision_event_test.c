@@ -250,12 +250,13 @@ static void test_every_condition_that_begins_is_said(void **state)
 		"bundle {GPU: 1} (MaxReplicas): group gpu-group is at maxReplicas 0\n");
 	expect_case("0131_gate_paused", "ScalingInactive [Paused] 0: Paused: spec.paused of the "
 					"RayClusterAutoscaler is true\n");
-	expect_case("0800_stale_view",
-		    "ScalingInactive [ViewStale] 60: ViewStale: the view of the API server is stale: "
-		    "Pods: watch of pods: nothing was received for 25000 ms; nothing is terminated, "
-		    "demand still scales up\n"
-		    "*TriggeredScaleUp [cpu-group 0 1] 0: Group cpu-group from 0 to 1 replicas "
-		    "(ScaleUpDemand): 1 pending bundle {CPU: 8} needs 1 new worker\n");
+	expect_case(
+		"0800_stale_view",
+		"ScalingInactive [ViewStale] 60: ViewStale: the view of the API server is stale: "
+		"Pods: watch of pods: nothing was received for 25000 ms; nothing is terminated, "
+		"demand still scales up\n"
+		"*TriggeredScaleUp [cpu-group 0 1] 0: Group cpu-group from 0 to 1 replicas "
+		"(ScaleUpDemand): 1 pending bundle {CPU: 8} needs 1 new worker\n");
 	expect_case("0129_gate_suspended",
 		    "ScalingInactive [Suspended] 0: Suspended: spec.suspend is true\n");
 }

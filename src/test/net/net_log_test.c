@@ -49,7 +49,8 @@ static void test_one_line(void **state)
 static void test_any_text_is_valid_json(void **state)
 {
 	(void)state;
-	CAPTURE_LOG(log_error("m", "k", "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xff\xc3", "null", NULL, NULL));
+	CAPTURE_LOG(
+		log_error("m", "k", "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xff\xc3", "null", NULL, NULL));
 	EXPECT("level", "error", "message", "m", "k",
 	       "a\"b\\c\nd\te\x01\x7f \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd", "null", "");
 }
@@ -76,8 +77,8 @@ static void test_ceilings(void **state)
 
 	/* more pairs than fit in a line: those at the end are left out, the line is complete */
 	memset(huge, '\x01', 100000);
-	CAPTURE_LOG(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f", huge,
-			    NULL));
+	CAPTURE_LOG(log_warning("m", "a", huge, "b", huge, "c", huge, "d", huge, "e", huge, "f",
+				huge, NULL));
 	size = strlen(output);
 	assert_in_range(size, 100000, 262144);
 	EXPECT("message", "m");
