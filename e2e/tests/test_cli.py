@@ -224,7 +224,7 @@ def test_resume(alone, api_server, namespace):
     assert f"kubectl patch raycluster -n {namespace} foreign --type merge" in refused
     for name in ("foreign", "demo"):
         assert clusters.get(name)["metadata"]["resourceVersion"] == before[name]["metadata"]["resourceVersion"]
-    assert f"RayCluster {namespace}/nobody does not exist" in alone.run("resume", "nobody", status=1).stderr
+    assert f"RayCluster {namespace}/nobody does not exist; namespace {namespace} has " in alone.run("resume", "nobody", status=1).stderr
 
 
 def _plan(path):

@@ -115,6 +115,11 @@ const char *api_connection_namespace(const struct connection *connection)
 					      kube_config_namespace(connection->config);
 }
 
+const char *api_connection_source(const struct connection *connection)
+{
+	return kube_config_source(connection->config);
+}
+
 const struct api_connection_flags *api_connection_flags(const struct connection *connection)
 {
 	return &connection->flags;

@@ -55,6 +55,8 @@ struct loop *api_connection_loop(const struct connection *connection);
 struct kube_client *api_connection_client(const struct connection *connection);
 /* --namespace, else the context's. */
 const char *api_connection_namespace(const struct connection *connection);
+/* "kubeconfig FILE, context NAME", or "in-cluster". */
+const char *api_connection_source(const struct connection *connection);
 const struct api_connection_flags *api_connection_flags(const struct connection *connection);
 
 /* From now on Ctrl-C and SIGTERM end waiting instead of the program. */

@@ -10,9 +10,11 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
+#include "cli/missing.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
 #include "codec/text/json.h"
+#include "codec/text/text.h"
 #include "core/model/autoscaler_container.h"
 #include "kube/kube_path.h"
 
@@ -159,15 +161,19 @@ static int change_all(struct run *run, const struct fetch *fetch, struct err *er
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct list_stream stream;
 	struct list_page page;
+	const char *none;
 	int status;
 
 	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, change_cluster, run);
 	list_stream_feed(&stream, fetch->text, fetch->size);
 	status = list_stream_end(&stream, &arena, &page, err);
 	list_stream_done(&stream);
-	if (status == 0 && run->clusters == 0)
-		buf_printf(&run->output, "no RayCluster in namespace %s\n",
-			   api_connection_namespace(run->connection));
+	if (status == 0 && run->clusters == 0) {
+		status = missing_any(run->connection, api_connection_namespace(run->connection),
+				     &arena, &none, err);
+		if (status == 0)
+			text_add_line(&run->output, "%s", none);
+	}
 	return status;
 }
 
@@ -186,6 +192,12 @@ static int read_and_change(struct run *run, struct err *err)
 		change_cluster(run, fetch.text, fetch.size, NULL);
 	else if (status == 0)
 		status = change_all(run, &fetch, err);
+	else if (err->kind == ERR_NOT_FOUND && name)
+		status = missing_cluster(run->connection, api_connection_namespace(run->connection),
+					 name, err);
+	else if (err->kind == ERR_NOT_FOUND)
+		status = missing_any(run->connection, api_connection_namespace(run->connection),
+				     &arena, &name, err);
 	fetch_done(&fetch);
 	if (run->changes > 0 && !run->arguments->yes)
 		buf_add_string(&run->output, "nothing was written; --yes writes it\n");

@@ -28,7 +28,7 @@
 
 static const char help[] =
 	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE]\n"
-	"       @ lint --from-cluster [-n NS | -A] [-o text|json|sarif] [flags]\n"
+	"       @ lint --from-cluster [CLUSTER] [-n NS | -A] [-o FORMAT] [flags]\n"
 	"       @ lint --rules\n"
 	"Finds errors and probable mistakes in RayClusters, with the line to write.\n"
 	"Checks RayJobs, RayServices, RayCronJobs and RayClusterAutoscalers too, and\n"
@@ -36,7 +36,7 @@ static const char help[] =
 	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
 	"                                again; of a directory every .yaml, .yml and\n"
 	"                                .json in it and below\n"
-	"  --from-cluster                the RayClusters of the API server\n"
+	"  --from-cluster                those of the API server, or CLUSTER alone\n"
 	"  -A, --all-namespaces          with --from-cluster: of all namespaces\n"
 	"  --nodes FILE                  Nodes, from \"kubectl get nodes -o yaml\": groups\n"
 	"                                that fit on none are reported; default: those of\n"
@@ -51,8 +51,8 @@ static const char help[] =
 
 struct arguments {
 	struct api_connection_flags connection;
-	struct flag_values files;
-	const char *nodes, *device_table; /* NULL: not given */
+	struct flag_values files, operands; /* operands: files too, or with from_cluster a name */
+	const char *nodes, *device_table;   /* NULL: not given */
 	bool from_cluster, all, rules, strict;
 	int output, colour;
 };
@@ -317,11 +317,18 @@ static int read_nodes(const struct arguments *arguments, struct arena *arena,
 static int read_live(const struct arguments *arguments, const struct lint_context *context,
 		     struct lint_report *report, struct err *err)
 {
-	const char *problem = "";
+	struct lint_live live = { .flags = &arguments->connection,
+				  .all_namespaces = arguments->all,
+				  .name = arguments->operands.count > 0 ?
+						  arguments->operands.at[0] :
+						  NULL,
+				  .context = context };
 
-	if (lint_live_read(&arguments->connection, arguments->all, context, report, &problem, err))
+	if (lint_live_read(&live, report, err))
 		return -1;
-	if (*problem != '\0') {
+	if (*live.none != '\0')
+		help_warn("lint", live.none);
+	if (*live.node_problem != '\0') {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
 
 		help_warn(
@@ -329,7 +336,7 @@ static int read_live(const struct arguments *arguments, const struct lint_contex
 			arena_printf(&arena,
 				     "Nodes cannot be read, so groups that fit on no Node are not "
 				     "reported: %s",
-				     problem));
+				     live.node_problem));
 	}
 	return 0;
 }
@@ -338,6 +345,13 @@ static const struct time_zone *time_zones(void *zones, const struct autoscaler_o
 					  struct arena *arena, size_t *ret_count)
 {
 	return time_zones_of(zones, object, (time_ms)time(NULL) * MS_PER_SECOND, arena, ret_count);
+}
+
+static void lint_all_files(const struct arguments *arguments, const struct lint_context *context,
+			   struct lint_report *report)
+{
+	lint_files_add(&arguments->files, context, report);
+	lint_files_add(&arguments->operands, context, report);
 }
 
 static int lint(const struct arguments *arguments, struct time_zones *zones,
@@ -353,7 +367,7 @@ static int lint(const struct arguments *arguments, struct time_zones *zones,
 	    read_nodes(arguments, &arena, &context, err))
 		return -1;
 	if (!arguments->from_cluster)
-		lint_files_add(&arguments->files, &context, report);
+		lint_all_files(arguments, &context, report);
 	else if (read_live(arguments, &context, report, err))
 		return -1;
 	lint_report_finish(report, &context);
@@ -368,15 +382,23 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 
 	if (arguments->rules)
 		return 0;
-	if (arguments->from_cluster ? arguments->files.count > 0 : arguments->files.count == 0)
+	if (arguments->from_cluster ? arguments->files.count > 0 :
+				      arguments->files.count + arguments->operands.count == 0)
 		return err_set(err, ERR_INPUT, "-f FILE or --from-cluster is required%s",
 			       arguments->from_cluster ? ", not both" : "");
+	if (arguments->from_cluster && arguments->operands.count > (arguments->all ? 0 : 1))
+		return err_set(
+			err, ERR_INPUT,
+			"--from-cluster takes one CLUSTER, and none with -A; leave out \"%.80s\"",
+			arguments->operands.at[arguments->all ? 0 : 1]);
 	if (!arguments->from_cluster && (arguments->all || arguments->connection.namespace_))
 		return err_set(err, ERR_INPUT, "-A and -n are valid only with --from-cluster");
 	if (arguments->all && arguments->connection.namespace_)
 		return err_set(err, ERR_INPUT, "-A cannot be combined with -n");
 	for (size_t i = 0; i < arguments->files.count; i++)
 		standard_inputs += strcmp(arguments->files.at[i], "-") == 0;
+	for (size_t i = 0; i < arguments->operands.count; i++)
+		standard_inputs += strcmp(arguments->operands.at[i], "-") == 0;
 	if (standard_inputs > 1)
 		return err_set(err, ERR_INPUT, "standard input (-) can be read once only");
 	return 0;
@@ -416,6 +438,7 @@ int cli_lint(int argc, char **argv)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct arguments arguments = {
 		.files.at = arena_array(&arena, (size_t)argc, sizeof(char *)),
+		.operands.at = arena_array(&arena, (size_t)argc, sizeof(char *)),
 	};
 	const struct flag table[] = {
 		{ "-f", "--file", .values = &arguments.files },
@@ -429,7 +452,7 @@ int cli_lint(int argc, char **argv)
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		API_FLAGS(arguments.connection),
 	};
-	struct flags flags = FLAGS(table, .operand_name = "FILE", .operands = &arguments.files);
+	struct flags flags = FLAGS(table, .operand_name = "FILE", .operands = &arguments.operands);
 	struct err err;
 	int status;
 

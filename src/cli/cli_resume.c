@@ -7,6 +7,7 @@
 #include "cli/file.h"
 #include "cli/flags.h"
 #include "cli/help.h"
+#include "cli/missing.h"
 #include "core/decide/suspend.h"
 #include "ctl/pass/act.h"
 #include "kube/kube_path.h"
@@ -112,9 +113,7 @@ static int resume(const struct arguments *arguments, struct connection *connecti
 			break;
 	}
 	if (failed && err->kind == ERR_NOT_FOUND)
-		return err_set(err, ERR_NOT_FOUND,
-			       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
-			       namespace_, arguments->name);
+		return missing_cluster(connection, namespace_, arguments->name, err);
 	return failed ? -1 : file_print(&output, err);
 }
 

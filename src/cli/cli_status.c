@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/gpus.h"
 #include "cli/help.h"
+#include "cli/missing.h"
 #include "cli/status_changes.h"
 #include "cli/status_cost.h"
 #include "cli/status_text.h"
@@ -176,7 +177,8 @@ static int look(const struct arguments *arguments, struct connection *connection
 	const struct look one = { arguments, &arena, output };
 	struct view_clusters clusters;
 	struct controller controller;
-	const struct status_answer answer = {
+	struct status_answer answer = {
+		.none = "there are no RayClusters",
 		.clusters = &clusters,
 		.controller = &controller,
 		.namespace_ = arguments->all ? NULL : api_connection_namespace(connection),
@@ -196,6 +198,9 @@ static int look(const struct arguments *arguments, struct connection *connection
 		write_json(&answer, &json);
 		return add_json(&one, &json, err) ? -1 : status_of(&clusters);
 	}
+	if (clusters.count == 0 && !arguments->watch &&
+	    missing_any(connection, answer.namespace_, &arena, &answer.none, err))
+		return -1;
 	status_text_write(&answer, table_colours(arguments->colour), &arena, output);
 	if (changes) {
 		status_changes_update(changes, &clusters,

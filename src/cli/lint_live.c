@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "cli/missing.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000
@@ -58,11 +59,13 @@ static void on_object(void *context, enum kube_change change, const char *key, c
 			 problem ? problem : "cannot be read");
 }
 
-static void start(struct lists *lists, const char *namespace_, bool with_nodes)
+static void start(struct lists *lists, const char *namespace_, const char *name, bool with_nodes)
 {
 	struct kube_informer_options clusters = {
 		.type = &kube_type_ray_cluster,
 		.namespace_ = namespace_,
+		.name = name,
+		.poll_ms = FIRST_LISTS_MS,
 		.callbacks = { .on_change = on_object,
 			       .on_synced = on_change,
 			       .on_error = on_error,
@@ -144,39 +147,55 @@ static void take_nodes(const struct lists *lists, struct arena *arena, struct li
 	context->nodes_known = true;
 }
 
-static int read_lists(struct lists *lists, const char *namespace_,
-		      const struct lint_context *context, const char **ret_problem, struct err *err)
+/* Without a name none is a warning, unless the namespace or the kind does not exist. */
+static int check_found(const struct lists *lists, struct lint_live *live, const char *namespace_,
+		       struct err *err)
+{
+	if (kube_informer_count(lists->ray_clusters) +
+		    kube_informer_bad_count(lists->ray_clusters) >
+	    0)
+		return 0;
+	if (live->name)
+		return missing_cluster(lists->connection, namespace_, live->name, err);
+	return missing_any(lists->connection, namespace_, lists->report->arena, &live->none, err);
+}
+
+static int read_lists(struct lists *lists, struct lint_live *live, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct lint_context own = *context;
+	struct lint_context own = *live->context;
+	const char *namespace_ = live->all_namespaces ? NULL :
+							api_connection_namespace(lists->connection);
 
-	start(lists, namespace_, !context->nodes_known);
-	if (wait_for(lists, err))
+	start(lists, namespace_, live->name, !own.nodes_known);
+	if (wait_for(lists, err)) {
+		if (err->kind == ERR_NOT_FOUND)
+			(void)check_found(lists, live, namespace_, err);
 		return -1;
-	*ret_problem = "";
+	}
+	if (check_found(lists, live, namespace_, err))
+		return -1;
 	if (lists->nodes && kube_informer_synced(lists->nodes))
 		take_nodes(lists, &arena, &own);
 	else if (lists->nodes)
-		*ret_problem = arena_printf(lists->report->arena, "%s",
-					    lists->node_err.kind != ERR_NONE ?
-						    lists->node_err.text :
-						    "they were not listed in time");
+		live->node_problem = arena_printf(lists->report->arena, "%s",
+						  lists->node_err.kind != ERR_NONE ?
+							  lists->node_err.text :
+							  "they were not listed in time");
 	add_clusters(lists, &own, &arena);
 	return 0;
 }
 
-int lint_live_read(const struct api_connection_flags *flags, bool all_namespaces,
-		   const struct lint_context *context, struct lint_report *report,
-		   const char **ret_problem, struct err *err)
+int lint_live_read(struct lint_live *live, struct lint_report *report, struct err *err)
 {
-	struct lists lists = { .connection = api_connection_new(flags, err), .report = report };
+	struct lists lists = { .connection = api_connection_new(live->flags, err),
+			       .report = report };
 	int failed;
 
+	live->node_problem = live->none = "";
 	if (!lists.connection)
 		return -1;
-	failed = read_lists(&lists,
-			    all_namespaces ? NULL : api_connection_namespace(lists.connection),
-			    context, ret_problem, err);
+	failed = read_lists(&lists, live, err);
 	kube_informer_free(lists.ray_clusters);
 	kube_informer_free(lists.nodes);
 	api_connection_free(lists.connection);

@@ -8,11 +8,18 @@
 #include "cli/api_connection.h"
 #include "codec/objects/lint_document.h"
 
-/* All namespaces, or that of the session. `context` has the Nodes of a file, or none: then those of
- * the API server are used. *ret_problem: "" or why there are none; lives in the report's arena.
- * Errors as api_connection_new, or of the first failure of the list of RayClusters. */
-int lint_live_read(const struct api_connection_flags *flags, bool all_namespaces,
-		   const struct lint_context *context, struct lint_report *report,
-		   const char **ret_problem, struct err *err);
+struct lint_live {
+	const struct api_connection_flags *flags;
+	bool all_namespaces; /* else that of the connection */
+	const char *name;    /* one RayCluster; NULL: all */
+	/* Has the Nodes of a file, or none: then those of the API server are used. */
+	const struct lint_context *context;
+	/* Set; they live in the report's arena. */
+	const char *node_problem; /* "" or why there are no Nodes */
+	const char *none;         /* "" or that there are no RayClusters */
+};
+
+/* Errors as api_connection_new, of cli/missing, or of the first failure of the list of RayClusters. */
+int lint_live_read(struct lint_live *live, struct lint_report *report, struct err *err);
 
 #endif

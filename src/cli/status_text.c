@@ -473,10 +473,8 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	}
 	if (clusters->count > 0)
 		table_write(&table, colours, buf);
-	else if (all)
-		buf_add_string(buf, "there are no RayClusters\n");
 	else
-		text_add_reason(buf, "there are no RayClusters in namespace", answer->namespace_);
+		text_add_line(buf, "%s", answer->none);
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct view_cluster *cluster = ordered[i];
 		const struct footer footer = { arena, &lines, unscaled_key(cluster, arena) };

@@ -16,6 +16,7 @@ struct status_answer {
 	const struct controller *controller; /* NULL: nothing is written of it */
 	const char *namespace_;              /* NULL: all, and the table has a column for it */
 	size_t width;                        /* of the lines below the table */
+	const char *none;                    /* without clusters: the sentence of cli/missing */
 };
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "cli/help.h"
+#include "cli/missing.h"
 #include "cli/object_summary.h"
 #include "cli/unscaled.h"
 #include "codec/objects/snapshot_json.h"
@@ -16,7 +17,6 @@
 #include "ctl/pass/observe.h"
 #include "ctl/shared/time_zones.h"
 #include "kube/kube_informer.h"
-#include "kube/kube_path.h"
 #include "net/loop.h"
 
 #define FIRST_LISTS_MS 30000
@@ -124,36 +124,20 @@ static bool filled_or_failed(void *context)
 	return is_filled(view) || view->err.kind != ERR_NONE;
 }
 
-/* Only a 404 is an answer: few users may read namespaces. */
-static bool namespace_is_missing(const struct view *view)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct fetch fetch = { .path = kube_path(&arena, "v1", NULL, "namespaces", view->namespace_,
-						 NULL) };
-	bool missing;
-
-	api_connection_fetch(view->connection, &fetch, 1);
-	missing = fetch.ended && fetch.err.kind == ERR_NOT_FOUND;
-	fetch_done(&fetch);
-	return missing;
-}
-
+/* Without a name an empty list is an answer, but where the namespace or the kind does not exist. */
 static int check_found(const struct view *view, struct err *err)
 {
-	if (view->name ?
-		    kube_informer_get(view->ray_clusters, view->namespace_, view->name) != NULL :
-		    kube_informer_count(view->ray_clusters) > 0)
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *sentence;
+
+	if (view->name) {
+		if (kube_informer_get(view->ray_clusters, view->namespace_, view->name))
+			return 0;
+		return missing_cluster(view->connection, view->namespace_, view->name, err);
+	}
+	if (kube_informer_count(view->ray_clusters) > 0)
 		return 0;
-	if (view->namespace_ && namespace_is_missing(view))
-		return err_set(err, ERR_NOT_FOUND,
-			       "namespace %s does not exist; set it with -n NAMESPACE, or list all "
-			       "with \"status -A\"",
-			       view->namespace_);
-	if (!view->name)
-		return 0;
-	return err_set(err, ERR_NOT_FOUND,
-		       "RayCluster %s/%s does not exist; another namespace: -n NAMESPACE",
-		       view->namespace_, view->name);
+	return missing_any(view->connection, view->namespace_, &arena, &sentence, err);
 }
 
 int view_wait(struct view *view, bool patient, struct err *err)
@@ -167,6 +151,8 @@ int view_wait(struct view *view, bool patient, struct err *err)
 				FIRST_LISTS_MS / 1000);
 		if (is_filled(view))
 			break;
+		if (err->kind == ERR_NOT_FOUND && !patient)
+			(void)check_found(view, err);
 		if (!patient || api_connection_interrupted(view->connection))
 			return -1;
 		help_warn("status", err->text);

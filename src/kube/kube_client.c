@@ -153,9 +153,7 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 		return;
 	error_call = kube_call_error(call);
 	if (https_err) {
-		AUTO(memory_free_string) char *subject = kube_error_subject(&error_call);
-
-		err_set(&err, https_err->kind, "%s: %s", subject, https_err->text);
+		kube_error_unanswered(&error_call, https_err, !kube_call_refusal(call), &err);
 	} else if (!good) {
 		kube_error_set(&error_call, response->status, response->body, response->body_size,
 			       &answer.retry_after_ms, &err);

@@ -104,6 +104,18 @@ static enum err_kind kube_error_kind(const struct kube_error_call *call, int sta
 	return kind == ERR_NONE ? ERR_INPUT : kind;
 }
 
+void kube_error_unanswered(const struct kube_error_call *call, const struct err *why,
+			   bool unreached, struct err *err)
+{
+	AUTO(memory_free_string) char *subject = kube_error_subject(call);
+	bool theirs = unreached && (why->kind == ERR_RETRY || why->kind == ERR_TIMEOUT) &&
+		      strcmp(call->source, "in-cluster") != 0;
+
+	err_set(err, why->kind, "%s: %s%s%s%s", subject, why->text,
+		theirs ? "; check that the API server of " : "", theirs ? call->source : "",
+		theirs ? " runs and can be reached from here, or use another --context" : "");
+}
+
 void kube_error_set(const struct kube_error_call *call, int status, const char *body,
 		    size_t body_size, int64_t *ret_retry_after_ms, struct err *err)
 {

@@ -20,6 +20,11 @@ struct kube_error_call {
 /* "list pods in namespace a", "patch rayclusters.ray.io a/b": memory_free. */
 char *kube_error_subject(const struct kube_error_call *call);
 
+/* Without an answer: `why` of net/https. With `unreached` the text asks whether the API server of the
+ * kubeconfig runs; not within a cluster, where the address is given. */
+void kube_error_unanswered(const struct kube_error_call *call, const struct err *why,
+			   bool unreached, struct err *err);
+
 /* status is not 2xx. The body may be a Status object or anything else. *ret_retry_after_ms is
  * raised to the value in the Status. */
 void kube_error_set(const struct kube_error_call *call, int status, const char *body,

@@ -35,7 +35,7 @@ static void test_a_namespace_that_does_not_exist(void **state)
 	cli_server_start(routes);
 	CLI_RUN(&result, cli_status, "status");
 	assert_int_equal(result.status, 0);
-	EXPECT(result.output, "there are no RayClusters in namespace: ray\n");
+	EXPECT(result.output, "there are no RayClusters in namespace ray (kubeconfig /");
 	cli_server_stop();
 }
 

@@ -67,7 +67,7 @@ static void test_nothing_is_written(void **state)
 		  "'{\"spec\": {\"suspend\": false}}'\n" },
 		{ { .status = 404, .object = "{'kind':'Status','reason':'NotFound'}" },
 		  1,
-		  "RayCluster ray/demo does not exist; another namespace: -n NAMESPACE\n" },
+		  "the API server does not know RayClusters (kubeconfig /" },
 		{ { .status = 403, .object = "{'kind':'Status','reason':'Forbidden'}" },
 		  1,
 		  "get rayclusters.ray.io ray/demo: 403 Forbidden" },
