@@ -118,7 +118,7 @@ LAWS_OBJECTS := $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/test/laws/*.c
 $(LAWS_OBJECTS): PRIVATE_CFLAGS = -Isrc/test/laws $(call vendor_flags,--cflags,$(VENDOR_codec))
 # In a variable: $(call) would divide the option at its comma.
 LAWS_LINK := -Wl,--wrap=schedule
-$(BUILD)/tools/laws: $(LAWS_OBJECTS) $(call archives,release,codec)
+$(BUILD)/tools/laws: $(LAWS_OBJECTS) $(call support,release) $(call archives,release,codec)
 	$(call link,release,codec,$(LAWS_LINK))
 
 ## laws: the laws of the decision on random snapshots; a broken one is shrunk to $(BUILD)/laws

@@ -127,6 +127,23 @@ static struct plan *plan_new(const struct facts *facts)
 	return plan;
 }
 
+/* A plan that acts, and a memory that is another one, change what the next decision reads. */
+static void note_next_change(const struct facts *facts, struct plan *plan)
+{
+	bool acts = plan->patch.count > 0 ||
+		    (plan->idle != NULL && plan->idle->action != IDLE_ACTION_NONE) ||
+		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
+
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		acts |= group->terminate.count > 0;
+	plan->next_age_change = acts ? facts->snapshot->now : facts->due->next;
+	plan->next_change = plan->next_age_change;
+	for (size_t i = 0; i < plan->schedule_count; i++)
+		if (plan->schedules[i].next_change != TIME_NONE &&
+		    plan->schedules[i].next_change < plan->next_change)
+			plan->next_change = plan->schedules[i].next_change;
+}
+
 /* The one place that writes the new memory: what each value collected, and the old marks of the kinds
  * that could not be judged. */
 static struct memory_state new_memory(const struct choice *choice)
@@ -161,6 +178,7 @@ static struct plan *write_plan(const struct choice *choice)
 	placement_write(choice, plan);
 	verdict_write(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
+	note_next_change(choice->facts, plan);
 	invariants_of_plan(choice, plan);
 	return plan;
 }
@@ -186,6 +204,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 	explain_worker_write_gated(facts, gate->reason, message, plan);
 	verdict_write_gated(facts, gate->reason, message, plan);
 	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
+	note_next_change(facts, plan);
 	invariants_of_gated_plan(facts, plan);
 	return plan;
 }
@@ -206,6 +225,7 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 	const struct ray_state *state = snapshot->ray_state;
 	struct gate gate = { REASON_DECISION_TOO_EXPENSIVE, "" };
 	bool out_of_memory = snapshot->cpu_budget->out_of_memory;
+	struct plan *plan;
 
 	gate.message = arena_printf(
 		arena,
@@ -219,7 +239,9 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 		snapshot->cluster.group_count, snapshot->pod_count,
 		out_of_memory ? "--max-pass-memory and --memory-budget" :
 				"--decision-cpu-budget-ms");
-	return write_gated(facts_make(snapshot, false, arena), &gate);
+	plan = write_gated(facts_make(snapshot, false, arena), &gate);
+	plan->next_change = plan->next_age_change = snapshot->now;
+	return plan;
 }
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)

@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "core/decide/gate.h"
-#include "core/decide/unchanged.h"
 #include "core/model/kubernetes.h"
 #include "core/model/plan.h"
 #include "core/model/reason.h"
@@ -36,6 +35,8 @@
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
 #define NEVER_MS (INT64_MIN / 2)
+/* An earlier change waits for the next scan: of a value that grows with the clock. */
+#define CLOCK_CHANGE_MIN_MS 100
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
 
 /* The listeners of passes: called, in this order, after a final decision, when its patch was
@@ -258,19 +259,36 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
-/* While nothing changes and no action is in progress, the next decision is made only when the next
- * report to Ray is due: most clusters of a fleet are unchanged most of the time. */
+/* What the next decision reads changes only with Ray's reply, or with objects that wake the cluster.
+ * Events, Nodes and the GPU quota do not; the first two matter to Pods that are not in Ray yet. */
+static bool inputs_wake(const struct snapshot *snapshot, const struct plan *plan)
+{
+	if (snapshot->event_count > 0 || snapshot->node_count > 0 || !snapshot->ray_state ||
+	    (snapshot->has_gpu_budget && plan->unserved.count > 0) ||
+	    (snapshot->view_problem && snapshot->view_problem[0]))
+		return false;
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		if (group->missing != 0)
+			return false;
+	VEC_EACH(const struct plan_worker, worker, &plan->workers)
+		if (worker->state != WORKER_RUNNING && worker->state != WORKER_IDLE)
+			return false;
+	return true;
+}
+
+/* Until plan.next_change the next decision is made only when the next report to Ray is due: most
+ * clusters of a fleet are unchanged most of the time. */
 static void keep_unchanged(struct cluster *cluster, const struct pass_decision *decision)
 {
-	time_ms until = unchanged_until(decision->snapshot, decision->plan);
-	time_ms next = unchanged_next_change(decision->plan, decision->now);
-	int64_t left_ms = until - decision->now;
+	time_ms next = decision->plan->next_change;
+	int64_t left_ms = next == PLAN_NEVER_CHANGES ? INT64_MAX : next - decision->now;
 
 	cluster->clock_change_ms = 0;
-	if (next != UNCHANGED_FOR_EVER)
-		cluster->clock_change_ms = decision->monotonic_ms + (next - decision->now);
+	if (left_ms > 0 && left_ms != INT64_MAX)
+		cluster->clock_change_ms = decision->monotonic_ms + left_ms;
 	cluster->unchanged_until_ms = 0;
-	if (decision->digest == 0 || !decision->ray_state || left_ms <= 0)
+	if (decision->digest == 0 || left_ms <= 0 ||
+	    !inputs_wake(decision->snapshot, decision->plan))
 		return;
 	if (left_ms > REPORT_INTERVAL_MS)
 		left_ms = REPORT_INTERVAL_MS;
@@ -354,7 +372,7 @@ static int64_t until_clock_change(struct cluster *cluster, int64_t interval_ms)
 {
 	int64_t change_ms = cluster->clock_change_ms - cluster->started_ms, least_ms;
 
-	if (change_ms <= 0 || change_ms >= interval_ms)
+	if (change_ms < CLOCK_CHANGE_MIN_MS || change_ms >= interval_ms)
 		return interval_ms;
 	cluster->woken = true;
 	least_ms = poll_wake_ms(&cluster->poll, loop_monotonic_ms(cluster->control->loop));

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "core/decide.h"
-#include "core/decide/backoff.h"
-#include "core/decide/launch.h"
 #include "core/decide/limits.h"
 #include "core/decide/raylet.h"
 #include "sim/baseline.h"
@@ -48,29 +46,18 @@ static int64_t regular_ms(const struct sim_ray *ray, int64_t at_ms)
 	return ray->phase_ms + (span_ms + interval_ms - 1) / interval_ms * interval_ms;
 }
 
-/* Its idle timeout has passed one millisecond later. */
 static int64_t idle_due_ms(const struct sim_worker *worker)
 {
-	return worker->idle_since_ms + worker->ray->idle_timeouts_ms[worker->type - 1];
+	return worker->idle_since_ms + worker->ray->idle_timeouts_ms[worker->type - 1] + 1;
 }
 
-/* The first time from now on at which the last plan may differ although nothing changes. */
-static int64_t next_due_ms(const struct sim_ray *ray)
+/* The plan may differ then although nothing else changes. */
+static void add_due(struct sim_ray *ray, int64_t at_ms)
 {
-	int64_t now_ms = ray->world->now_ms, next_ms = ray->due_ms;
-
-	for (size_t i = 0; i < ray->workers.count; i++) {
-		const struct sim_worker *worker = ray->workers.at[i];
-		int64_t due_ms = SIM_NEVER_MS;
-
-		if (worker->state == SIM_WORKER_REGISTERED && worker->type > 0 &&
-		    worker->holds == NULL)
-			due_ms = idle_due_ms(worker);
-		due_ms += due_ms == ray->last_pass_ms;
-		if (due_ms > ray->last_pass_ms && due_ms < next_ms)
-			next_ms = due_ms;
-	}
-	return next_ms > now_ms ? next_ms : now_ms;
+	if (at_ms < ray->due_ms)
+		ray->due_ms = at_ms;
+	if (at_ms < ray->age_due_ms)
+		ray->age_due_ms = at_ms;
 }
 
 /* matters: a decision may depend on it. wakes: the controller runs a pass soon. */
@@ -124,130 +111,17 @@ void controller_work_changes(struct sim_worker *worker, const struct sim_class *
 
 	if (ray->changed || worker->state != SIM_WORKER_REGISTERED)
 		return;
-	if (ray->watches_work || age_ms < YOUNG_MS || could_serve(worker, starts))
+	if (ray->watches_work || age_ms < YOUNG_MS || could_serve(worker, starts)) {
 		note_change(ray, true, false);
-	else if (starts == NULL && worker->type > 0 && worker->holds == NULL)
-		plan_pass(ray, regular_ms(ray, idle_due_ms(worker)));
+	} else if (starts == NULL && worker->type > 0 && worker->holds == NULL) {
+		add_due(ray, idle_due_ms(worker));
+		plan_pass(ray, regular_ms(ray, ray->due_ms));
+	}
 }
 
 bool controller_is_done(const struct sim_ray *ray)
 {
-	return !is_scaled(ray) || (!ray->changed && next_due_ms(ray) == SIM_NEVER_MS);
-}
-
-/* ---- until when a plan stays as it is ---- */
-
-/* Decisions compare with "longer than" and with "as long as": the time itself, and the one after
- * it. */
-static void add_due(struct sim_ray *ray, time_ms since, int64_t span_ms)
-{
-	int64_t now_ms = ray->world->now_ms, at_ms;
-
-	if (since == TIME_NONE)
-		return;
-	at_ms = since - SIM_EPOCH_MS + span_ms;
-	if (at_ms < now_ms)
-		return;
-	at_ms += at_ms == now_ms;
-	if (at_ms < ray->due_ms)
-		ray->due_ms = at_ms;
-}
-
-static void add_due_seconds(struct sim_ray *ray, time_ms since, int64_t seconds)
-{
-	add_due(ray, since, seconds * MS_PER_SECOND);
-}
-
-/* The spans that core/decide compares with the age of a mark. */
-static void add_dues_of_mark(struct sim_ray *ray, const struct memory_mark *mark)
-{
-	const struct settings *settings = &ray->settings;
-
-	switch (mark->kind) {
-	case MARK_RAYLET_GONE:
-	case MARK_NOT_REGISTERED:
-		add_due_seconds(ray, mark->since, settings->raylet_gone_seconds);
-		add_due_seconds(ray, mark->since, settings->unregistered_seconds);
-		add_due_seconds(ray, mark->since, settings->start_timeout_seconds);
-		break;
-	case MARK_START_GRACE:
-		/* The grace of a worker in use matters to work that waits; once it is over, an old
-		 * mark counts as none. RAYLET_STARTING has no span. */
-		if (mark->count == RAYLET_UNUSED)
-			add_due(ray, mark->since, RAYLET_UNUSED_MS);
-		else if (mark->count == RAYLET_IN_USE && ray->active_count > 0)
-			add_due(ray, mark->since, RAYLET_IN_USE_MS);
-		break;
-	case MARK_STARVED_DEMAND:
-		add_due_seconds(ray, mark->since, settings->stuck_demand_seconds);
-		break;
-	case MARK_REPLICA_CONFLICT: /* there is no other writer */
-	case MARK_REPLICA_RAISE:
-	case MARK_LOWERED:
-	case MARK_DISRUPTED: /* Pods are not disrupted before they are deleted */
-	case MARK_RAY_SESSION:
-	case MARK_CLUSTER_IDLE:
-	case MARK_DELETE_DENIED:
-	case MARK_KIND_COUNT:
-		break;
-	}
-}
-
-static void add_dues_of_pod(struct sim_ray *ray, const struct sim_worker *worker)
-{
-	const time_ms times[] = { worker->pod.created, worker->conditions[0].last_transition,
-				  worker->status.started_at };
-	const struct settings *settings = &ray->settings;
-	const int64_t spans[] = { settings->node_provision_timeout_seconds,
-				  settings->start_timeout_seconds, settings->unregistered_seconds,
-				  settings->raylet_gone_seconds };
-
-	for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
-		for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
-			add_due_seconds(ray, times[t], spans[i]);
-}
-
-static void find_due(struct sim_ray *ray)
-{
-	const struct memory_state *memory = ray->memory;
-
-	ray->due_ms = SIM_NEVER_MS;
-	for (size_t i = 0; i < memory->marks.count; i++)
-		add_dues_of_mark(ray, &memory->marks.at[i]);
-	for (size_t i = 0; i < memory->launches.count; i++) {
-		add_due_seconds(ray, memory->launches.at[i].unneeded_since,
-				ray->settings.cancel_launch_seconds);
-		add_due(ray, memory->launches.at[i].round, LAUNCH_ROUND_MS);
-	}
-	for (size_t i = 0; i < memory->backoffs.count; i++) {
-		add_due(ray, memory->backoffs.at[i].until, 0);
-		add_due(ray, memory->backoffs.at[i].until, BACKOFF_STALE_MS);
-		add_due(ray, memory->backoffs.at[i].until, BACKOFF_FORGET_MS);
-	}
-	for (size_t i = 0; i < ray->workers.count; i++)
-		if (ray->workers.at[i]->state != SIM_WORKER_REGISTERED)
-			add_dues_of_pod(ray, ray->workers.at[i]);
-}
-
-/* Memory that the next decision reads in another way than by its age: find_due has the ages. */
-static bool is_same_memory(const struct memory_state *a, const struct memory_state *b)
-{
-	const struct memory_mark *of_a = NULL, *of_b = NULL;
-
-	if (b == NULL || a->launches.count != b->launches.count ||
-	    a->backoffs.count != b->backoffs.count)
-		return false;
-	for (size_t i = 0; i < a->backoffs.count; i++)
-		if (a->backoffs.at[i].until != b->backoffs.at[i].until)
-			return false;
-	do {
-		of_a = memory_next_mark(a, MARK_STARVED_DEMAND, of_a);
-		of_b = memory_next_mark(b, MARK_STARVED_DEMAND, of_b);
-		if (of_a != NULL && of_b != NULL &&
-		    (of_a->since != of_b->since || of_a->count != of_b->count))
-			return false;
-	} while (of_a != NULL && of_b != NULL);
-	return of_a == of_b;
+	return !is_scaled(ray) || (!ray->changed && ray->age_due_ms == SIM_NEVER_MS);
 }
 
 /* ---- a pass ---- */
@@ -299,17 +173,15 @@ static const struct plan *decide_with_lists(struct sim_ray *ray, struct sim_view
 	return decide(&view->snapshot, &ray->world->pass_arena);
 }
 
-/* The memory of the plan becomes the first of the two arenas. True: it is another one. */
-static bool remember(struct sim_ray *ray, const struct plan *plan)
+/* The memory of the plan becomes the first of the two arenas. */
+static void remember(struct sim_ray *ray, const struct plan *plan)
 {
 	struct arena last = ray->memory_arenas[0];
-	const struct memory_state *old = ray->memory;
 
 	ray->memory_arenas[0] = ray->memory_arenas[1];
 	ray->memory_arenas[1] = last;
 	arena_reset(&ray->memory_arenas[0]);
 	ray->memory = baseline_memory(ray->world->input, &plan->memory, &ray->memory_arenas[0]);
-	return !is_same_memory(ray->memory, old);
 }
 
 /* Facts about the last pass that decide which changes matter. */
@@ -342,33 +214,37 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 					   view_reported(ray->classes.at[c]) > 0;
 }
 
-static void find_window(struct sim_ray *ray, const struct plan *plan)
+static int64_t from_wall_ms(time_ms at)
 {
-	ray->window_ms = SIM_NEVER_MS;
-	for (size_t i = 0; i < plan->schedule_count; i++) {
-		time_ms next = plan->schedules[i].next_change;
+	return at == PLAN_NEVER_CHANGES ? SIM_NEVER_MS : at - SIM_EPOCH_MS;
+}
 
-		if (next != TIME_NONE && next - SIM_EPOCH_MS < ray->window_ms)
-			ray->window_ms = next - SIM_EPOCH_MS;
-	}
+/* A node whose work ended in this moment is idle in the next one. */
+static void find_due(struct sim_ray *ray, const struct plan *plan)
+{
+	int64_t now_ms = ray->world->now_ms;
+
+	ray->due_ms = from_wall_ms(plan->next_change);
+	ray->age_due_ms = from_wall_ms(plan->next_age_change);
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED &&
+		    ray->workers.at[i]->holds == NULL &&
+		    ray->workers.at[i]->idle_since_ms == now_ms)
+			add_due(ray, now_ms + 1);
 }
 
 /* A regular pass is skipped when nothing changed and no time is due. */
 static bool is_needed(const struct sim_ray *ray)
 {
-	return ray->changed || ray->world->input->every_pass ||
-	       next_due_ms(ray) <= ray->world->now_ms || ray->window_ms <= ray->world->now_ms;
+	return ray->changed || ray->world->input->every_pass || ray->due_ms <= ray->world->now_ms;
 }
 
 static void plan_next(struct sim_ray *ray)
 {
-	int64_t due_ms = next_due_ms(ray);
-
-	due_ms = ray->window_ms < due_ms ? ray->window_ms : due_ms;
 	if (ray->changed || ray->world->input->every_pass)
 		plan_pass(ray, ray->phase_ms + baseline_interval_ms(ray->world->input));
-	else if (due_ms != SIM_NEVER_MS)
-		plan_pass(ray, regular_ms(ray, due_ms));
+	else if (ray->due_ms != SIM_NEVER_MS)
+		plan_pass(ray, regular_ms(ray, ray->due_ms));
 }
 
 void controller_pass(struct sim_ray *ray, uint64_t id)
@@ -388,18 +264,16 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 		return;
 	}
 	arena_reset(&world->pass_arena);
-	ray->last_pass_ms = world->now_ms;
 	plan = decide_now(ray, &view);
 	if (plan->idle != NULL && plan->idle->action == IDLE_ACTION_READ)
 		plan = decide_with_lists(ray, &view);
 	drained = drain(ray, plan);
 	if (drained && baseline_deletes_drained(world->input))
 		plan = decide_now(ray, &view);
-	ray->changed = remember(ray, plan) || (drained && !baseline_deletes_drained(world->input));
+	ray->changed = plan->next_change <= view.snapshot.now;
+	remember(ray, plan);
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
-	find_due(ray);
-	add_due(ray, SIM_EPOCH_MS, suspend_due_ms(ray, plan));
-	find_window(ray, plan);
+	find_due(ray, plan);
 	kuberay_patch(ray, plan);
 	suspend_follow(ray, plan);
 	plan_next(ray);
@@ -430,8 +304,7 @@ void controller_start(struct sim_ray *ray)
 	suspend_init(ray);
 	find_idle_timeouts(ray);
 	ray->phase_ms = first_ms - baseline_interval_ms(ray->world->input);
-	ray->last_pass_ms = ray->phase_ms;
-	ray->due_ms = ray->window_ms = SIM_NEVER_MS;
+	ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
 	ray->changed = true;
 	ray->next_pass_ms = SIM_NEVER_MS;
 	plan_pass(ray, first_ms);

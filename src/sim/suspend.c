@@ -52,23 +52,6 @@ void suspend_follow(struct sim_ray *ray, const struct plan *plan)
 		set_suspended(ray, false);
 }
 
-/* Its end, or the next pass while it waits for workers that start or end. A node whose work ended in
- * this moment is idle in the next one. */
-int64_t suspend_due_ms(const struct sim_ray *ray, const struct plan *plan)
-{
-	int64_t now_ms = ray->world->now_ms, due_ms = SIM_NEVER_MS;
-
-	if (!suspend_is_set(ray) || ray->cluster.suspend)
-		return SIM_NEVER_MS;
-	if (plan->idle != NULL && plan->idle->until != TIME_NONE)
-		due_ms = plan->idle->until - SIM_EPOCH_MS;
-	for (size_t i = 0; i < ray->workers.count; i++)
-		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED &&
-		    ray->workers.at[i]->idle_since_ms == now_ms)
-			due_ms = now_ms;
-	return due_ms > now_ms ? due_ms : now_ms + 1;
-}
-
 bool suspend_has_ray(const struct sim_ray *ray)
 {
 	for (size_t i = 0; i < ray->workers.count; i++)

@@ -20,8 +20,6 @@ bool suspend_is_set(const struct sim_ray *ray);
 void suspend_submitted(struct sim_ray *ray);
 /* Suspends or resumes it, as the plan says. */
 void suspend_follow(struct sim_ray *ray, const struct plan *plan);
-/* When the next plan may differ from this one, of this pass, although nothing changes. */
-int64_t suspend_due_ms(const struct sim_ray *ray, const struct plan *plan);
 /* It runs, and its head is in Ray. */
 bool suspend_has_ray(const struct sim_ray *ray);
 

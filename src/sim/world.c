@@ -202,7 +202,7 @@ static void make_cluster(struct sim_ray *ray)
 	ray->types = arena_array(arena, cluster->group_count + 1, sizeof(*ray->types));
 	for (size_t t = 0; t <= cluster->group_count; t++)
 		make_type(ray, t, &ray->types[t]);
-	ray->next_pass_ms = ray->due_ms = SIM_NEVER_MS;
+	ray->next_pass_ms = ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
 	for (size_t t = 0; t <= cluster->group_count; t++) {
 		struct sim_account *account = &ray->accounts[t];
 

@@ -207,13 +207,13 @@ struct sim_ray {
 	/* Of its controller, sim/controller.h: */
 	struct arena memory_arenas[2]; /* the one of the last plan's memory is the first */
 	const struct memory_state *memory;
-	int64_t last_pass_ms; /* that decided */
 	int64_t phase_ms;     /* a pass, decided or skipped, from which intervals count */
 	int64_t next_pass_ms; /* SIM_NEVER_MS: none is planned */
 	uint64_t pass_id;     /* of the planned one */
 	bool changed;         /* since the last pass, in a way that a decision may depend on */
-	int64_t due_ms;       /* when the last plan may differ without a change */
-	int64_t window_ms;    /* when a schedule begins or ends; SIM_NEVER_MS */
+	/* When the last plan may differ without a change; SIM_NEVER_MS. `age_due_ms`: without the
+	 * windows of schedules, which open and close for ever. */
+	int64_t due_ms, age_due_ms;
 	/* The last plan served no waiting work, launched and terminated nothing, and no worker was
 	 * starting: more or less work of the same shapes changes nothing. */
 	bool nothing_served;

@@ -83,7 +83,7 @@ static bool is_fresh(const struct facts *facts, const struct memory_backoff *old
 {
 	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
 		return true;
-	return facts->snapshot->now - old->until > BACKOFF_STALE_MS;
+	return due_passed(facts->due, old->until, BACKOFF_STALE_MS + 1);
 }
 
 /* The group whose name, between `before` and `after`, occurs in the message; NULL for none. The
@@ -153,7 +153,7 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 		time_ms at = event_time(event);
 		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
 		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(facts, old, at) ||
-		    (at != TIME_NONE && facts->snapshot->now - at > OPERATOR_EVENT_MS) ||
+		    (at != TIME_NONE && due_passed(facts->due, at, OPERATOR_EVENT_MS + 1)) ||
 		    !speaks_of(facts, group, event->message) || created_since(facts, group, at))
 			continue;
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
@@ -220,7 +220,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 					      settings->start_timeout_seconds) *
 						     MS_PER_SECOND;
 	/* The clock was set back, so the end of the back-off is unknown. */
-	if (failed_at_of(old) > facts->snapshot->now)
+	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;
 	/* A worker that registers shows that there is capacity. It does not end an ownership
 	 * conflict. */
@@ -231,7 +231,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 	 * once. */
 	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
 		return false;
-	return facts->snapshot->now < old->until || facts->snapshot->now - old->until < forget;
+	return !due_passed(facts->due, old->until, forget);
 }
 
 static int64_t next_step(const struct facts *facts, const struct memory_backoff *old)
@@ -268,7 +268,7 @@ static void update_group(struct health *health, const struct group *group)
 		evidence = find_evidence(health, group, old);
 	if (old != NULL && !keep_old(health->facts, group, old, &evidence))
 		old = NULL;
-	bool active = old != NULL && health->snapshot->now < old->until;
+	bool active = old != NULL && !due_reached(health->facts->due, old->until);
 	if (!active && evidence.cause != NULL) {
 		enter(health, group, old, &evidence);
 	} else if (old != NULL) {
@@ -363,10 +363,12 @@ double backoff_recoverable(const struct health *health, const struct group *grou
 	if (!own->backed_off)
 		return 1.0;
 	int64_t elapsed = health->snapshot->now - failed_at_of(own->backoff);
-	if (elapsed < BACKOFF_FLOOR_MS)
+	if (!due_passed(health->facts->due, failed_at_of(own->backoff), BACKOFF_FLOOR_MS))
 		return 0.0;
-	double share = (double)elapsed / (double)BACKOFF_RECOVERY_MS;
-	return share < 1.0 ? share : 1.0;
+	if (due_passed(health->facts->due, failed_at_of(own->backoff), BACKOFF_RECOVERY_MS))
+		return 1.0;
+	/* The shares of several groups grow, and keep their order. */
+	return (double)elapsed / (double)BACKOFF_RECOVERY_MS;
 }
 
 double backoff_recency(const struct health *health, const struct group *group)

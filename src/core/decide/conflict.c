@@ -19,10 +19,11 @@ static const struct memory_mark *find(const struct facts *facts, enum mark_kind 
 				      const struct group *group)
 {
 	const struct memory_mark *mark = mark_find(facts, kind, group->spec->name);
-	time_ms now = facts->snapshot->now;
 
-	return mark != NULL && mark->since <= now && now - mark->since < window_ms(facts) ? mark :
-											    NULL;
+	return mark != NULL && due_reached(facts->due, mark->since) &&
+			       !due_passed(facts->due, mark->since, window_ms(facts)) ?
+		       mark :
+		       NULL;
 }
 
 static void count_round(const struct facts *facts, struct memory_mark *mark)
@@ -79,7 +80,7 @@ static void count_revert(struct health *health, const struct group *group, struc
 
 	if (!launch && !is_below_workers(group))
 		return;
-	if (!launch && hold != NULL && health->snapshot->now < hold->until)
+	if (!launch && hold != NULL && !due_reached(health->facts->due, hold->until))
 		return;
 	if (!launch && hold != NULL && last < hold->until) {
 		mark->since = health->snapshot->now;
@@ -122,7 +123,7 @@ static void hold_lowering(struct health *health, const struct group *group,
 	if (mark->count < CONFLICT_REVERTS_MIN)
 		return;
 	hold = hold_ms(health->facts, mark->count);
-	own->lowers_held = health->snapshot->now - mark->since < hold;
+	own->lowers_held = !due_passed(health->facts->due, mark->since, hold);
 	own->idle_timeout_ms += hold;
 }
 

@@ -106,7 +106,8 @@ static int64_t remember(struct packing *packing, const struct group *group, int6
 	time_ms now = packing->snapshot->now;
 	struct memory_mark mark = { MARK_DISRUPTED, group->spec->name, now, in_use, NULL };
 
-	if (old != NULL && old->count > in_use && old->since <= now && now - old->since < KEEP_MS)
+	if (old != NULL && old->count > in_use && due_reached(packing->facts->due, old->since) &&
+	    !due_passed(packing->facts->due, old->since, KEEP_MS))
 		mark = *old;
 	if (mark.count > 0)
 		VEC_PUSH(packing->arena, &packing->memory.marks, mark);

@@ -127,6 +127,8 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 
 	facts->snapshot = snapshot;
 	facts->arena = arena;
+	facts->due = ARENA_NEW(arena, struct due);
+	*facts->due = (struct due){ snapshot->now, PLAN_NEVER_CHANGES };
 	facts->ray_problem = "";
 	judge_ray(facts);
 	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')

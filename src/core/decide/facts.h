@@ -15,6 +15,7 @@
 #include "core/capacity/accelerator_type.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
+#include "core/decide/due.h"
 #include "core/model/name_set.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
@@ -93,6 +94,7 @@ struct gang {
 struct facts {
 	const struct snapshot *snapshot;
 	struct arena *arena;
+	struct due *due; /* the only value that all later steps write */
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
 	const char *view_problem;   /* NULL: the watch cache of the API server is current */

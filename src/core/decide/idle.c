@@ -38,8 +38,8 @@ static const char *denied(struct facts *facts)
 {
 	const struct memory_mark *mark = mark_find(facts, MARK_DELETE_DENIED, IDLE_MARK_KEY);
 
-	if (mark == NULL || mark->since > facts->snapshot->now ||
-	    facts->snapshot->now - mark->since >= DENIED_MS)
+	if (mark == NULL || !due_reached(facts->due, mark->since) ||
+	    due_passed(facts->due, mark->since, DENIED_MS))
 		return NULL;
 	VEC_PUSH(facts->arena, &facts->memory.marks, *mark);
 	return arena_printf(facts->arena,
@@ -269,7 +269,7 @@ static enum idle_action action_of(const struct facts *facts, const struct plan *
 	const struct cluster_work *work = facts->snapshot->cluster_work;
 	const struct plan_idle *idle = facts->idle;
 
-	if (idle->since == TIME_NONE || facts->snapshot->now < idle->until || !is_settled(plan))
+	if (idle->since == TIME_NONE || !due_reached(facts->due, idle->until) || !is_settled(plan))
 		return IDLE_ACTION_NONE;
 	if (work == NULL || work->begun < idle->until || work_against(facts) != NULL)
 		return IDLE_ACTION_READ;

@@ -267,7 +267,7 @@ void invariants_of_packing(const struct packing *packing)
 		CHECK(!worker->chosen || !worker->needed_by_disruption);
 		CHECK(!worker->chosen || !facts->workers[i].deleting);
 	}
-	CHECK(packing->starved_bundles >= 0 && packing->starved_seconds >= 0);
+	CHECK(packing->starved_bundles >= 0 && packing_starved_seconds(packing) >= 0);
 	CHECK(packing->packed_demands.count == packing->problem.demand_count);
 	for (size_t i = 0; i < packing->packed_demands.count; i++)
 		CHECK(packing->packed_demands.index[i] < facts->demands.at.count);

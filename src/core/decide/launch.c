@@ -214,13 +214,13 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 	own->unneeded = unneeded;
 	own->unneeded_since = unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE ||
-	    old->unneeded <= 0 || old->unneeded_since > choice->snapshot->now)
+	    old->unneeded <= 0 || !due_reached(choice->facts->due, old->unneeded_since))
 		return;
 	/* At most the launches that were unneeded during the whole time. */
 	own->unneeded = smaller(unneeded, old->unneeded);
 	own->unneeded_since = old->unneeded_since;
-	if (choice->snapshot->now - old->unneeded_since <
-	    choice->snapshot->settings.cancel_launch_seconds * MS_PER_SECOND)
+	if (!due_passed(choice->facts->due, old->unneeded_since,
+			choice->snapshot->settings.cancel_launch_seconds * MS_PER_SECOND))
 		return;
 	cancel(choice, group, own->unneeded);
 	own->unneeded = unneeded - own->cancelled;
@@ -250,10 +250,9 @@ static void remember_as_was(struct choice *choice, const struct group *group)
 time_ms launch_round(const struct facts *facts, const struct group *group)
 {
 	const struct memory_launch *old = remembered(facts, group);
-	time_ms now = facts->snapshot->now;
 
-	if (old == NULL || old->round == TIME_NONE || old->round > now ||
-	    now - old->round >= LAUNCH_ROUND_MS)
+	if (old == NULL || old->round == TIME_NONE || !due_reached(facts->due, old->round) ||
+	    due_passed(facts->due, old->round, LAUNCH_ROUND_MS))
 		return TIME_NONE;
 	return old->round;
 }

@@ -52,9 +52,9 @@ const struct memory_mark *mark_find(const struct facts *facts, enum mark_kind ki
 time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *key)
 {
 	const struct memory_mark *old = mark_find(facts, kind, key);
-	time_ms now = facts->snapshot->now;
 
-	return old != NULL && old->since <= now ? old->since : now;
+	return old != NULL && due_reached(facts->due, old->since) ? old->since :
+								    facts->snapshot->now;
 }
 
 void mark_keep_unjudged(const struct facts *facts, struct memory_state *memory)

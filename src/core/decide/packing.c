@@ -9,6 +9,7 @@
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
 #include "core/decide/warm.h"
+#include "core/decide/worker.h"
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
@@ -65,8 +66,10 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 					  worker->node->available;
 		node->labels = labels_merge(offer->arena, &worker->node->labels,
 					    &worker->node->dynamic_labels);
-		if (worker->node->status == RAY_NODE_IDLE)
+		if (worker->node->status == RAY_NODE_IDLE) {
 			node->idle_ms = worker->node->idle_duration_ms;
+			(void)worker_idle_passed(offer->facts, worker, node->idle_timeout_ms);
+		}
 	}
 }
 
@@ -410,4 +413,11 @@ void packing_run(struct packing *packing)
 	disruption_replace(packing);
 	warm_keep(packing);
 	note_workers(packing);
+}
+
+int64_t packing_starved_seconds(const struct packing *packing)
+{
+	return packing->starved_bundles == 0 ?
+		       0 :
+		       (packing->snapshot->now - packing->starved_since) / MS_PER_SECOND;
 }

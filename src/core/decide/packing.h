@@ -42,7 +42,7 @@ struct packing {
 	bool *stuck_demands,
 		*starved_gangs;  /* per demand and gang of facts: some of it is starved */
 	int64_t starved_bundles; /* starved bundles, packed on new workers only */
-	int64_t starved_seconds; /* longest time that one of them has been starved */
+	time_ms starved_since;   /* of the one starved the longest; only with starved_bundles > 0 */
 	struct worker_packing *workers;
 	struct group_packing *groups;
 	struct memory_state memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED */
@@ -52,6 +52,8 @@ struct packing {
 void packing_state(struct offer *offer);
 /* Solves the problem of packing->offer. */
 void packing_run(struct packing *packing);
+/* The longest time that a starved bundle has been starved; 0 without one. */
+int64_t packing_starved_seconds(const struct packing *packing);
 /* Whose bundle it is, of a placement in the phase CONSTRAINT; NULL: not that of a schedule. */
 const struct plan_schedule *packing_schedule_of(const struct packing *packing,
 						const struct schedule_placement *placement);

@@ -66,9 +66,10 @@ static const char *over_text(const struct health *health, int64_t waited_ms, int
 			    (long long)(waited_ms / MS_PER_SECOND), (long long)timeout);
 }
 
-static bool waited_longer(time_ms now, time_ms since, int64_t seconds)
+static bool waited_longer(const struct health *health, time_ms since, int64_t seconds)
 {
-	return since != TIME_NONE && now - since > seconds * MS_PER_SECOND;
+	return since != TIME_NONE &&
+	       due_passed(health->facts->due, since, seconds * MS_PER_SECOND + 1);
 }
 
 static void assess_gated(struct health *health, const struct worker *worker)
@@ -76,7 +77,7 @@ static void assess_gated(struct health *health, const struct worker *worker)
 	struct worker_health *own = &health->workers[worker->index];
 	const struct pod *pod = worker->pod;
 	bool young = pod->created != TIME_NONE &&
-		     health->snapshot->now - pod->created < PROGRESS_GATE_GRACE_MS;
+		     !due_passed(health->facts->due, pod->created, PROGRESS_GATE_GRACE_MS);
 	own->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
 	own->obstacle_message = "SchedulingGated";
 	if (pod->spec.scheduling_gates.count > 0)
@@ -113,7 +114,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
 	own->obstacle_message = scheduled->message;
-	if (waited_longer(snapshot->now, since, timeout)) {
+	if (waited_longer(health, since, timeout)) {
 		own->obstacle = OBSTACLE_NODE_TIMEOUT;
 		own->obstacle_message = arena_printf(
 			health->arena, "%s for %s: %s", scheduled->reason,
@@ -166,8 +167,7 @@ static void assess_start(struct health *health, const struct worker *worker,
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	int64_t timeout = health->snapshot->settings.start_timeout_seconds;
-	if (health->facts->ray_reachable && waited_longer(health->snapshot->now, since, timeout) &&
-	    !own->unsure) {
+	if (health->facts->ray_reachable && waited_longer(health, since, timeout) && !own->unsure) {
 		own->obstacle = OBSTACLE_START_TIMEOUT;
 		own->obstacle_message =
 			arena_printf(health->arena, "its raylet has not registered in %s: %s",

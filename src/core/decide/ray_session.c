@@ -26,10 +26,12 @@ static time_ms since_of(const struct facts *facts, const struct memory_mark *old
 	time_ms now = facts->snapshot->now;
 
 	if (old == NULL)
-		return head_start(facts) != TIME_NONE && head_start(facts) < now ?
+		return head_start(facts) != TIME_NONE &&
+				       due_passed(facts->due, head_start(facts), 1) ?
 			       head_start(facts) :
 			       now;
-	return strcmp(old->key, name) == 0 && old->since < now ? old->since : now;
+	return strcmp(old->key, name) == 0 && due_passed(facts->due, old->since, 1) ? old->since :
+										      now;
 }
 
 /* The run of the head's Ray container. A new run explains a new session. NULL: unknown. */
@@ -59,7 +61,7 @@ static void judge_change(struct facts *facts, const struct memory_mark *old,
 		return;
 	if (waiting != NULL && strcmp(waiting->key, mark->key) == 0 && waiting->since < mark->since)
 		mark->since = waiting->since;
-	if (facts->snapshot->now - mark->since >= limit_ms)
+	if (due_passed(facts->due, mark->since, limit_ms))
 		return;
 	VEC_PUSH(facts->arena, &facts->memory.marks, *old);
 	if (facts->head_problem == NULL)

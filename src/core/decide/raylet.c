@@ -18,10 +18,10 @@ static int64_t gone_after_ms(const struct settings *settings)
 /* `since`: of the first reply without it. */
 static bool is_unregistered(const struct health *health, const struct worker *worker, time_ms since)
 {
-	time_ms start = progress_ray_start(health->facts, worker->pod), now = health->snapshot->now;
+	time_ms start = progress_ray_start(health->facts, worker->pod);
 	int64_t wait_ms = health->snapshot->settings.unregistered_seconds * MS_PER_SECOND;
 
-	return now - since >= wait_ms && (start == TIME_NONE || now - start >= wait_ms);
+	return due_passed(health->facts->due, since > start ? since : start, wait_ms);
 }
 
 static void update_not_registered(struct health *health)
@@ -41,7 +41,7 @@ static void update_not_registered(struct health *health)
 			.since = mark_since(health->facts, MARK_NOT_REGISTERED, worker->pod_name),
 		};
 
-		own->unsure = health->snapshot->now - mark.since < sure_ms;
+		own->unsure = !due_passed(health->facts->due, mark.since, sure_ms);
 		own->unregistered = is_unregistered(health, worker, mark.since);
 		VEC_PUSH(health->arena, &health->memory.marks, mark);
 	}
@@ -56,10 +56,10 @@ static enum raylet_stage stage_of(const struct worker *worker)
 	return ray_node_is_unused(worker->node) ? RAYLET_UNUSED : RAYLET_IN_USE;
 }
 
-static bool is_start_over(enum raylet_stage stage, int64_t lasted_ms)
+static bool is_start_over(struct due *due, enum raylet_stage stage, time_ms since)
 {
-	return (stage == RAYLET_UNUSED && lasted_ms >= RAYLET_UNUSED_MS) ||
-	       (stage == RAYLET_IN_USE && lasted_ms >= RAYLET_IN_USE_MS);
+	return stage != RAYLET_STARTING &&
+	       due_passed(due, since, stage == RAYLET_UNUSED ? RAYLET_UNUSED_MS : RAYLET_IN_USE_MS);
 }
 
 static void follow_start(struct health *health, const struct worker *worker)
@@ -75,7 +75,7 @@ static void follow_start(struct health *health, const struct worker *worker)
 		return;
 	if (old != NULL && old->count == (int64_t)stage && old->since < now)
 		mark.since = old->since;
-	if (is_start_over(stage, now - mark.since))
+	if (is_start_over(health->facts->due, stage, mark.since))
 		return;
 	health->workers[worker->index].start_grace = stage == RAYLET_IN_USE;
 	VEC_PUSH(health->arena, &health->memory.marks, mark);
@@ -107,7 +107,7 @@ static void update_dead(struct health *health)
 		/* A raylet may restart: a container or a head that started since then gets the
 		 * whole time. */
 		health->workers[i].raylet_expired =
-			health->snapshot->now - (started > first ? started : first) >= limit;
+			due_passed(health->facts->due, started > first ? started : first, limit);
 		VEC_PUSH(health->arena, &health->memory.marks,
 			 ((struct memory_mark){ MARK_RAYLET_GONE, worker->pod_name, first, 0,
 						NULL }));

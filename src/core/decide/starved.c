@@ -44,19 +44,19 @@ static int64_t update_mark(struct packing *packing, const char *key, int64_t on_
 {
 	const struct memory_mark *old = mark_find(packing->facts, MARK_STARVED_DEMAND, key);
 	time_ms now = packing->snapshot->now;
+	int64_t span_ms = packing->snapshot->settings.stuck_demand_seconds * MS_PER_SECOND;
 	if (packing->memory.marks.count >= STUCK_SHAPES_MAX)
 		return 0;
 	struct memory_mark *mark = VEC_ADD(packing->arena, &packing->memory.marks);
 	*mark = (struct memory_mark){ MARK_STARVED_DEMAND, key, now, on_living, NULL };
-	if (old != NULL && old->since <= now && old->count > 0) {
+	if (old != NULL && due_reached(packing->facts->due, old->since) && old->count > 0) {
 		mark->since = old->since;
 		mark->count = old->count < on_living ? old->count : on_living;
 	}
-	int64_t waited = now - mark->since;
-	if (waited < packing->snapshot->settings.stuck_demand_seconds * MS_PER_SECOND)
+	if (!due_passed(packing->facts->due, mark->since, span_ms))
 		return 0;
-	if (waited / MS_PER_SECOND > packing->starved_seconds)
-		packing->starved_seconds = waited / MS_PER_SECOND;
+	if (packing->starved_bundles == 0 || mark->since < packing->starved_since)
+		packing->starved_since = mark->since;
 	packing->starved_bundles += mark->count;
 	return mark->count;
 }
@@ -150,7 +150,6 @@ bool starved_split(struct packing *packing)
 	mark_gangs(packing, &standing);
 	if (packing->starved_bundles == 0)
 		return false;
-	open_young_workers(packing,
-			   packing->snapshot->now - packing->starved_seconds * MS_PER_SECOND);
+	open_young_workers(packing, packing->starved_since);
 	return true;
 }

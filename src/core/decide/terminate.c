@@ -2,6 +2,7 @@
 
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 
 static enum removal removal_of_registered(const struct worker *worker)
@@ -153,6 +154,13 @@ static void choose_broken(struct choice *choice, const struct group *group,
 	}
 }
 
+static bool is_idle_too_long(const struct choice *choice, const struct group *group,
+			     const struct worker *worker)
+{
+	return worker_idle_passed(choice->facts, worker,
+				  choice->health->groups[group->index].idle_timeout_ms);
+}
+
 /* Idle for too long, needed by no demand and not chosen by the packing: minReplicas keeps it. */
 static bool is_held(const struct choice *choice, const struct group *group,
 		    const struct replica *replica)
@@ -161,8 +169,7 @@ static bool is_held(const struct choice *choice, const struct group *group,
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->packing->workers[worker->index].chosen ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    worker->node->idle_duration_ms <=
-			    choice->health->groups[group->index].idle_timeout_ms)
+		    !is_idle_too_long(choice, group, worker))
 			return false;
 	}
 	return !replica_is_needed(choice->packing, replica);
@@ -177,7 +184,7 @@ static void choose_idle(struct choice *choice, const struct group *group,
 		if (!choice->packing->workers[worker->index].chosen ||
 		    choice->packing->workers[worker->index].cause != SCHEDULE_CAUSE_IDLE ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    worker->node->idle_duration_ms <= own->health->idle_timeout_ms)
+		    !is_idle_too_long(choice, group, worker))
 			return;
 	}
 	if (target_base(own) - own->drained - 1 >= group->min_replicas)
@@ -191,8 +198,7 @@ static void choose_disruption(struct choice *choice, const struct group *group,
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    worker->node->idle_duration_ms <=
-			    choice->health->groups[group->index].idle_timeout_ms)
+		    !is_idle_too_long(choice, group, worker))
 			return;
 	}
 	drain_replica(choice, group, replica, REASON_IDLE);

@@ -360,3 +360,10 @@ void worker_join(struct facts *facts)
 	for (size_t i = 0; i < facts->worker_count; i++)
 		facts->workers[i].index = i;
 }
+
+bool worker_idle_passed(const struct facts *facts, const struct worker *worker, int64_t timeout_ms)
+{
+	time_ms since = facts->snapshot->now - worker->node->idle_duration_ms;
+
+	return due_passed(facts->due, since, timeout_ms + 1);
+}

@@ -11,6 +11,9 @@
  * it and the replica without a Pod are one, counted by `missing`. */
 void worker_join(struct facts *facts);
 
+/* Ray reports its node as idle for longer than the timeout. */
+bool worker_idle_passed(const struct facts *facts, const struct worker *worker, int64_t timeout_ms);
+
 /* "2 nodes", "1 node". */
 const char *worker_count_text(struct arena *arena, int64_t count, const char *singular);
 

@@ -1,5 +1,7 @@
 #include "core/model/memory_state.h"
 
+#include <string.h>
+
 #include "base/check.h"
 
 const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
@@ -107,4 +109,66 @@ const struct memory_state *memory_state_keep(const struct memory_state *memory, 
 	memory = memory_state_copy(memory, arena);
 	CHECK(arena->used_bytes == bytes);
 	return memory;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool same_backoff(const struct memory_backoff *a, const struct memory_backoff *b)
+{
+	return same_text(a->group, b->group) && a->until == b->until && a->seconds == b->seconds &&
+	       same_text(a->cause, b->cause) && same_text(a->message, b->message);
+}
+
+static bool same_launch(const struct memory_launch *a, const struct memory_launch *b)
+{
+	return same_text(a->group, b->group) && a->replicas == b->replicas &&
+	       a->base_replicas == b->base_replicas && a->not_registered == b->not_registered &&
+	       a->unneeded == b->unneeded && a->unneeded_since == b->unneeded_since &&
+	       a->round == b->round;
+}
+
+static bool same_mark(const struct memory_mark *a, const struct memory_mark *b)
+{
+	return a->kind == b->kind && same_text(a->key, b->key) && a->since == b->since &&
+	       a->count == b->count && same_text(a->who, b->who);
+}
+
+static bool same_labels(const struct labels *a, const struct labels *b)
+{
+	bool same = a->count == b->count;
+
+	for (size_t i = 0; same && i < a->count; i++)
+		same = same_text(a->at[i].key, b->at[i].key) &&
+		       same_text(a->at[i].value, b->at[i].value);
+	return same;
+}
+
+static bool same_template(const struct memory_template *a, const struct memory_template *b)
+{
+	return same_text(a->group, b->group) && same_text(a->fingerprint, b->fingerprint) &&
+	       a->since == b->since && same_text(a->pod, b->pod) &&
+	       resources_equal(&a->resources, &b->resources) && same_labels(&a->labels, &b->labels);
+}
+
+#define IS_SAME_LIST(a, b, same)                                                                   \
+	({                                                                                         \
+		bool same_ = (a)->count == (b)->count;                                             \
+		for (size_t i_ = 0; same_ && i_ < (a)->count; i_++)                                \
+			same_ = same(&(a)->at[i_], &(b)->at[i_]);                                  \
+		same_;                                                                             \
+	})
+
+bool memory_state_equal(const struct memory_state *a, const struct memory_state *b)
+{
+	static const struct memory_state none = { .marks.count = 0 };
+
+	a = a != NULL ? a : &none;
+	b = b != NULL ? b : &none;
+	return IS_SAME_LIST(&a->templates, &b->templates, same_template) &&
+	       IS_SAME_LIST(&a->backoffs, &b->backoffs, same_backoff) &&
+	       IS_SAME_LIST(&a->launches, &b->launches, same_launch) &&
+	       IS_SAME_LIST(&a->marks, &b->marks, same_mark);
 }

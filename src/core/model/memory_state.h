@@ -5,6 +5,7 @@
 #ifndef CORE_MODEL_MEMORY_STATE_H
 #define CORE_MODEL_MEMORY_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,6 +101,9 @@ const struct memory_state *memory_state_keep(const struct memory_state *memory,
 /* A copy with all that it points to. */
 const struct memory_state *memory_state_copy(const struct memory_state *memory,
 					     struct arena *arena);
+
+/* Equal entries in the same order: decisions cannot tell them apart. NULL is an empty memory. */
+bool memory_state_equal(const struct memory_state *a, const struct memory_state *b);
 
 /* The first mark of the kind from `mark` on (NULL: from the beginning), without `mark` itself; NULL
  * for none. */

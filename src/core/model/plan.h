@@ -14,6 +14,8 @@
 #include "core/model/ray_state.h"
 #include "core/model/snapshot.h"
 
+#define PLAN_NEVER_CHANGES INT64_MAX /* of next_change */
+
 enum terminate_action {
 	TERMINATE_NONE = 0,
 	TERMINATE_DRAIN,  /* through Ray, which may refuse; never in the patch of the same plan */
@@ -158,6 +160,12 @@ struct plan {
 	const struct plan_idle *idle;
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
+	/* With the same facts, Ray's idle durations growing, and this memory, decisions before this
+	 * moment make the same plan but for spans of time in messages; they may differ from then on.
+	 * `now` of the snapshot: the plan acts, or its memory is another one. Not printed. */
+	time_ms next_change;
+	/* The same without the windows of schedules, which open and close for ever. Not printed. */
+	time_ms next_age_change;
 	VEC(struct plan_placement) placements; /* always made; printed with --debug */
 	/* For core/report/summary; not printed. */
 	const struct ray_node *head_node; /* NULL: Ray is unreachable */

@@ -4,6 +4,7 @@
 
 #include "core/decide/capacity_check.h"
 #include "core/decide/demand.h"
+#include "core/decide/packing.h"
 #include "core/decide/patch.h"
 #include "core/decide/window.h"
 #include "core/model/reason.h"
@@ -121,7 +122,7 @@ static const char *starved_text(const struct choice *choice)
 		plural(choice->packing->starved_bundles),
 		choice->packing->starved_bundles == 1 ? "s" : "",
 		choice->packing->starved_bundles == 1 ? "stays" : "stay",
-		(long long)choice->packing->starved_seconds);
+		(long long)packing_starved_seconds(choice->packing));
 }
 
 /* The first disrupted worker of the group and its reason. */

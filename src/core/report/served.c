@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/packing.h"
 #include "core/decide/template_seen.h"
 #include "core/model/cpu_budget.h"
 #include "core/model/reason.h"
@@ -232,7 +233,7 @@ static struct verdict and_starved(const struct choice *choice, struct verdict ve
 				       "%s; it fits on living workers by the numbers, but stays "
 				       "pending for %lld s",
 				       verdict.message,
-				       (long long)choice->packing->starved_seconds);
+				       (long long)packing_starved_seconds(choice->packing));
 	return verdict;
 }
 

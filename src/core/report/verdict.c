@@ -94,8 +94,8 @@ static bool add_starting_head(const struct choice *choice, struct plan *plan)
 
 	if (head == NULL || head->created == TIME_NONE || head->unreadable != NULL ||
 	    !was_never_ready(head) ||
-	    snapshot->now - head->created >
-		    snapshot->settings.start_timeout_seconds * MS_PER_SECOND)
+	    due_passed(choice->facts->due, head->created,
+		       snapshot->settings.start_timeout_seconds * MS_PER_SECOND + 1))
 		return false;
 	add(choice->arena, plan, "ScalingActive", false, REASON_HEAD_STARTING,
 	    arena_printf(choice->arena,

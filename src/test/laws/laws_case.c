@@ -13,6 +13,7 @@
 #include "laws_greedy.h"
 #include "laws_identity.h"
 #include "laws_random.h"
+#include "laws_stays.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
 
@@ -450,6 +451,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	check_patched(snapshot, &first, counts, verdict);
 	check_fewest(snapshot, &first, counts, verdict);
 	laws_identity_check(snapshot, seed, verdict);
+	laws_stays_check(snapshot, seed, &counts->stays, verdict);
 }
 
 /* ---- making it ---- */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "laws_check.h"
+#include "test/support/plan_stays.h"
 
 /* Results of second decisions, over all cases. */
 struct laws_counts {
@@ -20,6 +21,7 @@ struct laws_counts {
 	int64_t terminations; /* plans that terminate workers */
 	int64_t launches;     /* plans that launch */
 	int64_t placements;
+	struct plan_stays stays;
 };
 
 /* A snapshot of a seed, with a memory that an earlier decision may have left. NULL when it cannot
