@@ -1,6 +1,6 @@
 # Static checks. Each is a target of its own: lint-layers, lint-format, ...
 
-LINTS := layers symbols banned size format scripts names cppcheck tidy analyzer
+LINTS := layers symbols banned format scripts names cppcheck tidy analyzer
 LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch])))
 
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
@@ -27,11 +27,8 @@ FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_sto
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
 	alloca sleep usleep nanosleep
-FILE_LINES := 500
-# Longer files that are one table.
-TABLES :=
 
-## lint: every check lint-NAME: layers symbols banned size format scripts names cppcheck tidy analyzer
+## lint: every check lint-NAME: layers symbols banned format scripts names cppcheck tidy analyzer
 lint:
 	@$(MAKE) --no-print-directory -k -Otarget -j$(JOBS) $(LINTS:%=lint-%) && echo 'lint: all passed'
 
@@ -55,12 +52,6 @@ lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l))) | $(PROGR
 
 lint-banned:
 	@src/test/lint/banned.sh '$(BANNED)' $(LINT_C)
-	@echo 'ok      $@'
-
-# Files; functions are measured by lint-tidy.
-lint-size:
-	@awk -v limit=$(FILE_LINES) -v tables='$(call with_commas,$(TABLES))' \
-		-f src/test/lint/size.awk $(LINT_C)
 	@echo 'ok      $@'
 
 lint-format:

@@ -117,9 +117,6 @@ sees lint-banned $c 'banned function: line 1' 'sleep(1);'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
 passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_sleep(x);'
 
-sees lint-size $c 'more than 500 lines' "$(repeat 501 '/* */')"
-passes lint-size $c '/* 500 lines */' "$(repeat 499 '/* */')"
-
 sees lint-format $c 'make format' 'int  planted;'
 sees lint-scripts e2e/planted.sh 'syntax error' 'if true'
 sees lint-scripts e2e/planted.py 'SyntaxError' 'def planted(:'
