@@ -247,7 +247,7 @@ def targets(policy: str, real: Object, variant: Object) -> str:
 def row(policy: str, name: str, real: Object, simulated: Object) -> str:
     variant = simulated["variants"][0]
     gpu_seconds = 3600 * variant["gpuHours"]["provisioned"]
-    p95, waiting = quantile(real["waits"], 0.95), variant["waitingSeconds"]["p95"]
+    p95, waiting = quantile(real["waits"], 0.95), variant["unweightedWaitingSeconds"]["p95"]
     error = 100 * (gpu_seconds / real["gpuSeconds"] - 1)
     return (
         f"{name:10} {policy:10} {real['gpuSeconds']:8.0f} {gpu_seconds:8.0f} {error:+6.1f} %"

@@ -64,7 +64,7 @@ def test_the_example_gives_what_the_document_shows(directory):
         for text, value in zip(figures(made.stdout), figures(shown)):
             assert text == pytest.approx(value, rel=0.02, abs=0.02)
     rows = json.loads(simulate([*shlex.split(command)[1:], "--set", "process-start=0s", "-o", "json"], directory).stdout)["variants"]
-    assert len(rows) == 7 and rows[-1]["policy"] == "ray"
+    assert len(rows) == 5 and rows[-1]["policy"] == "ray"
     for row in rows:
         hours = row["gpuHours"]
         assert hours["provisioned"] == pytest.approx(sum(value for name, value in hours.items() if name != "provisioned"))

@@ -13,6 +13,7 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/parallel.h"
+#include "cli/simulate_effect.h"
 #include "cli/simulate_report.h"
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
@@ -312,6 +313,7 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	if (run_all(plan, err))
 		return -1;
 	weigh_rows(plan);
+	simulate_effect_note(plan, &arguments->set);
 	if (print(arguments, plan, err))
 		return -1;
 	return arguments->report ? write_report(arguments, plan, err) : 0;

@@ -18,6 +18,13 @@ static void write_waits(struct json_writer *writer, const struct simulate_waits 
 		json_write_double(writer, "max", seconds(waits->max_ms));
 	}
 	json_write_object_end(writer);
+	json_write_object_line(writer, "unweightedWaitingSeconds");
+	if (waits->started > 0) {
+		json_write_double(writer, "p50", seconds(waits->item_p50_ms));
+		json_write_double(writer, "p95", seconds(waits->item_p95_ms));
+	}
+	json_write_object_end(writer);
+	json_write_double(writer, "waitedGPUHours", waits->waited);
 }
 
 static void write_lists(struct json_writer *writer, const struct simulate_row *row)
@@ -82,9 +89,12 @@ static void write_groups(struct json_writer *writer, const struct simulate_row *
 }
 
 static void write_variant(struct json_writer *writer, const struct simulate_plan *plan,
-			  const struct simulate_variant *variant, bool best)
+			  size_t index)
 {
+	const struct simulate_variant *variant = &plan->variants.at[index];
+	const struct simulate_row *const *rows = simulate_rows(plan);
 	const struct simulate_row *row = &variant->row;
+	size_t count = plan->variants.count, first = simulate_row_first(rows, count, index);
 
 	json_write_object(writer, NULL);
 	json_write_text(writer, "name", variant->name);
@@ -93,7 +103,9 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 		json_write_text(writer, plan->axes[i].path, variant->values[i]);
 	json_write_object_end(writer);
 	json_write_text(writer, "policy", sim_policy_name(variant->input.policy));
-	json_write_boolean(writer, "best", best);
+	json_write_boolean(writer, "best", simulate_row_is_starred(rows, count, index));
+	if (first != index)
+		json_write_text(writer, "sameAs", plan->variants.at[first].name);
 	if (row->has_cost)
 		json_write_double(writer, "cost", row->cost);
 	json_write_object_line(writer, "gpuHours");
@@ -121,7 +133,6 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
 {
 	const struct simulate_row *const *rows = simulate_rows(plan);
-	size_t count = plan->variants.count;
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
@@ -135,12 +146,12 @@ void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
 		json_write_text(&writer, NULL, *note);
 	json_write_array_end(&writer);
 	json_write_array(&writer, "variants");
-	for (size_t i = 0; i < count; i++)
-		write_variant(&writer, plan, &plan->variants.at[i],
-			      simulate_row_is_best(rows, count, i));
+	for (size_t i = 0; i < plan->variants.count; i++)
+		write_variant(&writer, plan, i);
 	json_write_array_end(&writer);
-	json_write_text(&writer, "bestTrade",
-			plan->variants.at[simulate_row_trade(rows, count)].name);
+	json_write_text(
+		&writer, "bestTrade",
+		plan->variants.at[simulate_row_trade(rows, simulate_choice_count(plan))].name);
 	json_write_object_end(&writer);
 	buf_add_char(buf, '\n');
 }

@@ -104,8 +104,8 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 		dots[i].y = (double)variant->row.waits.p95_ms / 1000;
 		dots[i].best = cells[i].best;
 		dots[i].title =
-			arena_printf(plan->arena, "%s: %s GPU-hours%s%s, %s waiting", variant->name,
-				     cells[i].texts[1], plan->prices ? ", " : "",
+			arena_printf(plan->arena, "%s: %s GPU-hours%s%s, %s waiting (P95)",
+				     variant->name, cells[i].texts[1], plan->prices ? ", " : "",
 				     plan->prices ? cells[i].texts[SIMULATE_COLUMNS - 1] : "",
 				     simulate_time_text(plan->arena, variant->row.waits.p95_ms));
 	}
@@ -113,7 +113,7 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 			plan->prices && plan->by_cost ?
 				arena_printf(plan->arena, "cost in %s", plan->prices->currency) :
 				"GPU-hours",
-			"waiting time, p95, in seconds", buf);
+			"P95 of the waiting time in seconds, weighed by GPUs", buf);
 }
 
 /* ---- one row ---- */

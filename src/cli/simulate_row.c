@@ -9,10 +9,16 @@
 
 #define GPU_MS_PER_HOUR (10000.0 * 3600 * 1000)
 
-/* Work of one job that started after the same time. */
+double simulate_gpu_hours(__int128 gpu_ms)
+{
+	return (double)gpu_ms / GPU_MS_PER_HOUR;
+}
+
+/* Units of one job that started after the same time. */
 struct wait {
 	const char *job;
 	int64_t wait_ms, count;
+	int64_t gpus; /* 1/10000, of one unit */
 };
 
 static int compare_waits(const void *a, const void *b)
@@ -30,14 +36,21 @@ static int compare_jobs(const void *a, const void *b)
 	return order != 0 ? order : compare_waits(a, b);
 }
 
-/* The nearest rank: the smallest time that at least this share did not exceed. */
-static int64_t percentile(const struct wait *waits, size_t count, int64_t total, int64_t percent)
+static __int128 weight_of(const struct wait *wait, bool by_gpus)
 {
-	int64_t rank = (total * percent + 99) / 100, seen = 0;
+	return (__int128)wait->count * (by_gpus ? wait->gpus : 1);
+}
 
+/* The nearest rank: the smallest time that at least this share of the weight did not exceed. */
+static int64_t percentile(const struct wait *waits, size_t count, bool by_gpus, int percent)
+{
+	__int128 total = 0, seen = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += weight_of(&waits[i], by_gpus);
 	for (size_t i = 0; i < count; i++) {
-		seen += waits[i].count;
-		if (seen >= rank)
+		seen += weight_of(&waits[i], by_gpus);
+		if (seen * 100 >= total * percent)
 			return waits[i].wait_ms;
 	}
 	return 0;
@@ -47,26 +60,39 @@ static int64_t percentile(const struct wait *waits, size_t count, int64_t total,
 static struct simulate_waits waits_of(const struct wait *waits, size_t count)
 {
 	struct simulate_waits ret = { .started = 0 };
+	__int128 gpus = 0, waited = 0;
+	bool by_gpus;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		ret.started += waits[i].count;
+		gpus += weight_of(&waits[i], true);
+	}
 	if (ret.started == 0)
 		return ret;
-	ret.p50_ms = percentile(waits, count, ret.started, 50);
-	ret.p95_ms = percentile(waits, count, ret.started, 95);
+	by_gpus = gpus > 0;
+	for (size_t i = 0; i < count; i++)
+		waited += weight_of(&waits[i], by_gpus) * waits[i].wait_ms;
+	ret.waited = simulate_gpu_hours(waited) * (by_gpus ? 1 : RESOURCE_UNIT);
+	ret.p50_ms = percentile(waits, count, by_gpus, 50);
+	ret.p95_ms = percentile(waits, count, by_gpus, 95);
+	ret.item_p50_ms = percentile(waits, count, false, 50);
+	ret.item_p95_ms = percentile(waits, count, false, 95);
 	ret.max_ms = waits[count - 1].wait_ms;
 	return ret;
 }
 
-static int64_t unstarted_of(const struct sim_result *result, const char *job)
+/* `job` NULL: of all. */
+static void add_unstarted(const struct sim_result *result, const char *job,
+			  struct simulate_waits *waits)
 {
-	int64_t count = 0;
-
 	for (size_t i = 0; i < result->unstarted_count; i++) {
-		if (!job || strcmp(result->unstarted[i].item->job, job) == 0)
-			count += result->unstarted[i].count;
+		const struct sim_unstarted *one = &result->unstarted[i];
+
+		if (job && strcmp(one->item->job, job) != 0)
+			continue;
+		waits->unstarted += one->count;
+		waits->unstarted_gpus += (double)one->count * (double)one->gpus / RESOURCE_UNIT;
 	}
-	return count;
 }
 
 static void add_job(const struct sim_result *result, const struct wait *waits, size_t count,
@@ -75,7 +101,7 @@ static void add_job(const struct sim_result *result, const struct wait *waits, s
 	job->job = waits[0].job;
 	/* The sentinel of a job that never ran has the count 0. */
 	job->waits = waits_of(waits, count);
-	job->waits.unstarted = unstarted_of(result, job->job);
+	add_unstarted(result, job->job, &job->waits);
 }
 
 /* `waits` has an entry of each job, also of those that never ran. */
@@ -129,20 +155,15 @@ static void set_waits(const struct sim_result *result, struct arena *arena,
 
 	for (size_t i = 0; i < count; i++)
 		waits[i] = (struct wait){ result->waits[i].item->job, result->waits[i].wait_ms,
-					  result->waits[i].count };
+					  result->waits[i].count, result->waits[i].gpus };
 	if (count > 0)
 		qsort(waits, count, sizeof(*waits), compare_waits);
 	row->waits = waits_of(waits, count);
-	row->waits.unstarted = unstarted_of(result, NULL);
+	add_unstarted(result, NULL, &row->waits);
 	for (size_t i = 0; i < result->unstarted_count; i++)
-		waits[count++] = (struct wait){ result->unstarted[i].item->job, 0, 0 };
+		waits[count++] = (struct wait){ result->unstarted[i].item->job, 0, 0, 0 };
 	set_jobs(result, waits, count, arena, row);
 	arena_done(&own);
-}
-
-double simulate_gpu_hours(__int128 gpu_ms)
-{
-	return (double)gpu_ms / GPU_MS_PER_HOUR;
 }
 
 static void set_groups(const struct sim_result *result, struct arena *arena,
@@ -176,7 +197,8 @@ static void set_groups(const struct sim_result *result, struct arena *arena,
 void simulate_row_make(const struct sim_result *result, struct arena *arena,
 		       struct simulate_row *ret_row)
 {
-	struct simulate_row row = { .finished = result->finished,
+	struct simulate_row row = { .course = result->course,
+				    .finished = result->finished,
 				    .restarted = result->restarted,
 				    .makespan_ms = result->makespan_ms,
 				    .end_ms = result->end_ms,
@@ -250,16 +272,39 @@ double simulate_row_spent(const struct simulate_row *row)
 	return row->by_cost ? row->cost : row->provisioned;
 }
 
+bool simulate_row_is_same(const struct simulate_row *a, const struct simulate_row *b)
+{
+	return a->course == b->course && a->provisioned == b->provisioned && a->cost == b->cost &&
+	       a->waits.max_ms == b->waits.max_ms && a->waits.unstarted == b->waits.unstarted;
+}
+
+size_t simulate_row_first(const struct simulate_row *const *rows, size_t count, size_t index)
+{
+	size_t first = 0;
+
+	while (first < count && first < index && !simulate_row_is_same(rows[first], rows[index]))
+		first++;
+	return first;
+}
+
 /* `a` is nowhere worse than `b`, and somewhere better. */
 static bool is_better(const struct simulate_row *a, const struct simulate_row *b)
 {
-	double left = simulate_row_spent(a), right = simulate_row_spent(b);
+	const double pairs[][2] = {
+		{ simulate_row_spent(a), simulate_row_spent(b) },
+		{ (double)a->waits.p95_ms, (double)b->waits.p95_ms },
+		{ (double)a->waits.max_ms, (double)b->waits.max_ms },
+		{ (double)a->waits.unstarted, (double)b->waits.unstarted },
+		{ a->waits.unstarted_gpus, b->waits.unstarted_gpus },
+	};
+	bool better = false;
 
-	if (left > right || a->waits.p95_ms > b->waits.p95_ms ||
-	    a->waits.unstarted > b->waits.unstarted)
-		return false;
-	return left < right || a->waits.p95_ms < b->waits.p95_ms ||
-	       a->waits.unstarted < b->waits.unstarted;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (pairs[i][0] > pairs[i][1])
+			return false;
+		better = better || pairs[i][0] < pairs[i][1];
+	}
+	return better;
 }
 
 bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, size_t index)
@@ -271,46 +316,72 @@ bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, 
 	return true;
 }
 
-static double part(double value, double least, double most)
+bool simulate_row_is_starred(const struct simulate_row *const *rows, size_t count, size_t index)
 {
-	return most > least ? (value - least) / (most - least) : 0;
+	return simulate_row_first(rows, count, index) == index &&
+	       simulate_row_is_best(rows, count, index);
+}
+
+static bool ran_more(const struct simulate_row *a, const struct simulate_row *b)
+{
+	if (a->waits.unstarted_gpus != b->waits.unstarted_gpus)
+		return a->waits.unstarted_gpus < b->waits.unstarted_gpus;
+	return a->waits.unstarted < b->waits.unstarted;
 }
 
 /* A best row in which the least work never ran. */
 static bool is_candidate(const struct simulate_row *const *rows, size_t count, size_t index)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (rows[i]->waits.unstarted < rows[index]->waits.unstarted)
+		if (ran_more(rows[i], rows[index]))
 			return false;
 	}
 	return simulate_row_is_best(rows, count, index);
 }
 
-size_t simulate_row_trade(const struct simulate_row *const *rows, size_t count)
+/* Of one GPU-hour, on average; 1 where GPU-hours count. */
+static double average_price(const struct simulate_row *const *rows, size_t count)
 {
-	double least_gpu = 0, most_gpu = 0, least_wait = 0, most_wait = 0, least = 3;
-	bool first = true;
-	size_t best = 0;
+	double cost = 0, hours = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double gpu = simulate_row_spent(rows[i]), wait = (double)rows[i]->waits.p95_ms;
-
-		if (!is_candidate(rows, count, i))
-			continue;
-		least_gpu = first || gpu < least_gpu ? gpu : least_gpu;
-		most_gpu = first || gpu > most_gpu ? gpu : most_gpu;
-		least_wait = first || wait < least_wait ? wait : least_wait;
-		most_wait = first || wait > most_wait ? wait : most_wait;
-		first = false;
+		cost += simulate_row_spent(rows[i]);
+		hours += rows[i]->provisioned;
 	}
-	for (size_t i = 0; i < count; i++) {
-		double sum = part(simulate_row_spent(rows[i]), least_gpu, most_gpu) +
-			     part((double)rows[i]->waits.p95_ms, least_wait, most_wait);
+	return hours > 0 && rows[0]->by_cost ? cost / hours : 1;
+}
 
-		if (is_candidate(rows, count, i) && sum < least) {
-			least = sum;
-			best = i;
-		}
+/* The first candidate with the least sum of what is spent and of the two weighted waiting times. */
+static size_t least(const struct simulate_row *const *rows, size_t count, double of_spent,
+		    double of_waited, double of_times)
+{
+	double least_sum = 0;
+	size_t best = count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct simulate_row *row = rows[i];
+		double sum = of_spent * simulate_row_spent(row) + of_waited * row->waits.waited +
+			     of_times * (double)(row->waits.p95_ms + row->waits.max_ms);
+
+		if (!is_candidate(rows, count, i) || (best < count && sum >= least_sum))
+			continue;
+		least_sum = sum;
+		best = i;
 	}
 	return best;
+}
+
+size_t simulate_row_trade(const struct simulate_row *const *rows, size_t count)
+{
+	return least(rows, count, 1, average_price(rows, count), 0);
+}
+
+size_t simulate_row_thrifty(const struct simulate_row *const *rows, size_t count)
+{
+	return least(rows, count, 1, 0, 0);
+}
+
+size_t simulate_row_fast(const struct simulate_row *const *rows, size_t count)
+{
+	return least(rows, count, 0, 0, 1);
 }

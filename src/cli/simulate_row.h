@@ -11,9 +11,16 @@
 #include "sim/result.h"
 #include "sim/simulate.h"
 
+/* Waiting times of what started. Each task, actor and placement group is one unit, which weighs as
+ * much as the GPUs of all its bundles: p95 is the least time that units with 95 % of the GPUs did not
+ * exceed, so a few large groups count beside many small tasks. Units without GPUs weigh nothing, but
+ * if none has GPUs, each weighs one. max is of all units. */
 struct simulate_waits {
-	int64_t p50_ms, p95_ms, max_ms; /* of what started */
-	int64_t started, unstarted;
+	int64_t p50_ms, p95_ms, max_ms;
+	int64_t item_p50_ms, item_p95_ms; /* each unit weighs one */
+	double waited; /* GPU-hours for which work waited; without GPUs hours of units */
+	int64_t started, unstarted; /* units */
+	double unstarted_gpus;
 };
 
 struct simulate_job {
@@ -41,6 +48,7 @@ struct simulate_row {
 	/* Rows are weighed by their cost: no row has GPU-hours without a price. */
 	bool by_cost;
 	struct simulate_waits waits;
+	uint64_t course; /* as of the result */
 	int64_t finished, restarted, scale_ups, makespan_ms, end_ms, decisions;
 	int64_t head_ms, suspensions;            /* as of the result */
 	int64_t peak_gpus;                       /* 1/10000 */
@@ -68,11 +76,22 @@ bool simulate_row_lacks_price(const struct simulate_row *row, size_t group);
 /* The cost if rows are weighed by it, else GPU-hours: this much is weighed against the waiting. */
 double simulate_row_spent(const struct simulate_row *row);
 
-/* True when no other row has no more cost (or GPU-hours), waiting (p95) and work that never ran, and less of
- * one of them. */
+/* The two runs did the same at the same times, at the same cost. */
+bool simulate_row_is_same(const struct simulate_row *a, const struct simulate_row *b);
+/* The first row that is the same; `index` itself where no earlier one is. */
+size_t simulate_row_first(const struct simulate_row *const *rows, size_t count, size_t index);
+/* True when no other row has no more cost (or GPU-hours), no longer waiting (p95 and max) and no more
+ * work that never ran, and less of one of them. */
 bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, size_t index);
-/* The row among these best ones with the least sum of cost and waiting, each from 0 to 1
- * between the least and the most of the best rows. */
+/* The same, and no earlier row is the same. */
+bool simulate_row_is_starred(const struct simulate_row *const *rows, size_t count, size_t index);
+/* Among the best rows in which the least work never ran: the row with the least sum of GPU-hours
+ * that are provisioned and GPU-hours for which work waited. With costs an hour of waiting counts as
+ * much as a provisioned GPU-hour costs on average. */
 size_t simulate_row_trade(const struct simulate_row *const *rows, size_t count);
+/* Among the same rows: the one with the lowest cost (or fewest GPU-hours), and the one with the least
+ * sum of p95 and max. */
+size_t simulate_row_thrifty(const struct simulate_row *const *rows, size_t count);
+size_t simulate_row_fast(const struct simulate_row *const *rows, size_t count);
 
 #endif

@@ -23,8 +23,7 @@ const struct simulate_row *const *simulate_rows(const struct simulate_plan *plan
 	return rows;
 }
 
-/* Baselines are behind all others, and are only to compare with: none is a trade. */
-static size_t choice_count(const struct simulate_plan *plan)
+size_t simulate_choice_count(const struct simulate_plan *plan)
 {
 	size_t count = 0;
 
@@ -109,7 +108,8 @@ const struct simulate_cells *simulate_cells_make(const struct simulate_plan *pla
 	struct simulate_cells *cells = arena_array(plan->arena, count, sizeof(*cells));
 
 	for (size_t i = 0; i < count; i++) {
-		cells[i].best = count > 1 && simulate_row_is_best(rows, count, i);
+		cells[i].same = simulate_row_first(rows, count, i) != i;
+		cells[i].best = count > 1 && simulate_row_is_starred(rows, count, i);
 		set_cells(plan, &plan->variants.at[i], cells[i].texts);
 	}
 	return cells;
@@ -130,7 +130,10 @@ static void write_table(const struct simulate_plan *plan, bool colours, struct b
 		bool never = plan->variants.at[i].row.waits.unstarted > 0;
 
 		table_add(&table, cells[i].best ? TABLE_GOOD : TABLE_PLAIN,
-			  arena_printf(plan->arena, "%s %s", cells[i].best ? "*" : " ",
+			  arena_printf(plan->arena, "%s %s",
+				       cells[i].best ? "*" :
+				       cells[i].same ? "=" :
+						       " ",
 				       cells[i].texts[0]));
 		for (size_t k = 1; k < count; k++)
 			table_add(&table, never && k == 11 ? TABLE_BAD : TABLE_PLAIN,
@@ -264,51 +267,91 @@ static void write_notes(const struct simulate_plan *plan, struct buf *buf)
 		text_add_line(buf, "%s", *note);
 }
 
-/* The row with the fewest GPU-hours (`waits` false) or the shortest waiting among the best rows. */
-static size_t extreme(const struct simulate_row *const *rows, size_t count, bool waits)
-{
-	size_t found = simulate_row_trade(rows, count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (!simulate_row_is_best(rows, count, i) ||
-		    rows[i]->waits.unstarted > rows[found]->waits.unstarted)
-			continue;
-		if (waits ? rows[i]->waits.p95_ms < rows[found]->waits.p95_ms :
-			    simulate_row_spent(rows[i]) < simulate_row_spent(rows[found]))
-			found = i;
-	}
-	return found;
-}
+/* ---- the best trade ---- */
 
 static const char *figures_text(const struct simulate_plan *plan, size_t index)
 {
 	const struct simulate_row *row = &plan->variants.at[index].row;
 
-	return arena_printf(plan->arena, "%s GPU-hours%s%s and %s waiting (p95)",
+	return arena_printf(plan->arena, "%s GPU-hours%s%s and %s waiting (P95), %s at most",
 			    hours_text(plan->arena, row->provisioned), plan->prices ? " for " : "",
 			    plan->prices ? cost_text(plan->arena, plan, row) : "",
-			    simulate_time_text(plan->arena, row->waits.p95_ms));
+			    simulate_time_text(plan->arena, row->waits.p95_ms),
+			    simulate_time_text(plan->arena, row->waits.max_ms));
+}
+
+/* "0.40 GPU-hours (14 %)" */
+static const char *more_text(const struct simulate_plan *plan, const struct simulate_row *row,
+			     const struct simulate_row *least)
+{
+	double more = simulate_row_spent(row) - simulate_row_spent(least);
+	double of = simulate_row_spent(least);
+
+	return arena_printf(plan->arena, "%s %s%s", hours_text(plan->arena, more),
+			    plan->by_cost ? plan->prices->currency : "GPU-hours",
+			    of > 0 ? arena_printf(plan->arena, " (%.2g %%)", 100 * more / of) : "");
+}
+
+static const char *longer_text(const struct simulate_plan *plan, int64_t ms)
+{
+	return ms == 0 ? "as long" :
+			 arena_printf(plan->arena, "%s %s",
+				      simulate_time_text(plan->arena, ms < 0 ? -ms : ms),
+				      ms < 0 ? "shorter" : "longer");
+}
+
+static void write_given_up(const struct simulate_plan *plan, size_t best, struct buf *buf)
+{
+	const struct simulate_row *const *rows = simulate_rows(plan);
+	size_t count = simulate_choice_count(plan);
+	size_t thrifty = simulate_row_thrifty(rows, count), fast = simulate_row_fast(rows, count);
+	const struct simulate_waits *waits = &rows[best]->waits, *least = &rows[fast]->waits;
+
+	if (simulate_row_spent(rows[thrifty]) < simulate_row_spent(rows[best]))
+		text_add_line(buf, "%s: %s, with %s; the best trade takes %s more",
+			      plan->by_cost ? "lowest cost" : "fewest GPU-hours",
+			      plan->variants.at[thrifty].name, figures_text(plan, thrifty),
+			      more_text(plan, rows[best], rows[thrifty]));
+	if (fast != best)
+		text_add_line(
+			buf,
+			"shortest waiting: %s, with %s; the best trade waits %s (P95), %s (MAX)",
+			plan->variants.at[fast].name, figures_text(plan, fast),
+			longer_text(plan, waits->p95_ms - least->p95_ms),
+			longer_text(plan, waits->max_ms - least->max_ms));
+	else if (thrifty == best)
+		text_add_line(buf,
+			      "it gives up nothing: it also has the %s and the shortest waiting",
+			      plan->by_cost ? "lowest cost" : "fewest GPU-hours");
 }
 
 void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf)
 {
 	const struct simulate_row *const *rows = simulate_rows(plan);
-	size_t count = choice_count(plan), best, other[2];
-	const char *const names[] = { plan->by_cost ? "lowest cost" : "fewest GPU-hours",
-				      "shortest waiting" };
+	size_t count = simulate_choice_count(plan), best, choices = 0;
 
-	if (count < 2)
+	for (size_t i = 0; i < count; i++)
+		choices += simulate_row_first(rows, count, i) == i;
+	if (count > 1 && choices < 2)
+		text_add_line(buf, "no choice: all variants are equal");
+	if (choices < 2)
 		return;
 	best = simulate_row_trade(rows, count);
-	other[0] = extreme(rows, count, false);
-	other[1] = extreme(rows, count, true);
-	text_add_line(buf, "best trade: %s, with %s", plan->variants.at[best].name,
+	text_add_line(buf, "best trade (least %s and GPU-hours of waiting): %s, with %s",
+		      plan->by_cost ? "cost" : "GPU-hours", plan->variants.at[best].name,
 		      figures_text(plan, best));
-	for (size_t i = 0; i < 2; i++)
-		if (other[i] != best)
-			text_add_line(buf, "%s: %s, with %s", names[i],
-				      plan->variants.at[other[i]].name,
-				      figures_text(plan, other[i]));
+	write_given_up(plan, best, buf);
+}
+
+const char *simulate_legend_text(const struct simulate_plan *plan)
+{
+	return arena_printf(
+		plan->arena,
+		"* no other row has %s without a longer P95 or MAX, or the reverse; = equals an "
+		"earlier row\n"
+		"waiting is weighted by GPUs, a placement group is one unit: work with 95 %% of the "
+		"GPUs waited at most P95, all work MAX\n",
+		plan->by_cost ? "a lower cost" : "fewer GPU-hours");
 }
 
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
@@ -321,9 +364,7 @@ void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool col
 	write_notes(plan, buf);
 	if (plan->variants.count < 2)
 		return;
-	buf_printf(buf,
-		   "\n* no other row has %s without a longer waiting time (p95), or the reverse\n",
-		   plan->by_cost ? "a lower cost" : "fewer GPU-hours");
+	buf_printf(buf, "\n%s", simulate_legend_text(plan));
 	simulate_trade_write(plan, buf);
 }
 
@@ -399,6 +440,7 @@ void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct bu
 	static const char waits[] =
 		"started,never_ran,wait_p50_seconds,wait_p95_seconds,wait_max_seconds\n";
 	const struct simulate_row *const *rows = simulate_rows(plan);
+	size_t count = plan->variants.count;
 
 	buf_add_string(buf,
 		       by_job ? "variant,job," :
@@ -406,11 +448,11 @@ void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct bu
 				"unpriced_gpu_hours,"
 				"makespan_seconds,peak_gpus,scale_ups,");
 	buf_add_string(buf, waits);
-	for (size_t i = 0; i < plan->variants.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (by_job)
 			add_csv_jobs(&plan->variants.at[i], buf);
 		else
-			add_csv_row(&plan->variants.at[i],
-				    simulate_row_is_best(rows, plan->variants.count, i), buf);
+			add_csv_row(&plan->variants.at[i], simulate_row_is_starred(rows, count, i),
+				    buf);
 	}
 }

@@ -12,17 +12,22 @@
 #define SIMULATE_COLUMNS 13
 size_t simulate_column_count(const struct simulate_plan *plan);
 
-/* One row of the table as text; `best`: none is better, and there are several. */
+/* One row of the table as text. */
 struct simulate_cells {
 	const char *texts[SIMULATE_COLUMNS];
-	bool best;
+	bool best; /* none is better, and no earlier one is the same; there are several */
+	bool same; /* an earlier one is the same */
 };
 
 extern const char *const simulate_column_names[SIMULATE_COLUMNS];
 /* For each variant, in the arena of the plan. */
 const struct simulate_cells *simulate_cells_make(const struct simulate_plan *plan);
-/* Up to three lines: the best trade, and the best rows with the fewest GPU-hours and the shortest
- * waiting where they differ from it. Nothing for one row. */
+/* The meaning of the marks of rows and of the waiting times: two lines. */
+const char *simulate_legend_text(const struct simulate_plan *plan);
+/* Variants that are not baselines: these come behind all others, and none is a trade. */
+size_t simulate_choice_count(const struct simulate_plan *plan);
+/* Up to four lines: the best trade, and what it gives up: the best rows with the fewest GPU-hours and
+ * with the shortest waiting where they differ from it. Nothing where there is no choice. */
 void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf);
 /* The rows of all variants, in the arena of the plan. */
 const struct simulate_row *const *simulate_rows(const struct simulate_plan *plan);

@@ -1,6 +1,9 @@
 #include "sim/record.h"
 
 #include "base/check.h"
+#include "base/hash.h"
+
+enum course_kind { COURSE_WORKER, COURSE_USED, COURSE_START, COURSE_REPLICAS };
 
 /* Those that have a Node. */
 static int64_t worker_count(const struct sim_account *account)
@@ -68,11 +71,24 @@ static void add_point(struct sim_world *world, struct sim_account *account)
 
 /* ---- changes ---- */
 
+/* One change at this time, of a type of workers. Numbers of Pods are left out: they depend on passes
+ * that changed nothing. */
+static void add_to_course(const struct sim_ray *ray, size_t type, enum course_kind kind,
+			  int64_t value)
+{
+	struct sim_world *world = ray->world;
+	const int64_t change[] = { world->now_ms, (int64_t)ray->number, (int64_t)type, kind,
+				   value };
+
+	world->result->course = hash_bytes(world->result->course, change, sizeof(change));
+}
+
 void record_worker(struct sim_worker *worker, enum record_state state)
 {
 	struct sim_world *world = worker->ray->world;
 	struct sim_account *account = account_of(worker->ray, worker->type);
 
+	add_to_course(worker->ray, worker->type, COURSE_WORKER, (int64_t)state);
 	account->workers[worker->counted]--;
 	account->workers[state]++;
 	if ((worker->counted == RECORD_NONE) != (state == RECORD_NONE))
@@ -90,6 +106,7 @@ void record_used(const struct sim_worker *worker, int64_t gpus)
 
 	if (gpus == 0)
 		return;
+	add_to_course(worker->ray, worker->type, COURSE_USED, gpus);
 	account = account_of(worker->ray, worker->type);
 	account->used += gpus;
 	add_point(worker->ray->world, account);
@@ -117,11 +134,12 @@ void record_start(struct sim_world *world, const struct sim_waiting *one, int64_
 		return;
 	CHECK(wait_ms >= 0);
 	world->result->started++;
+	add_to_course(world->class_of[one->item]->ray, one->item, COURSE_START, wait_ms);
 	if (last != NULL && last->item == item && last->wait_ms == wait_ms)
 		last->count++;
 	else
 		VEC_PUSH(world->result_arena, &world->waits,
-			 ((struct sim_wait){ item, wait_ms, 1 }));
+			 ((struct sim_wait){ item, wait_ms, 1, world->class_of[one->item]->gpus }));
 }
 
 void record_end(struct sim_world *world)
@@ -137,6 +155,7 @@ void record_replicas(struct sim_ray *ray, size_t group, int64_t from, int64_t to
 	struct arena *arena = ray->world->result_arena;
 	struct sim_mark mark = { ray->world->now_ms, from, to, "" };
 
+	add_to_course(ray, group + 1, COURSE_REPLICAS, to);
 	account->result.scale_ups += to > from;
 	account->result.scale_downs += to < from;
 	account->result.workers_added += to > from ? to - from : 0;
@@ -195,6 +214,7 @@ static void finish_unstarted(struct sim_world *world, const struct sim_class *cl
 			list[result->unstarted_count++] = (struct sim_unstarted){
 				.item = &world->input->workload->items[waiting->item],
 				.count = waiting->count,
+				.gpus = class_->gpus,
 				.reason = class_->reason,
 				.message = class_->message,
 			};

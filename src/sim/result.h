@@ -46,12 +46,14 @@ struct sim_wait {
 	const struct work_item *item;
 	int64_t wait_ms;
 	int64_t count;
+	int64_t gpus; /* 1/10000, of one instance: of a placement group all its bundles */
 };
 
 /* Instances that had not started at the end. */
 struct sim_unstarted {
 	const struct work_item *item;
 	int64_t count;
+	int64_t gpus;        /* as of a wait */
 	const char *reason;  /* of core/model/reason.h */
 	const char *message; /* of the last plan; never NULL */
 };
@@ -73,6 +75,9 @@ struct sim_result {
 	int64_t decisions;   /* calls of decide() */
 	int64_t head_ms;     /* of all heads, while they had a Node */
 	int64_t suspensions; /* by idle termination */
+	/* A hash of all changes of replicas, Pods and work with their times: equal courses are equal
+	 * runs. */
+	uint64_t course;
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "core/capacity/capacity.h"
 #include "sim/shape.h"
@@ -318,6 +319,7 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 			return -1;
 	}
 	world->result = ARENA_NEW(result_arena, struct sim_result);
+	world->result->course = HASH_START;
 	return make_classes(world, &names, err);
 }
 

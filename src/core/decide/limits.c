@@ -9,22 +9,30 @@
 /* AUTOSCALER_UPSCALING_INITIAL_NUM_NODES of Ray's autoscaler v1. */
 #define CONSERVATIVE_STARTING 5
 
-/* The first setting that is present, in the order of docs/internals/snapshot.md, settings. */
-int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
+/* The order of docs/internals/snapshot.md, settings, the first one last. */
+struct idle_timeout limits_idle_timeout(const struct snapshot *snapshot,
+					const struct worker_group *group)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
-	int64_t seconds = snapshot->settings.idle_timeout_seconds;
+	struct idle_timeout found = { IDLE_OF_FLAG, snapshot->settings.idle_timeout_seconds };
 	if (object != NULL && object->has_idle_timeout_seconds)
-		seconds = object->idle_timeout_seconds;
+		found = (struct idle_timeout){ IDLE_OF_OBJECT, object->idle_timeout_seconds };
 	if (snapshot->cluster.has_idle_timeout_seconds)
-		seconds = snapshot->cluster.idle_timeout_seconds;
+		found = (struct idle_timeout){ IDLE_OF_CLUSTER,
+					       snapshot->cluster.idle_timeout_seconds };
 	for (size_t i = 0; object != NULL && i < object->group_count; i++)
 		if (object->groups[i].has_idle_timeout_seconds &&
 		    strcmp(object->groups[i].name, group->name) == 0)
-			seconds = object->groups[i].idle_timeout_seconds;
+			found = (struct idle_timeout){ IDLE_OF_OBJECT_GROUP,
+						       object->groups[i].idle_timeout_seconds };
 	if (group->has_idle_timeout_seconds)
-		seconds = group->idle_timeout_seconds;
-	return seconds * MS_PER_SECOND;
+		found = (struct idle_timeout){ IDLE_OF_GROUP, group->idle_timeout_seconds };
+	return found;
+}
+
+int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group)
+{
+	return limits_idle_timeout(snapshot, group).seconds * MS_PER_SECOND;
 }
 
 static bool is_duplicate(const struct ray_cluster *cluster, size_t index)

@@ -5,7 +5,22 @@
 
 #include "core/decide/choice.h"
 
-/* The idle time after which a worker of the group is terminated. */
+/* Where an idle timeout is set; of several that are set the last one wins. */
+enum idle_source {
+	IDLE_OF_FLAG = 0,     /* --idle-timeout-seconds */
+	IDLE_OF_OBJECT,       /* spec of the RayClusterAutoscaler */
+	IDLE_OF_CLUSTER,      /* autoscalerOptions of the RayCluster */
+	IDLE_OF_OBJECT_GROUP, /* spec.groups of the RayClusterAutoscaler */
+	IDLE_OF_GROUP,        /* the worker group of the RayCluster */
+};
+struct idle_timeout {
+	enum idle_source source;
+	int64_t seconds;
+};
+
+/* The idle time after which a worker of the group is terminated, and its source. */
+struct idle_timeout limits_idle_timeout(const struct snapshot *snapshot,
+					const struct worker_group *group);
 int64_t limits_idle_timeout_ms(const struct snapshot *snapshot, const struct worker_group *group);
 /* Makes the list of groups: capacity, problem, frozen, hosts, idle timeout. */
 void limits_make_groups(struct facts *facts);

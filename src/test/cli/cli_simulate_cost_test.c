@@ -114,7 +114,9 @@ static void groups_without_a_price_are_named(void **state)
 	assert_int_equal(result.status, EXIT_DONE);
 	assert_non_null(strstr(result.output, line));
 	assert_non_null(strstr(result.output, "* no other row has fewer GPU-hours without"));
-	assert_non_null(strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, with "));
+	assert_non_null(strstr(
+		result.output,
+		"\nbest trade (least GPU-hours and GPU-hours of waiting): idleTimeoutSeconds=60, with "));
 	buf_init(&text, (size_t)16 << 20);
 	assert_int_equal(file_read(page, "a page", &text, &err), 0);
 	assert_non_null(strstr(buf_string(&text), line));

@@ -20,12 +20,13 @@ static void a_table_has_a_row_for_each_variant(void **state)
 	assert_int_equal(result.status, EXIT_DONE);
 	assert_string_equal(result.errors, "");
 	assert_non_null(strstr(result.output, "* idleTimeoutSeconds=60, packing=ray  "));
-	assert_non_null(strstr(result.output, "\n* idleTimeoutSeconds=600, packing=fewest-gpus"));
+	assert_non_null(strstr(result.output, "\n= idleTimeoutSeconds=600, packing=fewest-gpus"));
 	assert_non_null(strstr(result.output, "\n* baseline: always on "));
 	assert_non_null(strstr(result.output, "\n  baseline: Ray's autoscaler "));
 	assert_non_null(strstr(result.output, "never ran:\n  1 of job large: "));
-	assert_non_null(
-		strstr(result.output, "\nbest trade: idleTimeoutSeconds=60, packing=ray, "));
+	assert_non_null(strstr(
+		result.output,
+		"\nbest trade (least GPU-hours and GPU-hours of waiting): idleTimeoutSeconds=60, packing=ray, "));
 	assert_non_null(strstr(result.output,
 			       "\nshortest waiting: idleTimeoutSeconds=600, packing=ray, with "));
 	/* On several threads the same bytes come again. */
@@ -33,6 +34,62 @@ static void a_table_has_a_row_for_each_variant(void **state)
 		 "packing=ray,fewest-gpus", "--baseline", "ray", "--baseline", "always-on", "--by",
 		 "job", "--set", "process-start=0s");
 	assert_string_equal(again.output, result.output);
+}
+
+/* The one line with this text. */
+static void expect_once(const char *output, const char *text)
+{
+	const char *found = strstr(output, text);
+
+	if (!found || strstr(found + 1, text))
+		fail_msg("not once \"%s\" in %s", text, output);
+}
+
+static void settings_without_effect_are_named(void **state)
+{
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+
+	SIMULATE(&result, files, "--set", "autoscalerOptions.idleTimeoutSeconds=300", "--vary",
+		 "idleTimeoutSeconds=60,1800");
+	expect_once(result.output,
+		    "\nidleTimeoutSeconds: no effect: rayCluster.spec.autoscalerOptions."
+		    "idleTimeoutSeconds is 300 and wins\n");
+	expect_once(result.output, "\n* idleTimeoutSeconds=60 ");
+	expect_once(result.output, "\n= idleTimeoutSeconds=1800 ");
+	expect_once(result.output, "\nno choice: all variants are equal\n");
+	assert_null(strstr(result.output, "best trade"));
+	SIMULATE(&result, files, "--set", "workerGroupSpecs[gpu].idleTimeoutSeconds=90", "--set",
+		 "autoscalerOptions.idleTimeoutSeconds=300");
+	expect_once(result.output,
+		    "autoscalerOptions.idleTimeoutSeconds: no effect: "
+		    "rayCluster.spec.workerGroupSpecs[gpu].idleTimeoutSeconds is 90 and wins\n");
+	assert_null(strstr(result.output, "workerGroupSpecs[gpu].idleTimeoutSeconds: no effect"));
+	SIMULATE(&result, files, "--set", "autoscalerOptions.upscalingMode=Default", "--set",
+		 "upscalingMode=Conservative", "--set", "idle-timeout-seconds=9");
+	expect_once(result.output,
+		    "upscalingMode: no effect: rayCluster.spec.autoscalerOptions.upscalingMode is "
+		    "Default and wins\n");
+	assert_null(strstr(result.output, "idle-timeout-seconds: no effect"));
+}
+
+static void equal_rows_are_one_choice(void **state)
+{
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+
+	SIMULATE(&result, files, "--vary", "packing=ray,fewest-gpus", "--vary",
+		 "workerGroupSpecs[gpu].maxReplicas=1,3,4");
+	expect_once(result.output, "\npacking: no effect: rows that differ in it alone are equal");
+	expect_once(result.output, "\nequal in the whole run: packing=ray, [gpu].maxReplicas=3; "
+				   "packing=ray, [gpu].maxReplicas=4\n");
+	expect_once(result.output, "\n* packing=ray, [gpu].maxReplicas=3 ");
+	expect_once(result.output, "\n= packing=fewest-gpus, [gpu].maxReplicas=4 ");
+	assert_null(strstr(result.output, "\n* packing=fewest-gpus"));
+	SIMULATE(&result, files, "-o", "json", "--vary", "packing=ray,fewest-gpus");
+	expect_once(result.output, "\"sameAs\": \"packing=ray\"");
+	expect_once(result.output, "\"warnings\": [\"packing: no effect: ");
+	expect_once(result.output, "\"best\": false");
 }
 
 /* Two workers for 5 minutes each, one of them again at 8 minutes. */
@@ -167,7 +224,7 @@ static void write_snapshot(const struct simulate_files *files, const char *objec
 	arena_done(&arena);
 }
 
-/* What a decision reports as InvalidRequest, a simulation refuses with the same words. */
+/* A simulation refuses an object in the words of the condition InvalidRequest. */
 static void an_object_that_cannot_be_used_is_refused(void **state)
 {
 	static const struct {
@@ -275,6 +332,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_has_a_row_for_each_variant),
+		cmocka_unit_test(settings_without_effect_are_named),
+		cmocka_unit_test(equal_rows_are_one_choice),
 		cmocka_unit_test(gpu_hours_are_those_of_the_work),
 		cmocka_unit_test(json_has_all_variants),
 		cmocka_unit_test(the_end_is_common_to_all_rows),
