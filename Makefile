@@ -3,7 +3,7 @@
 #   rules  compiler, archives, programs    test   unit tests, laws, e2e, conformance, the stages of make test
 #   lint   static checks                   fuzz   libFuzzer
 #   bench  measurements, fleets, faults    image  container image, manifests, documents from tables
-#   release  what people download
+#   dist   what people download
 # Everything that is built is below $(BUILD). Sources are found by wildcard, so a new file in a folder
 # of src/ needs no edit here.
 
@@ -88,14 +88,14 @@ all: $(BUILD)/rayscaler
 # Goals that compile need the libraries; these must work without them.
 NEEDS_NOTHING := clean help image setup setup-build setup-arm64 format demo test dev-cluster
 
-PARTS := mk/rules.mk mk/test.mk mk/lint.mk mk/fuzz.mk mk/bench.mk mk/image.mk mk/release.mk
+PARTS := mk/rules.mk mk/test.mk mk/lint.mk mk/fuzz.mk mk/bench.mk mk/image.mk mk/dist.mk
 include $(PARTS)
 
 $(BUILD)/rayscaler: $(OBJECTS_cli) $(filter-out %/libcli.a,$(call archives,release,cli)) $(FLAGS_FILE)
 	$(call link,release,cli)
 
 ## setup: install the Debian packages that are missing; setup-build: those of the build alone;
-##   setup-arm64: what make release needs for arm64, into the cache
+##   setup-arm64: what make dist needs for arm64, into the cache
 setup:
 	@e2e/setup-packages.sh build test
 setup-build:

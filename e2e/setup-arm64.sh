@@ -1,5 +1,5 @@
 #!/bin/bash
-# Prepares `make release` for arm64: Debian's libraries of that architecture, unpacked into the cache with a
+# Prepares `make dist` for arm64: Debian's libraries of that architecture, unpacked into the cache with a
 # clang for them; installs nothing (clang, lld and llvm are packages of e2e/packages.txt).
 #
 #   e2e/setup-arm64.sh

@@ -6,7 +6,8 @@ IMAGE ?= rayscaler:$(VERSION)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ## image: the container image IMAGE, with buildah, podman or docker
 image:
-	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' COMMIT='$(COMMIT)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
+	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' COMMIT='$(COMMIT)' \
+		REVISION='$(DIST_COMMIT)' SOURCE='$(RELEASE_SOURCE)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
 ## rootfs: the same root file system in $(BUILD)/rootfs and as a tar, with none of them
 rootfs: $(BUILD)/rayscaler
 	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/rootfs.sh $< $(BUILD)/rootfs \

@@ -8,7 +8,9 @@ set -euo pipefail
 name=$1
 version=$2
 file=charts/image/Dockerfile
-arguments=(--build-arg "VERSION=$version" --build-arg "COMMIT=${COMMIT:-unknown}" --build-arg "SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0}" -f "$file" -t "$name" .)
+label=--label=org.opencontainers.image
+arguments=(--build-arg "VERSION=$version" --build-arg "COMMIT=${COMMIT:-unknown}" --build-arg "SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0}"
+	"$label.version=$version" "$label.revision=${REVISION:-unknown}" ${SOURCE:+"$label.source=$SOURCE"} -f "$file" -t "$name" .)
 
 # A client alone builds nothing: a docker without its engine is not there.
 for tool in buildah podman docker; do

@@ -276,4 +276,5 @@ def test_make_image_takes_the_engine_that_works(work_dir):
     done = make_image({"buildah": "exit 1", "podman": works, "docker": works}, work_dir)
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if "/podman build" in line]
+    assert "--label=org.opencontainers.image.version=1.2.3 --label=org.opencontainers.image.revision=unknown -f" in line
     assert "--build-arg VERSION=1.2.3" in line and line.endswith("-f charts/image/Dockerfile -t rayscaler:t .")

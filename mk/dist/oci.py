@@ -36,7 +36,7 @@ def last_stage(dockerfile: str) -> Dict[str, Any]:
             for name, _, value in (pair.strip().partition('="') for pair in pairs):
                 config["Labels"][name] = value
         elif line.strip() and word not in ("COPY", "#"):
-            raise SystemExit(f"release: {word} of the Dockerfile is unknown: teach mk/release/oci.py")
+            raise SystemExit(f"dist: {word} of the Dockerfile is unknown: teach mk/dist/oci.py")
     return config
 
 
@@ -64,7 +64,7 @@ def image(layer: bytes, dockerfile: Path, name: str, architecture: str, labels: 
         "os": "linux",
         "config": config,
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(gzip.decompress(layer)).hexdigest()}"]},
-        "history": [{"created": written(time), "created_by": "make release"}],
+        "history": [{"created": written(time), "created_by": "make dist"}],
     }
     layers: List[Dict[str, Any]] = [blob(layer, LAYER)]
     config_blob = blob(text(described), CONFIG)

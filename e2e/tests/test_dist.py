@@ -1,4 +1,4 @@
-"""`make release` from two folders: the same bytes, and each file is accepted by a program that did not make it.
+"""`make dist` from two folders: the same bytes, and each file is accepted by a program that did not make it.
 
 The first folder packs the program of this run and, where e2e/setup-arm64.sh can prepare it, builds that of
 arm64; the second builds everything from the sources. Neither has a container engine.
@@ -52,7 +52,7 @@ def folder(name: str) -> Path:
 def start(directory: Path, commit: str, *words: str) -> subprocess.Popen:
     foreign = ("BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
     env = {name: value for name, value in os.environ.items() if name not in foreign}
-    command = ["make", "-j2", "release", f"COMMIT={commit}", f"SOURCE_DATE_EPOCH={EPOCH}", *words]
+    command = ["make", "-j2", "dist", f"COMMIT={commit}", f"SOURCE_DATE_EPOCH={EPOCH}", *words]
     with open(directory / "log", "w") as log:
         return subprocess.Popen(command, cwd=directory, env=env, stdout=log, stderr=subprocess.STDOUT)
 
@@ -74,7 +74,7 @@ def folders() -> List[Path]:
         for process in made:
             process.kill()
             process.wait(20)
-    return [packed / "build/release", built / "build/release"]
+    return [packed / "build/dist", built / "build/dist"]
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +136,44 @@ def test_the_sums_are_of_all_files(release):
     assert listed == {path.name for path in release.iterdir() if path.is_file() and path.name[0] != "."} - {"SHA256SUMS"}
 
 
+def stated(release: Path) -> Dict:
+    return json.loads((release / "provenance.intoto.json").read_text())
+
+
+def test_the_provenance_is_of_all_files(release, version):
+    made = stated(release)
+    assert (made["_type"], made["predicateType"]) == ("https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1")
+    digests = {one["name"]: one["digest"]["sha256"] for one in made["subject"]}
+    files = {path.name: path for path in release.iterdir() if path.is_file() and path.name[0] != "."}
+    assert set(files) - set(digests) == {"provenance.intoto.json", "SHA256SUMS"}
+    for name, path in files.items():
+        assert digests.get(name) in (None, hashlib.sha256(path.read_bytes()).hexdigest()), name
+    definition = made["predicate"]["buildDefinition"]
+    assert definition["externalParameters"]["VERSION"] == version
+    assert len(definition["resolvedDependencies"]) > 20
+    # Neither a repository nor a builder is known, and none is made up.
+    assert not [one for one in definition["resolvedDependencies"] if one.get("uri", "").startswith("git+")]
+    assert made["predicate"]["runDetails"]["builder"]["id"].split("/")[2] == "rayscaler.invalid"
+
+
+def test_a_repository_that_is_named_is_in_chart_plugin_and_provenance(release, version, work_dir, helm):
+    to, url, commit = work_dir / "dist", "https://git.example.com/rayscaler", "0123456789" * 4
+    to.mkdir()
+    for path in release.iterdir():
+        if path.is_file() and "linux" in path.name:
+            shutil.copy(path, to / path.name)
+    words = ["--version", version, "--commit", commit, "--time", EPOCH, "--source", url, "--builder", "https://ci.example.com/1"]
+    output_of("python3", "-B", paths.ROOT / "mk/dist/dist.py", "--to", to, *words, "--finish")
+    (chart,) = to.glob("rayscaler-*.tgz")
+    described = yaml.safe_load(helm.run("show", "chart", chart).stdout)
+    assert (described["home"], described["sources"]) == (url, [url])
+    assert yaml.safe_load((to / "rayscaler-krew.yaml").read_text())["spec"]["homepage"] == url
+    predicate = stated(to)["predicate"]
+    source = {"name": "source", "uri": f"git+{url}", "digest": {"gitCommit": commit}}
+    assert source in predicate["buildDefinition"]["resolvedDependencies"]
+    assert predicate["runDetails"]["builder"]["id"] == "https://ci.example.com/1"
+
+
 # ---- the image ----
 
 
@@ -158,7 +196,8 @@ def test_skopeo_reads_the_image_in_both_forms(release, version, architectures, w
         config = json.loads(output_of(skopeo, "inspect", "--config", f"oci-archive:{path}:{version}"))
         assert (config["architecture"], config["os"], config["created"]) == (architecture, "linux", "2023-11-14T22:13:20Z")
         assert config["config"]["Entrypoint"] == ["rayscaler"] and config["config"]["User"] == "65532:65532"
-        assert config["config"]["Labels"]["org.opencontainers.image.version"] == version
+        labels = {name.rpartition(".")[2]: value for name, value in config["config"]["Labels"].items()}
+        assert labels["version"] == version and labels["revision"] == stated(release)["predicate"]["buildDefinition"]["externalParameters"]["COMMIT"]
         contents = []
         for form in (f"oci-archive:{path}:{version}", f"docker-archive:{path}:rayscaler:{version}"):
             to = work_dir / f"{architecture}-{form.split(':')[0]}"
@@ -258,12 +297,14 @@ def test_push_to_a_registry(release, version, architectures):
     """The command of docs/INSTALL.md, to a registry on loopback."""
     shown = re.search(r"^ +skopeo copy (oci-archive:\S+) docker://\S+?(/rayscaler:\S+)$", (paths.ROOT / "docs/INSTALL.md").read_text(), re.M)
     source, name = shown.groups()
-    assert source.replace("build/release/", "") == f"oci-archive:rayscaler-{version}-linux-amd64.oci.tar"
+    assert source.replace("build/dist/", "") == f"oci-archive:rayscaler-{version}-linux-amd64.oci.tar"
     with http.server.HTTPServer(("127.0.0.1", 0), Registry) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        words = ["--insecure-policy", "copy", "--dest-tls-verify=false", source.replace("build/release", str(release))]
+        words = ["--insecure-policy", "copy", "--dest-tls-verify=false", source.replace("build/dist", str(release))]
         output_of(need("skopeo"), *words, f"docker://127.0.0.1:{server.server_port}{name}")
         server.shutdown()
+    digests = {one["digest"]["sha256"]: one["name"] for one in stated(release)["subject"]}
+    assert digests[hashlib.sha256(Registry.manifests[version]).hexdigest()] == f"docker.io/library/rayscaler:{version} amd64"
     config = json.loads(Registry.manifests[version])["config"]["digest"]
     assert json.loads(Registry.blobs[config])["architecture"] == "amd64"
 
@@ -389,33 +430,36 @@ def test_fish_and_zsh_completion(unpacked):
 # ---- chart, krew manifest, SBOM ----
 
 
-DOCUMENTS = ("README.md", "docs/QUICKSTART.md", "docs/INSTALL.md")
+DOCUMENTS = ("README.md", "docs/QUICKSTART.md")
 
 
 def test_the_chart_installs(release, api_server, work_dir):
-    """Each command of the documents that installs the packed chart; NOTES.txt warns of the default image."""
+    """Each command of the documents that installs the chart, with the packed one; NOTES.txt warns of the default image."""
     if api_server.kind != "real":
         pytest.skip("the embedded API server has no Deployments")
     try:
         helm = Tool("helm", api_server.write_kubeconfig(work_dir / "kubeconfig", token=api_server.tokens[ADMIN_USER]), work_dir / "home")
     except ToolMissing as error:
         pytest.skip(str(error))
+    (chart,) = release.glob("rayscaler-*.tgz")
     warned = []
     for document in DOCUMENTS:
-        for line in re.findall(r"^ +helm (install rayscaler build/release/.*)$", (paths.ROOT / document).read_text(), re.M):
-            said = helm.run(*line.replace("build/release", str(release)).split()).stdout
+        for line in re.findall(r"^ +helm (install rayscaler charts/rayscaler .*)$", (paths.ROOT / document).read_text(), re.M):
+            said = helm.run(*line.replace("charts/rayscaler", str(chart)).split()).stdout
             helm.run("uninstall", "rayscaler", "--namespace", "rayscaler-system")
             default = "--set image.repository" not in line
             assert ("WARNING: image.repository is the default" in said) == default, f"{document}: {line}"
+            assert "rayscaler adopt CLUSTER" in said
             warned.append(default)
-    assert sorted(warned) == [False, False, True, True]
+    assert sorted(warned) == [False, True]
 
 
 def test_the_chart_is_that_of_the_folder(release, helm):
     (chart,) = [path for path in release.glob("rayscaler-*.tgz")]
     words = ["template", "rayscaler", "--namespace", "rayscaler-system", "--include-crds"]
     assert helm.run(*words, chart).stdout == helm.run(*words, paths.ROOT / "charts/rayscaler").stdout
-    assert "0 chart(s) failed" in helm.run("lint", chart).stdout
+    linted = helm.run("lint", chart).stdout
+    assert "0 chart(s) failed" in linted and "[INFO]" not in linted, linted
 
 
 def test_the_krew_manifest_fits_the_tarballs(release, architectures, work_dir):
@@ -423,6 +467,8 @@ def test_the_krew_manifest_fits_the_tarballs(release, architectures, work_dir):
     assert (made["kind"], made["metadata"]["name"]) == ("Plugin", "rayscaler")
     platforms = {one["selector"]["matchLabels"]["arch"]: one for one in made["spec"]["platforms"]}
     assert sorted(platforms) == architectures
+    assert "macOS and Windows are missing" in made["spec"]["description"]
+    assert ("linux/arm64 is missing" in made["spec"]["description"]) == ("arm64" not in architectures)
     for architecture, platform in platforms.items():
         path = release / platform["uri"].rpartition("/")[2]
         assert platform["uri"].startswith("https://")

@@ -97,5 +97,5 @@ def read(program: Path) -> List[Command]:
             command.summary = found[2]
             commands.append(command)
     if len(commands) < 5:
-        raise SystemExit("release: the output of --help has no list of commands: adapt mk/release/help_text.py")
+        raise SystemExit("release: the output of --help has no list of commands: adapt mk/dist/help_text.py")
     return commands

@@ -45,7 +45,7 @@ def document(image: str, image_bytes: bytes, version: str, commit: str, packages
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": image,
         "documentNamespace": f"https://rayscaler.dev/spdx/{image}-{digest}",
-        "creationInfo": {"created": written(time), "creators": [f"Tool: rayscaler-make-release-{version}"]},
+        "creationInfo": {"created": written(time), "creators": [f"Tool: rayscaler-make-dist-{version}"]},
         "packages": [whole, *parts],
         "relationships": [
             {"spdxElementId": a, "relationshipType": kind, "relatedSpdxElement": b} for a, kind, b in relations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what people download, without a network and a container engine:  release.py --help
+"""Makes what people download, without a network and a container engine:  dist.py --help
 
 One run makes the files of one architecture, or with --finish those that are the same for all. The same sources,
 libraries and --time give the same bytes, whatever the folder.
@@ -17,6 +17,7 @@ import completion
 import debian
 import man
 import oci
+import provenance
 import sbom
 from archive import Entries, File, Link, below, compress, tar, tree
 from help_text import read
@@ -54,7 +55,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--image", default="rayscaler", help="the name of the image, without a tag")
     parser.add_argument("--maintainer", default="rayscaler <rayscaler@localhost>")
     parser.add_argument("--url", default="", help="where the files will be, for the krew manifest")
-    parser.add_argument("--finish", action="store_true", help="chart, krew manifest and SHA256SUMS")
+    parser.add_argument("--source", default="", help="the URL of the repository")
+    parser.add_argument("--builder", default="https://rayscaler.invalid/builders/unknown", help="URI of the build platform")
+    parser.add_argument("--finish", action="store_true", help="chart, krew manifest, provenance and SHA256SUMS")
     return parser.parse_args()
 
 
@@ -129,9 +132,11 @@ def make_architecture(given: argparse.Namespace) -> None:
     owners = debian.packages_of(given.sysroot, libraries) if given.sysroot else debian.packages_here(libraries)
     lost = [one for one in libraries if Path(one).name not in owners]
     if lost:
-        raise SystemExit(f"release: {lost} belong to no Debian package")
+        raise SystemExit(f"dist: {lost} belong to no Debian package")
     share = documents(given)
     labels = {"org.opencontainers.image.version": given.version, "org.opencontainers.image.revision": given.commit}
+    if given.source:
+        labels["org.opencontainers.image.source"] = given.source
     layer = Path(f"{root}.tar.gz").read_bytes()
     tag = f"{given.image}:{given.version}"
     image = oci.image(layer, TOP / "charts/image/Dockerfile", tag, given.architecture, labels, given.time)
@@ -147,38 +152,51 @@ def make_architecture(given: argparse.Namespace) -> None:
 
 
 def chart(given: argparse.Namespace) -> Dict[str, bytes]:
-    """As `helm package` makes it, which writes the time of its run."""
+    """As `helm package` makes it, which writes the time of its run. With --source it names the repository."""
     files = tree(TOP / "charts/rayscaler")
     described = (TOP / "charts/rayscaler/Chart.yaml").read_text()
     version = re.search(r"^version: (.*)$", described, re.MULTILINE).group(1)
     application = re.search(r"^appVersion: (.*)$", described, re.MULTILINE).group(1)
     if application.strip('"') != given.version:
-        raise SystemExit(f"release: appVersion of Chart.yaml is {application}, the program's {given.version}: change one")
+        raise SystemExit(f"dist: appVersion of Chart.yaml is {application}, the program's {given.version}: change one")
+    if given.source:
+        described += f"home: {given.source}\nsources: [{given.source}]\n"
+        files["Chart.yaml"] = File(described.encode())
     return {f"rayscaler-{version}.tgz": compress(tar(below("rayscaler", files), given.time))}
 
 
 def krew(given: argparse.Namespace, archives: List[Path]) -> bytes:
+    names = {path.name[: -len(".tar.gz")]: path for path in archives}
     lines = ["apiVersion: krew.googlecontainertools.github.com/v1alpha2", "kind: Plugin", "metadata:", "  name: rayscaler"]
-    lines += ["spec:", f"  version: v{given.version}", f"  shortDescription: {SHORT}", "  description: |"]
-    lines += ["    Shows the worker groups of RayClusters, their GPUs, and the reason of each change,", "    as the running controller decides."]
+    lines += ["spec:", f"  version: v{given.version}", *([f"  homepage: {given.source}"] if given.source else [])]
+    lines += [f"  shortDescription: {SHORT}", "  description: |"]
+    lines += ["    Shows the worker groups of RayClusters, their GPUs, and the reason of each change,", "    as the running controller decides.", ""]
+    lines += ["    macOS and Windows are missing: the program uses interfaces of Linux and glibc. There", "    kubectl get rca and kubectl describe raycluster show the state and the reasons."]
+    if not any(name.endswith("-arm64") for name in names):
+        lines += ["    linux/arm64 is missing: this release was made without make setup-arm64."]
     lines += ["  platforms:"]
-    for path in archives:
-        name = path.name[: -len(".tar.gz")]
+    for name, path in names.items():
         lines += ["    - selector:", "        matchLabels:", "          os: linux", f"          arch: {name.rpartition('-')[2]}"]
         lines += [f"      uri: {given.url}/{path.name}", f"      sha256: {hashlib.sha256(path.read_bytes()).hexdigest()}"]
         lines += ["      files:", f'        - from: "{name}/*"', '          to: "."', "      bin: bin/rayscaler"]
     return "\n".join(lines + [""]).encode()
 
 
+def results(to: Path) -> List[Path]:
+    return sorted(path for path in to.iterdir() if path.is_file() and path.name[0] != ".")
+
+
 def finish(given: argparse.Namespace) -> None:
     made = chart(given)
     made["rayscaler-krew.yaml"] = krew(given, sorted(given.to.glob("rayscaler-*-linux-*.tar.gz")))
     write(given.to, made)
-    paths = sorted(path for path in given.to.iterdir() if path.is_file() and path.name[0] != "." and path.name != "SHA256SUMS")
+    stated = provenance.statement(results(given.to), given.version, given.commit, given.time, given.source, given.builder)
+    write(given.to, {"provenance.intoto.json": stated})
+    paths = results(given.to)
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
     (given.to / "SHA256SUMS").write_text(sums)
     for path in paths:
-        print(f"release: {path} {path.stat().st_size} bytes")
+        print(f"dist: {path} {path.stat().st_size} bytes")
 
 
 def write(to: Path, files: Dict[str, bytes]) -> None:
