@@ -105,7 +105,10 @@ def who_talks_to_whom() -> Drawing:
     d.arrow([(145, 384), (145, 294)])
     d.note((163, 344), ["raylets register, the actors run"], "5")
     d.arrow([(520, 86), (520, 160)], both=True)
-    d.note((520, 128), ["reasons, metrics"])
+    d.note((520, 128), ["Prometheus: metrics"])
+    # The plugin reaches rayscaler by the API server's proxy.
+    d.arrow([(870, 86), (870, 160)], both=True)
+    d.note((722, 128), ["kubectl: reasons"])
     return d
 
 
