@@ -2,10 +2,11 @@
 """Names in documents and in comments that do not exist:  names.py, at the top of the tree
 
 Looks at paths and headers of src/, other files of the tree, folders of the layers, functions, make targets,
-commands and flags of the program, metrics, and the steps of a decision. Prints a line for each name that the
+commands and flags of the program, metrics, headings that links lead to, and the steps of a decision. Prints a line for each name that the
 source does not have; exit status 1 when there is one.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -34,9 +35,13 @@ def without_comments(text: str) -> str:
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
+def documents() -> List[Path]:
+    return sorted({path for pattern in DOCUMENTS for path in Path().glob(pattern)})
+
+
 def code_of_documents() -> Iterator[Found]:
     """Code spans, indented lines and fenced lines of each document, one command or word at a time."""
-    for path in sorted({path for pattern in DOCUMENTS for path in Path().glob(pattern) if path.parts[0] != "build"}):
+    for path in documents():
         fenced = False
         for number, line in enumerate(read(path).splitlines(), 1):
             if line.startswith("```"):
@@ -64,6 +69,21 @@ def strings() -> Iterator[Found]:
         for number, line in enumerate(text.splitlines(), 1):
             if '"' in line:
                 yield path, number, line
+
+
+def wrong_anchors() -> Iterator[str]:
+    """Links to a heading of a document."""
+    anchors: Dict[Path, Set[str]] = {}
+    for path in documents():
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", read(path)):
+            page = Path(os.path.normpath(path.parent / target)) if target else path
+            if "://" in target or not page.exists():
+                continue
+            if page not in anchors:
+                titles = re.findall(r"^#+ (.*)", read(page), re.MULTILINE)
+                anchors[page] = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            if anchor not in anchors[page]:
+                yield f"{path}: {page} has no heading #{anchor}"
 
 
 class Tree:
@@ -204,6 +224,7 @@ def main() -> int:
             wrong.update(f"{path}:{number}: {said}" for said in check(tree, text))
     for path, number, text in strings():
         wrong.update(f"{path}:{number}: {said}" for said in wrong_flag_of_message(tree, text))
+    wrong.update(wrong_anchors())
     wrong.update(wrong_steps())
     wrong.update(wrong_folders(tree))
     print("".join(f"{line}\n" for line in sorted(wrong)), end="")

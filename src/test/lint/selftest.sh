@@ -155,6 +155,7 @@ sees lint-names $d 'rayscaler has no command plant' '`kubectl rayscaler plant CL
 sees lint-names $d 'rayscaler has no flag --planted' 'Set `--planted`.'
 sees lint-names $d 'no metric rayscaler_planted_total' '`rayscaler_planted_total`'
 sees lint-names $d 'no function planted_make()' '`planted_make()` makes it.'
+sees lint-names $d 'docs/FAQ.md has no heading #planted' '[there](FAQ.md#planted)'
 sees lint-names $c 'src/ has no planted.h' '/* see planted.h */'
 sees lint-names $c 'rayscaler has no flag --planted' 'static const char *text = "raise --planted";'
 sees lint-names docs/internals/architecture.md 'facts: the steps are `mark_index`' \
