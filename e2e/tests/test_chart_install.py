@@ -128,6 +128,8 @@ def test_commands_of_install_md(real, helm, kubectl):
             assert "Warning" not in said.stderr or line == undo, f"{line}: {said.stderr}"
             ran += 1
         if section == "Upgrade":
+            (line,) = re.findall(r"`helm (rollback .*)`", (paths.ROOT / "docs" / "OPERATIONS.md").read_text())
+            assert "Rollback was a success" in helm.run(*line.split()).stdout
             assert "rayscaler-0.1.0" in helm.run("list", "-n", chart.NAMESPACE).stdout
         if section == "Without Helm":
             kubectl.run("get", "namespace", chart.NAMESPACE)

@@ -26,7 +26,7 @@ DOCUMENTS = sorted(
     for pattern in ("README.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/*.md")
     for path in TOP.glob(pattern)
 )
-PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "kind", "skopeo", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
+PROGRAMS = ("make", "rayscaler", "kubectl", "helm", "kind", "skopeo", "cosign", "promtool", "git", "build/rayscaler", "build/tools/gcs_probe")
 MAKEFILES = [TOP / "Makefile", *sorted((TOP / "mk").glob("*.mk"))]
 SUBCOMMANDS = ("run", "plan", "lint", "devices", "park", "version", "status", "explain", "snapshot", "request", "resume", "adopt", "release", "record", "simulate", "help")
 
@@ -77,11 +77,13 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler plan -f examples/gpu\.snapshot\.yaml -o json --debug", "test_internals.py::test_the_tour_shows"),
     (r"rayscaler run( --cluster-name NAME --cluster-namespace NAMESPACE)?", "test_scale_clusters.py::test_"),
     (r"make manifests", "dry"),
-    (r"make (release|setup-arm64)", "test_release.py::test_the_same_bytes"),
-    (r"skopeo copy oci-archive:build/release/\S+ docker://\S+", "test_release.py::test_push_to_a_registry"),
-    (r"kind load image-archive build/release/\S+", "not run: kind needs a container engine; test_release.py reads the archive"),
-    (r"helm install rayscaler build/release/.*", "test_release.py::test_the_chart_installs"),
-    (r"helm (install|upgrade|uninstall) rayscaler (?!build/release).*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"make (dist|setup-arm64)", "test_dist.py::test_the_same_bytes"),
+    (r"skopeo copy oci-archive:build/dist/\S+ docker://\S+", "test_dist.py::test_push_to_a_registry"),
+    (r"cosign (sign-blob|verify-blob|attest) .*", "not run: Debian has no cosign; the flags are those of its documents"),
+    (r"kind load image-archive build/dist/\S+", "not run: kind needs a container engine; test_dist.py reads the archive"),
+    (r"helm (install|upgrade|uninstall) rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"helm rollback rayscaler .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"kubectl (get raycluster -A|delete pod -n team-a .*|rayscaler release (demo|--all) .*)", "test_operations.py::test_roll_back"),
     (r"helm install --take-ownership", "test_chart_install.py::test_upgrade_scale_uninstall"),
     (r"helm show readme charts/rayscaler", "test_chart.py::test_readme_has_every_value"),
     (r"kubectl apply --server-side .*", "test_chart_install.py::test_commands_of_install_md"),

@@ -91,7 +91,7 @@ def test_every_switch_shown_reserves_little():
              *root.glob("examples/*.yaml")]  # fmt: skip
     found = {path.relative_to(root): list(autoscaler_options(path)) for path in files}
     found = {str(path): blocks for path, blocks in found.items() if blocks}
-    assert found.keys() >= {"docs/QUICKSTART.md", "docs/INSTALL.md", "docs/KUBERAY.md",
+    assert found.keys() >= {"docs/QUICKSTART.md", "docs/KUBERAY.md",
                             "charts/rayscaler/templates/NOTES.txt", "examples/gpu.yaml"}  # fmt: skip
     for path, blocks in found.items():
         for block in blocks:
