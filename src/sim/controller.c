@@ -1,3 +1,18 @@
+/* A pass is an event of the queue. At most one is planned (next_pass_ms); an earlier one replaces it, and
+ * the pass_id of the replaced event no longer counts.
+ *
+ *   planned ──► due ──► needed? ── no ──► plan_next: the first regular time at or after due_ms
+ *                          │ yes
+ *                          ▼
+ *   decide, drain, decide again, remember, patch ──► plan_next
+ *
+ * `changed` means that facts or memory differ from those of the last plan; `due_ms`, that the plan may
+ * differ at this time although nothing changes. Facts that change set `changed` (note_change), unless a
+ * decision cannot depend on them (judge, could_serve); a worker that gets idle only adds its due time.
+ *
+ * Invariants: with `changed` a pass is planned at most one interval ahead. Without it, every pass before
+ * due_ms would make the same plan, which the input every_pass verifies (sim_laws_test). Regular times
+ * count from phase_ms, also over skipped passes, so that skipping moves no later pass. */
 #include "sim/controller.h"
 
 #include <string.h>

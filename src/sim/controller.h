@@ -11,9 +11,8 @@
  *   starting, and the shape waited then;
  * - work starts or ends on a worker that has room for waiting work by amounts, or that registered
  *   less than 17 s ago (start grace);
- * - a time is due: one in memory or of a Pod, or the start of an idle time, plus its span of the
- *   settings;
- * - the last pass changed its memory of starved demand, launches or backoffs. */
+ * - the last plan says so: its next_change has come, or it acted or changed its memory;
+ * - the idle timeout of a worker whose work ended since then has passed. */
 #ifndef SIM_CONTROLLER_H
 #define SIM_CONTROLLER_H
 

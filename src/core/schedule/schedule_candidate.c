@@ -1,4 +1,19 @@
-/* The candidates of one try, and the choice of the best: see schedule_try.h. */
+/* The candidates of one try, and the choice of the best: see schedule_try.h.
+ *
+ * A candidate is a class of equal nodes, or a new node of a type. Its key is exact, or an upper bound:
+ *
+ *   unknown (labels INT_MAX) ──► bounded (bound_at) ──► filled (fresh: the key is exact)
+ *       ▲                          ▲   │ no shape fits      │    │ nothing fits
+ *       │ another first member     │   └──► dropped ◄───────┼────┘
+ *       └──────────────────────────┴────────────────────────┘ review: fewer units are left
+ *
+ * The heap is ordered by these keys, existing nodes before new ones. schedule_try_best() improves only
+ * its first candidate, from unknown to bounded to filled, until the first is filled: every other key is
+ * at most as large, and so is what it bounds. Most candidates are never filled, which is the speed.
+ *
+ * Invariants: a key never falls below the exact one (SLACK covers rounding). A class outside of the heap
+ * is ranked after `next`, and may_be_better() has compared the first of these. Fewer shapes or units only
+ * lower exact keys, so an old bound stays a bound. */
 #include <limits.h>
 #include <math.h>
 

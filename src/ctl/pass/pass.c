@@ -1,3 +1,21 @@
+/* The state machine of a pass: see pass.h for what each step is.
+ *
+ *   Starting ──► Reading ──► Deciding ──┬─► Draining ───► Deciding
+ *      │ no GCS     │ same reply        ├─► Verifying ──► Deciding
+ *      └► Deciding  └► Done             ├─► Reading ────► Deciding   the reply is old, or a raylet
+ *                                       │                            may have registered; READS_MAX
+ *                                       ├─► Deciding                 overtaken, or the quota is used
+ *                                       └─► Patching ──┬─► Done
+ *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
+ *
+ * pass_decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
+ * `drained`, `fresh_pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
+ * once, and the pass ends. Every request has a deadline; the failure of one that a decision needs ends
+ * the pass without a patch.
+ *
+ * Invariants: one step at a time; `waiting` requests of it are in flight, and the last answer leaves it.
+ * A patch is sent only from a plan made after the last answer. pass_finish() is called once, and nothing
+ * of the pass is read after it, because the callback frees it. */
 #include "ctl/pass/pass_intern.h"
 
 #include <stdio.h>

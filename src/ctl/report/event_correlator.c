@@ -1,3 +1,20 @@
+/* A state (of a worker, a group, the cluster) and the Event about it:
+ *
+ *   mark:   absent ──► held (since_ms) ── hold_ms without a break ──► reported in each pass
+ *             ▲                │ missing in a pass
+ *             └────────────────┘
+ *   entry:  free ──► due ──► under way ──┬─ SENT ───► exists ── reported, next_ms passed ──► due
+ *             ▲       ▲                  ├─ GONE ───► due, to be created again
+ *             │       └──────────────────┼─ FAILED ─► due, after DECISION_EVENT_REPEAT_MS
+ *             └──────────────────────────┴─ LOST, or not seen for DECISION_EVENT_FORGET_MS
+ *
+ * An action has no mark: it waits in `actions` until its patch is accepted, and enters at `due`.
+ *
+ * Invariants: at most one entry per reason and key, and one request of it in flight. An entry that is
+ * `due` has a message; count and last are those of the message. A report that comes while the entry is
+ * under way makes it due again after the answer. spacing_ms only grows while the state persists, from
+ * DECISION_EVENT_REPEAT_MS to DECISION_EVENT_REPEAT_MAX_MS. Entry and mark are lost without harm: the
+ * Event is then created once more. */
 #include "ctl/report/event_correlator.h"
 
 #include <string.h>
