@@ -17,6 +17,7 @@ from ray.core.generated.instance_manager_pb2 import Instance, NodeKind, Terminat
 
 import decisions
 import replicas
+import waiting
 
 Scheduler = ray_scheduler.ResourceDemandScheduler
 Context = Scheduler.ScheduleContext
@@ -248,6 +249,8 @@ def draining_workers(problem, _):
     original = Context.__init__
 
     def init(self, **named):
+        if waiting.Waiting.work_has_ended:
+            return original(self, **named)
         lowered = {}
         for name, config in named["node_type_configs"].items():
             maximum = max(0, config.max_worker_nodes - held[name])

@@ -7,6 +7,7 @@ from ray.autoscaler.v2.instance_manager.config import NodeTypeConfig
 
 import canonical
 import generate
+import waiting
 
 Scheduler = ray_scheduler.ResourceDemandScheduler
 Context = Scheduler.ScheduleContext
@@ -169,6 +170,7 @@ def possible(problem, state):
         and problem["whenIdle"]
         and any(counts[i] > t["max"] for i, t in enumerate(problem["types"])),
         "min-launch": decided and any(t["min"] for t in problem["types"][1:]),
+        "waiting-gang": decided and waiting.possible(problem, state),
     }
 
 
@@ -177,4 +179,5 @@ ALL = {
     "learned-template": learned_template,
     "when-idle": when_idle,
     "min-launch": launches_come_first,
+    "waiting-gang": waiting.waiting_gangs,
 }

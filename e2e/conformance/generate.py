@@ -23,6 +23,7 @@ DECIMAL_PARTS = [0.1, 0.2, 0.3, 0.33, 0.4, 0.6, 0.7, 0.8, 0.9]
 class Maker:
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.waiting = random.Random(f"waiting {seed}")
         chance = self.random.random
         self.multi_host = chance() < 0.1
         self.all_states = chance() < 0.3 and not self.multi_host
@@ -339,6 +340,28 @@ class Maker:
             return [self.gang(i, nodes, strategy, 4) for i in range(pick.randint(2, 8))]
         return [self.gang(i, nodes) for i in range(pick.choice([0, 0, 1, 2, 4]))]
 
+    def waits(self, types, nodes, gangs):
+        """A placement group for which some workers of a group are idle, and others are in use."""
+        pick = self.waiting
+        for index, type_ in enumerate(types):
+            mine = [n for n in nodes if n["type"] == index and n["state"] == "running" and not n["head"]]
+            cpus = min((n["total"].get("CPU", 0) for n in mine), default=0)
+            if len(mine) < 2 or not cpus or pick.random() < 0.2:
+                continue
+            for number, node in enumerate(pick.sample(mine, len(mine))):
+                idle = number == 0 or (number > 1 and pick.random() < 0.5)
+                free = node["total"] if idle else dict.fromkeys(node["total"], 0)
+                node.update(available=dict(free), idleMs=400000 if idle else 0)
+            pods = sum(n["type"] == index for n in nodes) + pick.choice([0, 0, type_["hosts"]])
+            type_.update(min=0, max=-(-pods // type_["hosts"]) * type_["hosts"], idleTimeoutMs=60000)
+            for node in nodes:
+                if node["type"] == index:
+                    node["idleTimeoutMs"] = 60000
+            bundle = {"resourcesBundle": {"CPU": cpus}}
+            count = max(1, len(mine) + pick.choice([0, 0, 0, 1]))
+            gangs.append({"requests": [bundle] * count, "details": "_PG_ff:SPREAD|PENDING"})
+            return
+
     # ---- earlier decisions ----
 
     def failures(self, problem):
@@ -404,6 +427,8 @@ class Maker:
         most = 60 if self.large else pick.choice([0, 2, 4, 8])
         state = {"pendingResourceRequests": self.counted(most)}
         state["pendingGangResourceRequests"] = self.gangs(nodes)
+        if self.waiting.random() < 0.05:
+            self.waits(types, nodes, state["pendingGangResourceRequests"])
         if pick.random() < 0.3:
             state["clusterResourceConstraints"] = [{"resourceRequests": self.counted(4)}]
         problem = {
@@ -555,6 +580,8 @@ def features(problem):
         found += request_features(counted["request"])
     for gang in state["pendingGangResourceRequests"]:
         found += gang_features(gang)
+    if any(g.get("details", "").startswith("_PG_ff") for g in state["pendingGangResourceRequests"]):
+        found.append("gang beside idle workers")
     keys = [gang_key(g) for g in state["pendingGangResourceRequests"] if g]
     if len(set(keys)) < len(keys):
         found.append("gangs that tie")
@@ -579,7 +606,7 @@ WANTED += ["group several hosts", "group idle timeout 0", "group idle timeout of
 WANTED += ["group failed", "two failed groups", "group launched by us", "group above its maximum"]
 WANTED += ["equal groups", "constraint", "maximum of the cluster", "selector IN", "selector NOT_IN"]
 WANTED += ["selector fallback", "selector empty", "gang empty", "gang with label selectors"]
-WANTED += ["gangs that tie"]
+WANTED += ["gangs that tie", "gang beside idle workers"]
 WANTED += [f"gang {s}" for s in STRATEGIES] + [f"gang with {n} bundle_selectors" for n in range(3)]
 WANTED += [
     f"request {n}"

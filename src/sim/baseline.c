@@ -16,6 +16,7 @@ struct settings baseline_settings(const struct sim_input *input, const struct se
 	settings.unregistered_seconds = NEVER_SECONDS;
 	settings.cancel_launch_seconds = NEVER_SECONDS;
 	settings.stuck_demand_seconds = 86400;
+	settings.keep_for_placement_groups = false;
 	settings.max_starting_workers = 0;
 	settings.max_gpus_per_cluster = 0;
 	return settings;

@@ -78,13 +78,10 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 	int64_t unneeded = 0, listed = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
-		const struct worker_packing *own = &packing->workers[worker->index];
 		if (worker->pod != NULL)
 			continue;
 		listed++;
-		if (!own->needed_by_demand && !own->needed_by_request &&
-		    !own->needed_by_disruption && !own->needed_by_warm)
-			unneeded++;
+		unneeded += !worker_is_needed(&packing->workers[worker->index]);
 	}
 	unneeded += group->missing - listed; /* those beyond FACTS_MISSING_MAX: not packed */
 	return unneeded / group->hosts;

@@ -6,6 +6,7 @@
 #include "core/capacity/price.h"
 #include "core/decide/backoff.h"
 #include "core/decide/disruption.h"
+#include "core/decide/gang_hold.h"
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
 #include "core/decide/warm.h"
@@ -341,8 +342,7 @@ static void note_workers(struct packing *packing)
 			continue; /* a new one, the head */
 		struct worker_packing *worker = &packing->workers[node->worker];
 		note_placements(packing, worker, node);
-		worker->chosen = node->status == SCHEDULE_TERMINATE &&
-				 !worker->needed_by_disruption && !worker->needed_by_warm;
+		worker->chosen = node->status == SCHEDULE_TERMINATE && !worker_is_kept(worker);
 		worker->cause = node->cause;
 	}
 }
@@ -410,6 +410,7 @@ void packing_run(struct packing *packing)
 	if (is_anything_left(packing))
 		measure_living(packing);
 	note_launches(packing);
+	gang_hold(packing);
 	disruption_replace(packing);
 	warm_keep(packing);
 	note_workers(packing);

@@ -89,12 +89,8 @@ void replica_list(struct offer *offer, const struct group *group)
 
 bool replica_is_needed(const struct packing *packing, const struct replica *replica)
 {
-	for (size_t i = 0; i < replica->count; i++) {
-		const struct worker_packing *worker = &packing->workers[replica->members[i]];
-
-		if (worker->needed_by_demand || worker->needed_by_request ||
-		    worker->needed_by_disruption || worker->needed_by_warm)
+	for (size_t i = 0; i < replica->count; i++)
+		if (worker_is_needed(&packing->workers[replica->members[i]]))
 			return true;
-	}
 	return false;
 }

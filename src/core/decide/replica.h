@@ -21,7 +21,7 @@ struct replica {
 
 /* Sets the replicas of the group in the offer, whose workers are classified. */
 void replica_list(struct offer *offer, const struct group *group);
-/* Demand was placed on a member, or it replaces a disrupted worker. */
+/* Demand was placed on a member, or a member is kept for another reason. */
 bool replica_is_needed(const struct packing *packing, const struct replica *replica);
 
 #endif

@@ -158,13 +158,9 @@ int64_t spare_keep(struct packing *packing, const struct group *group, int64_t w
 /* The node stays: not terminated, or kept in spite of that. */
 static bool stays(const struct packing *packing, const struct schedule_node_result *node)
 {
-	const struct worker_packing *worker;
-
-	if (node->status != SCHEDULE_TERMINATE)
-		return true;
-	worker = node->worker < packing->facts->worker_count ? &packing->workers[node->worker] :
-							       NULL;
-	return worker && (worker->needed_by_disruption || worker->needed_by_warm);
+	return node->status != SCHEDULE_TERMINATE ||
+	       (node->worker < packing->facts->worker_count &&
+		worker_is_kept(&packing->workers[node->worker]));
 }
 
 int64_t spare_room_below_max(const struct packing *packing, const struct group *group)

@@ -66,6 +66,8 @@
 	  "wait, or lower idleTimeoutSeconds")                                                            \
 	X(NEEDED_BY_DEMAND, "NeededByDemand", "pending demand is placed on it",                           \
 	  "nothing: Ray is about to use it")                                                              \
+	X(NEEDED_BY_PLACEMENT_GROUP, "NeededByPlacementGroup",                                            \
+	  "a waiting placement group would use it", "end the work that the group waits for")              \
 	X(NEEDED_BY_REQUEST, "NeededByRequest", "request_resources or its annotation",                    \
 	  "call request_resources(bundles=[]), or remove the annotation rayscaler.dev/request-resources") \
 	X(NEEDED_BY_MIN_REPLICAS, "NeededByMinReplicas", "minReplicas keeps it",                          \

@@ -26,6 +26,8 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  "further resource names that count as accelerators")                                     \
 	X(BOOLEAN, conserve_accelerators, "conserve-accelerators", true, 0, 1, "true|false",       \
 	  "demand without accelerators starts accelerator workers last")                           \
+	X(BOOLEAN, keep_for_placement_groups, "keep-for-placement-groups", true, 0, 1,             \
+	  "true|false", "idle workers stay for a placement group that waits for running work")     \
 	X(INTEGER, max_starting_workers, "max-starting-workers", 0, 0, 1000000, "workers",         \
 	  "limit on launched workers that are not registered, 0: none")                            \
 	X(INTEGER, node_provision_timeout_seconds, "node-provision-timeout-seconds", 900, 0,       \

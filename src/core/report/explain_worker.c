@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/demand.h"
 #include "core/decide/window.h"
 #include "core/model/reason.h"
 
@@ -70,6 +71,18 @@ static struct words words_of_warm(const struct choice *choice, const struct work
 						    schedule->name) };
 }
 
+static struct words words_of_gang(const struct choice *choice)
+{
+	size_t count;
+
+	demand_gang_bundles(choice->packing->holding_gang, 0, &count);
+	return (struct words){ REASON_NEEDED_BY_PLACEMENT_GROUP,
+			       arena_printf(choice->arena,
+					    "a placement group with %zu bundles waits for running "
+					    "work to end, and would use it",
+					    count) };
+}
+
 /* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
  * below its idle timeout, terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
@@ -85,6 +98,8 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 	if (choice->packing->workers[worker->index].needed_by_disruption)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "for the work on a worker that is about to be terminated" };
+	if (choice->packing->workers[worker->index].needed_by_gang)
+		return words_of_gang(choice);
 	if (choice->packing->workers[worker->index].needed_by_warm)
 		return words_of_warm(choice, worker);
 	if (worker->do_not_disrupt)

@@ -153,6 +153,9 @@ struct schedule_result *schedule(const struct schedule_problem *problem, struct 
 bool schedule_fits_empty(const struct ray_request *request, const struct resources *total,
 			 const struct labels *labels);
 
+/* Indices into problem.gangs, in the order in which they are placed. */
+const size_t *schedule_gang_order(const struct schedule_problem *problem, struct arena *arena);
+
 /* Whether the gang would fit an empty cluster: the head (if any) and every type at its maximum,
  * without holds and budget. */
 bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,

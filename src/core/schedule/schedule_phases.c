@@ -81,7 +81,6 @@ static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t 
 struct gang {
 	const struct ray_gang *gang;
 	size_t index;
-	size_t placement_count;                    /* of the deprecated list, as Ray counts */
 	struct schedule_list *lists;               /* one for each choice, in their order */
 	const struct schedule_requests **requests; /* the same; set by place_gangs */
 };
@@ -194,36 +193,57 @@ static void place_demands(struct schedule_run *run, const struct lists *lists,
 
 /* ---- reading the requests ---- */
 
-/* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
-static int compare_gangs(const void *a, const void *b)
-{
-	const struct gang *first = a, *second = b;
+struct gang_rank {
+	size_t placements, requests; /* of the deprecated list, as Ray counts */
+	size_t index;
+};
 
-	if (first->placement_count != second->placement_count)
-		return first->placement_count < second->placement_count ? 1 : -1;
-	return (first->gang->request_count < second->gang->request_count) -
-	       (first->gang->request_count > second->gang->request_count);
+/* Ray's _sort_gang_resource_requests, descending; equal ones keep their order, as in Ray. */
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct gang_rank *first = a, *second = b;
+
+	if (first->placements != second->placements)
+		return first->placements < second->placements ? 1 : -1;
+	return (first->requests < second->requests) - (first->requests > second->requests);
+}
+
+const size_t *schedule_gang_order(const struct schedule_problem *problem, struct arena *arena)
+{
+	struct gang_rank *ranks = arena_array(arena, problem->gang_count + 1, sizeof(*ranks));
+	size_t *order = arena_array(arena, problem->gang_count + 1, sizeof(*order));
+
+	for (size_t i = 0; i < problem->gang_count; i++) {
+		const struct ray_gang *gang = &problem->gangs[i];
+
+		cpu_budget_step(problem->cpu_budget);
+		ranks[i] = (struct gang_rank){ .requests = gang->request_count, .index = i };
+		for (size_t j = 0; j < gang->request_count; j++)
+			ranks[i].placements += gang->requests[j].placement_count;
+	}
+	sort_stable(ranks, problem->gang_count, sizeof(*ranks), compare_ranks);
+	for (size_t i = 0; i < problem->gang_count; i++)
+		order[i] = ranks[i].index;
+	return order;
 }
 
 static struct gang *sort_gangs(struct schedule_run *run)
 {
 	const struct schedule_problem *problem = run->problem;
 	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
+	const size_t *order = schedule_gang_order(problem, run->scratch);
 
 	for (size_t i = 0; i < problem->gang_count; i++) {
-		const struct ray_gang *gang = &problem->gangs[i];
+		const struct ray_gang *gang = &problem->gangs[order[i]];
 		size_t choices = schedule_gang_choices(gang);
 
 		cpu_budget_step(problem->cpu_budget);
 		gangs[i].gang = gang;
-		gangs[i].index = i;
+		gangs[i].index = order[i];
 		gangs[i].lists = arena_array(run->scratch, choices, sizeof(*gangs[i].lists));
 		for (size_t j = 0; j < choices; j++)
-			gangs[i].lists[j] = schedule_list_of_gang(&run->words, i, j);
-		for (size_t j = 0; j < gang->request_count; j++)
-			gangs[i].placement_count += gang->requests[j].placement_count;
+			gangs[i].lists[j] = schedule_list_of_gang(&run->words, order[i], j);
 	}
-	sort_stable(gangs, problem->gang_count, sizeof(*gangs), compare_gangs);
 	return gangs;
 }
 

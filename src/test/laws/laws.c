@@ -20,10 +20,10 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = { "reads",  "bounds",   "safety",    "requests",
-				    "places", "counts",   "gangs",     "bytes",
-				    "order",  "second",   "patched",   "fewest",
-				    "price",  "identity", "schedules", "stays" };
+static const char *const LAWS[] = { "reads",   "bounds", "safety", "requests", "places",
+				    "counts",  "gangs",  "bytes",  "order",    "second",
+				    "patched", "fewest", "price",  "identity", "schedules",
+				    "stays",   "keeps" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 
@@ -184,6 +184,9 @@ static void print_outcome(const struct outcome *outcome, int status)
 	printf("laws: %lld plans stay, %lld of them for ever, %lld change at their next change\n",
 	       (long long)counts->stays.stay, (long long)counts->stays.for_ever,
 	       (long long)counts->stays.change);
+	printf("laws: in %lld snapshots a placement group waits beside workers that are idle for too "
+	       "long\n",
+	       (long long)counts->waiting);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

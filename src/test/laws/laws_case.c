@@ -12,6 +12,7 @@
 #include "laws_apply.h"
 #include "laws_greedy.h"
 #include "laws_identity.h"
+#include "laws_keeps.h"
 #include "laws_random.h"
 #include "laws_stays.h"
 
@@ -188,7 +189,6 @@ static void check_order(const struct cJSON *tree, const struct decision *decisio
 {
 	struct cJSON *shuffled = laws_apply_shuffle(tree, seed);
 	AUTO(memory_free_string) char *text = laws_case_plan(shuffled, false, verdict);
-
 	AUTO(memory_free_string) char *first = memory_strdup(decision->text);
 
 	counts->decisions++;
@@ -298,7 +298,6 @@ static void check_launches(const struct cJSON *snapshot, const struct cJSON *fir
 	counts->second++;
 	TREE_EACH(planned, TREE_AT(second, "groups")) {
 		int64_t later = is_capped(snapshot) ? kept_for_later(snapshot, before) : 0;
-
 		int64_t launches = tree_integer(planned, "toLaunch", 0);
 
 		if (launches > later && launches <= later + lost_hosts(after, planned)) {
@@ -452,6 +451,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	check_fewest(snapshot, &first, counts, verdict);
 	laws_identity_check(snapshot, seed, verdict);
 	laws_stays_check(snapshot, seed, &counts->stays, verdict);
+	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
 }
 
 /* ---- making it ---- */

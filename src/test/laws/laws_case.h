@@ -22,6 +22,7 @@ struct laws_counts {
 	int64_t launches;     /* plans that launch */
 	int64_t placements;
 	struct plan_stays stays;
+	int64_t waiting; /* a placement group waits beside idle workers: the law "keeps" */
 };
 
 /* A snapshot of a seed, with a memory that an earlier decision may have left. NULL when it cannot

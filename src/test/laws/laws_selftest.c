@@ -8,7 +8,7 @@
 #include "laws_shrink.h"
 
 #define SEEDS_MAX 2000
-/* Limit of a shrunk snapshot: some fields of the RayCluster, a Pod, a node, a request. */
+/* Limit of a shrunk snapshot for each Pod: some fields of the RayCluster, a Pod, a node, a request. */
 #define SHRUNK_VALUES_MAX 60
 
 /* ---- faults ---- */
@@ -21,13 +21,13 @@ static void fault_target(struct cJSON *plan)
 		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"), 100);
 }
 
-/* A busy worker is terminated. */
-static void fault_busy(struct cJSON *plan)
+/* A worker with this reason is terminated; returns its group, NULL: there is none. */
+static const struct cJSON *terminate(struct cJSON *plan, const char *reason)
 {
 	TREE_EACH(worker, TREE_AT(plan, "workers")) {
 		struct cJSON *item;
 
-		if (!tree_is(worker, "state", "Running") || !tree_is(worker, "reason", "Busy"))
+		if (!tree_is(worker, "reason", reason))
 			continue;
 		TREE_EACH(group, TREE_AT(plan, "groups")) {
 			if (!tree_is(group, "name", tree_text(worker, "group")))
@@ -37,9 +37,25 @@ static void fault_busy(struct cJSON *plan)
 			cJSON_AddStringToObject(item, "action", "drain");
 			cJSON_AddStringToObject(item, "reason", "Idle");
 			cJSON_AddItemToArray(TREE_AT(group, "toTerminate"), item);
-			return;
+			return group;
 		}
 	}
+	return NULL;
+}
+
+static void fault_busy(struct cJSON *plan)
+{
+	terminate(plan, "Busy");
+}
+
+/* A worker that a placement group waits for is terminated. */
+static void fault_drained(struct cJSON *plan)
+{
+	const struct cJSON *group = terminate(plan, "NeededByPlacementGroup");
+
+	if (group)
+		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"),
+				     tree_number(group, "targetReplicas", 0) - 1);
 }
 
 /* A request is neither placed nor reported. */
@@ -92,9 +108,12 @@ static void fault_restless(struct cJSON *plan)
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
+	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target },   { "safety", fault_busy },     { "counts", fault_lost },
-	{ "places", fault_overfull }, { "gangs", fault_torn_gang }, { "second", fault_restless },
+	{ "bounds", fault_target, 1 },   { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },     { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 }, { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 3 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
@@ -110,11 +129,11 @@ static int count_values(const struct cJSON *tree)
 	return count;
 }
 
-static bool is_small(const struct cJSON *snapshot)
+static bool is_small(const struct cJSON *snapshot, int pods)
 {
-	return count_values(snapshot) <= SHRUNK_VALUES_MAX &&
-	       cJSON_GetArraySize(facts_groups(snapshot)) <= 1 &&
-	       cJSON_GetArraySize(TREE_AT(snapshot, "pods")) <= 1;
+	return count_values(snapshot) <= SHRUNK_VALUES_MAX * pods &&
+	       cJSON_GetArraySize(facts_groups(snapshot)) <= pods &&
+	       cJSON_GetArraySize(TREE_AT(snapshot, "pods")) <= pods;
 }
 
 /* The first snapshot in which the fault breaks its law. */
@@ -151,7 +170,7 @@ static bool try_fault(const struct fault *fault, const char *directory)
 		return false;
 	}
 	snapshot = laws_shrink(snapshot, seed, &verdict);
-	if (!is_small(snapshot))
+	if (!is_small(snapshot, fault->pods))
 		fprintf(stderr, "selftest: law %s: %d of %d values are left\n", fault->law,
 			count_values(snapshot), before);
 	else if (laws_shrink_save(snapshot, seed, &verdict, directory, &path))

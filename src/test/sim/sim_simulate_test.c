@@ -263,6 +263,34 @@ static void tasks_are_seen_when_the_gcs_asks(void **state)
 	}
 }
 
+/* A placement group waits for four of six workers while two of them are idle: the wait does not depend
+ * on the idle timeout, because the two stay for it. */
+static void gang_keeps_idle_workers(void **state)
+{
+	int64_t waits[2], scale_downs[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_case c;
+		struct sim_result *result;
+
+		init_one_group(&c, 1, 6);
+		c.settings.idle_timeout_seconds = i == 0 ? 10 : 60;
+		sim_case_add(&c, 0, 60 * SECOND, 4, sim_case_bundles(&c, 0, GPU, 1), 1);
+		sim_case_add(&c, 0, 10 * SECOND, 2, sim_case_bundles(&c, 0, GPU, 1), 1);
+		sim_case_add(&c, 30 * SECOND, 10 * SECOND, 1, sim_case_bundles(&c, 0, GPU, 6), 6);
+		result = sim_case_run(&c);
+		assert_non_null(result);
+		assert_int_equal(result->finished, 7);
+		waits[i] = result->waits[result->wait_count - 1].wait_ms;
+		scale_downs[i] = result->groups[0].scale_downs;
+		sim_case_done(&c);
+	}
+	assert_int_equal(waits[0], waits[1]);
+	assert_int_equal(scale_downs[0], 1);
+	assert_int_equal(scale_downs[1], 1);
+}
+
 static void names_of_policies(void **state)
 {
 	(void)state;
@@ -281,6 +309,7 @@ int main(void)
 		cmocka_unit_test(task_that_fits_nowhere),
 		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(tasks_are_seen_when_the_gcs_asks),
+		cmocka_unit_test(gang_keeps_idle_workers),
 		cmocka_unit_test(names_of_policies),
 	};
 

@@ -1,0 +1,212 @@
+#include "core/decide/gang_hold.h"
+
+#include <string.h>
+
+#include "core/decide/demand.h"
+
+/* Packings that look for a gang that fits; the waiting gangs behind them keep nothing. */
+#define TRIALS_MAX 4
+
+/* The order in which the gang prefers nodes: unused workers that stay anyway, those that are idle for
+ * too long, those that start, those in use, and those on which something is placed. */
+enum rank { RANK_UNUSED, RANK_IDLE, RANK_STARTING, RANK_IN_USE, RANK_PLACED, RANK_COUNT };
+
+/* The nodes of the problem by rank, without those above maxReplicas. */
+struct node_list {
+	struct schedule_node *nodes;
+	size_t ends[RANK_COUNT];
+};
+
+static bool is_idle_for_too_long(const struct schedule_node_result *node)
+{
+	return node->status == SCHEDULE_TERMINATE && node->cause == SCHEDULE_CAUSE_IDLE;
+}
+
+static bool is_anything_to_keep(const struct packing *packing)
+{
+	bool waits = false, idle = false;
+
+	for (size_t i = 0; i < packing->problem.gang_count && !waits; i++)
+		waits = packing->result->gangs[i].count > 0;
+	for (size_t i = 0; i < packing->problem.node_count && waits && !idle; i++)
+		idle = is_idle_for_too_long(&packing->result->nodes[i]);
+	return idle;
+}
+
+/* ---- the nodes ---- */
+
+static enum rank rank_of(const struct packing *packing, size_t index)
+{
+	const struct schedule_node_result *node = &packing->result->nodes[index];
+	const struct schedule_node *given = &packing->problem.nodes[index];
+
+	if (is_idle_for_too_long(node))
+		return RANK_IDLE;
+	if (node->status == SCHEDULE_TERMINATE)
+		return RANK_COUNT;
+	for (size_t i = 0; i < node->placement_count; i++)
+		if (node->placements[i].phase != SCHEDULE_PHASE_CONSTRAINT)
+			return RANK_PLACED;
+	if (!given->running)
+		return RANK_STARTING;
+	return resources_equal(&given->total, &given->available) ? RANK_UNUSED : RANK_IN_USE;
+}
+
+static struct node_list list_nodes(const struct packing *packing)
+{
+	struct node_list list = { .nodes = arena_array(packing->arena, packing->problem.node_count,
+						       sizeof(*list.nodes)) };
+	size_t count = 0;
+
+	for (enum rank rank = RANK_UNUSED; rank < RANK_COUNT; rank++) {
+		for (size_t i = 0; i < packing->problem.node_count; i++)
+			if (rank_of(packing, i) == rank)
+				list.nodes[count++] = packing->problem.nodes[i];
+		list.ends[rank] = count;
+	}
+	return list;
+}
+
+/* ---- packings ---- */
+
+/* The problem without demand, with types and nodes that may be changed. */
+static struct schedule_problem copy_problem(const struct packing *packing,
+					    struct schedule_type **ret_types)
+{
+	struct schedule_problem problem = packing->problem;
+
+	*ret_types = arena_array(packing->arena, problem.type_count, sizeof(**ret_types));
+	memcpy(*ret_types, problem.types, problem.type_count * sizeof(**ret_types));
+	problem.types = *ret_types;
+	problem.gang_count = problem.demand_count = 0;
+	problem.gangs_new_only = NULL;
+	problem.terminate_over_max = problem.cheapest = false;
+	return problem;
+}
+
+/* Places the gang as if all work had ended, within maxReplicas and all other limits. Pods that drain
+ * make room below maxReplicas by then. NULL: it does not fit. */
+static const struct schedule_result *place_when_work_has_ended(const struct packing *packing,
+							       const struct node_list *list,
+							       const struct ray_gang *gang)
+{
+	struct schedule_type *types;
+	struct schedule_problem problem = copy_problem(packing, &types);
+	struct schedule_node *nodes =
+		arena_array(packing->arena, list->ends[RANK_PLACED], sizeof(*nodes));
+	const struct schedule_result *result;
+
+	for (size_t g = 0; g < packing->facts->group_count; g++)
+		types[g + 1].max_nodes = packing->facts->groups[g].spec->max_replicas *
+					 packing->facts->groups[g].hosts;
+	for (size_t i = 0; i < list->ends[RANK_PLACED]; i++) {
+		nodes[i] = list->nodes[i];
+		nodes[i].available = nodes[i].total;
+	}
+	problem.nodes = nodes;
+	problem.node_count = list->ends[RANK_PLACED];
+	problem.gangs = gang;
+	problem.gang_count = 1;
+	result = schedule(&problem, packing->arena);
+	return result->gangs[0].count == 0 ? result : NULL;
+}
+
+/* Places as many bundles as fit on what is free now, without launches. Bundles that need one
+ * worker together (STRICT_PACK) would be there already if one were large enough; NULL then. */
+static const struct schedule_result *
+place_now(const struct packing *packing, const struct node_list *list, const struct ray_gang *gang)
+{
+	size_t count;
+	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
+	struct schedule_demand *demands = arena_array(packing->arena, count, sizeof(*demands));
+	struct schedule_type *types;
+	struct schedule_problem problem = copy_problem(packing, &types);
+
+	for (size_t i = 0; i < count; i++) {
+		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
+			return NULL;
+		demands[i] = (struct schedule_demand){ .request = &bundles[i], .count = 1 };
+	}
+	for (size_t i = 0; i < problem.type_count; i++)
+		types[i].launch_held = true;
+	problem.nodes = list->nodes;
+	problem.node_count = list->ends[RANK_IN_USE];
+	problem.constraint_count = 0;
+	problem.demands = demands;
+	problem.demand_count = count;
+	return schedule(&problem, packing->arena);
+}
+
+/* ---- the workers ---- */
+
+/* A replica stays as a whole. */
+static void keep(struct packing *packing, const struct worker *worker)
+{
+	const struct group *group;
+
+	packing->workers[worker->index].needed_by_gang = true;
+	if (worker->replica == FACTS_NO_INDEX || worker->group == FACTS_NO_INDEX)
+		return;
+	group = &packing->facts->groups[worker->group];
+	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++)
+		if (packing->facts->workers[i].replica == worker->replica)
+			packing->workers[i].needed_by_gang = true;
+}
+
+static void keep_used(struct packing *packing, const struct node_list *list,
+		      const struct schedule_result *result)
+{
+	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE] && result; i++)
+		for (size_t p = 0; p < result->nodes[i].placement_count; p++)
+			if (result->nodes[i].placements[p].phase != SCHEDULE_PHASE_CONSTRAINT)
+				keep(packing, &packing->facts->workers[list->nodes[i].worker]);
+}
+
+/* Keeps workers for the first choice of the gang that fits; false: none does. */
+static bool keep_for(struct packing *packing, const struct node_list *list,
+		     const struct ray_gang *gang, size_t *trials)
+{
+	size_t choices = gang->selector_count > 0 ? gang->selector_count : 1;
+
+	for (size_t i = 0; i < choices && *trials < TRIALS_MAX; i++) {
+		struct ray_gang choice = *gang;
+		const struct schedule_result *ended;
+
+		if (gang->selector_count > 0) {
+			choice.selectors = &gang->selectors[i];
+			choice.selector_count = 1;
+		}
+		++*trials;
+		ended = place_when_work_has_ended(packing, list, &choice);
+		if (!ended)
+			continue;
+		keep_used(packing, list, place_now(packing, list, &choice));
+		keep_used(packing, list, ended);
+		packing->holding_gang = gang;
+		return true;
+	}
+	return false;
+}
+
+/* A starved gang fits by the numbers on workers that are idle: keeping them does not help it. */
+static bool is_starved(const struct packing *packing, size_t index)
+{
+	return packing->problem.gangs_new_only && packing->problem.gangs_new_only[index];
+}
+
+void gang_hold(struct packing *packing)
+{
+	const size_t *order;
+	struct node_list list;
+	size_t trials = 0;
+	bool done = false;
+
+	if (!packing->snapshot->settings.keep_for_placement_groups ||
+	    packing->facts->termination_forbidden || !is_anything_to_keep(packing))
+		return;
+	list = list_nodes(packing);
+	order = schedule_gang_order(&packing->problem, packing->arena);
+	for (size_t i = 0; i < packing->problem.gang_count && !done && trials < TRIALS_MAX; i++)
+		if (packing->result->gangs[order[i]].count > 0 && !is_starved(packing, order[i]))
+			done = keep_for(packing, &list, &packing->problem.gangs[order[i]], &trials);
+}

@@ -1,0 +1,19 @@
+/* Keeps idle workers for a waiting placement group. A gang that the packing cannot place launches
+ * nothing until it fits as a whole. Without this rule the workers that become idle meanwhile are
+ * terminated, and launched again as soon as the last worker that it needs is free.
+ *
+ * The first gang, in the order of the packing, that would fit if all running work ended keeps the
+ * workers that it would use: those on which its bundles fit now, and those on which the packing would
+ * place them then. It launches nothing, and workers above maxReplicas do not count. A gang that a
+ * backoff, a GPU quota or maxReplicas itself prevents keeps nothing. There is no limit in time: work
+ * that never ends keeps the idle workers as long as the gang waits. */
+#ifndef CORE_DECIDE_GANG_HOLD_H
+#define CORE_DECIDE_GANG_HOLD_H
+
+#include "core/decide/packing.h"
+
+/* Sets needed_by_gang of the workers and holding_gang. Costs nothing unless a gang waits and an idle
+ * worker would be terminated, then at most five packings. */
+void gang_hold(struct packing *packing);
+
+#endif
