@@ -123,40 +123,44 @@ static void look(void *context, const char *namespace_, const char *name,
 	ret_objects->pods = (const struct pod *const *)pods;
 }
 
-static void count_anew(struct controller *controller, const char *key)
+/* The watchers of the two caches that every decision reads: called, in this order, for each change,
+ * before the cluster is woken. Each is a member of struct control, which may be NULL; NULL stands for
+ * an object that did not exist or is deleted. */
+static const struct watcher {
+	size_t member;
+	void (*pod)(void *self, const struct pod *old, const struct pod *new_object);
+	void (*ray_cluster)(void *self, const char *namespace_, const char *name, bool deleted);
+} watchers[] = {
+#define WATCHER(name) offsetof(struct control, name)
+	{ WATCHER(quota), gpu_quota_pod_changed, gpu_quota_ray_cluster_changed },
+	{ WATCHER(events), events_pod_changed, events_ray_cluster_changed },
+	{ WATCHER(start_times), start_times_pod_changed, start_times_ray_cluster_changed },
+#undef WATCHER
+};
+#define WATCHER_COUNT (sizeof(watchers) / sizeof(watchers[0]))
+
+static void *watcher_self(const struct controller *controller, size_t index)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *slash = strchr(key, '/');
+	const void *member = (const char *)&controller->control + watchers[index].member;
 
-	if (slash && controller->control.quota)
-		gpu_quota_changed(controller->control.quota,
-				  arena_strndup(&scratch, key, (size_t)(slash - key)), slash + 1);
-}
-
-static void count_pod_anew(struct controller *controller, const struct pod *pod)
-{
-	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
-
-	if (name)
-		gpu_quota_changed(controller->control.quota, pod->namespace_, name);
+	return *(void *const *)member;
 }
 
 static void ray_cluster_changed(void *context, enum kube_change change, const char *key,
 				const void *old, const void *new_object)
 {
 	struct controller *controller = context;
-	const struct ray_cluster *deleted = change == KUBE_DELETED ? old : NULL;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	bool deleted = change == KUBE_DELETED;
+	const char *slash = strchr(key, '/');
 
-	count_anew(controller, key);
-	if (deleted && controller->control.events)
-		events_forget(controller->control.events, "RayCluster", deleted->namespace_,
-			      deleted->name);
-	if (deleted)
-		start_times_forget(controller->control.start_times, deleted->namespace_,
-				   deleted->name);
+	for (size_t i = 0; slash && i < WATCHER_COUNT; i++)
+		watchers[i].ray_cluster(watcher_self(controller, i),
+					arena_strndup(&scratch, key, (size_t)(slash - key)),
+					slash + 1, deleted);
 	if (!controller->started)
 		return;
-	if (change == KUBE_DELETED)
+	if (deleted)
 		cluster_free(map_remove(&controller->clusters, key));
 	else if (new_object && object_change_decides(old, new_object))
 		add_cluster(controller, new_object, key);
@@ -181,15 +185,6 @@ static void news_came(void *context, const char *namespace_, const char *cluster
 	(void)wake_cluster(context, namespace_, cluster);
 }
 
-/* Drops the Events of a Pod that is deleted or has its Node. */
-static void forget_events(struct controller *controller, const struct pod *old,
-			  const struct pod *new_object)
-{
-	if (old && controller->control.events && (!new_object || new_object->spec.node_name[0]) &&
-	    !old->spec.node_name[0])
-		events_forget(controller->control.events, "Pod", old->namespace_, old->name);
-}
-
 static void log_unreadable_pod(struct controller *controller, const char *key,
 			       const struct pod *pod)
 {
@@ -210,26 +205,17 @@ static void pod_changed(void *context, enum kube_change change, const char *key,
 {
 	struct controller *controller = context;
 	const struct pod *pod = new_object ? new_object : old;
-	const char *name;
+	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 
 	(void)change;
 	if (pod && pod->unreadable &&
 	    (!old ||
 	     !object_change_same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
 		log_unreadable_pod(controller, key, pod);
-	forget_events(controller, old, new_object);
-	name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
-	if (controller->control.quota && object_change_counts(old, new_object)) {
-		count_pod_anew(controller, old);
-		count_pod_anew(controller, new_object);
-	}
-	if (!name)
-		return;
-	/* Not of a RayCluster that does not exist: nothing would delete its times. */
-	if (!control_synced(&controller->control) ||
-	    kube_informer_get(controller->control.ray_clusters, pod->namespace_, name))
-		start_times_changed(controller->control.start_times, old, new_object);
-	(void)wake_cluster(controller, pod->namespace_, name);
+	for (size_t i = 0; i < WATCHER_COUNT; i++)
+		watchers[i].pod(watcher_self(controller, i), old, new_object);
+	if (name)
+		(void)wake_cluster(controller, pod->namespace_, name);
 }
 
 static void ray_clusters_failed(void *context, const struct err *err)
@@ -291,13 +277,13 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
-	controller->control.start_times = start_times_new();
-	controller->control.quota =
-		gpu_quota_new(&controller->control,
-			      &(struct gpu_quota_config){ .look = look,
-							  .context = controller,
-							  .settle_ms = FUSE_SETTLE_MS,
-							  .lost_patch_ms = FUSE_LOST_PATCH_MS });
+	controller->control.start_times = start_times_new(&controller->control);
+	controller->control.quota = gpu_quota_new(
+		&controller->control,
+		&(struct gpu_quota_config){ .look = look,
+					    .context = controller,
+					    .settle_ms = GPU_QUOTA_SETTLE_MS,
+					    .lost_patch_ms = GPU_QUOTA_LOST_PATCH_MS });
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);

@@ -145,15 +145,54 @@ static void entry_sum(struct quota *quota, struct gpu_quota_entry *entry)
 	entry->effective = effective;
 }
 
-void gpu_quota_changed(struct quota *quota, const char *namespace_, const char *name)
+static void note_change(struct quota *quota, const char *namespace_, const char *name)
 {
-	struct gpu_quota_entry *entry;
+	struct gpu_quota_entry *entry = entry_make(quota, namespace_, name);
 
-	if (!quota)
-		return;
-	entry = entry_make(quota, namespace_, name);
 	entry->changed = true;
 	entry_open(quota, entry);
+}
+
+void gpu_quota_ray_cluster_changed(void *quota, const char *namespace_, const char *name,
+				   bool deleted)
+{
+	(void)deleted;
+	if (quota)
+		note_change(quota, namespace_, name);
+}
+
+/* NULL: it did not exist, or was deleted. */
+static bool counts_alike(const struct pod *old, const struct pod *new_object)
+{
+	static const char *const labels[] = { LABEL_CLUSTER, LABEL_GROUP, LABEL_NODE_TYPE };
+
+	if (!old || !new_object || old->deleting != new_object->deleting ||
+	    strcmp(old->phase, new_object->phase) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+		const char *a = labels_value(&old->labels, labels[i]);
+		const char *b = labels_value(&new_object->labels, labels[i]);
+
+		if (!a != !b || (a && strcmp(a, b) != 0))
+			return false;
+	}
+	return true;
+}
+
+static void note_pod_change(struct quota *quota, const struct pod *pod)
+{
+	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+
+	if (name)
+		note_change(quota, pod->namespace_, name);
+}
+
+void gpu_quota_pod_changed(void *quota, const struct pod *old, const struct pod *new_object)
+{
+	if (!quota || counts_alike(old, new_object))
+		return;
+	note_pod_change(quota, old);
+	note_pod_change(quota, new_object);
 }
 
 /* ---- counting ---- */

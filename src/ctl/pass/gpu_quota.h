@@ -22,10 +22,10 @@
 
 /* How long a patch without an answer may still take effect after our deadline for it: the API
  * server ends a request after 60 s (kube-apiserver --request-timeout). */
-#define FUSE_LOST_PATCH_MS 60000
+#define GPU_QUOTA_LOST_PATCH_MS 60000
 /* No GPU is added for this long after the start: the caches then show the last patch of the
  * previous process. */
-#define FUSE_SETTLE_MS 2000
+#define GPU_QUOTA_SETTLE_MS 2000
 
 struct quota;
 
@@ -43,16 +43,18 @@ typedef void gpu_quota_look(void *context, const char *namespace_, const char *n
 struct gpu_quota_config {
 	gpu_quota_look *look;
 	void *context;
-	int64_t settle_ms, lost_patch_ms; /* FUSE_SETTLE_MS, FUSE_LOST_PATCH_MS */
+	int64_t settle_ms, lost_patch_ms; /* GPU_QUOTA_SETTLE_MS, GPU_QUOTA_LOST_PATCH_MS */
 };
 
 /* NULL when the options set no GPU quota. */
 struct quota *gpu_quota_new(const struct control *control, const struct gpu_quota_config *config);
 void gpu_quota_free(struct quota *quota);
 
-/* An object of this cluster was added, changed or removed: the cluster is recounted before the next
- * budget. */
-void gpu_quota_changed(struct quota *quota, const char *namespace_, const char *name);
+/* Watchers: an object was added (old NULL), changed or removed (new_object NULL). Its cluster is
+ * recounted before the next budget, if the object's amount may differ. */
+void gpu_quota_ray_cluster_changed(void *quota, const char *namespace_, const char *name,
+				   bool deleted);
+void gpu_quota_pod_changed(void *quota, const struct pod *old, const struct pod *new_object);
 
 struct gpu_quota_budget {
 	bool has_ceiling;

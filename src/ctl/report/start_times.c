@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/report/pod_start_time.h"
+#include "kube/kube_informer.h"
 
 struct start {
 	char *uid, *group;
@@ -19,14 +20,16 @@ struct starts {
 };
 
 struct start_times {
+	const struct control *control;
 	struct map clusters; /* "namespace/name": struct starts */
 	size_t count;        /* of all */
 };
 
-struct start_times *start_times_new(void)
+struct start_times *start_times_new(const struct control *control)
 {
 	struct start_times *times = memory_alloc(sizeof(*times));
 
+	times->control = control;
 	times->clusters = MAP_INIT;
 	return times;
 }
@@ -90,18 +93,27 @@ static struct start *next_start(struct start_times *times, struct starts *starts
 	return start;
 }
 
-void start_times_changed(struct start_times *times, const struct pod *old,
-			 const struct pod *new_object)
+/* Nothing would delete the times of one that does not exist. */
+static bool may_exist(const struct control *control, const char *namespace_, const char *cluster)
 {
+	return !control || !control_synced(control) ||
+	       kube_informer_get(control->ray_clusters, namespace_, cluster);
+}
+
+void start_times_pod_changed(void *context, const struct pod *old, const struct pod *new_object)
+{
+	struct start_times *times = context;
 	int64_t ms = new_object ? pod_start_time_ms(new_object) : -1;
 	const char *cluster, *group;
 	struct starts *starts;
 
-	if (ms < 0 || (old && pod_start_time_ms(old) >= 0))
+	if (!times || ms < 0 || (old && pod_start_time_ms(old) >= 0))
 		return;
 	cluster = labels_value(&new_object->labels, LABEL_CLUSTER);
 	group = labels_value(&new_object->labels, LABEL_GROUP);
-	starts = cluster && group ? starts_of(times, new_object, cluster) : NULL;
+	if (!cluster || !group || !may_exist(times->control, new_object->namespace_, cluster))
+		return;
+	starts = starts_of(times, new_object, cluster);
 	/* Its readiness was interrupted: the time that was kept first is that of the start. */
 	if (!starts || (old && VEC_FIND(starts, uid, new_object->uid)))
 		return;
@@ -113,11 +125,13 @@ void start_times_changed(struct start_times *times, const struct pod *old,
 	};
 }
 
-void start_times_forget(struct start_times *times, const char *namespace_, const char *name)
+void start_times_ray_cluster_changed(void *context, const char *namespace_, const char *name,
+				     bool deleted)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct start_times *times = context;
 
-	if (times)
+	if (times && deleted)
 		free_starts(times, map_remove(&times->clusters,
 					      arena_printf(&scratch, "%s/%s", namespace_, name)));
 }

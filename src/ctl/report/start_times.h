@@ -10,20 +10,23 @@
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
 #include "core/model/ray_work.h"
+#include "ctl/shared/control.h"
 
 #define START_TIMES_OF_CLUSTER_MAX 1000
 #define START_TIMES_MAX 20000
 
 struct start_times;
 
-struct start_times *start_times_new(void);
+/* control: of the cache of RayClusters, to ignore Pods of one that does not exist; NULL: none are
+ * ignored. */
+struct start_times *start_times_new(const struct control *control);
 void start_times_free(struct start_times *times); /* NULL is fine */
 
-/* A new version of a Pod; either may be NULL. Keeps its time when it has become ready. */
-void start_times_changed(struct start_times *times, const struct pod *old,
-			 const struct pod *new_object);
-/* The RayCluster is deleted. */
-void start_times_forget(struct start_times *times, const char *namespace_, const char *name);
+/* Watchers; `times` may be NULL. A Pod that has become ready: keeps its time; either version may be
+ * NULL. A RayCluster that was deleted: drops its times. */
+void start_times_pod_changed(void *times, const struct pod *old, const struct pod *new_object);
+void start_times_ray_cluster_changed(void *times, const char *namespace_, const char *name,
+				     bool deleted);
 
 /* Copies in the arena. `times` NULL: none. */
 const struct ray_work_start *start_times_of(const struct start_times *times, const char *namespace_,

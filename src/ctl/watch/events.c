@@ -134,8 +134,20 @@ void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 	*ret_count = list.events.count;
 }
 
-void events_forget(struct events *events, const char *kind, const char *namespace_,
-		   const char *name)
+void events_ray_cluster_changed(void *context, const char *namespace_, const char *name,
+				bool deleted)
 {
-	event_store_forget(events->store, kind, namespace_, name);
+	struct events *events = context;
+
+	if (events && deleted)
+		event_store_forget(events->store, "RayCluster", namespace_, name);
+}
+
+void events_pod_changed(void *context, const struct pod *old, const struct pod *new_object)
+{
+	struct events *events = context;
+
+	if (events && old && !old->spec.node_name[0] &&
+	    (!new_object || new_object->spec.node_name[0]))
+		event_store_forget(events->store, "Pod", old->namespace_, old->name);
 }

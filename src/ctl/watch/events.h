@@ -34,8 +34,10 @@ void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
 		       const struct event **ret_events, size_t *ret_count);
 
-/* Drops the Events of an object: it was deleted, or the Pod has a Node. */
-void events_forget(struct events *events, const char *kind, const char *namespace_,
-		   const char *name);
+/* Watchers: drop the Events of a RayCluster that was deleted, and of a Pod that was deleted or got its
+ * Node. `events` may be NULL. */
+void events_ray_cluster_changed(void *events, const char *namespace_, const char *name,
+				bool deleted);
+void events_pod_changed(void *events, const struct pod *old, const struct pod *new_object);
 
 #endif

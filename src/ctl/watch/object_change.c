@@ -25,17 +25,3 @@ bool object_change_decides(const struct ray_cluster *old, const struct ray_clust
 	}
 	return false;
 }
-
-bool object_change_counts(const struct pod *old, const struct pod *new_object)
-{
-	static const char *const labels[] = { LABEL_CLUSTER, LABEL_GROUP, LABEL_NODE_TYPE };
-
-	if (!old || !new_object || old->deleting != new_object->deleting ||
-	    strcmp(old->phase, new_object->phase) != 0)
-		return true;
-	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
-		if (!object_change_same_text(labels_value(&old->labels, labels[i]),
-					     labels_value(&new_object->labels, labels[i])))
-			return true;
-	return false;
-}

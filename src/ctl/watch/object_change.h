@@ -5,14 +5,10 @@
 
 #include <stdbool.h>
 
-struct pod;
 struct ray_cluster;
 
 /* Has a field changed that a decision reads? old may be NULL: the object is new. */
 bool object_change_decides(const struct ray_cluster *old, const struct ray_cluster *new_object);
-/* Has the amount changed that the Pod counts for under a GPU quota? NULL: it did not exist, or was
- * deleted. */
-bool object_change_counts(const struct pod *old, const struct pod *new_object);
 /* Both may be NULL. */
 bool object_change_same_text(const char *a, const char *b);
 

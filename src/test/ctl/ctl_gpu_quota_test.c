@@ -54,7 +54,8 @@ static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64
 	world.options.kube_api_timeout_seconds = 0;
 	world.quota = gpu_quota_new(&world.control, &config);
 	for (size_t i = 0; i < CLUSTERS; i++)
-		gpu_quota_changed(world.quota, world.clusters[i].namespace_, names[i]);
+		gpu_quota_ray_cluster_changed(world.quota, world.clusters[i].namespace_, names[i],
+					      false);
 }
 
 static int setup(void **state)
@@ -152,7 +153,7 @@ static void becomes(size_t i, int64_t replicas)
 {
 	world.groups[i].replicas = replicas;
 	world.clusters[i].generation++;
-	gpu_quota_changed(world.quota, world.clusters[i].namespace_, names[i]);
+	gpu_quota_ray_cluster_changed(world.quota, world.clusters[i].namespace_, names[i], false);
 }
 
 static void test_no_ceiling_is_no_gpu_quota(void **state)
@@ -249,7 +250,7 @@ static void test_a_patch_under_way_is_counted(void **state)
 	answered(0, ERR_NONE, 2);
 	assert_int_equal(budget(1), 0);
 	/* An older version arrives late: the accepted patch is newer. */
-	gpu_quota_changed(world.quota, "a", "0");
+	gpu_quota_ray_cluster_changed(world.quota, "a", "0", false);
 	assert_int_equal(budget(1), 0);
 	becomes(0, 8);
 	assert_int_equal(budget(1), 0);
@@ -323,7 +324,7 @@ static void test_an_accepted_patch_is_held_until_it_shows(void **state)
 	assert_int_equal(budget(1), 0);
 	/* Deleted and recreated: its generations start again. */
 	world.clusters[0].uid = "v";
-	gpu_quota_changed(world.quota, "a", "0");
+	gpu_quota_ray_cluster_changed(world.quota, "a", "0", false);
 	assert_int_equal(budget(1), UNITS(8));
 }
 
@@ -360,8 +361,8 @@ static void test_gone_clusters_count_nothing(void **state)
 	begin(8, 6, 0, 60000);
 	assert_int_equal(budget(1), UNITS(2));
 	world.there[0] = world.there[2] = false;
-	gpu_quota_changed(world.quota, "a", "0");
-	gpu_quota_changed(world.quota, "b", "2");
+	gpu_quota_ray_cluster_changed(world.quota, "a", "0", false);
+	gpu_quota_ray_cluster_changed(world.quota, "b", "2", false);
 	assert_int_equal(budget(1), UNITS(6));
 	while (gpu_quota_next(world.quota, &at, &figure))
 		figures++;
@@ -376,7 +377,7 @@ static void test_an_unreadable_cluster_keeps_its_count(void **state)
 	begin(8, 0, 0, 60000);
 	assert_int_equal(budget(1), UNITS(5));
 	world.unreadable[0] = true;
-	gpu_quota_changed(world.quota, "a", "0");
+	gpu_quota_ray_cluster_changed(world.quota, "a", "0", false);
 	assert_int_equal(budget(1), UNITS(5));
 }
 

@@ -159,8 +159,8 @@ static int setup_work(void **state)
 	if (setup_kind(&work_page) ||
 	    snapshot_read(snapshot_text, sizeof(snapshot_text) - 1, &arena, &snapshot, &err))
 		return -1;
-	control.start_times = start_times_new();
-	start_times_changed(control.start_times, NULL, snapshot.pods[0]);
+	control.start_times = start_times_new(NULL);
+	start_times_pod_changed(control.start_times, NULL, snapshot.pods[0]);
 	return 0;
 }
 

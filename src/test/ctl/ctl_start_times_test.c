@@ -15,7 +15,7 @@ static struct arena arena;
 static int setup(void **state)
 {
 	(void)state;
-	times = start_times_new();
+	times = start_times_new(NULL);
 	return 0;
 }
 
@@ -72,12 +72,12 @@ static void test_pods_that_became_ready(void **state)
 	size_t count;
 
 	(void)state;
-	start_times_changed(times, NULL, waits);
+	start_times_pod_changed(times, NULL, waits);
 	assert_int_equal(count_of("a"), 0);
-	start_times_changed(times, waits, ready);
-	start_times_changed(times, ready, ready);
-	start_times_changed(times, ready, NULL);
-	start_times_changed(times, NULL, pod_of("a", "u2", 30000));
+	start_times_pod_changed(times, waits, ready);
+	start_times_pod_changed(times, ready, ready);
+	start_times_pod_changed(times, ready, NULL);
+	start_times_pod_changed(times, NULL, pod_of("a", "u2", 30000));
 	starts = start_times_of(times, "ray", "a", &arena, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(starts[0].uid, "u1");
@@ -97,8 +97,8 @@ static void test_an_interruption_is_no_start(void **state)
 	size_t count;
 
 	(void)state;
-	start_times_changed(times, waits, pod_of("a", "u1", 20000));
-	start_times_changed(times, waits, pod_of("a", "u1", 90000));
+	start_times_pod_changed(times, waits, pod_of("a", "u1", 20000));
+	start_times_pod_changed(times, waits, pod_of("a", "u1", 90000));
 	starts = start_times_of(times, "ray", "a", &arena, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(starts[0].ms, 20000);
@@ -107,12 +107,12 @@ static void test_an_interruption_is_no_start(void **state)
 static void test_a_deleted_cluster_is_forgotten(void **state)
 {
 	(void)state;
-	start_times_changed(times, NULL, pod_of("a", "u1", 20000));
-	start_times_forget(times, "ray", "other");
+	start_times_pod_changed(times, NULL, pod_of("a", "u1", 20000));
+	start_times_ray_cluster_changed(times, "ray", "other", true);
 	assert_int_equal(count_of("a"), 1);
-	start_times_forget(times, "ray", "a");
+	start_times_ray_cluster_changed(times, "ray", "a", true);
 	assert_int_equal(count_of("a"), 0);
-	start_times_forget(NULL, "ray", "a");
+	start_times_ray_cluster_changed(NULL, "ray", "a", true);
 }
 
 /* The newest of a RayCluster stay, and a full store keeps a place for each that has one. */
@@ -127,7 +127,8 @@ static void test_limits(void **state)
 		(void)snprintf(cluster, sizeof(cluster), "c%zu", c);
 		for (size_t i = 0; i < START_TIMES_OF_CLUSTER_MAX + 2; i++) {
 			(void)snprintf(uid, sizeof(uid), "u%zu", i);
-			start_times_changed(times, NULL, pod_of(cluster, uid, 1000 + (int64_t)i));
+			start_times_pod_changed(times, NULL,
+						pod_of(cluster, uid, 1000 + (int64_t)i));
 		}
 		kept += count_of(cluster);
 	}
@@ -137,8 +138,8 @@ static void test_limits(void **state)
 	assert_int_equal(starts[0].ms, 1000 + START_TIMES_OF_CLUSTER_MAX);
 	assert_int_equal(starts[1].ms, 1001 + START_TIMES_OF_CLUSTER_MAX);
 	assert_int_equal(starts[2].ms, 1002);
-	start_times_forget(times, "ray", "c1");
-	start_times_changed(times, NULL, pod_of("late", "u", 5));
+	start_times_ray_cluster_changed(times, "ray", "c1", true);
+	start_times_pod_changed(times, NULL, pod_of("late", "u", 5));
 	assert_int_equal(count_of("late"), 1);
 }
 
