@@ -16,11 +16,12 @@ MEMBERS = {"run", "files", "change", "state", "exit", "cure", "also", "not"}
 LINT = "lint -f changed.yaml"
 SECONDS = 30
 
-# A cure tells the user what to do, or what would be right; the lines that lint prints below a finding are to be written.
+# A cure tells the user what to do, at the beginning of a clause, or what would be right; the lines that lint prints below a
+# finding are to be written.
 CURE = re.compile(
-    r"\n    \S|did you mean|such as|must be|is required|\btakes\b|value must be one of|"
-    r"\b(?:add|apply|ask|check|choose|correct|create|delete|fix|give|grant|install|keep|leave|lower|make|move|name|park|put|raise|"
-    r"remove|rename|replace|run|see|set|split|start|use|wait|write)\b",
+    r"\n    \S|did you mean|such as|\blike \S|must (?:be|have)|is required|needs --|it has \S|groups: \S|\btakes \S|must be one of|"
+    r"(?:^|[;:,(] |\b(?:or|and|to) )(?:add|apply|ask|check|choose|correct|create|delete|fix|give|grant|install|keep|leave|lower|"
+    r"move|name|park|put|raise|remove|rename|replace|run|see|set|split|start|use|wait|write)\b",
     re.IGNORECASE,
 )
 

@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "cli/lint_live.h"
 #include "cli/table.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/lint_document.h"
 #include "codec/objects/lint_write.h"
 #include "codec/objects/node_file.h"
@@ -25,6 +26,8 @@
 #include "ctl/shared/time_zones.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
+/* In errors. */
+#define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob or RayClusterAutoscaler"
 
 static const char help[] =
 	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE]\n"
@@ -90,6 +93,13 @@ static void add_place(struct buf *buf, const struct lint_entry *entry)
 		buf_printf(buf, ":%u:%u", entry->at.line, entry->at.column);
 }
 
+/* A RayClusterAutoscaler in a file, of which a file often has many. */
+static bool is_settings(const struct lint_entry *entry)
+{
+	return *entry->file != '\0' &&
+	       strncmp(entry->object, AUTOSCALER_KIND " ", strlen(AUTOSCALER_KIND " ")) == 0;
+}
+
 static void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf)
 {
 	static const enum table_colour severities[] = {
@@ -102,6 +112,8 @@ static void lint_text_write(const struct lint_report *report, bool colours, stru
 		table_add_text(buf, severities[entry->finding.severity],
 			       lint_severity_name(entry->finding.severity), colours);
 		buf_add_string(buf, ": ");
+		if (is_settings(entry))
+			text_add(buf, "%s: ", entry->object);
 		text_add_line(buf, "%s [%s]", entry->finding.message, entry->finding.rule);
 		add_fix(buf, entry->finding.fix);
 	}
@@ -187,8 +199,8 @@ static int print_rules(void)
 /* ---- files ---- */
 
 /* The files that `lint` reads: files as given, "-" for standard input, and of directories every
- * file in them and below with a name that ends in .yaml, .yml or .json, by name. Names that begin
- * with "." are skipped, and links to directories are not followed. Blocking. */
+ * file in them and below with a name that ends in .yaml, .yml or .json, by name. Empty files and
+ * names that begin with "." are skipped there, and links to directories are not followed. Blocking. */
 
 #define LINT_FILES_MAX 100000
 /* The name of standard input in findings. */
@@ -206,8 +218,7 @@ static void read_file(struct reading *reading, const char *path)
 	struct err err;
 
 	buf_clear(&reading->text);
-	if (file_read(path, "a RayCluster, RayJob, RayService, RayCronJob or RayClusterAutoscaler",
-		      &reading->text, &err))
+	if (file_read(path, "a " LINT_KINDS, &reading->text, &err))
 		lint_problem_add(reading->report, name, "", err.text);
 	else
 		lint_text_add(reading->report, name, buf_string(&reading->text), reading->text.size,
@@ -227,14 +238,13 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* A regular file, or a link to one. */
+/* A regular file that is not empty, or a link to one. */
 static bool is_file(const FTSENT *entry)
 {
-	struct stat target;
+	struct stat found;
 
-	if (entry->fts_info == FTS_SL)
-		return stat(entry->fts_accpath, &target) == 0 && S_ISREG(target.st_mode);
-	return entry->fts_info == FTS_F;
+	return (entry->fts_info == FTS_SL || entry->fts_info == FTS_F) &&
+	       stat(entry->fts_accpath, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0;
 }
 
 /* False: stop reading. */
@@ -263,6 +273,7 @@ static void read_directory(struct reading *reading, const char *path)
 	AUTO(memory_free_string) char *copy = memory_strdup(path);
 	char *paths[] = { copy, NULL };
 	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+	size_t before = reading->report->files;
 	FTSENT *entry;
 
 	if (!tree) {
@@ -274,6 +285,11 @@ static void read_directory(struct reading *reading, const char *path)
 			break;
 	}
 	fts_close(tree);
+	if (reading->report->files == before)
+		lint_problem_add(
+			reading->report, path, "",
+			"the directory has no .yaml, .yml or .json file that is not empty; "
+			"name one that has");
 }
 
 /* Adds the findings of each; a file that cannot be read is a finding. */
@@ -425,7 +441,7 @@ static int run(struct arguments *arguments)
 		return help_failed("lint", &err);
 	print_summary(arguments, &report);
 	if (report.objects + report.autoscalers == 0 && !arguments->from_cluster)
-		help_warn("lint", "the files have no RayCluster, RayJob, RayService or RayCronJob");
+		help_warn("lint", "the files have no " LINT_KINDS "; name files that have one");
 	return report.counts[LINT_ERROR] > 0 ||
 			       (arguments->strict && has_warnings(arguments, &report)) ?
 		       EXIT_INPUT :

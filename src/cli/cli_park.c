@@ -1,9 +1,8 @@
 #include "cli/commands.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "cli/flags.h"
 #include "cli/help.h"
 
 static const char help[] =
@@ -17,15 +16,12 @@ static const char help[] =
  * handler: sigwait accepts them whatever the disposition is. */
 int cli_park(int argc, char **argv)
 {
+	struct flags flags = { .at = NULL };
 	sigset_t end;
-	int signal_number;
+	int signal_number, status;
 
-	if (argc > 1) {
-		FILE *file = strcmp(argv[1], "--help") ? stderr : stdout;
-
-		help_print(file, help);
-		return file == stdout ? EXIT_DONE : EXIT_USAGE;
-	}
+	if (!help_begin(&flags, help, argc, argv, &status))
+		return status;
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/lint_kind.h"
 #include "codec/objects/lint_shape.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
@@ -22,16 +22,6 @@ const struct json_limits lint_limits = {
 	.depth = 100,
 	.elements = ELEMENTS_MAX,
 	.unique_names = true,
-};
-
-/* The path of the RayCluster spec in other kinds. */
-static const struct holder {
-	const char *kind, *path[4]; /* member by member, NULL after the last */
-} holders[] = {
-	{ "RayCluster", { "spec" } },
-	{ "RayJob", { "spec", "rayClusterSpec" } },
-	{ "RayService", { "spec", "rayClusterConfig" } },
-	{ "RayCronJob", { "spec", "jobTemplate", "rayClusterSpec" } },
 };
 
 /* One document in progress. */
@@ -127,7 +117,7 @@ static void add_decode_error(struct work *work, const struct subject *subject,
 	if (end && strncmp(err->text, "top level", 9) != 0) {
 		path = arena_strndup(&work->arena, err->text, (size_t)(end - err->text));
 		path = real_path(work, subject, path);
-		text = arena_printf(&work->arena, "%s: %s", lint_member_name(path), end + 2);
+		text = arena_printf(&work->arena, "%s: %s", lint_shown_path(path), end + 2);
 	}
 	add_problem(work, subject->object, path, text,
 		    position_find(&work->positions, subject->place, path));
@@ -227,49 +217,40 @@ static const char *object_text(struct arena *arena, const char *kind, const char
 			    *namespace_ != '\0' ? "/" : "", name);
 }
 
-static void add_one(struct work *work, const struct subject *subject, enum lint_rule_id rule,
-		    const char *path, const char *message)
+static void add_one(struct work *work, const struct subject *subject, enum lint_severity severity,
+		    enum lint_rule_id rule, const char *path, const char *message, const char *fix)
 {
 	struct lint_findings findings = { .list = { .at = NULL } };
 
-	lint_add(&work->arena, &findings, rule, path, message, "");
+	lint_add(&work->arena, &findings, rule, path, message, fix);
+	findings.list.at[0].severity = severity;
 	add_findings(work, subject, &findings, 0);
-}
-
-static const struct holder *find_holder(const struct work *work, struct place object)
-{
-	const char *kind = text_of(work, object, "kind");
-	const char *version = text_of(work, object, "apiVersion");
-
-	if (*version != '\0' && strncmp(version, "ray.io/", 7) != 0)
-		return NULL;
-	return ARRAY_FIND(holders, sizeof(holders) / sizeof(holders[0]), kind, kind);
 }
 
 /* Objects of other kinds are skipped, but not those whose kind is probably misspelt. */
 static void check_kind(struct work *work, struct place object)
 {
-	const char *kind = text_of(work, object, "kind");
 	struct subject subject = { .place = object, .object = "", .spec_path = "" };
-	struct nearest nearest = nearest_start(kind);
-	char hint[NEAREST_HINT_SIZE];
+	bool misspelt = false;
+	const char *problem = lint_kind_problem(text_of(work, object, "kind"),
+						text_of(work, object, "apiVersion"), &work->arena,
+						&misspelt);
 
-	if (strncmp(text_of(work, object, "apiVersion"), "ray.io/", 7) != 0)
-		return;
-	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++)
-		nearest_offer(&nearest, holders[i].kind);
-	add_one(work, &subject, LINT_RULE_UNKNOWN_FIELD, "kind",
-		arena_printf(&work->arena,
-			     "kind \"%.64s\" of ray.io is unknown, so it is skipped%s", kind,
-			     nearest_hint(&nearest, hint)));
+	if (problem)
+		add_one(work, &subject, misspelt ? LINT_ERROR : LINT_WARNING,
+			LINT_RULE_UNKNOWN_FIELD, "kind", problem, "");
 }
 
-static bool is_autoscaler(const struct work *work, struct place object)
+static void check_version(struct work *work, const struct subject *subject)
 {
-	const char *version = text_of(work, object, "apiVersion");
+	const char *fix,
+		*problem = lint_kind_version_problem(text_of(work, subject->place, "kind"),
+						     text_of(work, subject->place, "apiVersion"),
+						     &work->arena, &fix);
 
-	return strcmp(text_of(work, object, "kind"), AUTOSCALER_KIND) == 0 &&
-	       (*version == '\0' || strncmp(version, "rayscaler.dev/", 14) == 0);
+	if (problem)
+		add_one(work, subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "apiVersion", problem,
+			fix);
 }
 
 /* The tree is changed. */
@@ -291,6 +272,7 @@ static void check_autoscaler(struct work *work, struct place object)
 			 &work->arena, &findings);
 	shape_count = findings.list.count;
 	(void)check_name(work, &subject, &findings);
+	check_version(work, &subject);
 	if (autoscaler_decode(object.json, "", &work->arena, &decoded, &err))
 		add_decode_error(work, &subject, &err);
 	else
@@ -301,12 +283,13 @@ static void check_autoscaler(struct work *work, struct place object)
 
 static void check_object(struct work *work, struct place object)
 {
-	const struct holder *holder = find_holder(work, object);
+	const char *kind = text_of(work, object, "kind");
+	const char *version = text_of(work, object, "apiVersion"), *name;
+	const struct lint_kind *holder = lint_kind_find(kind, version);
 	struct place metadata = place_member(&work->positions, object, "metadata"), spec = object;
 	struct subject subject = { .place = object, .spec_path = "" };
-	const char *name;
 
-	if (is_autoscaler(work, object)) {
+	if (lint_kind_is_autoscaler(kind, version)) {
 		work->has_autoscalers = true;
 		if (work->again)
 			check_autoscaler(work, object);
@@ -331,11 +314,14 @@ static void check_object(struct work *work, struct place object)
 		name = text_of(work, metadata, "generateName");
 	subject.object =
 		object_text(&work->arena, holder->kind, text_of(work, metadata, "namespace"), name);
+	check_version(work, &subject);
 	if (spec.json)
 		check_cluster(work, &subject, spec);
-	else if (holder == &holders[0]) /* a RayJob may run on an existing RayCluster */
-		add_one(work, &subject, LINT_RULE_FIELD_INVALID, "",
-			"the object has no spec; the API server refuses it");
+	else if (lint_kind_is_cluster(holder)) /* a RayJob may run on an existing RayCluster */
+		add_one(work, &subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "",
+			"the object has no spec; the API server refuses it: add spec with "
+			"headGroupSpec and workerGroupSpecs",
+			"");
 }
 
 /* ---- documents ---- */

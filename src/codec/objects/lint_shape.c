@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
@@ -14,6 +15,7 @@
 
 /* Limit of the findings of unknown names in one object. */
 #define UNKNOWN_MAX 20
+#define MISSPELT_ERRORS 1
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
 /* Limit of the wrong types that are remembered for one object. */
 #define HIDING_MAX 100
@@ -111,34 +113,50 @@ static const char *noun(enum field_kind kind)
 	}
 }
 
+/* A RayCluster is long: the line and column of its findings are enough. */
+static const char *shown_name(const struct check *check, const struct json_at *at)
+{
+	if (strcmp(check->kind, AUTOSCALER_KIND) == 0)
+		return lint_shown_path(json_path(at));
+	return at->name ? at->name : "an element of this list";
+}
+
 static void say(struct check *check, const struct json_at *at, enum lint_rule_id rule,
 		const char *wanted, const char *fix)
 {
 	struct arena *arena = at->reader->arena;
-	const char *name = at->name ? at->name : "an element of this list";
+	const char *name = shown_name(check, at);
 	const char *is = json_type_name(json_type(at));
 	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : 0;
 
 	if (strcmp(wanted, noun(FIELD_KIND_INTEGER)) == 0 && json_type(at) == JSON_NUMBER)
 		is = number == trunc(number) ? "too large" : "a fraction";
 	lint_add(arena, check->findings, rule, json_path(at),
-		 arena_printf(arena, "%.100s must be %s, is %s; the API server refuses the object",
+		 arena_printf(arena, "%.200s must be %s, is %s; the API server refuses the object",
 			      name, wanted, is),
 		 fix);
 }
 
-/* The text of a quoted integer or boolean, to be written without quotes; NULL for other values. */
+static bool is_among(const char *text, const char *const *words)
+{
+	while (*words && nearest_distance(text, *words) > 0)
+		words++;
+	return *words;
+}
+
+/* A quoted integer or boolean without its quotes; what the user has to find out in capitals. */
 static const char *unquoted(const struct json_at *at, enum field_kind kind)
 {
-	struct yaml_scalar scalar;
+	static const char *const yes[] = { "true", "yes", "on", "y", NULL };
+	static const char *const no[] = { "false", "no", "off", "n", NULL };
+	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
 
-	if (json_type(at) != JSON_STRING || strlen(json_text_value(at)) > SHOWN_BYTES_MAX)
-		return NULL;
-	scalar = yaml_scalar_resolve(json_text_value(at));
-	if (kind == FIELD_KIND_INTEGER ? scalar.kind == YAML_SCALAR_INTEGER :
-					 scalar.kind == YAML_SCALAR_BOOLEAN)
-		return json_text_value(at);
-	return NULL;
+	if (kind == FIELD_KIND_BOOLEAN)
+		return is_among(text, yes) ? "true" : is_among(text, no) ? "false" : "true|false";
+	return strlen(text) <= SHOWN_BYTES_MAX &&
+			       yaml_scalar_resolve(text).kind == YAML_SCALAR_INTEGER ?
+		       text :
+		       "NUMBER";
 }
 
 static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
@@ -162,12 +180,9 @@ static bool is_integer(const struct json_at *at)
 
 static void check_plain(struct check *check, const struct json_at *at, enum field_kind kind)
 {
-	const char *text;
-
 	if (kind == FIELD_KIND_BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
 		return;
-	text = unquoted(at, kind);
-	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), text ? line_of(at, text) : "");
+	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
 	become(at, cJSON_NULL, NULL);
 }
 
@@ -265,10 +280,15 @@ static void say_unknown(struct check *check, const struct json_at *at, const str
 		nearest_offer(&nearest, known);
 	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
 		 arena_printf(arena,
-			      "%.64s is not a field of a %s here; the API server drops or "
+			      "%.200s is not a field of a %s here; the API server drops or "
 			      "refuses it%s",
-			      at->name, check->kind, nearest_hint(&nearest, hint)),
+			      shown_name(check, at), check->kind,
+			      nearest.word ? nearest_hint(&nearest, hint) :
+					     "; correct the name, or remove the line"),
 		 "");
+	/* Most likely a setting that would have no effect. */
+	if (nearest.word && nearest.distance <= MISSPELT_ERRORS)
+		check->findings->list.at[check->findings->list.count - 1].severity = LINT_ERROR;
 }
 
 /* The members of an object, or of each object of a list. */

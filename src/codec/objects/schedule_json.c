@@ -32,7 +32,8 @@ static int start_decode(const struct json_at *at, const struct field *field, voi
 	if (field_decode(at, field, object))
 		return -1;
 	if (cron_parse(schedule->start, &schedule->cron, &problem)) {
-		json_problem(&member, "\"%.100s\" %s", schedule->start, problem);
+		json_problem(&member, "\"%.100s\" %s; write five fields such as 0 8 * * 1-5",
+			     schedule->start, problem);
 		schedule->invalid = true;
 	}
 	return 0;
@@ -51,7 +52,8 @@ static int duration_decode(const struct json_at *at, const struct field *field, 
 	     schedule->duration_ms > CALENDAR_DURATION_MAX_MS))
 		problem = "is not between 1m and 31d";
 	if (problem) {
-		json_problem(&member, "\"%.100s\" %s", schedule->duration, problem);
+		json_problem(&member, "\"%.100s\" %s; write a duration from 1m to 31d, as 9h30m",
+			     schedule->duration, problem);
 		schedule->invalid = true;
 	}
 	return 0;

@@ -400,7 +400,7 @@ int workload_builder_finish(struct workload_builder *builder, struct workload *r
 	int64_t start_ms = INT64_MAX;
 
 	if (count == 0)
-		return err_set(err, ERR_INPUT, "there is no item; a workload has at least one%s%s",
+		return err_set(err, ERR_INPUT, "there is no item; add at least one%s%s",
 			       builder->left_out ? "; " : "",
 			       builder->left_out ? builder->left_out : "");
 	ARRAY_EACH(const struct built_item, built, builder->items.at, count) {

@@ -52,6 +52,11 @@ const char *lint_member_name(const char *path)
 	return found > path || dot == NULL ? found : dot + 1;
 }
 
+const char *lint_shown_path(const char *path)
+{
+	return strncmp(path, "spec.", 5) == 0 ? path + 5 : path;
+}
+
 void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
 	      const char *path, const char *message, const char *fix)
 {

@@ -68,5 +68,7 @@ const char *lint_severity_name(enum lint_severity severity); /* "info", "warning
 const char *lint_path_member(struct arena *arena, const char *path, const char *name);
 /* The end of a path that lint_path_member() made: "maxReplicas", "[\"nvidia.com/gpu\"]". */
 const char *lint_member_name(const char *path);
+/* A path for a message: without "spec." at its beginning. */
+const char *lint_shown_path(const char *path);
 
 #endif

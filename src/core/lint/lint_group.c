@@ -53,7 +53,7 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 	if (start == NULL || start > end)
 		start = text;
 	path = arena_strndup(subject->arena, start, (size_t)(end - start));
-	lint_say(subject, rule, path, "", "%s: %s%s", lint_member_name(path), end + 2,
+	lint_say(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
 		 strncmp(end + 2, "must ", 5) == 0 ?
 			 "; write the value that you mean, or remove the line" :
 			 "");

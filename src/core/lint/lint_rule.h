@@ -38,6 +38,10 @@
 	X(RAY_START_PARAM_INVALID, ERROR, "ray-start-param-invalid", lint_ray_start_param_invalid,                                                                                        \
 	  "`num-cpus`, `num-gpus` or `memory` is not a whole number, or `resources` is not an object of numbers in quotes: `ray start` fails, and the group is not scaled",               \
 	  "write a whole number in quotes; `memory` is in bytes")                                                                                                                         \
+	X(RAY_START_PARAM_UNKNOWN, WARNING, "ray-start-param-unknown",                                                                                                                    \
+	  lint_ray_start_param_unknown,                                                                                                                                                   \
+	  "`rayStartParams` has an unknown name, on which `ray start` fails; an error for a resource (`nvidia.com/gpu`) and for a name one letter from a known one",                      \
+	  "write the line or name of the message")                                                                                                                                        \
 	X(RAY_START_PARAM_AND_RESOURCES, ERROR, "ray-start-param-and-resources",                                                                                                          \
 	  lint_ray_start_param_and_resources,                                                                                                                                             \
 	  "a group has resources both in `resources` and in `rayStartParams`: KubeRay "                                                                                                   \
@@ -51,7 +55,7 @@
 	  "and not for whole ones, which Ray refuses, or cannot be read (row B3)",                                                                                                        \
 	  "ask for whole GPUs, or for a part of one")                                                                                                                                     \
 	X(UNKNOWN_FIELD, WARNING, "unknown-field", NULL,                                                                                                                                  \
-	  "the definition of the RayCluster has no field of this name: the API server drops or refuses it",                                                                               \
+	  "the definition of the RayCluster has no field of this name: the API server drops or refuses it; an error if it is one letter from a field",                                    \
 	  "correct the name, or remove the line")                                                                                                                                         \
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                                                     \
 	  "an annotation `rayscaler.dev/...` is unknown; an error where `rayscaler.dev/managed` is neither `true` nor `false`, because the RayCluster is not scaled then",                \

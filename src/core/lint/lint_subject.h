@@ -84,6 +84,7 @@ LINT_CHECK(lint_parked_without_image);
 LINT_CHECK(lint_parked_without_resources);
 /* core/lint/lint_start_param.c */
 LINT_CHECK(lint_ray_start_param_invalid);
+LINT_CHECK(lint_ray_start_param_unknown);
 LINT_CHECK(lint_ray_start_param_and_resources);
 /* core/lint/lint_amount.c */
 LINT_CHECK(lint_quantity_invalid);

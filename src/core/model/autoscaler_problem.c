@@ -44,9 +44,9 @@ const char *autoscaler_problem_zone(const struct autoscaler_schedule *schedule, 
 const char *autoscaler_problem_no_zone(const char *path, const struct autoscaler_schedule *schedule,
 				       const char *problem, struct arena *arena)
 {
-	return arena_printf(arena,
-			    "%s: %s; schedule %.64s launches nothing, and its workers are kept",
-			    path, problem, schedule->name);
+	return arena_printf(arena, "%s: %s; %s%.64s launches nothing, and its workers are kept",
+			    path, problem, schedule->name[0] != '\0' ? "schedule " : "the schedule",
+			    schedule->name);
 }
 
 static const char *find_prefix(const struct labels *labels, const char *prefix)

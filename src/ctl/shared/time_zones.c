@@ -83,7 +83,8 @@ static const char *read_zone(const char *name, time_ms now, struct arena *arena,
 	bytes = arena_array(arena, room, 1);
 	if (read_bytes(path, bytes, room, &size))
 		return errno == ENOENT || errno == ENOTDIR ?
-			       "is not in " DIRECTORY " (package tzdata)" :
+			       "is not in " DIRECTORY
+			       " (package tzdata): write a name such as Europe/Berlin" :
 			       arena_printf(arena, "cannot be read from %s: %s", path,
 					    strerror(errno));
 	if (tzif_read(bytes, size, now - TIME_ZONE_PAST_DAYS * MS_PER_DAY,

@@ -209,14 +209,15 @@ static void write_snapshot(const struct simulate_files *files, const char *objec
 	struct buf text;
 
 	buf_init(&text, 100000);
-	buf_printf(&text,
-		   "apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"
-		   "now: \"2026-01-01T00:00:00Z\"\n"
-		   "timeZones: [{name: Mars/X, problem: is not in /usr/share/zoneinfo\n"
-		   "  (package tzdata)}, {name: ../../etc/passwd, problem: is not a name like\n"
-		   "  Europe/Berlin}]\n"
-		   "autoscaler: %s\nrayCluster:\n",
-		   object);
+	buf_printf(
+		&text,
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"
+		"now: \"2026-01-01T00:00:00Z\"\n"
+		"timeZones: [{name: Mars/X, problem: 'is not in /usr/share/zoneinfo\n"
+		"  (package tzdata): write a name such as Europe/Berlin'}, {name: ../../etc/passwd, problem: is not a name like\n"
+		"  Europe/Berlin}]\n"
+		"autoscaler: %s\nrayCluster:\n",
+		object);
 	while ((line = strsep(&rest, "\n")))
 		buf_printf(&text, "  %s\n", line);
 	temp_write(files->directory, "snapshot.yaml", buf_string(&text));

@@ -57,14 +57,15 @@ static void test_kinds(void **state)
 	static const struct {
 		const char *text, *wanted;
 	} table[] = {
-		{ HEAD "  suspend: 1\n", "5:3 wrong-type RayCluster n/a spec.suspend | \n" },
+		{ HEAD "  suspend: 1\n",
+		  "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n" },
 		{ "kind: RayJob\nmetadata: {name: a}\nspec:\n  rayClusterSpec: {suspend: 1}\n",
-		  "4:20 wrong-type RayJob a spec.rayClusterSpec.suspend | \n" },
+		  "4:20 wrong-type RayJob a spec.rayClusterSpec.suspend | suspend: true|false\n" },
 		{ "kind: RayService\nmetadata: {name: a}\nspec: {rayClusterConfig: {suspend: 1}}",
-		  "3:27 wrong-type RayService a spec.rayClusterConfig.suspend | \n" },
+		  "3:27 wrong-type RayService a spec.rayClusterConfig.suspend | suspend: true|false\n" },
 		{ "kind: RayCronJob\nmetadata: {name: a}\n"
 		  "spec: {jobTemplate: {rayClusterSpec: {suspend: 1}}}",
-		  "3:39 wrong-type RayCronJob a spec.jobTemplate.rayClusterSpec.suspend | \n" },
+		  "3:39 wrong-type RayCronJob a spec.jobTemplate.rayClusterSpec.suspend | suspend: true|false\n" },
 		/* A RayJob that uses a RayCluster of another object. */
 		{ "kind: RayJob\nmetadata: {name: a}\nspec: {clusterSelector: {a: b}}\n", "" },
 		{ "kind: Deployment\nspec: 5\n", "" },
@@ -76,7 +77,7 @@ static void test_kinds(void **state)
 		{ "{\"kind\": \"List\", \"items\": [{\"kind\": \"Pod\"},\n"
 		  "{\"kind\": \"RayCluster\", \"metadata\": {\"generateName\": \"g-\"},\n"
 		  "\"spec\": {\"suspend\": \"x\"}}, 7]}",
-		  "3:10 wrong-type RayCluster g- spec.suspend | \n" },
+		  "3:10 wrong-type RayCluster g- spec.suspend | suspend: true|false\n" },
 		{ "kind: RayClusterList\nitems:\n- " HEAD, "" },
 	};
 
@@ -129,8 +130,8 @@ static void test_types(void **state)
 	      "10:61 wrong-type RayCluster n/a spec.headGroupSpec.template.spec.containers | \n"
 	      "12:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | \n"
 	      "14:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].replicas | replicas: 3\n"
-	      "15:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].maxReplicas | \n"
-	      "16:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].minReplicas | \n"
+	      "15:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].maxReplicas | maxReplicas: NUMBER\n"
+	      "16:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].minReplicas | minReplicas: NUMBER\n"
 	      "17:17 wrong-type RayCluster n/a spec.workerGroupSpecs[1].resources.CPU |"
 	      " CPU: \"4\"\n"
 	      "20:9 wrong-type RayCluster n/a"
@@ -209,8 +210,8 @@ static void test_documents(void **state)
 	(void)state;
 	check(HEAD "  suspend: 1\n---\n" HEAD "  suspend: 2\n---\na: 1\nb: 2\na: 3\n---\n" HEAD
 		   "  suspend: 3\n",
-	      "5:3 wrong-type RayCluster n/a spec.suspend | \n"
-	      "11:3 wrong-type RayCluster n/a spec.suspend | \n"
+	      "5:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n"
+	      "11:3 wrong-type RayCluster n/a spec.suspend | suspend: true|false\n"
 	      "15:1 cannot-be-read   | \n");
 }
 
@@ -229,7 +230,7 @@ static void test_unreadable(void **state)
 		{ "a: 1\nb: \xFF\n", "2:4 cannot-be-read   | \n" },
 		/* Flow style of YAML looks like JSON and is not JSON. */
 		{ "{kind: RayCluster, metadata: {name: a}, spec: {suspend: 1}}",
-		  "1:48 wrong-type RayCluster a spec.suspend | \n" },
+		  "1:48 wrong-type RayCluster a spec.suspend | suspend: true|false\n" },
 	};
 
 	(void)state;
@@ -321,7 +322,7 @@ static void test_autoscalers(void **state)
 	assert_string_equal(
 		declared(&report, "group-unknown wrong-type cannot-be-read", &arena),
 		"7:110 group-unknown RayClusterAutoscaler n/a spec.warmWorkers[1].group | \n"
-		"7:132 wrong-type RayClusterAutoscaler n/a spec.paused | \n"
+		"7:132 wrong-type RayClusterAutoscaler n/a spec.paused | paused: true|false\n"
 		"0:0 cannot-be-read   | \n");
 	assert_int_equal(report.autoscalers, 2);
 	assert_int_equal(report.objects, 2);

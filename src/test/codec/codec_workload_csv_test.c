@@ -153,7 +153,7 @@ static void errors_have_line_column_and_header(void **state)
 		{ COLUMNS, HEADER "0,\"1\"x,1\n",
 		  "line 2, column 6: a comma must follow the quoted cell" },
 		{ COLUMNS, HEADER ",1,1\n0,,1\n",
-		  "there is no item; a workload has at least one; 2 rows without a time left out, "
+		  "there is no item; add at least one; 2 rows without a time left out, "
 		  "the first in line 2 (no submit in t)" },
 		{ COLUMNS, HEADER "-1,1,1\n", "line 2, column 1 (t): submit: \"-1\" is negative" },
 		{ COLUMNS, HEADER "0,0,1\n", "line 2, column 3 (d): duration: must be above 0" },

@@ -123,7 +123,7 @@ static void errors_have_line_and_column(void **state)
 	static const struct codec_bad bad[] = {
 		{ "", "there is no Workload" },
 		{ "a: 1", "line 1, column 1: apiVersion: is missing" },
-		{ HEAD, "there is no item; a workload has at least one" },
+		{ HEAD, "there is no item; add at least one" },
 		{ "apiVersion: v1\nkind: Workload\n",
 		  "line 1, column 1: apiVersion: must be rayscaler.dev/v1alpha1, is \"v1\"" },
 		{ HEAD "- {submit: 0, " TASK "}\nmore: 1\n",
