@@ -2,7 +2,8 @@
 """Names in documents and in comments that do not exist:  names.py, at the top of the tree
 
 Looks at paths and headers of src/, other files of the tree, folders of the layers, functions, make targets,
-commands and flags of the program, metrics, headings that links lead to, and the steps of a decision. Prints a line for each name that the
+commands and flags of the program, metrics, headings that links lead to, and at the tables of
+steps, folders and checks. Prints a line for each name that the
 source does not have; exit status 1 when there is one.
 """
 
@@ -193,8 +194,6 @@ STEPS: Dict[str, Tuple[str, str]] = {
 def wrong_steps() -> Iterator[str]:
     """The table of the values of a decision names the steps that the source calls, in its order."""
     page = Path("docs/internals/architecture.md")
-    if not page.exists():
-        return
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", read(page), re.MULTILINE))
     for value, (path, function) in STEPS.items():
         shown, real = re.findall(r"`(\w+)`", rows.get(value, "")), calls(path, function)
@@ -204,13 +203,38 @@ def wrong_steps() -> Iterator[str]:
             yield f"{page}: {value}: the steps are {', '.join(f'`{name}`' for name in real)}"
 
 
-def wrong_folders(tree: Tree) -> Iterator[str]:
-    """Each folder of a layer has its row."""
+def folders_of_makefile() -> Dict[str, List[str]]:
+    """By folder, what USES_<folder> names."""
+    values = dict(re.findall(r"^(\w[\w/]*) *:= *(.*)$", read(Path("Makefile")), re.MULTILINE))
+
+    def expanded(text: str) -> List[str]:
+        words = []
+        for word in text.split():
+            words += expanded(values[word[2:-1]]) if word.startswith("$(") else [word]
+        return words
+
+    return {name[5:]: expanded(value) for name, value in values.items() if name.startswith("USES_")}
+
+
+def wrong_folders() -> Iterator[str]:
+    """Each folder with boundaries of its own has its row, with the folders of its layer that it may include."""
     page = Path("docs/internals/architecture.md")
-    text = read(page) if page.exists() else ""
-    for path in sorted(Path("src").glob("*/*/")) if text else []:
-        if path.is_dir() and path.parts[1] != "test" and f"`{path.relative_to('src')}/`" not in text:
-            yield f"{page}: no row for {path.relative_to('src')}/"
+    rows = dict(re.findall(r"^\| `([\w/]+)/` \|.*\| ([^|]*?) ?\|$", read(page), re.MULTILINE))
+    for folder, uses in folders_of_makefile().items():
+        layer = folder.split("/")[0]
+        real = ", ".join(name.split("/")[1] for name in uses if name.startswith(f"{layer}/"))
+        if "/" in folder and folder not in rows:
+            yield f"{page}: no row for {folder}/"
+        elif "/" in folder and rows[folder] != real:
+            yield f"{page}: {folder}: the folders are {real or 'none'}"
+
+
+def wrong_checks() -> Iterator[str]:
+    """Each check of `make lint` has its row."""
+    page = Path("docs/CONTRIBUTING.md")
+    for name in re.search(r"^LINTS := (.*)", read(Path("mk/lint.mk")), re.MULTILINE).group(1).split():
+        if f"| `lint-{name}` |" not in read(page):
+            yield f"{page}: no row for lint-{name}"
 
 
 def main() -> int:
@@ -226,7 +250,8 @@ def main() -> int:
         wrong.update(f"{path}:{number}: {said}" for said in wrong_flag_of_message(tree, text))
     wrong.update(wrong_anchors())
     wrong.update(wrong_steps())
-    wrong.update(wrong_folders(tree))
+    wrong.update(wrong_folders())
+    wrong.update(wrong_checks())
     print("".join(f"{line}\n" for line in sorted(wrong)), end="")
     return 1 if wrong else 0
 
