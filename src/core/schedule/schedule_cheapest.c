@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/model/cpu_budget.h"
 #include "core/schedule/schedule_try.h"
 
@@ -14,6 +15,9 @@
 /* The same for steps of schedule_exact, and for enumerated choices of launches. */
 #define SEARCH_STEPS_MAX ((size_t)200000)
 #define SEARCH_CHOICES_MAX ((size_t)20000)
+/* The removal of single replicas has an eighth of the packings, and these steps beside the search's. */
+#define REMOVAL_RUNS_PART 8
+#define REMOVAL_STEPS_MAX ((size_t)100000)
 #define CONFIRM_ROUNDS 6
 
 /* A trial that serves as much as Ray's policy. */
@@ -30,10 +34,9 @@ struct search {
 	const struct schedule_result *ray; /* the result to reach at least */
 	struct schedule_trial trial;
 	struct choice best;
-	int64_t *most; /* by type: launches that the limits allow */
 	int64_t *caps; /* by type: launches that the next packing may make */
 	__int128 least_cost;
-	size_t runs_left, steps_left, choices_left;
+	size_t runs_left, removal_runs, steps_left, choices_left;
 };
 
 static const struct schedule_policy RAY = { .spare_gpus = false };
@@ -85,14 +88,6 @@ static bool serves_enough(const struct search *search, const struct schedule_res
 		schedule_trial_serves_as_many(problem, result, ray));
 }
 
-static bool launches_any(const struct schedule_problem *problem, const int64_t *launches)
-{
-	for (size_t i = 0; i < problem->type_count; i++)
-		if (launches[i])
-			return true;
-	return false;
-}
-
 /* ---- confirming ---- */
 
 /* Whether the next decision keeps this result. It compares with the requests that Ray's policy
@@ -109,7 +104,8 @@ static bool lasts(struct search *search, const struct schedule_result *result, i
 		return true;
 	schedule_trial_next(&search->trial, launches, &next, arena);
 	ray = schedule_phases(&next, &RAY, arena);
-	if (!launches_any(problem, ray->launches) || schedule_trial_serves(problem, result, ray) ||
+	if (!schedule_trial_launches_any(problem, ray->launches) ||
+	    schedule_trial_serves(problem, result, ray) ||
 	    schedule_trial_serves_as_many(problem, result, ray))
 		return true;
 	for (size_t i = 0; i < problem->type_count; i++)
@@ -117,30 +113,17 @@ static bool lasts(struct search *search, const struct schedule_result *result, i
 	return false;
 }
 
-static bool within_limits(const struct search *search, const int64_t *launches)
+static bool is_better(const struct search *search, const struct schedule_result *result)
 {
-	const struct schedule_problem *problem = search->problem;
-	__int128 nodes = 0, gpus = 0;
+	__int128 cost = schedule_trial_cost(search->problem, result->launches);
+	__int128 left = schedule_trial_left(search->problem, result);
 
-	for (size_t i = 0; i < problem->type_count; i++) {
-		if (launches[i] > search->most[i])
-			return false;
-		nodes += launches[i];
-		gpus += (__int128)launches[i] * problem->types[i].gpu_amount;
-	}
-	if (nodes > SCHEDULE_NEW_NODES_MAX)
-		return false;
-	if (problem->has_gpu_budget && gpus > problem->gpu_budget)
-		return false;
-	return !problem->has_max_nodes ||
-	       nodes + (__int128)problem->node_count <= problem->max_nodes || nodes == 0;
-}
-
-static bool is_better(const struct search *search, __int128 cost, __int128 left)
-{
 	if (cost != search->best.cost)
 		return cost < search->best.cost;
-	return !search->best.confirmed || left < search->best.left;
+	if (!search->best.confirmed || left != search->best.left)
+		return !search->best.confirmed || left < search->best.left;
+	return schedule_trial_launches_fewer(search->problem, result->launches,
+					     search->best.launches);
 }
 
 static struct schedule_result *run_trial(struct search *search, const int64_t *launches,
@@ -183,9 +166,8 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 		search->runs_left--;
 		result = run_trial(search, tried, policy, &arena);
 		if (!result || !serves_enough(search, result, search->ray) ||
-		    !is_better(search, schedule_trial_cost(problem, result->launches),
-			       schedule_trial_left(problem, result)) ||
-		    !within_limits(search, result->launches))
+		    !is_better(search, result) ||
+		    !schedule_trial_allows(&search->trial, result->launches))
 			break;
 		if (memcmp(tried, result->launches, size) != 0)
 			memcpy(tried, result->launches, size);
@@ -212,22 +194,6 @@ static bool confirm(struct search *search, const int64_t *launches)
 
 /* ---- the beginning ---- */
 
-static void find_limits(struct search *search)
-{
-	const struct schedule_problem *problem = search->problem;
-
-	for (size_t i = 1; i < problem->type_count; i++) {
-		const struct schedule_type *type = &problem->types[i];
-		int64_t room = type->launch_held ? 0 : type->max_nodes - search->trial.given[i];
-
-		room = room > SCHEDULE_NEW_NODES_MAX ? SCHEDULE_NEW_NODES_MAX : room;
-		search->most[i] = room > 0 ? room / type->hosts * type->hosts : 0;
-		/* The minimum is held against no maximum. */
-		if (search->most[i] < search->trial.minimum[i])
-			search->most[i] = search->trial.minimum[i];
-	}
-}
-
 static void search_init(struct search *search)
 {
 	const struct schedule_problem *problem = search->problem;
@@ -237,20 +203,20 @@ static void search_init(struct search *search)
 	for (size_t i = 0; i < problem->constraint_count; i++)
 		kinds += problem->constraints[i].count;
 	search->runs_left = SEARCH_WORK_MAX / (64 + problem->node_count * kinds / 4);
+	search->removal_runs = search->runs_left / REMOVAL_RUNS_PART;
+	search->runs_left -= search->removal_runs;
 	if (search->runs_left < SEARCH_RUNS_MIN)
 		search->runs_left = SEARCH_RUNS_MIN;
 	search->steps_left = SEARCH_STEPS_MAX;
 	search->choices_left = SEARCH_CHOICES_MAX;
 	schedule_trial_init(&search->trial, problem, search->ray, search->scratch);
-	search->most = arena_array(search->scratch, types, sizeof(*search->most));
 	search->caps = arena_array(search->scratch, types, sizeof(*search->caps));
 	search->best.launches = arena_array(search->scratch, types, sizeof(*search->best.launches));
 	memcpy(search->best.launches, search->ray->launches,
 	       problem->type_count * sizeof(*search->best.launches));
 	search->best.cost = schedule_trial_cost(problem, search->ray->launches);
 	search->best.left = schedule_trial_left(problem, search->ray);
-	search->best.confirmed = !launches_any(problem, search->ray->launches);
-	find_limits(search);
+	search->best.confirmed = !schedule_trial_launches_any(problem, search->ray->launches);
 	search->least_cost = schedule_trial_least_cost(&search->trial, search->ray);
 }
 
@@ -272,14 +238,12 @@ static bool pack_within_caps(struct search *search, const struct schedule_policy
 	types = arena_array(&arena, problem.type_count + 1, sizeof(*types));
 	memcpy(types, problem.types, problem.type_count * sizeof(*types));
 	for (size_t i = 1; i < problem.type_count; i++)
-		if (search->caps[i] < search->most[i])
+		if (search->caps[i] < search->trial.most[i])
 			types[i].max_nodes = search->trial.given[i] + search->caps[i];
 	problem.types = types;
 	result = schedule_phases(&problem, policy, &arena);
 	better = schedule_trial_serves(&problem, result, search->ray) &&
-		 is_better(search, schedule_trial_cost(&problem, result->launches),
-			   schedule_trial_left(&problem, result)) &&
-		 confirm(search, result->launches);
+		 is_better(search, result) && confirm(search, result->launches);
 	cpu_budget_done(problem.cpu_budget, &arena);
 	return better;
 }
@@ -317,7 +281,8 @@ static bool consider_caps(struct search *search)
 
 static void reset_caps(struct search *search)
 {
-	memcpy(search->caps, search->most, search->problem->type_count * sizeof(*search->caps));
+	memcpy(search->caps, search->trial.most,
+	       search->problem->type_count * sizeof(*search->caps));
 }
 
 /* ---- all that is cheaper ---- */
@@ -336,7 +301,7 @@ static bool could_be_raised(const struct search *search, __int128 room)
 		__int128 cost = replica_cost(search, i);
 
 		if (cost > 0 && cost < room &&
-		    search->caps[i] + search->problem->types[i].hosts <= search->most[i])
+		    search->caps[i] + search->problem->types[i].hosts <= search->trial.most[i])
 			return true;
 	}
 	return false;
@@ -370,7 +335,7 @@ static bool consider_cheaper(struct search *search, size_t type, __int128 room)
 		return !could_be_raised(search, room) && consider_caps(search);
 	hosts = problem->types[type].hosts;
 	cost = replica_cost(search, type);
-	most = search->most[type] / hosts;
+	most = search->trial.most[type] / hosts;
 	if (most > below(room, cost))
 		most = below(room, cost);
 	for (int64_t i = most; i >= 0 && i * hosts >= search->trial.minimum[type]; i--) {
@@ -391,6 +356,46 @@ static bool consider_all_cheaper(struct search *search)
 {
 	reset_caps(search);
 	return consider_cheaper(search, next_type(search, 1), search->best.cost);
+}
+
+/* ---- launches that are not needed ---- */
+
+struct removal {
+	size_t type;
+	__int128 cost;
+};
+
+static int compare_removals(const void *a, const void *b)
+{
+	const struct removal *first = a, *second = b;
+
+	return (first->cost < second->cost) - (first->cost > second->cost);
+}
+
+/* Whether the best choice without one replica of the type is confirmed; then that is the best. */
+static bool remove_replica(struct search *search, size_t type)
+{
+	memcpy(search->caps, search->best.launches,
+	       search->problem->type_count * sizeof(*search->caps));
+	search->caps[type] -= search->problem->types[type].hosts;
+	return search->caps[type] >= search->trial.minimum[type] &&
+	       schedule_trial_may_serve(&search->trial, search->caps, search->ray, type) &&
+	       confirm(search, search->caps);
+}
+
+/* Removes replicas from the best choice, of the dearest type first, until it needs one of each. */
+static void remove_unneeded(struct search *search)
+{
+	size_t count = search->problem->type_count, kept = 0, at = 0;
+	struct removal *removals = arena_array(search->scratch, count + 1, sizeof(*removals));
+
+	for (size_t i = 0; i < count; i++)
+		removals[i] = (struct removal){ i, replica_cost(search, i) };
+	sort_stable(removals, count, sizeof(*removals), compare_removals);
+	search->runs_left = search->removal_runs;
+	search->steps_left = REMOVAL_STEPS_MAX;
+	for (; kept < count && search->runs_left; at = kept ? (at + 1) % count : at)
+		kept = remove_replica(search, removals[at].type) ? 0 : kept + 1;
 }
 
 /* ---- the search ---- */
@@ -468,6 +473,7 @@ struct schedule_result *schedule_cheapest(const struct schedule_problem *problem
 	cpu_budget_own(problem->cpu_budget, &scratch);
 	search_init(&search);
 	search_best(&search);
+	remove_unneeded(&search);
 	if (search.best.policy)
 		result = result_of(&search, arena);
 	cpu_budget_done(problem->cpu_budget, &scratch);

@@ -12,10 +12,10 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 					const struct schedule_policy *policy, struct arena *arena);
 
 /* Serves at least as much of each request, gang and constraint as Ray's policy, and costs at most
- * as much. Where maxima leave requests over, it may launch nothing and serve other
- * requests, with at least the same number of requests and of GPUs. A schedule_trial has confirmed
- * each choice, so that the next decision launches nothing more; if no trial confirms one, Ray's
- * result is used. */
+ * as much. Where maxima leave requests over, it may launch nothing and serve other requests, with at
+ * least the same number of requests and of GPUs. A schedule_trial has confirmed each choice, so that
+ * the next decision launches nothing more; if no trial confirms one, Ray's result is used. Within the
+ * limit of the search no trial serves as much without one replica of the launches. */
 struct schedule_result *schedule_cheapest(const struct schedule_problem *problem,
 					  struct arena *arena);
 
@@ -29,11 +29,14 @@ struct schedule_trial {
 	const struct schedule_problem *problem;
 	int64_t *given;   /* by type: nodes of the problem */
 	int64_t *minimum; /* by type: launches required by minReplicas */
+	int64_t *most;    /* by type: launches that the limits of the type allow */
 };
 
 /* `ray` is the result under Ray's policy: it contains the launches for the minimum. */
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena);
+/* Whether the limits of the types and of the whole run allow them. */
+bool schedule_trial_allows(const struct schedule_trial *trial, const int64_t *launches);
 /* Packs with exactly `launches` new nodes by type, at least trial->minimum and within the limits.
  * The result is one of the trial's problem; its launches are fewer where new nodes are of no
  * use. */
@@ -47,11 +50,19 @@ void schedule_trial_next(const struct schedule_trial *trial, const int64_t *laun
 
 /* ---- comparing results ---- */
 
+bool schedule_trial_launches_any(const struct schedule_problem *problem, const int64_t *launches);
+/* Whether `a` has no more launches of any type than `b`, and of one type fewer. */
+bool schedule_trial_launches_fewer(const struct schedule_problem *problem, const int64_t *a,
+				   const int64_t *b);
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches);
 /* No packing that serves what `ray` serves costs less: the GPUs allocated to demand, minus the free
  * ones, where they cost least; or the cost of the minimum. */
 __int128 schedule_trial_least_cost(const struct schedule_trial *trial,
 				   const struct schedule_result *ray);
+/* Whether these launches could serve what `ray` serves, by the sum of each resource that nodes of
+ * the type have. */
+bool schedule_trial_may_serve(const struct schedule_trial *trial, const int64_t *launches,
+			      const struct schedule_result *ray, size_t type);
 /* The number of units left over. */
 __int128 schedule_trial_left(const struct schedule_problem *problem,
 			     const struct schedule_result *result);

@@ -1,6 +1,23 @@
 #include <string.h>
 
+#include "core/model/cpu_budget.h"
 #include "core/schedule/schedule_cheapest.h"
+
+static void find_limits(struct schedule_trial *trial)
+{
+	const struct schedule_problem *problem = trial->problem;
+
+	for (size_t i = 1; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+		int64_t room = type->launch_held ? 0 : type->max_nodes - trial->given[i];
+
+		room = room > SCHEDULE_NEW_NODES_MAX ? SCHEDULE_NEW_NODES_MAX : room;
+		trial->most[i] = room > 0 ? room / type->hosts * type->hosts : 0;
+		/* The minimum is held against no maximum. */
+		if (trial->most[i] < trial->minimum[i])
+			trial->most[i] = trial->minimum[i];
+	}
+}
 
 void schedule_trial_init(struct schedule_trial *trial, const struct schedule_problem *problem,
 			 const struct schedule_result *ray, struct arena *arena)
@@ -10,6 +27,7 @@ void schedule_trial_init(struct schedule_trial *trial, const struct schedule_pro
 	*trial = (struct schedule_trial){ .problem = problem };
 	trial->given = arena_array(arena, types, sizeof(*trial->given));
 	trial->minimum = arena_array(arena, types, sizeof(*trial->minimum));
+	trial->most = arena_array(arena, types, sizeof(*trial->most));
 	for (size_t i = 0; i < problem->node_count; i++) {
 		size_t type = problem->nodes[i].type;
 
@@ -19,6 +37,26 @@ void schedule_trial_init(struct schedule_trial *trial, const struct schedule_pro
 	for (size_t i = problem->node_count; i < ray->node_count; i++)
 		if (ray->nodes[i].launch_phase == SCHEDULE_PHASE_MIN)
 			trial->minimum[ray->nodes[i].type]++;
+	find_limits(trial);
+}
+
+bool schedule_trial_allows(const struct schedule_trial *trial, const int64_t *launches)
+{
+	const struct schedule_problem *problem = trial->problem;
+	__int128 nodes = 0, gpus = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		if (launches[i] > trial->most[i])
+			return false;
+		nodes += launches[i];
+		gpus += (__int128)launches[i] * problem->types[i].gpu_amount;
+	}
+	if (nodes > SCHEDULE_NEW_NODES_MAX)
+		return false;
+	if (problem->has_gpu_budget && gpus > problem->gpu_budget)
+		return false;
+	return !problem->has_max_nodes ||
+	       nodes + (__int128)problem->node_count <= problem->max_nodes || nodes == 0;
 }
 
 /* Sets the nodes of ret_problem: by type, each type followed by its launches, then those of unknown
@@ -138,6 +176,27 @@ struct schedule_result *schedule_trial_run(const struct schedule_trial *trial,
 
 /* ---- comparing ---- */
 
+bool schedule_trial_launches_any(const struct schedule_problem *problem, const int64_t *launches)
+{
+	for (size_t i = 0; i < problem->type_count; i++)
+		if (launches[i])
+			return true;
+	return false;
+}
+
+bool schedule_trial_launches_fewer(const struct schedule_problem *problem, const int64_t *a,
+				   const int64_t *b)
+{
+	bool fewer = false;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		if (a[i] > b[i])
+			return false;
+		fewer = fewer || a[i] < b[i];
+	}
+	return fewer;
+}
+
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches)
 {
 	__int128 sum = 0;
@@ -245,4 +304,47 @@ __int128 schedule_trial_least_cost(const struct schedule_trial *trial,
 	}
 	cost = gpus > 0 ? cost_of_gpus(problem, gpus) : 0;
 	return cost > minimum ? cost : minimum;
+}
+
+static int64_t amount_of(const struct ray_request *bundle, const char *name)
+{
+	for (size_t i = 0; i < bundle->bundle_count; i++)
+		if (!strcmp(bundle->bundle[i].name, name))
+			return bundle->bundle[i].amount;
+	return 0;
+}
+
+/* What the nodes have of the resource, minus what the placements of `ray` need. */
+static __int128 spare_amount(const struct schedule_trial *trial, const int64_t *launches,
+			     const struct schedule_result *ray, const char *name)
+{
+	const struct schedule_problem *problem = trial->problem;
+	__int128 spare = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		spare += (__int128)launches[i] *
+			 resources_amount(&problem->types[i].resources, name, 0);
+	for (size_t i = 0; i < ray->node_count; i++) {
+		const struct schedule_node_result *node = &ray->nodes[i];
+
+		cpu_budget_step(problem->cpu_budget);
+		if (i < problem->node_count)
+			spare += resources_amount(&problem->nodes[i].available, name, 0);
+		for (size_t j = 0; j < node->placement_count; j++)
+			if (node->placements[j].phase != SCHEDULE_PHASE_CONSTRAINT)
+				spare -= (__int128)node->placements[j].count *
+					 amount_of(node->placements[j].bundle, name);
+	}
+	return spare;
+}
+
+bool schedule_trial_may_serve(const struct schedule_trial *trial, const int64_t *launches,
+			      const struct schedule_result *ray, size_t type)
+{
+	const struct resources *shrunk = &trial->problem->types[type].resources;
+
+	for (size_t i = 0; i < shrunk->count; i++)
+		if (spare_amount(trial, launches, ray, shrunk->at[i].name) < 0)
+			return false;
+	return true;
 }
