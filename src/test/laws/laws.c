@@ -20,10 +20,9 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = { "reads",   "bounds", "safety", "requests", "places",
-				    "counts",  "gangs",  "bytes",  "order",    "second",
-				    "patched", "fewest", "price",  "identity", "schedules",
-				    "stays",   "keeps" };
+static const char *const LAWS[] = { "reads", "bounds", "safety",   "requests",  "places",  "counts",
+				    "gangs", "bytes",  "order",    "second",    "patched", "fewest",
+				    "price", "needed", "identity", "schedules", "stays",   "keeps" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 

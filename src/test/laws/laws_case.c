@@ -10,9 +10,9 @@
 #include "codec/text/rfc3339.h"
 #include "core/decide.h"
 #include "laws_apply.h"
-#include "laws_greedy.h"
 #include "laws_identity.h"
 #include "laws_keeps.h"
+#include "laws_packing.h"
 #include "laws_random.h"
 #include "laws_stays.h"
 
@@ -21,33 +21,6 @@
 void (*laws_case_fault)(struct cJSON *plan);
 
 /* ---- one decision ---- */
-
-/* The last problem that was packed (the linker wraps schedule() with this), and the launches of
- * Ray's plain order for it. Computed at once: the problem does not outlive its decision. */
-static bool wants_greedy;
-static int64_t greedy_launches;
-
-struct schedule_result *__real_schedule(const struct schedule_problem *problem,
-					struct arena *arena);
-struct schedule_result *__wrap_schedule(const struct schedule_problem *problem,
-					struct arena *arena);
-
-struct schedule_result *__wrap_schedule(const struct schedule_problem *problem, struct arena *arena)
-{
-	struct schedule_result *result = __real_schedule(problem, arena);
-	bool *taken;
-
-	/* Not when it is asked whether a placement group would fit on an empty cluster. */
-	if (!wants_greedy || !problem->terminate_over_max)
-		return result;
-	taken = arena_array(arena, problem->node_count + 1, sizeof(*taken));
-	for (size_t i = 0; i < problem->node_count; i++)
-		taken[i] = result->nodes[i].status == SCHEDULE_TERMINATE &&
-			   result->nodes[i].cause != SCHEDULE_CAUSE_IDLE;
-	for (int ties = 0; ties < LAWS_GREEDY_TIES && greedy_launches <= 0; ties++)
-		greedy_launches = laws_greedy_launches(problem, taken, ties);
-	return result;
-}
 
 struct decision {
 	char *text;         /* as `plan` prints it */
@@ -102,7 +75,9 @@ static bool decide_tree(const struct cJSON *snapshot, struct decision *ret_decis
 
 	if (!read_snapshot(snapshot, &arena, &decoded, verdict))
 		return false;
+	laws_packing_forget();
 	plan = decide(&decoded, &arena);
+	laws_packing_check(verdict);
 	counts->decisions++;
 	debug = write_plan(plan, true);
 	ret_decision->text = write_plan(plan, false);
@@ -249,19 +224,6 @@ static int64_t kept_for_later(const struct cJSON *snapshot, const struct cJSON *
 	return base > 0 ? base : 0;
 }
 
-/* Does Ray's own order, followed node by node, launch as well? */
-static bool is_greedy(const struct cJSON *after, struct laws_verdict *verdict)
-{
-	char *text;
-
-	wants_greedy = true;
-	greedy_launches = 0;
-	text = laws_case_plan(after, false, verdict);
-	memory_free(text);
-	wants_greedy = false;
-	return greedy_launches > 0;
-}
-
 static bool is_capped(const struct cJSON *snapshot)
 {
 	const struct cJSON *options = TREE_AT(snapshot, "rayCluster", "spec", "autoscalerOptions");
@@ -315,7 +277,8 @@ static void check_launches(const struct cJSON *snapshot, const struct cJSON *fir
 		counts->freed++;
 		return;
 	}
-	if (!facts_setting_is(snapshot, "packing", "fewest-gpus") && is_greedy(after, verdict)) {
+	if (!facts_setting_is(snapshot, "packing", "fewest-gpus") &&
+	    laws_packing_is_greedy(after, verdict)) {
 		counts->greedy++;
 		return;
 	}
@@ -391,12 +354,13 @@ static int64_t unserved_gangs(const struct cJSON *plan)
 	return sum;
 }
 
-static void check_fewest(const struct cJSON *snapshot, const struct decision *fewest,
+static void check_fewest(const struct cJSON *snapshot, const struct decision *fewest, uint64_t seed,
 			 struct laws_counts *counts, struct laws_verdict *verdict)
 {
 	struct cJSON *other;
 	AUTO(decision_done) struct decision ray = { .text = NULL };
 	AUTO(decision_done) struct decision cheapest = { .text = NULL };
+	AUTO(decision_done) struct decision priced = { .text = NULL };
 
 	if (!facts_setting_is(snapshot, "packing", "fewest-gpus"))
 		return;
@@ -417,6 +381,8 @@ static void check_fewest(const struct cJSON *snapshot, const struct decision *fe
 	if (decide_tree(other, &cheapest, counts, verdict) &&
 	    strcmp(fewest->text, cheapest.text) != 0)
 		laws_break(verdict, "price", "one price for all GPUs is not fewest-gpus");
+	laws_packing_price(other, seed);
+	decide_tree(other, &priced, counts, verdict);
 	cJSON_Delete(other);
 }
 
@@ -448,7 +414,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	check_order(snapshot, &first, seed, counts, verdict);
 	check_second(snapshot, &first, counts, verdict);
 	check_patched(snapshot, &first, counts, verdict);
-	check_fewest(snapshot, &first, counts, verdict);
+	check_fewest(snapshot, &first, seed, counts, verdict);
 	laws_identity_check(snapshot, seed, verdict);
 	laws_stays_check(snapshot, seed, &counts->stays, verdict);
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);

@@ -96,8 +96,8 @@ static size_t read_demands(struct greedy *g, const struct schedule_demand *deman
 	return used;
 }
 
-/* Fills and launches; with `atomic` all or nothing. */
-static void pack(struct greedy *g, struct unit *units, size_t count, bool atomic)
+/* Fills and launches; with `atomic` all or nothing. Whether everything was placed. */
+static bool pack(struct greedy *g, struct unit *units, size_t count, bool atomic)
 {
 	struct place *saved = arena_array(&g->arena, g->node_count + 1, sizeof(*saved));
 	struct greedy before = *g;
@@ -114,11 +114,12 @@ static void pack(struct greedy *g, struct unit *units, size_t count, bool atomic
 	for (size_t i = 0; i < count; i++)
 		left = left || !units[i].placed;
 	if (!left || !atomic)
-		return;
+		return !left;
 	memcpy(g->nodes, saved, before.node_count * sizeof(*saved));
 	before.arena = g->arena;
 	before.too_large = g->too_large;
 	*g = before;
+	return false;
 }
 
 /* ---- phases ---- */
@@ -180,7 +181,7 @@ static size_t read_gang(struct greedy *g, const struct ray_request *requests, si
 	return used;
 }
 
-static void pack_gang(struct greedy *g, size_t index, struct unit *units)
+static bool pack_gang(struct greedy *g, size_t index, struct unit *units)
 {
 	const struct ray_gang *gang = &g->problem->gangs[index];
 	bool new_only = g->problem->gangs_new_only && g->problem->gangs_new_only[index];
@@ -192,17 +193,18 @@ static void pack_gang(struct greedy *g, size_t index, struct unit *units)
 			gang->selector_count ? gang->selectors[choice].count : gang->request_count,
 			new_only, units);
 
-		pack(g, units, count, true);
-		if (!count || units[0].placed)
-			return;
+		if (pack(g, units, count, true))
+			return true;
 	}
+	return false;
 }
 
 /* Ray's order of gangs: more placement constraints first, then more bundles. */
-static void pack_gangs(struct greedy *g, struct unit *units)
+static bool pack_gangs(struct greedy *g, struct unit *units)
 {
 	size_t count = g->problem->gang_count;
 	size_t *order = arena_array(&g->arena, count + 1, sizeof(*order));
+	bool all = true;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct ray_gang *gang = &g->problem->gangs[i];
@@ -224,7 +226,8 @@ static void pack_gangs(struct greedy *g, struct unit *units)
 		order[at] = i;
 	}
 	for (size_t i = 0; i < count; i++)
-		pack_gang(g, order[i], units);
+		all = pack_gang(g, order[i], units) && all;
+	return all;
 }
 
 /* Refills all nodes with the amounts that they offer to requests (totals) or to demand; launched
@@ -279,34 +282,51 @@ static void add_minimum(struct greedy *g)
 
 /* Ray's sequence: the given nodes and those of minReplicas, then the constraints against the total
  * resources of all nodes, and then, against their available resources, the gangs and the demand.
- * Returns the number of launched nodes; -1: the problem is too large for the fixed arrays. */
-int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties)
+ * Whether everything was placed. */
+static bool pack_all(struct greedy *g, const bool *taken)
 {
-	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };
-	struct unit *units = arena_array(&g.arena, UNITS_MAX, sizeof(*units));
+	const struct schedule_problem *problem = g->problem;
+	struct unit *units = arena_array(&g->arena, UNITS_MAX, sizeof(*units));
+	bool all = true;
 	size_t count;
 
 	if (problem->node_count >= NODES_MAX || problem->type_count > 256)
-		g.too_large = true;
-	g.nodes = arena_array(&g.arena, NODES_MAX, sizeof(*g.nodes));
-	g.gpu = laws_greedy_name_of(&g, "GPU");
-	g.budget = problem->has_gpu_budget ? problem->gpu_budget : INT64_MAX / 2;
-	if (!g.too_large) {
-		add_nodes(&g, taken);
-		add_minimum(&g);
+		g->too_large = true;
+	g->nodes = arena_array(&g->arena, NODES_MAX, sizeof(*g->nodes));
+	g->gpu = laws_greedy_name_of(g, "GPU");
+	g->budget = problem->has_gpu_budget ? problem->gpu_budget : INT64_MAX / 2;
+	if (!g->too_large) {
+		add_nodes(g, taken);
+		add_minimum(g);
 	}
-	for (size_t i = 0; i < problem->constraint_count && !g.too_large; i++) {
+	for (size_t i = 0; i < problem->constraint_count && !g->too_large; i++) {
 		const struct schedule_constraint *constraint = &problem->constraints[i];
 
-		set_source(&g, true);
-		count = read_demands(&g, constraint->demands, constraint->count, units);
-		pack(&g, units, count, constraint->atomic);
+		set_source(g, true);
+		count = read_demands(g, constraint->demands, constraint->count, units);
+		all = pack(g, units, count, constraint->atomic) && all;
 	}
-	set_source(&g, false);
-	if (!g.too_large)
-		pack_gangs(&g, units);
-	count = g.too_large ? 0 : read_demands(&g, problem->demands, problem->demand_count, units);
-	pack(&g, units, count, false);
+	set_source(g, false);
+	if (!g->too_large)
+		all = pack_gangs(g, units) && all;
+	count = g->too_large ? 0 : read_demands(g, problem->demands, problem->demand_count, units);
+	return pack(g, units, count, false) && all && !g->too_large;
+}
+
+int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties)
+{
+	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };
+
+	pack_all(&g, taken);
 	arena_done(&g.arena);
 	return g.too_large ? -1 : g.launched;
+}
+
+bool laws_greedy_serves(const struct schedule_problem *problem, const bool *taken, int ties)
+{
+	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };
+	bool all = pack_all(&g, taken);
+
+	arena_done(&g.arena);
+	return all;
 }
