@@ -212,7 +212,8 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct gate gate = gate_check(snapshot);
-	const struct facts *facts = facts_make(snapshot, gate.reason == NULL, arena);
+	const struct facts *facts =
+		facts_make(snapshot, gate.reason == NULL || snapshot->cluster_work != NULL, arena);
 
 	if (gate.reason != NULL)
 		return write_gated(facts, &gate);

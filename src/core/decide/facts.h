@@ -112,7 +112,7 @@ struct facts {
 	struct group *groups;
 	size_t group_count;
 	VEC(const char *) problems; /* for the condition InvalidRequest */
-	/* Empty while a gate keeps the cluster as it is. */
+	/* Empty while a gate keeps the cluster as it is, unless its work was read. */
 	struct demand_list demands;      /* plain requests, canonical order */
 	struct demand_list *constraints; /* one list each */
 	size_t constraint_count;
@@ -129,8 +129,8 @@ struct facts {
 	struct plan_idle *idle; /* NULL: no idle termination; see idle.h */
 };
 
-/* `with_demand`: false for a cluster that is left as it is. Workers and groups are never NULL
- * where their count is not 0. */
+/* `with_demand`: false for a cluster that is left as it is, unless its work was read. Workers and
+ * groups are never NULL where their count is not 0. */
 const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand,
 			       struct arena *arena);
 

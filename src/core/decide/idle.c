@@ -132,14 +132,12 @@ static const struct ray_node *find_busy(const struct ray_state *state)
 	return found;
 }
 
-static const char *in_use(const struct facts *facts)
+static const char *pending(const struct facts *facts)
 {
 	const struct ray_state *state = facts->snapshot->ray_state;
-	const struct ray_node *busy = find_busy(state);
-	const char *why = wanted(facts);
 
-	if (why != NULL)
-		return why;
+	if (state == NULL)
+		return NULL;
 	if (facts->demands.at.count > 0)
 		return worker_count_text(facts->arena, (int64_t)facts->demands.at.count,
 					 "pending request shape");
@@ -150,6 +148,17 @@ static const char *in_use(const struct facts *facts)
 	for (size_t c = 0; c < facts->constraint_count; c++)
 		if (facts->constraints[c].at.count > 0)
 			return "request_resources requests workers";
+	return NULL;
+}
+
+static const char *in_use(const struct facts *facts)
+{
+	const struct ray_node *busy = find_busy(facts->snapshot->ray_state);
+	const char *why = wanted(facts);
+
+	why = why != NULL ? why : pending(facts);
+	if (why != NULL)
+		return why;
 	return busy != NULL ? busy_node(facts, busy) : NULL;
 }
 
@@ -327,6 +336,17 @@ void idle_write(const struct choice *choice, struct plan *plan)
 		suspend_patch(&snapshot->cluster, snapshot->now, facts->arena, plan);
 }
 
+/* Work that arrived while the cluster was being suspended: the lists and the state that were read
+ * after the patch show it. Doubt and busy nodes say nothing about a head that is ending. */
+static const char *arrived(const struct facts *facts)
+{
+	const struct cluster_work *work = facts->snapshot->cluster_work;
+
+	if (work == NULL)
+		return NULL;
+	return work->in_use[0] != '\0' ? work->in_use : pending(facts);
+}
+
 void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
 		      struct plan *plan)
 {
@@ -340,7 +360,9 @@ void idle_write_gated(const struct facts *facts, const char *reason, const char 
 	if (time == NULL || strcmp(reason, REASON_SUSPENDED) != 0)
 		return;
 	idle = ARENA_NEW(facts->arena, struct plan_idle);
-	why = cluster->deleting || paused ? NULL : wanted(facts);
+	why = wanted(facts);
+	why = why != NULL ? why : arrived(facts);
+	why = cluster->deleting || paused ? NULL : why;
 	*idle = (struct plan_idle){
 		.action = why != NULL ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
 		.since = TIME_NONE,

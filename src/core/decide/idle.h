@@ -7,6 +7,9 @@
  * a driver, or an actor without resources. These are read when the time has passed
  * (IDLE_ACTION_READ), and the pass decides again with them.
  *
+ * Work may arrive between these lists and the end of the head. So Ray is read once more after the
+ * patch, and a cluster that is used is resumed at once.
+ *
  * warmWorkers and minReplicas keep workers, not the cluster. A request annotation and an active
  * schedule keep the cluster, and resume one that this program has suspended: the same two, so that
  * it is not suspended again while they hold.
@@ -24,7 +27,8 @@ void idle_judge(struct facts *facts);
 /* Sets plan->idle, and the patch if the cluster is suspended: that patch has nothing else. Needs the
  * patch of the groups. */
 void idle_write(const struct choice *choice, struct plan *plan);
-/* For a cluster that is not scaled: the same with a resume. *ret_message is changed when this program
+/* For a cluster that is not scaled: the same with a resume, also for work that arrived since the patch
+ * that suspended it (snapshot.cluster_work). *ret_message is changed when this program
  * has suspended it. Drops the mark. */
 void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
 		      struct plan *plan);
