@@ -55,6 +55,11 @@ bench-simulate: $(BUILD)/rayscaler
 bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_events.py $(BENCH)
+## bench-suspend: drivers that connect while idle termination suspends their cluster
+##   with KubeRay's own operator: RAYSCALER_KUBERAY_OPERATOR and _CRDS of e2e/setup-kuberay.sh
+bench-suspend: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/bench_suspend.py $(BENCH)
 ## bench-list: the first list of 10,000 and 100,000 Pods; LIST: numbers of RayClusters of 10 Pods
 LIST ?=
 bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet

@@ -4,10 +4,9 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "core/decide/gate.h"
 #include "core/model/kubernetes.h"
 #include "core/model/plan.h"
-#include "core/model/reason.h"
+#include "ctl/cluster_gate.h"
 #include "ctl/pass/act.h"
 #include "ctl/pass/observe.h"
 #include "ctl/pass/pass.h"
@@ -34,6 +33,7 @@
 #include "net/loop.h"
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
+#define ENDING_SHARE 4 /* of the scan interval: work may arrive until a suspended head has ended */
 #define NEVER_MS (INT64_MIN / 2)
 /* An earlier change waits for the next scan: of a value that grows with the clock. */
 #define CLOCK_CHANGE_MIN_MS 100
@@ -68,11 +68,11 @@ struct cluster {
 	struct pass *pass; /* NULL: waiting for the timer, then for its turn */
 	struct loop_timer *timer;
 	struct turn turn;
-	enum pass_cost cost; /* as of the last pass */
-	bool hands_off;      /* as of the last pass: the next one may wait */
-	bool woken;          /* the next pass comes early, because something changed */
-	bool wake_again;     /* something changed during a pass */
-	bool resumed;        /* the pace of an earlier process was read */
+	enum pass_cost cost;    /* as of the last pass */
+	enum cluster_gate gate; /* as of the last pass; ENDING: and its Ray has answered */
+	bool woken;             /* the next pass comes early, because something changed */
+	bool wake_again;        /* something changed during a pass */
+	bool resumed;           /* the pace of an earlier process was read */
 	int64_t started_ms;
 	struct backoff backoff; /* from the API server, when a read or a write failed */
 	int64_t not_before_ms;  /* earliest next pass, also for cluster_wake */
@@ -322,12 +322,16 @@ static bool is_unchanged(void *context, uint64_t digest)
 static void decided(void *context, const struct pass_decision *decision)
 {
 	struct cluster *cluster = context;
-	struct gcs_client *gcs = ray_access_present(cluster->access);
+	struct gcs_client *gcs =
+		cluster->gate == CLUSTER_SCALED ? ray_access_present(cluster->access) : NULL;
 	struct pass_decision with_client = *decision;
 
 	if (decision->ray_err && decision->ray_err->kind == ERR_DENIED)
 		ray_access_refused(cluster->access);
-	cluster->ray_failed = decision->ray_err != NULL;
+	/* That the Ray of a cluster that ends does not answer is not an error. */
+	cluster->ray_failed = decision->ray_err && cluster->gate == CLUSTER_SCALED;
+	if (!decision->ray_state && cluster->gate == CLUSTER_ENDING)
+		cluster->gate = CLUSTER_HANDS_OFF;
 	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
 	with_client.gcs = gcs;
@@ -340,20 +344,6 @@ static void decided(void *context, const struct pass_decision *decision)
 }
 
 /* --- passes --- */
-
-/* The first check of decide(): Ray is not read for a cluster that is not scaled. */
-static bool is_ours(const struct cluster *cluster, const struct observation *view)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct observation observation = *view;
-	struct snapshot snapshot;
-
-	observation.now = loop_wall(cluster->control->loop);
-	observation.settings = &cluster->control->options->settings;
-	observation.device_table = cluster->control->options->device_table;
-	observe(&observation, &scratch, &snapshot);
-	return !gate_check(&snapshot).reason;
-}
 
 static void keep_poll(struct cluster *cluster, const struct poll_reading *reading)
 {
@@ -388,7 +378,9 @@ static void schedule_next(struct cluster *cluster)
 		cluster_wake(cluster);
 		return;
 	}
-	if (cluster->hands_off)
+	if (cluster->gate == CLUSTER_ENDING)
+		interval = scan_ms(cluster) / ENDING_SHARE;
+	else if (cluster->gate == CLUSTER_HANDS_OFF)
 		interval = HANDS_OFF_INTERVAL_MS;
 	start_timer(cluster, until_clock_change(cluster, interval));
 }
@@ -425,6 +417,7 @@ static void keep_off(struct cluster *cluster, const struct pass_result *result)
 static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
+	bool suspended = result->scaled && result->scaled->idle == IDLE_ACTION_END_SUSPEND;
 
 	keep_poll(cluster, &result->reading);
 	if (result->decided)
@@ -445,6 +438,8 @@ static void pass_ended(void *context, const struct pass_result *result)
 	}
 	pass_free(steal(&cluster->pass));
 	schedule_next(cluster);
+	if (suspended) /* work may have arrived while the patch was under way */
+		start_timer(cluster, 0);
 }
 
 /* True: the last decision of an earlier process took too much; the first one here waits as long. */
@@ -488,17 +483,20 @@ static void start_pass(void *context)
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
 	objects_view(cluster, &view);
-	cluster->hands_off = !view.cluster ||
-			     (cluster->unchanged_until_ms == 0 && !is_ours(cluster, &view));
-	if (!view.cluster || (!cluster->hands_off && resumes_later(cluster, &view))) {
+	if (!view.cluster || cluster->unchanged_until_ms == 0)
+		cluster->gate = cluster_gate(&view, cluster->control->options);
+	if (!view.cluster || (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {
 		schedule_next(cluster);
 		return;
 	}
-	if (!cluster->hands_off) {
+	if (cluster->gate != CLUSTER_HANDS_OFF) {
 		config.gcs = ray_access_client(cluster->access, view.cluster, view.pods,
 					       view.pod_count, &config.gcs_problem);
 		config.read_kv_requests = ray_access_requests_in_kv(view.cluster);
 	}
+	config.read_work = cluster->gate == CLUSTER_ENDING;
+	if (config.read_work)
+		config.meter.gcs_failed = NULL;
 	config.api_version = view.cluster->api_version;
 	callbacks.context = cluster;
 	cluster->pass = pass_new(&config, &callbacks);

@@ -141,11 +141,10 @@ static void ask_kube(struct pass *pass, struct kube_request call, kube_client_do
 	request->kube = kube_client_request(pass->config.control->kube, &call, done, request);
 }
 
-static void refresh(struct pass *pass)
+void pass_read_cluster(struct pass *pass, kube_client_done *done)
 {
 	pass->step = PASS_REFRESHING;
-	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = cluster_path(pass) },
-		 cluster_read);
+	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = cluster_path(pass) }, done);
 }
 
 /* --- Patching --- */
@@ -161,16 +160,12 @@ static bool may_patch_again(const struct pass *pass, const struct kube_answer *a
 	       (err->kind == ERR_RETRY || err->kind == ERR_TIMEOUT || err->kind == ERR_GONE);
 }
 
-/* The memory after an answer. After a lost one it is unknown whether the cluster was suspended: if it
- * was, and is resumed, its time begins again. */
-static const struct memory_state *memory_after(struct pass *pass, const struct err *err)
+/* The memory after an error. */
+static const struct memory_state *memory_refused(struct pass *pass, const struct err *err)
 {
-	const struct plan *plan = pass->work->plan;
 	struct memory_state *memory;
 
-	if (!err || (plan->idle && plan->idle->action == IDLE_ACTION_END_SUSPEND))
-		return pass->new_memory;
-	if (!act_deletes(plan) || err->kind != ERR_DENIED)
+	if (!act_deletes(pass->work->plan) || err->kind != ERR_DENIED)
 		return NULL;
 	memory = ARENA_NEW(&pass->arena, struct memory_state);
 	*memory = *pass->new_memory;
@@ -181,6 +176,12 @@ static const struct memory_state *memory_after(struct pass *pass, const struct e
 					.since = pass->now,
 					.who = arena_strdup(&pass->arena, err->text) }));
 	return memory;
+}
+
+void pass_accepted(struct pass *pass, const char *body)
+{
+	act_log_scaled(&pass->scaled, pass->key);
+	pass_finish(pass, pass->new_memory, body, NULL);
 }
 
 static void change_answered(void *context, const struct kube_answer *answer, const struct err *err)
@@ -197,12 +198,13 @@ static void change_answered(void *context, const struct kube_answer *answer, con
 					 pass->config.name, err,
 					 err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
-		refresh(pass);
+		pass_read_cluster(pass, cluster_read);
 		return;
 	}
 	if (!err)
-		act_log_scaled(&pass->scaled, pass->key);
-	pass_finish(pass, memory_after(pass, err), err ? NULL : deletes ? "" : answer->body, err);
+		pass_accepted(pass, deletes ? "" : answer->body);
+	else if (!pass_look_at_suspension(pass, answer, err))
+		pass_finish(pass, memory_refused(pass, err), NULL, err);
 }
 
 static int write_change(struct pass *pass, const struct plan *plan,
@@ -428,7 +430,7 @@ void pass_read_state(struct pass *pass)
 	}
 	request->gcs = gcs_client_get_state(pass->config.gcs, pass_gcs_timeout_ms(pass),
 					    &pass->ray_arena, state_read, request);
-	if (pass->callbacks.unchanged && !pass->config.read_kv_requests)
+	if (pass->callbacks.unchanged && !pass->config.read_kv_requests && !pass->work_read)
 		gcs_call_ask_known(request->gcs, state_known);
 }
 
@@ -438,7 +440,10 @@ static void pass_start(void *context)
 
 	pass->started_us = loop_precise_us();
 	if (pass->config.gcs) {
-		pass_read_state(pass);
+		if (pass->config.read_work)
+			pass_read_work(pass);
+		else
+			pass_read_state(pass);
 		return;
 	}
 	if (pass->config.gcs_problem)

@@ -15,7 +15,8 @@
  *   Verifying   LIST of the cluster's Pods, when one is to be deleted because it never registered:
  *               the cache may lag behind its start
  *   Patching    the one JSON Patch
- *   Refreshing  GET of the RayCluster after a failed `test` (409, 422), then a new decision
+ *   Refreshing  GET of the RayCluster after a failed `test` (409, 422), then a new decision; and after
+ *               a patch that suspends and has no answer: it shows whether that was carried out
  *
  * Draining, Verifying and Refreshing are followed by a new decision on the current data. Data older
  * than state-max-age-seconds by our own clock is not acted upon: Ray is read once more, and a patch
@@ -117,6 +118,7 @@ struct pass_config {
 	int64_t small_ms;      /* PASS_SMALL_MS; 0: no decision on the loop */
 	int64_t quick_ms;      /* PASS_QUICK_MS */
 	int64_t undecided_ms;  /* the interval that follows if the decision takes too much */
+	bool read_work;        /* the users of the cluster are read with the first state */
 	bool read_kv_requests; /* SDK requests of autoscaler v1 are in the key-value store */
 };
 

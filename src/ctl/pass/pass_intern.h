@@ -9,6 +9,7 @@
 #include "ctl/pass/gpu_quota.h"
 #include "ctl/pass/observe.h"
 #include "ctl/pass/pass.h"
+#include "kube/kube_client.h"
 
 enum pass_step {
 	PASS_STARTING = 0,
@@ -75,6 +76,7 @@ struct pass {
 	bool work_read; /* cluster_work was read, or is being read */
 	struct cluster_work cluster_work;
 	struct arena work_arenas[PASS_WORK_LISTS];
+	struct err lost; /* of the patch that suspends, while the RayCluster is looked at */
 
 	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
 	const struct pod **fresh_pods;           /* NULL: the cache's */
@@ -126,11 +128,18 @@ void pass_phase_begin(struct pass *pass);
 void pass_phase_end(const struct pass *pass, const char *phase);
 /* True when drains were sent and the decision has to wait for them. */
 bool pass_ask_drains(struct pass *pass, const struct plan *plan);
+void pass_read_cluster(struct pass *pass, kube_client_done *done);
+/* Ends the pass: the change of the plan was carried out. body: the RayCluster; "": deleted. */
+void pass_accepted(struct pass *pass, const char *body);
 /* Reads Ray's state; decides when this and all other requests of the step are answered. */
 void pass_read_state(struct pass *pass);
 void pass_read_ended(struct pass_request *request);
 /* Reads the users of the cluster, and Ray's state once more, and decides. */
 void pass_read_work(struct pass *pass);
+/* True when a patch that suspends failed with `err`, and the API server may have carried it out: then
+ * the RayCluster is read, and the pass ends as the answer to the patch would have ended it. */
+bool pass_look_at_suspension(struct pass *pass, const struct kube_answer *answer,
+			     const struct err *err);
 
 /* Called after the last read: from here on "now" is fixed, and the age of the data counts. The age
  * is measured by loop_boot_ms, so a wall clock that jumps does not change it. */

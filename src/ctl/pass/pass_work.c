@@ -1,4 +1,5 @@
 #include "base/memory.h"
+#include "core/model/kubernetes.h"
 #include "ctl/pass/pass_intern.h"
 #include "ctl/shared/control.h"
 #include "gcs/gcs_client.h"
@@ -64,4 +65,47 @@ void pass_read_work(struct pass *pass)
 	request->gcs = gcs_client_get_submitted(pass->config.gcs, timeout_ms,
 						&pass->work_arenas[LISTS], list_read, request);
 	pass_read_state(pass);
+}
+
+/* ---- a suspension without an answer ---- */
+
+/* The annotation was written with it. */
+static bool is_suspended(struct pass *pass, const struct kube_answer *answer)
+{
+	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
+
+	if (act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster, NULL) < 0)
+		return false;
+	return cluster->suspend && labels_value(&cluster->annotations, ANNOTATION_SUSPENDED);
+}
+
+/* Where the RayCluster is not suspended the next pass may try again. Where it could not be read this
+ * is unknown: if it was suspended, and is resumed, its time begins again, as after an accepted
+ * patch. */
+static void cluster_looked_at(void *context, const struct kube_answer *answer,
+			      const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	pass_request_end(request);
+	if (err)
+		pass_finish(pass, pass->new_memory, NULL, &pass->lost);
+	else if (!is_suspended(pass, answer))
+		pass_finish(pass, NULL, NULL, &pass->lost);
+	else
+		pass_accepted(pass, answer->body);
+}
+
+bool pass_look_at_suspension(struct pass *pass, const struct kube_answer *answer,
+			     const struct err *err)
+{
+	const struct plan_idle *idle = pass->work->plan->idle;
+
+	if (!idle || idle->action != IDLE_ACTION_END_SUSPEND || answer->retry_after_ms > 0 ||
+	    (err->kind != ERR_RETRY && err->kind != ERR_TIMEOUT))
+		return false;
+	pass->lost = *err;
+	pass_read_cluster(pass, cluster_looked_at);
+	return true;
 }

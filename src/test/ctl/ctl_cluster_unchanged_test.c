@@ -1,5 +1,5 @@
 /* ctl/cluster while its cluster rests: Ray is read each second and nothing is decided, until something
- * changes or a worker has been idle for too long. */
+ * changes or a worker has been idle for too long. And after idle termination has suspended it. */
 #include "ctl/cluster.h"
 
 #include "ctl/queue/work_queue.h"
@@ -19,8 +19,15 @@
 	" {'containers': [{'name': 'ray-head', 'ports': [{'name': 'gcs-server',"                   \
 	" 'containerPort': " #port "}]}]}, 'status': " RUNNING "}"
 
+#define SUSPENDED(annotation)                                                                      \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'generation': 1, 'annotations': {'rayscaler.dev/" annotation           \
+	"': '2026-01-01T01:00:00Z'}}, 'spec': {'suspend': true, 'enableInTreeAutoscaling': true,"  \
+	" 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"   \
+	" 'ray-head'}]}}}, 'workerGroupSpecs': [" GROUP("1") "]}}"
+
 static struct cluster *cluster;
-static const char *pod_list;
+static const char *pod_list, *cluster_list;
 static char *activity[] = { (char *)"Busy workers on node." };
 static struct {
 	_Atomic int patches;
@@ -37,7 +44,7 @@ static void answer_api(struct exchange *exchange, void *context)
 	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
 		body = script_text("{'resources': [{'name': 'rayclusters'}]}");
 	else if (strstr(exchange->path, "/rayclusters?limit"))
-		body = script_text(LIST_OF(CLUSTER("1")));
+		body = script_text(cluster_list);
 	else if (strstr(exchange->path, "/pods?limit"))
 		body = script_text(pod_list);
 	else if (strcmp(exchange->method, "PATCH") == 0 && ++at.patches)
@@ -93,8 +100,7 @@ static void make_informers(void)
 	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
 }
 
-/* The worker has its GPU in use. */
-static int setup_cluster(void **state)
+static int setup_with(void **state, const char *clusters)
 {
 	static char pods[1024];
 
@@ -103,6 +109,7 @@ static int setup_cluster(void **state)
 	(void)snprintf(pods, sizeof(pods), LIST_OF(HEAD_POD_AT(% d) "," WORKER_POD),
 		       gcs_bench.gcs.server.port);
 	pod_list = pods;
+	cluster_list = clusters;
 	api.all = answer_api;
 	ray.before = before_answer;
 	set_idle_worker();
@@ -116,6 +123,22 @@ static int setup_cluster(void **state)
 	make_informers();
 	cluster = cluster_new(&control, "a", "demo");
 	return 0;
+}
+
+/* The worker has its GPU in use. */
+static int setup_cluster(void **state)
+{
+	return setup_with(state, LIST_OF(CLUSTER("1")));
+}
+
+static int setup_ending(void **state)
+{
+	return setup_with(state, LIST_OF(SUSPENDED("suspended-by-idle-termination")));
+}
+
+static int setup_suspended(void **state)
+{
+	return setup_with(state, LIST_OF(SUSPENDED("note")));
 }
 
 static int teardown_cluster(void **state)
@@ -195,6 +218,31 @@ static void an_idle_worker_goes_in_time(void **state)
 			4); /* the first, the one that drained, the one that patched */
 }
 
+/* Its head lives on, and demand arrives: Ray is read four times in a second. */
+static void a_suspended_cluster_is_asked_while_its_head_lives(void **state)
+{
+	int64_t begin_ms = loop_boot_ms();
+
+	(void)state;
+	until(has_read, 5);
+	assert_in_range(loop_boot_ms() - begin_ms, 900, 3000);
+	assert_int_equal(at.patches, 0);
+	set_pending_gpus(1);
+	until(has_patched, 0);
+}
+
+/* By another client: its Ray is not read. */
+static void a_cluster_that_others_suspended_is_not_asked(void **state)
+{
+	unsigned decisions = 1;
+
+	(void)state;
+	until(has_decided, decisions);
+	cluster_wake(cluster);
+	until(has_decided, decisions + 1);
+	assert_int_equal(ray.reads, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_cluster, teardown_cluster)
 
 int main(void)
@@ -204,6 +252,10 @@ int main(void)
 		TEST(what_ray_says_anew_is_decided_at_once),
 		TEST(what_wakes_the_cluster_is_decided_at_once),
 		TEST(an_idle_worker_goes_in_time),
+		cmocka_unit_test_setup_teardown(a_suspended_cluster_is_asked_while_its_head_lives,
+						setup_ending, teardown_cluster),
+		cmocka_unit_test_setup_teardown(a_cluster_that_others_suspended_is_not_asked,
+						setup_suspended, teardown_cluster),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

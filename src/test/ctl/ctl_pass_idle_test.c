@@ -10,6 +10,13 @@
 	" 'policy': '" policy "'}, 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec':"   \
 	" {'containers': [{'name': 'ray-head', 'resources': {'limits': {'cpu': '1'}}}]}}},"        \
 	" 'workerGroupSpecs': [" GROUP("0") "]}}"
+#define SUSPENDED                                                                                  \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'generation': 2, 'uid': 'u-1', 'resourceVersion': '8', 'annotations':" \
+	" {'rayscaler.dev/suspended-by-idle-termination': '2026-01-01T01:00:00Z'}}, 'spec':"       \
+	" {'suspend': true, 'enableInTreeAutoscaling': true, 'headGroupSpec': {'rayStartParams':"  \
+	" {}, 'template': {'spec': {'containers': [{'name': 'ray-head'}]}}}, 'workerGroupSpecs':"  \
+	" [" GROUP("0") "]}}"
 #define READY_HEAD                                                                                  \
 	LIST("{'metadata': {'name': 'demo-head', 'namespace': 'a', 'labels': {'ray.io/cluster':"    \
 	     " 'demo', 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup'},"                   \
@@ -252,14 +259,108 @@ static void test_conflict(void **state)
 	assert_int_equal(lists.asked, 4);
 }
 
-/* The patch may have been carried out: the next pass begins the time again. */
+/* The patch was carried out: the pass ends as with its answer. */
 static void test_lost_answer(void **state)
 {
 	(void)state;
-	api.statuses[0] = 500;
+	api.statuses[0] = 504;
+	api.cluster = SUSPENDED;
 	run(MEMORY);
 	assert_int_equal(api.patches, 1);
+	assert_int_equal(api.gets, 1);
+	assert_true(seen.patched);
+	assert_int_equal(seen.err.kind, ERR_NONE);
+	assert_non_null(strstr(seen.memory, "{"));
 	assert_null(strstr(seen.memory, "clusterIdle"));
+}
+
+/* It was not: nothing is decided on the old lists, and the next pass reads new ones. */
+static void test_lost_patch(void **state)
+{
+	(void)state;
+	api.statuses[0] = 504;
+	run(MEMORY);
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(api.gets, 1);
+	assert_false(seen.patched);
+	assert_int_not_equal(seen.err.kind, ERR_NONE);
+	assert_string_equal(seen.memory, ""); /* the old one stays */
+	run(MEMORY);
+	assert_int_equal(api.patches, 2);
+	assert_int_equal(lists.asked, 8);
+}
+
+static void no_answer(struct exchange *exchange, void *context)
+{
+	(void)context;
+	exchange_answer(exchange, 504, "", "{}");
+}
+
+/* Nobody knows: the time begins again, as if it had been carried out. */
+static void test_lost_answer_and_no_other(void **state)
+{
+	(void)state;
+	api.all = no_answer;
+	run(MEMORY);
+	assert_false(seen.patched);
+	assert_non_null(strstr(seen.memory, "{"));
+	assert_null(strstr(seen.memory, "clusterIdle"));
+}
+
+/* ---- a cluster that is suspended, while its head lives ---- */
+
+static void run_ending(void)
+{
+	seen.cluster = api.cluster = SUSPENDED;
+	seen.read_work = true;
+	run(MEMORY);
+	assert_int_equal(ray.reads, 1);
+	assert_int_equal(lists.asked, 4);
+	ray.reads = lists.asked = 0;
+}
+
+static void expect_resumed(void)
+{
+	api.patches = 0;
+	run_ending();
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "\"/metadata/uid\", \"value\": \"u-1\""));
+	assert_non_null(strstr(api.bodies[0], "\"/spec/suspend\", \"value\": false"));
+}
+
+static void test_driver_while_it_ends(void **state)
+{
+	Ray__JobTableData job = RAY__JOB_TABLE_DATA__INIT, *rows[] = { &job };
+
+	(void)state;
+	run_ending();
+	assert_int_equal(api.patches, 0);
+	lists.jobs.job_info_list = rows;
+	lists.jobs.n_job_info_list = 1;
+	job.job_id = BYTES("\x01");
+	expect_resumed();
+	/* The driver that ended meanwhile needs nothing. */
+	job.is_dead = true;
+	api.patches = 0;
+	run_ending();
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_demand_while_it_ends(void **state)
+{
+	(void)state;
+	set_pending_gpus(1);
+	expect_resumed();
+}
+
+/* A head that is ending answers with errors. */
+static void test_doubt_while_it_ends(void **state)
+{
+	(void)state;
+	lists.fails = "GetAllActorInfo";
+	ray_nodes[0].status = RAY__NODE_STATUS__RUNNING;
+	run_ending();
+	assert_int_equal(api.patches, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, pass_bench_teardown)
@@ -267,12 +368,23 @@ static void test_lost_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing_uses_it), TEST(test_lists_are_not_read_early),
-		TEST(test_actors),          TEST(test_placement_groups),
-		TEST(test_drivers),         TEST(test_driver_that_ended),
-		TEST(test_submitted_jobs),  TEST(test_lists_that_fail),
-		TEST(test_delete),          TEST(test_delete_is_denied),
-		TEST(test_conflict),        TEST(test_lost_answer),
+		TEST(test_nothing_uses_it),
+		TEST(test_lists_are_not_read_early),
+		TEST(test_actors),
+		TEST(test_placement_groups),
+		TEST(test_drivers),
+		TEST(test_driver_that_ended),
+		TEST(test_submitted_jobs),
+		TEST(test_lists_that_fail),
+		TEST(test_delete),
+		TEST(test_delete_is_denied),
+		TEST(test_conflict),
+		TEST(test_lost_answer),
+		TEST(test_lost_patch),
+		TEST(test_lost_answer_and_no_other),
+		TEST(test_driver_while_it_ends),
+		TEST(test_demand_while_it_ends),
+		TEST(test_doubt_while_it_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,6 +312,7 @@ void start_pass(const char *memory)
 				    .api_version = "ray.io/v1",
 				    .gcs = gcs_bench.client,
 				    .memory = memory ? &last : NULL,
+				    .read_work = seen.read_work,
 				    .read_kv_requests = seen.kv,
 				    .ray_note = seen.ray_note,
 				    .cost = seen.cost,

@@ -91,6 +91,7 @@ extern struct pass_seen {
 	void (*on_decided)(void); /* NULL: nothing */
 	void (*on_view)(void);    /* likewise */
 	bool kv;                  /* the pass reads the requests of autoscaler v1 */
+	bool read_work;           /* the pass reads the users of the cluster at first */
 	bool ray_reached, undecided;
 	enum pass_cost cost;  /* of the last pass, for the next one */
 	int64_t small_ms;     /* 0: no decision on the loop */

@@ -1,0 +1,31 @@
+#include "ctl/cluster_gate.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "core/decide/gate.h"
+#include "core/decide/suspend.h"
+#include "core/model/reason.h"
+#include "ctl/pass/observe.h"
+#include "ctl/shared/options.h"
+
+enum cluster_gate cluster_gate(const struct observation *view, const struct options *options)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct observation observation = *view;
+	struct snapshot snapshot;
+	const char *reason;
+
+	if (!view->cluster)
+		return CLUSTER_HANDS_OFF;
+	observation.settings = &options->settings;
+	observation.device_table = options->device_table;
+	observe(&observation, &scratch, &snapshot);
+	reason = gate_check(&snapshot).reason;
+	if (!reason)
+		return CLUSTER_SCALED;
+	return strcmp(reason, REASON_SUSPENDED) == 0 && suspend_time_text(view->cluster) ?
+		       CLUSTER_ENDING :
+		       CLUSTER_HANDS_OFF;
+}
