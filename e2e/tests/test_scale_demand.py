@@ -121,6 +121,28 @@ def test_the_two_requests_do_not_add_up(shared, controller):
         program.call("request", bundles=[])
 
 
+def test_idle_workers_stay_for_a_placement_group_that_waits(shared, controller):
+    one = shared([rm.gpu_group(maxReplicas=3)])
+    controller(one.namespace)
+    since = one.recorder.mark()
+    with one.program() as program:
+        program.tasks(1, name="long", num_gpus=1)
+        program.tasks(2, name="short", num_gpus=1)
+        joined = sorted(program.ready("long") + program.ready("short"))
+        program.call("group", name="pg", strategy="SPREAD", bundles=[{"GPU": 1}] * 3)
+        program.call("release", name="short")
+        hold(lambda: one.workers() == joined, 2 * IDLE + 3, "the two idle workers stay beyond the idle timeout")
+        program.call("release", name="long")
+        program.ready("pg")
+        assert one.workers() == joined
+        program.call("release", name="pg")
+        program.end()
+    one.wait_empty()
+    steps = [event.value for event in one.recorder.of("replicas", since, "gpu-group")]
+    falling = steps[steps.index(3) :]
+    assert falling == sorted(falling, reverse=True), "none is launched again"
+
+
 def test_a6_num_gpus_overrides_the_limits(shared, controller):
     one = shared([rm.gpu_group(params={"num-gpus": "2"})])
     controller(one.namespace)
