@@ -1,5 +1,6 @@
 """docs/pictures/report.png: the top of the page that the command of docs/QUICKSTART.md makes, in Chromium."""
 
+import hashlib
 import re
 import shlex
 import subprocess
@@ -7,8 +8,12 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from rayscaler_e2e import browser, paths
+
+
+PICTURE = paths.ROOT / "docs" / "pictures" / "report.png"
 
 
 def command() -> str:
@@ -25,11 +30,25 @@ def make_page(directory: Path) -> Path:
     return directory / "report.html"
 
 
+def parts(page: str) -> str:
+    """A hash of the style, the headings and the names of columns, without numbers."""
+    found = re.findall(r"<style>.*?</style>|<(?:h[1-3]|th|p|pre)\b.*?</", page.split("<h2>Inputs</h2>")[0], re.DOTALL)
+    return hashlib.sha256(re.sub(r"[\d.]+", "#", "\n".join(found)).encode()).hexdigest()
+
+
+def picture_parts() -> str:
+    """That of the page that the picture shows."""
+    with Image.open(PICTURE) as picture:
+        return picture.text.get("parts", "none")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
-        shown = browser.show(make_page(Path(directory)), Path(directory), 1000, 1020)
-    picture = Image.fromarray(shown.pixels).quantize(256)
-    picture.save(paths.ROOT / "docs" / "pictures" / "report.png", optimize=True)
+        page = make_page(Path(directory))
+        shown = browser.show(page, Path(directory), 1100, 1460)
+        note = PngInfo()
+        note.add_text("parts", parts(page.read_text()))
+    Image.fromarray(shown.pixels).quantize(256).save(PICTURE, optimize=True, pnginfo=note)
 
 
 if __name__ == "__main__":

@@ -187,6 +187,20 @@ def test_the_quickstart_makes_a_report(tmp_path):
         assert name in page
 
 
+def test_the_picture_of_the_report_shows_this_page(tmp_path):
+    """Its figures may differ, its parts and its style may not."""
+    made = plot_report.parts(plot_report.make_page(tmp_path).read_text())
+    assert plot_report.picture_parts() == made, "docs/pictures/report.png is stale; fix: make report-picture"
+
+
+def test_the_page_is_readable_as_the_umask_says(directory):
+    for umask, mode in ((0o022, 0o644), (0o077, 0o600)):
+        path = directory / f"page-{umask:o}.html"
+        made = subprocess.run([str(paths.program()), "simulate", "-f", "cluster.yaml", "-w", "workload.yaml", "--report", str(path)],
+                              capture_output=True, cwd=directory, timeout=60, check=True, umask=umask)  # fmt: skip
+        assert made.stderr == b"" and path.stat().st_mode & 0o777 == mode
+
+
 def test_commands_with_csv_read_the_traces(directory):
     commands = re.findall(r"^    (rayscaler simulate .* --columns .*)$", DOCUMENT.read_text(), re.M)
     assert len(commands) == len(TRACES)

@@ -131,6 +131,51 @@ def test_the_page_names_cost_and_market(page):
     assert "<h3>GPUs of gpu / spot-group (spot)</h3>" in text and "<h3>GPUs of gpu / gpu-group</h3>" in text
 
 
+def sections(page: Path) -> List[ElementTree.Element]:
+    return list(ElementTree.fromstring(page.read_text().split("\n", 1)[1]).iter("section"))
+
+
+def charts_after(section: ElementTree.Element, title: str) -> List[ElementTree.Element]:
+    """The charts whose heading begins so."""
+    parts = list(section)
+    return [chart for heading, chart in zip(parts, parts[1:]) if heading.tag == "h3" and heading.text.startswith(title)]
+
+
+def test_charts_of_a_kind_have_one_scale(page):
+    """A bar of twice the GPU-hours is twice as long, also in another row; all axes of GPUs end alike."""
+    axes, scales = set(), {"GPU-hours by group": [], "Cost by group": [], "Waiting time": []}
+    for section in sections(page):
+        for chart in charts_after(section, "GPUs of "):
+            axes.add(tuple(label.text for label in chart.iter("text") if label.get("text-anchor") == "end"))
+        for title, found in scales.items():
+            (chart,) = charts_after(section, title)
+            values = [float(label.text.split()[0].replace(",", "")) for label in chart.iter("text") if label.get("text-anchor") == "start"]
+            found += [(float(bar.get("width")), value) for bar, value in zip(chart.iter("rect"), values)]
+    assert len(axes) == 1
+    for title, found in scales.items():
+        longest, most = max(found)
+        assert len({value for _, value in found}) > 1, title
+        for width, value in found:
+            # A value is written with two digits.
+            assert width == pytest.approx(value * longest / most, abs=0.5 + 0.006 * longest / most), title
+
+
+OVERFLOW = (
+    "<script>for (const part of document.querySelectorAll('.scroll, table, td, pre'))"
+    " if (part.scrollWidth > part.clientWidth + 1 && part.clientWidth) console.error('cut: ' + part.textContent.slice(0, 60));"
+    " if (document.documentElement.scrollWidth > innerWidth) console.error('cut: the page');"
+    " console.error('looked');</script></body>"
+)
+
+
+@pytest.mark.parametrize("width", [320, 420, 599, 800, 1060, 1400])
+def test_the_table_is_whole_at_every_width(page, tmp_path, width):
+    looking = tmp_path / "looking.html"
+    looking.write_text(page.read_text().replace("</body>", OVERFLOW))
+    console = [line.split('"')[1] for line in browser.show(looking, tmp_path, width, 900).console]
+    assert console == ["looked"]
+
+
 def test_it_prints_on_few_pages(page, tmp_path):
     """The table, and one page for each row."""
     assert 2 <= browser.print_pages(page, tmp_path) <= 5

@@ -108,9 +108,9 @@ int file_print(const struct buf *buf, struct err *err)
 	return 0;
 }
 
-int file_write(const char *path, const struct buf *buf, struct err *err)
+static int write_mode(const char *path, const struct buf *buf, mode_t mode, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool good;
 
@@ -120,6 +120,16 @@ int file_write(const char *path, const struct buf *buf, struct err *err)
 	if (fclose(file) != 0 || !good)
 		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
 	return 0;
+}
+
+int file_write(const char *path, const struct buf *buf, struct err *err)
+{
+	return write_mode(path, buf, 0600, err);
+}
+
+int file_write_page(const char *path, const struct buf *buf, struct err *err)
+{
+	return write_mode(path, buf, 0666, err);
 }
 
 int file_replace(const char *path, const struct buf *buf, struct err *err)

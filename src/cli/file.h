@@ -16,6 +16,8 @@ int file_print(const struct buf *buf, struct err *err);
 /* All bytes to a file of this name, which is created or replaced (mode 0600: it describes a
  * cluster). ERR_INPUT names the file; it may then be incomplete. */
 int file_write(const char *path, const struct buf *buf, struct err *err);
+/* The same with the mode of the umask, for a page that is to be shown. */
+int file_write_page(const char *path, const struct buf *buf, struct err *err);
 /* The same by way of PATH.part: at any time there is a whole file, the old or the new one. */
 int file_replace(const char *path, const struct buf *buf, struct err *err);
 

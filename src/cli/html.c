@@ -8,7 +8,7 @@
 #include "codec/text/text.h"
 
 #define WIDTH 900.0
-#define LEFT 46.0
+#define LEFT 52.0
 #define TOP 14.0
 #define STEPS_HEIGHT 150.0
 #define DOTS_HEIGHT 260.0
@@ -20,6 +20,8 @@
 #define BAR_LEFT 230.0
 #define BAR_NAME_MAX 34 /* characters that fit beside the bar */
 #define DOT_RADIUS 7.0
+#define LETTER 7.0 /* of a label */
+#define LINE 13.0
 #define CLEAN_BYTES_MAX ((size_t)1 << 20)
 
 void html_add(struct buf *buf, const char *text)
@@ -54,6 +56,39 @@ void html_add_lines(struct buf *buf, const char *text)
 	}
 }
 
+/* ---- numbers ---- */
+
+static const char *grouped(struct arena *arena, long long whole)
+{
+	if (whole < 1000)
+		return arena_printf(arena, "%lld", whole);
+	return arena_printf(arena, "%s,%03lld", grouped(arena, whole / 1000), whole % 1000);
+}
+
+/* Without the zeros at its end. */
+static const char *decimals(struct arena *arena, double value)
+{
+	char *text = arena_printf(arena, "%.6f", value);
+	size_t size = strlen(text);
+
+	while (text[size - 1] == '0')
+		size--;
+	size -= text[size - 1] == '.';
+	text[size] = '\0';
+	return text;
+}
+
+const char *html_number(struct arena *arena, double value)
+{
+	if (value < 0.01)
+		return decimals(arena, value);
+	if (value < 9999.5)
+		return arena_printf(arena, "%.4g", value);
+	if (value < 999999.5)
+		return grouped(arena, (long long)(value + 0.5));
+	return arena_printf(arena, "%s M", html_number(arena, value < 1e18 ? value / 1e6 : 1e12));
+}
+
 /* ---- axes ---- */
 
 /* The least round number that is not below the value: its half and its quarters are short. */
@@ -67,6 +102,8 @@ static double round_up(double value)
 	double limit = 1;
 	size_t i = 0;
 
+	if (value <= 0)
+		return 1;
 	while (limit / 10 > value && limit > 1e-6)
 		limit /= 10;
 	while (limit * 10 < value && limit < 1e18)
@@ -129,7 +166,7 @@ static void add_grid(double most, double height, struct arena *arena, struct buf
 		double y = TOP + height * (2 - i) / 2;
 
 		buf_printf(buf, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", LEFT, y, WIDTH);
-		add_label(LEFT - 6, y + 4, "end", arena_printf(arena, "%.4g", most * i / 2), buf);
+		add_label(LEFT - 6, y + 4, "end", html_number(arena, most * i / 2), buf);
 	}
 }
 
@@ -207,7 +244,8 @@ static void add_hovers(const struct html_steps *chart, const struct scale *scale
 			   LEFT + (double)i * width, TOP, width, STEPS_HEIGHT,
 			   chart->time_text(arena, at));
 		for (size_t k = 0; k < 3; k++)
-			buf_printf(buf, "%s%s %.4g", k > 0 ? ", " : "", chart->names[k], values[k]);
+			buf_printf(buf, "%s%s %s", k > 0 ? ", " : "", chart->names[k],
+				   html_number(arena, values[k]));
 		buf_add_string(buf, "</title></rect>\n");
 	}
 }
@@ -224,14 +262,8 @@ static void add_marks(const struct html_steps *chart, const struct scale *scale,
 
 void html_steps_write(const struct html_steps *chart, struct arena *arena, struct buf *buf)
 {
-	struct scale scale = { .end = chart->end, .most = 0 };
+	struct scale scale = { .end = chart->end, .most = round_up(chart->most) };
 
-	for (size_t i = 0; i < chart->point_count; i++) {
-		for (size_t k = 0; k < 3; k++)
-			if (chart->points[i].values[k] > scale.most)
-				scale.most = chart->points[i].values[k];
-	}
-	scale.most = round_up(scale.most);
 	open_svg(TOP + STEPS_HEIGHT + BOTTOM, buf);
 	add_series(chart, &scale, 1, buf);
 	add_series(chart, &scale, 2, buf);
@@ -258,13 +290,11 @@ static void add_bar_name(const char *name, double y, struct arena *arena, struct
 	buf_add_string(buf, "</g>");
 }
 
-void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf)
+void html_bars_write(const struct html_bar *bars, size_t count, double most, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	double most = 0, room = WIDTH - BAR_LEFT - 160;
+	double room = WIDTH - BAR_LEFT - 160;
 
-	for (size_t i = 0; i < count; i++)
-		most = bars[i].value > most ? bars[i].value : most;
 	open_svg((double)count * BAR_ROW, buf);
 	for (size_t i = 0; i < count; i++) {
 		double y = (double)i * BAR_ROW;
@@ -314,10 +344,70 @@ static void add_dot(const struct field_scale *scale, const struct html_dot *dot,
 	buf_add_string(buf, "</title></circle>\n");
 }
 
+struct box {
+	double left, top, right, bottom;
+};
+
+static bool overlap(const struct box *a, const struct box *b)
+{
+	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
+
+static struct box box_of_dot(const struct field_scale *scale, const struct html_dot *dot)
+{
+	double x = dot_x(scale, dot), y = dot_y(scale, dot);
+
+	return (struct box){ x - DOT_RADIUS, y - DOT_RADIUS, x + DOT_RADIUS, y + DOT_RADIUS };
+}
+
+/* Whether a label in this box would be cut, or lie on a dot or on a label that is there. */
+static bool is_covered(const struct field_scale *scale, const struct html_dot *dots, size_t count,
+		       const struct box *labels, size_t label_count, const struct box *box)
+{
+	bool covered = box->left < LEFT || box->right > WIDTH || box->top < 0;
+
+	for (size_t i = 0; i < count && !covered; i++) {
+		struct box dot = box_of_dot(scale, &dots[i]);
+
+		covered = overlap(box, &dot);
+	}
+	for (size_t i = 0; i < label_count && !covered; i++)
+		covered = overlap(box, &labels[i]);
+	return covered;
+}
+
+/* Above, below, right and left of its dot, then farther away: the first place that is free, else
+ * above. */
+static struct box place_label(const struct field_scale *scale, const struct html_dot *dots,
+			      size_t count, const struct box *labels, size_t label_count,
+			      size_t index, size_t letters)
+{
+	double x = dot_x(scale, &dots[index]), y = dot_y(scale, &dots[index]);
+	double half = (double)letters * LETTER / 2, first_x = x - half, first_y = y - LINE / 2;
+
+	for (int far = 0; far < 6; far++) {
+		double away = DOT_RADIUS + 2 + LINE / 2 + far * LINE;
+		double aside = DOT_RADIUS + 4 + half + far * LINE;
+		const double moves[][2] = { { 0, -away }, { 0, away }, { aside, 0 }, { -aside, 0 } };
+
+		for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+			double left = first_x + moves[i][0], top = first_y + moves[i][1];
+			struct box box = { left, top, left + 2 * half, top + LINE };
+
+			if (!is_covered(scale, dots, count, labels, label_count, &box))
+				return box;
+		}
+	}
+	return (struct box){ first_x, first_y - DOT_RADIUS - LINE, first_x + 2 * half,
+			     first_y - DOT_RADIUS };
+}
+
 static void add_dot_labels(const struct field_scale *scale, const struct html_dot *dots,
 			   size_t count, struct arena *arena, struct buf *buf)
 {
 	const char **texts = arena_array(arena, count, sizeof(*texts));
+	struct box *labels = arena_array(arena, count, sizeof(*labels));
+	size_t label_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		size_t first = 0;
@@ -327,10 +417,15 @@ static void add_dot_labels(const struct field_scale *scale, const struct html_do
 		texts[first] = first < i ? arena_printf(arena, "%s, %zu", texts[first], i + 1) :
 					   arena_printf(arena, "%zu", i + 1);
 	}
-	for (size_t i = 0; i < count; i++)
-		if (texts[i])
-			add_label(dot_x(scale, &dots[i]), dot_y(scale, &dots[i]) - DOT_RADIUS - 4,
-				  "middle", texts[i], buf);
+	for (size_t i = 0; i < count; i++) {
+		struct box box;
+
+		if (!texts[i])
+			continue;
+		box = place_label(scale, dots, count, labels, label_count, i, strlen(texts[i]));
+		labels[label_count++] = box;
+		add_label((box.left + box.right) / 2, box.bottom - 3, "middle", texts[i], buf);
+	}
 }
 
 void html_dots_write(const struct html_dot *dots, size_t count, const char *x_name,
@@ -353,7 +448,7 @@ void html_dots_write(const struct html_dot *dots, size_t count, const char *x_na
 			  i == 0 ? "start" :
 			  i == 4 ? "end" :
 				   "middle",
-			  arena_printf(&arena, "%.4g", scale.most_x * i / 4), buf);
+			  html_number(&arena, scale.most_x * i / 4), buf);
 	add_label(WIDTH, TOP + height + 32, "end", x_name, buf);
 	add_label(LEFT + 4, TOP - 4, "start", y_name, buf);
 	for (int best = 0; best < 2; best++)

@@ -9,6 +9,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+/* "0.25", "8.5", "24,500", "8 M", "12,000 M": without an exponent, of at least 0. */
+const char *html_number(struct arena *arena, double value);
+
 /* Appends the cleaned text with &, <, >, and quotes as entities. */
 void html_add(struct buf *buf, const char *text);
 /* The same line by line: line ends stay. */
@@ -28,6 +31,7 @@ struct html_mark {
 
 /* Steps over time in ms, 0 to `end`: values[0] as a line over the areas of values[1] and, darker, values[2]. */
 struct html_steps {
+	double most; /* the end of the axis, above 0: charts that are compared have the same */
 	const char *names[3];
 	const struct html_point *points; /* by time */
 	size_t point_count;
@@ -44,8 +48,8 @@ struct html_bar {
 	double value;
 };
 
-/* Horizontal bars. */
-void html_bars_write(const struct html_bar *bars, size_t count, struct buf *buf);
+/* Horizontal bars; `most` fills the width: charts that are compared have the same. */
+void html_bars_write(const struct html_bar *bars, size_t count, double most, struct buf *buf);
 
 struct html_dot {
 	double x, y;

@@ -27,19 +27,26 @@ static const char head[] =
 	".scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }\n"
 	"table { font-size: .9rem; } th, td { padding: .25rem .4rem; text-align: right; white-space: nowrap;\n"
 	"  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }\n"
-	"th:first-child, td:first-child { text-align: left; white-space: normal; }\n"
+	"th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; }\n"
 	"tbody, body { counter-reset: row; } tr td:first-child::before, section h2::before {\n"
 	"  counter-increment: row; content: counter(row) \"\\a0\\a0\"; color: var(--faint); }\n"
 	"th { color: var(--faint); font-weight: 600; font-size: .75rem; white-space: normal; }\n"
 	"tr.best td:first-child { color: var(--best); font-weight: 600; }\n"
 	".warning { color: var(--demand); font-weight: 600; }\n"
-	".faint { color: var(--faint); } pre { white-space: pre-wrap; font-size: .85rem; }\n"
+	".faint { color: var(--faint); } pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }\n"
 	"svg { width: 100%; height: auto; display: block; overflow: visible; }\n"
 	"svg text { fill: var(--faint); font-size: 12px; }\n"
 	".grid { stroke: var(--line); fill: none; } .provisioned { fill: var(--provisioned); }\n"
 	".used { fill: var(--used); } .hover { fill: transparent; }\n"
 	".demand { fill: none; stroke: var(--demand); stroke-width: 1.5; }\n"
 	".mark { fill: var(--demand); } .best { fill: var(--best); } .other { fill: var(--faint); }\n"
+	"td:first-child { min-width: 14rem; } tr.best td:first-child::after { content: \"\\a0*\"; } tr.same td:first-child::after { content: \"\\a0=\"; }\n"
+	"@media screen and (max-width: 1050px) { thead { display: none; } table, tbody, tr { display: block; }\n"
+	"  tr { border-bottom: 1px solid var(--line); padding: .4rem 0; } td:first-child { display: block; min-width: 0; }\n"
+	"  td, td:first-child { border: 0; padding: .05rem 0; text-align: left; }\n"
+	"  td:not(:first-child) { display: inline-block; width: 5.4rem; }\n"
+	"  td:not(:first-child)::before { content: attr(data-name); color: var(--faint); font-size: .7rem;\n"
+	"    display: block; line-height: 1.1; padding-top: .2rem; } }\n"
 	"@media print { section, svg, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }\n"
 	"  body { margin: 0; padding: 0; max-width: none; } .scroll { overflow: visible; }\n"
 	"  table { font-size: .62rem; } th { font-size: .55rem; } th, td { padding: .15rem .2rem; } }\n"
@@ -59,9 +66,10 @@ static const char *ms_text(struct arena *arena, double at)
 
 /* ---- the table ---- */
 
-static void add_cell(struct buf *buf, const char *text)
+/* The name is shown on narrow screens, where each cell has a line. */
+static void add_cell(struct buf *buf, const char *name, const char *text)
 {
-	buf_add_string(buf, "<td>");
+	buf_printf(buf, "<td data-name=\"%s\">", name);
 	html_add(buf, text);
 	buf_add_string(buf, "</td>");
 }
@@ -74,9 +82,12 @@ static void add_table(const struct simulate_plan *plan, const struct simulate_ce
 		buf_printf(buf, "<th>%s</th>", simulate_column_names[i]);
 	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < plan->variants.count; i++) {
-		buf_printf(buf, "<tr%s>", cells[i].best ? " class=\"best\"" : "");
+		buf_printf(buf, "<tr%s>",
+			   cells[i].best ? " class=\"best\"" :
+			   cells[i].same ? " class=\"same\"" :
+					   "");
 		for (size_t k = 0; k < simulate_column_count(plan); k++)
-			add_cell(buf, cells[i].texts[k]);
+			add_cell(buf, simulate_column_names[k], cells[i].texts[k]);
 		buf_add_string(buf, "</tr>\n");
 	}
 	buf_add_string(buf, "</tbody></table></div>\n");
@@ -113,10 +124,27 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 			plan->prices && plan->by_cost ?
 				arena_printf(plan->arena, "cost in %s", plan->prices->currency) :
 				"GPU-hours",
-			"P95 of the waiting time in seconds, weighed by GPUs", buf);
+			"P95 of the waiting time in seconds, weighted by GPUs", buf);
 }
 
 /* ---- one row ---- */
+
+enum { WAIT_SPANS = 7 };
+
+static const struct {
+	const char *name;
+	int64_t below_ms;
+} wait_spans[WAIT_SPANS] = {
+	{ "below 1 s", 1000 },        { "1 to 10 s", 10000 },   { "10 to 30 s", 30000 },
+	{ "30 to 60 s", 60000 },      { "1 to 5 min", 300000 }, { "5 to 30 min", 1800000 },
+	{ "over 30 min", INT64_MAX },
+};
+
+/* The ends of the axes: charts of one kind have one scale in all rows. */
+struct scales {
+	double gpus, hours, cost, waits;
+	bool waits_by_gpus; /* else by units: no work has GPUs */
+};
 
 static double gpus(int64_t amount)
 {
@@ -150,12 +178,14 @@ static const char *group_text(const struct simulate_row *row, size_t i, struct a
 			    shown ? ")" : "");
 }
 
-static void add_group(const struct simulate_variant *variant, size_t index, struct buf *buf)
+static void add_group(const struct simulate_variant *variant, size_t index,
+		      const struct scales *scales, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct sim_group *group = &variant->result->groups[index];
 	struct html_point *points = arena_array(&arena, group->point_count, sizeof(*points));
-	const struct html_steps chart = { .names = { "demand", "provisioned", "used" },
+	const struct html_steps chart = { .most = scales->gpus,
+					  .names = { "demand", "provisioned", "used" },
 					  .points = points,
 					  .point_count = group->point_count,
 					  .marks = marks_of(group, &arena),
@@ -179,69 +209,148 @@ static void add_group(const struct simulate_variant *variant, size_t index, stru
 	html_steps_write(&chart, &arena, buf);
 }
 
-static void add_waits(const struct sim_result *result, struct buf *buf)
-{
-	static const struct {
-		const char *name;
-		int64_t below_ms;
-	} spans[] = {
-		{ "below 1 s", 1000 },        { "1 to 10 s", 10000 },   { "10 to 30 s", 30000 },
-		{ "30 to 60 s", 60000 },      { "1 to 5 min", 300000 }, { "5 to 30 min", 1800000 },
-		{ "over 30 min", INT64_MAX },
-	};
-	enum { SPANS = sizeof(spans) / sizeof(spans[0]) };
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct html_bar bars[SPANS] = { { .value = 0 } };
+/* ---- waiting times ---- */
 
+struct wait_bar {
+	double gpus;
+	int64_t units;
+};
+
+static void count_waits(const struct sim_result *result, struct wait_bar bars[WAIT_SPANS])
+{
+	memset(bars, 0, WAIT_SPANS * sizeof(*bars));
 	for (size_t i = 0; i < result->wait_count; i++) {
+		const struct sim_wait *wait = &result->waits[i];
 		size_t span = 0;
 
-		while (span + 1 < SPANS && result->waits[i].wait_ms >= spans[span].below_ms)
+		while (span + 1 < WAIT_SPANS && wait->wait_ms >= wait_spans[span].below_ms)
 			span++;
-		bars[span].value += (double)result->waits[i].count;
+		bars[span].gpus += gpus(wait->gpus) * (double)wait->count;
+		bars[span].units += wait->count;
 	}
-	for (size_t i = 0; i < SPANS; i++) {
-		bars[i].name = spans[i].name;
-		bars[i].text = arena_printf(&arena, "%.0f", bars[i].value);
-	}
-	buf_add_string(buf, "<h3>Waiting time: tasks, actors and placement groups</h3>\n");
-	html_bars_write(bars, SPANS, buf);
 }
 
+static void add_waits(const struct sim_result *result, const struct scales *scales, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct html_bar bars[WAIT_SPANS] = { { .value = 0 } };
+	struct wait_bar counts[WAIT_SPANS];
+
+	count_waits(result, counts);
+	for (size_t i = 0; i < WAIT_SPANS; i++) {
+		const char *units = html_number(&arena, (double)counts[i].units);
+
+		bars[i].name = wait_spans[i].name;
+		bars[i].value = scales->waits_by_gpus ? counts[i].gpus : (double)counts[i].units;
+		bars[i].text = scales->waits_by_gpus ?
+				       arena_printf(&arena, "%s GPUs, %s units",
+						    html_number(&arena, counts[i].gpus), units) :
+				       arena_printf(&arena, "%s units", units);
+	}
+	buf_add_string(buf, "<h3>Waiting time of work by its GPUs; a task, an actor or a placement "
+			    "group is one unit</h3>\n");
+	html_bars_write(bars, WAIT_SPANS, scales->waits, buf);
+}
+
+/* ---- groups ---- */
+
 /* The cost of each group in the currency; NULL: its GPU-hours. */
-static void add_groups(const struct simulate_row *row, const char *currency, struct buf *buf)
+static void add_groups(const struct simulate_row *row, const char *currency,
+		       const struct scales *scales, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct html_bar *bars = arena_array(&arena, row->group_count, sizeof(*bars));
+	size_t count = 0;
 
 	for (size_t i = 0; i < row->group_count; i++) {
-		bars[i].name = group_text(row, i, &arena);
-		bars[i].value = currency ? row->costs[i].cost :
-					   simulate_gpu_hours(row->groups[i].provisioned);
-		bars[i].text = currency && simulate_row_lacks_price(row, i) ?
-				       "no price" :
-				       arena_printf(&arena, currency ? "%.2f %s" : "%.2f",
-						    bars[i].value, currency);
+		struct html_bar *bar = &bars[count];
+
+		if (row->groups[i].worker_gpus == 0)
+			continue;
+		bar->name = group_text(row, i, &arena);
+		bar->value = currency ? row->costs[i].cost :
+					simulate_gpu_hours(row->groups[i].provisioned);
+		bar->text = currency && simulate_row_lacks_price(row, i) ?
+				    "no price" :
+				    arena_printf(&arena, currency ? "%.2f %s" : "%.2f", bar->value,
+						 currency);
+		count++;
 	}
+	if (count == 0)
+		return;
 	buf_printf(buf, "<h3>%s by group</h3>\n", currency ? "Cost" : "GPU-hours");
-	html_bars_write(bars, row->group_count, buf);
+	html_bars_write(bars, count, currency ? scales->cost : scales->hours, buf);
 }
 
-static void add_variant(const struct simulate_plan *plan, const struct simulate_variant *variant,
-			struct buf *buf)
+static void raise_to(double *most, double value)
 {
+	*most = value > *most ? value : *most;
+}
+
+static void measure_group(const struct simulate_variant *variant, size_t index,
+			  struct scales *scales)
+{
+	const struct sim_group *group = &variant->result->groups[index];
+
+	for (size_t i = 0; i < group->point_count; i++) {
+		raise_to(&scales->gpus, gpus(group->points[i].demand));
+		raise_to(&scales->gpus, gpus(group->points[i].provisioned));
+	}
+	raise_to(&scales->hours, simulate_gpu_hours(group->provisioned));
+	raise_to(&scales->cost, variant->row.costs[index].cost);
+}
+
+static struct scales measure(const struct simulate_plan *plan)
+{
+	struct scales scales = { .gpus = 0 };
+	double most_units = 0;
+
+	VEC_EACH(const struct simulate_variant, variant, &plan->variants) {
+		struct wait_bar bars[WAIT_SPANS];
+
+		for (size_t i = 0; i < variant->result->group_count; i++)
+			measure_group(variant, i, &scales);
+		count_waits(variant->result, bars);
+		for (size_t i = 0; i < WAIT_SPANS; i++) {
+			raise_to(&scales.waits, bars[i].gpus);
+			raise_to(&most_units, (double)bars[i].units);
+		}
+	}
+	scales.waits_by_gpus = scales.waits > 0;
+	scales.waits = scales.waits_by_gpus ? scales.waits : most_units;
+	return scales;
+}
+
+/* ---- rows ---- */
+
+/* Groups without GPUs have no charts. */
+static void add_variant(const struct simulate_plan *plan, const struct simulate_variant *variant,
+			const struct scales *scales, struct buf *buf)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct sim_result *result = variant->result;
+	const char *without = "";
 
 	buf_add_string(buf, "<section><h2>");
 	html_add(buf, variant->name);
 	buf_add_string(buf, "</h2>\n");
 	buf_add_string(buf, key);
-	for (size_t i = 0; i < result->group_count; i++)
-		add_group(variant, i, buf);
-	add_groups(&variant->row, NULL, buf);
+	for (size_t i = 0; i < result->group_count; i++) {
+		if (result->groups[i].worker_gpus > 0)
+			add_group(variant, i, scales, buf);
+		else
+			without = arena_printf(&arena, "%s%s%s", without, *without ? ", " : "",
+					       group_text(&variant->row, i, &arena));
+	}
+	if (*without) {
+		buf_add_string(buf, "<p class=\"faint\">without GPUs: ");
+		html_add(buf, without);
+		buf_add_string(buf, "</p>\n");
+	}
+	add_groups(&variant->row, NULL, scales, buf);
 	if (plan->prices)
-		add_groups(&variant->row, plan->prices->currency, buf);
-	add_waits(result, buf);
+		add_groups(&variant->row, plan->prices->currency, scales, buf);
+	add_waits(result, scales, buf);
 	buf_add_string(buf, "</section>\n");
 }
 
@@ -261,9 +370,11 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 			   const struct simulate_source *sources, size_t count, struct buf *buf)
 {
 	const struct simulate_cells *cells = simulate_cells_make(plan);
+	const struct scales scales = measure(plan);
 	AUTO(buf_done) struct buf trade;
 
 	buf_init(&trade, (size_t)1 << 20);
+	buf_add_string(&trade, simulate_legend_text(plan));
 	simulate_trade_write(plan, &trade);
 	buf_add_string(buf, head);
 	buf_add_string(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">");
@@ -278,7 +389,7 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 		add_dots(plan, cells, buf);
 	}
 	for (size_t i = 0; i < plan->variants.count; i++)
-		add_variant(plan, &plan->variants.at[i], buf);
+		add_variant(plan, &plan->variants.at[i], &scales, buf);
 	add_sources(sources, count, buf);
 	buf_add_string(buf, "</body></html>\n");
 }

@@ -1,5 +1,8 @@
 /* `simulate`: the table, JSON and CSV of variants, and every wrong input. */
 
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/file.h"
@@ -329,6 +332,94 @@ static void text_of_a_page_is_escaped(void **state)
 	buf_done(&buf);
 }
 
+static void numbers_have_no_exponent(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} numbers[] = {
+		{ 0, "0" },           { 0.0000001, "0" },  { 0.000123, "0.000123" },
+		{ 0.25, "0.25" },     { 8, "8" },          { 1234.5, "1234" },
+		{ 9999.6, "10,000" }, { 24500, "24,500" }, { 999999.7, "1 M" },
+		{ 8e6, "8 M" },       { 2.4e7, "24 M" },   { 1.2e10, "12,000 M" },
+		{ 1e300, "1 M M M" },
+	};
+	struct arena arena = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(numbers); i++)
+		assert_string_equal(html_number(&arena, numbers[i].value), numbers[i].text);
+	arena_done(&arena);
+}
+
+/* Whether the label of a dot, with the end of its line at (x, y), is on none of the circles. */
+static bool label_is_free(const char *chart, double x, double y)
+{
+	bool is_free = true;
+
+	for (const char *at = strstr(chart, "cx=\""); at; at = strstr(at + 1, "cx=\"")) {
+		double dot_x = strtod(at + 4, NULL), dot_y = strtod(strstr(at, "cy=\"") + 4, NULL);
+
+		/* The line of a label is 13 high, and its text one or two letters of 7. */
+		is_free = is_free &&
+			  (fabs(dot_x - x) >= 7 + 3.5 || dot_y + 7 <= y - 10 || dot_y - 7 >= y + 3);
+	}
+	return is_free;
+}
+
+/* Dots one above the other: the label above each of them would lie on the next one. */
+static void labels_are_not_on_dots(void **state)
+{
+	const struct html_dot dots[] = {
+		{ 5, 50, "a", false }, { 5, 55, "b", true },  { 5, 60, "c", false },
+		{ 5, 65, "d", false }, { 9, 50, "e", false },
+	};
+	struct buf page;
+	const char *at;
+	size_t labels = 0;
+
+	(void)state;
+	buf_init(&page, (size_t)1 << 20);
+	html_dots_write(dots, SUPPORT_COUNT(dots), "x", "y", &page);
+	at = strstr(buf_string(&page), "</circle>");
+	for (; (at = strstr(at, "<text x=\"")); at++, labels++)
+		assert_true(label_is_free(buf_string(&page), strtod(at + 9, NULL),
+					  strtod(strstr(at, "y=\"") + 3, NULL)));
+	assert_int_equal(labels, SUPPORT_COUNT(dots));
+	buf_done(&page);
+}
+
+/* A second group, of CPUs. */
+static void groups_without_gpus_have_no_chart(void **state)
+{
+	static const char more[] =
+		"  - {groupName: cpu, minReplicas: 0, maxReplicas: 4, template: {spec: {containers: "
+		"[{name: w, resources: {limits: {cpu: 4}}}]}}}\n";
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+	char *path = temp_path(files->directory, "two.yaml");
+	char *report = temp_path(files->directory, "two.html");
+	struct arena arena = ARENA_INIT;
+	struct buf page;
+	struct err err;
+
+	temp_write(files->directory, "two.yaml",
+		   arena_printf(&arena, "%s%s", simulate_cluster, more));
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", files->workload, "--report",
+		report);
+	assert_int_equal(result.status, EXIT_DONE);
+	buf_init(&page, (size_t)16 << 20);
+	assert_int_equal(file_read(report, "a page", &page, &err), 0);
+	assert_non_null(strstr(buf_string(&page), "<h3>GPUs of demo / gpu</h3>"));
+	assert_null(strstr(buf_string(&page), "<h3>GPUs of demo / cpu</h3>"));
+	expect_once(buf_string(&page), "<p class=\"faint\">without GPUs: demo / cpu</p>");
+	assert_null(strstr(buf_string(&page), "e-07"));
+	buf_done(&page);
+	arena_done(&arena);
+	memory_free(path);
+	memory_free(report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +435,9 @@ int main(void)
 		cmocka_unit_test(too_many_combinations_are_refused),
 		cmocka_unit_test(a_page_loads_nothing),
 		cmocka_unit_test(text_of_a_page_is_escaped),
+		cmocka_unit_test(numbers_have_no_exponent),
+		cmocka_unit_test(labels_are_not_on_dots),
+		cmocka_unit_test(groups_without_gpus_have_no_chart),
 	};
 
 	return cmocka_run_group_tests(tests, simulate_files_setup, simulate_files_teardown);
