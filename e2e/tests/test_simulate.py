@@ -142,8 +142,8 @@ def test_schedules_and_warm_workers_vary(directory):
     for path, error in (
         ("schedules[night].duration=1h", "schedules[night].duration: schedules has no element night; it has office"),
         ("warmWorkers[tpu].count=1", 'warmWorkers[tpu].count: no RayCluster has a worker group "tpu"; they have gpu-group'),
-        ("warmWorkers[gpu-group].cout=1", "warmWorkers[gpu-group].cout: cout is not a member that a decision reads "
-         "(group, count, percentOfBusy); did you mean count?"),
+        ("warmWorkers[gpu-group].cout=1", "warmWorkers[gpu-group].cout: cout is not a member that a decision reads; "
+         "did you mean count?"),
     ):  # fmt: skip
         made = simulate([*words, path], directory)
         assert made.returncode == 1 and made.stderr == f"rayscaler simulate: --vary: {error}\n"
@@ -219,4 +219,4 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(directory):
         file.truncate(10 << 30)
     made = simulate(["simulate", "-f", "cluster.yaml", "-w", "large.jsonl"], directory)
     assert made.returncode == 1
-    assert made.stderr == "rayscaler simulate: large.jsonl: has more than 536870912 bytes\n"
+    assert made.stderr == "rayscaler simulate: large.jsonl: has more than 536870912 bytes; name a file with a Workload (docs/SIMULATE.md)\n"
