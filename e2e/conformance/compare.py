@@ -15,9 +15,10 @@ import time
 
 import capacity
 import cheapest
+import named
 import packing
 
-SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, cheapest.Cheapest, capacity.Capacity)}
+SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, cheapest.Cheapest, capacity.Capacity, named.Named)}
 BATCH = 50
 # In so many problems every compared property has to occur.
 ENOUGH = 2000

@@ -6,8 +6,10 @@ every class of differences is a tested statement. docs/internals/conformance.md 
 each difference.
 """
 
+import builtins
 import collections
 import contextlib
+import sys
 
 from ray._raylet import IMPLICIT_RESOURCE_PREFIX
 from ray.autoscaler.v2 import scheduler as ray_scheduler
@@ -15,6 +17,7 @@ from ray.autoscaler.v2 import utils as ray_utils
 from ray.autoscaler.v2.instance_manager.config import NodeTypeConfig
 from ray.core.generated.instance_manager_pb2 import Instance, NodeKind, TerminationRequest
 
+import canonical
 import decisions
 import replicas
 import waiting
@@ -120,6 +123,17 @@ def fixed_point(*_):
         (ray_scheduler, "_can_fit_any_request", can_fit_any),
         (Node, "_compute_score", compute_score),
     ]
+
+
+def exact_sum(_, scale):
+    """Requests are ranked by the exact sum of their amounts: a double loses 0.001 beside 16 TiB."""
+
+    def add(values):
+        if sys._getframe(1).f_code.co_name != "_sort_resource_request":
+            return builtins.sum(values)
+        return builtins.sum(canonical.amount(v) if scale == 1 else int(v) for v in values)
+
+    return [(ray_scheduler, "sum", add)]
 
 
 def gpu_parts(_, scale):
@@ -425,6 +439,7 @@ def whole_replicas(problem, scale):
 # the idle termination of multi-host.
 ALL = {
     "fixed-point": fixed_point,
+    "exact-sum": exact_sum,
     "gpu-parts": gpu_parts,
     "accelerators": accelerators,
     "gang-fallback": gang_fallbacks,
@@ -445,6 +460,11 @@ ALL = {
 }
 
 
+def is_rounded(request):
+    """Whether a double cannot hold the sum of the amounts in 1/10000."""
+    return sum(map(canonical.amount, request["resourcesBundle"].values())) > 2**53
+
+
 def possible(problem, state):
     """Corrections that could make a difference in this problem."""
     counts = collections.Counter(n["type"] for n in problem["nodes"])
@@ -452,6 +472,7 @@ def possible(problem, state):
     missing = [t["min"] - counts[i] for i, t in enumerate(problem["types"])]
     conditions = {
         "fixed-point": True,
+        "exact-sum": any(map(is_rounded, canonical.Order.all_requests(state))),
         "gpu-parts": True,
         "accelerators": any(set(t["resources"]) & OTHER_ACCELERATORS for t in problem["types"]),
         "gang-fallback": any(
@@ -481,15 +502,22 @@ def possible(problem, state):
     return [name for name in ALL if conditions[name]]
 
 
+MISSING = object()
+
+
 @contextlib.contextmanager
 def applied(names, problem, scale):
     saved = []
     try:
         for name in [n for n in ALL if n in names]:
             for owner, attribute, value in ALL[name](problem, scale):
-                saved.append((owner, attribute, owner.__dict__[attribute]))
+                # A builtin is not there until a correction sets it.
+                saved.append((owner, attribute, owner.__dict__.get(attribute, MISSING)))
                 setattr(owner, attribute, value)
         yield
     finally:
         for owner, attribute, value in reversed(saved):
-            setattr(owner, attribute, value)
+            if value is MISSING:
+                delattr(owner, attribute)
+            else:
+                setattr(owner, attribute, value)

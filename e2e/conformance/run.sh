@@ -2,8 +2,8 @@
 # Compares rayscaler with Ray's own code:  run.sh PROBLEMS RAYCLUSTERS SEED [COUNT_FILE]
 #
 # The packing alone and whole snapshots, PROBLEMS each from SEED on, an eighth of them with --packing
-# fewest-gpus and cheapest, and the capacity of the groups of
-# RAYCLUSTERS RayClusters. Then the check is checked: spoiled answers must be found. What no class
+# fewest-gpus and cheapest, the capacity of the groups of RAYCLUSTERS RayClusters, and the problems
+# of named.py. Then the check is checked: spoiled answers must be found. What no class
 # explains is left in BUILD/conformance. COUNT_FILE gets "name passed failed skipped" lines (see
 # e2e/summary.sh). RAYSCALER_PYTHON: a python that has the pinned Ray; otherwise e2e's own is made.
 set -euo pipefail
@@ -29,6 +29,7 @@ compare() { # NAME KIND PROGRAM COUNT [arguments]
 	[ -z "$counts" ] || echo "conformance:$1 $(cat "$result")" >>"$counts"
 }
 
+compare named named tools/codec_schedule "$(PYTHONPATH=$here "$python" -c 'import named; print(len(named.CASES))')"
 compare tool tool tools/codec_schedule "$problems"
 compare program program rayscaler "$problems"
 compare cheapest cheapest rayscaler "$((problems / 8))"
