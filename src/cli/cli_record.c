@@ -20,8 +20,8 @@
 static const char help[] =
 	"usage: @ record CLUSTER [-n NS] [--since 24h] [--follow] -o FILE [flags]\n"
 	"Writes the work that Ray lists, with its times and resources, the RayCluster,\n"
-	"and how long Pods took to start, for \"simulate\"; no names, commands and\n"
-	"environments of the work.\n"
+	"and how long Pods and processes took to start, for \"simulate\"; no names,\n"
+	"commands and environments of the work.\n"
 	"  --since DURATION              how far back; default 24h\n"
 	"  --follow                      every 10 s until Ctrl-C: keeps what Ray forgets\n"
 	"  -o, --output FILE             is replaced\n"

@@ -138,6 +138,8 @@ static int apply_flags(const struct simulate_arguments *arguments, struct simula
 
 	sim_models_init(&plan->input.models);
 	plan->input.models.group_starts = cluster_set_starts(set);
+	if (cluster_set_process_ms(set) >= 0)
+		plan->input.models.process_start_ms = cluster_set_process_ms(set);
 	if (arguments->pod_start &&
 	    simulate_change(&plan->input, set, plan->arena, "pod-start", arguments->pod_start, err))
 		return -1;
@@ -298,6 +300,11 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
 	    read_workload(arguments, plan->arena, workload, err))
 		return -1;
+	if (cluster_set_process_ms(set) >= 0 &&
+	    plan->input.models.process_start_ms == cluster_set_process_ms(set))
+		VEC_PUSH(plan->arena, &plan->notes,
+			 arena_printf(plan->arena, "process-start is %.2f s, as recorded",
+				      (double)cluster_set_process_ms(set) / MS_PER_SECOND));
 	if (workload->left_out)
 		VEC_PUSH(plan->arena, &plan->notes,
 			 arena_printf(plan->arena, "%s: %s", shown_name(arguments->workload),

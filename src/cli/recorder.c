@@ -85,6 +85,25 @@ static void add_starts(struct recorder *recorder, const struct snapshot *snapsho
 			  snapshot->pods[i]->created, pod_start_time_ms(snapshot->pods[i]));
 }
 
+/* Of the Pods that are ready: since when Ray's nodes are workers with room. */
+static void add_nodes(struct recorder *recorder, const struct snapshot *snapshot)
+{
+	const struct ray_state *state = snapshot->ray_state;
+	struct map pods = MAP_INIT;
+
+	for (size_t i = 0; state && i < snapshot->pod_count; i++)
+		if (pod_start_time_ms(snapshot->pods[i]) >= 0)
+			map_set(&pods, snapshot->pods[i]->name, (void *)snapshot->pods[i]);
+	for (size_t i = 0; state && i < state->node_count; i++) {
+		const struct pod *pod = map_get(&pods, state->nodes[i].instance_id);
+
+		if (pod)
+			recorded_work_node(recorder->work, state->nodes[i].id,
+					   pod->created + pod_start_time_ms(pod));
+	}
+	map_done(&pods);
+}
+
 static void add_source(struct recorder *recorder, const struct ray_work_source *source, bool first)
 {
 	const char **problem = &recorder->problems[source->list];
@@ -130,6 +149,7 @@ void recorder_add(struct recorder *recorder, const struct snapshot *snapshot,
 		add_source(recorder, &page->sources[i], first);
 	add_requests(recorder, snapshot, page->at);
 	add_starts(recorder, snapshot, page);
+	add_nodes(recorder, snapshot);
 }
 
 /* ---- starts ---- */
@@ -207,7 +227,8 @@ static struct strings notes_of(const struct recorder *recorder, const struct rec
 
 /* ---- the file ---- */
 
-static void write_summary(const struct recording *recording, size_t pods, struct buf *summary)
+static void write_summary(const struct recording *recording, size_t pods, size_t processes,
+			  struct buf *summary)
 {
 	char since[RFC3339_SIZE], until[RFC3339_SIZE];
 	const int64_t *kinds = recording->items.by_kind;
@@ -219,6 +240,9 @@ static void write_summary(const struct recording *recording, size_t pods, struct
 		   "Pods\n",
 		   (long long)kinds[WORK_TASK], (long long)kinds[WORK_ACTOR],
 		   (long long)kinds[WORK_PLACEMENT_GROUP], since, until, pods);
+	if (processes > 0)
+		buf_printf(summary, "a process took %.2f s to start (median of %zu)\n",
+			   (double)recording->process_ms / MS_PER_SECOND, processes);
 	if (kinds[WORK_REQUEST_RESOURCES] > 0)
 		buf_printf(summary, "%lld bundles of request_resources\n",
 			   (long long)kinds[WORK_REQUEST_RESOURCES]);
@@ -237,12 +261,14 @@ int recorder_write(const struct recorder *recorder, const struct snapshot *snaps
 		.since = recorder->since,
 		.until = recorder->until,
 	};
+	size_t processes;
 
+	recording.process_ms = recorded_work_process_ms(recorder->work, &processes);
 	recorded_work_items(recorder->work, recorder->since, recorder->until, &arena,
 			    &recording.items);
 	recorded_requests_items(recorder->requests, recorder->since, recorder->until, &arena,
 				&recording.items);
 	recording.notes = notes_of(recorder, &recording.items, &arena);
-	write_summary(&recording, recorder->pods.count, summary);
+	write_summary(&recording, recorder->pods.count, processes, summary);
 	return recording_write(&recording, &arena, file, err);
 }

@@ -123,6 +123,7 @@ static int read_actor(struct gcs_list_reading *list, const void *message)
 	struct needs needs = { .reading = reading };
 
 	if (gcs_list_id(list, "actorId", actor->actor_id, &row.id) < 0 ||
+	    gcs_list_id(list, "nodeId", actor->node_id, &row.node) < 0 ||
 	    gcs_list_id(list, "jobId", actor->job_id, &row.job) < 0 ||
 	    gcs_list_id(list, "placementGroupId", actor->placement_group_id, &row.group) < 0)
 		return -1;
@@ -164,6 +165,7 @@ static int read_creation(struct reading *reading, const Ray__TaskInfoEntry *info
 	struct ray_work_row row = { .kind = WORK_ACTOR,
 				    .job = task->job,
 				    .group = "",
+				    .node = "",
 				    .submitted = task->submitted,
 				    .started = TIME_NONE,
 				    .ended = TIME_NONE };
@@ -195,6 +197,7 @@ static int read_task(struct gcs_list_reading *list, const void *message)
 	if (info->type == RAY__TASK_TYPE__ACTOR_CREATION_TASK)
 		return read_creation(reading, info, &row);
 	if (gcs_list_id(list, "taskId", events->task_id, &row.id) < 0 ||
+	    gcs_list_id(list, "nodeId", events->state_updates->node_id, &row.node) < 0 ||
 	    gcs_list_id(list, "placementGroupId", info->placement_group_id, &row.group) < 0)
 		return -1;
 	if (events->attempt_number > 0)
@@ -209,7 +212,9 @@ static int read_group(struct gcs_list_reading *list, const void *message)
 {
 	struct reading *reading = (struct reading *)list;
 	const Ray__PlacementGroupTableData *group = message;
-	struct ray_work_row row = { .kind = WORK_PLACEMENT_GROUP, .group = "", .ended = TIME_NONE };
+	struct ray_work_row row = {
+		.kind = WORK_PLACEMENT_GROUP, .group = "", .node = "", .ended = TIME_NONE
+	};
 	struct work_bundle *bundles;
 	bool bad;
 

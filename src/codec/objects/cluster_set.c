@@ -63,6 +63,7 @@ struct cluster_set *cluster_set_new(void)
 	struct cluster_set *set = memory_alloc(sizeof(*set));
 
 	set->settings = tree_of("{}");
+	set->starts.process_ms = -1;
 	return set;
 }
 
@@ -415,6 +416,11 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 struct pod_starts_list cluster_set_starts(const struct cluster_set *set)
 {
 	return (struct pod_starts_list){ set->starts.list.at, set->starts.list.count };
+}
+
+int64_t cluster_set_process_ms(const struct cluster_set *set)
+{
+	return set->starts.process_ms;
 }
 
 static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,

@@ -51,6 +51,7 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 
 /* Of PodStarts, in the set: not of a copy. */
 struct pod_starts_list cluster_set_starts(const struct cluster_set *set);
+int64_t cluster_set_process_ms(const struct cluster_set *set); /* -1: unknown */
 
 /* The objects as structs in the arena. ERR_INPUT: there is no RayCluster, two have the same name, one
  * or a RayClusterAutoscaler is invalid, or the latter has no RayCluster. */

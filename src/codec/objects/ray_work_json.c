@@ -24,6 +24,7 @@ static const struct field row_fields[] = {
 	FIELD_NAME(struct ray_work_row, id, "id"),
 	FIELD_NAME(struct ray_work_row, job, "job"),
 	FIELD_NAME(struct ray_work_row, group, "placementGroup"),
+	FIELD_NAME(struct ray_work_row, node, "node"),
 	FIELD_TIME(struct ray_work_row, submitted, "submitted"),
 	FIELD_TIME(struct ray_work_row, started, "started"),
 	FIELD_TIME(struct ray_work_row, ended, "ended"),

@@ -83,8 +83,10 @@ static void write_starts(const struct recording *recording, struct buf *buf)
 {
 	struct json_writer writer;
 
-	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " RECORDING_POD_STARTS
-			    "\ngroups:\n");
+	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " RECORDING_POD_STARTS "\n");
+	if (recording->process_ms >= 0)
+		buf_printf(buf, "processSeconds: %g\n", (double)recording->process_ms / SECONDS);
+	buf_add_string(buf, recording->starts.count > 0 ? "groups:\n" : "groups: []\n");
 	VEC_EACH(const struct pod_starts, starts, &recording->starts) {
 		buf_add_string(buf, "- ");
 		json_write_init(&writer, buf, JSON_STYLE_LINE);
@@ -137,9 +139,29 @@ static const struct field start_fields[] = {
 static const struct field starts_fields[] = {
 	FIELD_FIXED("apiVersion", API_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", RECORDING_POD_STARTS, .flags = FIELD_REQUIRED),
+	FIELD_HOOK("processSeconds"),
 	FIELD_HOOK("groups"),
 	FIELD_END,
 };
+
+static int read_process(const struct json_at *root, int64_t *process_ms)
+{
+	struct json_at seconds = json_member(root, "processSeconds");
+	const char *problem;
+	int64_t ms;
+
+	if (!seconds.json)
+		return 0;
+	if (json_expect(&seconds, JSON_NUMBER))
+		return -1;
+	if (duration_from_seconds(json_number_value(&seconds), &ms, &problem))
+		return json_fail(&seconds, "%g %s", json_number_value(&seconds), problem);
+	if (ms > POD_START_TIME_MAX_MS)
+		return json_fail(&seconds, "%g is more than a day, in seconds",
+				 json_number_value(&seconds));
+	*process_ms = ms > *process_ms ? ms : *process_ms;
+	return 0;
+}
 
 int recording_read_starts(const struct json_at *root, struct pod_starts_reading *reading)
 {
@@ -148,7 +170,7 @@ int recording_read_starts(const struct json_at *root, struct pod_starts_reading 
 
 	if (field_decode_all(root, starts_fields, &none) ||
 	    field_check_names(root, starts_fields, "PodStarts") ||
-	    json_array(root, "groups", &groups))
+	    read_process(root, &reading->process_ms) || json_array(root, "groups", &groups))
 		return -1;
 	for (struct json_at e = json_first(&groups); e.json; json_next(&e)) {
 		struct pod_starts starts = { .count = 0 };
@@ -238,7 +260,7 @@ int recording_write(const struct recording *recording, struct arena *arena, stru
 	if (write_cluster(recording, arena, buf, err) ||
 	    (recording->autoscaler && write_autoscaler(recording->autoscaler, buf, err)))
 		return -1;
-	if (recording->starts.count > 0)
+	if (recording->starts.count > 0 || recording->process_ms >= 0)
 		write_starts(recording, buf);
 	write_workload(recording, buf);
 	if (buf->overflowed)

@@ -23,6 +23,7 @@ struct recording {
 	const struct ray_cluster *cluster;
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	struct pod_starts_list starts;
+	int64_t process_ms; /* how long a Python process took to start; -1: unknown */
 	struct recorded_items items;
 	time_ms since, until;
 	struct strings notes; /* comments: what is missing */
@@ -38,6 +39,7 @@ bool recording_is_other(const struct json_at *root);
 
 /* Adds the groups of a document PodStarts; -1 with the reader's error. */
 struct pod_starts_reading {
+	int64_t process_ms; /* the longest of all documents; -1: none has it */
 	VEC(struct pod_starts) list;
 };
 int recording_read_starts(const struct json_at *root, struct pod_starts_reading *reading);

@@ -26,6 +26,7 @@ struct ray_work_row {
 	const char *id;      /* lower-case hex; of a task with its attempt, "ab01.1" */
 	const char *job;     /* id of its job; "" unknown */
 	const char *group;   /* id of the placement group that it runs in; "": none */
+	const char *node;    /* id of Ray's node that a task or an actor began on; "": unknown */
 	/* Ready to be placed, running, ended; TIME_NONE: not yet, or unknown. */
 	time_ms submitted, started, ended;
 	bool over; /* it has ended, at an unknown time if `ended` is TIME_NONE */

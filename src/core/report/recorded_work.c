@@ -9,6 +9,10 @@
 
 #define SUBMIT_STEP_MS 100
 
+struct worker_node {
+	time_ms ready;
+};
+
 /* A row with what is known of it so far. */
 struct entry {
 	struct ray_work_row row;
@@ -20,6 +24,7 @@ struct recorded_work {
 	struct arena arena;
 	struct map entries; /* "KIND ID": struct entry */
 	struct map jobs;    /* id: struct ray_work_job */
+	struct map nodes;   /* id: struct worker_node */
 	int64_t full;
 };
 
@@ -29,6 +34,7 @@ struct recorded_work *recorded_work_new(void)
 
 	work->entries = MAP_INIT;
 	work->jobs = MAP_INIT;
+	work->nodes = MAP_INIT;
 	return work;
 }
 
@@ -38,6 +44,7 @@ void recorded_work_free(struct recorded_work *work)
 		return;
 	map_done(&work->entries);
 	map_done(&work->jobs);
+	map_done(&work->nodes);
 	arena_done(&work->arena);
 	memory_free(work);
 }
@@ -71,6 +78,7 @@ static struct entry *new_entry(struct recorded_work *work, const char *key,
 		.id = arena_strdup(&work->arena, row->id),
 		.job = arena_strdup(&work->arena, row->job),
 		.group = "",
+		.node = "",
 		.submitted = TIME_NONE,
 		.started = TIME_NONE,
 		.ended = TIME_NONE,
@@ -97,6 +105,8 @@ static void add_row(struct recorded_work *work, const struct ray_work_row *row, 
 	take_time(&entry->row.ended, row->ended);
 	if (*row->group != '\0' && *entry->row.group == '\0')
 		entry->row.group = arena_strdup(&work->arena, row->group);
+	if (*row->node != '\0' && *entry->row.node == '\0')
+		entry->row.node = arena_strdup(&work->arena, row->node);
 	if (row->bundle_count > 0 && entry->row.bundle_count == 0) {
 		take_bundles(&entry->row, row, &work->arena);
 		entry->row.strategy = row->strategy;
@@ -134,6 +144,77 @@ void recorded_work_add(struct recorded_work *work, const struct ray_work_page *p
 	}
 	for (size_t i = 0; i < page->job_count; i++)
 		add_job(work, &page->jobs[i]);
+}
+
+/* ---- the start of processes ---- */
+
+void recorded_work_node(struct recorded_work *work, const char *node, time_ms ready)
+{
+	struct worker_node *known;
+
+	if (*node == '\0' || map_get(&work->nodes, node) ||
+	    work->nodes.count >= RECORDED_WORK_ROWS_MAX)
+		return;
+	known = ARENA_NEW(&work->arena, struct worker_node);
+	known->ready = ready;
+	map_set(&work->nodes, node, known);
+}
+
+/* By node: the first end of work on it. */
+static void find_first_ends(const struct recorded_work *work, struct map *ends)
+{
+	for (size_t i = 0; i < work->entries.count; i++) {
+		const struct entry *entry = work->entries.entries[i].value;
+		const time_ms *end = map_get(ends, entry->row.node);
+
+		if (entry->row.ended != TIME_NONE && (!end || entry->row.ended < *end))
+			map_set(ends, entry->row.node, (void *)&entry->row.ended);
+	}
+}
+
+/* -1: it may have waited, or have taken the process of earlier work. */
+static int64_t process_ms(const struct recorded_work *work, const struct ray_work_row *row,
+			  const struct map *ends)
+{
+	const struct worker_node *node = map_get(&work->nodes, row->node);
+	const time_ms *end = map_get(ends, row->node);
+	time_ms from = row->submitted;
+
+	if (!node || from == TIME_NONE || row->started == TIME_NONE || *row->group != '\0' ||
+	    (end && *end <= row->started))
+		return -1;
+	from = node->ready > from ? node->ready : from;
+	return row->started >= from ? row->started - from : -1;
+}
+
+static int compare_ms(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+int64_t recorded_work_process_ms(const struct recorded_work *work, size_t *ret_count)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct map ends = MAP_INIT;
+	int64_t *found = arena_array(&scratch, work->entries.count, sizeof(*found)), median = -1;
+	size_t count = 0;
+
+	find_first_ends(work, &ends);
+	for (size_t i = 0; i < work->entries.count; i++) {
+		const struct entry *entry = work->entries.entries[i].value;
+		int64_t ms = process_ms(work, &entry->row, &ends);
+
+		if (ms >= 0)
+			found[count++] = ms;
+	}
+	map_done(&ends);
+	sort_stable(found, count, sizeof(*found), compare_ms);
+	if (count > 0)
+		median = found[count / 2];
+	*ret_count = count;
+	return median;
 }
 
 /* ---- the end of each ---- */

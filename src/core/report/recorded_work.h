@@ -20,6 +20,15 @@ void recorded_work_free(struct recorded_work *work); /* NULL is fine */
 /* Adds an answer of the GCS: rows with a known id get its later times. Everything is copied. */
 void recorded_work_add(struct recorded_work *work, const struct ray_work_page *page);
 
+/* A worker: the id of its node in Ray, and when Ray was ready in it. */
+void recorded_work_node(struct recorded_work *work, const char *node, time_ms ready);
+
+/* The median time that a Python process took to start: from the submission of a task or an actor, or
+ * from the readiness of its worker if that was later, to its begin. Counts the work that began on a known
+ * worker before any other had ended there, so that no process was left for it, and that is in no
+ * placement group. -1: there is none. *ret_count: how many. */
+int64_t recorded_work_process_ms(const struct recorded_work *work, size_t *ret_count);
+
 /* `count` equal pieces of work. */
 struct recorded_item {
 	enum work_kind kind;

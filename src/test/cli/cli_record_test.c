@@ -17,10 +17,11 @@
 	"'u1','creationTimestamp':'2026-11-21T09:00:10Z','labels':{'ray.io/cluster':'demo',"       \
 	"'ray.io/node-type':'worker','ray.io/group':'gpu'}},'spec':{'containers':[{'name':'w'}]}," \
 	"'status':{'phase':'Running','conditions':[" READY                                         \
-	"],'containerStatuses':[{'name':'w','state':{'running':{}}}]}}]}"
-#define TASK                                                                                       \
-	"{'kind':'task','id':'a1','job':'01','submitted':'2026-11-21T09:30:00Z','started':"        \
-	"'2026-11-21T09:30:30Z','ended':'2026-11-21T09:40:30Z','over':true,'bundles':[{"           \
+	"],'containerStatuses':[{'name':'w','state':{'running':{}}}]}}],'rayState':{'nodeStates':" \
+	"[{'nodeId':'qw==','instanceId':'w1','rayNodeTypeName':'gpu','status':'IDLE'}]}}"
+#define TASK                                                                                            \
+	"{'kind':'task','id':'a1','job':'01','node':'ab','submitted':'2026-11-21T09:30:00Z','started':" \
+	"'2026-11-21T09:30:30Z','ended':'2026-11-21T09:40:30Z','over':true,'bundles':[{"                \
 	"'resources':{'GPU':2}}]}"
 #define WORK(lists, rows)                                                                          \
 	"{'kind':'Work','at':'2026-11-21T10:00:00Z','lists':[" lists                               \
@@ -69,6 +70,7 @@ static void a_recording_is_simulated(void **state)
 	assert_string_equal(result.output,
 			    "1 tasks, 0 actors and 0 placement groups from 2026-11-20T10:00:00Z to "
 			    "2026-11-21T10:00:00Z; starts of 2 Pods\n"
+			    "a process took 30.00 s to start (median of 1)\n"
 			    "actors are unknown: UNIMPLEMENTED?\n"
 			    "3 tasks are missing: Ray did not list them\n"
 			    "2 tasks are missing: Ray dropped their events\n"
@@ -82,15 +84,21 @@ static void a_recording_is_simulated(void **state)
 	assert_null(strstr(buf_string(&text), "hunter2"));
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_mode & 0777, 0600);
-	/* 1 s until the first pass, 20 s from the Pod's creation to its registration, and 1 s for the
+	EXPECT(buf_string(&text), "processSeconds: 30\n");
+	/* 1 s until the first pass, 20 s from the Pod's creation to its registration, and 30 s for the
 	 * process. */
 	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json");
 	assert_string_equal(result.errors, "");
 	EXPECT(result.output, "\"neverRan\": 0");
+	EXPECT(result.output, "\"makespanSeconds\": 651");
+	EXPECT(result.output, "process-start is 30.00 s, as recorded");
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json", "--set",
+		"process-start=1s");
 	EXPECT(result.output, "\"makespanSeconds\": 622");
+	assert_null(strstr(result.output, "as recorded"));
 	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", path, "-o", "json",
 		"--pod-start", "50s");
-	EXPECT(result.output, "\"makespanSeconds\": 657");
+	EXPECT(result.output, "\"makespanSeconds\": 686");
 	temp_remove(cli_server.directory, "recording.yaml");
 	cli_server_stop();
 }
@@ -143,11 +151,11 @@ static void later_answers_are_added(void **state)
 	static const struct resource gpu[] = { { "GPU", 10000 } };
 	static const struct work_bundle bundle = { .resources = { gpu, 1 } };
 	static const struct ray_work_row rows[] = {
-		{ WORK_TASK, "a", "01", "", 1000, 2000, 3000, true, 0, &bundle, 1 },
-		{ WORK_TASK, "b", "01", "", 1500, 2000, TIME_NONE, false, 0, &bundle, 1 },
+		{ WORK_TASK, "a", "01", "", "", 1000, 2000, 3000, true, 0, &bundle, 1 },
+		{ WORK_TASK, "b", "01", "", "", 1500, 2000, TIME_NONE, false, 0, &bundle, 1 },
 	};
 	static const struct ray_work_row later[] = {
-		{ WORK_TASK, "b", "01", "", 1500, 2000, 12000, true, 0, &bundle, 1 },
+		{ WORK_TASK, "b", "01", "", "", 1500, 2000, 12000, true, 0, &bundle, 1 },
 	};
 	static const struct ray_work_source source = { RAY_LIST_TASKS, "", 5, 1 };
 	static const struct ray_work_source again = { RAY_LIST_TASKS, "", 9, 4 };

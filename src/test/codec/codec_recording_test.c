@@ -81,6 +81,7 @@ static void a_recording_is_read_back(void **state)
 	struct recording recording = { .cluster = &cluster,
 				       .autoscaler = &autoscaler,
 				       .starts = { &starts, 1 },
+				       .process_ms = 1400,
 				       .items = { .at = all, .count = 2 },
 				       .until = 1010000,
 				       .notes = { notes, 1 } };
@@ -109,6 +110,7 @@ static void a_recording_is_read_back(void **state)
 	assert_int_equal(cluster_set_starts(set).count, 1);
 	assert_string_equal(cluster_set_starts(set).at[0].group, "gpu");
 	assert_int_equal(cluster_set_starts(set).at[0].ms[1], 20500);
+	assert_int_equal(cluster_set_process_ms(set), 1400);
 	assert_int_equal(workload.count, 2);
 	assert_int_equal(workload.items[0].submit_ms, 0);
 	assert_int_equal(workload.items[0].duration_ms, 61200);
@@ -135,6 +137,9 @@ static void wrong_starts_are_refused(void **state)
 		{ HEAD "- {cluster: a, seconds: [1]}\n", "groups[0].group: " },
 		{ HEAD "- {cluster: a, group: g, seconds: [1], x: 1}\n", "groups[0].x: " },
 		{ "kind: PodStarts\ngroups: []\n", "apiVersion: " },
+		{ HEAD "  []\nprocessSeconds: -1\n", "processSeconds: -1 " },
+		{ HEAD "  []\nprocessSeconds: x\n", "processSeconds: must be a number" },
+		{ HEAD "  []\nprocessSeconds: 90000\n", "is more than a day" },
 	};
 
 	(void)state;

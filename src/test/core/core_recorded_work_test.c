@@ -48,6 +48,7 @@ static struct ray_work_row *add(enum work_kind kind, const char *id, time_ms sub
 				      .id = id,
 				      .job = "01",
 				      .group = "",
+				      .node = "",
 				      .submitted = submitted,
 				      .started = started,
 				      .ended = ended,
@@ -276,6 +277,29 @@ static void starts_of_pods(void **state)
 	assert_int_equal(pod_start_time_ms(&pod), -1);
 }
 
+static void the_start_of_processes(void **state)
+{
+	size_t count;
+
+	(void)state;
+	assert_int_equal(recorded_work_process_ms(work, &count), -1);
+	recorded_work_node(work, "n", AT(10));
+	recorded_work_node(work, "m", AT(0));
+	recorded_work_node(work, "n", AT(20)); /* the first counts */
+	add(WORK_TASK, "waits for its worker", AT(5), AT(11), AT(25))->node = "n";
+	add(WORK_ACTOR, "b", AT(20), AT(23), TIME_NONE)->node = "n";
+	add(WORK_TASK, "c", AT(1), AT(3), TIME_NONE)->node = "m";
+	add(WORK_TASK, "takes a process", AT(30), AT(30), TIME_NONE)->node = "n";
+	add(WORK_TASK, "waits for work", AT(6), AT(35), TIME_NONE)->node = "n";
+	add(WORK_TASK, "in a group", AT(1), AT(9), TIME_NONE)->node = "m";
+	rows[page.row_count - 1].group = "p";
+	add(WORK_TASK, "of an unknown worker", AT(1), AT(9), TIME_NONE)->node = "o";
+	add(WORK_TASK, "not begun", AT(1), TIME_NONE, TIME_NONE)->node = "m";
+	answer(AT(40));
+	assert_int_equal(recorded_work_process_ms(work, &count), 2000);
+	assert_int_equal(count, 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -291,6 +315,7 @@ int main(void)
 		TEST(answers_are_merged),
 		TEST(durations_keep_three_digits),
 		TEST(starts_of_pods),
+		TEST(the_start_of_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,7 +267,8 @@ static void test_work(void **state)
 	assert_int_equal(bench.code, 200);
 	expect_body("\"kind\": \"Work\"");
 	expect_body("{\"list\": \"tasks\", \"problem\": \"default/demo: GetTaskEvents: ");
-	expect_body("{\"kind\": \"actor\", \"job\": \"03000000\", \"started\": \"2026-11-20T");
+	expect_body("{\"kind\": \"actor\", \"job\": \"03000000\", \"node\": \"02\", "
+		    "\"started\": \"2026-11-20T");
 	expect_body("\"bundles\": [{\"resources\": {\"GPU\": 2}}]");
 	assert_null(strstr(bench.body, "python"));
 	if (ray_work_read(bench.body, strlen(bench.body), &arena, &page, &err))

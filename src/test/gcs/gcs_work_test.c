@@ -98,6 +98,7 @@ static void test_tasks(void **state)
 	list[0]->task_info->label_selector = labels;
 	list[0]->task_info->n_label_selector = 1;
 	list[0]->attempt_number = 2;
+	list[0]->state_updates->node_id = BYTES("\x0d");
 	add_time(list[0], GCS_TASK_PENDING_ARGS, 1000 * MS);
 	add_time(list[0], GCS_TASK_PENDING_NODE, 1500 * MS);
 	add_time(list[0], GCS_TASK_RUNNING, 2000 * MS);
@@ -125,6 +126,7 @@ static void test_tasks(void **state)
 	assert_int_equal(work.rows[0].kind, WORK_TASK);
 	assert_string_equal(work.rows[0].id, "aa01.2");
 	assert_string_equal(work.rows[0].job, "03000000");
+	assert_string_equal(work.rows[0].node, "0d");
 	assert_int_equal(work.rows[0].submitted, 1500);
 	assert_int_equal(work.rows[0].started, 2000);
 	assert_int_equal(work.rows[0].ended, 9000);
@@ -166,6 +168,7 @@ static void test_actors(void **state)
 		actors[i].state = RAY__ACTOR_TABLE_DATA__ACTOR_STATE__ALIVE;
 	}
 	actors[1].state = RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD;
+	actors[1].node_id = BYTES("\x0e");
 	reply.actor_table_data = list;
 	reply.n_actor_table_data = 2;
 	reply.total = 5;
@@ -178,6 +181,8 @@ static void test_actors(void **state)
 	assert_false(work.rows[0].over);
 	assert_int_equal(work.rows[1].ended, 9000);
 	assert_true(work.rows[1].over);
+	assert_string_equal(work.rows[0].node, "");
+	assert_string_equal(work.rows[1].node, "0e");
 }
 
 static void test_groups(void **state)
