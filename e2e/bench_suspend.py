@@ -2,7 +2,7 @@
 
 Real Ray, an API server, operator and kubelet as in the tests (KUBERAY=real: KubeRay's operator). Each of some
 RayClusters is idle until shortly before its end; then a driver calls ray.init() and runs a task of three seconds.
-The calls are spread evenly from -1.5 to +1.5 s around the expected suspension. What becomes of a driver:
+The calls are spread evenly around the expected suspension. What becomes of a driver:
 
     kept     its task ended: the cluster was not suspended, or resumed in time
     resumed  the head ended under it, and the cluster runs again by itself
@@ -35,7 +35,6 @@ from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
-AROUND_SECONDS = 1.5
 AFTER_SECONDS = 60
 # A driver imports Ray before its moment.
 IMPORT_SECONDS = 15.0
@@ -139,8 +138,8 @@ def suspensions(controller: Controller, namespace: str, name: str) -> List[float
 
 def run(api: ApiServer, options: argparse.Namespace, work_dir: Path) -> List[Dict[str, Any]]:
     namespace = api.create_namespace("suspend")
-    step = 2 * AROUND_SECONDS / options.arrivals
-    offsets = [-AROUND_SECONDS + step * (i + 0.5) for i in range(options.arrivals)]
+    step = 2 * options.around / options.arrivals
+    offsets = [-options.around + step * (i + 0.5) for i in range(options.arrivals)]
     random.Random(options.seed).shuffle(offsets)
     with Controller(api, namespace, work_dir / "controller") as controller:
         clusters = [Cluster(api, namespace, f"demo-{i}", work_dir) for i in range(options.clusters)]
@@ -168,6 +167,7 @@ def main() -> int:
         return 0
     parser = argparse.ArgumentParser()
     parser.add_argument("--arrivals", type=int, default=40)
+    parser.add_argument("--around", type=float, default=1.5, help="seconds before and after the expected suspension")
     parser.add_argument("--clusters", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
