@@ -12,14 +12,14 @@ from . import paths
 
 Row = Dict[str, Any]
 TABLE = paths.E2E / "tests" / "wrong_inputs.yaml"
-MEMBERS = {"run", "files", "change", "state", "exit", "cure", "also", "not"}
+MEMBERS = {"run", "files", "change", "values", "state", "exit", "cure", "also", "not"}
 LINT = "lint -f changed.yaml"
 SECONDS = 30
 
 # A cure tells the user what to do, at the beginning of a clause, or what would be right; the lines that lint prints below a
 # finding are to be written.
 CURE = re.compile(
-    r"\n    \S|did you mean|such as|\blike \S|must (?:be|have)|is required|needs --|it has \S|groups: \S|\btakes \S|must be one of|"
+    r"\n    \S|did you mean|such as|\blike \S|must (?:be|have)|is required|needs --|it has \S|groups: \S|\btakes \S|must be one of|\bwant \w|"
     r"(?:^|[;:,(] |\b(?:or|and|to) )(?:add|apply|ask|check|choose|correct|create|delete|fix|give|grant|install|keep|leave|lower|"
     r"move|name|park|put|raise|remove|rename|replace|run|see|set|split|start|use|wait|write)\b",
     re.IGNORECASE,
@@ -32,7 +32,7 @@ def rows(section: str) -> List[Row]:
 
 def name(row: Row) -> str:
     """Of the test."""
-    given = row.get("change", "")
+    given = row.get("change") or row.get("values") or ""
     return " ".join(str(part) for part in (row.get("state", ""), row.get("run", ""), given) if part)[:100]
 
 

@@ -408,9 +408,11 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 			"--from-cluster takes one CLUSTER, and none with -A; leave out \"%.80s\"",
 			arguments->operands.at[arguments->all ? 0 : 1]);
 	if (!arguments->from_cluster && (arguments->all || arguments->connection.namespace_))
-		return err_set(err, ERR_INPUT, "-A and -n are valid only with --from-cluster");
+		return err_set(
+			err, ERR_INPUT,
+			"-A and -n are valid only with --from-cluster; add it, or remove them");
 	if (arguments->all && arguments->connection.namespace_)
-		return err_set(err, ERR_INPUT, "-A cannot be combined with -n");
+		return err_set(err, ERR_INPUT, "-A cannot be combined with -n; leave one out");
 	for (size_t i = 0; i < arguments->files.count; i++)
 		standard_inputs += strcmp(arguments->files.at[i], "-") == 0;
 	for (size_t i = 0; i < arguments->operands.count; i++)

@@ -48,7 +48,7 @@ int cli_run(int argc, char **argv)
 	}
 	if (log_level_parse(options.log_level, &level) < 0) {
 		fprintf(stderr,
-			"rayscaler run: --log-level: \"%s\" is none of debug, info, warning, error\n",
+			"rayscaler run: --log-level: must be one of debug, info, warning, error, is \"%s\"\n",
 			options.log_level);
 		return EXIT_USAGE;
 	}

@@ -307,9 +307,11 @@ static int check_arguments(const struct arguments *arguments, struct err *err)
 			err, ERR_INPUT,
 			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER; leave these out");
 	if (arguments->gpus && arguments->cost)
-		return err_set(err, ERR_INPUT, "--gpus cannot be combined with --cost");
+		return err_set(err, ERR_INPUT,
+			       "--gpus cannot be combined with --cost; leave one out");
 	if (arguments->by && !arguments->cost)
-		return err_set(err, ERR_INPUT, "--by is valid only with --cost");
+		return err_set(err, ERR_INPUT,
+			       "--by is valid only with --cost; add it, or remove --by");
 	if (arguments->by && !status_cost_by_valid(arguments->by))
 		return err_set(err, ERR_INPUT,
 			       "--by takes namespace or label=KEY, such as label=owner; is \"%s\"",
@@ -319,7 +321,8 @@ static int check_arguments(const struct arguments *arguments, struct err *err)
 			       "--device-table is valid only with --gpus: elsewhere the "
 			       "controller's counts");
 	if (arguments->all && (arguments->name || arguments->connection.namespace_))
-		return err_set(err, ERR_INPUT, "-A cannot be combined with -n or CLUSTER");
+		return err_set(err, ERR_INPUT,
+			       "-A cannot be combined with -n or CLUSTER; leave -A or these out");
 	if (arguments->watch && arguments->output != OUTPUT_TABLE)
 		return err_set(err, ERR_INPUT, "--watch shows the table only");
 	return 0;

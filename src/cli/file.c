@@ -108,6 +108,14 @@ int file_print(const struct buf *buf, struct err *err)
 	return 0;
 }
 
+static int refuse_write(const char *path, struct err *err)
+{
+	return err_set(
+		err, ERR_INPUT,
+		"%s: cannot be written: %s; name a file in a directory that you may write to", path,
+		strerror(errno));
+}
+
 static int write_mode(const char *path, const struct buf *buf, mode_t mode, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
@@ -115,10 +123,10 @@ static int write_mode(const char *path, const struct buf *buf, mode_t mode, stru
 	bool good;
 
 	if (!file)
-		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
+		return refuse_write(path, err);
 	good = fwrite(buf_string(buf), 1, buf->size, file) == buf->size;
 	if (fclose(file) != 0 || !good)
-		return err_set(err, ERR_INPUT, "%s: cannot be written: %s", path, strerror(errno));
+		return refuse_write(path, err);
 	return 0;
 }
 

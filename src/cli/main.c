@@ -83,6 +83,8 @@ int main(int argc, char **argv)
 	}
 	if (is_help(argv[1])) {
 		command = argc > 2 ? find_command(argv[2]) : NULL;
+		if (argc > 2 && argv[2][0] != '-' && !command)
+			return refuse_command(argv[2]);
 		if (command)
 			return command->function(2, (char *[]){ argv[2], help_flag, NULL });
 		print_help(stdout);

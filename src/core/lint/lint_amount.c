@@ -3,6 +3,7 @@
 #include "core/lint/lint_subject.h"
 
 #define GUESSED_DIGITS_MAX 12
+#define DEVICES_MAX (INT64_C(1024) * RESOURCE_UNIT) /* whole devices of one machine */
 
 /* One list of amounts of one container. */
 struct list {
@@ -105,6 +106,12 @@ void lint_quantity_invalid(struct lint_subject *subject)
 static void look_for_part(struct lint_subject *subject, const struct list *list,
 			  const struct quantity *quantity)
 {
+	const struct device_row *row = lint_device(subject, quantity);
+	if (row != NULL && row->share == DEVICE_WHOLE && quantity->amount > DEVICES_MAX)
+		lint_say(subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
+			 arena_printf(subject->arena, "%s: NUMBER", quantity->name),
+			 "%s in %s is %s, more than a machine has; write the number of devices",
+			 quantity->name, list->where, quantity->text);
 	if (!is_device(subject, quantity) || !quantity->valid ||
 	    quantity->amount % RESOURCE_UNIT == 0)
 		return;

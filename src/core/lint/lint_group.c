@@ -54,9 +54,10 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 		start = text;
 	path = arena_strndup(subject->arena, start, (size_t)(end - start));
 	lint_say(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
-		 strncmp(end + 2, "must ", 5) == 0 ?
-			 "; write the value that you mean, or remove the line" :
-			 "");
+		 strncmp(end + 2, "must ", 5) != 0 &&
+				 (strstr(end, "; ") != NULL || strstr(end, "is required") != NULL) ?
+			 "" :
+			 "; write the value that you mean, or remove the line");
 }
 
 /* Amounts belong to the rule quantity-invalid. */
@@ -125,6 +126,15 @@ void lint_cpu_undetected(struct lint_subject *subject)
 void lint_min_above_max(struct lint_subject *subject)
 {
 	const struct worker_group *group = subject->group;
+	if (group != NULL && group->replicas > group->max_replicas)
+		lint_say_as(subject, LINT_WARNING, LINT_RULE_MIN_ABOVE_MAX,
+			    lint_path_member(subject->arena, subject->path, "replicas"),
+			    arena_printf(subject->arena, "replicas: %lld",
+					 (long long)group->max_replicas),
+			    "%s has replicas %lld above maxReplicas %lld; KubeRay starts no more "
+			    "than that",
+			    subject->title, (long long)group->replicas,
+			    (long long)group->max_replicas);
 	if (group == NULL || group->min_replicas <= group->max_replicas)
 		return;
 	lint_say(subject, LINT_RULE_MIN_ABOVE_MAX,

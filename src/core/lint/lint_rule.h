@@ -69,7 +69,7 @@
 	  "stops",                                                                                                                                                                        \
 	  "give the Ray container a limit of `cpu`, or the group `num-cpus`")                                                                                                             \
 	X(MIN_ABOVE_MAX, ERROR, "min-above-max", lint_min_above_max,                                                                                                                      \
-	  "`minReplicas` of a group is above its `maxReplicas`: KubeRay refuses the RayCluster",                                                                                          \
+	  "`minReplicas` of a group is above its `maxReplicas`: KubeRay refuses the RayCluster; a warning for `replicas`",                                                                \
 	  "raise `maxReplicas` or lower `minReplicas`")                                                                                                                                   \
 	X(MAX_UNSET, WARNING, "max-unset", lint_max_unset,                                                                                                                                \
 	  "a group that is scaled has no `maxReplicas`, so only the demand limits its cost",                                                                                              \

@@ -308,14 +308,13 @@ static int check_together(struct options *options, struct err *err)
 	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
 
 	if (name != space)
-		return err_set(
-			err, ERR_INPUT,
-			"--cluster-name and --cluster-namespace go together; --%s is missing",
-			name ? "cluster-namespace" : "cluster-name");
+		return err_set(err, ERR_INPUT,
+			       "--cluster-name and --cluster-namespace go together; add --%s",
+			       name ? "cluster-namespace" : "cluster-name");
 	if (name && options->namespace_[0])
 		return err_set(
 			err, ERR_INPUT,
-			"--namespace is for the controller; --cluster-name already names one cluster");
+			"--namespace is for the controller; remove it, as --cluster-name names one cluster");
 	if (name && (options->max_gpus_per_namespace > 0 || options->max_gpus_total > 0))
 		return err_set(
 			err, ERR_INPUT,
