@@ -71,7 +71,7 @@ static int list(struct connection *connection, const char *version, const char *
 	return failed;
 }
 
-/* What the API server has. */
+/* The names that the API server has. */
 struct found {
 	struct connection *connection;
 	const char *namespace_;

@@ -1,4 +1,4 @@
-/* What a command says of a RayCluster or a namespace that does not exist: which name was meant, which
+/* The message about a RayCluster or a namespace that does not exist: which name was meant, which
  * exist, and where it looked, because the answer is often another namespace or another cluster. Asks
  * for the RayClusters of all namespaces; without that right, for those of the one. */
 #ifndef CLI_MISSING_H

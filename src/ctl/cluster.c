@@ -259,7 +259,7 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
-/* What the next decision reads changes only with Ray's reply, or with objects that wake the cluster.
+/* The inputs of the next decision change only with Ray's reply, or with objects that wake the cluster.
  * Events, Nodes and the GPU quota do not; the first two matter to Pods that are not in Ray yet. */
 static bool inputs_wake(const struct snapshot *snapshot, const struct plan *plan)
 {

@@ -124,7 +124,7 @@ static void look(void *context, const char *namespace_, const char *name,
 }
 
 /* The watchers of the two caches that every decision reads: called, in this order, for each change,
- * before the cluster is woken. Each is a member of struct control, which may be NULL; NULL stands for
+ * before the cluster is woken. Each is a member of struct control, which may be NULL; NULL means
  * an object that did not exist or is deleted. */
 static const struct watcher {
 	size_t member;

@@ -1,5 +1,5 @@
 /* The moment at which a decision would next differ while only the clock changes. Each comparison of
- * core/decide and core/report with the time goes through these two functions, which note when the
+ * core/decide and core/report with the time uses these two functions, which note when the
  * answer changes; plan.next_age_change is the smallest of these moments. */
 #ifndef CORE_DECIDE_DUE_H
 #define CORE_DECIDE_DUE_H

@@ -314,7 +314,7 @@ static int64_t amount_of(const struct ray_request *bundle, const char *name)
 	return 0;
 }
 
-/* What the nodes have of the resource, minus what the placements of `ray` need. */
+/* The nodes' amount of the resource, minus the need of the placements of `ray`. */
 static __int128 spare_amount(const struct schedule_trial *trial, const int64_t *launches,
 			     const struct schedule_result *ray, const char *name)
 {

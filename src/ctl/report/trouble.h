@@ -32,7 +32,7 @@ bool trouble_unreadable(struct trouble_lines *lines, const char *message, const 
 void trouble_init(struct trouble *trouble, int64_t now_ms);
 void trouble_done(struct trouble *trouble);
 /* After each decision: logs conditions that begin, change or end, each with its type; cluster:
- * "namespace/name". What was held back is logged after a later decision. */
+ * "namespace/name". Lines that were held back are logged after a later decision. */
 void trouble_conditions(struct trouble *trouble, const char *cluster, const struct plan *plan,
 			int64_t now_ms);
 

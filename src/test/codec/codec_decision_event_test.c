@@ -261,7 +261,7 @@ static void test_every_condition_that_begins_is_said(void **state)
 		    "ScalingInactive [Suspended] 0: Suspended: spec.suspend is true\n");
 }
 
-/* What an earlier process has reported is in the condition of the object. */
+/* The report of an earlier process is in the condition of the object. */
 static void test_a_condition_is_said_once(void **state)
 {
 	static const struct autoscaler_condition before[] = {

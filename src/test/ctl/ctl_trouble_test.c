@@ -140,7 +140,7 @@ static void test_a_changed_message_is_logged(void **state)
 	trouble_done(&trouble);
 }
 
-/* What is held back is logged later. */
+/* Lines that are held back are logged later. */
 static void test_conditions_that_flap_are_logged_only_so_often(void **state)
 {
 	struct trouble trouble;

@@ -1,4 +1,4 @@
-/* What the laws look at within a decision: the problem that it packs, and the result. */
+/* The parts of a decision that the laws look at: the problem that it packs, and the result. */
 #ifndef TEST_LAWS_PACKING_H
 #define TEST_LAWS_PACKING_H
 
