@@ -13,6 +13,15 @@ static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 	       strcmp(pod->namespace_, snapshot->cluster.namespace_) == 0;
 }
 
+static void add_pods(struct node_capacities *rooms, const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		node_capacities_add(rooms, snapshot->pods[i]);
+	for (size_t i = 0; i < snapshot->other_pod_count; i++)
+		if (!is_ours(snapshot, &snapshot->other_pods[i]))
+			node_capacities_add(rooms, &snapshot->other_pods[i]);
+}
+
 static const struct node_capacities *make_rooms(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
@@ -20,11 +29,8 @@ static const struct node_capacities *make_rooms(const struct facts *facts)
 
 	node_capacities_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
 			     facts->arena);
-	for (size_t i = 0; rooms->count > 0 && i < snapshot->pod_count; i++)
-		node_capacities_add(rooms, snapshot->pods[i]);
-	for (size_t i = 0; rooms->count > 0 && i < snapshot->other_pod_count; i++)
-		if (!is_ours(snapshot, &snapshot->other_pods[i]))
-			node_capacities_add(rooms, &snapshot->other_pods[i]);
+	if (rooms->count > 0)
+		add_pods(rooms, snapshot);
 	node_capacities_finish(rooms);
 	rooms->partial = !snapshot->other_pods_known;
 	return rooms;

@@ -61,7 +61,9 @@ static bool is_below_workers(const struct group *group)
 
 static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
 {
-	for (size_t i = 0; memory != NULL && i < memory->backoffs.count; i++)
+	if (memory == NULL)
+		return NULL;
+	for (size_t i = 0; i < memory->backoffs.count; i++)
 		if (strcmp(memory->backoffs.at[i].group, group) == 0 &&
 		    strcmp(memory->backoffs.at[i].cause, REASON_REPLICAS_RESET) == 0)
 			return &memory->backoffs.at[i];

@@ -24,7 +24,9 @@ static const char *disruption_why(struct arena *arena, const struct pod *pod,
 				    target->reason[0] != '\0' ? target->reason : "DisruptionTarget",
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
-	for (size_t i = 0; node != NULL && i < node->taint_count; i++)
+	if (node == NULL)
+		return NULL;
+	for (size_t i = 0; i < node->taint_count; i++)
 		if (disruption_taint_is_final(&node->taints[i]) &&
 		    !node_match_tolerates(&pod->spec, &node->taints[i]))
 			return arena_printf(arena, "Node %s is about to be removed (taint %s)",

@@ -73,8 +73,9 @@ static void note_problems(struct facts *facts)
 		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
 	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
 		note_problem(facts, snapshot->cluster.problems.at[i]);
-	for (size_t i = 0; snapshot->autoscaler != NULL && i < snapshot->autoscaler->problems.count;
-	     i++)
+	if (snapshot->autoscaler == NULL)
+		return;
+	for (size_t i = 0; i < snapshot->autoscaler->problems.count; i++)
 		note_problem(facts, snapshot->autoscaler->problems.at[i]);
 }
 
@@ -96,13 +97,15 @@ static void note_unknown_groups(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 
-	for (size_t i = 0; object != NULL && i < object->group_count; i++)
+	if (object == NULL)
+		return;
+	for (size_t i = 0; i < object->group_count; i++)
 		if (note_unknown_group(facts, "groups", object->groups[i].name))
 			break;
-	for (size_t i = 0; object != NULL && i < object->warm_count; i++)
+	for (size_t i = 0; i < object->warm_count; i++)
 		if (note_unknown_group(facts, "warmWorkers", object->warm_workers[i].group))
 			break;
-	for (size_t s = 0; object != NULL && s < object->schedule_count; s++)
+	for (size_t s = 0; s < object->schedule_count; s++)
 		for (size_t i = 0; i < object->schedules[s].warm_count; i++)
 			if (note_unknown_group(facts,
 					       arena_printf(facts->arena,

@@ -28,7 +28,9 @@ static bool is_anything_to_keep(const struct packing *packing)
 
 	for (size_t i = 0; i < packing->problem.gang_count && !waits; i++)
 		waits = packing->result->gangs[i].count > 0;
-	for (size_t i = 0; i < packing->problem.node_count && waits && !idle; i++)
+	if (!waits)
+		return false;
+	for (size_t i = 0; i < packing->problem.node_count && !idle; i++)
 		idle = is_idle_for_too_long(&packing->result->nodes[i]);
 	return idle;
 }
@@ -156,7 +158,9 @@ static void keep(struct packing *packing, const struct worker *worker)
 static void keep_used(struct packing *packing, const struct node_list *list,
 		      const struct schedule_result *result)
 {
-	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE] && result; i++)
+	if (!result)
+		return;
+	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE]; i++)
 		for (size_t p = 0; p < result->nodes[i].placement_count; p++)
 			if (result->nodes[i].placements[p].phase != SCHEDULE_PHASE_CONSTRAINT)
 				keep(packing, &packing->facts->workers[list->nodes[i].worker]);

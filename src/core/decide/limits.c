@@ -9,6 +9,16 @@
 /* AUTOSCALER_UPSCALING_INITIAL_NUM_NODES of Ray's autoscaler v1. */
 #define CONSERVATIVE_STARTING 5
 
+static void of_object_group(const struct autoscaler_object *object, const char *name,
+			    struct idle_timeout *found)
+{
+	for (size_t i = 0; i < object->group_count; i++)
+		if (object->groups[i].has_idle_timeout_seconds &&
+		    strcmp(object->groups[i].name, name) == 0)
+			*found = (struct idle_timeout){ IDLE_OF_OBJECT_GROUP,
+							object->groups[i].idle_timeout_seconds };
+}
+
 /* The order of docs/internals/snapshot.md, settings, the first one last. */
 struct idle_timeout limits_idle_timeout(const struct snapshot *snapshot,
 					const struct worker_group *group)
@@ -20,11 +30,8 @@ struct idle_timeout limits_idle_timeout(const struct snapshot *snapshot,
 	if (snapshot->cluster.has_idle_timeout_seconds)
 		found = (struct idle_timeout){ IDLE_OF_CLUSTER,
 					       snapshot->cluster.idle_timeout_seconds };
-	for (size_t i = 0; object != NULL && i < object->group_count; i++)
-		if (object->groups[i].has_idle_timeout_seconds &&
-		    strcmp(object->groups[i].name, group->name) == 0)
-			found = (struct idle_timeout){ IDLE_OF_OBJECT_GROUP,
-						       object->groups[i].idle_timeout_seconds };
+	if (object != NULL)
+		of_object_group(object, group->name, &found);
 	if (group->has_idle_timeout_seconds)
 		found = (struct idle_timeout){ IDLE_OF_GROUP, group->idle_timeout_seconds };
 	return found;

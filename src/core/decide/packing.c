@@ -167,7 +167,9 @@ static void price_types(const struct offer *offer, struct schedule_type *types)
 		    (!dearest || rows[g]->micros_per_gpu_hour > dearest->micros_per_gpu_hour))
 			dearest = rows[g];
 	}
-	for (size_t g = 0; g < facts->group_count && dearest; g++)
+	if (!dearest)
+		return;
+	for (size_t g = 0; g < facts->group_count; g++)
 		types[g + 1].cost = price_per_hour(rows[g] ? rows[g] : dearest,
 						   offer->groups[g].capacity.gpu_amount);
 }

@@ -58,7 +58,9 @@ static void collect_candidates(const struct offer *offer, const struct memory_te
 		if (offer->groups[g].inferred.type != NULL)
 			map_set(candidates, offer->groups[g].inferred.resource,
 				ARENA_NEW(offer->arena, bool));
-		for (size_t i = 0; entries[g] != NULL && i < entries[g]->resources.count; i++)
+		if (entries[g] == NULL)
+			continue;
+		for (size_t i = 0; i < entries[g]->resources.count; i++)
 			map_set(candidates, entries[g]->resources.at[i].name,
 				ARENA_NEW(offer->arena, bool));
 	}
