@@ -174,9 +174,11 @@ void simulate_effect_note(struct simulate_plan *plan, const struct flag_values *
 	for (size_t i = 0; i < set->count; i++)
 		note_winner(plan, arena_strndup(plan->arena, set->at[i], strcspn(set->at[i], "=")));
 	for (size_t axis = 0; axis < plan->axis_count; axis++) {
-		if (plan->axes[axis].count < 2 || has_effect(plan, axis))
+		bool one = plan->axes[axis].count < 2;
+
+		if (has_effect(plan, axis))
 			continue;
-		if (!note_winner(plan, plan->axes[axis].path))
+		if (!note_winner(plan, plan->axes[axis].path) && !one)
 			VEC_PUSH(plan->arena, &plan->notes,
 				 arena_printf(plan->arena,
 					      "%s: no effect: rows that differ in it alone are "

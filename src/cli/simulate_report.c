@@ -374,7 +374,6 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	AUTO(buf_done) struct buf trade;
 
 	buf_init(&trade, (size_t)1 << 20);
-	buf_add_string(&trade, simulate_legend_text(plan));
 	simulate_trade_write(plan, &trade);
 	buf_add_string(buf, head);
 	buf_add_string(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">");
@@ -382,6 +381,9 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	buf_add_string(buf, "</pre>\n");
 	add_table(plan, cells, buf);
 	add_notes(plan, buf);
+	buf_add_string(buf, "<pre class=\"faint\">");
+	html_add_lines(buf, simulate_legend_text(plan));
+	buf_add_string(buf, "</pre>\n");
 	if (plan->variants.count > 1) {
 		buf_add_string(buf, "<h2>Cost and waiting</h2>\n<pre>");
 		html_add_lines(buf, buf_string(&trade));

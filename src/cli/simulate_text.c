@@ -345,13 +345,18 @@ void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf)
 
 const char *simulate_legend_text(const struct simulate_plan *plan)
 {
-	return arena_printf(
-		plan->arena,
-		"* no other row has %s without a longer P95 or MAX, or the reverse; = equals an "
-		"earlier row\n"
-		"waiting is weighted by GPUs, a placement group is one unit: work with 95 %% of the "
-		"GPUs waited at most P95, all work MAX\n",
-		plan->by_cost ? "a lower cost" : "fewer GPU-hours");
+	const char *marks =
+		plan->variants.count < 2 ?
+			"" :
+			arena_printf(plan->arena,
+				     "* no other row has %s without a longer P95 or MAX, "
+				     "or the reverse; = equals an earlier row\n",
+				     plan->by_cost ? "a lower cost" : "fewer GPU-hours");
+
+	return arena_printf(plan->arena,
+			    "%swaiting is weighted by GPUs, a placement group is one unit: work "
+			    "with 95 %% of the GPUs waited at most P95, all work MAX\n",
+			    marks);
 }
 
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
@@ -362,8 +367,6 @@ void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool col
 		write_jobs(plan, colours, buf);
 	write_never(plan, buf);
 	write_notes(plan, buf);
-	if (plan->variants.count < 2)
-		return;
 	buf_printf(buf, "\n%s", simulate_legend_text(plan));
 	simulate_trade_write(plan, buf);
 }

@@ -22,7 +22,7 @@ struct simulate_cells {
 extern const char *const simulate_column_names[SIMULATE_COLUMNS];
 /* For each variant, in the arena of the plan. */
 const struct simulate_cells *simulate_cells_make(const struct simulate_plan *plan);
-/* The meaning of the marks of rows and of the waiting times: two lines. */
+/* The meaning of the marks, if there are several rows, and of the waiting times. */
 const char *simulate_legend_text(const struct simulate_plan *plan);
 /* Variants that are not baselines: these come behind all others, and none is a trade. */
 size_t simulate_choice_count(const struct simulate_plan *plan);

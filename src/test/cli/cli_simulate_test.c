@@ -62,6 +62,9 @@ static void settings_without_effect_are_named(void **state)
 	expect_once(result.output, "\n= idleTimeoutSeconds=1800 ");
 	expect_once(result.output, "\nno choice: all variants are equal\n");
 	assert_null(strstr(result.output, "best trade"));
+	SIMULATE(&result, files, "--set", "autoscalerOptions.idleTimeoutSeconds=300", "--vary",
+		 "idleTimeoutSeconds=60");
+	expect_once(result.output, "\nidleTimeoutSeconds: no effect: rayCluster.spec.");
 	SIMULATE(&result, files, "--set", "workerGroupSpecs[gpu].idleTimeoutSeconds=90", "--set",
 		 "autoscalerOptions.idleTimeoutSeconds=300");
 	expect_once(result.output,
