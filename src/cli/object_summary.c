@@ -152,7 +152,8 @@ static void set_schedules(const struct autoscaler_status *status, struct arena *
 		schedules[i] =
 			(struct plan_schedule){ .name = status->schedules[i].name,
 						.active = status->schedules[i].active,
-						.next_change = status->schedules[i].next_change };
+						.next_change = status->schedules[i].next_change,
+						.never_starts = status->schedules[i].never_starts };
 	summary->schedules = schedules;
 	summary->schedule_count = status->schedule_count;
 }

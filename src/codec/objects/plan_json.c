@@ -63,6 +63,7 @@ const struct field plan_schedule_fields[] = {
 	FIELD_BOOLEAN(struct plan_schedule, active, "active", .flags = FIELD_ALWAYS),
 	FIELD_TIME(struct plan_schedule, next_change, "nextChange"),
 	FIELD_TEXT(struct plan_schedule, problem, "problem", .flags = FIELD_NULLABLE),
+	FIELD_BOOLEAN(struct plan_schedule, never_starts, "neverStarts"),
 	FIELD_END,
 };
 

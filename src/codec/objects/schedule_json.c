@@ -35,6 +35,12 @@ static int start_decode(const struct json_at *at, const struct field *field, voi
 		json_problem(&member, "\"%.100s\" %s; write five fields such as 0 8 * * 1-5",
 			     schedule->start, problem);
 		schedule->invalid = true;
+	} else if (calendar_never_starts(&schedule->cron)) {
+		json_problem(&member,
+			     "\"%.100s\" never starts: none of its months has one of its days; "
+			     "correct one of them",
+			     schedule->start);
+		schedule->never_starts = true;
 	}
 	return 0;
 }
@@ -163,6 +169,8 @@ const struct field schedule_status_fields[] = {
 		      .description = "Its window is open."),
 	FIELD_TIME(STATUS, next_change, "nextChange",
 		   .description = "When active changes; absent: unknown, or not within a year."),
+	FIELD_BOOLEAN(STATUS, never_starts, "neverStarts",
+		      .description = "True: its start is on no date; see InvalidRequest."),
 	FIELD_END,
 };
 

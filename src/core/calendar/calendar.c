@@ -195,6 +195,19 @@ struct calendar_window calendar_window(const struct cron *cron, int64_t duration
 	return (struct calendar_window){ active, change };
 }
 
+bool calendar_never_starts(const struct cron *cron)
+{
+	static const int days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+
+	for (int month = 1; month <= 12; month++) {
+		uint64_t of_month = (UINT64_C(1) << (days[month - 1] + 1)) - 2; /* from bit 1 on */
+
+		if (has_bit(cron->months, month) && (cron->either_day || (cron->days & of_month)))
+			return false;
+	}
+	return true;
+}
+
 const char *calendar_time_text(struct arena *arena, time_ms time)
 {
 	struct civil_time civil;

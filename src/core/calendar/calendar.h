@@ -29,6 +29,8 @@ struct calendar_window {
  * Windows that overlap or touch are one. duration_ms: within the limits above. */
 struct calendar_window calendar_window(const struct cron *cron, int64_t duration_ms,
 				       const struct time_zone *zone, time_ms now);
+/* No date has one of the months and one of the days: "31 2". */
+bool calendar_never_starts(const struct cron *cron);
 /* "2026-11-20T10:00:00Z". */
 const char *calendar_time_text(struct arena *arena, time_ms time);
 

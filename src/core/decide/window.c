@@ -127,6 +127,7 @@ void window_find(struct facts *facts)
 		if (state->problem == NULL)
 			window = calendar_window(&schedule->cron, schedule->duration_ms, zone,
 						 facts->snapshot->now);
+		state->never_starts = schedule->never_starts;
 		state->active = window.active;
 		state->next_change = window.next_change;
 		judge_bundles(facts, schedule, state);
@@ -173,6 +174,8 @@ const char *window_state_text(const struct plan_schedule *schedule, struct arena
 
 	if (schedule->problem != NULL)
 		return arena_printf(arena, "unknown: %s", schedule->problem);
+	if (schedule->never_starts)
+		return "inactive and never starts";
 	if (schedule->next_change == TIME_NONE)
 		return schedule->active ? arena_printf(arena, "active for the next %d days",
 						       CALENDAR_CHAIN_DAYS) :

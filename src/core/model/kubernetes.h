@@ -303,7 +303,8 @@ struct autoscaler_schedule {
 	const char *start, *duration; /* as given */
 	struct cron cron;
 	int64_t duration_ms;
-	bool invalid; /* start or duration: see the problems of the object */
+	bool invalid;      /* start or duration: see the problems of the object */
+	bool never_starts; /* likewise */
 	const struct autoscaler_schedule_group *groups;
 	size_t group_count;
 	bool has_bundles;
@@ -317,6 +318,7 @@ struct autoscaler_status_schedule {
 	const char *name;
 	bool active;
 	time_ms next_change; /* TIME_NONE when absent */
+	bool never_starts;
 };
 
 /* A change of a group by the autoscaler. */

@@ -54,6 +54,7 @@ struct plan_schedule {
 	bool active;
 	time_ms next_change; /* when `active` changes; TIME_NONE: not in sight */
 	const char *problem; /* NULL, or why it is not known whether it is active */
+	bool never_starts;   /* its start is on no date */
 };
 
 enum worker_state {

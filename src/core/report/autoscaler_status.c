@@ -295,6 +295,7 @@ static void set_schedules(const struct maker *maker)
 			.name = cut(maker, plan->schedules[i].name),
 			.active = plan->schedules[i].active,
 			.next_change = plan->schedules[i].next_change,
+			.never_starts = plan->schedules[i].never_starts,
 		};
 	maker->status->schedules = schedules;
 	maker->status->schedule_count = count;

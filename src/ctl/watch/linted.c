@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "core/lint/lint.h"
 
@@ -9,6 +10,7 @@ struct linted {
 	struct arena arena; /* the digest */
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
+	uint64_t annotations; /* they have no generation */
 	struct lint_digest digest;
 	size_t runs;
 };
@@ -38,22 +40,33 @@ static void keep(struct linted *linted, const struct lint_digest *made)
 	linted->digest.message = arena_strdup(&linted->arena, made->message);
 }
 
+static uint64_t hash_of(const struct labels *annotations)
+{
+	uint64_t hash = HASH_START;
+
+	for (size_t i = 0; i < annotations->count; i++)
+		hash = hash_add(hash_add(hash, annotations->at[i].key), annotations->at[i].value);
+	return hash;
+}
+
 const struct lint_digest *linted_of(struct linted *linted, const struct ray_cluster *cluster,
 				    const struct settings *settings,
 				    const struct device_table *devices)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct lint_context context = { .devices = devices, .settings = settings };
+	uint64_t annotations = hash_of(&cluster->annotations);
 	struct lint_digest digest;
 
 	if (linted->uid && !strcmp(linted->uid, cluster->uid) &&
-	    linted->generation == cluster->generation)
+	    linted->generation == cluster->generation && linted->annotations == annotations)
 		return &linted->digest;
 	lint_digest_make(cluster, &context, &scratch, &digest);
 	keep(linted, &digest);
 	memory_free(linted->uid);
 	linted->uid = memory_strdup(cluster->uid);
 	linted->generation = cluster->generation;
+	linted->annotations = annotations;
 	linted->runs++;
 	return &linted->digest;
 }

@@ -1,5 +1,5 @@
-/* The lint digest of one RayCluster, kept until its generation changes, so that a pass does not run
- * the rules. Owned by ctl/cluster; may be lost. No I/O. */
+/* The lint digest of one RayCluster, kept until its generation or an annotation changes, so that a
+ * pass does not run the rules. Owned by ctl/cluster; may be lost. No I/O. */
 #ifndef CTL_WATCH_LINTED_H
 #define CTL_WATCH_LINTED_H
 
@@ -15,7 +15,7 @@ struct linted;
 struct linted *linted_new(void);
 void linted_free(struct linted *linted); /* NULL is fine */
 
-/* Valid until the next call with another RayCluster or another generation of it. */
+/* Valid until the next call with another RayCluster or another version of it. */
 const struct lint_digest *linted_of(struct linted *linted, const struct ray_cluster *cluster,
 				    const struct settings *settings,
 				    const struct device_table *devices);

@@ -151,6 +151,36 @@ static void times_of_any_year_have_a_state(void **state)
 	assert_string_equal(calendar_time_text(&arena, MARCH), "2026-03-29T01:00:00Z");
 }
 
+/* The days 1 to 31 of `days` in the months of `months`. */
+static bool never(uint32_t days, uint32_t months, bool either_day)
+{
+	const struct cron cron = { .minutes = 1,
+				   .hours = 1,
+				   .days = days,
+				   .months = months,
+				   .weekdays = 1,
+				   .either_day = either_day };
+
+	return calendar_never_starts(&cron);
+}
+
+static void a_start_on_no_date(void **state)
+{
+	const uint32_t day_31 = UINT32_C(1) << 31, day_30 = 1 << 30, day_29 = 1 << 29;
+	const uint32_t february = 1 << 2, short_months = 1 << 4 | 1 << 6 | 1 << 9 | 1 << 11;
+
+	(void)state;
+	assert_true(never(day_31, february, false));
+	assert_true(never(day_30 | day_31, february, false));
+	assert_true(never(day_31, february | short_months, false));
+	/* In a leap year, a longer month, or on the day of the week. */
+	assert_false(never(day_29, february, false));
+	assert_false(never(day_30, february | short_months, false));
+	assert_false(never(day_31, february | 1 << 3, false));
+	assert_false(never(1 << 28 | day_31, february, false));
+	assert_false(never(day_31, february, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +191,7 @@ int main(void)
 		cmocka_unit_test(windows_that_touch_are_one),
 		cmocka_unit_test(many_windows_that_touch_have_an_end),
 		cmocka_unit_test(a_start_that_never_comes_is_none),
+		cmocka_unit_test(a_start_on_no_date),
 		cmocka_unit_test(times_of_any_year_have_a_state),
 	};
 

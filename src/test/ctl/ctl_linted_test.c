@@ -1,4 +1,5 @@
-/* The rules run once for each generation of a RayCluster, for any number of passes. */
+/* The rules run once for each generation and set of annotations of a RayCluster, for any number of
+ * passes. */
 #include "ctl/watch/linted.h"
 
 #include <string.h>
@@ -61,10 +62,39 @@ static void test_once_for_a_generation(void **state)
 	linted_free(NULL);
 }
 
+/* Annotations have no generation. */
+static void test_again_for_another_annotation(void **state)
+{
+	static const struct label annotations[] = { { "rayscaler.dev/manged", "false" },
+						    { "rayscaler.dev/managed", "false" } };
+	struct worker_group group;
+	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
+	struct linted *linted = linted_new();
+	struct settings settings;
+
+	(void)state;
+	settings_init(&settings);
+	cluster.annotations = (struct labels){ &annotations[0], 1 };
+	for (int pass = 0; pass < 10; pass++)
+		assert_non_null(strstr(
+			linted_of(linted, &cluster, &settings, device_table_builtin())->message,
+			"rayscaler.dev/manged"));
+	assert_int_equal(linted_runs(linted), 1);
+	cluster.annotations = (struct labels){ &annotations[1], 1 };
+	assert_string_equal(
+		linted_of(linted, &cluster, &settings, device_table_builtin())->message, "");
+	cluster.annotations = (struct labels){ &annotations[0], 1 };
+	assert_string_not_equal(
+		linted_of(linted, &cluster, &settings, device_table_builtin())->message, "");
+	assert_int_equal(linted_runs(linted), 3);
+	linted_free(linted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_once_for_a_generation),
+		cmocka_unit_test(test_again_for_another_annotation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
