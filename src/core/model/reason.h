@@ -189,6 +189,9 @@
 	  "set spec.paused of the RayClusterAutoscaler to false")                                           \
 	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                  \
 	  "set its command to `sleep infinity` (the message names the fields)")                             \
+	X(CLUSTER_MISSING, "RayClusterMissing",                                                             \
+	  "ScalingActive: the RayClusterAutoscaler has no RayCluster of its name",                          \
+	  "correct metadata.name, or create the RayCluster")                                                \
 	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",                 \
 	  "nothing")                                                                                        \
 	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                    \

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "core/model/reason.h"
 #include "core/report/metering.h"
 
 #define TEXT_SHOWN_MAX 515 /* bytes */
@@ -450,4 +451,31 @@ const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_s
 	sent->conditions = conditions;
 	sent->condition_count = status->condition_count;
 	return sent;
+}
+
+struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,
+						  const char *message, time_ms now,
+						  struct arena *arena)
+{
+	const struct plan_condition missing = { .type = "ScalingActive", .status = "False" };
+	struct autoscaler_condition *condition = ARENA_NEW(arena, struct autoscaler_condition);
+	time_ms since = time_in(&object->status, &missing);
+
+	*condition = (struct autoscaler_condition){
+		.type = missing.type,
+		.status = missing.status,
+		.reason = REASON_CLUSTER_MISSING,
+		.message = message,
+		.last_transition = since == TIME_NONE ? now / MS_PER_SECOND * MS_PER_SECOND : since,
+		.observed_generation = object->generation,
+	};
+	return (struct autoscaler_status){
+		.observed_generation = object->generation,
+		.reason = REASON_CLUSTER_MISSING,
+		.message = message,
+		.last_decision_time = TIME_NONE,
+		.last_scale_time = TIME_NONE,
+		.conditions = condition,
+		.condition_count = 1,
+	};
 }

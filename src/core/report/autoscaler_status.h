@@ -41,4 +41,9 @@ void autoscaler_status_renew(const struct autoscaler_status_input *input,
 const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_status *status,
 						       struct arena *arena);
 
+/* The status of an object without a RayCluster: one condition. `message` must live as long. */
+struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,
+						  const char *message, time_ms now,
+						  struct arena *arena);
+
 #endif

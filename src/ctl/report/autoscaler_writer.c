@@ -422,6 +422,27 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 	}
 }
 
+void autoscaler_writer_orphan(struct autoscaler_writer *writer,
+			      const struct autoscaler_object *object, const char *message)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct entry *entry = find_entry(writer, object->namespace_, object->name, true);
+	struct autoscaler_status status =
+		autoscaler_status_orphan(object, message, loop_wall(writer->control->loop), &arena);
+	const char *text = autoscaler_status_text(&status, &arena);
+
+	entry->wanted = false;
+	if (entry->call || same(text, object->status_text) ||
+	    (same(entry->answer_version, object->resource_version) && entry->sent == hash(text)))
+		return;
+	if (!same(entry->status, text))
+		log_warning("RayClusterAutoscaler has no effect", "object", entry->key, "error",
+			    message, NULL);
+	set(&entry->status, text);
+	join(entry);
+	start_timer(writer, entry->not_before_ms);
+}
+
 void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
 			       const char *name)
 {

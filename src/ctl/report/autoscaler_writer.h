@@ -21,6 +21,9 @@ void autoscaler_writer_free(struct autoscaler_writer *writer); /* NULL is fine *
 /* As of ctl/watch/autoscaler_objects; the informer must be synced. */
 void autoscaler_writer_decided(struct autoscaler_writer *writer,
 			       const struct pass_decision *decision);
+/* The object has no RayCluster: its status says so with this message, unless it does already. */
+void autoscaler_writer_orphan(struct autoscaler_writer *writer,
+			      const struct autoscaler_object *object, const char *message);
 void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
 			       const char *name);
 void autoscaler_writer_forget(struct autoscaler_writer *writer, const char *namespace_,

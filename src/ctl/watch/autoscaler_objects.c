@@ -3,11 +3,16 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "ctl/report/autoscaler_writer.h"
 #include "ctl/report/trouble.h"
+#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 #include "net/loop.h"
+
+#define ORPHANS_INTERVAL_MS 10000
+#define ORPHANS_MAX 16 /* judged at once: each is compared with the names of its namespace */
 
 struct autoscaler_objects {
 	struct optional_watch watch; /* first: it is their context */
@@ -17,6 +22,8 @@ struct autoscaler_objects {
 	struct trouble_lines lines;   /* of all objects; each has its condition */
 	struct autoscaler_object bad; /* the substitute for an object that cannot be decoded */
 	const char *bad_problem;
+	struct loop_timer *orphans_timer;
+	size_t orphans_at; /* where the next search begins */
 };
 
 bool autoscaler_objects_known(const struct autoscaler_objects *objects)
@@ -51,6 +58,62 @@ const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects
 	return &objects->bad;
 }
 
+/* ---- objects without a RayCluster ---- */
+
+/* "no RayCluster dmeo in team-a; did you mean demo?" */
+static const char *orphan_text(const struct autoscaler_objects *objects,
+			       const struct autoscaler_object *object, struct arena *arena)
+{
+	struct nearest nearest = nearest_start(object->name);
+	char hint[NEAREST_HINT_SIZE];
+	const struct ray_cluster *cluster;
+	size_t at = 0;
+
+	while ((cluster = kube_informer_next(objects->control->ray_clusters, &at)))
+		if (strcmp(cluster->namespace_, object->namespace_) == 0)
+			nearest_offer(&nearest, cluster->name);
+	return arena_printf(arena, "no RayCluster %s in %s%s", object->name, object->namespace_,
+			    nearest_hint(&nearest, hint));
+}
+
+static bool is_orphan(const struct autoscaler_objects *objects,
+		      const struct autoscaler_object *object)
+{
+	const struct kube_informer *clusters = objects->control->ray_clusters;
+
+	return !kube_informer_get(clusters, object->namespace_, object->name) &&
+	       !kube_informer_bad(clusters, object->namespace_, object->name);
+}
+
+/* Goes through all objects again and again, so that it does not matter which of the two was created or
+ * deleted first. */
+static void find_orphans(void *context)
+{
+	struct autoscaler_objects *objects = context;
+	const struct control *control = objects->control;
+	const struct autoscaler_object *object;
+
+	loop_timer_start(objects->orphans_timer, ORPHANS_INTERVAL_MS);
+	if (!leader_is_leading(control->leader) || objects->watch.refused != ERR_NONE ||
+	    !kube_informer_synced(objects->watch.informer) ||
+	    !kube_informer_synced(control->ray_clusters))
+		return;
+	for (int left = ORPHANS_MAX; left > 0;) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+		object = kube_informer_next(objects->watch.informer, &objects->orphans_at);
+		if (!object) {
+			objects->orphans_at = 0;
+			return;
+		}
+		if (!is_orphan(objects, object))
+			continue;
+		autoscaler_writer_orphan(objects->writer, object,
+					 orphan_text(objects, object, &scratch));
+		left--;
+	}
+}
+
 static void object_changed(void *context, enum kube_change change, const char *key, const void *old,
 			   const void *new_object)
 {
@@ -70,6 +133,8 @@ static void object_changed(void *context, enum kube_change change, const char *k
 			"cluster", key,
 			kube_informer_bad(objects->watch.informer, namespace_, slash + 1),
 			loop_monotonic_ms(objects->control->loop));
+	if (!now && before && is_orphan(objects, before))
+		autoscaler_writer_forget(objects->writer, namespace_, slash + 1);
 	if (!before || !now || before->generation != now->generation) /* a setting changed */
 		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
 }
@@ -128,6 +193,8 @@ struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
 			.callbacks = { .on_change = object_changed, .on_synced = now_known },
 		});
 	objects->writer = autoscaler_writer_new(control, objects->watch.informer);
+	objects->orphans_timer = loop_timer_new(control->loop, find_orphans, objects);
+	loop_timer_start(objects->orphans_timer, ORPHANS_INTERVAL_MS);
 	return objects;
 }
 
@@ -135,6 +202,7 @@ void autoscaler_objects_free(struct autoscaler_objects *objects)
 {
 	if (!objects)
 		return;
+	loop_timer_free(objects->orphans_timer);
 	autoscaler_writer_free(objects->writer);
 	optional_watch_done(&objects->watch);
 	memory_free(objects);

@@ -127,6 +127,29 @@ static void test_decision_time_is_renewed(void **state)
 	assert_non_null(strstr(store.patched, "\"lastDecisionTime\": \"2026-11-20T11:06:40Z\""));
 }
 
+static bool tells_orphan(void *context)
+{
+	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+
+	(void)context;
+	return object && object->status.condition_count == 1 &&
+	       !strcmp(object->status.message, "no RayCluster demo in a; did you mean demos?") &&
+	       !strcmp(object->status.conditions[0].reason, "RayClusterMissing");
+}
+
+/* An object without a RayCluster says so once, and which name is close. */
+static void test_an_object_without_a_cluster_says_so(void **state)
+{
+	(void)state;
+	STORE(store.exists = store.orphan = true);
+	start();
+	assert_true(loop_wait_until(script.loop, tells_orphan, NULL, WAIT_MS));
+	assert_non_null(strstr(store.patched, "\"schedules\": null"));
+	(void)loop_wait_until(script.loop, is_false, NULL, 11000);
+	assert_int_equal(count_of(&store.patches), 1);
+	assert_int_equal(count_of(&store.creates), 0);
+}
+
 static bool tells_unreadable(void *context)
 {
 	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
@@ -360,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_made_and_declared_once),
 		TEST(test_decision_time_is_renewed),
+		TEST(test_an_object_without_a_cluster_says_so),
 		TEST(test_an_unreadable_cluster_is_declared),
 		TEST(test_at_most_once_a_second),
 		TEST(test_conflict_is_tried_again),

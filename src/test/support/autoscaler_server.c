@@ -6,8 +6,8 @@ struct autoscaler_store store = { .lock = PTHREAD_MUTEX_INITIALIZER,
 void store_reset(void)
 {
 	STORE({
-		store.stop = store.exists = store.undefined = store.prunes = store.drops_time =
-			false;
+		store.stop = store.exists = store.undefined = store.orphan = store.prunes =
+			store.drops_time = false;
 		store.version = 10;
 		store.generation = 1;
 		store.create_code = store.patch_code = store.conflicts = 0;
@@ -128,6 +128,10 @@ static void store_watch(struct exchange *exchange)
 	exchange->closed = true;
 }
 
+#define CLUSTERS(name)                                                                             \
+	"{\"metadata\": {\"resourceVersion\": \"1\"}, \"items\": [" STORE_CLUSTER(                 \
+		"a", name) ", " STORE_CLUSTER("b", name) "]}"
+
 void store_request(struct exchange *exchange, void *context)
 {
 	const char *path = exchange->path;
@@ -141,15 +145,15 @@ void store_request(struct exchange *exchange, void *context)
 			       exchange->method, path);
 	}
 	if (strstr(path, "/ray.io/")) {
+		bool orphan = store.orphan;
+
 		pthread_mutex_unlock(&store.lock);
 		if (strstr(path, "watch="))
 			exchange_hold(exchange);
 		else
 			exchange_answer(exchange, 200, "",
 					strstr(path, "rayclusters") ?
-						"{\"metadata\": {\"resourceVersion\": \"1\"}, "
-						"\"items\": [" STORE_CLUSTER(
-							"a") ", " STORE_CLUSTER("b") "]}" :
+						orphan ? CLUSTERS("demos") : CLUSTERS("demo") :
 						"{\"resources\": [{\"name\": \"rayclusters\"}]}");
 	} else if (store.undefined) {
 		store_answer(exchange, 404);

@@ -21,6 +21,7 @@ extern struct autoscaler_store {
 	char spec[512], status[16384]; /* JSON */
 	/* Deviations from a real server. */
 	bool undefined;              /* 404 for the whole resource */
+	bool orphan;                 /* the RayClusters are named demos */
 	bool prunes;                 /* keeps nothing of a status */
 	bool drops_time;             /* keeps no lastDecisionTime */
 	int create_code, patch_code; /* an error, for every one of them; 0: none */
@@ -41,8 +42,9 @@ extern struct autoscaler_store {
 
 void store_reset(void);
 
-#define STORE_CLUSTER(namespace_)                                                                  \
-	"{\"metadata\": {\"namespace\": \"" namespace_ "\", \"name\": \"demo\", \"uid\": \"u-1\"," \
+#define STORE_CLUSTER(namespace_, name_)                                                           \
+	"{\"metadata\": {\"namespace\": \"" namespace_ "\", \"name\": \"" name_                    \
+	"\", \"uid\": \"u-1\","                                                                    \
 	" \"resourceVersion\": \"1\", \"generation\": 1}, \"spec\": {\"headGroupSpec\": {}}}"
 
 void store_request(struct exchange *exchange, void *context);
