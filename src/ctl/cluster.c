@@ -219,6 +219,8 @@ static void current_view(void *context, struct arena *arena, struct observation 
 	capacity_watch_view(cluster->control->capacity_watch, arena, ret_view);
 	if (!ret_view->cluster || ret_view->cluster->unreadable)
 		return;
+	ret_view->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
+								cluster->namespace_, cluster->name);
 	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
 				   &cluster->control->options->settings,
 				   cluster->control->options->device_table);

@@ -205,6 +205,7 @@ static const struct field status_fields[] = {
 	ROW(TIME, STATUS, last_decision_time, "lastDecisionTime",
 	    "A recent decision, renewed every 4 to 5 minutes; an older time: the controller makes "
 	    "none for this cluster."),
+	NULLABLE(STATUS, controller, "controller", "The process that has written that time."),
 	ROW(TIME, STATUS, last_scale_time, "lastScaleTime",
 	    "When the autoscaler last changed replicas or workersToDelete."),
 	FIELD_INTEGER(STATUS, undecided_seconds, "undecidedIntervalSeconds", .flags = FIELD_ALWAYS,

@@ -389,6 +389,7 @@ struct autoscaler_status {
 	int64_t observed_generation, observed_cluster_generation;
 	const char *reason, *message;
 	time_ms last_decision_time; /* renewed at intervals: core/report/autoscaler_status.h */
+	const char *controller;     /* that has written that time; NULL when absent */
 	time_ms last_scale_time;
 	bool has_undecided_seconds;
 	int64_t undecided_seconds;

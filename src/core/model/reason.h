@@ -192,6 +192,9 @@
 	X(CLUSTER_MISSING, "RayClusterMissing",                                                             \
 	  "ScalingActive: the RayClusterAutoscaler has no RayCluster of its name",                          \
 	  "correct metadata.name, or create the RayCluster")                                                \
+	X(SECOND_CONTROLLER, "SecondController",                                                            \
+	  "SecondController: two controllers decide about the RayCluster",                                  \
+	  "uninstall one release, or give each its own namespaces")                                         \
 	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",                 \
 	  "nothing")                                                                                        \
 	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                    \
@@ -235,6 +238,7 @@
 	  "nothing, or `rayscaler lint --from-cluster`")
 
 #define CONDITION_LINT_FINDINGS "LintFindings"
+#define CONDITION_SECOND_CONTROLLER "SecondController"
 #define CONDITION_IDLE_TERMINATED "IdleTerminated"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
 #define CONDITION_POD_UNREADABLE "PodUnreadable"
@@ -291,6 +295,9 @@
 	X(SCALING_INACTIVE, NORMAL, "ScalingInactive",                                                  \
 	  "the RayCluster is not scaled, or nothing is terminated",                                     \
 	  "see the reason of ScalingActive, with which the message begins")                             \
+	X(TWO_CONTROLLERS, WARNING, "SecondController",                                                 \
+	  "two controllers decide about the RayCluster",                                                \
+	  "uninstall one release, or give each its own namespaces")                                     \
 	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                                    \
 	  "an idle RayCluster was suspended or deleted", "the message has the command")                 \
 	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")              \

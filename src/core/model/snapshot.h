@@ -65,6 +65,7 @@ struct snapshot {
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
 	/* NULL: lint did not run. Never part of the file, and used only in a condition. */
 	const struct lint_digest *lint;
+	bool second_controller; /* likewise: another one decides about the cluster too */
 	/* NULL: none. Never part of the file; a decision that exceeds it makes another plan. */
 	struct cpu_budget *cpu_budget;
 };

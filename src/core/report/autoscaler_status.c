@@ -313,6 +313,7 @@ void autoscaler_status_renew(const struct autoscaler_status_input *input,
 			     struct autoscaler_status *status)
 {
 	status->last_decision_time = decision_now(input);
+	status->controller = input->controller;
 	status->metering = input->metering;
 }
 
@@ -330,11 +331,16 @@ static void set_decision_time(const struct maker *maker)
 	time_ms now = decision_now(input);
 
 	maker->status->last_decision_time = known->last_decision_time;
+	maker->status->controller = known->controller;
 	maker->status->metering = known->metering;
 	if (input->sent && known->last_decision_time < input->sent->last_decision_time) {
 		maker->status->last_decision_time = input->sent->last_decision_time;
+		maker->status->controller = input->sent->controller;
 		maker->status->metering = input->sent->metering;
 	}
+	if (maker->status->controller && input->controller &&
+	    strcmp(maker->status->controller, input->controller) != 0)
+		interval_ms /= 2;
 	if (maker->status->last_decision_time <= now - interval_ms ||
 	    maker->status->last_decision_time >= now + interval_ms)
 		autoscaler_status_renew(input, maker->status);
@@ -447,6 +453,7 @@ const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_s
 			.last_transition = status->conditions[i].last_transition,
 		};
 	sent->last_decision_time = status->last_decision_time;
+	sent->controller = status->controller ? arena_strdup(arena, status->controller) : NULL;
 	sent->metering = status->metering ? metering_copy(status->metering, arena) : NULL;
 	sent->conditions = conditions;
 	sent->condition_count = status->condition_count;

@@ -3,7 +3,8 @@
  * same decision on the same object gives a status that equals the existing one, whatever the values
  * of idle durations and other clocks. Only lastDecisionTime and metering are renewed, when it is older than an
  * interval between AUTOSCALER_RENEW_MS and AUTOSCALER_RENEW_MAX_MS that depends on the name: so a
- * fleet without changes is not written all at once. codec/objects/autoscaler_json writes it. */
+ * fleet without changes is not written all at once. The time of another controller is renewed after half
+ * of that, so that of two controllers each sees the other (ctl/report/second_controller). codec/objects/autoscaler_json writes it. */
 #ifndef CORE_REPORT_AUTOSCALER_STATUS_H
 #define CORE_REPORT_AUTOSCALER_STATUS_H
 
@@ -25,6 +26,7 @@ struct autoscaler_status_input {
 	/* That was sent and may not be in `object` yet, of autoscaler_status_sent; NULL: none. */
 	const struct autoscaler_status *sent;
 	const struct autoscaler_metering *metering; /* now; NULL: none */
+	const char *controller;                     /* this process; NULL: unnamed */
 	int64_t undecided_ms; /* of ctl/queue/poll_interval; 0: the decision was made */
 };
 
@@ -32,7 +34,7 @@ struct autoscaler_status_input {
  * texts to a length, so that the JSON text is far below AUTOSCALER_STATUS_MAX. */
 struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_input *input,
 					      struct arena *arena);
-/* Sets lastDecisionTime of this decision, a whole second, and its metering: in a status that is
+/* Sets lastDecisionTime of this decision, its controller, a whole second, and its metering: in a status that is
  * written for another reason. */
 void autoscaler_status_renew(const struct autoscaler_status_input *input,
 			     struct autoscaler_status *status);

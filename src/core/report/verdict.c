@@ -330,6 +330,18 @@ static void write_findings(const struct choice *choice, struct plan *plan)
 		->aside = true;
 }
 
+/* A snapshot in a file has none. The text is the same in both controllers: they write one status. */
+static void write_second(const struct choice *choice, struct plan *plan)
+{
+	if (choice->snapshot->second_controller)
+		add(choice->arena, plan, CONDITION_SECOND_CONTROLLER, true,
+		    REASON_SECOND_CONTROLLER,
+		    "two rayscaler controllers decide about the RayCluster, and each changes what the "
+		    "other decided; their logs name them: uninstall one release, or give each its own "
+		    "namespaces (--namespace)")
+			->aside = true;
+}
+
 void verdict_write(const struct choice *choice, struct plan *plan)
 {
 	write_active(choice, plan);
@@ -342,6 +354,7 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 	write_unreadable(choice, plan);
 	write_idle(choice->arena, plan);
 	write_findings(choice, plan);
+	write_second(choice, plan);
 }
 
 void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,

@@ -97,6 +97,7 @@ void observe(const struct observation *observation, struct arena *arena,
 		.time_zones = observation->time_zones,
 		.time_zone_count = observation->time_zone_count,
 		.lint = observation->lint,
+		.second_controller = observation->second_controller,
 		.memory = observation->memory,
 	};
 	if (observation->gpu_budget) {

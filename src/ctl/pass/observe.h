@@ -47,7 +47,8 @@ struct observation {
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	const struct time_zone *time_zones;         /* of its schedules: ctl/shared/time_zones.h */
 	size_t time_zone_count;
-	const struct lint_digest *lint;            /* NULL: lint did not run */
+	const struct lint_digest *lint; /* NULL: lint did not run */
+	bool second_controller;
 	const struct gpu_quota_budget *gpu_budget; /* NULL: no GPU quota */
 	const struct memory_state *memory;         /* of the previous plan; NULL: none */
 };

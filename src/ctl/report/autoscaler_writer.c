@@ -9,13 +9,14 @@
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/text/json.h"
-#include "core/model/reason.h"
 #include "core/report/autoscaler_status.h"
+#include "core/report/managed.h"
 #include "core/report/metering.h"
 #include "core/report/summary.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
 #include "ctl/report/scale_list.h"
+#include "ctl/report/second_controller.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
 #include "kube/kube_informer.h"
@@ -40,7 +41,6 @@ struct entry {
 	bool wanted;  /* the cluster is managed: it should have an object */
 	char *status; /* the status to write; NULL: none */
 	struct kube_call *call;
-	bool creating;         /* the call creates the object; else it writes the status */
 	int64_t not_before_ms; /* no call before */
 	/* The last write: the version it was based on, the hash of its content, its time, and the
 	 * resulting version. */
@@ -52,6 +52,7 @@ struct entry {
 	/* The last comparison without a difference, so that the next one is short. */
 	char *same_version;
 	uint64_t same_status;
+	struct second_controller second;
 	struct scale_list planned, done; /* of the last decision; carried out */
 	struct log_repeat trouble;
 };
@@ -65,6 +66,7 @@ struct autoscaler_writer {
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
 	struct overload overload;
+	struct own_controller own;
 	/* Entries that may have something to send, in the order in which they are served, so that a
 	 * write does not visit the whole fleet. */
 	struct list waiting;
@@ -339,18 +341,6 @@ static void sweep(void *context)
 
 /* --- decisions --- */
 
-/* Clusters that another autoscaler manages get no object; an existing one says why. */
-static bool is_managed(const struct summary *summary)
-{
-	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
-					       REASON_MANAGED_ELSEWHERE, REASON_DELETING,
-					       REASON_CLUSTER_UNREADABLE };
-	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
-
-	return !active ||
-	       !text_is_among(active->reason, reasons, sizeof(reasons) / sizeof(reasons[0]));
-}
-
 static void keep_sent(struct entry *entry, const struct autoscaler_status *status)
 {
 	struct arena old = entry->last_arena; /* the status may point into it */
@@ -358,6 +348,15 @@ static void keep_sent(struct entry *entry, const struct autoscaler_status *statu
 	entry->last_arena = ARENA_INIT;
 	entry->last = autoscaler_status_sent(status, &entry->last_arena);
 	arena_done(&old);
+}
+
+/* A CRD older than this program drops unknown fields: they are not written twice. */
+static bool has_status(const struct entry *entry, const struct autoscaler_object *object,
+		       const char *status)
+{
+	return same(status, object->status_text) ||
+	       (same(entry->answer_version, object->resource_version) &&
+		entry->sent == hash(status));
 }
 
 /* Stores the status that the object should have, unless it already has it. */
@@ -376,6 +375,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.metering = metering_status(metrics_metering(entry->writer->control->metrics,
 							     entry->namespace_, entry->name),
 					    decision->snapshot->cluster.uid, &arena),
+		.controller = entry->writer->own.name,
 		.undecided_ms = decision->undecided_ms,
 	};
 	struct autoscaler_status new_status = autoscaler_status_of(&input, &arena);
@@ -384,10 +384,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	if (same(entry->same_version, object->resource_version) &&
 	    entry->same_status == hash(status))
 		return;
-	/* A CRD older than this program drops unknown fields: do not write them twice. */
-	if (same(status, object->status_text) ||
-	    (same(entry->answer_version, object->resource_version) &&
-	     entry->sent == hash(status))) {
+	if (has_status(entry, object, status)) {
 		set(&entry->status, NULL);
 		set(&entry->same_version, object->resource_version);
 		entry->same_status = hash(status);
@@ -411,11 +408,14 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 
 	entry = find_entry(writer, decision->plan->cluster_namespace, decision->plan->cluster_name,
 			   true);
-	entry->wanted = is_managed(decision->summary);
+	entry->wanted = managed_by_us(decision->summary);
 	scale_list_set(&entry->planned, decision);
 	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
-	if (object)
+	if (object) {
+		second_controller_look(&entry->second, &writer->own, decision->now, entry->key,
+				       &object->status, now_ms(writer));
 		want_status(entry, object, decision);
+	}
 	if (is_due(entry, object) && !entry->call) {
 		join(entry);
 		start_timer(writer, entry->not_before_ms);
@@ -432,8 +432,7 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	const char *text = autoscaler_status_text(&status, &arena);
 
 	entry->wanted = false;
-	if (entry->call || same(text, object->status_text) ||
-	    (same(entry->answer_version, object->resource_version) && entry->sent == hash(text)))
+	if (entry->call || has_status(entry, object, text))
 		return;
 	if (!same(entry->status, text))
 		log_warning("RayClusterAutoscaler has no effect", "object", entry->key, "error",
@@ -441,6 +440,14 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	set(&entry->status, text);
 	join(entry);
 	start_timer(writer, entry->not_before_ms);
+}
+
+bool autoscaler_writer_second(struct autoscaler_writer *writer, const char *namespace_,
+			      const char *name)
+{
+	const struct entry *entry = find_entry(writer, namespace_, name, false);
+
+	return entry && now_ms(writer) < entry->second.until_ms;
 }
 
 void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
@@ -473,6 +480,7 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 	writer->spacing_ms = MS_PER_SECOND / rate;
 	writer->last_ms = INT64_MIN / 2;
 	writer->overload = (struct overload)OVERLOAD_INIT;
+	second_controller_init(&writer->own);
 	writer->timer_ms = INT64_MAX;
 	writer->timer = loop_timer_new(control->loop, sweep, writer);
 	return writer;
@@ -485,6 +493,7 @@ void autoscaler_writer_free(struct autoscaler_writer *writer)
 	for (size_t i = 0; i < writer->entries.count; i++)
 		entry_free(writer->entries.entries[i].value);
 	map_done(&writer->entries);
+	second_controller_done(&writer->own);
 	loop_timer_free(writer->timer);
 	memory_free(writer);
 }

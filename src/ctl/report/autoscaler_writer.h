@@ -24,6 +24,9 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 /* The object has no RayCluster: its status says so with this message, unless it does already. */
 void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 			      const struct autoscaler_object *object, const char *message);
+/* As of autoscaler_objects_second. */
+bool autoscaler_writer_second(struct autoscaler_writer *writer, const char *namespace_,
+			      const char *name);
 void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *namespace_,
 			       const char *name);
 void autoscaler_writer_forget(struct autoscaler_writer *writer, const char *namespace_,

@@ -58,7 +58,7 @@ struct news {
 
 /* Two processes with one identity would both believe to hold the Lease: a Pod's name is unique, a
  * host's is not. */
-static char *make_identity(void)
+char *leader_make_identity(void)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *pod = getenv("POD_NAME");
@@ -264,7 +264,7 @@ struct leader *leader_new(const struct control *control, struct kube_config *con
 	if (!lease.namespace_[0])
 		lease.namespace_ = kube_config_namespace(config);
 	leader->callbacks = *callbacks;
-	leader->identity = make_identity();
+	leader->identity = leader_make_identity();
 	leader->key = memory_strdup(arena_printf(&scratch, "%s/%s", lease.namespace_, lease.name));
 	leader->holder = memory_strdup("");
 	lease.identity = leader->identity;

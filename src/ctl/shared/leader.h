@@ -37,6 +37,8 @@ void leader_free(struct leader *leader); /* NULL is fine */
 /* Reads the clock: a process that was stopped for a while does not lead, whatever its last
  * state. */
 bool leader_is_leading(const struct leader *leader);
+/* A new name for this process: "rayscaler-7d9f_1a2b3c4d"; memory_free. */
+char *leader_make_identity(void);
 /* The last known leader; "" when unknown, and without an election. Valid until the loop turns. */
 const char *leader_holder(const struct leader *leader);
 /* The identity that this process writes into the Lease; "" without an election. */

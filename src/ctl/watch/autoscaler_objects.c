@@ -156,6 +156,12 @@ void autoscaler_objects_decided(void *listener, const struct pass_decision *deci
 		autoscaler_writer_decided(objects->writer, decision);
 }
 
+bool autoscaler_objects_second(const struct autoscaler_objects *objects, const char *namespace_,
+			       const char *name)
+{
+	return objects && autoscaler_writer_second(objects->writer, namespace_, name);
+}
+
 void autoscaler_objects_patched(void *listener, const char *namespace_, const char *name)
 {
 	const struct autoscaler_objects *objects = listener;

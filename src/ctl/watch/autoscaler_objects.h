@@ -34,6 +34,9 @@ bool autoscaler_objects_known(const struct autoscaler_objects *objects);
  * call. NULL is fine for objects. */
 const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
 						       const char *namespace_, const char *name);
+/* Another controller decides about the RayCluster too. NULL is fine for objects. */
+bool autoscaler_objects_second(const struct autoscaler_objects *objects, const char *namespace_,
+			       const char *name);
 
 /* A listener of passes (ctl/cluster.c): records a final decision and that its patch was accepted;
  * sends nothing by itself. `listener` is a struct autoscaler_objects; NULL is fine. */

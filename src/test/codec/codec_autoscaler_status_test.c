@@ -183,6 +183,30 @@ static void test_what_is_not_known_is_null(void **state)
 	declared_done(&declared);
 }
 
+/* The time of another controller is renewed after 2 min, one's own after 4 to 5. */
+static void test_the_time_of_another_controller_is_renewed_sooner(void **state)
+{
+	static const char *const others[] = { "c-1", "c-2" };
+	struct declared declared;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		read_snapshot(&declared, scene_text);
+		declared.input.controller = "c-1";
+		store(&declared, arena_printf(&declared.arena,
+					      "{\"reason\": \"a\", \"message\": \"a\", "
+					      "\"controller\": \"%s\", "
+					      "\"lastDecisionTime\": \"2026-11-20T09:57:20Z\"}",
+					      others[i]));
+		tell(&declared);
+		assert_string_equal(at(&declared, "lastDecisionTime"),
+				    i == 0 ? "\"2026-11-20T09:57:20Z\"" :
+					     "\"2026-11-20T10:00:00Z\"");
+		assert_string_equal(at(&declared, "controller"), "\"c-1\"");
+		declared_done(&declared);
+	}
+}
+
 #define SCHEDULE                                                                                   \
 	"autoscaler: {metadata: {namespace: a, name: demo}, spec: {schedules: [{name: office,\n"   \
 	"  start: '0 8 * * mon-fri', duration: 9h, groups: [{name: cpu, minReplicas: 1}]}]}}\n"
@@ -478,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_declared),
 		cmocka_unit_test(test_what_is_not_known_is_null),
+		cmocka_unit_test(test_the_time_of_another_controller_is_renewed_sooner),
 		cmocka_unit_test(test_what_becomes_empty_is_removed),
 		cmocka_unit_test(test_times_of_conditions),
 		cmocka_unit_test(test_times_of_conditions_that_were_sent),

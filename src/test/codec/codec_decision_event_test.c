@@ -261,6 +261,26 @@ static void test_every_condition_that_begins_is_said(void **state)
 		    "ScalingInactive [Suspended] 0: Suspended: spec.suspend is true\n");
 }
 
+static void test_a_second_controller(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct decision_event_list list;
+	struct snapshot snapshot;
+	const struct plan *plan;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(golden_snapshot(GOLDEN_DIRECTORY "/0017_zero_count_is_nothing.yaml",
+					 &arena, &snapshot, &err),
+			 0);
+	snapshot.second_controller = true;
+	plan = decide(&snapshot, &arena);
+	assert_non_null(VEC_FIND(&plan->conditions, type, CONDITION_SECOND_CONTROLLER));
+	decision_event_make(&snapshot, plan, &arena, &list);
+	assert_int_equal(list.at.count, 1);
+	assert_int_equal(list.at.at[0].reason, DECISION_EVENT_TWO_CONTROLLERS);
+}
+
 /* The report of an earlier process is in the condition of the object. */
 static void test_a_condition_is_said_once(void **state)
 {
@@ -424,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_every_condition_that_begins_is_said),
 		cmocka_unit_test(test_a_condition_is_said_once),
+		cmocka_unit_test(test_a_second_controller),
 		cmocka_unit_test(test_worker_with_unused_accelerators),
 		cmocka_unit_test(test_idle_worker_that_stays),
 		cmocka_unit_test(test_busy_worker_above_max),

@@ -127,6 +127,50 @@ static void test_decision_time_is_renewed(void **state)
 	assert_non_null(strstr(store.patched, "\"lastDecisionTime\": \"2026-11-20T11:06:40Z\""));
 }
 
+static bool has_second(void *context)
+{
+	const char *time = context;
+	const struct autoscaler_object *object;
+	bool found;
+
+	decide_once(0, 0);
+	found = autoscaler_objects_second(objects, "a", "demo");
+	object = autoscaler_objects_get(objects, "a", "demo");
+	return found || (object && strstr(object->status_text, time));
+}
+
+static void other_writes(const char *time)
+{
+	STORE({
+		(void)snprintf(store.status, sizeof(store.status),
+			       "{\"reason\": \"DemandRead\", \"message\": \"x\", \"controller\": "
+			       "\"rayscaler-other_1\", \"lastDecisionTime\": \"%s\"}",
+			       time);
+		store.prunes = true;
+		store.version++;
+	});
+	assert_true(loop_wait_until(script.loop, has_second, (void *)time, WAIT_MS));
+}
+
+/* The name in the status is not ours, and was written after this process had begun. */
+static void test_a_second_controller_is_seen(void **state)
+{
+	(void)state;
+	start();
+	settle(0, 0, "\"replicas\": 0");
+	assert_non_null(strstr(store.patched, "\"controller\": \""));
+	assert_false(autoscaler_objects_second(objects, "a", "demo"));
+	/* The leader before us; clocks differ. */
+	other_writes("2026-11-20T09:59:00Z");
+	assert_false(autoscaler_objects_second(objects, "a", "demo"));
+	other_writes("2026-11-20T10:00:05Z");
+	assert_false(autoscaler_objects_second(objects, "a", "demo"));
+	other_writes("2026-11-20T10:00:11Z");
+	assert_true(autoscaler_objects_second(objects, "a", "demo"));
+	assert_false(autoscaler_objects_second(objects, "b", "demo"));
+	assert_false(autoscaler_objects_second(NULL, "a", "demo"));
+}
+
 static bool tells_orphan(void *context)
 {
 	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
@@ -383,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_made_and_declared_once),
 		TEST(test_decision_time_is_renewed),
+		TEST(test_a_second_controller_is_seen),
 		TEST(test_an_object_without_a_cluster_says_so),
 		TEST(test_an_unreadable_cluster_is_declared),
 		TEST(test_at_most_once_a_second),

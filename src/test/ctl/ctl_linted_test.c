@@ -81,8 +81,8 @@ static void test_again_for_another_annotation(void **state)
 			"rayscaler.dev/manged"));
 	assert_int_equal(linted_runs(linted), 1);
 	cluster.annotations = (struct labels){ &annotations[1], 1 };
-	assert_string_equal(
-		linted_of(linted, &cluster, &settings, device_table_builtin())->message, "");
+	assert_string_equal(linted_of(linted, &cluster, &settings, device_table_builtin())->message,
+			    "");
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
 	assert_string_not_equal(
 		linted_of(linted, &cluster, &settings, device_table_builtin())->message, "");
