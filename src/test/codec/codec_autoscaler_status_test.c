@@ -441,26 +441,6 @@ static void test_size_is_bounded(void **state)
 	declared_done(&declared);
 }
 
-static void test_bodies(void **state)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const struct ray_cluster cluster = {
-		.api_version = "ray.io/v1", .namespace_ = "a", .name = "demo", .uid = "u-1"
-	};
-
-	(void)state;
-	assert_string_equal(
-		autoscaler_create_body(&cluster, &arena),
-		"{\"apiVersion\": \"rayscaler.dev/v1alpha1\", \"kind\": \"RayClusterAutoscaler\", "
-		"\"metadata\": {\"namespace\": \"a\", \"name\": \"demo\", \"labels\": "
-		"{\"app.kubernetes.io/managed-by\": \"rayscaler\"}, \"ownerReferences\": "
-		"[{\"apiVersion\": \"ray.io/v1\", \"kind\": \"RayCluster\", \"name\": \"demo\", "
-		"\"uid\": \"u-1\"}]}}");
-	assert_string_equal(
-		autoscaler_status_body("{\"a\": 1}", "12", &arena),
-		"{\"metadata\": {\"resourceVersion\": \"12\"}, \"status\": {\"a\": 1}}");
-}
-
 /* --- every decision that is written down --- */
 
 static void check_golden(const char *name)
@@ -512,7 +492,6 @@ int main(void)
 		cmocka_unit_test(test_other_figures_are_a_change),
 		cmocka_unit_test(test_a_status_of_another_form_is_rewritten),
 		cmocka_unit_test(test_size_is_bounded),
-		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_every_golden_decision_is_declared_once),
 	};
 
