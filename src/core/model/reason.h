@@ -289,8 +289,7 @@
 	  "delete the Pods that the message names, or change their labels")                             \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",           \
 	  "set its command to `sleep infinity` (the message names the fields)")                         \
-	X(SCALING_LIMITED, NORMAL, "ScalingLimited",                                                    \
-	  "a minimum, a maximum or a GPU limit was reached",                                            \
+	X(SCALING_LIMITED, NORMAL, "ScalingLimited", "a maximum or a GPU limit was reached",            \
 	  "the message names it; it is reported once")                                                  \
 	X(SCALING_INACTIVE, NORMAL, "ScalingInactive",                                                  \
 	  "the RayCluster is not scaled, or nothing is terminated",                                     \

@@ -44,8 +44,8 @@ static int64_t unreachable_ms(const struct snapshot *snapshot)
 }
 
 /* The Events of conditions that begin. Without a row: AutoscalingDisabled, Unmanaged, ManagedElsewhere
- * and Deleting, where the cluster is not ours; HeadStarting, as every head starts; BackedOff and
- * LintFindings, which have Events of their own. */
+ * and Deleting, where the cluster is not ours; HeadStarting and TooFewReplicas, as every head starts
+ * and a minimum is as configured; BackedOff and LintFindings, which have Events of their own. */
 static const struct condition_event {
 	const char *reason; /* of the condition */
 	enum decision_event_reason event;
@@ -65,7 +65,6 @@ static const struct condition_event {
 	{ REASON_PODS_UNREADABLE, DECISION_EVENT_UNREADABLE, KEY_MESSAGE, 0, false },
 	{ REASON_REPLICAS_REVERTED, DECISION_EVENT_REVERTED, KEY_NONE, 0, false },
 	{ REASON_TOO_MANY_REPLICAS, DECISION_EVENT_SCALING_LIMITED, KEY_REASON, 0, true },
-	{ REASON_TOO_FEW_REPLICAS, DECISION_EVENT_SCALING_LIMITED, KEY_REASON, 0, true },
 	{ REASON_PAUSED, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
 	{ REASON_SUSPENDED, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
 	{ REASON_DECISION_TOO_EXPENSIVE, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
