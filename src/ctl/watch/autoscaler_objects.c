@@ -85,7 +85,7 @@ static bool is_orphan(const struct autoscaler_objects *objects,
 	       !kube_informer_bad(clusters, object->namespace_, object->name);
 }
 
-/* Goes through all objects again and again, so that it does not matter which of the two was created or
+/* Searches all objects again and again, so that it does not matter which of the two was created or
  * deleted first. */
 static void find_orphans(void *context)
 {
