@@ -196,7 +196,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 		group->replicas = facts->groups[g].spec->replicas;
 		group->target_replicas = group->patch_replicas = group->replicas;
 		group->reason = group->message = "";
-		group->worker_gpus = facts->groups[g].capacity.gpu_amount;
+		group->worker_gpus = facts->groups[g].template_capacity.gpu_amount;
 		group->missing = facts->groups[g].missing;
 		group->min_replicas = facts->groups[g].min_replicas;
 	}

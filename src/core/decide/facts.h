@@ -49,10 +49,10 @@ struct worker {
 struct group {
 	size_t index;
 	const struct worker_group *spec;
-	const char *problem;      /* NULL, or why the group is left unchanged */
-	bool frozen;              /* suspended or with a problem: no launches, no terminations */
-	struct capacity capacity; /* of one worker, by the template */
-	struct gpu_cost gpu_cost; /* of one worker, by the template */
+	const char *problem; /* NULL, or why the group is left unchanged */
+	bool frozen;         /* suspended or with a problem: no launches, no terminations */
+	struct capacity template_capacity; /* of one worker, by the template */
+	struct gpu_cost gpu_cost;          /* of one worker, by the template */
 	int64_t hosts;
 	/* minReplicas, or more while a schedule requests it; see window.h. The operator and its
 	 * bounds know only minReplicas. */

@@ -173,7 +173,7 @@ static void check_type(const struct offer *offer, const struct group *group)
 	CHECK(type->launch_held || !group->frozen);
 	CHECK(type->launch_held || !offer->health->groups[group->index].backed_off);
 	CHECK(own->ours >= 0);
-	CHECK(own->capacity.gpu_amount >= 0 && type->gpu_amount >= 0);
+	CHECK(own->seen_capacity.gpu_amount >= 0 && type->gpu_amount >= 0);
 	CHECK(type->recoverable_availability >= 0.0 && type->recoverable_availability <= 1.0);
 	for (size_t i = 0; i < own->lack_count; i++)
 		CHECK(own->lacks[i].seen < own->lacks[i].promised);

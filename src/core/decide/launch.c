@@ -104,7 +104,7 @@ static bool is_free(const struct choice *choice, const struct replica *replica)
  * that found no place and that an empty worker of the group would serve. */
 static int64_t requested_replicas(const struct choice *choice, const struct group *group)
 {
-	const struct capacity *capacity = &choice->offer->groups[group->index].capacity;
+	const struct capacity *capacity = &choice->offer->groups[group->index].seen_capacity;
 	int64_t count = 0;
 
 	for (size_t c = 0; c < choice->facts->constraint_count; c++) {

@@ -85,10 +85,11 @@ void limits_make_groups(struct facts *facts)
 		group->min_replicas = group->spec->min_replicas;
 		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
 		capacity_of_group(cluster, g, &facts->snapshot->settings,
-				  facts->snapshot->device_table, facts->arena, &group->capacity);
-		gpu_cost_of(&group->spec->template.spec, &group->capacity,
+				  facts->snapshot->device_table, facts->arena,
+				  &group->template_capacity);
+		gpu_cost_of(&group->spec->template.spec, &group->template_capacity,
 			    facts->snapshot->device_table, facts->arena, &group->gpu_cost);
-		group->problem = find_problem(facts, g, &group->capacity);
+		group->problem = find_problem(facts, g, &group->template_capacity);
 		group->frozen = group->spec->suspend || group->problem != NULL;
 		if (group->problem != NULL)
 			VEC_PUSH(facts->arena, &facts->problems, group->problem);
@@ -110,7 +111,7 @@ static int64_t larger(int64_t a, int64_t b)
 int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *group)
 {
 	int64_t cost = group->gpu_cost.amount,
-		seen = offer->groups[group->index].capacity.gpu_amount;
+		seen = offer->groups[group->index].seen_capacity.gpu_amount;
 
 	if (!group->gpu_cost.is_share)
 		return larger(cost, seen);

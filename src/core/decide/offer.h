@@ -38,7 +38,7 @@ struct group_offer {
 	int64_t ours,
 		others; /* launch: replicas not registered, requested by this program, by others */
 	/* Set by template_seen. */
-	struct capacity capacity;         /* of one worker: as a registered worker reports it */
+	struct capacity seen_capacity;    /* of one worker: as a registered worker reports it */
 	struct capacity promised;         /* by the template, with the inferred type */
 	struct accelerator_type inferred; /* type NULL for none */
 	const struct template_lack *lacks;

@@ -23,7 +23,7 @@ static bool is_capacity(const struct offer *offer, const struct worker *worker)
 		return worker->node->status == RAY_NODE_RUNNING ||
 		       worker->node->status == RAY_NODE_IDLE;
 	if (worker->group == FACTS_NO_INDEX ||
-	    offer->groups[worker->group].capacity.problem != NULL)
+	    offer->groups[worker->group].seen_capacity.problem != NULL)
 		return false;
 	return !offer->health->workers[worker->index].starved;
 }
@@ -57,8 +57,8 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 		const struct group_offer *own = &offer->groups[group->index];
 		node->type = worker->group + 1;
 		node->idle_timeout_ms = offer->health->groups[group->index].idle_timeout_ms;
-		node->total = node->available = own->capacity.resources;
-		node->labels = own->capacity.labels;
+		node->total = node->available = own->seen_capacity.resources;
+		node->labels = own->seen_capacity.labels;
 	}
 	if (worker->registered) {
 		node->total = worker->node->total;
@@ -133,18 +133,18 @@ static void make_type(struct offer *offer, const struct group *group, struct sch
 	minimum = minimum < ceiling ? minimum : ceiling / group->hosts * group->hosts;
 	*type = (struct schedule_type){
 		.name = group->spec->name,
-		.resources = own->capacity.resources,
-		.labels = own->capacity.labels,
+		.resources = own->seen_capacity.resources,
+		.labels = own->seen_capacity.labels,
 		.min_nodes = minimum < maximum ? minimum : maximum,
 		.max_nodes = maximum,
 		.hosts = group->hosts,
 		.priority = group->spec->priority,
 		.recoverable_availability = backoff_recoverable(offer->health, group),
 		.failure_recency = backoff_recency(offer->health, group),
-		.accelerator = own->capacity.accelerator,
+		.accelerator = own->seen_capacity.accelerator,
 		.launch_held = group->frozen || offer->health->groups[group->index].backed_off,
 		.gpu_amount = offer->problem.has_gpu_budget ? limits_gpus_of_launch(offer, group) :
-							      own->capacity.gpu_amount,
+							      own->seen_capacity.gpu_amount,
 	};
 	type->cost = type->gpu_amount;
 }
@@ -171,7 +171,7 @@ static void price_types(const struct offer *offer, struct schedule_type *types)
 		return;
 	for (size_t g = 0; g < facts->group_count; g++)
 		types[g + 1].cost = price_per_hour(rows[g] ? rows[g] : dearest,
-						   offer->groups[g].capacity.gpu_amount);
+						   offer->groups[g].seen_capacity.gpu_amount);
 }
 
 static void make_types(struct offer *offer)

@@ -181,7 +181,7 @@ static bool lacks_inferred(const struct group_offer *group)
 static void apply_entry(const struct offer *offer, struct group_offer *group,
 			const struct memory_template *entry, const struct map *candidates)
 {
-	struct capacity *capacity = &group->capacity;
+	struct capacity *capacity = &group->seen_capacity;
 
 	VEC_EACH(const struct resource, seen, &entry->resources) {
 		if (strcmp(seen->name, "GPU") == 0)
@@ -197,7 +197,7 @@ static void apply_entry(const struct offer *offer, struct group_offer *group,
 static void apply(const struct offer *offer, struct group_offer *group,
 		  const struct memory_template *entry, const struct map *candidates)
 {
-	struct capacity *capacity = &group->capacity;
+	struct capacity *capacity = &group->seen_capacity;
 
 	if (entry != NULL)
 		note_lacks(offer, group, entry);
@@ -226,12 +226,12 @@ static void promise(struct offer *offer, const struct group *group)
 	struct group_offer *promised = &offer->groups[group->index];
 	struct accelerator_type type;
 
-	promised->capacity.labels =
-		with_label(offer, &group->capacity.labels, LABEL_NODE_GROUP, group->spec->name);
-	promised->promised = promised->capacity;
-	if (accelerator_type_of_group(group->spec, &promised->capacity,
+	promised->seen_capacity.labels = with_label(offer, &group->template_capacity.labels,
+						    LABEL_NODE_GROUP, group->spec->name);
+	promised->promised = promised->seen_capacity;
+	if (accelerator_type_of_group(group->spec, &promised->seen_capacity,
 				      offer->snapshot->cluster.ray_version, offer->arena, &type) &&
-	    resources_find(&promised->capacity.resources, type.resource) == NULL)
+	    resources_find(&promised->seen_capacity.resources, type.resource) == NULL)
 		promised->inferred = type;
 }
 
@@ -245,7 +245,7 @@ void template_seen_update(struct offer *offer)
 	for (size_t g = 0; g < offer->facts->group_count; g++) {
 		const struct group *group = &offer->facts->groups[g];
 
-		offer->groups[g].capacity = group->capacity;
+		offer->groups[g].seen_capacity = group->template_capacity;
 		if (group->frozen) {
 			keep(offer, group);
 			continue;
@@ -274,7 +274,8 @@ const struct template_lack *template_seen_lack(const struct group_offer *group,
 {
 	if (group->lack_count == 0 ||
 	    !schedule_fits_empty(request, &group->promised.resources, &group->promised.labels) ||
-	    schedule_fits_empty(request, &group->capacity.resources, &group->capacity.labels))
+	    schedule_fits_empty(request, &group->seen_capacity.resources,
+				&group->seen_capacity.labels))
 		return NULL;
 	for (size_t i = 0; i < group->lack_count; i++)
 		if (is_for(&group->lacks[i], request))

@@ -401,7 +401,7 @@ void explain_groups(const struct choice *choice, struct plan *plan)
 		item->patch_replicas = choice->groups[g].patch_replicas;
 		item->target_replicas = own->target_replicas;
 		item->to_launch = own->to_launch;
-		item->worker_gpus = own->offer->capacity.gpu_amount;
+		item->worker_gpus = own->offer->seen_capacity.gpu_amount;
 		item->missing = group->missing;
 		item->min_replicas = group->min_replicas;
 		item->reason = words.reason;

@@ -53,7 +53,7 @@ static bool fits_head(const struct choice *choice, const struct ray_request *req
 static bool fits_any_group(const struct choice *choice, const struct ray_request *request)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct capacity *capacity = &choice->offer->groups[g].capacity;
+		const struct capacity *capacity = &choice->offer->groups[g].seen_capacity;
 		if (capacity->problem == NULL &&
 		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
 			return true;
@@ -71,7 +71,7 @@ static bool could_serve(const struct choice *choice, const struct ray_request *r
 static const char *unreadable_group(const struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++)
-		if (choice->offer->groups[g].capacity.problem != NULL)
+		if (choice->offer->groups[g].seen_capacity.problem != NULL)
 			return choice->facts->groups[g].problem;
 	return NULL;
 }
@@ -129,16 +129,18 @@ static bool is_closer(const struct resources *resources, size_t lacks,
 static const char *explain_no_fit(const struct choice *choice, const struct ray_request *request)
 {
 	const struct group *closest = NULL;
+	const struct resources *there = NULL;
 	const struct bundle_entry *lack = NULL;
 	size_t fewest = 0;
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct bundle_entry *first = NULL;
-		const struct resources *resources = &choice->offer->groups[g].capacity.resources;
+		const struct resources *resources =
+			&choice->offer->groups[g].seen_capacity.resources;
 		size_t lacks = count_lacks(request, resources, &first);
-		if (closest != NULL &&
-		    !is_closer(resources, lacks, first, &closest->capacity.resources, fewest, lack))
+		if (closest != NULL && !is_closer(resources, lacks, first, there, fewest, lack))
 			continue;
 		closest = &choice->facts->groups[g];
+		there = resources;
 		fewest = lacks;
 		lack = first;
 	}
@@ -156,8 +158,7 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 		"no group could serve %s; the closest is %s: %s %s asked, %s there%s", bundle,
 		closest->spec->name, resource_name_text(choice->arena, lack->name),
 		resource_amount_text(choice->arena, lack->amount),
-		resource_amount_text(choice->arena,
-				     resources_amount(&closest->capacity.resources, lack->name, 0)),
+		resource_amount_text(choice->arena, resources_amount(there, lack->name, 0)),
 		undeclared_text(choice->offer, request));
 }
 

@@ -68,7 +68,7 @@ static const char *line(const struct offer *offer, const struct group *group,
 
 static const char *say(const struct offer *offer, const struct group *group, const char *wanted)
 {
-	const struct device_model *device = &offer->groups[group->index].capacity.device;
+	const struct device_model *device = &offer->groups[group->index].seen_capacity.device;
 
 	ARRAY_EACH(const struct device_held, held, device->held, device->held_count) {
 		if (stands_for(held, wanted))
@@ -92,7 +92,7 @@ const char *undeclared_text(const struct offer *offer, const struct ray_request 
 			const struct bundle_entry *entry = &request->bundle[i];
 
 			if (entry->amount > 0 &&
-			    resources_amount(&offer->groups[g].capacity.resources, entry->name,
+			    resources_amount(&offer->groups[g].seen_capacity.resources, entry->name,
 					     0) == 0)
 				text = say(offer, &offer->facts->groups[g], entry->name);
 		}

@@ -40,7 +40,7 @@ static void write_group(struct json_writer *writer, const struct group *group)
 	json_write_integer(writer, "max", group->spec->max_replicas * group->hosts);
 	json_write_integer(writer, "idleMs", group->idle_timeout_ms);
 	json_write_integer(writer, "priority", group->spec->priority);
-	write_capacity(writer, &group->capacity);
+	write_capacity(writer, &group->template_capacity);
 	write_problem(writer, group->problem);
 	json_write_object_end(writer);
 }
