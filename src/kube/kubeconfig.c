@@ -40,7 +40,7 @@ static const struct {
 };
 
 /* "a, b, c", or "none". */
-static const char *kubeconfig_names(const struct json_at *list)
+static const char *kubeconfig_names(const struct json_at *list, struct arena *arena)
 {
 	AUTO(buf_done) struct buf names;
 
@@ -52,10 +52,12 @@ static const char *kubeconfig_names(const struct json_at *list)
 			buf_printf(&names, "%s%.80s", names.size > 0 ? ", " : "",
 				   json_text_value(&name));
 	}
-	return names.size > 0 ? arena_strdup(list->reader->arena, buf_string(&names)) : "none";
+	return names.size > 0 ? arena_strdup(arena, buf_string(&names)) : "none";
 }
 
-static int kubeconfig_no_entry(const struct json_at *list, const char *what, const char *name)
+/* "; did you mean demo?; the contexts are a, demo" */
+static const char *kubeconfig_hint(const struct json_at *list, const char *what, const char *name,
+				   struct arena *arena)
 {
 	struct nearest nearest = nearest_start(name);
 	char hint[NEAREST_HINT_SIZE];
@@ -66,8 +68,8 @@ static int kubeconfig_no_entry(const struct json_at *list, const char *what, con
 		if (json_type(&other) == JSON_STRING)
 			nearest_offer(&nearest, json_text_value(&other));
 	}
-	return json_fail(list, "has no entry with the name \"%.253s\"%s; the %s are %s", name,
-			 nearest_hint(&nearest, hint), what, kubeconfig_names(list));
+	return arena_printf(arena, "%s; the %s are %s", nearest_hint(&nearest, hint), what,
+			    kubeconfig_names(list, arena));
 }
 
 /* The member `body` of the entry called `name` in the list `list`: clusters, contexts, users. */
@@ -87,7 +89,8 @@ static int kubeconfig_entry(const struct json_at *root, const char *list, const 
 		if (strcmp(entry_name, name) == 0)
 			return json_object(ret_entry, body, ret_body);
 	}
-	return kubeconfig_no_entry(ret_list, list, name);
+	return json_fail(ret_list, "has no entry with the name \"%.253s\"%s", name,
+			 kubeconfig_hint(ret_list, list, name, root->reader->arena));
 }
 
 static const char *kubeconfig_resolve(struct arena *arena, const char *config_path,
@@ -299,7 +302,7 @@ static int kubeconfig_context(const struct json_at *root, const char *path, cons
 		return json_fail(root,
 				 "there is no current-context; name one with --context; the "
 				 "contexts are %s",
-				 kubeconfig_names(&list));
+				 kubeconfig_names(&list, root->reader->arena));
 	if (kubeconfig_entry(root, "contexts", config->context, "context", &body, &entry, &list) <
 	    0)
 		return -1;
