@@ -307,7 +307,8 @@ static bool is_better(const struct simulate_row *a, const struct simulate_row *b
 	return better;
 }
 
-bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, size_t index)
+/* No other row is better. */
+static bool is_best(const struct simulate_row *const *rows, size_t count, size_t index)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (is_better(rows[i], rows[index]))
@@ -318,8 +319,7 @@ bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, 
 
 bool simulate_row_is_starred(const struct simulate_row *const *rows, size_t count, size_t index)
 {
-	return simulate_row_first(rows, count, index) == index &&
-	       simulate_row_is_best(rows, count, index);
+	return simulate_row_first(rows, count, index) == index && is_best(rows, count, index);
 }
 
 static bool ran_more(const struct simulate_row *a, const struct simulate_row *b)
@@ -336,7 +336,7 @@ static bool is_candidate(const struct simulate_row *const *rows, size_t count, s
 		if (ran_more(rows[i], rows[index]))
 			return false;
 	}
-	return simulate_row_is_best(rows, count, index);
+	return is_best(rows, count, index);
 }
 
 /* Of one GPU-hour, on average; 1 where GPU-hours count. */

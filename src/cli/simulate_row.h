@@ -81,9 +81,7 @@ bool simulate_row_is_same(const struct simulate_row *a, const struct simulate_ro
 /* The first row that is the same; `index` itself where no earlier one is. */
 size_t simulate_row_first(const struct simulate_row *const *rows, size_t count, size_t index);
 /* True when no other row has no more cost (or GPU-hours), no longer waiting (p95 and max) and no more
- * work that never ran, and less of one of them. */
-bool simulate_row_is_best(const struct simulate_row *const *rows, size_t count, size_t index);
-/* The same, and no earlier row is the same. */
+ * work that never ran, and less of one of them; and no earlier row is the same. */
 bool simulate_row_is_starred(const struct simulate_row *const *rows, size_t count, size_t index);
 /* Among the best rows in which the least work never ran: the row with the least sum of GPU-hours
  * that are provisioned and GPU-hours for which work waited. With costs an hour of waiting counts as

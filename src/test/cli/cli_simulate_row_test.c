@@ -19,7 +19,7 @@ static void best_rows_and_the_trade(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++)
-		assert_int_equal(simulate_row_is_best(rows, SUPPORT_COUNT(rows), i), best[i]);
+		assert_int_equal(simulate_row_is_starred(rows, SUPPORT_COUNT(rows), i), best[i]);
 	assert_int_equal(simulate_row_trade(rows, SUPPORT_COUNT(rows)), 1);
 }
 
@@ -74,7 +74,7 @@ static void a_few_large_groups_count_beside_many_tasks(void **state)
 	simulate_row_make(&result, &arena, &fast);
 	slow.provisioned = 1000;
 	fast.provisioned = 1036;
-	assert_true(simulate_row_is_best(rows, 2, 0) && simulate_row_is_best(rows, 2, 1));
+	assert_true(simulate_row_is_starred(rows, 2, 0) && simulate_row_is_starred(rows, 2, 1));
 	assert_int_equal(simulate_row_trade(rows, 2), 1);
 	assert_int_equal(simulate_row_thrifty(rows, 2), 0);
 	assert_int_equal(simulate_row_fast(rows, 2), 1);
