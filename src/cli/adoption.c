@@ -149,7 +149,8 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 	if (ret_adoption->refused)
 		return 0;
 	if (!release && runs == AUTOSCALER_RUNS_NOTHING)
-		ret_adoption->unchanged = "its container autoscaler is parked already";
+		ret_adoption->unchanged =
+			"its container autoscaler is parked already by spec.autoscalerOptions";
 	else if (release && runs == AUTOSCALER_RUNS_OTHER)
 		ret_adoption->unchanged =
 			"its container autoscaler is neither parked nor rayscaler";
@@ -158,6 +159,19 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 	else
 		change_adopt(ret_adoption, &options);
 	return 0;
+}
+
+void adoption_compare_head(struct adoption *adoption, bool release, const struct pod *pod)
+{
+	adoption->head_is_unknown = pod == NULL;
+	for (size_t i = 0; pod && i < pod->spec.container_count; i++) {
+		const struct container *container = &pod->spec.containers[i];
+		enum autoscaler_runs runs = autoscaler_container_runs(container);
+
+		if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0)
+			adoption->head_is_older = release ? runs != AUTOSCALER_RUNS_OTHER :
+							    runs != AUTOSCALER_RUNS_NOTHING;
+	}
 }
 
 /* ---- text ---- */
@@ -175,15 +189,15 @@ static bool survives(const struct ray_cluster *cluster)
 	return cluster->gcs_fault_tolerance || (enabled != NULL && strcmp(enabled, "true") == 0);
 }
 
-static void add_head(const struct ray_cluster *cluster, struct buf *buf)
+static void add_head(const struct ray_cluster *cluster, const char *before, struct buf *buf)
 {
 	if (cluster->head_pod_name[0] == '\0') {
 		buf_add_string(buf, "It has no head Pod yet; the next one has the change.\n");
 		return;
 	}
-	buf_add_string(buf, "Takes effect with the next head Pod; KubeRay makes it after:\n"
-			    "    kubectl delete pod");
-	text_add_line(buf, " -n %s %s", cluster->namespace_, cluster->head_pod_name);
+	text_add_line(buf, "%s:", before);
+	text_add_line(buf, "    kubectl delete pod %s -n %s", cluster->head_pod_name,
+		      cluster->namespace_);
 	buf_add_string(buf, survives(cluster) ?
 				    "Workers and detached actors survive that (GCS fault "
 				    "tolerance is on).\n" :
@@ -198,6 +212,12 @@ void adoption_write_text(const struct adoption *adoption, struct buf *buf)
 	plan_text_cluster(buf, cluster->namespace_, cluster->name);
 	if (adoption->unchanged) {
 		text_add_line(buf, "unchanged: %s", adoption->unchanged);
+		if (adoption->head_is_older)
+			add_head(cluster, "The last step, because the head Pod is older than that",
+				 buf);
+		else if (adoption->head_is_unknown)
+			add_head(cluster, "The head Pod cannot be read; if it is older than that",
+				 buf);
 		return;
 	}
 	buf_add_string(buf, "spec.autoscalerOptions:\n");
@@ -208,7 +228,7 @@ void adoption_write_text(const struct adoption *adoption, struct buf *buf)
 	add_line(buf, " ", "resources", adoption->kept);
 	if (adoption->kept)
 		buf_add_string(buf, "Ray's autoscaler needs about 500m CPU and 512Mi.\n");
-	add_head(cluster, buf);
+	add_head(cluster, "Takes effect with the next head Pod; KubeRay makes it after", buf);
 }
 
 /* ---- patch ---- */

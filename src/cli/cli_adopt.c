@@ -13,6 +13,7 @@
 #include "cli/missing.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
+#include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
 #include "codec/text/text.h"
 #include "core/model/autoscaler_container.h"
@@ -120,6 +121,27 @@ static int write_change(const struct run *run, const struct adoption *adoption, 
 	return 0;
 }
 
+/* The lines are there; the Pod that they are for may be older. */
+static void compare_head(const struct run *run, struct adoption *adoption, struct arena *arena)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	const struct ray_cluster *cluster = &adoption->cluster;
+	struct fetch fetch = { .path = kube_path(arena, "v1", cluster->namespace_, "pods",
+						 cluster->head_pod_name, NULL) };
+	struct err err;
+	struct pod pod;
+	bool readable;
+
+	if (*cluster->head_pod_name == '\0')
+		return;
+	readable = api_connection_fetch_one(run->connection, &fetch, &err) == 0 &&
+		   parse_object(fetch.text, fetch.size, &json, &err) == 0 &&
+		   pod_decode(json, "", arena, &pod, &err) == 0;
+	fetch_done(&fetch);
+	if (readable || err.kind != ERR_NOT_FOUND)
+		adoption_compare_head(adoption, run->arguments->release, readable ? &pod : NULL);
+}
+
 static int change_parsed(struct run *run, const char *text, size_t size, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -133,6 +155,8 @@ static int change_parsed(struct run *run, const char *text, size_t size, struct 
 	if (adoption.refused && run->arguments->name)
 		return err_set(err, ERR_INPUT, "RayCluster %s/%s: %s", adoption.cluster.namespace_,
 			       adoption.cluster.name, adoption.unchanged);
+	if (adoption.unchanged && !adoption.refused)
+		compare_head(run, &adoption, &arena);
 	adoption_write_text(&adoption, &run->output);
 	if (adoption.unchanged || !run->arguments->yes)
 		return 0;

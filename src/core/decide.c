@@ -211,7 +211,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 
 static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
-	struct gate gate = gate_check(snapshot);
+	struct gate gate = gate_check(snapshot, arena);
 	const struct facts *facts =
 		facts_make(snapshot, gate.reason == NULL || snapshot->cluster_work != NULL, arena);
 

@@ -22,7 +22,7 @@ enum cluster_gate cluster_gate(const struct observation *view, const struct opti
 	observation.settings = &options->settings;
 	observation.device_table = options->device_table;
 	observe(&observation, &scratch, &snapshot);
-	reason = gate_check(&snapshot).reason;
+	reason = gate_check(&snapshot, &scratch).reason;
 	if (!reason)
 		return CLUSTER_SCALED;
 	return strcmp(reason, REASON_SUSPENDED) == 0 && suspend_time_text(view->cluster) ?

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/objects/plan_text.h"
 #include "codec/text/text.h"
 #include "core/decide/gate.h"
@@ -157,7 +158,8 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 			const struct received *received)
 {
 	const struct ray_state *state = snapshot->ray_state;
-	const struct gate gate = gate_check(snapshot);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct gate gate = gate_check(snapshot, &scratch);
 
 	if (gate.reason) {
 		buf_add_string(buf, "\nPENDING  not read: ");

@@ -7,6 +7,7 @@
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/text/rfc3339.h"
+#include "core/model/autoscaler_container.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX
@@ -173,12 +174,23 @@ static const struct field head_fields[] = {
 	FIELD_NAMES("serviceType", "enableIngress", "ingressOptions", "headService"),
 };
 
+/* A command may hold anything: of the container only whether it is parked is written. */
+static void write_parked(struct json_writer *writer, const struct field *field, const void *object)
+{
+	static const char *const command[] = { "sleep", "infinity" };
+	const struct strings texts = { command, 2 };
+
+	if (autoscaler_options_run(object) == AUTOSCALER_RUNS_NOTHING)
+		field_write_texts(writer, field->name, &texts);
+}
+
 static const struct field options_fields[] = {
 	FIELD_INTEGER(struct ray_cluster, idle_timeout_seconds, "idleTimeoutSeconds",
 		      .has = FIELD_HAS(struct ray_cluster, has_idle_timeout_seconds),
 		      .check = field_check_not_negative),
 	FIELD_TEXT(struct ray_cluster, upscaling_mode, "upscalingMode"),
 	FIELD_TEXT(struct ray_cluster, autoscaler_version, "version"),
+	FIELD_HOOK("command", .write = write_parked),
 	FIELD_END,
 };
 

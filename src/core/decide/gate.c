@@ -7,7 +7,8 @@
 
 #define KUBERAY_MANAGER "ray.io/kuberay-operator"
 
-static bool second_autoscaler(const struct snapshot *snapshot)
+/* The head Pod whose container `autoscaler` runs something else than this mode wants; NULL: none. */
+static const struct pod *second_autoscaler(const struct snapshot *snapshot)
 {
 	enum autoscaler_runs wanted = snapshot->settings.mode == MODE_SIDECAR ?
 					      AUTOSCALER_RUNS_SIDECAR :
@@ -20,26 +21,43 @@ static bool second_autoscaler(const struct snapshot *snapshot)
 			const struct container *container = &pod->spec.containers[c];
 			if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0 &&
 			    autoscaler_container_runs(container) != wanted)
-				return true;
+				return pod;
 		}
 	}
-	return false;
+	return NULL;
 }
 
-static const char *second_autoscaler_fix(const struct snapshot *snapshot)
+static const char *second_autoscaler_fix(const struct snapshot *snapshot, const struct pod *head,
+					 struct arena *arena)
 {
+	const struct ray_cluster *cluster = &snapshot->cluster;
+	const char *delete_head = arena_printf(
+		arena, "delete the head Pod, which ends its jobs: kubectl delete pod %s -n %s",
+		head->name, cluster->namespace_);
+
 	if (snapshot->settings.mode == MODE_SIDECAR)
 		return "container autoscaler of the head Pod does not run `rayscaler run`: set "
 		       "spec.autoscalerOptions.command and args";
-	return "container autoscaler of the head Pod is not parked, so two autoscalers would "
-	       "change the same fields: set spec.autoscalerOptions.command to [sleep] and args "
-	       "to [infinity], then delete the head Pod";
+	if (autoscaler_options_run(cluster) == AUTOSCALER_RUNS_NOTHING)
+		return arena_printf(
+			arena,
+			"the head Pod is older than spec.autoscalerOptions, which parks "
+			"its container autoscaler; the last step: %s",
+			delete_head);
+	return arena_printf(
+		arena,
+		"container autoscaler of the head Pod is not parked, so two autoscalers "
+		"would change the same fields: run \"rayscaler adopt %s -n %s --yes\", "
+		"which sets spec.autoscalerOptions.command to [sleep] and args to "
+		"[infinity], then %s",
+		cluster->name, cluster->namespace_, delete_head);
 }
 
-struct gate gate_check(const struct snapshot *snapshot)
+struct gate gate_check(const struct snapshot *snapshot, struct arena *arena)
 {
 	const struct ray_cluster *cluster = &snapshot->cluster;
 	const char *managed = labels_value(&cluster->annotations, ANNOTATION_MANAGED);
+	const struct pod *head;
 	if (!cluster->enable_in_tree_autoscaling)
 		return (struct gate){ REASON_AUTOSCALING_DISABLED,
 				      "spec.enableInTreeAutoscaling is not true" };
@@ -66,7 +84,9 @@ struct gate gate_check(const struct snapshot *snapshot)
 	if (snapshot->autoscaler != NULL && snapshot->autoscaler->paused)
 		return (struct gate){ REASON_PAUSED,
 				      "spec.paused of the RayClusterAutoscaler is true" };
-	if (second_autoscaler(snapshot))
-		return (struct gate){ REASON_SECOND_AUTOSCALER, second_autoscaler_fix(snapshot) };
+	head = second_autoscaler(snapshot);
+	if (head != NULL)
+		return (struct gate){ REASON_SECOND_AUTOSCALER,
+				      second_autoscaler_fix(snapshot, head, arena) };
 	return (struct gate){ NULL, "" };
 }

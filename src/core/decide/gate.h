@@ -3,6 +3,7 @@
 #ifndef CORE_DECIDE_GATE_H
 #define CORE_DECIDE_GATE_H
 
+#include "base/arena.h"
 #include "core/model/snapshot.h"
 
 struct gate {
@@ -10,8 +11,8 @@ struct gate {
 	const char *message; /* the setting and how to change it */
 };
 
-/* The first that applies, in the order of docs/internals/snapshot.md. Messages are static or belong to the
- * snapshot. */
-struct gate gate_check(const struct snapshot *snapshot);
+/* The first that applies, in the order of docs/internals/snapshot.md. Messages are static, belong to the
+ * snapshot, or live in the arena. */
+struct gate gate_check(const struct snapshot *snapshot, struct arena *arena);
 
 #endif

@@ -471,7 +471,7 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	struct summary *summary = ARENA_NEW(arena, struct summary);
 
 	summary->decided_at = snapshot->now;
-	summary->hands_off = gate_check(snapshot).reason != NULL;
+	summary->hands_off = gate_check(snapshot, arena).reason != NULL;
 	summary->ray_reachable = summary->gpus.known = plan->head_node != NULL;
 	summary->safe_to_scale_down = summary->ray_reachable && may_terminate(snapshot, plan);
 	summary->conditions = plan->conditions.at;

@@ -45,7 +45,7 @@ static void test_adopt_shows(void **state)
 		"+ args: [\"infinity\"]\n"
 		"+ resources: " WRITTEN_RESOURCES "\n"
 		"Takes effect with the next head Pod; KubeRay makes it after:\n"
-		"    kubectl delete pod -n ray demo-head\n"
+		"    kubectl delete pod demo-head -n ray\n"
 		"That ends its jobs and actors (GCS fault tolerance is off): choose the time.\n"
 		"nothing was written; --yes writes it\n");
 	assert_string_equal(cli_server.patch, "");
@@ -91,7 +91,7 @@ static void test_adopt_keeps_the_options(void **state)
 		"+ command: [\"sleep\"]\n"
 		"+ args: [\"infinity\"]\n"
 		"Takes effect with the next head Pod; KubeRay makes it after:\n"
-		"    kubectl delete pod -n ray demo-head\n"
+		"    kubectl delete pod demo-head -n ray\n"
 		"Workers and detached actors survive that (GCS fault tolerance is on).\n"
 		"written\n");
 	assert_string_equal(
@@ -167,6 +167,46 @@ static void test_unchanged(void **state)
 	}
 }
 
+#define HEAD(command)                                                                              \
+	"{'metadata':{'namespace':'ray','name':'demo-head'},'spec':{'containers':[{'name':"        \
+	"'ray-head','command':['x']},{'name':'autoscaler','command':['" command "']}]}}"
+
+/* The lines are written, and the head Pod is older than they are. */
+static void test_the_last_step(void **state)
+{
+	static const char step[] = "    kubectl delete pod demo-head -n ray\n"
+				   "That ends its jobs and actors (GCS fault tolerance is off): ";
+	static const struct {
+		int (*command)(int, char **);
+		const char *object, *head;
+		int status;
+		const char *answer; /* NULL: no step is left */
+	} table[] = {
+		{ cli_adopt, ONE("", OPTIONS(PARKED)), HEAD("ray"), 0,
+		  "unchanged: its container autoscaler is parked already by spec.autoscalerOptions\n"
+		  "The last step, because the head Pod is older than that:\n" },
+		{ cli_adopt, ONE("", OPTIONS(PARKED)), HEAD("sleep"), 0, NULL },
+		{ cli_adopt, ONE("", OPTIONS(PARKED)), "{'kind':'Status'}", 404, NULL },
+		{ cli_adopt, ONE("", OPTIONS(PARKED)), "{'kind':'Status'}", 403,
+		  "The head Pod cannot be read; if it is older than that:\n" },
+		{ cli_release, ONE("", ""), HEAD("sleep"), 0,
+		  "The last step, because the head Pod is older than that:\n" },
+		{ cli_release, ONE("", ""), HEAD("ray"), 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
+		start_with(table[i].object, NULL);
+		routes[1] = (struct route){ "GET /api/v1/namespaces/ray/pods/demo-head",
+					    table[i].status, table[i].head };
+		CLI_RUN(&result, table[i].command, "adopt", "demo");
+		assert_int_equal(result.status, 0);
+		EXPECT(result.output, table[i].answer ? table[i].answer : "unchanged: its");
+		assert_true((strstr(result.output, step) != NULL) == (table[i].answer != NULL));
+		cli_server_stop();
+	}
+}
+
 /* The lines of adopt are removed in any order of their members. */
 static void test_release(void **state)
 {
@@ -219,7 +259,7 @@ static void test_all(void **state)
 	EXPECT(result.errors, "enableInTreeAutoscaling: must be a boolean");
 	EXPECT(result.output,
 	       "written\nRayCluster ray/demo\nunchanged: its container autoscaler is "
-	       "parked already\nRayCluster ray/demo\nunchanged: it is made from RayJob j");
+	       "parked already by spec.autoscalerOptions\nRayCluster ray/demo\nunchanged: it is made from RayJob j");
 	EXPECT(cli_server.patch, "/spec/autoscalerOptions/command");
 	cli_server_stop();
 	cli_server_start(empty);
@@ -251,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_adopt_keeps_the_options),
 		cmocka_unit_test(test_adopt_fails),
 		cmocka_unit_test(test_unchanged),
+		cmocka_unit_test(test_the_last_step),
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_usage),

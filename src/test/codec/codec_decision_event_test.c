@@ -211,11 +211,13 @@ static void test_conditions(void **state)
 		    "3; lower it or raise maxReplicas (group gpu-group)] 0: "
 		    "spec.workerGroupSpecs[0].minReplicas: 5 is above maxReplicas 3; lower it or "
 		    "raise maxReplicas (group gpu-group)\n");
-	expect_case("0132_gate_second_autoscaler",
-		    "!SecondAutoscaler [] 0: container autoscaler of the head Pod is not parked, "
-		    "so two autoscalers would change the same fields: set "
-		    "spec.autoscalerOptions.command to [sleep] and args to [infinity], then delete "
-		    "the head Pod\n");
+	expect_case(
+		"0132_gate_second_autoscaler",
+		"!SecondAutoscaler [] 0: container autoscaler of the head Pod is not parked, "
+		"so two autoscalers would change the same fields: run \"rayscaler adopt demo -n "
+		"default --yes\", which sets spec.autoscalerOptions.command to [sleep] and "
+		"args to [infinity], then delete the head Pod, which ends its jobs: kubectl "
+		"delete pod demo-head -n default\n");
 	expect_case(
 		"0995_gate_managed_invalid",
 		"!InvalidRequest [annotation rayscaler.dev/managed is neither \"true\" nor "

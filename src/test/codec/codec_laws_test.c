@@ -211,7 +211,9 @@ static void check_bounds(const char *name, const struct snapshot *snapshot, cons
 
 		if (planned->to_launch < 0 || planned->target_replicas < 0)
 			fail_msg("%s: a negative number in group %s", name, planned->name);
-		if (gate_check(snapshot).reason || !is_sound(group) ||
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+		if (gate_check(snapshot, &scratch).reason || !is_sound(group) ||
 		    planned->target_replicas == planned->replicas)
 			continue;
 		if (planned->target_replicas < group->min_replicas ||
