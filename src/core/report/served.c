@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "core/decide/demand.h"
 #include "core/decide/packing.h"
 #include "core/decide/template_seen.h"
@@ -261,6 +262,58 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 	return false;
 }
 
+/* A custom resource of three letters, as XPU, is one letter from several of Ray's. */
+#define MEANT_BYTES_MIN 4
+
+static bool is_meant(const char *name, const char *known)
+{
+	size_t distance = nearest_distance(name, known);
+
+	return distance == 0 || (distance == 1 && strlen(name) >= MEANT_BYTES_MIN);
+}
+
+/* The resource of Ray or of a group that the name of a resource that nothing has was meant to be; NULL:
+ * none, or something has it. */
+static const char *meant_resource(const struct choice *choice, const char *name)
+{
+	static const char *const known[] = { "CPU", "GPU", "memory", "object_store_memory" };
+	const struct schedule_problem *problem = &choice->packing->problem;
+	const char *meant = NULL;
+
+	if (resources_amount(&choice->packing->most_of_living, name, 0) > 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && meant == NULL; i++)
+		if (is_meant(name, known[i]))
+			meant = known[i];
+	for (size_t t = 0; t < problem->type_count; t++) {
+		const struct resources *resources = &problem->types[t].resources;
+
+		if (resources_amount(resources, name, 0) > 0)
+			return NULL;
+		for (size_t i = 0; i < resources->count && meant == NULL; i++)
+			if (is_meant(name, resources->at[i].name))
+				meant = resources->at[i].name;
+	}
+	return meant != NULL && strcmp(meant, name) != 0 ? meant : NULL;
+}
+
+/* Of a name that was misspelt, neither the closest group nor its declaration is of use. */
+static const char *no_fit_text(const struct choice *choice, const struct ray_request *request)
+{
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		const char *meant = meant_resource(choice, entry->name);
+
+		if (meant != NULL)
+			return arena_printf(
+				choice->arena,
+				"no group could serve %s: nothing has %s; did you mean %s?",
+				demand_bundle_text(choice->arena, request),
+				resource_name_text(choice->arena, entry->name),
+				resource_name_text(choice->arena, meant));
+	}
+	return explain_no_fit(choice, request);
+}
+
 static struct verdict judge(const struct choice *choice, const struct demand *demand, bool starved,
 			    const struct schedule_leftover *leftover)
 {
@@ -271,8 +324,8 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 	if (judge_lack(choice, request, &verdict))
 		return verdict;
 	if (!could_serve(choice, request) && unreadable_group(choice) == NULL)
-		return (struct verdict){ true, REASON_NO_GROUP_FITS,
-					 explain_no_fit(choice, request), NULL };
+		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),
+					 NULL };
 	verdict = explain_unserved(choice, leftover);
 	return starved ? and_starved(choice, verdict) : verdict;
 }
@@ -344,7 +397,7 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 			return lack;
 		if (tried++ < SHAPES_TRIED_MAX && !could_serve(choice, &bundles[i]))
 			return (struct verdict){ true, REASON_NO_GROUP_FITS,
-						 explain_no_fit(choice, &bundles[i]), NULL };
+						 no_fit_text(choice, &bundles[i]), NULL };
 		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
 			together = " on one worker";
 		else if (bundles[i].placement_count > 0)
