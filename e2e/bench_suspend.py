@@ -38,12 +38,12 @@ from rayscaler_e2e.wait import wait_until
 AFTER_SECONDS = 60
 # A driver imports Ray before its moment.
 IMPORT_SECONDS = 15.0
-TASK_SECONDS = 3.0
+TASK_SECONDS = 10.0
 # The status has whole seconds, and then the cluster is read once more.
 STATUS_SECONDS = 0.5
 WAIT_SECONDS = 240.0
 # A driver whose head has ended may wait long for another one.
-DRIVER_SECONDS = 30.0
+DRIVER_SECONDS = 40.0
 DRIVER_ENV = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
 SUSPENDED = "rayscaler.dev/suspended-by-idle-termination"
 
