@@ -24,7 +24,7 @@ struct own_controller {
 /* The other one, of one RayCluster. */
 struct second_controller {
 	time_ms seen;     /* the time that it wrote last */
-	int64_t until_ms; /* monotonic: when it counts as gone; 0: there is none */
+	int64_t until_ms; /* monotonic: the end of its life; 0: there is none */
 };
 
 void second_controller_init(struct own_controller *own);
