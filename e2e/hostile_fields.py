@@ -1,7 +1,7 @@
 """`make hostile`, its second part: each field that is decoded, with each hostile value, on a real kube-apiserver.
 
 One controller with the chart's memory limit and a Lease, and an honest RayCluster that is scaled up and down all the
-time. Compared with docs/internals/hostile-objects.md; ``--update`` writes the results there.
+time. Compared with src/test/data/hostile-fields.md; ``--update`` writes the results there.
 
 Exit status 1: a result is not the documented one, the controller ended or lost the Lease, or the honest cluster was not
 scaled.

@@ -80,7 +80,7 @@ hostile: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/hostile.py $(HOSTILE)
 	@$(if $(HOSTILE),,$(MAKE) --no-print-directory hostile-fields)
 ## hostile-fields: each decoded field with each hostile value on a real kube-apiserver; part of hostile
-##   HOSTILE_FIELDS="--only 'Pod status' --parts 6"; --update writes docs/internals/hostile-objects.md
+##   HOSTILE_FIELDS="--only 'Pod status' --parts 6"; --update writes src/test/data/hostile-fields.md
 HOSTILE_FIELDS ?=
 hostile-fields: $(BUILD)/rayscaler $(BUILD)/tools/kube_hostile_fields
 	@e2e/setup-apiserver.sh

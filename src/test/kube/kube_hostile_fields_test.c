@@ -1,6 +1,6 @@
 /* Each field that is decoded, with each value of a hostile tenant (test/support/hostile_fields.h), through the informers' list
  * and watch: the object costs only itself, and those beside it are read as without it. The results are those of
- * docs/internals/hostile-objects.md. In place of the client: requests are answered from here. */
+ * src/test/data/hostile-fields.md. In place of the client: requests are answered from here. */
 #include "test/support/hostile_markdown.h"
 
 #include "codec/objects/autoscaler_json.h"
@@ -12,7 +12,7 @@
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
-#define DOCUMENT "docs/internals/hostile-objects.md"
+#define DOCUMENT "src/test/data/hostile-fields.md"
 #define TEXT_MAX ((size_t)16 << 20)
 #define WAIT_MS 20000
 

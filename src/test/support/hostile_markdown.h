@@ -1,4 +1,4 @@
-/* The generated part of docs/internals/hostile-objects.md: per kind, fields with the same results together.
+/* The generated part of src/test/data/hostile-fields.md: per kind, fields with the same results together.
  * After hostile_fields.h. Header only. */
 #ifndef TEST_SUPPORT_HOSTILE_MARKDOWN_H
 #define TEST_SUPPORT_HOSTILE_MARKDOWN_H

@@ -1,7 +1,7 @@
 /* Prints the snapshot of a golden case, for `rayscaler plan -f -` and for people:
  *   codec_golden src/test/golden/0001_scale_up_pending_actors.yaml
  *   codec_golden --all DIRECTORY     writes DIRECTORY/NAME for each case
- *   codec_golden --rules             prints docs/internals/rules.md (make docs) */
+ *   codec_golden --rules             prints the rules by subject (make rules) */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,9 +124,9 @@ static int print_rules(void)
 	if (golden_names_read(GOLDEN_DIRECTORY, &names, &err))
 		return -1;
 	printf("# Rules of the decision\n\n"
-	       "The rules of all golden cases, by subject; `make docs` makes this page from them. A\n"
+	       "The rules of all golden cases, by subject; made by `make rules`. A\n"
 	       "number is that of a file `src/test/golden/NNNN_*.yaml`, which shows the rule.\n"
-	       "[DECISIONS.md](../DECISIONS.md) explains how they belong together.\n");
+	       "docs/DECISIONS.md explains how they belong together.\n");
 	for (size_t i = 0; i < count; i++) {
 		if (is_repeated(subjects, i))
 			continue;

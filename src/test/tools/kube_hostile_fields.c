@@ -1,6 +1,6 @@
 /* The fields that are decoded, and the results of hostile values
  * (src/test/support/hostile_fields.h).
- *   kube_hostile_fields                  the generated part of docs/internals/hostile-objects.md
+ *   kube_hostile_fields                  the generated part of src/test/data/hostile-fields.md
  *   kube_hostile_fields cases NAMESPACE PART PARTS
  *       every PARTS-th value of each field, a line each, separated by tabs: kind, apiVersion,
  *       field, value, name, the object, and a merge patch of its status when the field is in there
