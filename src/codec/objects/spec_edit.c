@@ -14,7 +14,8 @@ static const struct field *find_row(const struct field *fields, const char *name
 	return NULL;
 }
 
-const struct field *spec_edit_fields(const struct field *table)
+/* The members of spec that decisions read. */
+static const struct field *spec_fields(const struct field *table)
 {
 	const struct field *spec = find_row(table, "spec");
 
@@ -24,13 +25,13 @@ const struct field *spec_edit_fields(const struct field *table)
 
 const struct field *spec_edit_row(const struct field *table, const char *name)
 {
-	return find_row(spec_edit_fields(table), name);
+	return find_row(spec_fields(table), name);
 }
 
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
 		    struct arena *arena, struct err *err)
 {
-	const struct field *fields = spec_edit_fields(table);
+	const struct field *fields = spec_fields(table);
 
 	for (size_t i = 0; i < steps->count && fields; i++) {
 		const struct field *row = find_row(fields, steps->at[i].name);
@@ -50,7 +51,7 @@ int spec_edit_check(const struct field *table, const struct json_steps *steps, c
 int spec_edit_refuse(const struct field *clusters, const struct field *autoscalers,
 		     const char *path, const char *first, struct arena *arena, struct err *err)
 {
-	const struct field *autoscaler = spec_edit_fields(autoscalers);
+	const struct field *autoscaler = spec_fields(autoscalers);
 	struct nearest nearest = nearest_start(first);
 	const struct settings_row *settings;
 	char hint[NEAREST_HINT_SIZE];
@@ -58,7 +59,7 @@ int spec_edit_refuse(const struct field *clusters, const struct field *autoscale
 
 	settings = settings_rows(&count);
 	field_names_offer(&nearest, autoscaler);
-	field_names_offer(&nearest, spec_edit_fields(clusters));
+	field_names_offer(&nearest, spec_fields(clusters));
 	for (size_t i = 0; i < count; i++)
 		nearest_offer(&nearest, settings[i].name);
 	if (nearest.word)

@@ -7,8 +7,6 @@
 
 /* The row of a member of spec; NULL: there is none. */
 const struct field *spec_edit_row(const struct field *table, const char *name);
-/* The members of spec that decisions read. */
-const struct field *spec_edit_fields(const struct field *table);
 /* Fails for a member that no decision reads, with those that are read: it would change nothing. The
  * tables end at maps and at members with a reader of their own. */
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
