@@ -22,8 +22,8 @@ struct start_times;
 struct start_times *start_times_new(const struct control *control);
 void start_times_free(struct start_times *times); /* NULL is fine */
 
-/* Watchers; context: struct start_times, may be NULL. A Pod that has become ready: keeps its time; either version may be
- * NULL. A RayCluster that was deleted: drops its times. */
+/* Watchers; context: struct start_times, may be NULL. A Pod that has become ready: keeps its time; either
+ * version may be NULL. A RayCluster that was deleted: drops its times. */
 void start_times_pod_changed(void *context, const struct pod *old, const struct pod *new_object);
 void start_times_ray_cluster_changed(void *context, const char *namespace_, const char *name,
 				     bool deleted);

@@ -35,8 +35,7 @@ void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		       const struct event **ret_events, size_t *ret_count);
 
 /* Watchers: drop the Events of a RayCluster that was deleted, and of a Pod that was deleted or got its
- * Node. context: struct events, may be
- * NULL. */
+ * Node. context: struct events, may be NULL. */
 void events_ray_cluster_changed(void *context, const char *namespace_, const char *name,
 				bool deleted);
 void events_pod_changed(void *context, const struct pod *old, const struct pod *new_object);
