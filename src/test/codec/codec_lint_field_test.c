@@ -62,7 +62,7 @@ static void test_unknown_fields(void **state)
 		"; did you mean enableInTreeAutoscaling?\n"
 		"6:23 spec.autoscalerOptions.idleTimeout: idleTimeout" REFUSES
 		"; did you mean idleTimeoutSeconds?\n"
-		"7:3 spec.zone: zone" REFUSES "\n"
+		"7:3 spec.zone: zone" REFUSES "; correct the name, or remove the line\n"
 		"11:5 spec.workerGroupSpecs[1].minreplicas: minreplicas" REFUSES
 		"; did you mean minReplicas?\n"
 		"12:5 spec.workerGroupSpecs[1].maxReplica: maxReplica" REFUSES
@@ -126,15 +126,18 @@ static void test_refused_values(void **state)
 		"Aggressive, Conservative, is \"Fast\"; the API server refuses the object\n"
 		"5:44 spec.autoscalerOptions.version: version must be one of v1, v2, is \"v3\"; the "
 		"API server refuses the object\n"
-		"5:57 spec.autoscalerOptions.idleTimeoutSeconds: idleTimeoutSeconds: must not be "
-		"negative, is -1; it counts as not given; write the value that you mean, or remove "
+		"5:57 spec.autoscalerOptions.idleTimeoutSeconds: autoscalerOptions.idleTimeoutSeconds: "
+		"must not be negative, is -1; it counts as not given; write the value that you mean, or remove "
 		"the line\n"
-		"7:20 spec.workerGroupSpecs[0].replicas: replicas: must be 0 to 2147483647, is -1; "
+		"7:20 spec.workerGroupSpecs[0].replicas: workerGroupSpecs[0].replicas: must be 0 to "
+		"2147483647, is -1; "
 		"write the value that you mean, or remove the line\n"
-		"8:6 spec.workerGroupSpecs[1].groupName: groupName: an earlier group has this name\n");
+		"8:6 spec.workerGroupSpecs[1].groupName: workerGroupSpecs[1].groupName: an earlier "
+		"group has this name; write the value that you mean, or remove the line\n");
 	check_rule("field-invalid",
 		   "kind: RayCluster\napiVersion: ray.io/v1\nmetadata: {name: a}\n",
-		   "1:1 : the object has no spec; the API server refuses it\n");
+		   "1:1 : the object has no spec; the API server refuses it: add spec with "
+		   "headGroupSpec and workerGroupSpecs\n");
 }
 
 /* ---- the definition ---- */

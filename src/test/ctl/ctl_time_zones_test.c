@@ -49,8 +49,12 @@ static void others_have_a_problem(void **state)
 	static const struct {
 		const char *name, *problem;
 	} cases[] = {
-		{ "Mars/Phobos", "is not in /usr/share/zoneinfo (package tzdata)" },
-		{ "Europe/Berlin/Mitte", "is not in /usr/share/zoneinfo (package tzdata)" },
+		{ "Mars/Phobos",
+		  "is not in /usr/share/zoneinfo (package tzdata): write a name such as "
+		  "Europe/Berlin" },
+		{ "Europe/Berlin/Mitte",
+		  "is not in /usr/share/zoneinfo (package tzdata): write a name such as "
+		  "Europe/Berlin" },
 		{ "../../../etc/passwd", "is not a name like Europe/Berlin" },
 		{ "/etc/passwd", "is not a name like Europe/Berlin" },
 		{ "zone.tab", "is not a name like Europe/Berlin" },
