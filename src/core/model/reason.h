@@ -188,7 +188,7 @@
 	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                            \
 	  "set spec.paused of the RayClusterAutoscaler to false")                                           \
 	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                  \
-	  "set its command to `sleep infinity` (the message names the fields)")                             \
+	  "run the `rayscaler adopt` that the message names")                                               \
 	X(CLUSTER_MISSING, "RayClusterMissing",                                                             \
 	  "ScalingActive: the RayClusterAutoscaler has no RayCluster of its name",                          \
 	  "correct metadata.name, or create the RayCluster")                                                \
@@ -288,7 +288,7 @@
 	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",           \
 	  "delete the Pods that the message names, or change their labels")                             \
 	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",           \
-	  "set its command to `sleep infinity` (the message names the fields)")                         \
+	  "run the `rayscaler adopt` that the message names")                                           \
 	X(SCALING_LIMITED, NORMAL, "ScalingLimited", "a maximum or a GPU limit was reached",            \
 	  "the message names it; it is reported once")                                                  \
 	X(SCALING_INACTIVE, NORMAL, "ScalingInactive",                                                  \

@@ -303,6 +303,25 @@ static int check_leader_election(const struct options *options, struct err *err)
 	return 0;
 }
 
+/* A list of namespaces would be watched as one that does not exist. */
+static int check_names(const struct options *options, struct err *err)
+{
+	const struct {
+		const char *flag, *value;
+	} names[] = { { "namespace", options->namespace_ },
+		      { "cluster-namespace", options->cluster_namespace },
+		      { "cluster-name", options->cluster_name } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].value[strspn(names[i].value, "abcdefghijklmnopqrstuvwxyz0123456789-.")])
+			return err_set(err, ERR_INPUT,
+				       "--%s must be one name of lower-case letters, digits and "
+				       "\"-\", is \"%.64s\"%s",
+				       names[i].flag, names[i].value,
+				       i == 0 ? "; without it all namespaces are watched" : "");
+	return 0;
+}
+
 static int check_together(struct options *options, struct err *err)
 {
 	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
@@ -341,7 +360,7 @@ int options_parse(struct options *options, int count, char *const *argv, struct 
 			return -1;
 		i += used;
 	}
-	return check_together(options, err);
+	return check_names(options, err) < 0 ? -1 : check_together(options, err);
 }
 
 /* The default of a row as a user would write it, "" for none. */

@@ -155,6 +155,7 @@ static void test_refusals(void **state)
 		  "must be a whole number" },
 		{ { "--packing", "best" }, 2, "must be one of ray|fewest-gpus" },
 		{ { "--conserve-accelerators=maybe" }, 1, "must be true or false" },
+		{ { "--namespace", "a,b" }, 2, "must be one name" },
 		{ { "--cluster-name", "demo" }, 2, "go together; add --cluster-namespace" },
 		{ { "--cluster-namespace", "ray" }, 2, "go together; add --cluster-name" },
 		{ { "--backoff-initial-seconds=700" }, 1, "must be at most --backoff-max-seconds" },
