@@ -68,10 +68,10 @@ static void write_node(struct json_writer *writer, const struct gpus_answer *ans
 		       const struct inventory_node *node)
 {
 	json_write_object(writer, NULL);
-	json_write_text(writer, "name", node->room->node->name);
-	json_write_text(writer, "address", node->room->node->address);
+	json_write_text(writer, "name", node->capacity->node->name);
+	json_write_text(writer, "address", node->capacity->node->address);
 	json_write_boolean(writer, "ready", node->ready);
-	json_write_boolean(writer, "cordoned", node->room->node->unschedulable);
+	json_write_boolean(writer, "cordoned", node->capacity->node->unschedulable);
 	json_write_boolean(writer, "gpushare", node->shared);
 	json_write_array(writer, "resources");
 	for (size_t i = 0; i < node->count; i++)

@@ -76,7 +76,7 @@ static const char *notes_of(const struct writer *w, const struct inventory_node 
 
 	if (!node->ready)
 		text = "not Ready";
-	if (node->room->node->unschedulable)
+	if (node->capacity->node->unschedulable)
 		text = arena_printf(w->arena, "%s%scordoned", text, *text != '\0' ? ", " : "");
 	if (lost > 0)
 		text = arena_printf(w->arena, "%s%s%s not allocatable", text,
@@ -105,8 +105,8 @@ static void add_node(const struct writer *w, struct table *table, const struct i
 {
 	const struct node_amount *has = item->amount;
 
-	table_add(table, node->ready ? TABLE_PLAIN : TABLE_BAD, node->room->node->name);
-	table_add(table, TABLE_PLAIN, node->room->node->address);
+	table_add(table, node->ready ? TABLE_PLAIN : TABLE_BAD, node->capacity->node->name);
+	table_add(table, TABLE_PLAIN, node->capacity->node->address);
 	add_devices(w, table, item, devices);
 	if (devices > 0)
 		table_add(table, has->unplaced > 0 ? TABLE_BUSY : TABLE_FAINT,
@@ -177,7 +177,7 @@ static void write_stranded(const struct writer *w, const struct inventory_total 
 			more++;
 			continue;
 		}
-		add_line(w, "stranded on Node %s: %s free, %s", node->room->node->name,
+		add_line(w, "stranded on Node %s: %s free, %s", node->capacity->node->name,
 			 amount(w, item->stranded), item->stranded_why);
 	}
 	if (more > 0)
@@ -298,7 +298,7 @@ static void write_users(const struct writer *w)
 
 		for (size_t i = 0; i < node->count; i++)
 			for (size_t u = 0; u < node->at[i].users.count; u++)
-				add_user(w, &table, node->room->node->name,
+				add_user(w, &table, node->capacity->node->name,
 					 node->at[i].amount->resource, &node->at[i].users.at[u]);
 	}
 	if (table.cells.count > 0)

@@ -326,7 +326,7 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 
 static void mark_starved(struct health *health, const struct group *group)
 {
-	if (!health->groups[group->index].takes_back)
+	if (!health->groups[group->index].cancels_launches)
 		return;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
@@ -352,7 +352,7 @@ void backoff_update(struct health *health)
 
 		group->raises_held = group->backed_off &&
 				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
-		group->takes_back = group->backed_off && !group->raises_held;
+		group->cancels_launches = group->backed_off && !group->raises_held;
 		mark_starved(health, &health->facts->groups[g]);
 	}
 }

@@ -13,27 +13,27 @@ static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 	       strcmp(pod->namespace_, snapshot->cluster.namespace_) == 0;
 }
 
-static void add_pods(struct node_capacities *rooms, const struct snapshot *snapshot)
+static void add_pods(struct node_capacities *capacities, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->pod_count; i++)
-		node_capacities_add(rooms, snapshot->pods[i]);
+		node_capacities_add(capacities, snapshot->pods[i]);
 	for (size_t i = 0; i < snapshot->other_pod_count; i++)
 		if (!is_ours(snapshot, &snapshot->other_pods[i]))
-			node_capacities_add(rooms, &snapshot->other_pods[i]);
+			node_capacities_add(capacities, &snapshot->other_pods[i]);
 }
 
-static const struct node_capacities *make_rooms(const struct facts *facts)
+static const struct node_capacities *make_capacities(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	struct node_capacities *rooms = ARENA_NEW(facts->arena, struct node_capacities);
+	struct node_capacities *capacities = ARENA_NEW(facts->arena, struct node_capacities);
 
-	node_capacities_init(rooms, snapshot->nodes, snapshot->node_count, snapshot->device_table,
-			     facts->arena);
-	if (rooms->count > 0)
-		add_pods(rooms, snapshot);
-	node_capacities_finish(rooms);
-	rooms->partial = !snapshot->other_pods_known;
-	return rooms;
+	node_capacities_init(capacities, snapshot->nodes, snapshot->node_count,
+			     snapshot->device_table, facts->arena);
+	if (capacities->count > 0)
+		add_pods(capacities, snapshot);
+	node_capacities_finish(capacities);
+	capacities->partial = !snapshot->other_pods_known;
+	return capacities;
 }
 
 struct capacity_check *capacity_check_new(const struct facts *facts)
@@ -54,14 +54,14 @@ static void look(struct capacity_check *capacity_check, const struct pod_spec *s
 	struct node_fit fit;
 
 	group->text = "";
-	if (capacity_check->rooms == NULL)
-		capacity_check->rooms = make_rooms(capacity_check->facts);
-	if (capacity_check->rooms->count == 0)
+	if (capacity_check->capacities == NULL)
+		capacity_check->capacities = make_capacities(capacity_check->facts);
+	if (capacity_check->capacities->count == 0)
 		return;
-	node_demand_init(&demand, spec, template_only, capacity_check->rooms->devices, arena);
-	node_fit_best(&demand, capacity_check->rooms, arena, &fit);
+	node_demand_init(&demand, spec, template_only, capacity_check->capacities->devices, arena);
+	node_fit_best(&demand, capacity_check->capacities, arena, &fit);
 	group->fits_now = fit.level == NODE_FIT_NOW;
-	group->text = node_fit_text(&demand, capacity_check->rooms, &fit, arena);
+	group->text = node_fit_text(&demand, capacity_check->capacities, &fit, arena);
 }
 
 const char *capacity_check_of_pod(struct capacity_check *capacity_check, size_t group,

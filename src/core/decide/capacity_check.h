@@ -19,7 +19,7 @@ struct capacity_check_group {
  * first question, if there is one. */
 struct capacity_check {
 	const struct facts *facts;
-	const struct node_capacities *rooms;
+	const struct node_capacities *capacities;
 	struct capacity_check_group *groups; /* the first question about a group decides its answer */
 };
 

@@ -3,7 +3,7 @@
  * below the existing workers, and replicas raised again after a lowering.
  *
  * From CONFLICT_REVERTS_MIN reverts on, the conflict is reported with the name of the field manager
- * that wrote the worker groups (verdict, notice), and patching becomes rarer. After reverted
+ * that wrote the worker groups (verdict, decision_event), and patching becomes rarer. After reverted
  * raises, a back-off prevents further raises. After reverted lowerings, the group's idle timeout is
  * extended by the same time, and replicas above maxReplicas is left as it is. No launch is
  * cancelled and no worker is terminated because of a conflict. */

@@ -196,7 +196,7 @@ const char *demand_gang_key(struct arena *arena, const struct ray_gang *gang)
 	return arena_printf(arena, "gang-%016llx", (unsigned long long)hash);
 }
 
-/* Ray accepts fractions of one GPU or whole numbers and rejects 1.5 (gpu-facts B3). Only bundles as
+/* Ray accepts fractions of one GPU or whole numbers and rejects 1.5. Only bundles as
  * received are checked: the sum of a STRICT_PACK group may be 1.5. */
 static bool has_broken_gpu(const struct ray_request *request)
 {

@@ -35,7 +35,7 @@ struct group_health {
 	int64_t idle_timeout_ms; /* in force: longer than configured in an ownership conflict */
 	/* backoff */
 	bool backed_off;
-	bool takes_back;                      /* and Pods that cannot start are cancelled */
+	bool cancels_launches;                /* and Pods that cannot start are cancelled */
 	bool raises_held;                     /* because another writer reverts replicas */
 	const struct memory_backoff *backoff; /* in `memory`; NULL when there is none */
 };

@@ -114,7 +114,7 @@ static void check_worker_health(const struct health *health, const struct worker
 	CHECK(!own->unregistered || !worker->never_started);
 	if (own->starved) {
 		CHECK(!worker->registered && !worker->deleting);
-		CHECK(health->groups[worker->group].takes_back);
+		CHECK(health->groups[worker->group].cancels_launches);
 	}
 }
 
@@ -126,8 +126,8 @@ void invariants_of_health(const struct health *health)
 		const struct group_health *group = &health->groups[g];
 
 		CHECK(!group->backed_off || group->backoff != NULL);
-		CHECK(group->backed_off == (group->takes_back || group->raises_held));
-		CHECK(!(group->takes_back && group->raises_held));
+		CHECK(group->backed_off == (group->cancels_launches || group->raises_held));
+		CHECK(!(group->cancels_launches && group->raises_held));
 		CHECK(group->idle_timeout_ms >= facts->groups[g].idle_timeout_ms);
 		CHECK(group->reverts >= 0);
 		CHECK(!facts->groups[g].frozen || group->reverts == 0);

@@ -229,7 +229,7 @@ void launch_cancel(struct choice *choice)
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		if (choice->facts->termination_forbidden || group->frozen)
 			continue;
-		if (choice->health->groups[group->index].takes_back)
+		if (choice->health->groups[group->index].cancels_launches)
 			cancel_starved(choice, group);
 		else
 			cancel_unneeded(choice, group);
@@ -292,7 +292,7 @@ void launch_remember(struct choice *choice)
 			.unneeded_since = own->unneeded_since,
 			.round = next_round(choice, group, launched),
 		};
-		if (choice->facts->termination_forbidden || own->health->takes_back) {
+		if (choice->facts->termination_forbidden || own->health->cancels_launches) {
 			const struct memory_launch *old = remembered(choice->facts, group);
 			entry->unneeded = old != NULL ? old->unneeded : 0;
 			entry->unneeded_since = old != NULL ? old->unneeded_since : TIME_NONE;

@@ -147,8 +147,8 @@ static int64_t gpus_of_worker(const struct offer *offer, const struct group *gro
  * far as minReplicas keeps them. */
 static __int128 gpus_of_group(const struct offer *offer, const struct group *group)
 {
-	bool takes_back = offer->health->groups[group->index].takes_back &&
-			  !offer->facts->termination_forbidden;
+	bool cancels_launches = offer->health->groups[group->index].cancels_launches &&
+				!offer->facts->termination_forbidden;
 	int64_t by_template = group->missing, held = 0, starved = 0;
 	__int128 sum = 0;
 
@@ -160,12 +160,12 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 		held++;
 		if (worker->registered && worker->node->total.count > 0)
 			sum += gpus_of_worker(offer, group, worker);
-		else if (takes_back && offer->health->workers[worker->index].starved)
+		else if (cancels_launches && offer->health->workers[worker->index].starved)
 			starved++;
 		else
 			by_template++;
 	}
-	if (takes_back) {
+	if (cancels_launches) {
 		int64_t lack = group->min_replicas * group->hosts - (held - starved);
 
 		starved += group->missing;

@@ -51,7 +51,7 @@ struct packing {
 	const struct schedule_result *result;
 	struct resources most_of_living;   /* of each resource, on any one living node */
 	struct packed_list packed_demands; /* of `problem` */
-	bool *stuck_demands,
+	bool *starved_demands,
 		*starved_gangs;  /* per demand and gang of facts: some of it is starved */
 	int64_t starved_bundles; /* starved bundles, packed on new workers only */
 	time_ms starved_since;   /* of the one starved the longest; only with starved_bundles > 0 */

@@ -102,7 +102,7 @@ static void split_demands(struct packing *packing, const struct standing *standi
 			};
 		}
 		if (starved > 0) {
-			packing->stuck_demands[packing->packed_demands.index[i]] = true;
+			packing->starved_demands[packing->packed_demands.index[i]] = true;
 			index[used] = packing->packed_demands.index[i];
 			demands[used++] = (struct schedule_demand){
 				.request = request,
@@ -141,7 +141,7 @@ static void mark_gangs(struct packing *packing, const struct standing *standing)
 bool starved_split(struct packing *packing)
 {
 	struct standing standing;
-	packing->stuck_demands =
+	packing->starved_demands =
 		arena_array(packing->arena, packing->facts->demands.at.count, sizeof(bool));
 	packing->starved_gangs =
 		arena_array(packing->arena, packing->facts->gang_count, sizeof(bool));

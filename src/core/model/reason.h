@@ -1,7 +1,7 @@
 /* Every reason that a plan can give, in one place: groups, terminations, workers, demand that is
  * not served, causes of a backoff, conditions and Events. The log, metrics and docs/REASONS.md
  * (made from these tables: make docs) use the same words; users search for them, so a name is never
- * changed, only added. Must not contain messages: explain and notice write those with the values of
+ * changed, only added. Must not contain messages: explain and decision_event write those with the values of
  * the case. */
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H

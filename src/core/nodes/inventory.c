@@ -12,10 +12,10 @@ static const char *const companions[] = { "cpu", "memory", POD_REQUEST_PODS };
 struct maker {
 	struct arena *arena;
 	struct inventory *inventory;
-	struct node_capacities *rooms;
+	struct node_capacities *capacities;
 	const struct device_table *devices;
-	/* The yardstick of each total. */
-	const struct pod **yardsticks;
+	/* The smallest_request of each total. */
+	const struct pod **smallest_requests;
 };
 
 static bool is_shown(const struct node_amount *amount)
@@ -32,28 +32,29 @@ static bool is_shared(const struct node *node)
 	return value != NULL && strcmp(value, "true") == 0;
 }
 
-static void make_node(const struct maker *m, const struct node_capacity *room,
+static void make_node(const struct maker *m, const struct node_capacity *capacity,
 		      struct inventory_node *ret)
 {
-	*ret = (struct inventory_node){ .room = room,
-					.ready = node_capacity_ready(room),
-					.shared = is_shared(room->node) };
-	ret->at = arena_array(m->arena, room->count, sizeof(*ret->at));
-	for (size_t i = 0; i < room->count; i++)
-		if (is_shown(&room->at[i]))
-			ret->at[ret->count++] = (struct inventory_resource){ .amount = &room->at[i],
-									     .stranded_why = "" };
+	*ret = (struct inventory_node){ .capacity = capacity,
+					.ready = node_capacity_ready(capacity),
+					.shared = is_shared(capacity->node) };
+	ret->at = arena_array(m->arena, capacity->count, sizeof(*ret->at));
+	for (size_t i = 0; i < capacity->count; i++)
+		if (is_shown(&capacity->at[i]))
+			ret->at[ret->count++] =
+				(struct inventory_resource){ .amount = &capacity->at[i],
+							     .stranded_why = "" };
 }
 
 static void make_nodes(const struct maker *m)
 {
 	struct inventory *inventory = m->inventory;
 
-	inventory->nodes = arena_array(m->arena, m->rooms->count, sizeof(*inventory->nodes));
-	for (size_t i = 0; i < m->rooms->count; i++) {
+	inventory->nodes = arena_array(m->arena, m->capacities->count, sizeof(*inventory->nodes));
+	for (size_t i = 0; i < m->capacities->count; i++) {
 		struct inventory_node *node = &inventory->nodes[inventory->node_count];
 
-		make_node(m, &m->rooms->at[i], node);
+		make_node(m, &m->capacities->at[i], node);
 		if (node->count > 0)
 			inventory->node_count++;
 		else
@@ -62,16 +63,16 @@ static void make_nodes(const struct maker *m)
 }
 
 static struct inventory_node *find_node(const struct inventory *inventory,
-					const struct node_capacity *room)
+					const struct node_capacity *capacity)
 {
 	size_t low = 0, high = inventory->node_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (inventory->nodes[middle].room == room)
+		if (inventory->nodes[middle].capacity == capacity)
 			return &inventory->nodes[middle];
-		if (inventory->nodes[middle].room < room)
+		if (inventory->nodes[middle].capacity < capacity)
 			low = middle + 1;
 		else
 			high = middle;
@@ -167,7 +168,7 @@ static struct inventory_total *add_total(const struct maker *m, struct totals *t
 		return known;
 	VEC_PUSH(m->arena, &totals->list,
 		 ((struct inventory_total){
-			 .resource = resource, .row = row, .yardstick_pod = "" }));
+			 .resource = resource, .row = row, .smallest_request_pod = "" }));
 	return &totals->list.at[totals->list.count - 1];
 }
 
@@ -217,15 +218,15 @@ static void make_totals(const struct maker *m, const struct pod *pods, size_t po
 /* Selects the Pod that measures free devices: a waiting one before a running one, then the smaller
  * one (devices that even it cannot use are useless to all), then by name, so that the order of the
  * Pods does not matter. */
-static bool is_better_yardstick(const struct inventory_total *total, const struct pod *old,
-				const struct pod *pod, int64_t amount)
+static bool is_better_smallest_request(const struct inventory_total *total, const struct pod *old,
+				       const struct pod *pod, int64_t amount)
 {
 	int order;
 
-	if (old == NULL || waits(pod) != total->yardstick_waits)
+	if (old == NULL || waits(pod) != total->smallest_request_waits)
 		return old == NULL || waits(pod);
-	if (amount != total->yardstick)
-		return amount < total->yardstick;
+	if (amount != total->smallest_request)
+		return amount < total->smallest_request;
 	order = strcmp(pod->namespace_, old->namespace_);
 	return (order != 0 ? order : strcmp(pod->name, old->name)) < 0;
 }
@@ -236,17 +237,19 @@ static void measure(const struct maker *m, const struct pod *pod)
 
 	for (size_t i = 0; i < request.count; i++) {
 		struct inventory_total *total = find_total(m->inventory, request.at[i].name);
-		const struct pod **yardstick;
+		const struct pod **smallest_request;
 
 		if (total == NULL || request.at[i].amount == 0)
 			continue;
-		yardstick = &m->yardsticks[total - m->inventory->totals];
-		if (!is_better_yardstick(total, *yardstick, pod, request.at[i].amount))
+		smallest_request = &m->smallest_requests[total - m->inventory->totals];
+		if (!is_better_smallest_request(total, *smallest_request, pod,
+						request.at[i].amount))
 			continue;
-		*yardstick = pod;
-		total->yardstick = request.at[i].amount;
-		total->yardstick_waits = waits(pod);
-		total->yardstick_pod = arena_printf(m->arena, "%s/%s", pod->namespace_, pod->name);
+		*smallest_request = pod;
+		total->smallest_request = request.at[i].amount;
+		total->smallest_request_waits = waits(pod);
+		total->smallest_request_pod =
+			arena_printf(m->arena, "%s/%s", pod->namespace_, pod->name);
 	}
 }
 
@@ -264,14 +267,14 @@ static int64_t places_of(const struct node_amount *amount, int64_t size)
 
 /* Limits `places` by CPU, memory and the number of Pods; *ret_scarce: the resource that limits it,
  * NULL: the devices. */
-static int64_t places_beside(const struct maker *m, const struct node_capacity *room,
-			     const struct pod *yardstick, int64_t parts, int64_t places,
+static int64_t places_beside(const struct maker *m, const struct node_capacity *capacity,
+			     const struct pod *smallest_request, int64_t parts, int64_t places,
 			     const char **ret_scarce)
 {
-	struct resources request = pod_request(&yardstick->spec, m->arena);
+	struct resources request = pod_request(&smallest_request->spec, m->arena);
 
 	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
-		const struct node_amount *amount = node_capacity_amount(room, companions[i]);
+		const struct node_amount *amount = node_capacity_amount(capacity, companions[i]);
 		int64_t size = resources_amount(&request, companions[i], 0) / parts;
 
 		if (amount == NULL || size == 0 || node_amount_free(amount) / size >= places)
@@ -283,15 +286,15 @@ static int64_t places_beside(const struct maker *m, const struct node_capacity *
 }
 
 static const char *stranded_why(const struct maker *m, const struct inventory_total *total,
-				const struct node_capacity *room, const struct node_amount *amount,
-				const char *scarce)
+				const struct node_capacity *capacity,
+				const struct node_amount *amount, const char *scarce)
 {
-	const char *name = total->yardstick_pod;
-	const char *size = resource_amount_text(m->arena, total->yardstick);
+	const char *name = total->smallest_request_pod;
+	const char *size = resource_amount_text(m->arena, total->smallest_request);
 	const struct node_amount *rest;
 
 	if (scarce != NULL) {
-		rest = node_capacity_amount(room, scarce);
+		rest = node_capacity_amount(capacity, scarce);
 		return arena_printf(m->arena, "only %s %s are free for a Pod as %s",
 				    pod_request_text(m->arena, scarce, node_amount_free(rest)),
 				    scarce, name);
@@ -334,34 +337,35 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 	struct inventory_total *total = find_total(m->inventory, amount->resource);
 	int64_t left = node_amount_free(amount), places;
 	const struct inventory_total *other;
-	const struct pod *yardstick;
+	const struct pod *smallest_request;
 	const char *scarce = NULL;
 
 	CHECK(total != NULL); /* make_totals has one for each resource of a Node */
 	if (left == 0)
 		return;
 	other = waiting_for_other_profile(m, total);
-	yardstick = m->yardsticks[total - m->inventory->totals];
+	smallest_request = m->smallest_requests[total - m->inventory->totals];
 	if (other != NULL) {
 		resource->stranded = left;
 		resource->stranded_why =
 			arena_printf(m->arena, "Pods wait for %s, and partitions are fixed",
 				     resource_name_text(m->arena, other->resource));
-	} else if (yardstick != NULL) {
+	} else if (smallest_request != NULL) {
 		/* Without waiting Pods, a single free device counts as usable. */
-		int64_t parts = total->yardstick_waits || amount->device_count > 0 ||
-						total->yardstick < RESOURCE_UNIT ?
+		int64_t parts = total->smallest_request_waits || amount->device_count > 0 ||
+						total->smallest_request < RESOURCE_UNIT ?
 					1 :
-					total->yardstick / RESOURCE_UNIT;
+					total->smallest_request / RESOURCE_UNIT;
 
-		places = places_of(amount, total->yardstick / parts);
-		places = places_beside(m, node->room, yardstick, parts, places, &scarce);
+		places = places_of(amount, total->smallest_request / parts);
+		places = places_beside(m, node->capacity, smallest_request, parts, places, &scarce);
 		/* With overcommitted devices, more can fit by device than is free in sum. */
-		resource->stranded = left - places * (total->yardstick / parts);
+		resource->stranded = left - places * (total->smallest_request / parts);
 		if (resource->stranded < 0)
 			resource->stranded = 0;
 		if (resource->stranded > 0)
-			resource->stranded_why = stranded_why(m, total, node->room, amount, scarce);
+			resource->stranded_why =
+				stranded_why(m, total, node->capacity, amount, scarce);
 	}
 	CHECK(resource->stranded <= left);
 	CHECK((resource->stranded > 0) == (resource->stranded_why[0] != '\0'));
@@ -370,14 +374,14 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 
 static void check_inventory(const struct inventory *inventory)
 {
-	CHECK(inventory->node_count + inventory->other_nodes == inventory->rooms->count);
+	CHECK(inventory->node_count + inventory->other_nodes == inventory->capacities->count);
 	for (size_t i = 0; i < inventory->total_count; i++) {
 		const struct inventory_total *total = &inventory->totals[i];
 
 		CHECK(i == 0 || strcmp(total[-1].resource, total->resource) < 0);
 		CHECK(total->nodes > 0 || total->waiting_pods > 0);
 		CHECK((total->waiting_pods > 0) == (total->waiting > 0));
-		CHECK((total->yardstick > 0) == (total->yardstick_pod[0] != '\0'));
+		CHECK((total->smallest_request > 0) == (total->smallest_request_pod[0] != '\0'));
 		CHECK(total->stranded <= total->allocatable);
 	}
 }
@@ -388,20 +392,20 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 {
 	struct maker m = { .arena = arena, .inventory = ret, .devices = devices };
 
-	m.rooms = ARENA_NEW(arena, struct node_capacities);
-	node_capacities_init(m.rooms, nodes, node_count, devices, arena);
-	*ret = (struct inventory){ .rooms = m.rooms };
+	m.capacities = ARENA_NEW(arena, struct node_capacities);
+	node_capacities_init(m.capacities, nodes, node_count, devices, arena);
+	*ret = (struct inventory){ .capacities = m.capacities };
 	make_nodes(&m);
 	for (size_t i = 0; i < pod_count; i++) {
-		const struct node_capacity *room = node_capacities_add(m.rooms, &pods[i]);
-		struct inventory_node *node = room != NULL ? find_node(ret, room) : NULL;
+		const struct node_capacity *capacity = node_capacities_add(m.capacities, &pods[i]);
+		struct inventory_node *node = capacity != NULL ? find_node(ret, capacity) : NULL;
 
 		if (node != NULL)
 			add_users(&m, node, &pods[i]);
 	}
-	node_capacities_finish(m.rooms);
+	node_capacities_finish(m.capacities);
 	make_totals(&m, pods, pod_count);
-	m.yardsticks = arena_array(arena, ret->total_count, sizeof(*m.yardsticks));
+	m.smallest_requests = arena_array(arena, ret->total_count, sizeof(*m.smallest_requests));
 	for (size_t i = 0; i < pod_count; i++)
 		if (pod_request_holds(&pods[i]) || waits(&pods[i]))
 			measure(&m, &pods[i]);

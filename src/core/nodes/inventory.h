@@ -31,7 +31,7 @@ struct inventory_resource {
 };
 
 struct inventory_node {
-	const struct node_capacity *room;
+	const struct node_capacity *capacity;
 	bool ready, shared;            /* label gpushare=true */
 	struct inventory_resource *at; /* accelerators that the Node names, sorted by resource */
 	size_t count;
@@ -45,16 +45,16 @@ struct inventory_total {
 	size_t nodes;
 	/* The request that measures stranded devices: the smallest waiting one, else the smallest
 	 * one; 0: no Pod requests the resource. */
-	int64_t yardstick;
-	bool yardstick_waits;
-	const char *yardstick_pod; /* "namespace/name"; "" with 0 */
+	int64_t smallest_request;
+	bool smallest_request_waits;
+	const char *smallest_request_pod; /* "namespace/name"; "" with 0 */
 	/* Pods without a Node that request it. */
 	size_t waiting_pods;
 	int64_t waiting;
 };
 
 struct inventory {
-	const struct node_capacities *rooms;
+	const struct node_capacities *capacities;
 	struct inventory_node *nodes; /* those with accelerators, by name */
 	size_t node_count;
 	struct inventory_total *totals; /* by resource */

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "core/nodes/pod_request.h"
 
-static int compare_rooms(const void *a, const void *b)
+static int compare_capacities(const void *a, const void *b)
 {
 	return strcmp(((const struct node_capacity *)a)->node->name,
 		      ((const struct node_capacity *)b)->node->name);
@@ -19,16 +19,16 @@ static int compare_amounts(const void *a, const void *b)
 		      ((const struct node_amount *)b)->resource);
 }
 
-struct node_amount *node_capacity_amount(const struct node_capacity *room, const char *resource)
+struct node_amount *node_capacity_amount(const struct node_capacity *capacity, const char *resource)
 {
-	size_t low = 0, high = room->count;
+	size_t low = 0, high = capacity->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = strcmp(room->at[middle].resource, resource);
+		int order = strcmp(capacity->at[middle].resource, resource);
 
 		if (order == 0)
-			return &room->at[middle];
+			return &capacity->at[middle];
 		if (order < 0)
 			low = middle + 1;
 		else
@@ -46,7 +46,7 @@ static int64_t amount_of(const struct quantities *quantities, const char *name)
 
 /* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
  * gpu-mem). */
-static void make_devices(const struct node_capacities *rooms, const struct node *node,
+static void make_devices(const struct node_capacities *capacities, const struct node *node,
 			 struct node_amount *amount)
 {
 	int64_t count;
@@ -55,20 +55,20 @@ static void make_devices(const struct node_capacities *rooms, const struct node 
 	    amount->row->count_resource[0] == '\0')
 		return;
 	count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
-	if (count < 1 || count > NODE_ROOM_DEVICES_MAX)
+	if (count < 1 || count > NODE_DEVICES_MAX)
 		return;
-	amount->devices = arena_array(rooms->arena, (size_t)count, sizeof(*amount->devices));
+	amount->devices = arena_array(capacities->arena, (size_t)count, sizeof(*amount->devices));
 	amount->device_count = (size_t)count;
 	for (size_t i = 0; i < amount->device_count; i++)
 		amount->devices[i].total =
 			amount->allocatable / RESOURCE_UNIT / count * RESOURCE_UNIT;
 }
 
-static void make_room(const struct node_capacities *rooms, const struct node *node,
-		      struct node_capacity *room)
+static void make_room(const struct node_capacities *capacities, const struct node *node,
+		      struct node_capacity *capacity)
 {
 	size_t most = node->capacity.count + node->allocatable.count;
-	struct node_amount *amounts = arena_array(rooms->arena, most, sizeof(*amounts));
+	struct node_amount *amounts = arena_array(capacities->arena, most, sizeof(*amounts));
 	size_t count = 0;
 
 	for (size_t i = 0; i < most; i++) {
@@ -82,7 +82,7 @@ static void make_room(const struct node_capacities *rooms, const struct node *no
 			continue;
 		amounts[count++] = (struct node_amount){
 			.resource = item->name,
-			.row = device_find(rooms->devices, item->name),
+			.row = device_find(capacities->devices, item->name),
 			.capacity = amount_of(&node->capacity, item->name),
 			.allocatable = allocatable ? item->amount : 0,
 			.has_allocatable = allocatable,
@@ -90,32 +90,34 @@ static void make_room(const struct node_capacities *rooms, const struct node *no
 	}
 	sort_stable(amounts, count, sizeof(*amounts), compare_amounts);
 	for (size_t i = 0; i < count; i++)
-		make_devices(rooms, node, &amounts[i]);
-	*room = (struct node_capacity){ node, amounts, count };
+		make_devices(capacities, node, &amounts[i]);
+	*capacity = (struct node_capacity){ node, amounts, count };
 	CHECK(count > 0 && count <= most);
 }
 
-void node_capacities_init(struct node_capacities *rooms, const struct node *nodes, size_t count,
-			  const struct device_table *devices, struct arena *arena)
+void node_capacities_init(struct node_capacities *capacities, const struct node *nodes,
+			  size_t count, const struct device_table *devices, struct arena *arena)
 {
-	*rooms = (struct node_capacities){ .devices = devices, .arena = arena };
-	rooms->at = arena_array(arena, count, sizeof(*rooms->at));
+	*capacities = (struct node_capacities){ .devices = devices, .arena = arena };
+	capacities->at = arena_array(arena, count, sizeof(*capacities->at));
 	for (size_t i = 0; i < count; i++)
 		if (nodes[i].allocatable.count > 0)
-			make_room(rooms, &nodes[i], &rooms->at[rooms->count++]);
-	sort_stable(rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
-	CHECK(rooms->count <= count);
+			make_room(capacities, &nodes[i], &capacities->at[capacities->count++]);
+	sort_stable(capacities->at, capacities->count, sizeof(*capacities->at), compare_capacities);
+	CHECK(capacities->count <= count);
 }
 
-static struct node_capacity *find_room(const struct node_capacities *rooms, const char *name)
+static struct node_capacity *find_capacity(const struct node_capacities *capacities,
+					   const char *name)
 {
 	struct node wanted = { .name = name };
 	struct node_capacity key = { .node = &wanted };
 
-	return bsearch(&key, rooms->at, rooms->count, sizeof(*rooms->at), compare_rooms);
+	return bsearch(&key, capacities->at, capacities->count, sizeof(*capacities->at),
+		       compare_capacities);
 }
 
-static void add_to_devices(const struct node_capacities *rooms, struct node_amount *amount,
+static void add_to_devices(const struct node_capacities *capacities, struct node_amount *amount,
 			   const struct pod *pod, int64_t wanted)
 {
 	int64_t left = wanted;
@@ -135,30 +137,30 @@ static void add_to_devices(const struct node_capacities *rooms, struct node_amou
 		return;
 	CHECK(left > 0 && left <= wanted);
 	amount->unplaced = resource_sum(amount->unplaced, left);
-	VEC_PUSH(rooms->arena, &amount->waiting, left);
+	VEC_PUSH(capacities->arena, &amount->waiting, left);
 }
 
-struct node_capacity *node_capacities_add(struct node_capacities *rooms, const struct pod *pod)
+struct node_capacity *node_capacities_add(struct node_capacities *capacities, const struct pod *pod)
 {
 	struct resources request;
-	struct node_capacity *room;
+	struct node_capacity *capacity;
 
 	if (!pod_request_holds(pod))
 		return NULL;
-	room = find_room(rooms, pod->spec.node_name);
-	if (room == NULL)
+	capacity = find_capacity(capacities, pod->spec.node_name);
+	if (capacity == NULL)
 		return NULL;
-	request = pod_request(&pod->spec, rooms->arena);
+	request = pod_request(&pod->spec, capacities->arena);
 	for (size_t i = 0; i < request.count; i++) {
-		struct node_amount *amount = node_capacity_amount(room, request.at[i].name);
+		struct node_amount *amount = node_capacity_amount(capacity, request.at[i].name);
 
 		if (amount == NULL || request.at[i].amount == 0)
 			continue;
 		amount->used = resource_sum(amount->used, request.at[i].amount);
 		if (amount->device_count > 0)
-			add_to_devices(rooms, amount, pod, request.at[i].amount);
+			add_to_devices(capacities, amount, pod, request.at[i].amount);
 	}
-	return room;
+	return capacity;
 }
 
 int64_t node_device_free(const struct node_device *device)
@@ -200,7 +202,7 @@ static void check_amount(const struct node_amount *amount)
 	CHECK(amount->used >= 0 && amount->used <= RESOURCE_AMOUNT_MAX);
 	CHECK(amount->unplaced >= 0 && amount->unplaced <= amount->used);
 	CHECK(amount->waiting.count == 0);
-	CHECK(amount->device_count <= NODE_ROOM_DEVICES_MAX);
+	CHECK(amount->device_count <= NODE_DEVICES_MAX);
 	CHECK(node_amount_largest(amount) <= node_amount_free(amount));
 	ARRAY_EACH(const struct node_device, device, amount->devices, amount->device_count) {
 		CHECK(device->used >= 0 && device->forecast >= 0);
@@ -208,10 +210,10 @@ static void check_amount(const struct node_amount *amount)
 	}
 }
 
-void node_capacities_finish(struct node_capacities *rooms)
+void node_capacities_finish(struct node_capacities *capacities)
 {
-	for (size_t r = 0; r < rooms->count; r++) {
-		VEC_EACH(struct node_amount, amount, &rooms->at[r]) {
+	for (size_t r = 0; r < capacities->count; r++) {
+		VEC_EACH(struct node_amount, amount, &capacities->at[r]) {
 			/* The largest first, so that the order of the Pods does not matter. */
 			sort_stable(amount->waiting.at, amount->waiting.count, sizeof(int64_t),
 				    compare_descending);
@@ -245,10 +247,10 @@ int64_t node_amount_largest_empty(const struct node_amount *amount)
 	return amount->device_count > 0 ? amount->devices[0].total : amount->allocatable;
 }
 
-bool node_capacity_ready(const struct node_capacity *room)
+bool node_capacity_ready(const struct node_capacity *capacity)
 {
-	const struct condition *ready =
-		condition_find(room->node->conditions, room->node->condition_count, "Ready");
+	const struct condition *ready = condition_find(capacity->node->conditions,
+						       capacity->node->condition_count, "Ready");
 
 	return ready == NULL || strcmp(ready->status, "True") == 0;
 }

@@ -15,7 +15,7 @@
 #include "core/model/kubernetes.h"
 
 /* Limit of the devices of a Node that are counted separately. */
-#define NODE_ROOM_DEVICES_MAX 256
+#define NODE_DEVICES_MAX 256
 
 struct node_device {
 	int64_t total;
@@ -53,14 +53,15 @@ struct node_capacities {
 	bool partial; /* not all Pods on the Nodes are known: free amounts are upper bounds */
 };
 
-void node_capacities_init(struct node_capacities *rooms, const struct node *nodes, size_t count,
-			  const struct device_table *devices, struct arena *arena);
+void node_capacities_init(struct node_capacities *capacities, const struct node *nodes,
+			  size_t count, const struct device_table *devices, struct arena *arena);
 /* Counts the Pod on its Node if it uses capacity there; NULL if not. In any order. */
-struct node_capacity *node_capacities_add(struct node_capacities *rooms, const struct pod *pod);
+struct node_capacity *node_capacities_add(struct node_capacities *capacities,
+					  const struct pod *pod);
 /* After the last Pod: the forecast. */
-void node_capacities_finish(struct node_capacities *rooms);
+void node_capacities_finish(struct node_capacities *capacities);
 
-struct node_amount *node_capacity_amount(const struct node_capacity *room,
+struct node_amount *node_capacity_amount(const struct node_capacity *capacity,
 					 const char *resource); /* or NULL */
 /* Free in sum, never below 0. */
 int64_t node_amount_free(const struct node_amount *amount);
@@ -70,6 +71,6 @@ int64_t node_amount_largest(const struct node_amount *amount);
 int64_t node_amount_largest_empty(const struct node_amount *amount);
 int64_t node_device_free(const struct node_device *device);
 /* Condition Ready is True, or the Node has no such condition. */
-bool node_capacity_ready(const struct node_capacity *room);
+bool node_capacity_ready(const struct node_capacity *capacity);
 
 #endif

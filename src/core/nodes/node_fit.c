@@ -86,13 +86,13 @@ static bool names_nodes(const struct pod_spec *spec)
 }
 
 /* Other devices of the vendor: "nvidia.com/mig-1g.5gb". */
-static const char *other_devices(const struct node_capacity *room, const char *resource,
+static const char *other_devices(const struct node_capacity *capacity, const char *resource,
 				 struct arena *arena)
 {
 	size_t vendor = strcspn(resource, "/");
 	const char *text = "";
 
-	VEC_EACH(const struct node_amount, amount, room) {
+	VEC_EACH(const struct node_amount, amount, capacity) {
 		if (amount->row == NULL || amount->row->share == DEVICE_QUALIFIER ||
 		    amount->allocatable == 0 || strncmp(amount->resource, resource, vendor) != 0)
 			continue;
@@ -104,15 +104,15 @@ static const char *other_devices(const struct node_capacity *room, const char *r
 }
 
 /* A device, of which the Node has none. */
-static void judge_absent(const struct node_demand *demand, const struct node_capacity *room,
+static void judge_absent(const struct node_demand *demand, const struct node_capacity *capacity,
 			 const struct resource *wanted, const struct node_amount *amount,
 			 struct judgement *judgement)
 {
-	const char *others = other_devices(room, wanted->name, judgement->arena);
+	const char *others = other_devices(capacity, wanted->name, judgement->arena);
 	const char *name = name_text(judgement->arena, wanted->name);
 	const char *why;
 
-	if (amount == NULL && others[0] == '\0' && !has_device_label(room->node) &&
+	if (amount == NULL && others[0] == '\0' && !has_device_label(capacity->node) &&
 	    !names_nodes(demand->spec)) {
 		judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
 		      arena_printf(judgement->arena, "it has no %s", name));
@@ -169,12 +169,12 @@ static void judge_short(const struct resource *wanted, const struct node_amount 
 				   needed));
 }
 
-static void judge_amounts(const struct node_demand *demand, const struct node_capacity *room,
+static void judge_amounts(const struct node_demand *demand, const struct node_capacity *capacity,
 			  struct judgement *judgement)
 {
 	for (size_t i = 0; i < demand->request.count; i++) {
 		const struct resource *wanted = &demand->request.at[i];
-		const struct node_amount *amount = node_capacity_amount(room, wanted->name);
+		const struct node_amount *amount = node_capacity_amount(capacity, wanted->name);
 		const struct device_row *row = demand->rows[i];
 		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
 
@@ -183,7 +183,7 @@ static void judge_amounts(const struct node_demand *demand, const struct node_ca
 		     (amount == NULL || amount->allocatable == 0)))
 			continue;
 		if (row != NULL && (amount == NULL || amount->allocatable == 0))
-			judge_absent(demand, room, wanted, amount, judgement);
+			judge_absent(demand, capacity, wanted, amount, judgement);
 		else if (amount == NULL)
 			judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
 			      arena_printf(judgement->arena, "it has no %s",
@@ -228,36 +228,36 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 				   name_text(arena, taint->value), taint->effect));
 }
 
-void node_fit_check(const struct node_demand *demand, const struct node_capacity *room,
+void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit)
 {
 	struct judgement judgement = { .arena = arena, .level = NODE_FIT_NOW, .why = "" };
 
-	judge_node(demand, room->node, &judgement);
-	judgement.passing = judgement.level == NODE_FIT_LATER || !node_capacity_ready(room);
-	if (!node_capacity_ready(room) && judgement.cost == 0)
+	judge_node(demand, capacity->node, &judgement);
+	judgement.passing = judgement.level == NODE_FIT_LATER || !node_capacity_ready(capacity);
+	if (!node_capacity_ready(capacity) && judgement.cost == 0)
 		judge(&judgement, NODE_FIT_LATER, COST_PASSING, "it is not Ready");
-	judge_amounts(demand, room, &judgement);
-	*ret_fit = (struct node_fit){ judgement.level, room, judgement.why, judgement.cost };
+	judge_amounts(demand, capacity, &judgement);
+	*ret_fit = (struct node_fit){ judgement.level, capacity, judgement.why, judgement.cost };
 }
 
-void node_fit_best(const struct node_demand *demand, const struct node_capacities *rooms,
+void node_fit_best(const struct node_demand *demand, const struct node_capacities *capacities,
 		   struct arena *arena, struct node_fit *ret_fit)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 	struct node_fit best = { .why = "" };
 
-	for (size_t i = 0; i < rooms->count; i++) {
+	for (size_t i = 0; i < capacities->count; i++) {
 		struct node_fit fit;
 
-		node_fit_check(demand, &rooms->at[i], &scratch, &fit);
+		node_fit_check(demand, &capacities->at[i], &scratch, &fit);
 		if (fit.level > best.level || (fit.level == best.level && fit.cost < best.cost))
 			best = fit;
 		arena_reset(&scratch);
 	}
 	best.why = "";
-	if (best.room != NULL)
-		node_fit_check(demand, best.room, arena, &best);
+	if (best.capacity != NULL)
+		node_fit_check(demand, best.capacity, arena, &best);
 	*ret_fit = best;
 }
 
@@ -265,18 +265,19 @@ void node_fit_best(const struct node_demand *demand, const struct node_capacitie
 
 /* The Node's amount of the resource; NULL when the Node does not match the Pod, or lacks it. */
 static const struct node_amount *open_amount(const struct node_demand *demand,
-					     const struct node_capacity *room, const char *resource)
+					     const struct node_capacity *capacity,
+					     const char *resource)
 {
-	if (!node_match_selects(demand->spec, room->node) ||
-	    node_fit_taint(demand, room->node) != NULL)
+	if (!node_match_selects(demand->spec, capacity->node) ||
+	    node_fit_taint(demand, capacity->node) != NULL)
 		return NULL;
-	return node_capacity_amount(room, resource);
+	return node_capacity_amount(capacity, resource);
 }
 
 /* "; 6 nvidia.com/gpu are free on 2 Nodes that match, at most 3 on one": free devices that
  * fragmentation makes unusable. */
 static const char *fragments_text(const struct node_demand *demand,
-				  const struct node_capacities *rooms, struct arena *arena)
+				  const struct node_capacities *capacities, struct arena *arena)
 {
 	for (size_t d = 0; d < demand->request.count; d++) {
 		const struct resource *wanted = &demand->request.at[d];
@@ -286,9 +287,9 @@ static const char *fragments_text(const struct node_demand *demand,
 		if (demand->rows[d] == NULL || demand->rows[d]->share == DEVICE_QUALIFIER ||
 		    wanted->amount == 0)
 			continue;
-		for (size_t i = 0; i < rooms->count; i++) {
+		for (size_t i = 0; i < capacities->count; i++) {
 			const struct node_amount *amount =
-				open_amount(demand, &rooms->at[i], wanted->name);
+				open_amount(demand, &capacities->at[i], wanted->name);
 			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
 
 			nodes += left > 0;
@@ -307,10 +308,12 @@ static const char *fragments_text(const struct node_demand *demand,
 	return "";
 }
 
-const char *node_fit_text(const struct node_demand *demand, const struct node_capacities *rooms,
-			  const struct node_fit *best, struct arena *arena)
+const char *node_fit_text(const struct node_demand *demand,
+			  const struct node_capacities *capacities, const struct node_fit *best,
+			  struct arena *arena)
 {
-	const char *node = best->room != NULL ? name_text(arena, best->room->node->name) : "";
+	const char *node = best->capacity != NULL ? name_text(arena, best->capacity->node->name) :
+						    "";
 
 	switch (best->level) {
 	case NODE_FIT_NEVER:
@@ -327,9 +330,9 @@ const char *node_fit_text(const struct node_demand *demand, const struct node_ca
 		return arena_printf(arena,
 				    "waits for free capacity or for a new Node (node autoscaler), "
 				    "the closest is Node %s: %s%s",
-				    node, best->why, fragments_text(demand, rooms, arena));
+				    node, best->why, fragments_text(demand, capacities, arena));
 	case NODE_FIT_NOW:
-		if (rooms->partial)
+		if (capacities->partial)
 			return arena_printf(
 				arena,
 				"Node %s could hold it when empty; the use by Pods of others "

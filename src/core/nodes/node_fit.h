@@ -23,7 +23,7 @@ enum node_fit_level {
 
 struct node_fit {
 	enum node_fit_level level;
-	const struct node_capacity *room; /* NULL with NONE */
+	const struct node_capacity *capacity; /* NULL with NONE */
 	/* The obstacle, for messages: "1 of 8 nvidia.com/gpu are free, 2 are needed"; "" with NOW
 	 * and NONE. */
 	const char *why;
@@ -50,14 +50,15 @@ const char *node_fit_labels_why(const struct pod_spec *spec, const struct node *
 /* The first taint (NoSchedule, NoExecute) that is not tolerated; NULL: none. */
 const struct taint *node_fit_taint(const struct node_demand *demand, const struct node *node);
 
-void node_fit_check(const struct node_demand *demand, const struct node_capacity *room,
+void node_fit_check(const struct node_demand *demand, const struct node_capacity *capacity,
 		    struct arena *arena, struct node_fit *ret_fit);
 /* The best Node: the highest level; of equal ones the smallest cost, then by name. */
-void node_fit_best(const struct node_demand *demand, const struct node_capacities *rooms,
+void node_fit_best(const struct node_demand *demand, const struct node_capacities *capacities,
 		   struct arena *arena, struct node_fit *ret_fit);
 /* One sentence for a plan about the best Node for the Pod; "" with NONE. With LATER it also reports
  * free amounts on all matching Nodes in pieces that are too small. */
-const char *node_fit_text(const struct node_demand *demand, const struct node_capacities *rooms,
-			  const struct node_fit *best, struct arena *arena);
+const char *node_fit_text(const struct node_demand *demand,
+			  const struct node_capacities *capacities, const struct node_fit *best,
+			  struct arena *arena);
 
 #endif

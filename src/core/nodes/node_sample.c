@@ -9,7 +9,7 @@
 #include "core/nodes/node_fit.h"
 
 struct ranked {
-	const struct node_capacity *room;
+	const struct node_capacity *capacity;
 	enum node_fit_level level;
 	int cost;
 };
@@ -66,19 +66,19 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 	ranking->at[at] = *new;
 }
 
-static void rank_all(const struct node_capacities *rooms, const struct node_demand *demand,
+static void rank_all(const struct node_capacities *capacities, const struct node_demand *demand,
 		     struct ranking *ret)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 
 	*ret = (struct ranking){ .count = 0 };
-	for (size_t i = 0; i < rooms->count; i++) {
+	for (size_t i = 0; i < capacities->count; i++) {
 		struct node_fit fit;
 
-		if (disruption_taint(rooms->at[i].node) != NULL)
+		if (disruption_taint(capacities->at[i].node) != NULL)
 			continue;
-		node_fit_check(demand, &rooms->at[i], &scratch, &fit);
-		rank(ret, &(struct ranked){ &rooms->at[i], fit.level, fit.cost });
+		node_fit_check(demand, &capacities->at[i], &scratch, &fit);
+		rank(ret, &(struct ranked){ &capacities->at[i], fit.level, fit.cost });
 		arena_reset(&scratch);
 	}
 }
@@ -91,9 +91,9 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster *cluster,
+size_t node_sample(const struct node_capacities *capacities, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		   const struct node_capacity ***ret_rooms)
+		   const struct node_capacity ***ret_capacities)
 {
 	const struct node_capacity **found;
 	size_t count = 0, kept = 0;
@@ -107,16 +107,16 @@ size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster
 		struct ranking ranking;
 
 		node_demand_init(&demand, pod != NULL ? &pod->spec : &group->template.spec,
-				 pod == NULL, rooms->devices, arena);
-		rank_all(rooms, &demand, &ranking);
+				 pod == NULL, capacities->devices, arena);
+		rank_all(capacities, &demand, &ranking);
 		for (size_t i = 0; i < ranking.count; i++)
-			found[count++] = ranking.at[i].room;
+			found[count++] = ranking.at[i].capacity;
 	}
 	sort_stable(found, count, sizeof(*found), compare);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || found[kept - 1] != found[i])
 			found[kept++] = found[i];
-	CHECK(kept <= rooms->count);
-	*ret_rooms = found;
+	CHECK(kept <= capacities->count);
+	*ret_capacities = found;
 	return kept;
 }

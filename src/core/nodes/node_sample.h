@@ -14,9 +14,9 @@
 /* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end
  * (core/decide/disruption) are not in it: the watch of such Nodes reports them. pods: of the
  * RayCluster, in any order. */
-size_t node_sample(const struct node_capacities *rooms, const struct ray_cluster *cluster,
+size_t node_sample(const struct node_capacities *capacities, const struct ray_cluster *cluster,
 		   const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		   const struct node_capacity ***ret_rooms);
+		   const struct node_capacity ***ret_capacities);
 /* The Pod exists and the scheduler found no Node for it. */
 bool node_sample_unschedulable(const struct pod *pod);
 

@@ -363,8 +363,8 @@ static void report_list(const struct choice *choice, struct plan *plan,
 		if (sums[i].count <= 0)
 			continue;
 		struct verdict verdict = judge(
-			choice, demand, kind == DEMAND_REQUEST && choice->packing->stuck_demands[i],
-			&sums[i]);
+			choice, demand,
+			kind == DEMAND_REQUEST && choice->packing->starved_demands[i], &sums[i]);
 		struct plan_demand *entry = add_entry(choice->arena, plan, &verdict);
 		entry->kind = kind;
 		entry->source = demand->source;

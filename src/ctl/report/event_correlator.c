@@ -161,7 +161,7 @@ static void count_up(struct entry *entry, const char *message, time_ms now)
 	entry->due = true;
 }
 
-/* The entry of the notice, a new one, or when there are too many new ones the last of its
+/* The entry of the event, a new one, or when there are too many new ones the last of its
  * reason. */
 static struct entry *entry_for(struct event_correlator *correlator,
 			       enum decision_event_reason reason, uint64_t key,
@@ -281,7 +281,7 @@ struct ripe {
 };
 
 /* Was this Event sent, and has the state persisted since? Also true when the previous process sent
- * it: the notice then gets an entry for an Event that we do not know. */
+ * it: the event then gets an entry for an Event that we do not know. */
 static bool is_said(struct event_correlator *correlator, const struct ripe *ripe,
 		    int64_t monotonic_ms, time_ms now)
 {
@@ -299,8 +299,8 @@ static bool is_said(struct event_correlator *correlator, const struct ripe *ripe
 
 /* Groups the states whose hold time has passed by reason and key, with the message of the first
  * one and the count of the others, and reports each group as one Event. For example, 3 states with
- * the same reason and key give one message "...; and 2 more like it". A notice with `once` is not
- * repeated while its state persists. The cost is notices times groups. */
+ * the same reason and key give one message "...; and 2 more like it". An event with `once` is not
+ * repeated while its state persists. The cost is events times groups. */
 static void note_states(struct event_correlator *correlator,
 			const struct decision_event_list *events, int64_t monotonic_ms, time_ms now)
 {

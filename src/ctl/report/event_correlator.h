@@ -1,7 +1,7 @@
-/* Event correlator of one RayCluster: a repeated notice is counted in the existing Event, and a
+/* Event correlator of one RayCluster: a repeated report is counted in the existing Event, and a
  * state that flickers is not reported. All of it may be lost: then an Event is sent again. No I/O,
- * no clock; texts are copied; the owner is ctl/report/event_recorder. Must not create notices:
- * core/report/notice.
+ * no clock; texts are copied; the owner is ctl/report/event_recorder. Must not create them:
+ * core/report/decision_event.
  *
  * A state is reported when it has persisted for its hold time, and again after 30 s, then after
  * twice as long each time, at most every 15 minutes (Events live for an hour); a state that was
@@ -35,7 +35,7 @@ struct event_correlator;
 struct event_correlator *event_correlator_new(int64_t monotonic_ms);
 void event_correlator_free(struct event_correlator *correlator); /* NULL is fine */
 
-/* The notices of a final decision: states are recorded, actions wait (those of the decision before
+/* The events of a final decision: states are recorded, actions wait (those of the decision before
  * are dropped). */
 void event_correlator_decided(struct event_correlator *correlator,
 			      const struct decision_event_list *events, int64_t monotonic_ms,

@@ -45,7 +45,7 @@ struct capacity_watch {
 	/* The last inventory; stock NULL: none. */
 	struct inventory_watch *inventory_watch;
 	struct arena arena;
-	struct node_capacities rooms;
+	struct node_capacities capacities;
 	struct map choices; /* "namespace/name" to struct choice, in the arena */
 	struct log_repeat trouble;
 };
@@ -85,16 +85,16 @@ static void on_timer(void *context)
 
 /* ---- listing ---- */
 
-static void count_rooms(struct capacity_watch *capacity_watch)
+static void count_capacities(struct capacity_watch *capacity_watch)
 {
 	const struct inventory_list *list = inventory_watch_list(capacity_watch->inventory_watch);
 
-	node_capacities_init(&capacity_watch->rooms, list->nodes, list->node_count,
+	node_capacities_init(&capacity_watch->capacities, list->nodes, list->node_count,
 			     capacity_watch->control->options->device_table,
 			     &capacity_watch->arena);
 	for (size_t i = 0; i < list->pod_count; i++)
-		node_capacities_add(&capacity_watch->rooms, &list->pods[i]);
-	node_capacities_finish(&capacity_watch->rooms);
+		node_capacities_add(&capacity_watch->capacities, &list->pods[i]);
+	node_capacities_finish(&capacity_watch->capacities);
 }
 
 static void looked(void *context, const struct err *err)
@@ -115,7 +115,7 @@ static void looked(void *context, const struct err *err)
 	}
 	log_repeat_end(&capacity_watch->trouble, "the free capacity of Nodes is unknown", "nodes");
 	capacity_watch->inventory_watch = inventory_watch;
-	count_rooms(capacity_watch);
+	count_capacities(capacity_watch);
 	loop_timer_start(capacity_watch->timer, FORGET_MS);
 }
 
@@ -186,15 +186,15 @@ static void add_others(struct capacity_watch *capacity_watch, const struct obser
 static struct choice *choose(struct capacity_watch *capacity_watch, const struct observation *view)
 {
 	struct choice *choice = ARENA_NEW(&capacity_watch->arena, struct choice);
-	const struct node_capacity **rooms = NULL;
+	const struct node_capacity **capacities = NULL;
 	struct others others = { .list = { .at = NULL } };
 	struct node *nodes;
 
-	choice->node_count = node_sample(&capacity_watch->rooms, view->cluster, view->pods,
-					 view->pod_count, &capacity_watch->arena, &rooms);
+	choice->node_count = node_sample(&capacity_watch->capacities, view->cluster, view->pods,
+					 view->pod_count, &capacity_watch->arena, &capacities);
 	nodes = arena_array(&capacity_watch->arena, choice->node_count, sizeof(*nodes));
 	for (size_t i = 0; i < choice->node_count; i++) {
-		nodes[i] = *rooms[i]->node;
+		nodes[i] = *capacities[i]->node;
 		add_others(capacity_watch, view, nodes[i].name, &others);
 	}
 	choice->nodes = nodes;

@@ -45,7 +45,7 @@ static void test_c3_nodes_users_and_totals(void **state)
 
 	assert_int_equal(inventory.node_count, 2);
 	assert_int_equal(inventory.other_nodes, 1);
-	assert_string_equal(inventory.nodes[0].room->node->name, "gpu");
+	assert_string_equal(inventory.nodes[0].capacity->node->name, "gpu");
 	assert_int_equal(inventory.nodes[0].count, 2);
 	assert_false(inventory.nodes[0].shared);
 	assert_true(inventory.nodes[1].shared);
@@ -192,7 +192,7 @@ static void test_odd_devices(void **state)
 	scene_pod(&s, "b", "uncounted", MEM "=32");
 	scene_pod(&s, "lost", "no-such-node", MEM "=1");
 	make(&s, &inventory);
-	assert_string_equal(inventory.nodes[1].room->node->name, "share");
+	assert_string_equal(inventory.nodes[1].capacity->node->name, "share");
 	memory = &inventory.nodes[1].at[0];
 	assert_int_equal(memory->amount->devices[0].total, 16 * UNIT);
 	assert_int_equal(memory->amount->devices[0].used, 4 * UNIT);

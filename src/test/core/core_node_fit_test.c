@@ -12,13 +12,13 @@
 
 static struct node_fit fit_of(struct node_scene *s, const struct pod *pod, bool template_only)
 {
-	struct node_capacities rooms;
+	struct node_capacities capacities;
 	struct node_demand demand;
 	struct node_fit fit;
 
-	scene_rooms(s, &rooms);
-	node_demand_init(&demand, &pod->spec, template_only, rooms.devices, &s->arena);
-	node_fit_best(&demand, &rooms, &s->arena, &fit);
+	scene_capacities(s, &capacities);
+	node_demand_init(&demand, &pod->spec, template_only, capacities.devices, &s->arena);
+	node_fit_best(&demand, &capacities, &s->arena, &fit);
 	return fit;
 }
 
@@ -28,7 +28,7 @@ static void expect(struct node_scene *s, const struct pod *pod, enum node_fit_le
 	struct node_fit fit = fit_of(s, pod, false);
 
 	assert_int_equal(fit.level, level);
-	assert_string_equal(fit.room->node->name, node);
+	assert_string_equal(fit.capacity->node->name, node);
 	assert_string_equal(fit.why, why);
 }
 
@@ -56,7 +56,7 @@ static void test_c2_gpu_mem_fits_one_device(void **state)
 static void test_c2_forecast(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
-	struct node_capacities rooms;
+	struct node_capacities capacities;
 	struct node_amount *amount;
 
 	(void)state;
@@ -64,8 +64,8 @@ static void test_c2_forecast(void **state)
 	scene_on(&s, scene_pod(&s, "a", "share", MEM "=9"), 0);
 	scene_pod(&s, "b", "share", MEM "=6");
 	scene_pod(&s, "c", "share", MEM "=8");
-	scene_rooms(&s, &rooms);
-	amount = node_capacity_amount(&rooms.at[0], MEM);
+	scene_capacities(&s, &capacities);
+	amount = node_capacity_amount(&capacities.at[0], MEM);
 	assert_int_equal(amount->devices[0].used, 9 * RESOURCE_UNIT);
 	assert_int_equal(amount->devices[0].forecast, 6 * RESOURCE_UNIT);
 	assert_int_equal(amount->devices[1].forecast, 8 * RESOURCE_UNIT);
@@ -248,7 +248,7 @@ static void random_scene(struct node_scene *s, uint64_t *seed)
 	}
 }
 
-static void assert_same_rooms(const struct node_capacities *a, const struct node_capacities *b)
+static void assert_same_capacities(const struct node_capacities *a, const struct node_capacities *b)
 {
 	assert_int_equal(a->count, b->count);
 	for (size_t r = 0; r < a->count; r++) {
@@ -280,7 +280,7 @@ static void test_digest_takes_the_same_room(void **state)
 		size_t count;
 
 		random_scene(&s, &seed);
-		scene_rooms(&s, &whole);
+		scene_capacities(&s, &whole);
 		pod_digest_init(&digest, device_table_builtin(), 1000);
 		for (size_t i = s.pod_count; i > 0; i--)
 			pod_digest_add(&digest, &s.pods[i - 1]);
@@ -292,7 +292,7 @@ static void test_digest_takes_the_same_room(void **state)
 		for (size_t i = 0; i < count; i++)
 			node_capacities_add(&digested, &pods[i]);
 		node_capacities_finish(&digested);
-		assert_same_rooms(&whole, &digested);
+		assert_same_capacities(&whole, &digested);
 		pod_digest_done(&digest);
 		arena_done(&s.arena);
 	}
@@ -330,7 +330,7 @@ static void test_sample_has_the_best_node(void **state)
 	(void)state;
 	for (int round = 0; round < 200; round++) {
 		struct node_scene s;
-		struct node_capacities rooms;
+		struct node_capacities capacities;
 		const struct node_capacity **sample = NULL;
 		struct worker_group group = { .name = "g" };
 		struct ray_cluster cluster = { .groups = &group, .group_count = 1 };
@@ -341,17 +341,17 @@ static void test_sample_has_the_best_node(void **state)
 		size_t count;
 
 		random_scene(&s, &seed);
-		scene_rooms(&s, &rooms);
+		scene_capacities(&s, &capacities);
 		wanted = scene_pod(&s, "w", "", wants[round % 3]);
 		wanted->labels = scene_labels(&s.arena, "ray.io/cluster=c ray.io/group=g");
 		wanted->spec.node_selector = scene_labels(&s.arena, "model=A");
 		wanted->conditions = &unschedulable;
 		wanted->condition_count = 1;
 		pods[0] = wanted;
-		count = node_sample(&rooms, &cluster, pods, 1, &s.arena, &sample);
+		count = node_sample(&capacities, &cluster, pods, 1, &s.arena, &sample);
 		assert_in_range(count, 1, NODE_SAMPLE_NODES_MAX);
-		node_demand_init(&demand, &wanted->spec, false, rooms.devices, &s.arena);
-		node_fit_best(&demand, &rooms, &s.arena, &best);
+		node_demand_init(&demand, &wanted->spec, false, capacities.devices, &s.arena);
+		node_fit_best(&demand, &capacities, &s.arena, &best);
 		for (size_t i = 0; i < count; i++) {
 			struct node_fit fit;
 
@@ -361,7 +361,7 @@ static void test_sample_has_the_best_node(void **state)
 				of_sample = fit;
 			assert_true(i == 0 || sample[i] > sample[i - 1]);
 		}
-		assert_ptr_equal(of_sample.room, best.room);
+		assert_ptr_equal(of_sample.capacity, best.capacity);
 		assert_string_equal(of_sample.why, best.why);
 		arena_done(&s.arena);
 	}

@@ -96,8 +96,8 @@ __attribute__((unused)) static void scene_on(struct node_scene *s, struct pod *p
 	pod->device_use_count = 1;
 }
 
-__attribute__((unused)) static void scene_rooms(struct node_scene *s,
-						struct node_capacities *ret_rooms)
+__attribute__((unused)) static void scene_capacities(struct node_scene *s,
+						     struct node_capacities *ret_rooms)
 {
 	node_capacities_init(ret_rooms, s->nodes, s->node_count, device_table_builtin(), &s->arena);
 	for (size_t i = 0; i < s->pod_count; i++)
