@@ -159,7 +159,7 @@ def test_version_and_help():
         (["run", "--idle-timeout", "5"], "did you mean --idle-timeout-seconds?; see "),
         (["run", "--nonsense"], "--nonsense: no such flag"),
         (["run", "--log-level", "loud"], "--log-level"),
-        (["run", "--cluster-name", "demo"], "--cluster-namespace is missing"),
+        (["run", "--cluster-name", "demo"], "go together; add --cluster-namespace"),
         (["run", "--idle-timeout-seconds", "soon"], "--idle-timeout-seconds"),
     ],
 )

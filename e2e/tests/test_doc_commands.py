@@ -96,6 +96,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler (park|version)", "test_commands.py::test_"),
     (r"make install", "test_cli.py::test_"),
     (r"make docs", "dry"),
+    (r"make rules", "dry"),
     (r"make rootfs", "test_image.py::test_"),
     (r"make image( IMAGE=\S+)?", "test_image.py::test_"),
     (r"kubectl rayscaler (explain|request|snapshot) CLUSTER.*", "test_cli.py::test_"),
