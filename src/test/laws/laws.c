@@ -180,6 +180,8 @@ static void print_outcome(const struct outcome *outcome, int status)
 	printf("laws: open: %lld second launches that Ray's order does not explain; fewest-gpus "
 	       "launches again %lld times\n",
 	       (long long)counts->unexplained, (long long)counts->fewest);
+	printf("laws: open: in %lld packings a launch is needed only with some orders of ties\n",
+	       (long long)counts->ties);
 	printf("laws: %lld plans stay, %lld of them for ever, %lld change at their next change\n",
 	       (long long)counts->stays.stay, (long long)counts->stays.for_ever,
 	       (long long)counts->stays.change);

@@ -77,7 +77,7 @@ static bool decide_tree(const struct cJSON *snapshot, struct decision *ret_decis
 		return false;
 	laws_packing_forget();
 	plan = decide(&decoded, &arena);
-	laws_packing_check(verdict);
+	laws_packing_check(counts, verdict);
 	counts->decisions++;
 	debug = write_plan(plan, true);
 	ret_decision->text = write_plan(plan, false);

@@ -17,6 +17,7 @@ struct laws_counts {
 	int64_t repaired;    /* only hosts that a replica lost are recreated */
 	int64_t greedy;      /* launched again with packing ray: Ray's own order does the same */
 	int64_t unexplained; /* with packing ray, and Ray's own order does not */
+	int64_t ties;        /* a launch that Ray's order needs only with some orders of its ties */
 	int64_t fewest;      /* launched again with fewest-gpus */
 	int64_t terminations; /* plans that terminate workers */
 	int64_t launches;     /* plans that launch */

@@ -14,6 +14,7 @@ static int64_t greedy_launches;
 /* A group that has launches that nothing needs, and how many. */
 static char unneeded_group[NAME_BYTES];
 static int64_t unneeded_launches;
+static bool unneeded_by_ties; /* that some orders of ties do not need, and others do */
 
 struct schedule_result *__real_schedule(const struct schedule_problem *problem,
 					struct arena *arena);
@@ -126,10 +127,21 @@ static int64_t launches_for_minimum(const struct schedule_problem *problem,
 	return count;
 }
 
+/* The number of orders of ties in which Ray's order serves everything. */
+static int serving_ties(const struct schedule_problem *reduced)
+{
+	int count = 0;
+
+	for (int ties = 0; ties < LAWS_GREEDY_TIES; ties++)
+		count += laws_greedy_serves(reduced, NULL, ties);
+	return count;
+}
+
 static void find_unneeded(const struct schedule_problem *problem,
 			  const struct schedule_result *result, struct arena *arena)
 {
 	struct schedule_problem reduced = *problem;
+	int serving;
 
 	list_served(problem, result, &reduced, arena);
 	for (size_t type = 1; type < problem->type_count && !unneeded_launches; type++) {
@@ -137,9 +149,10 @@ static void find_unneeded(const struct schedule_problem *problem,
 		    launches_for_minimum(problem, result, type))
 			continue;
 		list_nodes(problem, result, type, &reduced, arena);
-		for (int ties = 0; ties < LAWS_GREEDY_TIES; ties++)
-			if (laws_greedy_serves(&reduced, NULL, ties))
-				unneeded_launches = result->launches[type];
+		serving = serving_ties(&reduced);
+		unneeded_by_ties |= serving > 0 && serving < LAWS_GREEDY_TIES;
+		if (serving == LAWS_GREEDY_TIES)
+			unneeded_launches = result->launches[type];
 		snprintf(unneeded_group, sizeof(unneeded_group), "%s", problem->types[type].name);
 	}
 }
@@ -147,10 +160,12 @@ static void find_unneeded(const struct schedule_problem *problem,
 void laws_packing_forget(void)
 {
 	unneeded_launches = 0;
+	unneeded_by_ties = false;
 }
 
-void laws_packing_check(struct laws_verdict *verdict)
+void laws_packing_check(struct laws_counts *counts, struct laws_verdict *verdict)
 {
+	counts->ties += unneeded_by_ties;
 	if (unneeded_launches)
 		laws_break(verdict, "needed",
 			   "group %s: one replica less than %lld launched Pods serves the same",
