@@ -78,7 +78,7 @@ static void free_blocks_after(const struct arena *arena, struct arena_block *kep
 	struct arena_block *block = kept->next;
 
 	kept->next = NULL;
-	while (block != NULL) {
+	while (block) {
 		struct arena_block *next = block->next;
 
 		block_free(arena, block);
@@ -92,7 +92,7 @@ void arena_reset(struct arena *arena)
 
 	arena->used_bytes = 0;
 	arena->over_budget = false;
-	if (kept == NULL)
+	if (!kept)
 		return;
 	free_blocks_after(arena, kept);
 	if (kept->capacity > LARGEST_BLOCK_BYTES) {
@@ -109,7 +109,7 @@ void arena_done(struct arena *arena)
 {
 	struct budget *budget = arena->budget;
 
-	if (arena->head != NULL) {
+	if (arena->head) {
 		free_blocks_after(arena, arena->head);
 		block_free(arena, arena->head);
 	}
@@ -121,9 +121,9 @@ void arena_reserve(struct arena *arena, size_t bytes)
 {
 	struct arena_block *block = arena->head;
 
-	if (block != NULL && block->capacity - block->used >= bytes)
+	if (block && block->capacity - block->used >= bytes)
 		return;
-	if (block != NULL && block->used == 0)
+	if (block && block->used == 0)
 		arena_done(arena); /* an unused block of the wrong size, kept by arena_reset */
 	block = block_new(arena, rounded(bytes));
 	block->next = arena->head;
@@ -133,7 +133,7 @@ void arena_reserve(struct arena *arena, size_t bytes)
 static size_t next_block_bytes(const struct arena *arena)
 {
 	const struct arena_block *head = arena->head;
-	size_t bytes = head != NULL ? head->capacity * 2 : FIRST_BLOCK_BYTES;
+	size_t bytes = head ? head->capacity * 2 : FIRST_BLOCK_BYTES;
 
 	if (arena->used_bytes > LARGE_ARENA_BYTES)
 		return LARGE_ARENA_BLOCK_BYTES;
@@ -150,10 +150,10 @@ static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 	struct arena_block *block;
 	size_t usual = next_block_bytes(arena);
 
-	if (head != NULL && head->capacity - head->used >= bytes)
+	if (head && head->capacity - head->used >= bytes)
 		return head;
 	block = block_new(arena, bytes > usual / 4 ? bytes : usual);
-	if (head != NULL && block->capacity == bytes) {
+	if (head && block->capacity == bytes) {
 		block->next = head->next;
 		head->next = block;
 	} else {
@@ -173,7 +173,7 @@ static size_t padding(size_t used)
  * allocations were in one block, so that arena_reserve can make that block. */
 static char *take(struct arena *arena, size_t bytes, size_t taken, bool aligned)
 {
-	size_t before = arena->head != NULL && aligned ? padding(arena->head->used) : 0;
+	size_t before = arena->head && aligned ? padding(arena->head->used) : 0;
 	struct arena_block *block = block_with_room(arena, taken + before);
 	char *memory;
 
@@ -271,7 +271,7 @@ static bool extend(struct arena *arena, const void *array, size_t old_bytes, siz
 	struct arena_block *head = arena->head;
 	size_t more = rounded(new_bytes) - rounded(old_bytes);
 
-	if (array == NULL || head->latest != array || head->capacity - head->used < more)
+	if (!array || head->latest != array || head->capacity - head->used < more)
 		return false;
 	head->used += more;
 	arena->used_bytes += more;

@@ -28,7 +28,7 @@ void buf_clear(struct buf *buf)
 {
 	buf->size = 0;
 	buf->overflowed = false;
-	if (buf->data != NULL)
+	if (buf->data)
 		buf->data[0] = '\0';
 }
 
@@ -107,7 +107,7 @@ void buf_consume(struct buf *buf, size_t bytes)
 
 const char *buf_string(const struct buf *buf)
 {
-	return buf->data != NULL ? buf->data : "";
+	return buf->data ? buf->data : "";
 }
 
 char *buf_steal(struct buf *buf)
@@ -116,5 +116,5 @@ char *buf_steal(struct buf *buf)
 
 	budget_release(buf->budget, buf->capacity);
 	buf_init(buf, buf->ceiling_bytes);
-	return data != NULL ? data : memory_strdup("");
+	return data ? data : memory_strdup("");
 }

@@ -37,7 +37,7 @@ _Noreturn void check_failed(const char *condition, const char *file, int line, c
 	check_hook *hook = installed_hook;
 
 	installed_hook = NULL; /* a failure within the hook must end, not recurse */
-	if (hook != NULL)
+	if (hook)
 		hook(condition, file, line, function, key_in_work);
 	abort();
 }

@@ -40,7 +40,7 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 	char text[DRAFT_SIZE]; /* apart, because err->text may be one of the arguments */
 	va_list arguments;
 
-	if (err == NULL)
+	if (!err)
 		return -1;
 	va_start(arguments, format);
 	format_text(text, format, arguments);
@@ -55,7 +55,7 @@ int err_prefix(struct err *err, const char *format, ...)
 	char prefix[DRAFT_SIZE];
 	va_list arguments;
 
-	if (err == NULL)
+	if (!err)
 		return -1;
 	va_start(arguments, format);
 	format_text(prefix, format, arguments);

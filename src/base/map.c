@@ -60,7 +60,7 @@ void map_set(struct map *map, const char *key, void *value)
 {
 	size_t slot;
 
-	CHECK(value != NULL);
+	CHECK(value);
 	if (map->count * 2 >= map->slot_count)
 		grow_slots(map);
 	slot = slot_of(map, key);

@@ -19,7 +19,7 @@ void *memory_alloc(size_t bytes)
 {
 	void *memory = calloc(1, bytes > 0 ? bytes : 1);
 
-	CHECK(memory != NULL);
+	CHECK(memory);
 	return memory;
 }
 
@@ -33,7 +33,7 @@ void *memory_resize(void *old, size_t count, size_t size)
 	size_t bytes = product(count, size);
 	void *memory = realloc(old, bytes > 0 ? bytes : 1);
 
-	CHECK(memory != NULL);
+	CHECK(memory);
 	return memory;
 }
 

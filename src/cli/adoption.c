@@ -35,7 +35,7 @@ static void change(struct adoption *adoption, const struct json_at *options, con
 	const struct json_at value = json_member(options, member);
 	const char *before = is_there(&value) ? json_print(&value) : NULL;
 
-	if (before == NULL && after == NULL)
+	if (!before && !after)
 		return;
 	CHECK(adoption->line_count < sizeof(adoption->lines) / sizeof(adoption->lines[0]));
 	adoption->lines[adoption->line_count++] =
@@ -46,7 +46,7 @@ static bool has_amount(const struct quantities *quantities, const char *name, in
 {
 	const struct quantity *quantity = quantities_find(quantities, name);
 
-	return quantity != NULL && quantity->valid && quantity->amount == amount;
+	return quantity && quantity->valid && quantity->amount == amount;
 }
 
 /* Whether they are PARK_RESOURCES and nothing else. */
@@ -112,7 +112,7 @@ static const char *owner_of(const struct json_at *root, struct arena *arena)
 static const char *refusal(const struct adoption *adoption, bool release, const char *owner,
 			   enum autoscaler_runs runs, struct arena *arena)
 {
-	if (owner != NULL)
+	if (owner)
 		return arena_printf(arena,
 				    "it is made from %s, and the next one would not have the "
 				    "lines: change spec.%s.autoscalerOptions there",
@@ -163,7 +163,7 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 
 void adoption_compare_head(struct adoption *adoption, bool release, const struct pod *pod)
 {
-	adoption->head_is_unknown = pod == NULL;
+	adoption->head_is_unknown = !pod;
 	for (size_t i = 0; pod && i < pod->spec.container_count; i++) {
 		const struct container *container = &pod->spec.containers[i];
 		enum autoscaler_runs runs = autoscaler_container_runs(container);
@@ -178,7 +178,7 @@ void adoption_compare_head(struct adoption *adoption, bool release, const struct
 
 static void add_line(struct buf *buf, const char *sign, const char *member, const char *value)
 {
-	if (value != NULL)
+	if (value)
 		text_add_line(buf, "%s %s: %s", sign, member, value);
 }
 
@@ -186,7 +186,7 @@ static bool survives(const struct ray_cluster *cluster)
 {
 	const char *enabled = labels_value(&cluster->annotations, ANNOTATION_FAULT_TOLERANCE);
 
-	return cluster->gcs_fault_tolerance || (enabled != NULL && strcmp(enabled, "true") == 0);
+	return cluster->gcs_fault_tolerance || (enabled && strcmp(enabled, "true") == 0);
 }
 
 static void add_head(const struct ray_cluster *cluster, const char *before, struct buf *buf)

@@ -151,7 +151,7 @@ static int change_parsed(struct run *run, const char *text, size_t size, struct 
 	if (parse_object(text, size, &json, err) ||
 	    adoption_make(json, run->arguments->release, &arena, &adoption, err))
 		return -1;
-	run->changes += adoption.unchanged == NULL;
+	run->changes += !adoption.unchanged;
 	if (adoption.refused && run->arguments->name)
 		return err_set(err, ERR_INPUT, "RayCluster %s/%s: %s", adoption.cluster.namespace_,
 			       adoption.cluster.name, adoption.unchanged);

@@ -40,7 +40,7 @@ static const char *declared(const struct device_row *row, struct arena *arena)
 	if (size > 0 && name[size - 1] == '*')
 		name = arena_printf(arena, "%.*s1g.5gb", (int)size - 1, name);
 	resource = device_ray_resource(name);
-	return resource != NULL ? resource : "";
+	return resource ? resource : "";
 }
 
 static const char *kind_name(const struct device_row *row)

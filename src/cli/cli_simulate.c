@@ -212,7 +212,7 @@ static void weigh_rows(struct simulate_plan *plan)
 
 	if (unpriced)
 		VEC_PUSH(plan->arena, &plan->notes, unpriced);
-	plan->by_cost = plan->prices != NULL && !unpriced;
+	plan->by_cost = plan->prices && !unpriced;
 	for (size_t i = 0; i < plan->variants.count; i++)
 		plan->variants.at[i].row.by_cost = plan->by_cost;
 }

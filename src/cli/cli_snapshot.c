@@ -29,7 +29,7 @@ static bool is_file(const char *path)
 {
 	static const char *const others[] = { "-", "json", "yaml" };
 
-	return path != NULL && !text_is_among(path, others, sizeof(others) / sizeof(others[0]));
+	return path && !text_is_among(path, others, sizeof(others) / sizeof(others[0]));
 }
 
 static bool is_yaml(const char *path)

@@ -21,7 +21,7 @@ int device_file_read(const char *path, struct arena *arena, const struct device_
 	struct device_table *table;
 
 	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
-	if (path == NULL || *path == '\0') {
+	if (!path || *path == '\0') {
 		*ret_table = device_table_builtin();
 		return 0;
 	}
@@ -40,7 +40,7 @@ int price_file_read(const char *path, struct arena *arena, const struct price_ta
 	struct price_table *table = ARENA_NEW(arena, struct price_table);
 
 	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
-	if (path == NULL || *path == '\0') {
+	if (!path || *path == '\0') {
 		*ret_table = NULL;
 		return 0;
 	}

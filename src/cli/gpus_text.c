@@ -62,7 +62,7 @@ static size_t most_devices(const struct writer *w, const struct inventory_total 
 		const struct inventory_resource *item =
 			find(&w->inventory->nodes[n], total->resource);
 
-		if (item != NULL && item->amount->device_count > most)
+		if (item && item->amount->device_count > most)
 			most = item->amount->device_count;
 	}
 	return most;
@@ -171,7 +171,7 @@ static void write_stranded(const struct writer *w, const struct inventory_total 
 		const struct inventory_node *node = &w->inventory->nodes[n];
 		const struct inventory_resource *item = find(node, total->resource);
 
-		if (item == NULL || item->stranded == 0)
+		if (!item || item->stranded == 0)
 			continue;
 		if (shown++ >= STRANDED_SHOWN) {
 			more++;
@@ -215,7 +215,7 @@ static void write_resource(const struct writer *w, const struct inventory_total 
 			const struct inventory_node *node = &w->inventory->nodes[n];
 			const struct inventory_resource *item = find(node, total->resource);
 
-			if (item != NULL)
+			if (item)
 				add_node(w, &table, node, item, devices);
 		}
 		table_write(&table, w->colours, w->buf);

@@ -16,7 +16,7 @@ void panic_print(const char *condition, const char *file, int line, const char *
 
 	fprintf(stderr, "rayscaler: internal error: \"%s\" does not hold at %s:%d (%s)%s%s\n",
 		condition, file, line, function, *key ? ", while working on " : "", key);
-	if (snapshot == NULL)
+	if (!snapshot)
 		return;
 	buf_init(&text, CASE_BYTES_MAX);
 	if (snapshot_write(snapshot, &text, NULL))

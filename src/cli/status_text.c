@@ -454,7 +454,7 @@ static void add_end(const struct status_answer *answer, struct arena *arena,
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,
 		       struct buf *buf)
 {
-	bool all = answer->namespace_ == NULL;
+	bool all = !answer->namespace_;
 	const struct view_clusters *clusters = answer->clusters;
 	const struct view_cluster **ordered = trouble_first(clusters, arena);
 	struct footer_lines lines = { .at = { .at = NULL } };

@@ -131,7 +131,7 @@ static struct plan *plan_new(const struct facts *facts)
 static void note_next_change(const struct facts *facts, struct plan *plan)
 {
 	bool acts = plan->patch.count > 0 ||
-		    (plan->idle != NULL && plan->idle->action != IDLE_ACTION_NONE) ||
+		    (plan->idle && plan->idle->action != IDLE_ACTION_NONE) ||
 		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
 
 	VEC_EACH(const struct plan_group, group, &plan->groups)
@@ -189,7 +189,7 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 	struct plan *plan = plan_new(facts);
 	const char *message = gate->message;
 
-	plan->memory = facts->snapshot->memory != NULL ? *facts->snapshot->memory : facts->memory;
+	plan->memory = facts->snapshot->memory ? *facts->snapshot->memory : facts->memory;
 	for (size_t g = 0; g < facts->group_count; g++) {
 		struct plan_group *group = VEC_ADD(facts->arena, &plan->groups);
 		group->name = facts->groups[g].spec->name;
@@ -213,9 +213,9 @@ static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct gate gate = gate_check(snapshot, arena);
 	const struct facts *facts =
-		facts_make(snapshot, gate.reason == NULL || snapshot->cluster_work != NULL, arena);
+		facts_make(snapshot, !gate.reason || snapshot->cluster_work != NULL, arena);
 
-	if (gate.reason != NULL)
+	if (gate.reason)
 		return write_gated(facts, &gate);
 	return write_plan(choice_make(packing_make(offer_make(health_make(facts)))));
 }
@@ -236,7 +236,7 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 		out_of_memory ? "the memory of a pass" :
 				arena_printf(arena, "%lld ms of CPU time",
 					     (long long)snapshot->cpu_budget->ms),
-		state != NULL ? state->request_count : 0, state != NULL ? state->gang_count : 0,
+		state ? state->request_count : 0, state ? state->gang_count : 0,
 		snapshot->cluster.group_count, snapshot->pod_count,
 		out_of_memory ? "--max-pass-memory and --memory-budget" :
 				"--decision-cpu-budget-ms");
@@ -250,7 +250,7 @@ struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 	struct plan *plan;
 
 	check_snapshot_set(snapshot);
-	if (snapshot->cpu_budget != NULL && setjmp(snapshot->cpu_budget->out) != 0)
+	if (snapshot->cpu_budget && setjmp(snapshot->cpu_budget->out) != 0)
 		plan = make_undecided(snapshot, arena);
 	else
 		plan = make(snapshot, arena);

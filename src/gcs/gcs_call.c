@@ -143,7 +143,7 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 static bool gcs_is_wrong_cluster(const struct h2_reply *reply)
 {
 	return reply->grpc_status == GRPC_UNAUTHENTICATED &&
-	       strstr(reply->grpc_message, "WrongClusterID") != NULL;
+	       strstr(reply->grpc_message, "WrongClusterID");
 }
 
 static void gcs_explain(const struct h2_reply *reply, struct err *err)

@@ -25,7 +25,7 @@ struct reading {
 static void note_use(struct reading *reading, const char *kind, const char *name, const char *id,
 		     const char *state)
 {
-	if (reading->user != NULL)
+	if (reading->user)
 		return;
 	reading->user = arena_printf(reading->list.arena, "%s%s%s %s %s", kind,
 				     name[0] != '\0' ? " " : "",
@@ -94,7 +94,7 @@ static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_re
 	const struct reading *reading = (const struct reading *)list;
 	struct ray_in_use *use = ARENA_NEW(list->arena, struct ray_in_use);
 
-	use->user = reading->user != NULL ? reading->user : "";
+	use->user = reading->user ? reading->user : "";
 	use->ended = reading->ended > 0 ? reading->ended : TIME_NONE;
 	use->missing = list->missing;
 	/* A reply of jobs has no total. */

@@ -73,7 +73,7 @@ static BIO_METHOD *h2_tls_bio_method_new(void)
 {
 	BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "h2_tls");
 
-	CHECK(method != NULL);
+	CHECK(method);
 	CHECK(BIO_meth_set_read_ex(method, h2_tls_bio_read));
 	CHECK(BIO_meth_set_write_ex(method, h2_tls_bio_write));
 	CHECK(BIO_meth_set_ctrl(method, h2_tls_bio_control));
@@ -106,7 +106,7 @@ static BIO *h2_tls_text_bio(const char *pem)
 
 	CHECK(size <= INT32_MAX);
 	bio = BIO_new_mem_buf(pem, (int)size);
-	CHECK(bio != NULL);
+	CHECK(bio);
 	return bio;
 }
 
@@ -185,7 +185,7 @@ static int h2_tls_load(SSL_CTX *context, const char *cert_pem, const char *key_p
 		       const char *ca_pem, struct err *err)
 {
 	ERR_clear_error();
-	if (!ca_pem || (cert_pem == NULL) != (key_pem == NULL))
+	if (!ca_pem || (!cert_pem) != (!key_pem))
 		return err_set(err, ERR_INPUT,
 			       "TLS needs a CA certificate, and certificate and key "
 			       "both or neither");
@@ -208,7 +208,7 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 	struct h2_tls *tls;
 	int loaded;
 
-	CHECK(context != NULL);
+	CHECK(context);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	CHECK(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION));
 	CHECK(SSL_CTX_set_alpn_protos(context, alpn, sizeof(alpn)) == 0);

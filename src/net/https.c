@@ -98,7 +98,7 @@ void https_settle(struct https *https)
 		}
 	}
 	/* on_done may start and cancel: curl drops the messages of removed handles. */
-	while ((message = curl_multi_info_read(https->multi, &left)) != NULL) {
+	while ((message = curl_multi_info_read(https->multi, &left))) {
 		struct https_request *request = NULL;
 
 		CHECK(message->msg == CURLMSG_DONE);

@@ -95,7 +95,7 @@ void log_write(enum log_level level, const char *message, ...)
 	(void)buf_printf(&line, ",\"level\":\"%s\",\"message\":", log_level_names[level]);
 	log_add_string(&line, message);
 	va_start(pairs, message);
-	while ((key = va_arg(pairs, const char *)) != NULL) {
+	while ((key = va_arg(pairs, const char *))) {
 		const char *value = va_arg(pairs, const char *);
 		size_t before = line.size;
 

@@ -28,8 +28,8 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 {
 	struct autoscaler_object *copy;
 
-	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || own == NULL ||
-	    (own->schedule_count == 0 && own->idle_termination == NULL))
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || !own ||
+	    (own->schedule_count == 0 && !own->idle_termination))
 		return own;
 	copy = ARENA_NEW(arena, struct autoscaler_object);
 	*copy = *own;

@@ -128,7 +128,7 @@ void controller_work_changes(struct sim_worker *worker, const struct sim_class *
 		return;
 	if (ray->watches_work || age_ms < YOUNG_MS || could_serve(worker, starts)) {
 		note_change(ray, true, false);
-	} else if (starts == NULL && worker->type > 0 && worker->holds == NULL) {
+	} else if (!starts && worker->type > 0 && !worker->holds) {
 		add_due(ray, idle_due_ms(worker));
 		plan_pass(ray, regular_ms(ray, ray->due_ms));
 	}
@@ -161,7 +161,7 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 							    find_worker(ray, item->pod) :
 							    NULL;
 
-			accepted |= worker != NULL && idle_drain(worker);
+			accepted |= worker && idle_drain(worker);
 		}
 	return accepted;
 }
@@ -243,8 +243,7 @@ static void find_due(struct sim_ray *ray, const struct plan *plan)
 	ray->age_due_ms = from_wall_ms(plan->next_age_change);
 	for (size_t i = 0; i < ray->workers.count; i++)
 		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED &&
-		    ray->workers.at[i]->holds == NULL &&
-		    ray->workers.at[i]->idle_since_ms == now_ms)
+		    !ray->workers.at[i]->holds && ray->workers.at[i]->idle_since_ms == now_ms)
 			add_due(ray, now_ms + 1);
 }
 
@@ -280,7 +279,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	}
 	arena_reset(&world->pass_arena);
 	plan = decide_now(ray, &view);
-	if (plan->idle != NULL && plan->idle->action == IDLE_ACTION_READ)
+	if (plan->idle && plan->idle->action == IDLE_ACTION_READ)
 		plan = decide_with_lists(ray, &view);
 	drained = drain(ray, plan);
 	if (drained && baseline_deletes_drained(world->input))

@@ -8,13 +8,13 @@ void idle_registered(struct sim_worker *worker)
 
 void idle_work_ended(struct sim_worker *worker)
 {
-	if (worker->holds == NULL)
+	if (!worker->holds)
 		worker->idle_since_ms = worker->ray->world->now_ms;
 }
 
 int64_t idle_duration_ms(const struct sim_worker *worker)
 {
-	return worker->holds != NULL ? 0 : worker->ray->world->now_ms - worker->idle_since_ms;
+	return worker->holds ? 0 : worker->ray->world->now_ms - worker->idle_since_ms;
 }
 
 enum ray_node_status idle_status(const struct sim_worker *worker)
@@ -26,6 +26,6 @@ enum ray_node_status idle_status(const struct sim_worker *worker)
 
 bool idle_drain(struct sim_worker *worker)
 {
-	worker->draining = worker->state == SIM_WORKER_REGISTERED && worker->holds == NULL;
+	worker->draining = worker->state == SIM_WORKER_REGISTERED && !worker->holds;
 	return worker->draining;
 }

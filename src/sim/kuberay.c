@@ -94,7 +94,7 @@ static struct sim_worker *new_worker(struct sim_ray *ray, size_t type, int64_t r
 	struct sim_worker *worker = ray->free_workers;
 	size_t room = 0;
 
-	if (worker != NULL) {
+	if (worker) {
 		ray->free_workers = worker->next_free;
 	} else {
 		worker = ARENA_NEW(world->arena, struct sim_worker);
@@ -371,7 +371,7 @@ void kuberay_patch(struct sim_ray *ray, const struct plan *plan)
 		size_t group;
 		const char *member = split_path(op->path, &group);
 
-		if (strcmp(op->op, "add") != 0 || member == NULL)
+		if (strcmp(op->op, "add") != 0 || !member)
 			continue;
 		CHECK(group < ray->cluster.group_count);
 		if (strcmp(member, "/replicas") == 0) {

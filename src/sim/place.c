@@ -72,7 +72,7 @@ static void hold_take(struct sim_hold *hold, struct sim_worker *worker,
 	hold->devices = take_devices(worker, fit->device_amount);
 	hold->next = worker->holds;
 	hold->link = &worker->holds;
-	if (hold->next != NULL)
+	if (hold->next)
 		hold->next->link = &hold->next;
 	worker->holds = hold;
 }
@@ -86,7 +86,7 @@ static void hold_give(struct sim_hold *hold)
 		worker->available[fit->needs[i].index].amount += fit->needs[i].amount;
 	give_devices(hold, fit->device_amount);
 	*hold->link = hold->next;
-	if (hold->next != NULL)
+	if (hold->next)
 		hold->next->link = hold->link;
 }
 
@@ -143,7 +143,7 @@ static struct sim_run *new_run(struct sim_class *class_)
 	struct sim_world *world = class_->ray->world;
 	struct sim_run *run = class_->free_runs;
 
-	if (run != NULL)
+	if (run)
 		class_->free_runs = run->next_free;
 	else
 		run = arena_alloc(world->arena,
@@ -169,7 +169,7 @@ static size_t take_strict_pack(struct sim_run *run)
 		policy_node_of_bundle(class_->ray, class_->whole, run->id, false);
 	size_t taken = 0;
 
-	for (; worker != NULL && taken < class_->bundle_count; taken++) {
+	for (; worker && taken < class_->bundle_count; taken++) {
 		if (!policy_fits(&class_->bundles[taken], worker))
 			break;
 		take(run, taken, worker);
@@ -188,13 +188,13 @@ static size_t take_bundles(struct sim_run *run)
 		struct sim_worker *last = taken > 0 ? run->holds[taken - 1].worker : NULL;
 		struct sim_worker *worker;
 
-		if (class_->strategy == PLACEMENT_PACK && last != NULL && policy_fits(bundle, last))
+		if (class_->strategy == PLACEMENT_PACK && last && policy_fits(bundle, last))
 			worker = last;
 		else
 			worker = policy_node_of_bundle(class_->ray, bundle, run->id, false);
-		if (worker == NULL && class_->strategy == PLACEMENT_SPREAD)
+		if (!worker && class_->strategy == PLACEMENT_SPREAD)
 			worker = policy_node_of_bundle(class_->ray, bundle, run->id, true);
-		if (worker == NULL)
+		if (!worker)
 			break;
 		take(run, taken, worker);
 	}
@@ -212,11 +212,11 @@ static void free_run(struct sim_run *run)
 static struct sim_run *take_all(struct sim_class *class_, struct sim_worker *only)
 {
 	bool gang = class_->kind == WORK_PLACEMENT_GROUP;
-	struct sim_worker *worker = only != NULL || gang ? only : policy_node_of_task(class_);
+	struct sim_worker *worker = only || gang ? only : policy_node_of_task(class_);
 	struct sim_run *run;
 	size_t taken;
 
-	if (!gang && worker == NULL)
+	if (!gang && !worker)
 		return NULL;
 	run = new_run(class_);
 	if (!gang) {
@@ -257,7 +257,7 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	struct sim_waiting one;
 	int64_t duration_ms, before_ms;
 
-	if (run == NULL)
+	if (!run)
 		return false;
 	one = queue_pop(class_);
 	run->item = one.item;
@@ -323,7 +323,7 @@ static struct sim_class *oldest_that_fits(struct sim_worker *worker, uint64_t at
 		struct sim_class *class_ = ray->active[i];
 		size_t item = class_->queue.at[class_->queue.first].item;
 
-		if (best != NULL && best->queue.at[best->queue.first].item <= item)
+		if (best && best->queue.at[best->queue.first].item <= item)
 			continue;
 		if (class_->attempt != attempt && policy_can_use(class_, worker))
 			best = class_;
@@ -339,7 +339,7 @@ void place_on(struct sim_worker *worker)
 
 	if (worker->state != SIM_WORKER_REGISTERED || worker->draining)
 		return;
-	while ((class_ = oldest_that_fits(worker, attempt)) != NULL)
+	while ((class_ = oldest_that_fits(worker, attempt)))
 		if (start(class_, worker))
 			controller_waiting_changed(class_);
 		else
@@ -374,7 +374,7 @@ void place_end(struct sim_run *run)
 
 void place_interrupt(struct sim_worker *worker)
 {
-	while (worker->holds != NULL) {
+	while (worker->holds) {
 		struct sim_run *run = worker->holds->run;
 		struct sim_class *class_ = run->class_;
 		size_t item = run->item;

@@ -45,7 +45,7 @@ bool policy_fits(const struct sim_bundle *bundle, const struct sim_worker *worke
 
 bool policy_can_use(const struct sim_class *class_, const struct sim_worker *worker)
 {
-	if (class_->whole != NULL)
+	if (class_->whole)
 		return policy_fits(class_->whole, worker);
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		if (policy_fits(&class_->bundles[b], worker))
@@ -155,7 +155,7 @@ static struct sim_worker *choose_candidate(struct sim_ray *ray)
 		if (candidate->worker->type == 0)
 			head = candidate;
 	}
-	if (head != NULL && head->score <= lowest)
+	if (head && head->score <= lowest)
 		return head->worker;
 	drawn_of = drawn_of < count ? drawn_of : count;
 	return candidate_at(world->candidates.at, count,
@@ -171,7 +171,7 @@ struct sim_worker *policy_node_of_task(struct sim_class *class_)
 		list_candidates(class_, true);
 		worker = choose_candidate(class_->ray);
 	}
-	if (worker != NULL)
+	if (worker)
 		return worker;
 	list_candidates(class_, false);
 	return choose_candidate(class_->ray);
@@ -205,7 +205,7 @@ struct sim_worker *policy_node_of_bundle(struct sim_ray *ray, const struct sim_b
 		    !policy_fits(bundle, worker))
 			continue;
 		own.score = -free_share(bundle, worker);
-		if (best.worker == NULL || is_before(&own, &best))
+		if (!best.worker || is_before(&own, &best))
 			best = own;
 	}
 	return best.worker;

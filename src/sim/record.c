@@ -59,7 +59,7 @@ static void add_point(struct sim_world *world, struct sim_account *account)
 
 	if (workers > account->result.peak_workers)
 		account->result.peak_workers = workers;
-	if (last != NULL && point.at_ms - last->at_ms <= account->spacing_ms) {
+	if (last && point.at_ms - last->at_ms <= account->spacing_ms) {
 		point.at_ms = last->at_ms;
 		*last = point;
 		return;
@@ -135,7 +135,7 @@ void record_start(struct sim_world *world, const struct sim_waiting *one, int64_
 	CHECK(wait_ms >= 0);
 	world->result->started++;
 	add_to_course(world->class_of[one->item]->ray, one->item, COURSE_START, wait_ms);
-	if (last != NULL && last->item == item && last->wait_ms == wait_ms)
+	if (last && last->item == item && last->wait_ms == wait_ms)
 		last->count++;
 	else
 		VEC_PUSH(world->result_arena, &world->waits,

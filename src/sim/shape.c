@@ -30,7 +30,7 @@ static bool selects(const struct label_selector *selector, const struct labels *
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct label_constraint *constraint = &selector->constraints[i];
 		const char *value = labels_value(labels, constraint->key);
-		bool has = value != NULL &&
+		bool has = value &&
 			   text_is_among(value, constraint->values.at, constraint->values.count);
 
 		if (constraint->operation != LABEL_OPERATOR_IN &&
@@ -76,8 +76,7 @@ static void make_fit(const struct sim_ray *ray, const struct sim_type *type,
 		arena_array(ray->world->arena, request->bundle_count, sizeof(*needs));
 
 	fit->needs = needs;
-	fit->possible = request->problem == NULL &&
-			find_selector(request, &type->labels, &fit->selector);
+	fit->possible = !request->problem && find_selector(request, &type->labels, &fit->selector);
 	for (size_t i = 0; fit->possible && i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
 		size_t index = index_of(&type->total, entry->name);
@@ -116,7 +115,7 @@ static int64_t amount_of(const struct sim_bundle *bundle, const char *name)
 	const struct bundle_entry *entry =
 		ARRAY_FIND(bundle->request->bundle, bundle->request->bundle_count, name, name);
 
-	return entry != NULL ? entry->amount : 0;
+	return entry ? entry->amount : 0;
 }
 
 static int compare_bundles(const void *left, const void *right)
@@ -167,7 +166,7 @@ const struct sim_bundle *shape_whole(struct sim_ray *ray, const struct work_item
 
 static bool fits_all(const struct sim_class *class_, size_t type)
 {
-	if (class_->whole != NULL)
+	if (class_->whole)
 		return class_->whole->fits[type].possible;
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		if (!class_->bundles[b].fits[type].possible)

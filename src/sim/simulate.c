@@ -215,7 +215,7 @@ static void check_settings(struct sim_ray *ray)
 	/* The baselines ignore a part of the object. */
 	view.snapshot.autoscaler = ray->input->autoscaler;
 	problem = verdict_invalid_text(facts_make(&view.snapshot, true, arena), arena);
-	if (problem != NULL)
+	if (problem)
 		world_fail(ray->world,
 			   arena_printf(arena, "RayCluster %s: %s", ray->cluster.name, problem));
 }

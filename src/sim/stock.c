@@ -14,7 +14,7 @@ static void make_node(struct sim_world *world, struct stock_pool *pool, size_t n
 {
 	struct stock_node *node = &pool->nodes[n];
 
-	if (node->free == NULL)
+	if (!node->free)
 		node->free =
 			arena_array(world->arena, pool->allocatable.count, sizeof(*node->free));
 	for (size_t i = 0; i < pool->allocatable.count; i++)
@@ -91,7 +91,7 @@ static void change(struct sim_worker *worker, const struct resources *request, i
 static bool matches(const struct stock_pool *pool, const struct pod_spec *spec)
 {
 	return node_match_selects(spec, &pool->input->node) &&
-	       node_match_taint(spec, &pool->input->node) == NULL;
+	       !node_match_taint(spec, &pool->input->node);
 }
 
 static bool is_refused(const struct stock_pool *pool, int64_t now_ms)

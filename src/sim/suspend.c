@@ -22,8 +22,8 @@ void suspend_init(struct sim_ray *ray)
 
 bool suspend_is_set(const struct sim_ray *ray)
 {
-	return ray->cluster.idle_termination != NULL ||
-	       (ray->input->autoscaler != NULL && ray->input->autoscaler->idle_termination != NULL);
+	return ray->cluster.idle_termination ||
+	       (ray->input->autoscaler && ray->input->autoscaler->idle_termination);
 }
 
 static void set_suspended(struct sim_ray *ray, bool suspended)
@@ -37,14 +37,13 @@ static void set_suspended(struct sim_ray *ray, bool suspended)
 
 void suspend_submitted(struct sim_ray *ray)
 {
-	if (ray->cluster.suspend &&
-	    labels_value(&ray->cluster.annotations, ANNOTATION_SUSPENDED) != NULL)
+	if (ray->cluster.suspend && labels_value(&ray->cluster.annotations, ANNOTATION_SUSPENDED))
 		set_suspended(ray, false);
 }
 
 void suspend_follow(struct sim_ray *ray, const struct plan *plan)
 {
-	enum idle_action action = plan->idle != NULL ? plan->idle->action : IDLE_ACTION_NONE;
+	enum idle_action action = plan->idle ? plan->idle->action : IDLE_ACTION_NONE;
 
 	if (action == IDLE_ACTION_END_SUSPEND || action == IDLE_ACTION_END_DELETE)
 		set_suspended(ray, true);

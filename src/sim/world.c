@@ -271,7 +271,7 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 		struct sim_class *class_;
 		char key[KEY_SIZE];
 
-		if (ray == NULL)
+		if (!ray)
 			return err_set(
 				err, ERR_INPUT,
 				"item %zu: its cluster \"%.64s\" is not simulated; name one of "
@@ -279,7 +279,7 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 				i, item->cluster);
 		class_key(ray, item, key);
 		class_ = map_get(&known, key);
-		if (class_ == NULL)
+		if (!class_)
 			map_set(&known, key, class_ = make_class(ray, item));
 		world->class_of[i] = class_;
 	}
@@ -310,7 +310,7 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 		ray->input = &input->clusters[i];
 		ray->world = world;
 		ray->number = i;
-		if (map_get(&names, ray->input->cluster->name) != NULL)
+		if (map_get(&names, ray->input->cluster->name))
 			return err_set(err, ERR_INPUT, "RayCluster %s: given twice",
 				       ray->input->cluster->name);
 		map_set(&names, ray->input->cluster->name, ray);
@@ -330,7 +330,7 @@ void world_done(struct sim_world *world)
 
 		for (size_t c = 0; c < ray->classes.count; c++)
 			memory_free(ray->classes.at[c]->queue.at);
-		for (size_t g = 0; ray->to_delete != NULL && g < ray->cluster.group_count; g++)
+		for (size_t g = 0; ray->to_delete && g < ray->cluster.group_count; g++)
 			arena_done(&ray->to_delete[g]);
 		arena_done(&ray->memory_arenas[0]);
 		arena_done(&ray->memory_arenas[1]);

@@ -30,7 +30,7 @@ static bool is_resource(struct arena *arena, const char *text, bool pattern)
 	size_t size = strlen(text);
 	char *copy;
 
-	if (strchr(text, '/') == NULL)
+	if (!strchr(text, '/'))
 		return false;
 	if (size == 0 || !pattern || text[size - 1] != '*')
 		return label_syntax_key(text);

@@ -138,9 +138,9 @@ static struct cJSON *make_cluster(const struct work *work, const struct subject 
 	struct place metadata = place_member(&work->positions, subject->place, "metadata");
 	struct cJSON *cluster = cJSON_CreateObject(), *own;
 
-	CHECK(cluster != NULL);
+	CHECK(cluster);
 	own = cJSON_AddObjectToObject(cluster, "metadata");
-	CHECK(own != NULL);
+	CHECK(own);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		add_reference(own, kept[i], place_member(&work->positions, metadata, kept[i]).json);
 	add_reference(cluster, "apiVersion",

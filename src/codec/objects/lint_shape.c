@@ -54,7 +54,7 @@ static void become(const struct json_at *at, int type, const char *text)
 		size_t size = strlen(text) + 1;
 
 		node->valuestring = cJSON_malloc(size);
-		CHECK(node->valuestring != NULL);
+		CHECK(node->valuestring);
 		memcpy(node->valuestring, text, size);
 	}
 }

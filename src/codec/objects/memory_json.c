@@ -184,7 +184,7 @@ static void write_marks(struct json_writer *writer, const struct field *field, c
 	for (enum mark_kind kind = 0; kind < MARK_KIND_COUNT; kind++) {
 		const struct memory_mark *mark = memory_next_mark(object, kind, NULL);
 
-		if (mark == NULL)
+		if (!mark)
 			continue;
 		json_write_array(writer, mark_rules[kind].list);
 		for (; mark != NULL; mark = memory_next_mark(object, kind, mark))

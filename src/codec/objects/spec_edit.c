@@ -19,7 +19,7 @@ static const struct field *spec_fields(const struct field *table)
 {
 	const struct field *spec = find_row(table, "spec");
 
-	CHECK(spec != NULL);
+	CHECK(spec);
 	return spec->members;
 }
 

@@ -156,7 +156,7 @@ int workload_columns_parse(const char *text, const struct csv_rows *header, stru
 	struct parser parser = { .header = header, .arena = arena, .err = err };
 	char *rest = arena_strdup(arena, text), *word;
 
-	while ((word = strsep(&rest, ",")) != NULL) {
+	while ((word = strsep(&rest, ","))) {
 		if (parse_column(&parser, word))
 			return -1;
 	}

@@ -327,7 +327,7 @@ int json_object(const struct json_at *at, const char *name, struct json_at *ret_
 
 const char *json_text_value(const struct json_at *at)
 {
-	CHECK(at->json != NULL && json_type(at) == JSON_STRING);
+	CHECK(at->json && json_type(at) == JSON_STRING);
 	return at->json->valuestring;
 }
 
@@ -357,7 +357,7 @@ const char *json_shown_text(struct arena *arena, const char *text)
 
 double json_number_value(const struct json_at *at)
 {
-	CHECK(at->json != NULL && json_type(at) == JSON_NUMBER);
+	CHECK(at->json && json_type(at) == JSON_NUMBER);
 	return at->json->valuedouble;
 }
 
@@ -373,7 +373,7 @@ int json_integer_value(const struct json_at *at, int64_t *ret_value)
 	enum json_type type = json_type(at);
 	double value;
 
-	if (at->json == NULL || type == JSON_MISSING)
+	if (!at->json || type == JSON_MISSING)
 		return json_fail(at, "is missing, must be an integer");
 	if (type != JSON_NUMBER)
 		return json_fail(at, "must be an integer, is %s", json_type_name(type));
@@ -425,7 +425,7 @@ const char *json_print(const struct json_at *at)
 	if (!at->json)
 		return "";
 	text = cJSON_PrintUnformatted(at->json);
-	CHECK(text != NULL);
+	CHECK(text);
 	copy = json_shown_text(at->reader->arena, text);
 	cJSON_free(text);
 	return copy;

@@ -17,7 +17,7 @@ struct cJSON *json_copy(const struct cJSON *tree)
 {
 	struct cJSON *copy = cJSON_Duplicate(tree, true);
 
-	CHECK(copy != NULL);
+	CHECK(copy);
 	return copy;
 }
 
@@ -63,7 +63,7 @@ static struct cJSON *value_of(const char *text)
 	if (json_parse(text, strlen(text), &limits, &value, NULL) == 0)
 		return value;
 	value = cJSON_CreateString(text);
-	CHECK(value != NULL);
+	CHECK(value);
 	return value;
 }
 
@@ -102,7 +102,7 @@ static struct cJSON *find_element(const struct cJSON *list, const char *name)
 
 static struct cJSON *add_member(struct cJSON *object, const char *name, struct cJSON *value)
 {
-	CHECK(value != NULL && cJSON_AddItemToObject(object, name, value));
+	CHECK(value && cJSON_AddItemToObject(object, name, value));
 	return value;
 }
 
@@ -111,7 +111,7 @@ static struct cJSON *add_element(struct cJSON *list, const char *key, const char
 {
 	struct cJSON *element = cJSON_CreateObject();
 
-	CHECK(element != NULL && cJSON_AddItemToArray(list, element));
+	CHECK(element && cJSON_AddItemToArray(list, element));
 	add_member(element, key, cJSON_CreateString(name));
 	return element;
 }

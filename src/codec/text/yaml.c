@@ -173,7 +173,7 @@ static int parse_scalar(struct yaml *yaml, struct cJSON **ret_node)
 		*ret_node = cJSON_CreateString((const char *)yaml->event.data.scalar.value);
 		break;
 	}
-	CHECK(*ret_node != NULL);
+	CHECK(*ret_node);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static bool add_name(struct names *names, const struct cJSON *object, const char
 
 	names->count++;
 	if (names->count <= FEW_MEMBERS)
-		return cJSON_GetObjectItemCaseSensitive(object, name) == NULL;
+		return !cJSON_GetObjectItemCaseSensitive(object, name);
 	if (names->count == FEW_MEMBERS + 1) {
 		for (const struct cJSON *e = object->child; e; e = e->next)
 			map_set(&names->map, e->string, names);
@@ -271,7 +271,7 @@ static int parse_container(struct yaml *yaml, bool mapping, struct cJSON **ret_n
 	AUTO(json_done) struct cJSON *node = mapping ? cJSON_CreateObject() : cJSON_CreateArray();
 	size_t height = 0;
 
-	CHECK(node != NULL);
+	CHECK(node);
 	if (++yaml->depth > yaml->depth_max)
 		return fail(yaml, ERR_LIMIT, "too deeply nested");
 	if (mapping ? parse_mapping(yaml, node, &height) : parse_sequence(yaml, node, &height))
@@ -310,7 +310,7 @@ static int parse_alias(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_h
 	if (count_aliased(yaml, &anchor->size))
 		return -1;
 	*ret_node = cJSON_Duplicate(anchor->node, true);
-	CHECK(*ret_node != NULL);
+	CHECK(*ret_node);
 	*ret_height = anchor->size.height;
 	return 0;
 }

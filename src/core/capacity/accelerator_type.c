@@ -126,7 +126,7 @@ static const char *model_of(const char *name, struct arena *arena)
 		const char *word = at;
 
 		end = model_end(at);
-		if (end != NULL)
+		if (end)
 			return registered(start, (size_t)(end - start), arena);
 		while (is_upper(*at))
 			at++;
@@ -141,7 +141,7 @@ const char *accelerator_type_of_name(const char *name, struct arena *arena)
 {
 	const char *blanks = with_blanks(name, '-', arena), *model = model_of(blanks, arena);
 
-	if (model != NULL && strlen(model) > 1)
+	if (model && strlen(model) > 1)
 		return model;
 	if (strncmp(blanks, "NVIDIA ", 7) == 0)
 		blanks += 7 + strspn(blanks + 7, " ");
@@ -155,7 +155,7 @@ static const char *older_type_of_name(const char *name, struct arena *arena)
 	const char *start = after_brand(with_blanks(name, '-', arena));
 	size_t size = 0;
 
-	while (start != NULL && (is_upper(start[size]) || is_digit(start[size])))
+	while (start && (is_upper(start[size]) || is_digit(start[size])))
 		size++;
 	return size > 1 ? arena_strndup(arena, start, size) : NULL;
 }
@@ -210,7 +210,7 @@ static const char *without(const char *text, const char *prefix)
 static const char *without_sharing(const char *name, struct arena *arena)
 {
 	const char *mig = strstr(name, "-MIG-");
-	size_t size = mig != NULL ? (size_t)(mig - name) : strlen(name);
+	size_t size = mig ? (size_t)(mig - name) : strlen(name);
 	static const char shared[] = "-SHARED";
 
 	if (size > sizeof(shared) - 1 &&
@@ -225,9 +225,9 @@ static const char *type_of_product(const char *value, const char *ray_version, s
 	const char *type = accelerator_type_of_name(name, arena);
 	const char *older = older_type_of_name(name, arena);
 
-	if (type == NULL || names_as_today(ray_version))
+	if (!type || names_as_today(ray_version))
 		return type;
-	return older != NULL && strcmp(type, older) == 0 ? type : NULL;
+	return older && strcmp(type, older) == 0 ? type : NULL;
 }
 
 static const char *type_of_word(const char *value, const char *ray_version, struct arena *arena)
@@ -235,7 +235,7 @@ static const char *type_of_word(const char *value, const char *ray_version, stru
 	const char *type = find_word(model_words, COUNT(model_words),
 				     without(without(lower(value, arena), "nvidia-"), "tesla-"));
 
-	if (type != NULL && strncmp(type, "RTX-", 4) == 0 && !names_as_today(ray_version))
+	if (type && strncmp(type, "RTX-", 4) == 0 && !names_as_today(ray_version))
 		return NULL;
 	return type;
 }
@@ -278,7 +278,7 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 		if (strcmp(label->key, key) != 0)
 			continue;
 		type = type_of_value(label->reading, value, ray_version, arena);
-		if (type == NULL)
+		if (!type)
 			return false;
 		*ret_type = (struct accelerator_type){
 			.type = type,
@@ -307,7 +307,7 @@ struct finding {
 
 static void note(struct finding *finding, const struct accelerator_type *type)
 {
-	if (finding->type.type == NULL || type->type == NULL)
+	if (!finding->type.type || !type->type)
 		finding->type = *type;
 	else if (strcmp(finding->type.type, type->type) != 0)
 		finding->contradicts = true;
@@ -315,7 +315,7 @@ static void note(struct finding *finding, const struct accelerator_type *type)
 
 static bool settled(const struct finding *finding)
 {
-	return finding->type.type != NULL && !finding->contradicts;
+	return finding->type.type && !finding->contradicts;
 }
 
 /* Every value that the expression allows is the same model. */
@@ -384,7 +384,7 @@ bool accelerator_type_of_pod(const struct pod_spec *spec, const char *ray_versio
 	if (of_affinity(spec, ray_version, arena, &type))
 		note(&finding, &type);
 	*ret_type = finding.type;
-	CHECK(!settled(&finding) || (finding.type.resource != NULL && finding.type.vendor != NULL));
+	CHECK(!settled(&finding) || (finding.type.resource && finding.type.vendor));
 	return settled(&finding);
 }
 
@@ -404,7 +404,7 @@ bool accelerator_type_of_group(const struct worker_group *group, const struct ca
 {
 	const struct device_row *row = capacity->device.row;
 
-	if (capacity->problem != NULL || capacity->gpu_amount <= 0 || row == NULL ||
+	if (capacity->problem || capacity->gpu_amount <= 0 || !row ||
 	    capacity->device.kind != DEVICE_GPU)
 		return false;
 	return accelerator_type_of_pod(&group->template.spec, ray_version, arena, ret_type) &&

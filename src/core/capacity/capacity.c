@@ -35,7 +35,7 @@ struct builder {
 
 static void set_problem(struct builder *b, const char *problem)
 {
-	if (b->problem == NULL)
+	if (!b->problem)
 		b->problem = problem;
 }
 
@@ -82,7 +82,7 @@ static bool equal_ignoring_case(const char *a, const char *b)
 
 static bool is_gpu(const char *resource)
 {
-	return resource != NULL && strcmp(resource, "GPU") == 0;
+	return resource && strcmp(resource, "GPU") == 0;
 }
 
 /* KubeRay reads the names of the group's own resources in any case; those of a container are
@@ -103,7 +103,7 @@ static const struct container *ray_container(const struct source *source)
 static bool number_param(struct builder *b, const char *name, int64_t *ret_amount)
 {
 	const char *text = labels_value(b->source->start_params, name);
-	if (text == NULL)
+	if (!text)
 		return false;
 	if (!start_params_number(text, ret_amount)) {
 		set_problem(b, arena_printf(
@@ -119,7 +119,7 @@ static bool number_param(struct builder *b, const char *name, int64_t *ret_amoun
 static void warn_twice(struct builder *b, const char *name, const struct quantity *quantity,
 		       const char *param)
 {
-	if (labels_value(b->source->start_params, param) != NULL)
+	if (labels_value(b->source->start_params, param))
 		VEC_PUSH(b->arena, &b->warnings,
 			 arena_printf(
 				 b->arena,
@@ -133,7 +133,7 @@ static void warn_twice(struct builder *b, const char *name, const struct quantit
 static const struct quantity *own_resource(const struct source *source, const char *name)
 {
 	const struct quantity *found = quantities_find(source->resources, name);
-	for (size_t i = 0; found == NULL && i < source->resources->count; i++)
+	for (size_t i = 0; !found && i < source->resources->count; i++)
 		if (equal_ignoring_case(source->resources->at[i].name, name))
 			found = &source->resources->at[i];
 	return found;
@@ -145,16 +145,16 @@ static bool add_standard(struct builder *b, const char *name, const char *param,
 	const struct container *container = ray_container(b->source);
 	const struct quantity *own = own_resource(b->source, name), *quantity;
 	int64_t amount;
-	if (own != NULL) {
+	if (own) {
 		warn_twice(b, name, own, param);
 		add(b, name, whole(amount_of(b, own, PLACE_RESOURCES)));
 	} else if (number_param(b, param, &amount)) {
 		add(b, name, amount);
-	} else if (container == NULL) {
+	} else if (!container) {
 		return false;
-	} else if ((quantity = quantities_find(&container->limits, limit)) != NULL) {
+	} else if ((quantity = quantities_find(&container->limits, limit))) {
 		add(b, name, whole(amount_of(b, quantity, PLACE_LIMITS)));
-	} else if ((quantity = quantities_find(&container->requests, limit)) != NULL) {
+	} else if ((quantity = quantities_find(&container->requests, limit))) {
 		add(b, name, whole(amount_of(b, quantity, PLACE_REQUESTS)));
 	} else {
 		return false;
@@ -187,7 +187,7 @@ static const struct quantity *first_gpu(const struct builder *b,
 				 is_container_gpu(b, quantities, quantity->name);
 		if (!gpu || (quantity->valid && quantity->amount == 0))
 			continue;
-		if (found == NULL || strcmp(quantity->name, found->name) < 0)
+		if (!found || strcmp(quantity->name, found->name) < 0)
 			found = quantity;
 	}
 	return found;
@@ -198,16 +198,16 @@ static void add_gpus(struct builder *b)
 	const struct container *container = ray_container(b->source);
 	const struct quantity *quantity = quantities_find(b->source->resources, "GPU");
 	int64_t amount;
-	if (quantity == NULL)
+	if (!quantity)
 		quantity = first_gpu(b, b->source->resources);
-	if (quantity != NULL) {
+	if (quantity) {
 		warn_twice(b, "GPU", quantity, "num-gpus");
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_RESOURCES)));
 	} else if (number_param(b, "num-gpus", &amount)) {
 		add(b, "GPU", amount);
-	} else if (container != NULL && (quantity = first_gpu(b, &container->limits)) != NULL) {
+	} else if (container && (quantity = first_gpu(b, &container->limits))) {
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_LIMITS)));
-	} else if (container != NULL && (quantity = first_gpu(b, &container->requests)) != NULL) {
+	} else if (container && (quantity = first_gpu(b, &container->requests))) {
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_REQUESTS)));
 	}
 }
@@ -224,7 +224,7 @@ static bool are_limits_declared(struct builder *b)
 {
 	const char *text = labels_value(b->source->start_params, "resources");
 	const struct quantities *own = b->source->resources;
-	if (text == NULL || start_params_kuberay_reads(text))
+	if (!text || start_params_kuberay_reads(text))
 		return true;
 	for (size_t i = 0; i < own->count; i++)
 		if (!is_standard(b, own->at[i].name))
@@ -251,7 +251,7 @@ static void read_custom(struct builder *b)
 {
 	const char *text = labels_value(b->source->start_params, "resources");
 	custom_of_resources(b);
-	if (text == NULL)
+	if (!text)
 		return;
 	if (b->custom.count > 0) {
 		VEC_PUSH(
@@ -271,7 +271,7 @@ static void read_custom(struct builder *b)
 static bool has_custom_accelerator(const struct resources *resources)
 {
 	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++)
-		if (resources_find(resources, device_ray_resource(custom_limits[i])) != NULL)
+		if (resources_find(resources, device_ray_resource(custom_limits[i])))
 			return true;
 	return false;
 }
@@ -280,10 +280,10 @@ static bool has_custom_accelerator(const struct resources *resources)
 static void warn_untold(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
-	for (size_t i = 0; container != NULL && i < container->limits.count; i++) {
+	for (size_t i = 0; container && i < container->limits.count; i++) {
 		const struct quantity *quantity = &container->limits.at[i];
-		if (device_ray_resource(quantity->name) == NULL ||
-		    device_found_resource(quantity->name) != NULL || quantity->amount == 0)
+		if (!device_ray_resource(quantity->name) || device_found_resource(quantity->name) ||
+		    quantity->amount == 0)
 			continue;
 		VEC_PUSH(b->arena, &b->warnings,
 			 arena_printf(b->arena,
@@ -298,20 +298,20 @@ static void add_accelerator(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
 	const struct quantity *quantity;
-	if (container == NULL || has_custom_accelerator(&b->custom))
+	if (!container || has_custom_accelerator(&b->custom))
 		return;
 	for (size_t i = 0; i < sizeof(custom_limits) / sizeof(custom_limits[0]); i++) {
 		const char *name = b->limits_declared ? device_ray_resource(custom_limits[i]) :
 							device_found_resource(custom_limits[i]);
 		quantity = quantities_find(&container->limits, custom_limits[i]);
-		if (name == NULL || quantity == NULL || (quantity->valid && quantity->amount == 0))
+		if (!name || !quantity || (quantity->valid && quantity->amount == 0))
 			continue;
 		b->custom = resources_with(b->arena, &b->custom, name,
 					   amount_of(b, quantity, PLACE_LIMITS));
 		return;
 	}
 	quantity = quantities_find(&container->requests, "google.com/tpu");
-	if (quantity != NULL && (!quantity->valid || quantity->amount > 0))
+	if (quantity && (!quantity->valid || quantity->amount > 0))
 		b->custom = resources_with(b->arena, &b->custom, "TPU",
 					   amount_of(b, quantity, PLACE_REQUESTS));
 }
@@ -322,16 +322,16 @@ static void add_tpu_head(struct builder *b)
 	const struct labels *selector = &b->source->pod->node_selector;
 	const char *topology = labels_value(selector, TPU_TOPOLOGY_SELECTOR);
 	const char *accelerator = labels_value(selector, TPU_ACCELERATOR_SELECTOR);
-	if (resources_find(&b->custom, "TPU") == NULL)
+	if (!resources_find(&b->custom, "TPU"))
 		return;
-	if (topology == NULL || accelerator == NULL) {
+	if (!topology || !accelerator) {
 		VEC_PUSH(b->arena, &b->warnings,
 			 "Pods using TPUs require both `" TPU_TOPOLOGY_SELECTOR "` and "
 			 "`" TPU_ACCELERATOR_SELECTOR "` node selectors.");
 		return;
 	}
 	const char *type = tpu_type(b->arena, accelerator, topology);
-	if (type != NULL)
+	if (type)
 		add(b, arena_printf(b->arena, "TPU-%s-head", type), RESOURCE_UNIT);
 }
 
@@ -339,7 +339,7 @@ static void check_labels(struct builder *b)
 {
 	const struct labels *labels = b->source->labels;
 	const char *params = labels_value(b->source->start_params, "labels");
-	if (params != NULL && params[0] != '\0')
+	if (params && params[0] != '\0')
 		VEC_PUSH(b->arena, &b->warnings,
 			 arena_printf(
 				 b->arena,
@@ -374,7 +374,7 @@ static bool holds_named(const struct container *container, const struct strings 
 		for (size_t i = 0; i < names->count; i++) {
 			const struct quantity *quantity = quantities_find(lists[l], names->at[i]);
 
-			if (quantity != NULL && quantity->valid && quantity->amount > 0)
+			if (quantity && quantity->valid && quantity->amount > 0)
 				return true;
 		}
 	return false;
@@ -386,7 +386,7 @@ static bool holds_device(const struct source *source, const struct device_model 
 {
 	const struct container *container = ray_container(source);
 
-	return device->held_count > 0 || (container != NULL && holds_named(container, names));
+	return device->held_count > 0 || (container && holds_named(container, names));
 }
 
 static void check_capacity(const struct capacity *capacity)

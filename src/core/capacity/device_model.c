@@ -19,8 +19,8 @@ static void add(struct held_list *list, const struct quantities *quantities,
 		const struct quantity *quantity = &quantities->at[i];
 		const struct device_row *row = device_find(table, quantity->name);
 
-		if (row == NULL || !quantity->valid || quantity->amount <= 0 ||
-		    VEC_FIND(&list->at, resource, quantity->name) != NULL)
+		if (!row || !quantity->valid || quantity->amount <= 0 ||
+		    VEC_FIND(&list->at, resource, quantity->name))
 			continue;
 		VEC_PUSH(arena, &list->at,
 			 ((struct device_held){ quantity->name, row, quantity->amount,
@@ -42,7 +42,7 @@ static int rank(const struct device_held *held)
 {
 	if (held->row->share == DEVICE_QUALIFIER)
 		return 0;
-	return held->ray_resource == NULL ? 1 : 2;
+	return !held->ray_resource ? 1 : 2;
 }
 
 static const struct device_held *find_main(const struct held_list *list)
@@ -50,7 +50,7 @@ static const struct device_held *find_main(const struct held_list *list)
 	const struct device_held *found = NULL;
 
 	for (size_t i = 0; i < list->at.count; i++)
-		if (rank(&list->at.at[i]) > (found != NULL ? rank(found) : 0))
+		if (rank(&list->at.at[i]) > (found ? rank(found) : 0))
 			found = &list->at.at[i];
 	return found;
 }
@@ -61,7 +61,7 @@ static int64_t profile_memory_bytes(const char *resource)
 	const char *at = strstr(resource, "g.");
 	int64_t memory = 0;
 
-	if (at == NULL)
+	if (!at)
 		return 0;
 	for (at += 2; *at >= '0' && *at <= '9' && memory < 1000000; at++)
 		memory = memory * 10 + (*at - '0');
@@ -102,7 +102,7 @@ void device_model_make(const struct container *container, const struct device_ta
 	const struct device_held *main;
 
 	*ret_model = (struct device_model){ .resource = "" };
-	if (container == NULL)
+	if (!container)
 		return;
 	add(&list, &container->limits, table, declared, arena);
 	add(&list, &container->requests, table, false, arena);
@@ -115,7 +115,7 @@ void device_model_make(const struct container *container, const struct device_ta
 	for (size_t i = 1; i < ret_model->held_count; i++)
 		CHECK(by_name(&ret_model->held[i - 1], &ret_model->held[i]) < 0);
 	main = find_main(&list);
-	if (main == NULL)
+	if (!main)
 		return;
 	ret_model->resource = main->resource;
 	ret_model->row = main->row;

@@ -25,7 +25,7 @@ static int64_t number_of(const char *text)
 {
 	int64_t number = 0;
 
-	if (text == NULL)
+	if (!text)
 		return 0;
 	for (; *text >= '0' && *text <= '9'; text++) {
 		number = number * 10 + (*text - '0');

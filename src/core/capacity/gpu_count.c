@@ -51,7 +51,7 @@ static struct tally *tally_of(const struct counting *c, const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_GROUP);
 
-	if (c->cluster == NULL || name == NULL || !pod_is_worker(pod))
+	if (!c->cluster || !name || !pod_is_worker(pod))
 		return NULL;
 	for (size_t g = 0; g < c->cluster->group_count; g++)
 		if (strcmp(c->cluster->groups[g].name, name) == 0)
@@ -68,14 +68,14 @@ static void count_pod(struct counting *c, const struct pod *pod)
 
 	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
 		return;
-	if (tally != NULL) {
+	if (tally) {
 		bool leaves = pod->deleting ||
 			      name_set_contains(&tally->disruption_names, pod->name);
 
 		tally->kept += !leaves;
 		tally->disrupted += leaves;
 		at_least = tally->cost;
-	} else if (c->cluster != NULL && pod_is_head(pod)) {
+	} else if (c->cluster && pod_is_head(pod)) {
 		c->heads++;
 		at_least = c->head_cost;
 	}
@@ -95,7 +95,7 @@ static void count_missing(struct counting *c, size_t index, const int64_t *repli
 	const struct tally *tally = &c->groups[index];
 	int64_t hosts = group->num_of_hosts > 0 ? group->num_of_hosts : 1;
 	int64_t there = (tally->kept + hosts - 1) / hosts;
-	int64_t asked = replicas != NULL ? replicas[index] : group->replicas;
+	int64_t asked = replicas ? replicas[index] : group->replicas;
 
 	asked = asked < group->min_replicas ? group->min_replicas : asked;
 	asked = asked > group->max_replicas ? group->max_replicas : asked;
@@ -135,13 +135,13 @@ int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *po
 		.cluster = cluster, .settings = settings, .devices = devices, .scratch = scratch
 	};
 
-	if (cluster != NULL)
+	if (cluster)
 		make_tallies(&c);
 	for (size_t i = 0; i < pod_count; i++)
 		count_pod(&c, pods[i]);
-	for (size_t g = 0; cluster != NULL && g < cluster->group_count; g++)
+	for (size_t g = 0; cluster && g < cluster->group_count; g++)
 		count_missing(&c, g, replicas);
-	if (cluster != NULL && c.heads == 0 && is_made(cluster))
+	if (cluster && c.heads == 0 && is_made(cluster))
 		c.sum += c.head_cost;
 	CHECK(c.sum >= 0);
 	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);

@@ -38,7 +38,7 @@ static bool equals(const struct labels *labels, const char *key, const char *val
 {
 	const char *found = labels_value(labels, key);
 
-	return found != NULL && strcmp(found, value) == 0;
+	return found && strcmp(found, value) == 0;
 }
 
 static bool term_requires(const struct node_term *term, const char *key, const char *value)
@@ -62,7 +62,7 @@ static bool affinity_requires(const struct pod_spec *spec, const char *key, cons
 
 static bool node_has(const struct subject *subject, const char *key, const char *value)
 {
-	if (subject->node != NULL)
+	if (subject->node)
 		return equals(subject->node, key, value);
 	return equals(&subject->spec->node_selector, key, value) ||
 	       affinity_requires(subject->spec, key, value);
@@ -110,22 +110,21 @@ static const char *model_of(const struct subject *subject, struct arena *arena)
 	struct accelerator_type type;
 	const char *label = labels_value(subject->own, LABEL_ACCELERATOR_TYPE);
 
-	if (subject->node != NULL)
+	if (subject->node)
 		by_node.node_selector = *subject->node;
-	if (accelerator_type_of_pod(subject->node != NULL ? &by_node : subject->spec, NAMES_OF_RAY,
-				    arena, &type))
+	if (accelerator_type_of_pod(subject->node ? &by_node : subject->spec, NAMES_OF_RAY, arena,
+				    &type))
 		return type.type;
-	return label != NULL ? label : "";
+	return label ? label : "";
 }
 
 static struct subject subject_of(const struct ray_cluster *cluster,
 				 const struct worker_group *group, const struct labels *node)
 {
-	const struct pod_template *template = group != NULL ? &group->template :
-							      &cluster->head_template;
+	const struct pod_template *template = group ? &group->template : &cluster->head_template;
 
 	return (struct subject){
-		.own = group != NULL ? &group->labels : &cluster->head_labels,
+		.own = group ? &group->labels : &cluster->head_labels,
 		.template = &template->labels,
 		.spec = &template->spec,
 		.node = node,
@@ -161,15 +160,14 @@ bool price_reads_label(const struct price_table *table, const char *key)
 		if (strcmp(market_labels[i].key, key) == 0)
 			return true;
 	for (size_t i = 0; i < table->count; i++)
-		if (labels_value(&table->rows[i].node_labels, key) != NULL)
+		if (labels_value(&table->rows[i].node_labels, key))
 			return true;
 	return accelerator_type_is_label(key);
 }
 
 int64_t price_per_hour(const struct price_row *row, int64_t gpus)
 {
-	__int128 micros = row != NULL ? (__int128)row->micros_per_gpu_hour * gpus / RESOURCE_UNIT :
-					0;
+	__int128 micros = row ? (__int128)row->micros_per_gpu_hour * gpus / RESOURCE_UNIT : 0;
 
 	return micros > INT64_MAX ? INT64_MAX : (int64_t)micros;
 }

@@ -121,7 +121,7 @@ static bool read_entry(char **at, struct resource *ret_entry)
 {
 	*at = skip(*at);
 	ret_entry->name = read_name(at);
-	if (ret_entry->name == NULL)
+	if (!ret_entry->name)
 		return false;
 	*at = skip(*at);
 	if (**at != ':')
@@ -135,7 +135,7 @@ static bool read_entry(char **at, struct resource *ret_entry)
 
 bool start_params_kuberay_reads(const char *text)
 {
-	return strchr(text, '\\') == NULL;
+	return !strchr(text, '\\');
 }
 
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources)

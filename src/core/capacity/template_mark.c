@@ -46,7 +46,7 @@ static uint64_t hash_params(const struct labels *params)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *value = labels_value(params, names[i]);
 
-		if (value != NULL)
+		if (value)
 			sum += spread(hash_add(hash_add(HASH_START, names[i]), value));
 	}
 	return sum;
@@ -102,12 +102,12 @@ static const struct quantity *request_of(const struct container *container, cons
 {
 	const struct quantity *request = quantities_find(&container->requests, name);
 
-	return request != NULL ? request : quantities_find(&container->limits, name);
+	return request ? request : quantities_find(&container->limits, name);
 }
 
 static bool same(const struct quantity *a, const struct quantity *b)
 {
-	if (a == NULL || b == NULL)
+	if (!a || !b)
 		return a == b;
 	if (a->valid && b->valid)
 		return a->amount == b->amount;

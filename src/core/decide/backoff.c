@@ -19,7 +19,7 @@ struct evidence {
 static const struct memory_backoff *remembered(const struct facts *facts, const char *group)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
-	if (memory == NULL)
+	if (!memory)
 		return NULL;
 	return VEC_FIND(&memory->backoffs, group, group);
 }
@@ -49,10 +49,10 @@ static const char *cause_of(enum obstacle obstacle)
 static bool failed_and_replaced(const struct facts *facts, const struct group *group,
 				const struct memory_backoff *old, const struct worker *worker)
 {
-	return facts->ray_reachable && worker->pod != NULL && worker->pod->deleting &&
-	       strcmp(worker->pod->phase, "Failed") == 0 && worker->node == NULL &&
+	return facts->ray_reachable && worker->pod && worker->pod->deleting &&
+	       strcmp(worker->pod->phase, "Failed") == 0 && !worker->node &&
 	       !name_set_contains(&group->disruption_names, worker->pod_name) &&
-	       (old == NULL || worker->pod->deletion_time > old->until);
+	       (!old || worker->pod->deletion_time > old->until);
 }
 
 static struct evidence evidence_of_pods(const struct health *health, const struct group *group,
@@ -63,11 +63,11 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 		const struct worker_health *own = &health->workers[worker->index];
 		const char *cause = cause_of(own->obstacle);
 		const char *message = own->obstacle_message;
-		if (cause == NULL && failed_and_replaced(health->facts, group, old, worker)) {
+		if (!cause && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;
 			message = progress_end_text(health->arena, worker->pod);
 		}
-		if (cause == NULL)
+		if (!cause)
 			continue;
 		return (struct evidence){ cause,
 					  arena_printf(health->arena, "Pod %s: %.*s",
@@ -81,7 +81,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
  * which the back-off ended counts as newer: no launch was tried before the end. */
 static bool is_fresh(const struct facts *facts, const struct memory_backoff *old, time_ms at)
 {
-	if (old == NULL || at == TIME_NONE || at + MS_PER_SECOND > old->until)
+	if (!old || at == TIME_NONE || at + MS_PER_SECOND > old->until)
 		return true;
 	return due_passed(facts->due, old->until, BACKOFF_STALE_MS + 1);
 }
@@ -97,8 +97,8 @@ static const struct group *named_group(const struct facts *facts, const char *me
 		const char *text =
 			arena_printf(facts->arena, "%s%s%s", before, other->spec->name, after);
 
-		if (strstr(message, text) != NULL &&
-		    (meant == NULL || strlen(other->spec->name) > strlen(meant->spec->name)))
+		if (strstr(message, text) &&
+		    (!meant || strlen(other->spec->name) > strlen(meant->spec->name)))
 			meant = other;
 	}
 	return meant;
@@ -111,15 +111,15 @@ static bool speaks_of(const struct facts *facts, const struct group *group, cons
 {
 	const struct group *meant = named_group(facts, message, "-", "-worker-");
 
-	if (meant == NULL)
+	if (!meant)
 		meant = named_group(facts, message, "", "");
-	return meant == NULL || meant == group;
+	return !meant || meant == group;
 }
 
 /* KubeRay reports every failure in this condition; only some concern the creation of workers. */
 static bool is_creation_failure(const struct condition *failure)
 {
-	return failure != NULL && strcmp(failure->status, "True") == 0 &&
+	return failure && strcmp(failure->status, "True") == 0 &&
 	       strncmp(failure->reason, "FailedDelete", strlen("FailedDelete")) != 0 &&
 	       strcmp(failure->reason, "FailedCreateHeadPod") != 0;
 }
@@ -130,7 +130,7 @@ static bool created_since(const struct facts *facts, const struct group *group, 
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct pod *pod = facts->workers[group->first_worker + i].pod;
 
-		if (pod != NULL && at != TIME_NONE && pod->created > at)
+		if (pod && at != TIME_NONE && pod->created > at)
 			return true;
 	}
 	return false;
@@ -185,7 +185,7 @@ static struct evidence find_evidence(const struct health *health, const struct g
 	if (health->groups[group->index].reverts >= CONFLICT_REVERTS_MIN)
 		return evidence_of_conflict(health, group);
 	struct evidence evidence = evidence_of_pods(health, group, old);
-	if (evidence.cause == NULL && group->missing > 0)
+	if (!evidence.cause && group->missing > 0)
 		evidence = evidence_of_operator(health->facts, group, old);
 	return evidence;
 }
@@ -195,10 +195,10 @@ static bool has_recovered(const struct facts *facts, const struct group *group, 
 {
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &facts->workers[group->first_worker + i];
-		if (!worker->registered || worker->pod == NULL)
+		if (!worker->registered || !worker->pod)
 			continue;
 		const struct container_status *status = pod_ray_container_status(worker->pod);
-		time_ms started = status != NULL ? status->started_at : TIME_NONE;
+		time_ms started = status ? status->started_at : TIME_NONE;
 		if (started == TIME_NONE)
 			started = worker->pod->created;
 		if (started > failed_at)
@@ -229,7 +229,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 		return false;
 	/* When the scale gate is lifted, the operator creates Pods again: the back-off ends at
 	 * once. */
-	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && evidence->cause == NULL)
+	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && !evidence->cause)
 		return false;
 	return !due_passed(facts->due, old->until, forget);
 }
@@ -238,7 +238,7 @@ static int64_t next_step(const struct facts *facts, const struct memory_backoff 
 {
 	const struct settings *settings = &facts->snapshot->settings;
 	int64_t seconds = settings->backoff_initial_seconds;
-	if (old != NULL && old->seconds > 0)
+	if (old && old->seconds > 0)
 		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
 									 old->seconds;
 	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
@@ -266,12 +266,12 @@ static void update_group(struct health *health, const struct group *group)
 	struct evidence evidence = { NULL, "" };
 	if (!group->frozen)
 		evidence = find_evidence(health, group, old);
-	if (old != NULL && !keep_old(health->facts, group, old, &evidence))
+	if (old && !keep_old(health->facts, group, old, &evidence))
 		old = NULL;
-	bool active = old != NULL && !due_reached(health->facts->due, old->until);
-	if (!active && evidence.cause != NULL) {
+	bool active = old && !due_reached(health->facts->due, old->until);
+	if (!active && evidence.cause) {
 		enter(health, group, old, &evidence);
-	} else if (old != NULL) {
+	} else if (old) {
 		VEC_PUSH(health->arena, &health->memory.backoffs, *old);
 		health->groups[group->index].backed_off = active;
 	}

@@ -9,7 +9,7 @@ static bool is_ours(const struct snapshot *snapshot, const struct pod *pod)
 {
 	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
 
-	return cluster != NULL && strcmp(cluster, snapshot->cluster.name) == 0 &&
+	return cluster && strcmp(cluster, snapshot->cluster.name) == 0 &&
 	       strcmp(pod->namespace_, snapshot->cluster.namespace_) == 0;
 }
 
@@ -54,7 +54,7 @@ static void look(struct capacity_check *capacity_check, const struct pod_spec *s
 	struct node_fit fit;
 
 	group->text = "";
-	if (capacity_check->capacities == NULL)
+	if (!capacity_check->capacities)
 		capacity_check->capacities = make_capacities(capacity_check->facts);
 	if (capacity_check->capacities->count == 0)
 		return;
@@ -67,7 +67,7 @@ static void look(struct capacity_check *capacity_check, const struct pod_spec *s
 const char *capacity_check_of_pod(struct capacity_check *capacity_check, size_t group,
 				  const struct pod *pod)
 {
-	if (capacity_check->groups[group].text == NULL)
+	if (!capacity_check->groups[group].text)
 		look(capacity_check, &pod->spec, false, &capacity_check->groups[group]);
 	return capacity_check->groups[group].text;
 }
@@ -77,7 +77,7 @@ const struct capacity_check_group *capacity_check_of_launch(struct capacity_chec
 {
 	const struct worker_group *spec = capacity_check->facts->groups[group].spec;
 
-	if (capacity_check->groups[group].text == NULL)
+	if (!capacity_check->groups[group].text)
 		look(capacity_check, &spec->template.spec, true, &capacity_check->groups[group]);
 	return &capacity_check->groups[group];
 }

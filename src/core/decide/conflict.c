@@ -20,7 +20,7 @@ static const struct memory_mark *find(const struct facts *facts, enum mark_kind 
 {
 	const struct memory_mark *mark = mark_find(facts, kind, group->spec->name);
 
-	return mark != NULL && due_reached(facts->due, mark->since) &&
+	return mark && due_reached(facts->due, mark->since) &&
 			       !due_passed(facts->due, mark->since, window_ms(facts)) ?
 		       mark :
 		       NULL;
@@ -33,7 +33,7 @@ static void count_round(const struct facts *facts, struct memory_mark *mark)
 	mark->since = facts->snapshot->now;
 	mark->count++;
 	/* After this program's next patch, it is the last writer itself: the name is kept. */
-	if (who != NULL && who[0] != '\0')
+	if (who && who[0] != '\0')
 		mark->who = who;
 }
 
@@ -43,8 +43,8 @@ static void count_round(const struct facts *facts, struct memory_mark *mark)
 static bool is_launch_reverted(const struct memory_state *memory, const struct group *group)
 {
 	const struct memory_launch *launch =
-		memory != NULL ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
-	return launch != NULL && group->spec->replicas < launch->base_replicas;
+		memory ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
+	return launch && group->spec->replicas < launch->base_replicas;
 }
 
 /* More workers exist, including starting ones, than replicas asks for, and none of them is being
@@ -61,7 +61,7 @@ static bool is_below_workers(const struct group *group)
 
 static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
 {
-	if (memory == NULL)
+	if (!memory)
 		return NULL;
 	for (size_t i = 0; i < memory->backoffs.count; i++)
 		if (strcmp(memory->backoffs.at[i].group, group) == 0 &&
@@ -82,9 +82,9 @@ static void count_revert(struct health *health, const struct group *group, struc
 
 	if (!launch && !is_below_workers(group))
 		return;
-	if (!launch && hold != NULL && !due_reached(health->facts->due, hold->until))
+	if (!launch && hold && !due_reached(health->facts->due, hold->until))
 		return;
-	if (!launch && hold != NULL && last < hold->until) {
+	if (!launch && hold && last < hold->until) {
 		mark->since = health->snapshot->now;
 		return;
 	}
@@ -113,7 +113,7 @@ static bool is_raised_again(const struct facts *facts, const struct group *group
 {
 	const struct memory_mark *lowered = find(facts, MARK_LOWERED, group);
 
-	return lowered != NULL && group->spec->replicas > lowered->count;
+	return lowered && group->spec->replicas > lowered->count;
 }
 
 static void hold_lowering(struct health *health, const struct group *group,
@@ -136,9 +136,8 @@ static struct memory_mark mark_of(const struct facts *facts, const struct group 
 {
 	const struct memory_mark *old = find(facts, kind, group);
 
-	return old != NULL ? *old :
-			     (struct memory_mark){ kind, group->spec->name, facts->snapshot->now, 0,
-						   NULL };
+	return old ? *old :
+		     (struct memory_mark){ kind, group->spec->name, facts->snapshot->now, 0, NULL };
 }
 
 void conflict_update(struct health *health)
@@ -175,7 +174,7 @@ void conflict_remember(struct choice *choice)
 							.key = group->spec->name,
 							.since = choice->snapshot->now,
 							.count = own->patch_replicas }));
-		else if (old != NULL && there <= old->count &&
+		else if (old && there <= old->count &&
 			 (group->frozen || own->patch_replicas <= old->count))
 			VEC_PUSH(choice->arena, &choice->memory.marks, *old);
 	}
@@ -183,7 +182,7 @@ void conflict_remember(struct choice *choice)
 
 static const char *name_of(const struct memory_mark *conflict)
 {
-	return conflict->who != NULL ? conflict->who : "another writer";
+	return conflict->who ? conflict->who : "another writer";
 }
 
 const char *conflict_text(const struct facts *facts, const struct memory_mark *conflict)

@@ -207,7 +207,7 @@ static bool has_broken_gpu(const struct ray_request *request)
 static void judge_request(struct facts *facts, const struct ray_request *request,
 			  const char **ret_reason, const char **ret_message)
 {
-	if (request->problem != NULL) {
+	if (request->problem) {
 		*ret_reason = REASON_BAD_AMOUNT;
 		*ret_message = request->problem;
 	} else if (has_broken_gpu(request)) {
@@ -242,8 +242,7 @@ static void join_equal(struct facts *facts, const struct received *received, siz
 		counts[i] = received[i].count;
 		struct demand *last =
 			ret_list->at.count > 0 ? &ret_list->at.at[ret_list->at.count - 1] : NULL;
-		if (last != NULL &&
-		    demand_compare_requests(last->request, received[i].request) == 0) {
+		if (last && demand_compare_requests(last->request, received[i].request) == 0) {
 			last->count = last->count > INT64_MAX - counts[i] ? INT64_MAX :
 									    last->count + counts[i];
 			last->received_count++;
@@ -281,7 +280,7 @@ static void judge_gang(struct facts *facts, struct gang *gang)
 	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
 		size_t count;
 		const struct ray_request *bundles = demand_gang_bundles(gang->gang, c, &count);
-		for (size_t b = 0; b < count && gang->reason == NULL; b++)
+		for (size_t b = 0; b < count && !gang->reason; b++)
 			judge_request(facts, &bundles[b], &gang->reason, &gang->message);
 	}
 }
@@ -324,7 +323,7 @@ static void collect_gangs(struct facts *facts, const struct ray_state *state)
 static void note_amounts(struct facts *facts, const struct demand_list *list, const char *of)
 {
 	for (size_t i = 0; i < list->at.count; i++)
-		if (list->at.at[i].request->problem != NULL)
+		if (list->at.at[i].request->problem)
 			VEC_PUSH(facts->arena, &facts->problems,
 				 arena_printf(facts->arena, "%s: %s in a bundle", of,
 					      list->at.at[i].request->problem));
@@ -338,7 +337,7 @@ static void collect_of_schedules(struct facts *facts)
 			&facts->snapshot->autoscaler->schedules[i];
 		struct demand_list *list = &facts->constraints[facts->constraint_count];
 
-		if (!facts->schedules[i].active || schedule->bundles == NULL)
+		if (!facts->schedules[i].active || !schedule->bundles)
 			continue;
 		collect_requests(facts, schedule->bundles->requests, schedule->bundles->count,
 				 SOURCE_SCHEDULE, list);
@@ -354,8 +353,8 @@ static void collect_of_schedules(struct facts *facts)
 static void collect_constraints(struct facts *facts, const struct ray_state *state)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	size_t of_ray = state != NULL ? state->constraint_count : 0;
-	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request != NULL;
+	size_t of_ray = state ? state->constraint_count : 0;
+	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request;
 	facts->constraints = arena_array(facts->arena, of_ray + 1 + facts->schedule_count,
 					 sizeof(*facts->constraints));
 	for (size_t i = 0; i < of_ray; i++)
@@ -375,7 +374,7 @@ static void collect_constraints(struct facts *facts, const struct ray_state *sta
 void demand_collect(struct facts *facts)
 {
 	const struct ray_state *state = facts->ray_reachable ? facts->snapshot->ray_state : NULL;
-	if (state != NULL) {
+	if (state) {
 		collect_requests(facts, state->requests, state->request_count, SOURCE_RAY,
 				 &facts->demands);
 		collect_gangs(facts, state);

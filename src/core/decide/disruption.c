@@ -19,12 +19,12 @@ static const char *disruption_why(struct arena *arena, const struct pod *pod,
 {
 	const struct condition *target =
 		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
-	if (target != NULL && strcmp(target->status, "True") == 0)
+	if (target && strcmp(target->status, "True") == 0)
 		return arena_printf(arena, "the Pod is about to be terminated (%s)%s%.*s",
 				    target->reason[0] != '\0' ? target->reason : "DisruptionTarget",
 				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
 				    target->message);
-	if (node == NULL)
+	if (!node)
 		return NULL;
 	for (size_t i = 0; i < node->taint_count; i++)
 		if (disruption_taint_is_final(&node->taints[i]) &&
@@ -108,7 +108,7 @@ static int64_t remember(struct packing *packing, const struct group *group, int6
 	time_ms now = packing->snapshot->now;
 	struct memory_mark mark = { MARK_DISRUPTED, group->spec->name, now, in_use, NULL };
 
-	if (old != NULL && old->count > in_use && due_reached(packing->facts->due, old->since) &&
+	if (old && old->count > in_use && due_reached(packing->facts->due, old->since) &&
 	    !due_passed(packing->facts->due, old->since, KEEP_MS))
 		mark = *old;
 	if (mark.count > 0)

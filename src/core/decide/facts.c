@@ -19,7 +19,7 @@ static const struct ray_node *find_head_node(const struct ray_state *state)
 	ARRAY_EACH(const struct ray_node, node, state->nodes, state->node_count) {
 		if (!ray_node_is_head(node) || !ray_node_is_alive(node))
 			continue;
-		if (found == NULL || strcmp(node->id, found->id) < 0)
+		if (!found || strcmp(node->id, found->id) < 0)
 			found = node;
 	}
 	return found;
@@ -31,9 +31,8 @@ static void judge_ray(struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	int64_t age_ms = snapshot->now - snapshot->ray_state_time;
-	if (snapshot->ray_state == NULL) {
-		facts->ray_problem = snapshot->ray_problem != NULL &&
-						     snapshot->ray_problem[0] != '\0' ?
+	if (!snapshot->ray_state) {
+		facts->ray_problem = snapshot->ray_problem && snapshot->ray_problem[0] != '\0' ?
 					     snapshot->ray_problem :
 					     "there is no reply of its GCS";
 	} else if (age_ms > snapshot->settings.state_max_age_seconds * MS_PER_SECOND) {
@@ -41,7 +40,7 @@ static void judge_ray(struct facts *facts)
 						  (long long)(age_ms / MS_PER_SECOND));
 	} else {
 		facts->head_node = find_head_node(snapshot->ray_state);
-		if (facts->head_node == NULL)
+		if (!facts->head_node)
 			facts->ray_problem = "its reply has no living head node";
 	}
 	facts->ray_reachable = facts->head_node != NULL;
@@ -52,7 +51,7 @@ static void judge_ray(struct facts *facts)
 static bool same_field(const char *ours, const char *theirs)
 {
 	const char *end = strstr(ours, ": "), *their_end = strstr(theirs, ": ");
-	if (end == NULL || their_end == NULL)
+	if (!end || !their_end)
 		return strcmp(ours, theirs) == 0;
 	size_t size = (size_t)(end - ours), their_size = (size_t)(their_end - theirs);
 	return their_size >= size && strncmp(their_end - size, ours, size) == 0;
@@ -69,11 +68,11 @@ static void note_problem(struct facts *facts, const char *problem)
 static void note_problems(struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	if (snapshot->has_annotation_request && snapshot->annotation_request == NULL)
+	if (snapshot->has_annotation_request && !snapshot->annotation_request)
 		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
 	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
 		note_problem(facts, snapshot->cluster.problems.at[i]);
-	if (snapshot->autoscaler == NULL)
+	if (!snapshot->autoscaler)
 		return;
 	for (size_t i = 0; i < snapshot->autoscaler->problems.count; i++)
 		note_problem(facts, snapshot->autoscaler->problems.at[i]);
@@ -84,7 +83,7 @@ static bool note_unknown_group(struct facts *facts, const char *list, const char
 {
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 
-	if (name[0] == '\0' || autoscaler_problem_group(cluster, name) != NULL)
+	if (name[0] == '\0' || autoscaler_problem_group(cluster, name))
 		return false;
 	note_problem(facts, autoscaler_problem_no_group(
 				    cluster, arena_printf(facts->arena, "autoscaler.spec.%s", list),
@@ -97,7 +96,7 @@ static void note_unknown_groups(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 
-	if (object == NULL)
+	if (!object)
 		return;
 	for (size_t i = 0; i < object->group_count; i++)
 		if (note_unknown_group(facts, "groups", object->groups[i].name))
@@ -119,7 +118,7 @@ static void note_unknown_groups(struct facts *facts)
 static void find_head(struct facts *facts)
 {
 	facts->head_pod = identity_head_in(facts->snapshot, facts->arena, &facts->head_problem);
-	if (facts->head_pod != NULL && facts->head_pod->deleting)
+	if (facts->head_pod && facts->head_pod->deleting)
 		facts->head_pod = NULL;
 }
 
@@ -134,20 +133,19 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	*facts->due = (struct due){ snapshot->now, PLAN_NEVER_CHANGES };
 	facts->ray_problem = "";
 	judge_ray(facts);
-	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
+	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')
 		facts->view_problem = snapshot->view_problem;
 	find_head(facts);
 	mark_index(facts);
 	ray_session_update(facts);
 	facts->termination_forbidden =
-		!facts->ray_reachable || facts->view_problem != NULL ||
-		facts->head_problem != NULL ||
-		(snapshot->has_annotation_request && snapshot->annotation_request == NULL);
+		!facts->ray_reachable || facts->view_problem || facts->head_problem ||
+		(snapshot->has_annotation_request && !snapshot->annotation_request);
 	facts->accelerators =
 		capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, arena,
 			 &facts->head_capacity);
-	if (facts->head_capacity.problem != NULL)
+	if (facts->head_capacity.problem)
 		VEC_PUSH(arena, &facts->problems, facts->head_capacity.problem);
 	limits_make_groups(facts);
 	note_problems(facts);

@@ -61,11 +61,11 @@ struct gate gate_check(const struct snapshot *snapshot, struct arena *arena)
 	if (!cluster->enable_in_tree_autoscaling)
 		return (struct gate){ REASON_AUTOSCALING_DISABLED,
 				      "spec.enableInTreeAutoscaling is not true" };
-	if (managed != NULL && strcmp(managed, "false") == 0)
+	if (managed && strcmp(managed, "false") == 0)
 		return (struct gate){ REASON_UNMANAGED,
 				      "annotation " ANNOTATION_MANAGED " is \"false\"" };
 	/* "no" or "False" most likely means that the cluster is not to be changed. */
-	if (managed != NULL && strcmp(managed, "true") != 0)
+	if (managed && strcmp(managed, "true") != 0)
 		return (struct gate){ REASON_INVALID_REQUEST,
 				      "annotation " ANNOTATION_MANAGED
 				      " is neither \"true\" nor \"false\", so nothing is scaled: "
@@ -73,7 +73,7 @@ struct gate gate_check(const struct snapshot *snapshot, struct arena *arena)
 	if (cluster->managed_by[0] != '\0' && strcmp(cluster->managed_by, KUBERAY_MANAGER) != 0)
 		return (struct gate){ REASON_MANAGED_ELSEWHERE,
 				      "spec.managedBy names another manager than " KUBERAY_MANAGER };
-	if (cluster->unreadable != NULL)
+	if (cluster->unreadable)
 		return (struct gate){ REASON_CLUSTER_UNREADABLE, cluster->unreadable };
 	if (cluster->suspend)
 		return (struct gate){ REASON_SUSPENDED, "spec.suspend is true" };
@@ -81,11 +81,11 @@ struct gate gate_check(const struct snapshot *snapshot, struct arena *arena)
 		return (struct gate){ REASON_SUSPENDED, "spec.idleSuspend is true" };
 	if (cluster->deleting)
 		return (struct gate){ REASON_DELETING, "the RayCluster has a deletionTimestamp" };
-	if (snapshot->autoscaler != NULL && snapshot->autoscaler->paused)
+	if (snapshot->autoscaler && snapshot->autoscaler->paused)
 		return (struct gate){ REASON_PAUSED,
 				      "spec.paused of the RayClusterAutoscaler is true" };
 	head = second_autoscaler(snapshot);
-	if (head != NULL)
+	if (head)
 		return (struct gate){ REASON_SECOND_AUTOSCALER,
 				      second_autoscaler_fix(snapshot, head, arena) };
 	return (struct gate){ NULL, "" };

@@ -19,7 +19,7 @@ static const struct idle_termination *settings_of(const struct snapshot *snapsho
 {
 	if (snapshot->settings.mode == MODE_SIDECAR)
 		return NULL;
-	if (snapshot->autoscaler != NULL && snapshot->autoscaler->idle_termination != NULL)
+	if (snapshot->autoscaler && snapshot->autoscaler->idle_termination)
 		return snapshot->autoscaler->idle_termination;
 	return snapshot->cluster.idle_termination;
 }
@@ -28,7 +28,7 @@ static bool deletes(const struct facts *facts)
 {
 	const struct idle_termination *settings = settings_of(facts->snapshot);
 
-	return settings != NULL && strcmp(settings->action, IDLE_ACTION_DELETE) == 0;
+	return settings && strcmp(settings->action, IDLE_ACTION_DELETE) == 0;
 }
 
 /* ---- use of the cluster: each function returns NULL, or the reason that keeps it ---- */
@@ -38,14 +38,14 @@ static const char *denied(struct facts *facts)
 {
 	const struct memory_mark *mark = mark_find(facts, MARK_DELETE_DENIED, IDLE_MARK_KEY);
 
-	if (mark == NULL || !due_reached(facts->due, mark->since) ||
+	if (!mark || !due_reached(facts->due, mark->since) ||
 	    due_passed(facts->due, mark->since, DENIED_MS))
 		return NULL;
 	VEC_PUSH(facts->arena, &facts->memory.marks, *mark);
 	return arena_printf(facts->arena,
 			    "%s; install the chart with idleTermination.allowDelete, or set action "
 			    "Suspend",
-			    mark->who != NULL ? mark->who : "deleting it is forbidden");
+			    mark->who ? mark->who : "deleting it is forbidden");
 }
 
 /* Someone else decides when the cluster runs, or it must not be ended. */
@@ -53,7 +53,7 @@ static const char *blocked(struct facts *facts)
 {
 	const char *owner = autoscaler_problem_owner(&facts->snapshot->cluster, facts->arena);
 
-	if (owner != NULL)
+	if (owner)
 		return owner;
 	return deletes(facts) ? denied(facts) : NULL;
 }
@@ -62,21 +62,19 @@ static time_ms head_ready_since(const struct facts *facts)
 {
 	const struct pod *head = facts->head_pod;
 	const struct condition *ready =
-		head == NULL ? NULL :
-			       condition_find(head->conditions, head->condition_count, "Ready");
+		!head ? NULL : condition_find(head->conditions, head->condition_count, "Ready");
 
-	return ready != NULL && strcmp(ready->status, "True") == 0 ? ready->last_transition :
-								     TIME_NONE;
+	return ready && strcmp(ready->status, "True") == 0 ? ready->last_transition : TIME_NONE;
 }
 
 static const char *doubt(const struct facts *facts)
 {
 	if (!facts->ray_reachable)
 		return arena_printf(facts->arena, "Ray is unreachable: %s", facts->ray_problem);
-	if (facts->view_problem != NULL)
+	if (facts->view_problem)
 		return arena_printf(facts->arena, "the view of the API server is stale: %s",
 				    facts->view_problem);
-	if (facts->head_problem != NULL)
+	if (facts->head_problem)
 		return facts->head_problem;
 	if (head_ready_since(facts) == TIME_NONE)
 		return "the head Pod is not Ready";
@@ -92,7 +90,7 @@ static const char *wanted(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 
-	if (snapshot->has_annotation_request && snapshot->annotation_request != NULL &&
+	if (snapshot->has_annotation_request && snapshot->annotation_request &&
 	    snapshot->annotation_request->count > 0)
 		return "annotation " ANNOTATION_REQUEST_RESOURCES " requests workers";
 	for (size_t i = 0; i < facts->schedule_count; i++)
@@ -105,7 +103,7 @@ static const char *wanted(const struct facts *facts)
 
 static const char *busy_node(const struct facts *facts, const struct ray_node *node)
 {
-	const char *why = node->problem != NULL    ? node->problem :
+	const char *why = node->problem            ? node->problem :
 			  node->activity.count > 0 ? node->activity.at[0] :
 			  ray_node_is_free(node)   ? "Ray does not call it idle" :
 						     "its resources are in use";
@@ -126,7 +124,7 @@ static const struct ray_node *find_busy(const struct ray_state *state)
 		if (node->status == RAY_NODE_DEAD ||
 		    (node->status == RAY_NODE_IDLE && ray_node_is_free(node)))
 			continue;
-		if (found == NULL || strcmp(node->instance_id, found->instance_id) < 0)
+		if (!found || strcmp(node->instance_id, found->instance_id) < 0)
 			found = node;
 	}
 	return found;
@@ -136,7 +134,7 @@ static const char *pending(const struct facts *facts)
 {
 	const struct ray_state *state = facts->snapshot->ray_state;
 
-	if (state == NULL)
+	if (!state)
 		return NULL;
 	if (facts->demands.at.count > 0)
 		return worker_count_text(facts->arena, (int64_t)facts->demands.at.count,
@@ -156,10 +154,10 @@ static const char *in_use(const struct facts *facts)
 	const struct ray_node *busy = find_busy(facts->snapshot->ray_state);
 	const char *why = wanted(facts);
 
-	why = why != NULL ? why : pending(facts);
-	if (why != NULL)
+	why = why ? why : pending(facts);
+	if (why)
 		return why;
-	return busy != NULL ? busy_node(facts, busy) : NULL;
+	return busy ? busy_node(facts, busy) : NULL;
 }
 
 /* ---- since when ---- */
@@ -182,7 +180,7 @@ static const char *work_against(const struct facts *facts)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
 
-	if (work == NULL)
+	if (!work)
 		return NULL;
 	return work->problem[0] != '\0' ? work->problem :
 	       work->in_use[0] != '\0'  ? work->in_use :
@@ -198,19 +196,19 @@ static struct memory_mark mark_of(const struct facts *facts)
 	time_ms used = last_used(facts), ready = head_ready_since(facts);
 
 	mark.since = mark_since(facts, MARK_CLUSTER_IDLE, IDLE_MARK_KEY);
-	mark.who = old != NULL ? old->who : NULL;
+	mark.who = old ? old->who : NULL;
 	if (used > mark.since + JITTER_MS)
 		mark.since = used;
 	if (ready > mark.since)
 		mark.since = ready;
-	if (work != NULL && work->ended > mark.since)
+	if (work && work->ended > mark.since)
 		mark.since = work->ended;
-	if (work != NULL)
+	if (work)
 		mark.who = NULL;
 	/* A user has just resumed it: see idle_write. */
-	if (labels_value(&facts->snapshot->cluster.annotations, ANNOTATION_SUSPENDED) != NULL)
+	if (labels_value(&facts->snapshot->cluster.annotations, ANNOTATION_SUSPENDED))
 		mark.since = facts->snapshot->now;
-	if (against != NULL) {
+	if (against) {
 		mark.since = facts->snapshot->now;
 		mark.who = arena_printf(facts->arena, "%.*s", WHY_MAX, against);
 	}
@@ -223,12 +221,11 @@ static void write_since(const struct facts *facts, struct plan_idle *idle, const
 	const char *since = calendar_time_text(facts->arena, idle->since);
 	const char *until = calendar_time_text(facts->arena, idle->until);
 
-	idle->reason = who != NULL ? REASON_CLUSTER_IN_USE : REASON_CLUSTER_IDLE;
+	idle->reason = who ? REASON_CLUSTER_IN_USE : REASON_CLUSTER_IDLE;
 	idle->message =
-		who != NULL ? arena_printf(facts->arena, "at %s: %s; read again at %s", since, who,
-					   until) :
-			      arena_printf(facts->arena, "idle since %s; %s at %s if it stays idle",
-					   since, deletes(facts) ? "deleted" : "suspended", until);
+		who ? arena_printf(facts->arena, "at %s: %s; read again at %s", since, who, until) :
+		      arena_printf(facts->arena, "idle since %s; %s at %s if it stays idle", since,
+				   deletes(facts) ? "deleted" : "suspended", until);
 }
 
 void idle_judge(struct facts *facts)
@@ -237,22 +234,22 @@ void idle_judge(struct facts *facts)
 	struct plan_idle *idle;
 	struct memory_mark mark;
 
-	if (settings == NULL)
+	if (!settings)
 		return;
 	idle = ARENA_NEW(facts->arena, struct plan_idle);
 	*idle = (struct plan_idle){ .since = TIME_NONE, .until = TIME_NONE };
 	facts->idle = idle;
 	idle->reason = REASON_IDLE_TERMINATION_BLOCKED;
 	idle->message = blocked(facts);
-	if (idle->message != NULL)
+	if (idle->message)
 		return;
 	idle->reason = REASON_IDLENESS_UNKNOWN;
 	idle->message = doubt(facts);
-	if (idle->message != NULL)
+	if (idle->message)
 		return;
 	idle->reason = REASON_CLUSTER_IN_USE;
 	idle->message = in_use(facts);
-	if (idle->message != NULL)
+	if (idle->message)
 		return;
 	mark = mark_of(facts);
 	VEC_PUSH(facts->arena, &facts->memory.marks, mark);
@@ -280,7 +277,7 @@ static enum idle_action action_of(const struct facts *facts, const struct plan *
 
 	if (idle->since == TIME_NONE || !due_reached(facts->due, idle->until) || !is_settled(plan))
 		return IDLE_ACTION_NONE;
-	if (work == NULL || work->begun < idle->until || work_against(facts) != NULL)
+	if (!work || work->begun < idle->until || work_against(facts))
 		return IDLE_ACTION_READ;
 	return deletes(facts) ? IDLE_ACTION_END_DELETE : IDLE_ACTION_END_SUSPEND;
 }
@@ -306,7 +303,7 @@ static void drop_mark(struct arena *arena, struct plan *plan)
 {
 	__typeof__(plan->memory.marks) old = plan->memory.marks;
 
-	if (memory_next_mark(&plan->memory, MARK_CLUSTER_IDLE, NULL) == NULL)
+	if (!memory_next_mark(&plan->memory, MARK_CLUSTER_IDLE, NULL))
 		return;
 	plan->memory.marks = (__typeof__(old)){ .at = NULL };
 	for (size_t i = 0; i < old.count; i++)
@@ -321,7 +318,7 @@ void idle_write(const struct choice *choice, struct plan *plan)
 	struct plan_idle *idle;
 
 	suspend_patch_forget(&snapshot->cluster, facts->arena, plan);
-	if (facts->idle == NULL)
+	if (!facts->idle)
 		return;
 	idle = ARENA_NEW(facts->arena, struct plan_idle);
 	*idle = *facts->idle;
@@ -342,7 +339,7 @@ static const char *arrived(const struct facts *facts)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
 
-	if (work == NULL)
+	if (!work)
 		return NULL;
 	return work->in_use[0] != '\0' ? work->in_use : pending(facts);
 }
@@ -353,25 +350,25 @@ void idle_write_gated(const struct facts *facts, const char *reason, const char 
 	const struct snapshot *snapshot = facts->snapshot;
 	const struct ray_cluster *cluster = &snapshot->cluster;
 	const char *time = suspend_time_text(cluster), *why;
-	bool paused = snapshot->autoscaler != NULL && snapshot->autoscaler->paused;
+	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
 	struct plan_idle *idle;
 
 	drop_mark(facts->arena, plan);
-	if (time == NULL || strcmp(reason, REASON_SUSPENDED) != 0)
+	if (!time || strcmp(reason, REASON_SUSPENDED) != 0)
 		return;
 	idle = ARENA_NEW(facts->arena, struct plan_idle);
 	why = wanted(facts);
-	why = why != NULL ? why : arrived(facts);
+	why = why ? why : arrived(facts);
 	why = cluster->deleting || paused ? NULL : why;
 	*idle = (struct plan_idle){
-		.action = why != NULL ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
+		.action = why ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
 		.since = TIME_NONE,
 		.until = TIME_NONE,
-		.reason = why != NULL ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
-		.message = why != NULL ? arena_printf(facts->arena, "resumed: %s", why) :
-					 arena_printf(facts->arena,
-						      "Suspended by idle termination at %.40s; %s",
-						      time, resume_text(facts)),
+		.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
+		.message = why ? arena_printf(facts->arena, "resumed: %s", why) :
+				 arena_printf(facts->arena,
+					      "Suspended by idle termination at %.40s; %s", time,
+					      resume_text(facts)),
 	};
 	*ret_message = idle->message;
 	plan->idle = idle;

@@ -10,20 +10,20 @@
 
 static void check_worker(const struct facts *facts, const struct worker *worker)
 {
-	CHECK(worker->pod_name != NULL && worker->group_name != NULL);
+	CHECK(worker->pod_name && worker->group_name);
 	CHECK(worker->group == FACTS_NO_INDEX || worker->group < facts->group_count);
 	CHECK(worker->state != WORKER_NONE);
 	CHECK(!(worker->registered && worker->raylet_gone));
 	CHECK(!(worker->never_started && worker->finished));
 	CHECK(worker->disrupted == (worker->disruption_why != NULL));
 	CHECK(!worker->disrupted || !facts->termination_forbidden);
-	CHECK(worker->node == NULL || facts->ray_reachable);
+	CHECK(!worker->node || facts->ray_reachable);
 	if (worker->registered)
-		CHECK(worker->node != NULL && worker->node->status != RAY_NODE_DEAD);
+		CHECK(worker->node && worker->node->status != RAY_NODE_DEAD);
 	if (worker->raylet_gone)
-		CHECK(worker->node != NULL && worker->node->status == RAY_NODE_DEAD);
-	if (worker->pod == NULL) { /* requested, and does not exist */
-		CHECK(worker->group != FACTS_NO_INDEX && worker->node == NULL);
+		CHECK(worker->node && worker->node->status == RAY_NODE_DEAD);
+	if (!worker->pod) { /* requested, and does not exist */
+		CHECK(worker->group != FACTS_NO_INDEX && !worker->node);
 		CHECK(worker->never_started && worker->state == WORKER_PENDING);
 		CHECK(!worker->deleting && !worker->disrupted);
 	}
@@ -41,7 +41,7 @@ static void check_slice(const struct facts *facts, const struct group *group, si
 
 		CHECK(worker->group == group->index);
 		pods += worker->pod != NULL;
-		kept += worker->pod != NULL && !worker->deleting && !worker->disrupted;
+		kept += worker->pod && !worker->deleting && !worker->disrupted;
 		registered += !worker->deleting && !worker->disrupted && worker->registered;
 	}
 	CHECK(group->kept == kept);
@@ -56,7 +56,7 @@ static void check_demand(const struct facts *facts)
 	VEC_EACH(const struct demand, demand, &facts->demands.at) {
 		CHECK(demand->count > 0);
 		CHECK(demand->received_count > 0);
-		CHECK((demand->reason == NULL) == (demand->message == NULL));
+		CHECK((!demand->reason) == (!demand->message));
 	}
 	CHECK(facts->ray_reachable || facts->gang_count == 0);
 	for (size_t i = 0; i < facts->gang_count; i++) {
@@ -64,7 +64,7 @@ static void check_demand(const struct facts *facts)
 
 		CHECK(facts->gangs_by_content[i] < facts->gang_count);
 		CHECK(gang->received < facts->snapshot->ray_state->gang_count);
-		CHECK(gang->message != NULL);
+		CHECK(gang->message);
 	}
 }
 
@@ -73,20 +73,20 @@ void invariants_of_facts(const struct facts *facts)
 	size_t at = 0;
 
 	CHECK(facts->ray_reachable == (facts->head_node != NULL));
-	CHECK(!facts->ray_reachable || facts->snapshot->ray_state != NULL);
+	CHECK(!facts->ray_reachable || facts->snapshot->ray_state);
 	CHECK(facts->ray_reachable || facts->termination_forbidden);
-	CHECK(facts->view_problem == NULL || facts->termination_forbidden);
-	CHECK(facts->head_problem == NULL || facts->termination_forbidden);
+	CHECK(!facts->view_problem || facts->termination_forbidden);
+	CHECK(!facts->head_problem || facts->termination_forbidden);
 	CHECK(facts->group_count == facts->snapshot->cluster.group_count);
 	for (size_t g = 0; g < facts->group_count; g++) {
 		const struct group *group = &facts->groups[g];
 
 		CHECK(group->index == g && group->hosts > 0);
-		CHECK(group->frozen == (group->spec->suspend || group->problem != NULL));
+		CHECK(group->frozen == (group->spec->suspend || group->problem));
 		CHECK(group->frozen || group->spec->min_replicas <= group->spec->max_replicas);
 		CHECK(group->frozen || group->min_replicas <= group->spec->max_replicas);
 		CHECK(group->min_replicas == group->spec->min_replicas ||
-		      (group->schedule != NULL && group->min_replicas > group->spec->min_replicas));
+		      (group->schedule && group->min_replicas > group->spec->min_replicas));
 		check_slice(facts, group, at);
 		at += group->worker_count;
 	}
@@ -104,13 +104,13 @@ static void check_worker_health(const struct health *health, const struct worker
 {
 	const struct worker_health *own = &health->workers[worker->index];
 
-	CHECK(own->obstacle_message != NULL);
+	CHECK(own->obstacle_message);
 	if (worker->deleting || worker->registered || worker->raylet_gone)
 		CHECK(own->obstacle == OBSTACLE_NONE);
 	CHECK(own->obstacle != OBSTACLE_START_TIMEOUT || health->facts->ray_reachable);
 	CHECK(!own->raylet_expired || worker->raylet_gone);
 	CHECK(!own->start_grace || worker->registered);
-	CHECK(!(own->unsure || own->unregistered) || worker->node == NULL);
+	CHECK(!(own->unsure || own->unregistered) || !worker->node);
 	CHECK(!own->unregistered || !worker->never_started);
 	if (own->starved) {
 		CHECK(!worker->registered && !worker->deleting);
@@ -125,7 +125,7 @@ void invariants_of_health(const struct health *health)
 	for (size_t g = 0; g < facts->group_count; g++) {
 		const struct group_health *group = &health->groups[g];
 
-		CHECK(!group->backed_off || group->backoff != NULL);
+		CHECK(!group->backed_off || group->backoff);
 		CHECK(group->backed_off == (group->cancels_launches || group->raises_held));
 		CHECK(!(group->cancels_launches && group->raises_held));
 		CHECK(group->idle_timeout_ms >= facts->groups[g].idle_timeout_ms);
@@ -148,7 +148,7 @@ static void check_worker_offer(const struct offer *offer, const struct worker *w
 	if (own->removal == REMOVAL_FORBIDDEN)
 		return;
 	CHECK(!offer->facts->termination_forbidden);
-	CHECK(worker->pod != NULL && !worker->deleting && worker->pod->unreadable == NULL);
+	CHECK(worker->pod && !worker->deleting && !worker->pod->unreadable);
 	CHECK(!offer->facts->groups[worker->group].frozen);
 	if (own->removal == REMOVAL_DRAIN)
 		CHECK(worker->registered && worker->node->status == RAY_NODE_IDLE);
@@ -284,9 +284,9 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 	if (own->action == TERMINATE_NONE)
 		return;
 	CHECK(!choice->facts->termination_forbidden);
-	CHECK(worker->pod != NULL && !worker->deleting);
+	CHECK(worker->pod && !worker->deleting);
 	CHECK(!choice->facts->groups[worker->group].frozen);
-	CHECK(own->reason != NULL && own->message != NULL);
+	CHECK(own->reason && own->message);
 	switch (own->action) {
 	case TERMINATE_DRAIN:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN);
@@ -348,7 +348,7 @@ static void check_memory(const struct choice *choice, const struct memory_state 
 	CHECK(memory->launches.count <= groups);
 	for (size_t i = 0; i < memory->marks.count; i++) {
 		CHECK(memory->marks.at[i].kind < MARK_KIND_COUNT);
-		CHECK(memory->marks.at[i].key != NULL && memory->marks.at[i].count >= 0);
+		CHECK(memory->marks.at[i].key && memory->marks.at[i].count >= 0);
 	}
 	VEC_EACH(const struct memory_launch, launch, &memory->launches)
 		CHECK(launch->replicas >= 0 && launch->not_registered >= 0);
@@ -361,9 +361,9 @@ static void check_idle(const struct snapshot *snapshot, const struct plan *plan)
 	const struct plan_idle *idle = plan->idle;
 	const struct cluster_work *work = snapshot->cluster_work;
 
-	if (idle == NULL)
+	if (!idle)
 		return;
-	CHECK(idle->reason != NULL && idle->message != NULL);
+	CHECK(idle->reason && idle->message);
 	CHECK((idle->since == TIME_NONE) == (idle->until == TIME_NONE));
 	switch (idle->action) {
 	case IDLE_ACTION_NONE:
@@ -374,9 +374,9 @@ static void check_idle(const struct snapshot *snapshot, const struct plan *plan)
 	case IDLE_ACTION_END_SUSPEND:
 	case IDLE_ACTION_END_DELETE:
 		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
-		CHECK(work != NULL && work->begun >= idle->until);
+		CHECK(work && work->begun >= idle->until);
 		CHECK(work->problem[0] == '\0' && work->in_use[0] == '\0');
-		CHECK(!snapshot->cluster.suspend && snapshot->cluster.owner_kind == NULL);
+		CHECK(!snapshot->cluster.suspend && !snapshot->cluster.owner_kind);
 		for (size_t i = 0; i < plan->patch.count; i++)
 			CHECK(strncmp(plan->patch.at[i].path, GROUPS_PATH, strlen(GROUPS_PATH)) !=
 			      0);
@@ -396,7 +396,7 @@ static void check_patch(const struct plan *plan)
 			    strcmp(op->op, "remove") == 0;
 
 		CHECK(adds || strcmp(op->op, "test") == 0);
-		CHECK(op->string != NULL && op->path[0] == '/');
+		CHECK(op->string && op->path[0] == '/');
 		CHECK(!adds || i > 0);
 	}
 }
@@ -407,14 +407,13 @@ static void check_terminations(const struct choice *choice, const struct plan_gr
 	CHECK(group->terminate.count == 0 || !choice->facts->termination_forbidden);
 	VEC_EACH(const struct plan_termination, item, &group->terminate) {
 		CHECK(item->action != TERMINATE_NONE);
-		CHECK(item->pod != NULL && item->reason != NULL && item->message != NULL);
+		CHECK(item->pod && item->reason && item->message);
 	}
 }
 
 void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan)
 {
-	CHECK(plan->patch.count == 0 ||
-	      (plan->idle != NULL && plan->idle->action == IDLE_ACTION_RESUME));
+	CHECK(plan->patch.count == 0 || (plan->idle && plan->idle->action == IDLE_ACTION_RESUME));
 	check_idle(facts->snapshot, plan);
 	check_patch(plan);
 	CHECK(plan->unserved.count == 0 && plan->infeasible.count == 0);
@@ -427,7 +426,7 @@ void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan
 		CHECK(group->patch_replicas == group->replicas);
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)
-		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
+		CHECK(plan->workers.at[i].reason && plan->workers.at[i].message);
 }
 
 void invariants_of_plan(const struct choice *choice, const struct plan *plan)
@@ -442,15 +441,15 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 		check_terminations(choice, &plan->groups.at[g]);
 		CHECK(plan->groups.at[g].patch_replicas == plan->groups.at[g].replicas ||
 		      plan->patch.count > 0);
-		CHECK(plan->groups.at[g].reason != NULL && plan->groups.at[g].message != NULL);
+		CHECK(plan->groups.at[g].reason && plan->groups.at[g].message);
 		CHECK((plan->groups.at[g].backoff != NULL) == choice->health->groups[g].backed_off);
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)
-		CHECK(plan->workers.at[i].reason != NULL && plan->workers.at[i].message != NULL);
+		CHECK(plan->workers.at[i].reason && plan->workers.at[i].message);
 	check_patch(plan);
 	check_idle(choice->snapshot, plan);
 	for (size_t i = 0; i < plan->unserved.count; i++)
-		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason != NULL);
+		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason);
 	for (size_t i = 0; i < plan->infeasible.count; i++)
-		CHECK(plan->infeasible.at[i].count > 0 && plan->infeasible.at[i].reason != NULL);
+		CHECK(plan->infeasible.at[i].count > 0 && plan->infeasible.at[i].reason);
 }

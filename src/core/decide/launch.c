@@ -11,7 +11,7 @@
 static const struct memory_launch *remembered(const struct facts *facts, const struct group *group)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
-	return memory != NULL ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
+	return memory ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -46,7 +46,7 @@ static void recall_group(struct offer *offer, const struct group *group)
 	const struct memory_launch *old = remembered(offer->facts, group);
 	int64_t not_registered = not_registered_replicas(offer, group);
 	own->others = not_registered;
-	if (old == NULL || old->replicas <= 0)
+	if (!old || old->replicas <= 0)
 		return;
 	int64_t others = not_negative(old->not_registered - old->replicas);
 	int64_t ours = old->replicas;
@@ -78,7 +78,7 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 	int64_t unneeded = 0, listed = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
-		if (worker->pod != NULL)
+		if (worker->pod)
 			continue;
 		listed++;
 		unneeded += !worker_is_needed(&packing->workers[worker->index]);
@@ -210,8 +210,8 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 	int64_t unneeded = smaller(own->offer->ours, count_unneeded(choice, group));
 	own->unneeded = unneeded;
 	own->unneeded_since = unneeded > 0 ? choice->snapshot->now : TIME_NONE;
-	if (unneeded == 0 || old == NULL || old->unneeded_since == TIME_NONE ||
-	    old->unneeded <= 0 || !due_reached(choice->facts->due, old->unneeded_since))
+	if (unneeded == 0 || !old || old->unneeded_since == TIME_NONE || old->unneeded <= 0 ||
+	    !due_reached(choice->facts->due, old->unneeded_since))
 		return;
 	/* At most the launches that were unneeded during the whole time. */
 	own->unneeded = smaller(unneeded, old->unneeded);
@@ -240,7 +240,7 @@ void launch_cancel(struct choice *choice)
 static void remember_as_was(struct choice *choice, const struct group *group)
 {
 	const struct memory_launch *old = remembered(choice->facts, group);
-	if (old != NULL)
+	if (old)
 		VEC_PUSH(choice->arena, &choice->memory.launches, *old);
 }
 
@@ -248,7 +248,7 @@ time_ms launch_round(const struct facts *facts, const struct group *group)
 {
 	const struct memory_launch *old = remembered(facts, group);
 
-	if (old == NULL || old->round == TIME_NONE || !due_reached(facts->due, old->round) ||
+	if (!old || old->round == TIME_NONE || !due_reached(facts->due, old->round) ||
 	    due_passed(facts->due, old->round, LAUNCH_ROUND_MS))
 		return TIME_NONE;
 	return old->round;
@@ -294,8 +294,8 @@ void launch_remember(struct choice *choice)
 		};
 		if (choice->facts->termination_forbidden || own->health->cancels_launches) {
 			const struct memory_launch *old = remembered(choice->facts, group);
-			entry->unneeded = old != NULL ? old->unneeded : 0;
-			entry->unneeded_since = old != NULL ? old->unneeded_since : TIME_NONE;
+			entry->unneeded = old ? old->unneeded : 0;
+			entry->unneeded_since = old ? old->unneeded_since : TIME_NONE;
 		}
 	}
 }

@@ -25,12 +25,12 @@ struct idle_timeout limits_idle_timeout(const struct snapshot *snapshot,
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
 	struct idle_timeout found = { IDLE_OF_FLAG, snapshot->settings.idle_timeout_seconds };
-	if (object != NULL && object->has_idle_timeout_seconds)
+	if (object && object->has_idle_timeout_seconds)
 		found = (struct idle_timeout){ IDLE_OF_OBJECT, object->idle_timeout_seconds };
 	if (snapshot->cluster.has_idle_timeout_seconds)
 		found = (struct idle_timeout){ IDLE_OF_CLUSTER,
 					       snapshot->cluster.idle_timeout_seconds };
-	if (object != NULL)
+	if (object)
 		of_object_group(object, group->name, &found);
 	if (group->has_idle_timeout_seconds)
 		found = (struct idle_timeout){ IDLE_OF_GROUP, group->idle_timeout_seconds };
@@ -60,7 +60,7 @@ static const char *find_problem(const struct facts *facts, size_t index,
 				    "spec.workerGroupSpecs[%zu].groupName: %s is the name of two "
 				    "groups; their Pods cannot be distinguished, rename one",
 				    index, group->name);
-	if (group->problem != NULL)
+	if (group->problem)
 		return group->problem;
 	if (group->min_replicas > group->max_replicas)
 		return arena_printf(
@@ -90,8 +90,8 @@ void limits_make_groups(struct facts *facts)
 		gpu_cost_of(&group->spec->template.spec, &group->template_capacity,
 			    facts->snapshot->device_table, facts->arena, &group->gpu_cost);
 		group->problem = find_problem(facts, g, &group->template_capacity);
-		group->frozen = group->spec->suspend || group->problem != NULL;
-		if (group->problem != NULL)
+		group->frozen = group->spec->suspend || group->problem;
+		if (group->problem)
 			VEC_PUSH(facts->arena, &facts->problems, group->problem);
 	}
 }
@@ -99,7 +99,7 @@ void limits_make_groups(struct facts *facts)
 /* Whether the worker holds GPUs that this decision cannot free. This patch deletes drained ones. */
 static bool holds_gpus(const struct offer *offer, const struct worker *worker)
 {
-	return worker->pod != NULL && !worker->deleting &&
+	return worker->pod && !worker->deleting &&
 	       !(offer->workers[worker->index].deleted_now && worker->state == WORKER_DRAINING);
 }
 
@@ -177,7 +177,7 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 
 static int64_t present_gpus(const struct offer *offer)
 {
-	__int128 sum = offer->facts->head_node != NULL ?
+	__int128 sum = offer->facts->head_node ?
 			       resources_amount(&offer->facts->head_node->total, "GPU", 0) :
 			       offer->facts->head_capacity.gpu_amount;
 
@@ -199,7 +199,7 @@ struct ceiling {
 static void take_smaller(struct ceiling *ceiling, const char *name, int64_t amount, int64_t budget)
 {
 	budget = budget < 0 ? 0 : budget;
-	if (ceiling->name == NULL || budget < ceiling->budget)
+	if (!ceiling->name || budget < ceiling->budget)
 		*ceiling = (struct ceiling){ name, amount, budget };
 }
 
@@ -207,12 +207,12 @@ static struct ceiling smallest_ceiling(const struct offer *offer)
 {
 	const struct snapshot *snapshot = offer->snapshot;
 	int64_t own = snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT;
-	bool named = snapshot->gpu_budget_of != NULL && snapshot->gpu_budget_of[0] != '\0';
+	bool named = snapshot->gpu_budget_of && snapshot->gpu_budget_of[0] != '\0';
 	struct ceiling ceiling = { .name = NULL };
 
 	if (own > 0)
 		take_smaller(&ceiling, "max-gpus-per-cluster", own, own - present_gpus(offer));
-	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus)
+	if (snapshot->autoscaler && snapshot->autoscaler->has_max_gpus)
 		take_smaller(&ceiling, "maxGPUs of the RayClusterAutoscaler",
 			     snapshot->autoscaler->max_gpus,
 			     snapshot->autoscaler->max_gpus - present_gpus(offer));
@@ -228,7 +228,7 @@ bool limits_gpu_budget(const struct offer *offer, int64_t *ret_budget)
 {
 	struct ceiling ceiling = smallest_ceiling(offer);
 
-	if (ceiling.name != NULL)
+	if (ceiling.name)
 		*ret_budget = ceiling.budget;
 	return ceiling.name != NULL;
 }
@@ -237,7 +237,7 @@ const char *limits_gpu_ceiling_text(const struct offer *offer)
 {
 	struct ceiling ceiling = smallest_ceiling(offer);
 
-	if (ceiling.name == NULL)
+	if (!ceiling.name)
 		return "";
 	if (ceiling.amount < 0)
 		return ceiling.name;
@@ -269,12 +269,12 @@ const char *limits_gpu_excess_text(const struct offer *offer)
 	int64_t limit = offer->snapshot->settings.max_gpus_per_cluster * RESOURCE_UNIT, present;
 	const char *name = limit > 0 ? "max-gpus-per-cluster" : NULL;
 
-	if (object != NULL && object->has_max_gpus && (name == NULL || object->max_gpus < limit)) {
+	if (object && object->has_max_gpus && (!name || object->max_gpus < limit)) {
 		limit = object->max_gpus;
 		name = "maxGPUs";
 	}
-	present = name != NULL ? present_gpus(offer) : 0;
-	if (name == NULL || present <= limit)
+	present = name ? present_gpus(offer) : 0;
+	if (!name || present <= limit)
 		return NULL;
 	return arena_printf(offer->arena, "%s GPU%s %s above %s %s; %s kept",
 			    resource_amount_text(offer->arena, present),
@@ -289,7 +289,7 @@ const char *limits_gpu_excess_text(const struct offer *offer)
 bool limits_is_conservative(const struct snapshot *snapshot)
 {
 	const char *mode = snapshot->cluster.upscaling_mode;
-	if (mode[0] == '\0' && snapshot->autoscaler != NULL)
+	if (mode[0] == '\0' && snapshot->autoscaler)
 		mode = snapshot->autoscaler->upscaling_mode;
 	return strcmp(mode, "Conservative") == 0;
 }

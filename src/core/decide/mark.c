@@ -22,7 +22,7 @@ void mark_index(struct facts *facts)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
 
-	if (memory == NULL)
+	if (!memory)
 		return;
 	facts->old_marks =
 		arena_array(facts->arena, memory->marks.count, sizeof(*facts->old_marks));
@@ -53,8 +53,7 @@ time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *k
 {
 	const struct memory_mark *old = mark_find(facts, kind, key);
 
-	return old != NULL && due_reached(facts->due, old->since) ? old->since :
-								    facts->snapshot->now;
+	return old && due_reached(facts->due, old->since) ? old->since : facts->snapshot->now;
 }
 
 void mark_keep_unjudged(const struct facts *facts, struct memory_state *memory)

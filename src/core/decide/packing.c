@@ -22,8 +22,7 @@ static bool is_capacity(const struct offer *offer, const struct worker *worker)
 	if (worker->registered)
 		return worker->node->status == RAY_NODE_RUNNING ||
 		       worker->node->status == RAY_NODE_IDLE;
-	if (worker->group == FACTS_NO_INDEX ||
-	    offer->groups[worker->group].seen_capacity.problem != NULL)
+	if (worker->group == FACTS_NO_INDEX || offer->groups[worker->group].seen_capacity.problem)
 		return false;
 	return !offer->health->workers[worker->index].starved;
 }
@@ -36,9 +35,9 @@ static bool may_terminate(const struct offer *offer, const struct worker *worker
 	if (own->removal == REMOVAL_DELETE)
 		return worker->never_started || offer->health->workers[worker->index].unregistered;
 	return offer->snapshot->settings.enforce_max == ENFORCE_MAX_NOW &&
-	       !worker->do_not_disrupt && !offer->facts->termination_forbidden &&
-	       worker->pod != NULL && worker->pod->unreadable == NULL &&
-	       worker->group != FACTS_NO_INDEX && !offer->facts->groups[worker->group].frozen;
+	       !worker->do_not_disrupt && !offer->facts->termination_forbidden && worker->pod &&
+	       !worker->pod->unreadable && worker->group != FACTS_NO_INDEX &&
+	       !offer->facts->groups[worker->group].frozen;
 }
 
 static void fill_node(const struct offer *offer, size_t index, struct schedule_node *node)
@@ -87,7 +86,7 @@ static bool fill_head(const struct offer *offer, struct schedule_node *node)
 		.labels = offer->facts->head_capacity.labels,
 		.replica = SCHEDULE_NO_INDEX,
 	};
-	if (head == NULL)
+	if (!head)
 		return true;
 	node->running = node->registered = true;
 	node->total = head->total;
@@ -206,7 +205,7 @@ make_demands(struct offer *offer, const struct demand_list *list, struct packed_
 	size_t count = 0;
 	for (size_t i = 0; i < list->at.count; i++) {
 		const struct demand *demand = &list->at.at[i];
-		if (demand->reason != NULL)
+		if (demand->reason)
 			continue;
 		index[count] = i;
 		demands[count].request = demand->request;
@@ -239,7 +238,7 @@ static void make_gangs(struct offer *offer)
 	size_t *index = arena_array(offer->arena, offer->facts->gang_count, sizeof(*index));
 	size_t count = 0;
 	for (size_t i = 0; i < offer->facts->gang_count; i++) {
-		if (offer->facts->gangs[i].reason != NULL)
+		if (offer->facts->gangs[i].reason)
 			continue;
 		index[count] = i;
 		gangs[count++] = *offer->facts->gangs[i].gang;
@@ -284,7 +283,7 @@ static void note_request(const struct packing *packing, struct worker_packing *w
 {
 	const struct plan_schedule *schedule = packing_schedule_of(packing, placement);
 
-	worker->schedule = worker->needed_by_request && worker->schedule == NULL ? NULL : schedule;
+	worker->schedule = worker->needed_by_request && !worker->schedule ? NULL : schedule;
 	worker->needed_by_request = true;
 }
 

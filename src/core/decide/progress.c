@@ -131,8 +131,8 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 
 static time_ms ray_container_start(const struct pod *pod)
 {
-	const struct container_status *status = pod != NULL ? pod_ray_container_status(pod) : NULL;
-	return status != NULL ? status->started_at : TIME_NONE;
+	const struct container_status *status = pod ? pod_ray_container_status(pod) : NULL;
+	return status ? status->started_at : TIME_NONE;
 }
 
 /* The progress of the Ray container, by its status. */
@@ -140,7 +140,7 @@ static const char *container_text(const struct pod *pod)
 {
 	const struct container_status *status = pod_ray_container_status(pod);
 
-	if (status == NULL)
+	if (!status)
 		return "its Ray container has no status";
 	if (status->state == CONTAINER_RUNNING)
 		return "its Ray container runs";
@@ -162,7 +162,7 @@ static void assess_start(struct health *health, const struct worker *worker,
 {
 	struct worker_health *own = &health->workers[worker->index];
 	time_ms since = progress_ray_start(health->facts, worker->pod);
-	if (scheduled != NULL)
+	if (scheduled)
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
@@ -181,7 +181,7 @@ const char *progress_end_text(struct arena *arena, const struct pod *pod)
 	const struct container_status *status = pod_ray_container_status(pod);
 	const char *reason = pod->reason, *message = pod->message, *code = "";
 
-	if (reason[0] == '\0' && message[0] == '\0' && status != NULL) {
+	if (reason[0] == '\0' && message[0] == '\0' && status) {
 		reason = status->reason;
 		message = status->message;
 		if (status->state == CONTAINER_TERMINATED && status->exit_code != 0)
@@ -198,9 +198,9 @@ static void assess(struct health *health, const struct worker *worker)
 	const struct pod *pod = worker->pod;
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
-	bool unscheduled = scheduled != NULL && strcmp(scheduled->status, "False") == 0;
+	bool unscheduled = scheduled && strcmp(scheduled->status, "False") == 0;
 	bool placed = pod->spec.node_name[0] != '\0' ||
-		      (scheduled != NULL && strcmp(scheduled->status, "True") == 0);
+		      (scheduled && strcmp(scheduled->status, "True") == 0);
 
 	if (worker->finished) {
 		/* While Ray is unreachable, it is unknown whether the worker had registered. */
@@ -225,7 +225,7 @@ void progress_assess(struct health *health)
 		const struct worker *worker = &health->facts->workers[i];
 		struct worker_health *own = &health->workers[worker->index];
 		own->obstacle_message = "";
-		if (worker->pod == NULL) {
+		if (!worker->pod) {
 			own->obstacle = OBSTACLE_WAITING;
 			continue;
 		}

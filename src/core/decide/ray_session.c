@@ -9,15 +9,15 @@ const struct memory_mark *ray_session_remembered(const struct facts *facts)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
 
-	return memory != NULL ? memory_next_mark(memory, MARK_RAY_SESSION, NULL) : NULL;
+	return memory ? memory_next_mark(memory, MARK_RAY_SESSION, NULL) : NULL;
 }
 
 static time_ms head_start(const struct facts *facts)
 {
 	const struct container_status *status =
-		facts->head_pod != NULL ? pod_ray_container_status(facts->head_pod) : NULL;
+		facts->head_pod ? pod_ray_container_status(facts->head_pod) : NULL;
 
-	return status != NULL ? status->started_at : TIME_NONE;
+	return status ? status->started_at : TIME_NONE;
 }
 
 /* Without an entry in memory, the head Pod's start time is used if there is one. */
@@ -25,7 +25,7 @@ static time_ms since_of(const struct facts *facts, const struct memory_mark *old
 {
 	time_ms now = facts->snapshot->now;
 
-	if (old == NULL)
+	if (!old)
 		return head_start(facts) != TIME_NONE &&
 				       due_passed(facts->due, head_start(facts), 1) ?
 			       head_start(facts) :
@@ -38,9 +38,9 @@ static time_ms since_of(const struct facts *facts, const struct memory_mark *old
 static const char *head_run(const struct facts *facts)
 {
 	const struct container_status *status =
-		facts->head_pod != NULL ? pod_ray_container_status(facts->head_pod) : NULL;
+		facts->head_pod ? pod_ray_container_status(facts->head_pod) : NULL;
 
-	if (status == NULL)
+	if (!status)
 		return NULL;
 	return arena_printf(facts->arena, "%s %lld %lld", facts->head_pod->name,
 			    (long long)status->started_at, (long long)status->restart_count);
@@ -52,19 +52,18 @@ static void judge_change(struct facts *facts, const struct memory_mark *old,
 			 struct memory_mark *mark)
 {
 	const struct memory_mark *waiting =
-		old != NULL ? memory_next_mark(facts->snapshot->memory, MARK_RAY_SESSION, old) :
-			      NULL;
+		old ? memory_next_mark(facts->snapshot->memory, MARK_RAY_SESSION, old) : NULL;
 	int64_t limit_ms = facts->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
 
-	if (old == NULL || old->who == NULL || mark->who == NULL ||
-	    strcmp(old->key, mark->key) == 0 || strcmp(old->who, mark->who) != 0)
+	if (!old || !old->who || !mark->who || strcmp(old->key, mark->key) == 0 ||
+	    strcmp(old->who, mark->who) != 0)
 		return;
-	if (waiting != NULL && strcmp(waiting->key, mark->key) == 0 && waiting->since < mark->since)
+	if (waiting && strcmp(waiting->key, mark->key) == 0 && waiting->since < mark->since)
 		mark->since = waiting->since;
 	if (due_passed(facts->due, mark->since, limit_ms))
 		return;
 	VEC_PUSH(facts->arena, &facts->memory.marks, *old);
-	if (facts->head_problem == NULL)
+	if (!facts->head_problem)
 		facts->head_problem = arena_printf(
 			facts->arena,
 			"Ray's session changed from %s to %s while the container of the head Pod "
@@ -84,7 +83,7 @@ void ray_session_update(struct facts *facts)
 		return;
 	const char *name = facts->snapshot->ray_state->session_name;
 
-	if (name == NULL || name[0] == '\0')
+	if (!name || name[0] == '\0')
 		return;
 	name = arena_strndup(facts->arena, name, strnlen(name, NAME_MAX_SIZE));
 	struct memory_mark mark = { MARK_RAY_SESSION, name, since_of(facts, old, name), 0,

@@ -32,8 +32,8 @@ static void update_not_registered(struct health *health)
 		const struct worker *worker = &health->facts->workers[i];
 		struct worker_health *own = &health->workers[worker->index];
 
-		if (worker->pod == NULL || worker->node != NULL || worker->never_started ||
-		    worker->finished || worker->deleting)
+		if (!worker->pod || worker->node || worker->never_started || worker->finished ||
+		    worker->deleting)
 			continue;
 		struct memory_mark mark = {
 			.kind = MARK_NOT_REGISTERED,
@@ -71,9 +71,9 @@ static void follow_start(struct health *health, const struct worker *worker)
 	struct memory_mark mark = { MARK_START_GRACE, worker->pod_name, now, stage, NULL };
 
 	/* A worker that was never seen without work is not a new one. */
-	if (stage != RAYLET_STARTING && (old == NULL || old->count > (int64_t)stage))
+	if (stage != RAYLET_STARTING && (!old || old->count > (int64_t)stage))
 		return;
-	if (old != NULL && old->count == (int64_t)stage && old->since < now)
+	if (old && old->count == (int64_t)stage && old->since < now)
 		mark.since = old->since;
 	if (is_start_over(health->facts->due, stage, mark.since))
 		return;
@@ -86,8 +86,7 @@ static void update_start_grace(struct health *health)
 	for (size_t i = 0; i < health->facts->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[i];
 
-		if (worker->pod != NULL && !worker->finished && !worker->deleting &&
-		    !worker->raylet_gone)
+		if (worker->pod && !worker->finished && !worker->deleting && !worker->raylet_gone)
 			follow_start(health, worker);
 	}
 }
@@ -118,7 +117,7 @@ void raylet_update(struct health *health)
 {
 	/* Without an earlier reply, it is unknown whether a worker had registered, and which work is
 	 * its first. */
-	if (health->facts->ray_reachable && ray_session_remembered(health->facts) != NULL) {
+	if (health->facts->ray_reachable && ray_session_remembered(health->facts)) {
 		update_not_registered(health);
 		update_start_grace(health);
 	}

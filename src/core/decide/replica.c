@@ -69,7 +69,7 @@ void replica_list(struct offer *offer, const struct group *group)
 	for (size_t i = 0; i < group->worker_count; i++) {
 		size_t index = group->first_worker + i;
 		const struct worker *worker = &offer->facts->workers[index];
-		if (worker->pod != NULL && !worker->deleting)
+		if (worker->pod && !worker->deleting)
 			members[used++] = (struct member){ worker->replica, index };
 	}
 	sort_stable(members, used, sizeof(*members), compare_members);

@@ -79,7 +79,7 @@ static size_t *number_replicas(const struct packing *packing, const struct group
 		if (!is_of(node, group))
 			continue;
 		if (node->worker == SCHEDULE_NO_INDEX ||
-		    packing->facts->workers[node->worker].pod == NULL) {
+		    !packing->facts->workers[node->worker].pod) {
 			numbers[i] = 2 * group->worker_count + new_nodes++ / (size_t)group->hosts;
 			continue;
 		}

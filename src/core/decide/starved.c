@@ -49,7 +49,7 @@ static int64_t update_mark(struct packing *packing, const char *key, int64_t on_
 		return 0;
 	struct memory_mark *mark = VEC_ADD(packing->arena, &packing->memory.marks);
 	*mark = (struct memory_mark){ MARK_STARVED_DEMAND, key, now, on_living, NULL };
-	if (old != NULL && due_reached(packing->facts->due, old->since) && old->count > 0) {
+	if (old && due_reached(packing->facts->due, old->since) && old->count > 0) {
 		mark->since = old->since;
 		mark->count = old->count < on_living ? old->count : on_living;
 	}
@@ -74,7 +74,7 @@ static void open_young_workers(struct packing *packing, time_ms since)
 			continue;
 		const struct worker *worker = &packing->facts->workers[nodes[i].worker];
 		const struct container_status *status = pod_ray_container_status(worker->pod);
-		time_ms started = status != NULL ? status->started_at : worker->pod->created;
+		time_ms started = status ? status->started_at : worker->pod->created;
 		if (started > since && ray_node_is_unused(worker->node))
 			nodes[i].registered = false;
 	}
@@ -129,7 +129,7 @@ static void mark_gangs(struct packing *packing, const struct standing *standing)
 		const struct gang *gang =
 			&packing->facts->gangs[packing->facts->gangs_by_content[g]];
 		size_t i = packed[packing->facts->gangs_by_content[g]] - 1;
-		if (gang->reason != NULL || standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
+		if (gang->reason || standing->gangs[i] == 0 || standing->gangs_else[i] > 0)
 			continue;
 		new_only[i] = update_mark(packing, demand_gang_key(packing->arena, gang->gang),
 					  standing->gangs[i]) > 0;

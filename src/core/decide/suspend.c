@@ -36,7 +36,7 @@ void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena 
 		   struct plan *plan)
 {
 	/* A sparse file has no version; an API server always sets one. */
-	if (cluster->resource_version != NULL && cluster->resource_version[0] != '\0')
+	if (cluster->resource_version && cluster->resource_version[0] != '\0')
 		text_op(arena, plan, "test", "/metadata/resourceVersion",
 			cluster->resource_version);
 	else
@@ -59,7 +59,7 @@ void suspend_patch_forget(const struct ray_cluster *cluster, struct arena *arena
 {
 	const char *text = labels_value(&cluster->annotations, ANNOTATION_SUSPENDED);
 
-	if (text == NULL)
+	if (!text)
 		return;
 	text_op(arena, plan, "test", ANNOTATION_PATH, text);
 	add_op(arena, plan, "remove", ANNOTATION_PATH, PATCH_VALUE_NONE);

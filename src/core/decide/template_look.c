@@ -30,15 +30,15 @@ static bool is_own(const struct ray_node *node, const char *name)
 {
 	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
 
-	return starts_with(name, "node:") || strstr(name, "_group_") != NULL ||
-	       is_slice_head(name) || (slice != NULL && strcmp(slice, name) == 0);
+	return starts_with(name, "node:") || strstr(name, "_group_") || is_slice_head(name) ||
+	       (slice && strcmp(slice, name) == 0);
 }
 
 /* A raylet always has memory; a report that does not name it leaves the amount unknown. */
 static bool is_unknown(const struct ray_node *node, const char *name)
 {
 	return is_slice_head(name) ||
-	       (strcmp(name, "memory") == 0 && resources_find(&node->total, name) == NULL);
+	       (strcmp(name, "memory") == 0 && !resources_find(&node->total, name));
 }
 
 /* --- which workers count --- */
@@ -50,7 +50,7 @@ static bool is_of_template(const struct offer *offer, const struct group *group,
 	const struct pod_spec *template = &group->spec->template.spec;
 	struct accelerator_type type;
 
-	if (worker->pod == NULL || !worker->registered || worker->node->total.count == 0 ||
+	if (!worker->pod || !worker->registered || worker->node->total.count == 0 ||
 	    (worker->node->status != RAY_NODE_RUNNING && worker->node->status != RAY_NODE_IDLE))
 		return false;
 	/* The time of a Pod has no fraction of a second. */
@@ -60,7 +60,7 @@ static bool is_of_template(const struct offer *offer, const struct group *group,
 	if (!template_mark_same_resources(&worker->pod->spec, template))
 		return false;
 	/* Made for another GPU model, by the template as it was then. */
-	return own->inferred.type == NULL ||
+	return !own->inferred.type ||
 	       !accelerator_type_of_pod(&worker->pod->spec, offer->snapshot->cluster.ray_version,
 					offer->arena, &type) ||
 	       strcmp(type.type, own->inferred.type) == 0;
@@ -158,8 +158,8 @@ static void add_extras(const struct offer *offer, const struct group *group,
 		const char *name = node->total.at[i].name, *pod;
 		int64_t amount;
 
-		if (is_own(node, name) || resources_find(&own->promised.resources, name) != NULL ||
-		    (own->inferred.type != NULL && strcmp(own->inferred.resource, name) == 0))
+		if (is_own(node, name) || resources_find(&own->promised.resources, name) ||
+		    (own->inferred.type && strcmp(own->inferred.resource, name) == 0))
 			continue;
 		if (least(witnesses, name, &amount, &pod) && amount > 0)
 			add(offer, list, name, amount);
@@ -174,13 +174,13 @@ static struct labels common_labels(const struct offer *offer, const struct witne
 
 	for (size_t k = 0; k < sizeof(kept_labels) / sizeof(kept_labels[0]); k++) {
 		const char *value = labels_value(&witnesses->at[0]->node->labels, kept_labels[k]);
-		bool common = value != NULL && strlen(value) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
+		bool common = value && strlen(value) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
 
 		for (size_t i = 1; common && i < witnesses->count; i++) {
 			const char *other =
 				labels_value(&witnesses->at[i]->node->labels, kept_labels[k]);
 
-			common = other != NULL && strcmp(other, value) == 0;
+			common = other && strcmp(other, value) == 0;
 		}
 		if (common)
 			labels[count++] = (struct label){ kept_labels[k], value };
@@ -198,7 +198,7 @@ static void look(const struct offer *offer, const struct group *group,
 
 	for (size_t i = 0; i < promised->count; i++)
 		compare_promised(offer, witnesses, &promised->at[i], &list, &pod);
-	if (own->inferred.type != NULL) {
+	if (own->inferred.type) {
 		struct resource type = { own->inferred.resource, RESOURCE_UNIT };
 
 		compare_promised(offer, witnesses, &type, &list, &pod);

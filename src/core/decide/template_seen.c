@@ -18,9 +18,9 @@ static const struct memory_template *remembered(const struct offer *offer,
 	const struct snapshot *snapshot = offer->snapshot;
 	const struct memory_template *found = NULL;
 
-	if (snapshot->memory != NULL)
+	if (snapshot->memory)
 		found = VEC_FIND(&snapshot->memory->templates, group, group->spec->name);
-	if (found == NULL && snapshot->autoscaler != NULL)
+	if (!found && snapshot->autoscaler)
 		found = ARRAY_FIND(snapshot->autoscaler->templates,
 				   snapshot->autoscaler->template_count, group, group->spec->name);
 	return found;
@@ -37,11 +37,11 @@ static const struct memory_template *remember(struct offer *offer, const struct 
 		.pod = "",
 	};
 
-	if (old != NULL && strcmp(old->fingerprint, entry.fingerprint) == 0)
+	if (old && strcmp(old->fingerprint, entry.fingerprint) == 0)
 		entry = *old;
-	else if (old != NULL)
+	else if (old)
 		entry.since = offer->snapshot->now;
-	if (!template_look(offer, group, &entry) && old == NULL)
+	if (!template_look(offer, group, &entry) && !old)
 		return NULL;
 	VEC_PUSH(offer->arena, &offer->memory.templates, entry);
 	return &offer->memory.templates.at[offer->memory.templates.count - 1];
@@ -55,10 +55,10 @@ static void collect_candidates(const struct offer *offer, const struct memory_te
 			       struct map *candidates)
 {
 	for (size_t g = 0; g < offer->facts->group_count; g++) {
-		if (offer->groups[g].inferred.type != NULL)
+		if (offer->groups[g].inferred.type)
 			map_set(candidates, offer->groups[g].inferred.resource,
 				ARENA_NEW(offer->arena, bool));
-		if (entries[g] == NULL)
+		if (!entries[g])
 			continue;
 		for (size_t i = 0; i < entries[g]->resources.count; i++)
 			map_set(candidates, entries[g]->resources.at[i].name,
@@ -71,7 +71,7 @@ static void note_request(const struct map *candidates, const struct ray_request 
 	for (size_t i = 0; i < request->bundle_count; i++) {
 		bool *asked = map_get(candidates, request->bundle[i].name);
 
-		if (asked != NULL)
+		if (asked)
 			*asked = true;
 	}
 }
@@ -106,7 +106,7 @@ static bool is_asked(const struct map *candidates, const char *name)
 {
 	const bool *asked = map_get(candidates, name);
 
-	return asked != NULL && *asked;
+	return asked && *asked;
 }
 
 /* --- the capacity of a worker --- */
@@ -127,7 +127,7 @@ static void add_inferred(const struct offer *offer, struct group_offer *group, b
 {
 	struct capacity *promised = &group->promised;
 
-	if (group->inferred.type == NULL)
+	if (!group->inferred.type)
 		return;
 	promised->labels =
 		with_label(offer, &promised->labels, LABEL_ACCELERATOR_TYPE, group->inferred.type);
@@ -138,7 +138,7 @@ static void add_inferred(const struct offer *offer, struct group_offer *group, b
 
 static bool is_inferred(const struct group_offer *group, const char *resource)
 {
-	return group->inferred.type != NULL && strcmp(group->inferred.resource, resource) == 0;
+	return group->inferred.type && strcmp(group->inferred.resource, resource) == 0;
 }
 
 /* The promised amount; RESOURCE_UNIT for the inferred type, 0 if not promised. */
@@ -199,16 +199,15 @@ static void apply(const struct offer *offer, struct group_offer *group,
 {
 	struct capacity *capacity = &group->seen_capacity;
 
-	if (entry != NULL)
+	if (entry)
 		note_lacks(offer, group, entry);
 	add_inferred(offer, group,
-		     group->inferred.type != NULL &&
-			     is_asked(candidates, group->inferred.resource));
+		     group->inferred.type && is_asked(candidates, group->inferred.resource));
 	if (!lacks_inferred(group)) {
 		capacity->resources = group->promised.resources;
 		capacity->labels = group->promised.labels;
 	}
-	if (entry != NULL)
+	if (entry)
 		apply_entry(offer, group, entry, candidates);
 }
 
@@ -217,7 +216,7 @@ static void keep(struct offer *offer, const struct group *group)
 {
 	const struct memory_template *old = remembered(offer, group);
 
-	if (old != NULL)
+	if (old)
 		VEC_PUSH(offer->arena, &offer->memory.templates, *old);
 }
 
@@ -231,7 +230,7 @@ static void promise(struct offer *offer, const struct group *group)
 	promised->promised = promised->seen_capacity;
 	if (accelerator_type_of_group(group->spec, &promised->seen_capacity,
 				      offer->snapshot->cluster.ray_version, offer->arena, &type) &&
-	    resources_find(&promised->seen_capacity.resources, type.resource) == NULL)
+	    !resources_find(&promised->seen_capacity.resources, type.resource))
 		promised->inferred = type;
 }
 
@@ -266,7 +265,7 @@ static bool is_for(const struct template_lack *lack, const struct ray_request *r
 {
 	const struct bundle_entry *entry =
 		ARRAY_FIND(request->bundle, request->bundle_count, name, lack->resource);
-	return entry != NULL && entry->amount > lack->seen;
+	return entry && entry->amount > lack->seen;
 }
 
 const struct template_lack *template_seen_lack(const struct group_offer *group,

@@ -7,7 +7,7 @@
 
 static enum removal removal_of_registered(const struct worker *worker)
 {
-	if (worker->finished || worker->node->problem != NULL)
+	if (worker->finished || worker->node->problem)
 		return REMOVAL_FORBIDDEN; /* the Pod and Ray disagree, or Ray's data is invalid */
 	if (worker->node->status == RAY_NODE_IDLE)
 		return worker->do_not_disrupt ? REMOVAL_FORBIDDEN : REMOVAL_DRAIN;
@@ -19,7 +19,7 @@ static enum removal removal_of_registered(const struct worker *worker)
 static enum removal removal_of(const struct offer *offer, const struct worker *worker)
 {
 	const struct worker_health *own = &offer->health->workers[worker->index];
-	if (offer->facts->termination_forbidden || worker->pod == NULL || worker->deleting ||
+	if (offer->facts->termination_forbidden || !worker->pod || worker->deleting ||
 	    worker->pod->unreadable || worker->group == FACTS_NO_INDEX ||
 	    offer->facts->groups[worker->group].frozen)
 		return REMOVAL_FORBIDDEN;
@@ -315,7 +315,7 @@ void terminate_write(const struct choice *choice, struct plan *plan)
 		struct plan_termination *item = VEC_ADD(choice->arena, &group->terminate);
 		*item = (struct plan_termination){
 			.pod = worker->pod_name,
-			.ray_node_id = worker->node != NULL ? worker->node->id : "",
+			.ray_node_id = worker->node ? worker->node->id : "",
 			.action = own->action,
 			.reason = own->reason,
 			.message = own->message,

@@ -48,7 +48,7 @@ static int64_t wanted_replicas(const struct packing *packing, const struct group
 	int64_t wanted;
 
 	*ret_kept = 0;
-	if (object == NULL)
+	if (!object)
 		return 0;
 	*ret_kept = wanted = largest_of(packing, group, object->warm_workers, object->warm_count);
 	for (size_t i = 0; i < facts->schedule_count; i++) {
@@ -56,7 +56,7 @@ static int64_t wanted_replicas(const struct packing *packing, const struct group
 		int64_t own = largest_of(packing, group, object->schedules[i].warm_workers,
 					 object->schedules[i].warm_count);
 
-		if ((state->active || state->problem != NULL) && own > *ret_kept)
+		if ((state->active || state->problem) && own > *ret_kept)
 			*ret_kept = own;
 		if (!state->active || own <= wanted)
 			continue;

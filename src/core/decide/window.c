@@ -24,12 +24,12 @@ static const char *problem_of(struct facts *facts, size_t index,
 			      const struct autoscaler_schedule *schedule,
 			      const struct time_zone *zone)
 {
-	const char *why = zone != NULL ? zone->problem : "is not in timeZones of the snapshot";
+	const char *why = zone ? zone->problem : "is not in timeZones of the snapshot";
 	const char *problem;
 
 	if (schedule->invalid)
 		return "its start or duration is invalid";
-	if (why == NULL)
+	if (!why)
 		return NULL;
 	problem = autoscaler_problem_zone(schedule, why, facts->arena);
 	VEC_PUSH(facts->arena, &facts->problems,
@@ -48,7 +48,7 @@ static int64_t present(const struct group *group)
 
 static void raise_minimum(struct group *group, int64_t replicas, const struct plan_schedule *state)
 {
-	if (state->problem != NULL && replicas > present(group))
+	if (state->problem && replicas > present(group))
 		replicas = present(group);
 	if (replicas > group->spec->max_replicas)
 		replicas = group->spec->max_replicas;
@@ -75,7 +75,7 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 		struct group *group =
 			ARRAY_FIND(facts->groups, facts->group_count, spec->name, own->name);
 
-		if (group == NULL) {
+		if (!group) {
 			if (!unknown)
 				VEC_PUSH(facts->arena, &facts->problems,
 					 autoscaler_problem_no_group(&facts->snapshot->cluster,
@@ -90,7 +90,7 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 				 autoscaler_problem_above_max(
 					 group_path(facts, index, i, "minReplicas"),
 					 own->min_replicas, group->spec, facts->arena));
-		if (state->active || state->problem != NULL)
+		if (state->active || state->problem)
 			raise_minimum(group, own->min_replicas, state);
 	}
 }
@@ -99,7 +99,7 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 static void judge_bundles(struct facts *facts, const struct autoscaler_schedule *schedule,
 			  const struct plan_schedule *state)
 {
-	bool unknown = state->problem != NULL || (state->active && schedule->bundles == NULL);
+	bool unknown = state->problem || (state->active && !schedule->bundles);
 
 	if (!schedule->has_bundles || !unknown || facts->termination_forbidden)
 		return;
@@ -111,7 +111,7 @@ void window_find(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 
-	if (object == NULL || object->schedule_count == 0)
+	if (!object || object->schedule_count == 0)
 		return;
 	facts->schedule_count = object->schedule_count;
 	facts->schedules =
@@ -124,7 +124,7 @@ void window_find(struct facts *facts)
 
 		state->name = schedule->name;
 		state->problem = problem_of(facts, i, schedule, zone);
-		if (state->problem == NULL)
+		if (!state->problem)
 			window = calendar_window(&schedule->cron, schedule->duration_ms, zone,
 						 facts->snapshot->now);
 		state->never_starts = schedule->never_starts;
@@ -158,21 +158,20 @@ const char *window_minimum_text(const struct group *group, struct arena *arena)
 {
 	const struct plan_schedule *schedule = group->schedule;
 
-	if (schedule == NULL)
+	if (!schedule)
 		return arena_printf(arena, "minReplicas %lld",
 				    (long long)group->spec->min_replicas);
 	return arena_printf(arena, "schedule %.64s (%lld replica%s%s)", schedule->name,
 			    (long long)group->min_replicas, group->min_replicas == 1 ? "" : "s",
-			    schedule->problem != NULL ?
-				    arena_printf(arena, ", as %s", schedule->problem) :
-				    until_text(schedule, arena));
+			    schedule->problem ? arena_printf(arena, ", as %s", schedule->problem) :
+						until_text(schedule, arena));
 }
 
 const char *window_state_text(const struct plan_schedule *schedule, struct arena *arena)
 {
 	const char *state = schedule->active ? "active" : "inactive";
 
-	if (schedule->problem != NULL)
+	if (schedule->problem)
 		return arena_printf(arena, "unknown: %s", schedule->problem);
 	if (schedule->never_starts)
 		return "inactive and never starts";

@@ -120,7 +120,7 @@ static bool worker_pod_never_started(const struct pod *pod)
 	if (worker_pod_finished(pod))
 		return false;
 	const struct container_status *status = pod_ray_container_status(pod);
-	if (status != NULL)
+	if (status)
 		return status->state == CONTAINER_WAITING && !status->started_before;
 	return strcmp(pod->phase, "Pending") == 0;
 }
@@ -154,7 +154,7 @@ static enum worker_state state_of(const struct facts *facts, const struct worker
 static bool has_do_not_disrupt(const struct pod *pod)
 {
 	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
-	return value != NULL && strcmp(value, "false") != 0;
+	return value && strcmp(value, "false") != 0;
 }
 
 static void fill_worker(const struct facts *facts, const struct node_index *index,
@@ -166,10 +166,10 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->finished = worker_pod_finished(pod);
 	worker->never_started = worker_pod_never_started(pod);
 	worker->node = find_by_id(index, pod->name);
-	if (worker->node == NULL)
+	if (!worker->node)
 		worker->node = find_by_address(index, pod->pod_ip);
-	worker->registered = worker->node != NULL && worker->node->status != RAY_NODE_DEAD;
-	worker->raylet_gone = worker->node != NULL && worker->node->status == RAY_NODE_DEAD;
+	worker->registered = worker->node && worker->node->status != RAY_NODE_DEAD;
+	worker->raylet_gone = worker->node && worker->node->status == RAY_NODE_DEAD;
 	worker->do_not_disrupt = has_do_not_disrupt(pod);
 	worker->deleting = pod->deleting;
 	if (worker->group != FACTS_NO_INDEX &&
@@ -200,16 +200,16 @@ static void collect_pods(struct facts *facts, struct worker **ret_workers, size_
 	for (size_t i = 0; i < snapshot->pod_count; i++) {
 		const struct pod *pod = snapshot->pods[i];
 		const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
-		if (cluster != NULL && strcmp(cluster, snapshot->cluster.name) != 0)
+		if (cluster && strcmp(cluster, snapshot->cluster.name) != 0)
 			continue;
 		if (!pod_is_worker(pod))
 			continue;
 		const char *group = labels_value(&pod->labels, LABEL_GROUP);
 		struct worker *worker = &workers[count++];
-		worker->group_name = group != NULL ? group : "";
+		worker->group_name = group ? group : "";
 		const struct group *own = ARRAY_FIND(facts->groups, facts->group_count, spec->name,
 						     worker->group_name);
-		worker->group = own != NULL ? (size_t)(own - facts->groups) : FACTS_NO_INDEX;
+		worker->group = own ? (size_t)(own - facts->groups) : FACTS_NO_INDEX;
 		fill_worker(facts, &index, pod, worker);
 	}
 	qsort(workers, count, sizeof(*workers), compare_workers);
@@ -244,7 +244,7 @@ static void count_group(struct group *group, const struct worker *workers)
 static const char *replica_name(const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_REPLICA_NAME);
-	if (name == NULL)
+	if (!name)
 		name = labels_value(&pod->labels, LABEL_REPLICA_INDEX);
 	return name;
 }
@@ -274,7 +274,7 @@ static void number_replicas(struct facts *facts, struct worker *workers, size_t 
 		const char *name = replica_name(workers[i].pod);
 		if (workers[i].deleting)
 			continue;
-		if (name != NULL)
+		if (name)
 			named[named_count++] = (struct named_pod){ name, i };
 		else if (unnamed++ % hosts == 0)
 			workers[i].replica = (*next)++;

@@ -49,7 +49,7 @@ const char *lint_member_name(const char *path)
 	const char *found = path, *dot = strrchr(path, '.');
 	for (const char *at = path; (at = strstr(at, "[\"")) != NULL; at++)
 		found = at;
-	return found > path || dot == NULL ? found : dot + 1;
+	return found > path || !dot ? found : dot + 1;
 }
 
 const char *lint_shown_path(const char *path)
@@ -119,23 +119,23 @@ const struct device_row *lint_device(const struct lint_subject *subject,
 	if (!quantity->valid || quantity->amount == 0)
 		return NULL;
 	row = device_find(subject->context->devices, quantity->name);
-	return row != NULL && row->share != DEVICE_QUALIFIER ? row : NULL;
+	return row && row->share != DEVICE_QUALIFIER ? row : NULL;
 }
 
 struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod)
 {
 	const struct container *container = pod->container_count > 0 ? &pod->containers[0] : NULL;
-	if (container == NULL)
+	if (!container)
 		return (struct quantities){ NULL, 0 };
 	size_t limits = lint_amount_count(&container->limits), count = 0;
 	size_t requests = lint_amount_count(&container->requests);
 	struct quantity *at = arena_array(subject->arena, limits + requests, sizeof(*at));
 	for (size_t i = 0; i < limits; i++)
-		if (lint_device(subject, &container->limits.at[i]) != NULL)
+		if (lint_device(subject, &container->limits.at[i]))
 			at[count++] = container->limits.at[i];
 	for (size_t i = 0; i < requests; i++)
-		if (lint_device(subject, &container->requests.at[i]) != NULL &&
-		    lint_quantity(&container->limits, container->requests.at[i].name) == NULL)
+		if (lint_device(subject, &container->requests.at[i]) &&
+		    !lint_quantity(&container->limits, container->requests.at[i].name))
 			at[count++] = container->requests.at[i];
 	return (struct quantities){ at, count };
 }
@@ -187,7 +187,7 @@ static void run_rules(struct lint_subject *subject)
 	subject->container_path =
 		arena_printf(subject->arena, "%s.template.spec.containers[0]", subject->path);
 	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
-		if (checks[i] != NULL)
+		if (checks[i])
 			checks[i](subject);
 }
 
@@ -195,7 +195,7 @@ bool lint_is_nvidia(const struct device_row *row)
 {
 	static const char *const vendors[] = { "NVIDIA", "HAMi", "Alibaba gpushare", "Volcano" };
 	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (row != NULL && strcmp(row->vendor, vendors[i]) == 0)
+		if (row && strcmp(row->vendor, vendors[i]) == 0)
 			return true;
 	return false;
 }

@@ -60,7 +60,7 @@ static const char *guessed(struct arena *arena, const char *text)
 	static const char units[] = "kKmMgGtTpPeE", meant[] = "kkMMGGTTPPEE";
 	size_t digits = strspn(text, "0123456789.");
 	const char *unit = digits > 0 ? strchr(units, text[digits]) : NULL;
-	char letter = unit != NULL && *unit != '\0' ? meant[unit - units] : '\0';
+	char letter = unit && *unit != '\0' ? meant[unit - units] : '\0';
 	if (digits == 0 || digits > GUESSED_DIGITS_MAX)
 		return "";
 	if (letter == '\0')
@@ -107,7 +107,7 @@ static void look_for_part(struct lint_subject *subject, const struct list *list,
 			  const struct quantity *quantity)
 {
 	const struct device_row *row = lint_device(subject, quantity);
-	if (row != NULL && row->share == DEVICE_WHOLE && quantity->amount > DEVICES_MAX)
+	if (row && row->share == DEVICE_WHOLE && quantity->amount > DEVICES_MAX)
 		lint_say(subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
 			 arena_printf(subject->arena, "%s: NUMBER", quantity->name),
 			 "%s in %s is %s, more than a machine has; write the number of devices",
@@ -128,7 +128,7 @@ void lint_gpu_not_integer(struct lint_subject *subject)
 {
 	const struct quantity *own = lint_quantity(subject->resources, "GPU");
 	each_amount(subject, look_for_part);
-	if (own == NULL || !own->valid || own->amount % RESOURCE_UNIT == 0)
+	if (!own || !own->valid || own->amount % RESOURCE_UNIT == 0)
 		return;
 	lint_say_as(subject, LINT_WARNING, LINT_RULE_GPU_NOT_INTEGER,
 		    arena_printf(subject->arena, "%s.resources.GPU", subject->path),
@@ -145,8 +145,7 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 					"%s.template.spec.containers[%zu].resources", subject->path,
 					list->container);
 	const char *fix, *guess = guessed(subject->arena, quantity->text);
-	if (list->limits || !is_device(subject, quantity) ||
-	    lint_quantity(limits, quantity->name) != NULL)
+	if (list->limits || !is_device(subject, quantity) || lint_quantity(limits, quantity->name))
 		return;
 	if (quantity->valid)
 		guess = quantity->text;
@@ -171,7 +170,7 @@ static void look_for_difference(struct lint_subject *subject, const struct list 
 	if (list->limits || !is_device(subject, quantity) || !quantity->valid)
 		return;
 	limit = lint_quantity(&subject->pod->containers[list->container].limits, quantity->name);
-	if (limit == NULL || !limit->valid || limit->amount == quantity->amount)
+	if (!limit || !limit->valid || limit->amount == quantity->amount)
 		return;
 	lint_say(subject, LINT_RULE_GPU_REQUEST_LIMIT_DIFFER, member(subject, list, quantity),
 		 arena_printf(subject->arena, "%s: %s", quantity->name, limit->text),
@@ -189,7 +188,7 @@ static void look_for_obsolete(struct lint_subject *subject, const struct list *l
 			      const struct quantity *quantity)
 {
 	const struct device_row *row = device_find(subject->context->devices, quantity->name);
-	if (row == NULL || row->instead[0] == '\0')
+	if (!row || row->instead[0] == '\0')
 		return;
 	lint_say(
 		subject, LINT_RULE_GPU_OBSOLETE_RESOURCE, member(subject, list, quantity),
@@ -209,9 +208,9 @@ static void look_for_second(struct lint_subject *subject, const struct list *lis
 			    const struct quantity *quantity)
 {
 	const struct container *container = &subject->pod->containers[list->container];
-	if (list->container == 0 || lint_device(subject, quantity) == NULL)
+	if (list->container == 0 || !lint_device(subject, quantity))
 		return;
-	if (!list->limits && lint_quantity(&container->limits, quantity->name) != NULL)
+	if (!list->limits && lint_quantity(&container->limits, quantity->name))
 		return;
 	lint_say(subject, LINT_RULE_GPU_IN_SECOND_CONTAINER, member(subject, list, quantity),
 		 arena_printf(subject->arena, "%s: 0", quantity->name),

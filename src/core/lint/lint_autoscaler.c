@@ -12,7 +12,7 @@
 
 static bool has_container(const struct lint_subject *subject)
 {
-	return subject->group == NULL && subject->cluster->enable_in_tree_autoscaling;
+	return !subject->group && subject->cluster->enable_in_tree_autoscaling;
 }
 
 static bool has_resources(const struct container *options)

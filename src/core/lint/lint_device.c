@@ -37,12 +37,12 @@ static bool has_custom_resource(const struct lint_subject *subject)
 /* Whether the group itself declares the GPUs of its workers. */
 static bool declares_gpus(const struct lint_subject *subject)
 {
-	if (labels_value(subject->start_params, "num-gpus") != NULL)
+	if (labels_value(subject->start_params, "num-gpus"))
 		return true;
 	for (size_t i = 0; i < subject->resources->count; i++) {
 		const char *ray = device_ray_resource(subject->resources->at[i].name);
 		if (strcmp(subject->resources->at[i].name, "GPU") == 0 ||
-		    (ray != NULL && strcmp(ray, "GPU") == 0))
+		    (ray && strcmp(ray, "GPU") == 0))
 			return true;
 	}
 	return false;
@@ -56,9 +56,9 @@ static const char *custom_line(struct lint_subject *subject, const char *name, l
 	struct resources custom = { NULL, 0 };
 	AUTO(buf_done) struct buf line;
 	buf_init(&line, LINE_BYTES_MAX);
-	if (text != NULL && !start_params_resources(text, subject->arena, &custom))
+	if (text && !start_params_resources(text, subject->arena, &custom))
 		custom.count = 0;
-	if (name != NULL)
+	if (name)
 		custom = resources_with(subject->arena, &custom, name, amount * RESOURCE_UNIT);
 	for (size_t i = 0; i < custom.count; i++)
 		buf_printf(&line, "%s\\\"%s\\\": %s", i > 0 ? ", " : "", custom.at[i].name,
@@ -124,8 +124,7 @@ static bool is_untold(const struct lint_subject *subject, const char *resource)
 	const struct device_model *device = &subject->capacity.device;
 	for (size_t i = 0; i < device->held_count; i++)
 		if (strcmp(device->held[i].resource, resource) == 0)
-			return device->held[i].ray_resource == NULL &&
-			       device_ray_resource(resource) != NULL;
+			return !device->held[i].ray_resource && device_ray_resource(resource);
 	return false;
 }
 
@@ -171,10 +170,10 @@ static const struct quantity *counted_gpu(struct lint_subject *subject, bool *re
 	*ret_others = false;
 	for (size_t i = 0; i < devices.count; i++) {
 		const char *ray = device_ray_resource(devices.at[i].name);
-		if (ray == NULL) {
+		if (!ray) {
 			*ret_others = true;
 		} else if (strcmp(ray, "GPU") == 0 &&
-			   (found == NULL || strcmp(devices.at[i].name, found->name) < 0)) {
+			   (!found || strcmp(devices.at[i].name, found->name) < 0)) {
 			found = &devices.at[i];
 		}
 	}
@@ -185,9 +184,9 @@ static const struct quantity *counted_gpu(struct lint_subject *subject, bool *re
 static bool has_invalid_gpus(const struct lint_subject *subject)
 {
 	const struct container *container = subject->container;
-	for (size_t i = 0; container != NULL && i < lint_amount_count(&container->limits); i++)
+	for (size_t i = 0; container && i < lint_amount_count(&container->limits); i++)
 		if (!container->limits.at[i].valid &&
-		    device_find(subject->context->devices, container->limits.at[i].name) != NULL)
+		    device_find(subject->context->devices, container->limits.at[i].name))
 			return true;
 	return false;
 }
@@ -196,12 +195,12 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 {
 	bool others, own = resources_find(&subject->capacity.resources, "GPU") != NULL;
 	const struct quantity *counted = counted_gpu(subject, &others);
-	long long has = counted != NULL ? lint_whole(counted->amount) : 0;
+	long long has = counted ? lint_whole(counted->amount) : 0;
 	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
 	int64_t declared = subject->capacity.gpu_amount, ignored;
 	if (!own || has_invalid_gpus(subject) || !declares_gpus(subject) ||
-	    declared == has * RESOURCE_UNIT || (counted == NULL && others) ||
-	    (param != NULL && !start_params_number(param, &ignored)))
+	    declared == has * RESOURCE_UNIT || (!counted && others) ||
+	    (param && !start_params_number(param, &ignored)))
 		return;
 	path = lint_path_member(subject->arena, subject->path, "resources");
 	fix = arena_printf(subject->arena, "GPU: \"%lld\"", has);
@@ -217,27 +216,26 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 /* A group for the Neuron devices, as far as this group determines its fields. */
 static const char *neuron_group(struct lint_subject *subject, const struct quantity *neuron)
 {
-	return arena_printf(subject->arena,
-			    "- groupName: %s-neuron\n"
-			    "  minReplicas: 0\n"
-			    "  maxReplicas: %lld\n"
-			    "  rayStartParams: {}\n"
-			    "  template:\n"
-			    "    spec:\n"
-			    "      containers:\n"
-			    "      - name: ray-worker\n"
-			    "        image: %s\n"
-			    "        resources:\n"
-			    "          limits:\n"
-			    "            cpu: 2\n"
-			    "            memory: 8Gi\n"
-			    "            %s: %s",
-			    subject->group != NULL ? subject->group->name : "head",
-			    (long long)(subject->group != NULL ? subject->group->max_replicas : 1),
-			    subject->container->image[0] != '\0' ? subject->container->image :
-								   "rayproject/ray",
-			    neuron != NULL ? neuron->name : "aws.amazon.com/neuroncore",
-			    neuron != NULL ? neuron->text : "2");
+	return arena_printf(
+		subject->arena,
+		"- groupName: %s-neuron\n"
+		"  minReplicas: 0\n"
+		"  maxReplicas: %lld\n"
+		"  rayStartParams: {}\n"
+		"  template:\n"
+		"    spec:\n"
+		"      containers:\n"
+		"      - name: ray-worker\n"
+		"        image: %s\n"
+		"        resources:\n"
+		"          limits:\n"
+		"            cpu: 2\n"
+		"            memory: 8Gi\n"
+		"            %s: %s",
+		subject->group ? subject->group->name : "head",
+		(long long)(subject->group ? subject->group->max_replicas : 1),
+		subject->container->image[0] != '\0' ? subject->container->image : "rayproject/ray",
+		neuron ? neuron->name : "aws.amazon.com/neuroncore", neuron ? neuron->text : "2");
 }
 
 void lint_gpu_and_neuron(struct lint_subject *subject)
@@ -254,7 +252,7 @@ void lint_gpu_and_neuron(struct lint_subject *subject)
 			found = &devices.at[i];
 		}
 	}
-	if (!gpu || !neuron || subject->container == NULL)
+	if (!gpu || !neuron || !subject->container)
 		return;
 	lint_say(
 		subject, LINT_RULE_GPU_AND_NEURON, subject->path, neuron_group(subject, found),

@@ -29,7 +29,7 @@ static bool is_said_already(const struct lint_finding *finding)
 	case LINT_RULE_AUTOSCALER_NOT_PARKED:
 		return true;
 	case LINT_RULE_LABEL_INVALID: /* only lint reports the parameter `labels` */
-		return strstr(finding->path, ".rayStartParams.") == NULL;
+		return !strstr(finding->path, ".rayStartParams.");
 	default:
 		return false;
 	}

@@ -18,7 +18,7 @@ void lint_word(struct lint_subject *subject, const char *path, const char *value
 	struct nearest nearest = nearest_start(value);
 	char hint[NEAREST_HINT_SIZE];
 	const char *all = "";
-	if (value == NULL || value[0] == '\0')
+	if (!value || value[0] == '\0')
 		return;
 	for (; *words != NULL; words++) {
 		if (strcmp(value, *words) == 0)
@@ -35,7 +35,7 @@ void lint_word(struct lint_subject *subject, const char *path, const char *value
 static void lint_group_name(struct lint_subject *subject)
 {
 	const char *name = subject->group->name;
-	if (label_syntax_value(name) && name[0] != '\0' && strchr(name, '_') == NULL)
+	if (label_syntax_value(name) && name[0] != '\0' && !strchr(name, '_'))
 		return;
 	lint_say(subject, LINT_RULE_FIELD_INVALID,
 		 arena_printf(subject->arena, "%s.groupName", subject->path), "",
@@ -48,14 +48,14 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 {
 	const char *start = strstr(text, "spec."), *end = strstr(text, ": "), *path;
 
-	if (end == NULL)
+	if (!end)
 		return;
-	if (start == NULL || start > end)
+	if (!start || start > end)
 		start = text;
 	path = arena_strndup(subject->arena, start, (size_t)(end - start));
 	lint_say(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
 		 strncmp(end + 2, "must ", 5) != 0 &&
-				 (strstr(end, "; ") != NULL || strstr(end, "is required") != NULL) ?
+				 (strstr(end, "; ") || strstr(end, "is required")) ?
 			 "" :
 			 "; write the value that you mean, or remove the line");
 }
@@ -65,12 +65,12 @@ void lint_field_invalid(struct lint_subject *subject)
 {
 	const struct strings *problems = &subject->cluster->problems;
 
-	if (subject->group != NULL) {
+	if (subject->group) {
 		lint_group_name(subject);
 		return;
 	}
 	for (size_t i = 0; i < problems->count; i++)
-		if (strstr(problems->at[i], ".resources.") == NULL)
+		if (!strstr(problems->at[i], ".resources."))
 			lint_problem(subject, LINT_RULE_FIELD_INVALID, problems->at[i]);
 	lint_word(subject, "spec.autoscalerOptions.upscalingMode", subject->cluster->upscaling_mode,
 		  lint_upscaling_modes);
@@ -80,7 +80,7 @@ void lint_field_invalid(struct lint_subject *subject)
 
 void lint_container_missing(struct lint_subject *subject)
 {
-	if (subject->container != NULL)
+	if (subject->container)
 		return;
 	lint_say(subject, LINT_RULE_CONTAINER_MISSING, subject->path,
 		 arena_printf(subject->arena,
@@ -89,7 +89,7 @@ void lint_container_missing(struct lint_subject *subject)
 			      "    containers:\n"
 			      "    - name: ray-%s\n"
 			      "      image: rayproject/ray:%s",
-			      subject->group == NULL ? "head" : "worker",
+			      !subject->group ? "head" : "worker",
 			      subject->cluster->ray_version[0] != '\0' ?
 				      subject->cluster->ray_version :
 				      "2.52.0"),
@@ -100,8 +100,8 @@ void lint_container_missing(struct lint_subject *subject)
 void lint_cpu_undetected(struct lint_subject *subject)
 {
 	const char *fix = "cpu: 1", *path;
-	if (subject->group == NULL || subject->container == NULL ||
-	    resources_find(&subject->capacity.resources, "CPU") != NULL)
+	if (!subject->group || !subject->container ||
+	    resources_find(&subject->capacity.resources, "CPU"))
 		return;
 	path = arena_printf(subject->arena, "%s.resources", subject->container_path);
 	if (subject->container->limits.count == 0 && subject->container->requests.count == 0) {
@@ -126,7 +126,7 @@ void lint_cpu_undetected(struct lint_subject *subject)
 void lint_min_above_max(struct lint_subject *subject)
 {
 	const struct worker_group *group = subject->group;
-	if (group != NULL && group->replicas > group->max_replicas)
+	if (group && group->replicas > group->max_replicas)
 		lint_say_as(subject, LINT_WARNING, LINT_RULE_MIN_ABOVE_MAX,
 			    lint_path_member(subject->arena, subject->path, "replicas"),
 			    arena_printf(subject->arena, "replicas: %lld",
@@ -135,7 +135,7 @@ void lint_min_above_max(struct lint_subject *subject)
 			    "than that",
 			    subject->title, (long long)group->replicas,
 			    (long long)group->max_replicas);
-	if (group == NULL || group->min_replicas <= group->max_replicas)
+	if (!group || group->min_replicas <= group->max_replicas)
 		return;
 	lint_say(subject, LINT_RULE_MIN_ABOVE_MAX,
 		 lint_path_member(subject->arena, subject->path, "maxReplicas"),
@@ -149,8 +149,8 @@ void lint_max_unset(struct lint_subject *subject)
 {
 	const struct worker_group *group = subject->group;
 	int64_t most = MAX_SUGGESTED;
-	if (group == NULL || !subject->cluster->enable_in_tree_autoscaling ||
-	    group->max_replicas < INT32_MAX || group->problem != NULL)
+	if (!group || !subject->cluster->enable_in_tree_autoscaling ||
+	    group->max_replicas < INT32_MAX || group->problem)
 		return;
 	most = group->min_replicas > most ? group->min_replicas : most;
 	most = group->replicas > most ? group->replicas : most;
@@ -166,17 +166,17 @@ void lint_autoscaling_off(struct lint_subject *subject)
 	const struct ray_cluster *cluster = subject->cluster;
 	const struct worker_group *first = NULL;
 	size_t more = 0;
-	if (subject->group != NULL || cluster->enable_in_tree_autoscaling)
+	if (subject->group || cluster->enable_in_tree_autoscaling)
 		return;
 	for (size_t g = 0; g < cluster->group_count; g++) {
 		if (cluster->groups[g].min_replicas >= cluster->groups[g].max_replicas)
 			continue;
-		if (first == NULL)
+		if (!first)
 			first = &cluster->groups[g];
 		else
 			more++;
 	}
-	if (first == NULL)
+	if (!first)
 		return;
 	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec",
 		 "enableInTreeAutoscaling: true  # or nothing: all replicas stay",
@@ -230,7 +230,7 @@ void lint_label_invalid(struct lint_subject *subject)
 			 "refuses the RayCluster",
 			 label->key, label->value);
 	}
-	if (params != NULL)
+	if (params)
 		lint_say(
 			subject, LINT_RULE_LABEL_INVALID,
 			arena_printf(subject->arena, "%s.rayStartParams.labels", subject->path),
@@ -247,13 +247,13 @@ void lint_request_invalid(struct lint_subject *subject)
 	const struct lint_context *context = subject->context;
 	const char *path = lint_path_member(subject->arena, "metadata.annotations",
 					    ANNOTATION_REQUEST_RESOURCES);
-	if (subject->group != NULL)
+	if (subject->group)
 		return;
-	if (context->annotation_problem != NULL && context->annotation_problem[0] != '\0')
+	if (context->annotation_problem && context->annotation_problem[0] != '\0')
 		lint_say(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
 			 context->annotation_problem);
-	for (size_t r = 0;
-	     context->annotation_request != NULL && r < context->annotation_request->count; r++) {
+	for (size_t r = 0; context->annotation_request && r < context->annotation_request->count;
+	     r++) {
 		const struct ray_request *request =
 			&context->annotation_request->requests[r].request;
 		for (size_t i = 0; i < request->bundle_count; i++) {

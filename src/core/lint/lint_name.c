@@ -24,7 +24,7 @@ static void unknown_annotation(struct lint_subject *subject, const char *path, c
 void lint_annotation_invalid(struct lint_subject *subject)
 {
 	const struct labels *annotations = &subject->cluster->annotations;
-	for (size_t i = 0; subject->group == NULL && i < annotations->count; i++) {
+	for (size_t i = 0; !subject->group && i < annotations->count; i++) {
 		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
 		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);
 		if (strncmp(key, PREFIX, strlen(PREFIX)) != 0)
@@ -47,7 +47,7 @@ static void look_for_misspelt(struct lint_subject *subject, const char *path,
 	const struct device_table *devices = subject->context->devices;
 	for (size_t i = 0; i < devices->count; i++) {
 		const char *name = devices->rows[i].resource;
-		if (strchr(name, '*') != NULL || nearest_distance(quantity->name, name) > 1)
+		if (strchr(name, '*') || nearest_distance(quantity->name, name) > 1)
 			continue;
 		lint_say(
 			subject, LINT_RULE_GPU_NAME_MISSPELT,
@@ -63,7 +63,7 @@ static void look_for_misspelt(struct lint_subject *subject, const char *path,
 /* Limits and requests of the Ray container. Names that the table describes are left out. */
 void lint_gpu_name_misspelt(struct lint_subject *subject)
 {
-	for (int l = 0; subject->container != NULL && l < 2; l++) {
+	for (int l = 0; subject->container && l < 2; l++) {
 		const struct quantities *list = l == 0 ? &subject->container->limits :
 							 &subject->container->requests;
 		const char *path = arena_printf(subject->arena, "%s.resources.%s",
@@ -73,7 +73,7 @@ void lint_gpu_name_misspelt(struct lint_subject *subject)
 			const char *name = list->at[i].name;
 			const struct device_row *row = device_find(subject->context->devices, name);
 			/* KubeRay counts any name that ends in "gpu". */
-			if (strchr(name, '/') != NULL && (row == NULL || row->resource[0] == '*'))
+			if (strchr(name, '/') && (!row || row->resource[0] == '*'))
 				look_for_misspelt(subject, path, &list->at[i]);
 		}
 	}

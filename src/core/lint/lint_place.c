@@ -38,8 +38,7 @@ static bool node_has(const struct node *node, const char *resource)
 {
 	const struct quantity *capacity = lint_quantity(&node->capacity, resource);
 	const struct quantity *allocatable = lint_quantity(&node->allocatable, resource);
-	return (capacity != NULL && capacity->amount > 0) ||
-	       (allocatable != NULL && allocatable->amount > 0);
+	return (capacity && capacity->amount > 0) || (allocatable && allocatable->amount > 0);
 }
 
 /* ExtendedResourceToleration tolerates the taint NoSchedule whose key is the resource's name. */
@@ -74,14 +73,14 @@ static bool judge_nodes(struct lint_subject *subject, const char *resource)
 		    !node_match_selects(subject->pod, &context->nodes[i]))
 			continue;
 		keeps = node_match_taint(subject->pod, &context->nodes[i]);
-		if (keeps == NULL)
+		if (!keeps)
 			return true;
-		if (taint == NULL) {
+		if (!taint) {
 			taint = keeps;
 			node = &context->nodes[i];
 		}
 	}
-	if (taint == NULL)
+	if (!taint)
 		return false;
 	say_toleration(
 		subject, plugin_adds(resource, taint) ? LINT_INFO : LINT_WARNING, taint,
@@ -105,7 +104,7 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 		struct taint taint = { key, "", "NoSchedule" };
 		if (judge_nodes(subject, resource))
 			return;
-		if (key == NULL || tolerates_key(subject->pod, key))
+		if (!key || tolerates_key(subject->pod, key))
 			continue;
 		say_toleration(
 			subject, LINT_INFO, &taint,
@@ -141,8 +140,7 @@ static const struct node *open_gpu_node(const struct lint_subject *subject, bool
 		if (!node_has_nvidia(subject, node))
 			continue;
 		*ret_any = true;
-		if (node_match_selects(subject->pod, node) &&
-		    node_match_taint(subject->pod, node) == NULL)
+		if (node_match_selects(subject->pod, node) && !node_match_taint(subject->pod, node))
 			return node;
 	}
 	return NULL;
@@ -167,7 +165,7 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	const char *fix, *path;
 	size_t at = 0;
 	bool any;
-	if (container == NULL || lint_devices(subject, subject->pod).count > 0 ||
+	if (!container || lint_devices(subject, subject->pod).count > 0 ||
 	    !subject->cluster_has_nvidia)
 		return;
 	while (at < container->env_count && strcmp(container->env[at].name, VISIBLE_DEVICES) != 0)
@@ -175,17 +173,15 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	if (at < container->env_count && strcmp(container->env[at].value, "all") != 0)
 		return;
 	node = open_gpu_node(subject, &any);
-	if (any && node == NULL)
+	if (any && !node)
 		return;
 	path = visible_place(subject, at, &fix);
-	lint_say_as(subject, node != NULL ? LINT_WARNING : LINT_INFO,
-		    LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST, path, fix,
+	lint_say_as(subject, node ? LINT_WARNING : LINT_INFO, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST,
+		    path, fix,
 		    "the Pods of %s ask for no GPU and see all of a GPU Node that they land on%s, "
 		    "because " VISIBLE_DEVICES " is \"all\" %s",
 		    subject->title,
-		    node != NULL ?
-			    arena_printf(subject->arena, " (Node %s takes them)", node->name) :
-			    "",
+		    node ? arena_printf(subject->arena, " (Node %s takes them)", node->name) : "",
 		    at < container->env_count ? "here" : "by default");
 }
 
@@ -222,7 +218,7 @@ static const char *value_of_nodes(const struct lint_context *context, const char
 	const char *found = NULL;
 	for (size_t i = 0; i < context->node_count; i++) {
 		const char *value = labels_value(&context->nodes[i].labels, key);
-		if (value != NULL && (found == NULL || strcmp(value, found) < 0))
+		if (value && (!found || strcmp(value, found) < 0))
 			found = value;
 	}
 	return found;
@@ -248,14 +244,12 @@ static void say_selector(struct lint_subject *subject, const char *spec)
 			continue;
 		lint_say(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE,
 			 lint_path_member(subject->arena, path, label->key),
-			 value != NULL ?
-				 arena_printf(subject->arena, "%s: \"%s\"", label->key, value) :
-				 "",
+			 value ? arena_printf(subject->arena, "%s: \"%s\"", label->key, value) : "",
 			 "no Node has the label %s=%s that the Pods of %s ask for%s", label->key,
 			 label->value, subject->title,
-			 value != NULL ? arena_printf(subject->arena, "; there is %s=%s",
-						      label->key, value) :
-					 "");
+			 value ? arena_printf(subject->arena, "; there is %s=%s", label->key,
+					      value) :
+				 "");
 		return;
 	}
 	lint_say(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE, path, "",
@@ -270,7 +264,7 @@ static const char *affinity_fix(struct lint_subject *subject)
 		for (size_t e = 0; e < term->count; e++) {
 			const struct node_expression *one = &term->expressions[e];
 			const char *value = value_of_nodes(subject->context, one->key);
-			if (value == NULL || one->is_field || strcmp(one->operation, "In") != 0)
+			if (!value || one->is_field || strcmp(one->operation, "In") != 0)
 				continue;
 			return arena_printf(subject->arena,
 					    "- key: %s\n"
@@ -318,9 +312,9 @@ void lint_selector_matches_no_node(struct lint_subject *subject)
 static const char *annotation_key(struct lint_subject *subject, const char *text)
 {
 	const char *at = strstr(text, "\"key\""), *end;
-	at = at != NULL ? strchr(at + strlen("\"key\""), '"') : NULL;
-	end = at != NULL ? strchr(at + 1, '"') : NULL;
-	if (end == NULL || end - at > VALUES_MAX)
+	at = at ? strchr(at + strlen("\"key\""), '"') : NULL;
+	end = at ? strchr(at + 1, '"') : NULL;
+	if (!end || end - at > VALUES_MAX)
 		return MODEL_LABEL;
 	const char *key = arena_strndup(subject->arena, at + 1, (size_t)(end - at - 1));
 	return strcmp(key, OLD_MODEL_LABEL) == 0 ? MODEL_LABEL : key;
@@ -329,9 +323,9 @@ static const char *annotation_key(struct lint_subject *subject, const char *text
 static const char *annotation_values(struct lint_subject *subject, const char *text)
 {
 	const char *at = strstr(text, "\"values\""), *end;
-	at = at != NULL ? strchr(at, '[') : NULL;
-	end = at != NULL ? strchr(at, ']') : NULL;
-	if (end == NULL || end - at > VALUES_MAX)
+	at = at ? strchr(at, '[') : NULL;
+	end = at ? strchr(at, ']') : NULL;
+	if (!end || end - at > VALUES_MAX)
 		return "[\"NVIDIA-A100-SXM4-40GB\"]";
 	return arena_strndup(subject->arena, at, (size_t)(end - at + 1));
 }
@@ -339,7 +333,7 @@ static const char *annotation_values(struct lint_subject *subject, const char *t
 void lint_affinity_annotation_obsolete(struct lint_subject *subject)
 {
 	const char *text = labels_value(&subject->template->annotations, AFFINITY_ANNOTATION);
-	if (text == NULL)
+	if (!text)
 		return;
 	lint_say(subject, LINT_RULE_AFFINITY_ANNOTATION_OBSOLETE,
 		 arena_printf(subject->arena, "%s.template.metadata.annotations[\"%s\"]",

@@ -53,8 +53,7 @@ static void check_zones(struct lint_subject *subject, const struct autoscaler_ob
 		const struct autoscaler_schedule *schedule = &object->schedules[i];
 
 		for (size_t z = 0; z < count; z++)
-			if (zones[z].problem != NULL &&
-			    strcmp(zones[z].name, schedule->time_zone) == 0)
+			if (zones[z].problem && strcmp(zones[z].name, schedule->time_zone) == 0)
 				lint_problem(
 					subject, LINT_RULE_TIME_ZONE_UNKNOWN,
 					autoscaler_problem_no_zone(
@@ -69,14 +68,14 @@ static void check_zones(struct lint_subject *subject, const struct autoscaler_ob
 static void check_idle(struct lint_subject *subject, const struct idle_termination *idle,
 		       const char *owner)
 {
-	if (idle == NULL)
+	if (!idle)
 		return;
 	if (strcmp(idle->action, IDLE_ACTION_DELETE) == 0)
 		lint_say(
 			subject, LINT_RULE_IDLE_DELETE_RIGHT, "spec.idleTermination.action", "",
 			"action Delete needs the right to delete RayClusters, which only the chart "
 			"value idleTermination.allowDelete gives the controller");
-	if (owner != NULL)
+	if (owner)
 		lint_say(subject, LINT_RULE_IDLE_TERMINATION_BLOCKED, "spec.idleTermination", "",
 			 "the RayCluster is not terminated while idle: %s", owner);
 }
@@ -89,13 +88,13 @@ static void check_group(struct lint_subject *subject, const char *path, const ch
 {
 	const struct worker_group *group = autoscaler_problem_group(subject->cluster, name);
 
-	if (name[0] != '\0' && group == NULL)
+	if (name[0] != '\0' && !group)
 		lint_problem(subject, LINT_RULE_GROUP_UNKNOWN,
 			     autoscaler_problem_no_group(subject->cluster,
 							 lint_path_member(subject->arena, path,
 									  name_member),
 							 name, subject->arena));
-	if (group != NULL && replicas > group->max_replicas)
+	if (group && replicas > group->max_replicas)
 		lint_problem(subject, LINT_RULE_GROUP_TOO_SMALL,
 			     autoscaler_problem_above_max(lint_path_member(subject->arena, path,
 									   replicas_member),
@@ -144,7 +143,7 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 	lint_word(&subject, "spec.upscalingMode", object->upscaling_mode, lint_upscaling_modes);
 	check_warm(&subject, "spec.warmWorkers", object->warm_workers, object->warm_count);
 	check_schedules(&subject, object);
-	if (context->time_zones != NULL) {
+	if (context->time_zones) {
 		size_t count;
 		const struct time_zone *zones =
 			context->time_zones(context->zones, object, arena, &count);
@@ -152,6 +151,6 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 		check_zones(&subject, object, zones, count);
 	}
 	check_idle(&subject, object->idle_termination, owner);
-	if (cluster != NULL)
+	if (cluster)
 		check_groups(&subject, object);
 }

@@ -20,9 +20,9 @@ static const struct {
 static long long container_has(const struct lint_subject *subject, size_t number)
 {
 	const struct quantity *quantity = NULL;
-	if (subject->container != NULL && numbers[number].limit != NULL)
+	if (subject->container && numbers[number].limit)
 		quantity = lint_quantity(&subject->container->limits, numbers[number].limit);
-	if (quantity != NULL && quantity->valid && quantity->amount > 0)
+	if (quantity && quantity->valid && quantity->amount > 0)
 		return lint_whole(quantity->amount);
 	return strcmp(numbers[number].param, "memory") == 0 ? MEMORY_SUGGESTED : 1;
 }
@@ -35,7 +35,7 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 	int64_t amount;
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		const char *text = labels_value(subject->start_params, numbers[i].param);
-		if (text == NULL || start_params_number(text, &amount))
+		if (!text || start_params_number(text, &amount))
 			continue;
 		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
 			 lint_path_member(subject->arena, path, numbers[i].param),
@@ -47,7 +47,7 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 			 strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
 			 subject->title);
 	}
-	if (custom != NULL && !start_params_resources(custom, subject->arena, &ignored))
+	if (custom && !start_params_resources(custom, subject->arena, &ignored))
 		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
 			 lint_path_member(subject->arena, path, "resources"),
 			 "resources: \"'{\\\"Custom\\\": 1}'\"",
@@ -118,7 +118,7 @@ static const char *ray_resource_of(const struct lint_subject *subject, const cha
 		if (nearest_distance(name, gpus[i]) == 0)
 			return "GPU";
 	}
-	return row != NULL && row->ray_resource[0] != '\0' ? row->ray_resource : NULL;
+	return row && row->ray_resource[0] != '\0' ? row->ray_resource : NULL;
 }
 
 /* The line that declares an amount to Ray. */
@@ -138,10 +138,10 @@ static void check_option(struct lint_subject *subject, const struct label *param
 	bool misspelt;
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		nearest_offer(&nearest, options[i]);
-	misspelt = nearest.word != NULL && nearest.distance <= 1;
-	if (nearest.word != NULL && strcmp(nearest.word, param->key) == 0)
+	misspelt = nearest.word && nearest.distance <= 1;
+	if (nearest.word && strcmp(nearest.word, param->key) == 0)
 		return;
-	if (resource != NULL)
+	if (resource)
 		lint_say_as(
 			subject, LINT_ERROR, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
 			declaration(subject->arena, resource, param->value),
@@ -154,8 +154,8 @@ static void check_option(struct lint_subject *subject, const struct label *param
 			    "%.64s is not a parameter of `ray start` of Ray 2.60, which fails on "
 			    "unknown ones%s",
 			    param->key,
-			    nearest.word != NULL ? nearest_hint(&nearest, hint) :
-						   "; correct the name, or remove the line");
+			    nearest.word ? nearest_hint(&nearest, hint) :
+					   "; correct the name, or remove the line");
 }
 
 void lint_ray_start_param_unknown(struct lint_subject *subject)
@@ -174,7 +174,7 @@ void lint_ray_start_param_and_resources(struct lint_subject *subject)
 		return;
 	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
 		const char *text = labels_value(subject->start_params, params[i]);
-		if (text == NULL || text[0] == '\0')
+		if (!text || text[0] == '\0')
 			continue;
 		lint_say(subject, LINT_RULE_RAY_START_PARAM_AND_RESOURCES,
 			 arena_printf(subject->arena, "%s.rayStartParams.%s", subject->path,

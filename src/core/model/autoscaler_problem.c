@@ -62,14 +62,14 @@ const char *autoscaler_problem_owner(const struct ray_cluster *cluster, struct a
 	const char *origin = labels_value(&cluster->labels, LABEL_ORIGIN);
 	const char *kueue = find_prefix(&cluster->labels, KUEUE_PREFIX);
 
-	if (kueue == NULL)
+	if (!kueue)
 		kueue = find_prefix(&cluster->annotations, KUEUE_PREFIX);
-	if (cluster->owner_kind != NULL)
+	if (cluster->owner_kind)
 		return arena_printf(arena, "%.63s %.253s owns the RayCluster", cluster->owner_kind,
 				    cluster->owner_name);
-	if (origin != NULL && strcmp(origin, "RayCluster") != 0)
+	if (origin && strcmp(origin, "RayCluster") != 0)
 		return arena_printf(arena, "a %.63s made the RayCluster", origin);
-	if (kueue != NULL)
+	if (kueue)
 		return arena_printf(arena, "Kueue controls spec.suspend (%.100s)", kueue);
 	return NULL;
 }

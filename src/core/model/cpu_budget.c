@@ -4,7 +4,7 @@
 
 void cpu_budget_step(struct cpu_budget *budget)
 {
-	if (budget == NULL || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0 ||
+	if (!budget || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0 ||
 	    !budget->exceeded(budget->context))
 		return;
 	budget->exhausted = true;
@@ -15,7 +15,7 @@ void cpu_budget_step(struct cpu_budget *budget)
 
 void cpu_budget_own(struct cpu_budget *budget, struct arena *arena)
 {
-	if (budget == NULL)
+	if (!budget)
 		return;
 	CHECK(budget->arena_count < CPU_BUDGET_ARENAS_MAX);
 	arena->budget = budget->memory;
@@ -24,7 +24,7 @@ void cpu_budget_own(struct cpu_budget *budget, struct arena *arena)
 
 void cpu_budget_done(struct cpu_budget *budget, struct arena *arena)
 {
-	if (budget != NULL) {
+	if (budget) {
 		CHECK(budget->arena_count > 0 && budget->arenas[budget->arena_count - 1] == arena);
 		budget->arena_count--;
 	}

@@ -130,7 +130,7 @@ const struct device_row *device_find(const struct device_table *table, const cha
 			found = &table->rows[i];
 		}
 	}
-	return found != NULL && found->kind == DEVICE_NONE ? NULL : found;
+	return found && found->kind == DEVICE_NONE ? NULL : found;
 }
 
 /* nvidia.com/mig-1g.5gb, not the .me variants. KubeRay's expression is bound to the end of the name
@@ -141,7 +141,7 @@ static bool is_mig(const char *name)
 	const char *at = NULL;
 	for (const char *next = name; (next = strstr(next, prefix)) != NULL;)
 		at = next += sizeof(prefix) - 1;
-	if (at == NULL)
+	if (!at)
 		return false;
 	size_t slices = strspn(at, "0123456789");
 	if (slices == 0 || strncmp(at + slices, "g.", 2) != 0)

@@ -14,14 +14,14 @@ static const char ray_group[] = "ray.io/";
 
 static bool is_given(const char *text)
 {
-	return text != NULL && text[0] != '\0';
+	return text && text[0] != '\0';
 }
 
 static bool claims(const struct ray_cluster *cluster, const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_CLUSTER);
 
-	return (name == NULL || strcmp(name, cluster->name) == 0) &&
+	return (!name || strcmp(name, cluster->name) == 0) &&
 	       (pod_is_head(pod) || pod_is_worker(pod));
 }
 
@@ -33,10 +33,10 @@ static bool is_of_ray_cluster(const struct pod_owner *owner)
 
 bool identity_is_owned(const struct ray_cluster *cluster, const struct pod *pod)
 {
-	if (cluster != NULL && !is_given(cluster->uid))
+	if (cluster && !is_given(cluster->uid))
 		return true;
-	return pod->owner != NULL && is_of_ray_cluster(pod->owner) &&
-	       (cluster == NULL || strcmp(pod->owner->uid, cluster->uid) == 0);
+	return pod->owner && is_of_ray_cluster(pod->owner) &&
+	       (!cluster || strcmp(pod->owner->uid, cluster->uid) == 0);
 }
 
 bool identity_is_foreign(const struct ray_cluster *cluster, const struct pod *pod)
@@ -55,7 +55,7 @@ size_t identity_divide(const struct ray_cluster *cluster, const struct pod **pod
 			pods[own_count++] = pods[i];
 			continue;
 		}
-		if (foreign == NULL)
+		if (!foreign)
 			foreign = arena_array(arena, count - i, sizeof(*foreign));
 		foreign[foreign_count++] = pods[i];
 	}
@@ -70,7 +70,7 @@ static const char *foreign_why(const struct ray_cluster *cluster, const struct p
 {
 	const struct pod_owner *owner = pod->owner;
 
-	if (owner == NULL)
+	if (!owner)
 		return "no controller owner reference";
 	if (is_of_ray_cluster(owner) && strcmp(owner->name, cluster->name) == 0)
 		return arena_printf(arena, "controlled by a RayCluster of this name with uid %s",
@@ -123,8 +123,8 @@ static bool is_named(const struct ray_cluster *cluster, const struct pod *pod)
 
 static bool is_before(const struct pod *a, const struct pod *b)
 {
-	if (b == NULL || a->deleting != b->deleting)
-		return b == NULL || b->deleting;
+	if (!b || a->deleting != b->deleting)
+		return !b || b->deleting;
 	return strcmp(a->name, b->name) < 0;
 }
 
@@ -158,10 +158,10 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 	const struct pod *rival = heads->first == heads->named ? heads->second : heads->first;
 
 	*ret_problem = NULL;
-	if (heads->first == NULL)
+	if (!heads->first)
 		return NULL;
 	if (!by_name && !is_given(cluster->head_pod_ip)) {
-		if (heads->second == NULL || heads->second->deleting)
+		if (!heads->second || heads->second->deleting)
 			return heads->first;
 		*ret_problem =
 			arena_printf(arena,
@@ -170,10 +170,10 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 				     heads->first->name, heads->second->name, cure);
 		return NULL;
 	}
-	if (heads->named == NULL && heads->first->unreadable != NULL)
+	if (!heads->named && heads->first->unreadable)
 		*ret_problem = arena_printf(arena, "the head Pod %s cannot be read: %s",
 					    heads->first->name, heads->first->unreadable);
-	else if (heads->named == NULL)
+	else if (!heads->named)
 		*ret_problem = arena_printf(
 			arena,
 			"the head Pod %s is not the one that status.head.%s of the RayCluster "
@@ -182,7 +182,7 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 			resource_name_text(arena,
 					   by_name ? cluster->head_pod_name : cluster->head_pod_ip),
 			cure);
-	else if (rival != NULL && !rival->deleting)
+	else if (rival && !rival->deleting)
 		*ret_problem =
 			arena_printf(arena,
 				     "there are two head Pods, %s, which status.head.%s of the "

@@ -45,7 +45,7 @@ static bool has_node_type(const struct pod *pod, const char *type)
 {
 	const char *value = labels_value(&pod->labels, LABEL_NODE_TYPE);
 
-	return value != NULL && strcmp(value, type) == 0;
+	return value && strcmp(value, type) == 0;
 }
 
 bool pod_is_head(const struct pod *pod)

@@ -18,7 +18,7 @@ static bool is_name(const char *text, size_t size)
 	if (!is_alphanumeric(text[0]) || !is_alphanumeric(text[size - 1]))
 		return false;
 	for (size_t i = 0; i < size; i++)
-		if (!is_alphanumeric(text[i]) && strchr("_.-", text[i]) == NULL)
+		if (!is_alphanumeric(text[i]) && !strchr("_.-", text[i]))
 			return false;
 	return true;
 }
@@ -42,7 +42,7 @@ static bool is_prefix(const char *text, size_t size)
 bool label_syntax_key(const char *key)
 {
 	const char *slash = strrchr(key, '/');
-	if (slash == NULL)
+	if (!slash)
 		return is_name(key, strlen(key));
 	return is_prefix(key, (size_t)(slash - key)) && is_name(slash + 1, strlen(slash + 1));
 }

@@ -21,7 +21,7 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 const struct memory_mark *memory_next_mark(const struct memory_state *memory, enum mark_kind kind,
 					   const struct memory_mark *mark)
 {
-	size_t i = mark != NULL ? (size_t)(mark - memory->marks.at) + 1 : 0;
+	size_t i = mark ? (size_t)(mark - memory->marks.at) + 1 : 0;
 
 	CHECK(kind < MARK_KIND_COUNT);
 	CHECK(i <= memory->marks.count);
@@ -34,7 +34,7 @@ const struct memory_mark *memory_next_mark(const struct memory_state *memory, en
 
 static const char *copy_text(const char *text, struct arena *arena)
 {
-	return text != NULL ? arena_strdup(arena, text) : NULL;
+	return text ? arena_strdup(arena, text) : NULL;
 }
 
 static void copy_backoff(struct memory_backoff *backoff, struct arena *arena)
@@ -113,7 +113,7 @@ const struct memory_state *memory_state_keep(const struct memory_state *memory, 
 
 static bool same_text(const char *a, const char *b)
 {
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+	return !a || !b ? a == b : strcmp(a, b) == 0;
 }
 
 static bool same_backoff(const struct memory_backoff *a, const struct memory_backoff *b)
@@ -165,8 +165,8 @@ bool memory_state_equal(const struct memory_state *a, const struct memory_state 
 {
 	static const struct memory_state none = { .marks.count = 0 };
 
-	a = a != NULL ? a : &none;
-	b = b != NULL ? b : &none;
+	a = a ? a : &none;
+	b = b ? b : &none;
 	return IS_SAME_LIST(&a->templates, &b->templates, same_template) &&
 	       IS_SAME_LIST(&a->backoffs, &b->backoffs, same_backoff) &&
 	       IS_SAME_LIST(&a->launches, &b->launches, same_launch) &&

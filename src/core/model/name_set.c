@@ -36,5 +36,5 @@ struct name_set name_set_of_pods(struct arena *arena, const struct pod *const *p
 bool name_set_contains(const struct name_set *set, const char *name)
 {
 	return set->count > 0 &&
-	       bsearch(&name, set->at, set->count, sizeof(*set->at), compare_names) != NULL;
+	       bsearch(&name, set->at, set->count, sizeof(*set->at), compare_names);
 }

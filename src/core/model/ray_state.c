@@ -44,7 +44,7 @@ bool ray_node_is_unused(const struct ray_node *node)
 
 bool ray_node_is_free(const struct ray_node *node)
 {
-	if (node->problem != NULL)
+	if (node->problem)
 		return false;
 	VEC_EACH(const struct resource, total, &node->total) {
 		if (resources_amount(&node->available, total->name, 0) < total->amount)
@@ -52,7 +52,7 @@ bool ray_node_is_free(const struct ray_node *node)
 	}
 	VEC_EACH(const struct resource, available, &node->available) {
 		if (is_implicit(available->name) && available->amount < RESOURCE_UNIT &&
-		    resources_find(&node->total, available->name) == NULL)
+		    !resources_find(&node->total, available->name))
 			return false;
 	}
 	return true;

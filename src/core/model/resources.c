@@ -45,7 +45,7 @@ int64_t resources_amount(const struct resources *resources, const char *name, in
 {
 	const struct resource *found = resources_find(resources, name);
 
-	return found != NULL ? found->amount : missing;
+	return found ? found->amount : missing;
 }
 
 struct resources resources_with(struct arena *arena, const struct resources *resources,
@@ -184,7 +184,7 @@ const char *labels_value(const struct labels *labels, const char *key)
 	if (labels->count > 0)
 		found = bsearch(key, labels->at, labels->count, sizeof(*found),
 				compare_key_with_label);
-	return found != NULL ? found->value : NULL;
+	return found ? found->value : NULL;
 }
 
 struct labels labels_sort(struct label *items, size_t count)

@@ -20,7 +20,7 @@ struct maker {
 
 static bool is_shown(const struct node_amount *amount)
 {
-	return amount->row != NULL && amount->row->share != DEVICE_QUALIFIER;
+	return amount->row && amount->row->share != DEVICE_QUALIFIER;
 }
 
 /* ---- Nodes ---- */
@@ -29,7 +29,7 @@ static bool is_shared(const struct node *node)
 {
 	const char *value = labels_value(&node->labels, "gpushare");
 
-	return value != NULL && strcmp(value, "true") == 0;
+	return value && strcmp(value, "true") == 0;
 }
 
 static void make_node(const struct maker *m, const struct node_capacity *capacity,
@@ -88,8 +88,8 @@ static struct inventory_user user_of(const struct pod *pod, int64_t amount, size
 	const char *group = labels_value(&pod->labels, LABEL_GROUP);
 
 	return (struct inventory_user){ .pod = pod,
-					.cluster = cluster != NULL ? cluster : "",
-					.group = group != NULL ? group : "",
+					.cluster = cluster ? cluster : "",
+					.group = group ? group : "",
 					.amount = amount,
 					.device = device };
 }
@@ -164,7 +164,7 @@ static struct inventory_total *add_total(const struct maker *m, struct totals *t
 {
 	struct inventory_total *known = VEC_FIND(&totals->list, resource, resource);
 
-	if (known != NULL)
+	if (known)
 		return known;
 	VEC_PUSH(m->arena, &totals->list,
 		 ((struct inventory_total){
@@ -180,7 +180,7 @@ static void add_waiting(const struct maker *m, struct totals *totals, const stru
 		const struct device_row *row = device_find(m->devices, request.at[i].name);
 		struct inventory_total *total;
 
-		if (row == NULL || row->share == DEVICE_QUALIFIER || request.at[i].amount == 0)
+		if (!row || row->share == DEVICE_QUALIFIER || request.at[i].amount == 0)
 			continue;
 		total = add_total(m, totals, request.at[i].name, row);
 		total->waiting_pods++;
@@ -223,8 +223,8 @@ static bool is_better_smallest_request(const struct inventory_total *total, cons
 {
 	int order;
 
-	if (old == NULL || waits(pod) != total->smallest_request_waits)
-		return old == NULL || waits(pod);
+	if (!old || waits(pod) != total->smallest_request_waits)
+		return !old || waits(pod);
 	if (amount != total->smallest_request)
 		return amount < total->smallest_request;
 	order = strcmp(pod->namespace_, old->namespace_);
@@ -239,7 +239,7 @@ static void measure(const struct maker *m, const struct pod *pod)
 		struct inventory_total *total = find_total(m->inventory, request.at[i].name);
 		const struct pod **smallest_request;
 
-		if (total == NULL || request.at[i].amount == 0)
+		if (!total || request.at[i].amount == 0)
 			continue;
 		smallest_request = &m->smallest_requests[total - m->inventory->totals];
 		if (!is_better_smallest_request(total, *smallest_request, pod,
@@ -277,7 +277,7 @@ static int64_t places_beside(const struct maker *m, const struct node_capacity *
 		const struct node_amount *amount = node_capacity_amount(capacity, companions[i]);
 		int64_t size = resources_amount(&request, companions[i], 0) / parts;
 
-		if (amount == NULL || size == 0 || node_amount_free(amount) / size >= places)
+		if (!amount || size == 0 || node_amount_free(amount) / size >= places)
 			continue;
 		places = node_amount_free(amount) / size;
 		*ret_scarce = companions[i];
@@ -293,7 +293,7 @@ static const char *stranded_why(const struct maker *m, const struct inventory_to
 	const char *size = resource_amount_text(m->arena, total->smallest_request);
 	const struct node_amount *rest;
 
-	if (scarce != NULL) {
+	if (scarce) {
 		rest = node_capacity_amount(capacity, scarce);
 		return arena_printf(m->arena, "only %s %s are free for a Pod as %s",
 				    pod_request_text(m->arena, scarce, node_amount_free(rest)),
@@ -340,17 +340,17 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 	const struct pod *smallest_request;
 	const char *scarce = NULL;
 
-	CHECK(total != NULL); /* make_totals has one for each resource of a Node */
+	CHECK(total); /* make_totals has one for each resource of a Node */
 	if (left == 0)
 		return;
 	other = waiting_for_other_profile(m, total);
 	smallest_request = m->smallest_requests[total - m->inventory->totals];
-	if (other != NULL) {
+	if (other) {
 		resource->stranded = left;
 		resource->stranded_why =
 			arena_printf(m->arena, "Pods wait for %s, and partitions are fixed",
 				     resource_name_text(m->arena, other->resource));
-	} else if (smallest_request != NULL) {
+	} else if (smallest_request) {
 		/* Without waiting Pods, a single free device counts as usable. */
 		int64_t parts = total->smallest_request_waits || amount->device_count > 0 ||
 						total->smallest_request < RESOURCE_UNIT ?
@@ -398,9 +398,9 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 	make_nodes(&m);
 	for (size_t i = 0; i < pod_count; i++) {
 		const struct node_capacity *capacity = node_capacities_add(m.capacities, &pods[i]);
-		struct inventory_node *node = capacity != NULL ? find_node(ret, capacity) : NULL;
+		struct inventory_node *node = capacity ? find_node(ret, capacity) : NULL;
 
-		if (node != NULL)
+		if (node)
 			add_users(&m, node, &pods[i]);
 	}
 	node_capacities_finish(m.capacities);

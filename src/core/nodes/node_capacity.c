@@ -41,7 +41,7 @@ static int64_t amount_of(const struct quantities *quantities, const char *name)
 {
 	const struct quantity *found = quantities_find(quantities, name);
 
-	return found != NULL ? found->amount : 0;
+	return found ? found->amount : 0;
 }
 
 /* Makes equal devices: a Node has only their number and the sum (aliyun.com/gpu-count and
@@ -51,7 +51,7 @@ static void make_devices(const struct node_capacities *capacities, const struct 
 {
 	int64_t count;
 
-	if (amount->row == NULL || amount->row->share != DEVICE_MEMORY ||
+	if (!amount->row || amount->row->share != DEVICE_MEMORY ||
 	    amount->row->count_resource[0] == '\0')
 		return;
 	count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
@@ -78,7 +78,7 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 				&node->capacity.at[i - node->allocatable.count];
 		bool allocatable = i < node->allocatable.count;
 
-		if (!allocatable && quantities_find(&node->allocatable, item->name) != NULL)
+		if (!allocatable && quantities_find(&node->allocatable, item->name))
 			continue;
 		amounts[count++] = (struct node_amount){
 			.resource = item->name,
@@ -148,13 +148,13 @@ struct node_capacity *node_capacities_add(struct node_capacities *capacities, co
 	if (!pod_request_holds(pod))
 		return NULL;
 	capacity = find_capacity(capacities, pod->spec.node_name);
-	if (capacity == NULL)
+	if (!capacity)
 		return NULL;
 	request = pod_request(&pod->spec, capacities->arena);
 	for (size_t i = 0; i < request.count; i++) {
 		struct node_amount *amount = node_capacity_amount(capacity, request.at[i].name);
 
-		if (amount == NULL || request.at[i].amount == 0)
+		if (!amount || request.at[i].amount == 0)
 			continue;
 		amount->used = resource_sum(amount->used, request.at[i].amount);
 		if (amount->device_count > 0)
@@ -186,13 +186,13 @@ static void place(struct node_amount *amount, int64_t wanted)
 	ARRAY_EACH(struct node_device, device, amount->devices, amount->device_count) {
 		int64_t left = node_device_free(device);
 
-		if (left >= wanted && (best == NULL || left < node_device_free(best)))
+		if (left >= wanted && (!best || left < node_device_free(best)))
 			best = device;
 		if (left > node_device_free(most))
 			most = device;
 	}
-	CHECK(best == NULL || node_device_free(best) >= wanted);
-	if (best == NULL)
+	CHECK(!best || node_device_free(best) >= wanted);
+	if (!best)
 		best = most;
 	best->forecast = resource_sum(best->forecast, wanted);
 }
@@ -252,5 +252,5 @@ bool node_capacity_ready(const struct node_capacity *capacity)
 	const struct condition *ready = condition_find(capacity->node->conditions,
 						       capacity->node->condition_count, "Ready");
 
-	return ready == NULL || strcmp(ready->status, "True") == 0;
+	return !ready || strcmp(ready->status, "True") == 0;
 }

@@ -49,7 +49,7 @@ void node_digest(const struct node *node, struct arena *arena, struct node *ret_
 		.unschedulable = node->unschedulable,
 	};
 
-	if (ready != NULL) {
+	if (ready) {
 		struct condition *condition = ARENA_NEW(arena, struct condition);
 
 		*condition = (struct condition){ .type = "Ready",

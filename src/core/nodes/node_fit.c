@@ -93,7 +93,7 @@ static const char *other_devices(const struct node_capacity *capacity, const cha
 	const char *text = "";
 
 	VEC_EACH(const struct node_amount, amount, capacity) {
-		if (amount->row == NULL || amount->row->share == DEVICE_QUALIFIER ||
+		if (!amount->row || amount->row->share == DEVICE_QUALIFIER ||
 		    amount->allocatable == 0 || strncmp(amount->resource, resource, vendor) != 0)
 			continue;
 		text = arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? ", " : "",
@@ -112,7 +112,7 @@ static void judge_absent(const struct node_demand *demand, const struct node_cap
 	const char *name = name_text(judgement->arena, wanted->name);
 	const char *why;
 
-	if (amount == NULL && others[0] == '\0' && !has_device_label(capacity->node) &&
+	if (!amount && others[0] == '\0' && !has_device_label(capacity->node) &&
 	    !names_nodes(demand->spec)) {
 		judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
 		      arena_printf(judgement->arena, "it has no %s", name));
@@ -122,7 +122,7 @@ static void judge_absent(const struct node_demand *demand, const struct node_cap
 		return; /* its devices may appear when it is ready */
 	if (others[0] != '\0')
 		why = arena_printf(judgement->arena, "it has no %s, but %s", name, others);
-	else if (amount != NULL && amount->capacity > 0)
+	else if (amount && amount->capacity > 0)
 		why = arena_printf(judgement->arena,
 				   "0 of its %s %s are allocatable: its device plugin calls them "
 				   "unhealthy",
@@ -131,7 +131,7 @@ static void judge_absent(const struct node_demand *demand, const struct node_cap
 		why = arena_printf(judgement->arena,
 				   "it offers %s%s: its device plugin is not up, or its devices "
 				   "are cut otherwise",
-				   amount != NULL ? "0 " : "no ", name);
+				   amount ? "0 " : "no ", name);
 	judge(judgement, NODE_FIT_ABSENT, COST_ABSENT, why);
 }
 
@@ -178,13 +178,13 @@ static void judge_amounts(const struct node_demand *demand, const struct node_ca
 		const struct device_row *row = demand->rows[i];
 		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
 
-		if (wanted->amount == 0 || (pods && amount == NULL) ||
-		    (row != NULL && row->share == DEVICE_QUALIFIER &&
-		     (amount == NULL || amount->allocatable == 0)))
+		if (wanted->amount == 0 || (pods && !amount) ||
+		    (row && row->share == DEVICE_QUALIFIER &&
+		     (!amount || amount->allocatable == 0)))
 			continue;
-		if (row != NULL && (amount == NULL || amount->allocatable == 0))
+		if (row && (!amount || amount->allocatable == 0))
 			judge_absent(demand, capacity, wanted, amount, judgement);
-		else if (amount == NULL)
+		else if (!amount)
 			judge(judgement, NODE_FIT_NEVER, COST_NO_DEVICE,
 			      arena_printf(judgement->arena, "it has no %s",
 					   name_text(judgement->arena, wanted->name)));
@@ -218,9 +218,9 @@ static void judge_node(const struct node_demand *demand, const struct node *node
 
 	if (why[0] != '\0')
 		judge(judgement, NODE_FIT_NEVER, COST_LABEL, why);
-	if (node->unschedulable && (taint == NULL || passes(taint)))
+	if (node->unschedulable && (!taint || passes(taint)))
 		judge(judgement, NODE_FIT_LATER, COST_PASSING, "it is cordoned");
-	else if (taint != NULL)
+	else if (taint)
 		judge(judgement, passes(taint) ? NODE_FIT_LATER : NODE_FIT_NEVER,
 		      passes(taint) ? COST_PASSING : COST_TAINT,
 		      arena_printf(arena, "taint %s%s%s:%s is not tolerated",
@@ -256,7 +256,7 @@ void node_fit_best(const struct node_demand *demand, const struct node_capacitie
 		arena_reset(&scratch);
 	}
 	best.why = "";
-	if (best.capacity != NULL)
+	if (best.capacity)
 		node_fit_check(demand, best.capacity, arena, &best);
 	*ret_fit = best;
 }
@@ -269,7 +269,7 @@ static const struct node_amount *open_amount(const struct node_demand *demand,
 					     const char *resource)
 {
 	if (!node_match_selects(demand->spec, capacity->node) ||
-	    node_fit_taint(demand, capacity->node) != NULL)
+	    node_fit_taint(demand, capacity->node))
 		return NULL;
 	return node_capacity_amount(capacity, resource);
 }
@@ -284,13 +284,13 @@ static const char *fragments_text(const struct node_demand *demand,
 		int64_t sum = 0, largest = 0;
 		size_t nodes = 0;
 
-		if (demand->rows[d] == NULL || demand->rows[d]->share == DEVICE_QUALIFIER ||
+		if (!demand->rows[d] || demand->rows[d]->share == DEVICE_QUALIFIER ||
 		    wanted->amount == 0)
 			continue;
 		for (size_t i = 0; i < capacities->count; i++) {
 			const struct node_amount *amount =
 				open_amount(demand, &capacities->at[i], wanted->name);
-			int64_t left = amount != NULL ? node_amount_free(amount) : 0;
+			int64_t left = amount ? node_amount_free(amount) : 0;
 
 			nodes += left > 0;
 			sum = resource_sum(sum, left);
@@ -312,8 +312,7 @@ const char *node_fit_text(const struct node_demand *demand,
 			  const struct node_capacities *capacities, const struct node_fit *best,
 			  struct arena *arena)
 {
-	const char *node = best->capacity != NULL ? name_text(arena, best->capacity->node->name) :
-						    "";
+	const char *node = best->capacity ? name_text(arena, best->capacity->node->name) : "";
 
 	switch (best->level) {
 	case NODE_FIT_NEVER:

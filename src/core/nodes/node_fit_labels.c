@@ -45,8 +45,7 @@ static const char *mismatch_text(struct arena *arena, const struct node_expressi
 		list = arena_printf(arena, " [%s]", list);
 	return arena_printf(arena, "%s %s is %s, required is %s%s",
 			    expression->is_field ? "field" : "label", shown(arena, expression->key),
-			    value != NULL ? shown(arena, value) : "absent", expression->operation,
-			    list);
+			    value ? shown(arena, value) : "absent", expression->operation, list);
 }
 
 static const char *selector_why(const struct pod_spec *spec, const struct node *node,
@@ -55,11 +54,11 @@ static const char *selector_why(const struct pod_spec *spec, const struct node *
 	VEC_EACH(const struct label, wanted, &spec->node_selector) {
 		const char *value = labels_value(&node->labels, wanted->key);
 
-		if (value != NULL && strcmp(value, wanted->value) == 0)
+		if (value && strcmp(value, wanted->value) == 0)
 			continue;
 		return arena_printf(arena, "label %s is %s, the nodeSelector wants %s",
 				    shown(arena, wanted->key),
-				    value != NULL ? shown(arena, value) : "absent",
+				    value ? shown(arena, value) : "absent",
 				    shown(arena, wanted->value));
 	}
 	return "";
@@ -74,7 +73,7 @@ static const char *affinity_why(const struct pod_spec *spec, const struct node *
 	for (size_t i = 0; i < spec->required_node_term_count; i++) {
 		const struct node_expression *first = mismatch(&spec->required_node_terms[i], node);
 
-		if (first != NULL)
+		if (first)
 			return mismatch_text(arena, first, node);
 	}
 	return "the required node affinity has only empty terms, which match no Node";
@@ -94,7 +93,7 @@ const struct taint *node_fit_taint(const struct node_demand *demand, const struc
 		if (strcmp(taint->effect, "PreferNoSchedule") == 0 ||
 		    node_match_tolerates(demand->spec, taint))
 			continue;
-		if (!demand->template_only || resources_find(&demand->request, taint->key) == NULL)
+		if (!demand->template_only || !resources_find(&demand->request, taint->key))
 			return taint;
 	}
 	return NULL;

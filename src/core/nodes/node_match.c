@@ -36,7 +36,7 @@ bool node_match_selector(const struct labels *selector, const struct node *node)
 {
 	for (size_t i = 0; i < selector->count; i++) {
 		const char *value = labels_value(&node->labels, selector->at[i].key);
-		if (value == NULL || strcmp(value, selector->at[i].value) != 0)
+		if (!value || strcmp(value, selector->at[i].value) != 0)
 			return false;
 	}
 	return true;
@@ -62,7 +62,7 @@ static bool read_number(const char *text, int64_t *ret_value)
 static bool compares(const struct node_expression *expression, const char *value, bool greater)
 {
 	int64_t left, right;
-	if (value == NULL || expression->values.count != 1 || !read_number(value, &left) ||
+	if (!value || expression->values.count != 1 || !read_number(value, &left) ||
 	    !read_number(expression->values.at[0], &right))
 		return false;
 	return greater ? left > right : left < right;
@@ -76,15 +76,15 @@ bool node_match_expression(const struct node_expression *expression, const struc
 	else
 		value = strcmp(expression->key, "metadata.name") == 0 ? node->name : NULL;
 	if (strcmp(expression->operation, "In") == 0)
-		return value != NULL &&
+		return value &&
 		       text_is_among(value, expression->values.at, expression->values.count);
 	if (strcmp(expression->operation, "NotIn") == 0)
-		return value == NULL ||
+		return !value ||
 		       !text_is_among(value, expression->values.at, expression->values.count);
 	if (strcmp(expression->operation, "Exists") == 0)
 		return value != NULL;
 	if (strcmp(expression->operation, "DoesNotExist") == 0)
-		return value == NULL;
+		return !value;
 	if (strcmp(expression->operation, "Gt") == 0)
 		return compares(expression, value, true);
 	return strcmp(expression->operation, "Lt") == 0 && compares(expression, value, false);

@@ -24,7 +24,7 @@ bool node_sample_unschedulable(const struct pod *pod)
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 
-	return pod->spec.node_name[0] == '\0' && scheduled != NULL &&
+	return pod->spec.node_name[0] == '\0' && scheduled &&
 	       strcmp(scheduled->status, "False") == 0 &&
 	       strcmp(scheduled->reason, "SchedulingGated") != 0;
 }
@@ -38,9 +38,8 @@ static const struct pod *waiting_pod(const struct worker_group *group,
 	for (size_t i = 0; i < pod_count; i++) {
 		const char *name = labels_value(&pods[i]->labels, LABEL_GROUP);
 
-		if (name != NULL && strcmp(name, group->name) == 0 &&
-		    node_sample_unschedulable(pods[i]) &&
-		    (first == NULL || strcmp(pods[i]->name, first->name) < 0))
+		if (name && strcmp(name, group->name) == 0 && node_sample_unschedulable(pods[i]) &&
+		    (!first || strcmp(pods[i]->name, first->name) < 0))
 			first = pods[i];
 	}
 	return first;
@@ -75,7 +74,7 @@ static void rank_all(const struct node_capacities *capacities, const struct node
 	for (size_t i = 0; i < capacities->count; i++) {
 		struct node_fit fit;
 
-		if (disruption_taint(capacities->at[i].node) != NULL)
+		if (disruption_taint(capacities->at[i].node))
 			continue;
 		node_fit_check(demand, &capacities->at[i], &scratch, &fit);
 		rank(ret, &(struct ranked){ &capacities->at[i], fit.level, fit.cost });
@@ -106,8 +105,8 @@ size_t node_sample(const struct node_capacities *capacities, const struct ray_cl
 		struct node_demand demand;
 		struct ranking ranking;
 
-		node_demand_init(&demand, pod != NULL ? &pod->spec : &group->template.spec,
-				 pod == NULL, capacities->devices, arena);
+		node_demand_init(&demand, pod ? &pod->spec : &group->template.spec, !pod,
+				 capacities->devices, arena);
 		rank_all(capacities, &demand, &ranking);
 		for (size_t i = 0; i < ranking.count; i++)
 			found[count++] = ranking.at[i].capacity;

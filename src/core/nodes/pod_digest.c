@@ -30,8 +30,7 @@ void pod_digest_done(struct pod_digest *digest)
 static bool has_accelerator(const struct pod_digest *digest, const struct resources *request)
 {
 	for (size_t i = 0; i < request->count; i++)
-		if (request->at[i].amount > 0 &&
-		    device_find(digest->devices, request->at[i].name) != NULL)
+		if (request->at[i].amount > 0 && device_find(digest->devices, request->at[i].name))
 			return true;
 	return false;
 }
@@ -41,9 +40,9 @@ static struct labels copy_labels(struct arena *arena, const char *cluster, const
 	struct label *labels = arena_array(arena, 2, sizeof(*labels));
 	size_t count = 0;
 
-	if (cluster != NULL)
+	if (cluster)
 		labels[count++] = (struct label){ LABEL_CLUSTER, arena_strdup(arena, cluster) };
-	if (group != NULL)
+	if (group)
 		labels[count++] = (struct label){ LABEL_GROUP, arena_strdup(arena, group) };
 	return (struct labels){ labels, count };
 }
@@ -91,7 +90,7 @@ static void keep(struct pod_digest *digest, const struct pod *pod, const struct 
 	struct pod *entry = add_entry(digest, pod->namespace_, pod->name, pod->spec.node_name);
 	struct device_use *uses;
 
-	if (entry == NULL)
+	if (!entry)
 		return;
 	entry->labels = copy_labels(arena, labels_value(&pod->labels, LABEL_CLUSTER),
 				    labels_value(&pod->labels, LABEL_GROUP));
@@ -108,19 +107,18 @@ static struct sum *find_sum(struct pod_digest *digest, const struct pod *pod, st
 {
 	const char *cluster = labels_value(&pod->labels, LABEL_CLUSTER);
 	const char *key = arena_printf(scratch, "%s %s/%s", pod->spec.node_name,
-				       cluster != NULL ? pod->namespace_ : "",
-				       cluster != NULL ? cluster : "");
+				       cluster ? pod->namespace_ : "", cluster ? cluster : "");
 	struct sum *sum = map_get(&digest->sums, key);
 
-	if (sum != NULL)
+	if (sum)
 		return sum;
 	digest->overflowed = digest->overflowed || digest->sums.count >= digest->most;
 	if (digest->overflowed)
 		return NULL;
 	sum = ARENA_NEW(&digest->arena, struct sum);
 	sum->node = arena_strdup(&digest->arena, pod->spec.node_name);
-	sum->namespace_ = cluster != NULL ? arena_strdup(&digest->arena, pod->namespace_) : "";
-	sum->cluster = cluster != NULL ? arena_strdup(&digest->arena, cluster) : NULL;
+	sum->namespace_ = cluster ? arena_strdup(&digest->arena, pod->namespace_) : "";
+	sum->cluster = cluster ? arena_strdup(&digest->arena, cluster) : NULL;
 	map_set(&digest->sums, key, sum);
 	return sum;
 }
@@ -153,9 +151,9 @@ void pod_digest_add(struct pod_digest *digest, const struct pod *pod)
 	} else if (holds) {
 		struct sum *sum = find_sum(digest, pod, &scratch);
 
-		for (size_t i = 0; sum != NULL && i < request.count; i++)
+		for (size_t i = 0; sum && i < request.count; i++)
 			add_up(digest, sum, &request.at[i]);
-		if (sum != NULL)
+		if (sum)
 			sum->pods++;
 	}
 	arena_done(&scratch);
@@ -177,10 +175,10 @@ const struct pod *pod_digest_finish(struct pod_digest *digest, size_t *ret_count
 		const struct sum *sum = digest->sums.entries[i].value;
 		const char *name = arena_printf(&digest->arena, "%lld-pods-of-%s",
 						(long long)sum->pods,
-						sum->cluster != NULL ? sum->cluster : "others");
+						sum->cluster ? sum->cluster : "others");
 		struct pod *entry = add_entry(digest, sum->namespace_, name, sum->node);
 
-		if (entry == NULL)
+		if (!entry)
 			break;
 		entry->labels = copy_labels(&digest->arena, sum->cluster, NULL);
 		set_request(&digest->arena, entry, sum->items, sum->count);

@@ -10,10 +10,10 @@ static void add(struct arena *arena, struct sum *sum, const struct quantity *qua
 {
 	struct resource *item = NULL;
 
-	for (size_t i = 0; i < sum->items.count && item == NULL; i++)
+	for (size_t i = 0; i < sum->items.count && !item; i++)
 		if (strcmp(sum->items.at[i].name, quantity->name) == 0)
 			item = &sum->items.at[i];
-	if (item == NULL) {
+	if (!item) {
 		item = VEC_ADD(arena, &sum->items);
 		item->name = quantity->name;
 	}
@@ -33,8 +33,7 @@ struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 			if (quantities_find(&container->requests, container->limits.at[i].name) ==
 			    NULL)
 				add(arena, &sum, &container->limits.at[i]);
-		counted = counted ||
-			  quantities_find(&container->requests, POD_REQUEST_PODS) != NULL;
+		counted = counted || quantities_find(&container->requests, POD_REQUEST_PODS);
 	}
 	if (!counted)
 		add(arena, &sum, &one_pod);

@@ -399,7 +399,7 @@ static void check_status(const struct maker *maker)
 	const struct autoscaler_status *status = maker->status;
 	const struct summary *summary = maker->input->summary;
 
-	CHECK(status->reason[0] != '\0' && status->message != NULL);
+	CHECK(status->reason[0] != '\0' && status->message);
 	CHECK(status->group_count <= GROUPS_SHOWN_MAX);
 	CHECK(status->group_count == summary->group_count || status->truncated);
 	CHECK(status->demand_count <= LIST_SHOWN_MAX && status->requested_count <= LIST_SHOWN_MAX);

@@ -16,7 +16,7 @@ static bool head_is_ready(const struct snapshot *snapshot)
 		const struct pod *pod = snapshot->pods[i];
 		const struct condition *ready =
 			condition_find(pod->conditions, pod->condition_count, "Ready");
-		if (pod_is_head(pod) && !pod->deleting && ready != NULL &&
+		if (pod_is_head(pod) && !pod->deleting && ready &&
 		    strcmp(ready->status, "True") == 0)
 			return true;
 	}
@@ -26,7 +26,7 @@ static bool head_is_ready(const struct snapshot *snapshot)
 /* Every user who may read the RayCluster can read its Events; access to Secrets is separate. */
 static const char *without_secret(const char *message)
 {
-	if (strstr(message, "Secret ") == NULL && strstr(message, "secrets") == NULL)
+	if (!strstr(message, "Secret ") && !strstr(message, "secrets"))
 		return message;
 	return "Ray is unreachable: its token cannot be read from the Secret "
 	       "of spec.authOptions; the log of rayscaler gives the reason";
@@ -91,9 +91,9 @@ static bool is_known(const struct snapshot *snapshot, const struct plan_conditio
 	const struct autoscaler_object *object = snapshot->autoscaler;
 	const struct autoscaler_condition *before = NULL;
 
-	if (object != NULL)
+	if (object)
 		before = autoscaler_condition_find(&object->status, condition->type);
-	return before != NULL && strcmp(before->status, condition->status) == 0 &&
+	return before && strcmp(before->status, condition->status) == 0 &&
 	       strcmp(before->reason, condition->reason) == 0;
 }
 
@@ -121,7 +121,7 @@ bool condition_event_make(const struct snapshot *snapshot, const struct plan *pl
 			   reason, condition->reason);
 	const char *message;
 
-	if (row == NULL || is_said_otherwise(plan, condition))
+	if (!row || is_said_otherwise(plan, condition))
 		return false;
 	message = text_cut(arena, message_of(row, condition, arena), DECISION_EVENT_MESSAGE_MAX);
 	*ret_event = (struct decision_event){

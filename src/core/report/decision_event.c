@@ -171,7 +171,7 @@ static bool is_said_by_condition(const struct plan *plan, const struct plan_dema
 		return false;
 	for (size_t i = 0; i < plan->conditions.count; i++)
 		if (strcmp(plan->conditions.at[i].reason, REASON_INVALID_REQUEST) == 0 &&
-		    strstr(plan->conditions.at[i].message, demand->message) != NULL)
+		    strstr(plan->conditions.at[i].message, demand->message))
 			return true;
 	return false;
 }
@@ -221,7 +221,7 @@ static void say_end(struct maker *m)
 {
 	const struct plan_idle *idle = m->plan->idle;
 
-	if (idle == NULL || idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
+	if (!idle || idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
 		return;
 	add(m,
 	    idle->action == IDLE_ACTION_RESUME ? DECISION_EVENT_RESUMED :
@@ -303,8 +303,8 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 		return;
 	}
 	/* A multi-host replica that minReplicas or a schedule keeps is as configured. */
-	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group != NULL &&
-	    spec != NULL && group->target_replicas <= group->min_replicas)
+	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group && spec &&
+	    group->target_replicas <= group->min_replicas)
 		return;
 	block(m, worker, worker->reason, hold_ms,
 	      arena_printf(m->arena, "Worker %s of group %s is idle for %lld s and stays (%s): %s",
@@ -316,7 +316,7 @@ static void say_idle(struct maker *m, const struct plan_worker *worker,
 static bool is_above_max(const struct maker *m, const struct plan_group *group,
 			 const struct worker_group *spec)
 {
-	return group != NULL && spec != NULL &&
+	return group && spec &&
 	       m->living[group - m->plan->groups.at] > spec->max_replicas * spec->num_of_hosts;
 }
 
@@ -346,9 +346,9 @@ static void count_living(struct maker *m)
 	const struct plan_group *group = NULL;
 	m->living = arena_array(m->arena, m->plan->groups.count, sizeof(*m->living));
 	VEC_EACH(const struct plan_worker, worker, &m->plan->workers) {
-		if (group == NULL || strcmp(group->name, worker->group) != 0)
+		if (!group || strcmp(group->name, worker->group) != 0)
 			find_spec(m->snapshot, worker->group, m->plan, &group);
-		if (group != NULL && worker->state != WORKER_GONE)
+		if (group && worker->state != WORKER_GONE)
 			m->living[group - m->plan->groups.at]++;
 	}
 }
@@ -362,13 +362,12 @@ static void say_workers(struct maker *m)
 		const struct plan_group *group;
 		const struct worker_group *spec;
 		int64_t timeout_ms;
-		if (worker->node == NULL ||
+		if (!worker->node ||
 		    (worker->state != WORKER_IDLE && worker->state != WORKER_RUNNING))
 			continue;
 		spec = find_spec(m->snapshot, worker->group, m->plan, &group);
-		timeout_ms = spec != NULL ?
-				     limits_idle_timeout_ms(m->snapshot, spec) :
-				     m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
+		timeout_ms = spec ? limits_idle_timeout_ms(m->snapshot, spec) :
+				    m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
 		if (worker->state == WORKER_IDLE)
 			say_idle(m, worker, group, spec, timeout_ms);
 		else if (strcmp(worker->reason, REASON_BUSY) == 0)
@@ -383,16 +382,16 @@ static void say_lint(struct maker *m)
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
 	const struct autoscaler_condition *before = NULL;
 	struct decision_event *event;
-	if (lint == NULL || lint->declared[0] == '\0')
+	if (!lint || lint->declared[0] == '\0')
 		return;
-	if (object != NULL)
+	if (object)
 		before = autoscaler_condition_find(&object->status, CONDITION_LINT_FINDINGS);
 	event = add(m, DECISION_EVENT_LINT_FINDINGS, lint->declared,
 		    arena_printf(m->arena,
 				 "%s; `rayscaler lint --from-cluster` has the lines to write",
 				 lint->declared));
 	event->once = true;
-	event->known = before != NULL &&
+	event->known = before &&
 		       strncmp(before->message, lint->declared, strlen(lint->declared)) == 0;
 }
 
@@ -421,7 +420,7 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	for (size_t g = 0; g < plan->groups.count; g++) {
 		say_patch(&m, &plan->groups.at[g]);
-		if (plan->groups.at[g].backoff != NULL)
+		if (plan->groups.at[g].backoff)
 			say_backoff(&m, &plan->groups.at[g]);
 	}
 	say_lint(&m);
@@ -430,7 +429,7 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	say_workers(&m);
 	CHECK(m.blocked <= DECISION_EVENT_BLOCKED_MAX);
 	for (size_t i = 0; i < ret_list->at.count; i++) {
-		CHECK(ret_list->at.at[i].key != NULL);
+		CHECK(ret_list->at.at[i].key);
 		CHECK(ret_list->at.at[i].message[0] != '\0');
 	}
 }

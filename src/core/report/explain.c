@@ -66,7 +66,7 @@ static struct shapes shapes_on_new(const struct choice *choice, const struct gro
 			add_shape(&shapes, item);
 			schedule = requests ? packing_schedule_of(choice->packing, item) : NULL;
 			shapes.schedule = schedule ? schedule : shapes.schedule;
-			shapes.requested |= schedule == NULL;
+			shapes.requested |= !schedule;
 		}
 	}
 	return shapes;
@@ -201,15 +201,14 @@ static struct words words_of_warm(const struct choice *choice, const struct grou
 	const struct plan_schedule *schedule = own->packing->warm_schedule;
 	int64_t lacking = own->packing->launches_for_warm;
 
-	return (struct words){
-		REASON_SCALE_UP_WARM_WORKERS,
-		arena_printf(choice->arena, "warmWorkers %lld%s lacks %lld worker%s%s",
-			     (long long)own->packing->warm,
-			     schedule == NULL ? "" :
-						arena_printf(choice->arena, " of schedule %.64s",
-							     schedule->name),
-			     (long long)lacking, plural(lacking), held)
-	};
+	return (struct words){ REASON_SCALE_UP_WARM_WORKERS,
+			       arena_printf(
+				       choice->arena, "warmWorkers %lld%s lacks %lld worker%s%s",
+				       (long long)own->packing->warm,
+				       !schedule ? "" :
+						   arena_printf(choice->arena, " of schedule %.64s",
+								schedule->name),
+				       (long long)lacking, plural(lacking), held) };
 }
 
 /* Nodes are mentioned only when none of them can hold the new Pods now. */
@@ -228,7 +227,7 @@ static struct words words_of_minimum(const struct choice *choice, const struct g
 {
 	int64_t launch = choice->groups[group->index].to_launch;
 
-	if (group->schedule != NULL)
+	if (group->schedule)
 		return (struct words){ REASON_SCALE_UP_SCHEDULE,
 				       arena_printf(choice->arena, "%s lacks %lld worker%s%s",
 						    window_minimum_text(group, choice->arena),
@@ -266,7 +265,7 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 	if (!own->packing->launches_for_demand && !own->packing->launches_for_request)
 		return words_of_minimum(choice, group, held);
 	struct shapes shapes = shapes_on_new(choice, group, requests);
-	if (requests && !shapes.requested && shapes.schedule != NULL)
+	if (requests && !shapes.requested && shapes.schedule)
 		return words_of_bundles(choice, &shapes, launch, held);
 	return (struct words){
 		requests ? REASON_SCALE_UP_REQUEST : REASON_SCALE_UP_DEMAND,
@@ -332,7 +331,7 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 		if (own->action != TERMINATE_DELETE && own->action != TERMINATE_STOP)
 			continue;
 		count++;
-		if (first == NULL || strcmp(own->reason, REASON_DRAINED) == 0)
+		if (!first || strcmp(own->reason, REASON_DRAINED) == 0)
 			first = own->reason;
 	}
 	if (count == 0)
@@ -360,11 +359,11 @@ static struct words words_of_cancelling(const struct choice *choice, const struc
 	if (own->backed_off_taken > 0)
 		return (struct words){
 			REASON_SCALE_DOWN_BACK_OFF,
-			arena_printf(
-				choice->arena,
-				"%lld replica%s cancelled, the group provides no capacity: %s",
-				(long long)own->backed_off_taken, plural(own->backed_off_taken),
-				own->health->backoff != NULL ? own->health->backoff->message : "")
+			arena_printf(choice->arena,
+				     "%lld replica%s cancelled, the group provides no capacity: %s",
+				     (long long)own->backed_off_taken,
+				     plural(own->backed_off_taken),
+				     own->health->backoff ? own->health->backoff->message : "")
 		};
 	return (struct words){ REASON_SCALE_DOWN_UNNEEDED,
 			       arena_printf(choice->arena,
@@ -382,7 +381,7 @@ static struct words words_of(const struct choice *choice, const struct group *gr
 	if (own->backed_off_taken > 0 || own->cancelled > 0)
 		return words_of_cancelling(choice, group);
 	struct words removal = words_of_removal(choice, group);
-	if (removal.reason != NULL)
+	if (removal.reason)
 		return removal;
 	if (own->drained > 0)
 		return words_of_drain(choice, group);

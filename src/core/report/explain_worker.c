@@ -49,7 +49,7 @@ static const char *activity_text(const struct choice *choice, const struct ray_n
 static struct words words_of_request(const struct choice *choice,
 				     const struct plan_schedule *schedule)
 {
-	if (schedule == NULL)
+	if (!schedule)
 		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
 	return (struct words){ REASON_NEEDED_BY_SCHEDULE,
 			       arena_printf(choice->arena, "%s keeps it",
@@ -64,7 +64,7 @@ static struct words words_of_warm(const struct choice *choice, const struct work
 			NULL;
 
 	return (struct words){ REASON_WARM_WORKER,
-			       schedule == NULL ?
+			       !schedule ?
 				       "warmWorkers keeps it ready" :
 				       arena_printf(choice->arena,
 						    "warmWorkers of schedule %.64s keeps it ready",
@@ -106,18 +106,18 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_DO_NOT_DISRUPT,
 				       "the annotation " ANNOTATION_DO_NOT_DISRUPT
 				       " of its Pod keeps it" };
-	if (own != NULL && idle <= own->idle_timeout_ms)
+	if (own && idle <= own->idle_timeout_ms)
 		return (struct words){
 			REASON_BELOW_IDLE_TIMEOUT,
 			arena_printf(choice->arena, "idle for %lld s, terminated after %lld s",
 				     (long long)(idle / MS_PER_SECOND),
 				     (long long)(own->idle_timeout_ms / MS_PER_SECOND))
 		};
-	if (choice->facts->view_problem != NULL)
+	if (choice->facts->view_problem)
 		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
-	if (choice->facts->head_problem != NULL)
+	if (choice->facts->head_problem)
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, choice->facts->head_problem };
-	if (choice->facts->schedule_forbids != NULL)
+	if (choice->facts->schedule_forbids)
 		return (struct words){
 			REASON_TERMINATION_FORBIDDEN,
 			arena_printf(choice->arena,
@@ -130,13 +130,12 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 			REASON_TERMINATION_FORBIDDEN,
 			"nothing is terminated while request-resources is malformed"
 		};
-	if (worker->node->problem != NULL)
+	if (worker->node->problem)
 		return (struct words){ REASON_STATE_UNKNOWN, worker->node->problem };
 	if (worker->replica != FACTS_NO_INDEX && !choice->packing->workers[worker->index].chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
-	if (worker->group != FACTS_NO_INDEX &&
-	    choice->facts->groups[worker->group].schedule != NULL)
+	if (worker->group != FACTS_NO_INDEX && choice->facts->groups[worker->group].schedule)
 		return (struct words){
 			REASON_NEEDED_BY_SCHEDULE,
 			arena_printf(choice->arena, "%s keeps it",
@@ -169,10 +168,10 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 	}
 	const struct condition *scheduled = condition_find(
 		worker->pod->conditions, worker->pod->condition_count, "PodScheduled");
-	if (scheduled != NULL && strcmp(scheduled->status, "False") == 0)
+	if (scheduled && strcmp(scheduled->status, "False") == 0)
 		return (struct words){ REASON_WAITING_FOR_NODE, scheduled->message };
 	return (struct words){ REASON_CONTAINER_STARTING,
-			       status != NULL ? status->reason : "the container has not started" };
+			       status ? status->reason : "the container has not started" };
 }
 
 static struct words words_of_dead_raylet(const struct worker *worker)
@@ -205,7 +204,7 @@ static struct words words_of_group(const struct choice *choice, const struct wor
 	if (worker->group == FACTS_NO_INDEX)
 		return (struct words){ REASON_GROUP_REMOVED, "its group is not in the RayCluster" };
 	const struct group *group = &choice->facts->groups[worker->group];
-	if (group->problem != NULL)
+	if (group->problem)
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, group->problem };
 	if (group->spec->suspend)
 		return (struct words){ REASON_GROUP_SUSPENDED, "the group is suspended" };
@@ -237,7 +236,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	if (worker->pod->unreadable)
 		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
 	struct words of_group = words_of_group(choice, worker);
-	if (of_group.reason != NULL)
+	if (of_group.reason)
 		return of_group;
 	switch (worker->state) {
 	case WORKER_PENDING:
@@ -277,7 +276,7 @@ static void add(struct arena *arena, struct plan *plan, const struct worker *wor
 void explain_worker_write(const struct choice *choice, struct plan *plan)
 {
 	for (size_t i = 0; i < choice->facts->worker_count; i++)
-		if (choice->facts->workers[i].pod != NULL)
+		if (choice->facts->workers[i].pod)
 			add(choice->arena, plan, &choice->facts->workers[i],
 			    words_of(choice, &choice->facts->workers[i]));
 }
@@ -286,7 +285,7 @@ void explain_worker_write_gated(const struct facts *facts, const char *reason, c
 				struct plan *plan)
 {
 	for (size_t i = 0; i < facts->worker_count; i++)
-		if (facts->workers[i].pod != NULL)
+		if (facts->workers[i].pod)
 			add(facts->arena, plan, &facts->workers[i],
 			    (struct words){ reason, message });
 }

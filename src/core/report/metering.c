@@ -37,7 +37,7 @@ static struct metering_group *need_group(struct metering *metering, const char *
 {
 	struct metering_group *group = find_group(metering, name);
 
-	if (group != NULL)
+	if (group)
 		return group;
 	if (metering->group_count >= METERING_GROUPS_MAX && strcmp(name, METERING_OTHER) != 0)
 		return need_group(metering, METERING_OTHER);
@@ -95,8 +95,7 @@ static void add_cost(struct metering *metering, struct metering_group *group, __
 
 static void read_stored(struct metering *metering, const struct autoscaler_metering *stored)
 {
-	bool same_money = metering->currency != NULL &&
-			  strcmp(metering->currency, stored->currency) == 0;
+	bool same_money = metering->currency && strcmp(metering->currency, stored->currency) == 0;
 
 	for (size_t i = 0; i < stored->group_count && i <= METERING_GROUPS_MAX; i++) {
 		const struct autoscaler_metering_group *from = &stored->groups[i];
@@ -127,10 +126,9 @@ static void read_stored(struct metering *metering, const struct autoscaler_meter
 static const struct autoscaler_metering *stored_of(const struct snapshot *snapshot)
 {
 	const struct autoscaler_metering *stored =
-		snapshot->autoscaler != NULL ? snapshot->autoscaler->status.metering : NULL;
+		snapshot->autoscaler ? snapshot->autoscaler->status.metering : NULL;
 
-	return stored != NULL && strcmp(stored->cluster_uid, snapshot->cluster.uid) == 0 ? stored :
-											   NULL;
+	return stored && strcmp(stored->cluster_uid, snapshot->cluster.uid) == 0 ? stored : NULL;
 }
 
 /* ---- GPUs now ---- */
@@ -167,7 +165,7 @@ static int64_t find_price(const struct counting *counting, const struct labels *
 						 &counting->snapshot->cluster, counting->spec, node,
 						 &scratch);
 
-	return row != NULL ? row->micros_per_gpu_hour : 0;
+	return row ? row->micros_per_gpu_hour : 0;
 }
 
 /* Neighbours of a group mostly have Nodes with the same labels. */
@@ -176,11 +174,11 @@ static int64_t price_of(struct counting *counting, const struct pod *pod)
 	const struct metering_prices *prices = counting->prices;
 	const struct labels *node = NULL;
 
-	if (prices->table != NULL && prices->node_labels != NULL && !counting->removed)
+	if (prices->table && prices->node_labels && !counting->removed)
 		node = prices->node_labels(prices->nodes, pod->spec.node_name);
-	if (node == NULL)
+	if (!node)
 		return counting->template_price;
-	if (counting->last_node == NULL || !are_equal(counting->last_node, node))
+	if (!counting->last_node || !are_equal(counting->last_node, node))
 		counting->last_price = find_price(counting, node);
 	counting->last_node = node;
 	return counting->last_price;
@@ -191,7 +189,7 @@ static void begin_group(struct counting *counting, const struct worker_group *sp
 {
 	counting->spec = spec;
 	counting->last_node = NULL;
-	counting->template_price = counting->prices->table != NULL ? find_price(counting, NULL) : 0;
+	counting->template_price = counting->prices->table ? find_price(counting, NULL) : 0;
 }
 
 /* ---- counts ---- */
@@ -220,8 +218,8 @@ static void count_gpus(struct counting *counting, struct metering_group *group,
 
 static bool occupies(const struct pod *pod)
 {
-	return pod != NULL && *pod->spec.node_name != '\0' &&
-	       strcmp(pod->phase, "Succeeded") != 0 && strcmp(pod->phase, "Failed") != 0;
+	return pod && *pod->spec.node_name != '\0' && strcmp(pod->phase, "Succeeded") != 0 &&
+	       strcmp(pod->phase, "Failed") != 0;
 }
 
 static void count_node(struct counting *counting, struct metering_group *group,
@@ -244,9 +242,9 @@ static void count_worker(struct counting *counting, struct metering_group *group
 	if (worker->object->deleting || worker->state == WORKER_DRAINING ||
 	    worker->state == WORKER_GONE)
 		count_gpus(counting, group, METERING_TERMINATING,
-			   node != NULL ? resources_amount(&node->total, "GPU", 0) : template_gpus,
+			   node ? resources_amount(&node->total, "GPU", 0) : template_gpus,
 			   worker->object);
-	else if (node != NULL)
+	else if (node)
 		count_node(counting, group, node, worker->object);
 	else
 		count_gpus(counting, group,
@@ -262,7 +260,7 @@ static struct metering_group *group_of(struct metering *metering, const char *na
 
 static bool has_gpus(const struct plan_worker *worker)
 {
-	return worker->node != NULL && resources_amount(&worker->node->total, "GPU", 0) > 0;
+	return worker->node && resources_amount(&worker->node->total, "GPU", 0) > 0;
 }
 
 /* `template_gpus`: see count_worker. */
@@ -273,8 +271,8 @@ static void count_pod(struct counting *counting, const struct plan_worker *worke
 		group_of(counting->metering, worker->group, template_gpus > 0 || has_gpus(worker));
 
 	if (counting->removed)
-		counting->template_price = group != NULL ? group->micros_per_gpu_hour : 0;
-	if (group != NULL && occupies(worker->object))
+		counting->template_price = group ? group->micros_per_gpu_hour : 0;
+	if (group && occupies(worker->object))
 		count_worker(counting, group, worker, template_gpus);
 }
 
@@ -315,10 +313,10 @@ static void count_head(struct counting *counting, const struct plan *plan,
 	struct metering_group *group = group_of(counting->metering, HEAD_GROUP_NAME, gpus);
 	const struct pod *pod = gpus ? head_pod(counting->snapshot) : NULL;
 
-	if (group == NULL || pod == NULL)
+	if (!group || !pod)
 		return;
 	begin_group(counting, NULL);
-	if (plan->head_node != NULL)
+	if (plan->head_node)
 		count_node(counting, group, plan->head_node, pod);
 	else
 		count_gpus(counting, group, METERING_USED, summary->head_gpus.wanted, pod);
@@ -355,15 +353,15 @@ void metering_count(struct metering *metering, const struct snapshot *snapshot,
 	};
 
 	metering->in_memory = snapshot->settings.mode == MODE_SIDECAR;
-	metering->currency = prices->table != NULL ? prices->table->currency : NULL;
+	metering->currency = prices->table ? prices->table->currency : NULL;
 	if (!metering->started) {
 		metering->since = snapshot->now;
-		counting.gap_since = stored != NULL ? stored->until : TIME_NONE;
+		counting.gap_since = stored ? stored->until : TIME_NONE;
 	}
 	begin_day(metering, snapshot->now);
 	if (metering->counts)
 		add_elapsed(metering, within(monotonic_ms - metering->at_ms, METERING_GAP_MAX_MS));
-	if (stored != NULL)
+	if (stored)
 		read_stored(metering, stored);
 	metering->started = true;
 	metering->counts = !summary->hands_off;
@@ -404,7 +402,7 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 	int64_t gpus = 0;
 	__int128 rate = 0;
 
-	if (metering == NULL || metering->group_count == 0)
+	if (!metering || metering->group_count == 0)
 		return NULL;
 	status = ARENA_NEW(arena, struct autoscaler_metering);
 	groups = arena_array(arena, metering->group_count, sizeof(*groups));
@@ -412,7 +410,7 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 		.cluster_uid = cluster_uid,
 		.since = metering->since,
 		.until = metering->until,
-		.currency = metering->currency != NULL ? metering->currency : "",
+		.currency = metering->currency ? metering->currency : "",
 		.today_gpu_seconds = metering->today_seconds.whole,
 		.today_cost_micros = metering->today_cost.whole,
 		.groups = groups,

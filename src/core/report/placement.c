@@ -18,9 +18,9 @@ struct writer {
 
 static const char *head_name(const struct choice *choice)
 {
-	if (choice->facts->head_pod != NULL)
+	if (choice->facts->head_pod)
 		return choice->facts->head_pod->name;
-	if (choice->facts->head_node != NULL && choice->facts->head_node->instance_id[0] != '\0')
+	if (choice->facts->head_node && choice->facts->head_node->instance_id[0] != '\0')
 		return choice->facts->head_node->instance_id;
 	return HEAD_GROUP_NAME;
 }
@@ -47,7 +47,7 @@ static void name_worker(struct writer *w, const struct schedule_node_result *nod
 		*ret_group = HEAD_GROUP_NAME;
 	} else {
 		const struct worker *worker = &choice->facts->workers[node->worker];
-		*ret_worker = worker->pod != NULL ? worker->pod_name : new_name(w, worker->group);
+		*ret_worker = worker->pod ? worker->pod_name : new_name(w, worker->group);
 		*ret_group = worker->group_name;
 	}
 }

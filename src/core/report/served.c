@@ -55,7 +55,7 @@ static bool fits_any_group(const struct choice *choice, const struct ray_request
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct capacity *capacity = &choice->offer->groups[g].seen_capacity;
-		if (capacity->problem == NULL &&
+		if (!capacity->problem &&
 		    schedule_fits_empty(request, &capacity->resources, &capacity->labels))
 			return true;
 	}
@@ -72,7 +72,7 @@ static bool could_serve(const struct choice *choice, const struct ray_request *r
 static const char *unreadable_group(const struct choice *choice)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++)
-		if (choice->offer->groups[g].seen_capacity.problem != NULL)
+		if (choice->offer->groups[g].seen_capacity.problem)
 			return choice->facts->groups[g].problem;
 	return NULL;
 }
@@ -120,7 +120,7 @@ static bool is_closer(const struct resources *resources, size_t lacks,
 		      const struct bundle_entry *first, const struct resources *other,
 		      size_t other_lacks, const struct bundle_entry *other_first)
 {
-	if (lacks != other_lacks || first == NULL || first != other_first)
+	if (lacks != other_lacks || !first || first != other_first)
 		return lacks < other_lacks;
 	return resources_amount(resources, first->name, 0) >
 	       resources_amount(other, first->name, 0);
@@ -138,7 +138,7 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 		const struct resources *resources =
 			&choice->offer->groups[g].seen_capacity.resources;
 		size_t lacks = count_lacks(request, resources, &first);
-		if (closest != NULL && !is_closer(resources, lacks, first, there, fewest, lack))
+		if (closest && !is_closer(resources, lacks, first, there, fewest, lack))
 			continue;
 		closest = &choice->facts->groups[g];
 		there = resources;
@@ -146,10 +146,10 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 		lack = first;
 	}
 	const char *bundle = demand_bundle_text(choice->arena, request);
-	if (closest == NULL)
+	if (!closest)
 		return arena_printf(choice->arena,
 				    "no group could serve %s: the RayCluster has none", bundle);
-	if (lack == NULL)
+	if (!lack)
 		return arena_printf(choice->arena,
 				    "no group could serve %s%s: the labels of %s do not match",
 				    bundle, selector_text(choice->arena, request),
@@ -167,18 +167,17 @@ static struct verdict held_by(const struct choice *choice, const struct group *g
 {
 	const struct group_choice *own = &choice->groups[group->index];
 	const char *name = group->spec->name;
-	if (group->problem != NULL)
+	if (group->problem)
 		return (struct verdict){ false, REASON_GROUP_INVALID, group->problem, name };
 	if (group->spec->suspend)
 		return (struct verdict){ false, REASON_GROUP_IS_SUSPENDED,
 					 arena_printf(choice->arena, "group %s is suspended", name),
 					 name };
-	return (struct verdict){
-		false, REASON_BACK_OFF,
-		arena_printf(choice->arena, "group %s is in back-off: %s", name,
-			     own->health->backoff != NULL ? own->health->backoff->message : ""),
-		name
-	};
+	return (struct verdict){ false, REASON_BACK_OFF,
+				 arena_printf(choice->arena, "group %s is in back-off: %s", name,
+					      own->health->backoff ? own->health->backoff->message :
+								     ""),
+				 name };
 }
 
 /* The reason for a request that could be served, but is not served now. */
@@ -190,7 +189,7 @@ static struct verdict explain_unserved(const struct choice *choice,
 		group = &choice->facts->groups[leftover->limit_type - 1];
 	switch (leftover->limit) {
 	case SCHEDULE_LIMIT_HELD:
-		if (group != NULL)
+		if (group)
 			return held_by(choice, group);
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
@@ -208,9 +207,9 @@ static struct verdict explain_unserved(const struct choice *choice,
 			NULL
 		};
 	case SCHEDULE_LIMIT_MAX_PER_TYPE:
-		if (group != NULL && choice->health->groups[group->index].backed_off)
+		if (group && choice->health->groups[group->index].backed_off)
 			return held_by(choice, group);
-		if (group != NULL)
+		if (group)
 			return (struct verdict){ false, REASON_MAX_REPLICAS,
 						 arena_printf(choice->arena,
 							      "group %s is at maxReplicas %lld",
@@ -222,7 +221,7 @@ static struct verdict explain_unserved(const struct choice *choice,
 		break;
 	}
 	const char *unreadable = unreadable_group(choice);
-	if (unreadable != NULL)
+	if (unreadable)
 		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable, NULL };
 	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
 				 "only workers that live could serve it, and they are in use",
@@ -251,7 +250,7 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 		const struct template_lack *lack =
 			template_seen_lack(&choice->offer->groups[g], request);
 
-		if (lack == NULL)
+		if (!lack)
 			continue;
 		*ret_verdict =
 			(struct verdict){ false, REASON_WORKER_LACKS,
@@ -282,7 +281,7 @@ static const char *meant_resource(const struct choice *choice, const char *name)
 
 	if (resources_amount(&choice->packing->most_of_living, name, 0) > 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && meant == NULL; i++)
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !meant; i++)
 		if (is_meant(name, known[i]))
 			meant = known[i];
 	for (size_t t = 0; t < problem->type_count; t++) {
@@ -290,11 +289,11 @@ static const char *meant_resource(const struct choice *choice, const char *name)
 
 		if (resources_amount(resources, name, 0) > 0)
 			return NULL;
-		for (size_t i = 0; i < resources->count && meant == NULL; i++)
+		for (size_t i = 0; i < resources->count && !meant; i++)
 			if (is_meant(name, resources->at[i].name))
 				meant = resources->at[i].name;
 	}
-	return meant != NULL && strcmp(meant, name) != 0 ? meant : NULL;
+	return meant && strcmp(meant, name) != 0 ? meant : NULL;
 }
 
 /* Of a name that was misspelt, neither the closest group nor its declaration is of use. */
@@ -303,7 +302,7 @@ static const char *no_fit_text(const struct choice *choice, const struct ray_req
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		const char *meant = meant_resource(choice, entry->name);
 
-		if (meant != NULL)
+		if (meant)
 			return arena_printf(
 				choice->arena,
 				"no group could serve %s: nothing has %s; did you mean %s?",
@@ -318,12 +317,12 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 			    const struct schedule_leftover *leftover)
 {
 	const struct ray_request *request = demand->request;
-	if (demand->reason != NULL)
+	if (demand->reason)
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	struct verdict verdict;
 	if (judge_lack(choice, request, &verdict))
 		return verdict;
-	if (!could_serve(choice, request) && unreadable_group(choice) == NULL)
+	if (!could_serve(choice, request) && !unreadable_group(choice))
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),
 					 NULL };
 	verdict = explain_unserved(choice, leftover);
@@ -337,7 +336,7 @@ static struct plan_demand *add_entry(struct arena *arena, struct plan *plan,
 							  VEC_ADD(arena, &plan->unserved);
 	entry->reason = verdict->reason;
 	entry->message = verdict->message;
-	entry->group = verdict->group != NULL ? verdict->group : "";
+	entry->group = verdict->group ? verdict->group : "";
 	return entry;
 }
 
@@ -347,7 +346,7 @@ static void report_list(const struct choice *choice, struct plan *plan,
 {
 	struct schedule_leftover *sums = arena_array(choice->arena, list->at.count, sizeof(*sums));
 	for (size_t i = 0; i < list->at.count; i++)
-		if (list->at.at[i].reason != NULL)
+		if (list->at.at[i].reason)
 			sums[i].count = list->at.at[i].count;
 	for (size_t i = 0; i < packed->count; i++) {
 		struct schedule_leftover *sum = &sums[packed->index[i]];
@@ -420,9 +419,9 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 static struct verdict judge_gang(const struct choice *choice, const struct gang *gang, bool starved,
 				 const struct schedule_leftover *leftover)
 {
-	if (gang->reason != NULL)
+	if (gang->reason)
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
-	if (unreadable_group(choice) == NULL &&
+	if (!unreadable_group(choice) &&
 	    !schedule_gang_possible(&choice->packing->problem, gang->gang, choice->arena))
 		return explain_gang(choice, gang->gang);
 	struct verdict verdict = explain_unserved(choice, leftover);
@@ -446,13 +445,13 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 		const struct schedule_leftover *leftover =
 			&left[choice->facts->gangs_by_content[i]];
 		cpu_budget_step(choice->snapshot->cpu_budget);
-		if (gang->reason == NULL && leftover->count <= 0)
+		if (!gang->reason && leftover->count <= 0)
 			continue;
 		struct verdict verdict = judge_gang(
 			choice, gang,
 			choice->packing->starved_gangs[choice->facts->gangs_by_content[i]],
 			leftover);
-		if (last != NULL && demand_compare_gangs(last->gang, gang->gang) == 0 &&
+		if (last && demand_compare_gangs(last->gang, gang->gang) == 0 &&
 		    strcmp(last->reason, verdict.reason) == 0) {
 			last->count++;
 			continue;

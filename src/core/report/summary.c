@@ -58,7 +58,7 @@ static void add_node(struct summary_gpus *gpus, const struct ray_node *node, boo
 
 static bool is_coming(const struct plan_worker *worker)
 {
-	return worker->node == NULL && strcmp(worker->reason, REASON_BEING_DELETED) != 0 &&
+	return !worker->node && strcmp(worker->reason, REASON_BEING_DELETED) != 0 &&
 	       (worker->state == WORKER_PENDING || worker->state == WORKER_STARTING);
 }
 
@@ -74,7 +74,7 @@ static void add_worker(const struct snapshot *snapshot, const struct plan_worker
 			group->waiting_message = worker->message;
 		}
 	}
-	if (worker->node == NULL)
+	if (!worker->node)
 		return;
 	group->registered++;
 	add_node(&group->gpus, worker->node, worker->state == WORKER_IDLE);
@@ -169,10 +169,10 @@ static void sum_head(const struct plan *plan, struct summary *summary)
 {
 	struct summary_gpus *gpus = &summary->head_gpus;
 
-	if (plan->head_node != NULL)
+	if (plan->head_node)
 		add_node(gpus, plan->head_node, false);
 	summary->head_joined = plan->head_node != NULL;
-	gpus->wanted = gpus->maximum = plan->head_node != NULL ? gpus->running : plan->head_gpus;
+	gpus->wanted = gpus->maximum = plan->head_node ? gpus->running : plan->head_gpus;
 	add_gpus(&summary->gpus, gpus);
 }
 
@@ -183,7 +183,7 @@ static void apply_ceilings(const struct snapshot *snapshot, struct summary *summ
 
 	if (own > 0 && own < *maximum)
 		*maximum = own;
-	if (snapshot->autoscaler != NULL && snapshot->autoscaler->has_max_gpus &&
+	if (snapshot->autoscaler && snapshot->autoscaler->has_max_gpus &&
 	    snapshot->autoscaler->max_gpus < *maximum)
 		*maximum = snapshot->autoscaler->max_gpus;
 }
@@ -214,7 +214,7 @@ static void sum_kept(const struct plan *plan, struct arena *arena, struct summar
 
 static bool may_terminate(const struct snapshot *snapshot, const struct plan *plan)
 {
-	if (snapshot->view_problem != NULL && snapshot->view_problem[0] != '\0')
+	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')
 		return false;
 	for (size_t i = 0; i < plan->workers.count; i++)
 		if (strcmp(plan->workers.at[i].reason, REASON_TERMINATION_FORBIDDEN) == 0)
@@ -300,7 +300,7 @@ static void sum_pending(const struct snapshot *snapshot, struct arena *arena,
 				  .summary = summary };
 	const struct ray_state *state = snapshot->ray_state;
 
-	if (!summary->ray_reachable || state == NULL)
+	if (!summary->ray_reachable || !state)
 		return;
 	for (size_t i = 0; i < state->request_count; i++)
 		add_pending(&sum, &state->requests[i].request, state->requests[i].count);
@@ -325,7 +325,7 @@ static void add_requested(struct arena *arena, struct request_list *list,
 			  const struct ray_constraint *constraint, enum demand_source source,
 			  const char *schedule)
 {
-	for (size_t i = 0; constraint != NULL && i < constraint->count; i++)
+	for (size_t i = 0; constraint && i < constraint->count; i++)
 		VEC_PUSH(arena, &list->at,
 			 ((struct summary_request){ source, schedule,
 						    &constraint->requests[i].request,
@@ -340,7 +340,7 @@ static void sum_requested(const struct snapshot *snapshot, const struct plan *pl
 	const struct ray_state *state = summary->ray_reachable ? snapshot->ray_state : NULL;
 	struct request_list requested = { .at = { .at = NULL } };
 
-	for (size_t i = 0; state != NULL && i < state->constraint_count; i++)
+	for (size_t i = 0; state && i < state->constraint_count; i++)
 		add_requested(arena, &requested, &state->constraints[i], SOURCE_RAY, "");
 	add_requested(arena, &requested, snapshot->annotation_request, SOURCE_ANNOTATION, "");
 	for (size_t i = 0; i < plan->schedule_count; i++)
@@ -376,11 +376,11 @@ static void add_unserved(struct arena *arena, struct unserved_list *list,
 {
 	struct summary_unserved *item = NULL;
 
-	for (size_t i = 0; item == NULL && i < list->at.count; i++)
+	for (size_t i = 0; !item && i < list->at.count; i++)
 		if (list->at.at[i].infeasible == infeasible &&
 		    strcmp(list->at.at[i].reason, demand->reason) == 0)
 			item = &list->at.at[i];
-	if (item == NULL) {
+	if (!item) {
 		item = VEC_ADD(arena, &list->at);
 		item->reason = demand->reason;
 		item->message = demand->message;
@@ -417,7 +417,7 @@ static bool take_condition(struct summary *summary, const char *type, const char
 {
 	const struct plan_condition *condition = summary_condition(summary, type);
 
-	if (condition == NULL || strcmp(condition->status, status) != 0)
+	if (!condition || strcmp(condition->status, status) != 0)
 		return false;
 	summary->reason = condition->reason;
 	summary->message = condition->message;
@@ -436,9 +436,8 @@ static bool take(struct summary *summary, const char *reason, const char *messag
 static bool take_from_groups(struct summary *summary)
 {
 	for (size_t g = 0; g < summary->group_count; g++)
-		if (summary->groups[g].backoff != NULL &&
-		    take(summary, summary->groups[g].backoff->cause,
-			 summary->groups[g].backoff->message))
+		if (summary->groups[g].backoff && take(summary, summary->groups[g].backoff->cause,
+						       summary->groups[g].backoff->message))
 			return true;
 	if (summary->unserved_count > 0 &&
 	    take(summary, summary->unserved[0].reason, summary->unserved[0].message))

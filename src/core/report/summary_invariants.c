@@ -15,7 +15,7 @@ static void check_group(const struct summary_group *group, const struct plan_gro
 	CHECK(group->pod_count == pods);
 	CHECK(group->registered <= group->pod_count);
 	CHECK((group->waiting > 0) == (group->unserved_reason[0] != '\0'));
-	CHECK(group->waiting_reason != NULL && group->waiting_message != NULL);
+	CHECK(group->waiting_reason && group->waiting_message);
 }
 
 static void check_demand(const struct summary *summary)
@@ -23,21 +23,21 @@ static void check_demand(const struct summary *summary)
 	for (size_t i = 0; i < summary->unserved_count; i++) {
 		const struct summary_unserved *item = &summary->unserved[i];
 
-		CHECK(item->reason != NULL && item->message != NULL);
+		CHECK(item->reason && item->message);
 		CHECK(!item->infeasible || i == 0 || summary->unserved[i - 1].infeasible);
 	}
 	for (size_t i = 0; i < summary->pending_count; i++)
 		CHECK(summary->pending[i].amount > 0);
 	CHECK(summary->pending_gpus == 0 || strcmp(summary->pending[0].name, "GPU") == 0);
 	for (size_t i = 0; i < summary->requested_count; i++)
-		CHECK(summary->requested[i].bundle != NULL);
+		CHECK(summary->requested[i].bundle);
 }
 
 void invariants_of_summary(const struct summary *summary, const struct plan *plan)
 {
 	int64_t pods = 0, kept = 0;
 
-	CHECK(summary->reason[0] != '\0' && summary->message != NULL);
+	CHECK(summary->reason[0] != '\0' && summary->message);
 	CHECK(summary->group_count == plan->groups.count);
 	for (size_t i = 0; i < summary->group_count; i++) {
 		check_group(&summary->groups[i], &plan->groups.at[i]);

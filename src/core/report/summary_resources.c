@@ -21,7 +21,7 @@ static bool is_internal(const char *name)
 
 	if (strncmp(name, "node:", 5) == 0)
 		return true;
-	return strstr(name, "_group_") != NULL && size > PLACEMENT_GROUP_ID_DIGITS &&
+	return strstr(name, "_group_") && size > PLACEMENT_GROUP_ID_DIGITS &&
 	       strspn(name + size - PLACEMENT_GROUP_ID_DIGITS, "0123456789abcdef") ==
 		       PLACEMENT_GROUP_ID_DIGITS;
 }
@@ -30,7 +30,7 @@ static struct summary_resource *sum_of(struct sums *sums, const char *name, stru
 {
 	struct summary_resource *known = VEC_FIND(&sums->list, name, name);
 
-	if (known != NULL)
+	if (known)
 		return known;
 	if (sums->list.count >= SUMMARY_RESOURCES_MAX || is_internal(name))
 		return NULL;
@@ -54,7 +54,7 @@ static void add_living_nodes(const struct ray_state *state, struct sums *sums, s
 		for (size_t r = 0; r < total->count; r++) {
 			struct summary_resource *sum = sum_of(sums, total->at[r].name, arena);
 
-			if (sum != NULL)
+			if (sum)
 				sum->cluster =
 					saturate((__int128)sum->cluster + total->at[r].amount);
 		}
@@ -75,7 +75,7 @@ static void add_pending(const struct snapshot *snapshot, const struct summary *s
 		VEC_EACH(const struct resource, one, &capacity.resources) {
 			struct summary_resource *sum = sum_of(sums, one->name, arena);
 
-			if (sum != NULL)
+			if (sum)
 				sum->pending = saturate((__int128)summary->groups[g].pending *
 								one->amount +
 							sum->pending);

@@ -10,7 +10,7 @@ static const char *short_name(const char *resource)
 {
 	const char *slash = strchr(resource, '/');
 
-	return slash != NULL ? slash + 1 : resource;
+	return slash ? slash + 1 : resource;
 }
 
 /* Whether Ray would have the wanted resource if the group declared this device. */
@@ -18,7 +18,7 @@ static bool stands_for(const struct device_held *held, const char *wanted)
 {
 	if (strcmp(wanted, held->resource) == 0 || strcmp(wanted, short_name(held->resource)) == 0)
 		return true;
-	return held->ray_resource == NULL && held->row->share != DEVICE_QUALIFIER &&
+	return !held->ray_resource && held->row->share != DEVICE_QUALIFIER &&
 	       strcmp(wanted, held->row->ray_resource) == 0;
 }
 
@@ -42,7 +42,7 @@ static bool params_have_resources(const struct group *group)
 	static const char *const names[] = { "num-cpus", "num-gpus", "memory", "resources" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (labels_value(&group->spec->ray_start_params, names[i]) != NULL)
+		if (labels_value(&group->spec->ray_start_params, names[i]))
 			return true;
 	return false;
 }

@@ -47,7 +47,7 @@ static const char *ray_note(const struct choice *choice)
 {
 	const char *note = choice->snapshot->ray_note;
 
-	return note != NULL && note[0] != '\0' ? arena_printf(choice->arena, "; %s", note) : "";
+	return note && note[0] != '\0' ? arena_printf(choice->arena, "; %s", note) : "";
 }
 
 /* Whether the Pod has never been Ready: its Ray container has not run, or Ready is False since
@@ -61,11 +61,11 @@ static bool was_never_ready(const struct pod *pod)
 
 	if (strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0)
 		return false;
-	if (ray == NULL)
+	if (!ray)
 		return strcmp(pod->phase, "Pending") == 0;
 	if (!ray->started_before)
 		return true;
-	return ray->state == CONTAINER_RUNNING && ray->restart_count == 0 && ready != NULL &&
+	return ray->state == CONTAINER_RUNNING && ray->restart_count == 0 && ready &&
 	       strcmp(ready->status, "True") != 0 && ready->last_transition <= ray->started_at;
 }
 
@@ -76,10 +76,9 @@ static const char *head_state(const struct pod *pod)
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
 
-	if (scheduled != NULL && strcmp(scheduled->status, "False") == 0 &&
-	    scheduled->reason[0] != '\0')
+	if (scheduled && strcmp(scheduled->status, "False") == 0 && scheduled->reason[0] != '\0')
 		return scheduled->reason;
-	if (ray == NULL || ray->state == CONTAINER_UNKNOWN)
+	if (!ray || ray->state == CONTAINER_UNKNOWN)
 		return "its Ray container has not started";
 	if (ray->state == CONTAINER_WAITING)
 		return ray->reason[0] != '\0' ? ray->reason : "its Ray container waits";
@@ -92,8 +91,7 @@ static bool add_starting_head(const struct choice *choice, struct plan *plan)
 	const struct snapshot *snapshot = choice->snapshot;
 	const struct pod *head = choice->facts->head_pod;
 
-	if (head == NULL || head->created == TIME_NONE || head->unreadable != NULL ||
-	    !was_never_ready(head) ||
+	if (!head || head->created == TIME_NONE || head->unreadable || !was_never_ready(head) ||
 	    due_passed(choice->facts->due, head->created,
 		       snapshot->settings.start_timeout_seconds * MS_PER_SECOND + 1))
 		return false;
@@ -107,7 +105,7 @@ static bool add_starting_head(const struct choice *choice, struct plan *plan)
 
 static void write_active(const struct choice *choice, struct plan *plan)
 {
-	if (choice->facts->head_problem != NULL) {
+	if (choice->facts->head_problem) {
 		add(choice->arena, plan, "ScalingActive", false, REASON_HEAD_UNCERTAIN,
 		    arena_printf(choice->arena, "%s; nothing is terminated meanwhile",
 				 choice->facts->head_problem));
@@ -124,7 +122,7 @@ static void write_active(const struct choice *choice, struct plan *plan)
 			    choice->facts->ray_problem, ray_note(choice)));
 		return;
 	}
-	if (choice->facts->view_problem != NULL) {
+	if (choice->facts->view_problem) {
 		add(choice->arena, plan, "ScalingActive", false, REASON_VIEW_STALE,
 		    arena_printf(choice->arena,
 				 "the view of the API server is stale: %s; nothing is terminated, "
@@ -170,8 +168,8 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 {
 	const struct group_choice *own = &choice->groups[group->index];
 
-	if (group->schedule == NULL || own->health->backed_off ||
-	    choice->offer->gpu_ceiling[0] == '\0' || own->target_replicas >= group->min_replicas ||
+	if (!group->schedule || own->health->backed_off || choice->offer->gpu_ceiling[0] == '\0' ||
+	    own->target_replicas >= group->min_replicas ||
 	    own->launch_replicas > own->allowed_replicas)
 		return NULL;
 	return arena_printf(choice->arena, "%s: %s allows %lld of group %s",
@@ -191,7 +189,7 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 		return;
 	}
 	excess = limits_gpu_excess_text(choice->offer);
-	if (excess != NULL) {
+	if (excess) {
 		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS, excess);
 		return;
 	}
@@ -199,7 +197,7 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 		const struct group_choice *own = &choice->groups[group->index];
 		const char *limit = limit_of_schedule(choice, group);
 
-		if (limit != NULL) {
+		if (limit) {
 			add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
 			    limit);
 			return;
@@ -232,14 +230,14 @@ static void write_invalid(const struct choice *choice, struct plan *plan)
 {
 	const char *text = verdict_invalid_text(choice->facts, choice->arena);
 
-	if (text != NULL)
+	if (text)
 		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
 }
 
 static void write_foreign(const struct choice *choice, struct plan *plan)
 {
 	const char *text = identity_foreign_text(choice->snapshot, choice->arena);
-	if (text != NULL)
+	if (text)
 		add(choice->arena, plan, CONDITION_FOREIGN_PODS, true, REASON_FOREIGN_POD, text);
 }
 
@@ -248,7 +246,7 @@ static bool add_reverted(const struct choice *choice, struct plan *plan, enum ma
 {
 	const struct memory_mark *mark = NULL;
 
-	while ((mark = memory_next_mark(&plan->memory, kind, mark)) != NULL) {
+	while ((mark = memory_next_mark(&plan->memory, kind, mark))) {
 		if (mark->count < CONFLICT_REVERTS_MIN)
 			continue;
 		add(choice->arena, plan, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
@@ -295,7 +293,7 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 		const struct pod *pod = i == 0 ? choice->facts->head_pod :
 						 choice->facts->workers[i - 1].pod;
 
-		if (pod != NULL && pod->unreadable != NULL)
+		if (pod && pod->unreadable)
 			list_problem(choice->arena, &list,
 				     arena_printf(choice->arena, "Pod %s: %s", pod->name,
 						  pod->unreadable));
@@ -308,7 +306,7 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 
 static void write_idle(struct arena *arena, struct plan *plan)
 {
-	if (plan->idle != NULL)
+	if (plan->idle)
 		add(arena, plan, CONDITION_IDLE_TERMINATED,
 		    strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0, plan->idle->reason,
 		    plan->idle->message);
@@ -319,7 +317,7 @@ static void write_idle(struct arena *arena, struct plan *plan)
 static void write_findings(const struct choice *choice, struct plan *plan)
 {
 	const struct lint_digest *lint = choice->snapshot->lint;
-	if (lint == NULL || lint->message[0] == '\0')
+	if (!lint || lint->message[0] == '\0')
 		return;
 	const char *reason = lint->counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
 			     lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :

@@ -87,9 +87,8 @@ static void the_documented_example_is_as_documented(void **state)
 	CLI_RUN(&result, cli_devices, "devices", "--device-table", path);
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, EXIT_DONE);
-	for (char *rest = lines, *line; (line = strsep(&rest, "\n")) != NULL && *line != '\0';
-	     count++)
-		if (strstr(result.output, line) == NULL)
+	for (char *rest = lines, *line; (line = strsep(&rest, "\n")) && *line != '\0'; count++)
+		if (!strstr(result.output, line))
 			fail_msg("%s does not hold what is shown:\n%s", DOCUMENT, result.output);
 	assert_int_equal(count, 4);
 	assert_null(strstr(result.output, "Microsoft"));

@@ -17,7 +17,7 @@ static void check(const char *file, const char *start, void (*print)(FILE *file)
 	fclose(stream);
 	assert_true(getdelim(&found, &capacity, '\0', source) > 0);
 	fclose(source);
-	if (strstr(found, start) == NULL)
+	if (!strstr(found, start))
 		fail_msg("%s has no line %s", file, start);
 	if (strcmp(strstr(found, start) + strlen(start), made) != 0)
 		fail_msg("%s differs from the table of codec/objects/autoscaler_json.c: make docs",

@@ -76,7 +76,7 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	decision_event_make(&snapshot, plan, &arena, &list);
 	assert_int_equal(list.at.count, said ? 1 : 0);
 	assert_true(!said || (list.at.at[0].once && list.at.at[0].known == known &&
-			      strstr(list.at.at[0].message, digest->declared) != NULL));
+			      strstr(list.at.at[0].message, digest->declared)));
 	assert_int_equal(plan->conditions.count, reason ? 4 : 3);
 	if (reason) {
 		assert_string_equal(plan->conditions.at[3].type, CONDITION_LINT_FINDINGS);

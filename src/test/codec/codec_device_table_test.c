@@ -150,7 +150,7 @@ static void what_is_wrong_is_refused_with_its_place(void **state)
 
 		if (device_table_read(bad[i].text, strlen(bad[i].text), &arena, &table, &err) == 0)
 			fail_msg("not refused: %s", bad[i].text);
-		if (strstr(err.text, bad[i].error) == NULL)
+		if (!strstr(err.text, bad[i].error))
 			fail_msg("\"%s\" does not have \"%s\"", err.text, bad[i].error);
 	}
 }

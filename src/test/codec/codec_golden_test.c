@@ -165,13 +165,12 @@ static int load(struct golden *golden, const char *text, size_t size)
 	golden->root = json_root(golden->tree, "", &golden->reader);
 	want = json_member(&golden->root, "want");
 	plan = json_member(&golden->root, "plan");
-	if ((want.json == NULL) == (plan.json == NULL))
+	if ((!want.json) == (!plan.json))
 		return json_fail(&golden->root, "either want or plan is required");
-	if (json_type(&want) == JSON_OBJECT && want.json->child == NULL)
+	if (json_type(&want) == JSON_OBJECT && !want.json->child)
 		return json_fail(&want, "must name members of the plan");
-	golden->with_placements =
-		json_member(want.json != NULL ? &want : &plan, "placements").json != NULL;
-	return json_expect(want.json != NULL ? &want : &plan, JSON_OBJECT);
+	golden->with_placements = json_member(want.json ? &want : &plan, "placements").json != NULL;
+	return json_expect(want.json ? &want : &plan, JSON_OBJECT);
 }
 
 static int write_plan(struct golden *golden, const struct snapshot *snapshot, struct buf *buf)
@@ -278,23 +277,23 @@ static int compare_plan(struct golden *golden, const struct json_at *member,
 static int check(struct golden *golden, const char *path, const char *text, const struct buf *plan)
 {
 	const char *value = getenv("UPDATE"), *difference;
-	bool updating = value != NULL && strcmp(value, "1") == 0;
+	bool updating = value && strcmp(value, "1") == 0;
 	struct json_at want = json_member(&golden->root, "want");
 	struct json_at whole = json_member(&golden->root, "plan");
 	AUTO(json_done) struct cJSON *tree = NULL;
 
 	if (json_parse(buf_string(plan), plan->size, &snapshot_limits, &tree, &golden->err))
 		return -1;
-	if (updating && want.json != NULL)
+	if (updating && want.json)
 		update_want(path, text, want.json, tree);
 	else if (updating)
 		update_plan(path, text, plan);
 	if (updating)
 		return 0;
-	if (whole.json != NULL)
+	if (whole.json)
 		return compare_plan(golden, &whole, tree);
 	difference = golden_difference(want.json, tree, &golden->arena);
-	if (difference == NULL)
+	if (!difference)
 		return 0;
 	return err_set(&golden->err, ERR_INPUT, "%s (UPDATE=1 rewrites the wanted members)",
 		       difference);
@@ -343,7 +342,7 @@ int main(void)
 		return 1;
 	}
 	for (size_t i = 0; i < names.count; i++) {
-		if (only != NULL && strstr(names.at[i], only) == NULL)
+		if (only && !strstr(names.at[i], only))
 			continue;
 		tests[count].name = names.at[i];
 		tests[count].test_func = test_case;

@@ -10,9 +10,9 @@ static size_t decode(const char *index, const char *allocation, const struct dev
 	struct labels annotations;
 	size_t count = 0, uses;
 
-	if (index != NULL)
+	if (index)
 		items[count++] = (struct label){ GPUSHARE_ANNOTATION_INDEX, index };
-	if (allocation != NULL)
+	if (allocation)
 		items[count++] = (struct label){ GPUSHARE_ANNOTATION_ALLOCATION, allocation };
 	annotations = labels_sort(items, count);
 	gpushare_decode(&annotations, &arena, ret_uses, &uses);

@@ -57,8 +57,7 @@ static char *plan_text(const struct plan *plan)
 
 static bool is_sound(const struct worker_group *group)
 {
-	return group->problem == NULL && !group->suspend &&
-	       group->min_replicas <= group->max_replicas;
+	return !group->problem && !group->suspend && group->min_replicas <= group->max_replicas;
 }
 
 static const struct ray_node *find_node(const struct snapshot *snapshot, const char *id)

@@ -34,7 +34,7 @@ static bool read_text(const char *path, struct arena *arena, char **ret_text)
 	char *text;
 	size_t size;
 
-	if (file == NULL)
+	if (!file)
 		return false;
 	text = arena_alloc(arena, TEXT_BYTES_MAX);
 	size = fread(text, 1, TEXT_BYTES_MAX - 1, file);
@@ -189,7 +189,7 @@ static void check_file(const char *file)
 
 	if (!bad)
 		stem = without_end(&arena, file, ".good.yaml");
-	if (stem == NULL)
+	if (!stem)
 		return;
 	buf_init(&found, TEXT_BYTES_MAX);
 	read_nodes(arena_printf(&arena, DIRECTORY "/%s.nodes.yaml", stem), &arena, &context);
@@ -200,7 +200,7 @@ static void check_file(const char *file)
 		fail_msg("%s: its rule finds nothing; found:\n%s", path, buf_string(&found));
 	if (!bad && findings.list.count > 0)
 		fail_msg("%s: findings in a good file:\n%s", path, buf_string(&found));
-	if (bad && getenv("UPDATE") != NULL)
+	if (bad && getenv("UPDATE"))
 		rewrite(path, &found, text);
 	else if (bad && (strncmp(text, buf_string(&found), strlen(buf_string(&found))) != 0 ||
 			 text + strlen(buf_string(&found)) != body(text)))
@@ -214,9 +214,9 @@ static void test_files(void **state)
 	size_t count = 0;
 
 	(void)state;
-	if (directory == NULL)
+	if (!directory)
 		fail_msg(DIRECTORY " cannot be opened; run from the top of the source tree");
-	while ((entry = readdir(directory)) != NULL && count < FILES_MAX)
+	while ((entry = readdir(directory)) && count < FILES_MAX)
 		if (entry->d_name[0] != '.') {
 			check_file(entry->d_name);
 			count++;
@@ -337,7 +337,7 @@ static bool exists(struct arena *arena, const char *rule, const char *end)
 {
 	FILE *file = fopen(arena_printf(arena, DIRECTORY "/%s.%s.yaml", rule, end), "re");
 
-	if (file != NULL)
+	if (file)
 		fclose(file);
 	return file != NULL;
 }

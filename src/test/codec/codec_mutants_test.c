@@ -176,8 +176,7 @@ static void add_nodes(struct cJSON *tree, uint64_t *random)
 	const struct cJSON *found = mutate_donor(&files.pool, &wanted, random);
 
 	assert_true(found != &wanted);
-	if (support_random_below(random, 3) == 0 &&
-	    cJSON_GetObjectItemCaseSensitive(tree, name) == NULL)
+	if (support_random_below(random, 3) == 0 && !cJSON_GetObjectItemCaseSensitive(tree, name))
 		cJSON_AddItemToObject(tree, name, cJSON_Duplicate(found, true));
 }
 

@@ -86,7 +86,7 @@ static void test_refusals_name_the_place(void **state)
 
 		if (price_table_read(bad[i].text, strlen(bad[i].text), &arena, &table, &err) == 0)
 			fail_msg("not refused: %s", bad[i].text);
-		if (strstr(err.text, bad[i].error) == NULL)
+		if (!strstr(err.text, bad[i].error))
 			fail_msg("\"%s\" does not have \"%s\"", err.text, bad[i].error);
 	}
 }

@@ -169,7 +169,7 @@ static bool of_group(const char *resource, int64_t gpus, struct accelerator_type
 		.gpu_amount = gpus,
 		.device = { .resource = resource,
 			    .row = row,
-			    .kind = row != NULL ? row->kind : DEVICE_NONE },
+			    .kind = row ? row->kind : DEVICE_NONE },
 	};
 
 	return accelerator_type_of_group(&group, &capacity, "", &arena, ret_type);

@@ -48,9 +48,9 @@ static int64_t parse_amount(const char *text)
 /* Cuts the next "name=value" off a list; NULL at its end. */
 static char *next_item(char **list, const char *separator, char **ret_value)
 {
-	char *item = *list != NULL && **list != '\0' ? strsep(list, separator) : NULL;
+	char *item = *list && **list != '\0' ? strsep(list, separator) : NULL;
 
-	if (item == NULL)
+	if (!item)
 		return NULL;
 	*ret_value = strchr(item, '=');
 	assert_non_null(*ret_value);
@@ -61,10 +61,10 @@ static char *next_item(char **list, const char *separator, char **ret_value)
 static struct quantities make_quantities(struct arena *arena, const char *text,
 					 struct quantity *items)
 {
-	char *rest = arena_strdup(arena, text != NULL ? text : ""), *name, *value;
+	char *rest = arena_strdup(arena, text ? text : ""), *name, *value;
 	size_t count = 0;
 
-	while ((name = next_item(&rest, " ", &value)) != NULL) {
+	while ((name = next_item(&rest, " ", &value))) {
 		assert_true(count < ITEMS_MAX);
 		items[count++] = (struct quantity){
 			.name = name, .text = value, .amount = parse_amount(value), .valid = true
@@ -75,10 +75,10 @@ static struct quantities make_quantities(struct arena *arena, const char *text,
 
 static struct labels make_labels(struct arena *arena, const char *text, struct label *items)
 {
-	char *rest = arena_strdup(arena, text != NULL ? text : ""), *name, *value;
+	char *rest = arena_strdup(arena, text ? text : ""), *name, *value;
 	size_t count = 0;
 
-	while ((name = next_item(&rest, ";", &value)) != NULL)
+	while ((name = next_item(&rest, ";", &value)))
 		items[count++] = (struct label){ .key = name, .value = value };
 	return (struct labels){ .at = items, .count = count };
 }
@@ -127,7 +127,7 @@ static void check_rows(const struct row *rows, size_t count)
 		struct capacity capacity;
 		const char *counts;
 
-		if (row.limits == NULL)
+		if (!row.limits)
 			row.limits = "cpu=1";
 		make_capacity(&row, device_table_builtin(), &arena, &capacity);
 		counts = print(&capacity.resources, &arena);
@@ -325,7 +325,7 @@ static void the_device_model_of_a_worker(void **state)
 		assert_int_equal(model->memory_bytes, model_rows[i].memory_bytes);
 		assert_int_equal(capacity.accelerator, model->row != NULL);
 		for (size_t h = 0; h < model->held_count; h++)
-			if (model->held[h].row == model->row && model_rows[i].ray_resource != NULL)
+			if (model->held[h].row == model->row && model_rows[i].ray_resource)
 				assert_string_equal(model->held[h].ray_resource,
 						    model_rows[i].ray_resource);
 			else

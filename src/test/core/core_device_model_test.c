@@ -53,7 +53,7 @@ static void test_what_ray_is_declared(void **state)
 	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++) {
 		const char *declared = device_ray_resource(rows[i][0]);
 
-		if (rows[i][1] == NULL)
+		if (!rows[i][1])
 			assert_null(declared);
 		else
 			assert_string_equal(declared, rows[i][1]);

@@ -157,10 +157,9 @@ static void check_head(size_t index, bool backwards)
 	for (size_t i = 0; i <= count; i++)
 		identity_heads_add(&fold, &cluster, &pods[backwards ? count - i : i]);
 	head = identity_head_of(&fold, &cluster, &arena, &problem);
-	if ((head == NULL) != (heads[index].head == NULL) ||
-	    (head && strcmp(head->name, heads[index].head) != 0))
+	if ((!head) != (!heads[index].head) || (head && strcmp(head->name, heads[index].head) != 0))
 		fail_msg("case %zu: the head is %s", index, head ? head->name : "none");
-	if ((problem == NULL) != (heads[index].problem == NULL) ||
+	if ((!problem) != (!heads[index].problem) ||
 	    (problem && !strstr(problem, heads[index].problem)))
 		fail_msg("case %zu: %s", index, problem ? problem : "no problem");
 }

@@ -12,7 +12,7 @@ static char *read_all(const char *path)
 	static char text[1 << 20];
 	FILE *file = fopen(path, "re");
 
-	if (file == NULL)
+	if (!file)
 		fail_msg("%s cannot be opened; run from the top of the source tree", path);
 	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
 	fclose(file);
@@ -29,7 +29,7 @@ static void test_document(void **state)
 	(void)state;
 	lint_markdown_print(file);
 	fclose(file);
-	if (rules == NULL || strcmp(rules + strlen(LINT_MARKDOWN_START), made) != 0)
+	if (!rules || strcmp(rules + strlen(LINT_MARKDOWN_START), made) != 0)
 		fail_msg("docs/LINT.md differs from core/lint/lint_rule.h: make docs");
 	free(made);
 }

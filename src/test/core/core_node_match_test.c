@@ -15,7 +15,7 @@ static bool selects(const char *key, const char *operation, const char *value, b
 	const char *values[] = { value };
 	struct node_expression expression = { .key = key,
 					      .operation = operation,
-					      .values = { values, value != NULL ? 1 : 0 },
+					      .values = { values, value ? 1 : 0 },
 					      .is_field = is_field };
 	struct node_term term = { &expression, 1 };
 	struct pod_spec spec = { .required_node_terms = &term, .required_node_term_count = 1 };
@@ -79,7 +79,7 @@ static bool tolerates(const char *key, const char *operation, const char *value,
 	struct toleration one = { key, operation, value, effect };
 	struct pod_spec spec = { .tolerations = &one, .toleration_count = 1 };
 
-	return node_match_taint(&spec, &node_a) == NULL;
+	return !node_match_taint(&spec, &node_a);
 }
 
 static void test_taints(void **state)

@@ -31,7 +31,7 @@ static int64_t price_of(const struct worker_group *group, const struct labels *n
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct price_row *row = price_find(&table, &cluster, group, node, &arena);
 
-	return row != NULL ? row->micros_per_gpu_hour : 0;
+	return row ? row->micros_per_gpu_hour : 0;
 }
 
 static int64_t price_by_selector(const char *key, const char *value)

@@ -153,7 +153,7 @@ static void check_same(uint64_t seed, const struct schedule_result *a,
 static void test_laws(void **state)
 {
 	const char *text = getenv("SCHEDULE_ODD");
-	uint64_t count = text != NULL ? strtoull(text, NULL, 10) : 600;
+	uint64_t count = text ? strtoull(text, NULL, 10) : 600;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= count; seed++) {

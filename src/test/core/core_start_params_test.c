@@ -132,7 +132,7 @@ static void test_tpu_types(void **state)
 	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++) {
 		const char *found = tpu_type(&arena, rows[i][0], rows[i][1]);
 
-		if (rows[i][2] == NULL)
+		if (!rows[i][2])
 			assert_null(found);
 		else
 			assert_string_equal(found, rows[i][2]);

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { .kind = ERR_NONE };
 
 	if (json_parse((const char *)data, size, &fuzz_limits, &tree, &err)) {
-		REQUIRE(tree == NULL && err.text[0] != '\0');
+		REQUIRE(!tree && err.text[0] != '\0');
 		REQUIRE(strcmp(err.text, "the JSON tree cannot be built") != 0);
 		return 0;
 	}

@@ -18,7 +18,7 @@ static void check_quantity(const char *text)
 	int64_t amount = 0;
 	int failed = quantity_parse(text, &amount, &problem);
 
-	REQUIRE(failed ? problem != NULL : problem == NULL);
+	REQUIRE(failed ? problem != NULL : !problem);
 	REQUIRE(amount >= 0 && amount <= RESOURCE_AMOUNT_MAX);
 }
 

@@ -17,11 +17,11 @@ static void check_item(const struct work_item *item)
 	REQUIRE(item->count >= 1 && item->count <= WORKLOAD_COUNT_MAX);
 	REQUIRE(item->bundle_count >= 1 && item->bundle_count <= WORKLOAD_BUNDLES_MAX);
 	REQUIRE(item->bundle_count == 1 || item->kind >= WORK_PLACEMENT_GROUP);
-	REQUIRE(item->job != NULL && item->cluster != NULL);
+	REQUIRE(item->job && item->cluster);
 	for (size_t i = 0; i < item->bundle_count; i++) {
 		const struct ray_request *request = &item->bundles[i];
 
-		REQUIRE(request->problem == NULL && request->bundle_count > 0);
+		REQUIRE(!request->problem && request->bundle_count > 0);
 		for (size_t k = 0; k < request->bundle_count; k++)
 			REQUIRE(request->bundle[k].amount > 0 &&
 				request->bundle[k].amount <= RESOURCE_AMOUNT_MAX);

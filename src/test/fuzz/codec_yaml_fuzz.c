@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text;
 
 	if (yaml_parse((const char *)data, size, &fuzz_limits, &tree, &err)) {
-		REQUIRE(tree == NULL && err.text[0] != '\0');
+		REQUIRE(!tree && err.text[0] != '\0');
 		return 0;
 	}
 	root = json_root(tree, "", &reader);

@@ -12,14 +12,14 @@ static struct loop *loop;
 
 struct loop *kube_client_loop(const struct kube_client *client)
 {
-	REQUIRE(client == NULL);
+	REQUIRE(!client);
 	return loop;
 }
 
 struct kube_call *kube_client_stream(struct kube_client *client, const char *path,
 				     const struct kube_stream *start)
 {
-	REQUIRE(client == NULL && *path == '/');
+	REQUIRE(!client && *path == '/');
 	stream = *start;
 	return NULL;
 }

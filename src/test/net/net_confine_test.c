@@ -148,7 +148,7 @@ int main(void)
 	};
 	int failed;
 
-	if (mkdtemp(directory) == NULL)
+	if (!mkdtemp(directory))
 		return 1;
 	(void)snprintf(path, sizeof(path), "%s/file", directory);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void sums_hold(void **state)
 
 		init_random(&c, number);
 		result = sim_case_run(&c);
-		if (result == NULL)
+		if (!result)
 			fail_msg("case %zu: %s", number, c.err.text);
 		check_sums(&c, result, number);
 		started += result->started;

@@ -23,7 +23,7 @@ static struct sim_result *run(struct sim_case *c)
 {
 	struct sim_result *result = sim_case_run(c);
 
-	if (result == NULL)
+	if (!result)
 		fail_msg("%s", c->err.text);
 	return result;
 }
@@ -400,7 +400,7 @@ static void rays_autoscaler_has_no_start_grace(void **state)
 static void expect_error(struct sim_case *c, const char *text)
 {
 	assert_null(sim_case_run(c));
-	if (strstr(c->err.text, text) == NULL)
+	if (!strstr(c->err.text, text))
 		fail_msg("\"%s\" is not in: %s", text, c->err.text);
 	sim_case_done(c);
 }

@@ -186,7 +186,7 @@ void gcs_bench_on_done(void *context, const struct gcs_reply *reply, const struc
 
 void gcs_bench_on_state(void *context, const struct gcs_reply *reply, const struct err *err)
 {
-	assert_true((reply->state == NULL) == (err != NULL));
+	assert_true((!reply->state) == (err != NULL));
 	gcs_bench_on_done(context, reply, err);
 }
 

@@ -55,7 +55,7 @@ static struct cJSON *list_in(struct cJSON *object, const char *name)
 {
 	struct cJSON *list = member(object, name);
 
-	if (list == NULL)
+	if (!list)
 		cJSON_AddItemToObject(object, name, list = cJSON_CreateArray());
 	return list;
 }
@@ -68,13 +68,13 @@ static int add_worker(struct cJSON *snapshot, struct cJSON *worker, const char *
 	struct cJSON *node = cJSON_DetachItemFromObjectCaseSensitive(worker, "node");
 	struct cJSON *state = member(snapshot, "rayState");
 
-	if (pod != NULL)
+	if (pod)
 		cJSON_AddItemToArray(list_in(snapshot, "pods"), pod);
-	if (node != NULL && state != NULL)
+	if (node && state)
 		cJSON_AddItemToArray(list_in(state, "nodeStates"), node);
 	else
 		cJSON_Delete(node);
-	if (worker->child != NULL)
+	if (worker->child)
 		return err_set(err, ERR_INPUT,
 			       "workers.%s has a member that is no parameter of its template",
 			       name);
@@ -89,7 +89,7 @@ static int add_groups(const struct cJSON *document, struct cJSON *snapshot, stru
 
 	if (!cJSON_IsObject(groups))
 		return 0;
-	if (spec == NULL)
+	if (!spec)
 		return err_set(err, ERR_INPUT, "groups: rayCluster.spec is required");
 	cJSON_AddItemToObject(spec, "workerGroupSpecs", cJSON_CreateArray());
 	cJSON_ArrayForEach(item, groups)
@@ -135,9 +135,9 @@ static int add_lists(const struct cJSON *document, struct cJSON *snapshot, struc
 		struct cJSON *array, *made;
 
 		/* Without templates the list is that of the snapshot. */
-		if (!cJSON_IsArray(list) || member(document, "templates") == NULL)
+		if (!cJSON_IsArray(list) || !member(document, "templates"))
 			continue;
-		if (object == NULL)
+		if (!object)
 			return err_set(err, ERR_INPUT, "%s: rayState is required", lists[i].name);
 		cJSON_DeleteItemFromObjectCaseSensitive(object, lists[i].target);
 		array = list_in(object, lists[i].target);
@@ -176,7 +176,7 @@ int golden_text(const char *path, char **ret_text, struct err *err)
 	size_t size;
 	FILE *file = fopen(path, "re");
 
-	if (file == NULL)
+	if (!file)
 		return err_set(err, ERR_INPUT,
 			       "%s cannot be opened; run from the top of the source tree", path);
 	buf_init(&buf, TEXT_BYTES_MAX);
@@ -202,7 +202,7 @@ static int check_members(const struct cJSON *tree, const char *names, const char
 	cJSON_ArrayForEach(item, tree)
 	{
 		(void)snprintf(mark, sizeof(mark), " %s ", item->string);
-		if (strstr(names, mark) == NULL)
+		if (!strstr(names, mark))
 			return err_set(err, ERR_INPUT, "%s is not a member of a golden case",
 				       item->string);
 	}
@@ -221,7 +221,7 @@ static int document_of(const struct cJSON *tree, int depth, struct cJSON **ret_d
 	struct cJSON *document;
 	char path[256];
 
-	if (base == NULL) {
+	if (!base) {
 		*ret_document = cJSON_Duplicate(changes, true);
 		return 0;
 	}
@@ -249,7 +249,7 @@ static int read_changed(const char *text, size_t size, const struct cJSON *more,
 	    check_members(tree, " rule base changes want plan ", "rule", err) ||
 	    document_of(tree, 0, &document, err))
 		return -1;
-	if (more != NULL)
+	if (more)
 		document = golden_merge(document, more, true);
 	if (expand(document, member(tree, "base") != NULL, &snapshot, err))
 		return -1;
@@ -287,7 +287,7 @@ int golden_snapshot_changed(const char *path, const char *more, struct arena *ar
 	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(json_done) struct cJSON *changes = NULL;
 
-	if (more != NULL && yaml_parse(more, strlen(more), &snapshot_limits, &changes, err))
+	if (more && yaml_parse(more, strlen(more), &snapshot_limits, &changes, err))
 		return -1;
 	if (read_file(path, changes, &tree, err))
 		return -1;
@@ -321,7 +321,7 @@ const char *golden_directory(void)
 {
 	const char *name = getenv("GOLDEN_DIR");
 
-	return name != NULL ? name : GOLDEN_DIRECTORY;
+	return name ? name : GOLDEN_DIRECTORY;
 }
 
 static int is_case(const struct dirent *entry)

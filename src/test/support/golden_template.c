@@ -22,7 +22,7 @@ static struct cJSON *member(const struct cJSON *object, const char *name)
 /* Adds, or replaces in its place. Takes `value`. */
 static void put(struct cJSON *object, const char *name, struct cJSON *value)
 {
-	if (member(object, name) != NULL)
+	if (member(object, name))
 		cJSON_ReplaceItemInObjectCaseSensitive(object, name, value);
 	else
 		cJSON_AddItemToObject(object, name, value);
@@ -48,8 +48,7 @@ struct cJSON *golden_merge(struct cJSON *target, const struct cJSON *patch, bool
 			cJSON_DeleteItemFromObjectCaseSensitive(target, item->string);
 		else
 			put(target, item->string,
-			    golden_merge(old != NULL ? cJSON_Duplicate(old, true) : NULL, item,
-					 nulls));
+			    golden_merge(old ? cJSON_Duplicate(old, true) : NULL, item, nulls));
 	}
 	return target;
 }
@@ -78,10 +77,10 @@ static struct cJSON *fill_text(const char *text, const struct cJSON *parameters)
 	if (start == text && strchr(text, '}') == text + strlen(text) - 1) {
 		const struct cJSON *value = value_of(parameters, text + 2, strlen(text) - 3);
 
-		return value != NULL ? cJSON_Duplicate(value, true) : NULL;
+		return value ? cJSON_Duplicate(value, true) : NULL;
 	}
 	buf_init(&buf, TEXT_BYTES_MAX);
-	for (; start != NULL && (end = strchr(start, '}')) != NULL; start = strstr(from, "${")) {
+	for (; start && (end = strchr(start, '}')); start = strstr(from, "${")) {
 		const struct cJSON *value =
 			value_of(parameters, start + 2, (size_t)(end - start) - 2);
 
@@ -109,9 +108,9 @@ static struct cJSON *fill(const struct cJSON *form, const struct cJSON *paramete
 	cJSON_ArrayForEach(item, form)
 	{
 		value = fill(item, parameters);
-		if (cJSON_IsArray(form) && value != NULL)
+		if (cJSON_IsArray(form) && value)
 			cJSON_AddItemToArray(copy, value);
-		else if (value != NULL && !cJSON_IsNull(value))
+		else if (value && !cJSON_IsNull(value))
 			cJSON_AddItemToObject(copy, item->string, value);
 		else
 			cJSON_Delete(value);
@@ -128,13 +127,13 @@ static int template_of(const struct cJSON *templates, const char *name, int dept
 	const struct cJSON *like = member(own, "like");
 	struct cJSON *parameters, *template = NULL;
 
-	if (own == NULL || depth > DEPTH_MAX)
+	if (!own || depth > DEPTH_MAX)
 		return err_set(err, ERR_INPUT, "%s: %s", name,
-			       own == NULL ? "no such template" : "like itself");
+			       !own ? "no such template" : "like itself");
 	if (cJSON_IsString(like) &&
 	    template_of(templates, like->valuestring, depth + 1, &template, err))
 		return -1;
-	if (template == NULL) {
+	if (!template) {
 		template = cJSON_CreateObject();
 		cJSON_AddItemToObject(template, "parameters", cJSON_CreateObject());
 		cJSON_AddItemToObject(template, "form", cJSON_CreateObject());
@@ -142,10 +141,10 @@ static int template_of(const struct cJSON *templates, const char *name, int dept
 	parameters = member(template, "parameters");
 	cJSON_ArrayForEach(item, member(own, "parameters"))
 		put(parameters, item->string, cJSON_Duplicate(item, true));
-	if (member(own, "form") != NULL)
+	if (member(own, "form"))
 		put(template, "form",
 		    golden_merge(cJSON_Duplicate(member(template, "form"), true),
-				 member(own, "form"), like == NULL));
+				 member(own, "form"), !like));
 	*ret_template = template;
 	return 0;
 }
@@ -174,7 +173,7 @@ static bool is_parameter(const struct cJSON *template, const char *form, const c
 	char mark[64];
 
 	(void)snprintf(mark, sizeof(mark), "${%s}", name);
-	return member(member(template, "parameters"), name) != NULL || strstr(form, mark) != NULL;
+	return member(member(template, "parameters"), name) || strstr(form, mark);
 }
 
 int golden_make(const struct cJSON *templates, const char *kind, const struct cJSON *element,
@@ -207,11 +206,11 @@ int golden_make(const struct cJSON *templates, const char *kind, const struct cJ
 	cJSON_ArrayForEach(item, member(template, "parameters"))
 	{
 		const struct cJSON *own = member(set, item->string);
-		struct cJSON *value = fill(own != NULL ? own : item, parameters);
+		struct cJSON *value = fill(own ? own : item, parameters);
 
-		if (value != NULL)
+		if (value)
 			put(parameters, item->string, value);
-		if (own != NULL)
+		if (own)
 			cJSON_DeleteItemFromObjectCaseSensitive(set, item->string);
 	}
 	cJSON_ArrayForEach(item, set) put(parameters, item->string, fill(item, parameters));

@@ -19,14 +19,14 @@ static const struct cJSON *element(const struct cJSON *list, const char *name, c
 	const struct cJSON *item;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (name == NULL || strcmp(keys[i].list, name) != 0)
+		if (!name || strcmp(keys[i].list, name) != 0)
 			continue;
 		cJSON_ArrayForEach(item, list)
 		{
 			const char *text = cJSON_GetStringValue(
 				cJSON_GetObjectItemCaseSensitive(item, keys[i].key));
 
-			if (text != NULL && strcmp(text, wanted) == 0)
+			if (text && strcmp(text, wanted) == 0)
 				return item;
 		}
 	}
@@ -47,8 +47,8 @@ static const struct cJSON *counterpart(const struct cJSON *wanted, const struct 
 
 static const char *shown(const struct cJSON *value, struct arena *arena)
 {
-	char *text = value != NULL ? cJSON_PrintUnformatted(value) : NULL;
-	const char *copy = arena_strdup(arena, text != NULL ? text : "nothing");
+	char *text = value ? cJSON_PrintUnformatted(value) : NULL;
+	const char *copy = arena_strdup(arena, text ? text : "nothing");
 
 	cJSON_free(text);
 	return copy;
@@ -65,11 +65,10 @@ static const char *differ(const struct cJSON *want, const struct cJSON *got, con
 	const struct cJSON *item;
 	size_t i = 0;
 
-	if (cJSON_IsObject(want) && want->child != NULL &&
-	    (cJSON_IsObject(got) || cJSON_IsArray(got))) {
+	if (cJSON_IsObject(want) && want->child && (cJSON_IsObject(got) || cJSON_IsArray(got))) {
 		cJSON_ArrayForEach(item, want)
 		{
-			if (text == NULL)
+			if (!text)
 				text = differ(item, counterpart(item, got, name), item->string,
 					      arena_printf(arena, "%s.%s", path, item->string),
 					      arena);
@@ -82,16 +81,16 @@ static const char *differ(const struct cJSON *want, const struct cJSON *got, con
 
 		cJSON_ArrayForEach(item, want)
 		{
-			if (text == NULL)
+			if (!text)
 				text = differ(item, other, NULL,
 					      arena_printf(arena, "%s[%zu]", path, i++), arena);
 			other = other->next;
 		}
 		return text;
 	}
-	if (cJSON_IsNull(want) && got == NULL)
+	if (cJSON_IsNull(want) && !got)
 		return NULL;
-	if (got != NULL && cJSON_Compare(want, got, true))
+	if (got && cJSON_Compare(want, got, true))
 		return NULL;
 	return arena_printf(arena, "plan%s: wanted %s, decided %s", path, shown(want, arena),
 			    shown(got, arena));
@@ -107,13 +106,12 @@ const char *golden_difference(const struct cJSON *want, const struct cJSON *plan
 
 static struct cJSON *update(const struct cJSON *want, const struct cJSON *got, const char *name)
 {
-	const struct cJSON *item, *other = got != NULL ? got->child : NULL;
+	const struct cJSON *item, *other = got ? got->child : NULL;
 	struct cJSON *copy;
 
-	if (got == NULL)
+	if (!got)
 		return cJSON_CreateNull();
-	if (cJSON_IsObject(want) && want->child != NULL &&
-	    (cJSON_IsObject(got) || cJSON_IsArray(got))) {
+	if (cJSON_IsObject(want) && want->child && (cJSON_IsObject(got) || cJSON_IsArray(got))) {
 		copy = cJSON_CreateObject();
 		cJSON_ArrayForEach(item, want) cJSON_AddItemToObject(
 			copy, item->string,

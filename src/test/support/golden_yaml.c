@@ -106,7 +106,7 @@ static void write_value(struct buf *buf, const struct cJSON *value, size_t inden
 
 	buf_init(&flow, LINE_BYTES_MAX);
 	write_flow(&flow, value);
-	if (value->child == NULL || (!on_lines && column(buf) + 1 + flow.size <= COLUMNS)) {
+	if (!value->child || (!on_lines && column(buf) + 1 + flow.size <= COLUMNS)) {
 		buf_printf(buf, " %s\n", buf_string(&flow));
 		return;
 	}

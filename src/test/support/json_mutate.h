@@ -26,7 +26,7 @@ struct mutate_pool {
 
 static inline const char *mutate_name(const struct cJSON *item)
 {
-	return item->string != NULL ? item->string : "";
+	return item->string ? item->string : "";
 }
 
 static inline int mutate_compare(const void *left, const void *right)
@@ -101,7 +101,7 @@ static inline struct cJSON *mutate_find(struct cJSON *tree, size_t *left, struct
 			return item;
 		}
 		inner = mutate_find(item, left, ret_parent);
-		if (inner != NULL)
+		if (inner)
 			return inner;
 	}
 	return NULL;
@@ -140,7 +140,7 @@ static inline struct cJSON *mutate_read_file(const char *path)
 	size_t size;
 	FILE *file = fopen(path, "re");
 
-	if (file == NULL)
+	if (!file)
 		fail_msg("%s cannot be opened; run from the top of the source tree", path);
 	buf_init(&text, (size_t)64 << 20);
 	while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
@@ -170,7 +170,7 @@ static inline void mutate_read(struct mutate_files *files, const char *directory
 		struct cJSON *tree =
 			read(arena_printf(&arena, "%s/%s", directory, entries[i]->d_name));
 
-		if (tree != NULL) {
+		if (tree) {
 			files->names[files->count] = strdup(entries[i]->d_name);
 			files->at[files->count++] = tree;
 			mutate_collect(&files->pool, tree);
@@ -195,7 +195,7 @@ static inline uint64_t mutate_number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
-	return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 /* ---- changes ---- */
@@ -226,7 +226,7 @@ static inline void mutate_once(struct cJSON *tree, const struct mutate_pool *poo
 		value = cJSON_Duplicate(mutate_donor(pool, item, random), true);
 		break;
 	}
-	if (item->string != NULL) {
+	if (item->string) {
 		char *name = strdup(item->string);
 
 		cJSON_ReplaceItemInObjectCaseSensitive(parent, name, value);
@@ -243,7 +243,7 @@ static inline struct cJSON *mutate_copy(const struct mutate_files *files, const 
 	struct cJSON *copy = cJSON_Duplicate(tree, true);
 	size_t changes = 1 + support_random_below(random, most);
 
-	for (size_t i = 0; i < changes && copy->child != NULL; i++)
+	for (size_t i = 0; i < changes && copy->child; i++)
 		mutate_once(copy, &files->pool, random);
 	return copy;
 }

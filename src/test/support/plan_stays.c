@@ -24,7 +24,7 @@ static struct snapshot later(const struct snapshot *snapshot, const struct plan 
 
 	next.now += ms;
 	next.memory = &plan->memory;
-	if (snapshot->ray_state == NULL)
+	if (!snapshot->ray_state)
 		return next;
 	*state = *snapshot->ray_state;
 	nodes = arena_array(arena, state->node_count, sizeof(*nodes));

@@ -26,7 +26,7 @@ static void write_capacity(struct json_writer *writer, const struct capacity *ca
 
 static void write_problem(struct json_writer *writer, const char *problem)
 {
-	if (problem == NULL)
+	if (!problem)
 		json_write_null(writer, "problem");
 	else
 		json_write_text(writer, "problem", problem);

@@ -35,8 +35,8 @@ static int print_all(const char *directory)
 		(void)snprintf(from, sizeof(from), "%s/%s", golden_directory(), names.at[i]);
 		(void)snprintf(to, sizeof(to), "%s/%s", directory, names.at[i]);
 		file = fopen(to, "we");
-		failed = file == NULL || print_case(from, file);
-		failed = (file != NULL && fclose(file) != 0) || failed;
+		failed = !file || print_case(from, file);
+		failed = (file && fclose(file) != 0) || failed;
 	}
 	if (failed)
 		fprintf(stderr, "not all cases could be written to %s %s\n", directory, err.text);
@@ -59,10 +59,10 @@ static size_t read_subjects(struct subject *subjects)
 	FILE *file = fopen(GOLDEN_DIRECTORY "/subjects.txt", "re");
 	size_t count = 0;
 
-	while (file != NULL && count < SUBJECTS_MAX &&
+	while (file && count < SUBJECTS_MAX &&
 	       fscanf(file, "%4s %79[^\n]\n", subjects[count].number, subjects[count].name) == 2)
 		count++;
-	if (file != NULL)
+	if (file)
 		fclose(file);
 	return count;
 }

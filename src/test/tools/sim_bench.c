@@ -76,7 +76,7 @@ static void measure(size_t tasks, size_t workers, enum sim_policy policy)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
 	result = sim_case_run(&c);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	if (result == NULL) {
+	if (!result) {
 		fprintf(stderr, "sim_bench: %s\n", c.err.text);
 		exit(1);
 	}
