@@ -41,14 +41,21 @@ WERROR ?= -Werror
 # From the lowest to the highest; each is one folder of src/ and one archive. Folders with the same first
 # name are a group: tests, libraries and flags go by group. USES_<layer>: the layers whose headers it
 # may include, itself left out. VENDOR_<group>: pkg-config names that it may use. `make lint` holds both.
+#
+# A feature is a folder src/feature/<name>, with a part for each height at which it acts: core, codec, ctl and
+# cli, each below the layer that lists the features. Parts are found by wildcard. A part may include its
+# own lower parts, and nothing of another feature.
 
 MODEL := base core/model
 CORE := $(MODEL) core/calendar core/capacity core/nodes core/schedule core/decide core/report core/lint core
-CODEC := codec/text codec/objects
+CODEC := codec/text codec/schema codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
-LAYERS := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch ctl cli
-GROUPS := base core sim codec net kube gcs ctl cli
+feature = $(sort $(patsubst src/%/,%,$(wildcard src/feature/*/$(1)/)))
+LAYERS := $(filter-out core,$(CORE)) $(call feature,core) core sim codec/text codec/schema $(call feature,codec) \
+	codec/objects net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
+	cli/shared $(call feature,cli) cli
+GROUPS := base core sim codec net kube gcs ctl cli feature
 
 USES_base          :=
 USES_core/model    := base
@@ -59,10 +66,11 @@ USES_core/schedule := $(MODEL)
 USES_core/decide   := $(MODEL) core/calendar core/capacity core/nodes core/schedule
 USES_core/report   := $(MODEL) core/calendar core/capacity core/decide
 USES_core/lint     := $(MODEL) core/capacity core/nodes
-USES_core          := $(MODEL) core/decide core/report
-USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report core
+USES_core          := $(MODEL) core/decide core/report $(call feature,core)
+USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report $(call feature,core) core
 USES_codec/text    := $(MODEL)
-USES_codec/objects := $(CORE) codec/text
+USES_codec/schema  := $(MODEL) codec/text
+USES_codec/objects := $(CORE) codec/text codec/schema $(call feature,core) $(call feature,codec)
 USES_net           := base codec/text
 USES_kube          := $(CLIENTS)
 USES_gcs           := $(CLIENTS)
@@ -71,8 +79,17 @@ USES_ctl/queue     := $(MODEL) net
 USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/shared ctl/queue
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
 USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
-USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
-USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch
+USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch \
+	$(call feature,ctl)
+USES_cli/shared    := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report
+USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared \
+	$(call feature,cli)
+USES_PART_core     := $(filter-out core,$(CORE))
+USES_PART_codec    := $(MODEL) codec/text codec/schema
+USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
+USES_PART_cli      := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report ctl/watch ctl cli/shared
+$(foreach p,core codec ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
+	USES_$(l) := $(USES_PART_$(p)) $(filter-out $(l),$(filter $(dir $(l))%,$(LAYERS))))))
 
 VENDOR_codec := libcjson yaml-0.1 openssl
 VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl

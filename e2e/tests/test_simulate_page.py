@@ -24,7 +24,7 @@ PRICES = {
     "currency": "EUR",
     "prices": [{"market": "spot", "perGPUHour": 1.10}, {"perGPUHour": 3}],
 }
-CHART = {"width": 900, "top": 14, "height": 150}  # of src/cli/html.c
+CHART = {"width": 900, "top": 14, "height": 150}  # of src/cli/shared/html.c
 
 
 def add_spot_group(cluster: Dict) -> None:

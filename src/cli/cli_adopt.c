@@ -1,16 +1,16 @@
 /* The commands adopt and release. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "cli/adoption.h"
-#include "cli/api_connection.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/missing.h"
+#include "cli/shared/api_connection.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/missing.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
 #include "codec/objects/pod_json.h"

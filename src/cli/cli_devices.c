@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/table.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/table.h"
 #include "codec/text/json_write.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)16 << 20)

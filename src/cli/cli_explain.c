@@ -1,17 +1,17 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/file.h"
-#include "cli/flags.h"
 #include "cli/gpu_holders.h"
-#include "cli/help.h"
-#include "cli/report_colour.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/report_colour.h"
+#include "cli/shared/table.h"
+#include "cli/shared/view.h"
 #include "cli/status_text.h"
-#include "cli/table.h"
-#include "cli/view.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/objects/plan_text.h"
 #include "codec/text/json.h"

@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -11,12 +11,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
 #include "cli/lint_live.h"
-#include "cli/table.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/table.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/lint_document.h"
 #include "codec/objects/lint_write.h"

@@ -1,9 +1,9 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <signal.h>
 
-#include "cli/flags.h"
-#include "cli/help.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
 
 static const char help[] =
 	"usage: @ park\n"

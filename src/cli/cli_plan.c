@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/report_colour.h"
-#include "cli/table.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/report_colour.h"
+#include "cli/shared/table.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/plan_text.h"
 #include "codec/objects/snapshot_json.h"

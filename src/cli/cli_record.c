@@ -1,14 +1,14 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/ray_direct.h"
 #include "cli/recorder.h"
-#include "cli/view.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/ray_direct.h"
+#include "cli/shared/view.h"
 #include "codec/objects/ray_work_json.h"
 #include "codec/objects/recording.h"
 #include "codec/text/duration.h"

@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/view.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/view.h"
 #include "codec/objects/plan_text.h"
 #include "codec/objects/request_resources.h"
 #include "codec/text/json_write.h"

@@ -1,13 +1,13 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/api_connection.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/missing.h"
+#include "cli/shared/api_connection.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/missing.h"
 #include "core/decide/suspend.h"
 #include "ctl/pass/act.h"
 #include "kube/kube_path.h"

@@ -1,10 +1,10 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/help.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/help.h"
 #include "cli/supervise.h"
 #include "ctl/controller.h"
 #include "ctl/shared/options.h"

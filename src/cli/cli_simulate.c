@@ -1,4 +1,4 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,18 +8,18 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/parallel.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/parallel.h"
+#include "cli/shared/table.h"
 #include "cli/simulate_effect.h"
 #include "cli/simulate_report.h"
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
-#include "cli/table.h"
-#include "codec/objects/one_document.h"
 #include "codec/objects/workload_file.h"
+#include "codec/schema/one_document.h"
 #include "codec/text/duration.h"
 #include "ctl/shared/time_zones.h"
 

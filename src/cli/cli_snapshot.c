@@ -1,14 +1,14 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "cli/file.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/view.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/view.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/yaml_write.h"
 

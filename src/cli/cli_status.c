@@ -1,21 +1,21 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "cli/device_file.h"
-#include "cli/file.h"
-#include "cli/flags.h"
 #include "cli/gpus.h"
-#include "cli/help.h"
-#include "cli/missing.h"
+#include "cli/shared/device_file.h"
+#include "cli/shared/file.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/missing.h"
+#include "cli/shared/table.h"
+#include "cli/shared/view.h"
 #include "cli/status_changes.h"
 #include "cli/status_cost.h"
 #include "cli/status_text.h"
-#include "cli/table.h"
-#include "cli/view.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
 #include "codec/text/json_write.h"

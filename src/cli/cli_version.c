@@ -1,11 +1,11 @@
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "cli/flags.h"
-#include "cli/help.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
 #include "codec/text/json_write.h"
 #include "commit.h"
 

@@ -1,6 +1,6 @@
 #include "cli/gpu_holders.h"
 
-#include "cli/table.h"
+#include "cli/shared/table.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cli/controller_client.h"
+#include "cli/shared/controller_client.h"
 #include "core/model/gpu_holder.h"
 
 struct cluster_holders {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "cli/api_connection.h"
-#include "cli/controller_client.h"
 #include "cli/gpu_holders.h"
+#include "cli/shared/api_connection.h"
+#include "cli/shared/controller_client.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
 

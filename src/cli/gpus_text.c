@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/gpu_holders.h"
-#include "cli/table.h"
+#include "cli/shared/table.h"
 #include "codec/text/text.h"
 
 #define GIB (INT64_C(1) << 30)

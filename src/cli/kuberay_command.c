@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "core/model/autoscaler_container.h"
 
 /* ray kuberay-autoscaler --cluster-name NAME --cluster-namespace NAMESPACE */

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "cli/missing.h"
+#include "cli/shared/missing.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000

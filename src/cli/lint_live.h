@@ -1,11 +1,11 @@
 /* The findings of the RayClusters of an API server, with its Nodes where the user may list them.
- * Connects as `status` does (cli/api_connection), reads once and ends. */
+ * Connects as `status` does (cli/shared/api_connection), reads once and ends. */
 #ifndef CLI_LINT_LIVE_H
 #define CLI_LINT_LIVE_H
 
 #include <stdbool.h>
 
-#include "cli/api_connection.h"
+#include "cli/shared/api_connection.h"
 #include "codec/objects/lint_document.h"
 
 struct lint_live {
@@ -19,7 +19,7 @@ struct lint_live {
 	const char *none;         /* "" or that there are no RayClusters */
 };
 
-/* Errors as api_connection_new, of cli/missing, or of the first failure of the list of RayClusters. */
+/* Errors as api_connection_new, of cli/shared/missing, or of the first failure of the list of RayClusters. */
 int lint_live_read(struct lint_live *live, struct lint_report *report, struct err *err);
 
 #endif

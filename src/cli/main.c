@@ -5,10 +5,10 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/nearest.h"
-#include "cli/commands.h"
-#include "cli/help.h"
 #include "cli/kuberay_command.h"
 #include "cli/panic.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/help.h"
 
 static const struct command commands[] = {
 	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/html.h"
+#include "cli/shared/html.h"
 #include "cli/simulate_text.h"
 #include "core/model/resources.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "cli/table.h"
+#include "cli/shared/table.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"
 

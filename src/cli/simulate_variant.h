@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "cli/flags.h"
+#include "cli/shared/flags.h"
 #include "cli/simulate_row.h"
 #include "codec/objects/cluster_set.h"
 #include "sim/simulate.h"

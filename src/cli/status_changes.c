@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "cli/shared/table.h"
 #include "cli/status_text.h"
-#include "cli/table.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 

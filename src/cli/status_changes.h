@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/time.h"
-#include "cli/view.h"
+#include "cli/shared/view.h"
 
 #define STATUS_CHANGES_MAX 10
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/sort.h"
-#include "cli/table.h"
+#include "cli/shared/table.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"

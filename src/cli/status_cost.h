@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/time.h"
-#include "cli/view.h"
+#include "cli/shared/view.h"
 
 /* By cluster and in all; `by`: instead by "namespace", or "label=KEY" of the RayCluster; NULL: not. */
 void status_cost_text(struct view *view, const char *by, time_ms now, bool colours,

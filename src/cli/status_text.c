@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli/table.h"
-#include "cli/unscaled.h"
+#include "cli/shared/table.h"
+#include "cli/shared/unscaled.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 #include "core/decide/window.h"

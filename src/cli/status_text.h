@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cli/controller_client.h"
-#include "cli/view.h"
+#include "cli/shared/controller_client.h"
+#include "cli/shared/view.h"
 
 /* Data of both forms. */
 struct status_answer {
@@ -16,7 +16,7 @@ struct status_answer {
 	const struct controller *controller; /* NULL: nothing is written of it */
 	const char *namespace_;              /* NULL: all, and the table has a column for it */
 	size_t width;                        /* of the lines below the table */
-	const char *none;                    /* without clusters: the sentence of cli/missing */
+	const char *none; /* without clusters: the sentence of cli/shared/missing */
 };
 
 void status_text_write(const struct status_answer *answer, bool colours, struct arena *arena,

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/kubernetes.h"
 
 struct cJSON;

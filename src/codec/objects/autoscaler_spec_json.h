@@ -2,7 +2,7 @@
 #ifndef CODEC_OBJECTS_AUTOSCALER_SPEC_JSON_H
 #define CODEC_OBJECTS_AUTOSCALER_SPEC_JSON_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/autoscaler_problem.h"
 
 extern const struct field autoscaler_spec_fields[]; /* of struct autoscaler_object */

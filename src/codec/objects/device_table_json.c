@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "codec/objects/document_head.h"
-#include "codec/objects/field.h"
-#include "codec/objects/one_document.h"
+#include "codec/schema/document_head.h"
+#include "codec/schema/field.h"
+#include "codec/schema/one_document.h"
 #include "codec/text/quantity.h"
 #include "core/model/label_syntax.h"
 #include "core/model/resources.h"

@@ -3,7 +3,7 @@
 #ifndef CODEC_OBJECTS_GPU_HOLDERS_JSON_H
 #define CODEC_OBJECTS_GPU_HOLDERS_JSON_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/gpu_holder.h"
 
 extern const struct field gpu_holders_fields[]; /* of struct gpu_holders */

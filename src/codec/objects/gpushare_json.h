@@ -10,8 +10,6 @@
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
 
-#define GPUSHARE_ANNOTATION_INDEX "ALIYUN_COM_GPU_MEM_IDX"
-#define GPUSHARE_ANNOTATION_ALLOCATION "scheduler.framework.gpushare.allocation"
 /* Devices of a Node beyond this are not distinguished. */
 #define GPUSHARE_DEVICES_MAX 256
 

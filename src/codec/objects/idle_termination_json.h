@@ -4,7 +4,7 @@
 #ifndef CODEC_OBJECTS_IDLE_TERMINATION_JSON_H
 #define CODEC_OBJECTS_IDLE_TERMINATION_JSON_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 
 /* Of struct idle_termination, the `initial` of their POINTER. */
 extern const struct idle_termination idle_termination_initial;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 
 /* Those of other writers are kept, so all are written back; their texts are read as free text. */
 static int annotations_decode(const struct json_at *at, const struct field *field, void *object)

@@ -6,7 +6,7 @@
 #define CODEC_OBJECTS_LINT_SHAPE_H
 
 #include "base/arena.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/lint/lint.h"
 
 struct cJSON;

@@ -5,7 +5,7 @@
 #define CODEC_OBJECTS_MEMORY_JSON_H
 
 #include "base/arena.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/memory_state.h"
 
 struct cJSON;

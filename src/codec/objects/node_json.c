@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 
 static int addresses_decode(const struct json_at *at, const struct field *field, void *object)
 {

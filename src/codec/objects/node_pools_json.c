@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "codec/objects/document_head.h"
-#include "codec/objects/field.h"
+#include "codec/schema/document_head.h"
+#include "codec/schema/field.h"
 #include "codec/text/duration.h"
 
 #define POOL struct node_pool

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/plan.h"
 
 /* Pretty JSON and a line end. `debug` adds `placements`. ERR_LIMIT at the buffer's ceiling. */

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/field.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpushare_json.h"
 #include "codec/objects/pod_spec_json.h"
+#include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 
 static const struct field state_fields[] = {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/field.h"
 #include "codec/objects/redact.h"
+#include "codec/schema/field.h"
 #include "core/model/autoscaler_container.h"
 
 #define PORT_MAX 65535

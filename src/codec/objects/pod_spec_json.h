@@ -3,7 +3,7 @@
 #ifndef CODEC_OBJECTS_POD_SPEC_JSON_H
 #define CODEC_OBJECTS_POD_SPEC_JSON_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 
 extern const struct field resources_fields[];    /* of struct container */
 extern const struct field env_fields[];          /* of struct env_variable */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "codec/objects/document_head.h"
-#include "codec/objects/one_document.h"
+#include "codec/schema/document_head.h"
+#include "codec/schema/one_document.h"
 
 #define PRICE_MAX 1000000 /* of the currency */
 #define ROW struct price_row

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/price.h"
 
 #define PRICE_TABLE_ROWS_MAX 1000

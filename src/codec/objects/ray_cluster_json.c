@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "codec/objects/field.h"
 #include "codec/objects/idle_termination_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
+#include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
 

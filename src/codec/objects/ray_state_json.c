@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "codec/text/base64.h"
 #include "codec/text/number.h"
 

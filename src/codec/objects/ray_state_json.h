@@ -4,7 +4,7 @@
 #define CODEC_OBJECTS_RAY_STATE_JSON_H
 
 #include "base/arena.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/ray_state.h"
 
 /* Sets a request's bundle: amounts and the first problem from the received doubles; sorts the

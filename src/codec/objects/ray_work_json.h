@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/ray_work.h"
 
 #define RAY_WORK_BYTES_MAX ((size_t)64 << 20)

@@ -3,7 +3,7 @@
 #ifndef CODEC_OBJECTS_SCHEDULE_JSON_H
 #define CODEC_OBJECTS_SCHEDULE_JSON_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "core/model/autoscaler_problem.h"
 
 #define SCHEDULES_MAX 32

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "codec/objects/field_names.h"
+#include "codec/schema/field_names.h"
 #include "core/model/settings.h"
 
 static const struct field *find_row(const struct field *fields, const char *name)

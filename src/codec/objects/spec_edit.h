@@ -2,7 +2,7 @@
 #ifndef CODEC_OBJECTS_SPEC_EDIT_H
 #define CODEC_OBJECTS_SPEC_EDIT_H
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 #include "codec/text/json_edit.h"
 
 /* The row of a member of spec; NULL: there is none. */

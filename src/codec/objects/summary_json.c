@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "codec/objects/explain_text.h"
-#include "codec/objects/field.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/ray_state_json.h"
+#include "codec/schema/field.h"
 
 /* ---- GPUs ---- */
 

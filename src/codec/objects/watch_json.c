@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codec/objects/field.h"
+#include "codec/schema/field.h"
 
 static int type_decode(const struct json_at *root, enum watch_type *ret_type)
 {

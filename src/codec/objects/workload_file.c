@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/document_head.h"
-#include "codec/objects/field.h"
 #include "codec/objects/recording.h"
 #include "codec/objects/workload_csv.h"
 #include "codec/objects/workload_item.h"
+#include "codec/schema/document_head.h"
+#include "codec/schema/field.h"
 #include "codec/text/position.h"
 #include "codec/text/yaml.h"
 

@@ -8,9 +8,9 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "codec/objects/field.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/request_resources.h"
+#include "codec/schema/field.h"
 #include "codec/text/duration.h"
 #include "codec/text/rfc3339.h"
 

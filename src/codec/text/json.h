@@ -66,7 +66,7 @@ struct json_reader {
 	struct err *err;
 	const char *failed_path;    /* of the error */
 	VEC(const char *) problems; /* "path: what is wrong"; at most JSON_PROBLEMS_MAX */
-	/* The proto3 JSON mapping (protobuf.dev/programming-guides/json), for codec/objects/field:
+	/* The proto3 JSON mapping (protobuf.dev/programming-guides/json), for codec/schema/field:
 	 * a member has two names, and an integer may be a string. */
 	bool proto;
 };

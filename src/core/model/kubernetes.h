@@ -447,6 +447,9 @@ struct autoscaler_object {
 #define LABEL_REPLICA_NAME "ray.io/worker-group-replica-name"
 #define LABEL_REPLICA_INDEX "ray.io/worker-group-replica-index"
 #define LABEL_HOST_INDEX "ray.io/replica-host-index"
+/* Of Alibaba's gpushare scheduler, on Pods. */
+#define GPUSHARE_ANNOTATION_INDEX "ALIYUN_COM_GPU_MEM_IDX"
+#define GPUSHARE_ANNOTATION_ALLOCATION "scheduler.framework.gpushare.allocation"
 #define ANNOTATION_REQUEST_RESOURCES "rayscaler.dev/request-resources"
 #define ANNOTATION_MANAGED "rayscaler.dev/managed"
 #define ANNOTATION_DO_NOT_DISRUPT "rayscaler.dev/do-not-disrupt" /* of a worker Pod */

@@ -1,6 +1,6 @@
 /* adopt and release against a scripted API server: the diff, the patch, and the clusters that are
  * left unchanged with a reason. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define DEMO "PATCH " NS "/rayclusters/demo"

@@ -1,5 +1,5 @@
 /* Commands and an API server that has no time for them. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 /* Each kind of object answers so for a moment after its definition was made. */

@@ -1,5 +1,5 @@
 /* The GPU quotas over several clusters in `rayscaler status`: the controller's own count. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define CEILING(ns, n, k) "{'scope':'','namespace':'" ns "','ceiling':" #n ",'counted':" #k "}"

@@ -2,7 +2,7 @@
  * paths, the output, and the behaviour without a controller or without rights. */
 #include <fcntl.h>
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 /* ---- status ---- */

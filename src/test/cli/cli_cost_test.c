@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "codec/text/rfc3339.h"
 #include "test/support/cli_server.h"
 

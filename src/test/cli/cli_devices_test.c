@@ -1,6 +1,6 @@
 /* rayscaler devices, and --device-table of the commands that have it. The example is the document's. */
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>

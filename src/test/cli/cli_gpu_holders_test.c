@@ -1,5 +1,5 @@
 /* The holders of GPUs in explain and in status --gpus, against a scripted API server. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define EXPLAINED(holders, code)                                                                   \

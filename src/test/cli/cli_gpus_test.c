@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cli/commands.h"
-#include "cli/file.h"
 #include "cli/gpu_holders.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/file.h"
 #include "test/support/cli_server.h"
 #include "test/support/node_scene.h"
 

@@ -1,6 +1,6 @@
 /* RayClusters, namespaces and API servers that a command does not find: the answer names what exists,
  * what was meant, and where it was looked for. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define NAMED(namespace, name)                                                                     \

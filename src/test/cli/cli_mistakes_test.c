@@ -1,7 +1,7 @@
 /* Common mistakes of users: each gets an exit status and a message with the fix. */
 #include <fcntl.h>
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 static const struct route no_namespace[] = {

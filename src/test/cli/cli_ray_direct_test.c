@@ -1,7 +1,7 @@
 /* Reading a scripted GCS without a controller: lists and state, the token of a Secret, failures. */
-#include "cli/ray_direct.h"
+#include "cli/shared/ray_direct.h"
 
-#include "cli/api_connection.h"
+#include "cli/shared/api_connection.h"
 #include "test/support/cli_server.h"
 #include "test/support/gcs_bench.h"
 

@@ -1,9 +1,9 @@
 /* `record` against a scripted API server, and its file in `simulate`. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 
 #include "base/memory.h"
-#include "cli/file.h"
 #include "cli/recorder.h"
+#include "cli/shared/file.h"
 #include "test/support/cli_server.h"
 
 #define READY "{'type':'Ready','status':'True','lastTransitionTime':'2026-11-21T09:00:30Z'}"

@@ -1,5 +1,5 @@
 /* resume, and request on a suspended RayCluster, against a scripted API server. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define GET_DEMO "GET " NS "/rayclusters/demo"

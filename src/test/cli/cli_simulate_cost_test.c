@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/file.h"
+#include "cli/shared/file.h"
 #include "test/support/simulate_files.h"
 #include "test/support/support.h"
 #include "test/support/temp_files.h"

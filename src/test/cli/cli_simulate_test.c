@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/file.h"
-#include "cli/html.h"
+#include "cli/shared/file.h"
+#include "cli/shared/html.h"
 #include "codec/text/json.h"
 #include "test/support/simulate_files.h"
 #include "test/support/support.h"

@@ -1,14 +1,14 @@
-/* codec/text/text, cli/table, cli/flags, cli/help and codec/text/yaml_write: text for a terminal, and the
+/* codec/text/text, cli/shared/table, cli/shared/flags, cli/shared/help and codec/text/yaml_write: text for a terminal, and the
  * parsing of arguments. */
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cli/controller_client.h"
-#include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/report_colour.h"
+#include "cli/shared/controller_client.h"
+#include "cli/shared/flags.h"
+#include "cli/shared/help.h"
+#include "cli/shared/report_colour.h"
+#include "cli/shared/table.h"
 #include "cli/status_text.h"
-#include "cli/table.h"
 #include "codec/text/json.h"
 #include "codec/text/text.h"
 #include "codec/text/yaml.h"

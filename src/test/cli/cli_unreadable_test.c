@@ -1,5 +1,5 @@
 /* Output of the commands for a RayCluster that cannot be read. */
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 #define NUL_CLUSTER                                                                                \

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "codec/objects/one_document.h"
+#include "codec/schema/one_document.h"
 #include "codec/text/json.h"
 #include "test/support/support.h"
 

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "codec/objects/cluster_set.h"
-#include "codec/objects/one_document.h"
+#include "codec/schema/one_document.h"
 #include "test/support/support.h"
 
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\n"

@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_spec_json.h"
-#include "codec/objects/field.h"
 #include "codec/objects/snapshot_json.h"
+#include "codec/schema/field.h"
 #include "core/model/settings.h"
 #include "laws_random.h"
 

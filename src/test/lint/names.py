@@ -9,6 +9,7 @@ source does not have; exit status 1 when there is one.
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Dict, Iterator, List, Set, Tuple
@@ -205,15 +206,10 @@ def wrong_steps() -> Iterator[str]:
 
 def folders_of_makefile() -> Dict[str, List[str]]:
     """By folder, what USES_<folder> names."""
-    values = dict(re.findall(r"^(\w[\w/]*) *:= *(.*)$", read(Path("Makefile")), re.MULTILINE))
-
-    def expanded(text: str) -> List[str]:
-        words = []
-        for word in text.split():
-            words += expanded(values[word[2:-1]]) if word.startswith("$(") else [word]
-        return words
-
-    return {name[5:]: expanded(value) for name, value in values.items() if name.startswith("USES_")}
+    rule = 'print-uses: ; @:$(foreach l,$(LAYERS),$(info $(l): $(USES_$(l))))'
+    done = subprocess.run(["make", "-s", "--eval", rule, "print-uses"], stdout=subprocess.PIPE, text=True, check=True)
+    rows = (line.split(":") for line in done.stdout.splitlines())
+    return {name: uses.split() for name, uses in rows if not name.startswith("feature/")}
 
 
 def wrong_folders() -> Iterator[str]:

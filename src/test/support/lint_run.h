@@ -4,7 +4,7 @@
 #define TEST_SUPPORT_LINT_RUN_H
 
 #include "base/arena.h"
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_server.h"
 
 static char *directory;

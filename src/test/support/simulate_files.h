@@ -2,7 +2,7 @@
 #ifndef TEST_SUPPORT_SIMULATE_FILES_H
 #define TEST_SUPPORT_SIMULATE_FILES_H
 
-#include "cli/commands.h"
+#include "cli/shared/commands.h"
 #include "test/support/cli_run.h"
 
 extern const char simulate_cluster[];

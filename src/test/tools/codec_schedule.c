@@ -4,8 +4,8 @@
  * run (e2e/conformance), which feeds the same problems to Ray's own scheduler. With "runs" in the
  * problem the answer has "milliseconds": the CPU time of schedule() alone, by run. */
 
-#include "codec/objects/field.h"
 #include "codec/objects/ray_state_json.h"
+#include "codec/schema/field.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"

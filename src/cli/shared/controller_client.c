@@ -1,0 +1,380 @@
+#include "cli/shared/controller_client.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/objects/foreign_object.h"
+#include "codec/objects/lease_json.h"
+#include "codec/objects/list_stream.h"
+#include "codec/objects/pod_json.h"
+#include "codec/text/json.h"
+#include "codec/text/rfc3339.h"
+#include "kube/kube_path.h"
+#include "net/loop.h"
+
+#define LEASE_VERSION "coordination.k8s.io/v1"
+#define LEASE_NAME "rayscaler"
+#define POD_SELECTOR "app.kubernetes.io/name=rayscaler"
+#define PORT_NAME "metrics"
+#define PORT_DEFAULT 8080
+#define LEASE_SLACK_MS 60000
+#define PODS_MAX "250" /* with the label that are looked at */
+
+static const struct json_limits limits = {
+	.bytes = KUBE_BODY_MAX_BYTES, .depth = 64, .elements = 1000000, .foreign = true
+};
+
+/* ---- --controller-url ---- */
+
+static bool is_loopback(const char *host)
+{
+	size_t size = strcspn(host, ":/");
+
+	return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0 ||
+	       (size == strlen("localhost") && strncmp(host, "localhost", size) == 0);
+}
+
+int controller_client_url(const char *given, struct arena *arena, const char **ret_url,
+			  struct err *err)
+{
+	const char *scheme = "", *host = strstr(given, "://");
+	size_t size = strlen(given);
+
+	host = host ? host + 3 : given;
+	if (host == given)
+		scheme = is_loopback(host) ? "http://" : "https://";
+	else if (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0)
+		return err_set(err, ERR_INPUT,
+			       "--controller-url %.200s: the scheme must be "
+			       "http or https",
+			       given);
+	for (const char *c = given; *c != '\0'; c++) {
+		if (!isgraph((unsigned char)*c) || strchr("@?#", *c))
+			return err_set(err, ERR_INPUT,
+				       "--controller-url %.200s: must be http://HOST:PORT or "
+				       "https://HOST:PORT",
+				       given);
+	}
+	if (*host == '\0' || *host == '/')
+		return err_set(err, ERR_INPUT, "--controller-url %.200s: has no host", given);
+	while (size > 0 && given[size - 1] == '/')
+		size--;
+	*ret_url = arena_printf(arena, "%s%.*s", scheme, (int)size, given);
+	return 0;
+}
+
+const struct field controller_client_ceiling_fields[] = {
+	FIELD_TEXT(struct controller_client_ceiling, namespace_, "namespace",
+		   .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(struct controller_client_ceiling, amount, "ceiling", .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(struct controller_client_ceiling, counted, "counted", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+/* ---- finding the Pod ---- */
+
+struct finder {
+	struct connection *connection;
+	struct arena *arena;
+	const char *namespace_;
+	struct controller *controller;
+	const char *pod;    /* the chosen one; NULL: none */
+	const char *leader; /* named by that Pod when it does not lead; NULL: none */
+	time_ms last_led;   /* as in struct controller */
+};
+
+static void give_up(struct finder *finder, const char *problem)
+{
+	finder->controller->problem = problem;
+}
+
+/* GET through the API server, parsed. -1 with the fetch's error. */
+static int get_json(struct finder *finder, const char *path, struct cJSON **ret_json,
+		    struct err *err)
+{
+	struct fetch fetch = { .path = path };
+	int failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
+		     json_parse(fetch.text, fetch.size, &limits, ret_json, err);
+
+	fetch_done(&fetch);
+	return failed ? -1 : 0;
+}
+
+/* The Lease of a running controller is renewed every few seconds; a minute allows for clocks that
+ * differ and for a change of the holder. */
+static void read_renewal(struct finder *finder, const struct json_at *spec)
+{
+	time_ms now = loop_wall(api_connection_loop(finder->connection)), renewed;
+	int64_t seconds = 0;
+
+	if (rfc3339_decode(spec, "renewTime", &renewed) == 0 && renewed != TIME_NONE &&
+	    json_integer(spec, "leaseDurationSeconds", NULL, &seconds) == 0 && seconds >= 0 &&
+	    seconds <= LEASE_DURATION_SECONDS_MAX &&
+	    renewed < now - seconds * MS_PER_SECOND - LEASE_SLACK_MS)
+		finder->last_led = renewed;
+}
+
+static int read_holder(struct finder *finder, const char **ret_holder, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = finder->arena, .err = err };
+	struct json_at root, spec;
+	const char *path = kube_path(finder->arena, LEASE_VERSION, finder->namespace_, "leases",
+				     LEASE_NAME, NULL);
+
+	if (get_json(finder, path, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_object(&root, "spec", &spec) || json_text(&spec, "holderIdentity", ret_holder))
+		return -1;
+	read_renewal(finder, &spec);
+	return 0;
+}
+
+static int32_t pod_port(const struct pod *pod)
+{
+	for (size_t c = 0; c < pod->spec.container_count; c++) {
+		const struct container *container = &pod->spec.containers[c];
+
+		for (size_t p = 0; p < container->port_count; p++) {
+			if (strcmp(container->ports[p].name, PORT_NAME) == 0)
+				return (int32_t)container->ports[p].port;
+		}
+	}
+	return PORT_DEFAULT;
+}
+
+void controller_client_pod(const char *namespace_, const char *pod, int32_t port,
+			   struct arena *arena, struct controller *ret_controller_client)
+{
+	const char *name = arena_printf(arena, "http:%s:%d", pod, port);
+
+	*ret_controller_client = (struct controller){
+		.where = arena_printf(arena, "Pod %s/%s", namespace_, pod),
+		.version = "",
+		.problem = "",
+		.base = kube_path(arena, "v1", namespace_, "pods", name, "proxy"),
+	};
+}
+
+static void take_pod(struct finder *finder, const struct pod *pod)
+{
+	finder->pod = arena_strdup(finder->arena, pod->name);
+	controller_client_pod(finder->namespace_, pod->name, pod_port(pod), finder->arena,
+			      finder->controller);
+}
+
+static void find_holder_pod(struct finder *finder, const char *holder)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct pod *pod = ARENA_NEW(finder->arena, struct pod);
+	struct err err;
+	const char *path = kube_path(finder->arena, "v1", finder->namespace_, "pods", holder, NULL);
+
+	if (get_json(finder, path, &json, &err) || pod_decode(json, "", finder->arena, pod, &err)) {
+		give_up(finder,
+			arena_printf(finder->arena, "the Lease in namespace %s is held by %s: %s",
+				     finder->namespace_, holder, err.text));
+		return;
+	}
+	take_pod(finder, pod);
+}
+
+/* The first one that runs; unreadable ones are left out. */
+static void look_at_pod(void *context, const char *text, size_t size, const char *problem)
+{
+	struct finder *finder = context;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err err;
+	struct pod pod;
+
+	if (finder->pod || problem)
+		return;
+	foreign_object_parse(text, size, false, &json, &err);
+	if (err.kind == ERR_NONE && pod_decode(json, "", &arena, &pod, &err) == 0 &&
+	    strcmp(pod.phase, "Running") == 0 && !pod.deleting)
+		take_pod(finder, &pod);
+}
+
+static int feed(void *context, const char *data, size_t size)
+{
+	list_stream_feed(context, data, size);
+	return 0;
+}
+
+/* The list is read Pod by Pod: memory is bounded by one of them, whatever is in the namespace. */
+static int list_pods(struct finder *finder, const char *path, struct err *err)
+{
+	struct list_stream stream;
+	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
+	struct list_page page;
+	int failed;
+
+	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, look_at_pod, finder);
+	failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
+		 list_stream_end(&stream, finder->arena, &page, err);
+	fetch_done(&fetch);
+	list_stream_done(&stream);
+	return failed ? -1 : 0;
+}
+
+static void find_labelled_pod(struct finder *finder)
+{
+	struct err err;
+	const char *path = kube_path(finder->arena, "v1", finder->namespace_, "pods", NULL, NULL);
+
+	path = kube_path_query(finder->arena, path, "labelSelector", POD_SELECTOR);
+	path = kube_path_query(finder->arena, path, "limit", PODS_MAX);
+	if (list_pods(finder, path, &err)) {
+		give_up(finder, arena_strdup(finder->arena, err.text));
+		return;
+	}
+	if (finder->pod)
+		return;
+	finder->controller->absent = true;
+	give_up(finder,
+		arena_printf(finder->arena,
+			     "no Lease " LEASE_NAME " and no running Pod with label " POD_SELECTOR
+			     " in namespace %s; another namespace: "
+			     "--controller-namespace",
+			     finder->namespace_));
+}
+
+static void find_pod(struct finder *finder)
+{
+	const char *holder = "";
+	struct err err = { .kind = ERR_NONE };
+
+	if (read_holder(finder, &holder, &err) && err.kind != ERR_NOT_FOUND) {
+		give_up(finder, arena_strdup(finder->arena, err.text));
+		return;
+	}
+	if (*holder != '\0')
+		find_holder_pod(finder, holder);
+	else
+		find_labelled_pod(finder);
+}
+
+/* ---- its /status ---- */
+
+static void set_address(const struct controller *controller, const char *address,
+			struct fetch *ret_fetch)
+{
+	*ret_fetch = (struct fetch){ .path = controller->straight ? NULL : address,
+				     .url = controller->straight ? address : NULL };
+}
+
+void controller_client_address(const struct controller *controller, struct arena *arena,
+			       const char *kind, const char *namespace_, const char *name,
+			       struct fetch *ret_fetch)
+{
+	set_address(controller,
+		    kube_path_append(
+			    arena,
+			    kube_path_append(arena, kube_path_append(arena, controller->base, kind),
+					     namespace_),
+			    name),
+		    ret_fetch);
+}
+
+/* Absent in the answer of an older controller. */
+static const struct field answer_fields[] = {
+	FIELD_TEXT(struct controller, version, "version"),
+	FIELD_LIST(struct controller, ceilings, ceiling_count, controller_client_ceiling_fields,
+		   "gpuCeilings"),
+	FIELD_END,
+};
+
+static int read_status(struct finder *finder, const struct fetch *fetch, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = finder->arena, .err = err };
+	const char *holder = "";
+	bool leads = true;
+	struct json_at root;
+
+	if (json_parse(fetch->text, fetch->size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) ||
+	    field_decode_all(&root, answer_fields, finder->controller) ||
+	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder))
+		return -1;
+	if (!leads && finder->pod && *holder != '\0' && strcmp(holder, finder->pod) != 0)
+		finder->leader = holder;
+	return 0;
+}
+
+static void ask_status(struct finder *finder)
+{
+	struct controller *controller = finder->controller;
+	struct fetch fetch;
+	struct err err;
+
+	finder->leader = NULL;
+	set_address(controller, kube_path_append(finder->arena, controller->base, "status"),
+		    &fetch);
+	if (api_connection_fetch_one(finder->connection, &fetch, &err))
+		give_up(finder, arena_printf(finder->arena, "%s%s%s",
+					     controller->straight ? "" : controller->where,
+					     controller->straight ? "" : ": ", err.text));
+	else if (read_status(finder, &fetch, &err))
+		give_up(finder, arena_printf(finder->arena, "%s: no answer of a controller: %s",
+					     controller->where, err.text));
+	else
+		controller->found = true;
+	fetch_done(&fetch);
+}
+
+/* Takes the address of --controller-url, else that of a Pod, and requests /status. A Pod that
+ * does not lead names the leader in its answer: then that Pod is found and asked instead, once. */
+static void find(struct connection *connection, struct arena *arena,
+		 struct controller *ret_controller_client)
+{
+	const struct api_connection_flags *flags = api_connection_flags(connection);
+	struct finder finder = {
+		.connection = connection,
+		.arena = arena,
+		.namespace_ = flags->controller_namespace ? flags->controller_namespace :
+							    REMOTE_NAMESPACE,
+		.controller = ret_controller_client,
+		.last_led = TIME_NONE,
+	};
+	struct err err = { .kind = ERR_NONE };
+
+	*ret_controller_client = (struct controller){ .where = "", .version = "", .problem = "" };
+	if (!flags->controller_url) {
+		find_pod(&finder);
+	} else if (controller_client_url(flags->controller_url, arena, &ret_controller_client->base,
+					 &err)) {
+		give_up(&finder, arena_strdup(arena, err.text));
+	} else {
+		ret_controller_client->straight = true;
+		ret_controller_client->where = ret_controller_client->base;
+	}
+	if (ret_controller_client->base)
+		ask_status(&finder);
+	/* The Lease has a new holder, or there is none and the first Pod is a standby. */
+	if (ret_controller_client->found && finder.leader) {
+		*ret_controller_client =
+			(struct controller){ .where = "", .version = "", .problem = "" };
+		find_holder_pod(&finder, finder.leader);
+		if (ret_controller_client->base)
+			ask_status(&finder);
+	}
+	ret_controller_client->last_led = finder.last_led;
+}
+
+int controller_client_open(struct connection *connection, struct arena *arena,
+			   struct controller *ret_controller_client, struct err *err)
+{
+	find(connection, arena, ret_controller_client);
+	if (ret_controller_client->found || !api_connection_flags(connection)->controller_url)
+		return 0;
+	return err_set(err, ERR_RETRY,
+		       "--controller-url: no controller answers: %s; check the address and "
+		       "\"kubectl port-forward\", or omit the flag",
+		       ret_controller_client->problem);
+}

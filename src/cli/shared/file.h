@@ -1,0 +1,24 @@
+/* Whole files for commands: read with a ceiling, "-" is standard input.
+ * Blocking; not for anything that runs on the loop. */
+#ifndef CLI_SHARED_FILE_H
+#define CLI_SHARED_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the file's bytes. ERR_INPUT when it cannot be read or is empty, ERR_LIMIT when it is
+ * larger than the buffer's ceiling; the text does not name the file. `wanted`: the content, for the
+ * fix, as "a PriceTable (docs/COST.md)". */
+int file_read(const char *path, const char *wanted, struct buf *buf, struct err *err);
+
+/* All bytes to standard output; ERR_FATAL when that fails (a full disk, a closed pipe). */
+int file_print(const struct buf *buf, struct err *err);
+/* All bytes to a file of this name, which is created or replaced (mode 0600: it describes a
+ * cluster). ERR_INPUT names the file; it may then be incomplete. */
+int file_write(const char *path, const struct buf *buf, struct err *err);
+/* The same with the mode of the umask, for a page that is to be shown. */
+int file_write_page(const char *path, const struct buf *buf, struct err *err);
+/* The same by way of PATH.part: at any time there is a whole file, the old or the new one. */
+int file_replace(const char *path, const struct buf *buf, struct err *err);
+
+#endif

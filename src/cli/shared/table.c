@@ -1,0 +1,128 @@
+#include "cli/shared/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "codec/text/text.h"
+
+#define GAP 2
+#define WIDTH_MIN 40
+#define WIDTH_DEFAULT 100
+
+static const char *const colour_codes[] = {
+	[TABLE_PLAIN] = "",       [TABLE_GOOD] = "\033[32m", [TABLE_BUSY] = "\033[33m",
+	[TABLE_BAD] = "\033[31m", [TABLE_FAINT] = "\033[2m", [TABLE_TITLE] = "\033[1m",
+};
+static const char plain_code[] = "\033[0m";
+const char *const table_colour_words[] = { "auto", "always", "never", NULL };
+
+void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
+		size_t column_count)
+{
+	CHECK(column_count > 0);
+	*table = (struct table){ .arena = arena, .columns = columns, .column_count = column_count };
+}
+
+void table_add(struct table *table, enum table_colour colour, const char *text)
+{
+	VEC_PUSH(table->arena, &table->cells,
+		 ((struct table_cell){ *text != '\0' ? text : "-", colour }));
+}
+
+static size_t *widths(const struct table *table)
+{
+	size_t *found = arena_array(table->arena, table->column_count, sizeof(*found));
+
+	for (size_t c = 0; c < table->column_count; c++)
+		found[c] = strlen(table->columns[c].title);
+	for (size_t i = 0, c = 0; i < table->cells.count; i++) {
+		size_t width = text_columns(table->cells.at[i].text);
+
+		if (width > found[c])
+			found[c] = width;
+		c = c + 1 < table->column_count ? c + 1 : 0;
+	}
+	return found;
+}
+
+static void add_spaces(struct buf *buf, size_t count)
+{
+	while (count-- > 0)
+		buf_add_char(buf, ' ');
+}
+
+void table_add_text(struct buf *buf, enum table_colour colour, const char *text, bool colours)
+{
+	const char *code = colours ? colour_codes[colour] : "";
+
+	buf_add_string(buf, code);
+	text_add_clean(buf, text);
+	if (*code != '\0')
+		buf_add_string(buf, plain_code);
+}
+
+/* One row of cells; the last column is not padded. */
+static void write_row(const struct table *table, const struct table_cell *cells,
+		      const size_t *width, bool colours, struct buf *buf)
+{
+	for (size_t c = 0; c < table->column_count; c++) {
+		size_t have = text_columns(cells[c].text), pad = width[c] - have;
+		bool last = c + 1 == table->column_count;
+
+		if (table->columns[c].right)
+			add_spaces(buf, pad);
+		table_add_text(buf, cells[c].colour, cells[c].text, colours);
+		if (!last)
+			add_spaces(buf, (table->columns[c].right ? 0 : pad) + GAP);
+	}
+	buf_add_char(buf, '\n');
+}
+
+void table_write(const struct table *table, bool colours, struct buf *buf)
+{
+	const size_t *width = widths(table);
+	struct table_cell *titles = arena_array(table->arena, table->column_count, sizeof(*titles));
+
+	CHECK(table->column_count > 0 && table->cells.count % table->column_count == 0);
+	for (size_t c = 0; c < table->column_count; c++)
+		titles[c] = (struct table_cell){ table->columns[c].title, TABLE_TITLE };
+	write_row(table, titles, width, colours, buf);
+	for (size_t i = 0; i < table->cells.count; i += table->column_count)
+		write_row(table, &table->cells.at[i], width, colours, buf);
+}
+
+const char *table_age(struct arena *arena, int64_t seconds)
+{
+	long long s = seconds > 0 ? seconds : 0;
+
+	if (s < 120)
+		return arena_printf(arena, "%llds", s);
+	if (s < 3600)
+		return arena_printf(arena, "%lldm%llds", s / 60, s % 60);
+	if (s < 86400)
+		return arena_printf(arena, "%lldh%lldm", s / 3600, s % 3600 / 60);
+	return arena_printf(arena, "%lldd%lldh", s / 86400, s % 86400 / 3600);
+}
+
+bool table_colours(int choice)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (choice != 0)
+		return choice == 1;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color != '\0') &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+size_t table_width(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= WIDTH_MIN)
+		return size.ws_col;
+	return WIDTH_DEFAULT;
+}

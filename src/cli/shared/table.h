@@ -1,0 +1,71 @@
+/* A table for people: aligned columns with two spaces between them, the last one unpadded, and
+ * colours where the caller says that the output is a terminal. The caller owns struct table; cells
+ * live in its arena. Cells are made safe (codec/text/text.h). Nothing is ever cut: a name that cannot be
+ * copied is of no use. */
+#ifndef CLI_SHARED_TABLE_H
+#define CLI_SHARED_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum table_colour {
+	TABLE_PLAIN = 0,
+	TABLE_GOOD,  /* green */
+	TABLE_BUSY,  /* yellow: in progress */
+	TABLE_BAD,   /* red */
+	TABLE_FAINT, /* of no interest */
+	TABLE_TITLE, /* bold */
+};
+
+/* The flag --color of every command with a text for people. */
+extern const char *const table_colour_words[];
+#define COLOUR_FLAG(choice)                                                                        \
+	{                                                                                          \
+		NULL, "--color", .words = table_colour_words, .word = &(choice)                    \
+	}
+#define COLOUR_HELP                                                                                \
+	"  --color WHEN                  auto (default: on a terminal, unless NO_COLOR is\n"       \
+	"                                set), always or never\n"
+
+struct table_column {
+	const char *title;
+	bool right; /* numbers */
+};
+
+struct table_cell {
+	const char *text;
+	enum table_colour colour;
+};
+
+struct table {
+	struct arena *arena;
+	const struct table_column *columns;
+	size_t column_count;
+	VEC(struct table_cell) cells; /* row by row */
+};
+
+void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
+		size_t column_count);
+/* The next cell, row by row; `text` must live as long as the table. "" shows as "-". */
+void table_add(struct table *table, enum table_colour colour, const char *text);
+/* The title line and the rows; the last row must be whole. */
+void table_write(const struct table *table, bool colours, struct buf *buf);
+
+/* Appends the cleaned text, in its colour if `colours`. */
+void table_add_text(struct buf *buf, enum table_colour colour, const char *text, bool colours);
+
+/* A span of time: "41s", "3m10s", "2h5m", "4d3h"; whole seconds, negative ones count as 0. */
+const char *table_age(struct arena *arena, int64_t seconds);
+
+/* Should colours be used? `choice`: the value of COLOUR_FLAG; 0, auto: on a terminal that can, unless
+ * NO_COLOR is set (https://no-color.org) or TERM is "dumb". */
+bool table_colours(int choice);
+
+/* The columns of the terminal; of another output 100. */
+size_t table_width(void);
+
+#endif

@@ -1,0 +1,481 @@
+#include "codec/schema/field.h"
+
+#include <string.h>
+
+#include "codec/schema/field_names.h"
+#include "codec/text/number.h"
+#include "codec/text/quantity.h"
+#include "codec/text/rfc3339.h"
+
+#define PROTO_NAME_MAX 64
+
+/* The value of a row that is only checked. */
+union unread {
+	const char *text;
+	bool boolean;
+	int64_t integer;
+	time_ms time;
+	struct labels labels;
+	struct strings strings;
+	struct quantities quantities;
+};
+
+/* ---- one value ---- */
+
+/* A map of strings, sorted by key. `shown`: a value that a string cannot hold is read as U+FFFD. */
+static int text_map_decode(const struct json_at *at, const char *name, bool shown,
+			   struct labels *ret_labels)
+{
+	struct arena *arena = at->reader->arena;
+	VEC(struct label) labels = { .at = NULL };
+	struct json_at object;
+
+	if (json_object(at, name, &object))
+		return -1;
+	VEC_RESERVE(arena, &labels, json_count(&object));
+	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
+		enum json_type type = json_type(&e);
+		/* kubectl and YAML write an empty value as null. */
+		const char *value = "";
+
+		if (type == JSON_UNREADABLE && shown)
+			value = json_unreadable_value(&e);
+		else if (type != JSON_NULL && json_expect(&e, JSON_STRING))
+			return -1;
+		else if (type != JSON_NULL)
+			value = json_text_value(&e);
+		VEC_PUSH(arena, &labels,
+			 ((struct label){ .key = json_shown_text(arena, e.name),
+					  .value = json_shown_text(arena, value) }));
+	}
+	*ret_labels = labels_sort(labels.at, labels.count);
+	return 0;
+}
+
+static int texts_decode(const struct json_at *at, const char *name, struct strings *ret_strings)
+{
+	struct arena *arena = at->reader->arena;
+	VEC(const char *) strings = { .at = NULL };
+	struct json_at array;
+
+	if (json_array(at, name, &array))
+		return -1;
+	VEC_RESERVE(arena, &strings, json_count(&array));
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_STRING))
+			return -1;
+		VEC_PUSH(arena, &strings, arena_text(arena, json_text_value(&e)));
+	}
+	*ret_strings = (struct strings){ .at = strings.at, .count = strings.count };
+	return 0;
+}
+
+/* Fails on a string that is too long for a name, because every message would repeat it. */
+static int name_check(const struct json_at *at)
+{
+	size_t size;
+
+	if (json_type(at) != JSON_STRING)
+		return 0;
+	size = strlen(json_text_value(at));
+	if (size > OBJECT_NAME_SIZE_MAX)
+		return json_fail(at, "has %zu bytes; a name has at most %d", size,
+				 OBJECT_NAME_SIZE_MAX);
+	return 0;
+}
+
+static int name_decode(const struct json_at *at, const struct field *field, const char **value)
+{
+	struct json_at member = json_member(at, field->name);
+	bool required = (field->flags & FIELD_REQUIRED) != 0;
+
+	if ((required && json_expect(&member, JSON_STRING)) || json_text(at, field->name, value) ||
+	    name_check(&member))
+		return -1;
+	if (required && **value == '\0')
+		return json_fail(&member, "must not be empty");
+	return 0;
+}
+
+static int text_decode(const struct json_at *at, const struct field *field, const char **value)
+{
+	if (json_text(at, field->name, value))
+		return -1;
+	if ((field->flags & FIELD_NULLABLE) && **value == '\0')
+		*value = NULL;
+	return 0;
+}
+
+static int integer_decode(const struct json_at *at, const struct field *field, int64_t *value)
+{
+	struct json_at member = json_member(at, field->name);
+
+	if (at->reader->proto && json_type(&member) == JSON_STRING) {
+		if (number_parse_integer(json_text_value(&member), value))
+			return json_fail(&member, "must be an integer, is \"%.40s\"",
+					 json_text_value(&member));
+	} else if (json_integer(at, field->name, NULL, value)) {
+		return -1;
+	}
+	if (field->most == INT64_MAX && *value < 0)
+		return json_fail(&member, "must not be negative, is %lld", (long long)*value);
+	if (field->most > 0 && (*value < 0 || *value > field->most))
+		return json_fail(&member, "must be 0 to %lld, is %lld", (long long)field->most,
+				 (long long)*value);
+	return 0;
+}
+
+static int amount_decode(const struct json_at *at, const struct field *field, int64_t *amount)
+{
+	struct json_at member = json_member(at, field->name);
+	const char *problem;
+	double value;
+	bool has;
+
+	if (json_number(at, field->name, &has, &value))
+		return -1;
+	if (!has)
+		return 0;
+	*amount = amount_from_double(value, &problem);
+	if (problem && !(value > 0))
+		return json_fail(&member, "an amount %s; it must be 0 or more", problem);
+	if (problem)
+		*amount = RESOURCE_AMOUNT_MAX;
+	return 0;
+}
+
+/* An object in a struct, with a reader of its own if its problems are its own. */
+static int part_decode(const struct json_at *at, const struct field *field, void *part)
+{
+	struct json_reader own = { .arena = at->reader->arena,
+				   .err = at->reader->err,
+				   .proto = (field->flags & FIELD_PROTO) != 0 };
+	struct json_at root = *at;
+	struct strings problems;
+
+	if (field->strict && field_check_names(at, field->members, field->strict))
+		return -1;
+	if (field->problems == 0)
+		return field_decode_all(at, field->members, part);
+	root.reader = &own;
+	if (field_decode_all(&root, field->members, part))
+		return -1;
+	problems = (struct strings){ own.problems.at, own.problems.count };
+	memcpy((char *)part + field->problems, &problems, sizeof(problems));
+	return 0;
+}
+
+static int object_decode(const struct json_at *at, const struct field *field, void *part)
+{
+	struct json_at member;
+
+	return json_object(at, field->name, &member) || part_decode(&member, field, part);
+}
+
+static int word_decode(const struct json_at *at, const struct field *field, unsigned *value)
+{
+	struct json_at member = json_member(at, field->name);
+	const char *all = "", *text;
+
+	if (!(field->flags & FIELD_REQUIRED) && !json_is_given(&member))
+		return 0;
+	if (json_expect(&member, JSON_STRING))
+		return -1;
+	text = json_text_value(&member);
+	for (unsigned i = 0; i < field->limit; i++) {
+		if (strcmp(field->word(i), text) == 0) {
+			*value = i;
+			return 0;
+		}
+		all = arena_printf(at->reader->arena, "%s%s%s", all, i > 0 ? ", " : "",
+				   field->word(i));
+	}
+	return json_fail(&member, "must be one of %s, is \"%.40s\"", all, text);
+}
+
+static int pointer_decode(const struct json_at *at, const struct field *field, void *value)
+{
+	struct json_at member;
+	char *part = NULL;
+
+	if (json_object(at, field->name, &member))
+		return -1;
+	if (member.json) {
+		part = arena_alloc(at->reader->arena, field->size);
+		if (field->initial)
+			memcpy(part, field->initial, field->size);
+		if (part_decode(&member, field, part))
+			return -1;
+	}
+	memcpy(value, &part, sizeof(part));
+	return 0;
+}
+
+static int resources_decode(const struct json_at *at, const struct field *field,
+			    struct resources *value)
+{
+	struct quantities quantities;
+	struct resource *items;
+
+	if (quantities_decode(at, field->name, &quantities))
+		return -1;
+	items = arena_array(at->reader->arena, quantities.count, sizeof(*items));
+	for (size_t i = 0; i < quantities.count; i++) {
+		struct json_at member = json_member(at, field->name);
+
+		if (!quantities.at[i].valid)
+			return json_fail(&member, "%.80s is not an amount", quantities.at[i].name);
+		items[i] = (struct resource){ quantities.at[i].name, quantities.at[i].amount };
+	}
+	*value = resources_sort(items, quantities.count);
+	return 0;
+}
+
+static int fixed_check(const struct json_at *at, const struct field *field)
+{
+	struct json_at member = json_member(at, field->name);
+	const char *text;
+
+	if (((field->flags & FIELD_REQUIRED) && json_expect(&member, JSON_STRING)) ||
+	    json_text(at, field->name, &text))
+		return -1;
+	if (((field->flags & FIELD_NULLABLE) && *text == '\0') || strcmp(text, field->initial) == 0)
+		return 0;
+	return json_fail(&member, "must be %s, is \"%.80s\"", (const char *)field->initial, text);
+}
+
+static int list_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at array;
+	char *elements = NULL;
+	size_t count;
+
+	if (json_array(at, field->name, &array))
+		return -1;
+	count = json_count(&array);
+	if (field->limit > 0 && count > field->limit)
+		return json_fail(&array, "has %zu elements, more than %zu", count, field->limit);
+	if (count > 0)
+		elements = arena_array(at->reader->arena, count, field->size);
+	for (struct json_at e = json_first(&array); elements && e.json; json_next(&e)) {
+		char *element = elements + e.index * field->size;
+
+		if (field->initial)
+			memcpy(element, field->initial, field->size);
+		if (json_expect(&e, JSON_OBJECT) || part_decode(&e, field, element))
+			return -1;
+	}
+	memcpy((char *)object + field->offset, &elements, sizeof(elements));
+	memcpy((char *)object + field->count, &count, sizeof(count));
+	return 0;
+}
+
+static int value_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	union unread unread;
+	void *value = &unread;
+
+	if (!(field->flags & FIELD_CHECKED))
+		value = (char *)object + field->offset;
+	switch (field->kind) {
+	case FIELD_KIND_TEXT:
+		return text_decode(at, field, value);
+	case FIELD_KIND_SHOWN:
+		return json_shown(at, field->name, value);
+	case FIELD_KIND_NAME:
+		return name_decode(at, field, value);
+	case FIELD_KIND_BOOLEAN:
+		return json_boolean(at, field->name, value);
+	case FIELD_KIND_INTEGER:
+		return integer_decode(at, field, value);
+	case FIELD_KIND_TIME:
+		return rfc3339_decode(at, field->name, value);
+	case FIELD_KIND_TEXTS:
+		return texts_decode(at, field->name, value);
+	case FIELD_KIND_LABELS:
+		return text_map_decode(at, field->name, false, value);
+	case FIELD_KIND_NOTES:
+		return text_map_decode(at, field->name, true, value);
+	case FIELD_KIND_QUANTITIES:
+		return quantities_decode(at, field->name, value);
+	case FIELD_KIND_RESOURCES:
+		return resources_decode(at, field, value);
+	case FIELD_KIND_FIXED:
+		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE) ? fixed_check(at, field) :
+									  0;
+	case FIELD_KIND_POINTER:
+		return pointer_decode(at, field, value);
+	case FIELD_KIND_OBJECT:
+		return object_decode(at, field, value);
+	case FIELD_KIND_LIST:
+		return list_decode(at, field, object);
+	case FIELD_KIND_WORD:
+		return word_decode(at, field, value);
+	case FIELD_KIND_AMOUNT:
+		return amount_decode(at, field, value);
+	case FIELD_KIND_COUNT:
+	case FIELD_KIND_HOOK:
+		break;
+	}
+	return 0;
+}
+
+/* The type of a member with FIELD_GIVEN. */
+static enum json_type type_of(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_KIND_BOOLEAN:
+		return JSON_BOOLEAN;
+	case FIELD_KIND_INTEGER:
+	case FIELD_KIND_AMOUNT:
+	case FIELD_KIND_COUNT:
+		return JSON_NUMBER;
+	case FIELD_KIND_TEXTS:
+	case FIELD_KIND_LIST:
+		return JSON_ARRAY;
+	case FIELD_KIND_LABELS:
+	case FIELD_KIND_NOTES:
+	case FIELD_KIND_QUANTITIES:
+	case FIELD_KIND_RESOURCES:
+	case FIELD_KIND_POINTER:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_HOOK:
+		return JSON_OBJECT;
+	default:
+		return JSON_STRING;
+	}
+}
+
+int field_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at member;
+	bool has;
+
+	if (!(field->flags & FIELD_GIVEN) && !field->has && !field->check)
+		return value_decode(at, field, object);
+	member = json_member(at, field->name);
+	has = json_is_given(&member);
+	if (((field->flags & FIELD_GIVEN) && json_expect(&member, type_of(field->kind))) ||
+	    value_decode(at, field, object))
+		return -1;
+	if (field->has)
+		memcpy((char *)object + field->has, &has, sizeof(has));
+	return has && field->check ? field->check(&member, field, object) : 0;
+}
+
+static int row_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	return field->read ? field->read(at, field, object) : field_decode(at, field, object);
+}
+
+/* The member under its name "camelCase" or its original name "camel_case". */
+static int proto_row_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at first = json_member(at, field->name), second;
+	struct field named = *field;
+	char snake[PROTO_NAME_MAX];
+	size_t size = 0;
+
+	for (const char *c = field->name; *c && size + 2 < sizeof(snake); c++) {
+		bool upper = *c >= 'A' && *c <= 'Z';
+
+		if (upper)
+			snake[size++] = '_';
+		snake[size++] = (char)(upper ? *c - 'A' + 'a' : *c);
+	}
+	snake[size] = '\0';
+	second = json_member(at, snake);
+	if (second.json && strcmp(snake, field->name) != 0) {
+		if (first.json)
+			return json_fail(&first, "is given twice, also as %s", snake);
+		named.name = snake;
+	}
+	return row_decode(at, &named, object);
+}
+
+int field_decode_all(const struct json_at *at, const struct field *fields, void *object)
+{
+	for (const struct field *field = fields; field->name; field++)
+		if (at->reader->proto ? proto_row_decode(at, field, object) :
+					row_decode(at, field, object))
+			return -1;
+	return 0;
+}
+
+int field_check_names(const struct json_at *at, const struct field *fields, const char *what)
+{
+	if (json_expect(at, JSON_OBJECT))
+		return -1;
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		const struct field *field = fields;
+
+		while (field->name && strcmp(field->name, e.name) != 0)
+			field++;
+		if (!field->name)
+			return json_fail(&e, "is not a member of %s%s", what,
+					 field_names_hint(fields, e.name, at->reader->arena));
+	}
+	return 0;
+}
+
+int field_check_not_negative(const struct json_at *member, const struct field *field, void *object)
+{
+	void *value = (char *)object + field->offset, *has = (char *)object + field->has;
+	int64_t *integer = value;
+
+	if (*integer < 0) {
+		json_problem(member, "must not be negative, is %lld; it counts as not given",
+			     (long long)*integer);
+		*(bool *)has = false;
+		*integer = 0;
+	}
+	return 0;
+}
+
+int field_check_unique(const struct json_at *member, const struct field *field, void *object)
+{
+	const void *value = (const char *)object + field->offset;
+	const char *name = *(const char *const *)value;
+
+	for (size_t i = 1; *name != '\0' && i <= member->parent->index; i++) {
+		const void *before = (const char *)value - i * field->size;
+
+		if (strcmp(*(const char *const *)before, name) == 0)
+			return json_fail(member, "%.80s is in the list twice; rename one", name);
+	}
+	return 0;
+}
+
+int field_decode_object(const struct cJSON *json, const char *path, const struct field *fields,
+			struct arena *arena, void *object, struct strings *problems,
+			struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(json, path, &reader);
+
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, fields, object))
+		return -1;
+	if (problems)
+		*problems = (struct strings){ reader.problems.at, reader.problems.count };
+	return 0;
+}
+
+/* ---- parts of all objects ---- */
+
+const char *object_text_or_none(const struct json_at *at, const char *name)
+{
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ?
+		       arena_text(at->reader->arena, json_text_value(&member)) :
+		       "";
+}
+
+const struct field condition_fields[] = {
+	FIELD_TEXT(struct condition, type, "type"),
+	FIELD_TEXT(struct condition, status, "status"),
+	FIELD_TEXT(struct condition, reason, "reason"),
+	FIELD_SHOWN(struct condition, message, "message"),
+	FIELD_TIME(struct condition, last_transition, "lastTransitionTime"),
+	FIELD_END,
+};
