@@ -125,7 +125,8 @@ static struct costs costs_of(struct view *view, const char *by, time_ms now, str
 
 	while ((cluster = view_next(view, &at, &autoscaler)))
 		VEC_PUSH(arena, &rows->at,
-			 row_of(cluster, autoscaler ? autoscaler->status.metering : NULL, by, now));
+			 row_of(cluster, autoscaler ? autoscaler->status.parts.metering : NULL, by,
+				now));
 	if (rows->at.count > 0)
 		sort_stable(rows->at.at, rows->at.count, sizeof(*rows->at.at), compare);
 	if (by)

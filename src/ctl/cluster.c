@@ -17,6 +17,7 @@
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/driver_log.h"
 #include "ctl/report/event_recorder.h"
+#include "ctl/report/feature.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
 #include "ctl/report/status.h"
@@ -50,6 +51,7 @@ static const struct listener {
 } listeners[] = {
 #define LISTENER(name) offsetof(struct control, name)
 	{ LISTENER(metrics), metrics_decided, NULL, metrics_forget },
+	{ LISTENER(features), features_decided, features_patched, features_forget },
 	{ LISTENER(status), status_decided, NULL, status_forget },
 	{ LISTENER(recorder), event_recorder_decided, event_recorder_patched,
 	  event_recorder_forget },
@@ -337,8 +339,6 @@ static void decided(void *context, const struct pass_decision *decision)
 	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
 	with_client.gcs = gcs;
-	with_client.prices.node_labels = nodes_price_labels;
-	with_client.prices.nodes = cluster->control->nodes;
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		listeners[i].decided(listener_self(cluster, i), &with_client);
 	if (decision->ray_state && gcs)

@@ -12,6 +12,7 @@
 #include "core/model/kubernetes.h"
 #include "ctl/cluster.h"
 #include "ctl/endpoints.h"
+#include "ctl/features.h"
 #include "ctl/pass/gpu_quota.h"
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
@@ -416,6 +417,7 @@ static void controller_done(struct controller *controller)
 	leader_free(controller->control.leader);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
+	features_free(controller->control.features);
 	metrics_free(controller->control.metrics);
 	kube_config_free(controller->config);
 	loop_signal_free(controller->terminate);
@@ -458,6 +460,7 @@ int controller_run(const struct options *options, struct err *err)
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));
+	controller.control.features = features_new(&controller.control, features_listed);
 	status = connect_api_server(&controller, err);
 	if (status == 0)
 		status = open_endpoints(&controller, err);

@@ -79,6 +79,7 @@ static struct metrics_now metrics_now(const struct control *control)
 		 * waits for its backoff. */
 		.view_stale = control_stale(control, &scratch)[0] != '\0',
 		.quota = control->quota,
+		.features = control->features,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.longest_turn_cpu_us = loop_longest_turn_cpu_us(control->loop),
 	};

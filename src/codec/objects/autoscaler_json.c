@@ -237,7 +237,7 @@ static const struct field status_fields[] = {
 		    .description = "ScalingActive, AbleToScale, ScalingLimited, and others only "
 				   "while they are true.",
 		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
-	FIELD_POINTER(STATUS, metering, metering_fields, "metering",
+	FIELD_POINTER(STATUS, parts.metering, metering_fields, "metering",
 		      .description =
 			      "GPU time and cost (docs/COST.md); written with other changes."),
 	FIELD_LIST(STATUS, schedules, schedule_count, schedule_status_fields, "schedules",

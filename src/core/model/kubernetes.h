@@ -383,6 +383,12 @@ struct autoscaler_metering {
 	size_t group_count;
 };
 
+/* The members of the status that features own (ctl/report/feature.h), each with a struct of its own;
+ * NULL: none. They are renewed with the time of the decision. */
+struct autoscaler_parts {
+	const struct autoscaler_metering *metering;
+};
+
 /* The status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md). Amounts are texts. Made by
  * core/report/autoscaler_status; one that was read may have any values. */
 struct autoscaler_status {
@@ -407,7 +413,7 @@ struct autoscaler_status {
 	size_t infeasible_count, unserved_count;
 	const struct autoscaler_condition *conditions;
 	size_t condition_count;
-	const struct autoscaler_metering *metering; /* NULL: none */
+	struct autoscaler_parts parts;
 	const struct autoscaler_status_schedule *schedules;
 	size_t schedule_count;
 	bool truncated;

@@ -314,7 +314,7 @@ void autoscaler_status_renew(const struct autoscaler_status_input *input,
 {
 	status->last_decision_time = decision_now(input);
 	status->controller = input->controller;
-	status->metering = input->metering;
+	status->parts = input->parts;
 }
 
 /* The known time with its metering, or those of now when it is too old or, by another clock, too
@@ -332,11 +332,11 @@ static void set_decision_time(const struct maker *maker)
 
 	maker->status->last_decision_time = known->last_decision_time;
 	maker->status->controller = known->controller;
-	maker->status->metering = known->metering;
+	maker->status->parts = known->parts;
 	if (input->sent && known->last_decision_time < input->sent->last_decision_time) {
 		maker->status->last_decision_time = input->sent->last_decision_time;
 		maker->status->controller = input->sent->controller;
-		maker->status->metering = input->sent->metering;
+		maker->status->parts = input->sent->parts;
 	}
 	if (maker->status->controller && input->controller &&
 	    strcmp(maker->status->controller, input->controller) != 0)
@@ -454,7 +454,8 @@ const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_s
 		};
 	sent->last_decision_time = status->last_decision_time;
 	sent->controller = status->controller ? arena_strdup(arena, status->controller) : NULL;
-	sent->metering = status->metering ? metering_copy(status->metering, arena) : NULL;
+	sent->parts.metering =
+		status->parts.metering ? metering_copy(status->parts.metering, arena) : NULL;
 	sent->conditions = conditions;
 	sent->condition_count = status->condition_count;
 	return sent;

@@ -25,9 +25,9 @@ struct autoscaler_status_input {
 	size_t scale_count;
 	/* That was sent and may not be in `object` yet, of autoscaler_status_sent; NULL: none. */
 	const struct autoscaler_status *sent;
-	const struct autoscaler_metering *metering; /* now; NULL: none */
-	const char *controller;                     /* this process; NULL: unnamed */
-	int64_t undecided_ms; /* of ctl/queue/poll_interval; 0: the decision was made */
+	struct autoscaler_parts parts; /* now */
+	const char *controller;        /* this process; NULL: unnamed */
+	int64_t undecided_ms;          /* of ctl/queue/poll_interval; 0: the decision was made */
 };
 
 /* Lives in the arena and points into the input. Lists are cut to a few entries, groups to 100, and

@@ -126,7 +126,7 @@ static void read_stored(struct metering *metering, const struct autoscaler_meter
 static const struct autoscaler_metering *stored_of(const struct snapshot *snapshot)
 {
 	const struct autoscaler_metering *stored =
-		snapshot->autoscaler ? snapshot->autoscaler->status.metering : NULL;
+		snapshot->autoscaler ? snapshot->autoscaler->status.parts.metering : NULL;
 
 	return stored && strcmp(stored->cluster_uid, snapshot->cluster.uid) == 0 ? stored : NULL;
 }

@@ -286,7 +286,6 @@ static void announce(struct pass *pass)
 		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
 		.digest = pass->reads == 1 ? pass->digest : 0,
 		.undecided_ms = pass->undecided ? pass->config.undecided_ms : 0,
-		.prices.table = pass->config.control->options->price_table,
 	};
 
 	pass->new_memory = work->memory;

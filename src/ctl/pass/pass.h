@@ -30,7 +30,6 @@
 #include "base/arena.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
-#include "core/report/metering.h"
 #include "core/report/summary.h"
 #include "ctl/queue/poll_interval.h"
 #include "ctl/shared/control.h"
@@ -76,8 +75,6 @@ struct pass_decision {
 	int64_t undecided_ms; /* the interval after a decision that took too much; 0: it was made */
 	/* The client of this Ray, set for the listeners (ctl/cluster.c); NULL: none. */
 	struct gcs_client *gcs;
-	/* For cost; the Nodes are set for the listeners (ctl/cluster.c). */
-	struct metering_prices prices;
 };
 
 struct pass_callbacks {

@@ -11,9 +11,8 @@
 #include "codec/text/json.h"
 #include "core/report/autoscaler_status.h"
 #include "core/report/managed.h"
-#include "core/report/metering.h"
 #include "core/report/summary.h"
-#include "ctl/report/metrics.h"
+#include "ctl/report/feature.h"
 #include "ctl/report/overload.h"
 #include "ctl/report/scale_list.h"
 #include "ctl/report/second_controller.h"
@@ -364,7 +363,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 			const struct pass_decision *decision)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const struct autoscaler_status_input input = {
+	struct autoscaler_status_input input = {
 		.snapshot = decision->snapshot,
 		.plan = decision->plan,
 		.summary = decision->summary,
@@ -372,15 +371,15 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.scales = entry->done.scales.at,
 		.scale_count = entry->done.scales.count,
 		.sent = entry->last,
-		.metering = metering_status(metrics_metering(entry->writer->control->metrics,
-							     entry->namespace_, entry->name),
-					    decision->snapshot->cluster.uid, &arena),
 		.controller = entry->writer->own.name,
 		.undecided_ms = decision->undecided_ms,
 	};
-	struct autoscaler_status new_status = autoscaler_status_of(&input, &arena);
-	const char *status = autoscaler_status_text(&new_status, &arena);
+	struct autoscaler_status new_status;
+	const char *status;
 
+	features_status(entry->writer->control->features, decision, &arena, &input.parts);
+	new_status = autoscaler_status_of(&input, &arena);
+	status = autoscaler_status_text(&new_status, &arena);
 	if (same(entry->same_version, object->resource_version) &&
 	    entry->same_status == hash(status))
 		return;

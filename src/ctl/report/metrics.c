@@ -221,8 +221,6 @@ void metrics_decided(void *listener, const struct pass_decision *decision)
 	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
 	count_begun(metrics, decision->summary, &cluster->summary);
 	metrics_cluster_keep(cluster, decision->summary);
-	metering_count(&cluster->metering, snapshot, decision->plan, decision->summary,
-		       &decision->prices, decision->monotonic_ms);
 	mark_groups(metrics, cluster, decision->monotonic_ms);
 	if (snapshot->ray_state &&
 	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {
@@ -290,16 +288,6 @@ void metrics_forget(void *listener, const char *namespace_, const char *name)
 	if (metrics)
 		metrics_cluster_free(map_remove(&metrics->clusters,
 						arena_printf(&scratch, "%s/%s", namespace_, name)));
-}
-
-const struct metering *metrics_metering(const struct metrics *metrics, const char *namespace_,
-					const char *name)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
-	const struct metrics_cluster *cluster = metrics ? map_get(&metrics->clusters, key) : NULL;
-
-	return cluster ? &cluster->metering : NULL;
 }
 
 const struct summary *metrics_summary(const struct metrics *metrics, size_t at,

@@ -18,22 +18,23 @@
  * words of our tables and HTTP codes, so this is never reached. */
 #define METRICS_SERIES_MAX 256
 
+struct act_scaled_list;
+struct err;
+struct features;
+struct quota;
+struct pass_decision;
+struct summary;
+
 struct metrics;
 
 /* Values that are read at the time of a scrape. */
 struct metrics_now {
 	bool leader;
-	bool view_stale;                              /* of the API server: no worker is removed */
-	struct quota *quota;                          /* NULL: no GPU quota */
+	bool view_stale;     /* of the API server: no worker is removed */
+	struct quota *quota; /* NULL: no GPU quota */
+	const struct features *features;
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };
-
-struct act_scaled_list;
-struct err;
-struct metering;
-struct quota;
-struct pass_decision;
-struct summary;
 
 /* How a pass over a cluster ended. */
 struct metrics_pass {
@@ -66,9 +67,6 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
  * removes them. `listener` is a struct metrics. */
 void metrics_decided(void *listener, const struct pass_decision *decision);
 void metrics_forget(void *listener, const char *namespace_, const char *name);
-/* Its GPU time; NULL: no decision of this cluster. */
-const struct metering *metrics_metering(const struct metrics *metrics, const char *namespace_,
-					const char *name);
 /* The summary that is kept of the cluster at this index, from 0; NULL behind the last. Its lists
  * of groups, resources, unserved demand and conditions have no messages. Valid until the loop
  * turns. */

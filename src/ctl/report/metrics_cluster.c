@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "core/model/kubernetes.h"
+#include "ctl/report/feature.h"
 
 struct metrics_cluster *metrics_cluster_new(const char *namespace_, const char *name)
 {
@@ -20,7 +21,6 @@ void metrics_cluster_free(struct metrics_cluster *cluster)
 	if (!cluster)
 		return;
 	arena_done(&cluster->arena);
-	metering_done(&cluster->metering);
 	memory_free(cluster->namespace_);
 	memory_free(cluster->name);
 	memory_free(cluster->session);
@@ -167,16 +167,9 @@ enum unit {
 	MS      /* as seconds; 0 is not shown */
 };
 
-/* The condition under which a family is shown. */
-enum need {
-	SCALED,    /* a cluster that this program scales */
-	REACHABLE, /* also, Ray was reached by the last decision */
-	ALWAYS
-};
-
 struct family {
 	enum metrics_id id;
-	enum need need;
+	enum metrics_need need;
 	enum place place;
 	enum unit unit;
 	size_t offset;
@@ -257,28 +250,6 @@ static void write_update_time(const struct metrics_cluster *cluster, struct metr
 			       &cluster->update_time);
 }
 
-static void write_gpu_seconds(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const struct metering *metering = &cluster->metering;
-
-	for (size_t i = 0; i < metering->group_count; i++)
-		for (enum metering_state s = METERING_USED; s < METERING_STATE_COUNT; s++)
-			metrics_text_integer(
-				family,
-				LABELS(cluster, metering->groups[i].name, metering_state_name(s)),
-				metering_seconds_shown(metering, &metering->groups[i], s));
-}
-
-static void write_cost(const struct metrics_cluster *cluster, struct metrics_family *family)
-{
-	const struct metering *metering = &cluster->metering;
-
-	for (size_t i = 0; metering->currency && i < metering->group_count; i++)
-		metrics_text_double(
-			family, LABELS(cluster, metering->groups[i].name, metering->currency),
-			(double)metering_cost_shown(metering, &metering->groups[i]) / PRICE_MICROS);
-}
-
 #define OF_GROUP(member) IN_GROUPS, COUNT, offsetof(struct summary_group, member), 0, NULL
 #define OF_GPUS(member, head)                                                                      \
 	IN_GROUPS, AMOUNT, offsetof(struct summary_group, gpus.member), head, NULL
@@ -289,38 +260,37 @@ static void write_cost(const struct metrics_cluster *cluster, struct metrics_fam
 #define OTHER(function) ELSEWHERE, COUNT, 0, 0, function
 
 static const struct family families[] = {
-	{ METRICS_RAY_ACTIVE_NODES, REACHABLE, IN_GROUPS, COUNT,
+	{ METRICS_RAY_ACTIVE_NODES, METRICS_REACHABLE, IN_GROUPS, COUNT,
 	  offsetof(struct summary_group, registered), offsetof(struct summary, head_joined), NULL },
-	{ METRICS_RAY_PENDING_NODES, SCALED, OF_GROUP(pending) },
-	{ METRICS_RAY_RECENTLY_FAILED_NODES, SCALED, OF_GROUP(pods[WORKER_GONE]) },
-	{ METRICS_RAY_RUNNING_WORKERS, REACHABLE, OF_SUMMARY(COUNT, registered) },
-	{ METRICS_RAY_CLUSTER_RESOURCES, REACHABLE, OF_RESOURCE(cluster) },
-	{ METRICS_RAY_PENDING_RESOURCES, SCALED, OF_RESOURCE(pending) },
-	{ METRICS_RAY_UPDATE_TIME, SCALED, OTHER(write_update_time) },
-	{ METRICS_RAY_STARTED_NODES, SCALED, OF_CLUSTER(COUNT, started) },
-	{ METRICS_RAY_STOPPED_NODES, SCALED, OF_CLUSTER(COUNT, stopped) },
-	{ METRICS_RAY_UPDATE_LOOP_EXCEPTIONS, SCALED, OF_CLUSTER(COUNT, loop_exceptions) },
-	{ METRICS_RAY_DRAIN_NODE_EXCEPTIONS, SCALED, OF_CLUSTER(COUNT, drain_exceptions) },
-	{ METRICS_GROUP_REPLICAS, SCALED, OF_GROUP(replicas) },
-	{ METRICS_GROUP_TARGET_REPLICAS, SCALED, OF_GROUP(target_replicas) },
-	{ METRICS_GROUP_MIN_REPLICAS, SCALED, OF_GROUP(min_replicas) },
-	{ METRICS_GROUP_MAX_REPLICAS, SCALED, OF_GROUP(max_replicas) },
-	{ METRICS_GROUP_BACKOFF, SCALED, OTHER(write_backoff) },
-	{ METRICS_GPUS_WANTED, SCALED, OF_GPUS(wanted, 0) },
-	{ METRICS_GPUS_RUNNING, REACHABLE, OF_GPUS(running, OF_HEAD(running)) },
-	{ METRICS_GPUS_IDLE, REACHABLE, OF_GPUS(idle, 0) }, /* those of the head never count */
-	{ METRICS_GPUS_WASTED, REACHABLE, OF_GPUS(unused, OF_HEAD(unused)) },
-	{ METRICS_GPUS_PENDING, REACHABLE, OF_SUMMARY(AMOUNT, pending_gpus) },
-	{ METRICS_GPU_SECONDS, SCALED, OTHER(write_gpu_seconds) },
-	{ METRICS_COST, SCALED, OTHER(write_cost) },
-	{ METRICS_UNFULFILLABLE_DEMAND, SCALED, IN_UNSERVED, COUNT,
+	{ METRICS_RAY_PENDING_NODES, METRICS_SCALED, OF_GROUP(pending) },
+	{ METRICS_RAY_RECENTLY_FAILED_NODES, METRICS_SCALED, OF_GROUP(pods[WORKER_GONE]) },
+	{ METRICS_RAY_RUNNING_WORKERS, METRICS_REACHABLE, OF_SUMMARY(COUNT, registered) },
+	{ METRICS_RAY_CLUSTER_RESOURCES, METRICS_REACHABLE, OF_RESOURCE(cluster) },
+	{ METRICS_RAY_PENDING_RESOURCES, METRICS_SCALED, OF_RESOURCE(pending) },
+	{ METRICS_RAY_UPDATE_TIME, METRICS_SCALED, OTHER(write_update_time) },
+	{ METRICS_RAY_STARTED_NODES, METRICS_SCALED, OF_CLUSTER(COUNT, started) },
+	{ METRICS_RAY_STOPPED_NODES, METRICS_SCALED, OF_CLUSTER(COUNT, stopped) },
+	{ METRICS_RAY_UPDATE_LOOP_EXCEPTIONS, METRICS_SCALED, OF_CLUSTER(COUNT, loop_exceptions) },
+	{ METRICS_RAY_DRAIN_NODE_EXCEPTIONS, METRICS_SCALED, OF_CLUSTER(COUNT, drain_exceptions) },
+	{ METRICS_GROUP_REPLICAS, METRICS_SCALED, OF_GROUP(replicas) },
+	{ METRICS_GROUP_TARGET_REPLICAS, METRICS_SCALED, OF_GROUP(target_replicas) },
+	{ METRICS_GROUP_MIN_REPLICAS, METRICS_SCALED, OF_GROUP(min_replicas) },
+	{ METRICS_GROUP_MAX_REPLICAS, METRICS_SCALED, OF_GROUP(max_replicas) },
+	{ METRICS_GROUP_BACKOFF, METRICS_SCALED, OTHER(write_backoff) },
+	{ METRICS_GPUS_WANTED, METRICS_SCALED, OF_GPUS(wanted, 0) },
+	{ METRICS_GPUS_RUNNING, METRICS_REACHABLE, OF_GPUS(running, OF_HEAD(running)) },
+	{ METRICS_GPUS_IDLE, METRICS_REACHABLE,
+	  OF_GPUS(idle, 0) }, /* those of the head never count */
+	{ METRICS_GPUS_WASTED, METRICS_REACHABLE, OF_GPUS(unused, OF_HEAD(unused)) },
+	{ METRICS_GPUS_PENDING, METRICS_REACHABLE, OF_SUMMARY(AMOUNT, pending_gpus) },
+	{ METRICS_UNFULFILLABLE_DEMAND, METRICS_SCALED, IN_UNSERVED, COUNT,
 	  offsetof(struct summary_unserved, count), 0, NULL },
-	{ METRICS_SAFE_TO_SCALE_DOWN, SCALED, SAFE, COUNT, 0, 0, NULL },
-	{ METRICS_SCAN_INTERVAL, SCALED, OF_CLUSTER(MS, scan_interval_ms) },
-	{ METRICS_CONDITION, ALWAYS, OTHER(write_conditions) },
-	{ METRICS_SCHEDULE_ACTIVE, ALWAYS, OTHER(write_active) },
-	{ METRICS_SCHEDULE_NEXT_CHANGE, ALWAYS, OTHER(write_next_change) },
-	{ METRICS_LAST_DECISION, ALWAYS, OF_SUMMARY(MS, decided_at) },
+	{ METRICS_SAFE_TO_SCALE_DOWN, METRICS_SCALED, SAFE, COUNT, 0, 0, NULL },
+	{ METRICS_SCAN_INTERVAL, METRICS_SCALED, OF_CLUSTER(MS, scan_interval_ms) },
+	{ METRICS_CONDITION, METRICS_ALWAYS, OTHER(write_conditions) },
+	{ METRICS_SCHEDULE_ACTIVE, METRICS_ALWAYS, OTHER(write_active) },
+	{ METRICS_SCHEDULE_NEXT_CHANGE, METRICS_ALWAYS, OTHER(write_next_change) },
+	{ METRICS_LAST_DECISION, METRICS_ALWAYS, OF_SUMMARY(MS, decided_at) },
 };
 
 static void write_value(struct metrics_family *family, const char *const *labels, enum unit unit,
@@ -358,34 +328,48 @@ static void write_list(const struct metrics_cluster *cluster, const struct famil
 	}
 }
 
+static void write_family(const struct metrics_cluster *cluster, const struct family *from,
+			 const struct metrics_now *now, struct metrics_family *family)
+{
+	if (from->place == ELSEWHERE)
+		from->write(cluster, family);
+	else if (from->place == SAFE)
+		metrics_text_integer(family, LABELS(cluster, "", ""),
+				     cluster->summary.safe_to_scale_down && !now->view_stale);
+	else if (from->place == IN_CLUSTER || from->place == IN_SUMMARY)
+		write_value(family, LABELS(cluster, cluster->session, ""), from->unit,
+			    from->place == IN_CLUSTER ? (const void *)cluster :
+							(const void *)&cluster->summary,
+			    from->offset);
+	else
+		write_list(cluster, from, family);
+}
+
 bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
 				 size_t part, struct buf *buf)
 {
-	const struct family *from = &families[part];
-	struct metrics_family family;
+	const size_t own_count = sizeof(families) / sizeof(families[0]);
+	const struct family *from = part < own_count ? &families[part] : NULL;
+	const void *self = NULL;
+	const struct feature_metric *metric =
+		from ? NULL : features_metric(now->features, part - own_count, &self);
+	struct metrics_family family = { .buf = buf };
+	enum metrics_need need;
 
-	if (part >= sizeof(families) / sizeof(families[0]))
+	if (!from && !metric)
 		return false;
-	family = METRICS_FAMILY(buf, from->id);
+	need = from ? from->need : metric->need;
+	family.row = from ? &metrics_rows[from->id] : &metric->row;
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct metrics_cluster *cluster = clusters->entries[i].value;
 
-		if ((from->need != ALWAYS && cluster->summary.hands_off) ||
-		    (from->need == REACHABLE && !cluster->summary.ray_reachable))
+		if ((need != METRICS_ALWAYS && cluster->summary.hands_off) ||
+		    (need == METRICS_REACHABLE && !cluster->summary.ray_reachable))
 			continue;
-		if (from->place == ELSEWHERE)
-			from->write(cluster, &family);
-		else if (from->place == SAFE)
-			metrics_text_integer(&family, LABELS(cluster, "", ""),
-					     cluster->summary.safe_to_scale_down &&
-						     !now->view_stale);
-		else if (from->place == IN_CLUSTER || from->place == IN_SUMMARY)
-			write_value(&family, LABELS(cluster, cluster->session, ""), from->unit,
-				    from->place == IN_CLUSTER ? (const void *)cluster :
-								(const void *)&cluster->summary,
-				    from->offset);
+		if (from)
+			write_family(cluster, from, now, &family);
 		else
-			write_list(cluster, from, &family);
+			metric->write(self, cluster, &family);
 	}
 	return true;
 }

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "core/report/metering.h"
 #include "core/report/summary.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
@@ -29,8 +28,14 @@ struct metrics_cluster {
 	struct metrics_marks *marks; /* of each group */
 	int64_t started, stopped, loop_exceptions, drain_exceptions;
 	struct metrics_histogram update_time;
-	struct metering metering;
 	int64_t scan_interval_ms; /* as of the last pass that ended; 0: none did */
+};
+
+/* The condition under which a family is shown. */
+enum metrics_need {
+	METRICS_SCALED,    /* a cluster that this program scales */
+	METRICS_REACHABLE, /* also, Ray was reached by the last decision */
+	METRICS_ALWAYS
 };
 
 #define METRICS_CLUSTER_BYTES sizeof(struct metrics_cluster)
@@ -45,7 +50,7 @@ struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluste
 					    const char *group,
 					    const struct summary_group **ret_group);
 
-/* Writes one family of METRICS_RAY_TABLE and METRICS_CLUSTER_TABLE; false behind the last. The
+/* Writes one family of METRICS_RAY_TABLE, METRICS_CLUSTER_TABLE and the features; false behind the last. The
  * map's values are struct metrics_cluster. */
 bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
 				 size_t part, struct buf *buf);

@@ -1,6 +1,7 @@
-/* Every metric that the program exports, in one table: source of the exposition, docs/METRICS.md
- * and the names that alerts and boards may use. A name is never changed, only added. Must not have
- * a label with unbounded values: no Pod names, no error texts. */
+/* Every metric that the program exports, in one table, besides those of features
+ * (ctl/report/feature.h): source of the exposition, docs/METRICS.md and the names that alerts and
+ * boards may use. A name is never changed, only added. Must not have a label with unbounded values:
+ * no Pod names, no error texts. */
 #ifndef CTL_REPORT_METRICS_TABLE_H
 #define CTL_REPORT_METRICS_TABLE_H
 
@@ -61,10 +62,6 @@
 	  "GPUs of registered workers that no task or actor uses.")                                \
 	X(GAUGE, GPUS_PENDING, "rayscaler_gpus_pending", "namespace,raycluster",                   \
 	  "GPUs requested by pending tasks, actors and placement groups.")                         \
-	X(COUNTER, GPU_SECONDS, "rayscaler_gpu_seconds_total", "namespace,raycluster,group,state", \
-	  "GPU time of Pods on Nodes: used, idle, starting, terminating (docs/COST.md).")          \
-	X(COUNTER, COST, "rayscaler_cost_total", "namespace,raycluster,group,currency",            \
-	  "Its cost by the price table.")                                                          \
 	X(GAUGE, UNFULFILLABLE_DEMAND, "rayscaler_unfulfillable_demand",                           \
 	  "namespace,raycluster,reason",                                                           \
 	  "Bundles that cannot be served, now or ever, by reason (docs/REASONS.md).")              \
@@ -156,5 +153,15 @@ enum metrics_id {
 #undef X
 		METRICS_COUNT
 };
+
+enum metrics_kind { METRICS_GAUGE, METRICS_COUNTER, METRICS_HISTOGRAM };
+
+/* A row of the table, or of a feature. */
+struct metrics_row {
+	enum metrics_kind kind;
+	const char *name, *labels, *help;
+};
+
+extern const struct metrics_row metrics_rows[METRICS_COUNT];
 
 #endif

@@ -8,14 +8,7 @@
 #include "codec/text/utf8.h"
 #include "core/model/resources.h"
 
-enum metrics_kind { METRICS_GAUGE, METRICS_COUNTER, METRICS_HISTOGRAM };
-
-struct metrics_row {
-	enum metrics_kind kind;
-	const char *name, *labels, *help;
-};
-
-static const struct metrics_row rows[] = {
+const struct metrics_row metrics_rows[METRICS_COUNT] = {
 #define X(kind, identifier, name, labels, help) { METRICS_##kind, name, labels, help },
 	METRICS_TABLE(X)
 #undef X
@@ -99,7 +92,7 @@ static void add_escaped(struct buf *buf, const char *text)
 
 static void begin(struct metrics_family *family)
 {
-	const struct metrics_row *row = &rows[family->id];
+	const struct metrics_row *row = family->row;
 
 	if (family->begun)
 		return;
@@ -112,11 +105,11 @@ static void begin(struct metrics_family *family)
 static void add_name(struct metrics_family *family, const char *suffix, const char *const *values,
 		     const char *end)
 {
-	const char *label = rows[family->id].labels;
+	const char *label = family->row->labels;
 	const char *before = "{";
 
 	begin(family);
-	(void)buf_add_string(family->buf, rows[family->id].name);
+	(void)buf_add_string(family->buf, family->row->name);
 	(void)buf_add_string(family->buf, suffix);
 	for (size_t i = 0; *label; i++) {
 		size_t size = strcspn(label, ",");
@@ -131,7 +124,7 @@ static void add_name(struct metrics_family *family, const char *suffix, const ch
 	}
 	if (end)
 		(void)buf_printf(family->buf, "%sle=\"%s\"", before, end);
-	if (end || rows[family->id].labels[0])
+	if (end || family->row->labels[0])
 		(void)buf_add_char(family->buf, '}');
 	(void)buf_add_char(family->buf, ' ');
 }
@@ -161,7 +154,7 @@ void metrics_text_double(struct metrics_family *family, const char *const *value
 void metrics_text_histogram(struct metrics_family *family, const char *const *values,
 			    const struct metrics_histogram *histogram)
 {
-	const double *ends = bucket_ends(family->id);
+	const double *ends = bucket_ends((enum metrics_id)(family->row - metrics_rows));
 	uint64_t sum = 0;
 	char end[32];
 

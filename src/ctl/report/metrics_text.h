@@ -1,5 +1,5 @@
-/* The text exposition format of Prometheus (0.0.4) for the families of ctl/report/metrics_table.h.
- * Writes into the caller's buffer; the caller checks its limit. No state. */
+/* The text exposition format of Prometheus (0.0.4) for the families of ctl/report/metrics_table.h
+ * and of features. Writes into the caller's buffer; the caller checks its limit. No state. */
 #ifndef CTL_REPORT_METRICS_TEXT_H
 #define CTL_REPORT_METRICS_TEXT_H
 
@@ -24,18 +24,19 @@ struct metrics_histogram {
  * samples. */
 struct metrics_family {
 	struct buf *buf;
-	enum metrics_id id;
+	const struct metrics_row *row;
 	bool begun;
 };
 
 #define METRICS_FAMILY(buffer, family_id)                                                          \
-	((struct metrics_family){ .buf = (buffer), .id = (family_id) })
+	((struct metrics_family){ .buf = (buffer), .row = &metrics_rows[family_id] })
 
 /* `values` are those of the table's labels, in its order. */
 void metrics_text_integer(struct metrics_family *family, const char *const *values, int64_t value);
 void metrics_text_amount(struct metrics_family *family, const char *const *values,
 			 int64_t amount); /* 1/10000 units */
 void metrics_text_double(struct metrics_family *family, const char *const *values, double value);
+/* Only of the table. */
 void metrics_text_histogram(struct metrics_family *family, const char *const *values,
 			    const struct metrics_histogram *histogram);
 

@@ -11,6 +11,7 @@ struct arena;
 struct autoscaler_objects;
 struct budget;
 struct events;
+struct features;
 struct quota;
 struct kube_client;
 struct kube_informer;
@@ -39,6 +40,7 @@ struct control {
 	struct events *events;
 	struct quota *quota;                    /* NULL: no GPU quota */
 	struct metrics *metrics;                /* may be NULL */
+	struct features *features;              /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
 	struct capacity_watch *capacity_watch;  /* NULL in sidecar mode */
 	struct event_recorder *recorder;        /* NULL in sidecar mode */

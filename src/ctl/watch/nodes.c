@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "core/capacity/price.h"
 #include "core/nodes/disruption_taint.h"
+#include "ctl/report/feature.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 
@@ -15,17 +15,17 @@ struct ending {
 	struct node node; /* name and one taint */
 };
 
-/* The labels of a Node that prices depend on. */
-struct priced {
+/* The labels of a Node that features read. */
+struct labelled {
 	struct arena arena;
 	struct labels labels;
 };
 
 struct nodes {
-	struct optional_watch watch;      /* first: it is their context */
-	const struct price_table *prices; /* NULL: none */
-	struct map ending;                /* name to struct ending */
-	struct map priced;                /* name to struct priced; empty without prices */
+	struct optional_watch watch; /* first: it is their context */
+	const struct features *features;
+	struct map ending;   /* name to struct ending */
+	struct map labelled; /* name to struct labelled; empty when no feature reads a label */
 };
 
 static void forget(struct nodes *nodes, const char *name)
@@ -64,40 +64,40 @@ static void keep(struct nodes *nodes, const struct node *node, const struct tain
 
 static void forget_labels(struct nodes *nodes, const char *name)
 {
-	struct priced *priced = map_remove(&nodes->priced, name);
+	struct labelled *labelled = map_remove(&nodes->labelled, name);
 
-	if (!priced)
+	if (!labelled)
 		return;
-	arena_done(&priced->arena);
-	memory_free(priced);
+	arena_done(&labelled->arena);
+	memory_free(labelled);
 }
 
-static void copy_labels(const struct price_table *prices, const struct labels *from,
-			struct priced *priced)
+static void copy_labels(const struct features *features, const struct labels *from,
+			struct labelled *labelled)
 {
 	VEC(struct label) kept = { .at = NULL };
 
 	for (size_t i = 0; i < from->count; i++)
-		if (price_reads_label(prices, from->at[i].key))
-			VEC_PUSH(&priced->arena, &kept,
+		if (features_read_node_label(features, from->at[i].key))
+			VEC_PUSH(&labelled->arena, &kept,
 				 ((struct label){
-					 arena_strdup(&priced->arena, from->at[i].key),
-					 arena_strdup(&priced->arena, from->at[i].value) }));
-	priced->labels = (struct labels){ kept.at, kept.count };
+					 arena_strdup(&labelled->arena, from->at[i].key),
+					 arena_strdup(&labelled->arena, from->at[i].value) }));
+	labelled->labels = (struct labels){ kept.at, kept.count };
 }
 
 static void keep_labels(struct nodes *nodes, const struct node *node)
 {
-	struct priced *priced = map_get(&nodes->priced, node->name);
+	struct labelled *labelled = map_get(&nodes->labelled, node->name);
 
-	if (!priced && nodes->priced.count >= NODES_MAX)
+	if (!labelled && nodes->labelled.count >= NODES_MAX)
 		return;
-	if (!priced) {
-		priced = memory_alloc(sizeof(*priced));
-		map_set(&nodes->priced, node->name, priced);
+	if (!labelled) {
+		labelled = memory_alloc(sizeof(*labelled));
+		map_set(&nodes->labelled, node->name, labelled);
 	}
-	arena_done(&priced->arena);
-	copy_labels(nodes->prices, &node->labels, priced);
+	arena_done(&labelled->arena);
+	copy_labels(nodes->features, &node->labels, labelled);
 }
 
 static void node_changed(void *context, enum kube_change change, const char *key, const void *old,
@@ -115,7 +115,7 @@ static void node_changed(void *context, enum kube_change change, const char *key
 		forget(nodes, key);
 	if (!node)
 		forget_labels(nodes, key);
-	else if (nodes->prices)
+	else if (features_read_node_label(nodes->features, NULL))
 		keep_labels(nodes, node);
 }
 
@@ -126,7 +126,7 @@ struct nodes *nodes_new(const struct control *control)
 	if (options_sidecar(control->options))
 		return NULL;
 	nodes = memory_alloc(sizeof(*nodes));
-	nodes->prices = control->options->price_table;
+	nodes->features = control->features;
 	nodes->watch.level = LOG_INFO;
 	nodes->watch.without = "Nodes cannot be read: the end of a Node is seen only from "
 			       "conditions of its Pods";
@@ -148,9 +148,9 @@ void nodes_free(struct nodes *nodes)
 	while (nodes->ending.count > 0)
 		forget(nodes, nodes->ending.entries[0].key);
 	map_done(&nodes->ending);
-	while (nodes->priced.count > 0)
-		forget_labels(nodes, nodes->priced.entries[0].key);
-	map_done(&nodes->priced);
+	while (nodes->labelled.count > 0)
+		forget_labels(nodes, nodes->labelled.entries[0].key);
+	map_done(&nodes->labelled);
 	memory_free(nodes);
 }
 
@@ -159,11 +159,11 @@ bool nodes_known(const struct nodes *nodes)
 	return nodes && kube_informer_fresh(nodes->watch.informer, NULL);
 }
 
-const struct labels *nodes_price_labels(const struct nodes *nodes, const char *name)
+const struct labels *nodes_labels(const struct nodes *nodes, const char *name)
 {
-	const struct priced *priced = nodes ? map_get(&nodes->priced, name) : NULL;
+	const struct labelled *labelled = nodes ? map_get(&nodes->labelled, name) : NULL;
 
-	return priced ? &priced->labels : NULL;
+	return labelled ? &labelled->labels : NULL;
 }
 
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,

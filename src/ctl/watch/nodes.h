@@ -1,11 +1,10 @@
 /* Watches Nodes for disruption taints (core/nodes/disruption_taint.h), so that a pass knows which of
- * its workers will be evicted before their Pods show it, and with a price table for the labels that
- * prices depend on. Controller mode only, and optional:
- * without the right to read Nodes it logs that once and retries every five minutes; the Pods'
- * condition DisruptionTarget is still seen, and prices are those of the templates.
+ * its workers will be evicted before their Pods show it, and for the labels that features read
+ * (ctl/report/feature.h). Controller mode only, and optional: without the right to read Nodes it logs
+ * that once and retries every five minutes; the Pods' condition DisruptionTarget is still seen.
  *
- * Of disrupted Nodes name and that taint are kept, and with a price table those labels of each Node; of
- * both at most NODES_MAX. Owned by ctl/controller. Must not decide anything. */
+ * Of disrupted Nodes name and that taint are kept, and those labels of each Node; of both at most
+ * NODES_MAX. Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_NODES_H
 #define CTL_WATCH_NODES_H
 
@@ -27,9 +26,9 @@ void nodes_free(struct nodes *nodes);
 /* Nodes can be read now. */
 bool nodes_known(const struct nodes *nodes);
 
-/* As metering_prices.node_labels (core/report/metering.h); NULL also without a price table. Borrowed
- * until the loop turns. */
-const struct labels *nodes_price_labels(const struct nodes *nodes, const char *name);
+/* Of the labels of this Node those that features read; NULL: the Node is unknown, or no feature reads
+ * any. Borrowed until the loop turns. */
+const struct labels *nodes_labels(const struct nodes *nodes, const char *name);
 
 /* The disrupted Nodes of these Pods, each once; borrowed until the loop turns. */
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,

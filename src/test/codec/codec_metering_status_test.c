@@ -21,7 +21,7 @@ static void test_sums_of_others_are_not_resumed(void **state)
 	expect(run, "gpu", 150, 50, 0, 0);
 	assert_int_equal(group_of(run, "gpu")->cost.whole, 0);
 	restart(run);
-	((struct autoscaler_metering *)run->object.status.metering)->cluster_uid = "u0";
+	((struct autoscaler_metering *)run->object.status.parts.metering)->cluster_uid = "u0";
 	decide_on(run, one_worker);
 	expect(run, "gpu", 0, 0, 0, 0);
 }
@@ -111,7 +111,7 @@ static void test_sums_do_not_overflow(void **state)
 	run->prices = &high;
 	decide_on(run, many);
 	write_status(run);
-	stored = (struct autoscaler_metering_group *)run->object.status.metering->groups;
+	stored = (struct autoscaler_metering_group *)run->object.status.parts.metering->groups;
 	stored->gpu_seconds[METERING_USED] = stored->cost_micros = INT64_MAX - 5;
 	stored->gpu_seconds[METERING_IDLE] = -7;
 	restart(run);
@@ -246,17 +246,17 @@ static void test_metering_is_written_with_the_decision_time(void **state)
 	};
 	struct autoscaler_metering second = first;
 	struct run *run = *state;
-	struct autoscaler_status sent = { .metering = &second };
-	struct autoscaler_status_input input = { .metering = &first };
+	struct autoscaler_status sent = { .parts.metering = &second };
+	struct autoscaler_status_input input = { .parts.metering = &first };
 	const struct autoscaler_metering *stored;
 
 	second.today_gpu_seconds = 77;
 	assert_non_null(strstr(status_of(run, &input), "\"startingGPUSeconds\": 3"));
 	store_status(run, status_of(run, &input));
-	stored = run->object.status.metering;
+	stored = run->object.status.parts.metering;
 	assert_int_equal(stored->until, first.until);
 	assert_int_equal(stored->groups[0].gpu_seconds[METERING_TERMINATING], 2);
-	input.metering = &second;
+	input.parts.metering = &second;
 	run->wall += SECONDS(200);
 	assert_string_equal(status_of(run, &input), run->object.status_text);
 	/* A status that was sent and is not in the object yet counts. */

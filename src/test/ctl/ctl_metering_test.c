@@ -1,8 +1,9 @@
 /* GPU time in the status of a RayClusterAutoscaler, over writes and a kill. */
 #include "core/report/metering.h"
-#include "ctl/report/metrics.h"
+#include "feature/cost/ctl/cost.h"
 #include "test/support/autoscaler_scene.h"
 
+static const struct feature *const table[] = { &cost_feature, NULL };
 static const time_ms made_at = 1795168800000;
 
 /* A worker with two GPUs, of which half is used; the monotonic clock is that of the decisions. */
@@ -27,15 +28,24 @@ static void meter(void)
 {
 	struct pass_decision *made = metered();
 
-	metrics_decided(control.metrics, made);
+	features_decided(control.features, made);
 	autoscaler_objects_decided(objects, made);
 }
 
 static int64_t shown_seconds(void)
 {
-	const struct metering *metering = metrics_metering(control.metrics, "a", "demo");
+	const struct metrics_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	const void *self;
+	const struct feature_metric *metric = features_metric(control.features, 0, &self);
+	AUTO(buf_done) struct buf text;
+	struct metrics_family family = { .buf = &text, .row = &metric->row };
+	const char *used;
 
-	return metering_seconds_shown(metering, &metering->groups[0], METERING_USED);
+	buf_init(&text, 4096);
+	metric->write(self, &cluster, &family);
+	used = strstr(buf_string(&text), "state=\"used\"} ");
+	assert_non_null(used);
+	return strtoll(strchr(used, ' '), NULL, 10);
 }
 
 static bool stores(void *context)
@@ -44,8 +54,8 @@ static bool stores(void *context)
 
 	(void)context;
 	meter();
-	return object && object->status.metering &&
-	       object->status.metering->until == made_at + later_ms;
+	return object && object->status.parts.metering &&
+	       object->status.parts.metering->until == made_at + later_ms;
 }
 
 /* Five minutes of passes every 5 s of the decisions' clock: one write, which has the sums; then the
@@ -56,7 +66,7 @@ static void test_gpu_time_is_stored_with_other_writes(void **state)
 
 	(void)state;
 	start();
-	control.metrics = metrics_new(0);
+	control.features = features_new(&control, table);
 	assert_true(loop_wait_until(script.loop, stores, NULL, WAIT_MS));
 	patches = count_of(&store.patches);
 	for (later_ms = 5000; later_ms < 240000; later_ms += 5000) {
@@ -72,8 +82,8 @@ static void test_gpu_time_is_stored_with_other_writes(void **state)
 	assert_int_equal(shown_seconds(), 300);
 	later_ms += 60000; /* counted, not written */
 	meter();
-	metrics_free(control.metrics);
-	control.metrics = metrics_new(0);
+	features_free(control.features);
+	control.features = features_new(&control, table);
 	autoscaler_objects_forget(objects, "a", "demo");
 	later_ms += 60000;
 	meter();
@@ -82,7 +92,7 @@ static void test_gpu_time_is_stored_with_other_writes(void **state)
 	assert_true(loop_wait_until(script.loop, stores, NULL, WAIT_MS));
 	meter();
 	assert_int_equal(shown_seconds(), 660);
-	metrics_free(control.metrics);
+	features_free(control.features);
 }
 
 int main(void)

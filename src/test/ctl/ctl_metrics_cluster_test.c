@@ -7,22 +7,27 @@
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "core/report/summary.h"
+#include "ctl/features.h"
 #include "ctl/pass/act.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_cluster.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
 #include "test/support/metrics_lines.h"
 #include "test/support/support.h"
 
 struct fixture {
+	struct options options;
+	struct control control;
 	struct metrics *metrics;
+	struct features *features;
 	struct buf text;
 	struct arena arena;
 	struct snapshot snapshot;
 	const struct plan *plan;
 	const struct summary *summary;
 	bool view_stale;
-	const struct price_table *prices;
 };
 
 #define HEAD                                                                                       \
@@ -78,6 +83,8 @@ static int setup(void **state)
 	struct fixture *fixture = memory_alloc(sizeof(*fixture));
 
 	fixture->metrics = metrics_new(0);
+	fixture->control.options = &fixture->options;
+	fixture->features = features_new(&fixture->control, features_listed);
 	buf_init(&fixture->text, 1 << 20);
 	*state = fixture;
 	return 0;
@@ -88,6 +95,7 @@ static int teardown(void **state)
 	struct fixture *fixture = *state;
 
 	metrics_free(fixture->metrics);
+	features_free(fixture->features);
 	buf_done(&fixture->text);
 	arena_done(&fixture->arena);
 	memory_free(fixture);
@@ -96,8 +104,7 @@ static int teardown(void **state)
 
 static void decided(struct fixture *fixture, const char *text, int64_t monotonic_ms)
 {
-	struct pass_decision decision = { .snapshot = &fixture->snapshot,
-					  .prices.table = fixture->prices };
+	struct pass_decision decision = { .snapshot = &fixture->snapshot };
 	struct err err;
 
 	arena_done(&fixture->arena);
@@ -109,6 +116,7 @@ static void decided(struct fixture *fixture, const char *text, int64_t monotonic
 	decision.summary = fixture->summary;
 	decision.monotonic_ms = monotonic_ms;
 	metrics_decided(fixture->metrics, &decision);
+	features_decided(fixture->features, &decision);
 }
 
 static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)
@@ -126,7 +134,8 @@ static void ended(struct fixture *fixture, bool patched, int64_t monotonic_ms)
 
 static void expose(struct fixture *fixture)
 {
-	const struct metrics_now now = { .view_stale = fixture->view_stale };
+	const struct metrics_now now = { .view_stale = fixture->view_stale,
+					 .features = fixture->features };
 
 	buf_clear(&fixture->text);
 	metrics_write(fixture->metrics, &now, &fixture->text);
@@ -332,23 +341,28 @@ static void test_refused_patch(void **state)
 	metrics_expect_line(&fixture->text, "rayscaler_demand_to_patch_seconds_sum 1.5");
 }
 
-#define KIND_COUNTER(identifier) metrics_expect_sample(&fixture->text, METRICS_##identifier)
-#define KIND_HISTOGRAM(identifier) KIND_COUNTER(identifier)
-#define KIND_GAUGE(identifier) ((void)0)
+#define KIND_COUNTER(name) metrics_expect_sample(&fixture->text, name)
+#define KIND_HISTOGRAM(name) KIND_COUNTER(name)
+#define KIND_GAUGE(name) ((void)0)
 
 static void test_every_counter_begins_with_the_cluster(void **state)
 {
 	static const struct price_row row = { .gpu_model = "", .micros_per_gpu_hour = 3600000 };
 	static const struct price_table prices = { "EUR", &row, 1 };
 	struct fixture *fixture = *state;
+	const struct feature_metric *metric;
+	const void *self;
 
-	fixture->prices = &prices;
+	fixture->options.price_table = &prices;
 	decided(fixture, working, 1000);
 	expose(fixture);
-#define X(kind, identifier, ...) KIND_##kind(identifier);
+#define X(kind, identifier, name, ...) KIND_##kind(name);
 	METRICS_RAY_TABLE(X)
 	METRICS_CLUSTER_TABLE(X)
 #undef X
+	for (size_t i = 0; (metric = features_metric(fixture->features, i, &self)); i++)
+		if (metric->row.kind == METRICS_COUNTER)
+			metrics_expect_sample(&fixture->text, metric->row.name);
 }
 
 /* The series of a controller begin with 0 and show the sums of the object; those of a sidecar grow by
@@ -366,7 +380,7 @@ static void test_gpu_time(void **state)
 	AUTO(buf_done) struct buf text;
 
 	buf_init(&text, 1 << 20);
-	fixture->prices = &prices;
+	fixture->options.price_table = &prices;
 	decided(fixture, working, 1000);
 	decided(fixture, working, 11000);
 	expose(fixture);
@@ -382,6 +396,7 @@ static void test_gpu_time(void **state)
 	buf_clear(&text);
 	buf_printf(&text, "%ssettings: {mode: sidecar}\n", working);
 	metrics_forget(fixture->metrics, "team", "demo");
+	features_forget(fixture->features, "team", "demo");
 	decided(fixture, buf_string(&text), 1000);
 	decided(fixture, buf_string(&text), 11000);
 	expose(fixture);

@@ -85,9 +85,9 @@ static void test_what_can_be_known_begins_with_0(void **state)
 	metrics_expect_line(&fixture->text, "rayscaler_patch_to_pod_seconds_count 0");
 }
 
-#define KIND_COUNTER(identifier) metrics_expect_sample(&fixture->text, METRICS_##identifier)
-#define KIND_HISTOGRAM(identifier) KIND_COUNTER(identifier)
-#define KIND_GAUGE(identifier) ((void)0)
+#define KIND_COUNTER(name) metrics_expect_sample(&fixture->text, name)
+#define KIND_HISTOGRAM(name) KIND_COUNTER(name)
+#define KIND_GAUGE(name) ((void)0)
 
 /* A counter that appears with its first error has no increase in that moment. */
 static void test_every_counter_exists_from_the_start(void **state)
@@ -106,7 +106,7 @@ static void test_every_counter_exists_from_the_start(void **state)
 	};
 
 	expose(fixture);
-#define X(kind, identifier, ...) KIND_##kind(identifier);
+#define X(kind, identifier, name, ...) KIND_##kind(name);
 	METRICS_PROGRAM_TABLE(X)
 	METRICS_PROCESS_TABLE(X)
 #undef X
@@ -236,21 +236,27 @@ static void test_document_is_current(void **state)
 		fail_msg("docs/METRICS.md differs from ctl/report/metrics_table.h: make docs");
 }
 
+static void expect_conventions(const struct metrics_row *row)
+{
+	const char *total = strstr(row->name, "_total");
+	bool ends = total && total[6] == '\0';
+
+	if (ends != (row->kind == METRICS_COUNTER))
+		fail_msg("%s: counters and nothing else end with _total", row->name);
+	assert_true(row->help[0] && row->help[strlen(row->help) - 1] == '.');
+	assert_null(strpbrk(row->help, "|\n\\"));
+	assert_null(strcasestr(row->labels, "pod"));
+}
+
 /* The checks of promtool, and that no label is a Pod. */
 static void test_names_follow_the_conventions(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < METRICS_COUNT; i++) {
-		const struct metrics_row *row = &metrics_rows[i];
-		const char *total = strstr(row->name, "_total");
-		bool ends = total && total[6] == '\0';
-
-		if (ends != !strcmp(row->kind, "COUNTER"))
-			fail_msg("%s: counters and nothing else end with _total", row->name);
-		assert_true(row->help[0] && row->help[strlen(row->help) - 1] == '.');
-		assert_null(strpbrk(row->help, "|\n\\"));
-		assert_null(strcasestr(row->labels, "pod"));
-	}
+	for (size_t i = 0; i < METRICS_COUNT; i++)
+		expect_conventions(&metrics_rows[i]);
+	for (size_t f = 0; features_listed[f]; f++)
+		for (size_t m = 0; m < features_listed[f]->metric_count; m++)
+			expect_conventions(&features_listed[f]->metrics[m].row);
 }
 
 int main(void)

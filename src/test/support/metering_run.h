@@ -134,7 +134,8 @@ static void write_status(struct run *run)
 	struct arena old = run->stored_arena;
 
 	run->stored_arena = ARENA_INIT;
-	run->object.status.metering = status ? metering_copy(status, &run->stored_arena) : NULL;
+	run->object.status.parts.metering = status ? metering_copy(status, &run->stored_arena) :
+						     NULL;
 	arena_done(&old);
 }
 

@@ -5,12 +5,11 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "ctl/report/metrics_table.h"
 
 bool metrics_has_line(const struct buf *text, const char *line);
 /* Fails the test, with the text, when the line is not there. */
 void metrics_expect_line(const struct buf *text, const char *line);
 /* Fails the test when the family has no sample. */
-void metrics_expect_sample(const struct buf *text, enum metrics_id id);
+void metrics_expect_sample(const struct buf *text, const char *name);
 
 #endif

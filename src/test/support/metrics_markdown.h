@@ -1,21 +1,11 @@
-/* docs/METRICS.md from ctl/report/metrics_table.h. Header only, for the tool and the test. */
+/* docs/METRICS.md from ctl/report/metrics_table.h and the features. Header only, for the tool and the test. */
 #ifndef TEST_SUPPORT_METRICS_MARKDOWN_H
 #define TEST_SUPPORT_METRICS_MARKDOWN_H
 
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl/report/metrics_table.h"
-
-struct metrics_row {
-	const char *kind, *name, *labels, *help;
-};
-
-static const struct metrics_row metrics_rows[] = {
-#define X(kind, identifier, name, labels, help) { #kind, name, labels, help },
-	METRICS_TABLE(X)
-#undef X
-};
+#include "ctl/features.h"
 
 static const char metrics_introduction[] =
 	"# Metrics\n"
@@ -51,20 +41,27 @@ static const char metrics_introduction[] =
 	"address is in Ray's key-value store as `AutoscalerMetricsAddress`, as with Ray's own autoscaler.\n"
 	"\n";
 
+static inline void metrics_print_row(FILE *file, const struct metrics_row *row)
+{
+	static const char *const kinds[] = { "gauge", "counter", "histogram" };
+
+	fprintf(file, "| `%s` | %s | ", row->name, kinds[row->kind]);
+	for (const char *c = row->labels; *c; c++)
+		fputs(*c == ',' ? ", " : (char[]){ *c, '\0' }, file);
+	fprintf(file, " | %s |\n", row->help);
+}
+
 static inline void metrics_print(FILE *file)
 {
 	fputs(metrics_introduction, file);
 	fputs("| metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n", file);
-	for (size_t i = 0; i < sizeof(metrics_rows) / sizeof(metrics_rows[0]); i++) {
-		const struct metrics_row *row = &metrics_rows[i];
-
-		fprintf(file, "| `%s` | %s | ", row->name,
-			!strcmp(row->kind, "GAUGE")   ? "gauge" :
-			!strcmp(row->kind, "COUNTER") ? "counter" :
-							"histogram");
-		for (const char *c = row->labels; *c; c++)
-			fputs(*c == ',' ? ", " : (char[]){ *c, '\0' }, file);
-		fprintf(file, " | %s |\n", row->help);
+	for (size_t i = 0; i < METRICS_COUNT; i++) {
+		if (i == METRICS_BUILD_INFO) /* the first that is not of a cluster */
+			for (size_t f = 0; features_listed[f]; f++)
+				for (size_t m = 0; m < features_listed[f]->metric_count; m++)
+					metrics_print_row(file,
+							  &features_listed[f]->metrics[m].row);
+		metrics_print_row(file, &metrics_rows[i]);
 	}
 }
 

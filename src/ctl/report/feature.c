@@ -1,0 +1,94 @@
+#include "ctl/report/feature.h"
+
+#include "base/memory.h"
+
+struct features {
+	const struct feature *const *table;
+	size_t count;
+	void **selves;
+};
+
+static size_t count_of(const struct features *features)
+{
+	return features ? features->count : 0;
+}
+
+struct features *features_new(const struct control *control, const struct feature *const *table)
+{
+	struct features *features = memory_alloc(sizeof(*features));
+
+	while (table[features->count])
+		features->count++;
+	features->table = table;
+	features->selves = memory_array(features->count, sizeof(*features->selves));
+	for (size_t i = 0; i < count_of(features); i++)
+		features->selves[i] = table[i]->begin ? table[i]->begin(control) : NULL;
+	return features;
+}
+
+void features_free(struct features *features)
+{
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->end)
+			features->table[i]->end(features->selves[i]);
+	if (features)
+		memory_free(features->selves);
+	memory_free(features);
+}
+
+void features_decided(void *listener, const struct pass_decision *decision)
+{
+	const struct features *features = listener;
+
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->decided)
+			features->table[i]->decided(features->selves[i], decision);
+}
+
+void features_patched(void *listener, const char *namespace_, const char *name)
+{
+	const struct features *features = listener;
+
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->patched)
+			features->table[i]->patched(features->selves[i], namespace_, name);
+}
+
+void features_forget(void *listener, const char *namespace_, const char *name)
+{
+	const struct features *features = listener;
+
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->forget)
+			features->table[i]->forget(features->selves[i], namespace_, name);
+}
+
+void features_status(const struct features *features, const struct pass_decision *decision,
+		     struct arena *arena, struct autoscaler_parts *parts)
+{
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->status)
+			features->table[i]->status(features->selves[i], decision, arena, parts);
+}
+
+bool features_read_node_label(const struct features *features, const char *key)
+{
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->reads_node_label &&
+		    features->table[i]->reads_node_label(features->selves[i], key))
+			return true;
+	return false;
+}
+
+const struct feature_metric *features_metric(const struct features *features, size_t index,
+					     const void **ret_self)
+{
+	for (size_t i = 0; i < count_of(features); i++) {
+		if (index < features->table[i]->metric_count) {
+			*ret_self = features->selves[i];
+			return &features->table[i]->metrics[index];
+		}
+		index -= features->table[i]->metric_count;
+	}
+	return NULL;
+}

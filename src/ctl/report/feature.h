@@ -1,0 +1,68 @@
+/* A feature that could be taken out, as the controller sees it: one const struct in
+ * the part `ctl` of its folder, and a row of src/ctl/features.c. Nothing below that table knows a feature. Each
+ * hook may be NULL. A feature keeps its own state for each cluster, by namespace and name; all of it
+ * may be lost. Every function here accepts NULL for `features`: there are none. */
+#ifndef CTL_REPORT_FEATURE_H
+#define CTL_REPORT_FEATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctl/report/metrics_cluster.h"
+
+struct arena;
+struct autoscaler_parts;
+struct control;
+struct features;
+struct pass_decision;
+
+/* A metric of each RayCluster, in /metrics and docs/METRICS.md behind those of
+ * METRICS_CLUSTER_TABLE. */
+struct feature_metric {
+	struct metrics_row row;
+	enum metrics_need need;
+	/* Adds the samples of one cluster. */
+	void (*write)(const void *self, const struct metrics_cluster *cluster,
+		      struct metrics_family *family);
+};
+
+struct feature {
+	/* Its state, `self` of the other hooks, which `end` frees. Members of control are set after
+	 * `begin`: it may only keep the pointer. Without it `self` is NULL. */
+	void *(*begin)(const struct control *control);
+	void (*end)(void *self);
+
+	/* A listener of passes (ctl/cluster.c). */
+	void (*decided)(void *self, const struct pass_decision *decision);
+	void (*patched)(void *self, const char *namespace_, const char *name);
+	void (*forget)(void *self, const char *namespace_, const char *name);
+
+	const struct feature_metric *metrics;
+	size_t metric_count;
+
+	/* Sets its member of the status of the RayClusterAutoscaler; called after `decided`. What it
+	 * points to lives in the arena, or until the next decision of the cluster. */
+	void (*status)(const void *self, const struct pass_decision *decision, struct arena *arena,
+		       struct autoscaler_parts *parts);
+
+	/* Whether it reads this label of Nodes, of which ctl/watch/nodes keeps a copy then; key NULL:
+	 * whether it reads any. */
+	bool (*reads_node_label)(const void *self, const char *key);
+};
+
+/* `table` ends with NULL and lives as long. */
+struct features *features_new(const struct control *control, const struct feature *const *table);
+void features_free(struct features *features);
+
+/* The hooks of all, in the order of the table; `listener` is a struct features. */
+void features_decided(void *listener, const struct pass_decision *decision);
+void features_patched(void *listener, const char *namespace_, const char *name);
+void features_forget(void *listener, const char *namespace_, const char *name);
+void features_status(const struct features *features, const struct pass_decision *decision,
+		     struct arena *arena, struct autoscaler_parts *parts);
+bool features_read_node_label(const struct features *features, const char *key);
+/* The metric with this index, from 0 over all features, with its `self`; NULL behind the last. */
+const struct feature_metric *features_metric(const struct features *features, size_t index,
+					     const void **ret_self);
+
+#endif
