@@ -11,25 +11,35 @@
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
 #include "cli/shared/missing.h"
+#include "cli/shared/status_page.h"
 #include "cli/shared/table.h"
 #include "cli/shared/view.h"
 #include "cli/status_changes.h"
-#include "cli/status_cost.h"
 #include "cli/status_text.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
+#include "feature/cost/cli/status_cost.h"
 #include "net/loop.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 #define WATCH_MS 2000
 
-static const char help[] =
+/* Of the features. */
+static const struct status_page *const pages[] = {
+	&status_cost_page,
+	NULL,
+};
+
+#define PAGE_SLOTS (sizeof(pages) / sizeof(pages[0]))
+
+/* The pages' lines come behind each part. */
+static const char help_usage_lines[] =
 	"usage: @ status [CLUSTER] [-n NS | -A] [-w] [-o table|json|yaml] [flags]\n"
-	"       @ status --gpus [-w] [-o table|json|yaml] [flags]\n"
-	"       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n"
+	"       @ status --gpus [-w] [-o table|json|yaml] [flags]\n";
+static const char help_description[] =
 	"Shows the worker groups of RayClusters: limits, replicas and targets, GPUs in\n"
 	"use and available, starting Pods, idle times and reasons. Below the table:\n"
 	"pending demand, demand that cannot be served, groups in backoff.\n"
@@ -37,12 +47,9 @@ static const char help[] =
 	"table has the last status of the RayClusterAutoscaler, and ? for the unknown.\n"
 	"With --gpus: the accelerators of every Node, by device where known, their users\n"
 	"with the actors and tasks that hold them (not with -w), totals, and free devices\n"
-	"that are unusable. Lists all Nodes and Pods.\n"
-	"With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n"
-	"  --gpus                        the inventory of Nodes\n"
-	"  --cost                        per hour, today (UTC) and in total\n"
-	"  --by KEY                      with --cost: sums by namespace, or by label=KEY\n"
-	"                                of RayClusters\n"
+	"that are unusable. Lists all Nodes and Pods.\n";
+static const char help_gpus[] = "  --gpus                        the inventory of Nodes\n";
+static const char help_flags[] =
 	"  --device-table FILE           with --gpus: names of accelerators beside the\n"
 	"                                built-in ones\n"
 	"  -A, --all-namespaces          all namespaces\n"
@@ -57,8 +64,12 @@ static const char help[] =
 
 struct arguments {
 	struct api_connection_flags connection;
-	const char *name, *devices, *by;
-	bool all, watch, gpus, cost;
+	const char *name, *devices;
+	bool all, watch, gpus;
+	bool page_on[PAGE_SLOTS];
+	const char *page_value[PAGE_SLOTS];
+	const struct status_page *page; /* NULL: the table, or the inventory */
+	const char *value;
 	int output, colour;
 };
 
@@ -145,27 +156,40 @@ static int look_at_gpus(const struct look *look, struct connection *connection, 
 	return 0;
 }
 
-static int look_at_cost(const struct look *look, struct connection *connection, struct view *view,
-			struct err *err)
-{
-	const struct arguments *arguments = look->arguments;
-	time_ms now = loop_wall(api_connection_loop(connection));
-	AUTO(buf_done) struct buf json;
-
-	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (arguments->output == OUTPUT_TABLE) {
-		status_cost_text(view, arguments->by, now, table_colours(arguments->colour),
-				 look->arena, look->output);
-		return 0;
-	}
-	status_cost_json(view, arguments->by, now, look->arena, &json);
-	return add_json(look, &json, err);
-}
-
 /* Of the command that shows them. */
 static int status_of(const struct view_clusters *clusters)
 {
 	return clusters->unscaled > 0 ? EXIT_UNSCALED : EXIT_DONE;
+}
+
+/* A page asks no controller for figures: only where none is found, whether sidecars answer. */
+static int look_at_page(const struct look *look, struct connection *connection, struct view *view,
+			struct err *err)
+{
+	const struct arguments *arguments = look->arguments;
+	struct view_clusters clusters = { .outdated = "" };
+	struct status_page_input input = {
+		.view = view,
+		.clusters = &clusters,
+		.value = arguments->value,
+		.now = loop_wall(api_connection_loop(connection)),
+		.colours = table_colours(arguments->colour),
+		.width = table_width(),
+	};
+	struct controller controller;
+	AUTO(buf_done) struct buf json;
+
+	buf_init(&json, OUTPUT_BYTES_MAX);
+	if (controller_client_open(connection, look->arena, &controller, err) && !arguments->watch)
+		return -1;
+	if (!controller.found)
+		view_look(view, &controller, look->arena, &clusters);
+	if (arguments->output == OUTPUT_TABLE) {
+		arguments->page->write_text(&input, look->arena, look->output);
+		return status_of(&clusters);
+	}
+	arguments->page->write_json(&input, look->arena, &json);
+	return add_json(look, &json, err) ? -1 : status_of(&clusters);
 }
 
 /* EXIT_DONE or EXIT_UNSCALED; -1: an error. view NULL: the inventory; changes NULL: none are
@@ -189,8 +213,8 @@ static int look(const struct arguments *arguments, struct connection *connection
 	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (!view)
 		return look_at_gpus(&one, connection, err);
-	if (arguments->cost)
-		return look_at_cost(&one, connection, view, err);
+	if (arguments->page)
+		return look_at_page(&one, connection, view, err);
 	if (controller_client_open(connection, &arena, &controller, err) && !arguments->watch)
 		return -1;
 	view_look(view, &controller, &arena, &clusters);
@@ -299,6 +323,34 @@ static int status(const struct arguments *arguments, struct err *err)
 
 /* ---- arguments ---- */
 
+/* Sets the page that is shown. */
+static int choose_page(struct arguments *arguments, struct err *err)
+{
+	const char *other = arguments->gpus ? "--gpus" : NULL;
+
+	for (size_t i = 0; pages[i]; i++) {
+		const struct status_page *page = pages[i];
+
+		if (arguments->page_value[i] && !arguments->page_on[i])
+			return err_set(err, ERR_INPUT,
+				       "%s is valid only with %s; add it, or remove %s",
+				       page->value_flag, page->flag, page->value_flag);
+		if (!arguments->page_on[i])
+			continue;
+		if (other)
+			return err_set(err, ERR_INPUT,
+				       "%s cannot be combined with %s; leave one out", other,
+				       page->flag);
+		other = page->flag;
+		arguments->page = page;
+		arguments->value = arguments->page_value[i];
+		if (arguments->value && page->check_value &&
+		    page->check_value(arguments->value, err))
+			return -1;
+	}
+	return 0;
+}
+
 static int check_arguments(const struct arguments *arguments, struct err *err)
 {
 	if (arguments->gpus &&
@@ -306,16 +358,6 @@ static int check_arguments(const struct arguments *arguments, struct err *err)
 		return err_set(
 			err, ERR_INPUT,
 			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER; leave these out");
-	if (arguments->gpus && arguments->cost)
-		return err_set(err, ERR_INPUT,
-			       "--gpus cannot be combined with --cost; leave one out");
-	if (arguments->by && !arguments->cost)
-		return err_set(err, ERR_INPUT,
-			       "--by is valid only with --cost; add it, or remove --by");
-	if (arguments->by && !status_cost_by_valid(arguments->by))
-		return err_set(err, ERR_INPUT,
-			       "--by takes namespace or label=KEY, such as label=owner; is \"%s\"",
-			       arguments->by);
 	if (arguments->devices && !arguments->gpus)
 		return err_set(err, ERR_INPUT,
 			       "--device-table is valid only with --gpus: elsewhere the "
@@ -328,28 +370,51 @@ static int check_arguments(const struct arguments *arguments, struct err *err)
 	return 0;
 }
 
+/* The help with the lines of the pages. */
+static const char *help_text(struct arena *arena)
+{
+	const char *usage = help_usage_lines, *description = help_description,
+		   *switches = help_gpus;
+
+	for (size_t i = 0; pages[i]; i++) {
+		usage = arena_printf(arena, "%s%s", usage, pages[i]->usage);
+		description = arena_printf(arena, "%s%s", description, pages[i]->description);
+		switches = arena_printf(arena, "%s%s", switches, pages[i]->flags);
+	}
+	return arena_printf(arena, "%s%s%s%s", usage, description, switches, help_flags);
+}
+
 int cli_status(int argc, char **argv)
 {
 	static const char *const outputs[] = { "table", "json", "yaml", NULL };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct arguments arguments = { .name = NULL };
-	const struct flag table[] = {
+	const struct flag own[] = {
 		{ "-A", "--all-namespaces", .on = &arguments.all },
 		{ NULL, "--gpus", .on = &arguments.gpus },
 		{ NULL, "--device-table", .value = &arguments.devices },
-		{ NULL, "--cost", .on = &arguments.cost },
-		{ NULL, "--by", .value = &arguments.by },
 		{ "-w", "--watch", .on = &arguments.watch },
 		{ "-o", "--output", .words = outputs, .word = &arguments.output },
 		COLOUR_FLAG(arguments.colour),
 		SESSION_FLAGS(arguments.connection),
 	};
+	struct flag table[sizeof(own) / sizeof(own[0]) + 2 * PAGE_SLOTS];
 	struct flags flags = FLAGS_CLUSTER(table, arguments.name, false);
 	struct err err;
 	int exit;
 
-	if (!help_begin(&flags, help, argc, argv, &exit))
+	memcpy(table, own, sizeof(own));
+	flags.count = sizeof(own) / sizeof(own[0]);
+	for (size_t i = 0; pages[i]; i++) {
+		table[flags.count++] =
+			(struct flag){ NULL, pages[i]->flag, .on = &arguments.page_on[i] };
+		if (pages[i]->value_flag)
+			table[flags.count++] = (struct flag){ NULL, pages[i]->value_flag,
+							      .value = &arguments.page_value[i] };
+	}
+	if (!help_begin(&flags, help_text(&arena), argc, argv, &exit))
 		return exit;
-	if (check_arguments(&arguments, &err))
+	if (choose_page(&arguments, &err) || check_arguments(&arguments, &err))
 		return help_usage("status", err.text);
 	exit = status(&arguments, &err);
 	return exit < 0 ? help_failed("status", &err) : exit;

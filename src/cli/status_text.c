@@ -460,7 +460,7 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	struct footer_lines lines = { .at = { .at = NULL } };
 	struct table table;
 
-	unscaled_write(clusters, answer->width, arena, buf);
+	unscaled_write(clusters, true, answer->width, arena, buf);
 	table_init(&table, arena, all ? columns : columns + 1,
 		   all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 	for (size_t i = 0; i < clusters->count; i++) {

@@ -56,8 +56,8 @@ static const char *ages_text(const struct view_clusters *clusters, struct arena 
 	return strcmp(first, last) == 0 ? first : arena_printf(arena, "%s to %s", first, last);
 }
 
-void unscaled_write(const struct view_clusters *clusters, size_t width, struct arena *arena,
-		    struct buf *buf)
+void unscaled_write(const struct view_clusters *clusters, bool marked, size_t width,
+		    struct arena *arena, struct buf *buf)
 {
 	const char *ages = ages_text(clusters, arena), *which = "";
 
@@ -66,17 +66,17 @@ void unscaled_write(const struct view_clusters *clusters, size_t width, struct a
 	if (clusters->unscaled < clusters->count)
 		which = arena_printf(arena, " %zu of %zu RayClusters", clusters->unscaled,
 				     clusters->count);
-	text_add_wrapped(
-		buf,
-		ages ? arena_printf(
-			       arena,
-			       "nothing scales%s now: the last decision is %s old, "
-			       "and so are the figures marked \"ago\"; start a controller: " FIX,
-			       which, ages) :
-		       arena_printf(arena,
-				    "nothing scales%s now: no controller was found, nor "
-				    "figures of one; start one: " FIX,
-				    which),
-		0, 2, width);
+	text_add_wrapped(buf,
+			 ages ? arena_printf(arena,
+					     "nothing scales%s now: the last decision is %s old, "
+					     "and so are %s; start a controller: " FIX,
+					     which, ages,
+					     marked ? "the figures marked \"ago\"" :
+						      "their figures") :
+				arena_printf(arena,
+					     "nothing scales%s now: no controller was found, nor "
+					     "figures of one; start one: " FIX,
+					     which),
+			 0, 2, width);
 	buf_add_char(buf, '\n');
 }

@@ -13,8 +13,9 @@ const char *unscaled_mark(const struct view_cluster *cluster, const char *text,
 			  struct arena *arena);
 /* "namespace/name", with old figures "namespace/name 12m6s ago". */
 const char *unscaled_key(const struct view_cluster *cluster, struct arena *arena);
-/* A line that ends with "\n" when clusters are unscaled; else nothing. */
-void unscaled_write(const struct view_clusters *clusters, size_t width, struct arena *arena,
-		    struct buf *buf);
+/* A line that ends with "\n" when clusters are unscaled; else nothing. `marked`: their figures have
+ * unscaled_mark. */
+void unscaled_write(const struct view_clusters *clusters, bool marked, size_t width,
+		    struct arena *arena, struct buf *buf);
 
 #endif

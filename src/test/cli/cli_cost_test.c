@@ -13,7 +13,8 @@
 #define OWNER(name) ",'labels':{'owner':'" name "'}"
 #define METERING(name, uid, until, currency, gpus, rest)                                           \
 	"{'metadata':{'namespace':'ray','name':'" name "','resourceVersion':'7'},'status':{"       \
-	"'lastDecisionTime':'2026-11-21T10:00:00Z','metering':{'rayClusterUID':'" uid "',"         \
+	"'reason':'r','lastDecisionTime':'2026-11-21T10:00:00Z','metering':{'rayClusterUID':'" uid \
+	"',"                                                                                       \
 	"'since':'2026-11-01T10:00:00Z','until':'" until "','currency':'" currency                 \
 	"','gpus':'" gpus "'," rest "}}}"
 #define OLD "2026-11-21T10:00:00Z"
@@ -26,22 +27,35 @@
 
 static char objects[8192];
 
+#define ROUTES                                                                                     \
+	{ "GET " NS "/rayclusters", 0,                                                             \
+	  LIST(CLUSTER("e", "") "," CLUSTER("d", OWNER("bob")) "," CLUSTER("c", "") "," CLUSTER(   \
+		  "b", OWNER("ann")) "," CLUSTER("a", OWNER("ann"))) },                            \
+		{ "GET /api/v1/namespaces/ray/pods", 0, LIST("") }, CLUSTERS,                      \
+		{ "GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}" },                          \
+		{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0,      \
+		  objects },                                                                       \
+	{                                                                                          \
+		"GET /apis/rayscaler.dev/v1alpha1", 0,                                             \
+			"{'resources':[{'name':'rayclusterautoscalers'}]}"                         \
+	}
+
 static const struct route routes[] = {
-	{ "GET " NS "/rayclusters", 0,
-	  LIST(CLUSTER("e", "") "," CLUSTER("d", OWNER("bob")) "," CLUSTER("c", "") "," CLUSTER(
-		  "b", OWNER("ann")) "," CLUSTER("a", OWNER("ann"))) },
-	{ "GET /api/v1/namespaces/ray/pods", 0, LIST("") },
-	CLUSTERS,
-	{ "GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}" },
-	{ "GET /apis/rayscaler.dev/v1alpha1/namespaces/ray/rayclusterautoscalers", 0, objects },
-	{ "GET /apis/rayscaler.dev/v1alpha1", 0,
-	  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
+	ROUTES,
+	LEASE,
+	LEADER,
+	{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },
+	{ NULL, 0, NULL },
+};
+static const struct route no_controller[] = {
+	ROUTES,
+	{ "GET /api/v1/namespaces/rayscaler-system/pods", 0, LIST("") },
 	{ NULL, 0, NULL },
 };
 
 /* The sums of cluster a are of this day, those of b of an earlier one; d has no price, e is not the
  * RayCluster that was counted, and nothing is stored of c. */
-static int64_t start(void)
+static int64_t start(const struct route *of)
 {
 	int64_t now = (int64_t)time(NULL);
 	char until[RFC3339_SIZE];
@@ -54,7 +68,7 @@ static int64_t start(void)
 			OF_B) "," METERING("d", "u-d", OLD, "", "1",
 					   OF_B) "," METERING("e", "old", OLD, "", "1", OF_B)),
 		until);
-	cli_server_start(routes);
+	cli_server_start(of);
 	return now / 86400;
 }
 
@@ -63,7 +77,7 @@ static int64_t start(void)
 		int64_t day;                                                                       \
                                                                                                    \
 		do { /* again when the day ends meanwhile */                                       \
-			day = start();                                                             \
+			day = start(routes);                                                       \
 			CLI_RUN(&result, cli_status, "status", "--cost", __VA_ARGS__);             \
 			cli_server_stop();                                                         \
 		} while (day != (int64_t)time(NULL) / 86400);                                      \
@@ -109,10 +123,11 @@ static void test_json(void **state)
 	RUN("-o", "json", "--by", "label=owner");
 	EXPECT(result.output, "\"kind\": \"CostList\"");
 	EXPECT(result.output,
-	       "{\"namespace\": \"ray\", \"name\": \"a\", \"known\": true, \"currency\": \"EUR\", "
+	       "{\"namespace\": \"ray\", \"name\": \"a\", \"unscaled\": false, \"known\": true, \"currency\": \"EUR\", "
 	       "\"gpus\": 4.5, \"gpuHoursToday\": 2, \"gpuHours\": 2, \"costPerHour\": 10, "
 	       "\"costToday\": 5, \"cost\": 100.501, \"since\": \"2026-11-01T10:00:00Z\"");
-	EXPECT(result.output, "{\"namespace\": \"ray\", \"name\": \"c\", \"known\": false}");
+	EXPECT(result.output,
+	       "{\"namespace\": \"ray\", \"name\": \"c\", \"unscaled\": false, \"known\": false}");
 	EXPECT(result.output, "\"by\": \"label=owner\"");
 	EXPECT(result.output, "{\"key\": \"ann\", \"currency\": \"EUR\", \"gpus\": 6.5, ");
 	EXPECT(result.output, "\"totals\": [\n    {\"currency\": \"EUR\", \"gpus\": 6.5, ");
@@ -134,12 +149,32 @@ static void test_wrong_usage(void **state)
 	EXPECT(result.errors, "--by takes namespace or label=KEY, such as label=owner");
 }
 
+/* Without a controller: of old figures the line says so, and each row that is of them. */
+static void test_nothing_scales(void **state)
+{
+	(void)state;
+	start(no_controller);
+	CLI_RUN(&result, cli_status, "status", "--cost");
+	assert_int_equal(result.status, EXIT_UNSCALED);
+	assert_string_equal(result.errors, "");
+	assert_ptr_equal(strstr(result.output, "nothing scales"), result.output);
+	EXPECT(result.output, " old, and so are the figures marked \"ago\"; start a\n");
+	EXPECT(result.output, " ago   4.5   10.00 EUR");
+	CLI_RUN(&result, cli_status, "status", "--cost", "--by", "namespace");
+	assert_int_equal(result.status, EXIT_UNSCALED);
+	assert_ptr_equal(strstr(result.output, "nothing scales"), result.output);
+	assert_null(strstr(result.output, "marked"));
+	CLI_RUN(&result, cli_status, "status", "--cost", "-o", "json");
+	assert_int_equal(result.status, EXIT_UNSCALED);
+	EXPECT(result.output, "{\"namespace\": \"ray\", \"name\": \"a\", \"unscaled\": true, ");
+	cli_server_stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_cluster),
-		cmocka_unit_test(test_by_namespace_and_label),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_by_cluster),  cmocka_unit_test(test_by_namespace_and_label),
+		cmocka_unit_test(test_json),        cmocka_unit_test(test_nothing_scales),
 		cmocka_unit_test(test_wrong_usage),
 	};
 

@@ -1,10 +1,11 @@
-#include "cli/status_cost.h"
+#include "feature/cost/cli/status_cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/sort.h"
 #include "cli/shared/table.h"
+#include "cli/shared/unscaled.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"
@@ -21,8 +22,9 @@ struct row {
 	const char *key;               /* of --by */
 	const char *currency;          /* "" without prices */
 	bool known;
-	int64_t gpus;                                  /* 1/10000 */
-	int64_t today_seconds, seconds;                /* of GPUs */
+	const struct view_cluster *old; /* nothing scales it now; NULL: not known to be so */
+	int64_t gpus;                   /* 1/10000 */
+	int64_t today_seconds, seconds; /* of GPUs */
 	int64_t hour_micros, today_micros, all_micros; /* of the currency */
 	time_ms since, until;
 };
@@ -115,18 +117,31 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : strcmp(left->name, right->name);
 }
 
-static struct costs costs_of(struct view *view, const char *by, time_ms now, struct arena *arena)
+static const struct view_cluster *find_unscaled(const struct view_clusters *clusters,
+						const struct ray_cluster *object)
 {
+	for (size_t i = 0; clusters->unscaled > 0 && i < clusters->count; i++)
+		if (clusters->at[i].unscaled && strcmp(clusters->at[i].name, object->name) == 0 &&
+		    strcmp(clusters->at[i].namespace_, object->namespace_) == 0)
+			return &clusters->at[i];
+	return NULL;
+}
+
+static struct costs costs_of(const struct status_page_input *input, struct arena *arena)
+{
+	const char *by = input->value;
 	struct costs costs = { .clusters = { .at = { .at = NULL } } };
 	struct rows *rows = &costs.clusters;
 	const struct autoscaler_object *autoscaler;
 	const struct ray_cluster *cluster;
 	size_t at = 0;
 
-	while ((cluster = view_next(view, &at, &autoscaler)))
+	while ((cluster = view_next(input->view, &at, &autoscaler))) {
 		VEC_PUSH(arena, &rows->at,
 			 row_of(cluster, autoscaler ? autoscaler->status.parts.metering : NULL, by,
-				now));
+				input->now));
+		rows->at.at[rows->at.count - 1].old = find_unscaled(input->clusters, cluster);
+	}
 	if (rows->at.count > 0)
 		sort_stable(rows->at.at, rows->at.count, sizeof(*rows->at.at), compare);
 	if (by)
@@ -175,9 +190,16 @@ static void add_row(struct table *table, const struct row *row, const char *firs
 	table_add(table, TABLE_FAINT, arena_strdup(arena, since));
 }
 
-void status_cost_text(struct view *view, const char *by, time_ms now, bool colours,
-		      struct arena *arena, struct buf *buf)
+static const char *name_text(const struct row *row, struct arena *arena)
 {
+	return row->old && row->old->age_ms != VIEW_AGE_UNKNOWN ?
+		       arena_printf(arena, "%s %s", row->name, unscaled_mark(row->old, "", arena)) :
+		       row->name;
+}
+
+static void write_text(const struct status_page_input *input, struct arena *arena, struct buf *buf)
+{
+	const char *by = input->value;
 	const struct table_column columns[] = {
 		{ "NAMESPACE", false }, { "CLUSTER", false }, { "GPUS", true },
 		{ "PER HOUR", true },   { "TODAY", true },    { "TOTAL", true },
@@ -186,7 +208,7 @@ void status_cost_text(struct view *view, const char *by, time_ms now, bool colou
 	struct table_column by_columns[] = {
 		{ "NAMESPACE", false }, columns[2], columns[3], columns[4], columns[5], columns[6],
 	};
-	const struct costs costs = costs_of(view, by, now, arena);
+	const struct costs costs = costs_of(input, arena);
 	const struct rows *shown = by ? &costs.sums : &costs.clusters;
 	struct table table;
 
@@ -199,10 +221,11 @@ void status_cost_text(struct view *view, const char *by, time_ms now, bool colou
 	for (size_t i = 0; i < shown->at.count; i++)
 		add_row(&table, &shown->at.at[i],
 			by ? shown->at.at[i].key : shown->at.at[i].namespace_,
-			by ? NULL : shown->at.at[i].name);
+			by ? NULL : name_text(&shown->at.at[i], arena));
 	for (size_t i = 0; i < costs.all.at.count; i++)
 		add_row(&table, &costs.all.at.at[i], "all", by ? NULL : "");
-	table_write(&table, colours, buf);
+	unscaled_write(input->clusters, !by, input->width, arena, buf);
+	table_write(&table, input->colours, buf);
 }
 
 /* ---- JSON ---- */
@@ -234,10 +257,10 @@ static void write_sums(struct json_writer *writer, const char *name, const struc
 	json_write_array_end(writer);
 }
 
-void status_cost_json(struct view *view, const char *by, time_ms now, struct arena *arena,
-		      struct buf *buf)
+static void write_json(const struct status_page_input *input, struct arena *arena, struct buf *buf)
 {
-	const struct costs costs = costs_of(view, by, now, arena);
+	const char *by = input->value;
+	const struct costs costs = costs_of(input, arena);
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
@@ -249,6 +272,7 @@ void status_cost_json(struct view *view, const char *by, time_ms now, struct are
 		json_write_object_line(&writer, NULL);
 		json_write_text(&writer, "namespace", row->namespace_);
 		json_write_text(&writer, "name", row->name);
+		json_write_boolean(&writer, "unscaled", row->old != NULL);
 		json_write_boolean(&writer, "known", row->known);
 		if (row->known) {
 			write_figures(&writer, row);
@@ -264,8 +288,24 @@ void status_cost_json(struct view *view, const char *by, time_ms now, struct are
 	buf_add_char(buf, '\n');
 }
 
-bool status_cost_by_valid(const char *by)
+static int check_by(const char *by, struct err *err)
 {
-	return strcmp(by, "namespace") == 0 ||
-	       (strncmp(by, BY_LABEL, strlen(BY_LABEL)) == 0 && by[strlen(BY_LABEL)] != '\0');
+	if (strcmp(by, "namespace") == 0 ||
+	    (strncmp(by, BY_LABEL, strlen(BY_LABEL)) == 0 && by[strlen(BY_LABEL)] != '\0'))
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "--by takes namespace or label=KEY, such as label=owner; is \"%s\"", by);
 }
+
+const struct status_page status_cost_page = {
+	.flag = "--cost",
+	.value_flag = "--by",
+	.usage = "       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n",
+	.description = "With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n",
+	.flags = "  --cost                        per hour, today (UTC) and in total\n"
+		 "  --by KEY                      with --cost: sums by namespace, or by label=KEY\n"
+		 "                                of RayClusters\n",
+	.check_value = check_by,
+	.write_text = write_text,
+	.write_json = write_json,
+};

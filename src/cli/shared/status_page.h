@@ -1,0 +1,39 @@
+/* Another page of `status` in place of its table, which a switch selects, such as --cost: one const
+ * struct in the part `cli` of a feature, and a row of src/cli/cli_status.c. Nothing below that row
+ * knows the feature. */
+#ifndef CLI_SHARED_STATUS_PAGE_H
+#define CLI_SHARED_STATUS_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/time.h"
+#include "cli/shared/view.h"
+
+struct status_page_input {
+	struct view *view;
+	/* Those that nothing scales, to be marked as old, among others. The line of
+	 * cli/shared/unscaled is the page's to write; the exit status is not. */
+	const struct view_clusters *clusters;
+	const char *value; /* of `value_flag`; NULL: it was not given */
+	time_ms now;
+	bool colours;
+	size_t width; /* of the terminal; 0: none */
+};
+
+struct status_page {
+	const char *flag;       /* "--cost" */
+	const char *value_flag; /* a flag with a value that is valid only with it; NULL: none */
+	const char *usage, *description, *flags; /* whole lines of --help */
+	/* NULL: every value is valid. ERR_INPUT names the flag. */
+	int (*check_value)(const char *value, struct err *err);
+	void (*write_text)(const struct status_page_input *input, struct arena *arena,
+			   struct buf *buf);
+	void (*write_json)(const struct status_page_input *input, struct arena *arena,
+			   struct buf *buf);
+};
+
+#endif
