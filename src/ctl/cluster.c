@@ -195,11 +195,11 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
 static void objects_view(struct cluster *cluster, struct observation *ret_view)
 {
-	ret_view->pods = (const struct pod *const *)kube_informer_indexed(
-		cluster->control->pods, cluster->key, &ret_view->pod_count);
+	ret_view->snapshot.pods = (const struct pod *const *)kube_informer_indexed(
+		cluster->control->pods, cluster->key, &ret_view->snapshot.pod_count);
 	ret_view->cluster = current_object(cluster);
-	ret_view->autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
-						      cluster->namespace_, cluster->name);
+	ret_view->snapshot.autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
+							       cluster->namespace_, cluster->name);
 }
 
 /* The versions that a decision would read if it began now. */
@@ -211,23 +211,24 @@ static const struct ray_cluster *current_cluster(void *context)
 static void current_view(void *context, struct arena *arena, struct observation *ret_view)
 {
 	struct cluster *cluster = context;
+	struct snapshot *snapshot = &ret_view->snapshot;
 
 	objects_view(cluster, ret_view);
-	ret_view->view_problem = control_stale(cluster->control, arena);
-	ret_view->events_known = events_known(cluster->control->events);
-	ret_view->nodes_known = nodes_known(cluster->control->nodes);
-	nodes_of_pods(cluster->control->nodes, ret_view->pods, ret_view->pod_count, arena,
-		      &ret_view->nodes, &ret_view->node_count);
+	snapshot->view_problem = control_stale(cluster->control, arena);
+	snapshot->events_known = events_known(cluster->control->events);
+	snapshot->nodes_known = nodes_known(cluster->control->nodes);
+	nodes_of_pods(cluster->control->nodes, snapshot->pods, snapshot->pod_count, arena,
+		      &snapshot->nodes, &snapshot->node_count);
 	capacity_watch_view(cluster->control->capacity_watch, arena, ret_view);
 	if (!ret_view->cluster || ret_view->cluster->unreadable)
 		return;
-	ret_view->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
+	snapshot->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
 								cluster->namespace_, cluster->name);
-	ret_view->lint = linted_of(cluster->linted, ret_view->cluster,
+	snapshot->lint = linted_of(cluster->linted, ret_view->cluster,
 				   &cluster->control->options->settings,
 				   cluster->control->options->device_table);
-	events_of_cluster(cluster->control->events, ret_view->cluster, ret_view->pods,
-			  ret_view->pod_count, arena, &ret_view->events, &ret_view->event_count);
+	events_of_cluster(cluster->control->events, ret_view->cluster, snapshot->pods,
+			  snapshot->pod_count, arena, &snapshot->events, &snapshot->event_count);
 }
 
 /* --- log and reports of a decision --- */
@@ -302,13 +303,13 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 
 static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 {
-	struct observation view;
+	size_t pod_count, node_count;
+	const struct node *nodes;
+	const struct pod *const *pods = (const struct pod *const *)kube_informer_indexed(
+		cluster->control->pods, cluster->key, &pod_count);
 
-	view.pods = (const struct pod *const *)kube_informer_indexed(cluster->control->pods,
-								     cluster->key, &view.pod_count);
-	nodes_of_pods(cluster->control->nodes, view.pods, view.pod_count, arena, &view.nodes,
-		      &view.node_count);
-	return view.node_count > 0;
+	nodes_of_pods(cluster->control->nodes, pods, pod_count, arena, &nodes, &node_count);
+	return node_count > 0;
 }
 
 /* Objects that changed have already reset unchanged_until_ms; checks the remaining conditions. */
@@ -450,8 +451,9 @@ static bool resumes_later(struct cluster *cluster, const struct observation *vie
 	if (cluster->resumed)
 		return false;
 	cluster->resumed = true;
-	poll_resume(&cluster->poll,
-		    view->autoscaler ? view->autoscaler->status.undecided_seconds : 0);
+	poll_resume(&cluster->poll, view->snapshot.autoscaler ?
+					    view->snapshot.autoscaler->status.undecided_seconds :
+					    0);
 	return cluster->poll.undecided_ms > 0;
 }
 
@@ -476,7 +478,7 @@ static void start_pass(void *context)
 		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),
 		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }
 	};
-	struct observation view = { .view_problem = "" };
+	struct observation view = { .snapshot.view_problem = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
 	if (cluster->woken)
@@ -492,8 +494,8 @@ static void start_pass(void *context)
 		return;
 	}
 	if (cluster->gate != CLUSTER_HANDS_OFF) {
-		config.gcs = ray_access_client(cluster->access, view.cluster, view.pods,
-					       view.pod_count, &config.gcs_problem);
+		config.gcs = ray_access_client(cluster->access, view.cluster, view.snapshot.pods,
+					       view.snapshot.pod_count, &config.gcs_problem);
 		config.read_kv_requests = ray_access_requests_in_kv(view.cluster);
 	}
 	config.read_work = cluster->gate == CLUSTER_ENDING;

@@ -19,8 +19,8 @@ enum cluster_gate cluster_gate(const struct observation *view, const struct opti
 
 	if (!view->cluster)
 		return CLUSTER_HANDS_OFF;
-	observation.settings = &options->settings;
-	observation.device_table = options->device_table;
+	observation.snapshot.settings = options->settings;
+	observation.snapshot.device_table = options->device_table;
 	observe(&observation, &scratch, &snapshot);
 	reason = gate_check(&snapshot, &scratch).reason;
 	if (!reason)

@@ -204,33 +204,33 @@ static const struct pod *const *pods_of(struct view *view, const struct view_clu
  * answered. */
 static bool take_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
 {
-	struct settings *settings = ARENA_NEW(arena, struct settings);
 	struct observation observation = {
-		.now = loop_wall(api_connection_loop(view->connection)),
 		.cluster =
 			kube_informer_get(view->ray_clusters, cluster->namespace_, cluster->name),
-		.ray_problem = NOT_REACHED,
-		.settings = settings,
-		.autoscaler =
+		.snapshot.now = loop_wall(api_connection_loop(view->connection)),
+		.snapshot.ray_problem = NOT_REACHED,
+		.snapshot.autoscaler =
 			kube_informer_get(view->autoscalers, cluster->namespace_, cluster->name),
 	};
 
 	if (!observation.cluster)
 		return false;
 	if (view->page == VIEW_STATUS) {
-		cluster->status = object_summary_status(observation.autoscaler);
+		cluster->status = object_summary_status(observation.snapshot.autoscaler);
 		cluster->summary = object_summary(observation.cluster, cluster->status, arena);
 		if (cluster->summary->decided_at != TIME_NONE)
-			cluster->age_ms = observation.now > cluster->summary->decided_at ?
-						  observation.now - cluster->summary->decided_at :
-						  0;
+			cluster->age_ms =
+				observation.snapshot.now > cluster->summary->decided_at ?
+					observation.snapshot.now - cluster->summary->decided_at :
+					0;
 		return true;
 	}
-	settings_init(settings);
-	observation.time_zones = time_zones_of(view->time_zones, observation.autoscaler,
-					       observation.now, arena,
-					       &observation.time_zone_count);
-	observation.pods = pods_of(view, cluster, arena, &observation.pod_count);
+	settings_init(&observation.snapshot.settings);
+	observation.snapshot.time_zones = time_zones_of(view->time_zones,
+							observation.snapshot.autoscaler,
+							observation.snapshot.now, arena,
+							&observation.snapshot.time_zone_count);
+	observation.snapshot.pods = pods_of(view, cluster, arena, &observation.snapshot.pod_count);
 	observe(&observation, arena, &cluster->snapshot);
 	return true;
 }

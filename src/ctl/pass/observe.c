@@ -5,18 +5,17 @@
 #include "codec/objects/request_resources.h"
 #include "core/model/identity.h"
 
-static void observe_pods(const struct observation *observation, struct arena *arena,
-			 struct snapshot *snapshot)
+static void observe_pods(struct arena *arena, struct snapshot *snapshot)
 {
-	const struct pod **pods = arena_array(arena, observation->pod_count, sizeof(struct pod *));
+	size_t count = snapshot->pod_count;
+	const struct pod **pods = arena_array(arena, count, sizeof(struct pod *));
 
-	for (size_t i = 0; i < observation->pod_count; i++)
-		pods[i] = observation->pods[i];
+	for (size_t i = 0; i < count; i++)
+		pods[i] = snapshot->pods[i];
 	snapshot->pods = pods;
-	snapshot->pod_count =
-		identity_divide(observation->cluster, pods, observation->pod_count, arena);
+	snapshot->pod_count = identity_divide(&snapshot->cluster, pods, count, arena);
 	snapshot->foreign_pods = pods + snapshot->pod_count;
-	snapshot->foreign_pod_count = observation->pod_count - snapshot->pod_count;
+	snapshot->foreign_pod_count = count - snapshot->pod_count;
 }
 
 static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
@@ -37,7 +36,7 @@ static void apply_answer(struct ray_node *node, const struct drain_answer *answe
 static const struct ray_node *answered_nodes(const struct observation *observation,
 					     struct arena *arena)
 {
-	const struct ray_state *state = observation->ray_state;
+	const struct ray_state *state = observation->snapshot.ray_state;
 	struct ray_node *nodes = arena_array(arena, state->node_count, sizeof(*nodes));
 
 	for (size_t i = 0; i < state->node_count; i++) {
@@ -57,13 +56,12 @@ static void observe_ray(const struct observation *observation, struct arena *are
 {
 	struct ray_state *state;
 
-	snapshot->ray_problem = observation->ray_problem ? observation->ray_problem : "";
-	snapshot->ray_note = observation->ray_note ? observation->ray_note : "";
-	snapshot->ray_state_time = observation->ray_state_time;
-	if (!observation->ray_state)
+	snapshot->ray_problem = snapshot->ray_problem ? snapshot->ray_problem : "";
+	snapshot->ray_note = snapshot->ray_note ? snapshot->ray_note : "";
+	if (!snapshot->ray_state)
 		return;
 	state = ARENA_NEW(arena, struct ray_state);
-	*state = *observation->ray_state;
+	*state = *snapshot->ray_state;
 	if (observation->drain_count > 0)
 		state->nodes = answered_nodes(observation, arena);
 	if (observation->kv_requests && state->constraint_count == 0) {
@@ -76,36 +74,11 @@ static void observe_ray(const struct observation *observation, struct arena *are
 void observe(const struct observation *observation, struct arena *arena,
 	     struct snapshot *ret_snapshot)
 {
-	*ret_snapshot = (struct snapshot){
-		.now = observation->now,
-		.cluster = *observation->cluster,
-		.events_known = observation->events_known,
-		.events = observation->events,
-		.event_count = observation->event_count,
-		.nodes_known = observation->nodes_known,
-		.nodes = observation->nodes,
-		.node_count = observation->node_count,
-		.other_pods_known = observation->other_pods_known,
-		.other_pods = observation->other_pods,
-		.other_pod_count = observation->other_pod_count,
-		.view_problem = observation->view_problem,
-		.settings = *observation->settings,
-		.device_table = observation->device_table ? observation->device_table :
-							    device_table_builtin(),
-		.price_table = observation->price_table,
-		.autoscaler = observation->autoscaler,
-		.time_zones = observation->time_zones,
-		.time_zone_count = observation->time_zone_count,
-		.lint = observation->lint,
-		.second_controller = observation->second_controller,
-		.memory = observation->memory,
-	};
-	if (observation->gpu_budget) {
-		ret_snapshot->has_gpu_budget = observation->gpu_budget->has_ceiling;
-		ret_snapshot->gpu_budget = observation->gpu_budget->amount;
-		ret_snapshot->gpu_budget_of = observation->gpu_budget->ceiling;
-	}
-	observe_pods(observation, arena, ret_snapshot);
+	*ret_snapshot = observation->snapshot;
+	ret_snapshot->cluster = *observation->cluster;
+	if (!ret_snapshot->device_table)
+		ret_snapshot->device_table = device_table_builtin();
+	observe_pods(arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);
 	request_resources_observe(ret_snapshot, arena);
 }

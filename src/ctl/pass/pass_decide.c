@@ -150,7 +150,7 @@ void pass_decide(struct pass *pass)
 	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
 	struct loop *loop = pass->config.control->loop;
 
-	work->view.view_problem = "";
+	work->view.snapshot.view_problem = "";
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
 	if (!work->view.cluster) {
 		pass_finish(pass, NULL, NULL, NULL);

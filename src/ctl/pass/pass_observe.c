@@ -39,8 +39,8 @@ struct gpu_quota_objects pass_objects(const struct pass *pass, const struct obse
 {
 	return (struct gpu_quota_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
-		.pods = pass->fresh_pods ? pass->fresh_pods : view->pods,
-		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->pod_count,
+		.pods = pass->fresh_pods ? pass->fresh_pods : view->snapshot.pods,
+		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->snapshot.pod_count,
 	};
 }
 
@@ -80,18 +80,19 @@ static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_o
 /* The cache's list of Pods changes with the cache; its Pods live until the job has ended. */
 static const struct pod *const *copy_list(const struct observation *view, struct arena *arena)
 {
-	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
+	const struct pod **pods =
+		arena_array(arena, view->snapshot.pod_count, sizeof(struct pod *));
 
-	for (size_t i = 0; i < view->pod_count; i++)
-		pods[i] = view->pods[i];
+	for (size_t i = 0; i < view->snapshot.pod_count; i++)
+		pods[i] = view->snapshot.pods[i];
 	return pods;
 }
 
 static void make_lasting(struct observation *view, struct arena *arena)
 {
-	view->pods = copy_list(view, arena);
-	view->autoscaler = copy_autoscaler(view->autoscaler, arena);
-	view->lint = copy_lint(view->lint, arena);
+	view->snapshot.pods = copy_list(view, arena);
+	view->snapshot.autoscaler = copy_autoscaler(view->snapshot.autoscaler, arena);
+	view->snapshot.lint = copy_lint(view->snapshot.lint, arena);
 }
 
 void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)
@@ -99,6 +100,7 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 	struct gpu_quota_objects objects = pass_objects(pass, view);
 	const struct options *options = pass->config.control->options;
 	struct observation observation;
+	struct snapshot *snapshot = &observation.snapshot;
 	struct gpu_quota_budget budget;
 
 	/* Before the list is copied: gpu_quota_budget recognizes the cache's own list. */
@@ -106,28 +108,30 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 	make_lasting(view, &pass->arena);
 	objects = pass_objects(pass, view);
 	observation = *view;
-	observation.now = pass->now;
+	snapshot->now = pass->now;
 	observation.cluster = objects.cluster;
-	observation.pods = objects.pods;
-	observation.pod_count = objects.pod_count;
-	observation.ray_state = pass->ray_state;
-	observation.ray_problem = pass->ray_err.text;
+	snapshot->pods = objects.pods;
+	snapshot->pod_count = objects.pod_count;
+	snapshot->ray_state = pass->ray_state;
+	snapshot->ray_problem = pass->ray_err.text;
 	/* A drained worker must be patched out even when the caches are stale. */
 	if (pass->drain_accepted)
-		observation.view_problem = "";
-	observation.ray_note = pass->config.ray_note;
-	observation.ray_state_time = pass->ray_state_time;
+		snapshot->view_problem = "";
+	snapshot->ray_note = pass->config.ray_note;
+	snapshot->ray_state_time = pass->ray_state_time;
 	observation.kv_requests = pass->kv_requests;
 	observation.drains = pass->drains.at;
 	observation.drain_count = pass->drains.count;
-	observation.settings = &options->settings;
-	observation.device_table = options->device_table;
-	observation.price_table = options->price_table;
-	observation.memory = pass->config.memory;
-	observation.gpu_budget = &budget;
-	observation.time_zones = time_zones_of(pass->config.control->time_zones, view->autoscaler,
-					       pass->now, &pass->arena,
-					       &observation.time_zone_count);
+	snapshot->settings = options->settings;
+	snapshot->device_table = options->device_table;
+	snapshot->price_table = options->price_table;
+	snapshot->memory = pass->config.memory;
+	snapshot->has_gpu_budget = budget.has_ceiling;
+	snapshot->gpu_budget = budget.amount;
+	snapshot->gpu_budget_of = budget.ceiling;
+	snapshot->time_zones = time_zones_of(pass->config.control->time_zones,
+					     view->snapshot.autoscaler, pass->now, &pass->arena,
+					     &snapshot->time_zone_count);
+	snapshot->cluster_work = pass->work_read ? &pass->cluster_work : NULL;
 	observe(&observation, &pass->arena, ret_snapshot);
-	ret_snapshot->cluster_work = pass->work_read ? &pass->cluster_work : NULL;
 }

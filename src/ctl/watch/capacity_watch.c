@@ -190,8 +190,9 @@ static struct choice *choose(struct capacity_watch *capacity_watch, const struct
 	struct others others = { .list = { .at = NULL } };
 	struct node *nodes;
 
-	choice->node_count = node_sample(&capacity_watch->capacities, view->cluster, view->pods,
-					 view->pod_count, &capacity_watch->arena, &capacities);
+	choice->node_count = node_sample(&capacity_watch->capacities, view->cluster,
+					 view->snapshot.pods, view->snapshot.pod_count,
+					 &capacity_watch->arena, &capacities);
 	nodes = arena_array(&capacity_watch->arena, choice->node_count, sizeof(*nodes));
 	for (size_t i = 0; i < choice->node_count; i++) {
 		nodes[i] = *capacities[i]->node;
@@ -206,16 +207,17 @@ static struct choice *choose(struct capacity_watch *capacity_watch, const struct
 static void add_nodes(struct arena *arena, const struct choice *choice, struct observation *view)
 {
 	struct node *nodes =
-		arena_array(arena, view->node_count + choice->node_count, sizeof(*nodes));
-	size_t count = view->node_count;
+		arena_array(arena, view->snapshot.node_count + choice->node_count, sizeof(*nodes));
+	size_t count = view->snapshot.node_count;
 
-	for (size_t i = 0; i < view->node_count; i++)
-		nodes[i] = view->nodes[i];
+	for (size_t i = 0; i < view->snapshot.node_count; i++)
+		nodes[i] = view->snapshot.nodes[i];
 	for (size_t i = 0; i < choice->node_count; i++)
-		if (!ARRAY_FIND(view->nodes, view->node_count, name, choice->nodes[i].name))
+		if (!ARRAY_FIND(view->snapshot.nodes, view->snapshot.node_count, name,
+				choice->nodes[i].name))
 			nodes[count++] = choice->nodes[i];
-	view->nodes = nodes;
-	view->node_count = count;
+	view->snapshot.nodes = nodes;
+	view->snapshot.node_count = count;
 }
 
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
@@ -225,9 +227,9 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 	struct choice *choice;
 	const char *key;
 
-	for (size_t i = 0; capacity_watch && i < view->pod_count && !waits; i++)
-		waits = node_sample_unschedulable(view->pods[i]);
-	if (!waits || !view->cluster || !view->nodes_known)
+	for (size_t i = 0; capacity_watch && i < view->snapshot.pod_count && !waits; i++)
+		waits = node_sample_unschedulable(view->snapshot.pods[i]);
+	if (!waits || !view->cluster || !view->snapshot.nodes_known)
 		return;
 	look(capacity_watch);
 	if (!capacity_watch->inventory_watch)
@@ -239,10 +241,10 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 		map_set(&capacity_watch->choices, key, choice);
 	}
 	add_nodes(arena, choice, view);
-	view->other_pods_known =
+	view->snapshot.other_pods_known =
 		*inventory_watch_list(capacity_watch->inventory_watch)->pods_problem == '\0';
-	view->other_pods = choice->pods;
-	view->other_pod_count = choice->pod_count;
+	view->snapshot.other_pods = choice->pods;
+	view->snapshot.other_pod_count = choice->pod_count;
 }
 
 struct capacity_watch *capacity_watch_new(const struct control *control)

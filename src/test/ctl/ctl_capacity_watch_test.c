@@ -68,11 +68,11 @@ static void look(void)
 	static const struct node ending = { .name = "n2", .resource_version = "" };
 
 	view = (struct observation){ .cluster = &cluster,
-				     .pods = pods,
-				     .pod_count = 1,
-				     .nodes_known = true,
-				     .nodes = &ending,
-				     .node_count = 1 };
+				     .snapshot.pods = pods,
+				     .snapshot.pod_count = 1,
+				     .snapshot.nodes_known = true,
+				     .snapshot.nodes = &ending,
+				     .snapshot.node_count = 1 };
 	capacity_watch_view(capacity_watch, &scene.arena, &view);
 }
 
@@ -80,7 +80,7 @@ static bool has_nodes(void *context)
 {
 	(void)context;
 	look();
-	return view.node_count > 1;
+	return view.snapshot.node_count > 1;
 }
 
 static bool has_asked(void *context)
@@ -142,15 +142,15 @@ static void test_one_look(void **state)
 	assert_false(loop_wait_until(script.loop, has_asked_again, NULL, 200));
 	assert_int_equal(server_count(script.server, "/nodes?limit"), 1);
 	assert_int_equal(server_count(script.server, "Failed&limit"), 1);
-	assert_int_equal(view.node_count, 2);
-	assert_string_equal(view.nodes[0].name, "n2");
-	assert_string_equal(view.nodes[1].name, "n");
+	assert_int_equal(view.snapshot.node_count, 2);
+	assert_string_equal(view.snapshot.nodes[0].name, "n2");
+	assert_string_equal(view.snapshot.nodes[1].name, "n");
 	/* Not its own, which it knows better, not the ended one, and without the name. */
-	assert_true(view.other_pods_known);
-	assert_int_equal(view.other_pod_count, 1);
-	assert_string_equal(view.other_pods[0].name, "others");
-	assert_string_equal(view.other_pods[0].namespace_, "");
-	assert_int_equal(view.other_pods[0].labels.count, 0);
+	assert_true(view.snapshot.other_pods_known);
+	assert_int_equal(view.snapshot.other_pod_count, 1);
+	assert_string_equal(view.snapshot.other_pods[0].name, "others");
+	assert_string_equal(view.snapshot.other_pods[0].namespace_, "");
+	assert_int_equal(view.snapshot.other_pods[0].labels.count, 0);
 }
 
 static void test_no_look_while_all_have_nodes(void **state)
@@ -161,11 +161,11 @@ static void test_no_look_while_all_have_nodes(void **state)
 	placed.spec.node_name = "n";
 	pods[0] = &placed;
 	look();
-	assert_int_equal(view.node_count, 1);
+	assert_int_equal(view.snapshot.node_count, 1);
 	assert_false(loop_wait_until(script.loop, has_asked, NULL, 200));
 	/* Without the right to read Nodes there are no further requests. */
 	placed.spec.node_name = "";
-	view.nodes_known = false;
+	view.snapshot.nodes_known = false;
 	capacity_watch_view(capacity_watch, &scene.arena, &view);
 	assert_int_equal(server_count(script.server, "/nodes"), 0);
 }
@@ -175,8 +175,8 @@ static void test_pods_of_others_may_not_be_seen(void **state)
 	(void)state;
 	pods_denied = true;
 	assert_true(loop_wait_until(script.loop, has_nodes, NULL, WAIT_MS));
-	assert_false(view.other_pods_known);
-	assert_int_equal(view.other_pod_count, 0);
+	assert_false(view.snapshot.other_pods_known);
+	assert_int_equal(view.snapshot.other_pod_count, 0);
 }
 
 static bool has_ended(void *context)
@@ -192,7 +192,7 @@ static void test_nodes_may_not_be_seen(void **state)
 	nodes_denied = true;
 	assert_true(loop_wait_until(script.loop, has_ended, NULL, WAIT_MS));
 	assert_false(loop_wait_until(script.loop, has_asked_again, NULL, 200));
-	assert_int_equal(view.node_count, 1);
+	assert_int_equal(view.snapshot.node_count, 1);
 	assert_int_equal(server_count(script.server, "/nodes?limit"), 1);
 }
 

@@ -11,7 +11,6 @@ static const struct resource used_gpu[] = { { "CPU", RESOURCE_UNIT }, { "GPU", 0
 
 struct fixture {
 	struct arena arena;
-	struct settings settings;
 	struct ray_cluster cluster;
 	struct pod pod;
 	const struct pod *pods[1];
@@ -37,20 +36,21 @@ static int setup(void **state)
 {
 	struct fixture *fixture = memory_alloc(sizeof(*fixture));
 
-	settings_init(&fixture->settings);
 	fixture->cluster = (struct ray_cluster){ .namespace_ = "ray", .name = "demo" };
 	fixture->pod = (struct pod){ .name = "worker" };
 	fixture->pods[0] = &fixture->pod;
 	fixture->nodes[0] = idle_node("aa");
 	fixture->nodes[1] = idle_node("bb");
 	fixture->state = (struct ray_state){ .nodes = fixture->nodes, .node_count = 2 };
-	fixture->observation = (struct observation){ .now = 1000,
-						     .cluster = &fixture->cluster,
-						     .pods = fixture->pods,
-						     .pod_count = 1,
-						     .ray_state = &fixture->state,
-						     .ray_state_time = 900,
-						     .settings = &fixture->settings };
+	fixture->observation = (struct observation){
+		.cluster = &fixture->cluster,
+		.snapshot = { .now = 1000,
+			      .pods = fixture->pods,
+			      .pod_count = 1,
+			      .ray_state = &fixture->state,
+			      .ray_state_time = 900 },
+	};
+	settings_init(&fixture->observation.snapshot.settings);
 	*state = fixture;
 	return 0;
 }
@@ -87,8 +87,8 @@ static void test_unreachable(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->observation.ray_state = NULL;
-	fixture->observation.ray_problem = "connection refused";
+	fixture->observation.snapshot.ray_state = NULL;
+	fixture->observation.snapshot.ray_problem = "connection refused";
 	run(fixture);
 	assert_null(fixture->snapshot.ray_state);
 	assert_string_equal(fixture->snapshot.ray_problem, "connection refused");
@@ -175,7 +175,7 @@ static void test_memory_goes_round(void **state)
 					   .seconds = 10,
 					   .cause = "NoNode",
 					   .message = "fits nowhere" }));
-	fixture->observation.memory = memory_state_copy(&plan.memory, &fixture->arena);
+	fixture->observation.snapshot.memory = memory_state_copy(&plan.memory, &fixture->arena);
 	run(fixture);
 	assert_non_null(fixture->snapshot.memory);
 	assert_int_equal(fixture->snapshot.memory->backoffs.count, 1);
@@ -190,7 +190,7 @@ static void test_device_table(void **state)
 
 	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
 	assert_ptr_equal(fixture->snapshot.device_table, device_table_builtin());
-	fixture->observation.device_table = &other;
+	fixture->observation.snapshot.device_table = &other;
 	observe(&fixture->observation, &fixture->arena, &fixture->snapshot);
 	assert_ptr_equal(fixture->snapshot.device_table, &other);
 }

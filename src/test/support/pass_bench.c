@@ -185,11 +185,12 @@ void pass_bench_view(void *context, struct arena *arena, struct observation *ret
 	if (seen.on_view)
 		seen.on_view();
 	if (act_decode_cluster(cluster, strlen(cluster), arena, object, &err) < 0 ||
-	    act_decode_pods(pods, strlen(pods), arena, &list, &ret_view->pod_count, &err) < 0)
+	    act_decode_pods(pods, strlen(pods), arena, &list, &ret_view->snapshot.pod_count, &err) <
+		    0)
 		fail_msg("%s", err.text);
 	ret_view->cluster = object;
-	ret_view->pods = list;
-	ret_view->view_problem = seen.stale;
+	ret_view->snapshot.pods = list;
+	ret_view->snapshot.view_problem = seen.stale;
 	memory_free(cluster);
 	memory_free(pods);
 }
