@@ -80,10 +80,10 @@ USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/sha
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
 USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch \
-	$(call feature,ctl)
+	$(call feature,core) $(call feature,ctl)
 USES_cli/shared    := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report
 USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared \
-	$(call feature,cli)
+	$(call feature,core) $(call feature,cli)
 USES_PART_core     := $(filter-out core,$(CORE))
 USES_PART_codec    := $(MODEL) codec/text codec/schema
 USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch

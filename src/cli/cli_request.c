@@ -16,9 +16,9 @@
 #include "codec/text/json_write.h"
 #include "codec/text/text.h"
 #include "core/decide.h"
-#include "core/decide/suspend.h"
 #include "core/model/plan.h"
 #include "core/model/reason.h"
+#include "feature/idle_termination/core/suspend.h"
 #include "kube/kube_path.h"
 
 /* Limit for all annotations of an object together. */

@@ -8,8 +8,8 @@
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
 #include "cli/shared/missing.h"
-#include "core/decide/suspend.h"
 #include "ctl/pass/act.h"
+#include "feature/idle_termination/core/suspend.h"
 #include "kube/kube_path.h"
 
 #define API_VERSION KUBE_RAY_GROUP "/v1"

@@ -5,27 +5,71 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/choice.h"
 #include "core/decide/conflict.h"
+#include "core/decide/demand.h"
+#include "core/decide/disruption.h"
+#include "core/decide/feature.h"
+#include "core/decide/gang_hold.h"
 #include "core/decide/gate.h"
-#include "core/decide/idle.h"
 #include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
 #include "core/decide/mark.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
+#include "core/decide/ray_session.h"
 #include "core/decide/raylet.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
+#include "core/decide/warm.h"
+#include "core/decide/window.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 #include "core/report/explain.h"
 #include "core/report/explain_worker.h"
 #include "core/report/placement.h"
 #include "core/report/served.h"
 #include "core/report/verdict.h"
+#include "feature/idle_termination/core/idle.h"
 
 #define REQUEUE_ACTIVE_SECONDS 1
 #define REQUEUE_GATED_SECONDS 5
+
+/* The features that take part in decisions, in the order of their hooks. */
+static const struct decision_feature *const features[] = {
+	&idle_termination_decisions,
+	NULL,
+};
+
+#define EACH_FEATURE(hook, ...)                                                                    \
+	do {                                                                                       \
+		for (size_t f_ = 0; features[f_]; f_++)                                            \
+			if (features[f_]->hook)                                                    \
+				features[f_]->hook(__VA_ARGS__);                                   \
+	} while (0)
+
+/* Without a gate, or with the work of the cluster read, its demand counts. */
+static const struct facts *facts_make(const struct snapshot *snapshot, const struct gate *gate,
+				      struct arena *arena)
+{
+	struct facts *facts = facts_new(snapshot, gate, arena);
+
+	mark_index(facts);
+	ray_session_update(facts);
+	facts_judge_terminations(facts);
+	limits_make_groups(facts);
+	facts_note_problems(facts);
+	EACH_FEATURE(find, facts);
+	window_find(facts);
+	worker_join(facts);
+	window_apply(facts);
+	EACH_FEATURE(apply, facts);
+	if (!gate->reason || snapshot->cluster_work)
+		demand_collect(facts);
+	EACH_FEATURE(judge, facts);
+	invariants_of_facts(facts);
+	return facts;
+}
 
 static const struct health *health_make(const struct facts *facts)
 {
@@ -78,6 +122,11 @@ static const struct packing *packing_make(const struct offer *offer)
 		arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers));
 	packing->groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups));
 	packing_run(packing);
+	gang_hold(packing);
+	disruption_replace(packing);
+	warm_keep(packing);
+	EACH_FEATURE(keep, packing);
+	packing_note_workers(packing);
 	invariants_of_packing(packing);
 	return packing;
 }
@@ -131,7 +180,6 @@ static struct plan *plan_new(const struct facts *facts)
 static void note_next_change(const struct facts *facts, struct plan *plan)
 {
 	bool acts = plan->patch.count > 0 ||
-		    (plan->idle && plan->idle->action != IDLE_ACTION_NONE) ||
 		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
 
 	VEC_EACH(const struct plan_group, group, &plan->groups)
@@ -174,9 +222,10 @@ static struct plan *write_plan(const struct choice *choice)
 	terminate_write(choice, plan);
 	explain_worker_write(choice, plan);
 	patch_make(choice, plan);
-	idle_write(choice, plan);
 	placement_write(choice, plan);
 	verdict_write(choice, plan);
+	EACH_FEATURE(write, choice, plan);
+	verdict_write_asides(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
 	note_next_change(choice->facts, plan);
 	invariants_of_plan(choice, plan);
@@ -184,10 +233,10 @@ static struct plan *write_plan(const struct choice *choice)
 }
 
 /* A pass that changes nothing keeps the groups' replicas, and the memory as it was. */
-static struct plan *write_gated(const struct facts *facts, const struct gate *gate)
+static struct plan *write_gated(const struct facts *facts)
 {
+	const struct gate *gate = &facts->gate;
 	struct plan *plan = plan_new(facts);
-	const char *message = gate->message;
 
 	plan->memory = facts->snapshot->memory ? *facts->snapshot->memory : facts->memory;
 	for (size_t g = 0; g < facts->group_count; g++) {
@@ -200,23 +249,23 @@ static struct plan *write_gated(const struct facts *facts, const struct gate *ga
 		group->missing = facts->groups[g].missing;
 		group->min_replicas = facts->groups[g].min_replicas;
 	}
-	idle_write_gated(facts, gate->reason, &message, plan);
-	explain_worker_write_gated(facts, gate->reason, message, plan);
-	verdict_write_gated(facts, gate->reason, message, plan);
+	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
+	verdict_write_gated(facts, gate->reason, gate->message, plan);
+	invariants_of_gated_plan(facts, plan);
+	EACH_FEATURE(write_gated, facts, plan);
+	invariants_of_patch(plan);
 	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
 	note_next_change(facts, plan);
-	invariants_of_gated_plan(facts, plan);
 	return plan;
 }
 
 static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct gate gate = gate_check(snapshot, arena);
-	const struct facts *facts =
-		facts_make(snapshot, !gate.reason || snapshot->cluster_work != NULL, arena);
+	const struct facts *facts = facts_make(snapshot, &gate, arena);
 
 	if (gate.reason)
-		return write_gated(facts, &gate);
+		return write_gated(facts);
 	return write_plan(choice_make(packing_make(offer_make(health_make(facts)))));
 }
 
@@ -240,9 +289,14 @@ static struct plan *make_undecided(const struct snapshot *snapshot, struct arena
 		snapshot->cluster.group_count, snapshot->pod_count,
 		out_of_memory ? "--max-pass-memory and --memory-budget" :
 				"--decision-cpu-budget-ms");
-	plan = write_gated(facts_make(snapshot, false, arena), &gate);
+	plan = write_gated(facts_make(snapshot, &gate, arena));
 	plan->next_change = plan->next_age_change = snapshot->now;
 	return plan;
+}
+
+const struct facts *decide_facts(const struct snapshot *snapshot, struct arena *arena)
+{
+	return facts_make(snapshot, &(const struct gate){ NULL, "" }, arena);
 }
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)

@@ -6,9 +6,12 @@
 #define CORE_DECIDE_H
 
 #include "base/arena.h"
+#include "core/decide/facts.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 
+/* Its first value, with the demand: for the problems of settings. */
+const struct facts *decide_facts(const struct snapshot *snapshot, struct arena *arena);
 /* The plan and everything in it live in `arena` and may point into the snapshot. Never fails:
  * errors in the snapshot become conditions of the plan. */
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena);

@@ -5,10 +5,10 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "core/decide/gate.h"
-#include "core/decide/suspend.h"
 #include "core/model/reason.h"
 #include "ctl/pass/observe.h"
 #include "ctl/shared/options.h"
+#include "feature/idle_termination/core/suspend.h"
 
 enum cluster_gate cluster_gate(const struct observation *view, const struct options *options)
 {

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "core/decide/facts.h"
+#include "core/decide.h"
 #include "core/report/verdict.h"
 #include "sim/controller.h"
 #include "sim/kuberay.h"
@@ -214,7 +214,7 @@ static void check_settings(struct sim_ray *ray)
 	view_make(ray, arena, &view);
 	/* The baselines ignore a part of the object. */
 	view.snapshot.autoscaler = ray->input->autoscaler;
-	problem = verdict_invalid_text(facts_make(&view.snapshot, true, arena), arena);
+	problem = verdict_invalid_text(decide_facts(&view.snapshot, arena), arena);
 	if (problem)
 		world_fail(ray->world,
 			   arena_printf(arena, "RayCluster %s: %s", ray->cluster.name, problem));

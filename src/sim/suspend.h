@@ -1,4 +1,4 @@
-/* Idle termination of a simulated RayCluster (core/decide/idle.h): all Pods end, the head's included.
+/* Idle termination of a simulated RayCluster (feature/idle_termination/core/idle.h): all Pods end, the head's included.
  * Source: KubeRay 1.5, raycluster_controller.go: a suspended cluster starts again only after all its
  * Pods are deleted; the init container of a worker waits for the GCS of the head.
  *

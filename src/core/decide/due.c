@@ -15,3 +15,8 @@ bool due_passed(struct due *due, time_ms since, int64_t span_ms)
 
 	return !__builtin_add_overflow(since, span_ms, &at) && due_reached(due, at);
 }
+
+void due_now(struct due *due)
+{
+	due->next = due->now;
+}

@@ -19,5 +19,7 @@ bool due_reached(struct due *due, time_ms at);
 /* The time `span_ms` after `since` has been reached: the age is at least the span. An age of more than
  * a span: span_ms + 1. */
 bool due_passed(struct due *due, time_ms since, int64_t span_ms);
+/* The decision acts: the next one differs at once. */
+void due_now(struct due *due);
 
 #endif

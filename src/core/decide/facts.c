@@ -2,14 +2,6 @@
 
 #include <string.h>
 
-#include "core/decide/demand.h"
-#include "core/decide/idle.h"
-#include "core/decide/invariants.h"
-#include "core/decide/limits.h"
-#include "core/decide/mark.h"
-#include "core/decide/ray_session.h"
-#include "core/decide/window.h"
-#include "core/decide/worker.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/identity.h"
 
@@ -65,19 +57,6 @@ static void note_problem(struct facts *facts, const char *problem)
 	VEC_PUSH(facts->arena, &facts->problems, problem);
 }
 
-static void note_problems(struct facts *facts)
-{
-	const struct snapshot *snapshot = facts->snapshot;
-	if (snapshot->has_annotation_request && !snapshot->annotation_request)
-		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
-	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
-		note_problem(facts, snapshot->cluster.problems.at[i]);
-	if (!snapshot->autoscaler)
-		return;
-	for (size_t i = 0; i < snapshot->autoscaler->problems.count; i++)
-		note_problem(facts, snapshot->autoscaler->problems.at[i]);
-}
-
 /* True when the RayCluster lacks the group, which `list` of the RayClusterAutoscaler names. */
 static bool note_unknown_group(struct facts *facts, const char *list, const char *name)
 {
@@ -92,12 +71,8 @@ static bool note_unknown_group(struct facts *facts, const char *list, const char
 }
 
 /* The first unknown group of each list. */
-static void note_unknown_groups(struct facts *facts)
+static void note_unknown_groups(struct facts *facts, const struct autoscaler_object *object)
 {
-	const struct autoscaler_object *object = facts->snapshot->autoscaler;
-
-	if (!object)
-		return;
 	for (size_t i = 0; i < object->group_count; i++)
 		if (note_unknown_group(facts, "groups", object->groups[i].name))
 			break;
@@ -113,6 +88,20 @@ static void note_unknown_groups(struct facts *facts)
 				break;
 }
 
+void facts_note_problems(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	if (snapshot->has_annotation_request && !snapshot->annotation_request)
+		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
+	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
+		note_problem(facts, snapshot->cluster.problems.at[i]);
+	if (!snapshot->autoscaler)
+		return;
+	for (size_t i = 0; i < snapshot->autoscaler->problems.count; i++)
+		note_problem(facts, snapshot->autoscaler->problems.at[i]);
+	note_unknown_groups(facts, snapshot->autoscaler);
+}
+
 /* A head Pod that is being deleted is used only while it is the only one, and does not prove a
  * restart. */
 static void find_head(struct facts *facts)
@@ -122,13 +111,14 @@ static void find_head(struct facts *facts)
 		facts->head_pod = NULL;
 }
 
-const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand,
-			       struct arena *arena)
+struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate,
+			struct arena *arena)
 {
 	struct facts *facts = ARENA_NEW(arena, struct facts);
 
 	facts->snapshot = snapshot;
 	facts->arena = arena;
+	facts->gate = *gate;
 	facts->due = ARENA_NEW(arena, struct due);
 	*facts->due = (struct due){ snapshot->now, PLAN_NEVER_CHANGES };
 	facts->ray_problem = "";
@@ -136,27 +126,20 @@ const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand
 	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')
 		facts->view_problem = snapshot->view_problem;
 	find_head(facts);
-	mark_index(facts);
-	ray_session_update(facts);
-	facts->termination_forbidden =
-		!facts->ray_reachable || facts->view_problem || facts->head_problem ||
-		(snapshot->has_annotation_request && !snapshot->annotation_request);
 	facts->accelerators =
 		capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	capacity_of_head(&snapshot->cluster, &snapshot->settings, snapshot->device_table, arena,
 			 &facts->head_capacity);
 	if (facts->head_capacity.problem)
 		VEC_PUSH(arena, &facts->problems, facts->head_capacity.problem);
-	limits_make_groups(facts);
-	note_problems(facts);
-	note_unknown_groups(facts);
-	window_find(facts);
-	worker_join(facts);
-	window_apply(facts);
-	if (with_demand) {
-		demand_collect(facts);
-		idle_judge(facts);
-	}
-	invariants_of_facts(facts);
 	return facts;
+}
+
+void facts_judge_terminations(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+
+	facts->termination_forbidden =
+		!facts->ray_reachable || facts->view_problem || facts->head_problem ||
+		(snapshot->has_annotation_request && !snapshot->annotation_request);
 }

@@ -16,6 +16,7 @@
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/decide/due.h"
+#include "core/decide/gate.h"
 #include "core/model/name_set.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
@@ -94,7 +95,8 @@ struct gang {
 struct facts {
 	const struct snapshot *snapshot;
 	struct arena *arena;
-	struct due *due; /* the only value that all later steps write */
+	struct due *due;  /* the only value that all later steps write */
+	struct gate gate; /* why the cluster is not scaled; a feature may set its message */
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
 	const char *view_problem;   /* NULL: the watch cache of the API server is current */
@@ -106,7 +108,8 @@ struct facts {
 	const struct pod *head_pod;       /* NULL when there is none; see identity.h */
 	const char *head_problem;         /* NULL, or why it is unclear which Pod is the head */
 	struct name_set pod_names;
-	/* In canonical order: groups in order, by Pod name; those of removed groups last. */
+	/* In canonical order: groups in order, by Pod name; those of removed groups last. Never NULL
+	 * where their count is not 0, as the groups. */
 	struct worker *workers;
 	size_t worker_count;
 	struct group *groups;
@@ -126,12 +129,15 @@ struct facts {
 	const struct plan_schedule *schedule_forbids;
 	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
 	size_t schedule_count;
-	struct plan_idle *idle; /* NULL: no idle termination; see idle.h */
+	struct plan_idle *idle; /* NULL: none; of feature/idle_termination */
 };
 
-/* `with_demand`: false for a cluster that is left as it is, unless its work was read. Workers and
- * groups are never NULL where their count is not 0. */
-const struct facts *facts_make(const struct snapshot *snapshot, bool with_demand,
-			       struct arena *arena);
+/* The first step: whether Ray can be believed, and the head. */
+struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate,
+			struct arena *arena);
+/* Sets termination_forbidden. Needs the session of Ray. */
+void facts_judge_terminations(struct facts *facts);
+/* The problems that decoders found, and unknown groups. Needs the groups. */
+void facts_note_problems(struct facts *facts);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include "base/check.h"
 
-#define GROUPS_PATH "/spec/workerGroupSpecs"
-
 /* --- facts --- */
 
 static void check_worker(const struct facts *facts, const struct worker *worker)
@@ -354,41 +352,8 @@ static void check_memory(const struct choice *choice, const struct memory_state 
 		CHECK(launch->replicas >= 0 && launch->not_registered >= 0);
 }
 
-/* A cluster ends only when the lists were read after its time, and were complete and empty; a patch
- * that suspends or resumes it has nothing else. */
-static void check_idle(const struct snapshot *snapshot, const struct plan *plan)
-{
-	const struct plan_idle *idle = plan->idle;
-	const struct cluster_work *work = snapshot->cluster_work;
-
-	if (!idle)
-		return;
-	CHECK(idle->reason && idle->message);
-	CHECK((idle->since == TIME_NONE) == (idle->until == TIME_NONE));
-	switch (idle->action) {
-	case IDLE_ACTION_NONE:
-		break;
-	case IDLE_ACTION_READ:
-		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
-		break;
-	case IDLE_ACTION_END_SUSPEND:
-	case IDLE_ACTION_END_DELETE:
-		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
-		CHECK(work && work->begun >= idle->until);
-		CHECK(work->problem[0] == '\0' && work->in_use[0] == '\0');
-		CHECK(!snapshot->cluster.suspend && !snapshot->cluster.owner_kind);
-		for (size_t i = 0; i < plan->patch.count; i++)
-			CHECK(strncmp(plan->patch.at[i].path, GROUPS_PATH, strlen(GROUPS_PATH)) !=
-			      0);
-		break;
-	case IDLE_ACTION_RESUME:
-		CHECK(snapshot->cluster.suspend);
-		break;
-	}
-}
-
 /* The name of a group is tested before each change of its fields. */
-static void check_patch(const struct plan *plan)
+void invariants_of_patch(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->patch.count; i++) {
 		const struct patch_op *op = &plan->patch.at[i];
@@ -413,9 +378,7 @@ static void check_terminations(const struct choice *choice, const struct plan_gr
 
 void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan)
 {
-	CHECK(plan->patch.count == 0 || (plan->idle && plan->idle->action == IDLE_ACTION_RESUME));
-	check_idle(facts->snapshot, plan);
-	check_patch(plan);
+	CHECK(plan->patch.count == 0);
 	CHECK(plan->unserved.count == 0 && plan->infeasible.count == 0);
 	CHECK(plan->conditions.count > 0);
 	CHECK(plan->groups.count == facts->group_count);
@@ -446,8 +409,7 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)
 		CHECK(plan->workers.at[i].reason && plan->workers.at[i].message);
-	check_patch(plan);
-	check_idle(choice->snapshot, plan);
+	invariants_of_patch(plan);
 	for (size_t i = 0; i < plan->unserved.count; i++)
 		CHECK(plan->unserved.at[i].count > 0 && plan->unserved.at[i].reason);
 	for (size_t i = 0; i < plan->infeasible.count; i++)

@@ -13,7 +13,9 @@ void invariants_of_packing(const struct packing *packing);
 void invariants_of_choice(const struct choice *choice);
 /* Of a plan made from a choice. */
 void invariants_of_plan(const struct choice *choice, const struct plan *plan);
-/* Of a plan that changes nothing. */
+/* Of a plan that changes nothing, before the features write. */
 void invariants_of_gated_plan(const struct facts *facts, const struct plan *plan);
+/* Of the finished patch. */
+void invariants_of_patch(const struct plan *plan);
 
 #endif

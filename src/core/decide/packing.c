@@ -5,11 +5,8 @@
 
 #include "core/capacity/price.h"
 #include "core/decide/backoff.h"
-#include "core/decide/disruption.h"
-#include "core/decide/gang_hold.h"
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
-#include "core/decide/warm.h"
 #include "core/decide/worker.h"
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
@@ -334,7 +331,7 @@ static void note_launches(struct packing *packing)
 }
 
 /* A worker that replaces a disrupted one is not terminated. */
-static void note_workers(struct packing *packing)
+void packing_note_workers(struct packing *packing)
 {
 	for (size_t i = 0; i < packing->result->node_count; i++) {
 		const struct schedule_node_result *node = &packing->result->nodes[i];
@@ -411,10 +408,6 @@ void packing_run(struct packing *packing)
 	if (is_anything_left(packing))
 		measure_living(packing);
 	note_launches(packing);
-	gang_hold(packing);
-	disruption_replace(packing);
-	warm_keep(packing);
-	note_workers(packing);
 }
 
 int64_t packing_starved_seconds(const struct packing *packing)

@@ -63,8 +63,10 @@ struct packing {
 
 /* States the packing problem; needs the other members of the offer. */
 void packing_state(struct offer *offer);
-/* Solves the problem of packing->offer. */
+/* Solves the problem of packing->offer, repeated once with starved demand split off. */
 void packing_run(struct packing *packing);
+/* Which workers are chosen for termination, and who needs the others. The last step. */
+void packing_note_workers(struct packing *packing);
 /* The longest time that a starved bundle has been starved; 0 without one. */
 int64_t packing_starved_seconds(const struct packing *packing);
 /* Whose bundle it is, of a placement in the phase CONSTRAINT; NULL: not that of a schedule. */

@@ -460,7 +460,7 @@ struct autoscaler_object {
 #define ANNOTATION_MANAGED "rayscaler.dev/managed"
 #define ANNOTATION_DO_NOT_DISRUPT "rayscaler.dev/do-not-disrupt" /* of a worker Pod */
 /* RFC 3339 time at which this program set spec.suspend because the RayCluster was idle. Written and
- * removed together with it (core/decide/suspend.h): a suspended RayCluster without it was suspended
+ * removed together with it (feature/idle_termination/core/suspend.h): a suspended RayCluster without it was suspended
  * by another client, and is never resumed. */
 #define ANNOTATION_SUSPENDED "rayscaler.dev/suspended-by-idle-termination"
 #define HEAD_GROUP_NAME "headgroup"

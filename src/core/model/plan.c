@@ -78,3 +78,15 @@ const char *demand_source_name(enum demand_source source)
 	}
 	return "";
 }
+
+struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
+					  bool status, const char *reason, const char *message)
+{
+	struct plan_condition *condition = VEC_ADD(arena, &plan->conditions);
+
+	*condition = (struct plan_condition){ .type = type,
+					      .status = status ? "True" : "False",
+					      .reason = reason,
+					      .message = message };
+	return condition;
+}

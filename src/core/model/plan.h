@@ -117,7 +117,7 @@ enum idle_action {
 	IDLE_ACTION_RESUME, /* in the patch */
 };
 
-/* Idle termination of the whole RayCluster, core/decide/idle.h. */
+/* Idle termination of the whole RayCluster, feature/idle_termination/core/idle.h. */
 struct plan_idle {
 	enum idle_action action;
 	time_ms since; /* it is idle since then; TIME_NONE: it is not, or that is unknown */
@@ -173,6 +173,8 @@ struct plan {
 	int64_t head_gpus;                /* 1/10000 GPU of the head, by its template */
 };
 
+struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
+					  bool status, const char *reason, const char *message);
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
 const char *idle_action_name(enum idle_action action);           /* "", "Read", "Suspend", ... */

@@ -12,17 +12,6 @@
 
 #define PROBLEMS_MAX 10 /* named in one message */
 
-static struct plan_condition *add(struct arena *arena, struct plan *plan, const char *type,
-				  bool status, const char *reason, const char *message)
-{
-	struct plan_condition *condition = VEC_ADD(arena, &plan->conditions);
-	*condition = (struct plan_condition){ .type = type,
-					      .status = status ? "True" : "False",
-					      .reason = reason,
-					      .message = message };
-	return condition;
-}
-
 /* "a; b; and 3 more". */
 struct problem_list {
 	const char *text;
@@ -95,51 +84,57 @@ static bool add_starting_head(const struct choice *choice, struct plan *plan)
 	    due_passed(choice->facts->due, head->created,
 		       snapshot->settings.start_timeout_seconds * MS_PER_SECOND + 1))
 		return false;
-	add(choice->arena, plan, "ScalingActive", false, REASON_HEAD_STARTING,
-	    arena_printf(choice->arena,
-			 "the head Pod %s has not been Ready yet: %s; minReplicas and the "
-			 "request-resources annotation already scale up",
-			 head->name, head_state(head)));
+	plan_add_condition(
+		choice->arena, plan, "ScalingActive", false, REASON_HEAD_STARTING,
+		arena_printf(choice->arena,
+			     "the head Pod %s has not been Ready yet: %s; minReplicas and the "
+			     "request-resources annotation already scale up",
+			     head->name, head_state(head)));
 	return true;
 }
 
 static void write_active(const struct choice *choice, struct plan *plan)
 {
 	if (choice->facts->head_problem) {
-		add(choice->arena, plan, "ScalingActive", false, REASON_HEAD_UNCERTAIN,
-		    arena_printf(choice->arena, "%s; nothing is terminated meanwhile",
-				 choice->facts->head_problem));
+		plan_add_condition(
+			choice->arena, plan, "ScalingActive", false, REASON_HEAD_UNCERTAIN,
+			arena_printf(choice->arena, "%s; nothing is terminated meanwhile",
+				     choice->facts->head_problem));
 		return;
 	}
 	if (!choice->facts->ray_reachable) {
 		if (add_starting_head(choice, plan))
 			return;
-		add(choice->arena, plan, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
-		    arena_printf(
-			    choice->arena,
-			    "Ray is unreachable: %s; nothing is terminated, minReplicas and the "
-			    "request-resources annotation still scale up%s",
-			    choice->facts->ray_problem, ray_note(choice)));
+		plan_add_condition(
+			choice->arena, plan, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
+			arena_printf(
+				choice->arena,
+				"Ray is unreachable: %s; nothing is terminated, minReplicas and the "
+				"request-resources annotation still scale up%s",
+				choice->facts->ray_problem, ray_note(choice)));
 		return;
 	}
 	if (choice->facts->view_problem) {
-		add(choice->arena, plan, "ScalingActive", false, REASON_VIEW_STALE,
-		    arena_printf(choice->arena,
-				 "the view of the API server is stale: %s; nothing is terminated, "
-				 "demand still scales up",
-				 choice->facts->view_problem));
+		plan_add_condition(
+			choice->arena, plan, "ScalingActive", false, REASON_VIEW_STALE,
+			arena_printf(
+				choice->arena,
+				"the view of the API server is stale: %s; nothing is terminated, "
+				"demand still scales up",
+				choice->facts->view_problem));
 		return;
 	}
-	add(choice->arena, plan, "ScalingActive", true, REASON_DEMAND_READ,
-	    arena_printf(choice->arena, "demand and idleness were read from Ray: %s, %s, %s%s",
-			 worker_count_text(choice->arena, (int64_t)choice->facts->demands.at.count,
-					   "request shape"),
-			 worker_count_text(choice->arena, (int64_t)choice->facts->gang_count,
-					   "placement group"),
-			 worker_count_text(choice->arena,
-					   (int64_t)choice->snapshot->ray_state->node_count,
-					   "node"),
-			 ray_note(choice)));
+	plan_add_condition(
+		choice->arena, plan, "ScalingActive", true, REASON_DEMAND_READ,
+		arena_printf(
+			choice->arena, "demand and idleness were read from Ray: %s, %s, %s%s",
+			worker_count_text(choice->arena, (int64_t)choice->facts->demands.at.count,
+					  "request shape"),
+			worker_count_text(choice->arena, (int64_t)choice->facts->gang_count,
+					  "placement group"),
+			worker_count_text(choice->arena,
+					  (int64_t)choice->snapshot->ray_state->node_count, "node"),
+			ray_note(choice)));
 }
 
 static void write_able(const struct choice *choice, struct plan *plan)
@@ -148,14 +143,15 @@ static void write_able(const struct choice *choice, struct plan *plan)
 		const struct group_choice *own = &choice->groups[group->index];
 		if (!own->health->backed_off)
 			continue;
-		add(choice->arena, plan, "AbleToScale", false, REASON_BACKED_OFF,
-		    arena_printf(choice->arena, "group %s provides no capacity (%s): %s",
-				 group->spec->name, own->health->backoff->cause,
-				 own->health->backoff->message));
+		plan_add_condition(choice->arena, plan, "AbleToScale", false, REASON_BACKED_OFF,
+				   arena_printf(choice->arena,
+						"group %s provides no capacity (%s): %s",
+						group->spec->name, own->health->backoff->cause,
+						own->health->backoff->message));
 		return;
 	}
-	add(choice->arena, plan, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE,
-	    "nothing limits scaling");
+	plan_add_condition(choice->arena, plan, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE,
+			   "nothing limits scaling");
 }
 
 static bool is_limit(const char *reason)
@@ -184,13 +180,14 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (!is_limit(demand->reason))
 			continue;
-		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
-		    demand->message);
+		plan_add_condition(choice->arena, plan, "ScalingLimited", true,
+				   REASON_TOO_MANY_REPLICAS, demand->message);
 		return;
 	}
 	excess = limits_gpu_excess_text(choice->offer);
 	if (excess) {
-		add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS, excess);
+		plan_add_condition(choice->arena, plan, "ScalingLimited", true,
+				   REASON_TOO_MANY_REPLICAS, excess);
 		return;
 	}
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
@@ -198,23 +195,25 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 		const char *limit = limit_of_schedule(choice, group);
 
 		if (limit) {
-			add(choice->arena, plan, "ScalingLimited", true, REASON_TOO_MANY_REPLICAS,
-			    limit);
+			plan_add_condition(choice->arena, plan, "ScalingLimited", true,
+					   REASON_TOO_MANY_REPLICAS, limit);
 			return;
 		}
 		if (!own->at_maximum && !own->at_minimum)
 			continue;
-		add(choice->arena, plan, "ScalingLimited", true,
-		    own->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
-		    arena_printf(choice->arena, "group %s is held at %s", group->spec->name,
-				 own->at_maximum ?
-					 arena_printf(choice->arena, "maxReplicas %lld",
-						      (long long)group->spec->max_replicas) :
-					 window_minimum_text(group, choice->arena)));
+		plan_add_condition(
+			choice->arena, plan, "ScalingLimited", true,
+			own->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
+			arena_printf(choice->arena, "group %s is held at %s", group->spec->name,
+				     own->at_maximum ?
+					     arena_printf(choice->arena, "maxReplicas %lld",
+							  (long long)group->spec->max_replicas) :
+					     window_minimum_text(group, choice->arena)));
 		return;
 	}
-	add(choice->arena, plan, "ScalingLimited", false, REASON_DESIRED_WITHIN_RANGE,
-	    "no minimum, maximum or GPU limit was reached");
+	plan_add_condition(choice->arena, plan, "ScalingLimited", false,
+			   REASON_DESIRED_WITHIN_RANGE,
+			   "no minimum, maximum or GPU limit was reached");
 }
 
 const char *verdict_invalid_text(const struct facts *facts, struct arena *arena)
@@ -231,14 +230,16 @@ static void write_invalid(const struct choice *choice, struct plan *plan)
 	const char *text = verdict_invalid_text(choice->facts, choice->arena);
 
 	if (text)
-		add(choice->arena, plan, "InvalidRequest", true, REASON_INVALID_REQUEST, text);
+		plan_add_condition(choice->arena, plan, "InvalidRequest", true,
+				   REASON_INVALID_REQUEST, text);
 }
 
 static void write_foreign(const struct choice *choice, struct plan *plan)
 {
 	const char *text = identity_foreign_text(choice->snapshot, choice->arena);
 	if (text)
-		add(choice->arena, plan, CONDITION_FOREIGN_PODS, true, REASON_FOREIGN_POD, text);
+		plan_add_condition(choice->arena, plan, CONDITION_FOREIGN_PODS, true,
+				   REASON_FOREIGN_POD, text);
 }
 
 static bool add_reverted(const struct choice *choice, struct plan *plan, enum mark_kind kind,
@@ -249,8 +250,8 @@ static bool add_reverted(const struct choice *choice, struct plan *plan, enum ma
 	while ((mark = memory_next_mark(&plan->memory, kind, mark))) {
 		if (mark->count < CONFLICT_REVERTS_MIN)
 			continue;
-		add(choice->arena, plan, "ReplicasReverted", true, REASON_REPLICAS_REVERTED,
-		    words(choice->facts, mark));
+		plan_add_condition(choice->arena, plan, "ReplicasReverted", true,
+				   REASON_REPLICAS_REVERTED, words(choice->facts, mark));
 		return true;
 	}
 	return false;
@@ -279,8 +280,8 @@ static void write_broken(const struct choice *choice, struct plan *plan)
 								     lack));
 		}
 	if (list.count > 0)
-		add(choice->arena, plan, "TemplateBroken", true, REASON_TEMPLATE_BROKEN,
-		    problems_text(choice->arena, &list));
+		plan_add_condition(choice->arena, plan, "TemplateBroken", true,
+				   REASON_TEMPLATE_BROKEN, problems_text(choice->arena, &list));
 }
 
 /* Head first, then the workers in canonical order, so that the order of the Pods does not
@@ -299,17 +300,10 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 						  pod->unreadable));
 	}
 	if (list.count > 0)
-		add(choice->arena, plan, CONDITION_POD_UNREADABLE, true, REASON_PODS_UNREADABLE,
-		    arena_printf(choice->arena, "%s; a Pod that cannot be read counts as busy",
-				 problems_text(choice->arena, &list)));
-}
-
-static void write_idle(struct arena *arena, struct plan *plan)
-{
-	if (plan->idle)
-		add(arena, plan, CONDITION_IDLE_TERMINATED,
-		    strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0, plan->idle->reason,
-		    plan->idle->message);
+		plan_add_condition(
+			choice->arena, plan, CONDITION_POD_UNREADABLE, true, REASON_PODS_UNREADABLE,
+			arena_printf(choice->arena, "%s; a Pod that cannot be read counts as busy",
+				     problems_text(choice->arena, &list)));
 }
 
 /* Written only while there are findings, as for invalid input; notes alone are False: nothing has to
@@ -323,8 +317,9 @@ static void write_findings(const struct choice *choice, struct plan *plan)
 			     lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
 							      REASON_LINT_NOTES;
 
-	add(choice->arena, plan, CONDITION_LINT_FINDINGS,
-	    lint->counts[LINT_ERROR] + lint->counts[LINT_WARNING] > 0, reason, lint->message)
+	plan_add_condition(choice->arena, plan, CONDITION_LINT_FINDINGS,
+			   lint->counts[LINT_ERROR] + lint->counts[LINT_WARNING] > 0, reason,
+			   lint->message)
 		->aside = true;
 }
 
@@ -332,11 +327,12 @@ static void write_findings(const struct choice *choice, struct plan *plan)
 static void write_second(const struct choice *choice, struct plan *plan)
 {
 	if (choice->snapshot->second_controller)
-		add(choice->arena, plan, CONDITION_SECOND_CONTROLLER, true,
-		    REASON_SECOND_CONTROLLER,
-		    "two rayscaler controllers decide about the RayCluster, and each changes what the "
-		    "other decided; their logs name them: uninstall one release, or give each its own "
-		    "namespaces (--namespace)")
+		plan_add_condition(
+			choice->arena, plan, CONDITION_SECOND_CONTROLLER, true,
+			REASON_SECOND_CONTROLLER,
+			"two rayscaler controllers decide about the RayCluster, and each changes what the "
+			"other decided; their logs name them: uninstall one release, or give each its own "
+			"namespaces (--namespace)")
 			->aside = true;
 }
 
@@ -350,7 +346,10 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 	write_reverted(choice, plan);
 	write_broken(choice, plan);
 	write_unreadable(choice, plan);
-	write_idle(choice->arena, plan);
+}
+
+void verdict_write_asides(const struct choice *choice, struct plan *plan)
+{
 	write_findings(choice, plan);
 	write_second(choice, plan);
 }
@@ -358,6 +357,5 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
 			 struct plan *plan)
 {
-	add(facts->arena, plan, "ScalingActive", false, reason, message);
-	write_idle(facts->arena, plan);
+	plan_add_condition(facts->arena, plan, "ScalingActive", false, reason, message);
 }

@@ -8,10 +8,12 @@
 #include "core/decide/choice.h"
 
 void verdict_write(const struct choice *choice, struct plan *plan);
+/* Of a running controller: LintFindings and SecondController; the last ones. */
+void verdict_write_asides(const struct choice *choice, struct plan *plan);
 /* The message of InvalidRequest, in the arena; NULL: nothing is invalid. A simulation has the same
  * words. */
 const char *verdict_invalid_text(const struct facts *facts, struct arena *arena);
-/* Only ScalingActive False, and IdleTerminated of a cluster that was suspended by it. */
+/* Only ScalingActive False. */
 void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
 			 struct plan *plan);
 

@@ -183,10 +183,10 @@ def calls(path: str, function: str) -> List[str]:
 
 
 STEPS: Dict[str, Tuple[str, str]] = {
-    "facts": ("core/decide/facts.c", "facts_make"),
+    "facts": ("core/decide.c", "facts_make"),
     "health": ("core/decide.c", "health_make"),
     "offer": ("core/decide.c", "offer_make"),
-    "packing": ("core/decide/packing.c", "packing_run"),
+    "packing": ("core/decide.c", "packing_make"),
     "choice": ("core/decide.c", "choice_make"),
     "plan": ("core/decide.c", "write_plan"),
 }

@@ -167,8 +167,8 @@ sees lint-names $c 'rayscaler has no flag --planted' 'static const char *text = 
 sees lint-names docs/internals/architecture.md 'facts: the steps are `mark_index`' \
 	"${page/\`demand_collect\`, /}"
 cp "$top/docs/internals/architecture.md" docs/internals
-sees lint-names src/core/decide/facts.c 'facts: the steps are `mark_index`' \
-	"$(sed '/	demand_collect(/d' "$top/src/core/decide/facts.c")"
+sees lint-names src/core/decide.c 'facts: the steps are `mark_index`' \
+	"$(sed '/	demand_collect(/d' "$top/src/core/decide.c")"
 
 echo "lint-selftest: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

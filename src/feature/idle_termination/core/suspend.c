@@ -1,4 +1,4 @@
-#include "core/decide/suspend.h"
+#include "feature/idle_termination/core/suspend.h"
 
 #include "core/calendar/calendar.h"
 

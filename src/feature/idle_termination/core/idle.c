@@ -1,18 +1,20 @@
-#include "core/decide/idle.h"
+#include "feature/idle_termination/core/idle.h"
 
 #include <string.h>
 
+#include "base/check.h"
 #include "core/calendar/calendar.h"
 #include "core/decide/mark.h"
-#include "core/decide/suspend.h"
 #include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/reason.h"
+#include "feature/idle_termination/core/suspend.h"
 
 /* Ray's idle durations differ by this from reply to reply. */
 #define JITTER_MS 5000
 #define WHY_MAX 200
+#define GROUPS_PATH "/spec/workerGroupSpecs"
 #define DENIED_MS (10 * INT64_C(60000)) /* until a deletion is tried again */
 
 static const struct idle_termination *settings_of(const struct snapshot *snapshot)
@@ -205,7 +207,7 @@ static struct memory_mark mark_of(const struct facts *facts)
 		mark.since = work->ended;
 	if (work)
 		mark.who = NULL;
-	/* A user has just resumed it: see idle_write. */
+	/* A user has just resumed it: see suspend_patch_forget. */
 	if (labels_value(&facts->snapshot->cluster.annotations, ANNOTATION_SUSPENDED))
 		mark.since = facts->snapshot->now;
 	if (against) {
@@ -228,7 +230,7 @@ static void write_since(const struct facts *facts, struct plan_idle *idle, const
 				   deletes(facts) ? "deleted" : "suspended", until);
 }
 
-void idle_judge(struct facts *facts)
+static void judge_running(struct facts *facts)
 {
 	const struct idle_termination *settings = settings_of(facts->snapshot);
 	struct plan_idle *idle;
@@ -258,6 +260,56 @@ void idle_judge(struct facts *facts)
 	write_since(facts, idle, mark.who);
 }
 
+/* Work that arrived while the cluster was being suspended: the lists and the state that were read
+ * after the patch show it. Doubt and busy nodes say nothing about a head that is ending. */
+static const char *arrived(const struct facts *facts)
+{
+	const struct cluster_work *work = facts->snapshot->cluster_work;
+
+	if (!work)
+		return NULL;
+	return work->in_use[0] != '\0' ? work->in_use : pending(facts);
+}
+
+static const char *resume_text(const struct facts *facts)
+{
+	return arena_printf(facts->arena, "resume with: rayscaler resume %s -n %s",
+			    facts->snapshot->cluster.name, facts->snapshot->cluster.namespace_);
+}
+
+/* A cluster that this program has suspended: it stays so, or is resumed. */
+static void judge_suspended(struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	const char *time = suspend_time_text(&snapshot->cluster), *why = wanted(facts);
+	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
+
+	if (!time || strcmp(facts->gate.reason, REASON_SUSPENDED) != 0)
+		return;
+	why = why ? why : arrived(facts);
+	why = snapshot->cluster.deleting || paused ? NULL : why;
+	facts->idle = ARENA_NEW(facts->arena, struct plan_idle);
+	*facts->idle = (struct plan_idle){
+		.action = why ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
+		.since = TIME_NONE,
+		.until = TIME_NONE,
+		.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
+		.message = why ? arena_printf(facts->arena, "resumed: %s", why) :
+				 arena_printf(facts->arena,
+					      "Suspended by idle termination at %.40s; %s", time,
+					      resume_text(facts)),
+	};
+	facts->gate.message = facts->idle->message;
+}
+
+static void judge(struct facts *facts)
+{
+	if (facts->gate.reason)
+		judge_suspended(facts);
+	else
+		judge_running(facts);
+}
+
 /* ---- the plan ---- */
 
 /* Workers start or end first: a patch that suspends has nothing else. */
@@ -280,12 +332,6 @@ static enum idle_action action_of(const struct facts *facts, const struct plan *
 	if (!work || work->begun < idle->until || work_against(facts))
 		return IDLE_ACTION_READ;
 	return deletes(facts) ? IDLE_ACTION_END_DELETE : IDLE_ACTION_END_SUSPEND;
-}
-
-static const char *resume_text(const struct facts *facts)
-{
-	return arena_printf(facts->arena, "resume with: rayscaler resume %s -n %s",
-			    facts->snapshot->cluster.name, facts->snapshot->cluster.namespace_);
 }
 
 static const char *ending_text(const struct facts *facts, const struct plan_idle *idle)
@@ -311,7 +357,45 @@ static void drop_mark(struct arena *arena, struct plan *plan)
 			VEC_PUSH(arena, &plan->memory.marks, old.at[i]);
 }
 
-void idle_write(const struct choice *choice, struct plan *plan)
+/* A cluster ends only when the lists were read after its time, and were complete and empty; a patch
+ * that suspends or resumes it has nothing else. */
+static void check(const struct snapshot *snapshot, const struct plan *plan)
+{
+	const struct plan_idle *idle = plan->idle;
+	const struct cluster_work *work = snapshot->cluster_work;
+
+	CHECK(idle->reason && idle->message);
+	CHECK((idle->since == TIME_NONE) == (idle->until == TIME_NONE));
+	switch (idle->action) {
+	case IDLE_ACTION_NONE:
+		break;
+	case IDLE_ACTION_READ:
+		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
+		break;
+	case IDLE_ACTION_END_SUSPEND:
+	case IDLE_ACTION_END_DELETE:
+		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
+		CHECK(work && work->begun >= idle->until);
+		CHECK(work->problem[0] == '\0' && work->in_use[0] == '\0');
+		CHECK(!snapshot->cluster.suspend && !snapshot->cluster.owner_kind);
+		for (size_t i = 0; i < plan->patch.count; i++)
+			CHECK(strncmp(plan->patch.at[i].path, GROUPS_PATH, strlen(GROUPS_PATH)) !=
+			      0);
+		break;
+	case IDLE_ACTION_RESUME:
+		CHECK(snapshot->cluster.suspend);
+		break;
+	}
+}
+
+static void write_condition(struct arena *arena, struct plan *plan)
+{
+	plan_add_condition(arena, plan, CONDITION_IDLE_TERMINATED,
+			   strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0,
+			   plan->idle->reason, plan->idle->message);
+}
+
+static void write(const struct choice *choice, struct plan *plan)
 {
 	const struct facts *facts = choice->facts;
 	const struct snapshot *snapshot = facts->snapshot;
@@ -324,54 +408,33 @@ void idle_write(const struct choice *choice, struct plan *plan)
 	*idle = *facts->idle;
 	plan->idle = idle;
 	idle->action = action_of(facts, plan);
-	if (idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
-		return;
-	idle->reason = REASON_IDLE_TERMINATED;
-	idle->message = ending_text(facts, idle);
-	drop_mark(facts->arena, plan);
+	if (idle->action == IDLE_ACTION_END_SUSPEND || idle->action == IDLE_ACTION_END_DELETE) {
+		idle->reason = REASON_IDLE_TERMINATED;
+		idle->message = ending_text(facts, idle);
+		drop_mark(facts->arena, plan);
+	}
 	if (idle->action == IDLE_ACTION_END_SUSPEND)
 		suspend_patch(&snapshot->cluster, snapshot->now, facts->arena, plan);
+	if (idle->action != IDLE_ACTION_NONE)
+		due_now(facts->due);
+	write_condition(facts->arena, plan);
+	check(snapshot, plan);
 }
 
-/* Work that arrived while the cluster was being suspended: the lists and the state that were read
- * after the patch show it. Doubt and busy nodes say nothing about a head that is ending. */
-static const char *arrived(const struct facts *facts)
+static void write_gated(const struct facts *facts, struct plan *plan)
 {
-	const struct cluster_work *work = facts->snapshot->cluster_work;
-
-	if (!work)
-		return NULL;
-	return work->in_use[0] != '\0' ? work->in_use : pending(facts);
-}
-
-void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
-		      struct plan *plan)
-{
-	const struct snapshot *snapshot = facts->snapshot;
-	const struct ray_cluster *cluster = &snapshot->cluster;
-	const char *time = suspend_time_text(cluster), *why;
-	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
-	struct plan_idle *idle;
-
 	drop_mark(facts->arena, plan);
-	if (!time || strcmp(reason, REASON_SUSPENDED) != 0)
+	if (!facts->idle)
 		return;
-	idle = ARENA_NEW(facts->arena, struct plan_idle);
-	why = wanted(facts);
-	why = why ? why : arrived(facts);
-	why = cluster->deleting || paused ? NULL : why;
-	*idle = (struct plan_idle){
-		.action = why ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
-		.since = TIME_NONE,
-		.until = TIME_NONE,
-		.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
-		.message = why ? arena_printf(facts->arena, "resumed: %s", why) :
-				 arena_printf(facts->arena,
-					      "Suspended by idle termination at %.40s; %s", time,
-					      resume_text(facts)),
-	};
-	*ret_message = idle->message;
-	plan->idle = idle;
-	if (idle->action == IDLE_ACTION_RESUME)
-		suspend_patch_resume(cluster, facts->arena, plan);
+	plan->idle = facts->idle;
+	if (plan->idle->action == IDLE_ACTION_RESUME)
+		suspend_patch_resume(&facts->snapshot->cluster, facts->arena, plan);
+	write_condition(facts->arena, plan);
+	check(facts->snapshot, plan);
 }
+
+const struct decision_feature idle_termination_decisions = {
+	.judge = judge,
+	.write = write,
+	.write_gated = write_gated,
+};

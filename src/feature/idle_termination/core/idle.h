@@ -17,20 +17,11 @@
  * Names of Ray 2.60, which does the same in its autoscaler: idleTerminationOptions of the RayCluster
  * (timeoutSeconds, policy) is followed where the RayClusterAutoscaler has no idleTermination; a
  * cluster with idleSuspend was suspended by Ray and is left alone. */
-#ifndef CORE_DECIDE_IDLE_H
-#define CORE_DECIDE_IDLE_H
+#ifndef FEATURE_IDLE_TERMINATION_CORE_IDLE_H
+#define FEATURE_IDLE_TERMINATION_CORE_IDLE_H
 
-#include "core/decide/choice.h"
+#include "core/decide/feature.h"
 
-/* Sets facts->idle, and its marks. Needs the demand. */
-void idle_judge(struct facts *facts);
-/* Sets plan->idle, and the patch if the cluster is suspended: that patch has nothing else. Needs the
- * patch of the groups. */
-void idle_write(const struct choice *choice, struct plan *plan);
-/* For a cluster that is not scaled: the same with a resume, also for work that arrived since the patch
- * that suspended it (snapshot.cluster_work). *ret_message is changed when this program
- * has suspended it. Drops the mark. */
-void idle_write_gated(const struct facts *facts, const char *reason, const char **ret_message,
-		      struct plan *plan);
+extern const struct decision_feature idle_termination_decisions;
 
 #endif

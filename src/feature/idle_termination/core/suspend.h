@@ -1,8 +1,8 @@
 /* The JSON Patches of spec.suspend with the annotation ANNOTATION_SUSPENDED, for decisions and for
  * commands. Both change in one patch, so the object records that idle termination suspended it: a
  * process may end at any instruction. The sender adds the test of metadata.uid (ctl/pass/act.h). Must not decide. */
-#ifndef CORE_DECIDE_SUSPEND_H
-#define CORE_DECIDE_SUSPEND_H
+#ifndef FEATURE_IDLE_TERMINATION_CORE_SUSPEND_H
+#define FEATURE_IDLE_TERMINATION_CORE_SUSPEND_H
 
 #include "base/arena.h"
 #include "base/time.h"
