@@ -84,51 +84,42 @@ void schedule_try_drop(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- the bound ---- */
 
-/* An upper bound of the label rank over the shapes that fit. */
-static int labels_max(struct schedule_try *try, const struct schedule_candidate *c)
+/* An upper bound of the label rank over the kinds that fit. */
+static int labels_max(const struct schedule_states *states, const struct schedule_candidate *c)
 {
-	struct schedule_states *states = &try->run->states;
 	int best = states->placed.at[c->placed].selector_count ? INT_MAX - 1 : 0;
 
-	for (size_t i = 0; i < try->requests->selecting.count; i++) {
-		uint32_t shape = try->requests->selecting.at[i];
-		int rank;
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		int rank = schedule_label_rank(states, states->states.at[c->state].labels,
+					       c->kinds.at[i]->first->selector);
 
-		if (!(c->may[shape / 64] >> (shape % 64) & 1))
-			continue;
-		rank = schedule_label_rank(states, states->states.at[c->state].labels,
-					   try->list->shapes[shape].selector);
 		if (rank > best)
 			best = rank;
 	}
 	return best;
 }
 
-/* Sets by name, for those of the state, the largest need of a shape that may fit per unit of the
- * pivot; infinite when a shape does not need the pivot. False when no shape may fit. */
+/* Sets by name, for those of the state, the largest need of a shape per unit of the pivot; infinite
+ * when a shape does not need the pivot. False when no shape has units left. */
 static bool find_ratios(struct schedule_try *try, const struct schedule_candidate *c,
-			const struct schedule_state *state)
+			const struct schedule_state *state, bool *accelerated)
 {
 	double *ratios = try->run->ratios;
-	uint64_t any = 0;
+	bool any = false;
 
 	for (uint32_t i = 0; i < state->amount_count; i++)
 		ratios[state->amounts[i].name] = 0;
-	for (size_t word = 0; word < try->requests->word_count; word++) {
-		any |= c->may[word] & try->active[word];
-		for (uint64_t bits = c->may[word] & try->active[word]; bits; bits &= bits - 1) {
-			const struct schedule_shape *shape =
-				&try->list->shapes[word * 64 + (size_t)__builtin_ctzll(bits)];
-			int64_t pivot = schedule_shape_need(shape, try->requests->pivot);
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		const struct schedule_kind *kind = c->kinds.at[i];
+		size_t width = kind->names + 1; /* the root */
 
-			for (uint32_t i = 0; i < shape->need_count; i++) {
-				double amount = (double)shape->needs[i].amount;
-				double ratio = pivot ? amount / (double)pivot : INFINITY;
-
-				if (ratio > ratios[shape->needs[i].name])
-					ratios[shape->needs[i].name] = ratio;
-			}
-		}
+		if (kind->least[width + kind->names] == INT64_MAX)
+			continue;
+		any = true;
+		*accelerated = *accelerated || kind->first->asks_accelerator;
+		for (uint32_t j = 0; j < kind->names; j++)
+			if (kind->ratio[width + j] > ratios[kind->first->needs[j].name])
+				ratios[kind->first->needs[j].name] = kind->ratio[width + j];
 	}
 	return any;
 }
@@ -145,19 +136,17 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 	const struct schedule_placed *placed = &run->states.placed.at[c->placed];
 	const struct schedule_requests *requests = try->requests;
 	union schedule_key *key = &c->bound;
-	uint64_t accelerated = placed->asks_accelerator;
+	bool accelerated = placed->asks_accelerator;
 	int64_t pivot = 0;
 
-	if (!c->may) {
-		c->may = arena_array(run->attempt, requests->word_count, sizeof(*c->may));
-		schedule_requests_may(requests, run, c->state, c->may);
+	if (!c->seen) {
+		c->seen = true;
+		schedule_requests_see(requests, run, c->state, &c->kinds);
 		c->terms = arena_array(run->attempt, state->amount_count + 1, sizeof(*c->terms));
-		c->labels_max = labels_max(try, c);
+		c->labels_max = labels_max(&run->states, c);
 	}
-	if (!find_ratios(try, c, state))
+	if (!find_ratios(try, c, state, &accelerated))
 		return false;
-	for (size_t word = 0; word < requests->word_count; word++)
-		accelerated |= c->may[word] & try->active[word] & requests->accelerated[word];
 	schedule_key_type(run->problem, state, key);
 	key->labels = c->labels_max;
 	key->accelerator_ok = !run->problem->conserve_accelerators || !state->accelerator ||
@@ -209,6 +198,55 @@ static double spared_gpus(const struct schedule_run *run, const struct schedule_
 	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
 }
 
+/* Moves the cursor to the next shape of its kind that may fit, or removes it. */
+static void cursor_move(struct schedule_try *try, struct schedule_cursor *cursor, size_t from)
+{
+	const struct schedule_room *room = &try->run->room;
+
+	cursor->place = SCHEDULE_NO_INDEX;
+	if (!schedule_room_refuses(room, cursor->kind->first, try->requests->adds_labels))
+		cursor->place = schedule_requests_next(cursor->kind, room, from);
+	if (cursor->place == SCHEDULE_NO_INDEX)
+		*cursor = try->cursors.at[--try->cursors.count];
+}
+
+static uint32_t cursor_shape(const struct schedule_cursor *cursor)
+{
+	return cursor->kind->shapes.at[cursor->place];
+}
+
+/* Takes what fits, in the order of the list: of the next shapes of all kinds the first. */
+static void take_all(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_run *run = try->run;
+
+	try->cursors.count = 0;
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		VEC_PUSH(run->attempt, &try->cursors,
+			 ((struct schedule_cursor){ .kind = c->kinds.at[i] }));
+		cursor_move(try, &try->cursors.at[try->cursors.count - 1], 0);
+	}
+	while (try->cursors.count) {
+		struct schedule_cursor *first = try->cursors.at;
+		uint32_t shape;
+		int64_t count;
+
+		for (size_t i = 1; i < try->cursors.count; i++)
+			if (cursor_shape(&try->cursors.at[i]) < cursor_shape(first))
+				first = &try->cursors.at[i];
+		shape = cursor_shape(first);
+		count = schedule_room_take(&run->room, &try->list->shapes[shape], try->left[shape]);
+		if (count) {
+			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
+			VEC_PUSH(run->attempt, &try->holders[shape],
+				 ((struct schedule_holder){ c, c->fills, count }));
+		}
+		if (count > try->most[shape])
+			try->most[shape] = count;
+		cursor_move(try, first, first->place + 1);
+	}
+}
+
 /* Fills its state with the remaining units, in the order of the list, and scores the outcome. False
  * when nothing fits. */
 static bool fill(struct schedule_try *try, struct schedule_candidate *c)
@@ -219,18 +257,8 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	schedule_room_load(room, c->state);
 	c->fresh = true;
 	c->fill.count = 0;
-	for (size_t word = 0; word < try->requests->word_count; word++)
-		for (uint64_t bits = c->may[word] & try->active[word]; bits; bits &= bits - 1) {
-			uint32_t shape = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
-			int64_t count = schedule_room_take(room, &try->list->shapes[shape],
-							   try->left[shape]);
-
-			if (!count)
-				continue;
-			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
-			if (count > try->most[shape])
-				try->most[shape] = count;
-		}
+	c->fills++;
+	take_all(try, c);
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
 		schedule_key_fill(room, c->placed, try->list, c->fill.at, c->fill.count, &c->key);
@@ -269,14 +297,11 @@ void schedule_try_init(struct schedule_try *try)
 	const struct schedule_list *list = try->list;
 
 	try->left = arena_array(run->attempt, list->count, sizeof(*try->left));
-	try->active = arena_array(run->attempt, try->requests->word_count, sizeof(*try->active));
 	try->most = arena_array(run->attempt, list->count, sizeof(*try->most));
+	try->holders = arena_array(run->attempt, list->count, sizeof(*try->holders));
 	for (size_t i = 0; i < list->count; i++) {
 		try->left[i] = list->shapes[i].count;
-		if (list->shapes[i].impossible)
-			continue;
-		try->active[i / 64] |= UINT64_C(1) << (i % 64);
-		try->active_count++;
+		try->active_count += !list->shapes[i].impossible;
 	}
 	run->classes.tries++;
 	try->ranked = run->classes.lasting && !run->policy.shuffle;
@@ -380,31 +405,31 @@ struct schedule_candidate *schedule_try_best(struct schedule_try *try)
 
 /* ---- booking ---- */
 
-static int64_t held_units(const struct schedule_candidate *c, uint32_t shape)
-{
-	for (size_t i = 0; i < c->fill.count && c->fresh; i++)
-		if (c->fill.at[i].shape == shape)
-			return c->fill.at[i].count;
-	return 0;
-}
-
 /* Fewer units are left than some fill contains: candidates with such a fill return to their
  * bounds, which are higher, so the heap before them stays as it was read. */
 static void review(struct schedule_try *try, uint32_t shape)
 {
-	try->most[shape] = 0;
-	for (size_t i = 0; i < try->heap.count; i++) {
-		struct schedule_candidate *c = try->heap.at[i];
-		int64_t units = held_units(c, shape);
+	struct schedule_holders *holders = &try->holders[shape];
+	size_t kept = 0;
 
-		if (units > try->left[shape]) {
+	try->most[shape] = 0;
+	for (size_t i = 0; i < holders->count; i++) {
+		struct schedule_holder holder = holders->at[i];
+		struct schedule_candidate *c = holder.candidate;
+
+		if (!c->listed || !c->fresh || c->fills != holder.fills)
+			continue;
+		if (holder.units > try->left[shape]) {
 			c->fresh = false;
 			c->key = c->bound;
 			heap_move(try, c);
-		} else if (units > try->most[shape]) {
-			try->most[shape] = units;
+			continue;
 		}
+		holders->at[kept++] = holder;
+		if (holder.units > try->most[shape])
+			try->most[shape] = holder.units;
 	}
+	holders->count = kept;
 }
 
 void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
@@ -424,7 +449,7 @@ void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c)
 		try->left[shape] -= c->fill.at[i].count;
 		CHECK(try->left[shape] >= 0);
 		if (!try->left[shape]) {
-			try->active[shape / 64] &= ~(UINT64_C(1) << (shape % 64));
+			schedule_requests_remove(try->requests, shape);
 			try->active_count--;
 		}
 		if (try->left[shape] < try->most[shape])

@@ -216,7 +216,7 @@ static void add_needs(struct needs *needs, const struct schedule_shape *shape)
 }
 
 /* Finds the resources that every shape needs at least (common), and the most that a list needs by name (most). */
-static void find_needs(struct schedule_run *run, const struct schedule_requests *const *requests,
+static void find_needs(struct schedule_run *run, struct schedule_requests *const *requests,
 		       size_t count)
 {
 	struct schedule_classes *classes = &run->classes;
@@ -251,8 +251,8 @@ static void find_needs(struct schedule_run *run, const struct schedule_requests 
 /* Groups the nodes of the run by state and ranks the groups. With several lists, the ranking uses
  * the best score that any list could reach, so that it stays valid from gang to gang. Classes into
  * which no shape fits are left out. */
-void schedule_classes_make(struct schedule_run *run,
-			   const struct schedule_requests *const *requests, size_t count)
+void schedule_classes_make(struct schedule_run *run, struct schedule_requests *const *requests,
+			   size_t count)
 {
 	struct schedule_classes *classes = &run->classes;
 

@@ -9,7 +9,7 @@ void schedule_order_number(struct schedule_run *run)
 }
 
 /* Whether no request of the list would fit into the nodes of this running state. */
-static bool exhausts(const struct schedule_run *run, const struct schedule_requests *requests,
+static bool exhausts(struct schedule_run *run, const struct schedule_requests *requests,
 		     uint32_t state)
 {
 	if (!run->states.states.at[state].running)

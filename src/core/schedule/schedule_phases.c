@@ -81,8 +81,8 @@ static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t 
 struct gang {
 	const struct ray_gang *gang;
 	size_t index;
-	struct schedule_list *lists;               /* one for each choice, in their order */
-	const struct schedule_requests **requests; /* the same; set by place_gangs */
+	struct schedule_list *lists;         /* one for each choice, in their order */
+	struct schedule_requests **requests; /* the same; set by place_gangs */
 };
 
 /* All requests of the problem, read before anything is placed. */
@@ -97,7 +97,7 @@ static void try_alone(struct schedule_run *run, const struct schedule_list *list
 		      const struct schedule_try_source *source,
 		      struct schedule_leftover *ret_leftovers)
 {
-	const struct schedule_requests *requests;
+	struct schedule_requests *requests;
 	const struct schedule_leftover *left;
 
 	if (!list->count)
@@ -161,7 +161,7 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	VEC(const struct schedule_requests *) all = { .at = NULL };
+	VEC(struct schedule_requests *) all = { .at = NULL };
 	size_t count = run->problem->gang_count;
 
 	result->gangs = leftovers_new(run, count);

@@ -173,26 +173,18 @@ static bool pieces_take(struct schedule_room *room, const struct schedule_shape 
 
 /* ---- one kind of request ---- */
 
-static bool labels_allow(struct schedule_room *room, const struct schedule_shape *shape)
+bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape,
+			   bool labels_added)
 {
 	if (shape->impossible || (shape->new_only && room->state.registered))
-		return false;
-	if (shape->selector && !schedule_label_rank(room->states, room->labels, shape->selector))
-		return false;
+		return true;
+	if (shape->selector && !labels_added &&
+	    !schedule_label_rank(room->states, room->labels, shape->selector))
+		return true;
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		if (schedule_label_set_has(room->states, room->labels, shape->anti_labels[i]))
-			return false;
-	return true;
-}
-
-/* The free amount of a name; an implicit resource that was never used has 1. */
-static int64_t available_of(const struct schedule_room *room, uint32_t name)
-{
-	int64_t available = room->available[name];
-
-	if (available >= 0)
-		return available;
-	return room->states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
+			return true;
+	return false;
 }
 
 /* The number of units that fit by the sums. */
@@ -200,10 +192,10 @@ static int64_t room_of(const struct schedule_room *room, const struct schedule_s
 		       int64_t want)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++)
-		if (available_of(room, shape->needs[i].name) < shape->needs[i].amount)
+		if (schedule_room_available(room, shape->needs[i].name) < shape->needs[i].amount)
 			return 0;
 	for (uint32_t i = 0; i < shape->need_count && want > 1; i++) {
-		int64_t available = available_of(room, shape->needs[i].name);
+		int64_t available = schedule_room_available(room, shape->needs[i].name);
 		int64_t fit = available / shape->needs[i].amount;
 
 		if (fit < want)
@@ -220,7 +212,7 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	if (shape->anti_label_count && want > 1)
 		want = 1;
 	count = room_of(room, shape, want);
-	if (!count || !labels_allow(room, shape))
+	if (!count || schedule_room_refuses(room, shape, false))
 		return 0;
 	if (shape->piece_count && room->state.per_gpu) {
 		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0].amount);

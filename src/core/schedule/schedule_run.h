@@ -8,16 +8,41 @@
 
 /* ---- the needs of a list (schedule_requests.c) ---- */
 
+/* Shapes that need the same names and have the same labels. */
+struct schedule_kind {
+	const struct schedule_shape *first;
+	uint32_t names;
+	bool changed;         /* shapes were taken out */
+	VEC(uint32_t) shapes; /* in the order of the list */
+	/* A complete binary tree: the root is 1, the children of i are 2i and 2i + 1, the shapes are
+	 * the leaves. Each holds by name the least need of its shapes, and the largest need per unit
+	 * of the pivot; behind the names the least that one GPU must have free. */
+	size_t leaves;
+	int64_t *least;
+	double *ratio;
+};
+
+struct schedule_kinds {
+	struct schedule_kind **at;
+	size_t count, capacity;
+};
+
+/* A kind is tried only on nodes with its tag: a resource name, or a label behind the names. */
+struct schedule_tag {
+	uint32_t tag, kind;
+};
+
 /* The needs of a list of shapes. */
 struct schedule_requests {
 	const struct schedule_list *list;
-	size_t word_count;
-	VEC(uint32_t) names; /* requested names, each once */
-	uint32_t pivot;      /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
-	VEC(uint32_t) selecting; /* shapes with selectors */
-	int labels_max;          /* no selector ranks higher */
-	uint64_t *accelerated;   /* bitmap of shapes that request an accelerator */
-	bool adds_labels;        /* to nodes: a selector may hold only then */
+	VEC(struct schedule_kind) kinds;
+	uint32_t *kind_of, *place_of;  /* by shape: its kind, its place there */
+	VEC(struct schedule_tag) tags; /* ascending */
+	VEC(uint32_t) names;           /* requested names, each once */
+	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
+	bool selects;     /* some shape has selectors */
+	int labels_max;   /* no selector ranks higher */
+	bool adds_labels; /* to nodes: a selector may hold only then */
 };
 
 /* ---- classes of nodes (schedule_class.c) ---- */
@@ -142,18 +167,25 @@ void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas)
 struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
 					  enum schedule_phase phase);
 
-const struct schedule_requests *schedule_requests_new(struct schedule_run *run,
-						      const struct schedule_list *list);
+struct schedule_requests *schedule_requests_new(struct schedule_run *run,
+						const struct schedule_list *list);
 /* Whether any of them fits the state, by the sums alone. */
-bool schedule_requests_fit(const struct schedule_requests *requests, const struct schedule_run *run,
+bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state);
-/* Sets the bits of the shapes that may fit. */
-void schedule_requests_may(const struct schedule_requests *requests, const struct schedule_run *run,
-			   uint32_t id, uint64_t *ret_bits);
+/* Adds the kinds of which a shape may fit into the state. */
+void schedule_requests_see(const struct schedule_requests *requests, struct schedule_run *run,
+			   uint32_t id, struct schedule_kinds *ret_seen);
+/* The place of the first shape of the kind, from place `from` on, that may fit into the loaded room;
+ * SCHEDULE_NO_INDEX: none. */
+size_t schedule_requests_next(const struct schedule_kind *kind, const struct schedule_room *room,
+			      size_t from);
+/* Takes a shape out, until the reset. */
+void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape);
+void schedule_requests_reset(struct schedule_requests *requests);
 
 /* Makes the classes of all nodes for the requests of several tries, or of one. */
-void schedule_classes_make(struct schedule_run *run,
-			   const struct schedule_requests *const *requests, size_t count);
+void schedule_classes_make(struct schedule_run *run, struct schedule_requests *const *requests,
+			   size_t count);
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node);
 /* Takes the best member out. */
 uint32_t schedule_class_take(struct schedule_run *run, uint32_t state);

@@ -133,6 +133,19 @@ struct schedule_room {
 /* One room serves a whole run. */
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
 void schedule_room_load(struct schedule_room *room, uint32_t id);
+/* The free amount of a name; an implicit resource that was never used has 1. */
+static inline int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
+{
+	int64_t available = room->available[name];
+
+	if (available >= 0)
+		return available;
+	return room->states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
+}
+
+/* Whether the labels exclude the shape for all that is still placed on the node; labels may be added. */
+bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape,
+			   bool labels_added);
 /* Places up to `want` units and returns the number that fit. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);

@@ -160,7 +160,7 @@ static void keep(struct schedule_try *try)
 		classes->placed_name_count += !classes->placed_names[name];
 		classes->placed_names[name] = true;
 	}
-	classes->placed_selectors = classes->placed_selectors || try->requests->selecting.count;
+	classes->placed_selectors = classes->placed_selectors || try->requests->selects;
 	for (size_t i = 0; i < try->chosen.count; i++)
 		keep_chosen(try, &try->chosen.at[i], cursors);
 	for (size_t i = 0; i < run->new_types.count; i++)
@@ -230,7 +230,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 /* The limits are saved before; an atomic try with units left over restores them and undoes its
  * launches and placements. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
-					     const struct schedule_requests *requests,
+					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source)
 {
 	struct schedule_try try = {
@@ -248,6 +248,7 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 	if (!schedule_try_exactly(&try))
 		place(&try);
 	left = find_left(&try);
+	schedule_requests_reset(requests);
 	if (left && source->atomic) {
 		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));
 		run->budget = budget;

@@ -24,8 +24,10 @@ struct schedule_candidate {
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
 	uint32_t node;
 	uint64_t rank;
-	uint32_t rest, placed; /* of its first member */
-	uint64_t *may;         /* bits of shapes that may fit into its state; NULL: not known yet */
+	uint32_t rest, placed;       /* of its first member */
+	struct schedule_kinds kinds; /* that may fit into its state, see `seen` */
+	bool seen;
+	uint32_t fills; /* that it had */
 	VEC(struct schedule_fill) fill;
 	double *terms;
 	union schedule_key key; /* while not fresh: the bound */
@@ -33,6 +35,23 @@ struct schedule_candidate {
 	int64_t bound_at; /* active_count when the bound was made; -1: none */
 	int labels_max;
 	size_t heap_at;
+};
+
+/* A candidate whose fill number `fills` has units of a shape. */
+struct schedule_holder {
+	struct schedule_candidate *candidate;
+	uint32_t fills;
+	int64_t units;
+};
+
+struct schedule_holders {
+	struct schedule_holder *at;
+	size_t count, capacity;
+};
+
+struct schedule_cursor {
+	struct schedule_kind *kind;
+	size_t place;
 };
 
 /* A node, its state and placed set before, and the demand placed on it. */
@@ -44,13 +63,14 @@ struct schedule_chosen {
 
 struct schedule_try {
 	struct schedule_run *run;
-	const struct schedule_requests *requests;
+	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
 	const struct schedule_try_source *source;
 	int64_t *left;                         /* by shape: units to place */
-	uint64_t *active;                      /* bitmap of shapes with units left */
 	int64_t active_count;                  /* shapes with units left */
 	int64_t *most;                         /* by shape: units of it in a fresh fill, at most */
+	struct schedule_holders *holders;      /* by shape; some are out of date */
+	VEC(struct schedule_cursor) cursors;   /* of one fill */
 	VEC(struct schedule_candidate *) heap; /* the best first */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
@@ -65,7 +85,7 @@ struct schedule_try {
  * of a kind. Returns the units of each shape that are left over, in the run's scratch arena; NULL:
  * none is. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
-					     const struct schedule_requests *requests,
+					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source);
 
 /* ---- candidates (schedule_candidate.c) ---- */

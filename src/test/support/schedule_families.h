@@ -55,8 +55,10 @@ struct family {
 	void (*make)(struct arena *arena, struct schedule_problem *problem, size_t nodes,
 		     size_t units);
 	size_t nodes, units; /* of the largest size */
+	bool same_nodes;     /* in all sizes */
 	bool fewest_gpus;
-	int aim; /* times the base */
+	int aim;       /* times the base */
+	double growth; /* aim of the exponent */
 };
 
 /* Running nodes of one type. In use of each: any part, or nothing when `hosts` is above 1. */
@@ -237,16 +239,97 @@ static void selectors(struct arena *arena, struct schedule_problem *problem, siz
 	problem->demand_count = units;
 }
 
+/* CPU and memory amounts of their own, in the proportion of the workers on average. */
+static struct resources own_amounts(struct arena *arena, size_t index)
+{
+	return resources_of(arena, "CPU", UNITS(1) + pick(7 * RESOURCE_UNIT), "memory",
+			    ((1 + pick(31)) * GIB + (int64_t)index) * RESOURCE_UNIT, NULL);
+}
+
+static void make_tasks(struct arena *arena, struct schedule_problem *problem, size_t units,
+		       int64_t each, bool parts)
+{
+	struct schedule_demand *demands = arena_array(arena, units, sizeof(*demands));
+
+	for (size_t i = 0; i < units; i++) {
+		struct resources own = own_amounts(arena, i);
+
+		if (parts)
+			own = resources_with(arena, &own, "GPU", 100 * (1 + pick(99)));
+		demands[i] = (struct schedule_demand){ .request = request_of(arena, own),
+						       .count = each };
+	}
+	problem->demands = demands;
+	problem->demand_count = units;
+}
+
+static void distinct_tasks(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			   size_t units)
+{
+	make_workers(arena, problem, nodes, 1);
+	make_tasks(arena, problem, units, 1, false);
+}
+
+static void parts_of_gpus(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			  size_t units)
+{
+	make_workers(arena, problem, nodes, 1);
+	make_tasks(arena, problem, units, 1, true);
+}
+
+/* 100,000 tasks. */
+static void many_shapes(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			size_t units)
+{
+	make_workers(arena, problem, nodes, 1);
+	make_tasks(arena, problem, units, 100000 / (int64_t)units, false);
+}
+
+/* request_resources of bundles of their own. */
+static void requested_bundles(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			      size_t units)
+{
+	struct schedule_constraint *constraint = ARENA_NEW(arena, struct schedule_constraint);
+
+	make_workers(arena, problem, nodes, 1);
+	make_tasks(arena, problem, units, 1, false);
+	*constraint = (struct schedule_constraint){ problem->demands, units, false };
+	problem->constraints = constraint;
+	problem->constraint_count = 1;
+	problem->demand_count = 0;
+}
+
+/* One placement group PACK with bundles of their own. */
+static void one_group(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+		      size_t units)
+{
+	struct ray_gang *gang = ARENA_NEW(arena, struct ray_gang);
+	struct ray_request *bundles = arena_array(arena, units, sizeof(*bundles));
+
+	make_workers(arena, problem, nodes, 1);
+	for (size_t i = 0; i < units; i++)
+		bundles[i] = *request_of(arena, own_amounts(arena, i));
+	gang->requests = bundles;
+	gang->request_count = units;
+	problem->gangs = gang;
+	problem->gang_count = 1;
+}
+
 static const struct family FAMILIES[] = {
-	{ "distinct groups of 4", distinct_groups, 5000, 1000, false, 80 },
-	{ "equal groups of 4", equal_groups, 10000, 1000, false, 60 },
-	{ "STRICT_SPREAD groups", spread_groups, 5000, 1000, false, 80 },
-	{ "rescheduled groups", rescheduled_groups, 5000, 1000, false, 80 },
-	{ "slices of 4 hosts", slices, 8000, 2000, false, 80 },
-	{ "tasks in bundles", bundle_tasks, 1000, 4000, false, 40 },
-	{ "distinct selectors", selectors, 1000, 4000, false, 40 },
-	{ "distinct groups of 4", distinct_groups, 5000, 1000, true, 0 },
-	{ "equal groups of 4", equal_groups, 10000, 1000, true, 0 },
+	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
+	{ "parts of GPUs", parts_of_gpus, 400, 4000, false, false, 40, 1.3 },
+	{ "one group of bundles", one_group, 400, 4000, false, false, 40, 1.4 },
+	{ "tasks in bundles", bundle_tasks, 1000, 4000, true, false, 40, 1.3 },
+	{ "distinct selectors", selectors, 1000, 4000, true, false, 40, 1.3 },
+	{ "100,000 tasks", many_shapes, 10000, 4000, true, false, 0, 0 }, /* aim: 1 s */
+	{ "distinct groups of 4", distinct_groups, 5000, 1000, false, false, 80, 1.3 },
+	{ "equal groups of 4", equal_groups, 10000, 1000, false, false, 60, 1.3 },
+	{ "STRICT_SPREAD groups", spread_groups, 5000, 1000, false, false, 80, 1.3 },
+	{ "rescheduled groups", rescheduled_groups, 5000, 1000, false, false, 80, 1.3 },
+	{ "slices of 4 hosts", slices, 8000, 2000, false, false, 80, 1.3 },
+	{ "request_resources", requested_bundles, 400, 4000, false, false, 0, 1.3 },
+	{ "distinct groups of 4", distinct_groups, 5000, 1000, false, true, 80, 0 },
+	{ "equal groups of 4", equal_groups, 10000, 1000, false, true, 0, 0 },
 };
 
 #endif
