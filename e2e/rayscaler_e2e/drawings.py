@@ -126,7 +126,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
         "Which workers may be terminated, which launches cancelled, what is capacity?",
         ("terminate_classify", "launch_recall", "template_seen_update", "packing_state"),
     ),
-    ("packing", "Which demand fits on which worker, which new workers does the rest need?", ("packing_run", "gang_hold", "disruption_replace", "warm_keep", "packing_note_workers")),
+    ("packing", "Which demand fits on which worker, which new workers does the rest need?", ("packing_run", "gang_hold", "disruption_replace", "packing_note_workers")),
     (
         "choice",
         "Which workers are drained or deleted, how many replicas does each group get?",

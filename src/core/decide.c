@@ -21,7 +21,6 @@
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
-#include "core/decide/warm.h"
 #include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
@@ -31,6 +30,7 @@
 #include "core/report/served.h"
 #include "core/report/verdict.h"
 #include "feature/idle_termination/core/idle.h"
+#include "feature/warm_workers/core/warm.h"
 
 #define REQUEUE_ACTIVE_SECONDS 1
 #define REQUEUE_GATED_SECONDS 5
@@ -38,6 +38,7 @@
 /* The features that take part in decisions, in the order of their hooks. */
 static const struct decision_feature *const features[] = {
 	&idle_termination_decisions,
+	&warm_workers_decisions,
 	NULL,
 };
 
@@ -124,7 +125,6 @@ static const struct packing *packing_make(const struct offer *offer)
 	packing_run(packing);
 	gang_hold(packing);
 	disruption_replace(packing);
-	warm_keep(packing);
 	EACH_FEATURE(keep, packing);
 	packing_note_workers(packing);
 	invariants_of_packing(packing);

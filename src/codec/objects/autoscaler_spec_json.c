@@ -1,9 +1,9 @@
 #include "codec/objects/autoscaler_spec_json.h"
 
-#include "codec/objects/idle_termination_json.h"
 #include "codec/objects/schedule_json.h"
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
+#include "feature/idle_termination/codec/idle_termination_json.h"
 
 #define AUTOSCALER struct autoscaler_object
 #define NOT_NEGATIVE "format: int32\nminimum: 0"

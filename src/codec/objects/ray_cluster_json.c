@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "codec/objects/idle_termination_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
+#include "feature/idle_termination/codec/idle_termination_json.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX

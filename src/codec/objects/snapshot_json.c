@@ -8,7 +8,6 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
 #include "codec/objects/event_json.h"
-#include "codec/objects/idle_termination_json.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
@@ -21,6 +20,7 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
+#include "feature/idle_termination/codec/idle_termination_json.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,

@@ -57,8 +57,7 @@ static void note_problem(struct facts *facts, const char *problem)
 	VEC_PUSH(facts->arena, &facts->problems, problem);
 }
 
-/* True when the RayCluster lacks the group, which `list` of the RayClusterAutoscaler names. */
-static bool note_unknown_group(struct facts *facts, const char *list, const char *name)
+bool facts_note_unknown_group(struct facts *facts, const char *list, const char *name)
 {
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 
@@ -68,24 +67,6 @@ static bool note_unknown_group(struct facts *facts, const char *list, const char
 				    cluster, arena_printf(facts->arena, "autoscaler.spec.%s", list),
 				    name, facts->arena));
 	return true;
-}
-
-/* The first unknown group of each list. */
-static void note_unknown_groups(struct facts *facts, const struct autoscaler_object *object)
-{
-	for (size_t i = 0; i < object->group_count; i++)
-		if (note_unknown_group(facts, "groups", object->groups[i].name))
-			break;
-	for (size_t i = 0; i < object->warm_count; i++)
-		if (note_unknown_group(facts, "warmWorkers", object->warm_workers[i].group))
-			break;
-	for (size_t s = 0; s < object->schedule_count; s++)
-		for (size_t i = 0; i < object->schedules[s].warm_count; i++)
-			if (note_unknown_group(facts,
-					       arena_printf(facts->arena,
-							    "schedules[%zu].warmWorkers", s),
-					       object->schedules[s].warm_workers[i].group))
-				break;
 }
 
 void facts_note_problems(struct facts *facts)
@@ -99,7 +80,9 @@ void facts_note_problems(struct facts *facts)
 		return;
 	for (size_t i = 0; i < snapshot->autoscaler->problems.count; i++)
 		note_problem(facts, snapshot->autoscaler->problems.at[i]);
-	note_unknown_groups(facts, snapshot->autoscaler);
+	for (size_t i = 0; i < snapshot->autoscaler->group_count; i++)
+		if (facts_note_unknown_group(facts, "groups", snapshot->autoscaler->groups[i].name))
+			break;
 }
 
 /* A head Pod that is being deleted is used only while it is the only one, and does not prove a

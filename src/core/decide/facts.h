@@ -137,7 +137,10 @@ struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate
 			struct arena *arena);
 /* Sets termination_forbidden. Needs the session of Ray. */
 void facts_judge_terminations(struct facts *facts);
-/* The problems that decoders found, and unknown groups. Needs the groups. */
+/* The problems that decoders found, and the first unknown group. */
 void facts_note_problems(struct facts *facts);
+/* Reports a group that the RayCluster lacks, and that `list` of the RayClusterAutoscaler names; false:
+ * it has the group, or the name is empty. */
+bool facts_note_unknown_group(struct facts *facts, const char *list, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* Spare workers: those that are free after the packing. They replace disrupted workers
- * (disruption.h) and stay as warm workers (warm.h). A multi-host replica is free or used as a whole.
+ * (disruption.h) and stay as warm workers (feature/warm_workers). A multi-host replica is free or used as a whole.
  * Counts are Pods, multiples of numOfHosts. */
 #ifndef CORE_DECIDE_SPARE_H
 #define CORE_DECIDE_SPARE_H

@@ -1,4 +1,4 @@
-#include "codec/objects/idle_termination_json.h"
+#include "feature/idle_termination/codec/idle_termination_json.h"
 
 #include <string.h>
 

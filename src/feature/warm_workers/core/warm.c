@@ -1,8 +1,29 @@
-#include "core/decide/warm.h"
+#include "feature/warm_workers/core/warm.h"
 
 #include <string.h>
 
 #include "core/decide/spare.h"
+
+/* Reports the first unknown group. */
+static void find_groups(struct facts *facts, const char *list, const struct autoscaler_warm *warm,
+			size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (facts_note_unknown_group(facts, list, warm[i].group))
+			return;
+}
+
+static void find(struct facts *facts)
+{
+	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+
+	if (!object)
+		return;
+	find_groups(facts, "warmWorkers", object->warm_workers, object->warm_count);
+	for (size_t s = 0; s < object->schedule_count; s++)
+		find_groups(facts, arena_printf(facts->arena, "schedules[%zu].warmWorkers", s),
+			    object->schedules[s].warm_workers, object->schedules[s].warm_count);
+}
 
 static int64_t within(int64_t value, int64_t maximum)
 {
@@ -66,7 +87,7 @@ static int64_t wanted_replicas(const struct packing *packing, const struct group
 	return wanted;
 }
 
-void warm_keep(struct packing *packing)
+static void keep(struct packing *packing)
 {
 	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		struct group_packing *own = &packing->groups[group->index];
@@ -83,3 +104,5 @@ void warm_keep(struct packing *packing)
 				group->hosts;
 	}
 }
+
+const struct decision_feature warm_workers_decisions = { .find = find, .keep = keep };

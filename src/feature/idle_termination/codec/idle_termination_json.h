@@ -1,8 +1,8 @@
 /* Idle termination as settings: spec.idleTermination of a RayClusterAutoscaler, and
  * spec.idleTerminationOptions of a RayCluster. A value that is not allowed is a problem and stays as
  * it is, with `problem` set. */
-#ifndef CODEC_OBJECTS_IDLE_TERMINATION_JSON_H
-#define CODEC_OBJECTS_IDLE_TERMINATION_JSON_H
+#ifndef FEATURE_IDLE_TERMINATION_CODEC_IDLE_TERMINATION_JSON_H
+#define FEATURE_IDLE_TERMINATION_CODEC_IDLE_TERMINATION_JSON_H
 
 #include "codec/schema/field.h"
 
