@@ -9,6 +9,10 @@
 #include "net/loop.h"
 #include "net/work.h"
 
+/* Why a cluster's decisions are small, quick or slow, instead of all alike: runs in turn, as ratios to this
+ * (2 cores beside other work; 200 clusters at rest, and 100 beside 4 tenants of each kind of costly reply).
+ *   small ones on threads as well: CPU at rest 1.17, 1.21, 1.09, 1.08, CPU beside the tenants 1.7
+ *   no slow ones either: p99 from demand to patch beside the tenants 20.2 s instead of 1.0 s */
 #define OVERTAKEN_MAX 3
 /* Entries of the reply times worker groups, at about 1 us. */
 #define SMALL_PAIRS ((size_t)500)
