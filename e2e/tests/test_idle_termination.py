@@ -220,6 +220,8 @@ class Killer:
         return True
 
 
+# Kills of the controller at any moment: test_kill.py; each step of idle termination: ctl_pass_idle_test.
+@pytest.mark.test_all
 def test_killed_at_any_moment_it_ends_the_same(sleepers, api_server, namespace, work_dir, artefacts):
     """Each cluster is suspended once and resumed once, whenever the controller is killed."""
     seed, aim = random.randrange(1 << 32), Aim()
