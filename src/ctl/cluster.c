@@ -37,8 +37,11 @@
 #define ENDING_SHARE 4 /* of the scan interval: work may arrive until a suspended head has ended */
 #define NEVER_MS (INT64_MIN / 2)
 /* An earlier change waits for the next scan: of a value that grows with the clock. */
-#define CLOCK_CHANGE_MIN_MS 100
+#define CLOCK_CHANGE_MIN_MS (100 + CLOCK_JOIN_MS)
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
+/* A change by the clock waits so long: workers whose idle timeouts end one after the other are one
+ * patch. */
+#define CLOCK_JOIN_MS 200
 
 /* The listeners of passes: called, in this order, after a final decision, when its patch was
  * accepted, and when the RayCluster is deleted. None may delay a decision; each is a member of
@@ -289,8 +292,10 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 	int64_t left_ms = next == PLAN_NEVER_CHANGES ? INT64_MAX : next - decision->now;
 
 	cluster->clock_change_ms = 0;
-	if (left_ms > 0 && left_ms != INT64_MAX)
+	if (left_ms > 0 && left_ms != INT64_MAX) {
+		left_ms += CLOCK_JOIN_MS;
 		cluster->clock_change_ms = decision->monotonic_ms + left_ms;
+	}
 	cluster->unchanged_until_ms = 0;
 	if (decision->digest == 0 || left_ms <= 0 ||
 	    !inputs_wake(decision->snapshot, decision->plan))

@@ -13,6 +13,7 @@
 #define LIST_OF(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
 
 #define IDLE_TIMEOUT_S 3
+#define SECOND_LATER_MS 180
 #define HEAD_POD_AT(port)                                                                          \
 	"{'metadata': {'name': 'demo-head', 'namespace': 'a', 'labels': {'ray.io/cluster':"        \
 	" 'demo', 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup'}}, 'spec':"              \
@@ -33,6 +34,7 @@ static struct {
 	_Atomic int patches;
 	int64_t idle_since_ms; /* of the worker: Ray counts from there; 0: it is not idle */
 	int64_t drained_ms;    /* when its drain was asked for */
+	unsigned drains;
 	unsigned reports;
 } at;
 
@@ -61,11 +63,13 @@ static void answer_api(struct exchange *exchange, void *context)
 static void before_answer(const char *path)
 {
 	at.reports += strstr(path, "ReportAutoscalingState") != NULL;
+	at.drains += strstr(path, "DrainNode") != NULL;
 	if (strstr(path, "DrainNode") && at.drained_ms == 0)
 		at.drained_ms = loop_boot_ms();
 	cluster_state.cluster_resource_state_version++;
 	if (at.idle_since_ms > 0)
 		ray_nodes[1].idle_duration_ms = loop_boot_ms() - at.idle_since_ms;
+	ray_nodes[2].idle_duration_ms = ray_nodes[1].idle_duration_ms - SECOND_LATER_MS;
 }
 
 static bool has_read(void *context)
@@ -100,14 +104,14 @@ static void make_informers(void)
 	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
 }
 
-static int setup_with(void **state, const char *clusters)
+static int setup_with(void **state, const char *clusters, const char *workers)
 {
-	static char pods[1024];
+	static char pods[2048];
 
 	memset((void *)&at, 0, sizeof(at));
 	pass_bench_setup(state);
-	(void)snprintf(pods, sizeof(pods), LIST_OF(HEAD_POD_AT(% d) "," WORKER_POD),
-		       gcs_bench.gcs.server.port);
+	(void)snprintf(pods, sizeof(pods), LIST_OF(HEAD_POD_AT(% d) ",%s"),
+		       gcs_bench.gcs.server.port, workers);
 	pod_list = pods;
 	cluster_list = clusters;
 	api.all = answer_api;
@@ -128,17 +132,24 @@ static int setup_with(void **state, const char *clusters)
 /* The worker has its GPU in use. */
 static int setup_cluster(void **state)
 {
-	return setup_with(state, LIST_OF(CLUSTER("1")));
+	return setup_with(state, LIST_OF(CLUSTER("1")), WORKER_POD);
+}
+
+static int setup_two_workers(void **state)
+{
+	(void)setup_with(state, LIST_OF(CLUSTER("2")), WORKER_POD "," SECOND_POD);
+	set_second_worker();
+	return 0;
 }
 
 static int setup_ending(void **state)
 {
-	return setup_with(state, LIST_OF(SUSPENDED("suspended-by-idle-termination")));
+	return setup_with(state, LIST_OF(SUSPENDED("suspended-by-idle-termination")), WORKER_POD);
 }
 
 static int setup_suspended(void **state)
 {
-	return setup_with(state, LIST_OF(SUSPENDED("note")));
+	return setup_with(state, LIST_OF(SUSPENDED("note")), WORKER_POD);
 }
 
 static int teardown_cluster(void **state)
@@ -218,6 +229,21 @@ static void an_idle_worker_goes_in_time(void **state)
 			4); /* the first, the one that drained, the one that patched */
 }
 
+/* The second one has been idle for SECOND_LATER_MS less. */
+static void idle_ends_close_together_are_one_patch(void **state)
+{
+	(void)state;
+	at.idle_since_ms = loop_boot_ms();
+	for (int i = 1; i <= 2; i++) {
+		ray_nodes[i].status = RAY__NODE_STATUS__IDLE;
+		ray_nodes[i].n_available_resources = 2;
+	}
+	until(has_patched, 0);
+	assert_int_equal(at.drains, 2);
+	assert_in_range(loop_boot_ms() - at.idle_since_ms, IDLE_TIMEOUT_S * 1000 + SECOND_LATER_MS,
+			IDLE_TIMEOUT_S * 1000 + 999);
+}
+
 /* Its head lives on, and demand arrives: Ray is read four times in a second. */
 static void a_suspended_cluster_is_asked_while_its_head_lives(void **state)
 {
@@ -252,6 +278,8 @@ int main(void)
 		TEST(what_ray_says_anew_is_decided_at_once),
 		TEST(what_wakes_the_cluster_is_decided_at_once),
 		TEST(an_idle_worker_goes_in_time),
+		cmocka_unit_test_setup_teardown(idle_ends_close_together_are_one_patch,
+						setup_two_workers, teardown_cluster),
 		cmocka_unit_test_setup_teardown(a_suspended_cluster_is_asked_while_its_head_lives,
 						setup_ending, teardown_cluster),
 		cmocka_unit_test_setup_teardown(a_cluster_that_others_suspended_is_not_asked,

@@ -48,8 +48,8 @@ static Ray__NodeState__TotalResourcesEntry *gpu_totals[] = { &gpu_total[0], &gpu
 static Ray__NodeState__AvailableResourcesEntry *head_availables[] = { &head_available };
 static Ray__NodeState__AvailableResourcesEntry *gpu_availables[] = { &gpu_available[0],
 								     &gpu_available[1] };
-Ray__NodeState ray_nodes[2];
-static Ray__NodeState *node_list[] = { &ray_nodes[0], &ray_nodes[1] };
+Ray__NodeState ray_nodes[3];
+static Ray__NodeState *node_list[] = { &ray_nodes[0], &ray_nodes[1], &ray_nodes[2] };
 Ray__ClusterResourceState cluster_state;
 static Ray__GetClusterResourceStateReply state_reply;
 static Ray__ResourceRequest__ResourcesBundleEntry gpu_entry;
@@ -131,6 +131,14 @@ void set_idle_worker(void)
 	ray_nodes[1].available_resources = gpu_availables;
 	ray_nodes[1].n_available_resources = 2;
 	cluster_state.n_node_states = 2;
+}
+
+void set_second_worker(void)
+{
+	ray_nodes[2] = ray_nodes[1];
+	ray_nodes[2].node_id = (ProtobufCBinaryData){ 2, (uint8_t *)"w2" };
+	ray_nodes[2].instance_id = (char *)"demo-second";
+	cluster_state.n_node_states = 3;
 }
 
 void set_pending_gpus(int64_t count)

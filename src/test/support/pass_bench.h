@@ -32,7 +32,7 @@ extern struct api {
 
 /* --- Ray: a head, and workers as the test sets them --- */
 
-extern Ray__NodeState ray_nodes[2];
+extern Ray__NodeState ray_nodes[3]; /* the head and two workers */
 extern Ray__ClusterResourceState cluster_state;
 
 extern struct fake_ray {
@@ -46,6 +46,7 @@ extern struct fake_ray {
 void on_call(struct h2_server *server, struct h2_stream *stream);
 
 void set_idle_worker(void);
+void set_second_worker(void); /* like the first */
 
 void set_pending_gpus(int64_t count);
 
@@ -75,6 +76,7 @@ void set_pending_gpus(int64_t count);
 #define RESTARTED_HEAD_POD                                                                         \
 	POD("demo-head", "head", "headgroup", RUNNING_SINCE("2026-01-02T00:00:00Z"))
 #define WORKER_POD POD("demo-worker", "worker", "gpu", RUNNING)
+#define SECOND_POD POD("demo-second", "worker", "gpu", RUNNING)
 #define PENDING_POD POD("demo-worker", "worker", "gpu", "{'phase': 'Pending'}")
 #define LIST(pods) "{'kind': 'PodList', 'metadata': {'resourceVersion': '9'}, 'items': [" pods "]}"
 
