@@ -4,8 +4,11 @@ A real kube-apiserver, a real Ray head. The demand of each round is an actor tha
 only one group has, so that every round is a scale-up of its own and no Pod has to start: the clock stops
 at "patch accepted". Both autoscalers meet the same demand on the same head, one after the other.
 
+    asked    the program is told to call .remote(); until `seen` it is Ray's own time
     seen     first reply of the GCS that has the demand (asked for every 10 ms)
     patched  the watch of RayClusters shows the group with replicas 1
+
+rayscaler is measured twice: with one RayCluster, and with FLEET of them at rest beside it.
 """
 
 import argparse
@@ -13,13 +16,14 @@ import json
 import os
 import random
 import shutil
+import socket
 import statistics
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
@@ -35,6 +39,7 @@ ROUNDS = 20
 FLEET = 50
 SAMPLE_SECONDS = 20.0
 HEAD_ADDRESS = "127.99.0.1"
+REST_ADDRESS = "127.99.0.2"
 RAY_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -133,21 +138,28 @@ class PatchWatch:
 class Head:
     """A real Ray head without a monitor of its own."""
 
-    def __init__(self, work_dir: Path, pod: str):
+    def __init__(self, work_dir: Path, pod: str, ip: str = HEAD_ADDRESS):
         self.pod = pod
+        self.ip = ip
         self.port = free_port()
-        self.address = f"{HEAD_ADDRESS}:{self.port}"
+        self.address = f"{ip}:{self.port}"
         self.home = work_dir / "home"
         self.temp = Path(tempfile.mkdtemp(prefix="rsb"))  # short: unix sockets live there
         env = ray_environment(self.home, None)
         env.update(LIGHT_ENV, RAY_enable_autoscaler_v2="1", RAY_CLOUD_INSTANCE_ID=pod, RAY_NODE_TYPE_NAME="headgroup")
         words = [Path(sys.executable).parent / "ray", "start", "--head", "--block", "--no-monitor"]
-        words += [f"--port={self.port}", f"--node-ip-address={HEAD_ADDRESS}", "--num-cpus=1"]
+        words += [f"--port={self.port}", f"--node-ip-address={ip}", "--num-cpus=1"]
         words += ["--include-dashboard=false", f"--object-store-memory={OBJECT_STORE_BYTES}", f"--temp-dir={self.temp}"]
         self.process = Process("head", words, work_dir / "head.log", env)
+        wait_until(self._listens, 60, f"the GCS at {self.address}")
+
+    def _listens(self) -> bool:
+        self.process.check_running()
+        with socket.socket() as one:
+            return one.connect_ex((self.ip, self.port)) == 0
 
     def program(self, work_dir: Path) -> RayProgram:
-        return RayProgram(work_dir, self.address, HEAD_ADDRESS, ray_environment(self.home, None))
+        return RayProgram(work_dir, self.address, self.ip, ray_environment(self.home, None))
 
     def stop(self) -> None:
         self.process.stop(10)
@@ -176,7 +188,7 @@ def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], h
     labels = {"ray.io/cluster": name, "ray.io/node-type": "head", "ray.io/group": "headgroup"}
     meta = {"name": pod, "labels": labels, "ownerReferences": [owner]}
     pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
-    status = {"phase": "Running", "podIP": HEAD_ADDRESS, "podIPs": [{"ip": HEAD_ADDRESS}]}
+    status = {"phase": "Running", "podIP": head.ip, "podIPs": [{"ip": head.ip}]}
     pods.patch_merge(pod, {"status": status}, subresource="status")
     return pod
 
@@ -211,18 +223,24 @@ def start_ray_autoscaler(server: ApiServer, namespace: str, name: str, head: Hea
     return Process("ray-autoscaler", words, work_dir / "ray-autoscaler.log", env)
 
 
+class Times(NamedTuple):
+    seen: List[float]
+    asked: List[float]
+
+
 def react(
     server: ApiServer, namespace: str, name: str, prefix: str, head: Head, work_dir: Path, rounds: int,
     alive: Callable[[], None], limit: float,
-) -> List[float]:
-    """Milliseconds from seen to patched, one per round."""
+) -> Times:
+    """Milliseconds to patched, one per round."""
     demand, patch = DemandWatch(head.address, prefix), PatchWatch(server, namespace, name)
-    times = []
+    times = Times([], [])
     with head.program(work_dir / f"program-{name}") as program:
         for number in range(rounds):
             # Not in step with any interval.
             threading.Event().wait(random.uniform(0.2, 1.7))
             resource, group = f"{prefix}{number}", f"group-{number}"
+            asked = time.monotonic()
             program.actors(1, name=resource, num_cpus=0, resources={resource: 1})
 
             def done() -> bool:
@@ -230,7 +248,8 @@ def react(
                 return group in patch.patched and resource in demand.seen
 
             wait_until(done, limit, f"{group} of {name} to be patched", 0.005)
-            times.append(1000 * (patch.patched[group] - demand.seen[resource]))
+            times.seen.append(1000 * (patch.patched[group] - demand.seen[resource]))
+            times.asked.append(1000 * (patch.patched[group] - asked))
         program.end()
     demand.stop()
     patch.stop()
@@ -250,7 +269,9 @@ def row(what: str, ours: Any, theirs: Any) -> str:
     return f"{what:<52} {ours:>14} {theirs:>18}"
 
 
-def measure_rayscaler(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Dict[str, Any]:
+def measure_rayscaler(
+    server: ApiServer, namespace: str, head: Head, rest: Head, work_dir: Path, args: Any
+) -> Dict[str, Any]:
     cluster = bench_cluster("ours", "ours_", args.rounds)
     create_cluster(server, namespace, cluster, head)
     process = start_rayscaler(server, namespace, work_dir)
@@ -262,14 +283,19 @@ def measure_rayscaler(server: ApiServer, namespace: str, head: Head, work_dir: P
         say(f"rayscaler: {args.sample_seconds:.0f} s of calm with 1 RayCluster ...")
         one = sample(process.pid, args.sample_seconds)
         for number in range(1, FLEET):
-            create_cluster(server, namespace, bench_cluster(f"fleet-{number}", f"fleet{number}_", 3), head)
+            create_cluster(server, namespace, bench_cluster(f"fleet-{number}", f"fleet{number}_", 3), rest)
         say(f"rayscaler: {args.sample_seconds:.0f} s of calm with {FLEET} RayClusters ...")
         threading.Event().wait(3)
         many = sample(process.pid, args.sample_seconds)
+        create_cluster(server, namespace, bench_cluster("beside", "beside_", args.rounds), head)
+        say(f"rayscaler: {args.rounds} scale-ups beside {FLEET} RayClusters ...")
+        beside = react(
+            server, namespace, "beside", "beside_", head, work_dir, args.rounds, process.check_running, 30
+        )
         process.check_running()
     finally:
         process.stop(5)
-    return {"times": times, "one": one, "many": many}
+    return {"times": times, "one": one, "many": many, "beside": beside}
 
 
 def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Optional[Dict[str, Any]]:
@@ -296,15 +322,18 @@ def report(ours: Dict[str, Any], theirs: Dict[str, Any], describe: str) -> None:
     say("")
     say(f"{os.cpu_count()} cores, Ray {ray.__version__}, {describe}")
     say(row("", "rayscaler", "Ray's autoscaler"))
-    for what, pick in (("median", statistics.median), ("p99", p99)):
-        say(row(f"demand seen in the GCS to patch accepted, {what} (ms)", f"{pick(ours['times']):.0f}", f"{pick(theirs['times']):.0f}"))
-    say(row("scale-ups measured", len(ours["times"]), len(theirs["times"])))
+    for what, member in (("demand seen in the GCS", "seen"), (".remote()", "asked")):
+        for which, pick in (("median", statistics.median), ("p99", p99)):
+            one, beside, ray = (f"{pick(getattr(times, member)):.0f}" for times in (ours["times"], ours["beside"], theirs["times"]))
+            say(row(f"{what} to patch accepted, {which} (ms)", one, ray))
+            say(row(f"    the same beside {FLEET} RayClusters", beside, ""))
+    say(row("scale-ups measured", len(ours["times"].seen), len(theirs["times"].seen)))
     say(row("RSS, 1 RayCluster (MiB)", f"{ours['one'][0]:.1f}", f"{theirs['one'][0]:.1f}"))
     say(row("CPU, 1 RayCluster at rest (% of a core)", f"{ours['one'][1]:.2f}", f"{theirs['one'][1]:.2f}"))
     say(row(f"RSS, {FLEET} RayClusters (MiB)", f"{ours['many'][0]:.1f}", "one process each"))
     say(row(f"CPU, {FLEET} RayClusters at rest (% of a core)", f"{ours['many'][1]:.2f}", "one process each"))
-    say(f"The {FLEET} RayClusters have head Pods of their own that all lead to the one Ray head.")
-    say("rayscaler reads Ray every 1 s, Ray's autoscaler every 5 s: both with their defaults.")
+    say(f"Of the {FLEET} RayClusters, all but the first have head Pods that lead to one more Ray head.")
+    say("Ray's autoscaler reads Ray every 5 s, rayscaler every 0.1 to 1 s: both with their defaults.")
 
 
 def main() -> None:
@@ -319,10 +348,12 @@ def main() -> None:
         server.install_bench()
         namespace = server.create_namespace("bench")
         head = Head(work_dir, "ours-head")
+        rest = Head(work_dir / "rest", "rest-head", REST_ADDRESS)
         try:
-            ours = measure_rayscaler(server, namespace, head, work_dir, args)
+            ours = measure_rayscaler(server, namespace, head, rest, work_dir, args)
         finally:
             head.stop()
+            rest.stop()
         # A head of its own, so that it does not see the demand of the first one.
         head = Head(work_dir, "theirs-head")
         try:

@@ -13,6 +13,7 @@
 #include "ctl/pass/patched.h"
 #include "ctl/pass/ray_access.h"
 #include "ctl/queue/poll_interval.h"
+#include "ctl/queue/scan_pace.h"
 #include "ctl/queue/spread.h"
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/driver_log.h"
@@ -32,6 +33,7 @@
 #include "kube/kube_informer.h"
 #include "net/log.h"
 #include "net/loop.h"
+#include "net/process.h"
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
 #define ENDING_SHARE 4 /* of the scan interval: work may arrive until a suspended head has ended */
@@ -39,6 +41,7 @@
 /* An earlier change waits for the next scan: of a value that grows with the clock. */
 #define CLOCK_CHANGE_MIN_MS (100 + CLOCK_JOIN_MS)
 #define REPORT_INTERVAL_MS 5000 /* as often as Ray's own autoscaler reports */
+#define AWAKE_MS 30000          /* after the last change of Ray's reply */
 /* A change by the clock waits so long: workers whose idle timeouts end one after the other are one
  * patch. */
 #define CLOCK_JOIN_MS 200
@@ -87,7 +90,9 @@ struct cluster {
 	struct patched patched;
 	int64_t reported_ms;
 	size_t reported_infeasible;
-	bool ray_failed; /* in the present pass, for metrics */
+	bool ray_failed;    /* in the present pass, for metrics */
+	enum scan scan;     /* as it is counted in control->pace */
+	int64_t changed_ms; /* of Ray's reply */
 	/* The last decision was made from a reply with this digest and remains valid until then
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t unchanged_digest;
@@ -121,9 +126,27 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	trouble_init(&cluster->trouble, loop_monotonic_ms(control->loop));
 	cluster->started_ms = NEVER_MS;
 	cluster->reported_ms = NEVER_MS;
+	cluster->changed_ms = NEVER_MS;
 	cluster->backoff = KUBE_BACKOFF;
 	loop_timer_start(cluster->timer, spread_ms(cluster->key, SPREAD_SCANS, scan_ms(cluster)));
 	return cluster;
+}
+
+static void set_scan(struct cluster *cluster, enum scan scan)
+{
+	if (cluster->control->pace)
+		scan_pace_move(cluster->control->pace, cluster->scan, scan);
+	cluster->scan = scan;
+}
+
+/* From the start of one pass to that of the next while the cluster is scaled. */
+static int64_t interval_ms(const struct cluster *cluster)
+{
+	const struct scan_pace *pace = cluster->control->pace;
+	int64_t scan = scan_ms(cluster);
+
+	return poll_interval_ms(&cluster->poll,
+				pace ? scan_pace_ms(pace, cluster->scan, scan) : scan, scan);
 }
 
 static void *listener_self(const struct cluster *cluster, size_t index)
@@ -141,6 +164,7 @@ void cluster_free(struct cluster *cluster)
 		if (listeners[i].forget)
 			listeners[i].forget(listener_self(cluster, i), cluster->namespace_,
 					    cluster->name);
+	set_scan(cluster, SCAN_FIXED);
 	work_queue_leave(&cluster->turn);
 	pass_free(cluster->pass);
 	ray_access_free(cluster->access);
@@ -284,6 +308,25 @@ static bool inputs_wake(const struct snapshot *snapshot, const struct plan *plan
 	return true;
 }
 
+/* Awake: work runs or waits, workers start or end, or Ray's reply has changed lately. */
+static enum scan scan_of(struct cluster *cluster, const struct pass_decision *decision)
+{
+	const struct ray_state *state = decision->ray_state;
+
+	if (!state || cluster->gate != CLUSTER_SCALED)
+		return SCAN_FIXED;
+	if (decision->digest != 0 && decision->digest != cluster->unchanged_digest)
+		cluster->changed_ms = decision->monotonic_ms;
+	if (state->request_count > 0 || state->gang_count > 0 ||
+	    decision->monotonic_ms - cluster->changed_ms < AWAKE_MS ||
+	    !inputs_wake(decision->snapshot, decision->plan))
+		return SCAN_AWAKE;
+	VEC_EACH(const struct plan_worker, worker, &decision->plan->workers)
+		if (worker->state != WORKER_IDLE)
+			return SCAN_AWAKE;
+	return SCAN_ASLEEP;
+}
+
 /* Until plan.next_change the next decision is made only when the next report to Ray is due: most
  * clusters of a fleet are unchanged most of the time. */
 static void keep_unchanged(struct cluster *cluster, const struct pass_decision *decision)
@@ -342,6 +385,7 @@ static void decided(void *context, const struct pass_decision *decision)
 	cluster->ray_failed = decision->ray_err && cluster->gate == CLUSTER_SCALED;
 	if (!decision->ray_state && cluster->gate == CLUSTER_ENDING)
 		cluster->gate = CLUSTER_HANDS_OFF;
+	set_scan(cluster, scan_of(cluster, decision));
 	keep_unchanged(cluster, decision);
 	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
 	with_client.gcs = gcs;
@@ -379,7 +423,7 @@ static int64_t until_clock_change(struct cluster *cluster, int64_t interval_ms)
 
 static void schedule_next(struct cluster *cluster)
 {
-	int64_t interval = poll_interval_ms(&cluster->poll, scan_ms(cluster));
+	int64_t interval = interval_ms(cluster);
 
 	if (cluster->wake_again) {
 		cluster->wake_again = false;
@@ -402,7 +446,7 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 		.failed = result->err || cluster->ray_failed,
 		.undecided = result->undecided,
 		.drain_errors = result->drain_errors,
-		.scan_interval_ms = poll_interval_ms(&cluster->poll, scan_ms(cluster)),
+		.scan_interval_ms = interval_ms(cluster),
 	};
 
 	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
@@ -486,6 +530,8 @@ static void start_pass(void *context)
 	struct observation view = { .snapshot.view_problem = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
+	if (cluster->control->pace)
+		scan_pace_read(cluster->control->pace, cluster->started_ms, process_cpu_us);
 	if (cluster->woken)
 		poll_woken(&cluster->poll, cluster->started_ms);
 	cluster->woken = false;

@@ -14,6 +14,7 @@
 #include "ctl/endpoints.h"
 #include "ctl/features.h"
 #include "ctl/pass/gpu_quota.h"
+#include "ctl/queue/scan_pace.h"
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
@@ -446,7 +447,8 @@ static int open_endpoints(struct controller *controller, struct err *err)
 
 int controller_run(const struct options *options, struct err *err)
 {
-	struct controller controller = { .control = { .options = options } };
+	struct scan_pace pace = { .reads_per_second = options->gcs_reads_per_second };
+	struct controller controller = { .control = { .options = options, .pace = &pace } };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	int status;
 

@@ -9,9 +9,9 @@
 #define MMAP_THRESHOLD_BYTES (256 << 10)
 #define TRIM_THRESHOLD_BYTES (1 << 20)
 
-static double seconds(struct timeval time)
+static int64_t microseconds(struct timeval time)
 {
-	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+	return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
 }
 
 static int64_t resident_bytes(void)
@@ -40,13 +40,19 @@ static int64_t open_fds(void)
 	return count - 1; /* its own */
 }
 
-void process_read(struct process_figures *ret_figures)
+int64_t process_cpu_us(void)
 {
-	struct rlimit limit = { 0 };
 	struct rusage usage = { 0 };
 
 	(void)getrusage(RUSAGE_SELF, &usage);
-	ret_figures->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	return microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+}
+
+void process_read(struct process_figures *ret_figures)
+{
+	struct rlimit limit = { 0 };
+
+	ret_figures->cpu_seconds = (double)process_cpu_us() / 1e6;
 	ret_figures->resident_bytes = resident_bytes();
 	ret_figures->open_fds = open_fds();
 	ret_figures->max_fds = -1;

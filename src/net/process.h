@@ -12,6 +12,7 @@ struct process_figures {
 };
 
 void process_read(struct process_figures *ret_figures);
+int64_t process_cpu_us(void); /* user and system */
 
 /* Raises the limit of open files to the hard limit: one connection for each Ray head soon exceeds
  * the 1024 of most shells and service managers. Without permission nothing changes. Child processes

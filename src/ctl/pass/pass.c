@@ -375,7 +375,7 @@ static void state_unchanged(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
 
-	pass->reading.took_ms = (loop_precise_us() - pass->phase_us) / 1000;
+	pass->reading.took_us = loop_precise_us() - pass->phase_us;
 	pass_request_end(request);
 	pass_phase_end(pass, "reading");
 	pass_finish(pass, NULL, NULL, NULL);

@@ -20,7 +20,7 @@ void poll_init(struct poll *poll, int64_t now_ms)
 struct poll_reading poll_reading_of(const struct ray_state *state, const struct err *err,
 				    int64_t took_us)
 {
-	struct poll_reading reading = { .took_ms = 0 };
+	struct poll_reading reading = { .took_us = 0 };
 
 	if (state)
 		reading.bytes = state->reply_bytes;
@@ -28,11 +28,11 @@ struct poll_reading poll_reading_of(const struct ray_state *state, const struct 
 		reading.refused = err->kind == ERR_LIMIT;
 	/* A head that cannot be reached did no work for us; one that does not answer may have. */
 	if (state || reading.refused || (err && err->kind == ERR_TIMEOUT))
-		reading.took_ms = took_us / 1000;
+		reading.took_us = took_us;
 	/* After the connection was given up, calls fail at once for a moment; they are not a
 	 * measurement. */
 	reading.declared_again = err && err->kind == ERR_TIMEOUT &&
-				 reading.took_ms < DEADLINE_LEAST_MS;
+				 reading.took_us < DEADLINE_LEAST_MS * 1000;
 	return reading;
 }
 
@@ -52,12 +52,12 @@ static int64_t step_for(int64_t wanted_ms, int64_t scan_ms)
 }
 
 /* The shortest of the last readings: each of them took at least this long. */
-static int64_t slow_ms(const struct poll *poll)
+static int64_t slow_us(const struct poll *poll)
 {
-	int64_t least = poll->took_ms[0];
+	int64_t least = poll->took_us[0];
 
 	for (size_t i = 1; i < POLL_READINGS; i++)
-		least = poll->took_ms[i] < least ? poll->took_ms[i] : least;
+		least = poll->took_us[i] < least ? poll->took_us[i] : least;
 	return least;
 }
 
@@ -79,7 +79,7 @@ static void explain(struct poll *poll, const struct poll_reading *reading, bool 
 		(void)snprintf(
 			poll->text, sizeof(poll->text),
 			"it is read every %s, because its replies are slow (%lld ms or more)",
-			seconds, (long long)slow_ms(poll));
+			seconds, (long long)slow_us(poll) / 1000);
 }
 
 bool poll_update(struct poll *poll, int64_t scan_ms, const struct poll_reading *reading)
@@ -90,12 +90,15 @@ bool poll_update(struct poll *poll, int64_t scan_ms, const struct poll_reading *
 
 	if (reading->declared_again)
 		return false;
-	poll->took_ms[poll->next] = reading->took_ms;
+	poll->took_us[poll->next] = reading->took_us;
 	poll->next = (poll->next + 1) % POLL_READINGS;
-	by_time = slow_ms(poll) * TIMES_AS_LONG;
+	by_time = slow_us(poll) * TIMES_AS_LONG / 1000;
 	if (reading->refused)
 		by_size = ceiling_ms(scan_ms);
 	wanted = by_size > by_time ? by_size : by_time;
+	poll->least_ms = slow_us(poll) * POLL_HEAD_SHARE / 1000;
+	if (by_size > poll->least_ms)
+		poll->least_ms = by_size;
 	up = step_for(wanted, scan_ms);
 	down = step_for(wanted * MARGIN_NUMERATOR / MARGIN_DENOMINATOR, scan_ms);
 	if (up > before)
@@ -130,9 +133,14 @@ void poll_decided(struct poll *poll, int64_t scan_ms, bool undecided)
 	poll->undecided_ms = undecided ? poll_undecided_next_ms(poll, scan_ms) : 0;
 }
 
-int64_t poll_interval_ms(const struct poll *poll, int64_t scan_ms)
+int64_t poll_interval_ms(const struct poll *poll, int64_t own_ms, int64_t scan_ms)
 {
-	int64_t interval_ms = poll->interval_ms > scan_ms ? poll->interval_ms : scan_ms;
+	int64_t interval_ms = poll->least_ms > own_ms ? poll->least_ms : own_ms;
+
+	if (interval_ms > scan_ms)
+		interval_ms = scan_ms;
+	if (poll->interval_ms > interval_ms)
+		interval_ms = poll->interval_ms;
 
 	return poll->undecided_ms > interval_ms ? poll->undecided_ms : interval_ms;
 }

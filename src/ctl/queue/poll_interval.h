@@ -3,7 +3,9 @@
  * Plain data without I/O, clock and memory of its own; owned by struct cluster. Must not decide
  * when a pass runs: its only result is the interval.
  *
- * A reply may take a quarter of the interval and 1 MiB of it a second, in steps that double, up to
+ * Up to the scan interval, the clusters' shares of the budget of reads (ctl/queue/scan_pace.h) say how often Ray
+ * is read; a reply may then take 1/POLL_HEAD_SHARE of the interval and 1 MiB of it a second. Beyond the
+ * scan interval, a reply may take a quarter of the interval and 1 MiB of it a second, in steps that double, up to
  * POLL_MAX_MS. A head is slow after POLL_READINGS slow replies in a row. A reply above the size
  * limit counts as the largest. The interval grows at once and shrinks only with a margin, so that
  * small variations do not change it with each pass.
@@ -24,6 +26,7 @@
 
 #define POLL_MAX_MS 30000 /* a longer --scan-interval-seconds is kept */
 #define POLL_READINGS 3
+#define POLL_HEAD_SHARE 50 /* 2 % of the time of a GCS */
 #define POLL_WAKE_MS 100
 #define POLL_WAKES 10
 #define POLL_WAKES_PER_SECOND 1
@@ -31,7 +34,7 @@
 
 /* Cost of one GetClusterResourceState; {0} for one that was not sent or failed at once. */
 struct poll_reading {
-	int64_t took_ms;
+	int64_t took_us;
 	size_t bytes;
 	bool refused;        /* the reply was above the size limit */
 	bool declared_again; /* the time-out of an earlier call, repeated at once: not a measurement */
@@ -44,10 +47,11 @@ struct poll_reading {
 
 struct poll {
 	int64_t undecided_ms;           /* 0: the last decision was made */
-	int64_t took_ms[POLL_READINGS]; /* the last ones */
+	int64_t took_us[POLL_READINGS]; /* the last ones */
 	unsigned next;
 	struct token_bucket wakes; /* passes triggered by changes */
-	int64_t interval_ms;       /* 0: the scan interval as configured */
+	int64_t interval_ms;       /* 0: the scan interval as configured, or less */
+	int64_t least_ms;          /* what the head bears, while that is less */
 	char text[POLL_TEXT_SIZE]; /* why it is longer, as of its last change; else "" */
 };
 
@@ -64,8 +68,8 @@ int64_t poll_undecided_next_ms(const struct poll *poll, int64_t scan_ms);
 void poll_resume(struct poll *poll, int64_t undecided_seconds);
 /* After each decision. */
 void poll_decided(struct poll *poll, int64_t scan_ms, bool undecided);
-/* From the start of one pass to that of the next. */
-int64_t poll_interval_ms(const struct poll *poll, int64_t scan_ms);
+/* From the start of one pass to that of the next. own_ms: of the cluster's share, at most scan_ms. */
+int64_t poll_interval_ms(const struct poll *poll, int64_t own_ms, int64_t scan_ms);
 /* The same for a pass that a change in Kubernetes triggers: earlier, but rate-limited. */
 int64_t poll_wake_ms(struct poll *poll, int64_t now_ms);
 /* Called when such a pass begins. */

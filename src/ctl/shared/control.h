@@ -24,6 +24,7 @@ struct options;
 struct registration;
 struct start_times;
 struct capacity_watch;
+struct scan_pace;
 struct status;
 struct time_zones;
 struct queue;
@@ -34,6 +35,7 @@ struct control {
 	const struct options *options;
 	struct budget *memory;              /* of all passes; NULL: no limit */
 	struct queue *queue;                /* the work queue of passes */
+	struct scan_pace *pace;             /* of reading Ray; NULL: each scan interval */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */

@@ -397,9 +397,10 @@ static const struct subject {
 	const char *title, *flags;
 } subjects[] = {
 	{ "RayClusters", " namespace cluster-name cluster-namespace mode " },
-	{ "Scaling", " scan-interval-seconds idle-timeout-seconds packing max-starting-workers "
-		     "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
-		     "max-drains-per-pass keep-for-placement-groups driver-log " },
+	{ "Scaling",
+	  " scan-interval-seconds gcs-reads-per-second idle-timeout-seconds packing max-starting-workers "
+	  "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
+	  "max-drains-per-pass keep-for-placement-groups driver-log " },
 	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
 		  "price-table accelerators conserve-accelerators " },
 	{ "Workers that do not start", " node-provision-timeout-seconds start-timeout-seconds "

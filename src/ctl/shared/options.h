@@ -32,7 +32,9 @@
 	X(TEXT, cluster_namespace, "cluster-namespace", "", 0, 0, "name",                          \
 	  "sidecar: its namespace")                                                                \
 	X(NUMBER, scan_interval_seconds, "scan-interval-seconds", 1, 1, 3600, "seconds",           \
-	  "how often each cluster's Ray is read")                                                  \
+	  "each Ray is read at least this often")                                                  \
+	X(NUMBER, gcs_reads_per_second, "gcs-reads-per-second", 200, 0, 100000, "reads/s",         \
+	  "of all clusters; clusters with work are read more often; 0: each scan interval")        \
 	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
 	  "deadline of one call to a Ray GCS")                                                     \
 	X(NUMBER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",         \

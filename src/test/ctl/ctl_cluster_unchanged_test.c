@@ -2,6 +2,7 @@
  * changes or a worker has been idle for too long. And after idle termination has suspended it. */
 #include "ctl/cluster.h"
 
+#include "ctl/queue/scan_pace.h"
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/metrics.h"
 #include "ctl/watch/events.h"
@@ -28,6 +29,7 @@
 	" 'ray-head'}]}}}, 'workerGroupSpecs': [" GROUP("1") "]}}"
 
 static struct cluster *cluster;
+static struct scan_pace pace;
 static const char *pod_list, *cluster_list;
 static char *activity[] = { (char *)"Busy workers on node." };
 static struct {
@@ -109,6 +111,7 @@ static int setup_with(void **state, const char *clusters, const char *workers)
 	static char pods[2048];
 
 	memset((void *)&at, 0, sizeof(at));
+	pace = (struct scan_pace){ .reads_per_second = 0 };
 	pass_bench_setup(state);
 	(void)snprintf(pods, sizeof(pods), LIST_OF(HEAD_POD_AT(% d) ",%s"),
 		       gcs_bench.gcs.server.port, workers);
@@ -123,6 +126,7 @@ static int setup_with(void **state, const char *clusters, const char *workers)
 	options.settings.idle_timeout_seconds = IDLE_TIMEOUT_S;
 	options.scan_interval_seconds = 1;
 	control.queue = work_queue_new(script.loop);
+	control.pace = &pace;
 	control.metrics = metrics_new(0);
 	make_informers();
 	cluster = cluster_new(&control, "a", "demo");
@@ -133,6 +137,13 @@ static int setup_with(void **state, const char *clusters, const char *workers)
 static int setup_cluster(void **state)
 {
 	return setup_with(state, LIST_OF(CLUSTER("1")), WORKER_POD);
+}
+
+static int setup_paced(void **state)
+{
+	(void)setup_cluster(state);
+	pace.reads_per_second = 200;
+	return 0;
 }
 
 static int setup_two_workers(void **state)
@@ -155,6 +166,7 @@ static int setup_suspended(void **state)
 static int teardown_cluster(void **state)
 {
 	cluster_free(cluster);
+	assert_int_equal(pace.clusters[SCAN_AWAKE] + pace.clusters[SCAN_ASLEEP], 0);
 	work_queue_free(control.queue);
 	metrics_free(control.metrics);
 	events_free(control.events);
@@ -229,6 +241,22 @@ static void an_idle_worker_goes_in_time(void **state)
 			4); /* the first, the one that drained, the one that patched */
 }
 
+/* Its worker has work, and nothing changes. */
+static void an_awake_cluster_is_read_more_often(void **state)
+{
+	int64_t begin_ms;
+	unsigned reads;
+
+	(void)state;
+	until(has_decided, 1);
+	assert_int_equal(pace.clusters[SCAN_AWAKE], 1);
+	begin_ms = loop_boot_ms();
+	reads = ray.reads + 8;
+	until(has_read, reads);
+	assert_in_range(loop_boot_ms() - begin_ms, 650, 3000);
+	assert_int_equal(control_decisions(&control), 1);
+}
+
 /* The second one has been idle for SECOND_LATER_MS less. */
 static void idle_ends_close_together_are_one_patch(void **state)
 {
@@ -278,6 +306,8 @@ int main(void)
 		TEST(what_ray_says_anew_is_decided_at_once),
 		TEST(what_wakes_the_cluster_is_decided_at_once),
 		TEST(an_idle_worker_goes_in_time),
+		cmocka_unit_test_setup_teardown(an_awake_cluster_is_read_more_often, setup_paced,
+						teardown_cluster),
 		cmocka_unit_test_setup_teardown(idle_ends_close_together_are_one_patch,
 						setup_two_workers, teardown_cluster),
 		cmocka_unit_test_setup_teardown(a_suspended_cluster_is_asked_while_its_head_lives,
