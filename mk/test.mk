@@ -8,9 +8,13 @@ PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-pyt
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
 # skipped". They run in this order, apart from BESIDE_E2E.
 
-TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
+TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang confined valgrind-e2e
+# make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
+TEST_ALL ?=
+export TEST_ALL
+ALL_STAGES := $(TEST_STAGES) valgrind
 # Those that run beside e2e, at the lowest priority: they have no deadlines.
-BESIDE_E2E ?= laws conformance schedule-ray
+BESIDE_E2E ?= laws conformance schedule-ray fuzz
 export BESIDE_E2E
 
 # The API server of the e2e tests: real or embedded.
@@ -23,8 +27,11 @@ export KUBERAY
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
 ##   unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
 ##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
+## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, and the e2e tests marked test_all
 test:
-	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(TEST_STAGES)
+	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(if $(TEST_ALL),$(ALL_STAGES),$(TEST_STAGES))
+test-all:
+	@$(MAKE) --no-print-directory test TEST_ALL=yes
 
 # AHEAD: further targets (.ci/run adds those of lint).
 AHEAD ?=
@@ -34,7 +41,7 @@ ahead: tsan-programs clang-programs fuzz-programs $(AHEAD)
 ## beside-programs: what e2e and the stages beside it both need
 beside-programs: $(BUILD)/rayscaler tools $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 
-.PHONY: test ahead beside-programs $(TEST_STAGES:%=test-%)
+.PHONY: test test-all ahead beside-programs $(ALL_STAGES:%=test-%)
 
 # ---- unit tests ---------------------------------------------------------------------------
 # src/test/<group>/<group>_<module>_test.c is one program, built with sanitizers and linked with the
@@ -217,7 +224,7 @@ test-tsan:
 .PHONY: tsan tsan-programs
 
 ## clang: program, tools and tests built by clang; clang-unit: run these tests; clang-programs: build
-##   what it runs
+##   what it runs; test-clang: run one of CLANG_PARTS (4) parts, CLANG_PART by the day of the year
 ## coverage: clang-unit, the laws, and which branches of core they took (COVERAGE_PERCENT);
 ##   clang-coverage: on what clang-unit left
 # With counters: with the laws of COVERAGE_LAWS random snapshots they show which branches were taken.
@@ -236,7 +243,8 @@ clang-programs:
 clang-unit: clang-programs
 	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
 	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_BUILD)/test-results \
-		$(TESTS:%=$(CLANG_BUILD)/test/%)
+		$(CLANG_RUN:%=$(CLANG_BUILD)/test/%)
+CLANG_RUN = $(TESTS)
 # Programs that link core and run here.
 COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
 	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
@@ -253,14 +261,26 @@ clang-coverage:
 coverage:
 	@$(MAKE) --no-print-directory clang-unit
 	@$(MAKE) --no-print-directory clang-coverage
+# make test compiles all of it and runs a part: the sanitizers of gcc and clang find much the same, and gcc's
+# run on all tests.
+CLANG_PARTS := 4
+CLANG_PART ?= $(shell expr $$(date +%j) % $(CLANG_PARTS) + 1)
+CLANG_PART_TESTS = $(shell printf '%s\n' $(TESTS) | awk 'NR % $(CLANG_PARTS) + 1 == $(CLANG_PART)')
 test-clang-unit:
 	$(call unit_again,clang,$(CLANG_BUILD),clang-unit)
+ifeq ($(TEST_ALL),)
+test-clang:
+	@echo 'part $(CLANG_PART) of $(CLANG_PARTS) of the unit tests (CLANG_PART=$(CLANG_PART) repeats it)'
+	@$(MAKE) --no-print-directory test-clang-unit CLANG_RUN='$(CLANG_PART_TESTS)'; status=$$?; \
+		sed -i 's/clang:unit /clang:part-$(CLANG_PART)-of-$(CLANG_PARTS) /' $(RESULTS)/clang.count; exit $$status
+else
 test-clang:
 	@status=0; $(MAKE) --no-print-directory test-clang-unit || status=1; \
 		if $(MAKE) --no-print-directory clang-coverage > $(CLANG_BUILD)/coverage.txt; \
 		then line='1 0'; else line='0 1'; status=1; fi; \
 		echo "clang:coverage-of-core $$line 0" >> $(RESULTS)/clang.count; \
 		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
+endif
 .PHONY: clang clang-programs clang-unit clang-coverage coverage test-clang-unit
 
 # ---- valgrind and confinement -------------------------------------------------------------

@@ -644,6 +644,8 @@ def pair():
     return made
 
 
+# All other tests run on the real one; the demo (stage quickstart) on the embedded one.
+@pytest.mark.test_all
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_same_answers(case: Case, pair):
     namespace = f"parity-{next(_numbers)}"

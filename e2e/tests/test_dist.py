@@ -1,4 +1,4 @@
-"""`make dist` from two folders: the same bytes, and each file is accepted by a program that did not make it.
+"""`make dist`: each file is accepted by a program that did not make it, and another folder makes the same bytes.
 
 The first folder packs the program of this run and, where e2e/setup-arm64.sh can prepare it, builds that of
 arm64; the second builds everything from the sources. Neither has a container engine.
@@ -57,29 +57,25 @@ def start(directory: Path, commit: str, *words: str) -> subprocess.Popen:
         return subprocess.Popen(command, cwd=directory, env=env, stdout=log, stderr=subprocess.STDOUT)
 
 
+def make_dist(directory: Path, *words: str) -> Path:
+    commit = json.loads(output_of(paths.build_dir() / "rayscaler", "version", "-o", "json"))["commit"]
+    process = start(directory, commit, *words)
+    try:
+        assert process.wait(1800) == 0, (directory / "log").read_text()[-3000:]
+    finally:
+        process.kill()
+        process.wait(20)
+    return directory / "build/dist"
+
+
 @pytest.fixture(scope="module")
-def folders() -> List[Path]:
-    program = paths.build_dir() / "rayscaler"
+def release() -> Path:
     arm64 = subprocess.run([paths.E2E / "setup-arm64.sh"], capture_output=True, text=True, timeout=600, check=False)
     assert arm64.returncode in (0, 3), arm64.stderr
-    commit = json.loads(output_of(program, "version", "-o", "json"))["commit"]
-    packed, built = folder("packed"), folder("a/longer/name/built")
+    packed = folder("packed")
     (packed / "build").mkdir()
-    shutil.copy(program, packed / "build/rayscaler")
-    made = [start(packed, commit, "-o", "build/rayscaler"), start(built, commit, "ARM64=/nonexistent")]
-    try:
-        for directory, process in zip((packed, built), made):
-            assert process.wait(1800) == 0, (directory / "log").read_text()[-3000:]
-    finally:
-        for process in made:
-            process.kill()
-            process.wait(20)
-    return [packed / "build/dist", built / "build/dist"]
-
-
-@pytest.fixture(scope="module")
-def release(folders) -> Path:
-    return folders[0]
+    shutil.copy(paths.build_dir() / "rayscaler", packed / "build/rayscaler")
+    return make_dist(packed, "-o", "build/rayscaler")
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +116,13 @@ def helm(work_dir) -> Tool:
 # ---- all files ----
 
 
-def test_the_same_bytes_from_two_folders(folders):
-    flags = [directory / "flags" for directory in (folders[1].parent, paths.build_dir())]
+@pytest.mark.test_all  # a second build from the sources: what is in the files is tested below
+def test_the_same_bytes_from_two_folders(release):
+    built = make_dist(folder("a/longer/name/built"), "ARM64=/nonexistent")
+    flags = [directory / "flags" for directory in (built.parent, paths.build_dir())]
     if flags[0].read_text() != flags[1].read_text():
         pytest.skip("the program of this run was built with other flags than the default")
-    sums = [{path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in one.iterdir() if path.is_file()} for one in folders]
+    sums = [{path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in one.iterdir() if path.is_file()} for one in (release, built)]
     same = [name for name in sums[1] if "linux" in name or name.endswith((".deb", ".tgz"))]
     assert len(same) == 5
     assert [name for name in same if sums[0].get(name) != sums[1][name]] == []

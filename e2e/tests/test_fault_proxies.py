@@ -18,6 +18,9 @@ from rayscaler_e2e.kubeclient import KubeClient
 from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.wait import wait_until
 
+# With the sample of `make torture`, which they serve.
+pytestmark = pytest.mark.test_all
+
 SILENCE_SECONDS = 1.0
 POD = {"metadata": {"name": "a", "uid": "1", "resourceVersion": "7"}}
 LIST = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}

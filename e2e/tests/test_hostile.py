@@ -12,6 +12,9 @@ from rayscaler_e2e.hostile import kinds as hostile
 from rayscaler_e2e.hostile.bench import Bench
 from rayscaler_e2e.hostile.honest import Honest
 
+# Each defence alone has unit tests (docs/internals/threats.md names them) and the fuzz targets.
+pytestmark = pytest.mark.test_all
+
 GROUPS = {
     "nul": [kind for kind in hostile.OBJECTS if kind.name.startswith("nul-")],
     "large-and-deep-objects": [kind for kind in hostile.OBJECTS if kind.name in ("big-pod", "big-pods", "deep")],

@@ -345,6 +345,8 @@ def minute_of(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds // 60 * 60, timezone.utc)
 
 
+# A pass at the moment of a change: ctl_cluster_unchanged_test; windows: golden cases, and the tests around this one.
+@pytest.mark.test_all
 def test_a_window_opens_and_closes_in_its_second(api_server, namespace, controller):
     clusters = api_server.admin.of("rayclusters", namespace)
     objects = api_server.admin.of("rayclusterautoscalers", namespace)

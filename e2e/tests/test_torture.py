@@ -1,5 +1,7 @@
 """A sample of `make torture` (all of it: docs/internals/reliability.md), and the counts and the output of torture."""
 
+import pytest
+
 from rayscaler_e2e import torture
 from rayscaler_e2e.torture import Cell, Result, Slot
 
@@ -12,6 +14,8 @@ SAMPLE = (
 )
 
 
+# Single faults at the API server, Ray and the process: test_scale_faults.py, test_kill.py.
+@pytest.mark.test_all
 def test_a_sample(api_server, standins, work_dir, artefacts):
     artefacts.log("operator", standins.work_dir / "operator.log")
     slot = Slot(api_server, 0, work_dir)
