@@ -194,7 +194,7 @@ static const struct field metering_fields[] = {
 	FIELD_LIST(STATUS, m, number, fields, #m, .flags = FIELD_ALWAYS, .limit = STATUS_LIST_MAX, \
 		   __VA_ARGS__)
 
-static const struct field status_fields[] = {
+const struct field autoscaler_status_fields[] = {
 	ROW(INTEGER, STATUS, observed_generation, "observedGeneration",
 	    "metadata.generation of this object that was read."),
 	ROW(INTEGER, STATUS, observed_cluster_generation, "observedClusterGeneration",
@@ -307,7 +307,7 @@ const struct field autoscaler_fields[] = {
 		     .description =
 			     "Settings of the user, all optional. They override the flags of "
 			     "the autoscaler; fields of the RayCluster override them."),
-	FIELD_HOOK("status", .members = status_fields, .read = status_decode,
+	FIELD_HOOK("status", .members = autoscaler_status_fields, .read = status_decode,
 		   .write = write_templates,
 		   .description = "State and reasons, written only by the autoscaler."),
 	FIELD_NAMES("apiVersion", "kind"),
@@ -340,7 +340,7 @@ static const char *text_of(const struct field *fields, const void *object, struc
 
 const char *autoscaler_status_text(const struct autoscaler_status *status, struct arena *arena)
 {
-	return text_of(status_fields, status, arena);
+	return text_of(autoscaler_status_fields, status, arena);
 }
 
 static const struct field created_labels_fields[] = {

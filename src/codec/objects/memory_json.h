@@ -17,9 +17,7 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 /* Lists that are empty are left out: a fresh memory is {}. */
 void memory_write(struct json_writer *writer, const char *name, const struct memory_state *memory);
 
-/* One form for the templates of a memory and of the groups in the status of a RayClusterAutoscaler:
- * the members beside the group's name. An invalid one is refused by -1 without a message. */
-extern const struct field memory_template_fields[];
+/* The members memory_template_fields. An invalid one is refused by -1 without a message. */
 int memory_template_decode(const struct json_at *at, struct memory_template *ret_template);
 
 #endif

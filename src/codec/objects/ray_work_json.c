@@ -12,12 +12,6 @@ FIELD_WORDS(work_kind, enum work_kind)
 FIELD_WORDS(placement_strategy, enum placement_strategy)
 FIELD_WORDS(ray_list, enum ray_list)
 
-static const struct field bundle_fields[] = {
-	FIELD_RESOURCES(struct work_bundle, resources, "resources"),
-	FIELD_LABELS(struct work_bundle, selector, "labelSelector"),
-	FIELD_END,
-};
-
 static const struct field row_fields[] = {
 	FIELD_WORD(struct ray_work_row, kind, enum work_kind, work_kind_word, "kind",
 		   .flags = FIELD_ALWAYS | FIELD_REQUIRED, .limit = WORK_REQUEST_RESOURCES),
@@ -31,7 +25,7 @@ static const struct field row_fields[] = {
 	FIELD_BOOLEAN(struct ray_work_row, over, "over"),
 	FIELD_WORD(struct ray_work_row, strategy, enum placement_strategy, placement_strategy_word,
 		   "strategy", .limit = PLACEMENT_STRATEGIES),
-	FIELD_LIST(struct ray_work_row, bundles, bundle_count, bundle_fields, "bundles",
+	FIELD_LIST(struct ray_work_row, bundles, bundle_count, work_bundle_fields, "bundles",
 		   .limit = WORKLOAD_BUNDLES_MAX),
 	FIELD_END,
 };

@@ -1,7 +1,5 @@
 #include "core/model/memory_state.h"
 
-#include <string.h>
-
 #include "base/check.h"
 
 const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
@@ -32,143 +30,96 @@ const struct memory_mark *memory_next_mark(const struct memory_state *memory, en
 	return NULL;
 }
 
-static const char *copy_text(const char *text, struct arena *arena)
-{
-	return text ? arena_strdup(arena, text) : NULL;
-}
+/* ---- members, with their names in JSON ---- */
 
-static void copy_backoff(struct memory_backoff *backoff, struct arena *arena)
-{
-	backoff->group = copy_text(backoff->group, arena);
-	backoff->cause = copy_text(backoff->cause, arena);
-	backoff->message = copy_text(backoff->message, arena);
-}
+#define COUNT_MAX INT32_MAX /* a forged one must not cause overflow */
+#define SECONDS_MAX 31536000
 
-static void copy_launch(struct memory_launch *launch, struct arena *arena)
-{
-	launch->group = copy_text(launch->group, arena);
-}
+#define NAME(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_REQUIRED)
+#define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS)
+#define SINCE(T, m, n) FIELD_TIME(T, m, n, .flags = FIELD_REQUIRED)
+#define COUNT(T, m, n, maximum, f) FIELD_INTEGER(T, m, n, .most = (maximum), .flags = (f))
+#define BACKOFF struct memory_backoff
+#define LAUNCH struct memory_launch
+#define MARK struct memory_mark
+#define TEMPLATE struct memory_template
+#define MEMORY struct memory_state
 
-static void copy_mark(struct memory_mark *mark, struct arena *arena)
-{
-	mark->key = copy_text(mark->key, arena);
-	mark->who = copy_text(mark->who, arena);
-}
+static const struct field backoff_fields[] = {
+	NAME(BACKOFF, group, "group"),
+	SINCE(BACKOFF, until, "until"),
+	COUNT(BACKOFF, seconds, "seconds", SECONDS_MAX, FIELD_ALWAYS | FIELD_GIVEN),
+	TEXT(BACKOFF, cause, "cause"),
+	TEXT(BACKOFF, message, "message"),
+	FIELD_END,
+};
 
-static void copy_template(struct memory_template *template, struct arena *arena)
-{
-	struct resource *resources =
-		arena_array(arena, template->resources.count, sizeof(*resources));
-	struct label *labels = arena_array(arena, template->labels.count, sizeof(*labels));
+static const struct field launch_fields[] = {
+	NAME(LAUNCH, group, "group"),
+	COUNT(LAUNCH, replicas, "replicas", COUNT_MAX, FIELD_ALWAYS | FIELD_GIVEN),
+	COUNT(LAUNCH, base_replicas, "baseReplicas", COUNT_MAX, FIELD_ALWAYS | FIELD_GIVEN),
+	COUNT(LAUNCH, not_registered, "unjoined", COUNT_MAX, FIELD_ALWAYS),
+	COUNT(LAUNCH, unneeded, "unneeded", COUNT_MAX, FIELD_ALWAYS),
+	FIELD_TIME(LAUNCH, unneeded_since, "unneededSince", .flags = FIELD_ALWAYS),
+	FIELD_TIME(LAUNCH, round, "round"),
+	FIELD_END,
+};
 
-	template->group = copy_text(template->group, arena);
-	template->fingerprint = copy_text(template->fingerprint, arena);
-	template->pod = copy_text(template->pod, arena);
-	for (size_t i = 0; i < template->resources.count; i++)
-		resources[i] = (struct resource){ copy_text(template->resources.at[i].name, arena),
-						  template->resources.at[i].amount };
-	for (size_t i = 0; i < template->labels.count; i++)
-		labels[i] = (struct label){ copy_text(template->labels.at[i].key, arena),
-					    copy_text(template->labels.at[i].value, arena) };
-	template->resources.at = resources;
-	template->labels.at = labels;
-}
+static const struct field mark_fields[] = {
+	NAME(MARK, key, "key"),
+	SINCE(MARK, since, "since"),
+	COUNT(MARK, count, "count", INT64_C(1) << 53, 0),
+	FIELD_TEXT(MARK, who, "who", .flags = FIELD_NULLABLE),
+	/* In JSON the name of its list. */
+	FIELD_HOOK("kind", .offset = offsetof(MARK, kind), .size = sizeof(enum mark_kind)),
+	FIELD_END,
+};
 
-#define COPY_LIST(arena, from, to, copy)                                                           \
-	do {                                                                                       \
-		VEC_RESERVE((arena), (to), (from)->count);                                         \
-		for (size_t i_ = 0; i_ < (from)->count; i_++) {                                    \
-			VEC_PUSH((arena), (to), (from)->at[i_]);                                   \
-			copy(&(to)->at[i_], (arena));                                              \
-		}                                                                                  \
-	} while (0)
+#define TEMPLATE_ROWS                                                                              \
+	FIELD_TEXT(TEMPLATE, fingerprint, "template", .flags = FIELD_ALWAYS,                       \
+		   .description = "Hash of what the template gives a worker in Ray."),             \
+		FIELD_TIME(TEMPLATE, since, "since",                                               \
+			   .description =                                                          \
+				   "When the template was last edited; older Pods have another "   \
+				   "one."),                                                        \
+		FIELD_TEXT(TEMPLATE, pod, "pod",                                                   \
+			   .description = "A worker that lacks a resource of the template."),      \
+		FIELD_RESOURCES(TEMPLATE, resources, "resources",                                  \
+				.description =                                                     \
+					"Resources in Ray that differ from the template's; 0: "    \
+					"absent."),                                                \
+		FIELD_LABELS(TEMPLATE, labels, "labels",                                           \
+			     .description = "Labels in Ray of all workers of the template.")
 
-const struct memory_state *memory_state_copy(const struct memory_state *memory, struct arena *arena)
-{
-	struct memory_state *copy = ARENA_NEW(arena, struct memory_state);
+const struct field memory_template_fields[] = { TEMPLATE_ROWS, FIELD_END };
 
-	COPY_LIST(arena, &memory->templates, &copy->templates, copy_template);
-	COPY_LIST(arena, &memory->backoffs, &copy->backoffs, copy_backoff);
-	COPY_LIST(arena, &memory->launches, &copy->launches, copy_launch);
-	COPY_LIST(arena, &memory->marks, &copy->marks, copy_mark);
-	return copy;
-}
+static const struct field template_fields[] = {
+	NAME(TEMPLATE, group, "group"),
+	TEMPLATE_ROWS,
+	FIELD_END,
+};
+
+const struct field memory_fields[MEMORY_LISTS + 1] = {
+	FIELD_VEC(MEMORY, backoffs, backoff_fields, "backoffs", .flags = FIELD_LINE),
+	FIELD_VEC(MEMORY, launches, launch_fields, "launches", .flags = FIELD_LINE),
+	FIELD_VEC(MEMORY, marks, mark_fields, MEMORY_MARKS, .flags = FIELD_LINE),
+	FIELD_VEC(MEMORY, templates, template_fields, MEMORY_TEMPLATES, .flags = FIELD_LINE),
+	FIELD_END,
+};
 
 const struct memory_state *memory_state_keep(const struct memory_state *memory, struct arena *arena)
 {
-	struct arena measured = ARENA_INIT;
-	size_t bytes;
-
-	(void)memory_state_copy(memory, &measured);
-	bytes = measured.used_bytes;
-	arena_done(&measured);
-	arena_done(arena);
-	if (bytes > MEMORY_KEPT_BYTES_MAX)
-		return NULL;
-	arena_reserve(arena, bytes);
-	memory = memory_state_copy(memory, arena);
-	CHECK(arena->used_bytes == bytes);
-	return memory;
+	return field_keep(memory_fields, memory, sizeof(*memory), MEMORY_KEPT_BYTES_MAX, arena);
 }
 
-static bool same_text(const char *a, const char *b)
+const struct memory_state *memory_state_copy(const struct memory_state *memory, struct arena *arena)
 {
-	return !a || !b ? a == b : strcmp(a, b) == 0;
+	return FIELD_COPY(memory_fields, memory, arena);
 }
-
-static bool same_backoff(const struct memory_backoff *a, const struct memory_backoff *b)
-{
-	return same_text(a->group, b->group) && a->until == b->until && a->seconds == b->seconds &&
-	       same_text(a->cause, b->cause) && same_text(a->message, b->message);
-}
-
-static bool same_launch(const struct memory_launch *a, const struct memory_launch *b)
-{
-	return same_text(a->group, b->group) && a->replicas == b->replicas &&
-	       a->base_replicas == b->base_replicas && a->not_registered == b->not_registered &&
-	       a->unneeded == b->unneeded && a->unneeded_since == b->unneeded_since &&
-	       a->round == b->round;
-}
-
-static bool same_mark(const struct memory_mark *a, const struct memory_mark *b)
-{
-	return a->kind == b->kind && same_text(a->key, b->key) && a->since == b->since &&
-	       a->count == b->count && same_text(a->who, b->who);
-}
-
-static bool same_labels(const struct labels *a, const struct labels *b)
-{
-	bool same = a->count == b->count;
-
-	for (size_t i = 0; same && i < a->count; i++)
-		same = same_text(a->at[i].key, b->at[i].key) &&
-		       same_text(a->at[i].value, b->at[i].value);
-	return same;
-}
-
-static bool same_template(const struct memory_template *a, const struct memory_template *b)
-{
-	return same_text(a->group, b->group) && same_text(a->fingerprint, b->fingerprint) &&
-	       a->since == b->since && same_text(a->pod, b->pod) &&
-	       resources_equal(&a->resources, &b->resources) && same_labels(&a->labels, &b->labels);
-}
-
-#define IS_SAME_LIST(a, b, same)                                                                   \
-	({                                                                                         \
-		bool same_ = (a)->count == (b)->count;                                             \
-		for (size_t i_ = 0; same_ && i_ < (a)->count; i_++)                                \
-			same_ = same(&(a)->at[i_], &(b)->at[i_]);                                  \
-		same_;                                                                             \
-	})
 
 bool memory_state_equal(const struct memory_state *a, const struct memory_state *b)
 {
 	static const struct memory_state none = { .marks.count = 0 };
 
-	a = a ? a : &none;
-	b = b ? b : &none;
-	return IS_SAME_LIST(&a->templates, &b->templates, same_template) &&
-	       IS_SAME_LIST(&a->backoffs, &b->backoffs, same_backoff) &&
-	       IS_SAME_LIST(&a->launches, &b->launches, same_launch) &&
-	       IS_SAME_LIST(&a->marks, &b->marks, same_mark);
+	return field_equal(memory_fields, a ? a : &none, b ? b : &none);
 }

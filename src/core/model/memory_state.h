@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/time.h"
+#include "core/model/field.h"
 #include "core/model/resources.h"
 
 /* A back-off of a group, kept for some time after its end. */
@@ -91,6 +92,15 @@ struct memory_state {
 	VEC(struct memory_launch) launches;
 	VEC(struct memory_mark) marks; /* in any order of kinds */
 };
+
+#define MEMORY_MARKS "marks" /* in JSON there is a list for each kind instead */
+
+#define MEMORY_TEMPLATES "templates"
+#define MEMORY_LISTS 4
+
+extern const struct field memory_fields[MEMORY_LISTS + 1]; /* of struct memory_state */
+/* The members beside the group: the form in the status of a RayClusterAutoscaler. */
+extern const struct field memory_template_fields[];
 
 #define MEMORY_KEPT_BYTES_MAX ((size_t)1 << 20)
 

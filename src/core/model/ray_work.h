@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/time.h"
+#include "core/model/field.h"
 #include "core/model/ray_list.h"
 #include "core/model/resources.h"
 #include "core/model/workload.h"
@@ -19,7 +20,7 @@ struct work_bundle {
 	struct resources resources; /* amounts above 0 */
 	struct labels selector;     /* as Ray writes it: "in(spot, reserved)" */
 };
-struct work_bundle work_bundle_copy(const struct work_bundle *from, struct arena *arena);
+extern const struct field work_bundle_fields[];
 
 struct ray_work_row {
 	enum work_kind kind; /* TASK, ACTOR or PLACEMENT_GROUP */

@@ -439,26 +439,25 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
 	return status;
 }
 
-const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_status *status,
-						       struct arena *arena)
+struct autoscaler_status autoscaler_status_sent(const struct autoscaler_status *status,
+						struct arena *arena)
 {
-	struct autoscaler_status *sent = ARENA_NEW(arena, struct autoscaler_status);
 	struct autoscaler_condition *conditions =
 		arena_array(arena, status->condition_count, sizeof(*conditions));
 
 	for (size_t i = 0; i < status->condition_count; i++)
 		conditions[i] = (struct autoscaler_condition){
-			.type = arena_strdup(arena, status->conditions[i].type),
-			.status = arena_strdup(arena, status->conditions[i].status),
+			.type = status->conditions[i].type,
+			.status = status->conditions[i].status,
 			.last_transition = status->conditions[i].last_transition,
 		};
-	sent->last_decision_time = status->last_decision_time;
-	sent->controller = status->controller ? arena_strdup(arena, status->controller) : NULL;
-	sent->parts.metering =
-		status->parts.metering ? metering_copy(status->parts.metering, arena) : NULL;
-	sent->conditions = conditions;
-	sent->condition_count = status->condition_count;
-	return sent;
+	return (struct autoscaler_status){
+		.last_decision_time = status->last_decision_time,
+		.controller = status->controller,
+		.parts = status->parts,
+		.conditions = conditions,
+		.condition_count = status->condition_count,
+	};
 }
 
 struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,

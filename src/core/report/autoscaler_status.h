@@ -38,10 +38,10 @@ struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_inp
  * written for another reason. */
 void autoscaler_status_renew(const struct autoscaler_status_input *input,
 			     struct autoscaler_status *status);
-/* A copy of what the next status takes from this one: lastDecisionTime, metering, and status and
- * time of the conditions. */
-const struct autoscaler_status *autoscaler_status_sent(const struct autoscaler_status *status,
-						       struct arena *arena);
+/* What the next status takes from this one: lastDecisionTime, metering, and status and
+ * time of the conditions. Points into `status`. */
+struct autoscaler_status autoscaler_status_sent(const struct autoscaler_status *status,
+						struct arena *arena);
 
 /* The status of an object without a RayCluster: one condition. `message` must live as long. */
 struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,

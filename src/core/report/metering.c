@@ -431,22 +431,3 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 	status->gpus = resource_amount_text(arena, gpus);
 	return status;
 }
-
-const struct autoscaler_metering *metering_copy(const struct autoscaler_metering *from,
-						struct arena *arena)
-{
-	struct autoscaler_metering *copy = ARENA_NEW(arena, struct autoscaler_metering);
-	struct autoscaler_metering_group *groups =
-		arena_array(arena, from->group_count, sizeof(*groups));
-
-	*copy = *from;
-	copy->cluster_uid = arena_strdup(arena, from->cluster_uid);
-	copy->currency = arena_strdup(arena, from->currency);
-	copy->gpus = arena_strdup(arena, from->gpus);
-	copy->groups = groups;
-	for (size_t i = 0; i < from->group_count; i++) {
-		groups[i] = from->groups[i];
-		groups[i].name = arena_strdup(arena, from->groups[i].name);
-	}
-	return copy;
-}

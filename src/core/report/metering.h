@@ -81,9 +81,6 @@ int64_t metering_cost_shown(const struct metering *metering, const struct meteri
  * the arena and points into the arguments. */
 const struct autoscaler_metering *metering_status(const struct metering *metering,
 						  const char *cluster_uid, struct arena *arena);
-/* A copy with all that it points to. */
-const struct autoscaler_metering *metering_copy(const struct autoscaler_metering *from,
-						struct arena *arena);
 
 const char *metering_state_name(enum metering_state state); /* "used", "idle", ... */
 

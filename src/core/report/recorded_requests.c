@@ -209,19 +209,21 @@ void recorded_requests_add(struct recorded_requests *requests, time_ms at,
 	compare_with(requests, at, &wanted);
 	for (size_t i = 0; i < wanted.count; i++) {
 		const struct requested *requested = wanted.entries[i].value;
+		struct request *request;
 
 		if (requests->all.count >= RECORDED_REQUESTS_MAX) {
 			requests->full++;
 			continue;
 		}
-		VEC_PUSH(&requests->arena, &requests->all,
-			 ((struct request){
-				 .key = arena_strdup(&requests->arena, wanted.entries[i].key),
-				 .bundle = work_bundle_copy(&requested->bundle, &requests->arena),
-				 .count = requested->count,
-				 .since = requests->answered ? at : TIME_NONE,
-				 .until = TIME_NONE,
-			 }));
+		request = VEC_ADD(&requests->arena, &requests->all);
+		*request = (struct request){
+			.key = arena_strdup(&requests->arena, wanted.entries[i].key),
+			.bundle = requested->bundle,
+			.count = requested->count,
+			.since = requests->answered ? at : TIME_NONE,
+			.until = TIME_NONE,
+		};
+		field_own(work_bundle_fields, &request->bundle, &requests->arena);
 	}
 	requests->answered = true;
 }

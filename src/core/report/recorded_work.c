@@ -54,12 +54,15 @@ void recorded_work_free(struct recorded_work *work)
 static void take_bundles(struct ray_work_row *row, const struct ray_work_row *from,
 			 struct arena *arena)
 {
-	struct work_bundle *bundles = arena_array(arena, from->bundle_count, sizeof(*bundles));
+	static const struct field fields[] = {
+		FIELD_LIST(struct ray_work_row, bundles, bundle_count, work_bundle_fields,
+			   "bundles"),
+		FIELD_END,
+	};
 
-	for (size_t i = 0; i < from->bundle_count; i++)
-		bundles[i] = work_bundle_copy(&from->bundles[i], arena);
-	row->bundles = bundles;
+	row->bundles = from->bundles;
 	row->bundle_count = from->bundle_count;
+	field_own(fields, row, arena);
 }
 
 static void take_time(time_ms *known, time_ms time)

@@ -342,11 +342,11 @@ static void sweep(void *context)
 
 static void keep_sent(struct entry *entry, const struct autoscaler_status *status)
 {
-	struct arena old = entry->last_arena; /* the status may point into it */
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct autoscaler_status sent = autoscaler_status_sent(status, &scratch);
 
-	entry->last_arena = ARENA_INIT;
-	entry->last = autoscaler_status_sent(status, &entry->last_arena);
-	arena_done(&old);
+	entry->last = field_keep(autoscaler_status_fields, &sent, sizeof(sent), SIZE_MAX,
+				 &entry->last_arena);
 }
 
 /* A CRD older than this program drops unknown fields: they are not written twice. */

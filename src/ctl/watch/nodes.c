@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "codec/objects/node_json.h"
 #include "core/nodes/disruption_taint.h"
 #include "ctl/report/feature.h"
 #include "ctl/shared/options.h"
@@ -40,15 +41,12 @@ static void forget(struct nodes *nodes, const char *name)
 
 static struct node node_of(const char *name, const struct taint *taint, struct arena *arena)
 {
-	struct taint *copy = ARENA_NEW(arena, struct taint);
+	struct node node = {
+		.name = name, .resource_version = "", .taints = taint, .taint_count = 1
+	};
 
-	*copy = (struct taint){ .key = arena_strdup(arena, taint->key),
-				.value = arena_strdup(arena, taint->value),
-				.effect = arena_strdup(arena, taint->effect) };
-	return (struct node){ .name = arena_strdup(arena, name),
-			      .resource_version = "",
-			      .taints = copy,
-			      .taint_count = 1 };
+	field_own(node_fields, &node, arena);
+	return node;
 }
 
 static void keep(struct nodes *nodes, const struct node *node, const struct taint *taint)
@@ -75,15 +73,17 @@ static void forget_labels(struct nodes *nodes, const char *name)
 static void copy_labels(const struct features *features, const struct labels *from,
 			struct labelled *labelled)
 {
+	static const struct field fields[] = {
+		FIELD_LABELS(struct labelled, labels, "labels"),
+		FIELD_END,
+	};
 	VEC(struct label) kept = { .at = NULL };
 
 	for (size_t i = 0; i < from->count; i++)
 		if (features_read_node_label(features, from->at[i].key))
-			VEC_PUSH(&labelled->arena, &kept,
-				 ((struct label){
-					 arena_strdup(&labelled->arena, from->at[i].key),
-					 arena_strdup(&labelled->arena, from->at[i].value) }));
+			VEC_PUSH(&labelled->arena, &kept, from->at[i]);
 	labelled->labels = (struct labels){ kept.at, kept.count };
+	field_own(fields, labelled, &labelled->arena);
 }
 
 static void keep_labels(struct nodes *nodes, const struct node *node)

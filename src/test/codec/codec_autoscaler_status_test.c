@@ -267,11 +267,13 @@ static void test_times_of_conditions(void **state)
 static void test_times_of_conditions_that_were_sent(void **state)
 {
 	struct declared declared;
+	struct autoscaler_status sent;
 
 	(void)state;
 	read_snapshot(&declared, scene_text);
 	tell(&declared);
-	declared.input.sent = autoscaler_status_sent(&declared.status, &declared.arena);
+	sent = autoscaler_status_sent(&declared.status, &declared.arena);
+	declared.input.sent = &sent;
 	declared.snapshot.now += MS_PER_SECOND;
 	tell(&declared);
 	assert_string_equal(at(&declared, "conditions.0.lastTransitionTime"),

@@ -170,7 +170,8 @@ static void test_bad_entries_are_dropped(void **state)
 		       "- {group: g, replicas: 1, baseReplicas: 1, unneededSince: 5}\n"
 		       "rayletGone: [{key: '', since: '2026-11-20T10:00:00Z'}, {key: p}, null,\n"
 		       "  {key: p, since: '2026-11-20T10:00:00Z', count: -1}]\n"
-		       "replicaFights: [{key: g, since: '2026-11-20T10:00:00Z', who: 5}]\n",
+		       "replicaFights: [{key: g, since: '2026-11-20T10:00:00Z', who: 5},\n"
+		       "  {key: good, since: '2026-11-20T10:00:00Z', who: ''}]\n",
 		       &arena);
 
 	(void)state;
@@ -181,6 +182,7 @@ static void test_bad_entries_are_dropped(void **state)
 	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
 	assert_int_equal(memory.marks.count, 1);
 	assert_int_equal(memory.marks.at[0].kind, MARK_REPLICA_CONFLICT);
+	assert_string_equal(memory.marks.at[0].key, "good");
 	assert_null(memory.marks.at[0].who);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "core/report/metering.h"
@@ -131,11 +132,12 @@ static void write_status(struct run *run)
 {
 	const struct autoscaler_metering *status =
 		metering_status(&run->metering, "u1", &run->arena);
+	struct autoscaler_status stored = { .parts.metering = status };
 	struct arena old = run->stored_arena;
 
 	run->stored_arena = ARENA_INIT;
-	run->object.status.parts.metering = status ? metering_copy(status, &run->stored_arena) :
-						     NULL;
+	field_own(autoscaler_status_fields, &stored, &run->stored_arena);
+	run->object.status.parts.metering = stored.parts.metering;
 	arena_done(&old);
 }
 
