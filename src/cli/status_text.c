@@ -27,11 +27,6 @@ static const struct table_column columns[] = {
 };
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
-/* Of a RayCluster without groups. */
-static const struct summary_group no_group = { .reason = "",
-					       .unserved_reason = "",
-					       .waiting_reason = "" };
-
 static void add_number(struct table *table, enum table_colour colour, int64_t number)
 {
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
@@ -162,7 +157,7 @@ static int rank_of(const struct view_cluster *cluster, struct arena *arena)
 
 	for (size_t i = 0; i == 0 || i < summary->group_count; i++) {
 		const struct summary_group *group = summary->group_count > 0 ? &summary->groups[i] :
-									       &no_group;
+									       &summary_group_none;
 		enum table_colour colour = reason_of(cluster, group, arena, &reason);
 		int own = colour == TABLE_BAD || cluster->unscaled ? 0 :
 			  colour == TABLE_BUSY                     ? 1 :
@@ -202,7 +197,7 @@ static void add_no_groups(struct table *table, bool all, const struct view_clust
 										     "no groups");
 	for (size_t i = 3; i < COLUMN_COUNT - 1; i++)
 		table_add(table, TABLE_FAINT, "-");
-	add_reason(table, cluster, &no_group);
+	add_reason(table, cluster, &summary_group_none);
 }
 
 /* ---- the lines below ---- */
@@ -361,7 +356,7 @@ static void add_conditions(const struct footer *footer, const struct summary *su
 /* Of a cluster without an answer. */
 static void add_source(const struct footer *footer, const struct view_cluster *cluster)
 {
-	const struct autoscaler_status *status = cluster->status;
+	const struct summary *status = cluster->status;
 	char when[RFC3339_SIZE];
 
 	if (!status) {
@@ -369,7 +364,7 @@ static void add_source(const struct footer *footer, const struct view_cluster *c
 				 "RayClusterAutoscaler describes it: \"rayscaler run\" must run");
 		return;
 	}
-	rfc3339_print(status->last_decision_time, when);
+	rfc3339_print(status->decided_at, when);
 	add_line(footer,
 		 "status of its RayClusterAutoscaler at %s: %s: %s; GPUs "
 		 "now/target/max %s",

@@ -497,12 +497,13 @@ static void pass_ended(void *context, const struct pass_result *result)
 /* True: the last decision of an earlier process took too much; the first one here waits as long. */
 static bool resumes_later(struct cluster *cluster, const struct observation *view)
 {
+	const struct autoscaler_object *object = view->snapshot.autoscaler;
+	const struct summary *status = object ? object->status : NULL;
+
 	if (cluster->resumed)
 		return false;
 	cluster->resumed = true;
-	poll_resume(&cluster->poll, view->snapshot.autoscaler ?
-					    view->snapshot.autoscaler->status.undecided_seconds :
-					    0);
+	poll_resume(&cluster->poll, status ? status->undecided_seconds : 0);
 	return cluster->poll.undecided_ms > 0;
 }
 

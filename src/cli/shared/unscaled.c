@@ -18,7 +18,7 @@ bool unscaled_is(const struct view_cluster *cluster, const struct controller *co
 	/* Another controller than that of the Lease may have decided after it. */
 	return cluster->age_ms > DECISION_OLD_MS ||
 	       (controller->last_led != TIME_NONE &&
-		cluster->status->last_decision_time <= controller->last_led);
+		cluster->status->decided_at <= controller->last_led);
 }
 
 #define FIX "kubectl get deployments,pods -A -l app.kubernetes.io/name=rayscaler"

@@ -6,7 +6,6 @@
 #include "base/sort.h"
 #include "cli/shared/help.h"
 #include "cli/shared/missing.h"
-#include "cli/shared/object_summary.h"
 #include "cli/shared/unscaled.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
@@ -14,6 +13,7 @@
 #include "codec/text/json_write.h"
 #include "core/model/autoscaler_container.h"
 #include "core/model/identity.h"
+#include "core/model/reason.h"
 #include "ctl/pass/observe.h"
 #include "ctl/shared/time_zones.h"
 #include "kube/kube_informer.h"
@@ -200,6 +200,56 @@ static const struct pod *const *pods_of(struct view *view, const struct view_clu
 		ret_count);
 }
 
+static struct plan_condition *unreadable_condition(const struct ray_cluster *cluster,
+						   struct arena *arena)
+{
+	struct plan_condition *condition = ARENA_NEW(arena, struct plan_condition);
+
+	*condition = (struct plan_condition){ .type = "ScalingActive",
+					      .status = "False",
+					      .reason = REASON_CLUSTER_UNREADABLE,
+					      .message = cluster->unreadable };
+	return condition;
+}
+
+/* The worker groups that the RayCluster has now, with what the status (NULL: none) recorded of
+ * them. GPUs in use, waiting demand of a group and idle times are in neither. */
+static const struct summary *recorded_summary(const struct ray_cluster *cluster,
+					      const struct summary *status, struct arena *arena)
+{
+	struct summary *summary = ARENA_NEW(arena, struct summary);
+	struct summary_group *groups = arena_array(arena, cluster->group_count, sizeof(*groups));
+
+	*summary = status ? *status : summary_none;
+	for (size_t i = 0; i < cluster->group_count; i++) {
+		const struct worker_group *from = &cluster->groups[i];
+		const struct summary_group *recorded =
+			status ? ARRAY_FIND(status->groups, status->group_count, name, from->name) :
+				 NULL;
+		struct summary_group *group = &groups[i];
+
+		*group = recorded ? *recorded : summary_group_none;
+		group->name = from->name;
+		group->replicas = from->replicas;
+		group->target_replicas = recorded ? recorded->target_replicas : from->replicas;
+		group->min_replicas = from->min_replicas;
+		group->max_replicas = from->max_replicas;
+		group->hosts = from->num_of_hosts > 0 ? from->num_of_hosts : 1;
+		if (group->backoff && group->backoff->until == TIME_NONE)
+			group->backoff = NULL;
+		summary_add_pods(summary, group);
+	}
+	summary->groups = groups;
+	summary->group_count = cluster->group_count;
+	if (cluster->unreadable) {
+		summary->conditions = unreadable_condition(cluster, arena);
+		summary->condition_count = 1;
+		summary->reason = summary->conditions->reason;
+		summary->message = summary->conditions->message;
+	}
+	return summary;
+}
+
 /* The fallback: from the API objects alone. False: the cluster was deleted while the controller
  * answered. */
 static bool take_objects(struct view *view, struct view_cluster *cluster, struct arena *arena)
@@ -216,8 +266,12 @@ static bool take_objects(struct view *view, struct view_cluster *cluster, struct
 	if (!observation.cluster)
 		return false;
 	if (view->page == VIEW_STATUS) {
-		cluster->status = object_summary_status(observation.snapshot.autoscaler);
-		cluster->summary = object_summary(observation.cluster, cluster->status, arena);
+		const struct autoscaler_object *object = observation.snapshot.autoscaler;
+
+		cluster->status = object ? object->status : NULL;
+		if (cluster->status && *cluster->status->reason == '\0')
+			cluster->status = NULL;
+		cluster->summary = recorded_summary(observation.cluster, cluster->status, arena);
 		if (cluster->summary->decided_at != TIME_NONE)
 			cluster->age_ms =
 				observation.snapshot.now > cluster->summary->decided_at ?

@@ -40,7 +40,7 @@ struct view_cluster {
 	const struct controller *from; /* of the answer; NULL: none */
 	const char *problem;           /* "" when there is an answer */
 	/* With VIEW_STATUS and without an answer: the one that `summary` is made of; NULL: none. */
-	const struct autoscaler_status *status;
+	const struct summary *status;
 	int64_t age_ms; /* of its last decision; VIEW_AGE_UNKNOWN: without one */
 	bool unscaled;  /* nothing scales it now: cli/shared/unscaled */
 };

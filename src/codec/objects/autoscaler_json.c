@@ -35,9 +35,27 @@ static const struct field metadata_fields[] = {
 	FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS | FIELD_REQUIRED, .description = (text))
 #define NULLABLE(T, m, n, text)                                                                    \
 	FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS | FIELD_NULLABLE, .description = (text))
-#define STATUS struct autoscaler_status
-#define GROUP struct autoscaler_status_group
-#define PODS(m, text) FIELD_INTEGER(GROUP, m, #m, .description = (text))
+#define COUNT(T, m, n, text)                                                                       \
+	FIELD_INTEGER(T, m, n, .flags = FIELD_ALWAYS, .check = bound_count, .description = (text))
+#define AMOUNT(T, m, n, f, ...)                                                                    \
+	FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS | FIELD_QUOTED | (f), __VA_ARGS__)
+#define STATUS struct summary
+#define GROUP struct summary_group
+#define PODS(m, n, text) FIELD_INTEGER(GROUP, m, n, .check = bound_count, .description = (text))
+/* An amount that only Ray knows. */
+#define OF_RAY(m, n, ...)                                                                          \
+	AMOUNT(STATUS, m, n, 0, .has = FIELD_HAS(STATUS, ray_reachable), .description = __VA_ARGS__)
+
+/* A status may hold any number: these are added up. */
+static int bound_count(const struct json_at *member, const struct field *field, void *object)
+{
+	void *value = (char *)object + field->offset;
+	int64_t *count = value;
+
+	(void)member;
+	*count = *count < 0 ? 0 : *count < JSON_INTEGER_MAX ? *count : JSON_INTEGER_MAX;
+	return 0;
+}
 
 static const struct field summary_fields[] = {
 	ROW(TEXT, STATUS, groups_text, "groups",
@@ -46,27 +64,40 @@ static const struct field summary_fields[] = {
 	FIELD_END,
 };
 
+/* Whether Ray was reached is read from `running`. */
+static int pending_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct summary *summary = object;
+	bool reachable = summary->ray_reachable;
+	int result = field_decode(at, field, object);
+
+	summary->ray_reachable = reachable;
+	return result;
+}
+
 static const struct field gpus_fields[] = {
-	NULLABLE(STATUS, gpus_running, "running",
-		 "On the workers and the head that Ray knows; absent while Ray is unreachable."),
-	ROW(TEXT, STATUS, gpus_starting, "starting",
-	    "On Pods that are not registered and replicas without a Pod."),
-	ROW(TEXT, STATUS, gpus_target, "target", "At the target of all groups."),
-	NULLABLE(STATUS, gpus_max, "max",
-		 "At maxReplicas of all groups and under the limits; absent without a maximum."),
-	NULLABLE(STATUS, gpus_pending, "pending",
-		 "Requested by pending demand; absent while Ray is unreachable."),
+	OF_RAY(gpus.running, "running",
+	       "On the workers and the head that Ray knows; absent while Ray is unreachable."),
+	AMOUNT(STATUS, gpus.starting, "starting", 0,
+	       .description = "On Pods that are not registered and replicas without a Pod."),
+	AMOUNT(STATUS, gpus.wanted, "target", 0, .description = "At the target of all groups."),
+	AMOUNT(STATUS, gpus.maximum, "max", FIELD_NULLABLE,
+	       .description = "At maxReplicas of all groups and under the limits; absent without "
+			      "a maximum."),
+	OF_RAY(pending_gpus, "pending",
+	       "Requested by pending demand; absent while Ray is unreachable.",
+	       .read = pending_decode),
 	FIELD_END,
 };
 
 static const struct field pods_fields[] = {
-	PODS(missing, "Requested and not created yet."),
-	PODS(pending, "No container runs."),
-	PODS(starting, "Not registered in Ray yet."),
-	PODS(running, "In use."),
-	PODS(idle, "Not in use."),
-	PODS(draining, "Accepts no more work."),
-	PODS(gone, "Finished or being deleted."),
+	PODS(missing, "missing", "Requested and not created yet."),
+	PODS(pods[WORKER_PENDING], "pending", "No container runs."),
+	PODS(pods[WORKER_STARTING], "starting", "Not registered in Ray yet."),
+	PODS(pods[WORKER_RUNNING], "running", "In use."),
+	PODS(pods[WORKER_IDLE], "idle", "Not in use."),
+	PODS(pods[WORKER_DRAINING], "draining", "Accepts no more work."),
+	PODS(pods[WORKER_GONE], "gone", "Finished or being deleted."),
 	FIELD_END,
 };
 
@@ -83,7 +114,7 @@ static const struct field scale_fields[] = {
 static int seen_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	struct memory_template template = { .since = TIME_NONE }, *copy;
-	struct autoscaler_status_group *group = object;
+	struct summary_group *group = object;
 	struct json_at seen;
 
 	if (json_object(at, field->name, &seen))
@@ -100,13 +131,12 @@ static int seen_decode(const struct json_at *at, const struct field *field, void
 static const struct field group_fields[] = {
 	REQUIRED(GROUP, name, "name", "groupName in the RayCluster."),
 	ROW(INTEGER, GROUP, replicas, "replicas", "Of the RayCluster, now."),
-	ROW(INTEGER, GROUP, target_replicas, "targetReplicas",
-	    "Replicas that the decision aims for."),
+	COUNT(GROUP, target_replicas, "targetReplicas", "Replicas that the decision aims for."),
 	ROW(INTEGER, GROUP, min_replicas, "minReplicas", "Of the RayCluster."),
 	ROW(INTEGER, GROUP, max_replicas, "maxReplicas", "Of the RayCluster."),
 	FIELD_OBJECT(pods_fields, "pods", .flags = FIELD_ALWAYS,
 		     .description = "Pods by state; a state without Pods is left out."),
-	ROW(TEXT, GROUP, gpus_per_worker, "gpusPerWorker", "GPUs of one worker in Ray."),
+	AMOUNT(GROUP, worker_gpus, "gpusPerWorker", 0, .description = "GPUs of one worker in Ray."),
 	FIELD_POINTER(GROUP, backoff, plan_backoff_fields, "backoff",
 		      .description = "The group gets no capacity; nothing is launched in it for a "
 				     "while."),
@@ -121,30 +151,117 @@ static const struct field group_fields[] = {
 };
 
 static const struct field demand_fields[] = {
-	REQUIRED(struct label, key, "name", "A resource of Ray."),
-	REQUIRED(struct label, value, "amount", "The sum."),
+	REQUIRED(struct resource, name, "name", "A resource of Ray."),
+	AMOUNT(struct resource, amount, "amount", FIELD_REQUIRED, .description = "The sum."),
 	FIELD_END,
 };
 
+FIELD_WORDS(demand_source, enum demand_source)
+
+static int bundle_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct summary_request *requested = object;
+	struct ray_request *request = ARENA_NEW(at->reader->arena, struct ray_request);
+	const struct field amounts = { .name = field->name, .kind = FIELD_KIND_RESOURCES };
+	struct bundle_entry *bundle;
+	struct resources resources;
+
+	if (field_decode(at, &amounts, &resources))
+		return -1;
+	bundle = arena_array(at->reader->arena, resources.count, sizeof(*bundle));
+	for (size_t i = 0; i < resources.count; i++)
+		bundle[i] = (struct bundle_entry){
+			.name = resources.at[i].name,
+			.received = (double)resources.at[i].amount / RESOURCE_UNIT,
+			.amount = resources.at[i].amount,
+		};
+	request->bundle = bundle;
+	request->bundle_count = resources.count;
+	requested->bundle = request;
+	return 0;
+}
+
+static void write_bundle(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct ray_request *request = ((const struct summary_request *)object)->bundle;
+
+	json_write_object(writer, field->name);
+	for (size_t i = 0; request && i < request->bundle_count; i++) {
+		const struct bundle_entry *entry = &request->bundle[i];
+		const struct field amount = AMOUNT(struct bundle_entry, amount, entry->name, 0);
+
+		/* Long names that were cut may be equal. */
+		if (i == 0 || strcmp(entry[-1].name, entry->name) != 0)
+			field_write_value(writer, &amount, entry);
+	}
+	json_write_object_end(writer);
+}
+
 static const struct field requested_fields[] = {
-	ROW(TEXT, struct autoscaler_request, source, "source", "ray, annotation or schedule."),
-	FIELD_TEXT(struct autoscaler_request, schedule, "schedule", .description = "Its name."),
-	ROW(INTEGER, struct autoscaler_request, count, "count", "How many of the bundle."),
-	ROW(LABELS, struct autoscaler_request, bundle, "bundle", "Amounts by resource."),
+	FIELD_WORD(struct summary_request, source, enum demand_source, demand_source_word, "source",
+		   .limit = SOURCE_SCHEDULE + 1, .flags = FIELD_ALWAYS,
+		   .description = "ray, annotation or schedule."),
+	FIELD_TEXT(struct summary_request, schedule, "schedule", .description = "Its name."),
+	COUNT(struct summary_request, count, "count", "How many of the bundle."),
+	FIELD_HOOK("bundle", .flags = FIELD_ALWAYS, .read = bundle_decode, .write = write_bundle,
+		   .description = "Amounts by resource.",
+		   .schema = "type: object\nadditionalProperties: {type: string}"),
 	FIELD_END,
 };
 
 static const struct field unserved_fields[] = {
-	REQUIRED(struct autoscaler_unserved, reason, "reason", "A word of docs/REASONS.md."),
-	ROW(INTEGER, struct autoscaler_unserved, count, "count",
-	    "Bundles, placement groups and requested bundles."),
-	ROW(TEXT, struct autoscaler_unserved, gpus, "gpus", "GPUs that they request together."),
-	ROW(TEXT, struct autoscaler_unserved, message, "message",
+	REQUIRED(struct summary_unserved, reason, "reason", "A word of docs/REASONS.md."),
+	COUNT(struct summary_unserved, count, "count",
+	      "Bundles, placement groups and requested bundles."),
+	AMOUNT(struct summary_unserved, gpus, "gpus", 0,
+	       .description = "GPUs that they request together."),
+	ROW(TEXT, struct summary_unserved, message, "message",
 	    "The reason of the first of them as a sentence."),
 	FIELD_END,
 };
 
-#define CONDITION struct autoscaler_condition
+/* Two lists of the object are one of the summary, the infeasible ones first. */
+static bool is_infeasible(const struct field *field)
+{
+	return strcmp(field->name, "infeasible") == 0;
+}
+
+static int unserved_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct summary *summary = object, part = summary_none;
+	struct summary_unserved *all;
+	size_t count = summary->unserved_count;
+
+	if (field_decode(at, field, &part))
+		return -1;
+	all = arena_array(at->reader->arena, count + part.unserved_count, sizeof(*all));
+	for (size_t i = 0; i < count + part.unserved_count; i++) {
+		all[i] = i < count ? summary->unserved[i] : part.unserved[i - count];
+		all[i].infeasible = i < count || is_infeasible(field);
+	}
+	summary->unserved = all;
+	summary->unserved_count = count + part.unserved_count;
+	return 0;
+}
+
+static void write_unserved(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	struct summary part = *(const struct summary *)object;
+	size_t infeasible = 0;
+
+	while (infeasible < part.unserved_count && part.unserved[infeasible].infeasible)
+		infeasible++;
+	if (is_infeasible(field)) {
+		part.unserved_count = infeasible;
+	} else if (infeasible > 0) {
+		part.unserved += infeasible;
+		part.unserved_count -= infeasible;
+	}
+	field_write_value(writer, field, &part);
+}
+
+#define CONDITION struct plan_condition
 
 static const struct field status_condition_fields[] = {
 	REQUIRED(CONDITION, type, "type", "Name of the condition."),
@@ -190,8 +307,8 @@ static const struct field metering_fields[] = {
 	FIELD_END,
 };
 
-#define STATUS_LIST(m, number, fields, ...)                                                        \
-	FIELD_LIST(STATUS, m, number, fields, #m, .flags = FIELD_ALWAYS, .limit = STATUS_LIST_MAX, \
+#define STATUS_LIST(m, number, fields, n, ...)                                                     \
+	FIELD_LIST(STATUS, m, number, fields, n, .flags = FIELD_ALWAYS, .limit = STATUS_LIST_MAX,  \
 		   __VA_ARGS__)
 
 const struct field autoscaler_status_fields[] = {
@@ -202,7 +319,7 @@ const struct field autoscaler_status_fields[] = {
 	ROW(TEXT, STATUS, reason, "reason",
 	    "The most important reason, a word of docs/REASONS.md."),
 	ROW(TEXT, STATUS, message, "message", "The reason as a sentence."),
-	ROW(TIME, STATUS, last_decision_time, "lastDecisionTime",
+	ROW(TIME, STATUS, decided_at, "lastDecisionTime",
 	    "A recent decision, renewed every 4 to 5 minutes; an older time: the controller makes "
 	    "none for this cluster."),
 	NULLABLE(STATUS, controller, "controller", "The process that has written that time."),
@@ -218,22 +335,24 @@ const struct field autoscaler_status_fields[] = {
 		     .description = "Short texts for tables."),
 	FIELD_OBJECT(gpus_fields, "gpus", .flags = FIELD_ALWAYS,
 		     .description = "GPUs as Ray counts them, shares as their fraction."),
-	STATUS_LIST(groups, group_count, group_fields,
+	STATUS_LIST(groups, group_count, group_fields, "groups", .initial = &summary_group_none,
 		    .description = "Every worker group of the RayCluster, in its order; at most "
 				   "100."),
-	ROW(INTEGER, STATUS, pending_bundles, "pendingBundles",
-	    "Bundles of pending tasks, actors and placement groups."),
-	STATUS_LIST(demand, demand_count, demand_fields,
+	COUNT(STATUS, pending_bundles, "pendingBundles",
+	      "Bundles of pending tasks, actors and placement groups."),
+	STATUS_LIST(pending, pending_count, demand_fields, "demand",
 		    .description = "Pending tasks, actors and placement groups, summed by "
 				   "resource; GPU first, then other accelerators."),
-	STATUS_LIST(requested, requested_count, requested_fields,
+	STATUS_LIST(requested, requested_count, requested_fields, "requested",
 		    .description = "Bundles that request_resources, its annotation or a schedule "
 				   "keeps capacity for."),
-	STATUS_LIST(infeasible, infeasible_count, unserved_fields,
+	STATUS_LIST(unserved, unserved_count, unserved_fields, "infeasible",
+		    .read = unserved_decode, .write = write_unserved,
 		    .description = "Demand that no worker of any group can serve, by reason."),
-	STATUS_LIST(unserved, unserved_count, unserved_fields,
+	STATUS_LIST(unserved, unserved_count, unserved_fields, "unserved", .read = unserved_decode,
+		    .write = write_unserved,
 		    .description = "Demand that could be served and is not now, by reason."),
-	STATUS_LIST(conditions, condition_count, status_condition_fields,
+	STATUS_LIST(conditions, condition_count, status_condition_fields, "conditions",
 		    .description = "ScalingActive, AbleToScale, ScalingLimited, and others only "
 				   "while they are true.",
 		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
@@ -253,28 +372,27 @@ static int status_decode(const struct json_at *at, const struct field *field, vo
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct json_reader printer = { .arena = &scratch }, reader = { .arena = at->reader->arena };
 	struct autoscaler_object *autoscaler = object;
-	struct autoscaler_status status = { .last_decision_time = TIME_NONE,
-					    .last_scale_time = TIME_NONE };
+	struct summary *status = ARENA_NEW(at->reader->arena, struct summary);
 	struct json_at member = json_member(at, field->name);
 	VEC(struct memory_template) templates = { .at = NULL };
 
 	autoscaler->status_text = "";
-	autoscaler->status.last_decision_time = autoscaler->status.last_scale_time = TIME_NONE;
+	*status = summary_none;
 	if (json_type(&member) != JSON_OBJECT)
 		return 0;
 	member.reader = &printer;
 	if (strlen(json_print(&member)) > AUTOSCALER_STATUS_MAX)
 		return 0;
 	member.reader = &reader;
-	if (field_decode_all(&member, field->members, &status))
+	if (field_decode_all(&member, field->members, status))
 		return 0;
-	for (size_t i = 0; i < status.group_count; i++)
-		if (status.groups[i].seen)
-			VEC_PUSH(reader.arena, &templates, *status.groups[i].seen);
+	for (size_t i = 0; i < status->group_count; i++)
+		if (status->groups[i].seen)
+			VEC_PUSH(reader.arena, &templates, *status->groups[i].seen);
 	autoscaler->templates = templates.at;
 	autoscaler->template_count = templates.count;
 	autoscaler->status = status;
-	autoscaler->status_text = autoscaler_status_text(&status, reader.arena);
+	autoscaler->status_text = autoscaler_status_text(status, reader.arena);
 	return 0;
 }
 
@@ -338,7 +456,7 @@ static const char *text_of(const struct field *fields, const void *object, struc
 	return arena_strndup(arena, buf_string(&buf), buf.size);
 }
 
-const char *autoscaler_status_text(const struct autoscaler_status *status, struct arena *arena)
+const char *autoscaler_status_text(const struct summary *status, struct arena *arena)
 {
 	return text_of(autoscaler_status_fields, status, arena);
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "codec/schema/field.h"
 #include "core/model/kubernetes.h"
+#include "core/report/summary.h"
 
 struct cJSON;
 
@@ -25,8 +26,8 @@ int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *
 
 /* The JSON text of the member `status`: the content of a merge patch, where null removes a member.
  * Equal texts are equal statuses. */
-extern const struct field autoscaler_status_fields[]; /* of struct autoscaler_status */
-const char *autoscaler_status_text(const struct autoscaler_status *status, struct arena *arena);
+extern const struct field autoscaler_status_fields[]; /* of struct summary */
+const char *autoscaler_status_text(const struct summary *status, struct arena *arena);
 /* {"metadata": {"resourceVersion": ...}, "status": ...}: the body of the merge patch. */
 const char *autoscaler_status_body(const char *status_text, const char *resource_version,
 				   struct arena *arena);

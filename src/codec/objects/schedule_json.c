@@ -5,6 +5,7 @@
 #include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "core/calendar/calendar.h"
+#include "core/model/plan.h"
 #include "core/model/snapshot.h"
 
 #define BUNDLES_MAX 1000
@@ -160,7 +161,7 @@ const struct field schedule_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
-#define STATUS struct autoscaler_status_schedule
+#define STATUS struct plan_schedule
 
 const struct field schedule_status_fields[] = {
 	FIELD_TEXT(STATUS, name, "name", .flags = FIELD_ALWAYS | FIELD_REQUIRED,

@@ -13,7 +13,7 @@
 	"  message: " AUTOSCALER_WITHOUT_REQUEST
 
 extern const struct field schedule_fields[];        /* of struct autoscaler_schedule */
-extern const struct field schedule_status_fields[]; /* of struct autoscaler_status_schedule */
+extern const struct field schedule_status_fields[]; /* of struct plan_schedule */
 extern const struct field time_zone_fields[];       /* of struct time_zone */
 
 /* A hook: the LIST of time zones. Changes that do not ascend and offsets out of range are errors. */

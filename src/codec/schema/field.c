@@ -125,6 +125,18 @@ static int integer_decode(const struct json_at *at, const struct field *field, i
 	return 0;
 }
 
+static int quoted_amount_decode(const struct json_at *member, int64_t *amount)
+{
+	const char *problem;
+
+	if (!json_is_given(member))
+		return 0;
+	if (json_expect(member, JSON_STRING))
+		return -1;
+	(void)quantity_parse(json_text_value(member), amount, &problem);
+	return 0;
+}
+
 static int amount_decode(const struct json_at *at, const struct field *field, int64_t *amount)
 {
 	struct json_at member = json_member(at, field->name);
@@ -132,6 +144,8 @@ static int amount_decode(const struct json_at *at, const struct field *field, in
 	double value;
 	bool has;
 
+	if (field->flags & FIELD_QUOTED)
+		return quoted_amount_decode(&member, amount);
 	if (json_number(at, field->name, &has, &value))
 		return -1;
 	if (!has)

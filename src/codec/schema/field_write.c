@@ -114,6 +114,22 @@ static void write_integer(struct json_writer *writer, const struct field *field,
 	json_write_text(writer, field->name, text);
 }
 
+static void write_amount(struct json_writer *writer, const struct field *field, int64_t amount)
+{
+	bool quoted = field->flags & FIELD_QUOTED;
+	char text[RESOURCE_AMOUNT_TEXT_SIZE];
+
+	if (amount == FIELD_AMOUNT_UNLIMITED && (!quoted || (field->flags & FIELD_NULLABLE))) {
+		json_write_null(writer, field->name);
+	} else if (quoted) {
+		resource_amount_print(amount < RESOURCE_AMOUNT_MAX ? amount : RESOURCE_AMOUNT_MAX,
+				      text);
+		json_write_text(writer, field->name, text);
+	} else {
+		json_write_amount(writer, field->name, amount);
+	}
+}
+
 static void write_labels(struct json_writer *writer, const struct field *field,
 			 const struct labels *labels)
 {
@@ -190,10 +206,7 @@ void field_write_value(struct json_writer *writer, const struct field *field, co
 		json_write_text(writer, field->name, field->initial);
 		break;
 	case FIELD_KIND_AMOUNT:
-		if (*(const int64_t *)value == FIELD_AMOUNT_UNLIMITED)
-			json_write_null(writer, field->name);
-		else
-			json_write_amount(writer, field->name, *(const int64_t *)value);
+		write_amount(writer, field, *(const int64_t *)value);
 		break;
 	case FIELD_KIND_COUNT:
 		json_write_integer(writer, field->name, (int64_t) * (const size_t *)value);

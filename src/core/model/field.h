@@ -57,10 +57,13 @@ enum field_kind {
 #define FIELD_REQUIRED                                                                             \
 	8U /* of NAME, WORD and FIXED: must be given and not empty; else only in the CRD */
 /* of TEXT: NULL instead of ""; of FIXED: may be missing or ""; of LIST: null instead of [] */
+/* of a quoted AMOUNT: null instead of FIELD_AMOUNT_UNLIMITED, else at most RESOURCE_AMOUNT_MAX */
 #define FIELD_NULLABLE 16U
-#define FIELD_CHECKED 32U       /* only its type is checked: there is no member; never written */
-#define FIELD_STRINGS 64U       /* of QUANTITIES: the API server accepts only strings */
-#define FIELD_QUOTED 256U       /* of INTEGER: written as a string, as proto3 does with int64 */
+#define FIELD_CHECKED 32U /* only its type is checked: there is no member; never written */
+#define FIELD_STRINGS 64U /* of QUANTITIES: the API server accepts only strings */
+/* of INTEGER: written as a string, as proto3 does with int64; of AMOUNT: a string, and one that
+ * does not parse keeps the value */
+#define FIELD_QUOTED 256U
 #define FIELD_PROTO 512U        /* of POINTER: in the proto3 JSON mapping */
 #define FIELD_GIVEN 1024U       /* must be there and have its type */
 #define FIELD_START_PARAMS 128U /* of LABELS: lint has a rule of its own for the values */

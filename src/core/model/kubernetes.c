@@ -27,12 +27,6 @@ const struct condition *condition_find(const struct condition *conditions, size_
 	return ARRAY_FIND(conditions, count, type, type);
 }
 
-const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
-							     const char *type)
-{
-	return ARRAY_FIND(status->conditions, status->condition_count, type, type);
-}
-
 const struct container_status *pod_ray_container_status(const struct pod *pod)
 {
 	if (pod->spec.container_count == 0)

@@ -18,7 +18,7 @@
 #include "core/model/resources.h"
 
 struct memory_template;
-struct memory_backoff;
+struct summary;
 
 /* One entry of limits, requests, capacity, allocatable or a group's `resources`, in the order
  * of the object (Ray takes the first GPU key, so the order matters). */
@@ -314,49 +314,6 @@ struct autoscaler_schedule {
 	size_t warm_count;
 };
 
-struct autoscaler_status_schedule {
-	const char *name;
-	bool active;
-	time_ms next_change; /* TIME_NONE when absent */
-	bool never_starts;
-};
-
-/* A change of a group by the autoscaler. */
-struct autoscaler_scale {
-	const char *group;
-	time_ms time; /* TIME_NONE when absent */
-	int64_t from, to;
-	const char *reason, *message;
-};
-
-struct autoscaler_status_group {
-	const char *name;
-	int64_t replicas, target_replicas, min_replicas, max_replicas;
-	int64_t missing, pending, starting, running, idle, draining, gone; /* Pods */
-	const char *gpus_per_worker;
-	const struct memory_backoff *backoff;      /* NULL: none */
-	const struct autoscaler_scale *last_scale; /* NULL: none */
-	const struct memory_template *seen;        /* NULL: none */
-};
-
-struct autoscaler_request {
-	const char *source, *schedule; /* "": not of a schedule */
-	int64_t count;
-	struct labels bundle; /* amounts */
-};
-
-struct autoscaler_unserved {
-	const char *reason;
-	int64_t count;
-	const char *gpus, *message;
-};
-
-struct autoscaler_condition {
-	const char *type, *status, *reason, *message;
-	time_ms last_transition;
-	int64_t observed_generation;
-};
-
 enum metering_state {
 	METERING_USED = 0,
 	METERING_IDLE, /* in Ray, and not used */
@@ -389,36 +346,6 @@ struct autoscaler_parts {
 	const struct autoscaler_metering *metering;
 };
 
-/* The status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md). Amounts are texts. Made by
- * core/report/autoscaler_status; one that was read may have any values. */
-struct autoscaler_status {
-	int64_t observed_generation, observed_cluster_generation;
-	const char *reason, *message;
-	time_ms last_decision_time; /* renewed at intervals: core/report/autoscaler_status.h */
-	const char *controller;     /* that has written that time; NULL when absent */
-	time_ms last_scale_time;
-	bool has_undecided_seconds;
-	int64_t undecided_seconds;
-	const char *groups_text, *gpus_text;
-	/* NULL: unknown, or no maximum */
-	const char *gpus_running, *gpus_starting, *gpus_target, *gpus_max, *gpus_pending;
-	const struct autoscaler_status_group *groups;
-	size_t group_count;
-	int64_t pending_bundles;
-	const struct label *demand; /* resource and amount */
-	size_t demand_count;
-	const struct autoscaler_request *requested;
-	size_t requested_count;
-	const struct autoscaler_unserved *infeasible, *unserved;
-	size_t infeasible_count, unserved_count;
-	const struct autoscaler_condition *conditions;
-	size_t condition_count;
-	struct autoscaler_parts parts;
-	const struct autoscaler_status_schedule *schedules;
-	size_t schedule_count;
-	bool truncated;
-};
-
 struct autoscaler_object {
 	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
@@ -437,10 +364,10 @@ struct autoscaler_object {
 	size_t schedule_count;
 	const struct idle_termination *idle_termination; /* NULL: not given */
 	struct strings problems;
-	/* Its last status. Decisions use only the templates; ctl/queue/poll_interval uses
-	 * undecided_seconds. */
-	struct autoscaler_status status;
-	const char *status_text; /* autoscaler_status_text(&status); "" when absent or too large */
+	/* Its last status, core/report/summary.h; NULL: none, too large, or of an unknown form.
+	 * Decisions use only the templates; ctl/queue/poll_interval uses undecided_seconds. */
+	const struct summary *status;
+	const char *status_text; /* autoscaler_status_text(status); "" without one */
 	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;
@@ -468,8 +395,6 @@ struct autoscaler_object {
 /* NULL when absent. */
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type);
-const struct autoscaler_condition *autoscaler_condition_find(const struct autoscaler_status *status,
-							     const char *type);
 /* Of spec and its schedules; false for NULL. */
 bool autoscaler_has_warm_workers(const struct autoscaler_object *object);
 bool autoscaler_has_bundles(const struct autoscaler_object *object);

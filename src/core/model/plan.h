@@ -128,6 +128,9 @@ struct plan_idle {
 struct plan_condition {
 	const char *type, *status, *reason, *message;
 	bool aside; /* of a running controller, no part of the decision: not printed */
+	/* Of the status of a RayClusterAutoscaler; 0 in a plan. */
+	time_ms last_transition;
+	int64_t observed_generation; /* of that object */
 };
 
 /* `count` times the bundle of one entry of a received list. */

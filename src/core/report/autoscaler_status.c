@@ -20,7 +20,8 @@
 struct maker {
 	const struct autoscaler_status_input *input;
 	struct arena *arena;
-	struct autoscaler_status *status;
+	const struct summary *known; /* the status of the object */
+	struct summary *status;
 };
 
 static const char *cut(const struct maker *maker, const char *text)
@@ -28,21 +29,23 @@ static const char *cut(const struct maker *maker, const char *text)
 	return text_cut(maker->arena, text, TEXT_SHOWN_MAX);
 }
 
-static const char *amount(const struct maker *maker, int64_t value)
-{
-	return resource_amount_text(maker->arena, value);
-}
-
 static int64_t bounded(int64_t count)
 {
 	return count < COUNT_SHOWN_MAX ? count : COUNT_SHOWN_MAX;
 }
 
-static size_t shown(const struct maker *maker, size_t count, size_t most)
+/* A copy of the first elements of a list, at most `most`; their number is in *count. */
+static void *shown(const struct maker *maker, const void *list, size_t *count, size_t size,
+		   size_t most)
 {
-	maker->status->truncated = maker->status->truncated || count > most;
-	return count < most ? count : most;
+	void *copy;
+
+	maker->status->truncated = maker->status->truncated || *count > most;
+	*count = *count < most ? *count : most;
+	copy = arena_array(maker->arena, *count, size);
+	return *count > 0 ? memcpy(copy, list, *count * size) : copy;
 }
+#define SHOWN(list, count, most) shown(maker, list, &(count), sizeof(*(list)), most)
 
 /* --- messages that are kept --- */
 
@@ -81,7 +84,7 @@ static bool same_message(const char *a, const char *b)
 /* A message of the existing status that is the same, else `text`. */
 static const char *message_of(const struct maker *maker, const char *text)
 {
-	const struct autoscaler_status *old = &maker->input->object->status;
+	const struct summary *old = maker->known;
 	const char *new_text = cut(maker, text);
 
 #define KEEP(message)                                                                              \
@@ -93,8 +96,6 @@ static const char *message_of(const struct maker *maker, const char *text)
 	KEEP(old->message);
 	for (size_t i = 0; i < old->group_count; i++)
 		KEEP(old->groups[i].backoff ? old->groups[i].backoff->message : NULL);
-	for (size_t i = 0; i < old->infeasible_count; i++)
-		KEEP(old->infeasible[i].message);
 	for (size_t i = 0; i < old->unserved_count; i++)
 		KEEP(old->unserved[i].message);
 	for (size_t i = 0; i < old->condition_count; i++)
@@ -130,25 +131,17 @@ static const char *groups_text(const struct summary *summary, struct arena *aren
 	return text;
 }
 
-/* The amounts, and "1/2/4": now, target, maximum; "?" for unknown, "-" for no maximum. */
-static void set_gpus(const struct maker *maker)
+/* "1/2/4": now, target, maximum; "?" for unknown, "-" for no maximum. */
+static const char *gpus_text(const struct summary *summary, struct arena *arena)
 {
-	const struct summary *summary = maker->input->summary;
 	const struct summary_gpus *gpus = &summary->gpus;
-	struct autoscaler_status *status = maker->status;
 
-	if (summary->ray_reachable) {
-		status->gpus_running = amount(maker, gpus->running);
-		status->gpus_pending = amount(maker, summary->pending_gpus);
-	}
-	if (gpus->maximum != SUMMARY_UNLIMITED)
-		status->gpus_max = amount(maker, gpus->maximum);
-	status->gpus_starting = amount(maker, gpus->starting);
-	status->gpus_target = amount(maker, gpus->wanted);
-	status->gpus_text = arena_printf(maker->arena, "%s/%s/%s",
-					 status->gpus_running ? status->gpus_running : "?",
-					 status->gpus_target,
-					 status->gpus_max ? status->gpus_max : "-");
+	return arena_printf(
+		arena, "%s/%s/%s",
+		summary->ray_reachable ? resource_amount_text(arena, gpus->running) : "?",
+		resource_amount_text(arena, gpus->wanted),
+		gpus->maximum == SUMMARY_UNLIMITED ? "-" :
+						     resource_amount_text(arena, gpus->maximum));
 }
 
 /* --- groups --- */
@@ -169,11 +162,9 @@ static const struct memory_backoff *backoff_of(const struct maker *maker,
 static const struct autoscaler_scale *last_scale_of(const struct maker *maker, const char *group)
 {
 	const struct autoscaler_status_input *input = maker->input;
-	const struct autoscaler_status *old = &input->object->status;
-
 	const struct autoscaler_scale *made =
 		ARRAY_FIND(input->scales, input->scale_count, group, group);
-	const struct autoscaler_status_group *last;
+	const struct summary_group *last;
 
 	if (made) {
 		struct autoscaler_scale *scale = ARENA_NEW(maker->arena, struct autoscaler_scale);
@@ -182,124 +173,84 @@ static const struct autoscaler_scale *last_scale_of(const struct maker *maker, c
 		scale->message = cut(maker, scale->message);
 		return scale;
 	}
-	last = ARRAY_FIND(old->groups, old->group_count, name, group);
+	last = ARRAY_FIND(maker->known->groups, maker->known->group_count, name, group);
 	return last ? last->last_scale : NULL;
 }
 
 static void set_groups(const struct maker *maker)
 {
-	const struct summary *summary = maker->input->summary;
-	size_t count = shown(maker, summary->group_count, GROUPS_SHOWN_MAX);
-	struct autoscaler_status_group *groups = arena_array(maker->arena, count, sizeof(*groups));
+	struct summary *status = maker->status;
+	struct summary_group *groups = SHOWN(status->groups, status->group_count, GROUPS_SHOWN_MAX);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct summary_group *group = &summary->groups[i];
-		const struct memory_template *seen =
-			VEC_FIND(&maker->input->plan->memory.templates, group, group->name);
+	for (size_t i = 0; i < status->group_count; i++) {
+		struct summary_group *group = &groups[i];
 
-		groups[i] = (struct autoscaler_status_group){
-			.name = cut(maker, group->name),
-			.replicas = group->replicas,
-			.target_replicas = group->target_replicas,
-			.min_replicas = group->min_replicas,
-			.max_replicas = group->max_replicas,
-			.missing = group->missing,
-			.pending = group->pods[WORKER_PENDING],
-			.starting = group->pods[WORKER_STARTING],
-			.running = group->pods[WORKER_RUNNING],
-			.idle = group->pods[WORKER_IDLE],
-			.draining = group->pods[WORKER_DRAINING],
-			.gone = group->pods[WORKER_GONE],
-			.gpus_per_worker = amount(maker, group->worker_gpus),
-			.backoff = backoff_of(maker, group->backoff),
-			.last_scale = last_scale_of(maker, group->name),
-			.seen = seen,
-		};
+		group->seen = VEC_FIND(&maker->input->plan->memory.templates, group, group->name);
+		group->backoff = backoff_of(maker, group->backoff);
+		group->last_scale = last_scale_of(maker, group->name);
+		group->missing = bounded(group->missing);
+		group->name = cut(maker, group->name);
 	}
-	maker->status->groups = groups;
-	maker->status->group_count = count;
+	status->groups = groups;
 }
 
 /* --- demand --- */
 
-static void set_demand(const struct maker *maker)
+static void set_pending(const struct maker *maker)
 {
-	const struct summary *summary = maker->input->summary;
-	size_t count = shown(maker, summary->pending_count, LIST_SHOWN_MAX);
-	struct label *demand = arena_array(maker->arena, count, sizeof(*demand));
+	struct summary *status = maker->status;
+	struct resource *pending = SHOWN(status->pending, status->pending_count, LIST_SHOWN_MAX);
 
-	for (size_t i = 0; i < count; i++)
-		demand[i] =
-			(struct label){ resource_name_text(maker->arena, summary->pending[i].name),
-					amount(maker, summary->pending[i].amount) };
-	maker->status->pending_bundles = bounded(summary->pending_bundles);
-	maker->status->demand = demand;
-	maker->status->demand_count = count;
+	for (size_t i = 0; i < status->pending_count; i++)
+		pending[i].name = resource_name_text(maker->arena, pending[i].name);
+	status->pending = pending;
+	status->pending_bundles = bounded(status->pending_bundles);
 }
 
 static void set_requested(const struct maker *maker)
 {
-	const struct summary *summary = maker->input->summary;
-	size_t count = shown(maker, summary->requested_count, LIST_SHOWN_MAX);
-	struct autoscaler_request *requested = arena_array(maker->arena, count, sizeof(*requested));
+	struct summary *status = maker->status;
+	struct summary_request *requested =
+		SHOWN(status->requested, status->requested_count, LIST_SHOWN_MAX);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct ray_request *bundle = summary->requested[i].bundle;
-		size_t size = shown(maker, bundle->bundle_count, BUNDLE_SHOWN_MAX);
-		struct label *amounts = arena_array(maker->arena, size, sizeof(*amounts));
+	for (size_t i = 0; i < status->requested_count; i++) {
+		struct ray_request *request = ARENA_NEW(maker->arena, struct ray_request);
+		struct bundle_entry *bundle;
 
-		for (size_t b = 0; b < size; b++)
-			amounts[b] = (struct label){ cut(maker, bundle->bundle[b].name),
-						     amount(maker, bundle->bundle[b].amount) };
-		requested[i].source = demand_source_name(summary->requested[i].source);
-		requested[i].schedule = cut(maker, summary->requested[i].schedule);
-		requested[i].count = bounded(summary->requested[i].count);
-		requested[i].bundle = labels_sort(amounts, size);
+		*request = *requested[i].bundle;
+		bundle = SHOWN(request->bundle, request->bundle_count, BUNDLE_SHOWN_MAX);
+		for (size_t b = 0; b < request->bundle_count; b++)
+			bundle[b].name = cut(maker, bundle[b].name);
+		request->bundle = bundle;
+		requested[i].bundle = request;
+		requested[i].schedule = cut(maker, requested[i].schedule);
+		requested[i].count = bounded(requested[i].count);
 	}
-	maker->status->requested = requested;
-	maker->status->requested_count = count;
+	status->requested = requested;
 }
 
 static void set_unserved(const struct maker *maker)
 {
-	const struct summary *summary = maker->input->summary;
-	struct autoscaler_status *status = maker->status;
-	struct autoscaler_unserved *items =
-		arena_array(maker->arena, summary->unserved_count, sizeof(*items));
+	struct summary *status = maker->status;
+	struct summary_unserved *unserved =
+		SHOWN(status->unserved, status->unserved_count, SIZE_MAX);
 
-	/* The infeasible ones are the first. */
-	for (size_t i = 0; i < summary->unserved_count; i++) {
-		const struct summary_unserved *from = &summary->unserved[i];
-
-		items[i] =
-			(struct autoscaler_unserved){ .reason = from->reason,
-						      .count = bounded(from->count),
-						      .gpus = amount(maker, from->gpus),
-						      .message = message_of(maker, from->message) };
-		if (from->infeasible)
-			status->infeasible_count++;
+	for (size_t i = 0; i < status->unserved_count; i++) {
+		unserved[i].count = bounded(unserved[i].count);
+		unserved[i].message = message_of(maker, unserved[i].message);
 	}
-	status->infeasible = items;
-	status->unserved = items + status->infeasible_count;
-	status->unserved_count = summary->unserved_count - status->infeasible_count;
+	status->unserved = unserved;
 }
 
 static void set_schedules(const struct maker *maker)
 {
-	const struct plan *plan = maker->input->plan;
-	size_t count = shown(maker, plan->schedule_count, SCHEDULES_SHOWN_MAX);
-	struct autoscaler_status_schedule *schedules =
-		arena_array(maker->arena, count, sizeof(*schedules));
+	struct summary *status = maker->status;
+	struct plan_schedule *schedules =
+		SHOWN(status->schedules, status->schedule_count, SCHEDULES_SHOWN_MAX);
 
-	for (size_t i = 0; i < count; i++)
-		schedules[i] = (struct autoscaler_status_schedule){
-			.name = cut(maker, plan->schedules[i].name),
-			.active = plan->schedules[i].active,
-			.next_change = plan->schedules[i].next_change,
-			.never_starts = plan->schedules[i].never_starts,
-		};
-	maker->status->schedules = schedules;
-	maker->status->schedule_count = count;
+	for (size_t i = 0; i < status->schedule_count; i++)
+		schedules[i].name = cut(maker, schedules[i].name);
+	status->schedules = schedules;
 }
 
 /* --- times --- */
@@ -309,10 +260,9 @@ static time_ms decision_now(const struct autoscaler_status_input *input)
 	return input->snapshot->now / MS_PER_SECOND * MS_PER_SECOND;
 }
 
-void autoscaler_status_renew(const struct autoscaler_status_input *input,
-			     struct autoscaler_status *status)
+void autoscaler_status_renew(const struct autoscaler_status_input *input, struct summary *status)
 {
-	status->last_decision_time = decision_now(input);
+	status->decided_at = decision_now(input);
 	status->controller = input->controller;
 	status->parts = input->parts;
 }
@@ -323,37 +273,31 @@ static void set_decision_time(const struct maker *maker)
 {
 	const struct autoscaler_status_input *input = maker->input;
 	const struct ray_cluster *cluster = &input->snapshot->cluster;
-	const struct autoscaler_status *known = &input->object->status;
+	const struct summary *known = maker->known;
 	uint64_t hash = hash_add(hash_text(cluster->namespace_), cluster->name);
 	int64_t interval_ms =
 		AUTOSCALER_RENEW_MS +
 		(int64_t)((hash ^ hash >> 32) % (AUTOSCALER_RENEW_MAX_MS - AUTOSCALER_RENEW_MS));
 	time_ms now = decision_now(input);
 
-	maker->status->last_decision_time = known->last_decision_time;
+	if (input->sent && known->decided_at < input->sent->decided_at)
+		known = input->sent;
+	maker->status->decided_at = known->decided_at;
 	maker->status->controller = known->controller;
 	maker->status->parts = known->parts;
-	if (input->sent && known->last_decision_time < input->sent->last_decision_time) {
-		maker->status->last_decision_time = input->sent->last_decision_time;
-		maker->status->controller = input->sent->controller;
-		maker->status->parts = input->sent->parts;
-	}
-	if (maker->status->controller && input->controller &&
-	    strcmp(maker->status->controller, input->controller) != 0)
+	if (known->controller && input->controller &&
+	    strcmp(known->controller, input->controller) != 0)
 		interval_ms /= 2;
-	if (maker->status->last_decision_time <= now - interval_ms ||
-	    maker->status->last_decision_time >= now + interval_ms)
+	if (known->decided_at <= now - interval_ms || known->decided_at >= now + interval_ms)
 		autoscaler_status_renew(input, maker->status);
 }
 
 /* --- conditions --- */
 
 /* The time since when `status` has the condition with this value; TIME_NONE: it does not. */
-static time_ms time_in(const struct autoscaler_status *status,
-		       const struct plan_condition *condition)
+static time_ms time_in(const struct summary *status, const struct plan_condition *condition)
 {
-	const struct autoscaler_condition *before =
-		status ? autoscaler_condition_find(status, condition->type) : NULL;
+	const struct plan_condition *before = summary_condition(status, condition->type);
 
 	return before && !strcmp(before->status, condition->status) ? before->last_transition :
 								      TIME_NONE;
@@ -362,97 +306,78 @@ static time_ms time_in(const struct autoscaler_status *status,
 /* The time of the last change of the condition's status. The status that was sent is newer than the object. */
 static time_ms transition_of(const struct maker *maker, const struct plan_condition *condition)
 {
-	const struct autoscaler_status_input *input = maker->input;
-	time_ms time = time_in(input->sent, condition);
+	time_ms time = time_in(maker->input->sent, condition);
 
 	if (time == TIME_NONE)
-		time = time_in(&input->object->status, condition);
-	return time == TIME_NONE ? decision_now(input) : time;
+		time = time_in(maker->known, condition);
+	return time == TIME_NONE ? decision_now(maker->input) : time;
 }
 
 static void set_conditions(const struct maker *maker)
 {
-	const struct plan *plan = maker->input->plan;
-	struct autoscaler_condition *conditions =
-		arena_array(maker->arena, plan->conditions.count, sizeof(*conditions));
+	struct summary *status = maker->status;
+	struct plan_condition *conditions =
+		SHOWN(status->conditions, status->condition_count, SIZE_MAX);
 
-	for (size_t i = 0; i < plan->conditions.count; i++) {
-		const struct plan_condition *from = &plan->conditions.at[i];
-
-		conditions[i] = (struct autoscaler_condition){
-			.type = from->type,
-			.status = from->status,
-			.reason = from->reason,
-			.message = message_of(maker, from->message),
-			.last_transition = transition_of(maker, from),
-			.observed_generation = maker->input->object->generation,
-		};
+	for (size_t i = 0; i < status->condition_count; i++) {
+		conditions[i].message = message_of(maker, conditions[i].message);
+		conditions[i].last_transition = transition_of(maker, &conditions[i]);
+		conditions[i].observed_generation = maker->input->object->generation;
 	}
-	maker->status->conditions = conditions;
-	maker->status->condition_count = plan->conditions.count;
+	status->conditions = conditions;
 }
 
-/* Readers of the object rely on it: lists within the limits of the CRD, all demand that is not
- * served in one of two lists, `truncated` with every shortened list. */
-static void check_status(const struct maker *maker)
+struct summary autoscaler_status_of(const struct autoscaler_status_input *input,
+				    struct arena *arena)
 {
-	const struct autoscaler_status *status = maker->status;
-	const struct summary *summary = maker->input->summary;
-
-	CHECK(status->reason[0] != '\0' && status->message);
-	CHECK(status->group_count <= GROUPS_SHOWN_MAX);
-	CHECK(status->group_count == summary->group_count || status->truncated);
-	CHECK(status->demand_count <= LIST_SHOWN_MAX && status->requested_count <= LIST_SHOWN_MAX);
-	CHECK(status->schedule_count <= SCHEDULES_SHOWN_MAX);
-	CHECK(status->infeasible_count + status->unserved_count == summary->unserved_count);
-	for (size_t i = 0; i < status->condition_count; i++)
-		CHECK(status->conditions[i].last_transition != TIME_NONE);
-}
-
-struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_input *input,
-					      struct arena *arena)
-{
-	struct autoscaler_status status = {
-		.observed_generation = input->object->generation,
-		.observed_cluster_generation = input->snapshot->cluster.generation,
-		.reason = input->summary->reason,
-		.last_scale_time = input->object->status.last_scale_time,
-		.has_undecided_seconds = input->undecided_ms > 0,
-		.undecided_seconds = input->undecided_ms / MS_PER_SECOND,
-		.groups_text = groups_text(input->summary, arena),
+	const struct autoscaler_object *object = input->object;
+	const struct summary *summary = input->summary;
+	struct summary status = *summary;
+	const struct maker maker = {
+		.input = input,
+		.arena = arena,
+		.known = object->status ? object->status : &summary_none,
+		.status = &status,
 	};
-	const struct maker maker = { input, arena, &status };
 
+	status.observed_generation = object->generation;
+	status.observed_cluster_generation = input->snapshot->cluster.generation;
+	status.last_scale_time = maker.known->last_scale_time;
 	for (size_t i = 0; i < input->scale_count; i++)
 		if (input->scales[i].time > status.last_scale_time)
 			status.last_scale_time = input->scales[i].time;
-	status.message = message_of(&maker, input->summary->message);
+	status.has_undecided_seconds = input->undecided_ms > 0;
+	status.undecided_seconds = input->undecided_ms / MS_PER_SECOND;
+	status.groups_text = groups_text(summary, arena);
+	status.gpus_text = gpus_text(summary, arena);
+	status.message = message_of(&maker, summary->message);
 	set_decision_time(&maker);
-	set_gpus(&maker);
 	set_groups(&maker);
-	set_demand(&maker);
+	set_pending(&maker);
 	set_requested(&maker);
 	set_unserved(&maker);
 	set_schedules(&maker);
 	set_conditions(&maker);
-	check_status(&maker);
+	/* Readers of the object rely on it. */
+	CHECK(status.reason[0] != '\0' && status.message);
+	CHECK(status.group_count == summary->group_count || status.truncated);
+	CHECK(status.unserved_count == summary->unserved_count);
 	return status;
 }
 
-struct autoscaler_status autoscaler_status_sent(const struct autoscaler_status *status,
-						struct arena *arena)
+struct summary autoscaler_status_sent(const struct summary *status, struct arena *arena)
 {
-	struct autoscaler_condition *conditions =
+	struct plan_condition *conditions =
 		arena_array(arena, status->condition_count, sizeof(*conditions));
 
 	for (size_t i = 0; i < status->condition_count; i++)
-		conditions[i] = (struct autoscaler_condition){
+		conditions[i] = (struct plan_condition){
 			.type = status->conditions[i].type,
 			.status = status->conditions[i].status,
 			.last_transition = status->conditions[i].last_transition,
 		};
-	return (struct autoscaler_status){
-		.last_decision_time = status->last_decision_time,
+	return (struct summary){
+		.decided_at = status->decided_at,
 		.controller = status->controller,
 		.parts = status->parts,
 		.conditions = conditions,
@@ -460,29 +385,24 @@ struct autoscaler_status autoscaler_status_sent(const struct autoscaler_status *
 	};
 }
 
-struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,
-						  const char *message, time_ms now,
-						  struct arena *arena)
+struct summary autoscaler_status_orphan(const struct autoscaler_object *object, const char *message,
+					time_ms now, struct arena *arena)
 {
-	const struct plan_condition missing = { .type = "ScalingActive", .status = "False" };
-	struct autoscaler_condition *condition = ARENA_NEW(arena, struct autoscaler_condition);
-	time_ms since = time_in(&object->status, &missing);
+	struct plan_condition *condition = ARENA_NEW(arena, struct plan_condition);
+	struct summary status = summary_none;
 
-	*condition = (struct autoscaler_condition){
-		.type = missing.type,
-		.status = missing.status,
-		.reason = REASON_CLUSTER_MISSING,
-		.message = message,
-		.last_transition = since == TIME_NONE ? now / MS_PER_SECOND * MS_PER_SECOND : since,
-		.observed_generation = object->generation,
-	};
-	return (struct autoscaler_status){
-		.observed_generation = object->generation,
-		.reason = REASON_CLUSTER_MISSING,
-		.message = message,
-		.last_decision_time = TIME_NONE,
-		.last_scale_time = TIME_NONE,
-		.conditions = condition,
-		.condition_count = 1,
-	};
+	*condition = (struct plan_condition){ .type = "ScalingActive",
+					      .status = "False",
+					      .reason = REASON_CLUSTER_MISSING,
+					      .message = message,
+					      .observed_generation = object->generation };
+	condition->last_transition = time_in(object->status, condition);
+	if (condition->last_transition == TIME_NONE)
+		condition->last_transition = now / MS_PER_SECOND * MS_PER_SECOND;
+	status.observed_generation = object->generation;
+	status.reason = condition->reason;
+	status.message = message;
+	status.conditions = condition;
+	status.condition_count = 1;
+	return status;
 }

@@ -24,7 +24,7 @@ struct autoscaler_status_input {
 	const struct autoscaler_scale *scales;
 	size_t scale_count;
 	/* That was sent and may not be in `object` yet, of autoscaler_status_sent; NULL: none. */
-	const struct autoscaler_status *sent;
+	const struct summary *sent;
 	struct autoscaler_parts parts; /* now */
 	const char *controller;        /* this process; NULL: unnamed */
 	int64_t undecided_ms;          /* of ctl/queue/poll_interval; 0: the decision was made */
@@ -32,20 +32,17 @@ struct autoscaler_status_input {
 
 /* Lives in the arena and points into the input. Lists are cut to a few entries, groups to 100, and
  * texts to a length, so that the JSON text is far below AUTOSCALER_STATUS_MAX. */
-struct autoscaler_status autoscaler_status_of(const struct autoscaler_status_input *input,
-					      struct arena *arena);
+struct summary autoscaler_status_of(const struct autoscaler_status_input *input,
+				    struct arena *arena);
 /* Sets lastDecisionTime of this decision, its controller, a whole second, and its metering: in a status that is
  * written for another reason. */
-void autoscaler_status_renew(const struct autoscaler_status_input *input,
-			     struct autoscaler_status *status);
+void autoscaler_status_renew(const struct autoscaler_status_input *input, struct summary *status);
 /* What the next status takes from this one: lastDecisionTime, metering, and status and
  * time of the conditions. Points into `status`. */
-struct autoscaler_status autoscaler_status_sent(const struct autoscaler_status *status,
-						struct arena *arena);
+struct summary autoscaler_status_sent(const struct summary *status, struct arena *arena);
 
 /* The status of an object without a RayCluster: one condition. `message` must live as long. */
-struct autoscaler_status autoscaler_status_orphan(const struct autoscaler_object *object,
-						  const char *message, time_ms now,
-						  struct arena *arena);
+struct summary autoscaler_status_orphan(const struct autoscaler_object *object, const char *message,
+					time_ms now, struct arena *arena);
 
 #endif

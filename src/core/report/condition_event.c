@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/report/summary.h"
 
 /* Shorter than this it may only be the time between two replies of Ray. */
 #define FLICKER_MS 5000
@@ -89,10 +90,9 @@ static bool is_said_otherwise(const struct plan *plan, const struct plan_conditi
 static bool is_known(const struct snapshot *snapshot, const struct plan_condition *condition)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
-	const struct autoscaler_condition *before = NULL;
+	const struct plan_condition *before =
+		summary_condition(object ? object->status : NULL, condition->type);
 
-	if (object)
-		before = autoscaler_condition_find(&object->status, condition->type);
 	return before && strcmp(before->status, condition->status) == 0 &&
 	       strcmp(before->reason, condition->reason) == 0;
 }

@@ -9,6 +9,7 @@
 #include "core/decide/limits.h"
 #include "core/decide/worker.h"
 #include "core/report/condition_event.h"
+#include "core/report/summary.h"
 
 #define NAMES_MAX 3 /* Pods named in one message */
 /* Shorter than this it may only be the time between two replies of Ray. */
@@ -380,12 +381,12 @@ static void say_lint(struct maker *m)
 {
 	const struct lint_digest *lint = m->snapshot->lint;
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
-	const struct autoscaler_condition *before = NULL;
+	const struct plan_condition *before =
+		summary_condition(object ? object->status : NULL, CONDITION_LINT_FINDINGS);
 	struct decision_event *event;
+
 	if (!lint || lint->declared[0] == '\0')
 		return;
-	if (object)
-		before = autoscaler_condition_find(&object->status, CONDITION_LINT_FINDINGS);
 	event = add(m, DECISION_EVENT_LINT_FINDINGS, lint->declared,
 		    arena_printf(m->arena,
 				 "%s; `rayscaler lint --from-cluster` has the lines to write",

@@ -125,8 +125,8 @@ static void read_stored(struct metering *metering, const struct autoscaler_meter
 /* NULL: nothing is stored of this RayCluster. */
 static const struct autoscaler_metering *stored_of(const struct snapshot *snapshot)
 {
-	const struct autoscaler_metering *stored =
-		snapshot->autoscaler ? snapshot->autoscaler->status.parts.metering : NULL;
+	const struct summary *status = snapshot->autoscaler ? snapshot->autoscaler->status : NULL;
+	const struct autoscaler_metering *stored = status ? status->parts.metering : NULL;
 
 	return stored && strcmp(stored->cluster_uid, snapshot->cluster.uid) == 0 ? stored : NULL;
 }

@@ -15,6 +15,32 @@
 
 #define REPLICAS_UNLIMITED INT32_MAX /* the CRD's default of maxReplicas */
 
+#define GPUS_UNKNOWN                                                                               \
+	{                                                                                          \
+		.starting = SUMMARY_UNLIMITED, .wanted = SUMMARY_UNLIMITED,                        \
+		.maximum = SUMMARY_UNLIMITED                                                       \
+	}
+
+const struct summary_group summary_group_none = {
+	.hosts = 1,
+	.worker_gpus = SUMMARY_UNLIMITED,
+	.gpus = GPUS_UNKNOWN,
+	.idle_since = TIME_NONE,
+	.reason = "",
+	.message = "",
+	.unserved_reason = "",
+	.waiting_reason = "",
+	.waiting_message = "",
+};
+
+const struct summary summary_none = {
+	.decided_at = TIME_NONE,
+	.last_scale_time = TIME_NONE,
+	.gpus = GPUS_UNKNOWN,
+	.reason = "",
+	.message = "",
+};
+
 static int64_t saturate(__int128 value)
 {
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
@@ -66,7 +92,6 @@ static void add_worker(const struct snapshot *snapshot, const struct plan_worker
 		       struct summary_group *group)
 {
 	group->pods[worker->state]++;
-	group->pod_count++;
 	if (is_coming(worker)) {
 		raise_by(&group->gpus.starting, group->worker_gpus);
 		if (group->waiting_reason[0] == '\0') {
@@ -127,14 +152,22 @@ static void begin_group(const struct worker_group *spec, const struct plan_group
 		group->gpus.maximum = SUMMARY_UNLIMITED;
 }
 
-static void end_group(struct summary *summary, struct summary_group *group)
+void summary_add_pods(struct summary *summary, struct summary_group *group)
 {
+	group->pod_count = 0;
+	for (size_t i = 0; i < SUMMARY_STATE_COUNT; i++) {
+		group->pod_count += group->pods[i];
+		raise_by(&summary->pods[i], group->pods[i]);
+	}
 	group->pending =
 		group->missing + group->pods[WORKER_PENDING] + group->pods[WORKER_STARTING];
-	for (size_t i = 0; i < SUMMARY_STATE_COUNT; i++)
-		summary->pods[i] += group->pods[i];
-	summary->pod_count += group->pod_count;
+	raise_by(&summary->pod_count, group->pod_count);
 	raise_by(&summary->missing, group->missing);
+}
+
+static void end_group(struct summary *summary, struct summary_group *group)
+{
+	summary_add_pods(summary, group);
 	summary->registered += group->registered;
 	add_gpus(&summary->gpus, &group->gpus);
 }
@@ -410,7 +443,8 @@ static void sum_unserved(const struct plan *plan, struct arena *arena, struct su
 
 const struct plan_condition *summary_condition(const struct summary *summary, const char *type)
 {
-	return ARRAY_FIND(summary->conditions, summary->condition_count, type, type);
+	return summary ? ARRAY_FIND(summary->conditions, summary->condition_count, type, type) :
+			 NULL;
 }
 
 static bool take_condition(struct summary *summary, const char *type, const char *status)

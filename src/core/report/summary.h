@@ -1,7 +1,12 @@
 /* The summary of one decision: what metrics, /status, the RayClusterAutoscaler and the tables of
  * commands show of it. Computed once per decision from the snapshot and its plan; owned by the
  * arena, and points into snapshot and plan. Must not decide, and decisions must not depend on it:
- * that is the plan. */
+ * that is the plan.
+ *
+ * It is also the status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md):
+ * core/report/autoscaler_status makes the one to write, codec/objects/autoscaler_json reads it. One
+ * that was read has no other members than the rows there; numbers are bounded, texts and times are
+ * any. */
 #ifndef CORE_REPORT_SUMMARY_H
 #define CORE_REPORT_SUMMARY_H
 
@@ -27,6 +32,14 @@ struct summary_gpus {
 	int64_t maximum;  /* at maxReplicas; of the cluster also under the GPU limits */
 };
 
+/* A change of a group by the autoscaler. */
+struct autoscaler_scale {
+	const char *group;
+	time_ms time; /* TIME_NONE when absent */
+	int64_t from, to;
+	const char *reason, *message;
+};
+
 struct summary_group {
 	const char *name;
 	int64_t replicas, target_replicas, min_replicas, max_replicas;
@@ -47,6 +60,9 @@ struct summary_group {
 	const char *unserved_reason;
 	/* Why its first Pod that is not registered does not run yet, a reason of a worker; "". */
 	const char *waiting_reason, *waiting_message;
+	/* Of a status only; NULL: none. */
+	const struct autoscaler_scale *last_scale;
+	const struct memory_template *seen;
 };
 
 /* Resources that a user requested to keep, whether or not they are in use. */
@@ -120,11 +136,27 @@ struct summary {
 	size_t condition_count;
 	const struct plan_schedule *schedules; /* of the plan */
 	size_t schedule_count;
+
+	/* Of a status only; `decided_at` is renewed at intervals there. */
+	int64_t observed_generation, observed_cluster_generation;
+	const char *controller; /* that has written `decided_at`; NULL when absent */
+	time_ms last_scale_time;
+	bool has_undecided_seconds;
+	int64_t undecided_seconds;
+	const char *groups_text, *gpus_text;
+	bool truncated; /* a list is cut */
+	struct autoscaler_parts parts;
 };
+
+/* Nothing is known: amounts are unlimited, which JSON shows as null, times TIME_NONE, texts "". */
+extern const struct summary_group summary_group_none;
+extern const struct summary summary_none;
 
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena);
-/* The condition of this type, NULL when there is none. */
+/* Sets pod_count and pending of a group from its Pods, and adds these to the sums. */
+void summary_add_pods(struct summary *summary, struct summary_group *group);
+/* The condition of this type, NULL when there is none, or no summary. */
 const struct plan_condition *summary_condition(const struct summary *summary, const char *type);
 /* Whether a worker that is idle with this reason is kept by something else than the idle
  * timeout. */

@@ -46,7 +46,7 @@ struct entry {
 	char *base_version, *answer_version;
 	uint64_t sent;
 	int64_t sent_ms;
-	const struct autoscaler_status *last; /* status to write, autoscaler_status_sent */
+	const struct summary *last; /* status to write, autoscaler_status_sent */
 	struct arena last_arena;
 	/* The last comparison without a difference, so that the next one is short. */
 	char *same_version;
@@ -340,10 +340,10 @@ static void sweep(void *context)
 
 /* --- decisions --- */
 
-static void keep_sent(struct entry *entry, const struct autoscaler_status *status)
+static void keep_sent(struct entry *entry, const struct summary *status)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct autoscaler_status sent = autoscaler_status_sent(status, &scratch);
+	struct summary sent = autoscaler_status_sent(status, &scratch);
 
 	entry->last = field_keep(autoscaler_status_fields, &sent, sizeof(sent), SIZE_MAX,
 				 &entry->last_arena);
@@ -374,7 +374,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.controller = entry->writer->own.name,
 		.undecided_ms = decision->undecided_ms,
 	};
-	struct autoscaler_status new_status;
+	struct summary new_status;
 	const char *status;
 
 	features_status(entry->writer->control->features, decision, &arena, &input.parts);
@@ -412,7 +412,7 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
 	if (object) {
 		second_controller_look(&entry->second, &writer->own, decision->now, entry->key,
-				       &object->status, now_ms(writer));
+				       object->status, now_ms(writer));
 		want_status(entry, object, decision);
 	}
 	if (is_due(entry, object) && !entry->call) {
@@ -426,7 +426,7 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct entry *entry = find_entry(writer, object->namespace_, object->name, true);
-	struct autoscaler_status status =
+	struct summary status =
 		autoscaler_status_orphan(object, message, loop_wall(writer->control->loop), &arena);
 	const char *text = autoscaler_status_text(&status, &arena);
 

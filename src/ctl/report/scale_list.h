@@ -5,7 +5,7 @@
 #define CTL_REPORT_SCALE_LIST_H
 
 #include "base/arena.h"
-#include "core/model/kubernetes.h"
+#include "core/report/summary.h"
 #include "ctl/pass/pass.h"
 
 struct scale_list {

@@ -17,17 +17,17 @@ void second_controller_done(struct own_controller *own)
 }
 
 void second_controller_look(struct second_controller *second, struct own_controller *own,
-			    time_ms now, const char *key, const struct autoscaler_status *status,
+			    time_ms now, const char *key, const struct summary *status,
 			    int64_t now_ms)
 {
 	if (own->since == TIME_NONE)
 		own->since = now;
-	if (!status->controller || !status->controller[0] ||
-	    strcmp(status->controller, own->name) == 0 || status->last_decision_time == TIME_NONE ||
-	    status->last_decision_time <= own->since + SECOND_CONTROLLER_SKEW_MS ||
-	    status->last_decision_time == second->seen)
+	if (!status || !status->controller || !status->controller[0] ||
+	    strcmp(status->controller, own->name) == 0 || status->decided_at == TIME_NONE ||
+	    status->decided_at <= own->since + SECOND_CONTROLLER_SKEW_MS ||
+	    status->decided_at == second->seen)
 		return;
-	second->seen = status->last_decision_time;
+	second->seen = status->decided_at;
 	second->until_ms = now_ms + SECOND_CONTROLLER_LIVES_MS;
 	(void)log_repeat_error(&own->others,
 			       "a second controller decides about the same RayClusters", key,

@@ -6,7 +6,7 @@
 #ifndef CTL_REPORT_SECOND_CONTROLLER_H
 #define CTL_REPORT_SECOND_CONTROLLER_H
 
-#include "core/model/kubernetes.h"
+#include "core/report/summary.h"
 #include "net/log.h"
 
 /* Two clocks differ by less, or the leader before us writes no later. */
@@ -29,10 +29,10 @@ struct second_controller {
 
 void second_controller_init(struct own_controller *own);
 void second_controller_done(struct own_controller *own);
-/* Reads the status of the object `key` after a decision at `now`, and logs the name of another controller
+/* Reads the status of the object `key`, or NULL, after a decision at `now`, and logs the name of another controller
  * once. */
 void second_controller_look(struct second_controller *second, struct own_controller *own,
-			    time_ms now, const char *key, const struct autoscaler_status *status,
+			    time_ms now, const char *key, const struct summary *status,
 			    int64_t now_ms);
 
 #endif

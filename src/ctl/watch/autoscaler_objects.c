@@ -53,7 +53,6 @@ const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects
 		.has_max_gpus = true,
 		.problems = { &objects->bad_problem, 1 },
 		.status_text = "",
-		.status = { .last_decision_time = TIME_NONE, .last_scale_time = TIME_NONE },
 	};
 	return &objects->bad;
 }

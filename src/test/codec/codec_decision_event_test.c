@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "codec/objects/plan_json.h"
 #include "core/decide.h"
+#include "core/report/summary.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
 
@@ -58,11 +59,9 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	const char *status = reason == REASON_LINT_NOTES ? "False" : "True";
 	struct snapshot snapshot;
 	struct decision_event_list list;
-	struct autoscaler_condition condition = { .type = CONDITION_LINT_FINDINGS,
-						  .message = before };
-	struct autoscaler_object object = { .upscaling_mode = "",
-					    .status.conditions = &condition,
-					    .status.condition_count = before ? 1 : 0 };
+	struct plan_condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
+	struct summary reported = { .conditions = &condition, .condition_count = before ? 1 : 0 };
+	struct autoscaler_object object = { .upscaling_mode = "", .status = &reported };
 	const struct plan *plan;
 	struct err err;
 
@@ -284,7 +283,7 @@ static void test_a_second_controller(void **state)
 /* The report of an earlier process is in the condition of the object. */
 static void test_a_condition_is_said_once(void **state)
 {
-	static const struct autoscaler_condition before[] = {
+	static const struct plan_condition before[] = {
 		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_MANY_REPLICAS },
 		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_FEW_REPLICAS },
 	};
@@ -292,6 +291,7 @@ static void test_a_condition_is_said_once(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct summary status = { .conditions = &before[i], .condition_count = 1 };
 		struct autoscaler_object object;
 		struct decision_event_list list;
 		struct snapshot snapshot;
@@ -302,8 +302,7 @@ static void test_a_condition_is_said_once(void **state)
 						 &arena, &snapshot, &err),
 				 0);
 		object = *snapshot.autoscaler;
-		object.status.conditions = &before[i];
-		object.status.condition_count = 1;
+		object.status = &status;
 		snapshot.autoscaler = &object;
 		decision_event_make(&snapshot, decide(&snapshot, &arena), &arena, &list);
 		assert_int_equal(list.at.count, 1);

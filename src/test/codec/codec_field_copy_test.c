@@ -170,7 +170,7 @@ static void test_tables_that_are_copied(void **state)
 	(void)state;
 	check_copy("memory", memory_fields, sizeof(struct memory_state));
 	check_copy("bundle", work_bundle_fields, sizeof(struct work_bundle));
-	check_copy("status", autoscaler_status_fields, sizeof(struct autoscaler_status));
+	check_copy("status", autoscaler_status_fields, sizeof(struct summary));
 	check_copy("Node", node_fields, sizeof(struct node));
 }
 

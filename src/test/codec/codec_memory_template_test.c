@@ -92,7 +92,7 @@ static void test_the_next_program_reads_it_from_the_status(void **state)
 		.summary = summary_of(&snapshot, plan, &arena),
 		.object = &object,
 	};
-	const struct autoscaler_status made = autoscaler_status_of(&input, &arena);
+	const struct summary made = autoscaler_status_of(&input, &arena);
 	const char *status = autoscaler_status_text(&made, &arena);
 	expect_lack(plan->memory.templates.at, plan->memory.templates.count);
 	read_object(status, &arena, &again);

@@ -21,7 +21,7 @@ static void test_sums_of_others_are_not_resumed(void **state)
 	expect(run, "gpu", 150, 50, 0, 0);
 	assert_int_equal(group_of(run, "gpu")->cost.whole, 0);
 	restart(run);
-	((struct autoscaler_metering *)run->object.status.parts.metering)->cluster_uid = "u0";
+	((struct autoscaler_metering *)run->object.status->parts.metering)->cluster_uid = "u0";
 	decide_on(run, one_worker);
 	expect(run, "gpu", 0, 0, 0, 0);
 }
@@ -111,7 +111,7 @@ static void test_sums_do_not_overflow(void **state)
 	run->prices = &high;
 	decide_on(run, many);
 	write_status(run);
-	stored = (struct autoscaler_metering_group *)run->object.status.parts.metering->groups;
+	stored = (struct autoscaler_metering_group *)run->object.status->parts.metering->groups;
 	stored->gpu_seconds[METERING_USED] = stored->cost_micros = INT64_MAX - 5;
 	stored->gpu_seconds[METERING_IDLE] = -7;
 	restart(run);
@@ -206,7 +206,7 @@ static void test_the_status(void **state)
 static const char *status_of(struct run *run, struct autoscaler_status_input *input)
 {
 	struct snapshot *snapshot = ARENA_NEW(&run->stored_arena, struct snapshot);
-	struct autoscaler_status status;
+	struct summary status;
 	struct err err;
 
 	if (snapshot_read(no_worker, strlen(no_worker), &run->stored_arena, snapshot, &err))
@@ -246,21 +246,21 @@ static void test_metering_is_written_with_the_decision_time(void **state)
 	};
 	struct autoscaler_metering second = first;
 	struct run *run = *state;
-	struct autoscaler_status sent = { .parts.metering = &second };
+	struct summary sent = { .parts.metering = &second };
 	struct autoscaler_status_input input = { .parts.metering = &first };
 	const struct autoscaler_metering *stored;
 
 	second.today_gpu_seconds = 77;
 	assert_non_null(strstr(status_of(run, &input), "\"startingGPUSeconds\": 3"));
 	store_status(run, status_of(run, &input));
-	stored = run->object.status.parts.metering;
+	stored = run->object.status->parts.metering;
 	assert_int_equal(stored->until, first.until);
 	assert_int_equal(stored->groups[0].gpu_seconds[METERING_TERMINATING], 2);
 	input.parts.metering = &second;
 	run->wall += SECONDS(200);
 	assert_string_equal(status_of(run, &input), run->object.status_text);
 	/* A status that was sent and is not in the object yet counts. */
-	sent.last_decision_time = run->wall - SECONDS(1);
+	sent.decided_at = run->wall - SECONDS(1);
 	input.sent = &sent;
 	assert_non_null(strstr(status_of(run, &input), "\"todayGPUSeconds\": 77"));
 	input.sent = NULL;

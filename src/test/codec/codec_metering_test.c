@@ -54,7 +54,7 @@ static void test_prices_of_nodes(void **state)
 	run->node_labels = labels_of_n1;
 	decide_on(run, both);
 	write_status(run);
-	assert_int_equal(run->object.status.parts.metering->cost_per_hour_micros, 2 * 39600000);
+	assert_int_equal(run->object.status->parts.metering->cost_per_hour_micros, 2 * 39600000);
 	pass_time(run, SECONDS(10));
 	decide_on(run, first);
 	expect(run, "gpu", 40, 0, 0, 0);

@@ -89,7 +89,7 @@ static bool is_renewed(void *context)
 	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
 	const struct pass_decision *last = context;
 
-	return object && object->status.last_decision_time > last->now - AUTOSCALER_RENEW_MAX_MS;
+	return object && object->status->decided_at > last->now - AUTOSCALER_RENEW_MAX_MS;
 }
 
 /* Decides every five seconds of the decisions' clock for an hour; returns the number of writes. */
@@ -176,9 +176,9 @@ static bool tells_orphan(void *context)
 	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
 
 	(void)context;
-	return object && object->status.condition_count == 1 &&
-	       !strcmp(object->status.message, "no RayCluster demo in a; did you mean demos?") &&
-	       !strcmp(object->status.conditions[0].reason, "RayClusterMissing");
+	return object && object->status->condition_count == 1 &&
+	       !strcmp(object->status->message, "no RayCluster demo in a; did you mean demos?") &&
+	       !strcmp(object->status->conditions[0].reason, "RayClusterMissing");
 }
 
 /* An object without a RayCluster says so once, and which name is close. */

@@ -54,8 +54,8 @@ static bool stores(void *context)
 
 	(void)context;
 	meter();
-	return object && object->status.parts.metering &&
-	       object->status.parts.metering->until == made_at + later_ms;
+	return object && object->status && object->status->parts.metering &&
+	       object->status->parts.metering->until == made_at + later_ms;
 }
 
 /* Five minutes of passes every 5 s of the decisions' clock: one write, which has the sums; then the

@@ -70,6 +70,7 @@ struct run {
 	struct metering metering;
 	struct arena arena, stored_arena;
 	struct autoscaler_object object;
+	struct summary status;
 	const struct price_table *prices;
 	/* The labels of its Node; NULL: unknown. */
 	const struct labels *(*node_labels)(const struct nodes *nodes, const char *name);
@@ -132,12 +133,13 @@ static void write_status(struct run *run)
 {
 	const struct autoscaler_metering *status =
 		metering_status(&run->metering, "u1", &run->arena);
-	struct autoscaler_status stored = { .parts.metering = status };
+	struct summary stored = { .parts.metering = status };
 	struct arena old = run->stored_arena;
 
 	run->stored_arena = ARENA_INIT;
 	field_own(autoscaler_status_fields, &stored, &run->stored_arena);
-	run->object.status.parts.metering = stored.parts.metering;
+	run->status.parts.metering = stored.parts.metering;
+	run->object.status = &run->status;
 	arena_done(&old);
 }
 

@@ -138,8 +138,11 @@ static struct costs costs_of(const struct status_page_input *input, struct arena
 
 	while ((cluster = view_next(input->view, &at, &autoscaler))) {
 		VEC_PUSH(arena, &rows->at,
-			 row_of(cluster, autoscaler ? autoscaler->status.parts.metering : NULL, by,
-				input->now));
+			 row_of(cluster,
+				autoscaler && autoscaler->status ?
+					autoscaler->status->parts.metering :
+					NULL,
+				by, input->now));
 		rows->at.at[rows->at.count - 1].old = find_unscaled(input->clusters, cluster);
 	}
 	if (rows->at.count > 0)
