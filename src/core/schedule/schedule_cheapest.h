@@ -6,7 +6,7 @@
 
 #include "core/schedule/schedule_run.h"
 
-/* One run of all phases of a problem (schedule_phases.c). The result lives in the arena. A policy
+/* One run of all phases of a problem (schedule.c). The result lives in the arena. A policy
  * with all members false is Ray's. */
 struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 					const struct schedule_policy *policy, struct arena *arena);

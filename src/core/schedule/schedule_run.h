@@ -112,7 +112,7 @@ struct schedule_run {
 	struct schedule_states states;
 	struct schedule_room room;
 	size_t *name_counts; /* by name, 0 between uses */
-	double *ratios;      /* by name: see schedule_candidate.c */
+	double *ratios;      /* by name: see schedule_try.c */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
 	nodes; /* given nodes in their order, then new ones */

@@ -3,18 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
-
-void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words)
-{
-	struct arena *arena = words->arena;
-
-	*states = (struct schedule_states){ .words = words, .arena = arena };
-	states->keys.arena = states->label_sets.arena = arena;
-	states->rests.arena = states->placed_keys.arena = arena;
-	schedule_intern_add(&states->label_sets, NULL, 0);
-	schedule_placed_add(states, &(struct schedule_placed){ .names = NULL });
-}
 
 static void key_add(struct schedule_states *states, uint64_t value)
 {
@@ -56,7 +46,8 @@ static void *copy_array(struct arena *arena, const void *items, size_t count, si
 	return copy;
 }
 
-uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state)
+/* Interns a state; `state`'s arrays are copied when it is new. */
+static uint32_t state_add(struct schedule_states *states, const struct schedule_state *state)
 {
 	uint32_t id;
 
@@ -218,12 +209,13 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 		state.rest_minimum = reading.rest.minimum;
 	}
 	*ret_rest = schedule_intern_add(&states->rests, &reading.rest, sizeof(reading.rest));
-	return schedule_state_add(states, &state);
+	return state_add(states, &state);
 }
 
 /* ---- placed names and selectors ---- */
 
-uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed)
+/* Interns the names and selectors; its arrays are copied when it is new. */
+static uint32_t placed_add(struct schedule_states *states, const struct schedule_placed *placed)
 {
 	struct schedule_placed copy = *placed;
 	uint32_t id;
@@ -244,6 +236,17 @@ uint32_t schedule_placed_add(struct schedule_states *states, const struct schedu
 		VEC_PUSH(states->arena, &states->placed, copy);
 	}
 	return id;
+}
+
+void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words)
+{
+	struct arena *arena = words->arena;
+
+	*states = (struct schedule_states){ .words = words, .arena = arena };
+	states->keys.arena = states->label_sets.arena = arena;
+	states->rests.arena = states->placed_keys.arena = arena;
+	schedule_intern_add(&states->label_sets, NULL, 0);
+	placed_add(states, &(struct schedule_placed){ .names = NULL });
 }
 
 /* ---- labels ---- */
@@ -275,7 +278,7 @@ uint32_t schedule_label_set_of(struct schedule_states *states, const struct labe
 	return schedule_intern_add(&states->label_sets, found.at, found.count * sizeof(*found.at));
 }
 
-bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
+static bool label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count;
 	const uint32_t *labels = label_set_all(states, set, &count);
@@ -286,13 +289,13 @@ bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, 
 	return false;
 }
 
-uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
+static uint32_t label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
 {
 	size_t count;
 	const uint32_t *labels = label_set_all(states, set, &count);
 	uint32_t *with;
 
-	if (schedule_label_set_has(states, set, label))
+	if (label_set_has(states, set, label))
 		return set;
 	with = arena_array(states->arena, count + 1, sizeof(*with));
 	if (count)
@@ -317,7 +320,7 @@ int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint
 			bool has = false;
 
 			for (uint32_t i = 0; i < count; i++)
-				has |= schedule_label_set_has(states, set, *at++);
+				has |= label_set_has(states, set, *at++);
 			holds &= operation == LABEL_OPERATOR_IN ?
 					 has :
 					 operation == LABEL_OPERATOR_NOT_IN && !has;
@@ -326,4 +329,430 @@ int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint
 			found = place;
 	}
 	return found < 0 ? 0 : place - found;
+}
+
+/* ---- filling one node ---- */
+
+void schedule_room_init(struct schedule_room *room, struct schedule_states *states)
+{
+	size_t count = states->words->name_count + 1;
+
+	*room = (struct schedule_room){ .states = states };
+	room->total = arena_array(states->arena, count, sizeof(*room->total));
+	room->available = arena_array(states->arena, count, sizeof(*room->available));
+	room->seen = arena_array(states->arena, count, sizeof(*room->seen));
+	for (size_t i = 0; i < count; i++)
+		room->total[i] = room->available[i] = -1;
+}
+
+void schedule_room_load(struct schedule_room *room, uint32_t id)
+{
+	const struct schedule_state *state = &room->state;
+
+	CHECK(!room->loaded);
+	room->loaded = true;
+	room->state = room->states->states.at[id];
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		room->total[state->amounts[i].name] = state->amounts[i].total;
+		room->available[state->amounts[i].name] = state->amounts[i].available;
+	}
+	room->labels = state->labels;
+	room->whole_gpus = state->whole_gpus;
+	room->open.count = 0;
+	for (uint32_t i = 0; i < state->open_count; i++)
+		VEC_PUSH(room->states->arena, &room->open, state->open[i]);
+	room->implicit.count = 0;
+}
+
+void schedule_room_unload(struct schedule_room *room)
+{
+	const struct schedule_state *state = &room->state;
+
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		room->total[state->amounts[i].name] = room->available[state->amounts[i].name] = -1;
+	for (size_t i = 0; i < room->implicit.count; i++)
+		room->available[room->implicit.at[i]] = -1;
+	room->loaded = false;
+}
+
+/* ---- parts of GPUs ---- */
+
+/* The number of parts of `amount`, below one GPU, that fit the open and the whole GPUs. */
+static int64_t parts_room(const struct schedule_room *room, int64_t amount)
+{
+	int64_t count = room->whole_gpus * (RESOURCE_UNIT / amount);
+
+	for (size_t i = 0; i < room->open.count; i++)
+		count += room->open.at[i].count * (room->open.at[i].free / amount);
+	return count;
+}
+
+/* Adds `count` GPUs with `left` free to the list of open GPUs, sorted by free amount. */
+static void open_add(struct schedule_room *room, int64_t left, int64_t count)
+{
+	size_t at = 0;
+
+	if (!left || !count)
+		return;
+	while (at < room->open.count && room->open.at[at].free < left)
+		at++;
+	if (at < room->open.count && room->open.at[at].free == left) {
+		room->open.at[at].count += count;
+		return;
+	}
+	VEC_ADD(room->states->arena, &room->open);
+	memmove(&room->open.at[at + 1], &room->open.at[at],
+		(room->open.count - 1 - at) * sizeof(*room->open.at));
+	room->open.at[at] = (struct schedule_open_gpus){ left, count };
+}
+
+/* Puts parts on up to `gpus` GPUs that have `left` free each; returns how many GPUs were begun. */
+static int64_t parts_put(struct schedule_room *room, int64_t left, int64_t gpus, int64_t amount,
+			 int64_t *count)
+{
+	int64_t each = left / amount, full = *count / each, last;
+
+	if (full > gpus)
+		full = gpus;
+	*count -= full * each;
+	open_add(room, left - each * amount, full);
+	if (full == gpus || !*count)
+		return full;
+	last = *count;
+	*count = 0;
+	open_add(room, left - last * amount, 1);
+	return full + 1;
+}
+
+/* Takes parts of GPUs as Ray's raylet does: from the GPU with the smallest sufficient free part.
+ * The caller ensures capacity for `count`. */
+static void parts_take(struct schedule_room *room, int64_t amount, int64_t count)
+{
+	while (count > 0) {
+		size_t at = 0;
+		struct schedule_open_gpus from;
+		int64_t begun;
+
+		while (at < room->open.count && room->open.at[at].free < amount)
+			at++;
+		if (at == room->open.count) {
+			room->whole_gpus -=
+				parts_put(room, RESOURCE_UNIT, room->whole_gpus, amount, &count);
+			CHECK(!count);
+			return;
+		}
+		from = room->open.at[at];
+		memmove(&room->open.at[at], &room->open.at[at + 1],
+			(room->open.count - at - 1) * sizeof(*room->open.at));
+		room->open.count--;
+		begun = parts_put(room, from.free, from.count, amount, &count);
+		open_add(room, from.free, from.count - begun);
+	}
+}
+
+/* The number of units of one piece that fit by whole GPUs and parts. */
+static int64_t piece_room(const struct schedule_room *room, int64_t amount)
+{
+	int64_t whole = amount / RESOURCE_UNIT, part = amount % RESOURCE_UNIT;
+
+	if (!whole)
+		return parts_room(room, amount);
+	if (!part)
+		return room->whole_gpus / whole;
+	/* Whole GPUs and a part: Ray refuses such a bundle; one by one is enough. */
+	if (room->whole_gpus < whole)
+		return 0;
+	if (room->whole_gpus > whole)
+		return 1;
+	return room->open.count && room->open.at[room->open.count - 1].free >= part;
+}
+
+static void piece_take(struct schedule_room *room, int64_t amount, int64_t count)
+{
+	room->whole_gpus -= amount / RESOURCE_UNIT * count;
+	if (amount % RESOURCE_UNIT)
+		parts_take(room, amount % RESOURCE_UNIT, count);
+}
+
+/* Takes all bundles of a combined shape, in their order; changes nothing when one of them does not
+ * fit. */
+static bool pieces_take(struct schedule_room *room, const struct schedule_shape *shape)
+{
+	int64_t whole = room->whole_gpus;
+
+	room->tried.count = 0;
+	for (size_t i = 0; i < room->open.count; i++)
+		VEC_PUSH(room->states->arena, &room->tried, room->open.at[i]);
+	for (uint32_t i = 0; i < shape->piece_count; i++) {
+		const struct schedule_piece *piece = &shape->pieces[i];
+
+		if (piece_room(room, piece->amount) >= piece->count) {
+			piece_take(room, piece->amount, piece->count);
+			continue;
+		}
+		room->whole_gpus = whole;
+		room->open.count = 0;
+		for (size_t j = 0; j < room->tried.count; j++)
+			VEC_PUSH(room->states->arena, &room->open, room->tried.at[j]);
+		return false;
+	}
+	return true;
+}
+
+/* ---- one kind of request ---- */
+
+bool schedule_room_refuses(const struct schedule_room *room, const struct schedule_shape *shape,
+			   bool labels_added)
+{
+	if (shape->impossible || (shape->new_only && room->state.registered))
+		return true;
+	if (shape->selector && !labels_added &&
+	    !schedule_label_rank(room->states, room->labels, shape->selector))
+		return true;
+	for (uint32_t i = 0; i < shape->anti_label_count; i++)
+		if (label_set_has(room->states, room->labels, shape->anti_labels[i]))
+			return true;
+	return false;
+}
+
+/* The number of units that fit by the sums. */
+static int64_t room_of(const struct schedule_room *room, const struct schedule_shape *shape,
+		       int64_t want)
+{
+	for (uint32_t i = 0; i < shape->need_count; i++)
+		if (schedule_room_available(room, shape->needs[i].name) < shape->needs[i].amount)
+			return 0;
+	for (uint32_t i = 0; i < shape->need_count && want > 1; i++) {
+		int64_t available = schedule_room_available(room, shape->needs[i].name);
+		int64_t fit = available / shape->needs[i].amount;
+
+		if (fit < want)
+			want = fit;
+	}
+	return want;
+}
+
+int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
+			   int64_t want)
+{
+	int64_t count;
+
+	if (shape->anti_label_count && want > 1)
+		want = 1;
+	count = room_of(room, shape, want);
+	if (!count || schedule_room_refuses(room, shape, false))
+		return 0;
+	if (shape->piece_count && room->state.per_gpu) {
+		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0].amount);
+
+		if (pieces < count)
+			count = pieces;
+		if (!count || (shape->combined && !pieces_take(room, shape)))
+			return 0;
+		if (!shape->combined)
+			piece_take(room, shape->pieces[0].amount, count);
+	}
+	for (uint32_t i = 0; i < shape->need_count; i++) {
+		uint32_t name = shape->needs[i].name;
+
+		if (room->available[name] < 0) {
+			room->available[name] = RESOURCE_UNIT;
+			VEC_PUSH(room->states->arena, &room->implicit, name);
+		}
+		room->available[name] -= shape->needs[i].amount * count;
+	}
+	for (uint32_t i = 0; i < shape->anti_label_count; i++)
+		room->labels = label_set_with(room->states, room->labels, shape->anti_labels[i]);
+	return count;
+}
+
+/* ---- the resulting state ---- */
+
+void schedule_room_terms(const struct schedule_room *room, double *ret_terms)
+{
+	const struct schedule_state *state = &room->state;
+
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		const struct schedule_amount *amount = &state->amounts[i];
+		int64_t available = room->available[amount->name];
+
+		ret_terms[i] = available == amount->available ?
+				       state->terms[i] :
+				       schedule_term(amount->total, available);
+	}
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+	uint32_t first = ((const struct schedule_amount *)a)->name;
+	uint32_t second = ((const struct schedule_amount *)b)->name;
+
+	return (first > second) - (first < second);
+}
+
+/* Builds the state from the room: amounts with their new free values, implicit resources that were
+ * used for the first time, labels and open GPUs. Amounts are sorted by name, so that equal states
+ * get the same id. */
+uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
+{
+	struct schedule_state state = room->state;
+	struct arena *arena = room->states->arena;
+
+	room->amounts.count = 0;
+	for (uint32_t i = 0; i < state.amount_count; i++) {
+		struct schedule_amount amount = state.amounts[i];
+
+		amount.available = room->available[amount.name];
+		VEC_PUSH(arena, &room->amounts, amount);
+	}
+	for (size_t i = 0; i < room->implicit.count; i++)
+		if (room->total[room->implicit.at[i]] < 0)
+			VEC_PUSH(arena, &room->amounts,
+				 ((struct schedule_amount){
+					 room->implicit.at[i], -1,
+					 room->available[room->implicit.at[i]] }));
+	if (room->implicit.count)
+		sort_stable(room->amounts.at, room->amounts.count, sizeof(*room->amounts.at),
+			    compare_amounts);
+	state.amounts = room->amounts.at;
+	state.amount_count = (uint32_t)room->amounts.count;
+	state.labels = room->labels;
+	state.whole_gpus = room->whole_gpus;
+	state.open = room->open.at;
+	state.open_count = (uint32_t)room->open.count;
+	state.placed = state.running ? placed : 0;
+	return state_add(room->states, &state);
+}
+
+/* ---- the score ---- */
+
+/* True for the first call with this name since the stamp changed. */
+static bool first_seen(struct schedule_room *room, uint32_t name)
+{
+	if (room->seen[name] == room->stamp)
+		return false;
+	room->seen[name] = room->stamp;
+	return true;
+}
+
+uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
+			      const struct schedule_list *list, const struct schedule_fill *fill,
+			      size_t fill_count)
+{
+	struct schedule_states *states = room->states;
+	struct schedule_placed before = states->placed.at[placed], after = before;
+
+	room->stamp++;
+	states->names.count = states->selectors.count = 0;
+	for (uint32_t i = 0; i < before.name_count; i++)
+		if (first_seen(room, before.names[i]))
+			VEC_PUSH(states->arena, &states->names, before.names[i]);
+	for (uint32_t i = 0; i < before.selector_count; i++)
+		VEC_PUSH(states->arena, &states->selectors, before.selectors[i]);
+	for (size_t i = 0; i < fill_count; i++) {
+		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
+		bool known = !shape->selector;
+
+		after.asks_accelerator = after.asks_accelerator || shape->asks_accelerator;
+		for (uint32_t j = 0; j < shape->need_count; j++)
+			if (first_seen(room, shape->needs[j].name))
+				VEC_PUSH(states->arena, &states->names, shape->needs[j].name);
+		for (size_t j = 0; j < states->selectors.count; j++)
+			known = known || states->selectors.at[j] == shape->selector;
+		if (!known)
+			VEC_PUSH(states->arena, &states->selectors, shape->selector);
+	}
+	sort_stable(states->names.at, states->names.count, sizeof(uint32_t), schedule_compare_ids);
+	after.names = states->names.at;
+	after.name_count = (uint32_t)states->names.count;
+	after.selectors = states->selectors.at;
+	after.selector_count = (uint32_t)states->selectors.count;
+	return placed_add(states, &after);
+}
+
+/* The first request on the node, in the order of placement, that has a selector which the node's
+ * labels satisfy decides. */
+static int label_rank(struct schedule_room *room, const struct schedule_placed *before,
+		      const struct schedule_list *list, const struct schedule_fill *fill,
+		      size_t fill_count)
+{
+	int rank;
+
+	for (uint32_t i = 0; i < before->selector_count; i++) {
+		rank = schedule_label_rank(room->states, room->labels, before->selectors[i]);
+		if (rank)
+			return rank;
+	}
+	for (size_t i = 0; i < fill_count; i++) {
+		rank = schedule_label_rank(room->states, room->labels,
+					   list->shapes[fill[i].shape].selector);
+		if (rank)
+			return rank;
+	}
+	return 0;
+}
+
+void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
+		       union schedule_key *key)
+{
+	*key = (union schedule_key){ .recoverable = 1, .recency = 1 };
+	if (state->type == SCHEDULE_ID_NONE)
+		return;
+	key->recoverable = problem->types[state->type].recoverable_availability;
+	key->priority = (double)problem->types[state->type].priority;
+	key->recency = problem->types[state->type].failure_recency;
+}
+
+void schedule_key_fill(struct schedule_room *room, uint32_t placed,
+		       const struct schedule_list *list, const struct schedule_fill *fill,
+		       size_t fill_count, union schedule_key *key)
+{
+	const struct schedule_problem *problem = room->states->words->problem;
+	const struct schedule_placed *before = &room->states->placed.at[placed];
+	const struct schedule_state *state = &room->state;
+	bool asks_accelerator = before->asks_accelerator;
+
+	room->stamp++;
+	schedule_key_type(problem, state, key);
+	for (uint32_t i = 0; i < before->name_count; i++)
+		key->types += first_seen(room, before->names[i]) &&
+			      room->total[before->names[i]] >= 0;
+	for (size_t i = 0; i < fill_count; i++) {
+		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
+
+		asks_accelerator = asks_accelerator || shape->asks_accelerator;
+		for (uint32_t j = 0; j < shape->need_count; j++)
+			key->types += first_seen(room, shape->needs[j].name) &&
+				      room->total[shape->needs[j].name] >= 0;
+	}
+	key->labels = label_rank(room, before, list, fill, fill_count);
+	key->accelerator_ok = !problem->conserve_accelerators || !state->accelerator ||
+			      asks_accelerator;
+}
+
+void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
+		       const double *terms, uint32_t rest_id, union schedule_key *key)
+{
+	const struct schedule_rest *rest = schedule_rest_at(states, rest_id);
+	double minimum = rest->minimum, sum = rest->sum;
+	uint64_t count = rest->count;
+
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		if (terms[i] < 0)
+			continue;
+		sum += terms[i];
+		count++;
+		if (terms[i] < minimum)
+			minimum = terms[i];
+	}
+	key->minimum = count ? minimum : 0;
+	key->average = count ? sum / (double)count : 0;
+}
+
+int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
+{
+	for (size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
+		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
+			return a->parts[i] > b->parts[i] ? 1 : -1;
+	return 0;
 }

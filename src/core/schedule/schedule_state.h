@@ -80,25 +80,19 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
 			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest);
-/* Interns a state; `state`'s arrays are copied when it is new. */
-uint32_t schedule_state_add(struct schedule_states *states, const struct schedule_state *state);
 /* Whether these amounts, in ascending order of their names, are free. */
 bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
 			const struct schedule_need *needs, size_t count);
-/* Interns the names and selectors; its arrays are copied when it is new. */
-uint32_t schedule_placed_add(struct schedule_states *states, const struct schedule_placed *placed);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);
 
 /* The set of those labels of a node that requests name. */
 uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels);
-bool schedule_label_set_has(const struct schedule_states *states, uint32_t set, uint32_t label);
-uint32_t schedule_label_set_with(struct schedule_states *states, uint32_t set, uint32_t label);
 /* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0 when
  * none is, or for selector list 0. */
 int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector);
 
-/* ---- filling one node (schedule_room.c) ---- */
+/* ---- filling one node ---- */
 
 struct schedule_fill {
 	uint32_t shape; /* index into the list */

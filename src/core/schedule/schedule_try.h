@@ -88,21 +88,6 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source);
 
-/* ---- candidates (schedule_candidate.c) ---- */
-
-void schedule_try_init(struct schedule_try *try);
-void schedule_try_add_type(struct schedule_try *try, size_t type);
-/* Adds new members to a class (nodes of the same launch). */
-void schedule_try_add_class(struct schedule_try *try, uint32_t state);
-/* The best candidate, fresh; existing nodes precede those that would be launched. NULL when no
- * candidate can take a unit. */
-struct schedule_candidate *schedule_try_best(struct schedule_try *try);
-void schedule_try_drop(struct schedule_try *try, struct schedule_candidate *c);
-/* Records the fill of the candidate for one node, which its class has removed (or which is to be
- * launched), and moves it to its place in the heap, or removes it when the class has no members
- * left. */
-void schedule_try_book(struct schedule_try *try, struct schedule_candidate *c);
-
 /* Notes that the node gets this fill. */
 void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
 			 const struct schedule_fill *fill, size_t fill_count);
