@@ -7,6 +7,7 @@
 #include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/schedule_json.h"
+#include "feature/cost/codec/metering_json.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
 #define STATUS_LIST_MAX 1000
@@ -276,37 +277,6 @@ static const struct field status_condition_fields[] = {
 	FIELD_END,
 };
 
-#define METERING struct autoscaler_metering
-#define METERED struct autoscaler_metering_group
-#define SECONDS(state, name, text) ROW(INTEGER, METERED, gpu_seconds[METERING_##state], name, text)
-
-static const struct field metered_fields[] = {
-	REQUIRED(METERED, name, "name", "The group; headgroup: the head."),
-	SECONDS(USED, "usedGPUSeconds", "In use."),
-	SECONDS(IDLE, "idleGPUSeconds", "In Ray, unused."),
-	SECONDS(STARTING, "startingGPUSeconds", "On a Node, not in Ray."),
-	SECONDS(TERMINATING, "terminatingGPUSeconds", "Draining, dead or deleted."),
-	ROW(INTEGER, METERED, cost_micros, "costMicros",
-	    "Of all states, in millionths of the currency."),
-	FIELD_END,
-};
-
-static const struct field metering_fields[] = {
-	ROW(TEXT, METERING, cluster_uid, "rayClusterUID", "UID of the RayCluster that is counted."),
-	ROW(TIME, METERING, since, "since", "When counting began."),
-	ROW(TIME, METERING, until, "until", "Time until which the sums count."),
-	ROW(TEXT, METERING, currency, "currency", "Of the price table; empty without one."),
-	ROW(TEXT, METERING, gpus, "gpus", "GPUs on Nodes at `until`."),
-	ROW(INTEGER, METERING, cost_per_hour_micros, "costPerHourMicros",
-	    "Of these for one hour, in millionths of the currency."),
-	ROW(INTEGER, METERING, today_gpu_seconds, "todayGPUSeconds", "Of the UTC day of `until`."),
-	ROW(INTEGER, METERING, today_cost_micros, "todayCostMicros", "Of the UTC day of `until`."),
-	FIELD_LIST(METERING, groups, group_count, metered_fields, "groups", .flags = FIELD_ALWAYS,
-		   .limit = STATUS_LIST_MAX,
-		   .description = "Groups with GPUs, also removed ones; at most 101."),
-	FIELD_END,
-};
-
 #define STATUS_LIST(m, number, fields, n, ...)                                                     \
 	FIELD_LIST(STATUS, m, number, fields, n, .flags = FIELD_ALWAYS, .limit = STATUS_LIST_MAX,  \
 		   __VA_ARGS__)
@@ -356,9 +326,7 @@ const struct field autoscaler_status_fields[] = {
 		    .description = "ScalingActive, AbleToScale, ScalingLimited, and others only "
 				   "while they are true.",
 		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
-	FIELD_POINTER(STATUS, parts.metering, metering_fields, "metering",
-		      .description =
-			      "GPU time and cost (docs/COST.md); written with other changes."),
+	METERING_FIELD(STATUS, parts.metering),
 	FIELD_LIST(STATUS, schedules, schedule_count, schedule_status_fields, "schedules",
 		   .flags = FIELD_ALWAYS | FIELD_NULLABLE, .limit = STATUS_LIST_MAX,
 		   .description = "Those of spec; absent without any."),

@@ -1,6 +1,6 @@
 /* The price of the workers of a group: the row of a price table that matches the group, by its
  * labels, the Node labels that its Pod template requires, its GPU model and its market. Pure;
- * results live in the arena. Must not count workers or time: that is core/report/metering. */
+ * results live in the arena. Must not count workers or time: that is a feature. */
 #ifndef CORE_CAPACITY_PRICE_H
 #define CORE_CAPACITY_PRICE_H
 

@@ -314,32 +314,6 @@ struct autoscaler_schedule {
 	size_t warm_count;
 };
 
-enum metering_state {
-	METERING_USED = 0,
-	METERING_IDLE, /* in Ray, and not used */
-	METERING_STARTING,
-	METERING_TERMINATING,
-	METERING_STATE_COUNT
-};
-
-struct autoscaler_metering_group {
-	const char *name;
-	int64_t gpu_seconds[METERING_STATE_COUNT];
-	int64_t cost_micros;
-};
-
-/* GPU time and its cost, core/report/metering. */
-struct autoscaler_metering {
-	const char *cluster_uid; /* sums of an earlier RayCluster of this name do not count */
-	time_ms since, until;    /* TIME_NONE when absent */
-	const char *currency;    /* "" without prices: then costs are 0 */
-	const char *gpus;        /* now */
-	int64_t cost_per_hour_micros;
-	int64_t today_gpu_seconds, today_cost_micros; /* of the UTC day of `until` */
-	const struct autoscaler_metering_group *groups;
-	size_t group_count;
-};
-
 /* The members of the status that features own (ctl/report/feature.h), each with a struct of its own;
  * NULL: none. They are renewed with the time of the decision. */
 struct autoscaler_parts {

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "core/model/reason.h"
-#include "core/report/metering.h"
 
 #define TEXT_SHOWN_MAX 515 /* bytes */
 #define GROUPS_SHOWN_MAX 100

@@ -1,4 +1,4 @@
-/* core/report/metering: whose sums are resumed, changed groups, limits, and the status that stores
+/* feature/cost/core/metering: whose sums are resumed, changed groups, limits, and the status that stores
  * them. */
 #include "base/buf.h"
 #include "codec/objects/autoscaler_json.h"

@@ -1,4 +1,4 @@
-/* core/report/metering: GPU time by state from decision to decision, over restarts and steps of the
+/* feature/cost/core/metering: GPU time by state from decision to decision, over restarts and steps of the
  * clock. */
 #include "test/support/metering_run.h"
 

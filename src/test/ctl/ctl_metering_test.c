@@ -1,5 +1,5 @@
 /* GPU time in the status of a RayClusterAutoscaler, over writes and a kill. */
-#include "core/report/metering.h"
+#include "feature/cost/core/metering.h"
 #include "feature/cost/ctl/cost.h"
 #include "test/support/autoscaler_scene.h"
 

@@ -1,5 +1,5 @@
 /* A metering as one process after another has it: snapshots are read, decided on and counted, and the
- * stored status outlives a restart. For the tests of core/report/metering. */
+ * stored status outlives a restart. For the tests of feature/cost/core/metering. */
 #ifndef TEST_SUPPORT_METERING_RUN_H
 #define TEST_SUPPORT_METERING_RUN_H
 
@@ -9,7 +9,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
-#include "core/report/metering.h"
+#include "feature/cost/core/metering.h"
 #include "test/support/support.h"
 
 #define SECONDS(n) (INT64_C(1000) * (n))

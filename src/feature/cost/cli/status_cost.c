@@ -11,6 +11,7 @@
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/price.h"
+#include "feature/cost/core/metering.h"
 
 #define MS_PER_DAY INT64_C(86400000)
 #define BY_LABEL "label="

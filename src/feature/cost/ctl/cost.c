@@ -4,10 +4,10 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/capacity/price.h"
-#include "core/report/metering.h"
 #include "ctl/pass/pass.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
+#include "feature/cost/core/metering.h"
 
 struct cost {
 	const struct control *control;

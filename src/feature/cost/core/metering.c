@@ -1,4 +1,4 @@
-#include "core/report/metering.h"
+#include "feature/cost/core/metering.h"
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
  *
  * A Pod counts from its Node on until it has finished or is deleted. Not for a cluster that is not
  * scaled. */
-#ifndef CORE_REPORT_METERING_H
-#define CORE_REPORT_METERING_H
+#ifndef FEATURE_COST_CORE_METERING_H
+#define FEATURE_COST_CORE_METERING_H
 
 #include "base/arena.h"
 #include "core/model/plan.h"
@@ -28,6 +28,32 @@ struct nodes;
 #define METERING_GAP_MAX_MS (24 * INT64_C(3600000))
 /* Limit on GPUs of one group, in 1/10000: Ray's figures come from the cluster. */
 #define METERING_GPUS_MAX (INT64_C(1000000) * RESOURCE_UNIT)
+
+enum metering_state {
+	METERING_USED = 0,
+	METERING_IDLE, /* in Ray, and not used */
+	METERING_STARTING,
+	METERING_TERMINATING,
+	METERING_STATE_COUNT
+};
+
+struct autoscaler_metering_group {
+	const char *name;
+	int64_t gpu_seconds[METERING_STATE_COUNT];
+	int64_t cost_micros;
+};
+
+/* The sums in the status of a RayClusterAutoscaler; one that was read may have any values. */
+struct autoscaler_metering {
+	const char *cluster_uid; /* sums of an earlier RayCluster of this name do not count */
+	time_ms since, until;    /* TIME_NONE when absent */
+	const char *currency;    /* "" without prices: then costs are 0 */
+	const char *gpus;        /* now */
+	int64_t cost_per_hour_micros;
+	int64_t today_gpu_seconds, today_cost_micros; /* of the UTC day of `until` */
+	const struct autoscaler_metering_group *groups;
+	size_t group_count;
+};
 
 /* whole + rest / unit; never decreases. */
 struct metering_sum {
