@@ -266,7 +266,7 @@ void autoscaler_status_renew(const struct autoscaler_status_input *input, struct
 	status->parts = input->parts;
 }
 
-/* The known time with its metering, or those of now when it is too old or, by another clock, too
+/* The known time with its parts, or those of now when it is too old or, by another clock, too
  * far ahead. */
 static void set_decision_time(const struct maker *maker)
 {

@@ -1,7 +1,7 @@
 /* The status of a RayClusterAutoscaler (docs/AUTOSCALER_OBJECT.md) as a decision gives it: keeps the
  * times of conditions that did not change, and the last scale, of the existing status. Pure; the
  * same decision on the same object gives a status that equals the existing one, whatever the values
- * of idle durations and other clocks. Only lastDecisionTime and metering are renewed, when it is older than an
+ * of idle durations and other clocks. Only lastDecisionTime and the parts of features are renewed, when it is older than an
  * interval between AUTOSCALER_RENEW_MS and AUTOSCALER_RENEW_MAX_MS that depends on the name: so a
  * fleet without changes is not written all at once. The time of another controller is renewed after half
  * of that, so that of two controllers each sees the other (ctl/report/second_controller). codec/objects/autoscaler_json writes it. */
@@ -34,10 +34,10 @@ struct autoscaler_status_input {
  * texts to a length, so that the JSON text is far below AUTOSCALER_STATUS_MAX. */
 struct summary autoscaler_status_of(const struct autoscaler_status_input *input,
 				    struct arena *arena);
-/* Sets lastDecisionTime of this decision, its controller, a whole second, and its metering: in a status that is
+/* Sets lastDecisionTime of this decision, its controller, a whole second, and its parts: in a status that is
  * written for another reason. */
 void autoscaler_status_renew(const struct autoscaler_status_input *input, struct summary *status);
-/* What the next status takes from this one: lastDecisionTime, metering, and status and
+/* What the next status takes from this one: lastDecisionTime, parts, and status and
  * time of the conditions. Points into `status`. */
 struct summary autoscaler_status_sent(const struct summary *status, struct arena *arena);
 
