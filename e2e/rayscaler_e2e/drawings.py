@@ -135,7 +135,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "plan",
         "Patch, drains, conditions, and a reason for each worker and each bundle",
-        ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "placement_write", "verdict_write", "verdict_write_asides"),
+        ("served_report", "explain_groups", "terminate_write", "explain_worker_write", "patch_make", "placement_write", "verdict_write", "verdict_end"),
     ),
 )
 

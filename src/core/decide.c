@@ -225,7 +225,7 @@ static struct plan *write_plan(const struct choice *choice)
 	placement_write(choice, plan);
 	verdict_write(choice, plan);
 	EACH_FEATURE(write, choice, plan);
-	verdict_write_asides(choice, plan);
+	verdict_end(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
 	note_next_change(choice->facts, plan);
 	invariants_of_plan(choice, plan);

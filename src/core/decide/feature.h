@@ -8,8 +8,8 @@
 #include "core/decide/choice.h"
 
 struct decision_feature {
-	/* Before the workers are joined: problems of its settings, whether terminations are
-	 * forbidden, what requests workers or the cluster itself. */
+	/* Before the workers are joined: problems of its settings, and whether terminations are
+	 * forbidden. */
 	void (*find)(struct facts *facts);
 	/* With the workers: the minimums of the groups. */
 	void (*apply)(struct facts *facts);

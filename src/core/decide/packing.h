@@ -65,7 +65,7 @@ struct packing {
 void packing_state(struct offer *offer);
 /* Solves the problem of packing->offer, repeated once with starved demand split off. */
 void packing_run(struct packing *packing);
-/* Which workers are chosen for termination, and who needs the others. The last step. */
+/* Notes for each worker whether it is chosen for termination, and its need. The last step. */
 void packing_note_workers(struct packing *packing);
 /* The longest time that a starved bundle has been starved; 0 without one. */
 int64_t packing_starved_seconds(const struct packing *packing);

@@ -348,7 +348,7 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 	write_unreadable(choice, plan);
 }
 
-void verdict_write_asides(const struct choice *choice, struct plan *plan)
+void verdict_end(const struct choice *choice, struct plan *plan)
 {
 	write_findings(choice, plan);
 	write_second(choice, plan);

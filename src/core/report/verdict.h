@@ -9,7 +9,7 @@
 
 void verdict_write(const struct choice *choice, struct plan *plan);
 /* Of a running controller: LintFindings and SecondController; the last ones. */
-void verdict_write_asides(const struct choice *choice, struct plan *plan);
+void verdict_end(const struct choice *choice, struct plan *plan);
 /* The message of InvalidRequest, in the arena; NULL: nothing is invalid. A simulation has the same
  * words. */
 const char *verdict_invalid_text(const struct facts *facts, struct arena *arena);
