@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/nearest.h"
@@ -94,8 +95,9 @@ static int setting_decode(const struct json_at *at, struct settings *settings)
 			return -1;
 		*(bool *)member = json_boolean_value(at);
 		return 0;
+	default:
+		CHECK(!"a kind of options");
 	}
-	return -1;
 }
 
 int settings_json_decode(const struct json_at *at, struct settings *settings)
@@ -115,16 +117,13 @@ static int settings_decode(const struct json_at *root, const struct field *field
 	       settings_json_decode(&settings, &ret->settings);
 }
 
-/* The word of a CHOICE: its unit is "ray|fewest-gpus", in the order of the enum. */
 static void write_choice(struct json_writer *writer, const struct settings_row *row, int value,
 			 struct arena *arena)
 {
-	const char *word = row->unit, *end;
+	size_t size;
+	const char *word = settings_choice_word(row, value, &size);
 
-	for (; value > 0; value--)
-		word = strchr(word, '|') + 1;
-	end = strchrnul(word, '|');
-	json_write_text(writer, row->name, arena_strndup(arena, word, (size_t)(end - word)));
+	json_write_text(writer, row->name, arena_strndup(arena, word, size));
 }
 
 static void write_settings(struct json_writer *writer, const struct field *field,
@@ -153,6 +152,8 @@ static void write_settings(struct json_writer *writer, const struct field *field
 			if (((const struct strings *)member)->count > 0)
 				field_write_texts(writer, rows[i].name, member);
 			break;
+		default:
+			CHECK(!"a kind of options");
 		}
 	}
 	json_write_object_end(writer);

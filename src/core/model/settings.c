@@ -2,34 +2,43 @@
 
 #include <string.h>
 
-#define INITIAL_INTEGER(value) (value)
-#define INITIAL_BOOLEAN(value) (value)
-#define INITIAL_CHOICE(value) (value)
-#define INITIAL_LIST(value)                                                                        \
-	{                                                                                          \
-		NULL, (value)                                                                      \
-	}
-
-static const struct settings defaults = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
-	.member = INITIAL_##kind(initial),
-	SETTINGS_TABLE(X)
-#undef X
-};
-
 static const struct settings_row rows[] = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
-	{ SETTINGS_##kind, name, initial, minimum,                                                 \
-	  maximum,         unit, help,    offsetof(struct settings, member) },
+#define X(...) SETTINGS_ROW(struct settings, __VA_ARGS__)
 	SETTINGS_TABLE(X)
 #undef X
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
+void settings_rows_init(const struct settings_row *all, size_t count, void *object)
+{
+	for (size_t i = 0; i < count; i++) {
+		void *member = (char *)object + all[i].offset;
+
+		switch (all[i].kind) {
+		case SETTINGS_INTEGER:
+		case SETTINGS_DURATION:
+			*(int64_t *)member = all[i].initial;
+			break;
+		case SETTINGS_BOOLEAN:
+			*(bool *)member = all[i].initial;
+			break;
+		case SETTINGS_CHOICE:
+			*(int *)member = (int)all[i].initial;
+			break;
+		case SETTINGS_LIST:
+			*(struct strings *)member = (struct strings){ .count = 0 };
+			break;
+		case SETTINGS_TEXT:
+			*(const char **)member = all[i].initial_text;
+			break;
+		}
+	}
+}
+
 void settings_init(struct settings *settings)
 {
-	*settings = defaults;
+	settings_rows_init(rows, ROW_COUNT, settings);
 }
 
 const struct settings_row *settings_rows(size_t *ret_count)
@@ -59,4 +68,14 @@ int settings_choice_value(const struct settings_row *row, const char *word)
 			return -1;
 		at += length + 1;
 	}
+}
+
+const char *settings_choice_word(const struct settings_row *row, int64_t value, size_t *ret_size)
+{
+	const char *word = row->unit;
+
+	for (; value > 0; value--)
+		word = strchr(word, '|') + 1;
+	*ret_size = strcspn(word, "|");
+	return word;
 }

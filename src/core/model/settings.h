@@ -1,6 +1,7 @@
 /* The options that influence a decision. One table makes the members of `settings` in a Snapshot,
  * the long flags of `run`, the help text and docs/OPTIONS.md. Plain data of its declarer;
- * accelerators points into an arena or static memory. */
+ * accelerators points into an arena or static memory. The table of the other flags has the same form
+ * (ctl/shared/options.h). */
 #ifndef CORE_MODEL_SETTINGS_H
 #define CORE_MODEL_SETTINGS_H
 
@@ -14,7 +15,8 @@ enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS, PACKING_CHEAPEST }
 enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 
 /* X(kind, member, name, default, minimum, maximum, unit, help) kind: INTEGER (int64_t), BOOLEAN,
- * CHOICE (enum, its words in settings.c), LIST (struct strings) */
+ * CHOICE (int, an enum in the order of the words of `unit`), LIST (struct strings); only of options
+ * TEXT (const char *) and DURATION (int64_t in ms) */
 #define SETTINGS_TABLE(X)                                                                          \
 	X(INTEGER, idle_timeout_seconds, "idle-timeout-seconds", 60, 0, 31536000, "seconds",       \
 	  "a worker that is idle longer than this is terminated")                                  \
@@ -57,6 +59,8 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 #define SETTINGS_TYPE_BOOLEAN bool
 #define SETTINGS_TYPE_CHOICE int
 #define SETTINGS_TYPE_LIST struct strings
+#define SETTINGS_TYPE_TEXT const char *
+#define SETTINGS_TYPE_DURATION int64_t
 
 struct settings {
 #define X(kind, member, name, initial, minimum, maximum, unit, help) SETTINGS_TYPE_##kind member;
@@ -64,22 +68,58 @@ struct settings {
 #undef X
 };
 
-enum settings_kind { SETTINGS_INTEGER, SETTINGS_BOOLEAN, SETTINGS_CHOICE, SETTINGS_LIST };
+enum settings_kind {
+	SETTINGS_INTEGER,
+	SETTINGS_BOOLEAN,
+	SETTINGS_CHOICE,
+	SETTINGS_LIST,
+	SETTINGS_TEXT,
+	SETTINGS_DURATION,
+};
 
-/* One row of the table, for decoders and help. */
+/* One row of a table, for decoders and help. */
 struct settings_row {
 	enum settings_kind kind;
-	const char *name; /* "idle-timeout-seconds" */
+	const char *name;         /* "idle-timeout-seconds" */
+	const char *initial_text; /* of a TEXT */
 	int64_t initial, minimum, maximum;
 	const char *unit; /* for CHOICE: the words, "ray|fewest-gpus", in the order of the enum */
 	const char *help;
-	size_t offset; /* of the member in struct settings */
+	size_t offset; /* of the member in its struct */
 };
 
+#define SETTINGS_NUMBER_INTEGER(value) (value)
+#define SETTINGS_NUMBER_BOOLEAN(value) (value)
+#define SETTINGS_NUMBER_CHOICE(value) (value)
+#define SETTINGS_NUMBER_LIST(value) (value)
+#define SETTINGS_NUMBER_TEXT(value) 0
+#define SETTINGS_NUMBER_DURATION(value) (value)
+#define SETTINGS_WORD_INTEGER(value) ""
+#define SETTINGS_WORD_BOOLEAN(value) ""
+#define SETTINGS_WORD_CHOICE(value) ""
+#define SETTINGS_WORD_LIST(value) ""
+#define SETTINGS_WORD_TEXT(value) (value)
+#define SETTINGS_WORD_DURATION(value) ""
+/* The row of an X for a member of the struct T. */
+#define SETTINGS_ROW(T, kind, member, name, initial, minimum, maximum, unit, help)                 \
+	{ SETTINGS_##kind,                                                                         \
+	  name,                                                                                    \
+	  SETTINGS_WORD_##kind(initial),                                                           \
+	  SETTINGS_NUMBER_##kind(initial),                                                         \
+	  minimum,                                                                                 \
+	  maximum,                                                                                 \
+	  unit,                                                                                    \
+	  help,                                                                                    \
+	  offsetof(T, member) },
+
 void settings_init(struct settings *settings); /* the defaults */
+/* Those of any rows. */
+void settings_rows_init(const struct settings_row *all, size_t count, void *object);
 const struct settings_row *settings_rows(size_t *ret_count);
 const struct settings_row *settings_row_find(const char *name); /* NULL when unknown */
 /* The value of a word of a CHOICE row; -1 for other words. */
 int settings_choice_value(const struct settings_row *row, const char *word);
+/* The word of a value of a CHOICE row: the first *ret_size bytes. */
+const char *settings_choice_word(const struct settings_row *row, int64_t value, size_t *ret_size);
 
 #endif

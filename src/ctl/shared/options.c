@@ -11,38 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_BOOLEAN, OPTION_DURATION };
-
-struct option_row {
-	enum option_kind kind;
-	const char *name;
-	const char *initial_text;
-	int64_t initial, minimum, maximum;
-	const char *unit, *help;
-	size_t offset;
-};
-
-#define INITIAL_TEXT_TEXT(value) (value)
-#define INITIAL_NUMBER_TEXT(value) 0
-#define INITIAL_TEXT_NUMBER(value) ""
-#define INITIAL_NUMBER_NUMBER(value) (value)
-#define INITIAL_TEXT_BOOLEAN(value) ""
-#define INITIAL_NUMBER_BOOLEAN(value) (value)
-#define INITIAL_TEXT_DURATION(value) ""
-#define INITIAL_NUMBER_DURATION(value) (value)
-
-static const struct option_row rows[] = {
-#define X(kind, member, name, initial, minimum, maximum, unit, help)                               \
-	{ OPTION_##kind,                                                                           \
-	  name,                                                                                    \
-	  INITIAL_TEXT_##kind(initial),                                                            \
-	  INITIAL_NUMBER_##kind(initial),                                                          \
-	  minimum,                                                                                 \
-	  maximum,                                                                                 \
-	  unit,                                                                                    \
-	  help,                                                                                    \
-	  offsetof(struct options, member) },
+/* Options first, then the settings of decisions. */
+static const struct settings_row rows[] = {
+#define X(...) SETTINGS_ROW(struct options, __VA_ARGS__)
 	OPTIONS_TABLE(X)
+#undef X
+#define X(kind, member, ...) SETTINGS_ROW(struct options, kind, settings.member, __VA_ARGS__)
+		SETTINGS_TABLE(X)
 #undef X
 };
 
@@ -53,17 +28,7 @@ static const struct option_row rows[] = {
 void options_init(struct options *options)
 {
 	*options = (struct options){ .arena = ARENA_INIT };
-	for (size_t i = 0; i < ROW_COUNT; i++) {
-		void *member = (char *)options + rows[i].offset;
-
-		if (rows[i].kind == OPTION_TEXT)
-			*(const char **)member = rows[i].initial_text;
-		else if (rows[i].kind == OPTION_BOOLEAN)
-			*(bool *)member = rows[i].initial;
-		else
-			*(int64_t *)member = rows[i].initial;
-	}
-	settings_init(&options->settings);
+	settings_rows_init(rows, ROW_COUNT, options);
 	options->device_table = device_table_builtin();
 }
 
@@ -183,10 +148,10 @@ static struct strings split_list(struct arena *arena, const char *text)
 	return (struct strings){ .at = parts.at, .count = parts.count };
 }
 
-static int set_setting(struct options *options, const struct settings_row *row, const char *text,
-		       struct err *err)
+static int set_option(struct options *options, const struct settings_row *row, const char *text,
+		      struct err *err)
 {
-	void *member = (char *)&options->settings + row->offset;
+	void *member = (char *)options + row->offset;
 	int choice;
 
 	switch (row->kind) {
@@ -194,6 +159,8 @@ static int set_setting(struct options *options, const struct settings_row *row, 
 		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
 	case SETTINGS_BOOLEAN:
 		return parse_boolean(row->name, text, member, err);
+	case SETTINGS_DURATION:
+		return parse_duration(row->name, text, row->minimum, row->maximum, member, err);
 	case SETTINGS_CHOICE:
 		choice = settings_choice_value(row, text);
 		if (choice < 0)
@@ -204,38 +171,22 @@ static int set_setting(struct options *options, const struct settings_row *row, 
 	case SETTINGS_LIST:
 		*(struct strings *)member = split_list(&options->arena, text);
 		return 0;
+	case SETTINGS_TEXT:
+		if (text[0] == '\0')
+			return err_set(err, ERR_INPUT, "--%s: is empty; write a %s", row->name,
+				       row->unit);
+		*(const char **)member = text;
+		return 0;
 	}
-	CHECK(!"a settings kind without a parser");
-}
-
-static int set_option(struct options *options, const struct option_row *row, const char *text,
-		      struct err *err)
-{
-	void *member = (char *)options + row->offset;
-
-	if (row->kind == OPTION_NUMBER)
-		return parse_integer(row->name, text, row->minimum, row->maximum, member, err);
-	if (row->kind == OPTION_BOOLEAN)
-		return parse_boolean(row->name, text, member, err);
-	if (row->kind == OPTION_DURATION)
-		return parse_duration(row->name, text, row->minimum, row->maximum, member, err);
-	if (text[0] == '\0')
-		return err_set(err, ERR_INPUT, "--%s: is empty; write a %s", row->name, row->unit);
-	*(const char **)member = text;
-	return 0;
+	CHECK(!"a kind without a parser");
 }
 
 static int refuse_name(const char *name, struct err *err)
 {
 	struct nearest nearest = nearest_start(name);
-	const struct settings_row *settings;
-	size_t count;
 
-	settings = settings_rows(&count);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < ROW_COUNT; i++)
 		nearest_offer(&nearest, rows[i].name);
-	for (size_t i = 0; i < count; i++)
-		nearest_offer(&nearest, settings[i].name);
 	return err_set(err, ERR_INPUT, "--%s: no such flag%s%s%s", name,
 		       nearest.word ? "; did you mean --" : "", nearest.word ? nearest.word : "",
 		       nearest.word ? "?" : "");
@@ -246,8 +197,7 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 		      struct err *err)
 {
 	const char *word = argv[0], *equals, *value;
-	const struct settings_row *setting;
-	const struct option_row *row;
+	const struct settings_row *row;
 	char *name;
 
 	if (strncmp(word, "--", 2) != 0)
@@ -258,24 +208,21 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	name = arena_strndup(&options->arena, word + 2,
 			     equals ? (size_t)(equals - word - 2) : strlen(word + 2));
 	row = ARRAY_FIND(rows, ROW_COUNT, name, name);
-	setting = row ? NULL : settings_row_find(name);
-	if (!row && !setting)
+	if (!row)
 		return refuse_name(name, err);
 	*ret_used = 1;
 	if (equals) {
 		value = equals + 1;
-	} else if ((row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN) &&
-		   (count < 2 || !strncmp(argv[1], "--", 2))) {
+	} else if (row->kind == SETTINGS_BOOLEAN && (count < 2 || !strncmp(argv[1], "--", 2))) {
 		value = "true";
 	} else if (count < 2) {
 		return err_set(err, ERR_INPUT, "--%s: takes a value (%s); write it after the flag",
-			       name, row ? row->unit : setting->unit);
+			       name, row->unit);
 	} else {
 		value = argv[1];
 		*ret_used = 2;
 	}
-	return row ? set_option(options, row, value, err) :
-		     set_setting(options, setting, value, err);
+	return set_option(options, row, value, err);
 }
 
 static int check_leader_election(const struct options *options, struct err *err)
@@ -364,31 +311,28 @@ int options_parse(struct options *options, int count, char *const *argv, struct 
 }
 
 /* The default of a row as a user would write it, "" for none. */
-static const char *default_text(char *buffer, size_t size, const struct option_row *row,
-				const struct settings_row *setting)
+static const char *default_text(char *buffer, size_t size, const struct settings_row *row)
 {
 	const char *word;
 	size_t length;
 
-	if (row && row->kind == OPTION_TEXT)
+	switch (row->kind) {
+	case SETTINGS_TEXT:
+	case SETTINGS_LIST:
 		return row->initial_text;
-	if (setting && setting->kind == SETTINGS_LIST)
-		return "";
-	if (row ? row->kind == OPTION_BOOLEAN : setting->kind == SETTINGS_BOOLEAN)
-		return (row ? row->initial : setting->initial) ? "true" : "false";
-	if (row && row->kind == OPTION_DURATION) {
+	case SETTINGS_BOOLEAN:
+		return row->initial ? "true" : "false";
+	case SETTINGS_DURATION:
 		print_duration(buffer, size, row->initial);
-		return buffer;
-	}
-	if (setting && setting->kind == SETTINGS_CHOICE) {
-		word = setting->unit;
-		for (int64_t i = 0; i < setting->initial; i++)
-			word = strchr(word, '|') + 1;
-		length = strcspn(word, "|");
+		break;
+	case SETTINGS_CHOICE:
+		word = settings_choice_word(row, row->initial, &length);
 		snprintf(buffer, size, "%.*s", (int)length, word);
-		return buffer;
+		break;
+	case SETTINGS_INTEGER:
+		snprintf(buffer, size, "%lld", (long long)row->initial);
+		break;
 	}
-	snprintf(buffer, size, "%lld", (long long)(row ? row->initial : setting->initial));
 	return buffer;
 }
 
@@ -433,26 +377,17 @@ static bool is_about(const struct subject *subject, const char *name)
 	return true;
 }
 
-/* Calls print for every flag of the subject, or of all (NULL): options first, then the settings of
- * decisions. */
+/* Calls print for every flag of the subject, or of all (NULL). */
 static void each_flag(FILE *file, const struct subject *subject,
 		      void (*print)(FILE *file, const char *name, const char *unit,
 				    const char *initial, const char *help))
 {
-	const struct settings_row *settings;
-	size_t count;
 	char text[64];
 
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		if (is_about(subject, rows[i].name))
 			print(file, rows[i].name, rows[i].unit,
-			      default_text(text, sizeof(text), &rows[i], NULL), rows[i].help);
-	settings = settings_rows(&count);
-	for (size_t i = 0; i < count; i++)
-		if (is_about(subject, settings[i].name))
-			print(file, settings[i].name, settings[i].unit,
-			      default_text(text, sizeof(text), NULL, &settings[i]),
-			      settings[i].help);
+			      default_text(text, sizeof(text), &rows[i]), rows[i].help);
 }
 
 static void print_line(FILE *file, const char *name, const char *unit, const char *initial,

@@ -15,8 +15,8 @@
 #include "core/model/settings.h"
 
 /* X(kind, member, name, default, minimum, maximum, unit, help)
- * kind: TEXT (const char *, "" when not given), NUMBER (int64_t), BOOLEAN (bool) or DURATION
- * (int64_t in ms; the flag accepts seconds as "15", or "15s", "2m", "500ms"). */
+ * as in core/model/settings.h: TEXT ("" when not given), INTEGER, BOOLEAN or DURATION (the flag accepts
+ * seconds as "15", or "15s", "2m", "500ms"). */
 #define OPTIONS_TABLE(X)                                                                           \
 	X(TEXT, kubeconfig, "kubeconfig", "", 0, 0, "file",                                        \
 	  "default: in-cluster, else $KUBECONFIG, else ~/.kube/config")                            \
@@ -31,25 +31,25 @@
 	  "sidecar: the one RayCluster to scale")                                                  \
 	X(TEXT, cluster_namespace, "cluster-namespace", "", 0, 0, "name",                          \
 	  "sidecar: its namespace")                                                                \
-	X(NUMBER, scan_interval_seconds, "scan-interval-seconds", 1, 1, 3600, "seconds",           \
+	X(INTEGER, scan_interval_seconds, "scan-interval-seconds", 1, 1, 3600, "seconds",          \
 	  "each Ray is read at least this often")                                                  \
-	X(NUMBER, gcs_reads_per_second, "gcs-reads-per-second", 200, 0, 100000, "reads/s",         \
+	X(INTEGER, gcs_reads_per_second, "gcs-reads-per-second", 200, 0, 100000, "reads/s",        \
 	  "of all clusters; clusters with work are read more often; 0: each scan interval")        \
-	X(NUMBER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                 \
+	X(INTEGER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                \
 	  "deadline of one call to a Ray GCS")                                                     \
-	X(NUMBER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",         \
+	X(INTEGER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",        \
 	  "CPU time of one decision; a decision above it changes nothing")                         \
-	X(NUMBER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                       \
+	X(INTEGER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                      \
 	  "drain requests to one Ray in one pass")                                                 \
-	X(NUMBER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                   \
+	X(INTEGER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                  \
 	  "memory of one pass with its reply; above it Ray is unreadable")                         \
-	X(NUMBER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                      \
+	X(INTEGER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                     \
 	  "memory of all passes together; half of the container's limit")                          \
-	X(NUMBER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",     \
+	X(INTEGER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",    \
 	  "deadline of one request to the API server")                                             \
-	X(NUMBER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                      \
+	X(INTEGER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                     \
 	  "limit on requests to the API server")                                                   \
-	X(NUMBER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                    \
+	X(INTEGER, kube_api_burst, "kube-api-burst", 200, 1, 100000, "requests",                   \
 	  "burst above that limit")                                                                \
 	X(BOOLEAN, leader_elect, "leader-elect", false, 0, 0, "true|false",                        \
 	  "only the replica that holds the Lease acts")                                            \
@@ -71,21 +71,16 @@
 	  "accelerators beside the built-in ones; read at start")                                  \
 	X(TEXT, price_table_file, "price-table", "", 0, 0, "file",                                 \
 	  "prices of GPU-hours (docs/COST.md); read at start")                                     \
-	X(NUMBER, max_gpus_per_namespace, "max-gpus-per-namespace", 0, 0, 1000000, "GPUs",         \
+	X(INTEGER, max_gpus_per_namespace, "max-gpus-per-namespace", 0, 0, 1000000, "GPUs",        \
 	  "GPU quota of all clusters of a namespace, 0: none")                                     \
-	X(NUMBER, max_gpus_total, "max-gpus-total", 0, 0, 1000000, "GPUs",                         \
+	X(INTEGER, max_gpus_total, "max-gpus-total", 0, 0, 1000000, "GPUs",                        \
 	  "GPU quota of all clusters together, 0: none")                                           \
 	X(BOOLEAN, driver_log, "driver-log", true, 0, 0, "true|false",                             \
 	  "each change is a line in the output of Ray's drivers")                                  \
 	X(TEXT, log_level, "log-level", "info", 0, 0, "level", "debug, info, warning or error")
 
-#define OPTIONS_TYPE_TEXT const char *
-#define OPTIONS_TYPE_NUMBER int64_t
-#define OPTIONS_TYPE_BOOLEAN bool
-#define OPTIONS_TYPE_DURATION int64_t
-
 struct options {
-#define X(kind, member, name, initial, minimum, maximum, unit, help) OPTIONS_TYPE_##kind member;
+#define X(kind, member, name, initial, minimum, maximum, unit, help) SETTINGS_TYPE_##kind member;
 	OPTIONS_TABLE(X)
 #undef X
 	struct settings settings;

@@ -303,6 +303,8 @@ static void test_all_settings(void **state)
 		case SETTINGS_LIST:
 			snprintf(value, sizeof(value), "[a, b]");
 			break;
+		default:
+			fail_msg("%s has a kind of options", rows[i].name);
 		}
 		snprintf(text, sizeof(text), LEAST "settings: {%s: %s}", rows[i].name, value);
 		if (read_text(text, &arena, &err))

@@ -38,7 +38,7 @@ static size_t size_of_kind(enum settings_kind kind)
 		return sizeof(bool);
 	case SETTINGS_CHOICE:
 		return sizeof(int);
-	case SETTINGS_LIST:
+	default:
 		break;
 	}
 	return sizeof(struct strings);
