@@ -33,7 +33,7 @@ static const struct field resource_rows[] = {
 
 /* An array of elements of `size` bytes. */
 struct list {
-	const struct field *members; /* NULL: the kind is no list */
+	const struct field *members; /* NULL: of other kinds */
 	size_t size, count;          /* count: its offset */
 };
 

@@ -37,7 +37,7 @@ struct summary autoscaler_status_of(const struct autoscaler_status_input *input,
 /* Sets lastDecisionTime of this decision, its controller, a whole second, and its parts: in a status that is
  * written for another reason. */
 void autoscaler_status_renew(const struct autoscaler_status_input *input, struct summary *status);
-/* What the next status takes from this one: lastDecisionTime, parts, and status and
+/* The values that the next status takes from this one: lastDecisionTime, parts, and status and
  * time of the conditions. Points into `status`. */
 struct summary autoscaler_status_sent(const struct summary *status, struct arena *arena);
 

@@ -40,8 +40,8 @@ struct feature {
 	const struct feature_metric *metrics;
 	size_t metric_count;
 
-	/* Sets its member of the status of the RayClusterAutoscaler; called after `decided`. What it
-	 * points to lives in the arena, or until the next decision of the cluster. */
+	/* Sets its member of the status of the RayClusterAutoscaler; called after `decided`. The member
+	 * points into the arena, or to values that live until the next decision of the cluster. */
 	void (*status)(const void *self, const struct pass_decision *decision, struct arena *arena,
 		       struct autoscaler_parts *parts);
 
