@@ -47,6 +47,7 @@ lint-layers:
 PROGRAM_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(foreach l,$(LAYERS),$(NAMES_$(l))))
 lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l))) | $(PROGRAM_OBJECTS)
 	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $^
+	@python3 src/test/lint/circles.py $(PROGRAM_OBJECTS)
 	@$(if $(wildcard src/cli/main.c),src/test/lint/exports.sh '$(FOR_TESTS)' $(PROGRAM_OBJECTS))
 	@echo 'ok      $@'
 
@@ -115,7 +116,7 @@ $(BUILD)/lint/analyzer/%.ok: src/%.c $(BUILD)/obj/%.o
 	$(Q)gcc $(LANGUAGE) $(ANALYZER_CFLAGS) -O1 -fanalyzer -Werror -c -o /dev/null $<
 	@touch $@
 
-## measure: lines of each folder, and other figures of the size and form of the source
+## measure: statements, circles, double facts, cost of a change, delete test; then sizes
 measure: $(PROGRAM_OBJECTS)
 	@python3 e2e/rayscaler_e2e/measure.py
 .PHONY: measure

@@ -1,10 +1,12 @@
-"""`make measure`: the size and the form of the source, one row for each figure.
+"""`make measure`: how good the structure is, each figure with its meaning, and then sizes for information.
 
-`make lint-symbols` finds the exported functions without a caller; the rest is counted here.
+Two tables of docs/internals/tour.md are measured by really making the change; they are printed as they stand.
+`make lint-symbols` finds the circles and the exported functions without a caller; the rest is counted here.
 """
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Iterable, Iterator, List, Tuple
 
@@ -27,6 +29,20 @@ def folders() -> List[Path]:
     return sorted({path.parent for path in sources(SRC)})
 
 
+def statements(text: str) -> int:
+    """Semicolons outside of comments and texts, less the two of each `for`."""
+    code = re.sub(
+        r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", " ", text, flags=re.DOTALL
+    )
+    return code.count(";") - 2 * len(re.findall(r"\bfor\s*\(", code))
+
+
+def table(path: Path, before: str) -> List[List[str]]:
+    """The rows of the first Markdown table after a text, without its head."""
+    rows = path.read_text().split(before, 1)[1].split("\n| ", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    return [[cell.strip().replace("`", "") for cell in row.strip("| ").split(" | ")] for row in rows]
+
+
 def comment_lines(text: str) -> int:
     """Lines of a C source on which a comment begins, goes on or ends, code beside it or not."""
     return sum(comment.count("\n") + 1 for comment in re.findall(r"/\*.*?\*/", text, re.DOTALL))
@@ -47,14 +63,38 @@ def bundle_structs() -> List[str]:
     return re.findall(r"^\| `struct (\w+)` \|", text, re.MULTILINE)
 
 
-def without_caller() -> str:
-    """The exported functions that no other file of the program or, if listed as such, a test uses."""
+def symbols() -> List[str]:
+    """What `make lint-symbols` prints."""
     done = subprocess.run(["make", "-s", "lint-symbols"], cwd=TOP, capture_output=True, text=True)
-    found = [line for line in (done.stdout + done.stderr).splitlines() if " exports " in line]
-    listed = re.search(r"^FOR_TESTS := ((?:.*\\\n)*.*)", (TOP / "mk/lint.mk").read_text(), re.MULTILINE)
-    if done.returncode != 0 and not found:
-        return "unknown: " + (done.stdout + done.stderr).strip().splitlines()[-1]
-    return f"{len(found)} ({len(listed.group(1).replace(chr(92), ' ').split())} only for tests)"
+    lines = (done.stdout + done.stderr).splitlines()
+    if done.returncode != 0 and not any(" exports " in line or line.startswith("a circle") for line in lines):
+        sys.exit("\n".join(lines))
+    return lines
+
+
+def aims() -> Iterator[Tuple[str, str, str]]:
+    tour, principles = (TOP / "docs/internals" / name for name in ("tour.md", "principles.md"))
+    doubles = table(principles, "## 9. One fact, one place")
+
+    yield (
+        "statements",
+        f"{sum(statements(path.read_text()) for path in sources(SRC)):,}",
+        "size of src without tests, whatever its layout: semicolons outside of comments and texts, less two per `for`",
+    )
+    for folder in folders():
+        yield f"  {folder.relative_to(SRC)}", f"{sum(statements(p.read_text()) for p in folder.glob('*.[ch]')):,}", ""
+    circles = [line for line in symbols() if line.startswith("a circle")]
+    yield "circles", f"{len(circles)}", "sets of files that call each other; lint-symbols holds 0"
+    yield "double facts", f"{len(doubles)}", "facts with two places (docs/internals/principles.md, 9); only fewer"
+    for fact, *_ in doubles:
+        yield "", "", fact
+    for name, meaning in (
+        ("cost of a change", "source files besides tests, by really making it (docs/internals/tour.md)"),
+        ("delete test", "what taking a feature out changes outside of its folder, by really doing it (tour.md)"),
+    ):
+        yield name, "", meaning
+        for what, *figures in table(tour, name.capitalize()):
+            yield f"  {what}", "", "; ".join(figures)
 
 
 def rows() -> Iterator[Tuple[str, str]]:
@@ -73,13 +113,19 @@ def rows() -> Iterator[Tuple[str, str]]:
     yield "golden cases: src/test/golden", f"{lines(golden):,} in {len(golden)} files"
     yield "CHECKs per 1,000 lines of src/core", f"{1000 * checks / lines(core):.1f} ({checks})"
     yield "structs of a bundle, from bytes to patch", f"{len(bundle_structs())}"
-    yield "exported functions without a caller", without_caller()
+    listed = re.search(r"^FOR_TESTS := ((?:.*\\\n)*.*)", (TOP / "mk/lint.mk").read_text(), re.MULTILINE)
+    alone = sum(" exports " in line for line in symbols())
+    only_tests = len(listed.group(1).replace(chr(92), " ").split())
+    yield "exported functions without a caller", f"{alone} ({only_tests} only for tests)"
     yield "comment share of the lines of .c files", f"{100 * sum(map(comment_lines, code.values())) / lines(code):.1f} %"
     yield "words of the user documents", f"{sum(map(words, user_documents())):,}"
     yield "lines of Makefile; of mk/*.mk", f"{lines(make[:1]):,}; {lines(make[1:]):,}"
 
 
 def main() -> None:
+    for name, figure, meaning in aims():
+        print(f"{name:<26} {figure:>7}  {meaning}".rstrip())
+    print("\nFor information:")
     for name, figure in rows():
         print(f"{name:<41} {figure}")
 

@@ -9,7 +9,11 @@ from rayscaler_e2e import measure
 def test_every_figure_is_measured():
     subprocess.run(["make", "-s", "lint-symbols"], cwd=measure.TOP, capture_output=True, check=True)  # compiles
     shown = subprocess.run(["make", "-s", "measure"], cwd=measure.TOP, capture_output=True, text=True, check=True).stdout
-    figures = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in shown.splitlines())
+    aims, sizes = shown.split("\nFor information:\n")
+    for name in ("statements", "circles", "double facts", "cost of a change", "delete test"):
+        assert re.search(rf"^{name}  +.*[a-z]{{3}}", aims, re.MULTILINE), name
+    assert re.search(r"^circles +0 ", aims, re.MULTILINE)
+    figures = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in sizes.splitlines())
     assert len(figures) > 25
     for name, figure in figures.items():
         assert re.match(r"[\d,.]+", figure), (name, figure)
@@ -17,6 +21,11 @@ def test_every_figure_is_measured():
     total = int(figures["lines of src without src/test"].replace(",", ""))
     folders = [figures[str(folder.relative_to(measure.SRC))] for folder in measure.folders()]
     assert total == sum(int(figure.split()[0].replace(",", "")) for figure in folders)
+
+
+def test_statements():
+    text = 'for (int i = 0; i < 2; i++)\n\tputs(";"); /* a; b; */\nchar c = \';\'; // d;\n'
+    assert measure.statements(text) == 2
 
 
 def test_comment_lines():

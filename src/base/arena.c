@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/words.h"
 
 /* Under AddressSanitizer, memory that is not allocated is poisoned, so that use after a reset and
@@ -301,4 +302,14 @@ void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacit
 	}
 	*capacity = wanted;
 	return array;
+}
+
+const char *arena_cut(struct arena *arena, const char *text, size_t max_bytes)
+{
+	static const char dots[] = "...";
+
+	if (text[text_fit(text, max_bytes)] == '\0')
+		return text;
+	return arena_printf(arena, "%.*s%s", (int)text_fit(text, max_bytes - (sizeof(dots) - 1)),
+			    text, dots);
 }

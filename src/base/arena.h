@@ -48,6 +48,10 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 	__attribute__((format(printf, 2, 0)));
 
+/* The text, or its beginning and "..." when it has more than max_bytes (at least 3) bytes; never
+ * half a character. The result is the text itself or in the arena. */
+const char *arena_cut(struct arena *arena, const char *text, size_t max_bytes);
+
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 
 /* A growable array in an arena. Declare as a member: VEC(struct pod) pods;

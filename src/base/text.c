@@ -15,16 +15,6 @@ size_t text_fit(const char *text, size_t max_bytes)
 	return size;
 }
 
-const char *text_cut(struct arena *arena, const char *text, size_t max_bytes)
-{
-	static const char dots[] = "...";
-
-	if (text[text_fit(text, max_bytes)] == '\0')
-		return text;
-	return arena_printf(arena, "%.*s%s", (int)text_fit(text, max_bytes - (sizeof(dots) - 1)),
-			    text, dots);
-}
-
 bool text_is_among(const char *text, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

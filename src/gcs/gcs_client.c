@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "codec/text/json_write.h"
 #include "codec/text/text.h"
 #include "gcs/gcs_call.h"
+#include "gcs/gcs_list.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_report.h"
 #include "gcs/gcs_requests.h"
@@ -429,9 +429,74 @@ struct gcs_call *gcs_client_publish_lines(struct gcs_client *client, int64_t tim
 
 	call->writes = true;
 	for (size_t i = 0; i < count && i < GCS_LINES_MAX; i++) {
-		text_add_clean(&call->lines, text_cut(&scratch, lines[i], GCS_LINE_MAX_BYTES - 1));
+		text_add_clean(&call->lines, arena_cut(&scratch, lines[i], GCS_LINE_MAX_BYTES - 1));
 		(void)buf_add(&call->lines, "", 1);
 	}
 	gcs_kv_send_get(call, GCS_V2_NAMESPACE, GCS_V2_KEY);
+	return call;
+}
+
+/* ---- lists ---- */
+
+/* Running tasks: those in none of the states before, and not ended. */
+static void ask_tasks(struct gcs_call *call, const struct gcs_list_use *use)
+{
+	static const char *const others[] = { "NIL",
+					      "PENDING_ARGS_AVAIL",
+					      "PENDING_NODE_ASSIGNMENT",
+					      "SUBMITTED_TO_WORKER",
+					      "FINISHED",
+					      "FAILED" };
+	enum { OTHERS = sizeof(others) / sizeof(others[0]) };
+	Ray__GetTaskEventsRequest request = RAY__GET_TASK_EVENTS_REQUEST__INIT;
+	Ray__GetTaskEventsRequest__Filters filters = RAY__GET_TASK_EVENTS_REQUEST__FILTERS__INIT;
+	Ray__GetTaskEventsRequest__Filters__StateFilter states[OTHERS], *list[OTHERS];
+
+	for (size_t i = 0; i < OTHERS; i++) {
+		ray__get_task_events_request__filters__state_filter__init(&states[i]);
+		states[i].predicate = RAY__FILTER_PREDICATE__NOT_EQUAL;
+		states[i].state = (char *)others[i];
+		list[i] = &states[i];
+	}
+	filters.exclude_driver = true;
+	filters.state_filters = list;
+	filters.n_state_filters = use->running ? OTHERS : 0;
+	request.limit = (int64_t)use->rows_max;
+	request.filters = &filters;
+	gcs_call_send_message(call, &request.base);
+}
+
+struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
+				     enum ray_list list, const struct gcs_list_use *use,
+				     struct arena *arena, gcs_done *done, void *context)
+{
+	static const char *const paths[] = {
+		[RAY_LIST_ACTORS] = "/ray.rpc.ActorInfoGcsService/GetAllActorInfo",
+		[RAY_LIST_TASKS] = "/ray.rpc.TaskInfoGcsService/GetTaskEvents",
+		[RAY_LIST_GROUPS] = "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup",
+		[RAY_LIST_JOBS] = "/ray.rpc.JobInfoGcsService/GetAllJobInfo",
+	};
+	struct gcs_call *call =
+		gcs_call_new(client, timeout_ms, paths[list], gcs_decode, done, context);
+	Ray__GetAllActorInfoRequest actors = RAY__GET_ALL_ACTOR_INFO_REQUEST__INIT;
+	Ray__GetAllPlacementGroupRequest groups = RAY__GET_ALL_PLACEMENT_GROUP_REQUEST__INIT;
+	Ray__GetAllJobInfoRequest jobs = RAY__GET_ALL_JOB_INFO_REQUEST__INIT;
+
+	call->arena = arena;
+	call->list_use = use;
+	call->list = list;
+	call->reply_ceiling_bytes = use->reply_max_bytes;
+	actors.limit = groups.limit = (int64_t)use->rows_max;
+	jobs.limit = (int32_t)use->rows_max;
+	jobs.skip_submission_job_info_field = true;
+	jobs.skip_is_running_tasks_field = true; /* else the GCS calls every driver */
+	if (list == RAY_LIST_ACTORS)
+		gcs_call_send_message(call, &actors.base);
+	else if (list == RAY_LIST_TASKS)
+		ask_tasks(call, use);
+	else if (list == RAY_LIST_GROUPS)
+		gcs_call_send_message(call, &groups.base);
+	else
+		gcs_call_send_message(call, &jobs.base);
 	return call;
 }

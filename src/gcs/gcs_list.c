@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/text.h"
 #include "gcs/gcs_message.h"
 #include "gcs/gcs_wire.h"
 #include "net/work.h"
@@ -14,20 +13,15 @@
 #define TIME_MAX_MS INT64_C(253402300799999)   /* the end of year 9999 */
 
 static const struct list_kind {
-	const char *path;
 	const ProtobufCMessageDescriptor *reply, *row;
 } lists[] = {
-	[RAY_LIST_ACTORS] = { "/ray.rpc.ActorInfoGcsService/GetAllActorInfo",
-			      &ray__get_all_actor_info_reply__descriptor,
+	[RAY_LIST_ACTORS] = { &ray__get_all_actor_info_reply__descriptor,
 			      &ray__actor_table_data__descriptor },
-	[RAY_LIST_TASKS] = { "/ray.rpc.TaskInfoGcsService/GetTaskEvents",
-			     &ray__get_task_events_reply__descriptor,
+	[RAY_LIST_TASKS] = { &ray__get_task_events_reply__descriptor,
 			     &ray__task_events__descriptor },
-	[RAY_LIST_GROUPS] = { "/ray.rpc.PlacementGroupInfoGcsService/GetAllPlacementGroup",
-			      &ray__get_all_placement_group_reply__descriptor,
+	[RAY_LIST_GROUPS] = { &ray__get_all_placement_group_reply__descriptor,
 			      &ray__placement_group_table_data__descriptor },
-	[RAY_LIST_JOBS] = { "/ray.rpc.JobInfoGcsService/GetAllJobInfo",
-			    &ray__get_all_job_info_reply__descriptor,
+	[RAY_LIST_JOBS] = { &ray__get_all_job_info_reply__descriptor,
 			    &ray__job_table_data__descriptor },
 };
 
@@ -41,7 +35,7 @@ time_ms gcs_list_time(uint64_t ms)
 const char *gcs_list_text(const struct gcs_list_reading *reading, const char *text,
 			  size_t max_bytes)
 {
-	return arena_strdup(reading->arena, text_cut(reading->arena, text, max_bytes));
+	return arena_strdup(reading->arena, arena_cut(reading->arena, text, max_bytes));
 }
 
 int gcs_list_id(const struct gcs_list_reading *reading, const char *member, ProtobufCBinaryData id,
@@ -167,63 +161,4 @@ int gcs_list_decode(const struct gcs_list_use *use, enum ray_list list, const vo
 	}
 	arena_done(&reading->entry);
 	return status;
-}
-
-/* ---- requests ---- */
-
-/* Running tasks: those in none of the states before, and not ended. */
-static void ask_tasks(struct gcs_call *call, const struct gcs_list_use *use)
-{
-	static const char *const others[] = { "NIL",
-					      "PENDING_ARGS_AVAIL",
-					      "PENDING_NODE_ASSIGNMENT",
-					      "SUBMITTED_TO_WORKER",
-					      "FINISHED",
-					      "FAILED" };
-	enum { OTHERS = sizeof(others) / sizeof(others[0]) };
-	Ray__GetTaskEventsRequest request = RAY__GET_TASK_EVENTS_REQUEST__INIT;
-	Ray__GetTaskEventsRequest__Filters filters = RAY__GET_TASK_EVENTS_REQUEST__FILTERS__INIT;
-	Ray__GetTaskEventsRequest__Filters__StateFilter states[OTHERS], *list[OTHERS];
-
-	for (size_t i = 0; i < OTHERS; i++) {
-		ray__get_task_events_request__filters__state_filter__init(&states[i]);
-		states[i].predicate = RAY__FILTER_PREDICATE__NOT_EQUAL;
-		states[i].state = (char *)others[i];
-		list[i] = &states[i];
-	}
-	filters.exclude_driver = true;
-	filters.state_filters = list;
-	filters.n_state_filters = use->running ? OTHERS : 0;
-	request.limit = (int64_t)use->rows_max;
-	request.filters = &filters;
-	gcs_call_send_message(call, &request.base);
-}
-
-struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
-				     enum ray_list list, const struct gcs_list_use *use,
-				     struct arena *arena, gcs_done *done, void *context)
-{
-	struct gcs_call *call =
-		gcs_call_new(client, timeout_ms, lists[list].path, gcs_decode, done, context);
-	Ray__GetAllActorInfoRequest actors = RAY__GET_ALL_ACTOR_INFO_REQUEST__INIT;
-	Ray__GetAllPlacementGroupRequest groups = RAY__GET_ALL_PLACEMENT_GROUP_REQUEST__INIT;
-	Ray__GetAllJobInfoRequest jobs = RAY__GET_ALL_JOB_INFO_REQUEST__INIT;
-
-	call->arena = arena;
-	call->list_use = use;
-	call->list = list;
-	call->reply_ceiling_bytes = use->reply_max_bytes;
-	actors.limit = groups.limit = (int64_t)use->rows_max;
-	jobs.limit = (int32_t)use->rows_max;
-	jobs.skip_submission_job_info_field = true;
-	jobs.skip_is_running_tasks_field = true; /* else the GCS calls every driver */
-	if (list == RAY_LIST_ACTORS)
-		gcs_call_send_message(call, &actors.base);
-	else if (list == RAY_LIST_TASKS)
-		ask_tasks(call, use);
-	else if (list == RAY_LIST_GROUPS)
-		gcs_call_send_message(call, &groups.base);
-	else
-		gcs_call_send_message(call, &jobs.base);
-	return call;
 }

@@ -2,15 +2,78 @@
 
 #include <curl/curl.h>
 #include <string.h>
+#include <uv.h>
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/list.h"
 #include "base/memory.h"
-#include "net/https_intern.h"
+#include "net/https_setup.h"
+#include "net/loop.h"
 
 #define HTTPS_IDLE_CONNECTIONS 32L
 #define HTTPS_HEADER_MAX_BYTES ((size_t)65536)
 #define HTTPS_RETRY_AFTER_MAX_S 86400
+/* Bytes of a stream that one turn of the loop delivers: their receiver decodes them on the loop, at
+ * about 10 MB/s. libcurl alone reads up to 100 times from a socket that has data. */
+#define HTTPS_TURN_BYTES ((size_t)32 << 10)
+
+/* libcurl must not be called from inside its own callbacks, and a user may start and cancel
+ * requests there. So `inside` is raised around each call that can call back, starts wait as QUEUED,
+ * cancels only mark, and https_settle does the rest when curl has returned. on_done never runs
+ * inside https_start: a chain of requests must not recurse. */
+enum https_state {
+	HTTPS_QUEUED = 1, /* not yet passed to curl */
+	HTTPS_ACTIVE,
+	HTTPS_BROKEN, /* could not be set up or continued: reported in the next turn */
+	HTTPS_DONE,   /* on_done runs */
+};
+
+struct https_request {
+	struct https *https;
+	struct list_item item;
+	enum https_state state;
+	bool added; /* to curl's multi handle */
+	bool cancelled;
+	bool paused; /* has delivered HTTPS_TURN_BYTES: continues in the next turn */
+	size_t turn_bytes;
+	int64_t turn_ms; /* of turn_bytes */
+	struct https_easy easy;
+	char *origin; /* for messages */
+	const char *(*may_send)(void *context);
+	https_open *on_open;
+	https_chunk *on_chunk;
+	https_done *on_done;
+	void *context;
+	struct loop_timer *timer;
+	int64_t first_byte_deadline_ms, stall_ms, last_piece_ms;
+	bool opened; /* the header of the final answer is complete */
+	int status;
+	size_t header_bytes;
+	int64_t retry_after_ms;
+	struct buf body;
+	struct err stop; /* why this module ended it */
+};
+
+struct https {
+	struct loop *loop;
+	CURLM *multi;
+	char *user_agent;
+	struct loop_timer *timer; /* curl's own */
+	uv_idle_t *resume;        /* active while a request is paused */
+	struct list requests, sockets;
+	unsigned inside;
+	int64_t distrust_ms; /* monotonic, of the last deadline that passed; below 0: none */
+};
+
+struct https_socket {
+	uv_poll_t poll; /* first: loop_handle_free */
+	struct https *https;
+	curl_socket_t fd;
+	struct list_item item;
+};
+
+/* ---- requests ---- */
 
 static void https_request_free(struct https_request *request)
 {
@@ -26,7 +89,8 @@ static void https_request_free(struct https_request *request)
 	memory_free(request);
 }
 
-void https_error(const struct https_request *request, CURLcode code, struct err *err)
+/* Converts curl's result to an error of the caller. */
+static void https_error(const struct https_request *request, CURLcode code, struct err *err)
 {
 	const char *detail = request->easy.error[0] ? request->easy.error :
 						      curl_easy_strerror(code);
@@ -85,7 +149,8 @@ static void https_activate(struct https_request *request)
 	request->added = true;
 }
 
-void https_settle(struct https *https)
+/* After curl has returned. */
+static void https_settle(struct https *https)
 {
 	CURLMsg *message;
 	int left;
@@ -108,7 +173,8 @@ void https_settle(struct https *https)
 	}
 }
 
-void https_action(struct https *https, curl_socket_t fd, int events)
+/* Lets curl handle an event, and then its results. */
+static void https_action(struct https *https, curl_socket_t fd, int events)
 {
 	int running;
 
@@ -135,6 +201,118 @@ static void https_on_curl_timer(void *context)
 	https_action(context, CURL_SOCKET_TIMEOUT, 0);
 }
 
+/* ---- sockets ---- */
+
+static void https_on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct https_socket *socket = handle->data;
+	int flags = 0;
+
+	if (status < 0)
+		flags = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		flags |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		flags |= CURL_CSELECT_OUT;
+	https_action(socket->https, socket->fd, flags);
+}
+
+static void https_socket_free(struct https_socket *socket)
+{
+	list_remove(&socket->item);
+	(void)uv_poll_stop(&socket->poll);
+	loop_handle_free(socket);
+}
+
+static struct https_socket *https_socket_new(struct https *https, curl_socket_t fd)
+{
+	struct https_socket *socket = memory_alloc(sizeof(*socket));
+
+	CHECK(uv_poll_init_socket(loop_uv(https->loop), &socket->poll, fd) == 0);
+	socket->poll.data = socket;
+	socket->https = https;
+	socket->fd = fd;
+	list_add(&https->sockets, &socket->item);
+	(void)curl_multi_assign(https->multi, fd, socket);
+	return socket;
+}
+
+/* curl: watch this socket for these events. */
+static int https_on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *assigned)
+{
+	struct https_socket *socket = assigned;
+	struct https *https = context;
+	int events = 0;
+
+	(void)curl;
+	if (what == CURL_POLL_REMOVE) {
+		if (socket) {
+			(void)curl_multi_assign(https->multi, fd, NULL);
+			https_socket_free(socket);
+		}
+		return 0;
+	}
+	if (!socket)
+		socket = https_socket_new(https, fd);
+	if (what & CURL_POLL_IN)
+		events |= UV_READABLE;
+	if (what & CURL_POLL_OUT)
+		events |= UV_WRITABLE;
+	CHECK(uv_poll_start(&socket->poll, events, https_on_poll) == 0);
+	return 0;
+}
+
+/* ---- turns of streams ---- */
+
+/* curl returns an error of the piece that it kept here only, and does not end the request. */
+static void https_continue(struct https_request *request)
+{
+	CURLcode code = curl_easy_pause(request->easy.curl, CURLPAUSE_CONT);
+
+	if (code == CURLE_OK || request->cancelled)
+		return;
+	if (request->stop.kind == ERR_NONE)
+		https_error(request, code, &request->stop);
+	request->state = HTTPS_BROKEN;
+	loop_timer_start(request->timer, 0);
+}
+
+/* Runs in the next turn of the loop, which does not wait. curl delivers the piece that it kept. */
+static void https_on_resume(uv_idle_t *handle)
+{
+	struct https *https = handle->data;
+
+	(void)uv_idle_stop(handle);
+	https->inside++;
+	LIST_EACH(struct https_request, request, &https->requests, item) {
+		if (!request->paused)
+			continue;
+		request->paused = false;
+		request->turn_bytes = 0;
+		if (!request->cancelled)
+			https_continue(request);
+	}
+	https->inside--;
+	https_settle(https);
+}
+
+/* True: the receiver of a stream gets this piece in the next turn of the loop. */
+static bool https_is_turn_over(struct https_request *request, size_t bytes)
+{
+	if (request->turn_ms != request->last_piece_ms)
+		request->turn_bytes = 0;
+	request->turn_ms = request->last_piece_ms;
+	if (request->turn_bytes < HTTPS_TURN_BYTES) {
+		request->turn_bytes += bytes;
+		return false;
+	}
+	request->paused = true;
+	CHECK(uv_idle_start(request->https->resume, https_on_resume) == 0);
+	return true;
+}
+
+/* ---- libcurl ---- */
+
 struct https *https_new(struct loop *loop, const char *user_agent)
 {
 	struct https *https = memory_alloc(sizeof(*https));
@@ -144,7 +322,9 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 	https->distrust_ms = -1;
 	https->user_agent = memory_strdup(user_agent);
 	https->timer = loop_timer_new(loop, https_on_curl_timer, https);
-	https_sockets_init(https);
+	https->resume = memory_alloc(sizeof(*https->resume));
+	CHECK(uv_idle_init(loop_uv(loop), https->resume) == 0);
+	https->resume->data = https;
 	https->multi = curl_multi_init();
 	CHECK(https->multi);
 	CHECK(curl_multi_setopt(https->multi, CURLMOPT_SOCKETFUNCTION, https_on_socket) ==
@@ -166,7 +346,9 @@ void https_free(struct https *https)
 	LIST_EACH(struct https_request, request, &https->requests, item)
 		https_request_free(request);
 	CHECK(curl_multi_cleanup(https->multi) == CURLM_OK);
-	https_sockets_done(https);
+	LIST_EACH(struct https_socket, socket, &https->sockets, item)
+		https_socket_free(socket);
+	loop_handle_free(https->resume);
 	loop_timer_free(https->timer);
 	memory_free(https->user_agent);
 	memory_free(https);

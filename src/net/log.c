@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "codec/text/json_write.h"
 
@@ -50,7 +49,7 @@ static void log_add_string(struct buf *line, const char *text)
 	struct json_writer writer;
 
 	json_write_init(&writer, line, JSON_STYLE_LINE);
-	json_write_text(&writer, NULL, text_cut(&arena, text, LOG_VALUE_MAX_BYTES));
+	json_write_text(&writer, NULL, arena_cut(&arena, text, LOG_VALUE_MAX_BYTES));
 }
 
 static void log_add_time(struct buf *line)

@@ -6,14 +6,13 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "net/work.h"
 
 struct loop {
 	uv_loop_t uv;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
 	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
-	struct work *work;
+	struct loop_work work;
 	uint64_t turn_ns, idle_ns; /* at the end of the last turn: the time, and all time waited */
 	int64_t turn_cpu_us;       /* of the thread, at the end of the last turn */
 	uint64_t longest_turn_ns;
@@ -49,7 +48,7 @@ static void loop_count_turn(struct loop *loop)
 {
 	uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(&loop->uv);
 	uint64_t passed_ns = now_ns - loop->turn_ns, waited_ns = idle_ns - loop->idle_ns;
-	int64_t cpu_us = work_cpu_us();
+	int64_t cpu_us = loop_cpu_us();
 
 	if (loop->turn_ns > 0 && passed_ns > waited_ns &&
 	    passed_ns - waited_ns > loop->longest_turn_ns)
@@ -107,7 +106,8 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	(void)work_stop(loop, INT64_MAX);
+	if (loop->work.queue)
+		loop->work.stop(loop);
 	uv_close((uv_handle_t *)&loop->before_poll, NULL);
 	uv_close((uv_handle_t *)&loop->after_poll, NULL);
 	/* Runs the close callbacks of handles that were freed before; the first run does nothing
@@ -135,6 +135,14 @@ int64_t loop_boot_ms(void)
 
 	CHECK(clock_gettime(CLOCK_BOOTTIME, &now) == 0);
 	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
+}
+
+int64_t loop_cpu_us(void)
+{
+	struct timespec now;
+
+	CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 int64_t loop_precise_us(void)
@@ -232,7 +240,7 @@ struct uv_loop_s *loop_uv(struct loop *loop)
 	return &loop->uv;
 }
 
-struct work **loop_work(struct loop *loop)
+struct loop_work *loop_work(struct loop *loop)
 {
 	return &loop->work;
 }

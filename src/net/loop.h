@@ -32,6 +32,8 @@ int64_t loop_boot_ms(void);
 /* The present monotonic clock, in microseconds from any start: to measure durations within a turn.
  * Not for decisions. */
 int64_t loop_precise_us(void);
+/* CPU time of the calling thread so far, in microseconds. */
+int64_t loop_cpu_us(void);
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, void *context);
 /* One shot, after_ms from now (0: next turn); starting again replaces. */
@@ -54,6 +56,12 @@ int64_t loop_longest_turn_cpu_us(const struct loop *loop);
 struct uv_loop_s *loop_uv(struct loop *loop); /* only for net/ */
 /* Closes the handle of libuv, then frees the memory that begins with it. Only for net/. */
 void loop_handle_free(void *handle);
-struct work **loop_work(struct loop *loop); /* only for net/work; NULL at first */
+
+/* The queue of net/work, NULL at first, and what ends its jobs before loop_free. Only for net/work. */
+struct loop_work {
+	struct work *queue;
+	void (*stop)(struct loop *loop);
+};
+struct loop_work *loop_work(struct loop *loop);
 
 #endif

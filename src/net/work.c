@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 #include <uv.h>
 
 #include "base/check.h"
@@ -55,15 +54,21 @@ size_t work_slow_at_once(void)
 	return work_at_once() / 2;
 }
 
+static void stop_all(struct loop *loop)
+{
+	(void)work_stop(loop, INT64_MAX);
+}
+
 static struct work *work_of(struct loop *loop)
 {
-	struct work **work = loop_work(loop);
+	struct loop_work *work = loop_work(loop);
 
-	if (!*work) {
-		*work = memory_alloc(sizeof(**work));
-		(*work)->loop = loop;
+	if (!work->queue) {
+		work->queue = memory_alloc(sizeof(*work->queue));
+		work->queue->loop = loop;
+		work->stop = stop_all;
 	}
-	return *work;
+	return work->queue;
 }
 
 static void release_retired(struct work *work)
@@ -191,17 +196,9 @@ bool work_is_cancelled(const struct work_job *job)
 	return atomic_load(&job->cancelled);
 }
 
-int64_t work_cpu_us(void)
-{
-	struct timespec now;
-
-	CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)
 {
-	struct work *work = *loop_work(loop);
+	struct work *work = loop_work(loop)->queue;
 	struct work_retired *retired;
 
 	if (!work || work->jobs.count == 0) {
@@ -238,7 +235,7 @@ static void on_late(void *context)
 
 bool work_stop(struct loop *loop, int64_t max_ms)
 {
-	struct work *work = *loop_work(loop);
+	struct work *work = loop_work(loop)->queue;
 	struct loop_timer *timer;
 	struct deadline deadline = { .loop = loop };
 
@@ -251,21 +248,21 @@ bool work_stop(struct loop *loop, int64_t max_ms)
 	loop_timer_free(timer);
 	if (work->jobs.count > 0)
 		return false;
-	*loop_work(loop) = NULL;
+	loop_work(loop)->queue = NULL;
 	memory_free(work);
 	return true;
 }
 
 size_t work_count(const struct loop *loop)
 {
-	const struct work *work = *loop_work((struct loop *)loop);
+	const struct work *work = loop_work((struct loop *)loop)->queue;
 
 	return work ? work->jobs.count : 0;
 }
 
 size_t work_count_quick(const struct loop *loop)
 {
-	const struct work *work = *loop_work((struct loop *)loop);
+	const struct work *work = loop_work((struct loop *)loop)->queue;
 
 	return work ? work->jobs.count - work->slow_count : 0;
 }

@@ -44,9 +44,6 @@ void work_cancel(struct work_job *job);
 /* From any thread, for as long as the job runs: its result will not be used. */
 bool work_is_cancelled(const struct work_job *job);
 
-/* CPU time of the calling thread so far, in microseconds. */
-int64_t work_cpu_us(void);
-
 /* Calls release(memory), on the loop, as soon as no job is left that was started before this call:
  * at once when there is none. */
 void work_retire(struct loop *loop, void (*release)(void *memory), void *memory);

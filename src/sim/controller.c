@@ -7,8 +7,8 @@
  *   decide, drain, decide again, remember, patch ──► plan_next
  *
  * `changed` means that facts or memory differ from those of the last plan; `due_ms`, that the plan may
- * differ at this time although nothing changes. Facts that change set `changed` (note_change), unless a
- * decision cannot depend on them (judge, could_serve); a worker that gets idle only adds its due time.
+ * differ at this time although nothing changes. Facts that change set `changed` (sim/pass_time.c, note_change), unless
+ * a decision cannot depend on them (judge, could_serve); a worker that gets idle only adds its due time.
  *
  * Invariants: with `changed` a pass is planned at most one interval ahead. Without it, every pass before
  * due_ms would make the same plan, which the input every_pass verifies (sim_laws_test). Regular times
@@ -19,119 +19,15 @@
 
 #include "core/decide.h"
 #include "core/decide/limits.h"
-#include "core/decide/raylet.h"
 #include "sim/baseline.h"
-#include "sim/idle.h"
 #include "sim/kuberay.h"
-#include "sim/place_policy.h"
-#include "sim/suspend.h"
+#include "sim/pass_time.h"
+#include "sim/pod.h"
 #include "sim/view.h"
-
-#define WAKE_MS 100 /* ctl/queue/poll_interval.h POLL_WAKE_MS */
-/* The start grace of a worker has ended by then. */
-#define YOUNG_MS (RAYLET_UNUSED_MS + RAYLET_IN_USE_MS + 5000)
-
-/* ---- when a pass runs ---- */
 
 static bool is_scaled(const struct sim_ray *ray)
 {
 	return ray->world->input->policy != SIM_POLICY_ALWAYS_ON;
-}
-
-static void plan_pass(struct sim_ray *ray, int64_t at_ms)
-{
-	struct sim_world *world = ray->world;
-
-	if (at_ms >= ray->next_pass_ms || !is_scaled(ray))
-		return;
-	ray->next_pass_ms = at_ms;
-	ray->pass_id = ++world->next_id;
-	event_queue_push(&world->events, at_ms, SIM_EVENT_PASS, ray, ray->pass_id);
-}
-
-/* The first regular pass at or after this time and now. */
-static int64_t regular_ms(const struct sim_ray *ray, int64_t at_ms)
-{
-	int64_t interval_ms = baseline_interval_ms(ray->world->input);
-	int64_t now_ms = ray->world->now_ms;
-	int64_t span_ms = (at_ms > now_ms ? at_ms : now_ms) - ray->phase_ms;
-
-	if (span_ms <= interval_ms)
-		return ray->phase_ms + interval_ms;
-	return ray->phase_ms + (span_ms + interval_ms - 1) / interval_ms * interval_ms;
-}
-
-static int64_t idle_due_ms(const struct sim_worker *worker)
-{
-	return worker->idle_since_ms + worker->ray->idle_timeouts_ms[worker->type - 1] + 1;
-}
-
-/* The plan may differ then although nothing else changes. */
-static void add_due(struct sim_ray *ray, int64_t at_ms)
-{
-	if (at_ms < ray->due_ms)
-		ray->due_ms = at_ms;
-	if (at_ms < ray->age_due_ms)
-		ray->age_due_ms = at_ms;
-}
-
-/* matters: a decision may depend on it. wakes: the controller runs a pass soon. */
-static void note_change(struct sim_ray *ray, bool matters, bool wakes)
-{
-	int64_t now_ms = ray->world->now_ms, regular = regular_ms(ray, now_ms);
-	/* After the last regular pass, which may have been skipped. */
-	int64_t early_ms = regular - baseline_interval_ms(ray->world->input) + WAKE_MS;
-
-	ray->changed |= matters;
-	if (matters)
-		plan_pass(ray, regular);
-	if (wakes && baseline_wakes(ray->world->input))
-		plan_pass(ray, early_ms > now_ms ? early_ms : now_ms);
-}
-
-void controller_pod_changed(struct sim_ray *ray, bool matters)
-{
-	note_change(ray, matters, true);
-}
-
-void controller_changed(struct sim_ray *ray)
-{
-	note_change(ray, true, false);
-}
-
-void controller_waiting_changed(struct sim_class *class_)
-{
-	if (!class_->ray->nothing_served || !class_->seen)
-		note_change(class_->ray, true, false);
-}
-
-/* Some bundle of waiting work fits the free amounts of the worker, maybe not its single devices or
- * the strategy of a group. */
-static bool could_serve(const struct sim_worker *worker, const struct sim_class *except)
-{
-	const struct sim_ray *ray = worker->ray;
-
-	for (size_t i = 0; i < ray->active_count; i++)
-		for (size_t b = 0; ray->active[i] != except && b < ray->active[i]->bundle_count;
-		     b++)
-			if (policy_fits_amounts(&ray->active[i]->bundles[b], worker))
-				return true;
-	return false;
-}
-
-void controller_work_changes(struct sim_worker *worker, const struct sim_class *starts)
-{
-	struct sim_ray *ray = worker->ray;
-	int64_t age_ms = ray->world->now_ms - worker->registered_ms;
-
-	if (ray->changed || worker->state != SIM_WORKER_REGISTERED)
-		return;
-	if (ray->watches_work || age_ms < YOUNG_MS || could_serve(worker, starts)) {
-		note_change(ray, true, false);
-	} else if (!starts && worker->type > 0 && !worker->holds) {
-		add_due(ray, idle_due_ms(worker));
-		plan_pass(ray, regular_ms(ray, ray->due_ms));
-	}
 }
 
 bool controller_is_done(const struct sim_ray *ray)
@@ -161,7 +57,11 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 							    find_worker(ray, item->pod) :
 							    NULL;
 
-			accepted |= worker && idle_drain(worker);
+			if (!worker)
+				continue;
+			/* A raylet refuses a drain for idleness while work runs. */
+			worker->draining = worker->state == SIM_WORKER_REGISTERED && !worker->holds;
+			accepted |= worker->draining;
 		}
 	return accepted;
 }
@@ -216,7 +116,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
 		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
-	ray->watches_work = suspend_is_set(ray) ||
+	ray->watches_work = kuberay_may_suspend(ray) ||
 			    autoscaler_has_warm_workers(ray->input->autoscaler);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
@@ -244,7 +144,7 @@ static void find_due(struct sim_ray *ray, const struct plan *plan)
 	for (size_t i = 0; i < ray->workers.count; i++)
 		if (ray->workers.at[i]->state == SIM_WORKER_REGISTERED &&
 		    !ray->workers.at[i]->holds && ray->workers.at[i]->idle_since_ms == now_ms)
-			add_due(ray, now_ms + 1);
+			pass_time_add_due(ray, now_ms + 1);
 }
 
 /* A regular pass is skipped when nothing changed and no time is due. */
@@ -256,9 +156,9 @@ static bool is_needed(const struct sim_ray *ray)
 static void plan_next(struct sim_ray *ray)
 {
 	if (ray->changed || ray->world->input->every_pass)
-		plan_pass(ray, ray->phase_ms + baseline_interval_ms(ray->world->input));
+		pass_time_plan(ray, ray->phase_ms + baseline_interval_ms(ray->world->input));
 	else if (ray->due_ms != SIM_NEVER_MS)
-		plan_pass(ray, regular_ms(ray, ray->due_ms));
+		pass_time_plan(ray, pass_time_regular_ms(ray, ray->due_ms));
 }
 
 void controller_pass(struct sim_ray *ray, uint64_t id)
@@ -273,7 +173,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	ray->next_pass_ms = SIM_NEVER_MS;
 	ray->phase_ms = world->now_ms;
 	/* While the head starts, Ray gives no reply, and nothing is decided without one. */
-	if (!is_needed(ray) || (!ray->cluster.suspend && !suspend_has_ray(ray))) {
+	if (!is_needed(ray) || (!ray->cluster.suspend && !pod_of_head_is_registered(ray))) {
 		plan_next(ray);
 		return;
 	}
@@ -289,7 +189,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray, plan);
 	kuberay_patch(ray, plan);
-	suspend_follow(ray, plan);
+	kuberay_suspend(ray, plan);
 	plan_next(ray);
 }
 
@@ -315,13 +215,13 @@ void controller_start(struct sim_ray *ray)
 	int64_t first_ms = VIEW_REPORT_MS / 2 + baseline_interval_ms(ray->world->input) / 2;
 
 	ray->settings = baseline_settings(ray->world->input, ray->input->settings);
-	suspend_init(ray);
+	kuberay_suspend_init(ray);
 	find_idle_timeouts(ray);
 	ray->phase_ms = first_ms - baseline_interval_ms(ray->world->input);
 	ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
 	ray->changed = true;
 	ray->next_pass_ms = SIM_NEVER_MS;
-	plan_pass(ray, first_ms);
+	pass_time_plan(ray, first_ms);
 }
 
 static void explain(struct sim_class *class_, const struct plan_demand *demand)

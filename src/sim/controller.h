@@ -25,13 +25,4 @@ bool controller_is_done(const struct sim_ray *ray);
 /* A last decision, for the reasons of work that has not started. */
 void controller_explain(struct sim_ray *ray);
 
-/* matters: a decision may depend on it; else it only moves the times of the passes. */
-void controller_pod_changed(struct sim_ray *ray, bool matters);
-void controller_waiting_changed(struct sim_class *class_);
-/* A Ray node, a request of resources, or a placement group that started. */
-void controller_changed(struct sim_ray *ray);
-/* Before a task of this class starts on it, and (NULL) after work on it ended: when it has more
- * room. */
-void controller_work_changes(struct sim_worker *worker, const struct sim_class *starts);
-
 #endif

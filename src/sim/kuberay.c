@@ -1,210 +1,33 @@
 #include "sim/kuberay.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/text.h"
-#include "sim/controller.h"
-#include "sim/idle.h"
+#include "sim/pass_time.h"
 #include "sim/place.h"
-#include "sim/pod_start.h"
+#include "sim/pod.h"
 #include "sim/record.h"
 #include "sim/stock.h"
-#include "sim/suspend.h"
 
-#define NO_POOL SIZE_MAX
+/* Above these the work would never be done. */
+#define RESTARTS_MIN 1000
+#define RESTARTS_PER_START 10
+#define INTERRUPTIONS_MAX 1000000
 
-static time_ms now_of(const struct sim_ray *ray)
-{
-	return SIM_EPOCH_MS + ray->world->now_ms;
-}
-
-/* ---- Pods ---- */
-
-static void fill_labels(struct sim_worker *worker)
-{
-	const struct sim_ray *ray = worker->ray;
-	bool head = worker->type == 0;
-
-	/* By key: facts look them up in the order of labels_sort. */
-	worker->labels[0] = (struct label){ LABEL_CLUSTER, ray->cluster.name };
-	worker->labels[1] =
-		(struct label){ LABEL_GROUP,
-				head ? HEAD_GROUP_NAME : ray->groups[worker->type - 1].name };
-	worker->labels[2] = (struct label){ LABEL_NODE_TYPE, head ? "head" : "worker" };
-	worker->labels[3] = (struct label){ LABEL_REPLICA_NAME, worker->replica_name };
-	worker->pod.labels =
-		(struct labels){ worker->labels,
-				 !head && ray->groups[worker->type - 1].num_of_hosts > 1 ? 4 : 3 };
-}
-
-static void set_scheduled(struct sim_worker *worker, const char *status, const char *reason,
-			  const char *message)
-{
-	worker->conditions[0] =
-		(struct condition){ "PodScheduled", status, reason, message, now_of(worker->ray) };
-}
-
-static void fill_pod(struct sim_worker *worker)
-{
-	const struct sim_ray *ray = worker->ray;
-	const struct pod_template *template = worker->type == 0 ?
-						      &ray->cluster.head_template :
-						      &ray->groups[worker->type - 1].template;
-	struct pod *pod = &worker->pod;
-
-	worker->owner = (struct pod_owner){ "ray.io/v1", "RayCluster", ray->cluster.name,
-					    ray->cluster.uid };
-	worker->status = (struct container_status){ .name = "",
-						    .state = CONTAINER_WAITING,
-						    .reason = "ContainerCreating",
-						    .message = "",
-						    .started_at = TIME_NONE };
-	*pod = (struct pod){
-		.namespace_ = ray->cluster.namespace_,
-		.name = worker->name,
-		.uid = worker->ray_id,
-		.resource_version = "1",
-		.owner = &worker->owner,
-		.annotations = template->annotations,
-		.created = now_of(ray),
-		.deletion_time = TIME_NONE,
-		.spec = template->spec,
-		.phase = "Pending",
-		.pod_ip = "",
-		.reason = "",
-		.message = "",
-		.conditions = worker->conditions,
-		.condition_count = 1,
-		.container_statuses = &worker->status,
-	};
-	if (pod->spec.container_count > 0) {
-		worker->status.name = pod->spec.containers[0].name;
-		pod->container_status_count = 1;
-	}
-	pod->spec.node_name = "";
-	fill_labels(worker);
-	set_scheduled(worker, "False", "Unschedulable", "no Node of the stock has room");
-}
-
-static struct sim_worker *new_worker(struct sim_ray *ray, size_t type, int64_t replica)
+/* The operator acts after operator_ms. */
+static void wake(struct sim_ray *ray)
 {
 	struct sim_world *world = ray->world;
-	struct sim_worker *worker = ray->free_workers;
-	size_t room = 0;
 
-	if (worker) {
-		ray->free_workers = worker->next_free;
-	} else {
-		worker = ARENA_NEW(world->arena, struct sim_worker);
-		for (size_t t = 0; t <= ray->cluster.group_count; t++)
-			if (ray->types[t].total.count > room)
-				room = ray->types[t].total.count;
-		worker->available = arena_array(world->arena, room, sizeof(*worker->available));
-	}
-	worker->id = ++world->next_id;
-	worker->ray = ray;
-	worker->type = type;
-	worker->replica = replica;
-	worker->state = SIM_WORKER_UNSCHEDULED;
-	worker->order = world_random(world);
-	worker->mark = 0;
-	worker->idle_processes = 0;
-	worker->counted = RECORD_NONE;
-	worker->draining = worker->waits_for_head = false;
-	worker->pool = NO_POOL;
-	snprintf(worker->ray_id, sizeof(worker->ray_id), "%016llx%040llx",
-		 (unsigned long long)worker->order, (unsigned long long)worker->id);
-	if (type == 0)
-		snprintf(worker->name, sizeof(worker->name), "%s", ray->cluster.head_pod_name);
-	else
-		snprintf(worker->name, sizeof(worker->name), "%.60s-worker-%08llu",
-			 ray->groups[type - 1].name, (unsigned long long)++ray->next_worker);
-	snprintf(worker->replica_name, sizeof(worker->replica_name), "replica-%lld",
-		 (long long)replica);
-	place_reset(worker);
-	fill_pod(worker);
-	worker->index = ray->workers.count;
-	VEC_PUSH(world->arena, &ray->workers, worker);
-	if (++world->pods > SIM_PODS_MAX)
-		world_fail(world, "the simulation needs more than 100000 Pods at one time: lower "
-				  "maxReplicas of the worker groups, or simulate less work");
-	return worker;
-}
-
-void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node)
-{
-	struct sim_world *world = worker->ray->world;
-	struct pod_start start = pod_start_draw(worker);
-
-	worker->state = SIM_WORKER_STARTING;
-	worker->register_ms = start.register_ms;
-	worker->pool = pool;
-	worker->pool_node = node;
-	snprintf(worker->node_name, sizeof(worker->node_name), "node-%llu",
-		 (unsigned long long)(pool == NO_POOL ? worker->id : node));
-	worker->pod.spec.node_name = worker->node_name;
-	set_scheduled(worker, "True", "", "");
-	record_worker(worker, RECORD_STARTING);
-	event_queue_push(&world->events, world->now_ms + start.start_ms, SIM_EVENT_RUNNING, worker,
-			 worker->id);
-	controller_pod_changed(worker->ray, true);
-}
-
-/* Before a decision counts the time of the running container. */
-static bool registers_soon(const struct sim_worker *worker)
-{
-	const struct settings *settings = &worker->ray->settings;
-	int64_t register_ms = worker->register_ms;
-
-	return register_ms < settings->unregistered_seconds * MS_PER_SECOND &&
-	       register_ms < settings->raylet_gone_seconds * MS_PER_SECOND &&
-	       register_ms < settings->start_timeout_seconds * MS_PER_SECOND;
-}
-
-void kuberay_running(struct sim_worker *worker)
-{
-	struct sim_world *world = worker->ray->world;
-
-	worker->waits_for_head = worker->type > 0 && !suspend_has_ray(worker->ray);
-	if (worker->waits_for_head)
+	if (ray->operator_due)
 		return;
-	worker->pod.phase = "Running";
-	worker->status.state = CONTAINER_RUNNING;
-	worker->status.reason = "";
-	worker->status.started_at = now_of(worker->ray);
-	worker->status.started_before = true;
-	event_queue_push(&world->events, world->now_ms + worker->register_ms, SIM_EVENT_REGISTER,
-			 worker, worker->id);
-	controller_pod_changed(worker->ray, !registers_soon(worker));
+	ray->operator_due = true;
+	event_queue_push(&world->events, world->now_ms + world->input->models.operator_ms,
+			 SIM_EVENT_OPERATOR, ray, 0);
 }
 
-/* The kubelet reports the head, and the init containers of its workers end. */
-static void head_registered(struct sim_worker *head)
-{
-	struct sim_ray *ray = head->ray;
-
-	head->conditions[1] = (struct condition){ "Ready", "True", "", "", now_of(ray) };
-	head->pod.condition_count = 2;
-	for (size_t i = 0; i < ray->workers.count; i++)
-		if (ray->workers.at[i]->state == SIM_WORKER_STARTING &&
-		    ray->workers.at[i]->waits_for_head)
-			kuberay_running(ray->workers.at[i]);
-}
-
-void kuberay_registered(struct sim_worker *worker)
-{
-	worker->state = SIM_WORKER_REGISTERED;
-	worker->registered_ms = worker->ray->world->now_ms;
-	worker->ray->registered++;
-	idle_registered(worker);
-	record_worker(worker, RECORD_REGISTERED);
-	if (worker->type == 0)
-		head_registered(worker);
-	controller_changed(worker->ray);
-	place_on(worker);
-}
+/* ---- the end of a Pod ---- */
 
 static void delete_worker(struct sim_worker *worker, bool expected)
 {
@@ -215,16 +38,18 @@ static void delete_worker(struct sim_worker *worker, bool expected)
 	worker->ray->registered -= worker->state == SIM_WORKER_REGISTERED;
 	worker->state = SIM_WORKER_DELETING;
 	worker->pod.deleting = true;
-	worker->pod.deletion_time = now_of(worker->ray);
+	worker->pod.deletion_time = SIM_EPOCH_MS + world->now_ms;
 	place_interrupt(worker);
 	if (worker->counted != RECORD_NONE)
 		record_worker(worker, RECORD_TERMINATING);
 	event_queue_push(&world->events, world->now_ms + world->input->models.terminate_ms,
 			 SIM_EVENT_GONE, worker, worker->id);
-	controller_pod_changed(worker->ray, !expected);
+	pass_time_pod_changed(worker->ray, !expected);
 }
 
-void kuberay_delete_replica(struct sim_worker *worker, bool expected)
+/* All hosts of the worker's replica: the operator deletes a replica that lost a host. expected:
+ * workersToDelete names it, so that decisions count it as terminated already. */
+static void delete_replica(struct sim_worker *worker, bool expected)
 {
 	struct sim_ray *ray = worker->ray;
 
@@ -249,22 +74,46 @@ void kuberay_gone(struct sim_worker *worker)
 	ray->free_workers = worker;
 	if (worker->type > 0)
 		stock_release(worker);
-	kuberay_wake(ray);
-	controller_pod_changed(ray, true);
+	wake(ray);
+	pass_time_pod_changed(ray, true);
+}
+
+/* ---- interruptions of Nodes ---- */
+
+static void interrupt_worker(struct sim_worker *worker)
+{
+	if (worker->state == SIM_WORKER_DELETING)
+		return;
+	worker->ray->accounts[worker->type].result.interruptions++;
+	worker->ray->world->interruptions++;
+	delete_replica(worker, false);
+	wake(worker->ray);
+}
+
+void kuberay_interrupt(struct sim_world *world, uint64_t id)
+{
+	size_t pool = stock_pool_of(id), n = stock_node_of(id);
+	struct stock_node *node = &world->pools[pool].nodes[n];
+
+	/* Stale: the Node has no Pods any more, or others with another end. */
+	if (node->state != STOCK_READY || node->pods == 0 || node->ends_ms != world->now_ms)
+		return;
+	node->state = STOCK_LOST;
+	for (size_t r = 0; r < world->ray_count; r++)
+		for (size_t i = 0; i < world->rays[r].workers.count; i++) {
+			struct sim_worker *worker = world->rays[r].workers.at[i];
+
+			if (worker->type > 0 && worker->pool == pool && worker->pool_node == n)
+				interrupt_worker(worker);
+		}
+	if (world->interruptions > INTERRUPTIONS_MAX ||
+	    (world->input->end_ms == 0 &&
+	     world->result->restarted > RESTARTS_MIN + RESTARTS_PER_START * world->result->started))
+		world_fail(world, "interruptions of Nodes end work again and again before it is "
+				  "done: lower interruptionsPerHour, or give an early end");
 }
 
 /* ---- the operator ---- */
-
-void kuberay_wake(struct sim_ray *ray)
-{
-	struct sim_world *world = ray->world;
-
-	if (ray->operator_due)
-		return;
-	ray->operator_due = true;
-	event_queue_push(&world->events, world->now_ms + world->input->models.operator_ms,
-			 SIM_EVENT_OPERATOR, ray, 0);
-}
 
 static void delete_named(struct sim_ray *ray, size_t group)
 {
@@ -275,7 +124,7 @@ static void delete_named(struct sim_ray *ray, size_t group)
 
 		if (worker->type == group + 1 && worker->state != SIM_WORKER_DELETING &&
 		    text_is_among(worker->name, names->at, names->count))
-			kuberay_delete_replica(worker, true);
+			delete_replica(worker, true);
 	}
 }
 
@@ -297,7 +146,7 @@ static void create_missing(struct sim_ray *ray, size_t group)
 		int64_t number = (int64_t)++ray->next_replica;
 
 		for (int64_t host = 0; host < hosts && !ray->world->failed; host++)
-			stock_request(new_worker(ray, group + 1, number));
+			stock_request(pod_new(ray, group + 1, number));
 	}
 }
 
@@ -310,8 +159,7 @@ static bool reconcile_head(struct sim_ray *ray)
 		return false;
 	}
 	if (ray->workers.count == 0)
-		/* A head has a Node of its own, beside the pools. */
-		kuberay_scheduled(new_worker(ray, 0, 0), NO_POOL, 0);
+		pod_scheduled(pod_new(ray, 0, 0), POD_WITHOUT_POOL, 0);
 	for (size_t i = 0; i < ray->workers.count; i++)
 		if (ray->workers.at[i]->type == 0)
 			return ray->workers.at[i]->state != SIM_WORKER_DELETING;
@@ -384,23 +232,71 @@ void kuberay_patch(struct sim_ray *ray, const struct plan *plan)
 		}
 	}
 	if (plan->patch.count > 0)
-		kuberay_wake(ray);
+		wake(ray);
 }
+
+/* ---- idle termination ---- */
+
+void kuberay_suspend_init(struct sim_ray *ray)
+{
+	const struct labels *own = &ray->cluster.annotations;
+	struct label *labels = arena_array(ray->world->arena, own->count + 1, sizeof(*labels));
+	struct label *all = arena_array(ray->world->arena, own->count + 1, sizeof(*all));
+	size_t count = 0;
+
+	for (size_t i = 0; i < own->count; i++)
+		if (strcmp(own->at[i].key, ANNOTATION_SUSPENDED) != 0)
+			all[count] = labels[count] = own->at[i], count++;
+	all[count] = (struct label){ ANNOTATION_SUSPENDED, "simulated" };
+	ray->running_notes = (struct labels){ labels, count };
+	ray->suspended_notes = labels_sort(all, count + 1);
+}
+
+bool kuberay_may_suspend(const struct sim_ray *ray)
+{
+	return ray->cluster.idle_termination ||
+	       (ray->input->autoscaler && ray->input->autoscaler->idle_termination);
+}
+
+static void set_suspended(struct sim_ray *ray, bool suspended)
+{
+	ray->cluster.suspend = suspended;
+	ray->cluster.annotations = suspended ? ray->suspended_notes : ray->running_notes;
+	ray->world->result->suspensions += suspended;
+	wake(ray);
+	pass_time_changed(ray);
+}
+
+void kuberay_submitted(struct sim_ray *ray)
+{
+	if (ray->cluster.suspend && labels_value(&ray->cluster.annotations, ANNOTATION_SUSPENDED))
+		set_suspended(ray, false);
+}
+
+void kuberay_suspend(struct sim_ray *ray, const struct plan *plan)
+{
+	enum idle_action action = plan->idle ? plan->idle->action : IDLE_ACTION_NONE;
+
+	if (action == IDLE_ACTION_END_SUSPEND || action == IDLE_ACTION_END_DELETE)
+		set_suspended(ray, true);
+	else if (action == IDLE_ACTION_RESUME)
+		set_suspended(ray, false);
+}
+
+/* ---- the start ---- */
 
 /* A worker that exists at the start is ready: it waits neither for its container nor for its raylet. */
 static void make_ready(struct sim_worker *worker)
 {
-	kuberay_running(worker);
-	kuberay_registered(worker);
+	pod_running(worker);
+	pod_registered(worker);
 }
 
 void kuberay_start(struct sim_ray *ray)
 {
 	bool always = ray->world->input->policy == SIM_POLICY_ALWAYS_ON;
-	struct sim_worker *head = new_worker(ray, 0, 0);
 
-	set_scheduled(head, "True", "", "");
-	make_ready(head);
+	make_ready(pod_new(ray, 0, 0));
 	for (size_t g = 0; g < ray->cluster.group_count && !ray->world->failed; g++) {
 		struct worker_group *spec = &ray->groups[g];
 

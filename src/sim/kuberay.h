@@ -1,5 +1,4 @@
-/* KubeRay's operator and the life of a Pod: created, on a Node, its Ray container runs, its raylet
- * registers; deleted, ended. Source: KubeRay 1.5, raycluster_controller.go reconcilePods: Pods that
+/* KubeRay's operator, and how Pods end. Source: KubeRay 1.5, raycluster_controller.go reconcilePods: Pods that
  * workersToDelete names are deleted; missing replicas, at most maxReplicas, are created; with
  * enableInTreeAutoscaling surplus ones stay. Simplified: the operator acts once after each change,
  * after operator_ms, and its requests take no time. */
@@ -14,16 +13,28 @@ void kuberay_start(struct sim_ray *ray);
 /* The RayCluster gets the patch of the plan. */
 void kuberay_patch(struct sim_ray *ray, const struct plan *plan);
 void kuberay_reconcile(struct sim_ray *ray); /* SIM_EVENT_OPERATOR */
-/* The operator acts after operator_ms. */
-void kuberay_wake(struct sim_ray *ray);
 
-/* A Pod got a Node: sim/stock.h calls it. pool SIZE_MAX: there are no pools. */
-void kuberay_scheduled(struct sim_worker *worker, size_t pool, size_t node);
-void kuberay_running(struct sim_worker *worker);    /* SIM_EVENT_RUNNING */
-void kuberay_registered(struct sim_worker *worker); /* SIM_EVENT_REGISTER */
-/* All hosts of the worker's replica: the operator deletes a replica that lost a host. expected:
- * workersToDelete names it, so that decisions count it as terminated already. */
-void kuberay_delete_replica(struct sim_worker *worker, bool expected);
 void kuberay_gone(struct sim_worker *worker); /* SIM_EVENT_GONE */
+/* A Node is interrupted: the Pods on it are deleted without notice, their work waits again, and the
+ * operator creates other Pods. */
+void kuberay_interrupt(struct sim_world *world, uint64_t id); /* SIM_EVENT_SPOT */
+
+/* Idle termination of a simulated RayCluster (feature/idle_termination/core/idle.h): all Pods end, the head's included.
+ * Source: KubeRay 1.5, raycluster_controller.go: a suspended cluster starts again only after all its
+ * Pods are deleted; the init container of a worker waits for the GCS of the head.
+ *
+ * A submission to a suspended cluster is a user who resumes it at that moment: the work waits until
+ * the head and its worker have started. A schedule resumes it as well, by a decision. With action
+ * Delete the same happens, as if the user applied the RayCluster again. Simplified: drivers are not
+ * simulated, so only work, requests and schedules keep a cluster. */
+
+/* The labels of a suspended RayCluster; once, before the first pass. */
+void kuberay_suspend_init(struct sim_ray *ray);
+/* Idle termination may apply to it: passes must see each change of its work. */
+bool kuberay_may_suspend(const struct sim_ray *ray);
+/* Work was submitted to it. */
+void kuberay_submitted(struct sim_ray *ray);
+/* Suspends or resumes it, as the plan says. */
+void kuberay_suspend(struct sim_ray *ray, const struct plan *plan);
 
 #endif

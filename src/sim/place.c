@@ -4,8 +4,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
-#include "sim/controller.h"
-#include "sim/idle.h"
+#include "sim/pass_time.h"
 #include "sim/place_policy.h"
 #include "sim/record.h"
 #include "sim/view.h"
@@ -220,7 +219,7 @@ static struct sim_run *take_all(struct sim_class *class_, struct sim_worker *onl
 		return NULL;
 	run = new_run(class_);
 	if (!gang) {
-		controller_work_changes(worker, class_);
+		pass_time_work_changes(worker, class_);
 		take(run, 0, worker);
 		return run;
 	}
@@ -264,7 +263,7 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		record_used(run->holds[b].worker, class_->bundles[b].gpus);
 	if (class_->kind == WORK_PLACEMENT_GROUP)
-		controller_changed(class_->ray);
+		pass_time_changed(class_->ray);
 	duration_ms = world->input->workload->items[one.item].duration_ms;
 	if (duration_ms > SIM_TIME_MAX_MS)
 		duration_ms = SIM_TIME_MAX_MS;
@@ -283,7 +282,7 @@ static void plan_report(struct sim_class *class_)
 	struct sim_world *world = class_->ray->world;
 
 	if (class_->kind == WORK_PLACEMENT_GROUP) {
-		controller_waiting_changed(class_);
+		pass_time_waiting_changed(class_);
 	} else if (!class_->report_due) {
 		class_->report_due = true;
 		event_queue_push(&world->events, view_next_report_ms(world->now_ms),
@@ -295,7 +294,7 @@ void place_reported(struct sim_class *class_)
 {
 	class_->report_due = false;
 	if (class_->waiting > 0)
-		controller_waiting_changed(class_);
+		pass_time_waiting_changed(class_);
 }
 
 static void submit(struct sim_class *class_, size_t item, int64_t count, bool restarted)
@@ -341,7 +340,7 @@ void place_on(struct sim_worker *worker)
 		return;
 	while ((class_ = oldest_that_fits(worker, attempt)))
 		if (start(class_, worker))
-			controller_waiting_changed(class_);
+			pass_time_waiting_changed(class_);
 		else
 			class_->attempt = attempt;
 }
@@ -352,9 +351,10 @@ static void release(struct sim_run *run)
 		struct sim_hold *hold = &run->holds[b];
 
 		hold_give(hold);
-		idle_work_ended(hold->worker);
+		if (!hold->worker->holds)
+			hold->worker->idle_since_ms = hold->worker->ray->world->now_ms;
 		record_used(hold->worker, -hold->bundle->gpus);
-		controller_work_changes(hold->worker, NULL);
+		pass_time_work_changes(hold->worker, NULL);
 	}
 	run->class_->ray->world->running--;
 }

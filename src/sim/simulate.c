@@ -6,11 +6,11 @@
 #include "core/report/verdict.h"
 #include "sim/controller.h"
 #include "sim/kuberay.h"
+#include "sim/pass_time.h"
 #include "sim/place.h"
+#include "sim/pod.h"
 #include "sim/record.h"
-#include "sim/spot.h"
 #include "sim/stock.h"
-#include "sim/suspend.h"
 #include "sim/view.h"
 #include "sim/world.h"
 
@@ -46,7 +46,7 @@ static void submit_request(struct sim_world *world, struct sim_ray *ray, size_t 
 		duration_ms = SIM_TIME_MAX_MS;
 	VEC_PUSH(world->arena, &ray->requests, item);
 	event_queue_push(&world->events, world->now_ms + duration_ms, SIM_EVENT_REQUEST, ray, item);
-	controller_changed(ray);
+	pass_time_changed(ray);
 }
 
 static void end_request(struct sim_ray *ray, size_t item)
@@ -58,7 +58,7 @@ static void end_request(struct sim_ray *ray, size_t item)
 			ray->requests.at[kept++] = ray->requests.at[i];
 	ray->requests.count = kept;
 	ray->world->last_work_ms = ray->world->now_ms;
-	controller_changed(ray);
+	pass_time_changed(ray);
 }
 
 static void plan_submit(struct sim_world *world)
@@ -85,7 +85,7 @@ static void submit(struct sim_world *world)
 			submit_request(world, class_->ray, world->next_item);
 		else
 			place_submit(class_, world->next_item, item->count);
-		suspend_submitted(class_->ray);
+		kuberay_submitted(class_->ray);
 	}
 	world->last_work_ms = world->now_ms;
 	plan_submit(world);
@@ -96,9 +96,9 @@ static void handle_worker(enum sim_event_kind kind, struct sim_worker *worker)
 	bool starting = worker->state == SIM_WORKER_STARTING;
 
 	if (kind == SIM_EVENT_RUNNING && starting && worker->status.state == CONTAINER_WAITING)
-		kuberay_running(worker);
+		pod_running(worker);
 	else if (kind == SIM_EVENT_REGISTER && starting)
-		kuberay_registered(worker);
+		pod_registered(worker);
 	else if (kind == SIM_EVENT_GONE)
 		kuberay_gone(worker);
 }
@@ -129,7 +129,7 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 		stock_node_ready(world, event->id);
 		break;
 	case SIM_EVENT_SPOT:
-		spot_interrupt(world, event->id);
+		kuberay_interrupt(world, event->id);
 		break;
 	case SIM_EVENT_RUNNING:
 	case SIM_EVENT_REGISTER:

@@ -4,8 +4,7 @@
 
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
-#include "sim/kuberay.h"
-#include "sim/spot.h"
+#include "sim/pod.h"
 
 #define RETRY UINT64_MAX /* the id of an event that ends a refusal */
 
@@ -147,13 +146,53 @@ static size_t add_node(struct sim_world *world, size_t p, const struct resources
 	return n;
 }
 
+/* ---- interruptions ---- */
+
+/* Exponential with mean 1, without a logarithm (von Neumann 1951): of a falling sequence of random
+ * numbers, an odd length accepts its first one; each even length adds 1. */
+static double draw_exponential(struct sim_world *world)
+{
+	for (double whole = 0;; whole += 1) {
+		uint64_t first = world_random(world), last = first, next;
+		unsigned length = 1;
+
+		for (; (next = world_random(world)) < last; last = next)
+			length++;
+		if (length % 2 == 1)
+			return whole + (double)(first >> 11) / (double)(UINT64_C(1) << 53);
+	}
+}
+
+/* Of a ready Node that got its first Pod; nothing where life_ms is 0. The life is drawn from an exponential
+ * distribution with the mean of its pool: interruptions are independent of its age (the model of most studies of
+ * spot markets; the providers publish rates per month, not distributions), so it may be drawn again when a Node
+ * gets its first Pod. */
+static void plan_interruption(struct sim_world *world, size_t pool, size_t node)
+{
+	struct stock_node *spot = &world->pools[pool].nodes[node];
+	int64_t mean_ms = world->pools[pool].input->life_ms;
+	double life_ms;
+
+	spot->ends_ms = SIM_NEVER_MS;
+	if (mean_ms == 0)
+		return;
+	life_ms = draw_exponential(world) * (double)mean_ms;
+	if (life_ms >= (double)SIM_TIME_MAX_MS)
+		return;
+	spot->ends_ms = world->now_ms + (int64_t)life_ms;
+	event_queue_push(&world->events, spot->ends_ms, SIM_EVENT_SPOT, NULL,
+			 stock_node_id(pool, node));
+}
+
+/* ---- Pods ---- */
+
 static void start_worker(struct sim_worker *worker)
 {
 	struct sim_world *world = worker->ray->world;
 
-	kuberay_scheduled(worker, worker->pool, worker->pool_node);
+	pod_scheduled(worker, worker->pool, worker->pool_node);
 	if (world->pools[worker->pool].nodes[worker->pool_node].pods == 1)
-		spot_plan(world, worker->pool, worker->pool_node);
+		plan_interruption(world, worker->pool, worker->pool_node);
 }
 
 static bool place(struct sim_worker *worker)
@@ -185,7 +224,7 @@ static bool place(struct sim_worker *worker)
 void stock_request(struct sim_worker *worker)
 {
 	if (worker->ray->world->input->models.pools.count == 0)
-		kuberay_scheduled(worker, SIZE_MAX, 0);
+		pod_scheduled(worker, POD_WITHOUT_POOL, 0);
 	else if (!place(worker))
 		worker->ray->world->unplaced++;
 }
@@ -197,7 +236,7 @@ static void retry(struct sim_world *world)
 			struct sim_worker *worker = world->rays[r].workers.at[i];
 
 			if (worker->type > 0 && worker->state == SIM_WORKER_UNSCHEDULED &&
-			    worker->pool == SIZE_MAX && place(worker))
+			    worker->pool == POD_WITHOUT_POOL && place(worker))
 				world->unplaced--;
 		}
 }
@@ -209,7 +248,7 @@ void stock_release(struct sim_worker *worker)
 
 	if (world->input->models.pools.count == 0)
 		return;
-	if (worker->pool == SIZE_MAX) {
+	if (worker->pool == POD_WITHOUT_POOL) {
 		world->unplaced--;
 		return;
 	}
@@ -234,8 +273,8 @@ void stock_node_ready(struct sim_world *world, uint64_t id)
 
 			if (worker->state == SIM_WORKER_UNSCHEDULED && worker->pool == p &&
 			    worker->pool_node == n)
-				kuberay_scheduled(worker, p, n);
+				pod_scheduled(worker, p, n);
 		}
 	if (world->pools[p].nodes[n].pods > 0)
-		spot_plan(world, p, n);
+		plan_interruption(world, p, n);
 }

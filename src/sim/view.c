@@ -3,11 +3,16 @@
 #include <stdlib.h>
 
 #include "sim/baseline.h"
-#include "sim/idle.h"
 
+/* A Ray node's idleness, as its raylet reports it, and drains. Source: ray 2.60,
+ * src/ray/raylet/scheduling/local_resource_manager.cc (a node is idle since its last resource was
+ * released, or since it registered), node_manager.cc HandleDrainRaylet (a drain for idleness is
+ * refused while work runs, and a draining node accepts no work), gcs_autoscaler_state_manager.cc
+ * (status). Simplified: objects in memory do not keep a node busy, and reports are not delayed. */
 static void add_node(const struct sim_worker *worker, struct ray_node *node)
 {
 	const struct sim_type *type = &worker->ray->types[worker->type];
+	int64_t idle_ms = worker->holds ? 0 : worker->ray->world->now_ms - worker->idle_since_ms;
 
 	*node = (struct ray_node){
 		.id = worker->ray_id,
@@ -17,8 +22,10 @@ static void add_node(const struct sim_worker *worker, struct ray_node *node)
 		.total = type->total,
 		.available = { worker->available, type->total.count },
 		.labels = type->labels,
-		.status = idle_status(worker),
-		.idle_duration_ms = idle_duration_ms(worker),
+		.status = worker->draining ? RAY_NODE_DRAINING :
+			  idle_ms > 0      ? RAY_NODE_IDLE :
+					     RAY_NODE_RUNNING,
+		.idle_duration_ms = idle_ms,
 		.ip_address = "",
 	};
 }

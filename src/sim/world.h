@@ -203,7 +203,7 @@ struct sim_ray {
 	VEC(size_t) requests; /* items of request_resources that have not ended */
 	uint64_t next_worker, next_replica;
 	bool operator_due;
-	struct labels running_notes, suspended_notes; /* annotations, sim/suspend.h */
+	struct labels running_notes, suspended_notes; /* annotations, sim/kuberay.h */
 	/* Of its controller, sim/controller.h: */
 	struct arena memory_arenas[2]; /* the one of the last plan's memory is the first */
 	const struct memory_state *memory;

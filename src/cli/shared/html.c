@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "codec/text/text.h"
 
 #define WIDTH 900.0
@@ -286,7 +285,7 @@ static void add_bar_name(const char *name, double y, struct arena *arena, struct
 	buf_printf(buf, "<g><title>");
 	html_add(buf, name);
 	buf_add_string(buf, "</title>");
-	add_label(BAR_LEFT - 8, y + 14, "end", text_cut(arena, name, BAR_NAME_MAX), buf);
+	add_label(BAR_LEFT - 8, y + 14, "end", arena_cut(arena, name, BAR_NAME_MAX), buf);
 	buf_add_string(buf, "</g>");
 }
 

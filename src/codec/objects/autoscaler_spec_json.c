@@ -9,28 +9,6 @@
 #define NOT_NEGATIVE "format: int32\nminimum: 0"
 #define WARM_MAX 1000
 
-static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	const char *const *name = (void *)((char *)object + field->offset);
-
-	if (field_decode(at, field, object))
-		return -1;
-	if (**name == '\0')
-		json_problem(at, "%s is required: the groupName of the RayCluster", field->name);
-	return 0;
-}
-
-/* The value stays as it is, so that the file form has it. */
-static int check_warm_amount(const struct json_at *member, const struct field *field, void *object)
-{
-	const int64_t *amount = (const void *)((const char *)object + field->offset);
-
-	if (*amount < 0 || *amount > (int64_t)field->limit)
-		json_problem(member, "must be 1 to %zu, is %lld; it counts as not given",
-			     field->limit, (long long)*amount);
-	return 0;
-}
-
 static int max_gpus_decode(const struct json_at *spec, const struct field *field, void *object)
 {
 	struct autoscaler_object *ret = object;
@@ -61,7 +39,7 @@ static void write_max_gpus(struct json_writer *writer, const struct field *field
 }
 
 static const struct field spec_group_fields[] = {
-	FIELD_TEXT(struct autoscaler_group, name, "name", .read = group_name_decode,
+	FIELD_TEXT(struct autoscaler_group, name, "name", .read = schedule_group_name_decode,
 		   .flags = FIELD_REQUIRED,
 		   .description = "groupName of the worker group in the RayCluster.",
 		   .schema = "minLength: 1\nmaxLength: 253"),
@@ -69,20 +47,6 @@ static const struct field spec_group_fields[] = {
 		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
 		      .check = field_check_not_negative,
 		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
-	FIELD_NAMES(NULL),
-};
-
-const struct field warm_fields[] = {
-	FIELD_TEXT(struct autoscaler_warm, group, "group", .read = group_name_decode,
-		   .flags = FIELD_REQUIRED, .description = "A groupName.",
-		   .schema = "minLength: 1\nmaxLength: 253"),
-	FIELD_INTEGER(struct autoscaler_warm, count, "count", .check = check_warm_amount,
-		      .limit = AUTOSCALER_WARM_COUNT_MAX, .description = "Replicas.",
-		      .schema = "format: int32\nminimum: 1\nmaximum: 100000"),
-	FIELD_INTEGER(struct autoscaler_warm, percent_of_busy, "percentOfBusy",
-		      .check = check_warm_amount, .limit = AUTOSCALER_WARM_PERCENT_MAX,
-		      .description = "Of the group's replicas in use, rounded up.",
-		      .schema = "format: int32\nminimum: 1\nmaximum: 1000"),
 	FIELD_NAMES(NULL),
 };
 

@@ -1,6 +1,5 @@
 #include "codec/objects/schedule_json.h"
 
-#include "codec/objects/autoscaler_spec_json.h"
 #include "codec/objects/request_resources.h"
 #include "codec/text/cron.h"
 #include "codec/text/duration.h"
@@ -9,6 +8,44 @@
 #include "core/model/snapshot.h"
 
 #define BUNDLES_MAX 1000
+
+/* ---- warm workers ---- */
+
+int schedule_group_name_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	const char *const *name = (void *)((char *)object + field->offset);
+
+	if (field_decode(at, field, object))
+		return -1;
+	if (**name == '\0')
+		json_problem(at, "%s is required: the groupName of the RayCluster", field->name);
+	return 0;
+}
+
+/* The value stays as it is, so that the file form has it. */
+static int check_warm_amount(const struct json_at *member, const struct field *field, void *object)
+{
+	const int64_t *amount = (const void *)((const char *)object + field->offset);
+
+	if (*amount < 0 || *amount > (int64_t)field->limit)
+		json_problem(member, "must be 1 to %zu, is %lld; it counts as not given",
+			     field->limit, (long long)*amount);
+	return 0;
+}
+
+const struct field warm_fields[] = {
+	FIELD_TEXT(struct autoscaler_warm, group, "group", .read = schedule_group_name_decode,
+		   .flags = FIELD_REQUIRED, .description = "A groupName.",
+		   .schema = "minLength: 1\nmaxLength: 253"),
+	FIELD_INTEGER(struct autoscaler_warm, count, "count", .check = check_warm_amount,
+		      .limit = AUTOSCALER_WARM_COUNT_MAX, .description = "Replicas.",
+		      .schema = "format: int32\nminimum: 1\nmaximum: 100000"),
+	FIELD_INTEGER(struct autoscaler_warm, percent_of_busy, "percentOfBusy",
+		      .check = check_warm_amount, .limit = AUTOSCALER_WARM_PERCENT_MAX,
+		      .description = "Of the group's replicas in use, rounded up.",
+		      .schema = "format: int32\nminimum: 1\nmaximum: 1000"),
+	FIELD_NAMES(NULL),
+};
 
 /* ---- schedules ---- */
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "codec/text/json_scan.h"
 #include "codec/text/number.h"
 #include "codec/text/position.h"
@@ -19,6 +20,82 @@
 /* Paths are for messages: a longer one is cut. */
 #define PATH_BYTES_MAX 512
 #define PATH_NAME_MAX 100
+
+/* ---- duplicate names ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct json_at *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
+}
+
+/* The first member of an object that has the name of an earlier one; json NULL: there is none. */
+static struct json_at find_twice(const struct json_at *object)
+{
+	struct json_at twice = { .json = NULL }, *members;
+	size_t count = json_count(object), i = 0;
+
+	if (count < 2)
+		return twice;
+	members = memory_array(count, sizeof(*members));
+	for (struct json_at e = json_first(object); e.json; json_next(&e))
+		members[i++] = e;
+	sort_stable(members, count, sizeof(*members), compare_names);
+	for (i = 1; i < count; i++) {
+		if (compare_names(&members[i - 1], &members[i]) == 0 &&
+		    (!twice.json || members[i].index < twice.index))
+			twice = members[i];
+	}
+	memory_free(members);
+	return twice;
+}
+
+static int fail_twice(const struct json_at *twice, struct positions *positions, struct place object)
+{
+	struct place second;
+
+	if (!positions)
+		return json_fail(twice, "is there twice; which one counts is not clear");
+	second = place_first(positions, object);
+	while (second.json && second.json != twice->json)
+		second = place_next(positions, second);
+	positions->failure = position_find(positions, second, "");
+	return err_set(twice->reader->err, ERR_INPUT,
+		       "line %u, column %u: this member is there twice: %.100s",
+		       positions->failure.line, positions->failure.column, twice->name);
+}
+
+/* `place`: the same value in `positions`, which may be NULL. */
+static int check_unique(const struct json_at *at, struct positions *positions, struct place place)
+{
+	struct json_at twice = { .json = NULL };
+
+	if (json_type(at) == JSON_OBJECT)
+		twice = find_twice(at);
+	if (twice.json)
+		return fail_twice(&twice, positions, place);
+	if (positions)
+		place = place_first(positions, place);
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		if (check_unique(&e, positions, place))
+			return -1;
+		if (positions && place.json)
+			place = place_next(positions, place);
+	}
+	return 0;
+}
+
+/* 0, or ERR_INPUT for the first object of a tree with a duplicate name: "line 3, column 5: this member
+ * is there twice: NAME", and `failure` is set; without positions with its path. */
+static int check_names(const struct cJSON *tree, struct positions *positions, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct json_reader reader = { .arena = &arena, .err = err };
+	struct json_at root = json_root(tree, "", &reader);
+
+	return check_unique(&root, positions, place_root(tree));
+}
 
 /* ---- trees ---- */
 
@@ -50,7 +127,7 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 	tree = cJSON_ParseWithLength(marked.size > 0 ? marked.data : text, size);
 	if (!tree)
 		return err_set(err, ERR_LIMIT, "the JSON tree cannot be built");
-	if (limits->unique_names && positions_check_unique(positions, tree, err))
+	if (limits->unique_names && check_names(tree, positions, err))
 		return -1;
 	*ret_json = steal(&tree);
 	return 0;

@@ -60,10 +60,6 @@ void positions_close(struct positions *positions, size_t entry);
 void positions_fail(struct positions *positions, size_t line, size_t column);
 /* The position of the byte at `offset`, in a text that is at least that long. */
 struct position position_of_byte(const char *text, size_t offset);
-/* 0, or ERR_INPUT for the first object of a tree with a duplicate name: "line 3, column 5: this
- * member is there twice: NAME", and `failure` is set; without positions with its path. */
-int positions_check_unique(struct positions *positions, const struct cJSON *tree, struct err *err);
-
 /* The tree's root; `json` NULL when the text was not parsed. */
 struct place place_root(const struct cJSON *tree);
 /* The first value of an array or an object, and the next one after a value; json NULL: there is

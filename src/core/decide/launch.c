@@ -244,19 +244,9 @@ static void remember_as_was(struct choice *choice, const struct group *group)
 		VEC_PUSH(choice->arena, &choice->memory.launches, *old);
 }
 
-time_ms launch_round(const struct facts *facts, const struct group *group)
-{
-	const struct memory_launch *old = remembered(facts, group);
-
-	if (!old || old->round == TIME_NONE || !due_reached(facts->due, old->round) ||
-	    due_passed(facts->due, old->round, LAUNCH_ROUND_MS))
-		return TIME_NONE;
-	return old->round;
-}
-
 static time_ms next_round(const struct choice *choice, const struct group *group, int64_t launched)
 {
-	time_ms round = launch_round(choice->facts, group);
+	time_ms round = limits_launch_round(choice->facts, group);
 
 	if (!limits_is_conservative(choice->snapshot))
 		return TIME_NONE;

@@ -8,12 +8,6 @@
 
 #include "core/decide/choice.h"
 
-/* AUTOSCALER_UPDATE_INTERVAL_S of Ray's autoscaler v2. */
-#define LAUNCH_ROUND_MS (5 * MS_PER_SECOND)
-
-/* With upscalingMode Conservative: the start of the current 5 s interval in which the group
- * launches, from memory; TIME_NONE: it has ended. See limits_throttle(). */
-time_ms launch_round(const struct facts *facts, const struct group *group);
 /* Sets ours and others of the groups. Needs workers. */
 void launch_recall(struct offer *offer);
 /* After packing and terminate: cancels launches. */

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "core/capacity/gpu_count.h"
-#include "core/decide/launch.h"
 #include "core/decide/target.h"
 
 /* AUTOSCALER_UPSCALING_INITIAL_NUM_NODES of Ray's autoscaler v1. */
 #define CONSERVATIVE_STARTING 5
+/* AUTOSCALER_UPDATE_INTERVAL_S of Ray's autoscaler v2. */
+#define LAUNCH_ROUND_MS (5 * MS_PER_SECOND)
 
 static void of_object_group(const struct autoscaler_object *object, const char *name,
 			    struct idle_timeout *found)
@@ -286,6 +287,18 @@ const char *limits_gpu_excess_text(const struct offer *offer)
 			    present == RESOURCE_UNIT ? "it is" : "they are");
 }
 
+time_ms limits_launch_round(const struct facts *facts, const struct group *group)
+{
+	const struct memory_state *memory = facts->snapshot->memory;
+	const struct memory_launch *old =
+		memory ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
+
+	if (!old || old->round == TIME_NONE || !due_reached(facts->due, old->round) ||
+	    due_passed(facts->due, old->round, LAUNCH_ROUND_MS))
+		return TIME_NONE;
+	return old->round;
+}
+
 bool limits_is_conservative(const struct snapshot *snapshot)
 {
 	const char *mode = snapshot->cluster.upscaling_mode;
@@ -334,7 +347,7 @@ static int64_t conservative_replicas(const struct choice *choice, const struct g
 
 	within = larger(within,
 			replicas_of(choice->packing->groups[group->index].whole, group->hosts));
-	if (launch_round(choice->facts, group) != TIME_NONE)
+	if (limits_launch_round(choice->facts, group) != TIME_NONE)
 		return within;
 	return larger(within, replicas_of(larger(1, running), group->hosts));
 }

@@ -35,6 +35,9 @@ const char *limits_gpu_ceiling_text(const struct offer *offer);
 /* "2 GPUs run above maxGPUs 1; they are kept": the cluster has more GPUs than the lower one of its own
  * limits allows. NULL: it has not. */
 const char *limits_gpu_excess_text(const struct offer *offer);
+/* With upscalingMode Conservative: the start of the current 5 s interval in which the group
+ * launches, from memory; TIME_NONE: it has ended. See limits_throttle(). */
+time_ms limits_launch_round(const struct facts *facts, const struct group *group);
 /* upscalingMode of the RayCluster, or else of its RayClusterAutoscaler, is Conservative. */
 bool limits_is_conservative(const struct snapshot *snapshot);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */

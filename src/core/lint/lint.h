@@ -62,13 +62,4 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
 		      struct arena *arena, struct lint_digest *ret_digest);
 
-const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
-/* `path` and a member of it: ".name", or ["name"] when the name has other characters than
- * letters, digits, "_" and "-" (so that a path can be read back). */
-const char *lint_path_member(struct arena *arena, const char *path, const char *name);
-/* The end of a path that lint_path_member() made: "maxReplicas", "[\"nvidia.com/gpu\"]". */
-const char *lint_member_name(const char *path);
-/* A path for a message: without "spec." at its beginning. */
-const char *lint_shown_path(const char *path);
-
 #endif

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/text.h"
 #include "core/lint/lint.h"
 #include "core/lint/lint_rule.h"
 
@@ -107,7 +106,7 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 		digest.counts[findings.list.at[i].severity]++;
 	notes = count_text(arena, digest.counts[LINT_INFO], "note");
 	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
-		digest.declared = text_cut(
+		digest.declared = arena_cut(
 			arena,
 			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
 				     rules_text(arena, &findings), first_text(arena, &findings)),
@@ -116,10 +115,10 @@ void lint_digest_make(const struct ray_cluster *cluster, const struct lint_conte
 					 arena_printf(arena, "%s; and %s", digest.declared, notes) :
 					 digest.declared;
 	} else if (findings.list.count > 0) {
-		digest.message = text_cut(arena,
-					  arena_printf(arena, "%s, first %s", notes,
-						       first_text(arena, &findings)),
-					  LINT_DIGEST_TOLD_MAX);
+		digest.message = arena_cut(arena,
+					   arena_printf(arena, "%s, first %s", notes,
+							first_text(arena, &findings)),
+					   LINT_DIGEST_TOLD_MAX);
 	}
 	*ret_digest = digest;
 }

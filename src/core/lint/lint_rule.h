@@ -178,4 +178,13 @@ const struct lint_rule *lint_rules(void);
 void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
 	      const char *path, const char *message, const char *fix);
 
+const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
+/* `path` and a member of it: ".name", or ["name"] when the name has other characters than
+ * letters, digits, "_" and "-" (so that a path can be read back). */
+const char *lint_path_member(struct arena *arena, const char *path, const char *name);
+/* The end of a path that lint_path_member() made: "maxReplicas", "[\"nvidia.com/gpu\"]". */
+const char *lint_member_name(const char *path);
+/* A path for a message: without "spec." at its beginning. */
+const char *lint_shown_path(const char *path);
+
 #endif

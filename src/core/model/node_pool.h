@@ -1,5 +1,5 @@
 /* Pools of equal Nodes, for the simulator: what a cloud or a cluster can give to all RayClusters. Made
- * by codec/objects/node_pools_json; owned by the arena of the reader. sim/stock.h and sim/spot.h have
+ * by codec/objects/node_pools_json; owned by the arena of the reader. sim/stock.h has
  * the rules. */
 #ifndef CORE_MODEL_NODE_POOL_H
 #define CORE_MODEL_NODE_POOL_H

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "core/model/reason.h"
 
 #define TEXT_SHOWN_MAX 515 /* bytes */
@@ -25,7 +24,7 @@ struct maker {
 
 static const char *cut(const struct maker *maker, const char *text)
 {
-	return text_cut(maker->arena, text, TEXT_SHOWN_MAX);
+	return arena_cut(maker->arena, text, TEXT_SHOWN_MAX);
 }
 
 static int64_t bounded(int64_t count)

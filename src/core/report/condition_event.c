@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "core/report/summary.h"
 
 /* Shorter than this it may only be the time between two replies of Ray. */
@@ -123,7 +122,7 @@ bool condition_event_make(const struct snapshot *snapshot, const struct plan *pl
 
 	if (!row || is_said_otherwise(plan, condition))
 		return false;
-	message = text_cut(arena, message_of(row, condition, arena), DECISION_EVENT_MESSAGE_MAX);
+	message = arena_cut(arena, message_of(row, condition, arena), DECISION_EVENT_MESSAGE_MAX);
 	*ret_event = (struct decision_event){
 		.reason = row->event,
 		.key = row->key == KEY_MESSAGE ? condition->message :

@@ -57,8 +57,8 @@ static struct decision_event *add(struct maker *m, enum decision_event_reason re
 	*event = (struct decision_event){ .reason = reason,
 					  .key = key,
 					  .subject = "",
-					  .message = text_cut(m->arena, message,
-							      DECISION_EVENT_MESSAGE_MAX) };
+					  .message = arena_cut(m->arena, message,
+							       DECISION_EVENT_MESSAGE_MAX) };
 	return event;
 }
 

@@ -2,6 +2,8 @@
 #include "base/sort.h"
 #include "core/schedule/schedule_try.h"
 
+#include <string.h>
+
 /* Larger cases are not tried. */
 #define UNITS_MAX 128
 #define STEPS_MAX ((size_t)10000)
@@ -254,4 +256,15 @@ bool schedule_try_exactly(struct schedule_try *try)
 	for (size_t i = 0; i < list->count; i++)
 		try->left[i] -= wanted[i];
 	return true;
+}
+
+void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
+			 const struct schedule_fill *fill, size_t fill_count)
+{
+	struct arena *arena = try->run->attempt;
+	struct schedule_fill *copy = arena_array(arena, fill_count, sizeof(*copy));
+
+	memcpy(copy, fill, fill_count * sizeof(*copy));
+	VEC_PUSH(arena, &try->chosen,
+		 ((struct schedule_chosen){ node, state, placed, copy, fill_count }));
 }

@@ -467,17 +467,6 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- placing ---- */
 
-void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
-			 const struct schedule_fill *fill, size_t fill_count)
-{
-	struct arena *arena = try->run->attempt;
-	struct schedule_fill *copy = arena_array(arena, fill_count, sizeof(*copy));
-
-	memcpy(copy, fill, fill_count * sizeof(*copy));
-	VEC_PUSH(arena, &try->chosen,
-		 ((struct schedule_chosen){ node, state, placed, copy, fill_count }));
-}
-
 static uint32_t new_node(struct schedule_run *run, size_t type)
 {
 	VEC_PUSH(run->scratch, &run->new_types, (uint32_t)type);

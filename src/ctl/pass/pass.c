@@ -8,13 +8,13 @@
  *                                       └─► Patching ──┬─► Done
  *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
  *
- * pass_decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
+ * decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
  * `drained`, `fresh_pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
  * once, and the pass ends. Every request has a deadline; the failure of one that a decision needs ends
  * the pass without a patch.
  *
  * Invariants: one step at a time; `waiting` requests of it are in flight, and the last answer leaves it.
- * A patch is sent only from a plan made after the last answer. pass_finish() is called once, and nothing
+ * A patch is sent only from a plan made after the last answer. finish() is called once, and nothing
  * of the pass is read after it, because the callback frees it. */
 #include "ctl/pass/pass_intern.h"
 
@@ -24,9 +24,11 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "gcs/gcs_client.h"
+#include "gcs/gcs_in_use.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
@@ -36,25 +38,28 @@
 #define CONFLICTS_MAX 3
 #define READS_MAX 2
 
+static void read_state(struct pass *pass);
+static void read_work(struct pass *pass);
+
 /* --- durations --- */
 
-void pass_phase_begin(struct pass *pass)
+static void phase_begin(struct pass *pass)
 {
 	pass->phase_us = loop_precise_us();
 }
 
-void pass_phase_end(const struct pass *pass, const char *phase)
+static void phase_end(const struct pass *pass, const char *phase)
 {
 	pass_measure(pass, phase, loop_precise_us() - pass->phase_us);
 }
 
-void pass_count_gcs_error(const struct pass *pass, const struct err *err)
+static void count_gcs_error(const struct pass *pass, const struct err *err)
 {
 	if (err && pass->config.meter.gcs_failed)
 		pass->config.meter.gcs_failed(pass->config.meter.context, err);
 }
 
-struct pass_request *pass_request_new(struct pass *pass)
+static struct pass_request *request_new(struct pass *pass)
 {
 	struct pass_request *request = ARENA_NEW(&pass->arena, struct pass_request);
 
@@ -65,7 +70,7 @@ struct pass_request *pass_request_new(struct pass *pass)
 }
 
 /* Records that a request was answered; true when it was the last of its step. */
-bool pass_request_end(struct pass_request *request)
+static bool request_end(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
 
@@ -78,13 +83,13 @@ bool pass_request_end(struct pass_request *request)
 	return true;
 }
 
-int64_t pass_gcs_timeout_ms(const struct pass *pass)
+static int64_t gcs_timeout_ms(const struct pass *pass)
 {
 	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
 }
 
-void pass_finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
-		 const struct err *err)
+static void finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
+		   const struct err *err)
 {
 	struct pass_result result = {
 		.memory = memory,
@@ -113,13 +118,13 @@ static void cluster_read(void *context, const struct kube_answer *answer, const 
 	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
 	struct err decode_err;
 
-	pass_request_end(request);
+	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
 	if (!err && act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster,
 				       &decode_err) < 0)
 		err = &decode_err;
 	if (err) {
-		pass_finish(pass, NULL, NULL, err);
+		finish(pass, NULL, NULL, err);
 		return;
 	}
 	pass->fresh_cluster = cluster;
@@ -135,13 +140,13 @@ static const char *cluster_path(struct pass *pass)
 /* Sends a request in the cluster's flow of the API client (kube/kube_queue.h). */
 static void ask_kube(struct pass *pass, struct kube_request call, kube_client_done *done)
 {
-	struct pass_request *request = pass_request_new(pass);
+	struct pass_request *request = request_new(pass);
 
 	call.flow = pass->key;
 	request->kube = kube_client_request(pass->config.control->kube, &call, done, request);
 }
 
-void pass_read_cluster(struct pass *pass, kube_client_done *done)
+static void read_cluster(struct pass *pass, kube_client_done *done)
 {
 	pass->step = PASS_REFRESHING;
 	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = cluster_path(pass) }, done);
@@ -178,10 +183,53 @@ static const struct memory_state *memory_refused(struct pass *pass, const struct
 	return memory;
 }
 
-void pass_accepted(struct pass *pass, const char *body)
+static void accepted(struct pass *pass, const char *body)
 {
 	act_log_scaled(&pass->scaled, pass->key);
-	pass_finish(pass, pass->new_memory, body, NULL);
+	finish(pass, pass->new_memory, body, NULL);
+}
+
+/* --- Patching: a suspension without an answer --- */
+
+/* The annotation was written with it. */
+static bool is_suspended(struct pass *pass, const struct kube_answer *answer)
+{
+	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
+
+	if (act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster, NULL) < 0)
+		return false;
+	return cluster->suspend && labels_value(&cluster->annotations, ANNOTATION_SUSPENDED);
+}
+
+/* Where the RayCluster is not suspended the next pass may try again. Where it could not be read this
+ * is unknown: if it was suspended, and is resumed, its time begins again, as after an accepted
+ * patch. */
+static void cluster_looked_at(void *context, const struct kube_answer *answer,
+			      const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	request_end(request);
+	if (err)
+		finish(pass, pass->new_memory, NULL, &pass->lost);
+	else if (!is_suspended(pass, answer))
+		finish(pass, NULL, NULL, &pass->lost);
+	else
+		accepted(pass, answer->body);
+}
+
+static bool look_at_suspension(struct pass *pass, const struct kube_answer *answer,
+			       const struct err *err)
+{
+	const struct plan_idle *idle = pass->work->plan->idle;
+
+	if (!idle || idle->action != IDLE_ACTION_END_SUSPEND || answer->retry_after_ms > 0 ||
+	    (err->kind != ERR_RETRY && err->kind != ERR_TIMEOUT))
+		return false;
+	pass->lost = *err;
+	read_cluster(pass, cluster_looked_at);
+	return true;
 }
 
 static void change_answered(void *context, const struct kube_answer *answer, const struct err *err)
@@ -190,21 +238,21 @@ static void change_answered(void *context, const struct kube_answer *answer, con
 	struct pass *pass = request->pass;
 	bool deletes = act_deletes(pass->work->plan);
 
-	pass_request_end(request);
+	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
-	pass_phase_end(pass, "patching");
+	phase_end(pass, "patching");
 	if (!deletes)
 		gpu_quota_patch_answered(pass->config.control->quota, pass->config.namespace_,
 					 pass->config.name, err,
 					 err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
-		pass_read_cluster(pass, cluster_read);
+		read_cluster(pass, cluster_read);
 		return;
 	}
 	if (!err)
-		pass_accepted(pass, deletes ? "" : answer->body);
-	else if (!pass_look_at_suspension(pass, answer, err))
-		pass_finish(pass, memory_refused(pass, err), NULL, err);
+		accepted(pass, deletes ? "" : answer->body);
+	else if (!look_at_suspension(pass, answer, err))
+		finish(pass, memory_refused(pass, err), NULL, err);
 }
 
 static int write_change(struct pass *pass, const struct plan *plan,
@@ -223,11 +271,11 @@ static void send_change(struct pass *pass, const struct plan *plan,
 
 	buf_init(&body, ACT_PATCH_MAX);
 	if (write_change(pass, plan, objects->cluster, &body, &err) < 0) {
-		pass_finish(pass, NULL, NULL, &err);
+		finish(pass, NULL, NULL, &err);
 		return;
 	}
 	pass->step = PASS_PATCHING;
-	pass_phase_begin(pass);
+	phase_begin(pass);
 	if (!act_deletes(plan))
 		gpu_quota_patch_sent(pass->config.control->quota, objects, plan);
 	ask_kube(pass,
@@ -247,14 +295,14 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 	struct pass *pass = request->pass;
 	struct err decode_err;
 
-	pass_request_end(request);
+	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
-	pass_phase_end(pass, "verifying");
+	phase_end(pass, "verifying");
 	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
 				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)
 		err = &decode_err;
 	if (err)
-		pass_finish(pass, NULL, NULL, err);
+		finish(pass, NULL, NULL, err);
 	else
 		pass_decide(pass);
 }
@@ -264,7 +312,7 @@ static void verify_pods(struct pass *pass)
 	const char *path, *selector;
 
 	pass->step = PASS_VERIFYING;
-	pass_phase_begin(pass);
+	phase_begin(pass);
 	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
 	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
 	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
@@ -272,6 +320,54 @@ static void verify_pods(struct pass *pass)
 }
 
 /* --- Decision --- */
+
+/* --- Draining --- */
+
+static void drain_answered(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+
+	count_gcs_error(pass, err);
+	pass->drain_errors += err != NULL;
+	pass->drain_accepted |= reply->accepted;
+	if (err)
+		log_warning("drain failed, the worker stays", "cluster", pass->key, "pod",
+			    request->pod, "error", err->text, NULL);
+	else if (!reply->accepted)
+		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
+			 request->pod, "why", reply->rejection, NULL);
+	VEC_PUSH(&pass->arena, &pass->drains,
+		 ((struct drain_answer){ .node_id = request->node_id,
+					 .accepted = reply->accepted }));
+	if (request_end(request)) {
+		phase_end(pass, "draining");
+		pass_decide(pass);
+	}
+}
+
+static bool ask_drains(struct pass *pass, const struct plan *plan)
+{
+	size_t limit = (size_t)pass->config.control->options->max_drains;
+	struct act_drains drains;
+
+	act_drains(plan, limit, &pass->arena, &drains);
+	pass->drained = true;
+	if (drains.list.count == 0)
+		return false;
+	pass->step = PASS_DRAINING;
+	phase_begin(pass);
+	VEC_EACH(const struct act_drain, drain, &drains.list) {
+		struct pass_request *request = request_new(pass);
+
+		request->node_id = arena_strdup(&pass->arena, drain->node_id);
+		request->pod = arena_strdup(&pass->arena, drain->pod);
+		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
+						     drain->node_id, drain->message, drain_answered,
+						     request);
+	}
+	return true;
+}
 
 static void announce(struct pass *pass)
 {
@@ -294,16 +390,18 @@ static void announce(struct pass *pass)
 }
 
 /* Takes the next step that the plan needs. */
-void pass_decided(struct pass *pass)
+static void decided(struct pass *pass)
 {
-	const struct plan *plan = pass->work->plan;
-	struct gpu_quota_objects objects = pass_objects(pass, &pass->work->view);
+	struct gpu_quota_objects objects;
+	const struct plan *plan;
 
 	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
-	if (!leader_is_leading(pass->config.control->leader)) {
-		pass_finish(pass, NULL, NULL, NULL);
+	if (pass->deleted || !leader_is_leading(pass->config.control->leader)) {
+		finish(pass, NULL, NULL, NULL);
 		return;
 	}
+	plan = pass->work->plan;
+	objects = pass_objects(pass, &pass->work->view);
 	if (pass_decide_is_overtaken(pass)) {
 		pass_decide(pass);
 		return;
@@ -312,10 +410,10 @@ void pass_decided(struct pass *pass)
 	 * required changes are not delayed to a pass without them. The patch then has a
 	 * deadline. */
 	if (pass->config.gcs && pass_observe_is_old(pass) && pass->reads < READS_MAX) {
-		pass_read_state(pass);
+		read_state(pass);
 		return;
 	}
-	if (!pass->drained && pass->config.gcs && pass_ask_drains(pass, plan))
+	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
 		return;
 	if (!pass->fresh_pods && act_needs_fresh_pods(plan)) {
 		verify_pods(pass);
@@ -324,12 +422,12 @@ void pass_decided(struct pass *pass)
 	/* The last check before the patch: has a raylet registered since? */
 	if (pass->config.gcs && !pass->fresh_state && act_needs_fresh_state(plan)) {
 		pass->fresh_state = true;
-		pass_read_state(pass);
+		read_state(pass);
 		return;
 	}
 	if (pass->config.gcs && !pass->work_read && plan->idle &&
 	    plan->idle->action == IDLE_ACTION_READ) {
-		pass_read_work(pass);
+		read_work(pass);
 		return;
 	}
 	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
@@ -342,18 +440,18 @@ void pass_decided(struct pass *pass)
 	if (plan->patch.count > 0 || act_deletes(plan))
 		send_change(pass, plan, &objects);
 	else
-		pass_finish(pass, pass->new_memory, NULL, NULL);
+		finish(pass, pass->new_memory, NULL, NULL);
 }
 
 /* --- Reading --- */
 
-void pass_read_ended(struct pass_request *request)
+static void read_ended(struct pass_request *request)
 {
 	struct pass *pass = request->pass;
 
-	if (!pass_request_end(request))
+	if (!request_end(request))
 		return;
-	pass_phase_end(pass, "reading");
+	phase_end(pass, "reading");
 	pass_observe_begin(pass);
 	pass_decide(pass);
 }
@@ -376,9 +474,9 @@ static void state_unchanged(struct pass_request *request)
 	struct pass *pass = request->pass;
 
 	pass->reading.took_us = loop_precise_us() - pass->phase_us;
-	pass_request_end(request);
-	pass_phase_end(pass, "reading");
-	pass_finish(pass, NULL, NULL, NULL);
+	request_end(request);
+	phase_end(pass, "reading");
+	finish(pass, NULL, NULL, NULL);
 }
 
 static void state_read(void *context, const struct gcs_reply *reply, const struct err *err)
@@ -395,10 +493,10 @@ static void state_read(void *context, const struct gcs_reply *reply, const struc
 	pass->ray_state = state;
 	/* Decoding may have waited in the work queue. */
 	pass->read_ms = state ? state->received_ms : loop_boot_ms();
-	pass_count_gcs_error(pass, err);
+	count_gcs_error(pass, err);
 	if (err)
 		pass->ray_err = *err;
-	pass_read_ended(request);
+	read_ended(request);
 }
 
 static void kv_requests_read(void *context, const struct gcs_reply *reply, const struct err *err)
@@ -407,42 +505,105 @@ static void kv_requests_read(void *context, const struct gcs_reply *reply, const
 	struct pass *pass = request->pass;
 
 	pass->kv_requests = reply->constraint;
-	pass_count_gcs_error(pass, err);
+	count_gcs_error(pass, err);
 	if (err)
 		log_warning("request_resources of autoscaler v1 not seen", "cluster", pass->key,
 			    "error", err->text, NULL);
-	pass_read_ended(request);
+	read_ended(request);
 }
 
-void pass_read_state(struct pass *pass)
+static void read_state(struct pass *pass)
 {
-	struct pass_request *request = pass_request_new(pass);
+	struct pass_request *request = request_new(pass);
 
 	pass->step = PASS_READING;
 	pass->reads++;
-	pass_phase_begin(pass);
+	phase_begin(pass);
 	if (pass->config.read_kv_requests) {
-		struct pass_request *kv = pass_request_new(pass);
+		struct pass_request *kv = request_new(pass);
 
-		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, pass_gcs_timeout_ms(pass),
+		kv->gcs = gcs_client_get_kv_requests(pass->config.gcs, gcs_timeout_ms(pass),
 						     &pass->arena, kv_requests_read, kv);
 	}
-	request->gcs = gcs_client_get_state(pass->config.gcs, pass_gcs_timeout_ms(pass),
+	request->gcs = gcs_client_get_state(pass->config.gcs, gcs_timeout_ms(pass),
 					    &pass->ray_arena, state_read, request);
 	if (pass->callbacks.unchanged && !pass->config.read_kv_requests && !pass->work_read)
 		gcs_call_ask_known(request->gcs, state_known);
 }
 
-static void pass_start(void *context)
+/* --- Reading: the users of an idle cluster --- */
+
+static void note(const char **member, const char *text)
+{
+	if ((*member)[0] == '\0')
+		*member = text;
+}
+
+static void list_read(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	struct pass_request *request = context;
+	struct pass *pass = request->pass;
+	struct cluster_work *work = &pass->cluster_work;
+	const struct ray_in_use *use = reply->in_use;
+
+	count_gcs_error(pass, err);
+	if (err) {
+		note(&work->problem, arena_printf(&pass->arena, "the list of %s is unknown: %s",
+						  request->list, err->text));
+	} else {
+		if (use->missing > 0)
+			note(&work->problem,
+			     arena_printf(&pass->arena,
+					  "the list of %s is incomplete: %lld missing",
+					  request->list, (long long)use->missing));
+		note(&work->in_use, use->user);
+		if (use->ended > work->ended)
+			work->ended = use->ended;
+	}
+	read_ended(request);
+}
+
+/* The state is read beside the lists: work that moves from one to the other in between is in both or
+ * in one of them. */
+static void read_work(struct pass *pass)
+{
+	static const enum ray_list lists[] = { RAY_LIST_ACTORS, RAY_LIST_GROUPS, RAY_LIST_JOBS };
+	enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+	int64_t timeout_ms = gcs_timeout_ms(pass);
+	struct pass_request *request;
+
+	_Static_assert(LISTS + 1 == PASS_WORK_LISTS, "and the submitted jobs");
+	pass->work_read = true;
+	pass->cluster_work = (struct cluster_work){ .begun = loop_wall(pass->config.control->loop),
+						    .problem = "",
+						    .in_use = "",
+						    .ended = TIME_NONE };
+	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
+		pass->work_arenas[i].budget = pass->memory;
+	for (size_t i = 0; i < LISTS; i++) {
+		request = request_new(pass);
+		request->list = ray_list_name(lists[i]);
+		request->gcs = gcs_client_get_list(pass->config.gcs, timeout_ms, lists[i],
+						   &gcs_in_use, &pass->work_arenas[i], list_read,
+						   request);
+	}
+	request = request_new(pass);
+	request->list = "submitted Ray jobs";
+	request->gcs = gcs_client_get_submitted(pass->config.gcs, timeout_ms,
+						&pass->work_arenas[LISTS], list_read, request);
+	read_state(pass);
+}
+
+static void start(void *context)
 {
 	struct pass *pass = context;
 
 	pass->started_us = loop_precise_us();
 	if (pass->config.gcs) {
 		if (pass->config.read_work)
-			pass_read_work(pass);
+			read_work(pass);
 		else
-			pass_read_state(pass);
+			read_state(pass);
 		return;
 	}
 	if (pass->config.gcs_problem)
@@ -458,6 +619,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->config = *config;
 	pass->callbacks = *callbacks;
 	pass->cost = config->cost;
+	pass->on_decided = decided;
 	pass->memory = budget_new("one pass (--max-pass-memory)",
 				  (size_t)config->control->options->max_pass_memory_mib << 20,
 				  config->control->memory);
@@ -472,7 +634,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	if (config->memory)
 		pass->config.memory = memory_state_copy(config->memory, &pass->arena);
 	pass->key = arena_printf(&pass->arena, "%s/%s", config->namespace_, config->name);
-	pass->start = loop_timer_new(config->control->loop, pass_start, pass);
+	pass->start = loop_timer_new(config->control->loop, start, pass);
 	loop_timer_start(pass->start, 0);
 	return pass;
 }

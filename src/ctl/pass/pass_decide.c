@@ -27,7 +27,7 @@ static bool is_exceeded(void *context)
 
 	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
 	return work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
-	       work_cpu_us() > work->cpu_end_us;
+	       loop_cpu_us() > work->cpu_end_us;
 }
 
 /* On a thread of the pool (job NULL: on the loop): reads only the snapshot and writes only into the
@@ -36,7 +36,7 @@ static void decision_run(void *context, const struct work_job *job)
 {
 	struct pass *pass = context;
 	struct pass_work *work = pass->work;
-	int64_t begun_us = loop_precise_us(), begun_cpu_us = work_cpu_us();
+	int64_t begun_us = loop_precise_us(), begun_cpu_us = loop_cpu_us();
 
 	work->job = job;
 	/* The patch of a drain that Ray accepted has no CPU limit: the decision that drained was
@@ -49,7 +49,7 @@ static void decision_run(void *context, const struct work_job *job)
 	act_scaled(work->plan, &work->arena, &work->scaled);
 	check_key_set("");
 	work->took_us = loop_precise_us() - begun_us;
-	work->cpu_us = work_cpu_us() - begun_cpu_us;
+	work->cpu_us = loop_cpu_us() - begun_cpu_us;
 }
 
 /* Estimates the cost of a decision: entries of Pods and of Ray's state times worker groups. */
@@ -121,7 +121,7 @@ static void decision_done(void *context)
 	pass->decided = true;
 	pass->undecided = pass->work->budget.exhausted;
 	pass_measure(pass, "deciding", pass->work->took_us);
-	pass_decided(pass);
+	pass->on_decided(pass);
 }
 
 void pass_release(struct pass *pass)
@@ -157,7 +157,8 @@ void pass_decide(struct pass *pass)
 	work->view.snapshot.view_problem = "";
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
 	if (!work->view.cluster) {
-		pass_finish(pass, NULL, NULL, NULL);
+		pass->deleted = true;
+		pass->on_decided(pass);
 		return;
 	}
 	pass_observe(pass, &work->view, &work->snapshot);

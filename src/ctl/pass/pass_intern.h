@@ -62,7 +62,9 @@ struct pass {
 	struct loop_timer *start;
 	struct work_job *job;   /* NULL: no decision in progress */
 	struct pass_work *work; /* of the last decision */
-	const char *key;        /* "namespace/name" */
+	bool deleted;           /* the RayCluster, when the last decision was to be made */
+	void (*on_decided)(struct pass *pass);
+	const char *key; /* "namespace/name" */
 	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
 	int64_t basis_ms; /* loop_boot_ms of the oldest data it is decided on */
 	int reads;        /* of the GCS's state */
@@ -103,43 +105,16 @@ struct pass {
 	struct act_scaled_list scaled;
 };
 
-/* Decides on the present data, on a thread of the pool unless it is small, and calls pass_decided on
- * the loop, or ends the pass when the RayCluster was deleted. pass_free cancels it. */
+/* Decides on the present data, on a thread of the pool unless it is small, and calls on_decided on the
+ * loop. pass_free cancels it. */
 void pass_decide(struct pass *pass);
-void pass_decided(struct pass *pass);
 /* The RayCluster of the last decision is not the present one: decide again. After some tries the
  * `test` operations of the patch are the only guard. */
 bool pass_decide_is_overtaken(struct pass *pass);
-void pass_finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
-		 const struct err *err);
 /* Frees the memory of the pass. */
 void pass_release(struct pass *pass);
 /* Reports the duration of a phase to the meter. */
 void pass_measure(const struct pass *pass, const char *phase, int64_t us);
-
-/* ---- requests ---- */
-
-struct pass_request *pass_request_new(struct pass *pass);
-/* Records that a request was answered; true when it was the last of its step. */
-bool pass_request_end(struct pass_request *request);
-int64_t pass_gcs_timeout_ms(const struct pass *pass);
-void pass_count_gcs_error(const struct pass *pass, const struct err *err);
-void pass_phase_begin(struct pass *pass);
-void pass_phase_end(const struct pass *pass, const char *phase);
-/* True when drains were sent and the decision has to wait for them. */
-bool pass_ask_drains(struct pass *pass, const struct plan *plan);
-void pass_read_cluster(struct pass *pass, kube_client_done *done);
-/* Ends the pass: the change of the plan was carried out. body: the RayCluster; "": deleted. */
-void pass_accepted(struct pass *pass, const char *body);
-/* Reads Ray's state; decides when this and all other requests of the step are answered. */
-void pass_read_state(struct pass *pass);
-void pass_read_ended(struct pass_request *request);
-/* Reads the users of the cluster, and Ray's state once more, and decides. */
-void pass_read_work(struct pass *pass);
-/* True when a patch that suspends failed with `err`, and the API server may have carried it out: then
- * the RayCluster is read, and the pass ends as the answer to the patch would have ended it. */
-bool pass_look_at_suspension(struct pass *pass, const struct kube_answer *answer,
-			     const struct err *err);
 
 /* Called after the last read: from here on "now" is fixed, and the age of the data counts. The age
  * is measured by loop_boot_ms, so a wall clock that jumps does not change it. */

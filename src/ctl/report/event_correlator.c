@@ -22,7 +22,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/token_bucket.h"
 
 /* An Event that was sent or is due. */
@@ -328,8 +327,8 @@ static void note_states(struct event_correlator *correlator,
 
 		if (ripe[i].others > 0)
 			message = arena_printf(&scratch, "%s; and %lld more like it",
-					       text_cut(&scratch, message,
-							DECISION_EVENT_MESSAGE_MAX - 64),
+					       arena_cut(&scratch, message,
+							 DECISION_EVENT_MESSAGE_MAX - 64),
 					       (long long)ripe[i].others);
 		if (ripe[i].once && is_said(correlator, &ripe[i], monotonic_ms, now))
 			continue;

@@ -2,7 +2,6 @@
 #include "core/report/decision_event.h"
 
 #include "base/buf.h"
-#include "base/text.h"
 #include "codec/objects/plan_json.h"
 #include "core/decide.h"
 #include "core/report/summary.h"
@@ -406,12 +405,12 @@ static void test_long_messages_are_cut_between_characters(void **state)
 	for (size_t i = 0; i < 2000; i += 2)
 		memcpy(text + i, "\xc3\xa9", 2);
 	text[2000] = '\0';
-	cut = text_cut(&arena, text, DECISION_EVENT_MESSAGE_MAX);
+	cut = arena_cut(&arena, text, DECISION_EVENT_MESSAGE_MAX);
 	assert_int_equal(strlen(cut), 1020 + 3);
 	assert_string_equal(cut + 1018, "\xc3\xa9...");
-	assert_ptr_equal(text_cut(&arena, text, 2000), text);
+	assert_ptr_equal(arena_cut(&arena, text, 2000), text);
 	/* No character starts in it. */
-	assert_string_equal(text_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
+	assert_string_equal(arena_cut(&arena, "\x80\x80\x80\x80\x80\x80", 5), "...");
 	assert_string_equal(decision_event_reason_word((enum decision_event_reason)999), "");
 	assert_false(decision_event_is_warning((enum decision_event_reason)999));
 }

@@ -110,6 +110,10 @@ sees lint-symbols $c 'calls clock_gettime,' 'int clock_gettime(int, void *);' 'i
 sees lint-symbols $c 'calls puts,' 'int puts(const char *);' 'int planted(void);' \
 	'int planted(void)' '{' '	return puts("x");' '}'
 
+printf '%s\n' 'int planted(void);' 'int other(void);' 'int other(void)' '{' '	return planted();' '}' >src/base/other.c
+sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' 'int other(void);' 'int planted(void);' \
+	'int planted(void)' '{' '	return other();' '}'
+rm src/base/other.c
 sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int planted(void);' 'int planted(void)' '{' \
 	'	return 0;' '}'
 sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'

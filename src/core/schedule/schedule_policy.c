@@ -1,0 +1,106 @@
+/* Which search answers, and questions to the scheduler that need no search: see schedule.h. */
+#include "core/schedule/schedule.h"
+
+#include <string.h>
+
+#include "core/schedule/schedule_cheapest.h"
+#include "core/schedule/schedule_try.h"
+
+/* ---- the policy ---- */
+
+struct schedule_result *schedule(const struct schedule_problem *problem, struct arena *arena)
+{
+	const struct schedule_policy ray = { .spare_gpus = false };
+
+	return problem->cheapest ? schedule_cheapest(problem, arena) :
+				   schedule_phases(problem, &ray, arena);
+}
+
+/* ---- empty nodes ---- */
+
+static bool selector_holds(const struct label_selector *selector, const struct labels *labels)
+{
+	for (size_t i = 0; i < selector->count; i++) {
+		const struct label_constraint *constraint = &selector->constraints[i];
+		const char *value = labels_value(labels, constraint->key);
+		bool has = false;
+
+		for (size_t j = 0; value && j < constraint->values.count && !has; j++)
+			has = !strcmp(value, constraint->values.at[j]);
+		if (constraint->operation == LABEL_OPERATOR_IN ?
+			    !has :
+			    has || constraint->operation != LABEL_OPERATOR_NOT_IN)
+			return false;
+	}
+	return true;
+}
+
+static bool labels_allow(const struct ray_request *request, const struct labels *labels)
+{
+	for (size_t i = 0; i < request->placement_count; i++) {
+		const struct placement_constraint *placement = &request->placements[i];
+		const char *value = placement->has_anti_affinity ?
+					    labels_value(labels, placement->anti_affinity.key) :
+					    NULL;
+
+		if (value && !strcmp(value, placement->anti_affinity.value))
+			return false;
+	}
+	for (size_t i = 0; i < request->selector_count; i++)
+		if (selector_holds(&request->selectors[i], labels))
+			return true;
+	return !request->selector_count;
+}
+
+static bool amount_fits(const struct bundle_entry *entry, const struct resources *total)
+{
+	bool implicit = !strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
+				 strlen(RAY_IMPLICIT_RESOURCE_PREFIX));
+	int64_t amount = resources_amount(total, entry->name, implicit ? RESOURCE_UNIT : 0);
+
+	if (entry->amount > amount)
+		return false;
+	/* A part of a GPU is on one GPU. */
+	return strcmp(entry->name, "GPU") != 0 || entry->amount >= RESOURCE_UNIT ||
+	       amount >= RESOURCE_UNIT || entry->amount <= amount % RESOURCE_UNIT;
+}
+
+bool schedule_fits_empty(const struct ray_request *request, const struct resources *total,
+			 const struct labels *labels)
+{
+	if (request->problem)
+		return false;
+	for (size_t i = 0; i < request->bundle_count; i++)
+		if (!amount_fits(&request->bundle[i], total))
+			return false;
+	return labels_allow(request, labels);
+}
+
+bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,
+			    struct arena *arena)
+{
+	struct schedule_type *types = arena_array(arena, problem->type_count + 1, sizeof(*types));
+	struct schedule_node *head = ARENA_NEW(arena, struct schedule_node);
+	struct schedule_problem empty = {
+		.types = types,
+		.type_count = problem->type_count,
+		.nodes = head,
+		.gangs = gang,
+		.gang_count = 1,
+		.accelerators = problem->accelerators,
+	};
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		types[i] = problem->types[i];
+		types[i].min_nodes = 0;
+		types[i].launch_held = false;
+	}
+	for (size_t i = 0; i < problem->node_count && !empty.node_count; i++) {
+		if (!problem->nodes[i].head)
+			continue;
+		*head = problem->nodes[i];
+		head->available = head->total;
+		empty.node_count = 1;
+	}
+	return schedule(&empty, arena)->gangs[0].count == 0;
+}
