@@ -148,12 +148,11 @@ static size_t next_block_bytes(const struct arena *arena)
 static struct arena_block *block_with_room(struct arena *arena, size_t bytes)
 {
 	struct arena_block *head = arena->head;
-	struct arena_block *block;
 	size_t usual = next_block_bytes(arena);
 
 	if (head && head->capacity - head->used >= bytes)
 		return head;
-	block = block_new(arena, bytes > usual / 4 ? bytes : usual);
+	struct arena_block *block = block_new(arena, bytes > usual / 4 ? bytes : usual);
 	if (head && block->capacity == bytes) {
 		block->next = head->next;
 		head->next = block;
@@ -176,13 +175,12 @@ static char *take(struct arena *arena, size_t bytes, size_t taken, bool aligned)
 {
 	size_t before = arena->head && aligned ? padding(arena->head->used) : 0;
 	struct arena_block *block = block_with_room(arena, taken + before);
-	char *memory;
 
 	if (aligned) {
 		arena->used_bytes += padding(arena->used_bytes);
 		block->used += padding(block->used);
 	}
-	memory = block->data + block->used;
+	char *memory = block->data + block->used;
 	arena->head->latest = NULL;
 	block->latest = memory;
 	block->used += taken;
@@ -239,14 +237,13 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size)
 
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 {
-	char first[PRINTF_BYTES], *text;
+	char first[PRINTF_BYTES];
 	va_list again;
-	int size;
 
 	va_copy(again, arguments);
-	size = vsnprintf(first, sizeof(first), format, arguments);
+	int size = vsnprintf(first, sizeof(first), format, arguments);
 	CHECK(size >= 0);
-	text = alloc_text(arena, (size_t)size + 1);
+	char *text = alloc_text(arena, (size_t)size + 1);
 	if ((size_t)size < sizeof(first))
 		memcpy(text, first, (size_t)size + 1);
 	else
@@ -258,10 +255,9 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
 	va_list arguments;
-	char *text;
 
 	va_start(arguments, format);
-	text = arena_vprintf(arena, format, arguments);
+	char *text = arena_vprintf(arena, format, arguments);
 	va_end(arguments);
 	return text;
 }

@@ -64,13 +64,10 @@ static bool is_fair(const struct budget *shared, size_t used, size_t total)
 
 bool budget_take(struct budget *budget, size_t bytes)
 {
-	size_t used;
-	bool fits;
-
 	if (!budget)
 		return true;
-	used = add(budget, bytes);
-	fits = is_within(budget, used);
+	size_t used = add(budget, bytes);
+	bool fits = is_within(budget, used);
 	if (budget->shared)
 		fits &= is_fair(budget->shared, used, add(budget->shared, bytes));
 	return fits;

@@ -80,10 +80,9 @@ int buf_add_char(struct buf *buf, char c)
 int buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list arguments;
-	int size;
 
 	va_start(arguments, format);
-	size = vsnprintf(NULL, 0, format, arguments);
+	int size = vsnprintf(NULL, 0, format, arguments);
 	va_end(arguments);
 	CHECK(size >= 0);
 	if (make_room(buf, (size_t)size) < 0)

@@ -48,22 +48,18 @@ void map_done(struct map *map)
 
 void *map_get(const struct map *map, const char *key)
 {
-	size_t index;
-
 	if (map->count == 0)
 		return NULL;
-	index = map->slots[slot_of(map, key)];
+	size_t index = map->slots[slot_of(map, key)];
 	return index != 0 ? map->entries[index - 1].value : NULL;
 }
 
 void map_set(struct map *map, const char *key, void *value)
 {
-	size_t slot;
-
 	CHECK(value);
 	if (map->count * 2 >= map->slot_count)
 		grow_slots(map);
-	slot = slot_of(map, key);
+	size_t slot = slot_of(map, key);
 	if (map->slots[slot] != 0) {
 		map->entries[map->slots[slot] - 1].value = value;
 		return;
@@ -94,17 +90,14 @@ static void free_slot(struct map *map, size_t gap)
 
 void *map_remove(struct map *map, const char *key)
 {
-	size_t slot, index, last;
-	struct map_entry removed;
-
 	if (map->count == 0)
 		return NULL;
-	slot = slot_of(map, key);
+	size_t slot = slot_of(map, key);
 	if (map->slots[slot] == 0)
 		return NULL;
-	index = map->slots[slot] - 1;
-	last = map->count - 1;
-	removed = map->entries[index];
+	size_t index = map->slots[slot] - 1;
+	size_t last = map->count - 1;
+	struct map_entry removed = map->entries[index];
 	free_slot(map, slot);
 	if (index != last) {
 		map->slots[slot_of(map, map->entries[last].key)] = index + 1;

@@ -32,12 +32,11 @@ static bool is_sorted(const char *items, size_t count, size_t size, sort_compare
 void sort_stable(void *items, size_t count, size_t size, sort_compare *compare)
 {
 	char *from = items;
-	char *to, *spare;
 
 	if (is_sorted(items, count, size, compare))
 		return; /* the usual case: API objects list their keys in order */
-	spare = memory_array(count, size);
-	to = spare;
+	char *spare = memory_array(count, size);
+	char *to = spare;
 	for (size_t width = 1; width < count; width *= 2) {
 		char *merged = to;
 

@@ -24,17 +24,17 @@ static int64_t days_before_month(int64_t month)
 
 time_ms time_from_civil(const struct civil_time *civil)
 {
-	int64_t year, cycle, year_of_cycle, days;
+	int64_t year;
 
 	CHECK(civil->month >= 1 && civil->month <= 12);
 	CHECK(civil->day >= 1 && civil->day <= 31);
 	CHECK(civil->year >= 0 && civil->year <= 9999);
 	year = civil->year - (civil->month <= 2 ? 1 : 0);
-	cycle = floor_divide(year, YEARS_PER_CYCLE);
-	year_of_cycle = year - cycle * YEARS_PER_CYCLE;
-	days = cycle * DAYS_PER_CYCLE + year_of_cycle * 365 + year_of_cycle / 4 -
-	       year_of_cycle / 100 + days_before_month((civil->month + 9) % 12) + civil->day - 1 -
-	       DAYS_TO_EPOCH;
+	int64_t cycle = floor_divide(year, YEARS_PER_CYCLE);
+	int64_t year_of_cycle = year - cycle * YEARS_PER_CYCLE;
+	int64_t days = cycle * DAYS_PER_CYCLE + year_of_cycle * 365 + year_of_cycle / 4 -
+		       year_of_cycle / 100 + days_before_month((civil->month + 9) % 12) +
+		       civil->day - 1 - DAYS_TO_EPOCH;
 	return days * MS_PER_DAY + civil->hour * MS_PER_HOUR + civil->minute * MS_PER_MINUTE +
 	       civil->second * MS_PER_SECOND + civil->millisecond;
 }
@@ -43,15 +43,15 @@ void time_to_civil(time_ms time, struct civil_time *ret_civil)
 {
 	int64_t days = floor_divide(time, MS_PER_DAY) + DAYS_TO_EPOCH;
 	int64_t ms = time % MS_PER_DAY + (time % MS_PER_DAY < 0 ? MS_PER_DAY : 0);
-	int64_t cycle, day, year, month;
+	int64_t year;
 
 	CHECK(time != TIME_NONE);
-	cycle = floor_divide(days, DAYS_PER_CYCLE);
-	day = days - cycle * DAYS_PER_CYCLE;
+	int64_t cycle = floor_divide(days, DAYS_PER_CYCLE);
+	int64_t day = days - cycle * DAYS_PER_CYCLE;
 	/* Removes the leap days passed so far in the cycle; the rest is years of 365 days. */
 	year = (day - day / 1460 + day / 36524 - day / (DAYS_PER_CYCLE - 1)) / 365;
 	day -= year * 365 + year / 4 - year / 100;
-	month = (5 * day + 2) / 153;
+	int64_t month = (5 * day + 2) / 153;
 	*ret_civil = (struct civil_time){
 		.year = cycle * YEARS_PER_CYCLE + year + (month >= 10 ? 1 : 0),
 		.month = (int)(month < 10 ? month + 3 : month - 9),

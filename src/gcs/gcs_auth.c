@@ -62,11 +62,10 @@ static int gcs_auth_read_all(int file, const char *path, struct buf *ret_bytes, 
 static int gcs_auth_read_file(const char *path, struct buf *ret_bytes, struct err *err)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC);
-	int status;
 
 	if (file < 0)
 		return err_set(err, ERR_FATAL, "cannot open %s: %s", path, strerror(errno));
-	status = gcs_auth_read_all(file, path, ret_bytes, err);
+	int status = gcs_auth_read_all(file, path, ret_bytes, err);
 	close(file);
 	return status;
 }
@@ -102,13 +101,12 @@ int gcs_auth_parse_token(const char *where, const char *bytes, size_t size, char
 static int gcs_auth_token_from_file(const char *path, char **ret_token, struct err *err)
 {
 	AUTO(gcs_auth_buf_wipe) struct buf bytes;
-	const char *end;
 	size_t size;
 
 	buf_init(&bytes, GCS_AUTH_MAX_TOKEN_BYTES);
 	if (gcs_auth_read_file(path, &bytes, err) < 0)
 		return -1;
-	end = strchr(buf_string(&bytes), '\n');
+	const char *end = strchr(buf_string(&bytes), '\n');
 	size = end ? (size_t)(end - bytes.data) : bytes.size;
 	if (gcs_auth_parse_token(path, buf_string(&bytes), size, ret_token, err) < 0) {
 		if (err)

@@ -163,7 +163,6 @@ static void gcs_explain(const struct h2_reply *reply, struct err *err)
 static void gcs_on_reply(void *context, const struct h2_reply *reply, const struct err *err)
 {
 	struct gcs_call *call = context;
-	struct err explained;
 
 	call->h2 = NULL;
 	if (!err) {
@@ -183,7 +182,7 @@ static void gcs_on_reply(void *context, const struct h2_reply *reply, const stru
 		gcs_call_send(call);
 		return;
 	}
-	explained = *err;
+	struct err explained = *err;
 	gcs_explain(reply, &explained);
 	gcs_call_fail(call, &explained);
 }

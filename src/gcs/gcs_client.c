@@ -134,11 +134,10 @@ static void gcs_drain_read(struct gcs_call *call, const void *message, size_t si
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct gcs_reply ended = { .rejection = "" };
-	const Ray__DrainNodeReply *reply;
 	struct err err;
 
-	reply = gcs_message_unpack(&ray__drain_node_reply__descriptor, message, size, &scratch,
-				   &err);
+	const Ray__DrainNodeReply *reply = gcs_message_unpack(&ray__drain_node_reply__descriptor,
+							      message, size, &scratch, &err);
 	if (!reply) {
 		gcs_call_fail(call, &err);
 		return;
@@ -264,11 +263,10 @@ static void gcs_kv_send_get(struct gcs_call *call, const char *namespace_, const
 static void gcs_kv_put_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const Ray__InternalKVPutReply *reply;
 	struct err err;
 
-	reply = gcs_message_unpack(&ray__internal_kvput_reply__descriptor, message, size, &scratch,
-				   &err);
+	const Ray__InternalKVPutReply *reply = gcs_message_unpack(
+		&ray__internal_kvput_reply__descriptor, message, size, &scratch, &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0)
 		gcs_call_fail(call, &err);
 	else
@@ -303,7 +301,6 @@ static void gcs_requests_end(struct gcs_call *call, const struct ray_constraint 
 static void gcs_requests_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
-	struct ray_constraint *constraint;
 	ProtobufCBinaryData value;
 	struct err err;
 
@@ -315,7 +312,7 @@ static void gcs_requests_read(struct gcs_call *call, const void *message, size_t
 		gcs_requests_end(call, NULL);
 		return;
 	}
-	constraint = ARENA_NEW(call->arena, struct ray_constraint);
+	struct ray_constraint *constraint = ARENA_NEW(call->arena, struct ray_constraint);
 	if (gcs_requests_parse(value.data, value.len, call->arena, constraint, &err) < 0) {
 		(void)err_prefix(&err, "key %s of the GCS, as request_resources() writes it",
 				 GCS_KV_REQUESTS_KEY);
@@ -378,11 +375,10 @@ static char *gcs_line_write(const char *line, bool is_v2, struct arena *arena)
 static void gcs_lines_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const Ray__GcsPublishReply *reply;
 	struct err err;
 
-	reply = gcs_message_unpack(&ray__gcs_publish_reply__descriptor, message, size, &scratch,
-				   &err);
+	const Ray__GcsPublishReply *reply = gcs_message_unpack(&ray__gcs_publish_reply__descriptor,
+							       message, size, &scratch, &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0)
 		gcs_call_fail(call, &err);
 	else

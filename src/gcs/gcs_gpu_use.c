@@ -66,7 +66,6 @@ static int read_actor(struct gcs_list_reading *list, const void *message)
 	struct reading *reading = (struct reading *)list;
 	const Ray__ActorTableData *actor = message;
 	struct gpu_use_row row = { .kind = GPU_HOLDER_ACTOR };
-	struct row_ids ids;
 
 	if (actor->state == RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD)
 		return 0;
@@ -77,7 +76,8 @@ static int read_actor(struct gcs_list_reading *list, const void *message)
 	row.since = gcs_list_time(actor->start_time);
 	if (actor->state != RAY__ACTOR_TABLE_DATA__ACTOR_STATE__ALIVE)
 		row.since = TIME_NONE;
-	ids = (struct row_ids){ actor->job_id, actor->node_id, actor->placement_group_id };
+	struct row_ids ids =
+		(struct row_ids){ actor->job_id, actor->node_id, actor->placement_group_id };
 	if (ids.node.len == 0 && actor->address)
 		ids.node = actor->address->node_id;
 	return add_row(reading, &row, &ids);

@@ -127,12 +127,11 @@ static int read_record(const char *id, const void *value, size_t size, struct ar
 	static const char *const ended[] = { "STOPPED", "SUCCEEDED", "FAILED" };
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_reader reader = { .arena = arena, .err = err };
-	struct json_at root;
 	const char *status;
 
 	if (json_parse(value, size, &limits, &json, err) < 0)
 		return err_prefix(err, "Ray job %.200s", id);
-	root = json_root(json, "", &reader);
+	struct json_at root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) || json_text(&root, "status", &status))
 		return err_prefix(err, "Ray job %.200s", id);
 	*ret_user = "";
@@ -178,12 +177,11 @@ static void values_read(struct gcs_call *call, const void *message, size_t size)
 {
 	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
 	struct ray_in_use *use = ARENA_NEW(call->arena, struct ray_in_use);
-	const Ray__InternalKVMultiGetReply *reply;
 	struct err err;
 
 	*use = (struct ray_in_use){ .user = "", .ended = TIME_NONE };
-	reply = gcs_message_unpack(&ray__internal_kvmulti_get_reply__descriptor, message, size,
-				   &scratch, &err);
+	const Ray__InternalKVMultiGetReply *reply = gcs_message_unpack(
+		&ray__internal_kvmulti_get_reply__descriptor, message, size, &scratch, &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0 ||
 	    read_values(reply, call->arena, use, &err) < 0)
 		gcs_call_fail(call, &err);
@@ -196,12 +194,11 @@ static void keys_read(struct gcs_call *call, const void *message, size_t size)
 	AUTO(arena_done) struct arena scratch = { .budget = call->arena->budget };
 	Ray__InternalKVMultiGetRequest request = RAY__INTERNAL_KVMULTI_GET_REQUEST__INIT;
 	struct ray_in_use *use = ARENA_NEW(call->arena, struct ray_in_use);
-	const Ray__InternalKVKeysReply *reply;
 	struct err err;
 
 	*use = (struct ray_in_use){ .user = "", .ended = TIME_NONE };
-	reply = gcs_message_unpack(&ray__internal_kvkeys_reply__descriptor, message, size, &scratch,
-				   &err);
+	const Ray__InternalKVKeysReply *reply = gcs_message_unpack(
+		&ray__internal_kvkeys_reply__descriptor, message, size, &scratch, &err);
 	if (!reply || gcs_status_check(reply->status, &err) < 0) {
 		gcs_call_fail(call, &err);
 		return;

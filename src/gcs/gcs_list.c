@@ -149,12 +149,11 @@ int gcs_list_decode(const struct gcs_list_use *use, enum ray_list list, const vo
 		    struct gcs_reply *ret_reply, struct err *err)
 {
 	struct gcs_list_reading *reading = arena_alloc(arena, use->reading_size);
-	int status;
 
 	*reading = (struct gcs_list_reading){
 		.use = use, .arena = arena, .entry = { .budget = arena->budget }, .err = err
 	};
-	status = read_reply(reading, list, data, size, job);
+	int status = read_reply(reading, list, data, size, job);
 	if (status == 0) {
 		reading->missing = missing_rows(reading);
 		use->finish(reading, ret_reply);

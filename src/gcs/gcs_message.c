@@ -31,14 +31,14 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 			 size_t size, struct arena *arena, struct err *err)
 {
 	struct gcs_message_memory memory = { .arena = arena };
-	ProtobufCMessage *message;
 
 	memory.allocator = (ProtobufCAllocator){
 		.alloc = gcs_message_alloc,
 		.free = gcs_message_free,
 		.allocator_data = &memory,
 	};
-	message = protobuf_c_message_unpack(descriptor, &memory.allocator, size, data);
+	ProtobufCMessage *message =
+		protobuf_c_message_unpack(descriptor, &memory.allocator, size, data);
 	if (message)
 		return message;
 	if (memory.refused)

@@ -113,12 +113,11 @@ static void gcs_node_convert(struct gcs_reader *reader, const Ray__NodeState *me
 int gcs_node_read(struct gcs_reader *reader, struct gcs_bytes body, struct ray_node *ret)
 {
 	size_t size = gcs_bytes_size(&body);
-	const Ray__NodeState *message;
 
 	if (gcs_reader_is_above(reader, "", size, GCS_STATE_NODE_BYTES_MAX, "bytes"))
 		return -1;
-	message = gcs_message_unpack(&ray__node_state__descriptor, body.at, size, &reader->entry,
-				     reader->err);
+	const Ray__NodeState *message = gcs_message_unpack(&ray__node_state__descriptor, body.at,
+							   size, &reader->entry, reader->err);
 	if (message)
 		gcs_node_convert(reader, message, ret);
 	reader->failed |= !message;

@@ -89,7 +89,6 @@ const char *gcs_reader_text(struct gcs_reader *reader, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 	struct gcs_intern_entry *known = NULL;
-	const char *copy;
 
 	if (size == 0)
 		return "";
@@ -99,7 +98,7 @@ const char *gcs_reader_text(struct gcs_reader *reader, const char *text)
 		known = gcs_intern_find(&reader->texts, text, size);
 	if (known && known->value)
 		return known->value;
-	copy = arena_strndup(reader->arena, text, size);
+	const char *copy = arena_strndup(reader->arena, text, size);
 	if (known)
 		known->bytes = known->value = copy;
 	return copy;

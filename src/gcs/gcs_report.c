@@ -217,11 +217,10 @@ static void gcs_report_infeasible(struct gcs_report *report, const struct plan *
 static void gcs_report_launches(struct gcs_report *report, const struct plan *plan, time_ms now)
 {
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
-		Ray__PendingInstanceRequest *message;
-
 		if (group->to_launch <= 0)
 			continue;
-		message = ARENA_NEW(report->arena, Ray__PendingInstanceRequest);
+		Ray__PendingInstanceRequest *message =
+			ARENA_NEW(report->arena, Ray__PendingInstanceRequest);
 		ray__pending_instance_request__init(message);
 		message->instance_type_name = GCS_STRING(group->name);
 		message->ray_node_type_name = GCS_STRING(group->name);
@@ -236,13 +235,11 @@ static void gcs_report_launches(struct gcs_report *report, const struct plan *pl
 static void gcs_report_starting(struct gcs_report *report, const struct plan *plan)
 {
 	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
-		Ray__PendingInstance *message;
-
 		if (worker->state != WORKER_PENDING && worker->state != WORKER_STARTING)
 			continue;
 		if (report->starting.count >= GCS_REPORT_MAX_ENTRIES)
 			break;
-		message = ARENA_NEW(report->arena, Ray__PendingInstance);
+		Ray__PendingInstance *message = ARENA_NEW(report->arena, Ray__PendingInstance);
 		ray__pending_instance__init(message);
 		message->instance_type_name = GCS_STRING(worker->group);
 		message->ray_node_type_name = GCS_STRING(worker->group);

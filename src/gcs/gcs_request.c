@@ -116,11 +116,9 @@ static void gcs_request_convert(struct gcs_reader *reader, const Ray__ResourceRe
 static void gcs_request_share(struct gcs_reader *reader, struct gcs_intern_entry *entry,
 			      const struct ray_request *request)
 {
-	struct ray_request *shared;
-
 	if (request->problem || reader->failed)
 		return;
-	shared = ARENA_NEW(&reader->equal, struct ray_request);
+	struct ray_request *shared = ARENA_NEW(&reader->equal, struct ray_request);
 	*shared = *request;
 	entry->value = shared;
 }
@@ -128,12 +126,10 @@ static void gcs_request_share(struct gcs_reader *reader, struct gcs_intern_entry
 int gcs_request_read(struct gcs_reader *reader, struct gcs_bytes body, struct ray_request *ret)
 {
 	size_t size = gcs_bytes_size(&body);
-	const Ray__ResourceRequest *message;
-	struct gcs_intern_entry *entry;
 
 	if (gcs_reader_is_above(reader, "", size, GCS_STATE_REQUEST_BYTES_MAX, "bytes"))
 		return -1;
-	entry = gcs_intern_find(&reader->requests, body.at, size);
+	struct gcs_intern_entry *entry = gcs_intern_find(&reader->requests, body.at, size);
 	if (entry && entry->value) {
 		*ret = *(const struct ray_request *)entry->value;
 		return 0;
@@ -141,8 +137,8 @@ int gcs_request_read(struct gcs_reader *reader, struct gcs_bytes body, struct ra
 	if (gcs_reader_is_above(reader, "", ++reader->shape_count, GCS_STATE_SHAPES_MAX,
 				"distinct requests"))
 		return -1;
-	message = gcs_message_unpack(&ray__resource_request__descriptor, body.at, size,
-				     &reader->entry, reader->err);
+	const Ray__ResourceRequest *message = gcs_message_unpack(
+		&ray__resource_request__descriptor, body.at, size, &reader->entry, reader->err);
 	if (message) {
 		gcs_request_convert(reader, message, ret);
 		if (entry)

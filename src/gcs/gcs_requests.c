@@ -11,11 +11,10 @@ int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
 		       struct ray_constraint *ret, struct err *err)
 {
 	AUTO(arena_done) struct arena scratch = { .budget = arena->budget };
-	int status;
 
 	if (!budget_charge(arena->budget, size * TREE_FACTOR))
 		return budget_refuse(arena->budget, size * TREE_FACTOR, err);
-	status = request_resources_parse(arena_strndup(&scratch, value, size), arena, ret, err);
+	int status = request_resources_parse(arena_strndup(&scratch, value, size), arena, ret, err);
 	budget_release(arena->budget, size * TREE_FACTOR);
 	if (status == 0 && (arena->over_budget || scratch.over_budget))
 		return budget_refuse(arena->budget, 0, err);

@@ -113,12 +113,11 @@ static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes
 	struct ray_request_count *requests;
 	const ProtobufCFieldDescriptor *field;
 	struct gcs_field cut;
-	size_t count;
 
 	reader->place = (struct gcs_place){ .list = "clusterResourceConstraints",
 					    .index = index,
 					    .member = "" };
-	count = gcs_count(reader, bytes, message, offset);
+	size_t count = gcs_count(reader, bytes, message, offset);
 	if (gcs_reader_is_above(reader, list, count, GCS_STATE_REQUESTS_MAX, "requests") ||
 	    reader->failed)
 		return -1;
@@ -206,13 +205,12 @@ static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size
 	struct bundle_selector whole = { .count = 0 }, *selectors;
 	const ProtobufCFieldDescriptor *field;
 	struct gcs_field cut;
-	size_t count;
 
 	reader->place = (struct gcs_place){ .list = "pendingGangResourceRequests",
 					    .index = index,
 					    .member = "" };
-	count = gcs_count(reader, bytes, message,
-			  offsetof(Ray__GangResourceRequest, bundle_selectors));
+	size_t count = gcs_count(reader, bytes, message,
+				 offsetof(Ray__GangResourceRequest, bundle_selectors));
 	if (reader->failed || gcs_reader_is_above(reader, "bundleSelectors", count,
 						  GCS_STATE_GANG_CHOICES_MAX, "bundle selectors"))
 		return -1;

@@ -72,12 +72,12 @@ static void gcs_skip(struct gcs_bytes *bytes, uint64_t size)
  * For example, 12 02 41 42 is field 2, length-delimited, "AB". */
 bool gcs_wire_next(struct gcs_bytes *bytes, struct gcs_field *ret)
 {
-	uint64_t tag, size;
+	uint64_t size;
 
 	if (bytes->bad || bytes->at == bytes->end)
 		return false;
 	ret->whole = *bytes;
-	tag = gcs_varint(bytes, TAG_MAX_BYTES);
+	uint64_t tag = gcs_varint(bytes, TAG_MAX_BYTES);
 	ret->number = (uint32_t)(tag >> 3);
 	ret->wire = (enum gcs_wire)(tag & 7);
 	if (ret->number == 0)

@@ -216,7 +216,6 @@ static int read_group(struct gcs_list_reading *list, const void *message)
 		.kind = WORK_PLACEMENT_GROUP, .group = "", .node = "", .ended = TIME_NONE
 	};
 	struct work_bundle *bundles;
-	bool bad;
 
 	if (gcs_list_id(list, "placementGroupId", group->placement_group_id, &row.id) < 0 ||
 	    gcs_list_id(list, "jobId", group->creator_job_id, &row.job) < 0)
@@ -224,8 +223,8 @@ static int read_group(struct gcs_list_reading *list, const void *message)
 	row.over = group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED;
 	row.submitted = signed_time(group->placement_group_creation_timestamp_ms);
 	row.started = signed_time(group->placement_group_final_bundle_placement_timestamp_ms);
-	bad = group->n_bundles == 0 || group->n_bundles > GCS_WORK_BUNDLES_MAX ||
-	      (unsigned)group->strategy >= PLACEMENT_STRATEGIES;
+	bool bad = group->n_bundles == 0 || group->n_bundles > GCS_WORK_BUNDLES_MAX ||
+		   (unsigned)group->strategy >= PLACEMENT_STRATEGIES;
 	bundles = arena_array(list->arena, bad ? 0 : group->n_bundles, sizeof(*bundles));
 	for (size_t b = 0; b < group->n_bundles && !bad; b++) {
 		struct needs needs = { .reading = reading, .group = "" };

@@ -142,7 +142,6 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 		.body_size = good ? response->body_size : 0,
 		.retry_after_ms = response->retry_after_ms,
 	};
-	struct kube_error_call error_call;
 	struct err err = { .kind = ERR_NONE };
 
 	kube_call_tell(call, https_err ? 0 : response->status);
@@ -151,7 +150,7 @@ static void kube_call_on_done(void *context, const struct https_response *respon
 	if (!https_err && response->status == KUBE_STATUS_TOO_MANY_REQUESTS &&
 	    kube_call_wait_busy(call, response->retry_after_ms))
 		return;
-	error_call = kube_call_error(call);
+	struct kube_error_call error_call = kube_call_error(call);
 	if (https_err) {
 		kube_error_unanswered(&error_call, https_err, !kube_call_refusal(call), &err);
 	} else if (!good) {
@@ -299,20 +298,18 @@ static int64_t kube_client_wait_ms(const struct kube_client *client, const struc
 {
 	int64_t expire_ms =
 		oldest->queued_ms + client->options.timeout_ms - loop_monotonic_ms(client->loop);
-	int64_t token_ms;
 
 	if (kube_client_hopeless(client))
 		return 0;
 	if (!kube_queue_next(&client->queue))
 		return expire_ms;
-	token_ms = token_bucket_wait_ms(&client->rate);
+	int64_t token_ms = token_bucket_wait_ms(&client->rate);
 	return token_ms < expire_ms ? token_ms : expire_ms;
 }
 
 static void kube_client_pump(struct kube_client *client)
 {
 	int64_t now = loop_monotonic_ms(client->loop);
-	const struct kube_call *oldest;
 	struct kube_call *next;
 
 	while ((next = kube_queue_next(&client->queue)) && !kube_call_refusal(next) &&
@@ -320,7 +317,7 @@ static void kube_client_pump(struct kube_client *client)
 		kube_call_leave_queue(next);
 		kube_call_send(next);
 	}
-	oldest = kube_client_oldest(client);
+	const struct kube_call *oldest = kube_client_oldest(client);
 	if (oldest)
 		loop_timer_start(client->timer, kube_client_wait_ms(client, oldest));
 	else

@@ -74,10 +74,9 @@ static int kube_config_set_server(struct kube_config *config, const char *server
 static const char *kube_config_trim(struct arena *arena, const char *text)
 {
 	static const char white[] = " \t\r\n";
-	size_t size;
 
 	text += strspn(text, white);
-	size = strlen(text);
+	size_t size = strlen(text);
 	while (size > 0 && strchr(white, text[size - 1]))
 		size--;
 	return arena_strndup(arena, text, size);
@@ -224,13 +223,12 @@ static int kube_config_in_cluster(struct kube_config *config, const char *direct
 	struct arena *arena = &config->arena;
 	const char *namespace_file = arena_printf(arena, "%s/namespace", directory);
 	AUTO(memory_free_string) char *namespace_ = NULL;
-	const char *server;
 	bool v6 = strchr(host, ':') && *host != '[';
 
 	if (!*port)
 		port = kube_config_env("KUBERNETES_SERVICE_PORT");
-	server = arena_printf(arena, "https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
-			      *port ? port : "443");
+	const char *server = arena_printf(arena, "https://%s%s%s:%s", v6 ? "[" : "", host,
+					  v6 ? "]" : "", *port ? port : "443");
 	if (kube_config_set_server(config, server, err) < 0)
 		return err_prefix(err, "KUBERNETES_SERVICE_HOST");
 	kube_file_init(&config->token, arena_printf(arena, "%s/token", directory), NULL);
@@ -429,7 +427,6 @@ static void kube_config_on_renewed(void *context, const struct exec_credential *
 bool kube_config_renew(struct kube_config *config, const struct kube_config_user *user)
 {
 	int64_t now_ms = loop_monotonic_ms(user->loop);
-	struct exec_cluster cluster;
 
 	if (!config->exec || kube_exec_runs(config->exec))
 		return config->exec;
@@ -441,7 +438,7 @@ bool kube_config_renew(struct kube_config *config, const struct kube_config_user
 	config->exec_refused = false;
 	config->renewed = true;
 	config->renewed_ms = now_ms;
-	cluster = kube_config_exec_cluster(config);
+	struct exec_cluster cluster = kube_config_exec_cluster(config);
 	return kube_exec_start(config->exec, user->loop, &cluster, kube_config_on_renewed, config,
 			       &config->exec_problem) == 0;
 }

@@ -17,12 +17,12 @@ int kube_discover_serves(const char *body, size_t size, const char *plural, bool
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct json_reader reader = { .arena = &arena, .err = err };
-	struct json_at root, resources;
+	struct json_at resources;
 	bool serves = false;
 
 	if (json_parse(body, size, &kube_discover_limits, &json, err) < 0)
 		return -1;
-	root = json_root(json, "", &reader);
+	struct json_at root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) < 0 || json_array(&root, "resources", &resources) < 0)
 		return -1;
 	for (struct json_at e = json_first(&resources); e.json; json_next(&e)) {

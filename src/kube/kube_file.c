@@ -33,12 +33,11 @@ int kube_file_read_text(const char *path, char **ret_text, struct err *err)
 {
 	AUTO(buf_done) struct buf buf = { .data = NULL };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int result;
 
 	if (fd < 0)
 		return err_set(err, ERR_FATAL, "cannot read %s: %s", path, strerror(errno));
 	buf_init(&buf, KUBE_FILE_MAX_BYTES);
-	result = kube_file_read_all(fd, &buf);
+	int result = kube_file_read_all(fd, &buf);
 	if (result < 0)
 		err_set(err, ERR_FATAL, "cannot read %s: %s", path, strerror(errno));
 	(void)close(fd);
@@ -69,14 +68,13 @@ void kube_file_done(struct kube_file *file)
 int kube_file_refresh(struct kube_file *file, bool force, bool *ret_changed, struct err *err)
 {
 	struct stat status;
-	int64_t time_ns;
 	char *text;
 
 	if (!file->path)
 		return 0;
 	if (stat(file->path, &status) < 0)
 		return err_set(err, ERR_FATAL, "cannot read %s: %s", file->path, strerror(errno));
-	time_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	int64_t time_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 	if (!force && file->content && time_ns == file->time_ns && status.st_size == file->size &&
 	    status.st_ino == file->inode)
 		return 0;

@@ -247,7 +247,6 @@ static void kube_informer_list(struct kube_informer *informer)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	char *path = kube_informer_collection(informer, &arena);
-	struct kube_request request;
 
 	path = kube_path_query(&arena, path, "limit",
 			       arena_printf(&arena, "%d", informer->page_objects));
@@ -258,9 +257,9 @@ static void kube_informer_list(struct kube_informer *informer)
 	list_stream_done(&informer->page);
 	list_stream_init(&informer->page, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item,
 			 informer);
-	request = (struct kube_request){ .verb = KUBE_GET,
-					 .path = path,
-					 .on_chunk = kube_informer_on_chunk };
+	struct kube_request request = (struct kube_request){ .verb = KUBE_GET,
+							     .path = path,
+							     .on_chunk = kube_informer_on_chunk };
 	informer->call =
 		kube_client_request(informer->client, &request, kube_informer_listed, informer);
 }

@@ -297,7 +297,6 @@ static void kube_lease_put(struct kube_lease *lease)
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf body;
 	struct lease next = kube_lease_next(lease, &scratch);
-	const char *path;
 	struct err err;
 
 	buf_init(&body, KUBE_LEASE_BODY_MAX);
@@ -307,8 +306,8 @@ static void kube_lease_put(struct kube_lease *lease)
 		kube_lease_fail(lease, &err, 0);
 		return;
 	}
-	path = kube_path(&scratch, LEASE_API_VERSION, lease->namespace_, "leases",
-			 lease->known ? lease->name : NULL, NULL);
+	const char *path = kube_path(&scratch, LEASE_API_VERSION, lease->namespace_, "leases",
+				     lease->known ? lease->name : NULL, NULL);
 	lease->writing = true;
 	lease->sent_ms = loop_boot_ms();
 	if (!lease->known)

@@ -38,11 +38,9 @@ static void kube_path_add_segment(struct buf *buf, const char *text)
 
 static char *kube_path_finish(struct arena *arena, struct buf *buf)
 {
-	char *path;
-
 	/* Names come from decoded objects, which are far smaller. */
 	CHECK(!buf->overflowed);
-	path = arena_strndup(arena, buf_string(buf), buf->size);
+	char *path = arena_strndup(arena, buf_string(buf), buf->size);
 	buf_done(buf);
 	return path;
 }

@@ -5,11 +5,9 @@
 
 static struct kube_flow *flow_for(struct kube_queue *queue, const char *key)
 {
-	struct kube_flow *flow;
-
 	if (!key)
 		return &queue->own;
-	flow = map_get(&queue->flows, key);
+	struct kube_flow *flow = map_get(&queue->flows, key);
 	if (flow)
 		return flow;
 	flow = memory_alloc(sizeof(*flow));

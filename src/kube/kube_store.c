@@ -97,11 +97,10 @@ void kube_store_done(struct kube_store *store)
 static void kube_store_unindex(struct kube_store *store, struct kube_entry *entry)
 {
 	struct kube_group *group = entry->group;
-	size_t last;
 
 	if (!group)
 		return;
-	last = --group->count;
+	size_t last = --group->count;
 	group->objects[entry->group_at] = group->objects[last];
 	group->entries[entry->group_at] = group->entries[last];
 	group->entries[entry->group_at]->group_at = entry->group_at;
@@ -127,7 +126,6 @@ static struct kube_group *kube_store_group(struct kube_store *store, const char 
 static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 {
 	AUTO(buf_done) struct buf key = { .data = NULL };
-	struct kube_group *group;
 
 	if (!store->type->index || !entry->content.object)
 		return;
@@ -135,7 +133,7 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 	store->type->index(entry->content.object, &key);
 	if (key.size == 0 || key.overflowed)
 		return;
-	group = kube_store_group(store, buf_string(&key));
+	struct kube_group *group = kube_store_group(store, buf_string(&key));
 	if (group->count == group->capacity) {
 		group->capacity = group->capacity ? group->capacity * 2 : 4;
 		group->objects =
@@ -173,11 +171,9 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 static void *kube_store_decode_bad(const struct kube_store *store, const struct cJSON *json,
 				   const char *problem, struct arena *arena)
 {
-	void *object;
-
 	if (!store->type->decode_bad)
 		return NULL;
-	object = arena_alloc(arena, store->type->object_size);
+	void *object = arena_alloc(arena, store->type->object_size);
 	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
 }
 
@@ -236,11 +232,10 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct err bad = { .kind = ERR_NONE };
 	struct kube_meta meta;
-	void *object;
 
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
-	object = arena_alloc(&arena, store->type->object_size);
+	void *object = arena_alloc(&arena, store->type->object_size);
 	if (problem || store->type->decode(json, "", &arena, object, &bad) < 0)
 		kube_store_tell(store, KUBE_BAD, meta.key, NULL,
 				kube_store_decode_bad(store, json, problem ? problem : bad.text,
@@ -259,7 +254,6 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		   struct err *err)
 {
 	struct kube_content old = { .arena = ARENA_INIT };
-	struct kube_entry *entry;
 	struct kube_meta meta;
 	enum kube_change change = KUBE_ADDED;
 
@@ -267,7 +261,7 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		return kube_store_pass(store, json, false, problem, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
-	entry = map_get(&store->entries, meta.key);
+	struct kube_entry *entry = map_get(&store->entries, meta.key);
 	if (entry) {
 		entry->round = store->round;
 		if (*meta.resource_version &&

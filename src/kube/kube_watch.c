@@ -169,10 +169,9 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 static int kube_watch_on_chunk(void *context, const char *data, size_t size)
 {
 	struct kube_watch *watch = context;
-	int result;
 
 	watch->inside = true;
-	result = kube_watch_feed(watch, data, size);
+	int result = kube_watch_feed(watch, data, size);
 	return kube_watch_leave(watch) ? result : -1;
 }
 

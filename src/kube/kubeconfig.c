@@ -333,13 +333,12 @@ int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(memory_free_string) char *text = NULL;
 	AUTO(json_done) struct cJSON *json = NULL;
-	struct json_at root;
 
 	if (kube_file_read_text(path, &text, err) < 0)
 		return err_set(err, err->kind, "%s; %s", err->text, kubeconfig_ways);
 	if (yaml_or_json_parse(text, strlen(text), &kubeconfig_limits, &json, err) < 0)
 		return err_set(err, err->kind, "%s: %s; %s", path, err->text, kubeconfig_ways);
-	root = json_root(json, "", &reader);
+	struct json_at root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) < 0)
 		return err_set(err, err->kind, "%s: %s; %s", path, err->text, kubeconfig_ways);
 	if (kubeconfig_context(&root, path,

@@ -156,7 +156,6 @@ static int child_spawn(struct child *child, struct loop *loop)
 struct child *child_start(struct loop *loop, const struct child_options *options, struct err *err)
 {
 	struct child *child = memory_alloc(sizeof(*child));
-	int code;
 
 	CHECK(options->deadline_ms > 0 && options->arguments[0]);
 	child->options = *options;
@@ -166,7 +165,7 @@ struct child *child_start(struct loop *loop, const struct child_options *options
 	child->pipe.data = child;
 	child->deadline = loop_timer_new(loop, child_on_deadline, child);
 	child->open_handles = 2;
-	code = child_spawn(child, loop);
+	int code = child_spawn(child, loop);
 	if (code < 0) {
 		child->exited = true;
 		child_close(child);

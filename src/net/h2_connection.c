@@ -180,17 +180,16 @@ void h2_connection_flush(struct h2_connection *connection)
 		AUTO(buf_done) struct buf out;
 		struct err err;
 		size_t size;
-		int collected, sent;
 
 		buf_init(&out, 2 * (size_t)H2_WRITE_STEP_BYTES);
-		collected = h2_connection_collect(connection, &out, &err);
+		int collected = h2_connection_collect(connection, &out, &err);
 		if (collected < 0)
 			h2_connection_fail(connection, &err);
 		if (collected <= 0)
 			return;
 		size = out.size;
-		sent = connection->tls ? h2_connection_send_tls(connection) :
-					 h2_connection_send(connection, buf_steal(&out), size);
+		int sent = connection->tls ? h2_connection_send_tls(connection) :
+					     h2_connection_send(connection, buf_steal(&out), size);
 		if (sent < 0)
 			return;
 	}
@@ -308,7 +307,6 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 {
 	struct h2_connection *connection = stream->data;
 	struct err err = { .kind = ERR_NONE };
-	int status;
 
 	if (connection->state == H2_CLOSED || size == 0 || size == UV_ENOBUFS)
 		return;
@@ -327,9 +325,9 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 		return;
 	}
 	connection->last_read_ms = loop_monotonic_ms(connection->loop);
-	status = connection->tls ?
-			 h2_connection_input_tls(connection, bytes->base, (size_t)size, &err) :
-			 h2_frames_input(&connection->frames, bytes->base, (size_t)size, &err);
+	int status = connection->tls ?
+			     h2_connection_input_tls(connection, bytes->base, (size_t)size, &err) :
+			     h2_frames_input(&connection->frames, bytes->base, (size_t)size, &err);
 	if (connection->state != H2_CLOSED && status == 0)
 		status = h2_connection_charge(connection, (size_t)size, &err);
 	if ((size_t)size < sizeof(h2_read_bytes))
@@ -394,7 +392,6 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 {
 	struct h2_connection *connection;
 	struct sockaddr_storage address;
-	int status;
 
 	if (h2_connection_address(host, port, &address, err) < 0)
 		return NULL;
@@ -408,8 +405,8 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 	h2_frames_init(&connection->frames, events, owner);
 	if (tls)
 		connection->tls = h2_tls_link_new(tls, host);
-	status = uv_tcp_connect(&connection->connect_request, &connection->tcp,
-				(const struct sockaddr *)&address, h2_connection_on_connect);
+	int status = uv_tcp_connect(&connection->connect_request, &connection->tcp,
+				    (const struct sockaddr *)&address, h2_connection_on_connect);
 	if (status < 0) {
 		h2_connection_close(connection);
 		(void)err_set(err, ERR_RETRY, "cannot connect: %s", uv_strerror(status));

@@ -59,7 +59,6 @@ static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id
 static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
 	struct h2_frames *frames = context;
-	void *stream;
 
 	frames->received = true;
 	if (frame->hd.type == NGHTTP2_GOAWAY) {
@@ -69,7 +68,7 @@ static int h2_on_frame(nghttp2_session *session, const nghttp2_frame *frame, voi
 	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
 	    (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS))
 		return 0;
-	stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+	void *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 	if (!stream)
 		return 0;
 	frames->events->stream_end(frames->owner, stream, true, 0);

@@ -102,10 +102,9 @@ static const char *h2_tls_reason(void)
 static BIO *h2_tls_text_bio(const char *pem)
 {
 	size_t size = strlen(pem);
-	BIO *bio;
 
 	CHECK(size <= INT32_MAX);
-	bio = BIO_new_mem_buf(pem, (int)size);
+	BIO *bio = BIO_new_mem_buf(pem, (int)size);
 	CHECK(bio);
 	return bio;
 }
@@ -206,7 +205,6 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 	static const unsigned char alpn[] = { 2, 'h', '2' };
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
 	struct h2_tls *tls;
-	int loaded;
 
 	CHECK(context);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
@@ -214,7 +212,7 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 	CHECK(SSL_CTX_set_alpn_protos(context, alpn, sizeof(alpn)) == 0);
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-	loaded = h2_tls_load(context, cert_pem, key_pem, ca_pem, err);
+	int loaded = h2_tls_load(context, cert_pem, key_pem, ca_pem, err);
 	ERR_clear_error();
 	if (loaded < 0) {
 		SSL_CTX_free(context);
@@ -339,10 +337,9 @@ int h2_tls_link_handshake(struct h2_tls_link *link, struct err *err)
 {
 	const unsigned char *alpn;
 	unsigned alpn_size;
-	int result;
 
 	ERR_clear_error();
-	result = SSL_do_handshake(link->ssl);
+	int result = SSL_do_handshake(link->ssl);
 	if (result != 1)
 		return h2_tls_link_result(link, result, err);
 	SSL_get0_alpn_selected(link->ssl, &alpn, &alpn_size);
@@ -354,10 +351,9 @@ int h2_tls_link_handshake(struct h2_tls_link *link, struct err *err)
 long h2_tls_link_read(struct h2_tls_link *link, void *ret_data, size_t size, struct err *err)
 {
 	size_t got = 0;
-	int result;
 
 	ERR_clear_error();
-	result = SSL_read_ex(link->ssl, ret_data, size, &got);
+	int result = SSL_read_ex(link->ssl, ret_data, size, &got);
 	if (result == 1)
 		return (long)got;
 	return h2_tls_link_result(link, result, err);
@@ -366,12 +362,11 @@ long h2_tls_link_read(struct h2_tls_link *link, void *ret_data, size_t size, str
 int h2_tls_link_write(struct h2_tls_link *link, const void *data, size_t size, struct err *err)
 {
 	size_t sent = 0;
-	int result;
 
 	if (size == 0)
 		return 0;
 	ERR_clear_error();
-	result = SSL_write_ex(link->ssl, data, size, &sent);
+	int result = SSL_write_ex(link->ssl, data, size, &sent);
 	if (result == 1 && sent == size)
 		return 0;
 	if (h2_tls_link_result(link, result, err) < 0)

@@ -439,7 +439,6 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 static int https_on_send(void *context, char *peer, char *own, int peer_port, int own_port)
 {
 	struct https_request *request = context;
-	const char *why;
 
 	(void)peer;
 	(void)own;
@@ -447,7 +446,7 @@ static int https_on_send(void *context, char *peer, char *own, int peer_port, in
 	(void)own_port;
 	if (request->cancelled)
 		return CURL_PREREQFUNC_ABORT;
-	why = request->may_send ? request->may_send(request->context) : NULL;
+	const char *why = request->may_send ? request->may_send(request->context) : NULL;
 	if (!why)
 		return CURL_PREREQFUNC_OK;
 	err_set(&request->stop, ERR_RETRY, "%s: not sent, %s", request->origin, why);

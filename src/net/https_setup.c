@@ -33,8 +33,6 @@ static int https_add_header(struct https_easy *easy, const char *name, const cha
 			    struct err *err)
 {
 	size_t size = strlen(name) + strlen(value) + 1;
-	char *line;
-	struct curl_slist *list;
 
 	for (const char *c = value; *c; c++) {
 		if ((unsigned char)*c < 0x20 || *c == 0x7F)
@@ -42,9 +40,9 @@ static int https_add_header(struct https_easy *easy, const char *name, const cha
 				       "a control character in the value of header %s",
 				       *name ? name : "(own)");
 	}
-	line = memory_alloc(size);
+	char *line = memory_alloc(size);
 	(void)snprintf(line, size, "%s%s", name, value);
-	list = curl_slist_append(easy->headers, line);
+	struct curl_slist *list = curl_slist_append(easy->headers, line);
 	memory_free(line);
 	if (!list)
 		return err_set(err, ERR_FATAL, "out of memory for a header");

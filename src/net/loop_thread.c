@@ -31,11 +31,10 @@ struct loop_thread {
 /* NULL: there is none. The caller frees it. */
 static void *loop_port_next(struct loop_port *port)
 {
-	struct loop_message *message;
 	void *content = NULL;
 
 	uv_mutex_lock(&port->lock);
-	message = LIST_MEMBER(port->messages.first, struct loop_message, item);
+	struct loop_message *message = LIST_MEMBER(port->messages.first, struct loop_message, item);
 	if (message)
 		list_remove(&message->item);
 	uv_mutex_unlock(&port->lock);

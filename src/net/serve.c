@@ -217,7 +217,6 @@ static enum MHD_Result send_answer(struct serve_request *request)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
 		request->body_size, steal(&request->body), MHD_RESPMEM_MUST_FREE);
-	enum MHD_Result result;
 
 	CHECK(response);
 	/* Bytes behind the request are never read as another one. */
@@ -227,7 +226,8 @@ static enum MHD_Result send_answer(struct serve_request *request)
 	if (request->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") ==
 		      MHD_YES);
-	result = MHD_queue_response(request->mhd, (unsigned int)request->status, response);
+	enum MHD_Result result =
+		MHD_queue_response(request->mhd, (unsigned int)request->status, response);
 	MHD_destroy_response(response);
 	return result;
 }

@@ -37,11 +37,10 @@ static int split_address(const char *address, char *host, const char **ret_port,
 {
 	const char *colon = strrchr(address, ':');
 	const char *start = address;
-	size_t size;
 
 	if (!colon || !is_port(colon + 1))
 		return bad_address(address, err);
-	size = (size_t)(colon - address);
+	size_t size = (size_t)(colon - address);
 	if (size >= 2 && start[0] == '[' && start[size - 1] == ']') {
 		start++;
 		size -= 2;
@@ -58,7 +57,7 @@ static int split_address(const char *address, char *host, const char **ret_port,
 
 static int bind_one(const struct addrinfo *found)
 {
-	int on = 1, off = 0, failure;
+	int on = 1, off = 0;
 	int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -68,7 +67,7 @@ static int bind_one(const struct addrinfo *found)
 		CHECK(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0);
 	if (bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, SERVE_BACKLOG) == 0)
 		return fd;
-	failure = errno;
+	int failure = errno;
 	close(fd);
 	errno = failure;
 	return -1;
@@ -81,13 +80,12 @@ static int listen_on(const char *host, const char *port, int family)
 				  .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
-	int fd;
 
 	if (getaddrinfo(host[0] ? host : NULL, port, &hints, &found) != 0) {
 		errno = 0;
 		return -1;
 	}
-	fd = bind_one(found);
+	int fd = bind_one(found);
 	freeaddrinfo(found);
 	return fd;
 }
@@ -98,12 +96,11 @@ int serve_listen(const char *address, struct err *err)
 {
 	char host[SERVE_HOST_MAX];
 	const char *port = "";
-	int fd, failure;
 
 	if (split_address(address, host, &port, err) < 0)
 		return -1;
-	fd = listen_on(host, port, AF_INET6);
-	failure = errno;
+	int fd = listen_on(host, port, AF_INET6);
+	int failure = errno;
 	if (fd < 0 && failure != EADDRINUSE) {
 		fd = listen_on(host, port, AF_INET);
 		failure = errno ? errno : failure;

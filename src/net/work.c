@@ -236,12 +236,11 @@ static void on_late(void *context)
 bool work_stop(struct loop *loop, int64_t max_ms)
 {
 	struct work *work = loop_work(loop)->queue;
-	struct loop_timer *timer;
 	struct deadline deadline = { .loop = loop };
 
 	if (!work)
 		return true;
-	timer = loop_timer_new(loop, on_late, &deadline);
+	struct loop_timer *timer = loop_timer_new(loop, on_late, &deadline);
 	loop_timer_start(timer, max_ms);
 	for (cancel_all(work); work->jobs.count > 0 && !deadline.late; cancel_all(work))
 		(void)uv_run(loop_uv(loop), UV_RUN_ONCE);

@@ -26,12 +26,10 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 						    const struct autoscaler_object *own,
 						    struct arena *arena)
 {
-	struct autoscaler_object *copy;
-
 	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || !own ||
 	    (own->schedule_count == 0 && !own->idle_termination))
 		return own;
-	copy = ARENA_NEW(arena, struct autoscaler_object);
+	struct autoscaler_object *copy = ARENA_NEW(arena, struct autoscaler_object);
 	*copy = *own;
 	copy->schedule_count = 0;
 	copy->idle_termination = NULL;

@@ -165,8 +165,6 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 {
 	struct sim_world *world = ray->world;
 	struct sim_view view;
-	const struct plan *plan;
-	bool drained;
 
 	if (id != ray->pass_id)
 		return;
@@ -178,10 +176,10 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 		return;
 	}
 	arena_reset(&world->pass_arena);
-	plan = decide_now(ray, &view);
+	const struct plan *plan = decide_now(ray, &view);
 	if (plan->idle && plan->idle->action == IDLE_ACTION_READ)
 		plan = decide_with_lists(ray, &view);
-	drained = drain(ray, plan);
+	bool drained = drain(ray, plan);
 	if (drained && baseline_deletes_drained(world->input))
 		plan = decide_now(ray, &view);
 	ray->changed = plan->next_change <= view.snapshot.now;
@@ -255,7 +253,6 @@ static const char *message_without_plan(const struct sim_class *class_)
 void controller_explain(struct sim_ray *ray)
 {
 	struct sim_view view;
-	const struct plan *plan;
 
 	for (size_t c = 0; c < ray->classes.count; c++) {
 		ray->classes.at[c]->reason = "";
@@ -264,7 +261,7 @@ void controller_explain(struct sim_ray *ray)
 	if (!is_scaled(ray) || ray->active_count == 0)
 		return;
 	arena_reset(&ray->world->pass_arena);
-	plan = decide_now(ray, &view);
+	const struct plan *plan = decide_now(ray, &view);
 	for (size_t i = 0; i < plan->infeasible.count; i++)
 		explain_demand(&view, &plan->infeasible.at[i]);
 	for (size_t i = 0; i < plan->unserved.count; i++)

@@ -40,7 +40,6 @@ void event_queue_push(struct event_queue *queue, int64_t at_ms, enum sim_event_k
 
 bool event_queue_pop(struct event_queue *queue, struct sim_event *ret_event)
 {
-	struct sim_event last;
 	size_t i = 0;
 
 	if (queue->count == 0)
@@ -48,7 +47,7 @@ bool event_queue_pop(struct event_queue *queue, struct sim_event *ret_event)
 	*ret_event = queue->heap[0];
 	queue->passes -= ret_event->kind == SIM_EVENT_PASS;
 	queue->interruptions -= ret_event->kind == SIM_EVENT_SPOT;
-	last = queue->heap[--queue->count];
+	struct sim_event last = queue->heap[--queue->count];
 	for (size_t child = 1; child < queue->count; child = 2 * i + 1) {
 		if (child + 1 < queue->count &&
 		    is_before(&queue->heap[child + 1], &queue->heap[child]))

@@ -212,19 +212,17 @@ static struct sim_run *take_all(struct sim_class *class_, struct sim_worker *onl
 {
 	bool gang = class_->kind == WORK_PLACEMENT_GROUP;
 	struct sim_worker *worker = only || gang ? only : policy_node_of_task(class_);
-	struct sim_run *run;
-	size_t taken;
 
 	if (!gang && !worker)
 		return NULL;
-	run = new_run(class_);
+	struct sim_run *run = new_run(class_);
 	if (!gang) {
 		pass_time_work_changes(worker, class_);
 		take(run, 0, worker);
 		return run;
 	}
-	taken = class_->strategy == PLACEMENT_STRICT_PACK ? take_strict_pack(run) :
-							    take_bundles(run);
+	size_t taken = class_->strategy == PLACEMENT_STRICT_PACK ? take_strict_pack(run) :
+								   take_bundles(run);
 	if (taken == class_->bundle_count)
 		return run;
 	while (taken > 0)
@@ -253,12 +251,11 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 {
 	struct sim_world *world = class_->ray->world;
 	struct sim_run *run = take_all(class_, only);
-	struct sim_waiting one;
-	int64_t duration_ms, before_ms;
+	int64_t duration_ms;
 
 	if (!run)
 		return false;
-	one = queue_pop(class_);
+	struct sim_waiting one = queue_pop(class_);
 	run->item = one.item;
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		record_used(run->holds[b].worker, class_->bundles[b].gpus);
@@ -267,7 +264,7 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	duration_ms = world->input->workload->items[one.item].duration_ms;
 	if (duration_ms > SIM_TIME_MAX_MS)
 		duration_ms = SIM_TIME_MAX_MS;
-	before_ms = process_ms(run);
+	int64_t before_ms = process_ms(run);
 	world->running++;
 	world->last_work_ms = world->now_ms;
 	event_queue_push(&world->events, world->now_ms + before_ms + duration_ms, SIM_EVENT_END,

@@ -102,23 +102,19 @@ void record_worker(struct sim_worker *worker, enum record_state state)
 
 void record_used(const struct sim_worker *worker, int64_t gpus)
 {
-	struct sim_account *account;
-
 	if (gpus == 0)
 		return;
 	add_to_course(worker->ray, worker->type, COURSE_USED, gpus);
-	account = account_of(worker->ray, worker->type);
+	struct sim_account *account = account_of(worker->ray, worker->type);
 	account->used += gpus;
 	add_point(worker->ray->world, account);
 }
 
 void record_waiting(const struct sim_class *class_, int64_t instances)
 {
-	struct sim_account *account;
-
 	if (class_->first_group == SIZE_MAX || class_->gpus == 0)
 		return;
-	account = account_of(class_->ray, class_->first_group + 1);
+	struct sim_account *account = account_of(class_->ray, class_->first_group + 1);
 	account->waiting_gpus += instances * class_->gpus;
 	add_point(class_->ray->world, account);
 }

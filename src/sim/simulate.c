@@ -209,12 +209,11 @@ static void check_settings(struct sim_ray *ray)
 {
 	struct arena *arena = &ray->world->pass_arena;
 	struct sim_view view;
-	const char *problem;
 
 	view_make(ray, arena, &view);
 	/* The baselines ignore a part of the object. */
 	view.snapshot.autoscaler = ray->input->autoscaler;
-	problem = verdict_invalid_text(decide_facts(&view.snapshot, arena), arena);
+	const char *problem = verdict_invalid_text(decide_facts(&view.snapshot, arena), arena);
 	if (problem)
 		world_fail(ray->world,
 			   arena_printf(arena, "RayCluster %s: %s", ray->cluster.name, problem));

@@ -171,12 +171,11 @@ static void plan_interruption(struct sim_world *world, size_t pool, size_t node)
 {
 	struct stock_node *spot = &world->pools[pool].nodes[node];
 	int64_t mean_ms = world->pools[pool].input->life_ms;
-	double life_ms;
 
 	spot->ends_ms = SIM_NEVER_MS;
 	if (mean_ms == 0)
 		return;
-	life_ms = draw_exponential(world) * (double)mean_ms;
+	double life_ms = draw_exponential(world) * (double)mean_ms;
 	if (life_ms >= (double)SIM_TIME_MAX_MS)
 		return;
 	spot->ends_ms = world->now_ms + (int64_t)life_ms;
@@ -202,11 +201,10 @@ static bool place(struct sim_worker *worker)
 
 	for (int add = 0; add < 2; add++)
 		for (size_t p = 0; p < world->input->models.pools.count; p++) {
-			size_t n;
-
 			if (!matches(&world->pools[p], &worker->pod.spec))
 				continue;
-			n = add ? add_node(world, p, &request) : find_node(world, p, &request);
+			size_t n = add ? add_node(world, p, &request) :
+					 find_node(world, p, &request);
 			if (n == SIZE_MAX)
 				continue;
 			worker->pool = p;
@@ -244,7 +242,6 @@ static void retry(struct sim_world *world)
 void stock_release(struct sim_worker *worker)
 {
 	struct sim_world *world = worker->ray->world;
-	struct resources request;
 
 	if (world->input->models.pools.count == 0)
 		return;
@@ -252,7 +249,7 @@ void stock_release(struct sim_worker *worker)
 		world->unplaced--;
 		return;
 	}
-	request = pod_request(&worker->pod.spec, &world->pass_arena);
+	struct resources request = pod_request(&worker->pod.spec, &world->pass_arena);
 	change(worker, &request, -1);
 	retry(world);
 }

@@ -70,14 +70,13 @@ static const struct ray_request *constrain(const struct sim_class *class_, size_
 {
 	bool apart = class_->strategy == PLACEMENT_STRICT_SPREAD;
 	bool together = class_->strategy == PLACEMENT_STRICT_PACK;
-	struct placement_constraint *constraint;
 	struct ray_request *requests;
 	struct label label;
 
 	if (!apart && !together)
 		return bundles;
 	label = (struct label){ arena_printf(arena, "_PG_%zu_%zu", class_->index, number), "" };
-	constraint = ARENA_NEW(arena, struct placement_constraint);
+	struct placement_constraint *constraint = ARENA_NEW(arena, struct placement_constraint);
 	constraint->has_anti_affinity = apart;
 	constraint->has_affinity = together;
 	constraint->anti_affinity = constraint->affinity = label;

@@ -268,7 +268,6 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 	for (size_t i = 0; i < workload->count; i++) {
 		const struct work_item *item = &workload->items[i];
 		struct sim_ray *ray = ray_of(world, names, item);
-		struct sim_class *class_;
 		char key[KEY_SIZE];
 
 		if (!ray)
@@ -278,7 +277,7 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 				"the given RayClusters",
 				i, item->cluster);
 		class_key(ray, item, key);
-		class_ = map_get(&known, key);
+		struct sim_class *class_ = map_get(&known, key);
 		if (!class_)
 			map_set(&known, key, class_ = make_class(ray, item));
 		world->class_of[i] = class_;

@@ -50,7 +50,6 @@ static int read_digits(const char **text, int digits_max, int64_t *ret_value)
 /* One number and its unit. */
 static int parse_part(const char **text, int64_t *ret_ms, const char **ret_problem)
 {
-	const struct unit *unit;
 	int64_t whole, fraction = 0, scale = 1;
 	int digits = read_digits(text, DIGITS_MAX, &whole), fraction_digits = 0;
 
@@ -59,7 +58,7 @@ static int parse_part(const char **text, int64_t *ret_ms, const char **ret_probl
 		(*text)++;
 		fraction_digits = read_digits(text, FRACTION_DIGITS_MAX, &fraction);
 	}
-	unit = find_unit(*text);
+	const struct unit *unit = find_unit(*text);
 	if (digits + fraction_digits == 0 || !unit)
 		return -1;
 	*ret_problem = problem_large;

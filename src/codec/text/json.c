@@ -53,11 +53,9 @@ static struct json_at find_twice(const struct json_at *object)
 
 static int fail_twice(const struct json_at *twice, struct positions *positions, struct place object)
 {
-	struct place second;
-
 	if (!positions)
 		return json_fail(twice, "is there twice; which one counts is not clear");
-	second = place_first(positions, object);
+	struct place second = place_first(positions, object);
 	while (second.json && second.json != twice->json)
 		second = place_next(positions, second);
 	positions->failure = position_find(positions, second, "");
@@ -448,13 +446,12 @@ int json_integer_value(const struct json_at *at, int64_t *ret_value)
 {
 	char text[NUMBER_TEXT_SIZE];
 	enum json_type type = json_type(at);
-	double value;
 
 	if (!at->json || type == JSON_MISSING)
 		return json_fail(at, "is missing, must be an integer");
 	if (type != JSON_NUMBER)
 		return json_fail(at, "must be an integer, is %s", json_type_name(type));
-	value = json_number_value(at);
+	double value = json_number_value(at);
 	number_print(value, text);
 	if (!isfinite(value) || value != trunc(value))
 		return json_fail(at, "must be an integer, is %s", text);
@@ -496,14 +493,11 @@ size_t json_count(const struct json_at *at)
 
 const char *json_print(const struct json_at *at)
 {
-	char *text;
-	const char *copy;
-
 	if (!at->json)
 		return "";
-	text = cJSON_PrintUnformatted(at->json);
+	char *text = cJSON_PrintUnformatted(at->json);
 	CHECK(text);
-	copy = json_shown_text(at->reader->arena, text);
+	const char *copy = json_shown_text(at->reader->arena, text);
 	cJSON_free(text);
 	return copy;
 }

@@ -166,7 +166,7 @@ int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char
 		  struct err *err)
 {
 	const struct json_step *last = &steps->at[steps->count - 1];
-	struct cJSON *node = tree, *old;
+	struct cJSON *node = tree;
 
 	for (size_t i = 0; i + 1 < steps->count; i++) {
 		bool no_list = cJSON_IsObject(node) && steps->at[i + 1].bracket;
@@ -179,7 +179,7 @@ int json_edit_set(struct cJSON *tree, const struct json_steps *steps, const char
 	}
 	if (!cJSON_IsObject(node))
 		return fail_step(steps, steps->count - 1, node, err);
-	old = cJSON_GetObjectItemCaseSensitive(node, last->name);
+	struct cJSON *old = cJSON_GetObjectItemCaseSensitive(node, last->name);
 	if (old)
 		CHECK(cJSON_ReplaceItemInObjectCaseSensitive(node, last->name, value_of(value)));
 	else

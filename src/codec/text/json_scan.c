@@ -171,7 +171,6 @@ static int scan_string(struct scan *scan)
 	scan->at++;
 	while (scan->at < scan->end) {
 		unsigned char c = (unsigned char)*scan->at;
-		size_t length;
 
 		if (c == '"') {
 			scan->at++;
@@ -184,7 +183,7 @@ static int scan_string(struct scan *scan)
 		}
 		if (c < 0x20)
 			return fail(scan, ERR_INPUT, "a control character in a string");
-		length = utf8_length(scan->at, (size_t)(scan->end - scan->at));
+		size_t length = utf8_length(scan->at, (size_t)(scan->end - scan->at));
 		if (length > 0)
 			scan->at += length;
 		else if (scan_unreadable(scan, scan->at, 1, "a string is not UTF-8"))
@@ -271,14 +270,12 @@ static int scan_any(struct scan *scan)
 /* `name`: the start of the member's name, NULL without one. */
 static int scan_value(struct scan *scan, const char *name)
 {
-	size_t entry;
-
 	skip_space(scan);
 	if (scan->at == scan->end)
 		return fail(scan, ERR_INPUT, "the text ends where a value is expected");
 	if (++scan->elements > scan->elements_max)
 		return fail(scan, ERR_LIMIT, "too many values");
-	entry = open_entry(scan, name ? name : scan->at);
+	size_t entry = open_entry(scan, name ? name : scan->at);
 	if (scan_any(scan))
 		return -1;
 	positions_close(scan->positions, entry);

@@ -37,14 +37,13 @@ int number_parse(const char *text, double *ret_value)
 {
 	const char *p = text + (*text == '-' || *text == '+');
 	char *end;
-	double value;
 
 	/* strtod accepts spaces, hexadecimal and "nan(...)"; here decimals and the proto3 words. */
 	if (strcmp(text, "NaN") != 0 && strcmp(p, "Infinity") != 0 &&
 	    (p[strspn(p, "0123456789.eE+-")] != '\0' ||
 	     !isdigit((unsigned char)(*p == '.' ? p[1] : *p))))
 		return -1;
-	value = strtod(text, &end);
+	double value = strtod(text, &end);
 	if (end == text || *end != '\0')
 		return -1;
 	*ret_value = value;
@@ -55,12 +54,11 @@ int number_parse_integer(const char *text, int64_t *ret_value)
 {
 	const char *p = text + (*text == '-');
 	char *end;
-	long long value;
 
 	if (!isdigit((unsigned char)*p))
 		return -1;
 	errno = 0;
-	value = strtoll(text, &end, 10);
+	long long value = strtoll(text, &end, 10);
 	if (errno != 0 || *end != '\0')
 		return -1;
 	*ret_value = value;

@@ -142,14 +142,13 @@ static int bracket_step(const char **path, struct step *ret_step)
 static int next_step(const char **path, struct step *ret_step)
 {
 	const char *at = *path;
-	size_t size;
 
 	if (*at == '[') {
 		*path = at + 1;
 		return bracket_step(path, ret_step);
 	}
 	at += *at == '.';
-	size = strcspn(at, ".[");
+	size_t size = strcspn(at, ".[");
 	if (size == 0)
 		return -1;
 	*ret_step = (struct step){ .name = at, .size = size };
@@ -185,7 +184,7 @@ static struct place search(struct positions *positions, const struct step *step,
 static struct place take_step(struct positions *positions, struct place parent,
 			      const struct step *step, size_t depth)
 {
-	struct place place = place_first(positions, parent), found, from = place;
+	struct place place = place_first(positions, parent), from = place;
 	size_t index = 0, at = depth % POSITION_DEPTH_KEPT;
 	bool known = positions->last[at].parent == parent.json;
 
@@ -195,7 +194,7 @@ static struct place take_step(struct positions *positions, struct place parent,
 		from = positions->last[at].place;
 		index = positions->last[at].index;
 	}
-	found = search(positions, step, from, NULL, &index);
+	struct place found = search(positions, step, from, NULL, &index);
 	if (!found.json && known) {
 		index = 0;
 		found = search(positions, step, place, from.json, &index);

@@ -89,17 +89,15 @@ static int parse_exponent(const char *text, struct decimal *decimal)
 static int apply_suffix(const char *suffix, struct decimal *decimal)
 {
 	static const char letters[] = "num kMGTPE"; /* 10^-9, 10^-6, ... 10^18; the space is 10^0 */
-	const char *letter;
-	int step;
 
 	if (*suffix == '\0')
 		return 0;
 	if ((*suffix == 'e' || *suffix == 'E') && suffix[1] != '\0' && suffix[1] != 'i')
 		return parse_exponent(suffix + 1, decimal);
-	letter = *suffix == 'K' ? strchr(letters, 'k') : strchr(letters, *suffix);
+	const char *letter = *suffix == 'K' ? strchr(letters, 'k') : strchr(letters, *suffix);
 	if (!letter || *suffix == ' ')
 		return -1;
-	step = (int)(letter - letters) - 3;
+	int step = (int)(letter - letters) - 3;
 	if (suffix[1] == '\0') {
 		decimal->exponent += 3 * step;
 		return 0;
@@ -146,12 +144,11 @@ int quantity_parse(const char *text, int64_t *ret_amount, const char **ret_probl
 {
 	struct decimal decimal = { .count = 0 };
 	bool negative = *text == '-';
-	const char *suffix;
 
 	*ret_problem = problem_form;
 	if (strnlen(text, TEXT_SIZE_MAX + 1) > TEXT_SIZE_MAX)
 		return -1;
-	suffix = parse_digits(text + (*text == '-' || *text == '+'), &decimal);
+	const char *suffix = parse_digits(text + (*text == '-' || *text == '+'), &decimal);
 	if (!suffix || apply_suffix(suffix, &decimal))
 		return -1;
 	if (negative && decimal.count > 0) {

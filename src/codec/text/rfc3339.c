@@ -95,8 +95,6 @@ int rfc3339_parse(const char *text, time_ms *ret_time, const char **ret_problem)
 {
 	struct civil_time civil = { .millisecond = 0 };
 	int year, offset_minutes;
-	bool leap;
-	time_ms time;
 
 	*ret_problem = problem_form;
 	if (parse_digits(&text, 4, &year) || take(&text, "-") ||
@@ -111,12 +109,12 @@ int rfc3339_parse(const char *text, time_ms *ret_time, const char **ret_problem)
 	if (!in_range(year, &civil))
 		return -1;
 	civil.year = year;
-	leap = civil.second == 60;
+	bool leap = civil.second == 60;
 	if (leap) {
 		civil.second = 59;
 		civil.millisecond = 0;
 	}
-	time = time_from_civil(&civil) - (time_ms)offset_minutes * 60 * MS_PER_SECOND;
+	time_ms time = time_from_civil(&civil) - (time_ms)offset_minutes * 60 * MS_PER_SECOND;
 	if (leap) {
 		time += MS_PER_SECOND;
 		if (!is_leap_second(time))
@@ -133,7 +131,6 @@ static size_t print_second(time_ms time, char ret_text[static RFC3339_SIZE], int
 	static const struct civil_time first = { .year = 0, .month = 1, .day = 1 };
 	static const struct civil_time last = { 9999, 12, 31, 23, 59, 59, 999 };
 	struct civil_time civil;
-	int size;
 
 	ret_text[0] = '\0';
 	if (time == TIME_NONE)
@@ -144,10 +141,10 @@ static size_t print_second(time_ms time, char ret_text[static RFC3339_SIZE], int
 		civil = last;
 	else
 		time_to_civil(time, &civil);
-	size = snprintf(ret_text, RFC3339_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u",
-			(unsigned)civil.year % 10000, (unsigned)civil.month % 100,
-			(unsigned)civil.day % 100, (unsigned)civil.hour % 100,
-			(unsigned)civil.minute % 100, (unsigned)civil.second % 100);
+	int size = snprintf(ret_text, RFC3339_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u",
+			    (unsigned)civil.year % 10000, (unsigned)civil.month % 100,
+			    (unsigned)civil.day % 100, (unsigned)civil.hour % 100,
+			    (unsigned)civil.minute % 100, (unsigned)civil.second % 100);
 	*ret_millisecond = civil.millisecond;
 	return (size_t)size;
 }

@@ -118,11 +118,11 @@ void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t i
 
 	buf_init(&word, strlen(text) + 1);
 	while (*text != '\0') {
-		size_t size = strcspn(text, " "), columns;
+		size_t size = strcspn(text, " ");
 
 		buf_clear(&word);
 		buf_add(&word, text, size);
-		columns = text_columns(buf_string(&word));
+		size_t columns = text_columns(buf_string(&word));
 		if (!first && column + 1 + columns > width) {
 			new_line(buf, indent);
 			column = indent;

@@ -175,18 +175,18 @@ static int64_t day_number(int64_t year, int month, int day)
 /* The day of the rule in the year, counted from 1970-01-01. */
 static int64_t day_of(const struct posix_tz_day *rule, int64_t year)
 {
-	int64_t first, length, weekday, day;
+	int64_t day;
 
 	if (rule->kind == POSIX_TZ_ZERO_BASED)
 		return day_number(year, 1, 1) + rule->day;
 	if (rule->kind == POSIX_TZ_JULIAN)
 		return day_number(year, 1, 1) + rule->day - 1 +
 		       (is_leap(year) && rule->day >= FEBRUARY_29 ? 1 : 0);
-	first = day_number(year, rule->month, 1);
-	length = (rule->month == 12 ? day_number(year + 1, 1, 1) :
-				      day_number(year, rule->month + 1, 1)) -
-		 first;
-	weekday = ((first + 4) % 7 + 7) % 7; /* 1970-01-01 was a Thursday */
+	int64_t first = day_number(year, rule->month, 1);
+	int64_t length = (rule->month == 12 ? day_number(year + 1, 1, 1) :
+					      day_number(year, rule->month + 1, 1)) -
+			 first;
+	int64_t weekday = ((first + 4) % 7 + 7) % 7; /* 1970-01-01 was a Thursday */
 	day = (rule->weekday - weekday + 7) % 7 + (int64_t)(rule->week - 1) * 7;
 	return first + (day < length ? day : day - 7);
 }
@@ -256,12 +256,11 @@ static int find_data(const unsigned char *bytes, size_t size, struct data *ret_d
 		     const char **ret_problem)
 {
 	struct data data;
-	uint64_t skipped;
 
 	*ret_problem = problem_form;
 	if (size > TZIF_BYTES_MAX || read_header(bytes, size, &data.header))
 		return -1;
-	skipped = HEADER_SIZE + block_size(&data.header, 4);
+	uint64_t skipped = HEADER_SIZE + block_size(&data.header, 4);
 	if (bytes[4] < '2') {
 		*ret_problem = problem_version;
 		return -1;
@@ -373,10 +372,9 @@ static void add_ruled(struct maker *maker, const struct posix_tz *rule, time_ms 
 	}
 	for (int64_t year = year_of(maker->from) - 1; year <= year_of(maker->until) + 1; year++) {
 		struct time_zone_change pair[2];
-		size_t first;
 
 		posix_tz_changes(rule, year, pair);
-		first = pair[0].at <= pair[1].at ? 0 : 1;
+		size_t first = pair[0].at <= pair[1].at ? 0 : 1;
 		if (pair[first].at > last)
 			add_change(maker, pair[first].at, pair[first].offset_seconds);
 		if (pair[1 - first].at > last)

@@ -43,11 +43,10 @@ size_t utf8_length(const char *text, size_t left)
 uint32_t utf8_code_point(const char *text, size_t length)
 {
 	const unsigned char *c = (const unsigned char *)text;
-	uint32_t value;
 
 	if (length == 1)
 		return c[0];
-	value = c[0] & (0x7FU >> length);
+	uint32_t value = c[0] & (0x7FU >> length);
 	for (size_t i = 1; i < length; i++)
 		value = value << 6 | (c[i] & 0x3FU);
 	return value;

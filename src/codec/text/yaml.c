@@ -214,8 +214,6 @@ struct names {
 
 static bool add_name(struct names *names, const struct cJSON *object, const char *name)
 {
-	bool known;
-
 	names->count++;
 	if (names->count <= FEW_MEMBERS)
 		return !cJSON_GetObjectItemCaseSensitive(object, name);
@@ -223,7 +221,7 @@ static bool add_name(struct names *names, const struct cJSON *object, const char
 		for (const struct cJSON *e = object->child; e; e = e->next)
 			map_set(&names->map, e->string, names);
 	}
-	known = map_get(&names->map, name) != NULL;
+	bool known = map_get(&names->map, name) != NULL;
 	map_set(&names->map, name, names);
 	return !known;
 }

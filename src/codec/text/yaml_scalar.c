@@ -24,11 +24,10 @@ static bool resolve_based(const char *text, double *ret_number)
 	}
 	for (const char *p = text + 2; *p; p++) {
 		const char *digit = strchr(digits, *p);
-		long value;
 
 		if (!digit)
 			return false;
-		value = digit - digits;
+		long value = digit - digits;
 		number = number * base + (double)(value > 15 ? value - 6 : value);
 	}
 	*ret_number = number;

@@ -131,14 +131,12 @@ int yaml_write(const char *json, size_t size, struct buf *buf, struct err *err)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
 	struct json_reader reader = { .err = err };
-	struct json_at root;
 	yaml_emitter_t emitter;
-	bool good;
 
 	if (json_parse(json, size, &limits, &tree, err))
 		return -1;
-	root = json_root(tree, "", &reader);
-	good = yaml_emitter_initialize(&emitter);
+	struct json_at root = json_root(tree, "", &reader);
+	bool good = yaml_emitter_initialize(&emitter);
 	if (good) {
 		yaml_emitter_set_output(&emitter, on_bytes, buf);
 		yaml_emitter_set_width(&emitter, -1);

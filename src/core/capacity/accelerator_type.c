@@ -273,11 +273,10 @@ static bool of_label(const char *key, const char *value, const char *ray_version
 {
 	for (size_t i = 0; i < COUNT(model_labels); i++) {
 		const struct model_label *label = &model_labels[i];
-		const char *type;
 
 		if (strcmp(label->key, key) != 0)
 			continue;
-		type = type_of_value(label->reading, value, ray_version, arena);
+		const char *type = type_of_value(label->reading, value, ray_version, arena);
 		if (!type)
 			return false;
 		*ret_type = (struct accelerator_type){

@@ -87,11 +87,9 @@ static int64_t qualified_memory_bytes(const struct held_list *list, const struct
 
 static int64_t memory_bytes_of(const struct held_list *list, const struct device_held *main)
 {
-	int64_t bytes;
-
 	if (main->row->share == DEVICE_MEMORY)
 		return bytes_of(main);
-	bytes = qualified_memory_bytes(list, main);
+	int64_t bytes = qualified_memory_bytes(list, main);
 	return bytes > 0 ? bytes : profile_memory_bytes(main->resource);
 }
 
@@ -99,7 +97,6 @@ void device_model_make(const struct container *container, const struct device_ta
 		       bool declared, struct arena *arena, struct device_model *ret_model)
 {
 	struct held_list list = { .at = { .at = NULL } };
-	const struct device_held *main;
 
 	*ret_model = (struct device_model){ .resource = "" };
 	if (!container)
@@ -114,7 +111,7 @@ void device_model_make(const struct container *container, const struct device_ta
 	CHECK(ret_model->held_count <= DEVICE_HELD_MAX);
 	for (size_t i = 1; i < ret_model->held_count; i++)
 		CHECK(by_name(&ret_model->held[i - 1], &ret_model->held[i]) < 0);
-	main = find_main(&list);
+	const struct device_held *main = find_main(&list);
 	if (!main)
 		return;
 	ret_model->resource = main->resource;

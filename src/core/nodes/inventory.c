@@ -178,11 +178,10 @@ static void add_waiting(const struct maker *m, struct totals *totals, const stru
 
 	for (size_t i = 0; i < request.count; i++) {
 		const struct device_row *row = device_find(m->devices, request.at[i].name);
-		struct inventory_total *total;
 
 		if (!row || row->share == DEVICE_QUALIFIER || request.at[i].amount == 0)
 			continue;
-		total = add_total(m, totals, request.at[i].name, row);
+		struct inventory_total *total = add_total(m, totals, request.at[i].name, row);
 		total->waiting_pods++;
 		total->waiting = resource_sum(total->waiting, request.at[i].amount);
 	}
@@ -221,13 +220,11 @@ static void make_totals(const struct maker *m, const struct pod *pods, size_t po
 static bool is_better_smallest_request(const struct inventory_total *total, const struct pod *old,
 				       const struct pod *pod, int64_t amount)
 {
-	int order;
-
 	if (!old || waits(pod) != total->smallest_request_waits)
 		return !old || waits(pod);
 	if (amount != total->smallest_request)
 		return amount < total->smallest_request;
-	order = strcmp(pod->namespace_, old->namespace_);
+	int order = strcmp(pod->namespace_, old->namespace_);
 	return (order != 0 ? order : strcmp(pod->name, old->name)) < 0;
 }
 
@@ -237,11 +234,11 @@ static void measure(const struct maker *m, const struct pod *pod)
 
 	for (size_t i = 0; i < request.count; i++) {
 		struct inventory_total *total = find_total(m->inventory, request.at[i].name);
-		const struct pod **smallest_request;
 
 		if (!total || request.at[i].amount == 0)
 			continue;
-		smallest_request = &m->smallest_requests[total - m->inventory->totals];
+		const struct pod **smallest_request =
+			&m->smallest_requests[total - m->inventory->totals];
 		if (!is_better_smallest_request(total, *smallest_request, pod,
 						request.at[i].amount))
 			continue;
@@ -336,15 +333,13 @@ static void judge(const struct maker *m, const struct inventory_node *node,
 	const struct node_amount *amount = resource->amount;
 	struct inventory_total *total = find_total(m->inventory, amount->resource);
 	int64_t left = node_amount_free(amount), places;
-	const struct inventory_total *other;
-	const struct pod *smallest_request;
 	const char *scarce = NULL;
 
 	CHECK(total); /* make_totals has one for each resource of a Node */
 	if (left == 0)
 		return;
-	other = waiting_for_other_profile(m, total);
-	smallest_request = m->smallest_requests[total - m->inventory->totals];
+	const struct inventory_total *other = waiting_for_other_profile(m, total);
+	const struct pod *smallest_request = m->smallest_requests[total - m->inventory->totals];
 	if (other) {
 		resource->stranded = left;
 		resource->stranded_why =

@@ -49,12 +49,10 @@ static int64_t amount_of(const struct quantities *quantities, const char *name)
 static void make_devices(const struct node_capacities *capacities, const struct node *node,
 			 struct node_amount *amount)
 {
-	int64_t count;
-
 	if (!amount->row || amount->row->share != DEVICE_MEMORY ||
 	    amount->row->count_resource[0] == '\0')
 		return;
-	count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
+	int64_t count = amount_of(&node->capacity, amount->row->count_resource) / RESOURCE_UNIT;
 	if (count < 1 || count > NODE_DEVICES_MAX)
 		return;
 	amount->devices = arena_array(capacities->arena, (size_t)count, sizeof(*amount->devices));
@@ -142,15 +140,12 @@ static void add_to_devices(const struct node_capacities *capacities, struct node
 
 struct node_capacity *node_capacities_add(struct node_capacities *capacities, const struct pod *pod)
 {
-	struct resources request;
-	struct node_capacity *capacity;
-
 	if (!pod_request_holds(pod))
 		return NULL;
-	capacity = find_capacity(capacities, pod->spec.node_name);
+	struct node_capacity *capacity = find_capacity(capacities, pod->spec.node_name);
 	if (!capacity)
 		return NULL;
-	request = pod_request(&pod->spec, capacities->arena);
+	struct resources request = pod_request(&pod->spec, capacities->arena);
 	for (size_t i = 0; i < request.count; i++) {
 		struct node_amount *amount = node_capacity_amount(capacity, request.at[i].name);
 

@@ -70,12 +70,11 @@ static struct pod *add_entry(struct pod_digest *digest, const char *namespace_, 
 			     const char *node)
 {
 	struct arena *arena = &digest->arena;
-	struct pod *entry;
 
 	digest->overflowed = digest->overflowed || digest->kept.count >= digest->most;
 	if (digest->overflowed)
 		return NULL;
-	entry = VEC_ADD(arena, &digest->kept);
+	struct pod *entry = VEC_ADD(arena, &digest->kept);
 	*entry = pod_empty;
 	entry->namespace_ = arena_strdup(arena, namespace_);
 	entry->name = arena_strdup(arena, name);
@@ -139,13 +138,12 @@ static void add_up(struct pod_digest *digest, struct sum *sum, const struct reso
 void pod_digest_add(struct pod_digest *digest, const struct pod *pod)
 {
 	struct arena scratch = ARENA_INIT;
-	struct resources request;
 	bool holds = pod_request_holds(pod);
 
 	digest->seen++;
 	if (!holds && pod->spec.node_name[0] != '\0')
 		return; /* it has ended */
-	request = pod_request(&pod->spec, &scratch);
+	struct resources request = pod_request(&pod->spec, &scratch);
 	if (has_accelerator(digest, &request)) {
 		keep(digest, pod, &request);
 	} else if (holds) {

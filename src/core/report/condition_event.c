@@ -118,11 +118,11 @@ bool condition_event_make(const struct snapshot *snapshot, const struct plan *pl
 	const struct condition_event *row =
 		ARRAY_FIND(condition_events, sizeof(condition_events) / sizeof(condition_events[0]),
 			   reason, condition->reason);
-	const char *message;
 
 	if (!row || is_said_otherwise(plan, condition))
 		return false;
-	message = arena_cut(arena, message_of(row, condition, arena), DECISION_EVENT_MESSAGE_MAX);
+	const char *message =
+		arena_cut(arena, message_of(row, condition, arena), DECISION_EVENT_MESSAGE_MAX);
 	*ret_event = (struct decision_event){
 		.reason = row->event,
 		.key = row->key == KEY_MESSAGE ? condition->message :

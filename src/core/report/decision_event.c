@@ -84,7 +84,7 @@ static const char *deleted_text(const struct maker *m, const struct plan_group *
 	return text;
 }
 
-static void say_patch(struct maker *m, const struct plan_group *group)
+static void add_patch_event(struct maker *m, const struct plan_group *group)
 {
 	int64_t replicas = group->patch_replicas, deleted;
 	const char *names = deleted_text(m, group, &deleted);
@@ -113,7 +113,7 @@ static void say_patch(struct maker *m, const struct plan_group *group)
 
 /* --- lasting states --- */
 
-static void say_backoff(struct maker *m, const struct plan_group *group)
+static void add_backoff_event(struct maker *m, const struct plan_group *group)
 {
 	const struct memory_backoff *backoff = group->backoff;
 	const char *key = arena_printf(m->arena, "%s %s", group->name, backoff->cause);
@@ -131,19 +131,18 @@ static void say_backoff(struct maker *m, const struct plan_group *group)
 static const char *demand_text(const struct maker *m, const struct plan_demand *demand)
 {
 	size_t count;
-	const struct ray_request *bundles;
 	const char *kind = demand->kind == DEMAND_CONSTRAINT ? "requested" : "pending";
 	if (demand->kind != DEMAND_GANG)
 		return arena_printf(m->arena, "%lld %s bundle%s %s", (long long)demand->count, kind,
 				    demand->count == 1 ? "" : "s",
 				    demand_bundle_text(m->arena, demand->request));
-	bundles = demand_gang_bundles(demand->gang, 0, &count);
+	const struct ray_request *bundles = demand_gang_bundles(demand->gang, 0, &count);
 	return arena_printf(m->arena, "%s of %zu bundles, the first %s",
 			    worker_count_text(m->arena, demand->count, "placement group"), count,
 			    count > 0 ? demand_bundle_text(m->arena, &bundles[0]) : "{}");
 }
 
-static void say_infeasible(struct maker *m)
+static void add_infeasible_events(struct maker *m)
 {
 	for (size_t i = 0; i < m->plan->infeasible.count && i < DECISION_EVENT_KIND_MAX; i++) {
 		const struct plan_demand *demand = &m->plan->infeasible.at[i];
@@ -179,7 +178,7 @@ static bool is_said_by_condition(const struct plan *plan, const struct plan_dema
 
 /* One Event for each reason and group: the first request, and the number of other shapes with the
  * same reason. */
-static void say_unserved(struct maker *m)
+static void add_unserved_events(struct maker *m)
 {
 	const struct plan *plan = m->plan;
 	size_t said = 0, looked_at = plan->unserved.count;
@@ -187,7 +186,7 @@ static void say_unserved(struct maker *m)
 		looked_at = DECISION_EVENT_BLOCKED_MAX;
 	for (size_t i = 0; i < looked_at && said < DECISION_EVENT_KIND_MAX; i++) {
 		const struct plan_demand *demand = &plan->unserved.at[i];
-		const char *text, *more = "";
+		const char *more = "";
 		int64_t others = 0;
 		if (is_repeated(plan, i) || is_said_by_condition(plan, demand))
 			continue;
@@ -198,8 +197,9 @@ static void say_unserved(struct maker *m)
 		if (others > 0)
 			more = arena_printf(m->arena, " and %s",
 					    worker_count_text(m->arena, others, "other shape"));
-		text = arena_printf(m->arena, "No worker is launched for %s%s (%s): %s",
-				    demand_text(m, demand), more, demand->reason, demand->message);
+		const char *text = arena_printf(m->arena, "No worker is launched for %s%s (%s): %s",
+						demand_text(m, demand), more, demand->reason,
+						demand->message);
 		add(m, DECISION_EVENT_NOT_TRIGGER_SCALE_UP,
 		    arena_printf(m->arena, "%s %s", demand->group, demand->reason), text)
 			->hold_ms = UNSERVED_MS;
@@ -207,7 +207,7 @@ static void say_unserved(struct maker *m)
 	}
 }
 
-static void say_conditions(struct maker *m)
+static void add_condition_events(struct maker *m)
 {
 	VEC_EACH(const struct plan_condition, condition, &m->plan->conditions) {
 		struct decision_event event;
@@ -218,7 +218,7 @@ static void say_conditions(struct maker *m)
 }
 
 /* The whole cluster ends, or is resumed. */
-static void say_end(struct maker *m)
+static void add_end_event(struct maker *m)
 {
 	const struct plan_idle *idle = m->plan->idle;
 
@@ -279,9 +279,9 @@ static void block(struct maker *m, const struct plan_worker *worker, const char 
 	m->blocked++;
 }
 
-static void say_idle(struct maker *m, const struct plan_worker *worker,
-		     const struct plan_group *group, const struct worker_group *spec,
-		     int64_t timeout_ms)
+static void add_idle_event(struct maker *m, const struct plan_worker *worker,
+			   const struct plan_group *group, const struct worker_group *spec,
+			   int64_t timeout_ms)
 {
 	static const char *const staying[] = {
 		REASON_NEEDED_BY_DEMAND,
@@ -321,9 +321,9 @@ static bool is_above_max(const struct maker *m, const struct plan_group *group,
 	       m->living[group - m->plan->groups.at] > spec->max_replicas * spec->num_of_hosts;
 }
 
-static void say_busy(struct maker *m, const struct plan_worker *worker,
-		     const struct plan_group *group, const struct worker_group *spec,
-		     int64_t timeout_ms)
+static void add_busy_event(struct maker *m, const struct plan_worker *worker,
+			   const struct plan_group *group, const struct worker_group *spec,
+			   int64_t timeout_ms)
 {
 	const char *name;
 	if (is_above_max(m, group, spec))
@@ -354,30 +354,30 @@ static void count_living(struct maker *m)
 	}
 }
 
-static void say_workers(struct maker *m)
+static void add_worker_events(struct maker *m)
 {
 	count_living(m);
 	for (size_t i = 0; i < m->plan->workers.count && m->blocked < DECISION_EVENT_BLOCKED_MAX;
 	     i++) {
 		const struct plan_worker *worker = &m->plan->workers.at[i];
 		const struct plan_group *group;
-		const struct worker_group *spec;
-		int64_t timeout_ms;
 		if (!worker->node ||
 		    (worker->state != WORKER_IDLE && worker->state != WORKER_RUNNING))
 			continue;
-		spec = find_spec(m->snapshot, worker->group, m->plan, &group);
-		timeout_ms = spec ? limits_idle_timeout_ms(m->snapshot, spec) :
-				    m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
+		const struct worker_group *spec =
+			find_spec(m->snapshot, worker->group, m->plan, &group);
+		int64_t timeout_ms =
+			spec ? limits_idle_timeout_ms(m->snapshot, spec) :
+			       m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
 		if (worker->state == WORKER_IDLE)
-			say_idle(m, worker, group, spec, timeout_ms);
+			add_idle_event(m, worker, group, spec, timeout_ms);
 		else if (strcmp(worker->reason, REASON_BUSY) == 0)
-			say_busy(m, worker, group, spec, timeout_ms);
+			add_busy_event(m, worker, group, spec, timeout_ms);
 	}
 }
 
 /* If the object's condition contains the text, an earlier process has already reported it. */
-static void say_lint(struct maker *m)
+static void add_lint_event(struct maker *m)
 {
 	const struct lint_digest *lint = m->snapshot->lint;
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
@@ -414,20 +414,20 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	};
 
 	*ret_list = (struct decision_event_list){ .at = { .at = NULL } };
-	say_conditions(&m);
-	say_end(&m);
+	add_condition_events(&m);
+	add_end_event(&m);
 	if (is_gated(plan))
 		return;
 	m.accelerators = capacity_accelerators(&snapshot->settings, snapshot->device_table, arena);
 	for (size_t g = 0; g < plan->groups.count; g++) {
-		say_patch(&m, &plan->groups.at[g]);
+		add_patch_event(&m, &plan->groups.at[g]);
 		if (plan->groups.at[g].backoff)
-			say_backoff(&m, &plan->groups.at[g]);
+			add_backoff_event(&m, &plan->groups.at[g]);
 	}
-	say_lint(&m);
-	say_infeasible(&m);
-	say_unserved(&m);
-	say_workers(&m);
+	add_lint_event(&m);
+	add_infeasible_events(&m);
+	add_unserved_events(&m);
+	add_worker_events(&m);
 	CHECK(m.blocked <= DECISION_EVENT_BLOCKED_MAX);
 	for (size_t i = 0; i < ret_list->at.count; i++) {
 		CHECK(ret_list->at.at[i].key);

@@ -59,12 +59,12 @@ static struct shapes shapes_on_new(const struct choice *choice, const struct gro
 			continue;
 		for (size_t i = 0; i < node->placement_count; i++) {
 			const struct schedule_placement *item = &node->placements[i];
-			const struct plan_schedule *schedule;
 
 			if ((item->phase == SCHEDULE_PHASE_CONSTRAINT) != requests)
 				continue;
 			add_shape(&shapes, item);
-			schedule = requests ? packing_schedule_of(choice->packing, item) : NULL;
+			const struct plan_schedule *schedule =
+				requests ? packing_schedule_of(choice->packing, item) : NULL;
 			shapes.schedule = schedule ? schedule : shapes.schedule;
 			shapes.requested |= !schedule;
 		}

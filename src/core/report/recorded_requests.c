@@ -154,8 +154,6 @@ static void add_constraint(struct recorded_requests *requests,
 {
 	ARRAY_EACH(const struct ray_request_count, from, constraint->requests, constraint->count) {
 		struct work_bundle bundle = { .resources = { .count = 0 } };
-		struct requested *requested;
-		const char *key;
 
 		if (from->count < 1)
 			continue;
@@ -163,8 +161,8 @@ static void add_constraint(struct recorded_requests *requests,
 			requests->unusable++;
 			continue;
 		}
-		key = key_of(&bundle, arena);
-		requested = map_get(wanted, key);
+		const char *key = key_of(&bundle, arena);
+		struct requested *requested = map_get(wanted, key);
 		if (!requested) {
 			requested = ARENA_NEW(arena, struct requested);
 			requested->bundle = bundle;
@@ -185,11 +183,9 @@ static void add_constraint(struct recorded_requests *requests,
 static void compare_with(struct recorded_requests *requests, time_ms at, struct map *wanted)
 {
 	VEC_EACH(struct request, request, &requests->all) {
-		const struct requested *requested;
-
 		if (request->until != TIME_NONE)
 			continue;
-		requested = map_get(wanted, request->key);
+		const struct requested *requested = map_get(wanted, request->key);
 		if (requested && requested->count == request->count)
 			map_remove(wanted, request->key);
 		else
@@ -209,13 +205,12 @@ void recorded_requests_add(struct recorded_requests *requests, time_ms at,
 	compare_with(requests, at, &wanted);
 	for (size_t i = 0; i < wanted.count; i++) {
 		const struct requested *requested = wanted.entries[i].value;
-		struct request *request;
 
 		if (requests->all.count >= RECORDED_REQUESTS_MAX) {
 			requests->full++;
 			continue;
 		}
-		request = VEC_ADD(&requests->arena, &requests->all);
+		struct request *request = VEC_ADD(&requests->arena, &requests->all);
 		*request = (struct request){
 			.key = arena_strdup(&requests->arena, wanted.entries[i].key),
 			.bundle = requested->bundle,

@@ -153,12 +153,10 @@ void recorded_work_add(struct recorded_work *work, const struct ray_work_page *p
 
 void recorded_work_node(struct recorded_work *work, const char *node, time_ms ready)
 {
-	struct worker_node *known;
-
 	if (*node == '\0' || map_get(&work->nodes, node) ||
 	    work->nodes.count >= RECORDED_WORK_ROWS_MAX)
 		return;
-	known = ARENA_NEW(&work->arena, struct worker_node);
+	struct worker_node *known = ARENA_NEW(&work->arena, struct worker_node);
 	known->ready = ready;
 	map_set(&work->nodes, node, known);
 }
@@ -245,11 +243,10 @@ static void find_groups(struct making *making)
 {
 	for (size_t i = 0; i < making->work->entries.count; i++) {
 		const struct entry *entry = entry_at(making, i);
-		struct group_use *use;
 
 		if (entry->row.kind != WORK_PLACEMENT_GROUP)
 			continue;
-		use = ARENA_NEW(making->arena, struct group_use);
+		struct group_use *use = ARENA_NEW(making->arena, struct group_use);
 		use->ended = TIME_NONE;
 		map_set(&making->groups, entry->row.id, use);
 	}

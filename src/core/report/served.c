@@ -95,18 +95,15 @@ static size_t count_lacks(const struct ray_request *request, const struct resour
 /* " where zone is a or b": the first constraint of the last selector. */
 static const char *selector_text(struct arena *arena, const struct ray_request *request)
 {
-	const struct label_selector *selector;
-	const struct label_constraint *constraint;
-	const char *text;
-
 	if (request->selector_count == 0)
 		return "";
-	selector = &request->selectors[request->selector_count - 1];
+	const struct label_selector *selector = &request->selectors[request->selector_count - 1];
 	if (selector->count == 0)
 		return "";
-	constraint = &selector->constraints[0];
-	text = arena_printf(arena, " where %.*s is%s", LABEL_SHOWN_MAX, constraint->key,
-			    constraint->operation == LABEL_OPERATOR_NOT_IN ? " not" : "");
+	const struct label_constraint *constraint = &selector->constraints[0];
+	const char *text =
+		arena_printf(arena, " where %.*s is%s", LABEL_SHOWN_MAX, constraint->key,
+			     constraint->operation == LABEL_OPERATOR_NOT_IN ? " not" : "");
 	for (size_t i = 0; i < constraint->values.count && i < 2; i++)
 		text = arena_printf(arena, "%s%s %.*s", text, i > 0 ? " or" : "", LABEL_SHOWN_MAX,
 				    constraint->values.at[i]);

@@ -175,8 +175,6 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 
 static void write_limited(const struct choice *choice, struct plan *plan)
 {
-	const char *excess;
-
 	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (!is_limit(demand->reason))
 			continue;
@@ -184,7 +182,7 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 				   REASON_TOO_MANY_REPLICAS, demand->message);
 		return;
 	}
-	excess = limits_gpu_excess_text(choice->offer);
+	const char *excess = limits_gpu_excess_text(choice->offer);
 	if (excess) {
 		plan_add_condition(choice->arena, plan, "ScalingLimited", true,
 				   REASON_TOO_MANY_REPLICAS, excess);

@@ -27,7 +27,7 @@ static void test_no_more_than_the_burst_is_saved(void **state)
 	assert_false(token_bucket_take(&bucket, 1, 3600000));
 }
 
-static void test_many_at_once_or_none(void **state)
+static void test_take_is_all_or_nothing(void **state)
 {
 	struct token_bucket bucket;
 	(void)state;
@@ -55,7 +55,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burst_then_rate),
 		cmocka_unit_test(test_no_more_than_the_burst_is_saved),
-		cmocka_unit_test(test_many_at_once_or_none),
+		cmocka_unit_test(test_take_is_all_or_nothing),
 		cmocka_unit_test(test_no_limit),
 	};
 

@@ -172,7 +172,7 @@ static void test_unchanged(void **state)
 	"'ray-head','command':['x']},{'name':'autoscaler','command':['" command "']}]}}"
 
 /* The lines are written, and the head Pod is older than they are. */
-static void test_the_last_step(void **state)
+static void test_adopt_names_the_head_pod_to_delete(void **state)
 {
 	static const char step[] = "    kubectl delete pod demo-head -n ray\n"
 				   "That ends its jobs and actors (GCS fault tolerance is off): ";
@@ -291,7 +291,7 @@ int main(void)
 		cmocka_unit_test(test_adopt_keeps_the_options),
 		cmocka_unit_test(test_adopt_fails),
 		cmocka_unit_test(test_unchanged),
-		cmocka_unit_test(test_the_last_step),
+		cmocka_unit_test(test_adopt_names_the_head_pod_to_delete),
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_usage),

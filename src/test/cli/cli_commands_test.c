@@ -118,7 +118,7 @@ static void test_status_denied(void **state)
 
 /* ---- the way to the controller ---- */
 
-static void test_the_way_to_the_controller(void **state)
+static void test_errors_of_the_connection_to_the_controller(void **state)
 {
 	static const struct {
 		struct route route;
@@ -156,7 +156,7 @@ static void test_the_way_to_the_controller(void **state)
 	}
 }
 
-static void test_straight_to_the_controller(void **state)
+static void test_status_with_a_controller_url(void **state)
 {
 	static const struct route routes[] = {
 		OBJECTS,
@@ -455,8 +455,8 @@ int main(void)
 		cmocka_unit_test(test_status_forms),
 		cmocka_unit_test(test_status_of_all),
 		cmocka_unit_test(test_status_denied),
-		cmocka_unit_test(test_the_way_to_the_controller),
-		cmocka_unit_test(test_straight_to_the_controller),
+		cmocka_unit_test(test_errors_of_the_connection_to_the_controller),
+		cmocka_unit_test(test_status_with_a_controller_url),
 		cmocka_unit_test(test_a_standby_names_the_leader),
 		cmocka_unit_test(test_sidecar),
 		cmocka_unit_test(test_explain),

@@ -157,7 +157,7 @@ static void test_status_of_the_object(void **state)
 }
 
 /* Whether a controller that is not reached runs: the age of its decision, else its Lease. */
-static void test_what_nothing_scales(void **state)
+static void test_age_of_the_decision_and_of_the_lease(void **state)
 {
 	static const struct {
 		int64_t ago, led_ago;
@@ -213,7 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_trouble_comes_first),
 		cmocka_unit_test(test_status_of_the_object),
-		cmocka_unit_test(test_what_nothing_scales),
+		cmocka_unit_test(test_age_of_the_decision_and_of_the_lease),
 		cmocka_unit_test(test_a_status_without_figures),
 	};
 

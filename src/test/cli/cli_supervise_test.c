@@ -175,7 +175,7 @@ static void test_a_worker_that_is_killed_comes_back(void **state)
 	assert_int_equal(lines, 2);
 }
 
-static void test_whatever_ends_a_worker_unasked_it_comes_back(void **state)
+static void test_worker_that_ends_by_itself_is_restarted(void **state)
 {
 	/* 0: SIGTERM to the worker alone. 2: a file that could not be read after the restart. */
 	struct stage *stage = STAGE(0, 2, 1);
@@ -258,7 +258,7 @@ static void test_a_worker_that_does_not_end_is_killed(void **state)
 	assert_true(kill(worker, 0) < 0);
 }
 
-static void test_it_ends_between_two_workers(void **state)
+static void test_sigterm_between_two_workers(void **state)
 {
 	static const struct supervise_times slow = { WAIT_MS, WAIT_MS, WAIT_MS, WAIT_MS };
 	struct stage *stage = stage_new(&slow, (const int[]){ KILLED }, 1);
@@ -296,12 +296,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_worker_that_is_killed_comes_back),
-		cmocka_unit_test(test_whatever_ends_a_worker_unasked_it_comes_back),
+		cmocka_unit_test(test_worker_that_ends_by_itself_is_restarted),
 		cmocka_unit_test(test_wrong_usage_ends_it),
 		cmocka_unit_test(test_back_off_doubles_up_to_its_end),
 		cmocka_unit_test(test_a_good_run_ends_the_back_off),
 		cmocka_unit_test(test_a_worker_that_does_not_end_is_killed),
-		cmocka_unit_test(test_it_ends_between_two_workers),
+		cmocka_unit_test(test_sigterm_between_two_workers),
 		cmocka_unit_test(test_a_worker_does_not_outlive_its_parent),
 	};
 

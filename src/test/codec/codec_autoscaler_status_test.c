@@ -123,7 +123,7 @@ static const char *at(struct declared *declared, const char *path)
 	return json_print(&values[depth]);
 }
 
-static void test_what_is_declared(void **state)
+static void test_members_of_the_status(void **state)
 {
 	static const char *const wanted[][2] = {
 		{ "observedGeneration", "3" },
@@ -482,7 +482,7 @@ static void test_every_golden_decision_is_declared_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_declared),
+		cmocka_unit_test(test_members_of_the_status),
 		cmocka_unit_test(test_what_is_not_known_is_null),
 		cmocka_unit_test(test_the_time_of_another_controller_is_renewed_sooner),
 		cmocka_unit_test(test_what_becomes_empty_is_removed),

@@ -30,7 +30,7 @@ static void fields_are_sets(void **state)
 	assert_true(cron.either_day);
 }
 
-static void a_star_is_every_value(void **state)
+static void cron_star_means_every_value(void **state)
 {
 	struct cron cron = parse("* */23 * * *");
 
@@ -105,7 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_sets),
-		cmocka_unit_test(a_star_is_every_value),
+		cmocka_unit_test(cron_star_means_every_value),
 		cmocka_unit_test(sunday_is_zero_and_seven),
 		cmocka_unit_test(both_fields_of_days_restrict_unless_one_is_a_star),
 		cmocka_unit_test(other_texts_are_refused),

@@ -111,7 +111,7 @@ static void test_lint_findings(void **state)
 	check_lint(&error, NULL, true, false, REASON_LINT_ERRORS);
 }
 
-static void test_nothing_at_rest(void **state)
+static void test_no_event_without_a_change(void **state)
 {
 	(void)state;
 	expect_case("0017_zero_count_is_nothing", "");
@@ -436,7 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_termination),
 		cmocka_unit_test(test_lint_findings),
-		cmocka_unit_test(test_nothing_at_rest),
+		cmocka_unit_test(test_no_event_without_a_change),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_demand),

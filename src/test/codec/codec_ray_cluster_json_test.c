@@ -32,7 +32,7 @@ static void check_manager(const char *fields, const char *wanted)
 #define OWNS "fieldsV1: {'f:spec': {'f:workerGroupSpecs': {}}}"
 
 /* Foreign and for a message only: nothing in it is an error. */
-static void test_who_wrote_the_groups(void **state)
+static void test_manager_of_the_worker_groups(void **state)
 {
 	(void)state;
 	check_manager("null", "");
@@ -396,7 +396,7 @@ static void test_too_many_groups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_wrote_the_groups),
+		cmocka_unit_test(test_manager_of_the_worker_groups),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_problems),

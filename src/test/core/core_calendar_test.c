@@ -129,7 +129,7 @@ static void many_windows_that_touch_have_an_end(void **state)
 	expect(&cron, 24 * HOUR_MS, &utc, 21 * 24 * HOUR_MS, true, 120 * 24 * HOUR_MS);
 }
 
-static void a_start_that_never_comes_is_none(void **state)
+static void window_of_an_impossible_date_never_opens(void **state)
 {
 	struct cron cron = daily(10, 1);
 
@@ -164,7 +164,7 @@ static bool never(uint32_t days, uint32_t months, bool either_day)
 	return calendar_never_starts(&cron);
 }
 
-static void a_start_on_no_date(void **state)
+static void cron_without_a_date_never_starts(void **state)
 {
 	const uint32_t day_31 = UINT32_C(1) << 31, day_30 = 1 << 30, day_29 = 1 << 29;
 	const uint32_t february = 1 << 2, short_months = 1 << 4 | 1 << 6 | 1 << 9 | 1 << 11;
@@ -190,8 +190,8 @@ int main(void)
 		cmocka_unit_test(a_window_over_a_change_keeps_its_length),
 		cmocka_unit_test(windows_that_touch_are_one),
 		cmocka_unit_test(many_windows_that_touch_have_an_end),
-		cmocka_unit_test(a_start_that_never_comes_is_none),
-		cmocka_unit_test(a_start_on_no_date),
+		cmocka_unit_test(window_of_an_impossible_date_never_opens),
+		cmocka_unit_test(cron_without_a_date_never_starts),
 		cmocka_unit_test(times_of_any_year_have_a_state),
 	};
 

@@ -139,7 +139,7 @@ static void test_a7_taint_of_the_resource(void **state)
 	arena_done(&s.arena);
 }
 
-static void test_what_passes(void **state)
+static void test_passing_taints_do_not_count(void **state)
 {
 	static const struct taint passing = { "node.kubernetes.io/memory-pressure", "",
 					      "NoSchedule" };
@@ -171,7 +171,7 @@ static void test_what_passes(void **state)
 }
 
 /* Pain 36: a Ready Node that matches has none of the resource. */
-static void test_pain_36_absent(void **state)
+static void test_node_without_the_resource(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
 	struct pod *pod = scene_pod(&s, "wanted", "", "nvidia.com/gpu=1");
@@ -389,8 +389,8 @@ int main(void)
 		cmocka_unit_test(test_never_by_label_taint_and_size),
 		cmocka_unit_test(test_affinity_in_words),
 		cmocka_unit_test(test_a7_taint_of_the_resource),
-		cmocka_unit_test(test_what_passes),
-		cmocka_unit_test(test_pain_36_absent),
+		cmocka_unit_test(test_passing_taints_do_not_count),
+		cmocka_unit_test(test_node_without_the_resource),
 		cmocka_unit_test(test_other_resources),
 		cmocka_unit_test(test_digest_takes_the_same_room),
 		cmocka_unit_test(test_digest_has_a_ceiling),

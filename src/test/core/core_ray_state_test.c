@@ -80,7 +80,7 @@ static void test_activity_is_use(void **state)
 	}
 }
 
-static void test_amount_that_is_no_number_is_use(void **state)
+static void test_node_with_an_invalid_amount_is_in_use(void **state)
 {
 	const struct ray_node node = {
 		.total = { total, 3 },
@@ -109,7 +109,7 @@ int main(void)
 		cmocka_unit_test(test_unused_when_nothing_is_taken),
 		cmocka_unit_test(test_used_when_anything_is_taken),
 		cmocka_unit_test(test_activity_is_use),
-		cmocka_unit_test(test_amount_that_is_no_number_is_use),
+		cmocka_unit_test(test_node_with_an_invalid_amount_is_in_use),
 		cmocka_unit_test(test_idle_durations_are_bounded),
 	};
 

@@ -392,7 +392,7 @@ static void test_unreachable_ray(void **state)
 }
 
 /* The most important reason is the first. */
-static void test_the_one_word(void **state)
+static void test_reason_is_the_most_important_one(void **state)
 {
 	struct scene s;
 
@@ -464,7 +464,7 @@ int main(void)
 		cmocka_unit_test(test_unserved_by_reason),
 		cmocka_unit_test(test_requested_bundles_have_their_source),
 		cmocka_unit_test(test_unreachable_ray),
-		cmocka_unit_test(test_the_one_word),
+		cmocka_unit_test(test_reason_is_the_most_important_one),
 		cmocka_unit_test(test_backoff_is_declared),
 		cmocka_unit_test(test_condition_is_found),
 	};

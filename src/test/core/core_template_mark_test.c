@@ -166,7 +166,7 @@ static void test_what_a_worker_brings_changes_the_mark(void **state)
 	EXPECT_OTHER(s->env[0].name = "B");
 }
 
-static void test_other_edits_do_not(void **state)
+static void test_other_edits_keep_the_mark(void **state)
 {
 	(void)state;
 	EXPECT_SAME(s->group.replicas = 7);
@@ -188,7 +188,7 @@ int main(void)
 		cmocka_unit_test(test_requests_alone),
 		cmocka_unit_test(test_a_pod_without_containers_is_of_no_template),
 		cmocka_unit_test(test_what_a_worker_brings_changes_the_mark),
-		cmocka_unit_test(test_other_edits_do_not),
+		cmocka_unit_test(test_other_edits_keep_the_mark),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -83,7 +83,7 @@ static size_t send(enum decision_event_answer answer, struct decision_event_orde
 	return count;
 }
 
-static void test_what_goes_on_is_counted_with_growing_spacing(void **state)
+static void test_lasting_state_is_counted_with_growing_spacing(void **state)
 {
 	static const int64_t wanted[] = { 0, 30, 90, 210, 450, 930, 1830, 2730, 3630 };
 	struct decision_event_order order = { .id = 0 };
@@ -107,7 +107,7 @@ static void test_what_goes_on_is_counted_with_growing_spacing(void **state)
 	assert_int_equal(sent, sizeof(wanted) / sizeof(wanted[0]));
 }
 
-static void test_what_comes_back_is_counted_at_once(void **state)
+static void test_returning_state_is_counted_at_once(void **state)
 {
 	struct decision_event_order order;
 
@@ -383,8 +383,8 @@ static void test_many_keep_within_the_ceilings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_goes_on_is_counted_with_growing_spacing),
-		TEST(test_what_comes_back_is_counted_at_once),
+		TEST(test_lasting_state_is_counted_with_growing_spacing),
+		TEST(test_returning_state_is_counted_at_once),
 		TEST(test_what_is_said_once),
 		TEST(test_what_was_said_before_is_not_said_again),
 		TEST(test_what_is_said_once_is_sent_again_after_a_failure),

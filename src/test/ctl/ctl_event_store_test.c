@@ -114,7 +114,7 @@ static void test_several_of_a_ray_cluster(void **state)
 	event_store_free(store);
 }
 
-static void test_what_the_server_drops_is_dropped(void **state)
+static void test_deleted_events_are_removed(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct event_store *store = event_store_new();
@@ -151,7 +151,7 @@ static void test_messages_are_cut(void **state)
 }
 
 /* An Event may arrive before its Pod: it is kept for a minute, within a limit. */
-static void test_strangers_come_and_go(void **state)
+static void test_events_without_a_pod_are_kept_for_a_minute(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct event_store *store = event_store_new();
@@ -197,9 +197,9 @@ int main(void)
 		cmocka_unit_test(test_newest_of_each_meaning),
 		cmocka_unit_test(test_reasons_of_karpenter_and_of_the_scheduler),
 		cmocka_unit_test(test_several_of_a_ray_cluster),
-		cmocka_unit_test(test_what_the_server_drops_is_dropped),
+		cmocka_unit_test(test_deleted_events_are_removed),
 		cmocka_unit_test(test_messages_are_cut),
-		cmocka_unit_test(test_strangers_come_and_go),
+		cmocka_unit_test(test_events_without_a_pod_are_kept_for_a_minute),
 		cmocka_unit_test(test_ceiling_of_objects),
 	};
 

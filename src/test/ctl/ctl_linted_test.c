@@ -27,7 +27,7 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 				     .group_count = 1 };
 }
 
-static void test_once_for_a_generation(void **state)
+static void test_lint_runs_once_per_generation(void **state)
 {
 	struct worker_group group;
 	struct ray_cluster cluster;
@@ -93,7 +93,7 @@ static void test_again_for_another_annotation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once_for_a_generation),
+		cmocka_unit_test(test_lint_runs_once_per_generation),
 		cmocka_unit_test(test_again_for_another_annotation),
 	};
 

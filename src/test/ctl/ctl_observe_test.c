@@ -164,7 +164,7 @@ static void test_annotation_is_parsed(void **state)
 }
 
 /* The memory of a plan is in the next snapshot. */
-static void test_memory_goes_round(void **state)
+static void test_memory_of_a_plan_is_in_the_next_snapshot(void **state)
 {
 	struct fixture *fixture = *state;
 	struct plan plan = { 0 };
@@ -226,7 +226,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kv_requests_stand_in_for_a_constraint, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_annotation_is_parsed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_goes_round, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory_of_a_plan_is_in_the_next_snapshot,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pods_without_an_owner_are_foreign, setup,
 						teardown),

@@ -27,7 +27,7 @@ static void test_two_namespaces_at_once_stop_all(void **state)
 	assert_int_equal(overload.all_not_before_ms, 16000);
 }
 
-static void test_one_after_the_other_stops_none(void **state)
+static void test_refusals_one_after_the_other_stop_no_cluster(void **state)
 {
 	struct overload overload = OVERLOAD_INIT;
 
@@ -43,7 +43,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_namespace_stops_no_other),
 		cmocka_unit_test(test_two_namespaces_at_once_stop_all),
-		cmocka_unit_test(test_one_after_the_other_stops_none),
+		cmocka_unit_test(test_refusals_one_after_the_other_stop_no_cluster),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

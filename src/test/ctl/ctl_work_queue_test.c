@@ -93,7 +93,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void all_begin_in_order_and_never_inside_the_call(void **state)
+static void passes_begin_in_order_on_a_later_turn(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < WAITERS; i++)
@@ -106,7 +106,7 @@ static void all_begin_in_order_and_never_inside_the_call(void **state)
 		assert_int_equal(bench.order[i], i);
 }
 
-static void the_loop_does_other_things_in_between(void **state)
+static void timers_run_between_batches_of_passes(void **state)
 {
 	(void)state;
 	loop_timer_start(bench.other, 0);
@@ -118,7 +118,7 @@ static void the_loop_does_other_things_in_between(void **state)
 	assert_true(bench.batches >= 4);
 }
 
-static void who_asks_twice_begins_once(void **state)
+static void second_request_of_a_waiting_cluster_is_ignored(void **state)
 {
 	(void)state;
 	ask(1);
@@ -129,7 +129,7 @@ static void who_asks_twice_begins_once(void **state)
 	assert_int_equal(bench.order[0], 1);
 }
 
-static void who_asks_again_from_inside_stands_behind_the_others(void **state)
+static void request_from_a_pass_is_queued_last(void **state)
 {
 	(void)state;
 	bench.again = 0;
@@ -141,7 +141,7 @@ static void who_asks_again_from_inside_stands_behind_the_others(void **state)
 }
 
 /* It asks again whenever its pass starts: a later one still waits for one round only. */
-static void who_always_asks_delays_others_by_one_round(void **state)
+static void repeated_requests_delay_others_by_one_round(void **state)
 {
 	unsigned honest = 0;
 
@@ -160,7 +160,7 @@ static void who_always_asks_delays_others_by_one_round(void **state)
 	run();
 }
 
-static void who_leaves_is_not_called(void **state)
+static void cancelled_requests_are_not_called(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 5; i++)
@@ -198,7 +198,7 @@ static bool some_time_has_passed(void *context)
 }
 
 /* The memory of passes whose decisions wait for a thread is bounded. */
-static void none_begins_while_many_jobs_wait(void **state)
+static void no_pass_begins_while_many_jobs_wait(void **state)
 {
 	static const struct work_functions functions = { .run = job_run,
 							 .done = job_ended,
@@ -224,17 +224,19 @@ static void none_begins_while_many_jobs_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_begin_in_order_and_never_inside_the_call, setup,
+		cmocka_unit_test_setup_teardown(passes_begin_in_order_on_a_later_turn, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(the_loop_does_other_things_in_between, setup,
+		cmocka_unit_test_setup_teardown(timers_run_between_batches_of_passes, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(who_asks_twice_begins_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_asks_again_from_inside_stands_behind_the_others,
+		cmocka_unit_test_setup_teardown(second_request_of_a_waiting_cluster_is_ignored,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(who_always_asks_delays_others_by_one_round, setup,
+		cmocka_unit_test_setup_teardown(request_from_a_pass_is_queued_last, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(who_leaves_is_not_called, setup, teardown),
-		cmocka_unit_test_setup_teardown(none_begins_while_many_jobs_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(repeated_requests_delay_others_by_one_round, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(cancelled_requests_are_not_called, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_pass_begins_while_many_jobs_wait, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void test_what_is_allowed(void **state)
 	}
 }
 
-static void test_what_ends_a_process(void **state)
+static void test_forbidden_calls_end_the_process(void **state)
 {
 	static void (*const rows[])(void) = {
 		do_write,      do_create,           do_append,         do_nameless,
@@ -144,7 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_allowed),
-		cmocka_unit_test(test_what_ends_a_process),
+		cmocka_unit_test(test_forbidden_calls_end_the_process),
 	};
 	int failed;
 

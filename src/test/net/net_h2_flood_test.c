@@ -167,7 +167,7 @@ static void test_a_good_reply_does_not_pay_for_a_flood(void **state)
 }
 
 /* Data on its way when a call is reset is less than a window, and costs no connection. */
-static void test_a_window_of_waste_is_no_flood(void **state)
+static void test_less_than_a_window_after_a_reset_is_accepted(void **state)
 {
 	(void)state;
 	write_flood(&unknown, (size_t)1 << 20, &extra);
@@ -250,7 +250,7 @@ int main(void)
 		cmocka_unit_test(test_floods),
 		cmocka_unit_test(test_the_next_connection_starts_where_the_last_one_ended),
 		cmocka_unit_test(test_a_good_reply_does_not_pay_for_a_flood),
-		cmocka_unit_test(test_a_window_of_waste_is_no_flood),
+		cmocka_unit_test(test_less_than_a_window_after_a_reset_is_accepted),
 		cmocka_unit_test(test_two_reads_in_a_turn),
 	};
 

@@ -199,7 +199,6 @@ static void count_gpus(struct counting *counting, struct metering_group *group,
 {
 	int64_t free = METERING_GPUS_MAX - group->gpus[state];
 	time_ms since = counting->gap_since;
-	int64_t missed_ms;
 	__int128 rate;
 
 	gpus = within(gpus, free);
@@ -211,7 +210,7 @@ static void count_gpus(struct counting *counting, struct metering_group *group,
 		return;
 	if (pod->created != TIME_NONE && pod->created > since)
 		since = pod->created;
-	missed_ms = within(counting->snapshot->now - since, METERING_GAP_MAX_MS);
+	int64_t missed_ms = within(counting->snapshot->now - since, METERING_GAP_MAX_MS);
 	add_time(counting->metering, group, state, gpus, missed_ms);
 	add_cost(counting->metering, group, rate, missed_ms);
 }
@@ -397,14 +396,13 @@ static int64_t rate_per_hour(__int128 rate)
 const struct autoscaler_metering *metering_status(const struct metering *metering,
 						  const char *cluster_uid, struct arena *arena)
 {
-	struct autoscaler_metering *status;
 	struct autoscaler_metering_group *groups;
 	int64_t gpus = 0;
 	__int128 rate = 0;
 
 	if (!metering || metering->group_count == 0)
 		return NULL;
-	status = ARENA_NEW(arena, struct autoscaler_metering);
+	struct autoscaler_metering *status = ARENA_NEW(arena, struct autoscaler_metering);
 	groups = arena_array(arena, metering->group_count, sizeof(*groups));
 	*status = (struct autoscaler_metering){
 		.cluster_uid = cluster_uid,
