@@ -89,6 +89,14 @@ void gcs_call_fail_later(struct gcs_call *call, const struct err *err);
  * has decoded it. */
 void gcs_decode(struct gcs_call *call, const void *message, size_t size);
 
+/* Decodes the value that request_resources() of Ray's SDK writes into the store of a GCS under
+ * autoscaler v1 to a constraint. Within the budget of the arena. Pure; any thread.
+ *
+ * value: JSON, not terminated. ERR_INPUT with the place; ERR_LIMIT and ERR_RETRY as
+ * budget_refuse. */
+int gcs_requests_parse(const void *value, size_t size, struct arena *arena,
+		       struct ray_constraint *ret, struct err *err);
+
 /* 0 for OK and for a missing status. */
 int gcs_status_check(const Ray__GcsStatus *status, struct err *err);
 

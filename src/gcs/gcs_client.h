@@ -91,7 +91,7 @@ typedef void gcs_done(void *context, const struct gcs_reply *reply, const struct
 struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout_ms,
 				      struct arena *arena, gcs_done *done, void *context);
 /* Before the reply to this get_state call is decoded, calls `known` with the same context, the
- * digest (gcs_digest.h) and the size of the reply: is all of it known already? When it is, the
+ * digest (gcs_state.h) and the size of the reply: is all of it known already? When it is, the
  * callback gets neither a state nor an err. `known` must not touch the call or the client. */
 typedef bool gcs_state_known(void *context, uint64_t digest, size_t size);
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);

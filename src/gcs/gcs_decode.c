@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "gcs/gcs_call.h"
-#include "gcs/gcs_digest.h"
 #include "gcs/gcs_list.h"
 #include "gcs/gcs_state.h"
 #include "net/loop.h"

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "gcs/gcs_node.h"
+#include "codec/objects/ray_state_json.h"
+#include "codec/text/number.h"
+#include "gcs/gcs_message.h"
 #include "gcs/gcs_reader.h"
-#include "gcs/gcs_request.h"
 #include "ray.pb-c.h"
 
 /* The reply is walked twice: once to count the entries of its lists, without memory and up to the
@@ -13,6 +14,276 @@
  * (a node, a request) are unpacked by protobuf-c, one at a time. So the peak is our structs and one
  * entry, whatever the content of the reply. A singular message that occurs twice is merged, as
  * protobuf requires: both are read into the same struct. */
+
+/* NodeState, protobuf bytes to struct ray_node. */
+
+/* ResourceRequest, protobuf bytes to struct ray_request. Equal bytes share the decoded request. */
+
+static void gcs_read_bundle(struct gcs_reader *reader, const Ray__ResourceRequest *message,
+			    struct ray_request *ret)
+{
+	struct bundle_entry *entries =
+		arena_array(reader->arena, message->n_resources_bundle, sizeof(*entries));
+
+	for (size_t i = 0; i < message->n_resources_bundle; i++) {
+		const Ray__ResourceRequest__ResourcesBundleEntry *entry =
+			message->resources_bundle[i];
+		const char *problem;
+
+		entries[i].name = gcs_reader_text(reader, entry->key);
+		entries[i].received = entry->value;
+		(void)amount_from_double(entry->value, &problem);
+		if (problem)
+			(void)gcs_reader_problem(reader, "resourcesBundle", entry->key, problem);
+	}
+	ray_request_set_bundle(ret, entries, message->n_resources_bundle, reader->arena);
+}
+
+static void gcs_read_placements(struct gcs_reader *reader, const Ray__ResourceRequest *message,
+				struct ray_request *ret)
+{
+	size_t count = message->n_placement_constraints;
+	struct placement_constraint *placements =
+		arena_array(reader->arena, count, sizeof(*placements));
+
+	for (size_t i = 0; i < count; i++) {
+		const Ray__AntiAffinityConstraint *anti =
+			message->placement_constraints[i]->anti_affinity;
+		const Ray__AffinityConstraint *affinity =
+			message->placement_constraints[i]->affinity;
+
+		placements[i].has_anti_affinity = anti != NULL;
+		placements[i].anti_affinity.key =
+			gcs_reader_text(reader, anti ? anti->label_name : "");
+		placements[i].anti_affinity.value =
+			gcs_reader_text(reader, anti ? anti->label_value : "");
+		placements[i].has_affinity = affinity != NULL;
+		placements[i].affinity.key =
+			gcs_reader_text(reader, affinity ? affinity->label_name : "");
+		placements[i].affinity.value =
+			gcs_reader_text(reader, affinity ? affinity->label_value : "");
+	}
+	ret->placements = placements;
+	ret->placement_count = count;
+}
+
+static void gcs_read_label_selector(struct gcs_reader *reader, const Ray__LabelSelector *message,
+				    struct label_selector *ret)
+{
+	struct label_constraint *constraints =
+		arena_array(reader->arena, message->n_label_constraints, sizeof(*constraints));
+
+	for (size_t i = 0; i < message->n_label_constraints; i++) {
+		const Ray__LabelSelectorConstraint *constraint = message->label_constraints[i];
+
+		constraints[i].key = gcs_reader_text(reader, constraint->label_key);
+		constraints[i].operation = (int32_t)constraint->operator_;
+		constraints[i].values = gcs_reader_strings(reader, constraint->label_values,
+							   constraint->n_label_values);
+	}
+	ret->constraints = constraints;
+	ret->count = message->n_label_constraints;
+}
+
+static bool gcs_request_is_above(struct gcs_reader *reader, const Ray__ResourceRequest *message)
+{
+	for (size_t i = 0; i < message->n_label_selectors; i++) {
+		const Ray__LabelSelector *selector = message->label_selectors[i];
+
+		if (gcs_reader_is_above(reader, "labelSelectors.labelConstraints",
+					selector->n_label_constraints, GCS_STATE_CONSTRAINTS_MAX,
+					"constraints"))
+			return true;
+		for (size_t k = 0; k < selector->n_label_constraints; k++)
+			if (gcs_reader_is_above(reader,
+						"labelSelectors.labelConstraints.labelValues",
+						selector->label_constraints[k]->n_label_values,
+						GCS_STATE_CONSTRAINTS_MAX, "values"))
+				return true;
+	}
+	return gcs_reader_is_above(reader, "resourcesBundle", message->n_resources_bundle,
+				   GCS_STATE_BUNDLE_RESOURCES_MAX, "resources") ||
+	       gcs_reader_is_above(reader, "placementConstraints", message->n_placement_constraints,
+				   GCS_STATE_CONSTRAINTS_MAX, "constraints") ||
+	       gcs_reader_is_above(reader, "labelSelectors", message->n_label_selectors,
+				   GCS_STATE_CONSTRAINTS_MAX, "selectors");
+}
+
+static void gcs_request_convert(struct gcs_reader *reader, const Ray__ResourceRequest *message,
+				struct ray_request *ret)
+{
+	struct label_selector *selectors;
+
+	if (gcs_request_is_above(reader, message))
+		return;
+	gcs_read_bundle(reader, message, ret);
+	gcs_read_placements(reader, message, ret);
+	selectors = arena_array(reader->arena, message->n_label_selectors, sizeof(*selectors));
+	for (size_t i = 0; i < message->n_label_selectors; i++)
+		gcs_read_label_selector(reader, message->label_selectors[i], &selectors[i]);
+	ret->selectors = selectors;
+	ret->selector_count = message->n_label_selectors;
+}
+
+/* A request with a problem is not shared: each one is reported at its own place. */
+static void gcs_request_share(struct gcs_reader *reader, struct gcs_intern_entry *entry,
+			      const struct ray_request *request)
+{
+	if (request->problem || reader->failed)
+		return;
+	struct ray_request *shared = ARENA_NEW(&reader->equal, struct ray_request);
+	*shared = *request;
+	entry->value = shared;
+}
+
+/* The bytes must live as long as the reader. -1: the reader has failed. */
+static int gcs_request_read(struct gcs_reader *reader, struct gcs_bytes body,
+			    struct ray_request *ret)
+{
+	size_t size = gcs_bytes_size(&body);
+
+	if (gcs_reader_is_above(reader, "", size, GCS_STATE_REQUEST_BYTES_MAX, "bytes"))
+		return -1;
+	struct gcs_intern_entry *entry = gcs_intern_find(&reader->requests, body.at, size);
+	if (entry && entry->value) {
+		*ret = *(const struct ray_request *)entry->value;
+		return 0;
+	}
+	if (gcs_reader_is_above(reader, "", ++reader->shape_count, GCS_STATE_SHAPES_MAX,
+				"distinct requests"))
+		return -1;
+	const Ray__ResourceRequest *message = gcs_message_unpack(
+		&ray__resource_request__descriptor, body.at, size, &reader->entry, reader->err);
+	if (message) {
+		gcs_request_convert(reader, message, ret);
+		if (entry)
+			gcs_request_share(reader, entry, ret);
+	}
+	reader->failed |= !message;
+	arena_reset(&reader->entry);
+	return gcs_reader_check(reader);
+}
+
+/* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative
+ * `available` is 0 (Ray lends out CPUs of blocked tasks, so that it can fall below 0). */
+static void gcs_read_amount(struct gcs_reader *reader, const char *member, const char *key,
+			    double value, struct ray_node *node, struct resource *ret)
+{
+	const char *problem;
+
+	ret->name = gcs_reader_text(reader, key);
+	ret->amount = amount_from_double(value, &problem);
+	if (!problem)
+		return;
+	problem = gcs_reader_problem(reader, member, key, problem);
+	if (!node->problem)
+		node->problem = problem;
+}
+
+static void gcs_read_amounts(struct gcs_reader *reader, const Ray__NodeState *message,
+			     struct ray_node *node)
+{
+	size_t total_count = message->n_total_resources;
+	size_t available_count = message->n_available_resources;
+	struct resource *total = arena_array(reader->arena, total_count, sizeof(*total));
+	struct resource *available =
+		arena_array(reader->arena, available_count, sizeof(*available));
+
+	for (size_t i = 0; i < total_count; i++)
+		gcs_read_amount(reader, "totalResources", message->total_resources[i]->key,
+				message->total_resources[i]->value, node, &total[i]);
+	for (size_t i = 0; i < available_count; i++) {
+		double value = message->available_resources[i]->value;
+
+		gcs_read_amount(reader, "availableResources", message->available_resources[i]->key,
+				value < 0 ? 0 : value, node, &available[i]);
+	}
+	node->total = resources_sort(total, total_count);
+	node->available = resources_sort(available, available_count);
+}
+
+static void gcs_read_node_labels(struct gcs_reader *reader, const Ray__NodeState *message,
+				 struct ray_node *node)
+{
+	struct label *labels = arena_array(reader->arena, message->n_labels, sizeof(*labels));
+	struct label *dynamic =
+		arena_array(reader->arena, message->n_dynamic_labels, sizeof(*dynamic));
+
+	for (size_t i = 0; i < message->n_labels; i++) {
+		labels[i].key = gcs_reader_text(reader, message->labels[i]->key);
+		labels[i].value = gcs_reader_text(reader, message->labels[i]->value);
+	}
+	for (size_t i = 0; i < message->n_dynamic_labels; i++) {
+		dynamic[i].key = gcs_reader_text(reader, message->dynamic_labels[i]->key);
+		dynamic[i].value = gcs_reader_text(reader, message->dynamic_labels[i]->value);
+	}
+	node->labels = labels_sort(labels, message->n_labels);
+	node->dynamic_labels = labels_sort(dynamic, message->n_dynamic_labels);
+}
+
+static enum ray_node_status gcs_node_status(int status)
+{
+	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
+		return (enum ray_node_status)status;
+	return RAY_NODE_UNSPECIFIED;
+}
+
+static bool gcs_node_is_above(struct gcs_reader *reader, const Ray__NodeState *message)
+{
+	const struct {
+		const char *member;
+		size_t count, limit;
+		const char *unit;
+	} lists[] = {
+		{ "totalResources", message->n_total_resources, GCS_STATE_NODE_RESOURCES_MAX,
+		  "resources" },
+		{ "availableResources", message->n_available_resources,
+		  GCS_STATE_NODE_RESOURCES_MAX, "resources" },
+		{ "labels", message->n_labels, GCS_STATE_NODE_LABELS_MAX, "labels" },
+		{ "dynamicLabels", message->n_dynamic_labels, GCS_STATE_NODE_LABELS_MAX, "labels" },
+		{ "nodeActivity", message->n_node_activity, GCS_STATE_NODE_ACTIVITY_MAX, "texts" },
+		{ "nodeId", message->node_id.len, GCS_STATE_NODE_ID_MAX_BYTES, "bytes" },
+	};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (gcs_reader_is_above(reader, lists[i].member, lists[i].count, lists[i].limit,
+					lists[i].unit))
+			return true;
+	return false;
+}
+
+static void gcs_node_convert(struct gcs_reader *reader, const Ray__NodeState *message,
+			     struct ray_node *ret)
+{
+	if (gcs_node_is_above(reader, message))
+		return;
+	ret->id = gcs_message_hex(reader->arena, message->node_id);
+	ret->instance_id = gcs_reader_text(reader, message->instance_id);
+	ret->type_name = gcs_reader_text(reader, message->ray_node_type_name);
+	gcs_read_amounts(reader, message, ret);
+	gcs_read_node_labels(reader, message, ret);
+	ret->status = gcs_node_status((int)message->status);
+	ret->idle_duration_ms = ray_idle_duration_ms(message->idle_duration_ms);
+	ret->ip_address = gcs_reader_text(reader, message->node_ip_address);
+	ret->activity =
+		gcs_reader_strings(reader, message->node_activity, message->n_node_activity);
+}
+
+/* -1: the reader has failed. */
+static int gcs_node_read(struct gcs_reader *reader, struct gcs_bytes body, struct ray_node *ret)
+{
+	size_t size = gcs_bytes_size(&body);
+
+	if (gcs_reader_is_above(reader, "", size, GCS_STATE_NODE_BYTES_MAX, "bytes"))
+		return -1;
+	const Ray__NodeState *message = gcs_message_unpack(&ray__node_state__descriptor, body.at,
+							   size, &reader->entry, reader->err);
+	if (message)
+		gcs_node_convert(reader, message, ret);
+	reader->failed |= !message;
+	arena_reset(&reader->entry);
+	return gcs_reader_check(reader);
+}
 
 /* ---- lists ---- */
 
@@ -398,4 +669,55 @@ int gcs_state_decode(const void *data, size_t size, const struct work_job *job, 
 	lists.state.reply_bytes = size;
 	*ret_state = lists.state;
 	return 0;
+}
+
+/* ---- the digest: two replies are compared without decoding them ---- */
+
+/* Numbers of fields in protobuf, as in src/gcs/ray.proto; that of node_state_version, which is not
+ * read elsewhere, is in Ray's own autoscaler.proto. */
+enum { REPLY_STATE = 1, STATE_VERSION = 1, STATE_LAST_SEEN = 2, STATE_NODES = 3 };
+enum { NODE_VERSION = 7, NODE_IDLE = 9 };
+
+/* Sums, because the order of fields must not matter. */
+
+static uint64_t gcs_sum_node(struct gcs_bytes bytes, bool *ret_bad)
+{
+	struct gcs_field field;
+	uint64_t sum = 0;
+
+	while (gcs_wire_next(&bytes, &field))
+		if (field.number != NODE_VERSION && field.number != NODE_IDLE)
+			sum += gcs_wire_hash(field.whole);
+	*ret_bad |= bytes.bad;
+	return sum;
+}
+
+static uint64_t gcs_sum_state(struct gcs_bytes bytes, bool *ret_bad)
+{
+	struct gcs_field field;
+	uint64_t sum = 0;
+
+	while (gcs_wire_next(&bytes, &field)) {
+		if (field.number == STATE_NODES && field.wire == GCS_WIRE_BYTES)
+			sum += gcs_wire_mix(gcs_sum_node(field.body, ret_bad));
+		else if (field.number != STATE_VERSION && field.number != STATE_LAST_SEEN)
+			sum += gcs_wire_hash(field.whole);
+	}
+	*ret_bad |= bytes.bad;
+	return sum;
+}
+
+uint64_t gcs_state_digest(const void *data, size_t size)
+{
+	const struct gcs_bytes all = gcs_bytes_of(data, size);
+	struct gcs_bytes bytes = all;
+	struct gcs_field field;
+	uint64_t sum = 0;
+	bool bad = false;
+
+	while (gcs_wire_next(&bytes, &field))
+		sum += field.number == REPLY_STATE && field.wire == GCS_WIRE_BYTES ?
+			       gcs_wire_mix(gcs_sum_state(field.body, &bad)) :
+			       gcs_wire_hash(field.whole);
+	return bad || bytes.bad ? gcs_wire_hash(all) : sum;
 }

@@ -10,6 +10,7 @@
 #define GCS_GCS_STATE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -56,5 +57,12 @@ struct work_job;
  * job: NULL, or that of a thread of the pool: ends soon after it was cancelled, with ERR_RETRY. */
 int gcs_state_decode(const void *data, size_t size, const struct work_job *job, struct arena *arena,
 		     struct ray_state *ret_state, struct err *err);
+
+/* A digest of the reply's content, without the fields that change in each reply: the versions, and
+ * idle_duration_ms, which grows with the clock. The order of nodes, and of the entries of their
+ * maps, does not matter: Ray writes the same map in another order each time. For bytes that are not
+ * such a message: a digest of the bytes. Not collision-resistant: two replies with one digest can
+ * be forged. */
+uint64_t gcs_state_digest(const void *data, size_t size);
 
 #endif

@@ -1,17 +1,53 @@
-#include "kube/kube_informer_intern.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/err.h"
 #include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
 #include "codec/text/json.h"
-#include "kube/kube_discover.h"
+#include "kube/kube_informer_intern.h"
 
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3
 #define KUBE_WATCH_SHORT_MS 1000
+
+/* Which version of a group serves a resource (GET /apis/GROUP/VERSION). Pure decoding; the request
+ * is the caller's. */
+
+static const struct json_limits kube_discover_limits = {
+	.bytes = 4 << 20,
+	.depth = 64,
+	.elements = 100000,
+};
+
+/* Does this APIResourceList name the resource? ERR_INPUT when the body is none. */
+static int kube_discover_serves(const char *body, size_t size, const char *plural, bool *ret_serves,
+				struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = &arena, .err = err };
+	struct json_at resources;
+	bool serves = false;
+
+	if (json_parse(body, size, &kube_discover_limits, &json, err) < 0)
+		return -1;
+	struct json_at root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) < 0 || json_array(&root, "resources", &resources) < 0)
+		return -1;
+	for (struct json_at e = json_first(&resources); e.json; json_next(&e)) {
+		const char *name;
+
+		if (json_text(&e, "name", &name) < 0)
+			return -1;
+		serves = serves || strcmp(name, plural) == 0;
+	}
+	*ret_serves = serves;
+	return 0;
+}
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
 

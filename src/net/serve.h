@@ -49,7 +49,9 @@ struct serve_limits {
  * deadline. */
 typedef void serve_handler(void *context, const char *path, struct serve_request *request);
 
-/* Listens on `address` (net/serve_listen.h: also its errors). */
+/* Listens on `address`: "host:port", ":port" (every address of the machine, IPv6 and IPv4) or
+ * "[address]:port"; the host is an address, not a name, so that no resolver is needed; port 0 selects a
+ * free one. NULL: ERR_INPUT for an address of another form, ERR_FATAL when it cannot be bound. */
 struct serve *serve_new(struct loop *loop, const char *address, const struct serve_limits *limits,
 			serve_handler *handler, void *context, struct err *err);
 int serve_port(const struct serve *serve);

@@ -71,7 +71,7 @@ struct pass_decision {
 	const struct err *ray_err;         /* why not; NULL when it was reached or not read */
 	time_ms now;
 	int64_t monotonic_ms; /* the same, of the loop's clock */
-	uint64_t digest;      /* of the reply (gcs/gcs_digest.h); 0: of none, or not of it alone */
+	uint64_t digest;      /* of the reply (gcs/gcs_state.h); 0: of none, or not of it alone */
 	int64_t undecided_ms; /* the interval after a decision that took too much; 0: it was made */
 	/* The client of this Ray, set for the listeners (ctl/cluster.c); NULL: none. */
 	struct gcs_client *gcs;

@@ -1,5 +1,5 @@
-/* gcs/gcs_digest: which replies are taken for the same. */
-#include "gcs/gcs_digest.h"
+/* gcs_state_digest of gcs/gcs_state: which replies are taken for the same. */
+#include "gcs/gcs_state.h"
 
 #include <stdio.h>
 #include <string.h>
