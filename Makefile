@@ -42,30 +42,31 @@ WERROR ?= -Werror
 # name are a group: tests, libraries and flags go by group. USES_<layer>: the layers whose headers it
 # may include, itself left out. VENDOR_<group>: pkg-config names that it may use. `make lint` holds both.
 #
-# A feature is a folder src/feature/<name>, with a part for each height at which it acts: core, codec, ctl and
-# cli, each below the layer that lists the features. Parts are found by wildcard. A part may include its
-# own lower parts, and nothing of another feature.
+# A feature is a folder src/feature/<name>, with a part for each height at which it acts: model, core, codec,
+# ctl and cli, each below the layer that lists the features, and objects, which reads objects and which only its
+# own ctl and cli use. Parts are found by wildcard. A part may include its own lower parts, and nothing
+# of another feature.
 
 MODEL := base core/model
-CORE := $(MODEL) core/calendar core/capacity core/nodes core/schedule core/decide core/report core/lint core
+CORE := $(MODEL) core/calendar core/capacity core/nodes core/schedule core/decide core/report core
 CODEC := codec/text codec/schema codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
 feature = $(sort $(patsubst src/%/,%,$(wildcard src/feature/*/$(1)/)))
-LAYERS := $(filter-out core,$(CORE)) $(call feature,core) core sim codec/text codec/schema $(call feature,codec) \
-	codec/objects net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
+LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
+	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
+	net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
 	cli/shared $(call feature,cli) cli
 GROUPS := base core sim codec net kube gcs ctl cli feature
 
 USES_base          :=
-USES_core/model    := base
+USES_core/model    := base $(call feature,model)
 USES_core/calendar := $(MODEL)
 USES_core/capacity := $(MODEL)
 USES_core/nodes    := $(MODEL)
 USES_core/schedule := $(MODEL)
 USES_core/decide   := $(MODEL) core/calendar core/capacity core/nodes core/schedule
 USES_core/report   := $(MODEL) core/calendar core/capacity core/decide
-USES_core/lint     := $(MODEL) core/capacity core/nodes
 USES_core          := $(MODEL) core/decide core/report $(call feature,core)
 USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report $(call feature,core) core
 USES_codec/text    := $(MODEL)
@@ -78,7 +79,7 @@ USES_ctl/shared    := $(CLIENTS) kube
 USES_ctl/queue     := $(MODEL) net
 USES_ctl/pass      := $(CLIENTS) kube gcs core core/capacity core/report ctl/shared ctl/queue
 USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report ctl/shared ctl/pass
-USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide core/lint ctl/shared ctl/pass ctl/report
+USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch \
 	$(call feature,core) $(call feature,ctl)
 USES_cli/shared    := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report
@@ -86,10 +87,14 @@ USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass 
 	$(call feature,core) $(call feature,cli)
 USES_PART_core     := $(filter-out core,$(CORE))
 USES_PART_codec    := $(MODEL) codec/text codec/schema
+USES_PART_objects  := $(MODEL) $(CODEC)
 USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
 USES_PART_cli      := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report ctl/watch ctl cli/shared
-$(foreach p,core codec ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
-	USES_$(l) := $(USES_PART_$(p)) $(filter-out $(l),$(filter $(dir $(l))%,$(LAYERS))))))
+$(foreach p,model core codec objects ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
+	USES_$(l) := $(USES_PART_$(p)) $(filter $(addprefix $(dir $(l)),$(LOWER_PARTS)),$(LAYERS)))) \
+	$(eval LOWER_PARTS += $(p)))
+# Parts that programs of a group link although no layer of the group uses them.
+ABOVE_codec := $(call feature,objects)
 
 VENDOR_codec := libcjson yaml-0.1 openssl
 VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl

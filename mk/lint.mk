@@ -9,7 +9,7 @@ VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec 
 
 # Base, core and sim do no I/O and read no clock: their headers of the C library, and the functions that
 # their archives may call. Only pure functions may be added.
-PURE_LAYERS := $(filter base core core/% %/core sim,$(LAYERS))
+PURE_LAYERS := $(filter base core core/% %/core %/model sim,$(LAYERS))
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
 PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \

@@ -10,7 +10,7 @@ reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword
 # of the group, highest first (an archive needs those after it).
 $(foreach l,$(LAYERS),$(eval CLOSURE_$(l) := $(sort $(l) $(foreach u,$(USES_$(l)),$(CLOSURE_$(u))))))
 $(foreach g,$(GROUPS),$(eval LINKS_$(g) := $(filter \
-	$(foreach l,$(filter $(g) $(g)/%,$(LAYERS)),$(CLOSURE_$(l))),$(call reverse,$(LAYERS)))))
+	$(foreach l,$(filter $(g) $(g)/% $(ABOVE_$(g)),$(LAYERS)),$(CLOSURE_$(l))),$(call reverse,$(LAYERS)))))
 
 PACKAGES := $(sort $(foreach g,$(GROUPS),$(VENDOR_$(g))))
 ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),all)),)
@@ -49,6 +49,7 @@ FUZZ_CC ?= clang
 
 CFLAGS_ctl := -DRAYSCALER_VERSION='"$(VERSION)"'
 CFLAGS_cli := $(CFLAGS_ctl)
+CFLAGS_feature := $(CFLAGS_ctl)
 
 # release: the program, tools and benches. asan: unit tests. fuzz: libFuzzer.
 VARIANTS := release asan fuzz

@@ -21,7 +21,7 @@ int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena 
 int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 				  struct ray_cluster *ret_cluster, struct err *err);
 
-/* codec/objects/lint_shape checks types over them. Writing is for the snapshot file only: never sent
+/* feature/lint/objects/lint_shape checks types over them. Writing is for the snapshot file only: never sent
  * to an API server. */
 extern const struct field ray_cluster_fields[];
 

@@ -1,5 +1,5 @@
 /* Reads and writes objects by the tables of core/model/field.h. field_decode_all reads
- * JSON into the struct, field_write_all writes it for the snapshot file, codec/objects/lint_shape
+ * JSON into the struct, field_write_all writes it for the snapshot file, lint
  * checks the types of the members that the rows name.
  *
  * Reading: missing and null give the zero value ("" for texts, TIME_NONE), an integer and a member

@@ -1,7 +1,7 @@
 /* The lint findings of a RayCluster in scaling, as the two sentences of its condition and its
  * Event. Findings that a decision reports itself (condition InvalidRequest) are omitted, so that
- * each is reported once. lint_digest_make (core/lint/lint.h) makes it once for each generation of a
- * RayCluster (ctl/watch/linted), so it must not depend on Nodes or on the time. */
+ * each is reported once. lint_digest_make (feature/lint/core/lint.h) makes it once for each generation of a
+ * RayCluster (feature/lint/ctl/linted), so it must not depend on Nodes or on the time. */
 #ifndef CORE_MODEL_LINT_DIGEST_H
 #define CORE_MODEL_LINT_DIGEST_H
 

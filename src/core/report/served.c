@@ -18,7 +18,7 @@ struct verdict {
 };
 
 /* A device that a worker of a group holds and that Ray does not count, so that no demand scales up
- * the group: the line that declares it. The messages of a decision; core/lint/lint_device has those
+ * the group: the line that declares it. The messages of a decision; feature/lint/core/lint_device has those
  * for a file. Pure; texts live in the arena. Must not change how devices count. */
 
 /* Cores of one Inferentia2 or Trainium device. */

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "codec/text/json.h"
-#include "core/lint/lint_rule.h"
+#include "feature/lint/core/lint_rule.h"
 #include "test/support/lint_run.h"
 
 #define CHECK_YAML                                                                                 \

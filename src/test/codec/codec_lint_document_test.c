@@ -1,4 +1,4 @@
-#include "codec/objects/lint_document.h"
+#include "feature/lint/objects/lint_document.h"
 
 #include <stdio.h>
 #include <stdlib.h>

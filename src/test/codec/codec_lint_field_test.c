@@ -1,5 +1,5 @@
 /* Unknown fields and refused values of RayClusters in files, against the definition in crd/. */
-#include "codec/objects/lint_document.h"
+#include "feature/lint/objects/lint_document.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -10,9 +10,9 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/snapshot_json.h"
-#include "core/lint/lint.h"
-#include "core/lint/lint_rule.h"
 #include "core/model/autoscaler_problem.h"
+#include "feature/lint/core/lint.h"
+#include "feature/lint/core/lint_rule.h"
 #include "test/support/json_mutate.h"
 #include "test/support/list_tree.h"
 

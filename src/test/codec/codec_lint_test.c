@@ -3,7 +3,7 @@
  * RayClusterAutoscaler with its RayCluster;
  * <rule>.nodes.yaml, where it exists, is a List of Nodes for both (and <rule>.<part>.bad.yaml is a
  * further case of the rule). The comment at the head of a bad file has its expected findings;
- * UPDATE=1 rewrites it. Rules about the JSON itself are tested with codec/objects/lint_document,
+ * UPDATE=1 rewrites it. Rules about the JSON itself are tested with feature/lint/objects/lint_document,
  * which finds them. */
 #include <dirent.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 
 #include "base/buf.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/lint_document.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/capacity/capacity.h"
-#include "core/lint/lint.h"
-#include "core/lint/lint_rule.h"
+#include "feature/lint/core/lint.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_document.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
 #include "test/support/list_tree.h"

@@ -30,7 +30,7 @@ static void test_document(void **state)
 	lint_markdown_print(file);
 	fclose(file);
 	if (!rules || strcmp(rules + strlen(LINT_MARKDOWN_START), made) != 0)
-		fail_msg("docs/LINT.md differs from core/lint/lint_rule.h: make docs");
+		fail_msg("docs/LINT.md differs from feature/lint/core/lint_rule.h: make docs");
 	free(made);
 }
 

@@ -1,6 +1,6 @@
 /* The rules run once for each generation and set of annotations of a RayCluster, for any number of
  * passes. */
-#include "ctl/watch/linted.h"
+#include "feature/lint/ctl/linted.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/lint_document.h"
-#include "codec/objects/lint_write.h"
-#include "core/lint/lint_rule.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_document.h"
+#include "feature/lint/objects/lint_write.h"
 
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
 

@@ -19,7 +19,9 @@ BEGIN {
 
 function group_of(layer,    parts) {
 	split(layer, parts, "/")
-	return parts[1]
+	if (parts[1] != "feature")
+		return parts[1]
+	return parts[3] == "objects" ? "codec" : parts[3]
 }
 
 function folder(path) {

@@ -1,13 +1,14 @@
-/* The rules in docs/LINT.md, behind LINT_MARKDOWN_START, made from core/lint/lint_rule.h: for the tool that
+/* The rules in docs/LINT.md, behind LINT_MARKDOWN_START, made from feature/lint/core/lint_rule.h: for the tool that
  * writes them and the test that compares. */
 #ifndef TEST_SUPPORT_LINT_MARKDOWN_H
 #define TEST_SUPPORT_LINT_MARKDOWN_H
 
 #include <stdio.h>
 
-#include "core/lint/lint_rule.h"
+#include "feature/lint/core/lint_rule.h"
 
-#define LINT_MARKDOWN_START "<!-- rules: made from src/core/lint/lint_rule.h by make docs -->\n"
+#define LINT_MARKDOWN_START                                                                        \
+	"<!-- rules: made from src/feature/lint/core/lint_rule.h by make docs -->\n"
 
 static void lint_markdown_print(FILE *file)
 {

@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
-#include "codec/objects/lint_document.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml.h"
+#include "feature/lint/objects/lint_document.h"
 #include "test/support/bench_usage.h"
 
 #define RUNS 5

@@ -1,0 +1,82 @@
+#include "feature/lint/core/lint.h"
+
+#include "feature/lint/core/lint_subject.h"
+
+static void run_rules(struct lint_subject *subject)
+{
+	static void (*const checks[])(struct lint_subject *) = {
+#define X(identifier, severity, name, check, what, cure) check,
+		LINT_RULE_TABLE(X)
+#undef X
+	};
+	subject->pod = &subject->template->spec;
+	subject->container = subject->pod->container_count > 0 ? &subject->pod->containers[0] :
+								 NULL;
+	subject->container_path =
+		arena_printf(subject->arena, "%s.template.spec.containers[0]", subject->path);
+	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
+		if (checks[i])
+			checks[i](subject);
+}
+
+static bool has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)
+{
+	struct quantities devices = lint_devices(subject, pod);
+	for (size_t i = 0; i < devices.count; i++)
+		if (lint_is_nvidia(lint_device(subject, &devices.at[i])))
+			return true;
+	return false;
+}
+
+static void find_nvidia(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	bool has = has_nvidia(subject, &cluster->head_template.spec);
+	for (size_t g = 0; g < cluster->group_count && !has; g++)
+		has = has_nvidia(subject, &cluster->groups[g].template.spec);
+	subject->cluster_has_nvidia = has;
+}
+
+static void lint_head(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	subject->path = "spec.headGroupSpec";
+	subject->title = "the head";
+	subject->resources = &cluster->head_resources;
+	subject->labels = &cluster->head_labels;
+	subject->start_params = &cluster->head_start_params;
+	subject->template = &cluster->head_template;
+	capacity_of_head(cluster, subject->context->settings, subject->context->devices,
+			 subject->arena, &subject->capacity);
+	run_rules(subject);
+}
+
+static void lint_group(struct lint_subject *subject, size_t index)
+{
+	const struct worker_group *group = &subject->cluster->groups[index];
+	subject->path = arena_printf(subject->arena, "spec.workerGroupSpecs[%zu]", index);
+	subject->title = arena_printf(subject->arena, "group %s", group->name);
+	subject->group = group;
+	subject->resources = &group->resources;
+	subject->labels = &group->labels;
+	subject->start_params = &group->ray_start_params;
+	subject->template = &group->template;
+	capacity_of_group(subject->cluster, index, subject->context->settings,
+			  subject->context->devices, subject->arena, &subject->capacity);
+	run_rules(subject);
+}
+
+void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
+		  struct arena *arena, struct lint_findings *findings)
+{
+	struct lint_subject subject = {
+		.cluster = cluster,
+		.context = context,
+		.arena = arena,
+		.findings = findings,
+	};
+	find_nvidia(&subject);
+	lint_head(&subject);
+	for (size_t g = 0; g < cluster->group_count; g++)
+		lint_group(&subject, g);
+}

@@ -1,0 +1,65 @@
+/* Errors and likely mistakes in one RayCluster or RayClusterAutoscaler: findings by rule, each with the line to write.
+ * Pure; reads the decoded object, so a rule that needs the JSON itself (a number in place of a
+ * string) is in the decoder, feature/lint/objects/lint_document. Everything lives in the arena. Must not
+ * decide anything: how a decision uses the same fields is defined by capacity. */
+#ifndef FEATURE_LINT_CORE_LINT_H
+#define FEATURE_LINT_CORE_LINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "core/model/device.h"
+#include "core/model/kubernetes.h"
+#include "core/model/lint_digest.h"
+#include "core/model/ray_state.h"
+#include "core/model/settings.h"
+
+struct lint_finding {
+	enum lint_severity severity;
+	const char *rule; /* "gpu-toleration-missing": of feature/lint/core/lint_rule.h */
+	/* From the RayCluster's root:
+	 * "spec.workerGroupSpecs[0].template.spec.containers[0].resources.limits["nvidia.com/gpu"]";
+	 * names that are not plain words are in ["..."], as lint_path_member() writes them. For a
+	 * missing field: the path of the object that lacks it. */
+	const char *path;
+	const char *message; /* the error and its effect */
+	const char *fix;     /* the line or lines of YAML to write; "" for none */
+};
+
+struct lint_findings {
+	VEC(struct lint_finding) list;
+};
+
+struct lint_context {
+	const struct device_table *devices;
+	const struct settings *settings;
+	bool nodes_known; /* else selector-matches-no-node is not checked */
+	const struct node *nodes;
+	size_t node_count;
+	/* The annotation rayscaler.dev/request-resources as codec/objects/request_resources parses
+	 * it (core cannot read JSON). Both unset: there is none, or it was not checked. */
+	const struct ray_constraint *annotation_request;
+	const char *annotation_problem; /* why it cannot be parsed; NULL or "": it can */
+	/* The time zones that the schedules name, in the arena: reading them is I/O. NULL: they are not
+	 * checked. */
+	const struct time_zone *(*time_zones)(void *zones, const struct autoscaler_object *object,
+					      struct arena *arena, size_t *ret_count);
+	void *zones;
+};
+
+/* Appends the findings of a RayCluster, in the order of its groups (head first) and of the rule
+ * table. */
+void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
+		  struct arena *arena, struct lint_findings *findings);
+/* Those of a RayClusterAutoscaler. `cluster`: the RayCluster of its name, of which the
+ * groups are read; NULL: unknown. `owner`: autoscaler_problem_owner of it. */
+void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
+		   const char *owner, const struct lint_context *context, struct arena *arena,
+		   struct lint_findings *findings);
+/* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the
+ * arena. */
+void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_digest *ret_digest);
+
+#endif

@@ -1,0 +1,225 @@
+#include <string.h>
+
+#include "feature/lint/core/lint_subject.h"
+
+#define GUESSED_DIGITS_MAX 12
+#define DEVICES_MAX (INT64_C(1024) * RESOURCE_UNIT) /* whole devices of one machine */
+
+/* One list of amounts of one container. */
+struct list {
+	const struct quantities *quantities;
+	const char *path;  /* "...containers[0].resources.limits" */
+	const char *where; /* "limits of container ray-worker" */
+	size_t container;
+	bool limits;
+};
+
+static struct list container_list(struct lint_subject *subject, size_t container, bool limits)
+{
+	const struct container *one = &subject->pod->containers[container];
+	const char *name = limits ? "limits" : "requests";
+	return (struct list){
+		.quantities = limits ? &one->limits : &one->requests,
+		.path = arena_printf(subject->arena,
+				     "%s.template.spec.containers[%zu].resources.%s", subject->path,
+				     container, name),
+		.where = arena_printf(subject->arena, "%s of container %.64s", name, one->name),
+		.container = container,
+		.limits = limits,
+	};
+}
+
+typedef void look(struct lint_subject *subject, const struct list *list,
+		  const struct quantity *quantity);
+
+/* Limits and requests of every container, in the order of the Pod. */
+static void each_amount(struct lint_subject *subject, look *each)
+{
+	for (size_t c = 0; c < subject->pod->container_count; c++)
+		for (int l = 0; l < 2; l++) {
+			struct list list = container_list(subject, c, l == 0);
+			for (size_t i = 0; i < lint_amount_count(list.quantities); i++)
+				each(subject, &list, &list.quantities->at[i]);
+		}
+}
+
+static const char *member(struct lint_subject *subject, const struct list *list,
+			  const struct quantity *quantity)
+{
+	return lint_path_member(subject->arena, list->path, quantity->name);
+}
+
+static bool is_device(const struct lint_subject *subject, const struct quantity *quantity)
+{
+	return device_find(subject->context->devices, quantity->name) != NULL;
+}
+
+/* The number with the Kubernetes unit that was probably meant: 4G for "4GB"; "" without a number. */
+static const char *guessed(struct arena *arena, const char *text)
+{
+	static const char units[] = "kKmMgGtTpPeE", meant[] = "kkMMGGTTPPEE";
+	size_t digits = strspn(text, "0123456789.");
+	const char *unit = digits > 0 ? strchr(units, text[digits]) : NULL;
+	char letter = unit && *unit != '\0' ? meant[unit - units] : '\0';
+	if (digits == 0 || digits > GUESSED_DIGITS_MAX)
+		return "";
+	if (letter == '\0')
+		return arena_strndup(arena, text, digits);
+	if (text[digits + 1] == 'i' || text[digits + 1] == 'I')
+		return arena_printf(arena, "%.*s%ci", (int)digits, text,
+				    letter == 'k' ? 'K' : letter);
+	return arena_printf(arena, "%.*s%c", (int)digits, text, letter);
+}
+
+static void look_for_invalid(struct lint_subject *subject, const struct list *list,
+			     const struct quantity *quantity)
+{
+	const char *guess = guessed(subject->arena, quantity->text);
+	if (!quantity->valid)
+		lint_say(subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity),
+			 *guess == '\0' ?
+				 "" :
+				 arena_printf(subject->arena, "%s: %s", quantity->name, guess),
+			 "%s in %s is \"%.64s\", which is not an amount that a machine "
+			 "can have; write a number such as \"2\", \"500m\" or \"16Gi\"",
+			 resource_name_text(subject->arena, quantity->name), list->where,
+			 quantity->text);
+}
+
+static struct list own_list(struct lint_subject *subject)
+{
+	return (struct list){
+		.quantities = subject->resources,
+		.path = lint_path_member(subject->arena, subject->path, "resources"),
+		.where = arena_printf(subject->arena, "resources of %s", subject->title),
+	};
+}
+
+void lint_quantity_invalid(struct lint_subject *subject)
+{
+	struct list own = own_list(subject);
+	for (size_t i = 0; i < lint_amount_count(own.quantities); i++)
+		look_for_invalid(subject, &own, &own.quantities->at[i]);
+	each_amount(subject, look_for_invalid);
+}
+
+static void look_for_part(struct lint_subject *subject, const struct list *list,
+			  const struct quantity *quantity)
+{
+	const struct device_row *row = lint_device(subject, quantity);
+	if (row && row->share == DEVICE_WHOLE && quantity->amount > DEVICES_MAX)
+		lint_say(subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
+			 arena_printf(subject->arena, "%s: NUMBER", quantity->name),
+			 "%s in %s is %s, more than a machine has; write the number of devices",
+			 quantity->name, list->where, quantity->text);
+	if (!is_device(subject, quantity) || !quantity->valid ||
+	    quantity->amount % RESOURCE_UNIT == 0)
+		return;
+	lint_say(
+		subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
+		arena_printf(subject->arena, "%s: %lld", quantity->name,
+			     lint_whole(quantity->amount)),
+		"%s in %s is %s; accelerators are whole numbers, the API server refuses the Pods of "
+		"%s (tasks and actors may ask for parts: num_gpus=0.5)",
+		quantity->name, list->where, quantity->text, subject->title);
+}
+
+void lint_gpu_not_integer(struct lint_subject *subject)
+{
+	const struct quantity *own = lint_quantity(subject->resources, "GPU");
+	each_amount(subject, look_for_part);
+	if (!own || !own->valid || own->amount % RESOURCE_UNIT == 0)
+		return;
+	lint_say_as(subject, LINT_WARNING, LINT_RULE_GPU_NOT_INTEGER,
+		    arena_printf(subject->arena, "%s.resources.GPU", subject->path),
+		    arena_printf(subject->arena, "GPU: \"%lld\"", lint_whole(own->amount)),
+		    "resources of %s has %s GPU; KubeRay rounds it up to %lld", subject->title,
+		    own->text, lint_whole(own->amount));
+}
+
+static void look_for_lonely(struct lint_subject *subject, const struct list *list,
+			    const struct quantity *quantity)
+{
+	const struct quantities *limits = &subject->pod->containers[list->container].limits;
+	const char *path = arena_printf(subject->arena,
+					"%s.template.spec.containers[%zu].resources", subject->path,
+					list->container);
+	const char *fix, *guess = guessed(subject->arena, quantity->text);
+	if (list->limits || !is_device(subject, quantity) || lint_quantity(limits, quantity->name))
+		return;
+	if (quantity->valid)
+		guess = quantity->text;
+	fix = *guess == '\0' ? "" : arena_printf(subject->arena, "%s: %s", quantity->name, guess);
+	/* The finding is at the request; the line to write is one of the limits. */
+	if (limits->count == 0 && *fix != '\0')
+		lint_place(subject, path, "limits", false, &fix);
+	lint_say(subject, LINT_RULE_GPU_REQUEST_WITHOUT_LIMIT, member(subject, list, quantity), fix,
+		 "%s is in %s and not in its limits; the API server refuses the Pods of %s",
+		 quantity->name, list->where, subject->title);
+}
+
+void lint_gpu_request_without_limit(struct lint_subject *subject)
+{
+	each_amount(subject, look_for_lonely);
+}
+
+static void look_for_difference(struct lint_subject *subject, const struct list *list,
+				const struct quantity *quantity)
+{
+	const struct quantity *limit;
+	if (list->limits || !is_device(subject, quantity) || !quantity->valid)
+		return;
+	limit = lint_quantity(&subject->pod->containers[list->container].limits, quantity->name);
+	if (!limit || !limit->valid || limit->amount == quantity->amount)
+		return;
+	lint_say(subject, LINT_RULE_GPU_REQUEST_LIMIT_DIFFER, member(subject, list, quantity),
+		 arena_printf(subject->arena, "%s: %s", quantity->name, limit->text),
+		 "%s in %s is %s, its limit is %s; both must be equal, the API server refuses the "
+		 "Pods of %s",
+		 quantity->name, list->where, quantity->text, limit->text, subject->title);
+}
+
+void lint_gpu_request_limit_differ(struct lint_subject *subject)
+{
+	each_amount(subject, look_for_difference);
+}
+
+static void look_for_obsolete(struct lint_subject *subject, const struct list *list,
+			      const struct quantity *quantity)
+{
+	const struct device_row *row = device_find(subject->context->devices, quantity->name);
+	if (!row || row->instead[0] == '\0')
+		return;
+	lint_say(
+		subject, LINT_RULE_GPU_OBSOLETE_RESOURCE, member(subject, list, quantity),
+		arena_printf(subject->arena, "%s: %s", row->instead, quantity->text),
+		"%s in %s is obsolete; today's device plugins advertise %s, so the Pods of %s fit on "
+		"no Node",
+		quantity->name, list->where, row->instead, subject->title);
+}
+
+void lint_gpu_obsolete_resource(struct lint_subject *subject)
+{
+	each_amount(subject, look_for_obsolete);
+}
+
+/* Reports once for each container and name: requests count where limits do not have the name. */
+static void look_for_second(struct lint_subject *subject, const struct list *list,
+			    const struct quantity *quantity)
+{
+	const struct container *container = &subject->pod->containers[list->container];
+	if (list->container == 0 || !lint_device(subject, quantity))
+		return;
+	if (!list->limits && lint_quantity(&container->limits, quantity->name))
+		return;
+	lint_say(subject, LINT_RULE_GPU_IN_SECOND_CONTAINER, member(subject, list, quantity),
+		 arena_printf(subject->arena, "%s: 0", quantity->name),
+		 "container %.64s of %s asks for %s %s of its own; containers of a Pod share no "
+		 "accelerator, and Ray counts only what the first container has",
+		 container->name, subject->title, quantity->text, quantity->name);
+}
+
+void lint_gpu_in_second_container(struct lint_subject *subject)
+{
+	each_amount(subject, look_for_second);
+}

@@ -1,0 +1,68 @@
+/* The container that KubeRay makes of spec.autoscalerOptions; reported once per RayCluster. */
+#include <string.h>
+
+#include "core/model/autoscaler_container.h"
+#include "feature/lint/core/lint_subject.h"
+
+#define PARK_LINES "command: [sleep]\nargs: [infinity]\n"
+#define RESOURCE_LINES                                                                             \
+	"resources:\n"                                                                             \
+	"  requests: {cpu: 1m, memory: 4Mi}\n"                                                     \
+	"  limits: {cpu: 50m, memory: 16Mi}"
+
+static bool has_container(const struct lint_subject *subject)
+{
+	return !subject->group && subject->cluster->enable_in_tree_autoscaling;
+}
+
+static bool has_resources(const struct container *options)
+{
+	return options->limits.count + options->requests.count > 0;
+}
+
+void lint_autoscaler_not_parked(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	const char *fix = has_resources(&cluster->autoscaler_options) ? PARK_LINES :
+									PARK_LINES RESOURCE_LINES;
+	const char *path;
+
+	if (!has_container(subject) || autoscaler_options_run(cluster) != AUTOSCALER_RUNS_OTHER)
+		return;
+	path = lint_place(subject, "spec", "autoscalerOptions", cluster->has_autoscaler_options,
+			  &fix);
+	lint_say(subject, LINT_RULE_AUTOSCALER_NOT_PARKED, path, fix,
+		 "the container autoscaler is not parked, so a rayscaler controller does not scale "
+		 "the cluster; add these lines (KubeRay 1.7), then delete the head Pod");
+}
+
+void lint_parked_without_image(struct lint_subject *subject)
+{
+	const struct container *options = &subject->cluster->autoscaler_options;
+	const char *program = options->command.count > 0 ? options->command.at[0] : "";
+
+	if (!has_container(subject))
+		return;
+	if (strcmp(program, "rayscaler") == 0 && options->image[0] == '\0')
+		lint_say(subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions",
+			 PARK_LINES,
+			 "command rayscaler is not in the image of Ray, which the container "
+			 "autoscaler has without image: park with sleep, or add the image");
+	else if (strcmp(program, "sleep") == 0 && autoscaler_container_is_ours(options))
+		lint_say(subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions.image",
+			 "",
+			 "the image of rayscaler has no sleep: remove image, and the container "
+			 "autoscaler has the image of Ray");
+}
+
+void lint_parked_without_resources(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+
+	if (!has_container(subject) || has_resources(&cluster->autoscaler_options) ||
+	    autoscaler_options_run(cluster) != AUTOSCALER_RUNS_NOTHING)
+		return;
+	lint_say(subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
+		 RESOURCE_LINES,
+		 "KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
+}

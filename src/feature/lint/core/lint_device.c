@@ -1,0 +1,262 @@
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+#include "core/capacity/start_params.h"
+#include "feature/lint/core/lint_subject.h"
+
+/* Cores of one Inferentia2 or Trainium device. */
+#define CORES_OF_NEURON_DEVICE 2
+#define LINE_BYTES_MAX ((size_t)64 << 10)
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* A custom resource, such as a MIG profile or a share of memory. */
+static bool has_custom_resource(const struct lint_subject *subject)
+{
+	static const char *const others[] = {
+		"CPU", "memory", "GPU", "object_store_memory", "neuron_cores", "HPU", "NPU"
+	};
+	static const char *const prefixes[] = { "TPU", "accelerator_type:", "node:" };
+	const struct resources *all = &subject->capacity.resources;
+	for (size_t i = 0; i < all->count; i++) {
+		bool own = all->at[i].amount > 0;
+		for (size_t o = 0; own && o < sizeof(others) / sizeof(others[0]); o++)
+			own = strcmp(all->at[i].name, others[o]) != 0;
+		for (size_t p = 0; own && p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
+			own = !begins_with(all->at[i].name, prefixes[p]);
+		if (own)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the group itself declares the GPUs of its workers. */
+static bool declares_gpus(const struct lint_subject *subject)
+{
+	if (labels_value(subject->start_params, "num-gpus"))
+		return true;
+	for (size_t i = 0; i < subject->resources->count; i++) {
+		const char *ray = device_ray_resource(subject->resources->at[i].name);
+		if (strcmp(subject->resources->at[i].name, "GPU") == 0 ||
+		    (ray && strcmp(ray, "GPU") == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The custom resources as rayStartParams has them, with one more unless `name` is NULL; in the form
+ * that KubeRay reads as well. */
+static const char *custom_line(struct lint_subject *subject, const char *name, long long amount)
+{
+	const char *text = labels_value(subject->start_params, "resources");
+	struct resources custom = { NULL, 0 };
+	AUTO(buf_done) struct buf line;
+	buf_init(&line, LINE_BYTES_MAX);
+	if (text && !start_params_resources(text, subject->arena, &custom))
+		custom.count = 0;
+	if (name)
+		custom = resources_with(subject->arena, &custom, name, amount * RESOURCE_UNIT);
+	for (size_t i = 0; i < custom.count; i++)
+		buf_printf(&line, "%s\\\"%s\\\": %s", i > 0 ? ", " : "", custom.at[i].name,
+			   resource_amount_text(subject->arena, custom.at[i].amount));
+	return line.overflowed ?
+		       "" :
+		       arena_printf(subject->arena, "resources: \"'{%s}'\"", buf_string(&line));
+}
+
+/* The path at which the group declares `amount` of Ray's resource `name`, and the line for it. */
+static const char *declare(struct lint_subject *subject, const char *name, long long amount,
+			   const char **ret_fix)
+{
+	bool gpu = strcmp(name, "GPU") == 0;
+	if (subject->resources->count > 0) {
+		*ret_fix = arena_printf(subject->arena, "%s: \"%lld\"", name, amount);
+		return lint_path_member(subject->arena, subject->path, "resources");
+	}
+	*ret_fix = gpu ? arena_printf(subject->arena, "num-gpus: \"%lld\"", amount) :
+			 custom_line(subject, name, amount);
+	return lint_place(subject, subject->path, "rayStartParams",
+			  subject->start_params->count > 0, ret_fix);
+}
+
+static void say_mig(struct lint_subject *subject, const struct quantity *quantity)
+{
+	const char *profile = strchr(quantity->name, '/') + 1, *fix;
+	const char *path;
+	if (declares_gpus(subject) || has_custom_resource(subject))
+		return;
+	path = declare(subject, profile, lint_whole(quantity->amount), &fix);
+	lint_say_as(subject, LINT_INFO, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
+		    "%s of %s counts as GPU in Ray, each as a whole one; tasks cannot ask for the "
+		    "profile %s unless the group declares it",
+		    quantity->name, subject->title, profile);
+}
+
+static void say_unknown(struct lint_subject *subject, const struct quantity *quantity,
+			const struct device_row *row)
+{
+	const char *ray = row->ray_resource, *fix, *path, *hint = "";
+	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
+	if (strcmp(ray, "GPU") == 0 ? declares_gpus(subject) || has_custom_resource(subject) :
+				      resources_amount(&subject->capacity.resources, ray, 0) > 0)
+		return;
+	if (row->kind == DEVICE_NEURON) {
+		amount *= CORES_OF_NEURON_DEVICE;
+		hint = " (2 cores a device, as Inf2 and Trn1 have); or ask for "
+		       "aws.amazon.com/neuroncore, which KubeRay knows";
+	} else if (row->share == DEVICE_MEMORY) {
+		hint = ", one for the share that each worker has";
+	}
+	path = declare(subject, ray, amount, &fix);
+	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
+		 "the Ray container of %s has %s %s, which KubeRay does not "
+		 "declare to Ray: no demand for %s starts a worker; declare it%s",
+		 subject->title, quantity->text, quantity->name, ray, hint);
+}
+
+/* KubeRay would pass it to Ray, but does not, because it cannot parse the custom resources. */
+static bool is_untold(const struct lint_subject *subject, const char *resource)
+{
+	const struct device_model *device = &subject->capacity.device;
+	for (size_t i = 0; i < device->held_count; i++)
+		if (strcmp(device->held[i].resource, resource) == 0)
+			return !device->held[i].ray_resource && device_ray_resource(resource);
+	return false;
+}
+
+static void say_untold(struct lint_subject *subject, const struct quantity *quantity)
+{
+	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
+		 arena_printf(subject->arena, "%s.rayStartParams.resources", subject->path),
+		 custom_line(subject, NULL, 0),
+		 "KubeRay cannot read resources with backslashes, and then does "
+		 "not declare %s of %s to Ray: no demand for %s starts a worker",
+		 quantity->name, subject->title, device_ray_resource(quantity->name));
+}
+
+/* Reports the first device of each kind that KubeRay does not count, and the first one that it
+ * counts and does not pass to Ray, or passes as a MIG profile. */
+void lint_gpu_unknown_to_ray(struct lint_subject *subject)
+{
+	struct quantities devices = lint_devices(subject, subject->pod);
+	unsigned kinds = 0;
+	bool known = false;
+	for (size_t i = 0; i < devices.count; i++) {
+		const struct quantity *quantity = &devices.at[i];
+		const struct device_row *row = lint_device(subject, quantity);
+		bool ray = device_ray_resource(quantity->name) != NULL;
+		if (ray && !known && is_untold(subject, quantity->name)) {
+			known = true;
+			say_untold(subject, quantity);
+		} else if (ray && !known && begins_with(quantity->name, "nvidia.com/mig-")) {
+			known = true;
+			say_mig(subject, quantity);
+		} else if (!ray && (kinds & 1U << row->kind) == 0) {
+			kinds |= 1U << row->kind;
+			say_unknown(subject, quantity, row);
+		}
+	}
+}
+
+/* The limit that KubeRay would count for the container: the first GPU resource by name. */
+static const struct quantity *counted_gpu(struct lint_subject *subject, bool *ret_others)
+{
+	struct quantities devices = lint_devices(subject, subject->pod);
+	const struct quantity *found = NULL;
+	*ret_others = false;
+	for (size_t i = 0; i < devices.count; i++) {
+		const char *ray = device_ray_resource(devices.at[i].name);
+		if (!ray) {
+			*ret_others = true;
+		} else if (strcmp(ray, "GPU") == 0 &&
+			   (!found || strcmp(devices.at[i].name, found->name) < 0)) {
+			found = &devices.at[i];
+		}
+	}
+	return found;
+}
+
+/* The number of the container's GPUs is unknown: another rule asks for it. */
+static bool has_invalid_gpus(const struct lint_subject *subject)
+{
+	const struct container *container = subject->container;
+	for (size_t i = 0; container && i < lint_amount_count(&container->limits); i++)
+		if (!container->limits.at[i].valid &&
+		    device_find(subject->context->devices, container->limits.at[i].name))
+			return true;
+	return false;
+}
+
+void lint_gpu_count_mismatch(struct lint_subject *subject)
+{
+	bool others, own = resources_find(&subject->capacity.resources, "GPU") != NULL;
+	const struct quantity *counted = counted_gpu(subject, &others);
+	long long has = counted ? lint_whole(counted->amount) : 0;
+	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
+	int64_t declared = subject->capacity.gpu_amount, ignored;
+	if (!own || has_invalid_gpus(subject) || !declares_gpus(subject) ||
+	    declared == has * RESOURCE_UNIT || (!counted && others) ||
+	    (param && !start_params_number(param, &ignored)))
+		return;
+	path = lint_path_member(subject->arena, subject->path, "resources");
+	fix = arena_printf(subject->arena, "GPU: \"%lld\"", has);
+	if (subject->resources->count == 0) {
+		path = arena_printf(subject->arena, "%s.rayStartParams.num-gpus", subject->path);
+		fix = arena_printf(subject->arena, "num-gpus: \"%lld\"", has);
+	}
+	lint_say(subject, LINT_RULE_GPU_COUNT_MISMATCH, path, fix,
+		 "%s GPU are declared to Ray for each Pod of %s, and its container has %lld",
+		 resource_amount_text(subject->arena, declared), subject->title, has);
+}
+
+/* A group for the Neuron devices, as far as this group determines its fields. */
+static const char *neuron_group(struct lint_subject *subject, const struct quantity *neuron)
+{
+	return arena_printf(
+		subject->arena,
+		"- groupName: %s-neuron\n"
+		"  minReplicas: 0\n"
+		"  maxReplicas: %lld\n"
+		"  rayStartParams: {}\n"
+		"  template:\n"
+		"    spec:\n"
+		"      containers:\n"
+		"      - name: ray-worker\n"
+		"        image: %s\n"
+		"        resources:\n"
+		"          limits:\n"
+		"            cpu: 2\n"
+		"            memory: 8Gi\n"
+		"            %s: %s",
+		subject->group ? subject->group->name : "head",
+		(long long)(subject->group ? subject->group->max_replicas : 1),
+		subject->container->image[0] != '\0' ? subject->container->image : "rayproject/ray",
+		neuron ? neuron->name : "aws.amazon.com/neuroncore", neuron ? neuron->text : "2");
+}
+
+void lint_gpu_and_neuron(struct lint_subject *subject)
+{
+	struct quantities devices = lint_devices(subject, subject->pod);
+	bool gpu = subject->capacity.gpu_amount > 0;
+	bool neuron = resources_amount(&subject->capacity.resources, "neuron_cores", 0) > 0;
+	const struct quantity *found = NULL;
+	for (size_t i = 0; i < devices.count; i++) {
+		const struct device_row *row = lint_device(subject, &devices.at[i]);
+		gpu = gpu || row->kind == DEVICE_GPU;
+		if (row->kind == DEVICE_NEURON) {
+			neuron = true;
+			found = &devices.at[i];
+		}
+	}
+	if (!gpu || !neuron || !subject->container)
+		return;
+	lint_say(
+		subject, LINT_RULE_GPU_AND_NEURON, subject->path, neuron_group(subject, found),
+		"each Pod of %s has GPUs and Neuron cores; Ray refuses tasks that ask for both, so "
+		"one kind is paid for in vain: make a group for each",
+		subject->title);
+}

@@ -1,0 +1,124 @@
+#include <string.h>
+
+#include "base/check.h"
+#include "feature/lint/core/lint.h"
+#include "feature/lint/core/lint_rule.h"
+
+#define RULES_NAMED_MAX 5
+
+static enum lint_rule_id rule_id(const struct lint_finding *finding)
+{
+	size_t id = 0;
+	while (id < LINT_RULE_COUNT && strcmp(finding->rule, lint_rules()[id].name) != 0)
+		id++;
+	CHECK(id < LINT_RULE_COUNT);
+	return (enum lint_rule_id)id;
+}
+
+/* Findings that a decision reports itself. */
+static bool is_said_already(const struct lint_finding *finding)
+{
+	switch (rule_id(finding)) {
+	case LINT_RULE_FIELD_INVALID:
+	case LINT_RULE_QUANTITY_INVALID:
+	case LINT_RULE_CPU_UNDETECTED:
+	case LINT_RULE_RAY_START_PARAM_INVALID:
+	case LINT_RULE_REQUEST_INVALID:
+	case LINT_RULE_MIN_ABOVE_MAX:
+	case LINT_RULE_AUTOSCALER_NOT_PARKED:
+		return true;
+	case LINT_RULE_LABEL_INVALID: /* only lint reports the parameter `labels` */
+		return !strstr(finding->path, ".rayStartParams.");
+	default:
+		return false;
+	}
+}
+
+static const char *count_text(struct arena *arena, size_t count, const char *what)
+{
+	return arena_printf(arena, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+/* "1 error and 2 warnings". */
+static const char *counts_text(struct arena *arena, const struct lint_digest *digest)
+{
+	const char *errors = count_text(arena, digest->counts[LINT_ERROR], "error");
+	const char *warnings = count_text(arena, digest->counts[LINT_WARNING], "warning");
+	if (digest->counts[LINT_ERROR] == 0)
+		return warnings;
+	return digest->counts[LINT_WARNING] == 0 ?
+		       errors :
+		       arena_printf(arena, "%s and %s", errors, warnings);
+}
+
+/* The rules with errors and warnings, in the order of the table. */
+static const char *rules_text(struct arena *arena, const struct lint_findings *findings)
+{
+	bool found[LINT_RULE_COUNT] = { false };
+	const char *text = "";
+	size_t count = 0;
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (findings->list.at[i].severity != LINT_INFO)
+			found[rule_id(&findings->list.at[i])] = true;
+	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
+		if (found[i] && count++ < RULES_NAMED_MAX)
+			text = arena_printf(arena, "%s%s%s", text, count > 1 ? ", " : "",
+					    lint_rules()[i].name);
+	return count > RULES_NAMED_MAX ?
+		       arena_printf(arena, "%s and %zu more", text, count - RULES_NAMED_MAX) :
+		       text;
+}
+
+/* The first of the worst. */
+static const struct lint_finding *worst(const struct lint_findings *findings)
+{
+	const struct lint_finding *found = &findings->list.at[0];
+	for (size_t i = 1; i < findings->list.count; i++)
+		if (findings->list.at[i].severity > found->severity)
+			found = &findings->list.at[i];
+	return found;
+}
+
+static const char *first_text(struct arena *arena, const struct lint_findings *findings)
+{
+	const struct lint_finding *first = worst(findings);
+	return arena_printf(arena, "%s at %s: %s", first->rule, first->path, first->message);
+}
+
+static void drop_said(struct lint_findings *findings)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < findings->list.count; i++)
+		if (!is_said_already(&findings->list.at[i]))
+			findings->list.at[kept++] = findings->list.at[i];
+	findings->list.count = kept;
+}
+
+void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_digest *ret_digest)
+{
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct lint_digest digest = { .declared = "", .message = "" };
+	const char *notes;
+	lint_cluster(cluster, context, arena, &findings);
+	drop_said(&findings);
+	for (size_t i = 0; i < findings.list.count; i++)
+		digest.counts[findings.list.at[i].severity]++;
+	notes = count_text(arena, digest.counts[LINT_INFO], "note");
+	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
+		digest.declared = arena_cut(
+			arena,
+			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
+				     rules_text(arena, &findings), first_text(arena, &findings)),
+			LINT_DIGEST_TOLD_MAX);
+		digest.message = digest.counts[LINT_INFO] > 0 ?
+					 arena_printf(arena, "%s; and %s", digest.declared, notes) :
+					 digest.declared;
+	} else if (findings.list.count > 0) {
+		digest.message = arena_cut(arena,
+					   arena_printf(arena, "%s, first %s", notes,
+							first_text(arena, &findings)),
+					   LINT_DIGEST_TOLD_MAX);
+	}
+	*ret_digest = digest;
+}

@@ -1,0 +1,80 @@
+#include <string.h>
+
+#include "base/nearest.h"
+#include "feature/lint/core/lint_subject.h"
+
+#define PREFIX "rayscaler.dev/"
+
+static void unknown_annotation(struct lint_subject *subject, const char *path, const char *key)
+{
+	static const char *const known[] = { ANNOTATION_MANAGED, ANNOTATION_REQUEST_RESOURCES };
+	struct nearest nearest = nearest_start(key);
+	char hint[NEAREST_HINT_SIZE];
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(key, known[i]) == 0)
+			return;
+		nearest_offer(&nearest, known[i]);
+	}
+	lint_say(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
+		 "annotation %.100s is unknown and has no effect%s", key,
+		 nearest_hint(&nearest, hint));
+}
+
+/* Those of the RayCluster, once. */
+void lint_annotation_invalid(struct lint_subject *subject)
+{
+	const struct labels *annotations = &subject->cluster->annotations;
+	for (size_t i = 0; !subject->group && i < annotations->count; i++) {
+		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
+		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);
+		if (strncmp(key, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		unknown_annotation(subject, path, key);
+		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&
+		    strcmp(value, "false") != 0)
+			lint_say_as(subject, LINT_ERROR, LINT_RULE_ANNOTATION_INVALID, path,
+				    ANNOTATION_MANAGED ": \"false\"  # or \"true\"",
+				    ANNOTATION_MANAGED
+				    " must be \"true\" or \"false\", is \"%.64s\"; "
+				    "the RayCluster is not scaled",
+				    value);
+	}
+}
+
+static void look_for_misspelt(struct lint_subject *subject, const char *path,
+			      const struct quantity *quantity)
+{
+	const struct device_table *devices = subject->context->devices;
+	for (size_t i = 0; i < devices->count; i++) {
+		const char *name = devices->rows[i].resource;
+		if (strchr(name, '*') || nearest_distance(quantity->name, name) > 1)
+			continue;
+		lint_say(
+			subject, LINT_RULE_GPU_NAME_MISSPELT,
+			lint_path_member(subject->arena, path, quantity->name),
+			arena_printf(subject->arena, "%s: %s", name, quantity->text),
+			"%.64s of %s is not the name of a known accelerator, and its Pods fit on no Node that "
+			"lacks it; did you mean %s?",
+			quantity->name, subject->title, name);
+		return;
+	}
+}
+
+/* Limits and requests of the Ray container. Names that the table describes are left out. */
+void lint_gpu_name_misspelt(struct lint_subject *subject)
+{
+	for (int l = 0; subject->container && l < 2; l++) {
+		const struct quantities *list = l == 0 ? &subject->container->limits :
+							 &subject->container->requests;
+		const char *path = arena_printf(subject->arena, "%s.resources.%s",
+						subject->container_path,
+						l == 0 ? "limits" : "requests");
+		for (size_t i = 0; i < lint_amount_count(list); i++) {
+			const char *name = list->at[i].name;
+			const struct device_row *row = device_find(subject->context->devices, name);
+			/* KubeRay counts any name that ends in "gpu". */
+			if (strchr(name, '/') && (!row || row->resource[0] == '*'))
+				look_for_misspelt(subject, path, &list->at[i]);
+		}
+	}
+}

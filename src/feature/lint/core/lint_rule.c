@@ -1,0 +1,62 @@
+#include "feature/lint/core/lint_rule.h"
+
+#include <string.h>
+
+const char *lint_severity_name(enum lint_severity severity)
+{
+	static const char *const names[] = { "info", "warning", "error" };
+	return names[severity];
+}
+
+const struct lint_rule *lint_rules(void)
+{
+	static const struct lint_rule rules[] = {
+#define X(identifier, severity, name, check, what, cure) { LINT_##severity, name, what, cure },
+		LINT_RULE_TABLE(X)
+#undef X
+	};
+	return rules;
+}
+
+/* In quotes, as JSON has them. */
+static const char *quoted(struct arena *arena, const char *name)
+{
+	char *text = arena_alloc(arena, 2 * strlen(name) + 1), *to = text;
+	for (; *name != '\0'; name++) {
+		if (*name == '"' || *name == '\\')
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = '\0';
+	return text;
+}
+
+const char *lint_path_member(struct arena *arena, const char *path, const char *name)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	if (name[0] == '\0' || name[strspn(name, plain)] != '\0')
+		return arena_printf(arena, "%s[\"%s\"]", path, quoted(arena, name));
+	return arena_printf(arena, "%s%s%s", path, path[0] != '\0' ? "." : "", name);
+}
+
+const char *lint_member_name(const char *path)
+{
+	const char *found = path, *dot = strrchr(path, '.');
+	for (const char *at = path; (at = strstr(at, "[\"")) != NULL; at++)
+		found = at;
+	return found > path || !dot ? found : dot + 1;
+}
+
+const char *lint_shown_path(const char *path)
+{
+	return strncmp(path, "spec.", 5) == 0 ? path + 5 : path;
+}
+
+void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
+	      const char *path, const char *message, const char *fix)
+{
+	const struct lint_rule *row = &lint_rules()[rule];
+	VEC_PUSH(arena, &findings->list,
+		 ((struct lint_finding){ row->severity, row->name, path, message, fix }));
+}

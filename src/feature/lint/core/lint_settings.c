@@ -1,0 +1,156 @@
+/* The rules of a RayClusterAutoscaler. Problems that a decision reports as well have their words from
+ * core/model/autoscaler_problem.h. */
+#include <string.h>
+
+#include "core/model/autoscaler_problem.h"
+#include "feature/lint/core/lint_subject.h"
+
+/* Of one list: as many as the API server accepts. */
+#define GROUPS_MAX 1000
+
+static const char *element(const struct lint_subject *subject, const char *path, size_t index)
+{
+	return arena_printf(subject->arena, "%s[%zu]", path, index);
+}
+
+static const char *member(const struct lint_subject *subject, const char *path, size_t index,
+			  const char *name)
+{
+	return arena_printf(subject->arena, "%s[%zu].%s", path, index, name);
+}
+
+/* ---- the object alone ---- */
+
+static void check_warm(struct lint_subject *subject, const char *path,
+		       const struct autoscaler_warm *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if ((list[i].count != 0) == (list[i].percent_of_busy != 0))
+			lint_say(subject, LINT_RULE_FIELD_INVALID, element(subject, path, i), "",
+				 AUTOSCALER_WARM_WITHOUT_AMOUNT
+				 "; the API server refuses the object");
+}
+
+static void check_schedules(struct lint_subject *subject, const struct autoscaler_object *object)
+{
+	for (size_t i = 0; i < object->schedule_count; i++) {
+		const struct autoscaler_schedule *schedule = &object->schedules[i];
+		const char *path = element(subject, "spec.schedules", i);
+
+		if (schedule->group_count == 0 && !schedule->has_bundles &&
+		    schedule->warm_count == 0)
+			lint_say(subject, LINT_RULE_FIELD_INVALID, path, "",
+				 AUTOSCALER_WITHOUT_REQUEST "; the API server refuses the object");
+		check_warm(subject, arena_printf(subject->arena, "%s.warmWorkers", path),
+			   schedule->warm_workers, schedule->warm_count);
+	}
+}
+
+static void check_zones(struct lint_subject *subject, const struct autoscaler_object *object,
+			const struct time_zone *zones, size_t count)
+{
+	for (size_t i = 0; i < object->schedule_count; i++) {
+		const struct autoscaler_schedule *schedule = &object->schedules[i];
+
+		for (size_t z = 0; z < count; z++)
+			if (zones[z].problem && strcmp(zones[z].name, schedule->time_zone) == 0)
+				lint_problem(
+					subject, LINT_RULE_TIME_ZONE_UNKNOWN,
+					autoscaler_problem_no_zone(
+						member(subject, "spec.schedules", i, "timeZone"),
+						schedule,
+						autoscaler_problem_zone(schedule, zones[z].problem,
+									subject->arena),
+						subject->arena));
+	}
+}
+
+static void check_idle(struct lint_subject *subject, const struct idle_termination *idle,
+		       const char *owner)
+{
+	if (!idle)
+		return;
+	if (strcmp(idle->action, IDLE_ACTION_DELETE) == 0)
+		lint_say(
+			subject, LINT_RULE_IDLE_DELETE_RIGHT, "spec.idleTermination.action", "",
+			"action Delete needs the right to delete RayClusters, which only the chart "
+			"value idleTermination.allowDelete gives the controller");
+	if (owner)
+		lint_say(subject, LINT_RULE_IDLE_TERMINATION_BLOCKED, "spec.idleTermination", "",
+			 "the RayCluster is not terminated while idle: %s", owner);
+}
+
+/* ---- with its RayCluster ---- */
+
+/* `replicas`: 0 for a field without a number. */
+static void check_group(struct lint_subject *subject, const char *path, const char *name,
+			const char *name_member, int64_t replicas, const char *replicas_member)
+{
+	const struct worker_group *group = autoscaler_problem_group(subject->cluster, name);
+
+	if (name[0] != '\0' && !group)
+		lint_problem(subject, LINT_RULE_GROUP_UNKNOWN,
+			     autoscaler_problem_no_group(subject->cluster,
+							 lint_path_member(subject->arena, path,
+									  name_member),
+							 name, subject->arena));
+	if (group && replicas > group->max_replicas)
+		lint_problem(subject, LINT_RULE_GROUP_TOO_SMALL,
+			     autoscaler_problem_above_max(lint_path_member(subject->arena, path,
+									   replicas_member),
+							  replicas, group, subject->arena));
+}
+
+static void check_warm_groups(struct lint_subject *subject, const char *path,
+			      const struct autoscaler_warm *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		check_group(subject, element(subject, path, i), list[i].group, "group",
+			    list[i].count, "count");
+}
+
+static void check_groups(struct lint_subject *subject, const struct autoscaler_object *object)
+{
+	for (size_t i = 0; i < object->group_count && i < GROUPS_MAX; i++)
+		check_group(subject, element(subject, "spec.groups", i), object->groups[i].name,
+			    "name", 0, "");
+	check_warm_groups(subject, "spec.warmWorkers", object->warm_workers, object->warm_count);
+	for (size_t s = 0; s < object->schedule_count; s++) {
+		const struct autoscaler_schedule *schedule = &object->schedules[s];
+		const char *groups = member(subject, "spec.schedules", s, "groups");
+
+		for (size_t i = 0; i < schedule->group_count && i < GROUPS_MAX; i++)
+			check_group(subject, element(subject, groups, i), schedule->groups[i].name,
+				    "name", schedule->groups[i].min_replicas, "minReplicas");
+		check_warm_groups(subject, member(subject, "spec.schedules", s, "warmWorkers"),
+				  schedule->warm_workers, schedule->warm_count);
+	}
+}
+
+void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
+		   const char *owner, const struct lint_context *context, struct arena *arena,
+		   struct lint_findings *findings)
+{
+	struct lint_subject subject = {
+		.cluster = cluster,
+		.context = context,
+		.arena = arena,
+		.findings = findings,
+	};
+
+	for (size_t i = 0; i < object->problems.count; i++)
+		lint_problem(&subject, LINT_RULE_FIELD_INVALID, object->problems.at[i]);
+	lint_word(&subject, "spec.upscalingMode", object->upscaling_mode, lint_upscaling_modes);
+	check_warm(&subject, "spec.warmWorkers", object->warm_workers, object->warm_count);
+	check_schedules(&subject, object);
+	if (context->time_zones) {
+		size_t count;
+		const struct time_zone *zones =
+			context->time_zones(context->zones, object, arena, &count);
+
+		check_zones(&subject, object, zones, count);
+	}
+	check_idle(&subject, object->idle_termination, owner);
+	if (cluster)
+		check_groups(&subject, object);
+}

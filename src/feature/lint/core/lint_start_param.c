@@ -1,0 +1,188 @@
+#include <string.h>
+
+#include "base/nearest.h"
+#include "core/capacity/start_params.h"
+#include "feature/lint/core/lint_subject.h"
+
+#define MEMORY_SUGGESTED (INT64_C(8) << 30)
+
+static const struct {
+	const char *param, *resource, *limit;
+} numbers[] = {
+	{ "num-cpus", "CPU", "cpu" },
+	{ "num-gpus", "GPU", NULL },
+	{ "memory", "memory", "memory" },
+};
+
+#define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
+
+/* The container's limit as a value for `ray start`; without one, a value to suggest. */
+static long long container_has(const struct lint_subject *subject, size_t number)
+{
+	const struct quantity *quantity = NULL;
+	if (subject->container && numbers[number].limit)
+		quantity = lint_quantity(&subject->container->limits, numbers[number].limit);
+	if (quantity && quantity->valid && quantity->amount > 0)
+		return lint_whole(quantity->amount);
+	return strcmp(numbers[number].param, "memory") == 0 ? MEMORY_SUGGESTED : 1;
+}
+
+void lint_ray_start_param_invalid(struct lint_subject *subject)
+{
+	const char *path = lint_path_member(subject->arena, subject->path, "rayStartParams");
+	const char *custom = labels_value(subject->start_params, "resources");
+	struct resources ignored;
+	int64_t amount;
+	for (size_t i = 0; i < NUMBER_COUNT; i++) {
+		const char *text = labels_value(subject->start_params, numbers[i].param);
+		if (!text || start_params_number(text, &amount))
+			continue;
+		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			 lint_path_member(subject->arena, path, numbers[i].param),
+			 arena_printf(subject->arena, "%s: \"%lld\"", numbers[i].param,
+				      container_has(subject, i)),
+			 "%s \"%.64s\" is not a whole number%s; `ray start` does not "
+			 "take it, and %s is not scaled",
+			 numbers[i].param, text,
+			 strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
+			 subject->title);
+	}
+	if (custom && !start_params_resources(custom, subject->arena, &ignored))
+		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			 lint_path_member(subject->arena, path, "resources"),
+			 "resources: \"'{\\\"Custom\\\": 1}'\"",
+			 "resources \"%.64s\" is not an object of numbers within quotes "
+			 "of its own; `ray start` does not take it, and %s is not scaled",
+			 custom, subject->title);
+}
+
+/* Options of `ray start` of Ray 2.60. */
+static const char *const options[] = { "address",
+				       "autoscaling-config",
+				       "block",
+				       "cgroup-path",
+				       "dashboard-agent-grpc-port",
+				       "dashboard-agent-listen-port",
+				       "dashboard-host",
+				       "dashboard-port",
+				       "disable-usage-stats",
+				       "enable-object-reconstruction",
+				       "enable-resource-isolation",
+				       "head",
+				       "include-dashboard",
+				       "include-log-monitor",
+				       "labels",
+				       "labels-file",
+				       "log-color",
+				       "log-style",
+				       "max-worker-port",
+				       "memory",
+				       "metrics-export-port",
+				       "min-worker-port",
+				       "no-monitor",
+				       "no-redirect-output",
+				       "node-ip-address",
+				       "node-manager-port",
+				       "node-name",
+				       "num-cpus",
+				       "num-gpus",
+				       "object-manager-port",
+				       "object-spilling-directory",
+				       "object-store-memory",
+				       "plasma-directory",
+				       "port",
+				       "proxy-server-url",
+				       "ray-client-server-port",
+				       "ray-debugger-external",
+				       "redis-password",
+				       "redis-shard-ports",
+				       "redis-username",
+				       "resources",
+				       "runtime-env-agent-port",
+				       "system-config",
+				       "system-reserved-cpu",
+				       "system-reserved-memory",
+				       "temp-dir",
+				       "tracing-startup-hook",
+				       "verbose",
+				       "worker-port-list" };
+
+/* The resource of Ray that a user most likely declares by this name; NULL: none. */
+static const char *ray_resource_of(const struct lint_subject *subject, const char *name)
+{
+	static const char *const cpus[] = { "cpu", "cpus" }, *const gpus[] = { "gpu", "gpus" };
+	const struct device_row *row = device_find(subject->context->devices, name);
+	for (size_t i = 0; i < 2; i++) {
+		if (nearest_distance(name, cpus[i]) == 0)
+			return "CPU";
+		if (nearest_distance(name, gpus[i]) == 0)
+			return "GPU";
+	}
+	return row && row->ray_resource[0] != '\0' ? row->ray_resource : NULL;
+}
+
+/* The line that declares an amount to Ray. */
+static const char *declaration(struct arena *arena, const char *resource, const char *amount)
+{
+	if (strcmp(resource, "CPU") == 0 || strcmp(resource, "GPU") == 0)
+		return arena_printf(arena, "num-%s: \"%.20s\"",
+				    strcmp(resource, "CPU") == 0 ? "cpus" : "gpus", amount);
+	return arena_printf(arena, "resources: \"'{\\\"%s\\\": %.20s}'\"", resource, amount);
+}
+
+static void check_option(struct lint_subject *subject, const struct label *param, const char *path)
+{
+	const char *resource = ray_resource_of(subject, param->key);
+	struct nearest nearest = nearest_start(param->key);
+	char hint[NEAREST_HINT_SIZE];
+	bool misspelt;
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		nearest_offer(&nearest, options[i]);
+	misspelt = nearest.word && nearest.distance <= 1;
+	if (nearest.word && strcmp(nearest.word, param->key) == 0)
+		return;
+	if (resource)
+		lint_say_as(
+			subject, LINT_ERROR, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
+			declaration(subject->arena, resource, param->value),
+			"%.64s is not a parameter of `ray start`, which fails; declare %s of %s "
+			"as below",
+			param->key, resource, subject->title);
+	else
+		lint_say_as(subject, misspelt ? LINT_ERROR : LINT_WARNING,
+			    LINT_RULE_RAY_START_PARAM_UNKNOWN, path, "",
+			    "%.64s is not a parameter of `ray start` of Ray 2.60, which fails on "
+			    "unknown ones%s",
+			    param->key,
+			    nearest.word ? nearest_hint(&nearest, hint) :
+					   "; correct the name, or remove the line");
+}
+
+void lint_ray_start_param_unknown(struct lint_subject *subject)
+{
+	const char *path = lint_path_member(subject->arena, subject->path, "rayStartParams");
+	for (size_t i = 0; i < subject->start_params->count && i < LINT_AMOUNTS_MAX; i++) {
+		const struct label *param = &subject->start_params->at[i];
+		check_option(subject, param, lint_path_member(subject->arena, path, param->key));
+	}
+}
+
+void lint_ray_start_param_and_resources(struct lint_subject *subject)
+{
+	static const char *const params[] = { "num-cpus", "num-gpus", "memory", "resources" };
+	if (subject->resources->count == 0)
+		return;
+	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		const char *text = labels_value(subject->start_params, params[i]);
+		if (!text || text[0] == '\0')
+			continue;
+		lint_say(subject, LINT_RULE_RAY_START_PARAM_AND_RESOURCES,
+			 arena_printf(subject->arena, "%s.rayStartParams.%s", subject->path,
+				      params[i]),
+			 "rayStartParams: {}",
+			 "%s has both resources and %s of rayStartParams; KubeRay refuses the "
+			 "RayCluster: keep what resources says",
+			 subject->title, params[i]);
+		return;
+	}
+}

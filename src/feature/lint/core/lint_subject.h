@@ -1,0 +1,109 @@
+/* The object of one lint rule: the head or one group of worker Pods. Only for the files
+ * feature/lint/core/lint_*.c; a rule is one function here and one row in feature/lint/core/lint_rule.h. Plain data
+ * in the arena of the findings. */
+#ifndef FEATURE_LINT_CORE_LINT_SUBJECT_H
+#define FEATURE_LINT_CORE_LINT_SUBJECT_H
+
+#include "core/capacity/capacity.h"
+#include "feature/lint/core/lint_rule.h"
+
+/* Limit of a list of limits, requests or resources, because rules compare lists entry by entry.
+ * Longer ones do not occur in files written by hand; their rest is not checked. */
+#define LINT_AMOUNTS_MAX 256
+
+struct lint_subject {
+	const struct ray_cluster *cluster;
+	const struct lint_context *context;
+	struct arena *arena;
+	struct lint_findings *findings;
+	const char *path;                   /* "spec.headGroupSpec", "spec.workerGroupSpecs[0]" */
+	const char *title;                  /* "group gpu", "the head" */
+	const struct worker_group *group;   /* NULL: the head */
+	const struct quantities *resources; /* its own field */
+	const struct labels *labels, *start_params;
+	const struct pod_template *template;
+	const struct pod_spec *pod;
+	const struct container *container; /* Ray's; NULL: the Pod has none, few rules apply */
+	const char *container_path;
+	struct capacity capacity;
+	bool cluster_has_nvidia; /* a group or the head requests an NVIDIA GPU or a share */
+};
+
+/* Appends a finding. */
+void lint_say(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
+	      const char *fix, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* With another severity than the rule has in the table. */
+void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum lint_rule_id rule,
+		 const char *path, const char *fix, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+/* A finding from a text "PATH: what is wrong" of a decoder or a decision, which may have the name of its
+ * object before "spec.". */
+void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const char *text);
+/* A text that must be one of a few words, or "". */
+void lint_word(struct lint_subject *subject, const char *path, const char *value,
+	       const char *const *words);
+extern const char *const lint_upscaling_modes[];
+
+/* How many of them are checked. */
+size_t lint_amount_count(const struct quantities *quantities);
+/* NULL when absent. */
+const struct quantity *lint_quantity(const struct quantities *quantities, const char *name);
+/* The accelerator of a quantity above 0; NULL: it is not one, or only qualifies another. */
+const struct device_row *lint_device(const struct lint_subject *subject,
+				     const struct quantity *quantity);
+bool lint_is_nvidia(const struct device_row *row); /* NULL: no */
+/* The accelerators of a Pod's Ray container: its limits, and requests that are not in the
+ * limits. */
+struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
+/* Whole units, rounded up, at least 1. */
+long long lint_whole(int64_t amount);
+/* The path and the lines that add `lines` to a mapping `name` of `path`: the mapping's own path
+ * when it exists, else the path of the object that lacks it, with "name:" above the lines. Sets
+ * *fix. */
+const char *lint_place(struct lint_subject *subject, const char *path, const char *name,
+		       bool is_there, const char **fix);
+
+#define LINT_CHECK(name) void name(struct lint_subject *subject)
+
+/* feature/lint/core/lint_group.c */
+LINT_CHECK(lint_field_invalid);
+LINT_CHECK(lint_container_missing);
+LINT_CHECK(lint_cpu_undetected);
+LINT_CHECK(lint_min_above_max);
+LINT_CHECK(lint_max_unset);
+LINT_CHECK(lint_autoscaling_off);
+LINT_CHECK(lint_label_invalid);
+LINT_CHECK(lint_request_invalid);
+/* feature/lint/core/lint_name.c */
+LINT_CHECK(lint_annotation_invalid);
+LINT_CHECK(lint_gpu_name_misspelt);
+/* feature/lint/core/lint_autoscaler.c */
+LINT_CHECK(lint_autoscaler_not_parked);
+LINT_CHECK(lint_parked_without_image);
+LINT_CHECK(lint_parked_without_resources);
+/* feature/lint/core/lint_start_param.c */
+LINT_CHECK(lint_ray_start_param_invalid);
+LINT_CHECK(lint_ray_start_param_unknown);
+LINT_CHECK(lint_ray_start_param_and_resources);
+/* feature/lint/core/lint_amount.c */
+LINT_CHECK(lint_quantity_invalid);
+LINT_CHECK(lint_gpu_not_integer);
+LINT_CHECK(lint_gpu_request_without_limit);
+LINT_CHECK(lint_gpu_request_limit_differ);
+LINT_CHECK(lint_gpu_obsolete_resource);
+LINT_CHECK(lint_gpu_in_second_container);
+/* feature/lint/core/lint_device.c */
+LINT_CHECK(lint_gpu_unknown_to_ray);
+LINT_CHECK(lint_gpu_count_mismatch);
+LINT_CHECK(lint_gpu_and_neuron);
+/* feature/lint/core/lint_place.c */
+LINT_CHECK(lint_gpu_toleration_missing);
+LINT_CHECK(lint_gpu_visible_without_request);
+LINT_CHECK(lint_tpu_selector_missing);
+LINT_CHECK(lint_selector_matches_no_node);
+LINT_CHECK(lint_affinity_annotation_obsolete);
+
+#undef LINT_CHECK
+
+#endif

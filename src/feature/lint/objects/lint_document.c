@@ -1,0 +1,480 @@
+#include "feature/lint/objects/lint_document.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/ray_cluster_json.h"
+#include "codec/objects/request_resources.h"
+#include "codec/text/yaml.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_kind.h"
+#include "feature/lint/objects/lint_shape.h"
+
+/* About 150 bytes of memory each. */
+#define ELEMENTS_MAX 1000000
+
+const struct json_limits lint_limits = {
+	.bytes = LINT_FILE_BYTES_MAX,
+	.depth = 100,
+	.elements = ELEMENTS_MAX,
+	.unique_names = true,
+};
+
+/* One document in progress. */
+struct work {
+	struct lint_report *report;
+	const struct lint_context *context;
+	const char *file;
+	size_t file_number, document;
+	bool again;           /* read once more, for its RayClusterAutoscalers alone */
+	bool has_autoscalers; /* so it is read again */
+	struct positions positions;
+	struct arena arena; /* of this document */
+};
+
+/* One object in progress. */
+struct subject {
+	struct place place;    /* its root */
+	const char *object;    /* "RayJob ray/demo" */
+	const char *spec_path; /* "spec.rayClusterSpec" */
+};
+
+/* ---- the report ---- */
+
+static struct lint_entry entry_of(const struct work *work, const char *object)
+{
+	return (struct lint_entry){ .file = work->file,
+				    .file_number = work->file_number,
+				    .document = work->document,
+				    .object = object };
+}
+
+static void add_problem(struct work *work, const char *object, const char *path,
+			const char *problem, struct position at)
+{
+	const struct lint_rule *rule = &lint_rules()[LINT_RULE_CANNOT_BE_READ];
+	struct lint_entry entry = entry_of(work, object);
+
+	entry.at = at;
+	entry.finding = (struct lint_finding){ rule->severity, rule->name, path, problem, "" };
+	lint_report_add(work->report, &entry);
+}
+
+void lint_problem_add(struct lint_report *report, const char *file, const char *object,
+		      const char *problem)
+{
+	struct work work = { .report = report,
+			     .file = arena_strdup(report->arena, file),
+			     .file_number = report->files };
+
+	add_problem(&work, object, "", problem, (struct position){ .line = 0 });
+	report->objects += *object != '\0';
+	report->files++;
+}
+
+/* ---- one object ---- */
+
+static const char *text_of(const struct work *work, struct place object, const char *name)
+{
+	struct place member = place_member(&work->positions, object, name);
+
+	return cJSON_IsString(member.json) ? member.json->valuestring : "";
+}
+
+/* The path in the real object: rules use paths of a RayCluster, whose spec may be nested here. */
+static const char *real_path(struct work *work, const struct subject *subject, const char *path)
+{
+	if (strncmp(path, "spec", 4) != 0 || (path[4] != '.' && path[4] != '[' && path[4] != '\0'))
+		return path;
+	return arena_printf(&work->arena, "%s%s", subject->spec_path, path + 4);
+}
+
+static void add_findings(struct work *work, const struct subject *subject,
+			 const struct lint_findings *findings, size_t shape_count)
+{
+	for (size_t i = 0; i < findings->list.count; i++) {
+		struct lint_entry entry = entry_of(work, subject->object);
+
+		if (lint_shape_hides(findings, shape_count, i))
+			continue;
+		entry.finding = findings->list.at[i];
+		entry.finding.path = real_path(work, subject, entry.finding.path);
+		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
+		lint_report_add(work->report, &entry);
+	}
+}
+
+/* The decoder's error begins with the path of the field. */
+static void add_decode_error(struct work *work, const struct subject *subject,
+			     const struct err *err)
+{
+	const char *end = strstr(err->text, ": "), *path = "", *text = err->text;
+
+	if (end && strncmp(err->text, "top level", 9) != 0) {
+		path = arena_strndup(&work->arena, err->text, (size_t)(end - err->text));
+		path = real_path(work, subject, path);
+		text = arena_printf(&work->arena, "%s: %s", lint_shown_path(path), end + 2);
+	}
+	add_problem(work, subject->object, path, text,
+		    position_find(&work->positions, subject->place, path));
+}
+
+static void add_reference(struct cJSON *object, const char *name, const struct cJSON *value)
+{
+	if (value)
+		CHECK(cJSON_AddItemReferenceToObject(object, name, (struct cJSON *)value));
+}
+
+/* A RayCluster of references to the relevant parts, which the tree still owns. */
+static struct cJSON *make_cluster(const struct work *work, const struct subject *subject,
+				  struct place spec)
+{
+	static const char *const kept[] = { "name", "namespace", "labels", "annotations",
+					    "ownerReferences" };
+	struct place metadata = place_member(&work->positions, subject->place, "metadata");
+	struct cJSON *cluster = cJSON_CreateObject(), *own;
+
+	CHECK(cluster);
+	own = cJSON_AddObjectToObject(cluster, "metadata");
+	CHECK(own);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		add_reference(own, kept[i], place_member(&work->positions, metadata, kept[i]).json);
+	add_reference(cluster, "apiVersion",
+		      place_member(&work->positions, subject->place, "apiVersion").json);
+	add_reference(cluster, "spec", spec.json);
+	return cluster;
+}
+
+/* False: the name is missing; adds a finding unless the API server makes one. */
+static bool check_name(struct work *work, const struct subject *subject,
+		       struct lint_findings *findings)
+{
+	struct place given = place_member(&work->positions, subject->place, "metadata");
+
+	if (*text_of(work, given, "name") != '\0')
+		return true;
+	if (*text_of(work, given, "generateName") == '\0')
+		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "metadata",
+			 "the object has no metadata.name; the API server refuses it",
+			 "name: NAME");
+	return false;
+}
+
+/* Adds a placeholder for a missing name, because the decoder requires one. */
+static void need_name(struct cJSON *cluster, struct work *work, const struct subject *subject,
+		      struct lint_findings *findings)
+{
+	struct cJSON *metadata = cJSON_GetObjectItemCaseSensitive(cluster, "metadata");
+
+	if (check_name(work, subject, findings))
+		return;
+	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "name");
+	CHECK(cJSON_AddStringToObject(metadata, "name", "-"));
+}
+
+/* Runs the rules, and adds the parse error of the annotation that requests resources. */
+static void run_rules(const struct ray_cluster *cluster, const struct lint_context *context,
+		      struct arena *arena, struct lint_findings *findings)
+{
+	struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
+	struct lint_context own = *context;
+
+	snapshot->cluster = *cluster;
+	request_resources_observe(snapshot, arena);
+	own.annotation_request = snapshot->annotation_request;
+	own.annotation_problem = snapshot->annotation_problem;
+	lint_cluster(cluster, &own, arena, findings);
+}
+
+static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
+{
+	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct ray_cluster cluster;
+	size_t shape_count;
+	struct err err;
+
+	lint_shape_check(tree, ray_cluster_fields, "RayCluster", &work->arena, &findings);
+	shape_count = findings.list.count;
+	need_name(tree, work, subject, &findings);
+	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err)) {
+		add_decode_error(work, subject, &err);
+	} else {
+		run_rules(&cluster, work->context, &work->arena, &findings);
+		lint_report_remember(work->report, &cluster);
+	}
+	add_findings(work, subject, &findings, shape_count);
+}
+
+static const char *object_text(struct arena *arena, const char *kind, const char *namespace_,
+			       const char *name)
+{
+	return arena_printf(arena, "%s%s%.253s%s%.253s", kind, *name != '\0' ? " " : "", namespace_,
+			    *namespace_ != '\0' ? "/" : "", name);
+}
+
+static void add_one(struct work *work, const struct subject *subject, enum lint_severity severity,
+		    enum lint_rule_id rule, const char *path, const char *message, const char *fix)
+{
+	struct lint_findings findings = { .list = { .at = NULL } };
+
+	lint_add(&work->arena, &findings, rule, path, message, fix);
+	findings.list.at[0].severity = severity;
+	add_findings(work, subject, &findings, 0);
+}
+
+/* Objects of other kinds are skipped, but not those whose kind is probably misspelt. */
+static void check_kind(struct work *work, struct place object)
+{
+	struct subject subject = { .place = object, .object = "", .spec_path = "" };
+	bool misspelt = false;
+	const char *problem = lint_kind_problem(text_of(work, object, "kind"),
+						text_of(work, object, "apiVersion"), &work->arena,
+						&misspelt);
+
+	if (problem)
+		add_one(work, &subject, misspelt ? LINT_ERROR : LINT_WARNING,
+			LINT_RULE_UNKNOWN_FIELD, "kind", problem, "");
+}
+
+static void check_version(struct work *work, const struct subject *subject)
+{
+	const char *fix,
+		*problem = lint_kind_version_problem(text_of(work, subject->place, "kind"),
+						     text_of(work, subject->place, "apiVersion"),
+						     &work->arena, &fix);
+
+	if (problem)
+		add_one(work, subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "apiVersion", problem,
+			fix);
+}
+
+/* The tree is changed. */
+static void check_autoscaler(struct work *work, struct place object)
+{
+	struct place metadata = place_member(&work->positions, object, "metadata");
+	const char *name = text_of(work, metadata, "name");
+	const char *namespace_ = text_of(work, metadata, "namespace");
+	const struct lint_known_cluster *known =
+		lint_report_cluster(work->report, work->file_number, namespace_, name);
+	struct subject subject = { .place = object, .spec_path = "spec" };
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct autoscaler_object decoded;
+	size_t shape_count;
+	struct err err;
+
+	subject.object = object_text(&work->arena, AUTOSCALER_KIND, namespace_, name);
+	lint_shape_check((struct cJSON *)object.json, autoscaler_fields, AUTOSCALER_KIND,
+			 &work->arena, &findings);
+	shape_count = findings.list.count;
+	(void)check_name(work, &subject, &findings);
+	check_version(work, &subject);
+	if (autoscaler_decode(object.json, "", &work->arena, &decoded, &err))
+		add_decode_error(work, &subject, &err);
+	else
+		lint_settings(&decoded, known ? &known->cluster : NULL, known ? known->owner : NULL,
+			      work->context, &work->arena, &findings);
+	add_findings(work, &subject, &findings, shape_count);
+}
+
+static void check_object(struct work *work, struct place object)
+{
+	const char *kind = text_of(work, object, "kind");
+	const char *version = text_of(work, object, "apiVersion"), *name;
+	const struct lint_kind *holder = lint_kind_find(kind, version);
+	struct place metadata = place_member(&work->positions, object, "metadata"), spec = object;
+	struct subject subject = { .place = object, .spec_path = "" };
+
+	if (lint_kind_is_autoscaler(kind, version)) {
+		work->has_autoscalers = true;
+		if (work->again)
+			check_autoscaler(work, object);
+		else
+			work->report->autoscalers++;
+		return;
+	}
+	if (work->again)
+		return;
+	if (!holder) {
+		check_kind(work, object);
+		return;
+	}
+	work->report->objects++;
+	for (size_t i = 0; holder->path[i]; i++) {
+		spec = place_member(&work->positions, spec, holder->path[i]);
+		subject.spec_path =
+			lint_path_member(&work->arena, subject.spec_path, holder->path[i]);
+	}
+	name = text_of(work, metadata, "name");
+	if (*name == '\0')
+		name = text_of(work, metadata, "generateName");
+	subject.object =
+		object_text(&work->arena, holder->kind, text_of(work, metadata, "namespace"), name);
+	check_version(work, &subject);
+	if (spec.json)
+		check_cluster(work, &subject, spec);
+	else if (lint_kind_is_cluster(holder)) /* a RayJob may run on an existing RayCluster */
+		add_one(work, &subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "",
+			"the object has no spec; the API server refuses it: add spec with "
+			"headGroupSpec and workerGroupSpecs",
+			"");
+}
+
+/* ---- documents ---- */
+
+static bool is_list(const char *kind)
+{
+	size_t size = strlen(kind);
+
+	return size >= 4 && strcmp(kind + size - 4, "List") == 0;
+}
+
+static void check_document(struct work *work, const struct cJSON *tree)
+{
+	struct place root = place_root(tree);
+	struct place items = place_member(&work->positions, root, "items");
+
+	if (!cJSON_IsArray(items.json) || !is_list(text_of(work, root, "kind"))) {
+		check_object(work, root);
+		return;
+	}
+	for (struct place e = place_first(&work->positions, items); e.json;
+	     e = place_next(&work->positions, e))
+		check_object(work, e);
+}
+
+/* The position is a separate field: it is removed from the message. */
+static const char *without_place(const char *text, struct position at)
+{
+	char place[64];
+	size_t size;
+
+	snprintf(place, sizeof(place), "line %u, column %u: ", at.line, at.column);
+	size = strlen(place);
+	return strncmp(text, place, size) == 0 ? text + size : text;
+}
+
+static void add_text_error(struct work *work, const struct err *err, struct position at)
+{
+	const char *text = without_place(err->text, at);
+
+	if (work->again)
+		return;
+	if (err->kind == ERR_LIMIT && at.line == 0)
+		at = (struct position){ 1, 1 };
+	add_problem(work, "", "", text, at);
+}
+
+static void next_document(struct work *work)
+{
+	work->document++;
+	work->positions = (struct positions){ .arena = &work->arena };
+	arena_reset(&work->arena);
+}
+
+/* `other`: the error of reading it as JSON, if it begins like JSON; it is reported when the text
+ * cannot be read as YAML either. */
+static void read_yaml(struct work *work, const char *text, size_t size, const struct err *other,
+		      struct position other_at)
+{
+	struct yaml_stream *stream = yaml_stream_new(text, size, &lint_limits);
+	struct cJSON *tree = NULL;
+	struct err err;
+	int is;
+
+	while ((is = yaml_stream_next(stream, &work->positions, &tree, &err)) > 0) {
+		check_document(work, tree);
+		json_done(&tree);
+		next_document(work);
+	}
+	if (is < 0 && other && work->document == 0)
+		add_text_error(work, other, other_at);
+	else if (is < 0)
+		add_text_error(work, &err, work->positions.failure);
+	yaml_stream_free(stream);
+}
+
+static bool looks_like_json(const char *text, size_t size)
+{
+	size_t start = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+
+	while (start < size && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r' ||
+				text[start] == '\n'))
+		start++;
+	return start < size && (text[start] == '{' || text[start] == '[');
+}
+
+static void read_text(struct work *work, const char *text, size_t size)
+{
+	struct cJSON *tree = NULL;
+	struct err err;
+
+	work->positions.arena = &work->arena;
+	if (!looks_like_json(text, size)) {
+		read_yaml(work, text, size, NULL, (struct position){ .line = 0 });
+	} else if (json_parse_positions(text, size, &lint_limits, &work->positions, &tree, &err)) {
+		read_yaml(work, text, size, &err, work->positions.failure);
+	} else {
+		check_document(work, tree);
+		json_free(tree);
+	}
+	arena_done(&work->arena);
+}
+
+void lint_text_add(struct lint_report *report, const char *file, const char *text, size_t size,
+		   const struct lint_context *context)
+{
+	struct work work = { .report = report,
+			     .context = context,
+			     .file = arena_strdup(report->arena, file),
+			     .file_number = report->files,
+			     .arena = ARENA_INIT };
+
+	read_text(&work, text, size);
+	if (work.has_autoscalers && lint_report_keep_text(report, work.file, text, size))
+		lint_problem_add(
+			report, file, "",
+			"the files with RayClusterAutoscalers are too large together; those of "
+			"this one are not checked: give fewer files");
+	else
+		report->files++;
+}
+
+void lint_report_finish(struct lint_report *report, const struct lint_context *context)
+{
+	for (size_t i = 0; i < report->texts.count; i++) {
+		const struct lint_kept_text *kept = &report->texts.at[i];
+		struct work work = { .report = report,
+				     .context = context,
+				     .file = kept->file,
+				     .file_number = kept->file_number,
+				     .again = true,
+				     .arena = ARENA_INIT };
+
+		read_text(&work, kept->text, kept->size);
+	}
+	lint_report_sort(report);
+}
+
+/* ---- live objects ---- */
+
+void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster,
+		   const struct lint_context *context)
+{
+	struct work work = {
+		.report = report, .file = "", .file_number = report->files, .arena = ARENA_INIT
+	};
+	struct subject subject = { .spec_path = "spec" };
+	struct lint_findings findings = { .list = { .at = NULL } };
+
+	subject.object = object_text(&work.arena, "RayCluster", cluster->namespace_, cluster->name);
+	report->objects++;
+	run_rules(cluster, context, &work.arena, &findings);
+	add_findings(&work, &subject, &findings, 0);
+	report->files++;
+	arena_done(&work.arena);
+}

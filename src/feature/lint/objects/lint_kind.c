@@ -1,0 +1,90 @@
+#include "feature/lint/objects/lint_kind.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "codec/objects/autoscaler_json.h"
+
+#define GROUP "ray.io"
+#define AUTOSCALER_GROUP "rayscaler.dev"
+#define GROUP_ERRORS_MAX 2
+
+static const struct lint_kind kinds[] = {
+	{ "RayCluster", { "spec" } },
+	{ "RayJob", { "spec", "rayClusterSpec" } },
+	{ "RayService", { "spec", "rayClusterConfig" } },
+	{ "RayCronJob", { "spec", "jobTemplate", "rayClusterSpec" } },
+};
+
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static bool is_group(const char *api_version, const char *group)
+{
+	size_t size = strlen(group);
+
+	return strncmp(api_version, group, size) == 0 && api_version[size] == '/';
+}
+
+/* The group of a definition has a dot: "v1" or "rayio/v1" is none, and "ray.oi/v1" is near. */
+static bool may_be_group(const char *api_version, const char *group)
+{
+	char name[NEAREST_BYTES_MAX];
+	size_t size = strcspn(api_version, "/");
+
+	if (*api_version == '\0' || is_group(api_version, group))
+		return true;
+	if (size >= sizeof(name))
+		return false;
+	memcpy(name, api_version, size);
+	name[size] = '\0';
+	return !strchr(name, '.') || nearest_distance(name, group) <= GROUP_ERRORS_MAX;
+}
+
+const struct lint_kind *lint_kind_find(const char *kind, const char *api_version)
+{
+	return may_be_group(api_version, GROUP) ? ARRAY_FIND(kinds, KIND_COUNT, kind, kind) : NULL;
+}
+
+bool lint_kind_is_cluster(const struct lint_kind *kind)
+{
+	return kind == &kinds[0];
+}
+
+bool lint_kind_is_autoscaler(const char *kind, const char *api_version)
+{
+	return strcmp(kind, AUTOSCALER_KIND) == 0 && may_be_group(api_version, AUTOSCALER_GROUP);
+}
+
+const char *lint_kind_version_problem(const char *kind, const char *api_version,
+				      struct arena *arena, const char **ret_fix)
+{
+	bool own = strcmp(kind, AUTOSCALER_KIND) == 0;
+	const char *right = own ? AUTOSCALER_API_VERSION : GROUP "/v1";
+
+	if (*api_version == '\0' || strcmp(api_version, right) == 0 ||
+	    (!own && strcmp(api_version, GROUP "/v1alpha1") == 0))
+		return NULL;
+	*ret_fix = arena_printf(arena, "apiVersion: %s", right);
+	return arena_printf(arena,
+			    "apiVersion \"%.80s\" has no %s; the API server refuses the object",
+			    api_version, kind);
+}
+
+const char *lint_kind_problem(const char *kind, const char *api_version, struct arena *arena,
+			      bool *ret_misspelt)
+{
+	struct nearest nearest = nearest_start(kind);
+	char hint[NEAREST_HINT_SIZE];
+
+	for (size_t i = 0; i < KIND_COUNT && is_group(api_version, GROUP); i++)
+		nearest_offer(&nearest, kinds[i].kind);
+	if (is_group(api_version, AUTOSCALER_GROUP))
+		nearest_offer(&nearest, AUTOSCALER_KIND);
+	/* Files of rayscaler.dev have further kinds, as Workload. */
+	if (!nearest.word && !is_group(api_version, GROUP))
+		return NULL;
+	*ret_misspelt = nearest.word && nearest.distance <= 1;
+	return arena_printf(arena, "kind \"%.64s\" of %.*s is unknown, so it is skipped%s", kind,
+			    (int)strcspn(api_version, "/"), api_version,
+			    nearest_hint(&nearest, hint));
+}

@@ -1,0 +1,29 @@
+/* Which objects lint checks, by kind and apiVersion, also where these are misspelt. Must not read other
+ * members. Texts are in the arena. */
+#ifndef FEATURE_LINT_OBJECTS_LINT_KIND_H
+#define FEATURE_LINT_OBJECTS_LINT_KIND_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+/* A kind of ray.io with the spec of a RayCluster. */
+struct lint_kind {
+	const char *kind, *path[4]; /* of the spec, member by member, NULL after the last */
+};
+
+/* `api_version` may be "", and have another version of the group or a group that is most likely a
+ * misspelt one. NULL: lint skips the object. */
+const struct lint_kind *lint_kind_find(const char *kind, const char *api_version);
+bool lint_kind_is_cluster(const struct lint_kind *kind); /* the RayCluster itself */
+bool lint_kind_is_autoscaler(const char *kind, const char *api_version);
+/* Of an object that the two functions above accept: why the API server refuses its version, and the
+ * line to write; NULL: it does not. */
+const char *lint_kind_version_problem(const char *kind, const char *api_version,
+				      struct arena *arena, const char **ret_fix);
+/* Of an object that they do not accept: its kind is unknown in ray.io, or near RayClusterAutoscaler; NULL:
+ * it is another object. *ret_misspelt: in one letter. */
+const char *lint_kind_problem(const char *kind, const char *api_version, struct arena *arena,
+			      bool *ret_misspelt);
+
+#endif

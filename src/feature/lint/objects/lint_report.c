@@ -1,0 +1,103 @@
+#include "feature/lint/objects/lint_report.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+#include "core/model/autoscaler_problem.h"
+
+void lint_report_init(struct lint_report *report, struct arena *arena)
+{
+	*report = (struct lint_report){ .arena = arena };
+}
+
+void lint_report_add(struct lint_report *report, const struct lint_entry *entry)
+{
+	struct arena *arena = report->arena;
+	struct lint_entry *kept;
+
+	report->counts[entry->finding.severity]++;
+	if (report->list.count >= LINT_ENTRIES_MAX || arena->used_bytes > LINT_REPORT_BYTES_MAX) {
+		report->dropped++;
+		return;
+	}
+	kept = VEC_ADD(arena, &report->list);
+	*kept = *entry;
+	kept->object = arena_strdup(arena, entry->object);
+	kept->finding.path = arena_strdup(arena, entry->finding.path);
+	kept->finding.message = arena_strdup(arena, entry->finding.message);
+	kept->finding.fix = arena_strdup(arena, entry->finding.fix);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct lint_entry *left = a, *right = b;
+
+	if (left->file_number != right->file_number)
+		return left->file_number < right->file_number ? -1 : 1;
+	if (left->document != right->document)
+		return left->document < right->document ? -1 : 1;
+	if (left->at.line != right->at.line)
+		return left->at.line < right->at.line ? -1 : 1;
+	if (left->at.column != right->at.column)
+		return left->at.column < right->at.column ? -1 : 1;
+	return 0;
+}
+
+void lint_report_sort(struct lint_report *report)
+{
+	sort_stable(report->list.at, report->list.count, sizeof(*report->list.at), compare_entries);
+}
+
+void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster)
+{
+	struct arena *arena = report->arena;
+	struct worker_group *groups;
+	struct lint_known_cluster *known;
+
+	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
+		return;
+	groups = arena_array(arena, cluster->group_count, sizeof(*groups));
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		groups[g].name = arena_strdup(arena, cluster->groups[g].name);
+		groups[g].max_replicas = cluster->groups[g].max_replicas;
+	}
+	known = VEC_ADD(arena, &report->clusters);
+	known->file_number = report->files;
+	known->cluster.namespace_ = arena_strdup(arena, cluster->namespace_);
+	known->cluster.name = arena_strdup(arena, cluster->name);
+	known->cluster.groups = groups;
+	known->cluster.group_count = cluster->group_count;
+	known->owner = autoscaler_problem_owner(cluster, arena);
+}
+
+const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,
+						     size_t file_number, const char *namespace_,
+						     const char *name)
+{
+	const struct lint_known_cluster *found = NULL;
+
+	for (size_t i = 0; i < report->clusters.count; i++) {
+		const struct lint_known_cluster *known = &report->clusters.at[i];
+
+		if (strcmp(known->cluster.name, name) != 0 ||
+		    strcmp(known->cluster.namespace_, namespace_) != 0)
+			continue;
+		if (!found || known->file_number == file_number)
+			found = known;
+	}
+	return found;
+}
+
+int lint_report_keep_text(struct lint_report *report, const char *file, const char *text,
+			  size_t size)
+{
+	if (report->kept_bytes + size > LINT_KEPT_BYTES_MAX)
+		return -1;
+	report->kept_bytes += size;
+	VEC_PUSH(report->arena, &report->texts,
+		 ((struct lint_kept_text){ .file = file,
+					   .text = arena_strndup(report->arena, text, size),
+					   .file_number = report->files,
+					   .size = size }));
+	return 0;
+}

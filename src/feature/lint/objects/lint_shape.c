@@ -1,0 +1,379 @@
+#include "feature/lint/objects/lint_shape.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/text/json.h"
+#include "codec/text/number.h"
+#include "codec/text/yaml_scalar.h"
+#include "feature/lint/core/lint_rule.h"
+
+/* Limit of the findings of unknown names in one object. */
+#define UNKNOWN_MAX 20
+#define MISSPELT_ERRORS 1
+#define INTEGER_MAX 9007199254740992.0 /* 2^53 */
+/* Limit of the wrong types that are remembered for one object. */
+#define HIDING_MAX 100
+/* A longer wrong value is not repeated in messages. */
+#define SHOWN_BYTES_MAX 200
+/* Not a quantity, so that no rule takes it for an amount. */
+#define UNKNOWN_QUANTITY "?"
+
+/* ---- one value ---- */
+
+struct check {
+	struct json_reader reader; /* its arena is that of the findings */
+	const char *kind;          /* of the object */
+	struct lint_findings *findings;
+};
+
+static struct cJSON *node_of(const struct json_at *at)
+{
+	return (struct cJSON *)at->json;
+}
+
+/* Frees the content of a value and changes its type; name and neighbours are kept. A reference does
+ * not own its content. */
+static void become(const struct json_at *at, int type, const char *text)
+{
+	struct cJSON *node = node_of(at);
+
+	if (!(node->type & cJSON_IsReference)) {
+		cJSON_Delete(node->child);
+		cJSON_free(node->valuestring);
+	}
+	node->child = NULL;
+	node->valuestring = NULL;
+	node->type = (node->type & cJSON_StringIsConst) | type;
+	if (text) {
+		size_t size = strlen(text) + 1;
+
+		node->valuestring = cJSON_malloc(size);
+		CHECK(node->valuestring);
+		memcpy(node->valuestring, text, size);
+	}
+}
+
+/* The text of a scalar as it was most likely written; NULL: the value is not a scalar. */
+static const char *plain_text(const struct json_at *at)
+{
+	char number[NUMBER_TEXT_SIZE];
+
+	switch (json_type(at)) {
+	case JSON_BOOLEAN:
+		return json_boolean_value(at) ? "true" : "false";
+	case JSON_NUMBER:
+		number_print(json_number_value(at), number);
+		return arena_strdup(at->reader->arena, number);
+	case JSON_STRING:
+		return json_text_value(at);
+	default:
+		return NULL;
+	}
+}
+
+/* "NAME: VALUE" or "- VALUE": the suggested line. */
+static const char *line_of(const struct json_at *at, const char *value)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_-./";
+	struct arena *arena = at->reader->arena;
+
+	if (!at->name)
+		return arena_printf(arena, "- %s", value);
+	if (*at->name != '\0' && at->name[strspn(at->name, plain)] == '\0')
+		return arena_printf(arena, "%s: %s", at->name, value);
+	return arena_printf(arena, "\"%s\": %s", at->name, value);
+}
+
+static const char *noun(enum field_kind kind)
+{
+	switch (kind) {
+	case FIELD_KIND_BOOLEAN:
+		return "true or false";
+	case FIELD_KIND_INTEGER:
+		return "an integer";
+	case FIELD_KIND_TEXTS:
+		return "a list of strings";
+	case FIELD_KIND_LIST:
+		return "a list of objects";
+	case FIELD_KIND_LABELS:
+	case FIELD_KIND_NOTES:
+	case FIELD_KIND_QUANTITIES:
+	case FIELD_KIND_OBJECT:
+	case FIELD_KIND_POINTER:
+		return "an object";
+	default:
+		return "a string";
+	}
+}
+
+/* A RayCluster is long: the line and column of its findings are enough. */
+static const char *shown_name(const struct check *check, const struct json_at *at)
+{
+	if (strcmp(check->kind, AUTOSCALER_KIND) == 0)
+		return lint_shown_path(json_path(at));
+	return at->name ? at->name : "an element of this list";
+}
+
+static void say(struct check *check, const struct json_at *at, enum lint_rule_id rule,
+		const char *wanted, const char *fix)
+{
+	struct arena *arena = at->reader->arena;
+	const char *name = shown_name(check, at);
+	const char *is = json_type_name(json_type(at));
+	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : 0;
+
+	if (strcmp(wanted, noun(FIELD_KIND_INTEGER)) == 0 && json_type(at) == JSON_NUMBER)
+		is = number == trunc(number) ? "too large" : "a fraction";
+	lint_add(arena, check->findings, rule, json_path(at),
+		 arena_printf(arena, "%.200s must be %s, is %s; the API server refuses the object",
+			      name, wanted, is),
+		 fix);
+}
+
+static bool is_among(const char *text, const char *const *words)
+{
+	while (*words && nearest_distance(text, *words) > 0)
+		words++;
+	return *words;
+}
+
+/* A quoted integer or boolean without its quotes; what the user has to find out in capitals. */
+static const char *unquoted(const struct json_at *at, enum field_kind kind)
+{
+	static const char *const yes[] = { "true", "yes", "on", "y", NULL };
+	static const char *const no[] = { "false", "no", "off", "n", NULL };
+	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
+
+	if (kind == FIELD_KIND_BOOLEAN)
+		return is_among(text, yes) ? "true" : is_among(text, no) ? "false" : "true|false";
+	return strlen(text) <= SHOWN_BYTES_MAX &&
+			       yaml_scalar_resolve(text).kind == YAML_SCALAR_INTEGER ?
+		       text :
+		       "NUMBER";
+}
+
+static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
+{
+	const char *text;
+
+	if (json_type(at) == JSON_STRING)
+		return;
+	text = plain_text(at);
+	say(check, at, rule, noun(FIELD_KIND_TEXT),
+	    text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
+	become(at, cJSON_String, text ? text : "");
+}
+
+static bool is_integer(const struct json_at *at)
+{
+	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : NAN;
+
+	return isfinite(number) && number == trunc(number) && fabs(number) <= INTEGER_MAX;
+}
+
+static void check_plain(struct check *check, const struct json_at *at, enum field_kind kind)
+{
+	if (kind == FIELD_KIND_BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
+		return;
+	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
+	become(at, cJSON_NULL, NULL);
+}
+
+static void check_quantity(struct check *check, const struct json_at *at)
+{
+	if (json_type(at) == JSON_STRING || json_type(at) == JSON_NUMBER)
+		return;
+	say(check, at, LINT_RULE_WRONG_TYPE, "a quantity such as 2 or 16Gi", "");
+	become(at, cJSON_String, UNKNOWN_QUANTITY);
+}
+
+/* ---- values that hold others ---- */
+
+static void check_members(struct check *check, const struct json_at *object,
+			  const struct field *fields);
+
+/* A value of a map, or an element of a list of strings. */
+static void check_entry(struct check *check, const struct json_at *at, const struct field *field)
+{
+	if (field->kind == FIELD_KIND_QUANTITIES && !(field->flags & FIELD_STRINGS))
+		check_quantity(check, at);
+	else if (json_type(at) != JSON_NULL || field->kind == FIELD_KIND_TEXTS)
+		/* kubectl and YAML write an empty value of a map as null. */
+		check_text(check, at,
+			   field->flags & FIELD_START_PARAMS ?
+				   LINT_RULE_RAY_START_PARAM_NOT_STRING :
+				   LINT_RULE_WRONG_TYPE);
+}
+
+static void check_element(struct check *check, const struct json_at *at,
+			  const struct field *members)
+{
+	if (json_type(at) != JSON_OBJECT) {
+		say(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT), "");
+		become(at, cJSON_Object, NULL);
+	}
+	check_members(check, at, members);
+}
+
+/* False: the value is not a container, and the finding was added. */
+static bool is_container(struct check *check, const struct json_at *at, enum field_kind kind)
+{
+	bool is_list = kind == FIELD_KIND_TEXTS || kind == FIELD_KIND_LIST;
+	enum json_type wanted = is_list ? JSON_ARRAY : JSON_OBJECT;
+
+	if (json_type(at) == wanted)
+		return true;
+	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), "");
+	become(at, cJSON_NULL, NULL);
+	return false;
+}
+
+static void check_container(struct check *check, const struct json_at *at,
+			    const struct field *field)
+{
+	if (!is_container(check, at, field->kind))
+		return;
+	if (field->kind == FIELD_KIND_OBJECT || field->kind == FIELD_KIND_POINTER) {
+		check_members(check, at, field->members);
+		return;
+	}
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		if (field->kind == FIELD_KIND_LIST)
+			check_element(check, &e, field->members);
+		else
+			check_entry(check, &e, field);
+	}
+}
+
+/* The names of a closed table, one by one; NULL after the last. */
+static const char *next_name(const struct field **row, size_t *other)
+{
+	return (*row)->name ? (*row)++->name : (*row)->others[(*other)++];
+}
+
+static bool is_known(const struct field *fields, const char *name)
+{
+	const char *known;
+	size_t other = 0;
+
+	while ((known = next_name(&fields, &other)) && strcmp(known, name) != 0)
+		;
+	return known;
+}
+
+static void say_unknown(struct check *check, const struct json_at *at, const struct field *fields)
+{
+	struct arena *arena = check->reader.arena;
+	struct nearest nearest = nearest_start(at->name);
+	char hint[NEAREST_HINT_SIZE];
+	const char *known;
+	size_t other = 0;
+
+	while ((known = next_name(&fields, &other)))
+		nearest_offer(&nearest, known);
+	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
+		 arena_printf(arena,
+			      "%.200s is not a field of a %s here; the API server drops or "
+			      "refuses it%s",
+			      shown_name(check, at), check->kind,
+			      nearest.word ? nearest_hint(&nearest, hint) :
+					     "; correct the name, or remove the line"),
+		 "");
+	/* Most likely a setting that would have no effect. */
+	if (nearest.word && nearest.distance <= MISSPELT_ERRORS)
+		check->findings->list.at[check->findings->list.count - 1].severity = LINT_ERROR;
+}
+
+/* The members of an object, or of each object of a list. */
+static void check_names(struct check *check, const struct json_at *at, const struct field *fields)
+{
+	const struct field *end = fields;
+	size_t unknown = 0;
+
+	while (end->name)
+		end++;
+	if (!end->others)
+		return;
+	for (struct json_at e = json_first(at); e.json && unknown < UNKNOWN_MAX; json_next(&e)) {
+		if (json_type(at) == JSON_ARRAY && json_type(&e) == JSON_OBJECT) {
+			check_names(check, &e, fields);
+		} else if (json_type(at) == JSON_OBJECT && !is_known(fields, e.name)) {
+			say_unknown(check, &e, fields);
+			unknown++;
+		}
+	}
+}
+
+static void check_field(struct check *check, const struct json_at *at, const struct field *field)
+{
+	if (!json_is_given(at))
+		return;
+	switch (field->kind) {
+	case FIELD_KIND_HOOK:
+		if (field->members)
+			check_names(check, at, field->members);
+		return;
+	case FIELD_KIND_BOOLEAN:
+	case FIELD_KIND_INTEGER:
+		check_plain(check, at, field->kind);
+		return;
+	case FIELD_KIND_TEXT:
+	case FIELD_KIND_SHOWN:
+	case FIELD_KIND_NAME:
+	case FIELD_KIND_TIME:
+	case FIELD_KIND_WORD:
+	case FIELD_KIND_FIXED:
+		check_text(check, at, LINT_RULE_WRONG_TYPE);
+		return;
+	default:
+		check_container(check, at, field);
+	}
+}
+
+static void check_members(struct check *check, const struct json_at *object,
+			  const struct field *fields)
+{
+	check_names(check, object, fields);
+	for (; fields->name; fields++) {
+		struct json_at member = json_member(object, fields->name);
+
+		check_field(check, &member, fields);
+	}
+}
+
+void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
+		      struct arena *arena, struct lint_findings *findings)
+{
+	struct check check = { .reader = { .arena = arena }, .kind = kind, .findings = findings };
+	struct json_at at = json_root(object, "", &check.reader);
+
+	check_members(&check, &at, fields);
+}
+
+static bool is_below(const char *path, const char *above)
+{
+	size_t size = strlen(above);
+
+	return strncmp(path, above, size) == 0 &&
+	       (path[size] == '\0' || path[size] == '.' || path[size] == '[');
+}
+
+bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i)
+{
+	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
+	bool hidden = false;
+
+	if (i < shape_count)
+		return false;
+	for (size_t j = 0; j < shape_count && j < HIDING_MAX && !hidden; j++)
+		hidden = strcmp(findings->list.at[j].rule, wrong) == 0 &&
+			 is_below(findings->list.at[i].path, findings->list.at[j].path);
+	return hidden;
+}
