@@ -28,7 +28,6 @@
 #include "ctl/watch/capacity_watch.h"
 #include "ctl/watch/events.h"
 #include "ctl/watch/nodes.h"
-#include "feature/lint/ctl/linted.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_informer.h"
 #include "net/log.h"
@@ -72,7 +71,6 @@ struct cluster {
 	const struct control *control;
 	char *namespace_, *name, *key;
 	struct ray_access *access;
-	struct linted *linted;
 	struct pass *pass; /* NULL: waiting for the timer, then for its turn */
 	struct loop_timer *timer;
 	struct turn turn;
@@ -118,7 +116,6 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->namespace_ = memory_strdup(namespace_);
 	cluster->name = memory_strdup(name);
 	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
-	cluster->linted = linted_new();
 	cluster->access = ray_access_new(control, namespace_, name);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
@@ -168,7 +165,6 @@ void cluster_free(struct cluster *cluster)
 	work_queue_leave(&cluster->turn);
 	pass_free(cluster->pass);
 	ray_access_free(cluster->access);
-	linted_free(cluster->linted);
 	loop_timer_free(cluster->timer);
 	patched_done(&cluster->patched);
 	trouble_done(&cluster->trouble);
@@ -251,9 +247,9 @@ static void current_view(void *context, struct arena *arena, struct observation 
 		return;
 	snapshot->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
 								cluster->namespace_, cluster->name);
-	snapshot->lint = linted_of(cluster->linted, ret_view->cluster,
-				   &cluster->control->options->settings,
-				   cluster->control->options->device_table);
+	snapshot->extra_conditions = features_conditions(cluster->control->features,
+							 ret_view->cluster, arena,
+							 &snapshot->extra_condition_count);
 	events_of_cluster(cluster->control->events, ret_view->cluster, snapshot->pods,
 			  snapshot->pod_count, arena, &snapshot->events, &snapshot->event_count);
 }

@@ -1,8 +1,10 @@
 #include "ctl/features.h"
 
 #include "feature/cost/ctl/cost.h"
+#include "feature/lint/ctl/linted.h"
 
 const struct feature *const features_listed[] = {
 	&cost_feature,
+	&lint_feature,
 	NULL,
 };

@@ -6,6 +6,12 @@
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H
 
+#include "feature/lint/model/lint_reason.h"
+
+/* The rows of features, which stand last in their tables. */
+#define FEATURE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
+#define FEATURE_EVENTS(X) LINT_EVENTS(X)
+
 /* X(identifier, word, meaning, what to do) */
 #define REASON_GROUP_TABLE(X)                                                                      \
 	X(SCALE_UP_DEMAND, "ScaleUpDemand", "pending tasks, actors or placement groups",           \
@@ -230,14 +236,8 @@
 	X(IDLE_TERMINATED, "IdleTerminated", "IdleTerminated: suspended or deleted",                        \
 	  "the message has the command")                                                                    \
 	X(CLUSTER_RESUMED, "Resumed", "IdleTerminated: wanted again", "nothing")                            \
-	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that are certainly wrong",                       \
-	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
-	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are probably unintended",               \
-	  "`rayscaler lint --from-cluster` has the lines to write")                                         \
-	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, no errors or warnings",                       \
-	  "nothing, or `rayscaler lint --from-cluster`")
+	FEATURE_CONDITION_REASONS(X)
 
-#define CONDITION_LINT_FINDINGS "LintFindings"
 #define CONDITION_SECOND_CONTROLLER "SecondController"
 #define CONDITION_IDLE_TERMINATED "IdleTerminated"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
@@ -300,9 +300,16 @@
 	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                                    \
 	  "an idle RayCluster was suspended or deleted", "the message has the command")                 \
 	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")              \
-	X(LINT_FINDINGS, WARNING, "LintFindings",                                                       \
-	  "lint's errors and warnings for the RayCluster changed; reported once",                       \
-	  "`rayscaler lint --from-cluster` has the lines to write; [the rules](LINT.md)")
+	FEATURE_EVENTS(X)
+
+/* DECISION_EVENT_SCALE_DOWN and so on. */
+enum decision_event_reason {
+	DECISION_EVENT_NONE = 0,
+#define X(identifier, severity, word, meaning, cure) DECISION_EVENT_##identifier,
+	REASON_EVENT_TABLE(X)
+#undef X
+		DECISION_EVENT_REASON_COUNT
+};
 
 /* REASON_IDLE and so on, as strings. */
 #define X(identifier, word, meaning, cure)                                                         \

@@ -13,11 +13,20 @@
 #include "core/model/cpu_budget.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
-#include "core/model/lint_digest.h"
 #include "core/model/memory_state.h"
 #include "core/model/price.h"
 #include "core/model/ray_state.h"
+#include "core/model/reason.h"
 #include "core/model/settings.h"
+
+/* A condition that a feature states beside the decision. `type`, `reason` and `cure` are constants. */
+struct extra_condition {
+	const char *type, *reason, *message;
+	bool is_true; /* something has to be done */
+	/* The beginning of `message` of which an Event is written once, with the cure; "": none. */
+	const char *reported, *cure;
+	enum decision_event_reason event;
+};
 
 struct snapshot {
 	time_ms now;
@@ -63,8 +72,9 @@ struct snapshot {
 	const char *gpu_budget_of;         /* the limit whose rest it is; NULL or "": unknown */
 	const struct memory_state *memory; /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
-	/* NULL: lint did not run. Never part of the file, and used only in a condition. */
-	const struct lint_digest *lint;
+	/* Of a running controller: never part of the file, and used only in a condition. */
+	const struct extra_condition *extra_conditions;
+	size_t extra_condition_count;
 	bool second_controller; /* likewise: another one decides about the cluster too */
 	/* NULL: none. Never part of the file; a decision that exceeds it makes another plan. */
 	struct cpu_budget *cpu_budget;

@@ -377,23 +377,20 @@ static void add_worker_events(struct maker *m)
 }
 
 /* If the object's condition contains the text, an earlier process has already reported it. */
-static void add_lint_event(struct maker *m)
+static void add_extra_event(struct maker *m, const struct extra_condition *extra)
 {
-	const struct lint_digest *lint = m->snapshot->lint;
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
 	const struct plan_condition *before =
-		summary_condition(object ? object->status : NULL, CONDITION_LINT_FINDINGS);
+		summary_condition(object ? object->status : NULL, extra->type);
 	struct decision_event *event;
 
-	if (!lint || lint->declared[0] == '\0')
+	if (extra->reported[0] == '\0')
 		return;
-	event = add(m, DECISION_EVENT_LINT_FINDINGS, lint->declared,
-		    arena_printf(m->arena,
-				 "%s; `rayscaler lint --from-cluster` has the lines to write",
-				 lint->declared));
+	event = add(m, extra->event, extra->reported,
+		    arena_printf(m->arena, "%s; %s", extra->reported, extra->cure));
 	event->once = true;
 	event->known = before &&
-		       strncmp(before->message, lint->declared, strlen(lint->declared)) == 0;
+		       strncmp(before->message, extra->reported, strlen(extra->reported)) == 0;
 }
 
 /* Whether the cluster was not scaled: then the plan has only ScalingActive and IdleTerminated. */
@@ -424,7 +421,8 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 		if (plan->groups.at[g].backoff)
 			add_backoff_event(&m, &plan->groups.at[g]);
 	}
-	add_lint_event(&m);
+	for (size_t i = 0; i < snapshot->extra_condition_count; i++)
+		add_extra_event(&m, &snapshot->extra_conditions[i]);
 	add_infeasible_events(&m);
 	add_unserved_events(&m);
 	add_worker_events(&m);

@@ -18,14 +18,6 @@
 	10 /* Events of one reason from one decision, where there may be many */
 #define DECISION_EVENT_BLOCKED_MAX 64 /* limit of workers that are reported as blocked */
 
-enum decision_event_reason {
-	DECISION_EVENT_NONE = 0,
-#define X(identifier, severity, word, meaning, cure) DECISION_EVENT_##identifier,
-	REASON_EVENT_TABLE(X)
-#undef X
-		DECISION_EVENT_REASON_COUNT
-};
-
 struct decision_event {
 	enum decision_event_reason reason;
 	/* The same reason and key make one Event: a group's name, an infeasible request. */

@@ -304,21 +304,16 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 				     problems_text(choice->arena, &list)));
 }
 
-/* Written only while there are findings, as for invalid input; notes alone are False: nothing has to
- * be done. A snapshot in a file has none. */
-static void write_findings(const struct choice *choice, struct plan *plan)
+/* A snapshot in a file has none. */
+static void write_extra(const struct choice *choice, struct plan *plan)
 {
-	const struct lint_digest *lint = choice->snapshot->lint;
-	if (!lint || lint->message[0] == '\0')
-		return;
-	const char *reason = lint->counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
-			     lint->counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
-							      REASON_LINT_NOTES;
+	for (size_t i = 0; i < choice->snapshot->extra_condition_count; i++) {
+		const struct extra_condition *extra = &choice->snapshot->extra_conditions[i];
 
-	plan_add_condition(choice->arena, plan, CONDITION_LINT_FINDINGS,
-			   lint->counts[LINT_ERROR] + lint->counts[LINT_WARNING] > 0, reason,
-			   lint->message)
-		->aside = true;
+		plan_add_condition(choice->arena, plan, extra->type, extra->is_true, extra->reason,
+				   extra->message)
+			->aside = true;
+	}
 }
 
 /* A snapshot in a file has none. The text is the same in both controllers: they write one status. */
@@ -348,7 +343,7 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 
 void verdict_end(const struct choice *choice, struct plan *plan)
 {
-	write_findings(choice, plan);
+	write_extra(choice, plan);
 	write_second(choice, plan);
 }
 

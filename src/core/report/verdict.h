@@ -8,7 +8,7 @@
 #include "core/decide/choice.h"
 
 void verdict_write(const struct choice *choice, struct plan *plan);
-/* Of a running controller: LintFindings and SecondController; the last ones. */
+/* Of a running controller: the conditions of features and SecondController; the last ones. */
 void verdict_end(const struct choice *choice, struct plan *plan);
 /* The message of InvalidRequest, in the arena; NULL: nothing is invalid. A simulation has the same
  * words. */

@@ -80,7 +80,7 @@ struct pass_decision {
 struct pass_callbacks {
 	void *context;
 	/* Sets the objects in the caches: cluster (NULL: deleted, or cannot be decoded), pods,
-	 * view_problem, events, nodes, other_pods, autoscaler and lint. The list of Pods is valid
+	 * view_problem, events, nodes, other_pods, autoscaler and the extra conditions. The list of Pods is valid
 	 * until the loop turns; the objects, and all that they point to, until a decision on them
 	 * has been made, which may be many turns later: a cache that replaces them passes the old
 	 * ones to work_retire (net/work.h); other values are copied into the arena. */

@@ -46,17 +46,18 @@ struct gpu_quota_objects pass_objects(const struct pass *pass, const struct obse
 
 /* ---- data that may be replaced before the decision has been made ---- */
 
-static const struct lint_digest *copy_lint(const struct lint_digest *digest, struct arena *arena)
+static const struct extra_condition *copy_conditions(const struct snapshot *view,
+						     struct arena *arena)
 {
-	struct lint_digest *copy;
+	struct extra_condition *copies =
+		arena_array(arena, view->extra_condition_count, sizeof(*copies));
 
-	if (!digest)
-		return NULL;
-	copy = ARENA_NEW(arena, struct lint_digest);
-	*copy = *digest;
-	copy->declared = arena_strdup(arena, digest->declared);
-	copy->message = arena_strdup(arena, digest->message);
-	return copy;
+	for (size_t i = 0; i < view->extra_condition_count; i++) {
+		copies[i] = view->extra_conditions[i];
+		copies[i].reported = arena_strdup(arena, copies[i].reported);
+		copies[i].message = arena_strdup(arena, copies[i].message);
+	}
+	return copies;
 }
 
 /* The cache's object lives on; the substitute for one that cannot be decoded does not. */
@@ -92,7 +93,7 @@ static void make_lasting(struct observation *view, struct arena *arena)
 {
 	view->snapshot.pods = copy_list(view, arena);
 	view->snapshot.autoscaler = copy_autoscaler(view->snapshot.autoscaler, arena);
-	view->snapshot.lint = copy_lint(view->snapshot.lint, arena);
+	view->snapshot.extra_conditions = copy_conditions(&view->snapshot, arena);
 }
 
 void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)

@@ -1,6 +1,8 @@
 #include "ctl/report/feature.h"
 
+#include "base/arena.h"
 #include "base/memory.h"
+#include "core/model/snapshot.h"
 
 struct features {
 	const struct feature *const *table;
@@ -61,6 +63,22 @@ void features_forget(void *listener, const char *namespace_, const char *name)
 	for (size_t i = 0; i < count_of(features); i++)
 		if (features->table[i]->forget)
 			features->table[i]->forget(features->selves[i], namespace_, name);
+}
+
+const struct extra_condition *features_conditions(const struct features *features,
+						  const struct ray_cluster *cluster,
+						  struct arena *arena, size_t *ret_count)
+{
+	struct extra_condition *conditions =
+		arena_array(arena, count_of(features), sizeof(*conditions));
+
+	*ret_count = 0;
+	for (size_t i = 0; i < count_of(features); i++)
+		if (features->table[i]->condition &&
+		    features->table[i]->condition(features->selves[i], cluster,
+						  &conditions[*ret_count]))
+			(*ret_count)++;
+	return conditions;
 }
 
 void features_status(const struct features *features, const struct pass_decision *decision,

@@ -13,8 +13,10 @@
 struct arena;
 struct autoscaler_parts;
 struct control;
+struct extra_condition;
 struct features;
 struct pass_decision;
+struct ray_cluster;
 
 /* A metric of each RayCluster, in /metrics and docs/METRICS.md behind those of
  * METRICS_CLUSTER_TABLE. */
@@ -37,6 +39,11 @@ struct feature {
 	void (*patched)(void *self, const char *namespace_, const char *name);
 	void (*forget)(void *self, const char *namespace_, const char *name);
 
+	/* A condition beside the decisions on a RayCluster, which is valid until the next call for it; false:
+	 * none. */
+	bool (*condition)(void *self, const struct ray_cluster *cluster,
+			  struct extra_condition *ret_condition);
+
 	const struct feature_metric *metrics;
 	size_t metric_count;
 
@@ -58,6 +65,9 @@ void features_free(struct features *features);
 void features_decided(void *listener, const struct pass_decision *decision);
 void features_patched(void *listener, const char *namespace_, const char *name);
 void features_forget(void *listener, const char *namespace_, const char *name);
+const struct extra_condition *features_conditions(const struct features *features,
+						  const struct ray_cluster *cluster,
+						  struct arena *arena, size_t *ret_count);
 void features_status(const struct features *features, const struct pass_decision *decision,
 		     struct arena *arena, struct autoscaler_parts *parts);
 bool features_read_node_label(const struct features *features, const char *key);

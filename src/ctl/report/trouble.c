@@ -79,7 +79,7 @@ static bool is_notice(const struct plan_condition *condition)
 {
 	return !strcmp(condition->type, "ScalingLimited") ||
 	       !strcmp(condition->type, CONDITION_IDLE_TERMINATED) ||
-	       !strcmp(condition->type, CONDITION_LINT_FINDINGS);
+	       (condition->aside && strcmp(condition->type, CONDITION_SECOND_CONTROLLER) != 0);
 }
 
 static void log_begun(struct trouble *trouble, const char *cluster,

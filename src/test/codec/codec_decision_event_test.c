@@ -47,15 +47,13 @@ static void expect_case(const char *name, const char *wanted)
 	check_changed(name, NULL, wanted);
 }
 
-/* Notice and condition of the digest, on a cluster at rest; `before` is the message of the condition
+/* Event and condition of a feature, on a cluster at rest; `before` is the message of the condition
  * in its object, NULL: there is none. */
-static void check_lint(const struct lint_digest *digest, const char *before, bool said, bool known,
-		       const char *reason)
+static void check_extra(const struct extra_condition *extra, const char *before, bool said,
+			bool known)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf buf;
-	/* Notes ask for nothing: their condition is False. */
-	const char *status = reason == REASON_LINT_NOTES ? "False" : "True";
 	struct snapshot snapshot;
 	struct decision_event_list list;
 	struct plan_condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
@@ -68,19 +66,21 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	assert_int_equal(golden_snapshot(GOLDEN_DIRECTORY "/0017_zero_count_is_nothing.yaml",
 					 &arena, &snapshot, &err),
 			 0);
-	snapshot.lint = digest;
+	snapshot.extra_conditions = extra;
+	snapshot.extra_condition_count = extra ? 1 : 0;
 	snapshot.autoscaler = &object;
 	plan = decide(&snapshot, &arena);
 	decision_event_make(&snapshot, plan, &arena, &list);
 	assert_int_equal(list.at.count, said ? 1 : 0);
 	assert_true(!said || (list.at.at[0].once && list.at.at[0].known == known &&
-			      strstr(list.at.at[0].message, digest->declared)));
-	assert_int_equal(plan->conditions.count, reason ? 4 : 3);
-	if (reason) {
+			      strstr(list.at.at[0].message, extra->reported)));
+	assert_int_equal(plan->conditions.count, extra ? 4 : 3);
+	if (extra) {
 		assert_string_equal(plan->conditions.at[3].type, CONDITION_LINT_FINDINGS);
-		assert_string_equal(plan->conditions.at[3].status, status);
-		assert_string_equal(plan->conditions.at[3].reason, reason);
-		assert_string_equal(plan->conditions.at[3].message, digest->message);
+		assert_string_equal(plan->conditions.at[3].status,
+				    extra->is_true ? "True" : "False");
+		assert_string_equal(plan->conditions.at[3].reason, extra->reason);
+		assert_string_equal(plan->conditions.at[3].message, extra->message);
 	}
 	/* A snapshot of that moment must give the same plan. */
 	buf_clear(&buf);
@@ -88,27 +88,29 @@ static void check_lint(const struct lint_digest *digest, const char *before, boo
 	assert_null(strstr(buf_string(&buf), CONDITION_LINT_FINDINGS));
 }
 
-static void test_lint_findings(void **state)
+static void test_extra_conditions(void **state)
 {
-	const struct lint_digest none = { .declared = "", .message = "" };
-	const struct lint_digest notes = { .counts = { 2, 0, 0 },
-					   .declared = "",
-					   .message = "2 notes, first x" };
-	const struct lint_digest warning = { .counts = { 1, 1, 0 },
-					     .declared = "1 warning (x), first x",
-					     .message = "1 warning (x), first x; and 1 note" };
-	const struct lint_digest error = { .counts = { 0, 1, 1 }, .declared = "e", .message = "e" };
+	const struct extra_condition notes = { .type = CONDITION_LINT_FINDINGS,
+					       .reason = REASON_LINT_NOTES,
+					       .message = "2 notes, first x",
+					       .reported = "",
+					       .cure = "" };
+	const struct extra_condition warning = { .type = CONDITION_LINT_FINDINGS,
+						 .reason = REASON_LINT_WARNINGS,
+						 .message = "1 warning (x), first x; and 1 note",
+						 .is_true = true,
+						 .reported = "1 warning (x), first x",
+						 .cure = "write it",
+						 .event = DECISION_EVENT_LINT_FINDINGS };
 
 	(void)state;
-	check_lint(&none, NULL, false, false, NULL);
-	check_lint(&notes, NULL, false, false, REASON_LINT_NOTES);
-	check_lint(&warning, NULL, true, false, REASON_LINT_WARNINGS);
-	check_lint(&warning, warning.message, true, true, REASON_LINT_WARNINGS);
+	check_extra(NULL, NULL, false, false);
+	check_extra(&notes, NULL, false, false);
+	check_extra(&warning, NULL, true, false);
+	check_extra(&warning, warning.message, true, true);
 	/* Another note does not make another set of warnings. */
-	check_lint(&warning, "1 warning (x), first x; and 2 notes", true, true,
-		   REASON_LINT_WARNINGS);
-	check_lint(&warning, "1 warning (y), first y", true, false, REASON_LINT_WARNINGS);
-	check_lint(&error, NULL, true, false, REASON_LINT_ERRORS);
+	check_extra(&warning, "1 warning (x), first x; and 2 notes", true, true);
+	check_extra(&warning, "1 warning (y), first y", true, false);
 }
 
 static void test_no_event_without_a_change(void **state)
@@ -435,7 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_termination),
-		cmocka_unit_test(test_lint_findings),
+		cmocka_unit_test(test_extra_conditions),
 		cmocka_unit_test(test_no_event_without_a_change),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_back_off),

@@ -53,7 +53,7 @@ static void check_findings(const char *what, const struct ray_cluster *cluster,
 {
 	struct lint_findings first = { .list = { .at = NULL } };
 	struct lint_findings second = { .list = { .at = NULL } };
-	struct lint_digest digest;
+	struct extra_condition condition;
 
 	lint_cluster(cluster, context, arena, &first);
 	lint_cluster(cluster, context, arena, &second);
@@ -65,8 +65,8 @@ static void check_findings(const char *what, const struct ray_cluster *cluster,
 		    strcmp(one->message, second.list.at[i].message) != 0)
 			fail_msg("%s: finding %zu", what, i);
 	}
-	lint_digest_make(cluster, context, arena, &digest);
-	assert_true(strlen(digest.declared) <= LINT_DIGEST_TOLD_MAX);
+	lint_condition_make(cluster, context, arena, &condition);
+	assert_true(strlen(condition.reported) <= LINT_REPORTED_MAX);
 	findings_seen += (long long)first.list.count;
 }
 

@@ -225,14 +225,15 @@ static void test_files(void **state)
 	assert_true(count > 0);
 }
 
-static void check_digest(const char *file, const char *declared, const char *message)
+static void check_condition(const char *file, const char *reason, const char *reported,
+			    const char *message)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(json_done) struct cJSON *tree = NULL;
 	struct settings settings;
 	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
 	struct ray_cluster cluster;
-	struct lint_digest digest;
+	struct extra_condition condition;
 	struct err err;
 	char *text;
 
@@ -240,14 +241,15 @@ static void check_digest(const char *file, const char *declared, const char *mes
 	assert_true(read_text(arena_printf(&arena, DIRECTORY "/%s.bad.yaml", file), &arena, &text));
 	tree = codec_tree(text);
 	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
-	lint_digest_make(&cluster, &context, &arena, &digest);
-	assert_string_equal(digest.declared, declared);
-	assert_string_equal(digest.message, message);
-	assert_true(strlen(digest.declared) <= LINT_DIGEST_TOLD_MAX);
+	lint_condition_make(&cluster, &context, &arena, &condition);
+	assert_string_equal(condition.reason, reason);
+	assert_string_equal(condition.reported, reported);
+	assert_string_equal(condition.message, message);
+	assert_true(strlen(condition.reported) <= LINT_REPORTED_MAX);
 }
 
 /* The text of the condition and of the Event of a managed cluster. */
-static void test_digest(void **state)
+static void test_condition(void **state)
 {
 	static const char neuron[] =
 		"2 warnings (gpu-obsolete-resource, gpu-unknown-to-ray), first gpu-obsolete-resource at "
@@ -262,19 +264,19 @@ static void test_digest(void **state)
 		"RayCluster: write them into the field labels of group cpu";
 
 	(void)state;
-	check_digest("gpu-unknown-to-ray.neurondevice", neuron, neuron);
-	check_digest("gpu-count-mismatch", "",
-		     "1 note, first gpu-count-mismatch at "
-		     "spec.workerGroupSpecs[0].rayStartParams.num-gpus: 2 GPU are "
-		     "declared to Ray for each Pod of group gpu, and its container "
-		     "has 1");
+	check_condition("gpu-unknown-to-ray.neurondevice", REASON_LINT_WARNINGS, neuron, neuron);
+	check_condition("gpu-count-mismatch", REASON_LINT_NOTES, "",
+			"1 note, first gpu-count-mismatch at "
+			"spec.workerGroupSpecs[0].rayStartParams.num-gpus: 2 GPU are "
+			"declared to Ray for each Pod of group gpu, and its container "
+			"has 1");
 	/* The condition InvalidRequest reports these. */
-	check_digest("field-invalid", "", "");
-	check_digest("min-above-max", "", "");
-	check_digest("quantity-invalid", "", "");
-	check_digest("cpu-undetected", "", "");
-	check_digest("ray-start-param-invalid", "", "");
-	check_digest("label-invalid", labels, labels);
+	check_condition("field-invalid", REASON_LINT_NOTES, "", "");
+	check_condition("min-above-max", REASON_LINT_NOTES, "", "");
+	check_condition("quantity-invalid", REASON_LINT_NOTES, "", "");
+	check_condition("cpu-undetected", REASON_LINT_NOTES, "", "");
+	check_condition("ray-start-param-invalid", REASON_LINT_NOTES, "", "");
+	check_condition("label-invalid", REASON_LINT_ERRORS, labels, labels);
 }
 
 static bool has_error(const struct lint_findings *findings, const char *path)
@@ -345,9 +347,11 @@ static bool exists(struct arena *arena, const char *rule, const char *end)
 /* But those that only a decoder sees; the last rules are those of a RayClusterAutoscaler. */
 static void test_every_rule_has_files(void **state)
 {
-	static const char *const checks[] = {
-#define X(identifier, severity, name, check, what, cure) #check,
-		LINT_RULE_TABLE(X)
+	static const bool has_check[] = {
+#define X(...) true,
+#define N(...) false,
+		LINT_RULE_TABLE(X, N)
+#undef N
 #undef X
 	};
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -356,7 +360,7 @@ static void test_every_rule_has_files(void **state)
 	for (size_t i = 0; i < LINT_RULE_COUNT; i++) {
 		const char *name = lint_rules()[i].name;
 
-		if (strcmp(checks[i], "NULL") == 0 && i < LINT_RULE_TIME_ZONE_UNKNOWN)
+		if (!has_check[i] && i < LINT_RULE_TIME_ZONE_UNKNOWN)
 			continue;
 		if (!exists(&arena, name, "bad") || !exists(&arena, name, "good"))
 			fail_msg("rule %s has no bad or no good file in " DIRECTORY, name);
@@ -367,7 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_condition),
 		cmocka_unit_test(test_what_stops_a_group_is_an_error),
 		cmocka_unit_test(test_every_rule_has_files),
 	};

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "core/model/device.h"
+#include "core/model/snapshot.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
 #include "test/support/support.h"
 
 /* With a request of a GPU and no limit, which the API server refuses, or without. */
@@ -18,7 +22,9 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 
 	*group = (struct worker_group){ .name = "gpu", .max_replicas = 2, .template = template };
 	group->template.spec.containers = wrong ? &requests : &container;
-	return (struct ray_cluster){ .uid = uid,
+	return (struct ray_cluster){ .namespace_ = "ray",
+				     .name = "demo",
+				     .uid = uid,
 				     .generation = generation,
 				     .enable_in_tree_autoscaling = true,
 				     .ray_version = "",
@@ -27,39 +33,49 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 				     .group_count = 1 };
 }
 
+static void *begin_lint(void)
+{
+	static struct options options;
+	static const struct control control = { .options = &options };
+
+	settings_init(&options.settings);
+	options.device_table = device_table_builtin();
+	return lint_feature.begin(&control);
+}
+
 static void test_lint_runs_once_per_generation(void **state)
 {
 	struct worker_group group;
 	struct ray_cluster cluster;
-	struct linted *linted = linted_new();
-	struct settings settings;
-	const struct lint_digest *digest;
+	void *linted = begin_lint();
+	struct extra_condition condition;
 
 	(void)state;
-	settings_init(&settings);
 	cluster = cluster_of("a", 1, true, &group);
 	for (int pass = 0; pass < 10; pass++)
-		digest = linted_of(linted, &cluster, &settings, device_table_builtin());
+		assert_true(lint_feature.condition(linted, &cluster, &condition));
 	assert_int_equal(linted_runs(linted), 1);
-	assert_int_equal(digest->counts[LINT_ERROR], 1);
+	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_string_equal(
-		digest->declared,
+		condition.reported,
 		"1 error (gpu-request-without-limit), first gpu-request-without-limit at "
 		"spec.workerGroupSpecs[0].template.spec.containers[0].resources.requests"
 		"[\"nvidia.com/gpu\"]: nvidia.com/gpu is in requests of container ray and not in "
 		"its limits; the API server refuses the Pods of group gpu");
-	/* Mended: that is a new generation. */
+	assert_true(condition.is_true);
+	/* Corrected: that is a new generation. */
 	cluster = cluster_of("a", 2, false, &group);
-	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
-	assert_string_equal(digest->declared, "");
-	assert_string_equal(digest->message, "");
+	assert_false(lint_feature.condition(linted, &cluster, &condition));
 	/* Another RayCluster of that name starts with the same generation. */
 	cluster = cluster_of("b", 2, true, &group);
-	digest = linted_of(linted, &cluster, &settings, device_table_builtin());
-	assert_int_equal(digest->counts[LINT_ERROR], 1);
+	assert_true(lint_feature.condition(linted, &cluster, &condition));
+	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_int_equal(linted_runs(linted), 3);
-	linted_free(linted);
-	linted_free(NULL);
+	lint_feature.forget(linted, "ray", "demo");
+	lint_feature.forget(linted, "ray", "demo");
+	assert_true(lint_feature.condition(linted, &cluster, &condition));
+	assert_int_equal(linted_runs(linted), 4);
+	lint_feature.end(linted);
 }
 
 /* Annotations have no generation. */
@@ -69,25 +85,22 @@ static void test_again_for_another_annotation(void **state)
 						    { "rayscaler.dev/managed", "false" } };
 	struct worker_group group;
 	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
-	struct linted *linted = linted_new();
-	struct settings settings;
+	void *linted = begin_lint();
+	struct extra_condition condition;
 
 	(void)state;
-	settings_init(&settings);
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
-	for (int pass = 0; pass < 10; pass++)
-		assert_non_null(strstr(
-			linted_of(linted, &cluster, &settings, device_table_builtin())->message,
-			"rayscaler.dev/manged"));
+	for (int pass = 0; pass < 10; pass++) {
+		assert_true(lint_feature.condition(linted, &cluster, &condition));
+		assert_non_null(strstr(condition.message, "rayscaler.dev/manged"));
+	}
 	assert_int_equal(linted_runs(linted), 1);
 	cluster.annotations = (struct labels){ &annotations[1], 1 };
-	assert_string_equal(linted_of(linted, &cluster, &settings, device_table_builtin())->message,
-			    "");
+	assert_false(lint_feature.condition(linted, &cluster, &condition));
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
-	assert_string_not_equal(
-		linted_of(linted, &cluster, &settings, device_table_builtin())->message, "");
+	assert_true(lint_feature.condition(linted, &cluster, &condition));
 	assert_int_equal(linted_runs(linted), 3);
-	linted_free(linted);
+	lint_feature.end(linted);
 }
 
 int main(void)

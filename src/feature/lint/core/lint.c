@@ -6,7 +6,9 @@ static void run_rules(struct lint_subject *subject)
 {
 	static void (*const checks[])(struct lint_subject *) = {
 #define X(identifier, severity, name, check, what, cure) check,
-		LINT_RULE_TABLE(X)
+#define N(...)
+		LINT_RULE_TABLE(X, N)
+#undef N
 #undef X
 	};
 	subject->pod = &subject->template->spec;
@@ -14,9 +16,8 @@ static void run_rules(struct lint_subject *subject)
 								 NULL;
 	subject->container_path =
 		arena_printf(subject->arena, "%s.template.spec.containers[0]", subject->path);
-	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
-		if (checks[i])
-			checks[i](subject);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		checks[i](subject);
 }
 
 static bool has_nvidia(const struct lint_subject *subject, const struct pod_spec *pod)

@@ -11,9 +11,14 @@
 #include "base/arena.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
-#include "core/model/lint_digest.h"
 #include "core/model/ray_state.h"
 #include "core/model/settings.h"
+#include "core/model/snapshot.h"
+
+/* Fits a message in a status, so that a reported text can be compared with the one there. */
+#define LINT_REPORTED_MAX 440
+
+enum lint_severity { LINT_INFO = 0, LINT_WARNING, LINT_ERROR };
 
 struct lint_finding {
 	enum lint_severity severity;
@@ -57,9 +62,11 @@ void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *
 void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
 		   const char *owner, const struct lint_context *context, struct arena *arena,
 		   struct lint_findings *findings);
-/* The findings in the sentences of a status and an Event (core/model/lint_digest.h); strings in the
- * arena. */
-void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
-		      struct arena *arena, struct lint_digest *ret_digest);
+/* The findings of a RayCluster in scaling, as the sentences of a condition and an Event: how many, of
+ * which rules, the first of the worst. Those that a decision reports itself (InvalidRequest) are omitted. Made
+ * once for a generation of a RayCluster, so it must not depend on Nodes or on the time. Notes alone make a
+ * condition that is False; message "": no findings. Strings in the arena. */
+void lint_condition_make(const struct ray_cluster *cluster, const struct lint_context *context,
+			 struct arena *arena, struct extra_condition *ret_condition);
 
 #endif

@@ -12,7 +12,9 @@ const struct lint_rule *lint_rules(void)
 {
 	static const struct lint_rule rules[] = {
 #define X(identifier, severity, name, check, what, cure) { LINT_##severity, name, what, cure },
-		LINT_RULE_TABLE(X)
+#define N(identifier, severity, name, what, cure) { LINT_##severity, name, what, cure },
+		LINT_RULE_TABLE(X, N)
+#undef N
 #undef X
 	};
 	return rules;

@@ -9,21 +9,22 @@
 #include "feature/lint/core/lint.h"
 
 /* X(identifier, severity, name, check, error, what to do)
+ * N(identifier, severity, name, error, what to do): rules without a check, for errors that only a decoder can
+ * see and for rules of a RayClusterAutoscaler (feature/lint/core/lint_settings.c).
  *
  * severity: the usual one; a rule that can have another states so in its text.
  *
- * check: the function of feature/lint/core/lint_subject.h, NULL for errors that only a decoder can see and for rules of
- * a RayClusterAutoscaler (feature/lint/core/lint_settings.c).
+ * check: a function in a file feature/lint/core/lint_*.c, which the row declares.
  *
  * Findings of one group are in this order. */
-#define LINT_RULE_TABLE(X)                                                                                                                                                                \
-	X(CANNOT_BE_READ, ERROR, "cannot-be-read", NULL,                                                                                                                                  \
+#define LINT_RULE_TABLE(X, N)                                                                                                                                                             \
+	N(CANNOT_BE_READ, ERROR, "cannot-be-read",                                                                                                                                        \
 	  "a file is not YAML or JSON, has a duplicate member, or is too large",                                                                                                          \
 	  "fix the text at the named line and column")                                                                                                                                    \
-	X(WRONG_TYPE, ERROR, "wrong-type", NULL,                                                                                                                                          \
+	N(WRONG_TYPE, ERROR, "wrong-type",                                                                                                                                                \
 	  "a field does not have the JSON type of the RayCluster definition",                                                                                                             \
 	  "write the type that the message names")                                                                                                                                        \
-	X(RAY_START_PARAM_NOT_STRING, ERROR, "ray-start-param-not-string", NULL,                                                                                                          \
+	N(RAY_START_PARAM_NOT_STRING, ERROR, "ray-start-param-not-string",                                                                                                                \
 	  "a value of `rayStartParams` is not a string: the API server refuses the object",                                                                                               \
 	  "put the value into quotes")                                                                                                                                                    \
 	X(FIELD_INVALID, ERROR, "field-invalid", lint_field_invalid,                                                                                                                      \
@@ -54,7 +55,7 @@
 	  "a bundle of the annotation `rayscaler.dev/request-resources` asks for more than one GPU "                                                                                      \
 	  "and not for whole ones, which Ray refuses, or cannot be read (row B3)",                                                                                                        \
 	  "ask for whole GPUs, or for a part of one")                                                                                                                                     \
-	X(UNKNOWN_FIELD, WARNING, "unknown-field", NULL,                                                                                                                                  \
+	N(UNKNOWN_FIELD, WARNING, "unknown-field",                                                                                                                                        \
 	  "the definition of the RayCluster has no field of this name: the API server drops or refuses it; an error if it is one letter from a field",                                    \
 	  "correct the name, or remove the line")                                                                                                                                         \
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                                                     \
@@ -145,23 +146,23 @@
 	  "the annotation `scheduler.alpha.kubernetes.io/affinity` has no effect since Kubernetes "                                                                                       \
 	  "1.8 (row D5)",                                                                                                                                                                 \
 	  "write it as `affinity` of the Pod's spec")                                                                                                                                     \
-	X(TIME_ZONE_UNKNOWN, WARNING, "time-zone-unknown", NULL,                                                                                                                          \
+	N(TIME_ZONE_UNKNOWN, WARNING, "time-zone-unknown",                                                                                                                                \
 	  "a schedule's time zone is not in the tzdata of this machine",                                                                                                                  \
 	  "write a name like `Europe/Berlin`")                                                                                                                                            \
-	X(GROUP_UNKNOWN, WARNING, "group-unknown", NULL,                                                                                                                                  \
+	N(GROUP_UNKNOWN, WARNING, "group-unknown",                                                                                                                                        \
 	  "the RayCluster in the same files has no such group", "correct the name")                                                                                                       \
-	X(GROUP_TOO_SMALL, WARNING, "group-too-small", NULL,                                                                                                                              \
+	N(GROUP_TOO_SMALL, WARNING, "group-too-small",                                                                                                                                    \
 	  "a minimum or warm count is above the group's `maxReplicas`",                                                                                                                   \
 	  "raise `maxReplicas`, or lower it")                                                                                                                                             \
-	X(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", NULL, "`action: Delete` needs a right",                                                                                           \
+	N(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", "`action: Delete` needs a right",                                                                                                 \
 	  "install the chart with `idleTermination.allowDelete`")                                                                                                                         \
-	X(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked", NULL,                                                                                                            \
+	N(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked",                                                                                                                  \
 	  "a RayJob, RayService or Kueue decides when the RayCluster runs",                                                                                                               \
 	  "remove `idleTermination`")
 
 enum lint_rule_id {
-#define X(identifier, severity, name, check, what, cure) LINT_RULE_##identifier,
-	LINT_RULE_TABLE(X)
+#define X(identifier, ...) LINT_RULE_##identifier,
+	LINT_RULE_TABLE(X, X)
 #undef X
 		LINT_RULE_COUNT
 };

@@ -64,46 +64,11 @@ long long lint_whole(int64_t amount);
 const char *lint_place(struct lint_subject *subject, const char *path, const char *name,
 		       bool is_there, const char **fix);
 
-#define LINT_CHECK(name) void name(struct lint_subject *subject)
-
-/* feature/lint/core/lint_group.c */
-LINT_CHECK(lint_field_invalid);
-LINT_CHECK(lint_container_missing);
-LINT_CHECK(lint_cpu_undetected);
-LINT_CHECK(lint_min_above_max);
-LINT_CHECK(lint_max_unset);
-LINT_CHECK(lint_autoscaling_off);
-LINT_CHECK(lint_label_invalid);
-LINT_CHECK(lint_request_invalid);
-/* feature/lint/core/lint_name.c */
-LINT_CHECK(lint_annotation_invalid);
-LINT_CHECK(lint_gpu_name_misspelt);
-/* feature/lint/core/lint_autoscaler.c */
-LINT_CHECK(lint_autoscaler_not_parked);
-LINT_CHECK(lint_parked_without_image);
-LINT_CHECK(lint_parked_without_resources);
-/* feature/lint/core/lint_start_param.c */
-LINT_CHECK(lint_ray_start_param_invalid);
-LINT_CHECK(lint_ray_start_param_unknown);
-LINT_CHECK(lint_ray_start_param_and_resources);
-/* feature/lint/core/lint_amount.c */
-LINT_CHECK(lint_quantity_invalid);
-LINT_CHECK(lint_gpu_not_integer);
-LINT_CHECK(lint_gpu_request_without_limit);
-LINT_CHECK(lint_gpu_request_limit_differ);
-LINT_CHECK(lint_gpu_obsolete_resource);
-LINT_CHECK(lint_gpu_in_second_container);
-/* feature/lint/core/lint_device.c */
-LINT_CHECK(lint_gpu_unknown_to_ray);
-LINT_CHECK(lint_gpu_count_mismatch);
-LINT_CHECK(lint_gpu_and_neuron);
-/* feature/lint/core/lint_place.c */
-LINT_CHECK(lint_gpu_toleration_missing);
-LINT_CHECK(lint_gpu_visible_without_request);
-LINT_CHECK(lint_tpu_selector_missing);
-LINT_CHECK(lint_selector_matches_no_node);
-LINT_CHECK(lint_affinity_annotation_obsolete);
-
-#undef LINT_CHECK
+/* The checks of the table: each in the file of its kin, feature/lint/core/lint_*.c. */
+#define X(identifier, severity, name, check, what, cure) void check(struct lint_subject *subject);
+#define N(...)
+LINT_RULE_TABLE(X, N)
+#undef N
+#undef X
 
 #endif

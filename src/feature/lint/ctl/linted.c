@@ -3,24 +3,35 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
 #include "feature/lint/core/lint.h"
 
 struct linted {
-	struct arena arena; /* the digest */
+	struct arena arena; /* the texts of the condition */
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
 	uint64_t annotations; /* they have no generation */
-	struct lint_digest digest;
+	struct extra_condition condition;
+};
+
+struct lint {
+	const struct control *control;
+	struct map clusters; /* "namespace/name" to struct linted */
 	size_t runs;
 };
 
-struct linted *linted_new(void)
+static void *begin(const struct control *control)
 {
-	return memory_alloc(sizeof(struct linted));
+	struct lint *lint = memory_alloc(sizeof(*lint));
+
+	lint->control = control;
+	return lint;
 }
 
-void linted_free(struct linted *linted)
+static void linted_free(struct linted *linted)
 {
 	if (!linted)
 		return;
@@ -29,15 +40,35 @@ void linted_free(struct linted *linted)
 	memory_free(linted);
 }
 
-/* Drops the findings and keeps the digest. */
-static void keep(struct linted *linted, const struct lint_digest *made)
+static void end(void *self)
 {
-	arena_done(&linted->arena);
-	/* One block of the right size: the first one of an arena is larger than most digests. */
-	arena_reserve(&linted->arena, strlen(made->declared) + strlen(made->message) + 2);
-	linted->digest = *made;
-	linted->digest.declared = arena_strdup(&linted->arena, made->declared);
-	linted->digest.message = arena_strdup(&linted->arena, made->message);
+	struct lint *lint = self;
+
+	for (size_t i = 0; i < lint->clusters.count; i++)
+		linted_free(lint->clusters.entries[i].value);
+	map_done(&lint->clusters);
+	memory_free(lint);
+}
+
+static void forget(void *self, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct lint *lint = self;
+
+	linted_free(map_remove(&lint->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+static struct linted *linted_of(struct lint *lint, const struct ray_cluster *cluster)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
+	struct linted *linted = map_get(&lint->clusters, key);
+
+	if (!linted) {
+		linted = memory_alloc(sizeof(*linted));
+		map_set(&lint->clusters, key, linted);
+	}
+	return linted;
 }
 
 static uint64_t hash_of(const struct labels *annotations)
@@ -49,29 +80,48 @@ static uint64_t hash_of(const struct labels *annotations)
 	return hash;
 }
 
-const struct lint_digest *linted_of(struct linted *linted, const struct ray_cluster *cluster,
-				    const struct settings *settings,
-				    const struct device_table *devices)
+/* Drops the findings and keeps the condition. */
+static void run_rules(const struct lint *lint, struct linted *linted,
+		      const struct ray_cluster *cluster)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct lint_context context = { .devices = devices, .settings = settings };
-	uint64_t annotations = hash_of(&cluster->annotations);
-	struct lint_digest digest;
+	const struct lint_context context = { .devices = lint->control->options->device_table,
+					      .settings = &lint->control->options->settings };
+	struct extra_condition *condition = &linted->condition;
 
-	if (linted->uid && !strcmp(linted->uid, cluster->uid) &&
-	    linted->generation == cluster->generation && linted->annotations == annotations)
-		return &linted->digest;
-	lint_digest_make(cluster, &context, &scratch, &digest);
-	keep(linted, &digest);
-	memory_free(linted->uid);
-	linted->uid = memory_strdup(cluster->uid);
-	linted->generation = cluster->generation;
-	linted->annotations = annotations;
-	linted->runs++;
-	return &linted->digest;
+	lint_condition_make(cluster, &context, &scratch, condition);
+	arena_done(&linted->arena);
+	/* One block of the right size: the first one of an arena is larger than most texts. */
+	arena_reserve(&linted->arena, strlen(condition->reported) + strlen(condition->message) + 2);
+	condition->reported = arena_strdup(&linted->arena, condition->reported);
+	condition->message = arena_strdup(&linted->arena, condition->message);
 }
 
-size_t linted_runs(const struct linted *linted)
+static bool condition(void *self, const struct ray_cluster *cluster,
+		      struct extra_condition *ret_condition)
 {
-	return linted->runs;
+	struct lint *lint = self;
+	struct linted *linted = linted_of(lint, cluster);
+	uint64_t annotations = hash_of(&cluster->annotations);
+
+	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||
+	    linted->generation != cluster->generation || linted->annotations != annotations) {
+		run_rules(lint, linted, cluster);
+		memory_free(linted->uid);
+		linted->uid = memory_strdup(cluster->uid);
+		linted->generation = cluster->generation;
+		linted->annotations = annotations;
+		lint->runs++;
+	}
+	*ret_condition = linted->condition;
+	return linted->condition.message[0] != '\0';
 }
+
+size_t linted_runs(const void *self)
+{
+	return ((const struct lint *)self)->runs;
+}
+
+const struct feature lint_feature = {
+	.begin = begin, .end = end, .forget = forget, .condition = condition
+};

@@ -40,15 +40,14 @@ static const char *count_text(struct arena *arena, size_t count, const char *wha
 }
 
 /* "1 error and 2 warnings". */
-static const char *counts_text(struct arena *arena, const struct lint_digest *digest)
+static const char *counts_text(struct arena *arena, const size_t *counts)
 {
-	const char *errors = count_text(arena, digest->counts[LINT_ERROR], "error");
-	const char *warnings = count_text(arena, digest->counts[LINT_WARNING], "warning");
-	if (digest->counts[LINT_ERROR] == 0)
+	const char *errors = count_text(arena, counts[LINT_ERROR], "error");
+	const char *warnings = count_text(arena, counts[LINT_WARNING], "warning");
+	if (counts[LINT_ERROR] == 0)
 		return warnings;
-	return digest->counts[LINT_WARNING] == 0 ?
-		       errors :
-		       arena_printf(arena, "%s and %s", errors, warnings);
+	return counts[LINT_WARNING] == 0 ? errors :
+					   arena_printf(arena, "%s and %s", errors, warnings);
 }
 
 /* The rules with errors and warnings, in the order of the table. */
@@ -94,31 +93,41 @@ static void drop_said(struct lint_findings *findings)
 	findings->list.count = kept;
 }
 
-void lint_digest_make(const struct ray_cluster *cluster, const struct lint_context *context,
-		      struct arena *arena, struct lint_digest *ret_digest)
+void lint_condition_make(const struct ray_cluster *cluster, const struct lint_context *context,
+			 struct arena *arena, struct extra_condition *ret_condition)
 {
 	struct lint_findings findings = { .list = { .at = NULL } };
-	struct lint_digest digest = { .declared = "", .message = "" };
-	const char *notes;
+	size_t counts[LINT_ERROR + 1] = { 0 };
+	const char *notes, *message = "", *reported = "";
 	lint_cluster(cluster, context, arena, &findings);
 	drop_said(&findings);
 	for (size_t i = 0; i < findings.list.count; i++)
-		digest.counts[findings.list.at[i].severity]++;
-	notes = count_text(arena, digest.counts[LINT_INFO], "note");
-	if (digest.counts[LINT_ERROR] + digest.counts[LINT_WARNING] > 0) {
-		digest.declared = arena_cut(
+		counts[findings.list.at[i].severity]++;
+	notes = count_text(arena, counts[LINT_INFO], "note");
+	if (counts[LINT_ERROR] + counts[LINT_WARNING] > 0) {
+		reported = arena_cut(
 			arena,
-			arena_printf(arena, "%s (%s), first %s", counts_text(arena, &digest),
+			arena_printf(arena, "%s (%s), first %s", counts_text(arena, counts),
 				     rules_text(arena, &findings), first_text(arena, &findings)),
-			LINT_DIGEST_TOLD_MAX);
-		digest.message = digest.counts[LINT_INFO] > 0 ?
-					 arena_printf(arena, "%s; and %s", digest.declared, notes) :
-					 digest.declared;
+			LINT_REPORTED_MAX);
+		message = counts[LINT_INFO] > 0 ?
+				  arena_printf(arena, "%s; and %s", reported, notes) :
+				  reported;
 	} else if (findings.list.count > 0) {
-		digest.message = arena_cut(arena,
-					   arena_printf(arena, "%s, first %s", notes,
-							first_text(arena, &findings)),
-					   LINT_DIGEST_TOLD_MAX);
+		message = arena_cut(arena,
+				   arena_printf(arena, "%s, first %s", notes,
+						first_text(arena, &findings)),
+				   LINT_REPORTED_MAX);
 	}
-	*ret_digest = digest;
+	*ret_condition = (struct extra_condition){
+		.type = CONDITION_LINT_FINDINGS,
+		.reason = counts[LINT_ERROR] > 0   ? REASON_LINT_ERRORS :
+			  counts[LINT_WARNING] > 0 ? REASON_LINT_WARNINGS :
+						     REASON_LINT_NOTES,
+		.message = message,
+		.is_true = reported[0] != '\0',
+		.reported = reported,
+		.cure = "`rayscaler lint --from-cluster` has the lines to write",
+		.event = DECISION_EVENT_LINT_FINDINGS,
+	};
 }
