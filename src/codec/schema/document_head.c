@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #define API_VERSION "rayscaler.dev/v1alpha1"
+#define CLUSTER_FLAG "-f of lint or simulate"
 
 /* Where a file of another kind belongs. */
 static const struct {
@@ -15,10 +16,10 @@ static const struct {
 	{ "NodePools", "--node-pools of simulate" },
 	{ "Workload", "-w of simulate" },
 	{ "Snapshot", "-f of plan" },
-	{ "RayCluster", "-f of lint or simulate" },
-	{ "RayJob", "-f of lint or simulate" },
-	{ "RayService", "-f of lint or simulate" },
-	{ "RayClusterAutoscaler", "-f of lint or simulate" },
+	{ "RayCluster", CLUSTER_FLAG },
+	{ "RayJob", CLUSTER_FLAG },
+	{ "RayService", CLUSTER_FLAG },
+	{ "RayClusterAutoscaler", CLUSTER_FLAG },
 };
 
 static int fail_kind(const struct json_at *member, const char *kind, const char *is)
