@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/node_pools_json.h"
+#include "codec/objects/pod_starts_json.h"
 #include "codec/objects/price_table_json.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/recording.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/spec_edit.h"
 #include "codec/schema/one_document.h"
@@ -131,8 +131,8 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 		if (strcmp(text, document_kinds[i].kind) == 0)
 			return err_set(err, ERR_INPUT, "a %s is not read here; give %s", text,
 				       document_kinds[i].flag);
-	if (strcmp(text, RECORDING_POD_STARTS) == 0)
-		return recording_read_starts(at, &set->starts);
+	if (strcmp(text, POD_STARTS_KIND) == 0)
+		return pod_starts_read(at, &set->starts);
 	if (strcmp(text, "RayCluster") == 0)
 		VEC_PUSH(&set->arena, &set->clusters, json_copy(at->json));
 	if (strcmp(text, AUTOSCALER_KIND) == 0)

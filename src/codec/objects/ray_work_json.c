@@ -6,7 +6,6 @@
 #include "codec/objects/request_resources.h"
 #include "codec/objects/workload_item.h"
 #include "core/model/pod_starts.h"
-#include "core/report/recorded_requests.h"
 
 FIELD_WORDS(work_kind, enum work_kind)
 FIELD_WORDS(placement_strategy, enum placement_strategy)
@@ -69,7 +68,7 @@ static bool is_usable(const struct json_at *at, const struct work_bundle *bundle
 	own.reader = &reader;
 	for (size_t i = 0; i < bundle->resources.count; i++) {
 		any = any || bundle->resources.at[i].amount > 0;
-		if (!recorded_name_is_usable(bundle->resources.at[i].name))
+		if (!workload_resource_is_usable(bundle->resources.at[i].name))
 			return false;
 	}
 	return any && (bundle->selector.count == 0 ||

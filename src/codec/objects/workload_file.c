@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/recording.h"
+#include "codec/objects/pod_starts_json.h"
 #include "codec/objects/workload_csv.h"
 #include "codec/objects/workload_item.h"
 #include "codec/schema/document_head.h"
@@ -71,7 +71,7 @@ static int next_document(struct yaml_stream *stream, struct positions *positions
 	while ((found = yaml_stream_next(stream, positions, ret_tree, err)) == 1) {
 		struct json_at root = json_root(*ret_tree, "", NULL);
 
-		if (!recording_is_other(&root))
+		if (!pod_starts_is_beside_work(&root))
 			break;
 		json_free(*ret_tree);
 		*ret_tree = NULL;

@@ -1,6 +1,6 @@
 /* Workloads from files: YAML (apiVersion rayscaler.dev/v1alpha1, kind Workload, items), JSON lines
  * (one item a line), and CSV with a description of its columns. docs/SIMULATE.md describes them.
- * Strict: an unknown member is an error. Of a recording (codec/objects/recording) the Workload. */
+ * Strict: an unknown member is an error. Of a recording (feature/record/objects/recording) the Workload. */
 #ifndef CODEC_OBJECTS_WORKLOAD_FILE_H
 #define CODEC_OBJECTS_WORKLOAD_FILE_H
 

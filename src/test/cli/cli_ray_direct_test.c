@@ -1,5 +1,5 @@
 /* Reading a scripted GCS without a controller: lists and state, the token of a Secret, failures. */
-#include "cli/shared/ray_direct.h"
+#include "feature/record/cli/ray_direct.h"
 
 #include "cli/shared/api_connection.h"
 #include "test/support/cli_server.h"

@@ -2,8 +2,8 @@
 #include "cli/shared/commands.h"
 
 #include "base/memory.h"
-#include "cli/recorder.h"
 #include "cli/shared/file.h"
+#include "feature/record/cli/recorder.h"
 #include "test/support/cli_server.h"
 
 #define READY "{'type':'Ready','status':'True','lastTransitionTime':'2026-11-21T09:00:30Z'}"

@@ -1,5 +1,5 @@
 /* The file of a recording: written, read as RayClusters, PodStarts and workload, and refusals. */
-#include "codec/objects/recording.h"
+#include "feature/record/objects/recording.h"
 
 #include <string.h>
 

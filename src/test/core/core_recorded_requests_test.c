@@ -1,5 +1,5 @@
 /* Requests of request_resources and its annotation over several answers, as items of a workload. */
-#include "core/report/recorded_requests.h"
+#include "feature/record/core/recorded_requests.h"
 
 #include <string.h>
 

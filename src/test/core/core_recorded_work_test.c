@@ -1,5 +1,5 @@
 /* Work from one answer of a GCS or several: items, their times, and what is left out. */
-#include "core/report/recorded_work.h"
+#include "feature/record/core/recorded_work.h"
 
 #include <string.h>
 

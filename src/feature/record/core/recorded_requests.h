@@ -1,8 +1,8 @@
 /* The resources that request_resources and its annotation have requested over time, from answers that
  * each say which ones hold now. Ray keeps one request, and does not say since when: a bundle counts
  * from the first answer that has it, to the first one that has not. Owned by its creator. */
-#ifndef CORE_REPORT_RECORDED_REQUESTS_H
-#define CORE_REPORT_RECORDED_REQUESTS_H
+#ifndef FEATURE_RECORD_CORE_RECORDED_REQUESTS_H
+#define FEATURE_RECORD_CORE_RECORDED_REQUESTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "core/model/ray_state.h"
-#include "core/report/recorded_work.h"
+#include "feature/record/core/recorded_work.h"
 
 #define RECORDED_REQUESTS_MAX 10000 /* bundles over time */
 
@@ -30,9 +30,5 @@ void recorded_requests_add(struct recorded_requests *requests, time_ms at,
  * `requests`. */
 void recorded_requests_items(const struct recorded_requests *requests, time_ms since, time_ms until,
 			     struct arena *arena, struct recorded_items *items);
-
-/* Whether work in a file may need a resource of this name: not empty, at most 253 bytes, without
- * control characters, and neither "gpu" nor "cpu". */
-bool recorded_name_is_usable(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* The work of a RayCluster over time, from what its GCS lists once or again and again: a GCS forgets
  * work that has ended, this keeps it. Gives the items of a workload. Owned by its creator. */
-#ifndef CORE_REPORT_RECORDED_WORK_H
-#define CORE_REPORT_RECORDED_WORK_H
+#ifndef FEATURE_RECORD_CORE_RECORDED_WORK_H
+#define FEATURE_RECORD_CORE_RECORDED_WORK_H
 
 #include <stdbool.h>
 #include <stddef.h>

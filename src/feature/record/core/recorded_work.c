@@ -1,4 +1,4 @@
-#include "core/report/recorded_work.h"
+#include "feature/record/core/recorded_work.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cli/shared/ray_direct.h"
+#include "feature/record/cli/ray_direct.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

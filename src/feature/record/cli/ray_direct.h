@@ -2,8 +2,8 @@
  * token and its certificates are found as the controller does (ctl/pass/ray_access); with one of Ray's
  * own variables (RAY_AUTH_MODE, RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, RAY_USE_TLS) credentials are those
  * of the environment, as for Ray's own commands. Owned by the caller; writes nothing. */
-#ifndef CLI_SHARED_RAY_DIRECT_H
-#define CLI_SHARED_RAY_DIRECT_H
+#ifndef FEATURE_RECORD_CLI_RAY_DIRECT_H
+#define FEATURE_RECORD_CLI_RAY_DIRECT_H
 
 #include "base/arena.h"
 #include "base/err.h"

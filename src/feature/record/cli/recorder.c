@@ -1,15 +1,15 @@
-#include "cli/recorder.h"
+#include "feature/record/cli/recorder.h"
 
 #include <string.h>
 
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/sort.h"
-#include "codec/objects/recording.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 #include "core/report/pod_start_time.h"
-#include "core/report/recorded_requests.h"
+#include "feature/record/core/recorded_requests.h"
+#include "feature/record/objects/recording.h"
 
 /* A Pod that was ready. */
 struct ready_pod {

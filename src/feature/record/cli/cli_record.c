@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/recorder.h"
 #include "cli/shared/file.h"
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
-#include "cli/shared/ray_direct.h"
 #include "cli/shared/view.h"
 #include "codec/objects/ray_work_json.h"
-#include "codec/objects/recording.h"
 #include "codec/text/duration.h"
+#include "feature/record/cli/ray_direct.h"
+#include "feature/record/cli/recorder.h"
+#include "feature/record/objects/recording.h"
 
 #define POLL_MS 10000
 #define SINCE_MAX_MS (INT64_C(366) * 86400 * 1000)

@@ -1,4 +1,4 @@
-#include "core/report/recorded_requests.h"
+#include "feature/record/core/recorded_requests.h"
 
 #include <string.h>
 
@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "core/model/label_syntax.h"
 
-#define NAME_BYTES_MAX 253
 #define COUNT_MAX 1000000 /* as a workload accepts of several */
 
 /* A bundle in an answer. */
@@ -46,27 +45,6 @@ void recorded_requests_free(struct recorded_requests *requests)
 }
 
 /* ---- bundles ---- */
-
-/* "gpu" of "GPU": ASCII letters in another case. */
-static bool is_misspelt(const char *name, const char *capitals)
-{
-	size_t size = strlen(capitals);
-
-	for (size_t i = 0; i < size; i++)
-		if ((name[i] & ~0x20) != capitals[i])
-			return false;
-	return name[size] == '\0' && strcmp(name, capitals) != 0;
-}
-
-bool recorded_name_is_usable(const char *name)
-{
-	if (*name == '\0' || is_misspelt(name, "GPU") || is_misspelt(name, "CPU"))
-		return false;
-	for (const char *c = name; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ' || *c == '\177')
-			return false;
-	return strlen(name) <= NAME_BYTES_MAX;
-}
 
 /* As Ray reads it: "in(a, b)", "!in(a)"; NULL: it has no such form. */
 static const char *selector_text(const struct label_constraint *constraint, struct arena *arena)
@@ -120,7 +98,7 @@ static bool take_bundle(const struct ray_request *request, struct arena *arena,
 	if (request->problem)
 		return false;
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
-		if (!recorded_name_is_usable(entry->name))
+		if (!workload_resource_is_usable(entry->name))
 			return false;
 		if (entry->amount > 0)
 			resources[count++] = (struct resource){ arena_strdup(arena, entry->name),

@@ -1,7 +1,7 @@
 /* The answers that `record` has had about one RayCluster: its work and the starts of its Pods. Owned by the
  * caller; no I/O. */
-#ifndef CLI_RECORDER_H
-#define CLI_RECORDER_H
+#ifndef FEATURE_RECORD_CLI_RECORDER_H
+#define FEATURE_RECORD_CLI_RECORDER_H
 
 #include <stdint.h>
 

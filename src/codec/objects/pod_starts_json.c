@@ -1,0 +1,99 @@
+#include "codec/objects/pod_starts_json.h"
+
+#include "base/text.h"
+#include "codec/objects/autoscaler_json.h"
+#include "codec/schema/field.h"
+#include "codec/text/duration.h"
+#include "core/report/pod_start_time.h"
+
+#define API_VERSION "rayscaler.dev/v1alpha1"
+
+static int seconds_decode(const struct json_at *at, const struct field *field, void *object)
+{
+	struct json_at array = json_member(at, field->name);
+	struct pod_starts *starts = object;
+	const char *problem;
+	int64_t *ms;
+
+	if (json_expect(&array, JSON_ARRAY))
+		return -1;
+	starts->count = json_count(&array);
+	if (starts->count == 0 || starts->count > POD_STARTS_MAX)
+		return json_fail(&array, "has %zu elements; must have 1 to %d", starts->count,
+				 POD_STARTS_MAX);
+	ms = arena_array(at->reader->arena, starts->count, sizeof(*ms));
+	starts->ms = ms;
+	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_NUMBER))
+			return -1;
+		if (duration_from_seconds(json_number_value(&e), &ms[e.index], &problem))
+			return json_fail(&e, "%g %s", json_number_value(&e), problem);
+		if (ms[e.index] > POD_START_TIME_MAX_MS)
+			return json_fail(&e, "%g is more than a day, in seconds",
+					 json_number_value(&e));
+	}
+	return 0;
+}
+
+static const struct field start_fields[] = {
+	FIELD_NAME(struct pod_starts, cluster, "cluster", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct pod_starts, group, "group", .flags = FIELD_REQUIRED),
+	FIELD_HOOK("seconds", .read = seconds_decode),
+	FIELD_END,
+};
+
+static const struct field starts_fields[] = {
+	FIELD_FIXED("apiVersion", API_VERSION, .flags = FIELD_REQUIRED),
+	FIELD_FIXED("kind", POD_STARTS_KIND, .flags = FIELD_REQUIRED),
+	FIELD_HOOK("processSeconds"),
+	FIELD_HOOK("groups"),
+	FIELD_END,
+};
+
+static int read_process(const struct json_at *root, int64_t *process_ms)
+{
+	struct json_at seconds = json_member(root, "processSeconds");
+	const char *problem;
+	int64_t ms;
+
+	if (!seconds.json)
+		return 0;
+	if (json_expect(&seconds, JSON_NUMBER))
+		return -1;
+	if (duration_from_seconds(json_number_value(&seconds), &ms, &problem))
+		return json_fail(&seconds, "%g %s", json_number_value(&seconds), problem);
+	if (ms > POD_START_TIME_MAX_MS)
+		return json_fail(&seconds, "%g is more than a day, in seconds",
+				 json_number_value(&seconds));
+	*process_ms = ms > *process_ms ? ms : *process_ms;
+	return 0;
+}
+
+int pod_starts_read(const struct json_at *root, struct pod_starts_reading *reading)
+{
+	struct json_at groups;
+	char none = '\0';
+
+	if (field_decode_all(root, starts_fields, &none) ||
+	    field_check_names(root, starts_fields, "PodStarts") ||
+	    read_process(root, &reading->process_ms) || json_array(root, "groups", &groups))
+		return -1;
+	for (struct json_at e = json_first(&groups); e.json; json_next(&e)) {
+		struct pod_starts starts = { .count = 0 };
+
+		if (field_check_names(&e, start_fields, "a group of PodStarts") ||
+		    field_decode_all(&e, start_fields, &starts))
+			return -1;
+		VEC_PUSH(root->reader->arena, &reading->list, starts);
+	}
+	return 0;
+}
+
+bool pod_starts_is_beside_work(const struct json_at *root)
+{
+	static const char *const kinds[] = { "RayCluster", AUTOSCALER_KIND, POD_STARTS_KIND };
+	struct json_at kind = json_member(root, "kind");
+
+	return json_type(&kind) == JSON_STRING &&
+	       text_is_among(json_text_value(&kind), kinds, sizeof(kinds) / sizeof(kinds[0]));
+}
