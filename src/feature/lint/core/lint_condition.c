@@ -115,9 +115,9 @@ void lint_condition_make(const struct ray_cluster *cluster, const struct lint_co
 				  reported;
 	} else if (findings.list.count > 0) {
 		message = arena_cut(arena,
-				   arena_printf(arena, "%s, first %s", notes,
-						first_text(arena, &findings)),
-				   LINT_REPORTED_MAX);
+				    arena_printf(arena, "%s, first %s", notes,
+						 first_text(arena, &findings)),
+				    LINT_REPORTED_MAX);
 	}
 	*ret_condition = (struct extra_condition){
 		.type = CONDITION_LINT_FINDINGS,
