@@ -169,7 +169,7 @@ sees lint-names $d 'docs/FAQ.md has no heading #planted' '[there](FAQ.md#planted
 sees lint-names $c 'src/ has no planted.h' '/* see planted.h */'
 sees lint-names $c 'rayscaler has no flag --planted' 'static const char *text = "raise --planted";'
 sees lint-names docs/internals/architecture.md 'facts: the steps are `facts_new`' \
-	"${page/\`demand_collect\`, /}"
+	"${page/, \`demand_collect\`/}"
 cp "$top/docs/internals/architecture.md" docs/internals
 sees lint-names src/core/decide.c 'facts: the steps are `facts_new`' \
 	"$(sed '/	demand_collect(/d' "$top/src/core/decide.c")"
