@@ -14,6 +14,7 @@
  * labels of which its selectors need one. */
 #include <math.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "core/schedule/schedule_run.h"
 
@@ -159,6 +160,7 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 			*kind = (struct schedule_kind){ .first = &list->shapes[i],
 							.names = list->shapes[i].need_count };
 		}
+		CHECK(id < requests->kinds.count);
 		kind = &requests->kinds.at[id];
 		requests->kind_of[i] = id;
 		requests->place_of[i] = (uint32_t)kind->shapes.count;

@@ -472,11 +472,13 @@ static struct schedule_shape *builder_add(struct builder *builder,
 	encode_shape(words, &shape);
 	id = schedule_intern_add(&builder->identities, words->encoded.at,
 				 words->encoded.count * sizeof(uint32_t));
+	CHECK(id < builder->identities.entries.count);
 	if (id == builder->shapes.count) {
 		shape.content = builder->identities.entries.at[id].bytes;
 		set_needs(words, &shape);
 		VEC_PUSH(words->arena, &builder->shapes, shape);
 	}
+	CHECK(id < builder->shapes.count);
 	builder->shapes.at[id].count = add_counts(builder->shapes.at[id].count, count);
 	return &builder->shapes.at[id];
 }
@@ -556,6 +558,7 @@ static void pack_add(struct schedule_vocabulary *words, struct packs *packs,
 		pack->request->selectors = request->selectors;
 		pack->request->selector_count = request->selector_count;
 	}
+	CHECK(id < packs->packs.count);
 	pack = &packs->packs.at[id];
 	for (size_t i = 0; i < request->bundle_count; i++)
 		VEC_PUSH(arena, &pack->bundle, request->bundle[i]);
