@@ -48,7 +48,7 @@ WERROR ?= -Werror
 # of another feature.
 
 MODEL := base core/model
-CORE := $(MODEL) core/calendar core/capacity core/nodes core/schedule core/decide core/report core
+CORE := $(MODEL) core/capacity core/nodes core/schedule core/decide core/report core
 CODEC := codec/text codec/schema codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
@@ -61,12 +61,11 @@ GROUPS := base core sim codec net kube gcs ctl cli feature
 
 USES_base          :=
 USES_core/model    := base $(call feature,model)
-USES_core/calendar := $(MODEL)
 USES_core/capacity := $(MODEL)
 USES_core/nodes    := $(MODEL)
 USES_core/schedule := $(MODEL)
-USES_core/decide   := $(MODEL) core/calendar core/capacity core/nodes core/schedule
-USES_core/report   := $(MODEL) core/calendar core/capacity core/decide
+USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
+USES_core/report   := $(MODEL) core/capacity core/decide
 USES_core          := $(MODEL) core/decide core/report $(call feature,core)
 USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report $(call feature,core) core
 USES_codec/text    := $(MODEL)

@@ -62,3 +62,12 @@ void time_to_civil(time_ms time, struct civil_time *ret_civil)
 		.millisecond = (int)(ms % MS_PER_SECOND),
 	};
 }
+
+const char *time_text(struct arena *arena, time_ms time)
+{
+	struct civil_time civil;
+
+	time_to_civil(time, &civil);
+	return arena_printf(arena, "%04lld-%02d-%02dT%02d:%02d:%02dZ", (long long)civil.year,
+			    civil.month, civil.day, civil.hour, civil.minute, civil.second);
+}

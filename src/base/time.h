@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
+
 /* Milliseconds since 1970-01-01T00:00:00Z (wall clock). TIME_NONE: unknown. */
 typedef int64_t time_ms;
 
@@ -21,5 +23,7 @@ struct civil_time {
 /* Proleptic Gregorian calendar, UTC. The fields must be in range (codec/text/rfc3339 checks). */
 time_ms time_from_civil(const struct civil_time *civil);
 void time_to_civil(time_ms time, struct civil_time *ret_civil);
+/* "2026-11-20T10:00:00Z". */
+const char *time_text(struct arena *arena, time_ms time);
 
 #endif

@@ -8,7 +8,6 @@
 #include "cli/shared/unscaled.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
-#include "core/decide/window.h"
 #include "core/model/reason.h"
 #include "core/report/summary.h"
 
@@ -386,7 +385,7 @@ static void add_footer(const struct footer *footer, const struct status_answer *
 	add_backoffs(footer, cluster);
 	for (size_t i = 0; i < cluster->summary->schedule_count; i++)
 		add_line(footer, "schedule %s is %s", cluster->summary->schedules[i].name,
-			 window_state_text(&cluster->summary->schedules[i], footer->arena));
+			 plan_schedule_state(&cluster->summary->schedules[i], footer->arena));
 }
 
 /* ---- the whole ---- */

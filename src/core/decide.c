@@ -21,7 +21,6 @@
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
-#include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
 #include "core/report/explain.h"
@@ -30,6 +29,7 @@
 #include "core/report/served.h"
 #include "core/report/verdict.h"
 #include "feature/idle_termination/core/idle.h"
+#include "feature/schedules/core/window.h"
 #include "feature/warm_workers/core/warm.h"
 
 #define REQUEUE_ACTIVE_SECONDS 1
@@ -39,6 +39,7 @@
 static const struct decision_feature *const features[] = {
 	&idle_termination_decisions,
 	&warm_workers_decisions,
+	&schedules_decisions,
 	NULL,
 };
 
@@ -61,9 +62,7 @@ static const struct facts *facts_make(const struct snapshot *snapshot, const str
 	limits_make_groups(facts);
 	facts_note_problems(facts);
 	EACH_FEATURE(find, facts);
-	window_find(facts);
 	worker_join(facts);
-	window_apply(facts);
 	EACH_FEATURE(apply, facts);
 	if (!gate->reason || snapshot->cluster_work)
 		demand_collect(facts);

@@ -8,7 +8,6 @@
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
-#include "core/decide/window.h"
 
 #define WIDTH_MAX 60
 
@@ -81,7 +80,7 @@ void plan_text_schedules(struct buf *buf, const struct plan *plan)
 	buf_add_string(buf, "  STATE\n");
 	for (size_t i = 0; i < plan->schedule_count; i++) {
 		text_add_padded(buf, plan->schedules[i].name, width + 2);
-		text_add_line(buf, "%s", window_state_text(&plan->schedules[i], &arena));
+		text_add_line(buf, "%s", plan_schedule_state(&plan->schedules[i], &arena));
 	}
 }
 

@@ -3,9 +3,9 @@
 #include "codec/objects/request_resources.h"
 #include "codec/text/cron.h"
 #include "codec/text/duration.h"
-#include "core/calendar/calendar.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
+#include "feature/schedules/core/calendar.h"
 
 #define BUNDLES_MAX 1000
 

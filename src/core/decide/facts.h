@@ -59,13 +59,15 @@ struct group {
 	 * bounds know only minReplicas. */
 	int64_t min_replicas;
 	const struct plan_schedule *schedule; /* that requests it; NULL: minReplicas counts */
-	int64_t idle_timeout_ms;              /* as configured */
-	struct name_set disruption_names;     /* workersToDelete */
-	size_t first_worker, worker_count;    /* its slice of workers; Pods first, then without */
-	int64_t kept;       /* Pods that are neither being deleted nor disrupted */
-	int64_t missing;    /* Pods requested by replicas that do not exist */
-	int64_t registered; /* kept and registered with Ray */
-	int64_t disrupted;  /* disrupted Pods, not in kept; the operator counts them */
+	/* "minReplicas 2", or "schedule office (4 replicas until 2026-11-20T17:00:00Z)". */
+	const char *minimum_text;
+	int64_t idle_timeout_ms;           /* as configured */
+	struct name_set disruption_names;  /* workersToDelete */
+	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
+	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
+	int64_t missing;                   /* Pods requested by replicas that do not exist */
+	int64_t registered;                /* kept and registered with Ray */
+	int64_t disrupted; /* disrupted Pods, not in kept; the operator counts them */
 };
 
 /* A received request, merged with equal ones; see demand.h. */

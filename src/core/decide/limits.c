@@ -84,6 +84,8 @@ void limits_make_groups(struct facts *facts)
 		group->index = g;
 		group->hosts = group->spec->num_of_hosts > 0 ? group->spec->num_of_hosts : 1;
 		group->min_replicas = group->spec->min_replicas;
+		group->minimum_text = arena_printf(facts->arena, "minReplicas %lld",
+						   (long long)group->min_replicas);
 		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
 		capacity_of_group(cluster, g, &facts->snapshot->settings,
 				  facts->snapshot->device_table, facts->arena,

@@ -1,5 +1,5 @@
 /* Cron expressions and time zones as plain data. Made by codec/text/cron, codec/text/tzif and the
- * decoder of a snapshot; read by core/calendar. */
+ * decoder of a snapshot; read by feature/schedules. */
 #ifndef CORE_MODEL_CALENDAR_H
 #define CORE_MODEL_CALENDAR_H
 
@@ -41,5 +41,9 @@ struct time_zone {
 	const struct time_zone_change *changes; /* ascending */
 	size_t change_count;
 };
+
+/* How far the next change of a schedule is searched for, and the end of windows that follow each other. */
+#define CALENDAR_SEARCH_DAYS 366
+#define CALENDAR_CHAIN_DAYS 100
 
 #endif

@@ -1,5 +1,7 @@
 #include "core/model/plan.h"
 
+#include "core/model/calendar.h"
+
 const char *terminate_action_name(enum terminate_action action)
 {
 	switch (action) {
@@ -89,4 +91,33 @@ struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan
 					      .reason = reason,
 					      .message = message };
 	return condition;
+}
+
+const char *plan_schedule_until(const struct plan_schedule *schedule, struct arena *arena)
+{
+	return schedule->next_change == TIME_NONE ?
+		       "" :
+		       arena_printf(arena, " until %s", time_text(arena, schedule->next_change));
+}
+
+const char *plan_schedule_bundles(const struct plan_schedule *schedule, struct arena *arena)
+{
+	return arena_printf(arena, "schedule %.64s (bundles%s)", schedule->name,
+			    plan_schedule_until(schedule, arena));
+}
+
+const char *plan_schedule_state(const struct plan_schedule *schedule, struct arena *arena)
+{
+	const char *state = schedule->active ? "active" : "inactive";
+
+	if (schedule->problem)
+		return arena_printf(arena, "unknown: %s", schedule->problem);
+	if (schedule->never_starts)
+		return "inactive and never starts";
+	if (schedule->next_change == TIME_NONE)
+		return schedule->active ? arena_printf(arena, "active for the next %d days",
+						       CALENDAR_CHAIN_DAYS) :
+					  arena_printf(arena, "inactive for the next %d days",
+						       CALENDAR_SEARCH_DAYS);
+	return arena_printf(arena, "%s until %s", state, time_text(arena, schedule->next_change));
 }

@@ -184,4 +184,11 @@ const char *idle_action_name(enum idle_action action);           /* "", "Read", 
 const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */
 const char *demand_source_name(enum demand_source source);       /* "ray", "annotation", ... */
 
+/* " until 2026-11-20T17:00:00Z", or "". */
+const char *plan_schedule_until(const struct plan_schedule *schedule, struct arena *arena);
+/* "schedule office (bundles until 2026-11-20T17:00:00Z)". */
+const char *plan_schedule_bundles(const struct plan_schedule *schedule, struct arena *arena);
+/* "active until 2026-11-20T17:00:00Z", "inactive", "unknown: time zone ...". */
+const char *plan_schedule_state(const struct plan_schedule *schedule, struct arena *arena);
+
 #endif

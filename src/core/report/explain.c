@@ -6,7 +6,6 @@
 #include "core/decide/demand.h"
 #include "core/decide/packing.h"
 #include "core/decide/patch.h"
-#include "core/decide/window.h"
 #include "core/model/reason.h"
 
 #define SHAPES_MAX 3 /* named in one message */
@@ -230,8 +229,8 @@ static struct words words_of_minimum(const struct choice *choice, const struct g
 	if (group->schedule)
 		return (struct words){ REASON_SCALE_UP_SCHEDULE,
 				       arena_printf(choice->arena, "%s lacks %lld worker%s%s",
-						    window_minimum_text(group, choice->arena),
-						    (long long)launch, plural(launch), held) };
+						    group->minimum_text, (long long)launch,
+						    plural(launch), held) };
 	return (struct words){ REASON_SCALE_UP_MIN_REPLICAS,
 			       arena_printf(choice->arena, "minReplicas %lld lacks %lld worker%s%s",
 					    (long long)group->spec->min_replicas, (long long)launch,
@@ -243,7 +242,7 @@ static struct words words_of_bundles(const struct choice *choice, const struct s
 {
 	return (struct words){ REASON_SCALE_UP_SCHEDULE,
 			       arena_printf(choice->arena, "%s: %s need%s %lld new worker%s%s",
-					    window_bundles_text(shapes->schedule, choice->arena),
+					    plan_schedule_bundles(shapes->schedule, choice->arena),
 					    shapes_text(choice, shapes, "requested"),
 					    shapes->total == 1 ? "s" : "", (long long)launch,
 					    plural(launch), held) };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
-#include "core/decide/window.h"
 #include "core/model/reason.h"
 
 #define ACTIVITIES_MAX 4
@@ -53,7 +52,7 @@ static struct words words_of_request(const struct choice *choice,
 		return (struct words){ REASON_NEEDED_BY_REQUEST, "request-resources holds it" };
 	return (struct words){ REASON_NEEDED_BY_SCHEDULE,
 			       arena_printf(choice->arena, "%s keeps it",
-					    window_bundles_text(schedule, choice->arena)) };
+					    plan_schedule_bundles(schedule, choice->arena)) };
 }
 
 static struct words words_of_warm(const struct choice *choice, const struct worker *worker)
@@ -136,12 +135,10 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
 	if (worker->group != FACTS_NO_INDEX && choice->facts->groups[worker->group].schedule)
-		return (struct words){
-			REASON_NEEDED_BY_SCHEDULE,
-			arena_printf(choice->arena, "%s keeps it",
-				     window_minimum_text(&choice->facts->groups[worker->group],
-							 choice->arena))
-		};
+		return (struct words){ REASON_NEEDED_BY_SCHEDULE,
+				       arena_printf(
+					       choice->arena, "%s keeps it",
+					       choice->facts->groups[worker->group].minimum_text) };
 	return (struct words){ REASON_NEEDED_BY_MIN_REPLICAS, "minReplicas keeps it" };
 }
 

@@ -5,7 +5,6 @@
 #include "core/decide/conflict.h"
 #include "core/decide/limits.h"
 #include "core/decide/template_seen.h"
-#include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
 #include "core/model/reason.h"
@@ -168,9 +167,9 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 	    own->target_replicas >= group->min_replicas ||
 	    own->launch_replicas > own->allowed_replicas)
 		return NULL;
-	return arena_printf(choice->arena, "%s: %s allows %lld of group %s",
-			    window_minimum_text(group, choice->arena), choice->offer->gpu_ceiling,
-			    (long long)own->target_replicas, group->spec->name);
+	return arena_printf(choice->arena, "%s: %s allows %lld of group %s", group->minimum_text,
+			    choice->offer->gpu_ceiling, (long long)own->target_replicas,
+			    group->spec->name);
 }
 
 static void write_limited(const struct choice *choice, struct plan *plan)
@@ -206,7 +205,7 @@ static void write_limited(const struct choice *choice, struct plan *plan)
 				     own->at_maximum ?
 					     arena_printf(choice->arena, "maxReplicas %lld",
 							  (long long)group->spec->max_replicas) :
-					     window_minimum_text(group, choice->arena)));
+					     group->minimum_text));
 		return;
 	}
 	plan_add_condition(choice->arena, plan, "ScalingLimited", false,

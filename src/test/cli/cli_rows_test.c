@@ -74,7 +74,7 @@ static void test_trouble_comes_first(void **state)
 	"'gpus':'x','message':'at maxReplicas'}],'conditions':[{'type':'PodUnreadable','status':"  \
 	"'True','reason':'ObjectLimit','message':'too many'}]}}"
 
-static const char *time_text(int64_t ago_seconds)
+static const char *time_ago(int64_t ago_seconds)
 {
 	static char texts[4][RFC3339_SIZE];
 	static size_t next;
@@ -102,11 +102,11 @@ static void start_old(int64_t ago, int64_t led_ago)
 		{ NULL, 0, NULL },
 	};
 
-	snprintf(object, sizeof(object), AUTOSCALER_STATUS, time_text(ago), time_text(ago - 60));
+	snprintf(object, sizeof(object), AUTOSCALER_STATUS, time_ago(ago), time_ago(ago - 60));
 	snprintf(list, sizeof(list), LIST("%s"), object);
 	snprintf(lease, sizeof(lease),
 		 "{'spec':{'holderIdentity':'gone','leaseDurationSeconds':15,'renewTime':'%s'}}",
-		 time_text(led_ago));
+		 time_ago(led_ago));
 	routes[3].status = led_ago < 0 ? 404 : 0;
 	cli_server_start(routes);
 }

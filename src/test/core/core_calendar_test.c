@@ -1,7 +1,7 @@
 /* Windows of schedules at changes of a time zone, and windows that overlap. The golden cases have
  * the rules of decisions; a year in nine zones is in e2e/tests/test_schedules.py. */
 
-#include "core/calendar/calendar.h"
+#include "feature/schedules/core/calendar.h"
 
 #include "base/memory.h"
 #include "test/support/support.h"
@@ -148,7 +148,7 @@ static void times_of_any_year_have_a_state(void **state)
 	expect(&cron, HOUR_MS, &utc, INT64_C(-62167219200000), true,
 	       INT64_C(-62167219200000) + HOUR_MS);
 	expect(&cron, HOUR_MS, &utc, INT64_C(253402300799999), false, INT64_C(253402300800000));
-	assert_string_equal(calendar_time_text(&arena, MARCH), "2026-03-29T01:00:00Z");
+	assert_string_equal(time_text(&arena, MARCH), "2026-03-29T01:00:00Z");
 }
 
 /* The days 1 to 31 of `days` in the months of `months`. */

@@ -9,7 +9,7 @@
 #include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "codec/text/tzif.h"
-#include "core/calendar/calendar.h"
+#include "feature/schedules/core/calendar.h"
 
 #define FROM INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 #define DAY_MS INT64_C(86400000)

@@ -11,7 +11,7 @@
 #include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/tzif.h"
-#include "core/calendar/calendar.h"
+#include "feature/schedules/core/calendar.h"
 #include "test/tools/json_lines.h"
 
 #define LINE_BYTES_MAX ((size_t)16 << 20)

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "core/calendar/calendar.h"
 #include "core/decide/mark.h"
-#include "core/decide/window.h"
 #include "core/decide/worker.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/reason.h"
@@ -97,9 +95,9 @@ static const char *wanted(const struct facts *facts)
 		return "annotation " ANNOTATION_REQUEST_RESOURCES " requests workers";
 	for (size_t i = 0; i < facts->schedule_count; i++)
 		if (facts->schedules[i].active)
-			return arena_printf(facts->arena, "schedule %.64s is %s",
-					    facts->schedules[i].name,
-					    window_state_text(&facts->schedules[i], facts->arena));
+			return arena_printf(
+				facts->arena, "schedule %.64s is %s", facts->schedules[i].name,
+				plan_schedule_state(&facts->schedules[i], facts->arena));
 	return NULL;
 }
 
@@ -220,8 +218,8 @@ static struct memory_mark mark_of(const struct facts *facts)
 /* `who`: the user in the lists at `since`; NULL: none. */
 static void write_since(const struct facts *facts, struct plan_idle *idle, const char *who)
 {
-	const char *since = calendar_time_text(facts->arena, idle->since);
-	const char *until = calendar_time_text(facts->arena, idle->until);
+	const char *since = time_text(facts->arena, idle->since);
+	const char *until = time_text(facts->arena, idle->until);
 
 	idle->reason = who ? REASON_CLUSTER_IN_USE : REASON_CLUSTER_IDLE;
 	idle->message =
@@ -336,7 +334,7 @@ static enum idle_action action_of(const struct facts *facts, const struct plan *
 
 static const char *ending_text(const struct facts *facts, const struct plan_idle *idle)
 {
-	const char *since = calendar_time_text(facts->arena, idle->since);
+	const char *since = time_text(facts->arena, idle->since);
 
 	if (idle->action == IDLE_ACTION_END_DELETE)
 		return arena_printf(facts->arena, "deleted: idle since %s", since);

@@ -1,7 +1,5 @@
 #include "feature/idle_termination/core/suspend.h"
 
-#include "core/calendar/calendar.h"
-
 #define SUSPEND_PATH "/spec/suspend"
 #define ANNOTATIONS_PATH "/metadata/annotations"
 /* ANNOTATION_SUSPENDED as a JSON Pointer: ~1 is a slash. */
@@ -43,7 +41,7 @@ void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena 
 		text_op(arena, plan, "test", "/metadata/name", cluster->name);
 	if (cluster->annotations.count == 0)
 		add_op(arena, plan, "add", ANNOTATIONS_PATH, PATCH_VALUE_EMPTY_OBJECT);
-	text_op(arena, plan, "add", ANNOTATION_PATH, calendar_time_text(arena, now));
+	text_op(arena, plan, "add", ANNOTATION_PATH, time_text(arena, now));
 	boolean_op(arena, plan, "add", true);
 }
 

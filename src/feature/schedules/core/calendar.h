@@ -4,17 +4,14 @@
  * Each local time that the expression names is one start, at the first moment at which a clock of
  * the zone shows it. A local time that the clocks skip starts at the moment of the change. The
  * length of a window is time that passes, not a difference of local times. */
-#ifndef CORE_CALENDAR_CALENDAR_H
-#define CORE_CALENDAR_CALENDAR_H
+#ifndef FEATURE_SCHEDULES_CORE_CALENDAR_H
+#define FEATURE_SCHEDULES_CORE_CALENDAR_H
 
 #include <stdbool.h>
 
 #include "base/arena.h"
 #include "core/model/calendar.h"
 
-#define CALENDAR_SEARCH_DAYS 366
-/* How far the end of windows that follow each other is searched for. */
-#define CALENDAR_CHAIN_DAYS 100
 #define CALENDAR_DURATION_MIN_MS (60 * MS_PER_SECOND)
 #define CALENDAR_DURATION_MAX_MS (31 * 86400 * MS_PER_SECOND)
 
@@ -31,7 +28,5 @@ struct calendar_window calendar_window(const struct cron *cron, int64_t duration
 				       const struct time_zone *zone, time_ms now);
 /* No date has one of the months and one of the days: "31 2". */
 bool calendar_never_starts(const struct cron *cron);
-/* "2026-11-20T10:00:00Z". */
-const char *calendar_time_text(struct arena *arena, time_ms time);
 
 #endif

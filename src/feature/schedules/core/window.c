@@ -1,9 +1,9 @@
-#include "core/decide/window.h"
+#include "feature/schedules/core/window.h"
 
 #include <string.h>
 
-#include "core/calendar/calendar.h"
 #include "core/model/autoscaler_problem.h"
+#include "feature/schedules/core/calendar.h"
 
 static const struct time_zone utc = { .name = "UTC" };
 
@@ -17,6 +17,16 @@ static const struct time_zone *find_zone(const struct snapshot *snapshot, const 
 	if (is_utc(name))
 		return &utc;
 	return ARRAY_FIND(snapshot->time_zones, snapshot->time_zone_count, name, name);
+}
+
+static const char *minimum_text(const struct group *group, struct arena *arena)
+{
+	const struct plan_schedule *schedule = group->schedule;
+
+	return arena_printf(arena, "schedule %.64s (%lld replica%s%s)", schedule->name,
+			    (long long)group->min_replicas, group->min_replicas == 1 ? "" : "s",
+			    schedule->problem ? arena_printf(arena, ", as %s", schedule->problem) :
+						plan_schedule_until(schedule, arena));
 }
 
 /* The decoder has reported an invalid start or duration. */
@@ -46,7 +56,8 @@ static int64_t present(const struct group *group)
 	return (group->kept + group->missing) / group->hosts;
 }
 
-static void raise_minimum(struct group *group, int64_t replicas, const struct plan_schedule *state)
+static void raise_minimum(struct group *group, int64_t replicas, const struct plan_schedule *state,
+			  struct arena *arena)
 {
 	if (state->problem && replicas > present(group))
 		replicas = present(group);
@@ -56,6 +67,7 @@ static void raise_minimum(struct group *group, int64_t replicas, const struct pl
 		return;
 	group->min_replicas = replicas;
 	group->schedule = state;
+	group->minimum_text = minimum_text(group, arena);
 }
 
 static const char *group_path(const struct facts *facts, size_t schedule, size_t group,
@@ -91,7 +103,7 @@ static void apply_groups(struct facts *facts, size_t index, const struct plan_sc
 					 group_path(facts, index, i, "minReplicas"),
 					 own->min_replicas, group->spec, facts->arena));
 		if (state->active || state->problem)
-			raise_minimum(group, own->min_replicas, state);
+			raise_minimum(group, own->min_replicas, state, facts->arena);
 	}
 }
 
@@ -107,7 +119,7 @@ static void judge_bundles(struct facts *facts, const struct autoscaler_schedule 
 	facts->schedule_forbids = state;
 }
 
-void window_find(struct facts *facts)
+static void find(struct facts *facts)
 {
 	const struct autoscaler_object *object = facts->snapshot->autoscaler;
 
@@ -134,52 +146,10 @@ void window_find(struct facts *facts)
 	}
 }
 
-void window_apply(struct facts *facts)
+static void apply(struct facts *facts)
 {
 	for (size_t i = 0; i < facts->schedule_count; i++)
 		apply_groups(facts, i, &facts->schedules[i]);
 }
 
-static const char *until_text(const struct plan_schedule *schedule, struct arena *arena)
-{
-	return schedule->next_change == TIME_NONE ?
-		       "" :
-		       arena_printf(arena, " until %s",
-				    calendar_time_text(arena, schedule->next_change));
-}
-
-const char *window_bundles_text(const struct plan_schedule *schedule, struct arena *arena)
-{
-	return arena_printf(arena, "schedule %.64s (bundles%s)", schedule->name,
-			    until_text(schedule, arena));
-}
-
-const char *window_minimum_text(const struct group *group, struct arena *arena)
-{
-	const struct plan_schedule *schedule = group->schedule;
-
-	if (!schedule)
-		return arena_printf(arena, "minReplicas %lld",
-				    (long long)group->spec->min_replicas);
-	return arena_printf(arena, "schedule %.64s (%lld replica%s%s)", schedule->name,
-			    (long long)group->min_replicas, group->min_replicas == 1 ? "" : "s",
-			    schedule->problem ? arena_printf(arena, ", as %s", schedule->problem) :
-						until_text(schedule, arena));
-}
-
-const char *window_state_text(const struct plan_schedule *schedule, struct arena *arena)
-{
-	const char *state = schedule->active ? "active" : "inactive";
-
-	if (schedule->problem)
-		return arena_printf(arena, "unknown: %s", schedule->problem);
-	if (schedule->never_starts)
-		return "inactive and never starts";
-	if (schedule->next_change == TIME_NONE)
-		return schedule->active ? arena_printf(arena, "active for the next %d days",
-						       CALENDAR_CHAIN_DAYS) :
-					  arena_printf(arena, "inactive for the next %d days",
-						       CALENDAR_SEARCH_DAYS);
-	return arena_printf(arena, "%s until %s", state,
-			    calendar_time_text(arena, schedule->next_change));
-}
+const struct decision_feature schedules_decisions = { .find = find, .apply = apply };

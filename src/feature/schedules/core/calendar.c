@@ -1,4 +1,4 @@
-#include "core/calendar/calendar.h"
+#include "feature/schedules/core/calendar.h"
 
 #include "base/check.h"
 
@@ -206,13 +206,4 @@ bool calendar_never_starts(const struct cron *cron)
 			return false;
 	}
 	return true;
-}
-
-const char *calendar_time_text(struct arena *arena, time_ms time)
-{
-	struct civil_time civil;
-
-	time_to_civil(time, &civil);
-	return arena_printf(arena, "%04lld-%02d-%02dT%02d:%02d:%02dZ", (long long)civil.year,
-			    civil.month, civil.day, civil.hour, civil.minute, civil.second);
 }
