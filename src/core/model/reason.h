@@ -8,7 +8,7 @@
 
 #include "feature/lint/model/lint_reason.h"
 
-/* The rows of features, which stand last in their tables. */
+/* The rows of features, the last ones of their tables. */
 #define FEATURE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
 #define FEATURE_EVENTS(X) LINT_EVENTS(X)
 
