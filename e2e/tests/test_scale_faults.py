@@ -57,8 +57,9 @@ def test_heads_that_answer_garbage_or_nothing_at_all(scenario, namespace, contro
     line = control.wait_for("scan interval is longer than asked for", f"{namespace}/silent", seconds=30)
     assert "its replies are slow" in line["why"], line
     key = f'rayscaler_scan_interval_seconds{{namespace="{namespace}",raycluster='
-    wait_until(lambda: f'{key}"good"}} 1\n' in control.get("/metrics")[1], 10, "the interval of the good one")
-    assert float(control.get("/metrics")[1].split(f'{key}"silent"}} ')[1].split()[0]) >= 4
+    interval = lambda name: float(control.get("/metrics")[1].split(f'{key}"{name}"}} ')[1].split()[0])
+    wait_until(lambda: interval("good") <= 1, 10, "the interval of the good one")
+    assert interval("silent") >= 4
     with good.program() as program:
         asked = time.time()
         program.actors(1, num_gpus=1)
