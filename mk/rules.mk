@@ -66,7 +66,7 @@ LINK_asan    := $(SANITIZE) -Wl,--as-needed $(EXTRA_CFLAGS)
 
 DIR_fuzz     := $(BUILD)/fuzz
 CC_fuzz      := $(FUZZ_CC)
-COMPILE_fuzz := $(FOR_SANITIZERS) -fsanitize=fuzzer-no-link $(SANITIZE)
+COMPILE_fuzz := $(FOR_SANITIZERS) -Wno-string-conversion -fsanitize=fuzzer-no-link $(SANITIZE)
 LINK_fuzz    := -fsanitize=fuzzer,address,undefined
 
 # Objects are built again when a compiler or its flags change.

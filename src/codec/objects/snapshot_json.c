@@ -96,7 +96,7 @@ static int setting_decode(const struct json_at *at, struct settings *settings)
 		*(bool *)member = json_boolean_value(at);
 		return 0;
 	default:
-		CHECK(false && "a kind of options");
+		CHECK(!"a kind of options");
 	}
 }
 
@@ -153,7 +153,7 @@ static void write_settings(struct json_writer *writer, const struct field *field
 				field_write_texts(writer, rows[i].name, member);
 			break;
 		default:
-			CHECK(false && "a kind of options");
+			CHECK(!"a kind of options");
 		}
 	}
 	json_write_object_end(writer);
