@@ -54,7 +54,8 @@ def test_a3_two_gpu_actors_grow_the_group_from_0_to_2_and_back(shared, controlle
         program.end()
     one.wait_empty()
     steps = [event.value for event in one.recorder.of("replicas", since, "gpu-group")]
-    assert steps == [2, 0] or steps == [2, 1, 0], "one step up for the whole demand, then down"
+    # The head may be read between the two actors.
+    assert steps in ([2, 0], [1, 2, 0], [2, 1, 0], [1, 2, 1, 0]), "up to the demand and not beyond it, then down once"
     assert control.find("scaled", "ScaleUpDemand") and control.find("scaled", "ScaleDownDrained")
     wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
     hold(lambda: one.replicas() == 0, 2, "the group stays at 0")
