@@ -334,7 +334,26 @@ const struct field autoscaler_status_fields[] = {
 	FIELD_END,
 };
 
-/* A status of an unknown form counts as absent: it will be written again. */
+/* Reads the status member by member: one of an unknown form, which another version has written, counts
+ * as absent. Whether all could be read. */
+static bool status_members_decode(const struct json_at *at, const struct field *fields,
+				  struct summary *status)
+{
+	bool complete = true;
+
+	for (const struct field *field = fields; field->name; field++) {
+		const struct field row[] = { *field, FIELD_END };
+		struct summary read = *status;
+
+		if (field_decode_all(at, row, &read))
+			complete = false;
+		else
+			*status = read;
+	}
+	return complete;
+}
+
+/* A status that is incomplete has no text: it will be written again. */
 static int status_decode(const struct json_at *at, const struct field *field, void *object)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -343,6 +362,7 @@ static int status_decode(const struct json_at *at, const struct field *field, vo
 	struct summary *status = ARENA_NEW(at->reader->arena, struct summary);
 	struct json_at member = json_member(at, field->name);
 	VEC(struct memory_template) templates = { .at = NULL };
+	bool complete;
 
 	autoscaler->status_text = "";
 	*status = summary_none;
@@ -352,15 +372,15 @@ static int status_decode(const struct json_at *at, const struct field *field, vo
 	if (strlen(json_print(&member)) > AUTOSCALER_STATUS_MAX)
 		return 0;
 	member.reader = &reader;
-	if (field_decode_all(&member, field->members, status))
-		return 0;
+	complete = status_members_decode(&member, field->members, status);
 	for (size_t i = 0; i < status->group_count; i++)
 		if (status->groups[i].seen)
 			VEC_PUSH(reader.arena, &templates, *status->groups[i].seen);
 	autoscaler->templates = templates.at;
 	autoscaler->template_count = templates.count;
 	autoscaler->status = status;
-	autoscaler->status_text = autoscaler_status_text(status, reader.arena);
+	if (complete)
+		autoscaler->status_text = autoscaler_status_text(status, reader.arena);
 	return 0;
 }
 

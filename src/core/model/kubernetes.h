@@ -338,10 +338,12 @@ struct autoscaler_object {
 	size_t schedule_count;
 	const struct idle_termination *idle_termination; /* NULL: not given */
 	struct strings problems;
-	/* Its last status, core/report/summary.h; NULL: none, too large, or of an unknown form.
-	 * Decisions use only the templates; ctl/queue/poll_interval uses undecided_seconds. */
+	/* Its last status, core/report/summary.h; NULL: none, or too large. A member of an unknown
+	 * form counts as absent. Decisions use only the templates; ctl/queue/poll_interval uses
+	 * undecided_seconds. */
 	const struct summary *status;
-	const char *status_text; /* autoscaler_status_text(status); "" without one */
+	/* autoscaler_status_text(status); "" without one, or when a member could not be read. */
+	const char *status_text;
 	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;

@@ -9,6 +9,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
+#include "feature/cost/core/metering.h"
 #include "test/support/codec_support.h"
 #include "test/support/golden_case.h"
 
@@ -400,10 +401,45 @@ static void test_a_status_of_another_form_is_rewritten(void **state)
 		read_snapshot(&declared, scene_text);
 		store(&declared, odd[i]);
 		assert_int_equal(declared.object.generation, 3);
-		if (declared.object.status)
-			fail_msg("%s is read", odd[i]);
+		assert_string_equal(declared.object.status_text, "");
 		tell(&declared);
 		assert_string_not_equal(declared.text, declared.object.status_text);
+		declared_done(&declared);
+	}
+}
+
+/* A member that another version of the program has written in its own way loses only itself: the
+ * sums of metering and the last change go on. */
+static void test_a_member_of_another_form_loses_only_itself(void **state)
+{
+	static const char *const odd[] = {
+		"\"requested\": [{\"source\": \"nobody\", \"count\": 2}]",
+		"\"requested\": [{\"source\": \"ray\", \"bundle\": {\"GPU\": \"many\"}}]",
+		"\"gpus\": {\"target\": \"3\", \"running\": 1}",
+		"\"conditions\": 1",
+		"\"undecidedIntervalSeconds\": \"60\"",
+	};
+	const struct autoscaler_metering *metering;
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(odd); i++) {
+		struct declared declared;
+
+		read_snapshot(&declared, scene_text);
+		store(&declared, arena_printf(&declared.arena,
+					      "{%s, \"lastScaleTime\": \"2025-11-01T00:00:00Z\","
+					      " \"metering\": {\"rayClusterUID\": \"u\","
+					      " \"todayGPUSeconds\": 70}}",
+					      odd[i]));
+		if (!declared.object.status || !declared.object.status->parts.metering)
+			fail_msg("metering is lost with %s", odd[i]);
+		metering = declared.object.status->parts.metering;
+		assert_int_equal(metering->today_gpu_seconds, 70);
+		assert_int_equal(declared.object.status->requested_count, 0);
+		assert_int_equal(declared.object.status->gpus.wanted, summary_none.gpus.wanted);
+		assert_string_equal(declared.object.status_text, "");
+		tell(&declared);
+		assert_string_equal(at(&declared, "lastScaleTime"), "\"2025-11-01T00:00:00Z\"");
 		declared_done(&declared);
 	}
 }
@@ -493,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_durations_in_messages_are_no_change),
 		cmocka_unit_test(test_other_figures_are_a_change),
 		cmocka_unit_test(test_a_status_of_another_form_is_rewritten),
+		cmocka_unit_test(test_a_member_of_another_form_loses_only_itself),
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_every_golden_decision_is_declared_once),
 	};
