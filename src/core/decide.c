@@ -124,7 +124,8 @@ static const struct packing *packing_make(const struct offer *offer)
 	packing_run(packing);
 	gang_hold(packing);
 	disruption_replace(packing);
-	EACH_FEATURE(keep, packing);
+	if (!packing->result->cut) /* what they add is beside all demand */
+		EACH_FEATURE(keep, packing);
 	packing_note_workers(packing);
 	invariants_of_packing(packing);
 	return packing;
@@ -175,10 +176,11 @@ static struct plan *plan_new(const struct facts *facts)
 	return plan;
 }
 
-/* A plan that acts, and a memory that is another one, change what the next decision reads. */
-static void note_next_change(const struct facts *facts, struct plan *plan)
+/* A plan that acts, and a memory that is another one, change what the next decision reads; one that was cut
+ * has more to do. */
+static void note_next_change(const struct facts *facts, bool cut, struct plan *plan)
 {
-	bool acts = plan->patch.count > 0 ||
+	bool acts = cut || plan->patch.count > 0 ||
 		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
 
 	VEC_EACH(const struct plan_group, group, &plan->groups)
@@ -207,7 +209,7 @@ static struct memory_state new_memory(const struct choice *choice)
 	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
 		for (size_t i = 0; i < parts[p]->marks.count; i++)
 			VEC_PUSH(choice->arena, &memory.marks, parts[p]->marks.at[i]);
-	mark_keep_unjudged(choice->facts, &memory);
+	mark_keep_unjudged(choice->facts, choice->packing->result->cut, &memory);
 	return memory;
 }
 
@@ -226,7 +228,7 @@ static struct plan *write_plan(const struct choice *choice)
 	EACH_FEATURE(write, choice, plan);
 	verdict_end(choice, plan);
 	plan->requeue_after_seconds = REQUEUE_ACTIVE_SECONDS;
-	note_next_change(choice->facts, plan);
+	note_next_change(choice->facts, choice->packing->result->cut, plan);
 	invariants_of_plan(choice, plan);
 	return plan;
 }
@@ -254,7 +256,7 @@ static struct plan *write_gated(const struct facts *facts)
 	EACH_FEATURE(write_gated, facts, plan);
 	invariants_of_patch(plan);
 	plan->requeue_after_seconds = REQUEUE_GATED_SECONDS;
-	note_next_change(facts, plan);
+	note_next_change(facts, false, plan);
 	return plan;
 }
 

@@ -19,6 +19,7 @@
 
 #include "core/decide.h"
 #include "core/decide/limits.h"
+#include "core/model/cpu_budget.h"
 #include "sim/baseline.h"
 #include "sim/kuberay.h"
 #include "sim/pass_time.h"
@@ -66,13 +67,21 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 	return accepted;
 }
 
+static const struct plan *decide_on(struct sim_world *world, struct snapshot *snapshot)
+{
+	struct cpu_budget *budget = world->input->cpu_budget;
+
+	if (budget)
+		*budget = (struct cpu_budget){ .spent = budget->spent, .context = budget->context };
+	snapshot->cpu_budget = budget;
+	world->result->decisions++;
+	return decide(snapshot, &world->pass_arena);
+}
+
 static const struct plan *decide_now(struct sim_ray *ray, struct sim_view *view)
 {
-	struct sim_world *world = ray->world;
-
-	view_make(ray, &world->pass_arena, view);
-	world->result->decisions++;
-	return decide(&view->snapshot, &world->pass_arena);
+	view_make(ray, &ray->world->pass_arena, view);
+	return decide_on(ray->world, &view->snapshot);
 }
 
 /* Ray's lists: all work is on nodes here, so they show no more than the nodes do. */
@@ -84,8 +93,7 @@ static const struct plan *decide_with_lists(struct sim_ray *ray, struct sim_view
 		.begun = view->snapshot.now, .problem = "", .in_use = "", .ended = TIME_NONE
 	};
 	view->snapshot.cluster_work = work;
-	ray->world->result->decisions++;
-	return decide(&view->snapshot, &ray->world->pass_arena);
+	return decide_on(ray->world, &view->snapshot);
 }
 
 /* The memory of the plan becomes the first of the two arenas. */

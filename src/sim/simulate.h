@@ -81,6 +81,7 @@ struct sim_input {
 	int64_t end_ms;
 	/* A pass at each interval, also where it cannot change anything: slow, for tests. */
 	bool every_pass;
+	struct cpu_budget *cpu_budget; /* of each decision, for tests; NULL: none */
 };
 
 void sim_models_init(struct sim_models *models);

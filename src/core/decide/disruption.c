@@ -118,7 +118,7 @@ static int64_t remember(struct packing *packing, const struct group *group, int6
 
 void disruption_replace(struct packing *packing)
 {
-	if (packing->facts->termination_forbidden)
+	if (packing->termination_forbidden)
 		return;
 	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		struct group_packing *own = &packing->groups[group->index];

@@ -82,7 +82,7 @@ static struct schedule_problem copy_problem(const struct packing *packing,
 	problem.types = *ret_types;
 	problem.gang_count = problem.demand_count = 0;
 	problem.gangs_new_only = NULL;
-	problem.terminate_over_max = problem.cheapest = false;
+	problem.terminate_over_max = problem.cheapest = problem.may_be_cut = false;
 	return problem;
 }
 
@@ -206,7 +206,7 @@ void gang_hold(struct packing *packing)
 	bool done = false;
 
 	if (!packing->snapshot->settings.keep_for_placement_groups ||
-	    packing->facts->termination_forbidden || !is_anything_to_keep(packing))
+	    packing->termination_forbidden || !is_anything_to_keep(packing))
 		return;
 	list = list_nodes(packing);
 	order = schedule_gang_order(&packing->problem, packing->arena);

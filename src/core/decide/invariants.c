@@ -281,7 +281,7 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 
 	if (own->action == TERMINATE_NONE)
 		return;
-	CHECK(!choice->facts->termination_forbidden);
+	CHECK(!choice->packing->termination_forbidden);
 	CHECK(worker->pod && !worker->deleting);
 	CHECK(!choice->facts->groups[worker->group].frozen);
 	CHECK(own->reason && own->message);
@@ -369,7 +369,7 @@ void invariants_of_patch(const struct plan *plan)
 /* A worker that this plan terminates has a reason, and only with terminations allowed. */
 static void check_terminations(const struct choice *choice, const struct plan_group *group)
 {
-	CHECK(group->terminate.count == 0 || !choice->facts->termination_forbidden);
+	CHECK(group->terminate.count == 0 || !choice->packing->termination_forbidden);
 	VEC_EACH(const struct plan_termination, item, &group->terminate) {
 		CHECK(item->action != TERMINATE_NONE);
 		CHECK(item->pod && item->reason && item->message);

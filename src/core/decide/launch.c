@@ -227,7 +227,7 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 void launch_cancel(struct choice *choice)
 {
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		if (choice->facts->termination_forbidden || group->frozen)
+		if (choice->packing->termination_forbidden || group->frozen)
 			continue;
 		if (choice->health->groups[group->index].cancels_launches)
 			cancel_starved(choice, group);
@@ -282,7 +282,7 @@ void launch_remember(struct choice *choice)
 			.unneeded_since = own->unneeded_since,
 			.round = next_round(choice, group, launched),
 		};
-		if (choice->facts->termination_forbidden || own->health->cancels_launches) {
+		if (choice->packing->termination_forbidden || own->health->cancels_launches) {
 			const struct memory_launch *old = remembered(choice->facts, group);
 			entry->unneeded = old ? old->unneeded : 0;
 			entry->unneeded_since = old ? old->unneeded_since : TIME_NONE;

@@ -56,14 +56,16 @@ time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *k
 	return old && due_reached(facts->due, old->since) ? old->since : facts->snapshot->now;
 }
 
-void mark_keep_unjudged(const struct facts *facts, struct memory_state *memory)
+void mark_keep_unjudged(const struct facts *facts, bool cut, struct memory_state *memory)
 {
 	for (size_t i = 0; i < facts->old_mark_count; i++) {
 		const struct memory_mark *mark = &facts->snapshot->memory->marks.at[i];
 		enum mark_kept kept = mark_rules[mark->kind].kept;
 
 		if ((kept == MARK_KEPT_WITHOUT_RAY && !facts->ray_reachable) ||
-		    (kept == MARK_KEPT_WITHOUT_TERMINATION && facts->termination_forbidden))
+		    (kept == MARK_KEPT_WITHOUT_PACKING && (!facts->ray_reachable || cut)) ||
+		    (kept == MARK_KEPT_WITHOUT_TERMINATION &&
+		     (facts->termination_forbidden || cut)))
 			VEC_PUSH(facts->arena, &memory->marks, *mark);
 	}
 }

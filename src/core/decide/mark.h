@@ -12,7 +12,7 @@ const struct memory_mark *mark_find(const struct facts *facts, enum mark_kind ki
 				    const char *key);
 /* Of the old mark; now when there is none, or when the clock was set back behind it. */
 time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *key);
-/* Adds the old marks of the kinds that this pass could not judge. */
-void mark_keep_unjudged(const struct facts *facts, struct memory_state *memory);
+/* Adds the old marks of the kinds that this pass could not judge. cut: the packing was. */
+void mark_keep_unjudged(const struct facts *facts, bool cut, struct memory_state *memory);
 
 #endif

@@ -398,13 +398,26 @@ static void measure_living(struct packing *packing)
 void packing_run(struct packing *packing)
 {
 	packing->problem = packing->offer->problem;
+	packing->problem.may_be_cut = true;
 	packing->packed_demands = packing->offer->packed_demands;
 	/* Ray's order decides what fits on registered workers, and so which demand may be starved.
 	 * Both packings then solve the same problem. */
-	packing->result = schedule(&packing->problem, packing->arena);
+	struct schedule_result *ray = schedule(&packing->problem, packing->arena), *last = ray;
+	bool starved, cut;
+
+	packing->result = ray;
 	packing->problem.cheapest = packing->snapshot->settings.packing != PACKING_RAY;
-	if (starved_split(packing) || packing->problem.cheapest)
-		packing->result = schedule(&packing->problem, packing->arena);
+	starved = starved_split(packing);
+	if ((starved || packing->problem.cheapest) && !ray->cut)
+		last = schedule(&packing->problem, packing->arena);
+	/* Without starved demand it is the same problem: Ray's order serves all of it. */
+	cut = last->cut;
+	if (cut && !starved)
+		last = ray;
+	last->cut = cut;
+	packing->result = last;
+	packing->termination_forbidden = packing->facts->termination_forbidden ||
+					 packing->result->cut;
 	if (is_anything_left(packing))
 		measure_living(packing);
 	note_launches(packing);

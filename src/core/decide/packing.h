@@ -49,7 +49,8 @@ struct packing {
 	struct arena *arena;
 	struct schedule_problem problem; /* of the offer, with starved demand split off */
 	const struct schedule_result *result;
-	struct resources most_of_living;   /* of each resource, on any one living node */
+	bool termination_forbidden;      /* of facts, or the result is cut: a need may be missing */
+	struct resources most_of_living; /* of each resource, on any one living node */
 	struct packed_list packed_demands; /* of `problem` */
 	bool *starved_demands,
 		*starved_gangs;  /* per demand and gang of facts: some of it is starved */

@@ -145,6 +145,8 @@ bool starved_split(struct packing *packing)
 		arena_array(packing->arena, packing->facts->demands.at.count, sizeof(bool));
 	packing->starved_gangs =
 		arena_array(packing->arena, packing->facts->gang_count, sizeof(bool));
+	if (packing->result->cut)
+		return false;
 	count_standing(packing, &standing);
 	split_demands(packing, &standing);
 	mark_gangs(packing, &standing);

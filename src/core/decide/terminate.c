@@ -289,7 +289,7 @@ static void choose_of_group(struct choice *choice, const struct group *group)
 
 void terminate_choose(struct choice *choice)
 {
-	if (choice->facts->termination_forbidden)
+	if (choice->packing->termination_forbidden)
 		return;
 	for (size_t g = 0; g < choice->facts->group_count; g++)
 		if (!choice->facts->groups[g].frozen)

@@ -4,8 +4,13 @@
 
 void cpu_budget_step(struct cpu_budget *budget)
 {
-	if (!budget || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0 ||
-	    !budget->exceeded(budget->context))
+	enum cpu_spent spent;
+
+	if (!budget || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0)
+		return;
+	spent = budget->spent(budget->context);
+	budget->cut = budget->cut || (budget->placing && spent == CPU_CUT);
+	if (spent != CPU_OVER)
 		return;
 	budget->exhausted = true;
 	while (budget->arena_count > 0)

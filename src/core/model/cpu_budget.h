@@ -1,11 +1,13 @@
-/* A limit on the work of one decision, so that a forged or very large cluster ends with "undecided"
- * instead of hours of packing. Core reads no clock: it counts steps and calls `exceeded` from time
- * to time. The owner (ctl/pass/pass) sets `exceeded`, `context` and `ms`; decide() does the rest.
- * Every function accepts NULL for no budget (plan, tests: a decision depends only on its snapshot).
+/* A limit on the work of one decision, so that a forged or very large cluster does not cost hours of
+ * packing. Core reads no clock: it counts steps and calls `spent` from time to time. The owner
+ * (ctl/pass/pass) sets `spent`, `context` and `ms`; decide() does the rest. Every function accepts
+ * NULL for no budget (plan, tests: a decision depends only on its snapshot).
  *
- * When the budget is exceeded, cpu_budget_step does not return: it frees the registered arenas and
- * jumps back to decide(), so the packing has no partial results to clean up. Between two calls a
- * caller owns no memory except arenas that are registered or belong to the decision. */
+ * CPU_CUT ends the packing with what it has placed: the plan launches for that part, and terminates
+ * nothing. With CPU_OVER nothing is decided. cpu_budget_step does not return then: it frees the
+ * registered arenas and jumps back to decide(), so the packing has no partial results to clean up.
+ * Between two calls a caller owns no memory except arenas that are registered or belong to the
+ * decision. */
 #ifndef CORE_MODEL_CPU_BUDGET_H
 #define CORE_MODEL_CPU_BUDGET_H
 
@@ -17,16 +19,20 @@
 #include "base/arena.h"
 
 #define CPU_BUDGET_ARENAS_MAX 8 /* of functions that call each other */
-#define CPU_BUDGET_STEPS 16     /* between two calls of exceeded: a step takes 0.1 to 100 us */
+#define CPU_BUDGET_STEPS 16     /* between two calls of spent: a step takes 0.1 to 100 us */
+
+enum cpu_spent { CPU_LEFT = 0, CPU_CUT, CPU_OVER };
 
 struct cpu_budget {
-	bool (*exceeded)(void *context);
+	enum cpu_spent (*spent)(void *context);
 	void *context;
 	int64_t ms;            /* for the message alone */
 	struct budget *memory; /* charged with the registered arenas; NULL: none */
-	bool out_of_memory; /* set by `exceeded`: it is the memory, not the time; for the message */
+	bool out_of_memory;    /* set by `spent`: it is the memory, not the time; for the message */
 	/* Of decide() and this module: */
 	bool exhausted; /* the plan changes nothing because of it */
+	bool placing;   /* demand is placed: the work that is cut */
+	bool cut;       /* no more is placed */
 	unsigned steps;
 	struct arena *arenas[CPU_BUDGET_ARENAS_MAX];
 	size_t arena_count;
@@ -36,6 +42,10 @@ struct cpu_budget {
 /* One iteration of a loop whose length a peer controls. Called only within decide(), on its
  * thread. */
 void cpu_budget_step(struct cpu_budget *budget);
+static inline bool cpu_budget_is_cut(const struct cpu_budget *budget)
+{
+	return budget && budget->cut;
+}
 /* Registers an empty arena of the caller until cpu_budget_done, which frees it; in reverse
  * order. */
 void cpu_budget_own(struct cpu_budget *budget, struct arena *arena);

@@ -58,6 +58,7 @@ enum mark_kind {
 enum mark_kept {
 	MARK_KEPT_NEVER,
 	MARK_KEPT_WITHOUT_RAY,
+	MARK_KEPT_WITHOUT_PACKING,     /* the same, or the packing was cut */
 	MARK_KEPT_WITHOUT_TERMINATION, /* nothing may be terminated in this pass */
 };
 

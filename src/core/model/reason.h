@@ -180,6 +180,9 @@
 	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                   \
 	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                        \
 	  "request fewer different bundles, or raise --decision-cpu-budget-ms")                             \
+	X(DECISION_CUT_SHORT, "DecisionCutShort",                                                           \
+	  "ScalingActive, and of pending demand: the CPU budget ended before all demand was packed",        \
+	  "nothing: the next decisions go on; if it stays: --decision-cpu-budget-ms")                       \
 	X(AUTOSCALING_DISABLED, "AutoscalingDisabled",                                                      \
 	  "ScalingActive: in-tree autoscaling is off", "set spec.enableInTreeAutoscaling to true")          \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",               \

@@ -129,6 +129,9 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 			REASON_TERMINATION_FORBIDDEN,
 			"nothing is terminated while request-resources is malformed"
 		};
+	if (choice->packing->result->cut)
+		return (struct words){ REASON_TERMINATION_FORBIDDEN,
+				       "nothing is terminated by a decision that was cut short" };
 	if (worker->node->problem)
 		return (struct words){ REASON_STATE_UNKNOWN, worker->node->problem };
 	if (worker->replica != FACTS_NO_INDEX && !choice->packing->workers[worker->index].chosen)

@@ -298,6 +298,11 @@ static struct verdict explain_unserved(const struct choice *choice,
 					 arena_printf(choice->arena, "%s allows no more",
 						      choice->offer->gpu_ceiling),
 					 NULL };
+	case SCHEDULE_LIMIT_CPU_BUDGET:
+		return (struct verdict){
+			false, REASON_DECISION_CUT_SHORT,
+			"the decision was cut short before it; the next decisions go on", NULL
+		};
 	case SCHEDULE_LIMIT_MAX_NODES:
 		return (struct verdict){
 			false, REASON_LAUNCH_LIMIT,
@@ -421,6 +426,8 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 	if (demand->reason)
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	struct verdict verdict;
+	if (leftover->limit == SCHEDULE_LIMIT_CPU_BUDGET)
+		return explain_unserved(choice, leftover);
 	if (judge_lack(choice, request, &verdict))
 		return verdict;
 	if (!could_serve(choice, request) && !unreadable_group(choice))
@@ -522,7 +529,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 {
 	if (gang->reason)
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
-	if (!unreadable_group(choice) &&
+	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_group(choice) &&
 	    !schedule_gang_possible(&choice->packing->problem, gang->gang, choice->arena))
 		return explain_gang(choice, gang->gang);
 	struct verdict verdict = explain_unserved(choice, leftover);

@@ -92,6 +92,32 @@ static bool add_starting_head(const struct choice *choice, struct plan *plan)
 	return true;
 }
 
+static int64_t count_left(const struct schedule_leftover *left, size_t count)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += left[i].limit == SCHEDULE_LIMIT_CPU_BUDGET ? left[i].count : 0;
+	return sum;
+}
+
+/* "1000 bundles and 3 placement groups" that the packing did not come to. */
+static const char *cut_text(const struct choice *choice)
+{
+	const struct schedule_problem *problem = &choice->packing->problem;
+	const struct schedule_result *result = choice->packing->result;
+	int64_t bundles = count_left(result->demands, problem->demand_count);
+	int64_t gangs = count_left(result->gangs, problem->gang_count);
+
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		bundles += count_left(result->constraints[i], problem->constraints[i].count);
+	if (!bundles && !gangs)
+		return "the search for cheaper workers";
+	return arena_printf(choice->arena, "%s and %s",
+			    worker_count_text(choice->arena, bundles, "bundle"),
+			    worker_count_text(choice->arena, gangs, "placement group"));
+}
+
 static void write_active(const struct choice *choice, struct plan *plan)
 {
 	if (choice->facts->head_problem) {
@@ -121,6 +147,16 @@ static void write_active(const struct choice *choice, struct plan *plan)
 				"the view of the API server is stale: %s; nothing is terminated, "
 				"demand still scales up",
 				choice->facts->view_problem));
+		return;
+	}
+	if (choice->packing->result->cut) {
+		plan_add_condition(
+			choice->arena, plan, "ScalingActive", true, REASON_DECISION_CUT_SHORT,
+			arena_printf(
+				choice->arena,
+				"the decision had used its %lld ms of CPU time with %s left: the next "
+				"decisions go on, nothing is terminated meanwhile",
+				(long long)choice->snapshot->cpu_budget->ms, cut_text(choice)));
 		return;
 	}
 	plan_add_condition(

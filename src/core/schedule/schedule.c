@@ -414,6 +414,8 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	schedule_terminate_over_max(&run, false);
 	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
+	if (problem->cpu_budget)
+		problem->cpu_budget->placing = problem->may_be_cut;
 	place_constraints(&run, &lists, result);
 	if (lists.demands.count > 0 || problem->gang_count > 0)
 		schedule_run_set_source(&run, false);
@@ -422,7 +424,11 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	place_gangs(&run, &lists, result);
 	if (!run.policy.demands_first)
 		place_demands(&run, &lists, result);
-	schedule_terminate_idle(&run);
+	if (problem->cpu_budget)
+		problem->cpu_budget->placing = false;
+	result->cut = problem->may_be_cut && cpu_budget_is_cut(problem->cpu_budget);
+	if (!result->cut)
+		schedule_terminate_idle(&run);
 	fill_result(&run, result);
 	check_result(problem, result);
 	cpu_budget_done(problem->cpu_budget, &attempt);

@@ -66,6 +66,7 @@ struct cpu_budget;
 
 struct schedule_problem {
 	struct cpu_budget *cpu_budget; /* NULL: none */
+	bool may_be_cut;               /* at that budget; else all of it is packed */
 	const struct schedule_type *types;
 	size_t type_count;
 	const struct schedule_node *nodes; /* canonical order: head, groups in order, Pod names */
@@ -129,6 +130,7 @@ enum schedule_limit {
 	SCHEDULE_LIMIT_MAX_NODES,    /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
 	SCHEDULE_LIMIT_GPU_BUDGET,
 	SCHEDULE_LIMIT_HELD,
+	SCHEDULE_LIMIT_CPU_BUDGET, /* the packing was cut before it came to it */
 };
 
 struct schedule_leftover {
@@ -144,6 +146,9 @@ struct schedule_result {
 	struct schedule_leftover *demands;      /* parallel to problem.demands */
 	struct schedule_leftover *gangs;        /* parallel to problem.gangs */
 	struct schedule_leftover **constraints; /* [constraint][demand] */
+	/* It ended at the limit of CPU time, with the launches that it had come to. Not of a search for
+	 * cheaper ones: then these are Ray's. */
+	bool cut;
 };
 
 struct schedule_result *schedule(const struct schedule_problem *problem, struct arena *arena);

@@ -147,6 +147,11 @@ static void choose(struct search *search, const struct schedule_policy *policy,
 	       search->problem->type_count * sizeof(*result->launches));
 }
 
+static bool may_run(const struct search *search)
+{
+	return search->runs_left && !cpu_budget_is_cut(search->problem->cpu_budget);
+}
+
 /* Confirms the launches with one policy. If a trial needs fewer launches, those are tried next; if
  * its result does not last, the launches that the next decision would add are included. */
 static bool confirm_policy(struct search *search, const int64_t *launches,
@@ -160,7 +165,7 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 
 	cpu_budget_own(problem->cpu_budget, &arena);
 	memcpy(tried, launches, size);
-	for (int round = 0; round < CONFIRM_ROUNDS && search->runs_left && !confirmed; round++) {
+	for (int round = 0; round < CONFIRM_ROUNDS && may_run(search) && !confirmed; round++) {
 		const struct schedule_result *result;
 
 		search->runs_left--;
@@ -231,7 +236,7 @@ static bool pack_within_caps(struct search *search, const struct schedule_policy
 	const struct schedule_result *result;
 	bool better;
 
-	if (!search->runs_left)
+	if (!may_run(search))
 		return false;
 	search->runs_left--;
 	cpu_budget_own(problem.cpu_budget, &arena);
@@ -339,7 +344,7 @@ static bool consider_cheaper(struct search *search, size_t type, __int128 room)
 	if (most > below(room, cost))
 		most = below(room, cost);
 	for (int64_t i = most; i >= 0 && i * hosts >= search->trial.minimum[type]; i--) {
-		if (!search->runs_left || !search->choices_left)
+		if (!may_run(search) || !search->choices_left)
 			return false;
 		search->choices_left--;
 		search->caps[type] = i * hosts;
@@ -394,7 +399,7 @@ static void remove_unneeded(struct search *search)
 	sort_stable(removals, count, sizeof(*removals), compare_removals);
 	search->runs_left = search->removal_runs;
 	search->steps_left = REMOVAL_STEPS_MAX;
-	for (; kept < count && search->runs_left; at = kept ? (at + 1) % count : at)
+	for (; kept < count && may_run(search); at = kept ? (at + 1) % count : at)
 		kept = remove_replica(search, removals[at].type) ? 0 : kept + 1;
 }
 
@@ -429,7 +434,7 @@ static void search_best(struct search *search)
 	do
 		reset_caps(search);
 	while (consider_caps(search));
-	while (search->runs_left && search->best.cost > search->least_cost &&
+	while (may_run(search) && search->best.cost > search->least_cost &&
 	       consider_all_cheaper(search))
 		;
 }
@@ -474,7 +479,8 @@ struct schedule_result *schedule_cheapest(const struct schedule_problem *problem
 	search_init(&search);
 	search_best(&search);
 	remove_unneeded(&search);
-	if (search.best.policy)
+	ray->cut = cpu_budget_is_cut(problem->cpu_budget);
+	if (search.best.policy && !ray->cut)
 		result = result_of(&search, arena);
 	cpu_budget_done(problem->cpu_budget, &scratch);
 	return result;

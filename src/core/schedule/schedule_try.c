@@ -489,6 +489,8 @@ static void place(struct schedule_try *try)
 		uint32_t node, state = best->state;
 
 		cpu_budget_step(run->problem->cpu_budget);
+		if (cpu_budget_is_cut(run->problem->cpu_budget))
+			break;
 		if (type != SCHEDULE_NO_INDEX && !schedule_run_permits(run, type, false, &limit)) {
 			heap_drop(try, best);
 			continue;
@@ -663,6 +665,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 {
 	size_t count = try->list->count;
 	struct schedule_leftover *left = arena_array(try->run->scratch, count + 1, sizeof(*left));
+	struct cpu_budget *budget = try->run->problem->cpu_budget;
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -673,10 +676,26 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 		if (!try->left[i])
 			continue;
 		any = true;
-		cpu_budget_step(try->run->problem->cpu_budget);
-		find_limit(try->run, shape, &left[i]);
+		cpu_budget_step(budget);
+		if (cpu_budget_is_cut(budget))
+			left[i].limit = SCHEDULE_LIMIT_CPU_BUDGET;
+		else
+			find_limit(try->run, shape, &left[i]);
 	}
 	return any ? left : NULL;
+}
+
+/* Of a packing that was cut before this try. */
+static const struct schedule_leftover *leave_all(struct schedule_run *run,
+						 const struct schedule_list *list)
+{
+	struct schedule_leftover *left = arena_array(run->scratch, list->count, sizeof(*left));
+
+	for (size_t i = 0; i < list->count; i++)
+		left[i] = (struct schedule_leftover){ list->shapes[i].count,
+						      SCHEDULE_LIMIT_CPU_BUDGET,
+						      SCHEDULE_NO_INDEX };
+	return left;
 }
 
 /* The limits are saved before; an atomic try with units left over restores them and undoes its
@@ -694,6 +713,8 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 	const struct schedule_leftover *left;
 
 	cpu_budget_step(run->problem->cpu_budget);
+	if (cpu_budget_is_cut(run->problem->cpu_budget))
+		return leave_all(run, requests->list);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	run->new_types.count = 0;
 	try_init(&try);

@@ -14,20 +14,34 @@
  *   small ones on threads as well: CPU at rest 1.17, 1.21, 1.09, 1.08, CPU beside the tenants 1.7
  *   no slow ones either: p99 from demand to patch beside the tenants 20.2 s instead of 1.0 s */
 #define OVERTAKEN_MAX 3
+/* A packing that is cut at the budget, and the linear steps before and after it, end within this
+ * many budgets. */
+#define CUT_END_FACTOR 4
 /* Entries of the reply times worker groups, at about 1 us. */
 #define SMALL_PAIRS ((size_t)500)
 #define QUICK_PAIRS ((size_t)20000)
 #define SMALL_REPLY_BYTES ((size_t)16 << 10) /* as for decoding on the loop (gcs/gcs_decode.c) */
 
-/* Also true when the pass was freed, so that its job releases the thread. */
-static bool is_exceeded(void *context)
+/* Also over when the pass was freed, so that its job releases the thread. */
+static enum cpu_spent cpu_spent(void *context)
 {
 	const struct pass *pass = context;
 	struct pass_work *work = pass->work;
+	int64_t now_us = loop_cpu_us();
 
 	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
-	return work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
-	       loop_cpu_us() > work->cpu_end_us;
+	if (work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
+	    now_us > work->cpu_end_us)
+		return CPU_OVER;
+	if (work->budget.placing && !work->cpu_cut_us)
+		work->cpu_cut_us = now_us + work->budget.ms * 1000;
+	return work->budget.placing && now_us > work->cpu_cut_us ? CPU_CUT : CPU_LEFT;
+}
+
+/* A decision that takes too much is made again as a slower one. */
+static bool may_use_more(const struct pass *pass)
+{
+	return pass->work->budget.ms < pass->config.control->options->decision_cpu_budget_ms;
 }
 
 /* On a thread of the pool (job NULL: on the loop): reads only the snapshot and writes only into the
@@ -41,7 +55,10 @@ static void decision_run(void *context, const struct work_job *job)
 	work->job = job;
 	/* The patch of a drain that Ray accepted has no CPU limit: the decision that drained was
 	 * within its budget. */
-	work->cpu_end_us = pass->drain_accepted ? INT64_MAX : begun_cpu_us + work->budget.ms * 1000;
+	work->cpu_end_us =
+		begun_cpu_us + (may_use_more(pass) ? 1 : CUT_END_FACTOR) * work->budget.ms * 1000;
+	if (pass->drain_accepted)
+		work->cpu_cut_us = work->cpu_end_us = INT64_MAX;
 	check_key_set(pass->key);
 	work->plan = decide(&work->snapshot, &work->arena);
 	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
@@ -83,8 +100,7 @@ static bool is_slower_than_thought(const struct pass *pass)
 {
 	const struct pass_work *work = pass->work;
 
-	return work->budget.exhausted && !work->budget.out_of_memory &&
-	       work->budget.ms < pass->config.control->options->decision_cpu_budget_ms;
+	return work->budget.exhausted && !work->budget.out_of_memory && may_use_more(pass);
 }
 
 /* From a decision that was made. Half of the limits: a cluster near one does not change between
@@ -119,7 +135,8 @@ static void decision_done(void *context)
 	}
 	pass->cost = measured_cost(pass);
 	pass->decided = true;
-	pass->undecided = pass->work->budget.exhausted;
+	pass->undecided = pass->work->budget.exhausted ||
+			  (pass->work->budget.cut && !pass->work->plan->patch.count);
 	pass_measure(pass, "deciding", pass->work->took_us);
 	pass->on_decided(pass);
 }
@@ -170,7 +187,7 @@ void pass_decide(struct pass *pass)
 		work->cost = PASS_QUICK;
 	work->arena.budget = pass->memory;
 	work->budget = (struct cpu_budget){
-		.exceeded = is_exceeded,
+		.spent = cpu_spent,
 		.context = pass,
 		.memory = pass->memory,
 		.ms = cpu_limit_ms(pass, work->cost),

@@ -40,8 +40,8 @@ struct pass_work {
 	struct observation view;    /* the objects live until the job has ended (net/work.h) */
 	struct snapshot snapshot;
 	struct cpu_budget budget;
-	const struct work_job *job; /* NULL: on the loop */
-	int64_t cpu_end_us;         /* of the thread */
+	const struct work_job *job;     /* NULL: on the loop */
+	int64_t cpu_cut_us, cpu_end_us; /* of the thread; cut: 0 until it places */
 	enum pass_cost cost;
 	int64_t took_us, cpu_us;
 	const struct plan *plan;
@@ -92,7 +92,7 @@ struct pass {
 	bool drain_accepted; /* at least one of them */
 	int conflicts;
 	bool decided;   /* a decision was made, or tried */
-	bool undecided; /* the last decision exceeded its CPU time */
+	bool undecided; /* the last decision exceeded its CPU time and changes nothing */
 	enum pass_cost cost;
 	int overtaken;          /* decisions on a RayCluster that changed in the meantime */
 	int64_t retry_after_ms; /* of the API server's last answer */

@@ -115,7 +115,7 @@
 	  "From an accepted patch that raised replicas to the first pass in which all Pods "        \
 	  "requested are in the cache: the operator's lag. Not kept over a restart.")               \
 	X(COUNTER, UNDECIDED, "rayscaler_decisions_undecided_total", "",                            \
-	  "Decisions above --decision-cpu-budget-ms of CPU time; they changed nothing.")            \
+	  "Decisions above the limits of CPU time or memory; they changed nothing.")                \
 	X(GAUGE, LONGEST_TURN, "rayscaler_event_loop_longest_turn_seconds", "",                     \
 	  "Longest turn of the event loop since the start; during a turn no watch, probe or "       \
 	  "request of any cluster is served.")                                                      \

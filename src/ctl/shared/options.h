@@ -38,7 +38,7 @@
 	X(INTEGER, gcs_timeout_seconds, "gcs-timeout-seconds", 2, 1, 60, "seconds",                \
 	  "deadline of one call to a Ray GCS")                                                     \
 	X(INTEGER, decision_cpu_budget_ms, "decision-cpu-budget-ms", 1000, 10, 60000, "ms",        \
-	  "CPU time of one decision; a decision above it changes nothing")                         \
+	  "CPU time for packing demand; what is left waits for the next decisions")                \
 	X(INTEGER, max_drains, "max-drains-per-pass", 50, 1, 1000, "workers",                      \
 	  "drain requests to one Ray in one pass")                                                 \
 	X(INTEGER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                  \

@@ -1,4 +1,5 @@
-/* core/model/cpu_budget: a decision that takes too much ends as one that changes nothing, wherever it is stopped. */
+/* core/model/cpu_budget: a decision that takes too much launches a part of what it would launch without
+ * a limit, or changes nothing, wherever it is stopped. */
 #include "core/model/cpu_budget.h"
 
 #include <string.h>
@@ -18,13 +19,14 @@
 
 struct watch {
 	int64_t asked, allowed; /* questions */
+	enum cpu_spent then;
 };
 
-static bool is_exceeded(void *context)
+static enum cpu_spent spent(void *context)
 {
 	struct watch *watch = context;
 
-	return ++watch->asked > watch->allowed;
+	return ++watch->asked > watch->allowed ? watch->then : CPU_LEFT;
 }
 
 static void add_group(struct buf *buf, int i)
@@ -117,8 +119,8 @@ static void expect_undecided(const struct snapshot *snapshot, const struct plan 
 static void stop_everywhere(const char *packing)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct watch watch = { .allowed = INT64_MAX };
-	struct cpu_budget budget = { .exceeded = is_exceeded, .context = &watch, .ms = 250 };
+	struct watch watch = { .allowed = INT64_MAX, .then = CPU_OVER };
+	struct cpu_budget budget = { .spent = spent, .context = &watch, .ms = 250 };
 	struct snapshot snapshot;
 	int64_t needed;
 	char *without, *with;
@@ -137,15 +139,89 @@ static void stop_everywhere(const char *packing)
 	for (int64_t allowed = 0; allowed < needed; allowed += 1 + allowed / 4) {
 		AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-		watch = (struct watch){ .allowed = allowed };
-		budget = (struct cpu_budget){ .exceeded = is_exceeded,
-					      .context = &watch,
-					      .ms = 250 };
+		watch = (struct watch){ .allowed = allowed, .then = CPU_OVER };
+		budget = (struct cpu_budget){ .spent = spent, .context = &watch, .ms = 250 };
 		expect_undecided(&snapshot, decide(&snapshot, &scratch));
 		assert_true(budget.exhausted);
 		assert_int_equal(budget.arena_count, 0);
 		assert_int_equal(watch.asked, allowed + 1);
 	}
+}
+
+/* Expects a subset of the launches, no termination, and that the rest is told. */
+static bool expect_part(const struct plan *plan, const struct plan *whole, int64_t *ret_launches)
+{
+	const struct plan_condition *active = &plan->conditions.at[0];
+	bool cut = strcmp(active->reason, "DecisionCutShort") == 0;
+
+	assert_string_equal(active->type, "ScalingActive");
+	assert_string_equal(active->status, "True");
+	assert_int_equal(plan->groups.count, whole->groups.count);
+	*ret_launches = 0;
+	for (size_t i = 0; i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		assert_true(group->to_launch <= whole->groups.at[i].to_launch);
+		assert_true(group->target_replicas <= whole->groups.at[i].target_replicas);
+		assert_int_equal(group->terminate.count, 0);
+		*ret_launches += group->to_launch;
+	}
+	if (cut) {
+		assert_non_null(strstr(active->message, "its 250 ms of CPU time with "));
+		assert_true(plan->unserved.count >= whole->unserved.count);
+		assert_int_equal(plan->next_change, plan->next_age_change);
+	}
+	return cut;
+}
+
+/* Cut at each question, it launches a part of the whole, and more the later it is cut. */
+static void test_cut_short(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot;
+	const struct plan *whole;
+	int64_t all, last = 0, launches = 0, cuts = 0, steps = 0;
+
+	(void)state;
+	load("ray", &arena, &snapshot);
+	whole = decide(&snapshot, &arena);
+	assert_false(expect_part(whole, whole, &all));
+	for (int64_t allowed = 0; allowed == 0 || launches < all; allowed++) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+		struct watch watch = { .allowed = allowed, .then = CPU_CUT };
+		struct cpu_budget budget = { .spent = spent, .context = &watch, .ms = 250 };
+
+		snapshot.cpu_budget = &budget;
+		cuts += expect_part(decide(&snapshot, &scratch), whole, &launches);
+		assert_false(budget.exhausted);
+		assert_int_equal(budget.arena_count, 0);
+		assert_true(launches >= last);
+		steps += launches > last;
+		last = launches;
+	}
+	assert_true(cuts > 30 && steps > 10);
+}
+
+/* A search that is cut ends with Ray's own launches. */
+static void test_search_cut_short(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct watch watch = { .allowed = INT64_MAX };
+	struct cpu_budget budget = { .spent = spent, .context = &watch, .ms = 250 };
+	struct snapshot snapshot;
+	const struct plan *ray;
+	int64_t launches;
+
+	(void)state;
+	load("ray", &arena, &snapshot);
+	snapshot.cpu_budget = &budget;
+	ray = decide(&snapshot, &arena);
+	load("fewest-gpus", &arena, &snapshot);
+	watch = (struct watch){ .allowed = watch.asked, .then = CPU_CUT };
+	budget = (struct cpu_budget){ .spent = spent, .context = &watch, .ms = 250 };
+	snapshot.cpu_budget = &budget;
+	assert_true(expect_part(decide(&snapshot, &arena), ray, &launches));
+	assert_true(launches > 0);
 }
 
 static void test_packing_as_ray(void **state)
@@ -165,6 +241,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packing_as_ray),
 		cmocka_unit_test(test_packing_for_fewest_gpus),
+		cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_search_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

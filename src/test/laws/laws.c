@@ -185,6 +185,7 @@ static void print_outcome(const struct outcome *outcome, int status)
 	printf("laws: %lld plans stay, %lld of them for ever, %lld change at their next change\n",
 	       (long long)counts->stays.stay, (long long)counts->stays.for_ever,
 	       (long long)counts->stays.change);
+	printf("laws: %lld packings are cut short\n", (long long)counts->cut);
 	printf("laws: in %lld snapshots a placement group waits beside workers that are idle for too "
 	       "long\n",
 	       (long long)counts->waiting);

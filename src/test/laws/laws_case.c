@@ -10,6 +10,7 @@
 #include "codec/text/rfc3339.h"
 #include "core/decide.h"
 #include "laws_apply.h"
+#include "laws_cut.h"
 #include "laws_identity.h"
 #include "laws_keeps.h"
 #include "laws_packing.h"
@@ -417,6 +418,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	check_fewest(snapshot, &first, seed, counts, verdict);
 	laws_identity_check(snapshot, seed, verdict);
 	laws_stays_check(snapshot, seed, &counts->stays, verdict);
+	counts->cut += laws_cut_check(snapshot, seed, verdict);
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
 }
 

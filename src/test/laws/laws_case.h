@@ -22,6 +22,7 @@ struct laws_counts {
 	int64_t terminations; /* plans that terminate workers */
 	int64_t launches;     /* plans that launch */
 	int64_t placements;
+	int64_t cut; /* packings that were cut: the law "cut" */
 	struct plan_stays stays;
 	int64_t waiting; /* a placement group waits beside idle workers: the law "keeps" */
 };

@@ -1,11 +1,16 @@
 #include "sim/simulate.h"
 
+#include "core/model/cpu_budget.h"
+
 #include "test/support/support.h"
 
 #include "test/support/sim_case.h"
 
 #define GPU RESOURCE_UNIT
 #define SECOND INT64_C(1000)
+#define LOAD_GANGS 400
+
+static struct cpu_budget sim_budget;
 
 static void init_one_group(struct sim_case *c, int64_t gpus, int64_t max)
 {
@@ -291,6 +296,53 @@ static void gang_keeps_idle_workers(void **state)
 	assert_int_equal(scale_downs[1], 1);
 }
 
+struct watch {
+	int64_t asked, allowed, most;
+};
+
+static enum cpu_spent spent(void *context)
+{
+	struct watch *watch = context;
+	bool placing = sim_budget.placing;
+
+	watch->asked = placing ? watch->asked + 1 : 0;
+	watch->most = watch->asked > watch->most ? watch->asked : watch->most;
+	return watch->asked > watch->allowed ? CPU_CUT : CPU_LEFT;
+}
+
+/* Placement groups of 4 nodes each, which need 100 times as much as a decision may use: the cluster grows
+ * to the same size in more decisions, and shrinks afterwards. */
+static void load_above_the_budget(void **state)
+{
+	struct watch watch = { .allowed = INT64_MAX };
+	struct sim_case c;
+	struct sim_result *whole, *part;
+	int64_t peak, decisions;
+
+	(void)state;
+	init_one_group(&c, 8, 4 * LOAD_GANGS);
+	for (int64_t i = 0; i < LOAD_GANGS; i++)
+		sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
+			     sim_case_bundles(&c, (1 + i % 16) * GPU, 8 * GPU, 4), 4);
+	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch };
+	c.input.cpu_budget = &sim_budget;
+	c.input.models.scan_interval_ms = 30 * SECOND;
+	whole = sim_case_run(&c);
+	assert_non_null(whole);
+	assert_int_equal(whole->finished, LOAD_GANGS);
+	peak = whole->peak_gpus;
+	decisions = whole->decisions;
+	watch.allowed = watch.most / 100;
+	assert_true(watch.allowed > 0);
+	part = sim_case_run(&c);
+	assert_non_null(part);
+	assert_int_equal(part->finished, LOAD_GANGS);
+	assert_int_equal(part->peak_gpus, peak);
+	assert_true(part->decisions > decisions);
+	assert_int_equal(part->groups[0].workers_removed, part->groups[0].workers_added);
+	sim_case_done(&c);
+}
+
 static void names_of_policies(void **state)
 {
 	(void)state;
@@ -310,6 +362,7 @@ int main(void)
 		cmocka_unit_test(recorded_starts_of_a_group),
 		cmocka_unit_test(tasks_are_seen_when_the_gcs_asks),
 		cmocka_unit_test(gang_keeps_idle_workers),
+		cmocka_unit_test(load_above_the_budget),
 		cmocka_unit_test(names_of_policies),
 	};
 

@@ -1,0 +1,56 @@
+#include "laws_cut.h"
+
+#include "base/memory.h"
+#include "codec/objects/snapshot_json.h"
+#include "core/decide.h"
+#include "core/model/cpu_budget.h"
+
+static enum cpu_spent cut_now(void *context)
+{
+	(void)context;
+	return CPU_CUT;
+}
+
+/* A group in which the whole one terminates hosts of a replica is left out: without the termination the
+ * missing hosts of the same replica are launched. */
+static void compare(const struct plan *whole, const struct plan *part, struct laws_verdict *verdict)
+{
+	for (size_t g = 0; g < part->groups.count; g++) {
+		const struct plan_group *group = &part->groups.at[g];
+		int64_t launches = whole->groups.at[g].to_launch;
+
+		if (group->terminate.count > 0)
+			laws_break(verdict, "cut", "group %s terminates when it is cut short",
+				   group->name);
+		else if (group->to_launch > launches && !whole->groups.at[g].terminate.count)
+			laws_break(verdict, "cut",
+				   "group %s launches %lld when it is cut short, else %lld",
+				   group->name, (long long)group->to_launch, (long long)launches);
+	}
+}
+
+bool laws_cut_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	/* The first question is after a few steps. */
+	struct cpu_budget budget = { .spent = cut_now,
+				     .ms = 1,
+				     .steps = (unsigned)(seed % CPU_BUDGET_STEPS) };
+	struct err err = { .kind = ERR_NONE };
+	struct snapshot decoded;
+	const struct plan *whole, *part;
+
+	if (snapshot_decode(snapshot, "", &arena, &decoded, &err)) {
+		laws_break(verdict, "reads", "%s", err.text);
+		return false;
+	}
+	if (decoded.settings.packing != PACKING_RAY ||
+	    (decoded.memory && memory_next_mark(decoded.memory, MARK_STARVED_DEMAND, NULL)))
+		return false;
+	whole = decide(&decoded, &arena);
+	decoded.cpu_budget = &budget;
+	part = decide(&decoded, &arena);
+	if (budget.cut)
+		compare(whole, part, verdict);
+	return budget.cut;
+}
