@@ -216,13 +216,13 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 }
 
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
-static void objects_view(struct cluster *cluster, struct observation *ret_view)
+static void objects_view(struct cluster *cluster, struct arena *arena, struct observation *ret_view)
 {
 	ret_view->snapshot.pods = (const struct pod *const *)kube_informer_indexed(
 		cluster->control->pods, cluster->key, &ret_view->snapshot.pod_count);
 	ret_view->cluster = current_object(cluster);
-	ret_view->snapshot.autoscaler = autoscaler_objects_get(cluster->control->autoscalers,
-							       cluster->namespace_, cluster->name);
+	ret_view->snapshot.autoscaler = autoscaler_objects_get(
+		cluster->control->autoscalers, cluster->namespace_, cluster->name, arena);
 }
 
 /* The versions that a decision would read if it began now. */
@@ -236,7 +236,7 @@ static void current_view(void *context, struct arena *arena, struct observation 
 	struct cluster *cluster = context;
 	struct snapshot *snapshot = &ret_view->snapshot;
 
-	objects_view(cluster, ret_view);
+	objects_view(cluster, arena, ret_view);
 	snapshot->view_problem = control_stale(cluster->control, arena);
 	snapshot->events_known = events_known(cluster->control->events);
 	snapshot->nodes_known = nodes_known(cluster->control->nodes);
@@ -524,6 +524,7 @@ static void start_pass(void *context)
 		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),
 		.meter = { cluster->control->metrics, metrics_phase, metrics_gcs_failed }
 	};
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct observation view = { .snapshot.view_problem = "" };
 
 	cluster->started_ms = loop_monotonic_ms(cluster->control->loop);
@@ -534,7 +535,7 @@ static void start_pass(void *context)
 	cluster->woken = false;
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
-	objects_view(cluster, &view);
+	objects_view(cluster, &scratch, &view);
 	if (!view.cluster || cluster->unchanged_until_ms == 0)
 		cluster->gate = cluster_gate(&view, cluster->control->options);
 	if (!view.cluster || (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {

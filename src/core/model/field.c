@@ -99,7 +99,9 @@ static void own_value(const struct field *field, void *object, struct arena *are
 	case FIELD_KIND_TEXT:
 	case FIELD_KIND_SHOWN:
 	case FIELD_KIND_NAME:
-		*(const char **)value = own_text(*(const char **)value, arena);
+		*(const char **)value = field->flags & FIELD_LEFT_OUT ?
+						NULL :
+						own_text(*(const char **)value, arena);
 		break;
 	case FIELD_KIND_POINTER:
 		if (*(void **)value)

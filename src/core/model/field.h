@@ -66,6 +66,7 @@ enum field_kind {
 #define FIELD_QUOTED 256U
 #define FIELD_PROTO 512U        /* of POINTER: in the proto3 JSON mapping */
 #define FIELD_GIVEN 1024U       /* must be there and have its type */
+#define FIELD_LEFT_OUT 2048U    /* of TEXT: a copy has NULL instead */
 #define FIELD_START_PARAMS 128U /* of LABELS: lint has a rule of its own for the values */
 
 struct field {

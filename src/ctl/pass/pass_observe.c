@@ -44,56 +44,14 @@ struct gpu_quota_objects pass_objects(const struct pass *pass, const struct obse
 	};
 }
 
-/* ---- data that may be replaced before the decision has been made ---- */
-
-static const struct extra_condition *copy_conditions(const struct snapshot *view,
-						     struct arena *arena)
-{
-	struct extra_condition *copies =
-		arena_array(arena, view->extra_condition_count, sizeof(*copies));
-
-	for (size_t i = 0; i < view->extra_condition_count; i++) {
-		copies[i] = view->extra_conditions[i];
-		copies[i].reported = arena_strdup(arena, copies[i].reported);
-		copies[i].message = arena_strdup(arena, copies[i].message);
-	}
-	return copies;
-}
-
-/* The cache's object lives on; the substitute for one that cannot be decoded does not. */
-static const struct autoscaler_object *copy_autoscaler(const struct autoscaler_object *object,
-						       struct arena *arena)
-{
-	struct autoscaler_object *copy;
-	const char **problems;
-
-	if (!object)
-		return NULL;
-	copy = ARENA_NEW(arena, struct autoscaler_object);
-	problems = arena_array(arena, object->problems.count, sizeof(*problems));
-	*copy = *object;
-	for (size_t i = 0; i < object->problems.count; i++)
-		problems[i] = object->problems.at[i];
-	copy->problems.at = problems;
-	return copy;
-}
-
 /* The cache's list of Pods changes with the cache; its Pods live until the job has ended. */
-static const struct pod *const *copy_list(const struct observation *view, struct arena *arena)
+static const struct pod *const *copy_list(const struct snapshot *view, struct arena *arena)
 {
-	const struct pod **pods =
-		arena_array(arena, view->snapshot.pod_count, sizeof(struct pod *));
+	const struct pod **pods = arena_array(arena, view->pod_count, sizeof(struct pod *));
 
-	for (size_t i = 0; i < view->snapshot.pod_count; i++)
-		pods[i] = view->snapshot.pods[i];
+	for (size_t i = 0; i < view->pod_count; i++)
+		pods[i] = view->pods[i];
 	return pods;
-}
-
-static void make_lasting(struct observation *view, struct arena *arena)
-{
-	view->snapshot.pods = copy_list(view, arena);
-	view->snapshot.autoscaler = copy_autoscaler(view->snapshot.autoscaler, arena);
-	view->snapshot.extra_conditions = copy_conditions(&view->snapshot, arena);
 }
 
 void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)
@@ -106,7 +64,7 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 
 	/* Before the list is copied: gpu_quota_budget recognizes the cache's own list. */
 	gpu_quota_budget(pass->config.control->quota, &objects, &pass->arena, &budget);
-	make_lasting(view, &pass->arena);
+	view->snapshot.pods = copy_list(&view->snapshot, &pass->arena);
 	objects = pass_objects(pass, view);
 	observation = *view;
 	snapshot->now = pass->now;

@@ -75,7 +75,7 @@ const struct extra_condition *features_conditions(const struct features *feature
 	*ret_count = 0;
 	for (size_t i = 0; i < count_of(features); i++)
 		if (features->table[i]->condition &&
-		    features->table[i]->condition(features->selves[i], cluster,
+		    features->table[i]->condition(features->selves[i], cluster, arena,
 						  &conditions[*ret_count]))
 			(*ret_count)++;
 	return conditions;

@@ -39,9 +39,8 @@ struct feature {
 	void (*patched)(void *self, const char *namespace_, const char *name);
 	void (*forget)(void *self, const char *namespace_, const char *name);
 
-	/* A condition beside the decisions on a RayCluster, which is valid until the next call for it; false:
-	 * none. */
-	bool (*condition)(void *self, const struct ray_cluster *cluster,
+	/* A condition beside the decisions on a RayCluster, in the arena; false: none. */
+	bool (*condition)(void *self, const struct ray_cluster *cluster, struct arena *arena,
 			  struct extra_condition *ret_condition);
 
 	const struct feature_metric *metrics;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/model/field.h"
 #include "core/model/kubernetes.h"
 #include "ctl/report/feature.h"
 
@@ -29,76 +30,61 @@ void metrics_cluster_free(struct metrics_cluster *cluster)
 
 /* ---- the summary that is kept ---- */
 
-static void *copy(struct arena *arena, const void *array, size_t count, size_t size)
-{
-	void *made = arena_array(arena, count, size);
-
-	return count > 0 ? memcpy(made, array, count * size) : made;
-}
-
-static const struct summary_group *copy_groups(const struct summary_group *from, size_t count,
-					       struct arena *arena)
-{
-	struct summary_group *groups = copy(arena, from, count, sizeof(*groups));
-
-	for (size_t i = 0; i < count; i++) {
-		struct memory_backoff *backoff;
-
-		groups[i].name = arena_strdup(arena, from[i].name);
-		groups[i].reason = groups[i].message = NULL;
-		groups[i].waiting_reason = groups[i].waiting_message = NULL;
-		if (!from[i].backoff)
-			continue;
-		backoff = ARENA_NEW(arena, struct memory_backoff);
-		backoff->cause = arena_strdup(arena, from[i].backoff->cause);
-		groups[i].backoff = backoff;
-	}
-	return groups;
-}
-
-static struct plan_schedule *copy_schedules(const struct plan_schedule *from, size_t count,
-					    struct arena *arena)
-{
-	struct plan_schedule *schedules = copy(arena, from, count, sizeof(*schedules));
-
-	for (size_t i = 0; i < count; i++) {
-		schedules[i].name = arena_strdup(arena, from[i].name);
-		schedules[i].problem = from[i].problem ? "unknown" : NULL;
-	}
-	return schedules;
-}
-
 /* Reasons, and types of conditions, are static (core/model/reason.h): they are not copied. */
-static struct summary copy_summary(const struct summary *from, struct arena *arena)
-{
-	struct summary summary = *from;
-	struct summary_resource *resources =
-		copy(arena, from->resources, from->resource_count, sizeof(*resources));
-	struct summary_unserved *unserved =
-		copy(arena, from->unserved, from->unserved_count, sizeof(*unserved));
-	struct plan_condition *conditions =
-		copy(arena, from->conditions, from->condition_count, sizeof(*conditions));
+#define LEFT_OUT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_LEFT_OUT)
 
-	for (size_t i = 0; i < from->resource_count; i++)
-		resources[i].name = arena_strdup(arena, resources[i].name);
-	for (size_t i = 0; i < from->unserved_count; i++)
-		unserved[i].message = NULL;
-	for (size_t i = 0; i < from->condition_count; i++)
-		conditions[i].message = NULL;
-	if (from->hands_off || from->group_count > METRICS_GROUPS_MAX)
-		summary.group_count = from->hands_off ? 0 : METRICS_GROUPS_MAX;
-	summary.groups = copy_groups(from->groups, summary.group_count, arena);
-	summary.resources = resources;
-	summary.unserved = unserved;
-	summary.kept = copy(arena, from->kept, from->kept_count, sizeof(*from->kept));
-	summary.conditions = conditions;
-	summary.schedules = copy_schedules(from->schedules, from->schedule_count, arena);
-	summary.pending = NULL;
-	summary.requested = NULL;
-	summary.pending_count = summary.requested_count = 0;
-	summary.message = NULL;
-	return summary;
-}
+static const struct field backoff_fields[] = {
+	FIELD_TEXT(struct memory_backoff, cause, "cause"),
+	LEFT_OUT(struct memory_backoff, group, "group"),
+	LEFT_OUT(struct memory_backoff, message, "message"),
+	FIELD_END,
+};
+
+static const struct field group_fields[] = {
+	FIELD_TEXT(struct summary_group, name, "name"),
+	FIELD_POINTER(struct summary_group, backoff, backoff_fields, "backoff"),
+	LEFT_OUT(struct summary_group, message, "message"),
+	LEFT_OUT(struct summary_group, waiting_message, "waitingMessage"),
+	FIELD_END,
+};
+
+static const struct field resource_fields[] = {
+	FIELD_TEXT(struct summary_resource, name, "name"),
+	FIELD_END,
+};
+
+static const struct field kept_fields[] = { FIELD_END };
+
+static const struct field unserved_fields[] = {
+	LEFT_OUT(struct summary_unserved, message, "message"),
+	FIELD_END,
+};
+
+static const struct field condition_fields[] = {
+	LEFT_OUT(struct plan_condition, message, "message"),
+	FIELD_END,
+};
+
+static const struct field schedule_fields[] = {
+	FIELD_TEXT(struct plan_schedule, name, "name"),
+	FIELD_TEXT(struct plan_schedule, problem, "problem"),
+	FIELD_END,
+};
+
+#define SUMMARY_LIST(m, number, fields, n) FIELD_LIST(struct summary, m, number, fields, n)
+
+static const struct field summary_fields[] = {
+	SUMMARY_LIST(groups, group_count, group_fields, "groups"),
+	SUMMARY_LIST(resources, resource_count, resource_fields, "resources"),
+	SUMMARY_LIST(kept, kept_count, kept_fields, "kept"),
+	SUMMARY_LIST(pending, pending_count, kept_fields, "pending"),
+	SUMMARY_LIST(requested, requested_count, kept_fields, "requested"),
+	SUMMARY_LIST(unserved, unserved_count, unserved_fields, "unserved"),
+	SUMMARY_LIST(conditions, condition_count, condition_fields, "conditions"),
+	SUMMARY_LIST(schedules, schedule_count, schedule_fields, "schedules"),
+	LEFT_OUT(struct summary, message, "message"),
+	FIELD_END,
+};
 
 struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluster,
 					    const char *group,
@@ -133,15 +119,20 @@ void metrics_cluster_keep(struct metrics_cluster *cluster, const struct summary 
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct metrics_cluster old = *cluster;
+	struct summary shown = *summary;
 
-	(void)copy_summary(summary, &scratch);
-	(void)arena_array(&scratch, summary->group_count, sizeof(*cluster->marks));
+	shown.pending_count = shown.requested_count = 0;
+	if (shown.hands_off || shown.group_count > METRICS_GROUPS_MAX)
+		shown.group_count = shown.hands_off ? 0 : METRICS_GROUPS_MAX;
+	cluster->summary = shown;
+	field_own(summary_fields, &cluster->summary, &scratch);
+	(void)arena_array(&scratch, shown.group_count, sizeof(*cluster->marks));
 	cluster->arena = ARENA_INIT;
 	arena_reserve(&cluster->arena, scratch.used_bytes);
-	cluster->summary = copy_summary(summary, &cluster->arena);
-	cluster->marks =
-		arena_array(&cluster->arena, cluster->summary.group_count, sizeof(*cluster->marks));
-	for (size_t i = 0; i < cluster->summary.group_count; i++)
+	cluster->summary = shown;
+	field_own(summary_fields, &cluster->summary, &cluster->arena);
+	cluster->marks = arena_array(&cluster->arena, shown.group_count, sizeof(*cluster->marks));
+	for (size_t i = 0; i < shown.group_count; i++)
 		cluster->marks[i] = carry_marks(&old, &cluster->summary.groups[i]);
 	arena_done(&old.arena);
 }

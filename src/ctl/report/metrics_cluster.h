@@ -23,7 +23,7 @@ struct metrics_cluster {
 	char *session; /* of Ray's last reply; "" before it */
 	struct arena arena;
 	/* Of the last decision, zeroed before the first: numbers, names and reasons in the arena;
-	 * messages and pointers to the snapshot are NULL. */
+	 * messages are NULL, demand is left out. */
 	struct summary summary;
 	struct metrics_marks *marks; /* of each group */
 	int64_t started, stopped, loop_exceptions, drain_exceptions;

@@ -19,9 +19,7 @@ struct autoscaler_objects {
 	const struct control *control;
 	struct autoscaler_objects_callbacks callbacks;
 	struct autoscaler_writer *writer;
-	struct trouble_lines lines;   /* of all objects; each has its condition */
-	struct autoscaler_object bad; /* the substitute for an object that cannot be decoded */
-	const char *bad_problem;
+	struct trouble_lines lines; /* of all objects; each has its condition */
 	struct loop_timer *orphans_timer;
 	size_t orphans_at; /* where the next search begins */
 };
@@ -31,30 +29,35 @@ bool autoscaler_objects_known(const struct autoscaler_objects *objects)
 	return objects->watch.refused != ERR_NONE || kube_informer_synced(objects->watch.informer);
 }
 
-const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
-						       const char *namespace_, const char *name)
+const struct autoscaler_object *autoscaler_objects_get(const struct autoscaler_objects *objects,
+						       const char *namespace_, const char *name,
+						       struct arena *arena)
 {
 	const struct autoscaler_object *object;
+	struct autoscaler_object *bad;
+	const char **problem;
 
 	if (!objects || objects->watch.refused == ERR_NOT_FOUND)
 		return NULL;
 	object = kube_informer_get(objects->watch.informer, namespace_, name);
 	if (object)
 		return object;
-	objects->bad_problem = kube_informer_bad(objects->watch.informer, namespace_, name);
-	if (!objects->bad_problem)
+	problem = ARENA_NEW(arena, const char *);
+	*problem = kube_informer_bad(objects->watch.informer, namespace_, name);
+	if (!*problem)
 		return NULL;
-	objects->bad = (struct autoscaler_object){
+	bad = ARENA_NEW(arena, struct autoscaler_object);
+	*bad = (struct autoscaler_object){
 		.namespace_ = "",
 		.name = "",
 		.uid = "",
 		.resource_version = "",
 		.upscaling_mode = "",
 		.has_max_gpus = true,
-		.problems = { &objects->bad_problem, 1 },
+		.problems = { problem, 1 },
 		.status_text = "",
 	};
-	return &objects->bad;
+	return bad;
 }
 
 /* ---- objects without a RayCluster ---- */

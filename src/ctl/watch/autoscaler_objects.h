@@ -30,10 +30,11 @@ void autoscaler_objects_free(struct autoscaler_objects *objects); /* NULL is fin
  * a paused cluster would be scaled. */
 bool autoscaler_objects_known(const struct autoscaler_objects *objects);
 /* NULL: there is none. An object that cannot be decoded is replaced by a limit of 0 GPUs with the
- * problem in it, because its user's settings are unknown. Valid until the loop turns or the next
- * call. NULL is fine for objects. */
-const struct autoscaler_object *autoscaler_objects_get(struct autoscaler_objects *objects,
-						       const char *namespace_, const char *name);
+ * problem in it, in the arena, because its user's settings are unknown. Valid as what the cache holds
+ * (ctl/pass/pass.h, view). NULL is fine for objects. */
+const struct autoscaler_object *autoscaler_objects_get(const struct autoscaler_objects *objects,
+						       const char *namespace_, const char *name,
+						       struct arena *arena);
 /* Another controller decides about the RayCluster too. NULL is fine for objects. */
 bool autoscaler_objects_second(const struct autoscaler_objects *objects, const char *namespace_,
 			       const char *name);

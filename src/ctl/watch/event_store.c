@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "codec/objects/event_json.h"
 #include "core/model/event_meaning.h"
 
 /* Kind, namespace and name; far above the limits of the API server. */
@@ -12,7 +13,7 @@
 
 struct kept {
 	struct arena arena; /* one block of the right size */
-	struct event event;
+	const struct event *event;
 };
 
 struct object {
@@ -133,27 +134,13 @@ static struct object *find_or_add(struct event_store *store, const struct event 
 
 /* --- the events of one object --- */
 
-void event_store_copy(struct event *event, struct arena *arena)
+static void keep(const struct event *event, struct kept *kept)
 {
-	const char **texts[] = { &event->namespace_,    &event->name,         &event->involved_kind,
-				 &event->involved_name, &event->involved_uid, &event->reason,
-				 &event->type,          &event->source };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct event shorter = *event;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		*texts[i] = arena_strdup(arena, *texts[i]);
-	event->message =
-		arena_strndup(arena, event->message, strnlen(event->message, EVENT_MESSAGE_MAX));
-}
-
-static void keep(const struct event *event, struct kept *ret_kept)
-{
-	AUTO(arena_done) struct arena measure = ARENA_INIT;
-	struct event copy = *event;
-
-	event_store_copy(&copy, &measure);
-	*ret_kept = (struct kept){ .arena = ARENA_INIT, .event = *event };
-	arena_reserve(&ret_kept->arena, measure.used_bytes);
-	event_store_copy(&ret_kept->event, &ret_kept->arena);
+	shorter.message = arena_cut(&scratch, event->message, EVENT_MESSAGE_MAX);
+	kept->event = field_keep(event_fields, &shorter, sizeof(shorter), SIZE_MAX, &kept->arena);
 }
 
 /* The index at which the new event is stored: that of an older version of itself, for a Pod that of
@@ -164,7 +151,7 @@ static size_t place_of(const struct object *object, const struct event *event)
 	size_t place = object->count;
 
 	for (size_t i = 0; i < object->count; i++) {
-		const struct event *old = &object->kept[i].event;
+		const struct event *old = object->kept[i].event;
 
 		if (!strcmp(old->name, event->name))
 			return i;
@@ -176,7 +163,7 @@ static size_t place_of(const struct object *object, const struct event *event)
 		return place;
 	place = 0;
 	for (size_t i = 1; i < object->count; i++)
-		if (event_time(&object->kept[i].event) < event_time(&object->kept[place].event))
+		if (event_time(object->kept[i].event) < event_time(object->kept[place].event))
 			place = i;
 	return place;
 }
@@ -186,8 +173,8 @@ static const struct event *newest_of(const struct object *object)
 	const struct event *newest = NULL;
 
 	for (size_t i = 0; i < object->count; i++)
-		if (!newest || event_time(&object->kept[i].event) > event_time(newest))
-			newest = &object->kept[i].event;
+		if (!newest || event_time(object->kept[i].event) > event_time(newest))
+			newest = object->kept[i].event;
 	return newest;
 }
 
@@ -215,12 +202,10 @@ bool event_store_put(struct event_store *store, const struct event *event, bool 
 	news = !before ||
 	       (event_meaning(before) != meaning && event_time(event) >= event_time(before));
 	at = place_of(object, event);
-	if (at < object->count && event_time(event) < event_time(&object->kept[at].event))
+	if (at < object->count && event_time(event) < event_time(object->kept[at].event))
 		return false; /* a list delivers older ones in any order */
-	if (at < object->count)
-		arena_done(&object->kept[at].arena);
-	else
-		object->count++;
+	if (at == object->count)
+		object->kept[object->count++].arena = ARENA_INIT;
 	keep(event, &object->kept[at]);
 	return news;
 }
@@ -231,7 +216,7 @@ void event_store_remove(struct event_store *store, const struct event *event)
 		find(store, event->involved_kind, event->namespace_, event->involved_name);
 
 	for (size_t i = 0; object && i < object->count; i++) {
-		if (strcmp(object->kept[i].event.name, event->name) != 0)
+		if (strcmp(object->kept[i].event->name, event->name) != 0)
 			continue;
 		arena_done(&object->kept[i].arena);
 		object->kept[i] = object->kept[--object->count];
@@ -260,7 +245,8 @@ void event_store_find(struct event_store *store, const char *kind, const char *n
 		return;
 	unlink_stranger(store, object);
 	for (size_t i = 0; i < object->count; i++)
-		VEC_PUSH(arena, &list->events, object->kept[i].event);
+		VEC_PUSH(arena, &list->events,
+			 *FIELD_COPY(event_fields, object->kept[i].event, arena));
 }
 
 size_t event_store_objects(const struct event_store *store)

@@ -36,14 +36,11 @@ void event_store_remove(struct event_store *store, const struct event *event);
 void event_store_forget(struct event_store *store, const char *kind, const char *namespace_,
 			const char *name);
 
-/* Copies the texts of an event into the arena, at most EVENT_MESSAGE_MAX bytes of the message. */
-void event_store_copy(struct event *event, struct arena *arena);
-
 struct event_list {
 	VEC(struct event) events;
 };
 
-/* Appends the Events of an object of ours; texts are borrowed until the store changes. */
+/* Appends the Events of an object of ours; copied into the arena. */
 void event_store_find(struct event_store *store, const char *kind, const char *namespace_,
 		      const char *name, struct arena *arena, struct event_list *list);
 

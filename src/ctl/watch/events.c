@@ -127,9 +127,6 @@ void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
 		if (!pods[i]->spec.node_name[0])
 			event_store_find(events->store, "Pod", pods[i]->namespace_, pods[i]->name,
 					 arena, &list);
-	/* The store may change before the decision has been made. */
-	for (size_t i = 0; i < list.events.count; i++)
-		event_store_copy(&list.events.at[i], arena);
 	*ret_events = list.events.at;
 	*ret_count = list.events.count;
 }

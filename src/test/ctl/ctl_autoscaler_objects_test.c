@@ -26,7 +26,8 @@ static int awaited_replicas, awaited_minimum;
 
 static bool has_status(void *context)
 {
-	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+	const struct autoscaler_object *object =
+		autoscaler_objects_get(objects, "a", "demo", &arena);
 
 	(void)context;
 	decide_once(awaited_replicas, awaited_minimum);
@@ -59,7 +60,7 @@ static void test_made_and_declared_once(void **state)
 {
 	(void)state;
 	start();
-	assert_null(autoscaler_objects_get(objects, "a", "demo"));
+	assert_null(autoscaler_objects_get(objects, "a", "demo", &arena));
 	settle(0, 0, "\"replicas\": 0");
 	rest(1500);
 	assert_int_equal(count_of(&store.creates), 1);
@@ -86,7 +87,8 @@ static void test_made_and_declared_once(void **state)
 
 static bool is_renewed(void *context)
 {
-	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+	const struct autoscaler_object *object =
+		autoscaler_objects_get(objects, "a", "demo", &arena);
 	const struct pass_decision *last = context;
 
 	return object && object->status->decided_at > last->now - AUTOSCALER_RENEW_MAX_MS;
@@ -135,7 +137,7 @@ static bool has_second(void *context)
 
 	decide_once(0, 0);
 	found = autoscaler_objects_second(objects, "a", "demo");
-	object = autoscaler_objects_get(objects, "a", "demo");
+	object = autoscaler_objects_get(objects, "a", "demo", &arena);
 	return found || (object && strstr(object->status_text, time));
 }
 
@@ -173,7 +175,8 @@ static void test_a_second_controller_is_seen(void **state)
 
 static bool tells_orphan(void *context)
 {
-	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+	const struct autoscaler_object *object =
+		autoscaler_objects_get(objects, "a", "demo", &arena);
 
 	(void)context;
 	return object && object->status->condition_count == 1 &&
@@ -196,7 +199,8 @@ static void test_an_object_without_a_cluster_says_so(void **state)
 
 static bool tells_unreadable(void *context)
 {
-	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+	const struct autoscaler_object *object =
+		autoscaler_objects_get(objects, "a", "demo", &arena);
 
 	(void)context;
 	autoscaler_objects_decided(objects, decision_on("unreadable: 'spec.a: must be a string', "
@@ -322,7 +326,7 @@ static void test_without_definition(void **state)
 	STORE(store.undefined = true);
 	start();
 	rest(300);
-	assert_null(autoscaler_objects_get(objects, "a", "demo"));
+	assert_null(autoscaler_objects_get(objects, "a", "demo", &arena));
 	assert_string_equal(store.paths, "");
 	/* A CRD that is installed later is found. */
 	STORE(store.undefined = false);
@@ -353,7 +357,7 @@ static void test_an_object_of_an_unmanaged_cluster(void **state)
 		autoscaler_objects_decided(objects, decision(0, 0, ""));
 		(void)loop_wait_until(script.loop, is_known, NULL, 10);
 	}
-	object = autoscaler_objects_get(objects, "a", "demo");
+	object = autoscaler_objects_get(objects, "a", "demo", &arena);
 	assert_non_null(object);
 	assert_non_null(strstr(store.patched, "AutoscalingDisabled"));
 }
@@ -369,7 +373,7 @@ static void test_settings_wake_and_are_read(void **state)
 			       "{\"paused\": true, \"maxGPUs\": 3}");
 	});
 	start();
-	object = autoscaler_objects_get(objects, "a", "demo");
+	object = autoscaler_objects_get(objects, "a", "demo", &arena);
 	assert_true(object->paused);
 	assert_int_equal(object->max_gpus, 30000);
 	assert_int_equal(changes, 1);
@@ -395,7 +399,7 @@ static void test_an_object_that_cannot_be_read(void **state)
 		(void)snprintf(store.spec, sizeof(store.spec), "{\"paused\": \"yes\"}");
 	});
 	start();
-	object = autoscaler_objects_get(objects, "a", "demo");
+	object = autoscaler_objects_get(objects, "a", "demo", &arena);
 	assert_true(object->has_max_gpus);
 	assert_int_equal(object->max_gpus, 0);
 	assert_int_equal(object->problems.count, 1);

@@ -140,9 +140,11 @@ static void on_known(void *context)
 
 static bool autoscaler_is_known(void *context)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
 	(void)context;
 	return autoscaler_objects_known(control.autoscalers) &&
-	       autoscaler_objects_get(control.autoscalers, "a", "demo");
+	       autoscaler_objects_get(control.autoscalers, "a", "demo", &arena);
 }
 
 static int start_with_autoscalers(const char *list)

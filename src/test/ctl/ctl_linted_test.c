@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/model/device.h"
 #include "core/model/snapshot.h"
 #include "ctl/shared/control.h"
@@ -45,6 +46,7 @@ static void *begin_lint(void)
 
 static void test_lint_runs_once_per_generation(void **state)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct worker_group group;
 	struct ray_cluster cluster;
 	void *linted = begin_lint();
@@ -53,7 +55,7 @@ static void test_lint_runs_once_per_generation(void **state)
 	(void)state;
 	cluster = cluster_of("a", 1, true, &group);
 	for (int pass = 0; pass < 10; pass++)
-		assert_true(lint_feature.condition(linted, &cluster, &condition));
+		assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 1);
 	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_string_equal(
@@ -65,15 +67,15 @@ static void test_lint_runs_once_per_generation(void **state)
 	assert_true(condition.is_true);
 	/* Corrected: that is a new generation. */
 	cluster = cluster_of("a", 2, false, &group);
-	assert_false(lint_feature.condition(linted, &cluster, &condition));
+	assert_false(lint_feature.condition(linted, &cluster, &arena, &condition));
 	/* Another RayCluster of that name starts with the same generation. */
 	cluster = cluster_of("b", 2, true, &group);
-	assert_true(lint_feature.condition(linted, &cluster, &condition));
+	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_int_equal(linted_runs(linted), 3);
 	lint_feature.forget(linted, "ray", "demo");
 	lint_feature.forget(linted, "ray", "demo");
-	assert_true(lint_feature.condition(linted, &cluster, &condition));
+	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 4);
 	lint_feature.end(linted);
 }
@@ -83,6 +85,7 @@ static void test_again_for_another_annotation(void **state)
 {
 	static const struct label annotations[] = { { "rayscaler.dev/manged", "false" },
 						    { "rayscaler.dev/managed", "false" } };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct worker_group group;
 	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
 	void *linted = begin_lint();
@@ -91,14 +94,14 @@ static void test_again_for_another_annotation(void **state)
 	(void)state;
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
 	for (int pass = 0; pass < 10; pass++) {
-		assert_true(lint_feature.condition(linted, &cluster, &condition));
+		assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 		assert_non_null(strstr(condition.message, "rayscaler.dev/manged"));
 	}
 	assert_int_equal(linted_runs(linted), 1);
 	cluster.annotations = (struct labels){ &annotations[1], 1 };
-	assert_false(lint_feature.condition(linted, &cluster, &condition));
+	assert_false(lint_feature.condition(linted, &cluster, &arena, &condition));
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
-	assert_true(lint_feature.condition(linted, &cluster, &condition));
+	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 3);
 	lint_feature.end(linted);
 }

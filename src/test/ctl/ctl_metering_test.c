@@ -50,7 +50,8 @@ static int64_t shown_seconds(void)
 
 static bool stores(void *context)
 {
-	const struct autoscaler_object *object = autoscaler_objects_get(objects, "a", "demo");
+	const struct autoscaler_object *object =
+		autoscaler_objects_get(objects, "a", "demo", &arena);
 
 	(void)context;
 	meter();

@@ -98,7 +98,7 @@ static struct pass_decision *decision_on(const char *members)
 
 	if (snapshot_read(text, strlen(text), &arena, snapshot, &err) < 0)
 		fail_msg("%s", err.text);
-	snapshot->autoscaler = autoscaler_objects_get(objects, decided_namespace, "demo");
+	snapshot->autoscaler = autoscaler_objects_get(objects, decided_namespace, "demo", &arena);
 	snapshot->now += later_ms;
 	if (clock_start_ms > 0)
 		snapshot->now += loop_monotonic_ms(script.loop) - clock_start_ms;

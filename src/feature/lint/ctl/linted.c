@@ -5,16 +5,24 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/model/field.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/lint/core/lint.h"
 
 struct linted {
-	struct arena arena; /* the texts of the condition */
+	struct arena arena; /* of the condition */
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
 	uint64_t annotations; /* they have no generation */
-	struct extra_condition condition;
+	const struct extra_condition *condition;
+};
+
+/* The texts that are made for a cluster. */
+static const struct field condition_fields[] = {
+	FIELD_TEXT(struct extra_condition, reported, "reported"),
+	FIELD_TEXT(struct extra_condition, message, "message"),
+	FIELD_END,
 };
 
 struct lint {
@@ -87,17 +95,14 @@ static void run_rules(const struct lint *lint, struct linted *linted,
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct lint_context context = { .devices = lint->control->options->device_table,
 					      .settings = &lint->control->options->settings };
-	struct extra_condition *condition = &linted->condition;
+	struct extra_condition condition;
 
-	lint_condition_make(cluster, &context, &scratch, condition);
-	arena_done(&linted->arena);
-	/* One block of the right size: the first one of an arena is larger than most texts. */
-	arena_reserve(&linted->arena, strlen(condition->reported) + strlen(condition->message) + 2);
-	condition->reported = arena_strdup(&linted->arena, condition->reported);
-	condition->message = arena_strdup(&linted->arena, condition->message);
+	lint_condition_make(cluster, &context, &scratch, &condition);
+	linted->condition = field_keep(condition_fields, &condition, sizeof(condition), SIZE_MAX,
+				       &linted->arena);
 }
 
-static bool condition(void *self, const struct ray_cluster *cluster,
+static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
 	struct lint *lint = self;
@@ -113,8 +118,8 @@ static bool condition(void *self, const struct ray_cluster *cluster,
 		linted->annotations = annotations;
 		lint->runs++;
 	}
-	*ret_condition = linted->condition;
-	return linted->condition.message[0] != '\0';
+	*ret_condition = *FIELD_COPY(condition_fields, linted->condition, arena);
+	return ret_condition->message[0] != '\0';
 }
 
 size_t linted_runs(const void *self)
