@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/model/reason.h"
 
 /* Packings that look for a gang that fits; the waiting gangs behind them keep nothing. */
 #define TRIALS_MAX 4
@@ -142,28 +143,30 @@ place_now(const struct packing *packing, const struct node_list *list, const str
 /* ---- the workers ---- */
 
 /* A replica stays as a whole. */
-static void keep(struct packing *packing, const struct worker *worker)
+static void keep(struct packing *packing, const struct worker *worker, const char *message)
 {
+	struct worker_packing *workers = packing->workers;
 	const struct group *group;
 
-	packing->workers[worker->index].needed_by_gang = true;
+	worker_keep(&workers[worker->index], REASON_NEEDED_BY_PLACEMENT_GROUP, message);
 	if (worker->replica == FACTS_NO_INDEX || worker->group == FACTS_NO_INDEX)
 		return;
 	group = &packing->facts->groups[worker->group];
 	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++)
 		if (packing->facts->workers[i].replica == worker->replica)
-			packing->workers[i].needed_by_gang = true;
+			worker_keep(&workers[i], REASON_NEEDED_BY_PLACEMENT_GROUP, message);
 }
 
 static void keep_used(struct packing *packing, const struct node_list *list,
-		      const struct schedule_result *result)
+		      const struct schedule_result *result, const char *message)
 {
 	if (!result)
 		return;
 	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE]; i++)
 		for (size_t p = 0; p < result->nodes[i].placement_count; p++)
 			if (result->nodes[i].placements[p].phase != SCHEDULE_PHASE_CONSTRAINT)
-				keep(packing, &packing->facts->workers[list->nodes[i].worker]);
+				keep(packing, &packing->facts->workers[list->nodes[i].worker],
+				     message);
 }
 
 /* Keeps workers for the first choice of the gang that fits; false: none does. */
@@ -175,6 +178,8 @@ static bool keep_for(struct packing *packing, const struct node_list *list,
 	for (size_t i = 0; i < choices && *trials < TRIALS_MAX; i++) {
 		struct ray_gang choice = *gang;
 		const struct schedule_result *ended;
+		const char *message;
+		size_t count;
 
 		if (gang->selector_count > 0) {
 			choice.selectors = &gang->selectors[i];
@@ -184,9 +189,13 @@ static bool keep_for(struct packing *packing, const struct node_list *list,
 		ended = place_when_work_has_ended(packing, list, &choice);
 		if (!ended)
 			continue;
-		keep_used(packing, list, place_now(packing, list, &choice));
-		keep_used(packing, list, ended);
-		packing->holding_gang = gang;
+		demand_gang_bundles(gang, 0, &count);
+		message = arena_printf(packing->arena,
+				       "a placement group with %zu bundles waits for running work "
+				       "to end, and would use it",
+				       count);
+		keep_used(packing, list, place_now(packing, list, &choice), message);
+		keep_used(packing, list, ended, message);
 		return true;
 	}
 	return false;

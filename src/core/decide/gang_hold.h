@@ -12,7 +12,7 @@
 
 #include "core/decide/packing.h"
 
-/* Sets needed_by_gang of the workers and holding_gang. Costs nothing unless a gang waits and an idle
+/* Sets kept_reason of the workers. Costs nothing unless a gang waits and an idle
  * worker would be terminated, then at most five packings. */
 void gang_hold(struct packing *packing);
 

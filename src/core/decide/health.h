@@ -23,6 +23,7 @@ struct worker_health {
 	bool start_grace;       /* raylet: its start grace: its work may look pending */
 	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
+	const char *waiting_reason;   /* progress: why it has no Node; NULL: it may have one */
 	bool raylet_expired;          /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };

@@ -262,7 +262,7 @@ void invariants_of_packing(const struct packing *packing)
 	for (size_t i = 0; i < facts->worker_count; i++) {
 		const struct worker_packing *worker = &packing->workers[i];
 
-		CHECK(!worker->chosen || !worker->needed_by_disruption);
+		CHECK(!worker->chosen || !worker->kept_reason);
 		CHECK(!worker->chosen || !facts->workers[i].deleting);
 	}
 	CHECK(packing->starved_bundles >= 0 && packing_starved_seconds(packing) >= 0);

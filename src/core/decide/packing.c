@@ -340,7 +340,7 @@ void packing_note_workers(struct packing *packing)
 			continue; /* a new one, the head */
 		struct worker_packing *worker = &packing->workers[node->worker];
 		note_placements(packing, worker, node);
-		worker->chosen = node->status == SCHEDULE_TERMINATE && !worker_is_kept(worker);
+		worker->chosen = node->status == SCHEDULE_TERMINATE && !worker->kept_reason;
 		worker->cause = node->cause;
 	}
 }

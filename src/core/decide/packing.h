@@ -10,22 +10,24 @@ struct worker_packing {
 	bool needed_by_demand, needed_by_request;
 	/* Of needed_by_request: whose bundles alone need it; NULL: others do. */
 	const struct plan_schedule *schedule;
-	bool needed_by_disruption; /* replaces a disrupted worker that is in use */
-	bool needed_by_gang;       /* idle; a waiting gang would use it: see gang_hold.h */
-	bool needed_by_warm;       /* stays ready as a warm worker */
-	bool chosen;               /* selected for termination, for `cause` */
+	/* Why it stays although nothing is placed on it, and the message; NULL: it is not kept. */
+	const char *kept_reason, *kept_message;
+	bool replaces_disrupted; /* kept for work of a disrupted worker, and for no other use */
+	bool chosen;             /* selected for termination, for `cause` */
 	enum schedule_cause cause;
 };
 
-/* It stays although nothing is placed on it. */
-static inline bool worker_is_kept(const struct worker_packing *worker)
+/* It stays for this reason, instead of one that kept it before. */
+static inline void worker_keep(struct worker_packing *worker, const char *reason,
+			       const char *message)
 {
-	return worker->needed_by_disruption || worker->needed_by_gang || worker->needed_by_warm;
+	worker->kept_reason = reason;
+	worker->kept_message = message;
 }
 
 static inline bool worker_is_needed(const struct worker_packing *worker)
 {
-	return worker->needed_by_demand || worker->needed_by_request || worker_is_kept(worker);
+	return worker->needed_by_demand || worker->needed_by_request || worker->kept_reason;
 }
 
 struct group_packing {
@@ -56,7 +58,6 @@ struct packing {
 		*starved_gangs;  /* per demand and gang of facts: some of it is starved */
 	int64_t starved_bundles; /* starved bundles, packed on new workers only */
 	time_ms starved_since;   /* of the one starved the longest; only with starved_bundles > 0 */
-	const struct ray_gang *holding_gang; /* of needed_by_gang; NULL: none */
 	struct worker_packing *workers;
 	struct group_packing *groups;
 	struct memory_state memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED */

@@ -6,6 +6,7 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
+#include "core/model/reason.h"
 
 /* Limits the scheduler's text: its list of reasons can be long, and the text about Nodes follows
  * it. */
@@ -79,6 +80,7 @@ static void assess_gated(struct health *health, const struct worker *worker)
 	bool young = pod->created != TIME_NONE &&
 		     !due_passed(health->facts->due, pod->created, PROGRESS_GATE_GRACE_MS);
 	own->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	own->waiting_reason = REASON_QUOTA_GATED;
 	own->obstacle_message = "SchedulingGated";
 	if (pod->spec.scheduling_gates.count > 0)
 		own->obstacle_message = arena_printf(health->arena, "scheduling gate %s",
@@ -113,6 +115,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
+	own->waiting_reason = REASON_WAITING_FOR_NODE;
 	own->obstacle_message = scheduled->message;
 	if (waited_longer(health, since, timeout)) {
 		own->obstacle = OBSTACLE_NODE_TIMEOUT;
@@ -214,6 +217,8 @@ static void assess(struct health *health, const struct worker *worker)
 		assess_unschedulable(health, worker, scheduled);
 	} else if (worker->never_started && !placed) {
 		own->obstacle = OBSTACLE_WAITING;
+		own->waiting_reason = REASON_SCHEDULING;
+		own->obstacle_message = "no Node yet";
 	} else {
 		assess_start(health, worker, scheduled);
 	}

@@ -1,6 +1,7 @@
 #include "core/decide/spare.h"
 
 #include "core/decide/limits.h"
+#include "core/model/reason.h"
 
 /* A worker that has just registered or finished its work is briefly RUNNING without being in
  * use. */
@@ -60,7 +61,7 @@ static bool is_free(const struct packing *packing, const struct schedule_node_re
 	if (node->worker == SCHEDULE_NO_INDEX)
 		return true;
 	return !is_in_use(&packing->facts->workers[node->worker]) &&
-	       !packing->workers[node->worker].needed_by_disruption;
+	       !packing->workers[node->worker].replaces_disrupted;
 }
 
 /* By node of the result that is of the group: the number of its replica, below *ret_count. Nodes
@@ -114,6 +115,24 @@ static int rank_of(const struct packing *packing, const struct schedule_node_res
 	return node->status == SCHEDULE_TERMINATE ? 1 : 0;
 }
 
+static void keep_worker(struct packing *packing, const struct keeping *keeping,
+			struct worker_packing *worker)
+{
+	const struct plan_schedule *schedule = packing->groups[keeping->group->index].warm_schedule;
+
+	if (keeping->use == SPARE_FOR_DISRUPTION) {
+		worker->replaces_disrupted = true;
+		worker_keep(worker, REASON_NEEDED_BY_DEMAND,
+			    "for the work on a worker that is about to be terminated");
+	} else if (!worker->kept_reason) {
+		worker_keep(worker, REASON_WARM_WORKER,
+			    !schedule ? "warmWorkers keeps it ready" :
+					arena_printf(packing->arena,
+						     "warmWorkers of schedule %.64s keeps it ready",
+						     schedule->name));
+	}
+}
+
 static void keep_node(struct packing *packing, struct keeping *keeping, size_t index)
 {
 	const struct schedule_node_result *node = &packing->result->nodes[index];
@@ -124,12 +143,8 @@ static void keep_node(struct packing *packing, struct keeping *keeping, size_t i
 	if (!*kept)
 		keeping->found += keeping->group->hosts;
 	*kept = true;
-	if (node->worker == SCHEDULE_NO_INDEX)
-		return;
-	if (keeping->use == SPARE_FOR_WARM)
-		packing->workers[node->worker].needed_by_warm = true;
-	else
-		packing->workers[node->worker].needed_by_disruption = true;
+	if (node->worker != SCHEDULE_NO_INDEX)
+		keep_worker(packing, keeping, &packing->workers[node->worker]);
 }
 
 int64_t spare_keep(struct packing *packing, const struct group *group, int64_t wanted,
@@ -158,9 +173,8 @@ int64_t spare_keep(struct packing *packing, const struct group *group, int64_t w
 /* The node stays: not terminated, or kept in spite of that. */
 static bool stays(const struct packing *packing, const struct schedule_node_result *node)
 {
-	return node->status != SCHEDULE_TERMINATE ||
-	       (node->worker < packing->facts->worker_count &&
-		worker_is_kept(&packing->workers[node->worker]));
+	return node->status != SCHEDULE_TERMINATE || (node->worker < packing->facts->worker_count &&
+						      packing->workers[node->worker].kept_reason);
 }
 
 int64_t spare_room_below_max(const struct packing *packing, const struct group *group)

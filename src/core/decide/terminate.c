@@ -76,13 +76,10 @@ static const char *broken_reason(const struct choice *choice, const struct worke
 		*ret_message = "drained, with nothing in use";
 		return REASON_DRAINED;
 	}
-	if (worker->finished) {
-		*ret_message = "the Pod has ended";
-		return REASON_POD_FINISHED;
-	}
-	if (worker->raylet_gone) {
-		*ret_message = "the Pod runs and its raylet is dead";
-		return REASON_RAYLET_GONE;
+	if (worker->finished || worker->raylet_gone) {
+		*ret_message = worker->finished ? "the Pod has ended" :
+						  "the Pod runs and its raylet is dead";
+		return worker_gone_reason(worker);
 	}
 	if (worker_is_expired(&choice->health->workers[worker->index])) {
 		*ret_message = "its raylet has not registered in time";

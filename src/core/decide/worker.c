@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/decide/disruption.h"
+#include "core/model/reason.h"
 
 /* Of several nodes of one Pod, the first in this order counts: nodes that may be busy come first,
  * so that an idle or dead one never hides them. */
@@ -123,6 +124,11 @@ static bool worker_pod_never_started(const struct pod *pod)
 	if (status)
 		return status->state == CONTAINER_WAITING && !status->started_before;
 	return strcmp(pod->phase, "Pending") == 0;
+}
+
+const char *worker_gone_reason(const struct worker *worker)
+{
+	return worker->finished ? REASON_POD_FINISHED : REASON_RAYLET_GONE;
 }
 
 const char *worker_count_text(struct arena *arena, int64_t count, const char *singular)

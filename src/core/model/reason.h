@@ -65,55 +65,59 @@
 	X(ABOVE_MAX_REPLICAS, "AboveMaxReplicas", "above maxReplicas of its group",                \
 	  "nothing; raise maxReplicas to keep it")
 
-#define REASON_WORKER_TABLE(X)                                                                            \
-	X(BUSY, "Busy", "something runs on it",                                                           \
-	  "the message has Ray's report; end the work, or wait")                                          \
-	X(BELOW_IDLE_TIMEOUT, "BelowIdleTimeout", "idle for less than its timeout",                       \
-	  "wait, or lower idleTimeoutSeconds")                                                            \
+/* An idle worker past its timeout that stays for one of these has the Event ScaleDownBlocked. */
+#define REASON_WORKER_BLOCKED_TABLE(X)                                                                    \
 	X(NEEDED_BY_DEMAND, "NeededByDemand", "pending demand is placed on it",                           \
 	  "nothing: Ray is about to use it")                                                              \
 	X(NEEDED_BY_PLACEMENT_GROUP, "NeededByPlacementGroup",                                            \
 	  "a waiting placement group would use it", "end the work that the group waits for")              \
 	X(NEEDED_BY_REQUEST, "NeededByRequest", "request_resources or its annotation",                    \
 	  "call request_resources(bundles=[]), or remove the annotation rayscaler.dev/request-resources") \
-	X(NEEDED_BY_MIN_REPLICAS, "NeededByMinReplicas", "minReplicas keeps it",                          \
-	  "lower minReplicas")                                                                            \
-	X(WARM_WORKER, "WarmWorker", "warmWorkers of the RayClusterAutoscaler keeps it",                  \
-	  "lower its count there")                                                                        \
-	X(NEEDED_BY_SCHEDULE, "NeededBySchedule", "a schedule keeps it", "nothing")                       \
 	X(NEEDED_BY_REPLICA, "NeededByReplica", "another host of its replica is in use",                  \
 	  "nothing: a replica is terminated as a whole")                                                  \
-	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                                 \
-	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")              \
-	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                                 \
-	  "kubectl describe pod has the messages of the scheduler and the node autoscaler")               \
-	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                                   \
-	  "check the quota of the queue (Kueue or other) that holds it")                                  \
-	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                             \
-	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",                   \
-	  "kubectl describe pod, if it takes too long")                                                   \
-	X(RAYLET_STARTING, "RayletStarting", "the container runs, Ray does not know the raylet",          \
-	  "read the worker's log if it takes too long")                                                   \
-	X(DRAINING, "Draining", "Ray drains it, something is still in use",                               \
-	  "nothing: it is terminated when its work has ended")                                            \
-	X(LEAVING, "Leaving", "Kubernetes is about to evict the Pod or delete its Node",                  \
-	  "nothing: a busy worker gets a replacement first, where maxReplicas has room")                  \
-	X(BEING_DELETED, "BeingDeleted", "the Pod is deleted or named in workersToDelete",                \
-	  "nothing")                                                                                      \
-	X(RAY_UNREACHABLE, "RayUnreachable", "its work is unknown", "see DemandUnavailable")              \
 	X(STATE_UNKNOWN, "StateUnknown", "Ray reports an unknown status",                                 \
 	  "the message has Ray's value; check the version of Ray")                                        \
 	X(GROUP_REMOVED, "GroupRemoved", "its group is not in the RayCluster",                            \
 	  "nothing; delete the Pod by hand if you do not need it")                                        \
 	X(GROUP_SUSPENDED, "GroupSuspended", "its group is suspended",                                    \
 	  "set suspend of the group to false")                                                            \
-	X(POD_UNREADABLE, "PodUnreadable", "its Pod cannot be read, so it counts as busy",                \
-	  "correct or delete the Pod; the message names the field")                                       \
-	X(WORKER_VIEW_STALE, "ViewStale",                                                                 \
-	  "the caches of the API server are stale, nothing is terminated",                                \
-	  "see the condition ViewStale")                                                                  \
 	X(TERMINATION_FORBIDDEN, "TerminationForbidden", "something in the cluster is invalid",           \
 	  "fix the field that the condition InvalidRequest names")
+
+#define REASON_WORKER_TABLE(X)                                                                     \
+	REASON_WORKER_BLOCKED_TABLE(X)                                                             \
+	X(BUSY, "Busy", "something runs on it",                                                    \
+	  "the message has Ray's report; end the work, or wait")                                   \
+	X(BELOW_IDLE_TIMEOUT, "BelowIdleTimeout", "idle for less than its timeout",                \
+	  "wait, or lower idleTimeoutSeconds")                                                     \
+	X(NEEDED_BY_MIN_REPLICAS, "NeededByMinReplicas", "minReplicas keeps it",                   \
+	  "lower minReplicas")                                                                     \
+	X(WARM_WORKER, "WarmWorker", "warmWorkers of the RayClusterAutoscaler keeps it",           \
+	  "lower its count there")                                                                 \
+	X(NEEDED_BY_SCHEDULE, "NeededBySchedule", "a schedule keeps it", "nothing")                \
+	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                          \
+	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")       \
+	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                          \
+	  "kubectl describe pod has the messages of the scheduler and the node autoscaler")        \
+	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                            \
+	  "check the quota of the queue (Kueue or other) that holds it")                           \
+	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
+	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",            \
+	  "kubectl describe pod, if it takes too long")                                            \
+	X(RAYLET_STARTING, "RayletStarting", "the container runs, Ray does not know the raylet",   \
+	  "read the worker's log if it takes too long")                                            \
+	X(DRAINING, "Draining", "Ray drains it, something is still in use",                        \
+	  "nothing: it is terminated when its work has ended")                                     \
+	X(LEAVING, "Leaving", "Kubernetes is about to evict the Pod or delete its Node",           \
+	  "nothing: a busy worker gets a replacement first, where maxReplicas has room")           \
+	X(BEING_DELETED, "BeingDeleted", "the Pod is deleted or named in workersToDelete",         \
+	  "nothing")                                                                               \
+	X(RAY_UNREACHABLE, "RayUnreachable", "its work is unknown", "see DemandUnavailable")       \
+	X(POD_UNREADABLE, "PodUnreadable", "its Pod cannot be read, so it counts as busy",         \
+	  "correct or delete the Pod; the message names the field")                                \
+	X(WORKER_VIEW_STALE, "ViewStale",                                                          \
+	  "the caches of the API server are stale, nothing is terminated",                         \
+	  "see the condition ViewStale")
 
 #define REASON_DEMAND_TABLE(X)                                                                     \
 	X(NO_GROUP_FITS, "NoGroupFits", "it fits on no empty worker of any group",                 \

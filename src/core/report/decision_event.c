@@ -283,15 +283,10 @@ static void add_idle_event(struct maker *m, const struct plan_worker *worker,
 			   const struct plan_group *group, const struct worker_group *spec,
 			   int64_t timeout_ms)
 {
-	static const char *const staying[] = {
-		REASON_NEEDED_BY_DEMAND,
-		REASON_NEEDED_BY_REQUEST,
-		REASON_NEEDED_BY_PLACEMENT_GROUP,
-		REASON_NEEDED_BY_REPLICA,
-		REASON_TERMINATION_FORBIDDEN,
-		REASON_GROUP_SUSPENDED,
-		REASON_GROUP_REMOVED,
-		REASON_STATE_UNKNOWN,
+	static const char *const blocked[] = {
+#define X(identifier, word, meaning, cure) word,
+		REASON_WORKER_BLOCKED_TABLE(X)
+#undef X
 	};
 	int64_t idle_ms = worker->node->idle_duration_ms;
 	const char *why = worker->message;
@@ -300,7 +295,7 @@ static void add_idle_event(struct maker *m, const struct plan_worker *worker,
 		hold_ms = DRAIN_REFUSED_MS;
 		why = "Ray has not accepted its drain";
 	} else if (idle_ms <= timeout_ms ||
-		   !text_is_among(worker->reason, staying, sizeof(staying) / sizeof(staying[0]))) {
+		   !text_is_among(worker->reason, blocked, sizeof(blocked) / sizeof(blocked[0]))) {
 		return;
 	}
 	/* A multi-host replica that minReplicas or a schedule keeps is as configured. */

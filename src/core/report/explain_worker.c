@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/decide/demand.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 
 #define ACTIVITIES_MAX 4
@@ -55,52 +55,21 @@ static struct words words_of_request(const struct choice *choice,
 					    plan_schedule_bundles(schedule, choice->arena)) };
 }
 
-static struct words words_of_warm(const struct choice *choice, const struct worker *worker)
-{
-	const struct plan_schedule *schedule =
-		worker->group != FACTS_NO_INDEX ?
-			choice->packing->groups[worker->group].warm_schedule :
-			NULL;
-
-	return (struct words){ REASON_WARM_WORKER,
-			       !schedule ?
-				       "warmWorkers keeps it ready" :
-				       arena_printf(choice->arena,
-						    "warmWorkers of schedule %.64s keeps it ready",
-						    schedule->name) };
-}
-
-static struct words words_of_gang(const struct choice *choice)
-{
-	size_t count;
-
-	demand_gang_bundles(choice->packing->holding_gang, 0, &count);
-	return (struct words){ REASON_NEEDED_BY_PLACEMENT_GROUP,
-			       arena_printf(choice->arena,
-					    "a placement group with %zu bundles waits for running "
-					    "work to end, and would use it",
-					    count) };
-}
-
 /* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
  * below its idle timeout, terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
 {
 	const struct group_health *own =
 		worker->group != FACTS_NO_INDEX ? &choice->health->groups[worker->group] : NULL;
+	const struct worker_packing *packed = &choice->packing->workers[worker->index];
 	int64_t idle = worker->node->idle_duration_ms;
-	if (choice->packing->workers[worker->index].needed_by_request)
-		return words_of_request(choice, choice->packing->workers[worker->index].schedule);
-	if (choice->packing->workers[worker->index].needed_by_demand)
+	if (packed->needed_by_request)
+		return words_of_request(choice, packed->schedule);
+	if (packed->needed_by_demand)
 		return (struct words){ REASON_NEEDED_BY_DEMAND,
 				       "pending demand has its place there" };
-	if (choice->packing->workers[worker->index].needed_by_disruption)
-		return (struct words){ REASON_NEEDED_BY_DEMAND,
-				       "for the work on a worker that is about to be terminated" };
-	if (choice->packing->workers[worker->index].needed_by_gang)
-		return words_of_gang(choice);
-	if (choice->packing->workers[worker->index].needed_by_warm)
-		return words_of_warm(choice, worker);
+	if (packed->kept_reason)
+		return (struct words){ packed->kept_reason, packed->kept_message };
 	if (worker->do_not_disrupt)
 		return (struct words){ REASON_DO_NOT_DISRUPT,
 				       "the annotation " ANNOTATION_DO_NOT_DISRUPT
@@ -134,7 +103,7 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 				       "nothing is terminated by a decision that was cut short" };
 	if (worker->node->problem)
 		return (struct words){ REASON_STATE_UNKNOWN, worker->node->problem };
-	if (worker->replica != FACTS_NO_INDEX && !choice->packing->workers[worker->index].chosen)
+	if (worker->replica != FACTS_NO_INDEX && !packed->chosen)
 		return (struct words){ REASON_NEEDED_BY_REPLICA,
 				       "minReplicas or another host of its replica keeps it" };
 	if (worker->group != FACTS_NO_INDEX && choice->facts->groups[worker->group].schedule)
@@ -149,27 +118,9 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 {
 	const struct worker_health *own = &choice->health->workers[worker->index];
 	const struct container_status *status = pod_ray_container_status(worker->pod);
-	switch (own->obstacle) {
-	case OBSTACLE_GATED:
-		return (struct words){ REASON_QUOTA_GATED, own->obstacle_message };
-	case OBSTACLE_NO_NODE:
-	case OBSTACLE_NODE_TIMEOUT:
-		return (struct words){ REASON_WAITING_FOR_NODE, own->obstacle_message };
-	case OBSTACLE_WAITING:
-		if (worker->pod->spec.scheduling_gates.count > 0)
-			return (struct words){ REASON_QUOTA_GATED, own->obstacle_message };
-		if (own->obstacle_message[0] != '\0')
-			return (struct words){ REASON_WAITING_FOR_NODE, own->obstacle_message };
-		return (struct words){ REASON_SCHEDULING, "no Node yet" };
-	case OBSTACLE_FAILED:
-	case OBSTACLE_START_TIMEOUT:
-	case OBSTACLE_NONE:
-		break;
-	}
-	const struct condition *scheduled = condition_find(
-		worker->pod->conditions, worker->pod->condition_count, "PodScheduled");
-	if (scheduled && strcmp(scheduled->status, "False") == 0)
-		return (struct words){ REASON_WAITING_FOR_NODE, scheduled->message };
+
+	if (own->waiting_reason)
+		return (struct words){ own->waiting_reason, own->obstacle_message };
 	return (struct words){ REASON_CONTAINER_STARTING,
 			       status ? status->reason : "the container has not started" };
 }
@@ -178,9 +129,9 @@ static struct words words_of_dead_raylet(const struct worker *worker)
 {
 	if (worker->deleting)
 		return (struct words){ REASON_BEING_DELETED, "on its way out" };
-	if (worker->finished)
-		return (struct words){ REASON_POD_FINISHED, worker->pod->phase };
-	return (struct words){ REASON_RAYLET_GONE, "the raylet is dead for Ray" };
+	return (struct words){ worker_gone_reason(worker), worker->finished ?
+								   worker->pod->phase :
+								   "the raylet is dead for Ray" };
 }
 
 static struct words words_of_disruption(const struct choice *choice, const struct worker *worker)
