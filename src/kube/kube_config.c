@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/memory.h"
 #include "kube/kube_exec.h"
 #include "kube/kube_file.h"
@@ -28,7 +29,7 @@ struct kube_config {
 	int64_t renewed_ms; /* when the plugin was last run */
 	int64_t exec_pause_ms;
 	struct err exec_problem;
-	struct kube_config_user *users;
+	struct list users;
 };
 
 static const char *kube_config_env(const char *name)
@@ -394,18 +395,13 @@ const char *kube_config_problem(const struct kube_config *config)
 
 void kube_config_join(struct kube_config *config, struct kube_config_user *user)
 {
-	user->next = config->users;
-	config->users = user;
+	list_add(&config->users, &user->item);
 }
 
 void kube_config_leave(struct kube_config *config, struct kube_config_user *user)
 {
-	struct kube_config_user **at = &config->users;
-
-	while (*at != user)
-		at = &(*at)->next;
-	*at = user->next;
-	if (!config->users && config->exec)
+	list_remove(&user->item);
+	if (!config->users.first && config->exec)
 		kube_exec_cancel(config->exec);
 }
 
@@ -413,13 +409,11 @@ static void kube_config_on_renewed(void *context, const struct exec_credential *
 				   const struct err *err)
 {
 	struct kube_config *config = context;
-	struct kube_config_user *user = config->users, *next;
 
 	kube_config_on_exec(config, credential, err);
-	config->renewed_ms = loop_monotonic_ms(user->loop);
 	config->exec_refused = false; /* refused by others while it ran: these are the old ones */
-	for (; user; user = next) {
-		next = user->next;
+	LIST_EACH(struct kube_config_user, user, &config->users, item) {
+		config->renewed_ms = loop_monotonic_ms(user->loop);
 		user->renewed(user->context);
 	}
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "net/https.h"
 #include "net/loop.h"
 
@@ -66,12 +67,12 @@ void kube_config_refused(struct kube_config *config);
 const char *kube_config_problem(const struct kube_config *config);
 
 /* A user of the credentials that can wait for new ones. Owned by the caller; the members without
- * `next` are set before kube_config_join and unchanged until kube_config_leave. */
+ * `item` are set before kube_config_join and unchanged until kube_config_leave. */
 struct kube_config_user {
 	struct loop *loop;      /* the same of all users of one kube_config */
 	loop_callback *renewed; /* the exec plugin has ended, with or without success */
 	void *context;
-	struct kube_config_user *next;
+	struct list_item item;
 };
 void kube_config_join(struct kube_config *config, struct kube_config_user *user);
 /* An exec plugin that runs is killed when the last user leaves. */

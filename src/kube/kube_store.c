@@ -177,8 +177,9 @@ static void *kube_store_decode_bad(const struct kube_store *store, const struct 
 	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
 }
 
-/* Decodes twice: the first time measures the size, so that the object that is kept wastes
- * nothing. */
+/* Decodes twice: the first time measures the size, so that the object that is kept wastes nothing.
+ * Not a copy by its field table: hooks fill pointers that no row has, and one that is forgotten would be
+ * read after it is freed. */
 static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
 			      const char *problem, const char *resource_version,
 			      struct kube_content *ret_content)

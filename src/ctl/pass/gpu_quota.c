@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/capacity/gpu_count.h"
@@ -16,7 +17,6 @@ struct space {
 
 /* One RayCluster, or Pods whose label names a RayCluster. */
 struct gpu_quota_entry {
-	struct gpu_quota_entry *next_open; /* to be recounted before the next budget */
 	char *namespace_, *name;
 	struct space *space;
 	int64_t counted;
@@ -25,7 +25,8 @@ struct gpu_quota_entry {
 	char *sent_uid;              /* uid for the generation; NULL: no patch yet */
 	int64_t lost, lost_until_ms; /* patches before it, without an answer */
 	int64_t effective;           /* the largest of these, in the sums */
-	bool changed, is_open;
+	bool changed;
+	struct list_item open; /* to be looked at before the next budget */
 };
 
 struct quota {
@@ -34,7 +35,7 @@ struct quota {
 	struct map entries; /* "namespace/name" */
 	struct map spaces;  /* namespace to struct space */
 	__int128 counted;
-	struct gpu_quota_entry *open;
+	struct list open;
 	int64_t total, per_namespace; /* the quotas in 1/10000 GPU; 0: none */
 	int64_t settled_ms;           /* 0: no budget was requested yet */
 };
@@ -88,11 +89,8 @@ static const char *key_of(struct arena *arena, const char *namespace_, const cha
 
 static void entry_open(struct quota *quota, struct gpu_quota_entry *entry)
 {
-	if (entry->is_open)
-		return;
-	entry->is_open = true;
-	entry->next_open = quota->open;
-	quota->open = entry;
+	if (!entry->open.list)
+		list_add(&quota->open, &entry->open);
 }
 
 static struct gpu_quota_entry *entry_make(struct quota *quota, const char *namespace_,
@@ -244,23 +242,19 @@ static bool is_over(const struct gpu_quota_entry *entry, int64_t now_ms)
 static void settle(struct quota *quota)
 {
 	int64_t now_ms = loop_monotonic_ms(quota->control->loop);
-	struct gpu_quota_entry *entry = quota->open, *next;
 
-	quota->open = NULL;
-	for (; entry; entry = next) {
+	LIST_EACH(struct gpu_quota_entry, entry, &quota->open, open) {
 		bool removed = entry->changed && recount(quota, entry);
 
-		next = entry->next_open;
-		entry->is_open = false;
 		if (is_over(entry, now_ms))
 			entry->sent = entry->sent_generation = 0;
 		if (now_ms >= entry->lost_until_ms)
 			entry->lost = 0;
 		entry_sum(quota, entry);
+		if (entry->sent == 0 && entry->lost == 0)
+			list_remove(&entry->open);
 		if (removed)
 			entry_forget(quota, entry);
-		else if (entry->sent > 0 || entry->lost > 0)
-			entry_open(quota, entry);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/objects/event_json.h"
@@ -18,17 +19,15 @@ struct kept {
 
 struct object {
 	char *key;
-	bool stranger; /* not known to be ours: in the list, by age */
+	struct list_item stranger; /* in the list while it is not known to be ours */
 	int64_t since_ms;
-	struct object *older, *newer;
 	struct kept kept[EVENT_PER_OBJECT_MAX];
 	size_t count;
 };
 
 struct event_store {
-	struct map objects; /* "Kind/namespace/name" to struct object */
-	struct object *oldest, *newest;
-	size_t strangers;
+	struct map objects;    /* "Kind/namespace/name" to struct object */
+	struct list strangers; /* by age */
 };
 
 struct event_store *event_store_new(void)
@@ -57,40 +56,21 @@ void event_store_free(struct event_store *store)
 	memory_free(store);
 }
 
-/* --- strangers, the oldest first --- */
-
-static void unlink_stranger(struct event_store *store, struct object *object)
-{
-	if (!object->stranger)
-		return;
-	*(object->older ? &object->older->newer : &store->oldest) = object->newer;
-	*(object->newer ? &object->newer->older : &store->newest) = object->older;
-	object->older = object->newer = NULL;
-	object->stranger = false;
-	store->strangers--;
-}
-
-static void link_stranger(struct event_store *store, struct object *object)
-{
-	object->stranger = true;
-	object->older = store->newest;
-	*(store->newest ? &store->newest->newer : &store->oldest) = object;
-	store->newest = object;
-	store->strangers++;
-}
-
 static void drop(struct event_store *store, struct object *object)
 {
-	unlink_stranger(store, object);
+	list_remove(&object->stranger);
 	(void)map_remove(&store->objects, object->key);
 	object_free(object);
 }
 
 static void drop_strangers(struct event_store *store, int64_t monotonic_ms)
 {
-	while (store->oldest && (store->strangers > EVENT_STRANGERS_MAX ||
-				 monotonic_ms - store->oldest->since_ms > EVENT_STRANGER_MS))
-		drop(store, store->oldest);
+	LIST_EACH(struct object, oldest, &store->strangers, stranger) {
+		if (store->strangers.count <= EVENT_STRANGERS_MAX &&
+		    monotonic_ms - oldest->since_ms <= EVENT_STRANGER_MS)
+			return;
+		drop(store, oldest);
+	}
 }
 
 /* --- objects --- */
@@ -128,7 +108,7 @@ static struct object *find_or_add(struct event_store *store, const struct event 
 	object->key = memory_strdup(key);
 	object->since_ms = monotonic_ms;
 	map_set(&store->objects, key, object);
-	link_stranger(store, object);
+	list_add(&store->strangers, &object->stranger);
 	return object;
 }
 
@@ -197,7 +177,7 @@ bool event_store_put(struct event_store *store, const struct event *event, bool 
 	if (!object)
 		return false;
 	if (ours)
-		unlink_stranger(store, object);
+		list_remove(&object->stranger);
 	before = newest_of(object);
 	news = !before ||
 	       (event_meaning(before) != meaning && event_time(event) >= event_time(before));
@@ -243,7 +223,7 @@ void event_store_find(struct event_store *store, const char *kind, const char *n
 
 	if (!object)
 		return;
-	unlink_stranger(store, object);
+	list_remove(&object->stranger);
 	for (size_t i = 0; i < object->count; i++)
 		VEC_PUSH(arena, &list->events,
 			 *FIELD_COPY(event_fields, object->kept[i].event, arena));
