@@ -56,6 +56,14 @@ void memory_free(void *pointer)
 	free(pointer);
 }
 
+void memory_set_string(char **text, const char *value)
+{
+	char *copy = value ? memory_strdup(value) : NULL;
+
+	memory_free(*text);
+	*text = copy;
+}
+
 void memory_free_string(char **text)
 {
 	memory_free(*text);

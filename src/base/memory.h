@@ -12,6 +12,8 @@ void *memory_resize(void *old, size_t count, size_t size); /* grown part is not 
 char *memory_strdup(const char *text);
 char *memory_strndup(const char *text, size_t size);
 void memory_free(void *pointer); /* NULL is fine */
+/* Frees the text and puts a copy of `value` there, which may be a part of it; NULL: nothing. */
+void memory_set_string(char **text, const char *value);
 
 /* AUTO(buf_done) struct buf b = ...; the destructor is called with &b when the scope ends. */
 #define AUTO(destructor) __attribute__((cleanup(destructor)))

@@ -58,8 +58,7 @@ static void gcs_client_set_token(struct gcs_client *client, const char *token)
 {
 	if (client->token)
 		explicit_bzero(client->token, strlen(client->token));
-	memory_free(client->token);
-	client->token = memory_strdup(token ? token : "");
+	memory_set_string(&client->token, token ? token : "");
 }
 
 struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *config)

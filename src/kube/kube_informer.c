@@ -94,14 +94,6 @@ static void kube_informer_nameless(struct kube_informer *informer, const struct 
 		informer->callbacks.on_error(informer->callbacks.context, err);
 }
 
-static void kube_informer_set(char **slot, const char *text)
-{
-	char *copy = memory_strdup(text);
-
-	memory_free(*slot);
-	*slot = copy;
-}
-
 static void kube_informer_set_synced(struct kube_informer *informer)
 {
 	bool was_synced = informer->synced;
@@ -119,7 +111,7 @@ static void kube_informer_use_version(struct kube_informer *informer)
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const char *version = informer->type->versions[informer->version];
 
-	kube_informer_set(&informer->api_version,
+	memory_set_string(&informer->api_version,
 			  *informer->type->group ?
 				  arena_printf(&arena, "%s/%s", informer->type->group, version) :
 				  version);
@@ -235,8 +227,8 @@ static int kube_informer_page(struct kube_informer *informer, struct err *err)
 	if (!*page.resource_version)
 		return err_set(err, ERR_INPUT, "list of %s: metadata.resourceVersion is missing",
 			       informer->type->plural);
-	kube_informer_set(&informer->continue_token, page.continue_token);
-	kube_informer_set(&informer->resource_version, page.resource_version);
+	memory_set_string(&informer->continue_token, page.continue_token);
+	memory_set_string(&informer->resource_version, page.resource_version);
 	return 0;
 }
 
@@ -245,7 +237,7 @@ static void kube_informer_list_failed(struct kube_informer *informer, const stru
 {
 	enum kube_state next = KUBE_STATE_LIST;
 
-	kube_informer_set(&informer->continue_token, ""); /* from the first page, also after 410 */
+	memory_set_string(&informer->continue_token, ""); /* from the first page, also after 410 */
 	if (err->kind == ERR_NOT_FOUND)
 		next = kube_informer_after_missing(informer);
 	if (err->kind == ERR_TIMEOUT && informer->page_objects > 1)
@@ -342,7 +334,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	if (problem.kind != ERR_NONE)
 		kube_informer_nameless(informer, &problem);
 	if (*event->resource_version)
-		kube_informer_set(&informer->resource_version, event->resource_version);
+		memory_set_string(&informer->resource_version, event->resource_version);
 	informer->progress = true;
 	informer->backoff.failures = 0;
 	informer->watch_failures = 0;

@@ -412,8 +412,7 @@ static void h2_session_lost(struct h2_session *session, const struct err *err)
 	session->connection = NULL;
 	session->connect_deadline_ms = INT64_MAX;
 	session->last_kind = err->kind;
-	memory_free(session->last_text);
-	session->last_text = memory_strdup(err->text);
+	memory_set_string(&session->last_text, err->text);
 	LIST_EACH(struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_PENDING && good)
 			waiting = true;
@@ -557,8 +556,7 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 			silent |= h2_call_is_silent(call);
 			late |= call->state == H2_CALL_ACTIVE;
 			h2_call_expire(call);
-			memory_free(session->late_text);
-			session->late_text = memory_strdup(call->err_text);
+			memory_set_string(&session->late_text, call->err_text);
 		} else if (h2_call_is_silent(call) && h2_call_ping_ms(call) <= now) {
 			ping = true;
 		}

@@ -120,8 +120,7 @@ bool log_repeat_error(struct log_repeat *repeat, const char *message, const char
 	repeat->count++;
 	if (repeat->text && strcmp(repeat->text, text) == 0)
 		return false;
-	memory_free(repeat->text);
-	repeat->text = memory_strdup(text);
+	memory_set_string(&repeat->text, text);
 	log_warning(message, "object", object, "error", text, NULL);
 	return true;
 }

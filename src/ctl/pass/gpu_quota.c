@@ -349,8 +349,7 @@ void gpu_quota_patch_sent(struct quota *quota, const struct gpu_quota_objects *o
 		keep_lost(entry);
 	entry->sent = count(quota, objects, patched_replicas(objects->cluster, plan, &scratch));
 	entry->sent_generation = 0;
-	memory_free(entry->sent_uid);
-	entry->sent_uid = memory_strdup(objects->cluster->uid);
+	memory_set_string(&entry->sent_uid, objects->cluster->uid);
 	entry->sent_until_ms = loop_monotonic_ms(quota->control->loop) +
 			       quota->config.lost_patch_ms +
 			       quota->control->options->kube_api_timeout_seconds * MS_PER_SECOND;

@@ -67,8 +67,7 @@ void ray_access_free(struct ray_access *access)
 
 void ray_access_set_address(struct ray_access *access, const char *host, int port)
 {
-	memory_free(access->host);
-	access->host = memory_strdup(host);
+	memory_set_string(&access->host, host);
 	access->port = port;
 }
 
@@ -174,8 +173,7 @@ static void read_secret(struct ray_access *access, const char *secret_name, int6
 	if (access->secret_read || now_ms < access->next_read_ms)
 		return;
 	if (!access->secret_name || strcmp(access->secret_name, secret_name) != 0) {
-		memory_free(access->secret_name);
-		access->secret_name = memory_strdup(secret_name);
+		memory_set_string(&access->secret_name, secret_name);
 		memory_free(steal(&access->auth.token));
 	}
 	access->next_read_ms = now_ms + SECRET_RETRY_MS;

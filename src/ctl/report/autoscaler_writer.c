@@ -76,14 +76,6 @@ static void sweep(void *context);
 
 /* --- entries --- */
 
-static void set(char **slot, const char *text)
-{
-	char *copy = text ? memory_strdup(text) : NULL;
-
-	memory_free(*slot);
-	*slot = copy;
-}
-
 /* 0 means no text. */
 static uint64_t hash(const char *text)
 {
@@ -174,7 +166,7 @@ static void write_failed(struct entry *entry, const struct err *err, int64_t ret
 		after_ms = STATUS_INTERVAL_MS;
 		break;
 	case ERR_NOT_FOUND: /* object or CRD was deleted: the next decision asks again */
-		set(&entry->status, NULL);
+		memory_set_string(&entry->status, NULL);
 		entry->wanted = false;
 		break;
 	case ERR_DENIED:
@@ -208,10 +200,10 @@ static void keep_answer(struct entry *entry, const struct kube_answer *answer)
 	AUTO(json_done) struct cJSON *json = NULL;
 	struct autoscaler_object object;
 
-	set(&entry->answer_version, NULL);
+	memory_set_string(&entry->answer_version, NULL);
 	if (json_parse(answer->body, answer->body_size, &limits, &json, NULL) == 0 &&
 	    autoscaler_decode(json, "", &arena, &object, NULL) == 0)
-		set(&entry->answer_version, object.resource_version);
+		memory_set_string(&entry->answer_version, object.resource_version);
 }
 
 static void write_ended(void *context, const struct kube_answer *answer, const struct err *err)
@@ -229,7 +221,7 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 			log_info("RayClusterAutoscalers can be written now", NULL);
 		writer->denied = false;
 		if (hash(entry->status) == entry->sent)
-			set(&entry->status, NULL);
+			memory_set_string(&entry->status, NULL);
 	}
 	join(entry);
 	start_timer(writer, 0);
@@ -269,7 +261,7 @@ static bool create(struct entry *entry)
 		entry->not_before_ms = now_ms(entry->writer) + RETRY_MS;
 		return false;
 	}
-	set(&entry->base_version, NULL);
+	memory_set_string(&entry->base_version, NULL);
 	entry->sent = 0;
 	send(entry, KUBE_CREATE, path_of(entry, NULL, NULL, &arena),
 	     autoscaler_create_body(cluster, &arena));
@@ -284,8 +276,8 @@ static bool write_status(struct entry *entry, const struct autoscaler_object *ob
 	if (same(entry->base_version, object->resource_version) &&
 	    now_ms(entry->writer) - entry->sent_ms < CACHE_WAIT_MS)
 		return false;
-	set(&entry->base_version, object->resource_version);
-	set(&entry->answer_version, NULL);
+	memory_set_string(&entry->base_version, object->resource_version);
+	memory_set_string(&entry->answer_version, NULL);
 	entry->sent = hash(entry->status);
 	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->name, "status", &arena),
 	     autoscaler_status_body(entry->status, object->resource_version, &arena));
@@ -384,8 +376,8 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	    entry->same_status == hash(status))
 		return;
 	if (has_status(entry, object, status)) {
-		set(&entry->status, NULL);
-		set(&entry->same_version, object->resource_version);
+		memory_set_string(&entry->status, NULL);
+		memory_set_string(&entry->same_version, object->resource_version);
 		entry->same_status = hash(status);
 		scale_list_done(&entry->done);
 		return;
@@ -396,7 +388,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		status = autoscaler_status_text(&new_status, &arena);
 	}
 	keep_sent(entry, &new_status);
-	set(&entry->status, status);
+	memory_set_string(&entry->status, status);
 }
 
 void autoscaler_writer_decided(struct autoscaler_writer *writer,
@@ -436,7 +428,7 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	if (!same(entry->status, text))
 		log_warning("RayClusterAutoscaler has no effect", "object", entry->key, "error",
 			    message, NULL);
-	set(&entry->status, text);
+	memory_set_string(&entry->status, text);
 	join(entry);
 	start_timer(writer, entry->not_before_ms);
 }

@@ -153,8 +153,7 @@ static struct entry *make_entry(struct event_correlator *correlator,
 
 static void count_up(struct entry *entry, const char *message, time_ms now)
 {
-	memory_free(entry->message);
-	entry->message = memory_strdup(message);
+	memory_set_string(&entry->message, message);
 	entry->count++;
 	entry->last = now;
 	entry->due = true;

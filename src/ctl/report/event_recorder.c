@@ -278,14 +278,6 @@ static void send_due(struct event_recorder *recorder, const struct target *targe
 
 /* --- input --- */
 
-static void replace(char **text, const char *now)
-{
-	if (*text && !strcmp(*text, now))
-		return;
-	memory_free(*text);
-	*text = memory_strdup(now);
-}
-
 static const char *key_of(struct arena *arena, const char *namespace_, const char *name,
 			  enum about about)
 {
@@ -337,11 +329,11 @@ static struct target *target_of(struct event_recorder *recorder, const char *key
 				   (uint64_t)about << (NUMBER_BITS - 1);
 		map_set(&recorder->targets, key, target);
 	}
-	replace(&target->uid, object->uid);
-	replace(&target->api_version, object->api_version);
-	replace(&target->namespace_, object->namespace_);
-	replace(&target->name, object->name);
-	replace(&target->resource_version, object->resource_version);
+	memory_set_string(&target->uid, object->uid);
+	memory_set_string(&target->api_version, object->api_version);
+	memory_set_string(&target->namespace_, object->namespace_);
+	memory_set_string(&target->name, object->name);
+	memory_set_string(&target->resource_version, object->resource_version);
 	return target;
 }
 

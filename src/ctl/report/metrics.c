@@ -222,11 +222,8 @@ void metrics_decided(void *listener, const struct pass_decision *decision)
 	count_begun(metrics, decision->summary, &cluster->summary);
 	metrics_cluster_keep(cluster, decision->summary);
 	mark_groups(metrics, cluster, decision->monotonic_ms);
-	if (snapshot->ray_state &&
-	    strcmp(snapshot->ray_state->session_name, cluster->session) != 0) {
-		memory_free(cluster->session);
-		cluster->session = memory_strdup(snapshot->ray_state->session_name);
-	}
+	if (snapshot->ray_state)
+		memory_set_string(&cluster->session, snapshot->ray_state->session_name);
 }
 
 static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluster,

@@ -97,10 +97,7 @@ void registration_decided(void *listener, const struct pass_decision *decision)
 	if (pod_ip[0] == '\0' ||
 	    (now_ms < registration->next_ms && !strcmp(session, registration->session)))
 		return;
-	if (strcmp(session, registration->session) != 0) {
-		memory_free(registration->session);
-		registration->session = memory_strdup(session);
-	}
+	memory_set_string(&registration->session, session);
 	registration->next_ms = now_ms + REGISTRATION_AGAIN_MS;
 	address = registration_address(registration->bind_address, registration->port, pod_ip,
 				       &scratch);

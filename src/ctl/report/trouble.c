@@ -102,10 +102,8 @@ static void log_begun(struct trouble *trouble, const char *cluster,
 		begun->count = 1;
 		map_set(&trouble->conditions, condition->type, begun);
 	}
-	memory_free(begun->reason);
-	memory_free(begun->text);
-	begun->reason = memory_strdup(condition->reason);
-	begun->text = memory_strdup(text);
+	memory_set_string(&begun->reason, condition->reason);
+	memory_set_string(&begun->text, text);
 	log_write(is_notice(condition) ? LOG_INFO : LOG_WARNING, "condition", "object", cluster,
 		  "condition", condition->type, "error", line, NULL);
 }

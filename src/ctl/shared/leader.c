@@ -188,10 +188,8 @@ static void on_news(void *context, void *message)
 	struct leader *leader = context;
 	const struct news *news = message;
 
-	if (news->kind == NEWS_HOLDER || news->kind == NEWS_RELEASED) {
-		memory_free(leader->holder);
-		leader->holder = memory_strdup(news->holder);
-	}
+	if (news->kind == NEWS_HOLDER || news->kind == NEWS_RELEASED)
+		memory_set_string(&leader->holder, news->holder);
 	if (news->kind == NEWS_RELEASED) {
 		if (news->given_back && !news->err.kind && leader->released)
 			log_info("gave the Lease back", "lease", leader->key, NULL);

@@ -112,8 +112,7 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||
 	    linted->generation != cluster->generation || linted->annotations != annotations) {
 		run_rules(lint, linted, cluster);
-		memory_free(linted->uid);
-		linted->uid = memory_strdup(cluster->uid);
+		memory_set_string(&linted->uid, cluster->uid);
 		linted->generation = cluster->generation;
 		linted->annotations = annotations;
 		lint->runs++;
