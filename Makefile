@@ -43,8 +43,8 @@ WERROR ?= -Werror
 # may include, itself left out. VENDOR_<group>: pkg-config names that it may use. `make lint` holds both.
 #
 # A feature is a folder src/feature/<name>, with a part for each height at which it acts: model, core, codec,
-# ctl and cli, each below the layer that lists the features, and objects, which reads objects and which only its
-# own ctl and cli use. Parts are found by wildcard. A part may include its own lower parts, and nothing
+# ctl and cli, each below the layer that lists the features, and objects and gcs, which read objects and replies
+# of Ray and which only its own ctl and cli use. Parts are found by wildcard. A part may include its own lower parts, and nothing
 # of another feature.
 
 MODEL := base core/model
@@ -55,7 +55,7 @@ CLIENTS := $(MODEL) $(CODEC) net
 feature = $(sort $(patsubst src/%/,%,$(wildcard src/feature/*/$(1)/)))
 LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
 	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
-	net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
+	net kube gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
 	cli/shared $(call feature,cli) cli
 GROUPS := base core sim codec net kube gcs ctl cli feature
 
@@ -87,13 +87,15 @@ USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass 
 USES_PART_core     := $(filter-out core,$(CORE))
 USES_PART_codec    := $(MODEL) codec/text codec/schema
 USES_PART_objects  := $(MODEL) $(CODEC)
+USES_PART_gcs      := $(CLIENTS) gcs
 USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
 USES_PART_cli      := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report ctl/watch ctl cli/shared
-$(foreach p,model core codec objects ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
+$(foreach p,model core codec objects gcs ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
 	USES_$(l) := $(USES_PART_$(p)) $(filter $(addprefix $(dir $(l)),$(LOWER_PARTS)),$(LAYERS)))) \
 	$(eval LOWER_PARTS += $(p)))
 # Parts that programs of a group link although no layer of the group uses them.
 ABOVE_codec := $(call feature,objects)
+ABOVE_gcs := $(call feature,objects) $(call feature,gcs)
 
 VENDOR_codec := libcjson yaml-0.1 openssl
 VENDOR_net   := libcurl libuv libnghttp2 libmicrohttpd openssl

@@ -19,7 +19,6 @@
 #include "ctl/report/event_recorder.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/registration.h"
-#include "ctl/report/start_times.h"
 #include "ctl/report/status.h"
 #include "ctl/report/trouble.h"
 #include "ctl/shared/control.h"
@@ -136,7 +135,7 @@ static const struct watcher {
 #define WATCHER(name) offsetof(struct control, name)
 	{ WATCHER(quota), gpu_quota_pod_changed, gpu_quota_ray_cluster_changed },
 	{ WATCHER(events), events_pod_changed, events_ray_cluster_changed },
-	{ WATCHER(start_times), start_times_pod_changed, start_times_ray_cluster_changed },
+	{ WATCHER(features), features_pod_changed, features_ray_cluster_changed },
 #undef WATCHER
 };
 #define WATCHER_COUNT (sizeof(watchers) / sizeof(watchers[0]))
@@ -279,7 +278,6 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
-	controller->control.start_times = start_times_new(&controller->control);
 	controller->control.quota = gpu_quota_new(
 		&controller->control,
 		&(struct gpu_quota_config){ .look = look,
@@ -405,7 +403,6 @@ static void controller_done(struct controller *controller)
 	status_free(steal(&controller->control.status));
 	work_queue_free(controller->control.queue);
 	registration_free(controller->control.registration);
-	start_times_free(controller->control.start_times);
 	event_recorder_free(controller->control.recorder);
 	nodes_free(controller->control.nodes);
 	capacity_watch_free(controller->control.capacity_watch);

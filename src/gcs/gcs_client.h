@@ -32,13 +32,13 @@
 #include "core/model/gpu_holder.h"
 #include "core/model/plan.h"
 #include "core/model/ray_state.h"
-#include "core/model/ray_work.h"
 
 struct gcs_client;
 struct gcs_call;
 struct gcs_list_use;
 struct h2_tls;
 struct loop;
+struct ray_work;
 
 struct gcs_config {
 	const char *cluster; /* "namespace/name", for messages */
@@ -132,9 +132,8 @@ struct gcs_call *gcs_client_get_kv_requests(struct gcs_client *client, int64_t t
 
 /* One list of a GCS: GetAllActorInfo, GetTaskEvents, GetAllPlacementGroup or GetAllJobInfo, one page
  * of at most `rows_max` rows of its use: gcs_gpu_use (the work that uses GPUs now; `gpu_use` of the
- * reply), gcs_work (for a recording, also work that has ended; `work`) or gcs_in_use (`in_use`). The
- * result is in `arena`, as the state of gcs_client_get_state. Not for each pass: a GCS copies all of
- * its rows for it. */
+ * reply), gcs_in_use (`in_use`) or that of a feature (`work`). The result is in `arena`, as the state of
+ * gcs_client_get_state. Not for each pass: a GCS copies all of its rows for it. */
 struct gcs_call *gcs_client_get_list(struct gcs_client *client, int64_t timeout_ms,
 				     enum ray_list list, const struct gcs_list_use *use,
 				     struct arena *arena, gcs_done *done, void *context);

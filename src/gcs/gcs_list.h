@@ -1,6 +1,6 @@
 /* The lists of a GCS: actors, tasks, placement groups and jobs. One request each, of a limited number
- * of rows: a GCS has no pages. The users, gcs_gpu_use and gcs_work, read the rows.
- * Internal to gcs. */
+ * of rows: a GCS has no pages. The users, as gcs_gpu_use, read the rows.
+ * Internal to gcs and to the parts `gcs` of features. */
 #ifndef GCS_GCS_LIST_H
 #define GCS_GCS_LIST_H
 

@@ -10,7 +10,7 @@ struct features {
 	void **selves;
 };
 
-static size_t count_of(const struct features *features)
+size_t features_count(const struct features *features)
 {
 	return features ? features->count : 0;
 }
@@ -23,14 +23,14 @@ struct features *features_new(const struct control *control, const struct featur
 		features->count++;
 	features->table = table;
 	features->selves = memory_array(features->count, sizeof(*features->selves));
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		features->selves[i] = table[i]->begin ? table[i]->begin(control) : NULL;
 	return features;
 }
 
 void features_free(struct features *features)
 {
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->end)
 			features->table[i]->end(features->selves[i]);
 	if (features)
@@ -42,7 +42,7 @@ void features_decided(void *listener, const struct pass_decision *decision)
 {
 	const struct features *features = listener;
 
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->decided)
 			features->table[i]->decided(features->selves[i], decision);
 }
@@ -51,7 +51,7 @@ void features_patched(void *listener, const char *namespace_, const char *name)
 {
 	const struct features *features = listener;
 
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->patched)
 			features->table[i]->patched(features->selves[i], namespace_, name);
 }
@@ -60,9 +60,29 @@ void features_forget(void *listener, const char *namespace_, const char *name)
 {
 	const struct features *features = listener;
 
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->forget)
 			features->table[i]->forget(features->selves[i], namespace_, name);
+}
+
+void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object)
+{
+	const struct features *features = watcher;
+
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->pod_changed)
+			features->table[i]->pod_changed(features->selves[i], old, new_object);
+}
+
+void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
+				  bool deleted)
+{
+	const struct features *features = watcher;
+
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->ray_cluster_changed)
+			features->table[i]->ray_cluster_changed(features->selves[i], namespace_,
+								name, deleted);
 }
 
 const struct extra_condition *features_conditions(const struct features *features,
@@ -70,10 +90,10 @@ const struct extra_condition *features_conditions(const struct features *feature
 						  struct arena *arena, size_t *ret_count)
 {
 	struct extra_condition *conditions =
-		arena_array(arena, count_of(features), sizeof(*conditions));
+		arena_array(arena, features_count(features), sizeof(*conditions));
 
 	*ret_count = 0;
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->condition &&
 		    features->table[i]->condition(features->selves[i], cluster, arena,
 						  &conditions[*ret_count]))
@@ -84,14 +104,14 @@ const struct extra_condition *features_conditions(const struct features *feature
 void features_status(const struct features *features, const struct pass_decision *decision,
 		     struct arena *arena, struct autoscaler_parts *parts)
 {
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->status)
 			features->table[i]->status(features->selves[i], decision, arena, parts);
 }
 
 bool features_read_node_label(const struct features *features, const char *key)
 {
-	for (size_t i = 0; i < count_of(features); i++)
+	for (size_t i = 0; i < features_count(features); i++)
 		if (features->table[i]->reads_node_label &&
 		    features->table[i]->reads_node_label(features->selves[i], key))
 			return true;
@@ -101,7 +121,7 @@ bool features_read_node_label(const struct features *features, const char *key)
 const struct feature_metric *features_metric(const struct features *features, size_t index,
 					     const void **ret_self)
 {
-	for (size_t i = 0; i < count_of(features); i++) {
+	for (size_t i = 0; i < features_count(features); i++) {
 		if (index < features->table[i]->metric_count) {
 			*ret_self = features->selves[i];
 			return &features->table[i]->metrics[index];
@@ -109,4 +129,11 @@ const struct feature_metric *features_metric(const struct features *features, si
 		index -= features->table[i]->metric_count;
 	}
 	return NULL;
+}
+
+const struct list_page_kind *features_page(const struct features *features, size_t index,
+					   const void **ret_self)
+{
+	*ret_self = features->selves[index];
+	return features->table[index]->page;
 }

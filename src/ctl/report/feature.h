@@ -15,7 +15,9 @@ struct autoscaler_parts;
 struct control;
 struct extra_condition;
 struct features;
+struct list_page_kind;
 struct pass_decision;
+struct pod;
 struct ray_cluster;
 
 /* A metric of each RayCluster, in /metrics and docs/METRICS.md behind those of
@@ -39,6 +41,11 @@ struct feature {
 	void (*patched)(void *self, const char *namespace_, const char *name);
 	void (*forget)(void *self, const char *namespace_, const char *name);
 
+	/* A watcher of the caches (ctl/controller.c). */
+	void (*pod_changed)(void *self, const struct pod *old, const struct pod *new_object);
+	void (*ray_cluster_changed)(void *self, const char *namespace_, const char *name,
+				    bool deleted);
+
 	/* A condition beside the decisions on a RayCluster, in the arena; false: none. */
 	bool (*condition)(void *self, const struct ray_cluster *cluster, struct arena *arena,
 			  struct extra_condition *ret_condition);
@@ -51,6 +58,9 @@ struct feature {
 	void (*status)(const void *self, const struct pass_decision *decision, struct arena *arena,
 		       struct autoscaler_parts *parts);
 
+	/* A page of lists of Ray (ctl/report/list_page.h), whose `begin` gets its state. */
+	const struct list_page_kind *page;
+
 	/* Whether it reads this label of Nodes, of which ctl/watch/nodes keeps a copy then; key NULL:
 	 * whether it reads any. */
 	bool (*reads_node_label)(const void *self, const char *key);
@@ -60,10 +70,13 @@ struct feature {
 struct features *features_new(const struct control *control, const struct feature *const *table);
 void features_free(struct features *features);
 
-/* The hooks of all, in the order of the table; `listener` is a struct features. */
+/* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);
 void features_patched(void *listener, const char *namespace_, const char *name);
 void features_forget(void *listener, const char *namespace_, const char *name);
+void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
+void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
+				  bool deleted);
 const struct extra_condition *features_conditions(const struct features *features,
 						  const struct ray_cluster *cluster,
 						  struct arena *arena, size_t *ret_count);
@@ -73,5 +86,9 @@ bool features_read_node_label(const struct features *features, const char *key);
 /* The metric with this index, from 0 over all features, with its `self`; NULL behind the last. */
 const struct feature_metric *features_metric(const struct features *features, size_t index,
 					     const void **ret_self);
+/* The page of the feature with this index; NULL: it has none. */
+const struct list_page_kind *features_page(const struct features *features, size_t index,
+					   const void **ret_self);
+size_t features_count(const struct features *features);
 
 #endif

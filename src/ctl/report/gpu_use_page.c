@@ -7,12 +7,11 @@
 
 #define BUDGET_BYTES ((size_t)64 << 20)
 
-static void *begin(const struct control *control, const struct pass_decision *decision,
-		   struct arena *arena)
+static void *begin(const void *self, const struct pass_decision *decision, struct arena *arena)
 {
 	struct gpu_holders *holders = ARENA_NEW(arena, struct gpu_holders);
 
-	(void)control;
+	(void)self;
 	gpu_holders_begin(decision->plan, arena, holders);
 	holders->at = decision->now;
 	return holders;
@@ -36,6 +35,7 @@ static void write(void *own, const struct list_answer *lists, const char *proble
 }
 
 const struct list_page_kind gpu_use_page = {
+	.path = "gpu-holders",
 	.name = "GpuHolders",
 	.budget_name = "all answers about GPUs in use",
 	.budget_bytes = BUDGET_BYTES,

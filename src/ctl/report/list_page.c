@@ -14,6 +14,7 @@
 
 struct list_pages {
 	const struct list_page_kind *kind;
+	const void *self;
 	const struct control *control;
 	struct budget *budget;
 	struct list pages;
@@ -132,7 +133,7 @@ void list_page_start(struct list_pages *pages, const struct pass_decision *decis
 	buf_init(&page->body, SERVE_BODY_MAX_BYTES);
 	page->namespace_ = arena_strdup(&page->arena, decision->snapshot->cluster.namespace_);
 	page->name = arena_strdup(&page->arena, decision->snapshot->cluster.name);
-	page->own = pages->kind->begin(pages->control, decision, &page->arena);
+	page->own = pages->kind->begin(pages->self, decision, &page->arena);
 	page->problem = "";
 	if (decision->ray_state && decision->gcs) {
 		page_ask(page, decision->gcs);
@@ -160,14 +161,21 @@ void list_pages_forget(struct list_pages *pages, const char *namespace_, const c
 	}
 }
 
-struct list_pages *list_pages_new(const struct list_page_kind *kind, const struct control *control)
+struct list_pages *list_pages_new(const struct list_page_kind *kind, const void *self,
+				  const struct control *control)
 {
 	struct list_pages *pages = memory_alloc(sizeof(*pages));
 
 	pages->kind = kind;
+	pages->self = self;
 	pages->control = control;
 	pages->budget = budget_new(kind->budget_name, kind->budget_bytes, control->memory);
 	return pages;
+}
+
+const char *list_pages_path(const struct list_pages *pages)
+{
+	return pages->kind->path;
 }
 
 void list_pages_free(struct list_pages *pages)

@@ -24,20 +24,23 @@ struct list_answer {
 };
 
 struct list_page_kind {
+	const char *path; /* "work": GET /work/NAMESPACE/NAME */
 	const char *name; /* kind of the JSON object */
 	const char *budget_name;
 	size_t budget_bytes;
 	const struct gcs_list_use *use;
-	/* The values that the page keeps of a decision, in the arena. */
-	void *(*begin)(const struct control *control, const struct pass_decision *decision,
-		       struct arena *arena);
+	/* The values that the page keeps of a decision, in the arena; self: of list_pages_new. */
+	void *(*begin)(const void *self, const struct pass_decision *decision, struct arena *arena);
 	/* The members of the object, on a thread of the pool. problem: "", or why Ray was not asked;
 	 * then lists is NULL. */
 	void (*write)(void *own, const struct list_answer *lists, const char *problem,
 		      struct arena *arena, struct json_writer *writer);
 };
 
-struct list_pages *list_pages_new(const struct list_page_kind *kind, const struct control *control);
+/* self: of the feature that has the kind; NULL without one. */
+struct list_pages *list_pages_new(const struct list_page_kind *kind, const void *self,
+				  const struct control *control);
+const char *list_pages_path(const struct list_pages *pages);
 /* Requests that wait get no answer. NULL is fine. */
 void list_pages_free(struct list_pages *pages);
 
@@ -50,9 +53,5 @@ void list_pages_forget(struct list_pages *pages, const char *namespace_, const c
 /* GET /gpu-holders/NAMESPACE/NAME: the workers of a decision, joined with the actors, running tasks,
  * placement groups and jobs of the cluster's GCS. */
 extern const struct list_page_kind gpu_use_page;
-
-/* GET /work/NAMESPACE/NAME: the tasks, actors and placement groups of the cluster's GCS with their
- * times and resources, for `rayscaler record`. */
-extern const struct list_page_kind work_page;
 
 #endif

@@ -15,12 +15,16 @@
 #include "core/report/summary.h"
 #include "ctl/pass/gpu_quota.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/feature.h"
 #include "ctl/report/list_page.h"
 #include "ctl/report/metrics.h"
 #include "ctl/shared/leader.h"
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 #include "net/serve.h"
+
+#define PAGE_STATUS "status"
+#define PAGE_SNAPSHOT "snapshot"
 
 /* A request that waits for the next pass. */
 struct status_wait {
@@ -34,7 +38,8 @@ struct status {
 	const struct control *control;
 	bool (*wake)(void *context, const char *namespace_, const char *name);
 	void *context;
-	struct list_pages *gpu_use, *work;
+	struct list_pages **lists; /* that of GPUs in use, then those of features */
+	size_t list_count;
 	struct list waits;        /* the oldest first */
 	struct loop_timer *timer; /* the deadline of the oldest */
 };
@@ -55,36 +60,22 @@ static const char *take_name(const char *text, char *ret_name)
 	return text + size;
 }
 
-void status_parse_path(const char *path, struct status_path *ret_path)
+bool status_parse_path(const char *path, struct status_path *ret_path)
 {
-	static const struct {
-		const char *start;
-		enum status_page page;
-	} pages[] = { { "/status/", STATUS_CLUSTER },
-		      { "/snapshot/", STATUS_SNAPSHOT },
-		      { "/gpu-holders/", STATUS_HOLDERS },
-		      { "/work/", STATUS_WORK } };
-	enum status_page page = STATUS_NONE;
-	const char *rest = NULL;
+	char *const parts[] = { ret_path->page, ret_path->namespace_, ret_path->name };
 
-	*ret_path = (struct status_path){ .page = STATUS_NONE };
-	if (!strcmp(path, "/status")) {
-		ret_path->page = STATUS_ALL;
-		return;
-	}
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-		if (!strncmp(path, pages[i].start, strlen(pages[i].start))) {
-			page = pages[i].page;
-			rest = path + strlen(pages[i].start);
-		}
-	if (!rest)
-		return;
-	rest = take_name(rest, ret_path->namespace_);
-	if (!rest || *rest != '/')
-		return;
-	rest = take_name(rest + 1, ret_path->name);
-	if (rest && *rest == '\0')
-		ret_path->page = page;
+	for (size_t i = 0; path && i < sizeof(parts) / sizeof(parts[0]); i++)
+		path = *path == '/' ? take_name(path + 1, parts[i]) : NULL;
+	return path && *path == '\0';
+}
+
+/* The lists that a page is made from; NULL: it needs none, or there is no such page. */
+static struct list_pages *lists_of(const struct status *status, const char *page)
+{
+	for (size_t i = 0; i < status->list_count; i++)
+		if (strcmp(list_pages_path(status->lists[i]), page) == 0)
+			return status->lists[i];
+	return NULL;
 }
 
 /* ---- answers ---- */
@@ -160,14 +151,14 @@ static void answer_decision(const struct status *status, const struct status_wai
 			    const struct pass_decision *decision)
 {
 	AUTO(buf_done) struct buf body;
+	struct list_pages *lists = lists_of(status, wait->path.page);
 
 	buf_init(&body, SNAPSHOT_BYTES_MAX);
-	if (wait->path.page == STATUS_HOLDERS || wait->path.page == STATUS_WORK) {
-		list_page_start(wait->path.page == STATUS_WORK ? status->work : status->gpu_use,
-				decision, wait->request);
+	if (lists) {
+		list_page_start(lists, decision, wait->request);
 		return;
 	}
-	if (wait->path.page == STATUS_CLUSTER)
+	if (strcmp(wait->path.page, PAGE_STATUS) == 0)
 		summary_write_answer(decision->snapshot, decision->plan, decision->summary, &body);
 	else
 		(void)snapshot_write(decision->snapshot, &body, NULL);
@@ -239,8 +230,8 @@ void status_forget(void *listener, const char *namespace_, const char *name)
 
 	if (!status)
 		return;
-	list_pages_forget(status->gpu_use, namespace_, name);
-	list_pages_forget(status->work, namespace_, name);
+	for (size_t i = 0; i < status->list_count; i++)
+		list_pages_forget(status->lists[i], namespace_, name);
 }
 
 /* ---- requests ---- */
@@ -270,24 +261,40 @@ static void ask_cluster(struct status *status, const struct status_path *path,
 		add_wait(status, path, request);
 }
 
+static void answer_no_page(const struct status *status, struct serve_request *request)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *pages = "/" PAGE_STATUS ", /" PAGE_SNAPSHOT;
+
+	for (size_t i = 0; i < status->list_count; i++)
+		pages = arena_printf(&scratch, "%s, /%s", pages, list_pages_path(status->lists[i]));
+	answer_text(request, 404,
+		    "here are /metrics, /status, and of RayClusters %s, each with /NAMESPACE/NAME",
+		    pages);
+}
+
 void status_ask(struct status *status, const char *path, struct serve_request *request)
 {
 	AUTO(buf_done) struct buf body;
 	struct status_path parsed;
 
 	buf_init(&body, SERVE_BODY_MAX_BYTES);
-	status_parse_path(path, &parsed);
-	if (parsed.page == STATUS_NONE) {
-		serve_answer_text(request, 404,
-				  "here are /metrics, /status, and /status/NAMESPACE/NAME, "
-				  "/snapshot/NAMESPACE/NAME, /gpu-holders/NAMESPACE/NAME and "
-				  "/work/NAMESPACE/NAME of RayClusters");
-	} else if (parsed.page == STATUS_ALL) {
+	if (strcmp(path, "/" PAGE_STATUS) == 0) {
 		write_all(status, &body);
 		serve_answer(request, 200, SERVE_JSON, &body);
-	} else {
+	} else if (status_parse_path(path, &parsed) &&
+		   (strcmp(parsed.page, PAGE_STATUS) == 0 ||
+		    strcmp(parsed.page, PAGE_SNAPSHOT) == 0 || lists_of(status, parsed.page))) {
 		ask_cluster(status, &parsed, request);
+	} else {
+		answer_no_page(status, request);
 	}
+}
+
+static void add_lists(struct status *status, const struct list_page_kind *kind, const void *self)
+{
+	if (kind)
+		status->lists[status->list_count++] = list_pages_new(kind, self, status->control);
 }
 
 struct status *status_new(const struct control *control,
@@ -295,13 +302,19 @@ struct status *status_new(const struct control *control,
 			  void *context)
 {
 	struct status *status = memory_alloc(sizeof(*status));
+	const void *self;
 
 	status->control = control;
 	status->wake = wake;
 	status->context = context;
 	status->timer = loop_timer_new(control->loop, deadline_passed, status);
-	status->gpu_use = list_pages_new(&gpu_use_page, control);
-	status->work = list_pages_new(&work_page, control);
+	status->lists = memory_array(features_count(control->features) + 1, sizeof(*status->lists));
+	add_lists(status, &gpu_use_page, NULL);
+	for (size_t i = 0; i < features_count(control->features); i++) {
+		const struct list_page_kind *kind = features_page(control->features, i, &self);
+
+		add_lists(status, kind, self);
+	}
 	return status;
 }
 
@@ -311,8 +324,9 @@ void status_free(struct status *status)
 		return;
 	LIST_EACH(struct status_wait, wait, &status->waits, item)
 		memory_free(wait);
-	list_pages_free(status->gpu_use);
-	list_pages_free(status->work);
+	for (size_t i = 0; i < status->list_count; i++)
+		list_pages_free(status->lists[i]);
+	memory_free(status->lists);
 	loop_timer_free(status->timer);
 	memory_free(status);
 }

@@ -1,6 +1,7 @@
-/* GET /status, and of a RayCluster /status, /snapshot, /gpu-holders and /work, each with
- * /NAMESPACE/NAME. These are answered by the next pass over the cluster, which is started for them,
- * so no answers are stored; the last two after further requests to Ray (ctl/report/list_page.h). Values that
+/* GET /status, and of a RayCluster /status, /snapshot, /gpu-holders and the pages of features, each
+ * with /NAMESPACE/NAME. These are answered by the next pass over the cluster, which is started for them,
+ * so no answers are stored; all but the first two after further requests to Ray
+ * (ctl/report/list_page.h). Values that
  * may be secret are left out of a snapshot: codec/objects/snapshot_json. Owned by ctl/controller;
  * requests belong to net/serve. Decisions must not use it. */
 #ifndef CTL_REPORT_STATUS_H
@@ -16,24 +17,16 @@ struct pass_decision;
 struct serve_request;
 struct status;
 
-enum status_page {
-	STATUS_NONE = 0, /* no such page */
-	STATUS_ALL,
-	STATUS_CLUSTER,
-	STATUS_SNAPSHOT,
-	STATUS_HOLDERS,
-	STATUS_WORK,
-};
-
 #define STATUS_NAME_MAX 253 /* of an object in Kubernetes */
 
+/* /PAGE/NAMESPACE/NAME */
 struct status_path {
-	enum status_page page;
+	char page[STATUS_NAME_MAX + 1];
 	char namespace_[STATUS_NAME_MAX + 1], name[STATUS_NAME_MAX + 1];
 };
 
-/* `path` is the client's text with %XX decoded: any bytes. */
-void status_parse_path(const char *path, struct status_path *ret_path);
+/* `path` is the client's text with %XX decoded: any bytes. false: it does not have this form. */
+bool status_parse_path(const char *path, struct status_path *ret_path);
 
 /* wake: starts a pass of the cluster soon; false: there is no such cluster here. */
 struct status *status_new(const struct control *control,

@@ -22,7 +22,6 @@ struct nodes;
 struct event_recorder;
 struct options;
 struct registration;
-struct start_times;
 struct capacity_watch;
 struct scan_pace;
 struct status;
@@ -49,7 +48,6 @@ struct control {
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 	struct time_zones *time_zones;          /* of the schedules; NULL in sidecar mode */
-	struct start_times *start_times;        /* may be NULL */
 	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
 };
 

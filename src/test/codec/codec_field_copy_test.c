@@ -6,7 +6,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/node_json.h"
-#include "core/model/ray_work.h"
+#include "feature/record/core/ray_work.h"
 #include "test/support/codec_support.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)

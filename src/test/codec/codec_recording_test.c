@@ -7,9 +7,9 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/cluster_set.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/ray_work_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/yaml.h"
+#include "feature/record/objects/ray_work_json.h"
 #include "test/support/support.h"
 
 #define HEAD "apiVersion: rayscaler.dev/v1alpha1\nkind: PodStarts\ngroups:\n"

@@ -1,12 +1,13 @@
 /* The answers of /gpu-holders and /work, over HTTP, against a scripted GCS. */
 #include "ctl/report/list_page.h"
 
-#include "codec/objects/ray_work_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "ctl/pass/pass.h"
-#include "ctl/report/start_times.h"
 #include "ctl/shared/options.h"
+#include "feature/record/ctl/start_times.h"
+#include "feature/record/ctl/work_page.h"
+#include "feature/record/objects/ray_work_json.h"
 #include "net/https.h"
 #include "net/serve.h"
 #include "net/work.h"
@@ -125,6 +126,8 @@ static bool is_asked(void *context)
 	return bench.asked == RAY_LISTS;
 }
 
+static struct start_times *times;
+
 static int setup_kind(const struct list_page_kind *kind)
 {
 	const struct serve_limits limits = SERVE_LIMITS_INIT;
@@ -135,7 +138,7 @@ static int setup_kind(const struct list_page_kind *kind)
 	gcs_bench.gcs.server.handler = on_call;
 	options = (struct options){ .gcs_timeout_seconds = 5 };
 	control = (struct control){ .loop = gcs_bench.loop, .options = &options };
-	bench.pages = list_pages_new(kind, &control);
+	bench.pages = list_pages_new(kind, times, &control);
 	bench.https = https_new(control.loop, "test/1");
 	bench.serve = serve_new(control.loop, "127.0.0.1:0", &limits, handle, NULL, &err);
 	assert_non_null(bench.serve);
@@ -156,11 +159,11 @@ static int setup_work(void **state)
 	struct err err;
 
 	(void)state;
+	times = start_times_new(NULL);
 	if (setup_kind(&work_page) ||
 	    snapshot_read(snapshot_text, sizeof(snapshot_text) - 1, &arena, &snapshot, &err))
 		return -1;
-	control.start_times = start_times_new(NULL);
-	start_times_pod_changed(control.start_times, NULL, snapshot.pods[0]);
+	start_times_pod_changed(times, NULL, snapshot.pods[0]);
 	return 0;
 }
 
@@ -169,7 +172,7 @@ static int teardown(void **state)
 	(void)state;
 	assert_true(work_stop(control.loop, 10000));
 	list_pages_free(bench.pages);
-	start_times_free(control.start_times);
+	start_times_free(steal(&times));
 	https_free(bench.https);
 	serve_free(bench.serve);
 	gcs_bench_close();

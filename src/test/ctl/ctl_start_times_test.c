@@ -1,5 +1,5 @@
 /* Starts of Pods as their versions arrive, within the limits of a RayCluster and of all. */
-#include "ctl/report/start_times.h"
+#include "feature/record/ctl/start_times.h"
 
 #include <stdio.h>
 #include <string.h>

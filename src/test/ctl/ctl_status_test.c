@@ -8,6 +8,7 @@
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "core/report/summary.h"
+#include "ctl/features.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
 #include "net/https.h"
@@ -50,6 +51,7 @@ static int setup(void **state)
 	bench->known = "team/demo";
 	bench->control.loop = loop_new();
 	bench->control.metrics = metrics_new(0);
+	bench->control.features = features_new(&bench->control, features_listed);
 	bench->control.status = status_new(&bench->control, wake, bench);
 	bench->https = https_new(bench->control.loop, "test/1");
 	bench->serve = serve_new(bench->control.loop, "127.0.0.1:0", &limits, handle, bench, &err);
@@ -65,6 +67,7 @@ static int teardown(void **state)
 	https_free(bench->https);
 	serve_free(bench->serve);
 	status_free(bench->control.status);
+	features_free(bench->control.features);
 	metrics_free(bench->control.metrics);
 	loop_free(bench->control.loop);
 	memory_free(bench);
@@ -206,6 +209,16 @@ static void test_gpu_holders_without_ray(void **state)
 	expect_in_body(bench, "\"workers\": []");
 }
 
+/* A page of a feature. */
+static void test_work_without_ray(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask_decision(bench, "/work/team/demo"), 200);
+	expect_in_body(bench, "\"kind\": \"Work\"");
+	expect_in_body(bench, "\"problem\": \"Ray was not read\"");
+}
+
 static void test_no_pass_in_time(void **state)
 {
 	struct bench *bench = *state;
@@ -222,6 +235,8 @@ static void test_unknown(void **state)
 	assert_int_equal(ask(bench, "/status/team/nobody"), 503);
 	expect_in_body(bench, "are not complete yet");
 	assert_int_equal(ask(bench, "/nothing"), 404);
+	assert_int_equal(ask(bench, "/statusx/team/demo"), 404);
+	expect_in_body(bench, "/snapshot, /gpu-holders, /work, each with /NAMESPACE/NAME");
 }
 
 /* The end of the program with a question that waits. */
@@ -235,18 +250,24 @@ static void test_end_while_waiting(void **state)
 	bench->https = https_new(bench->control.loop, "test/1");
 }
 
-static void expect_path(const char *path, enum status_page page, const char *namespace_,
+static void expect_path(const char *path, const char *page, const char *namespace_,
 			const char *name)
 {
 	struct status_path parsed;
 
-	status_parse_path(path, &parsed);
-	if (parsed.page != page)
-		fail_msg("\"%s\" is page %d", path, parsed.page);
-	if (page != STATUS_CLUSTER && page != STATUS_SNAPSHOT && page != STATUS_HOLDERS)
-		return;
+	if (!status_parse_path(path, &parsed))
+		fail_msg("\"%s\" is not a path of a page", path);
+	assert_string_equal(parsed.page, page);
 	assert_string_equal(parsed.namespace_, namespace_);
 	assert_string_equal(parsed.name, name);
+}
+
+static void expect_none(const char *path)
+{
+	struct status_path parsed;
+
+	if (status_parse_path(path, &parsed))
+		fail_msg("\"%s\" is page \"%s\"", path, parsed.page);
 }
 
 static void test_paths(void **state)
@@ -256,6 +277,7 @@ static void test_paths(void **state)
 		"/",
 		"status",
 		"/Status",
+		"/status",
 		"/status/",
 		"/status//",
 		"/status/a",
@@ -273,7 +295,6 @@ static void test_paths(void **state)
 		"/status/a/b\"c",
 		"/status/a/b\n",
 		"/status/a/\xff",
-		"/statusx/a/b",
 		"/snapshot",
 		"/snapshot/a",
 		"/gpu-holders",
@@ -285,18 +306,17 @@ static void test_paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		expect_path(bad[i], STATUS_NONE, "", "");
-	expect_path("/status", STATUS_ALL, "", "");
-	expect_path("/status/team-1/a.b-c", STATUS_CLUSTER, "team-1", "a.b-c");
-	expect_path("/snapshot/t/1", STATUS_SNAPSHOT, "t", "1");
-	expect_path("/gpu-holders/t/1", STATUS_HOLDERS, "t", "1");
-	expect_path("/work/t/1", STATUS_WORK, "t", "1");
+		expect_none(bad[i]);
+	expect_path("/status/team-1/a.b-c", "status", "team-1", "a.b-c");
+	expect_path("/snapshot/t/1", "snapshot", "t", "1");
+	expect_path("/gpu-holders/t/1", "gpu-holders", "t", "1");
+	expect_path("/work/t/1", "work", "t", "1");
 	(void)snprintf(longest, sizeof(longest), "/status/a/%0*d", STATUS_NAME_MAX, 0);
-	expect_path(longest, STATUS_CLUSTER, "a", longest + 10);
+	expect_path(longest, "status", "a", longest + 10);
 	(void)snprintf(too_long, sizeof(too_long), "/status/a/%0*d", STATUS_NAME_MAX + 1, 0);
-	expect_path(too_long, STATUS_NONE, "", "");
+	expect_none(too_long);
 	(void)snprintf(too_long, sizeof(too_long), "/status/%0*d/a", STATUS_NAME_MAX + 1, 0);
-	expect_path(too_long, STATUS_NONE, "", "");
+	expect_none(too_long);
 }
 
 int main(void)
@@ -307,6 +327,7 @@ int main(void)
 		TEST(test_cluster),
 		TEST(test_snapshot_has_no_secrets),
 		TEST(test_gpu_holders_without_ray),
+		TEST(test_work_without_ray),
 		TEST(test_no_pass_in_time),
 		TEST(test_unknown),
 		TEST(test_end_while_waiting),

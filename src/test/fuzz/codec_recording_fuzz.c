@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "codec/objects/cluster_set.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/ray_work_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/yaml.h"
 #include "core/report/pod_start_time.h"
+#include "feature/record/objects/ray_work_json.h"
 #include "feature/record/objects/recording.h"
 
 static const char cluster_text[] =

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "codec/objects/ray_work_json.h"
 #include "codec/text/json_write.h"
-#include "gcs/gcs_work.h"
+#include "feature/record/gcs/gcs_work.h"
+#include "feature/record/objects/ray_work_json.h"
 
 static void check_rows(const struct ray_work *work)
 {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
+#include "feature/record/gcs/gcs_work.h"
 #include "gcs/gcs_list.h"
-#include "gcs/gcs_work.h"
 
 #define MS INT64_C(1000000) /* of nanoseconds */
 

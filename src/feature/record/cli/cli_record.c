@@ -7,10 +7,10 @@
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
 #include "cli/shared/view.h"
-#include "codec/objects/ray_work_json.h"
 #include "codec/text/duration.h"
 #include "feature/record/cli/ray_direct.h"
 #include "feature/record/cli/recorder.h"
+#include "feature/record/objects/ray_work_json.h"
 #include "feature/record/objects/recording.h"
 
 #define POLL_MS 10000

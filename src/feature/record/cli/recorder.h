@@ -8,8 +8,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/model/ray_work.h"
 #include "core/model/snapshot.h"
+#include "feature/record/core/ray_work.h"
 
 struct recorder;
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "core/model/ray_work.h"
+#include "feature/record/core/ray_work.h"
 
 #define RECORDED_WORK_ROWS_MAX 500000
 

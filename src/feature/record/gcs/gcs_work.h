@@ -1,10 +1,12 @@
 /* The lists of tasks, actors, placement groups and jobs of a GCS for a recording, protobuf bytes to
  * struct ray_work: what each needs, and when it was ready, began and ended. Runtime environments,
  * names of functions and entrypoints are not kept. Pure; any thread. */
-#ifndef GCS_GCS_WORK_H
-#define GCS_GCS_WORK_H
+#ifndef FEATURE_RECORD_GCS_GCS_WORK_H
+#define FEATURE_RECORD_GCS_GCS_WORK_H
 
 #include <stddef.h>
+
+#include "feature/record/core/ray_work.h"
 
 struct gcs_list_use;
 

@@ -1,8 +1,8 @@
 /* The work of a RayCluster with its times, as the lists of its GCS have it: for a recording
- * (feature/record/core/recorded_work). Made by gcs/gcs_work and codec/objects/ray_work_json; owned by the
+ * (feature/record/core/recorded_work). Made by feature/record/gcs/gcs_work and feature/record/objects/ray_work_json; owned by the
  * arena of the reader. Strings are never NULL and come from tenants. No decision depends on it. */
-#ifndef CORE_MODEL_RAY_WORK_H
-#define CORE_MODEL_RAY_WORK_H
+#ifndef FEATURE_RECORD_CORE_RAY_WORK_H
+#define FEATURE_RECORD_CORE_RAY_WORK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "core/model/ray_work.h"
+#include "feature/record/core/ray_work.h"
 
 const struct field work_bundle_fields[] = {
 	FIELD_RESOURCES(struct work_bundle, resources, "resources"),

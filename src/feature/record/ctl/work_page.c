@@ -1,22 +1,21 @@
-#include "ctl/report/list_page.h"
+#include "feature/record/ctl/work_page.h"
 
-#include "codec/objects/ray_work_json.h"
 #include "ctl/pass/pass.h"
-#include "ctl/report/start_times.h"
-#include "gcs/gcs_work.h"
+#include "feature/record/ctl/start_times.h"
+#include "feature/record/gcs/gcs_work.h"
+#include "feature/record/objects/ray_work_json.h"
 
 /* The largest reply, and what it becomes. */
 #define BUDGET_BYTES ((size_t)96 << 20)
 
-static void *begin(const struct control *control, const struct pass_decision *decision,
-		   struct arena *arena)
+static void *page_begin(const void *self, const struct pass_decision *decision, struct arena *arena)
 {
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct ray_work_page *page = ARENA_NEW(arena, struct ray_work_page);
 
 	page->at = decision->now;
-	page->starts = start_times_of(control->start_times, cluster->namespace_, cluster->name,
-				      arena, &page->start_count);
+	page->starts =
+		start_times_of(self, cluster->namespace_, cluster->name, arena, &page->start_count);
 	return page;
 }
 
@@ -59,10 +58,29 @@ static void write(void *own, const struct list_answer *lists, const char *proble
 }
 
 const struct list_page_kind work_page = {
+	.path = "work",
 	.name = "Work",
 	.budget_name = "all answers about work",
 	.budget_bytes = BUDGET_BYTES,
 	.use = &gcs_work,
-	.begin = begin,
+	.begin = page_begin,
 	.write = write,
+};
+
+static void *begin(const struct control *control)
+{
+	return start_times_new(control);
+}
+
+static void end(void *self)
+{
+	start_times_free(self);
+}
+
+const struct feature record_feature = {
+	.begin = begin,
+	.end = end,
+	.pod_changed = start_times_pod_changed,
+	.ray_cluster_changed = start_times_ray_cluster_changed,
+	.page = &work_page,
 };

@@ -1,12 +1,12 @@
 /* The work of a RayCluster as JSON: the answer of /work/NAMESPACE/NAME, written and read by one
  * table. */
-#ifndef CODEC_OBJECTS_RAY_WORK_JSON_H
-#define CODEC_OBJECTS_RAY_WORK_JSON_H
+#ifndef FEATURE_RECORD_OBJECTS_RAY_WORK_JSON_H
+#define FEATURE_RECORD_OBJECTS_RAY_WORK_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "codec/schema/field.h"
-#include "core/model/ray_work.h"
+#include "feature/record/core/ray_work.h"
 
 #define RAY_WORK_BYTES_MAX ((size_t)64 << 20)
 

@@ -1,4 +1,4 @@
-#include "gcs/gcs_work.h"
+#include "feature/record/gcs/gcs_work.h"
 
 #include <string.h>
 

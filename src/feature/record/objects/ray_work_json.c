@@ -1,4 +1,4 @@
-#include "codec/objects/ray_work_json.h"
+#include "feature/record/objects/ray_work_json.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "ctl/report/start_times.h"
+#include "feature/record/ctl/start_times.h"
 
 #include <string.h>
 

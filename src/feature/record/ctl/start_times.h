@@ -1,16 +1,16 @@
 /* How long the Pods of each RayCluster took to start, also of deleted Pods: for `record`, which
  * without --follow sees only those that exist. Kept in memory alone, so since the start of this
  * process: at most START_TIMES_OF_CLUSTER_MAX of a RayCluster, the newest, and START_TIMES_MAX of all, so
- * that no RayCluster displaces those of another. Owned by ctl/controller. Decisions must not use it. */
-#ifndef CTL_REPORT_START_TIMES_H
-#define CTL_REPORT_START_TIMES_H
+ * that no RayCluster displaces those of another. Owned by ctl/features. Decisions must not use it. */
+#ifndef FEATURE_RECORD_CTL_START_TIMES_H
+#define FEATURE_RECORD_CTL_START_TIMES_H
 
 #include <stddef.h>
 
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
-#include "core/model/ray_work.h"
 #include "ctl/shared/control.h"
+#include "feature/record/core/ray_work.h"
 
 #define START_TIMES_OF_CLUSTER_MAX 1000
 #define START_TIMES_MAX 20000
