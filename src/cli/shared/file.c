@@ -139,18 +139,3 @@ int file_write_page(const char *path, const struct buf *buf, struct err *err)
 {
 	return write_mode(path, buf, 0666, err);
 }
-
-int file_replace(const char *path, const struct buf *buf, struct err *err)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const char *part = arena_printf(&arena, "%s.part", path);
-
-	(void)unlink(part);
-	if (file_write(part, buf, err))
-		return -1;
-	if (rename(part, path) == 0)
-		return 0;
-	err_set(err, ERR_INPUT, "%s: cannot be replaced: %s", path, strerror(errno));
-	(void)unlink(part);
-	return -1;
-}

@@ -18,7 +18,5 @@ int file_print(const struct buf *buf, struct err *err);
 int file_write(const char *path, const struct buf *buf, struct err *err);
 /* The same with the mode of the umask, for a page that is to be shown. */
 int file_write_page(const char *path, const struct buf *buf, struct err *err);
-/* The same by way of PATH.part: at any time there is a whole file, the old or the new one. */
-int file_replace(const char *path, const struct buf *buf, struct err *err);
 
 #endif

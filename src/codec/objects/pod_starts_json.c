@@ -4,7 +4,6 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/schema/field.h"
 #include "codec/text/duration.h"
-#include "core/report/pod_start_time.h"
 
 #define API_VERSION "rayscaler.dev/v1alpha1"
 
@@ -28,7 +27,7 @@ static int seconds_decode(const struct json_at *at, const struct field *field, v
 			return -1;
 		if (duration_from_seconds(json_number_value(&e), &ms[e.index], &problem))
 			return json_fail(&e, "%g %s", json_number_value(&e), problem);
-		if (ms[e.index] > POD_START_TIME_MAX_MS)
+		if (ms[e.index] > POD_STARTS_MAX_MS)
 			return json_fail(&e, "%g is more than a day, in seconds",
 					 json_number_value(&e));
 	}
@@ -62,7 +61,7 @@ static int read_process(const struct json_at *root, int64_t *process_ms)
 		return -1;
 	if (duration_from_seconds(json_number_value(&seconds), &ms, &problem))
 		return json_fail(&seconds, "%g %s", json_number_value(&seconds), problem);
-	if (ms > POD_START_TIME_MAX_MS)
+	if (ms > POD_STARTS_MAX_MS)
 		return json_fail(&seconds, "%g is more than a day, in seconds",
 				 json_number_value(&seconds));
 	*process_ms = ms > *process_ms ? ms : *process_ms;

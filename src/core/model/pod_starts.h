@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 #define POD_STARTS_MAX 100000 /* times of one group */
+#define POD_STARTS_MAX_MS (INT64_C(86400) * 1000)
 
 struct pod_starts {
 	const char *cluster, *group;
-	const int64_t *ms; /* 0 to a day each */
+	const int64_t *ms; /* 0 to POD_STARTS_MAX_MS each */
 	size_t count;
 };
 

@@ -48,8 +48,4 @@ struct workload {
 	const char *left_out; /* a sentence on rows of the file without a time; NULL: none */
 };
 
-/* Whether work in a file may need a resource of this name: not empty, at most 253 bytes, without
- * control characters, and neither "gpu" nor "cpu". */
-bool workload_resource_is_usable(const char *name);
-
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/report/pod_start_time.h"
+#include "feature/record/core/pod_start_time.h"
 #include "test/support/support.h"
 
 #define SECOND INT64_C(1000)

@@ -9,7 +9,7 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/workload_file.h"
 #include "codec/text/yaml.h"
-#include "core/report/pod_start_time.h"
+#include "feature/record/core/pod_start_time.h"
 #include "feature/record/objects/ray_work_json.h"
 #include "feature/record/objects/recording.h"
 
@@ -62,7 +62,7 @@ static void check_starts(const char *text, size_t size)
 	for (size_t i = 0; i < list.count; i++) {
 		REQUIRE(list.at[i].count > 0 && list.at[i].count <= POD_STARTS_MAX);
 		for (size_t k = 0; k < list.at[i].count; k++)
-			REQUIRE(list.at[i].ms[k] >= 0 && list.at[i].ms[k] <= POD_START_TIME_MAX_MS);
+			REQUIRE(list.at[i].ms[k] >= 0 && list.at[i].ms[k] <= POD_STARTS_MAX_MS);
 	}
 	cluster_set_free(set);
 }

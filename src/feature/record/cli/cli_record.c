@@ -1,6 +1,9 @@
 #include "cli/shared/commands.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/shared/file.h"
@@ -67,6 +70,22 @@ struct recording_to {
 };
 
 /* Adds an answer and writes the file. */
+/* By way of PATH.part: at any time there is a whole file, the old or the new one. */
+static int replace_file(const char *path, const struct buf *buf, struct err *err)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *part = arena_printf(&arena, "%s.part", path);
+
+	(void)unlink(part);
+	if (file_write(part, buf, err))
+		return -1;
+	if (rename(part, path) == 0)
+		return 0;
+	err_set(err, ERR_INPUT, "%s: cannot be replaced: %s", path, strerror(errno));
+	(void)unlink(part);
+	return -1;
+}
+
 static int record_once(const struct recording_to *to, const struct view_cluster *cluster,
 		       struct err *err)
 {
@@ -82,7 +101,7 @@ static int record_once(const struct recording_to *to, const struct view_cluster 
 	recorder_add(to->recorder, &snapshot, &page);
 	buf_clear(to->summary);
 	return recorder_write(to->recorder, &snapshot, &file, to->summary, err) ||
-			       file_replace(to->arguments->path, &file, err) ?
+			       replace_file(to->arguments->path, &file, err) ?
 		       -1 :
 		       0;
 }

@@ -7,7 +7,8 @@
 #include "base/sort.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
-#include "core/report/pod_start_time.h"
+#include "core/model/pod_starts.h"
+#include "feature/record/core/pod_start_time.h"
 #include "feature/record/core/recorded_requests.h"
 #include "feature/record/objects/recording.h"
 
@@ -60,7 +61,7 @@ static void add_start(struct recorder *recorder, const char *uid, const char *gr
 {
 	struct ready_pod *ready;
 
-	if (ms < 0 || ms > POD_START_TIME_MAX_MS || !group || *uid == '\0' ||
+	if (ms < 0 || ms > POD_STARTS_MAX_MS || !group || *uid == '\0' ||
 	    map_get(&recorder->pods, uid) || recorder->pods.count >= POD_STARTS_MAX)
 		return;
 	ready = ARENA_NEW(&recorder->arena, struct ready_pod);

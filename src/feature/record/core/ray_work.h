@@ -21,6 +21,9 @@ struct work_bundle {
 	struct labels selector;     /* as Ray writes it: "in(spot, reserved)" */
 };
 extern const struct field work_bundle_fields[];
+/* Whether work in a file may need a resource of this name: not empty, at most 253 bytes, without
+ * control characters, and neither "gpu" nor "cpu". */
+bool ray_work_resource_is_usable(const char *name);
 
 struct ray_work_row {
 	enum work_kind kind; /* TASK, ACTOR or PLACEMENT_GROUP */

@@ -98,7 +98,7 @@ static bool take_bundle(const struct ray_request *request, struct arena *arena,
 	if (request->problem)
 		return false;
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
-		if (!workload_resource_is_usable(entry->name))
+		if (!ray_work_resource_is_usable(entry->name))
 			return false;
 		if (entry->amount > 0)
 			resources[count++] = (struct resource){ arena_strdup(arena, entry->name),

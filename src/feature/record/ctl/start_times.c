@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "core/report/pod_start_time.h"
+#include "feature/record/core/pod_start_time.h"
 #include "kube/kube_informer.h"
 
 struct start {

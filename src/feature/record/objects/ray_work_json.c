@@ -68,7 +68,7 @@ static bool is_usable(const struct json_at *at, const struct work_bundle *bundle
 	own.reader = &reader;
 	for (size_t i = 0; i < bundle->resources.count; i++) {
 		any = any || bundle->resources.at[i].amount > 0;
-		if (!workload_resource_is_usable(bundle->resources.at[i].name))
+		if (!ray_work_resource_is_usable(bundle->resources.at[i].name))
 			return false;
 	}
 	return any && (bundle->selector.count == 0 ||

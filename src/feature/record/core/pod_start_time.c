@@ -1,6 +1,8 @@
-#include "core/report/pod_start_time.h"
+#include "feature/record/core/pod_start_time.h"
 
 #include <string.h>
+
+#include "core/model/pod_starts.h"
 
 int64_t pod_start_time_ms(const struct pod *pod)
 {
@@ -11,7 +13,7 @@ int64_t pod_start_time_ms(const struct pod *pod)
 	if (pod->unreadable || !pod_is_worker(pod) || !ray || ray->restart_count > 0 || !ready ||
 	    strcmp(ready->status, "True") != 0 || pod->created == TIME_NONE ||
 	    ready->last_transition == TIME_NONE || ready->last_transition < pod->created ||
-	    ready->last_transition - pod->created > POD_START_TIME_MAX_MS)
+	    ready->last_transition - pod->created > POD_STARTS_MAX_MS)
 		return -1;
 	return ready->last_transition - pod->created;
 }
