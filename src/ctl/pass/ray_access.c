@@ -24,8 +24,6 @@
 struct ray_access {
 	const struct control *control;
 	char *namespace_, *name, *key;
-	char *host; /* of ray_access_set_address; NULL: the head Pod's */
-	int port;
 	struct gcs_client *client;
 	struct gcs_auth auth;
 	char *secret_name; /* the Secret of auth.token; NULL: none read */
@@ -58,22 +56,10 @@ void ray_access_free(struct ray_access *access)
 	gcs_auth_done(&access->auth);
 	memory_free(access->problem);
 	memory_free(access->secret_name);
-	memory_free(access->host);
 	memory_free(access->namespace_);
 	memory_free(access->name);
 	memory_free(access->key);
 	memory_free(access);
-}
-
-void ray_access_set_address(struct ray_access *access, const char *host, int port)
-{
-	memory_set_string(&access->host, host);
-	access->port = port;
-}
-
-bool ray_access_is_reading(const struct ray_access *access)
-{
-	return access->secret_read != NULL;
 }
 
 static struct err *problem_of(struct ray_access *access)
@@ -114,9 +100,10 @@ static int find_address(struct ray_access *access, const struct ray_cluster *clu
 	const struct pod *head;
 	struct err err;
 
-	*ret_address = (struct gcs_address){ access->host, access->port };
-	if (access->host)
+	if (access->control->gcs_address) {
+		*ret_address = *access->control->gcs_address;
 		return 0;
+	}
 	head = find_head(access, cluster, pods, count, ret_problem);
 	if (!head)
 		return -1;

@@ -17,11 +17,6 @@ struct ray_access *ray_access_new(const struct control *control, const char *nam
 				  const char *name);
 void ray_access_free(struct ray_access *access); /* NULL is fine */
 
-/* From now on this address, and not that of the head Pod, which then may be missing. */
-void ray_access_set_address(struct ray_access *access, const char *host, int port);
-/* A Secret is being read: ray_access_client may have a client soon. */
-bool ray_access_is_reading(const struct ray_access *access);
-
 /* The client for the present head, or NULL with *ret_problem (why and what to do; valid until the
  * next call). Cheap when nothing changed. Starts to read the token's Secret when the cluster has
  * one; there is no client until it arrives. */

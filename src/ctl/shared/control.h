@@ -12,6 +12,7 @@ struct autoscaler_objects;
 struct budget;
 struct events;
 struct features;
+struct gcs_address;
 struct quota;
 struct kube_client;
 struct kube_informer;
@@ -38,6 +39,7 @@ struct control {
 	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */
 	struct kube_informer *ray_clusters; /* struct ray_cluster */
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
+	const struct gcs_address *gcs_address; /* NULL: that of each head Pod */
 	struct events *events;
 	struct quota *quota;                    /* NULL: no GPU quota */
 	struct metrics *metrics;                /* may be NULL */

@@ -14,7 +14,9 @@
 #include "ctl/shared/options.h"
 #include "feature/record/ctl/work_page.h"
 #include "feature/record/objects/ray_work_json.h"
+#include "gcs/gcs_address.h"
 #include "gcs/gcs_client.h"
+#include "kube/kube_client.h"
 #include "net/loop.h"
 
 #define ACCESS_MS 10000
@@ -23,11 +25,6 @@
 #define ALL_MS (CALL_MS + 5000) /* large replies are decoded afterwards */
 #define PORT_MAX 65535
 #define HOST_SIZE 64
-
-struct address {
-	char host[HOST_SIZE]; /* "": of the head Pod */
-	int port;
-};
 
 struct call {
 	struct ray_direct *direct;
@@ -42,7 +39,8 @@ struct ray_direct {
 	struct control control;
 	struct ray_access *access;
 	char *namespace_, *name; /* of the RayCluster of `access` */
-	struct address address;
+	char host[HOST_SIZE];    /* of `address` */
+	struct gcs_address address;
 	struct call lists[RAY_LISTS], state, requests;
 	struct err problem; /* of the state; ERR_NONE: it was read */
 	struct ray_state merged;
@@ -51,7 +49,8 @@ struct ray_direct {
 
 /* ---- the address ---- */
 
-static int read_address(const char *address, struct address *ret, struct err *err)
+/* Of "head" the host is "". */
+static int read_address(const char *address, char host[HOST_SIZE], int *ret_port, struct err *err)
 {
 	const char *colon = strrchr(address, ':'), *start = address;
 	unsigned char bytes[sizeof(struct in6_addr)];
@@ -59,7 +58,7 @@ static int read_address(const char *address, struct address *ret, struct err *er
 	bool brackets = size >= 2 && address[0] == '[' && colon[-1] == ']';
 	int64_t port = 0;
 
-	*ret = (struct address){ .host = "" };
+	host[0] = '\0';
 	if (strcmp(address, RAY_DIRECT_HEAD) == 0)
 		return 0;
 	if (brackets) {
@@ -68,10 +67,10 @@ static int read_address(const char *address, struct address *ret, struct err *er
 	}
 	if (size > 0 && size < HOST_SIZE && number_parse_integer(colon + 1, &port) == 0 &&
 	    port >= 1 && port <= PORT_MAX) {
-		memcpy(ret->host, start, size);
-		ret->host[size] = '\0';
-		ret->port = (int)port;
-		if (inet_pton(brackets ? AF_INET6 : AF_INET, ret->host, bytes) == 1)
+		memcpy(host, start, size);
+		host[size] = '\0';
+		*ret_port = (int)port;
+		if (inet_pton(brackets ? AF_INET6 : AF_INET, host, bytes) == 1)
 			return 0;
 	}
 	return err_set(
@@ -83,9 +82,10 @@ static int read_address(const char *address, struct address *ret, struct err *er
 
 int ray_direct_check(const char *address, struct err *err)
 {
-	struct address ignored;
+	char host[HOST_SIZE];
+	int port;
 
-	return read_address(address, &ignored, err);
+	return read_address(address, host, &port, err);
 }
 
 static bool has_rays_variables(void)
@@ -104,7 +104,8 @@ struct ray_direct *ray_direct_new(struct connection *connection, const char *add
 	struct ray_direct *direct = memory_alloc(sizeof(*direct));
 	struct err err;
 
-	CHECK(read_address(address, &direct->address, &err) == 0);
+	CHECK(read_address(address, direct->host, &direct->address.port, &err) == 0);
+	direct->address.host = direct->host;
 	direct->connection = connection;
 	options_init(&direct->options);
 	if (has_rays_variables()) /* as a sidecar, which has them */
@@ -112,6 +113,8 @@ struct ray_direct *ray_direct_new(struct connection *connection, const char *add
 	direct->control.loop = api_connection_loop(connection);
 	direct->control.kube = api_connection_client(connection);
 	direct->control.options = &direct->options;
+	if (direct->host[0] != '\0')
+		direct->control.gcs_address = &direct->address;
 	return direct;
 }
 
@@ -151,8 +154,6 @@ static void use_cluster(struct ray_direct *direct, const struct ray_cluster *clu
 	direct->namespace_ = memory_strdup(cluster->namespace_);
 	direct->name = memory_strdup(cluster->name);
 	direct->access = ray_access_new(&direct->control, direct->namespace_, direct->name);
-	if (direct->address.host[0] != '\0')
-		ray_access_set_address(direct->access, direct->address.host, direct->address.port);
 }
 
 /* Waits for the Secret of the token. */
@@ -174,7 +175,7 @@ static struct gcs_client *open_client(struct ray_direct *direct, const struct sn
 					   snapshot->pod_count, &problem);
 		if (client)
 			return client;
-		if (!ray_access_is_reading(direct->access) ||
+		if (kube_client_pending(direct->control.kube) == 0 ||
 		    api_connection_interrupted(direct->connection))
 			break;
 		(void)api_connection_wait(direct->connection, NULL, NULL, ACCESS_STEP_MS);
