@@ -52,8 +52,7 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 	bool accepted = false;
 
 	for (size_t g = 0; g < plan->groups.count; g++)
-		for (size_t i = 0; i < plan->groups.at[g].terminate.count; i++) {
-			const struct plan_termination *item = &plan->groups.at[g].terminate.at[i];
+		VEC_EACH(const struct plan_termination, item, &plan->groups.at[g].terminate) {
 			struct sim_worker *worker = item->action == TERMINATE_DRAIN ?
 							    find_worker(ray, item->pod) :
 							    NULL;

@@ -214,8 +214,7 @@ static const char *split_path(const char *path, size_t *ret_group)
 
 void kuberay_patch(struct sim_ray *ray, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->patch.count; i++) {
-		const struct patch_op *op = &plan->patch.at[i];
+	VEC_EACH(const struct patch_op, op, &plan->patch) {
 		size_t group;
 		const char *member = split_path(op->path, &group);
 

@@ -344,9 +344,7 @@ void place_on(struct sim_worker *worker)
 
 static void release(struct sim_run *run)
 {
-	for (size_t b = 0; b < run->class_->bundle_count; b++) {
-		struct sim_hold *hold = &run->holds[b];
-
+	ARRAY_EACH(struct sim_hold, hold, run->holds, run->class_->bundle_count) {
 		hold_give(hold);
 		if (!hold->worker->holds)
 			hold->worker->idle_since_ms = hold->worker->ray->world->now_ms;

@@ -147,9 +147,7 @@ static struct sim_worker *choose_candidate(struct sim_ray *ray)
 
 	if (count == 0)
 		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		struct sim_candidate *candidate = &world->candidates.at[i];
-
+	ARRAY_EACH(struct sim_candidate, candidate, world->candidates.at, count) {
 		if (candidate->score < lowest)
 			lowest = candidate->score;
 		if (candidate->worker->type == 0)

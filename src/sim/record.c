@@ -187,9 +187,7 @@ static void finish_groups(struct sim_world *world)
 	for (size_t r = 0; r < world->ray_count; r++)
 		room += world->rays[r].cluster.group_count + 1;
 	result->groups = groups = arena_array(world->result_arena, room, sizeof(*groups));
-	for (size_t r = 0; r < world->ray_count; r++) {
-		const struct sim_ray *ray = &world->rays[r];
-
+	ARRAY_EACH(const struct sim_ray, ray, world->rays, world->ray_count) {
 		for (size_t g = 0; g < ray->cluster.group_count; g++)
 			finish_group(ray, g + 1, &groups[result->group_count++]);
 		result->head_ms += (int64_t)account_of(ray, 0)->result.worker_ms;

@@ -61,8 +61,7 @@ static bool has_room(const struct stock_pool *pool, const struct resource *free,
 
 	if (room.count == 0)
 		return pods == 0;
-	for (size_t i = 0; i < request->count; i++) {
-		const struct resource *need = &request->at[i];
+	VEC_EACH(const struct resource, need, request) {
 		bool is_pods = strcmp(need->name, POD_REQUEST_PODS) == 0;
 
 		if (need->amount > 0 &&

@@ -43,8 +43,8 @@ static void shape_find_devices(struct sim_type *type)
 
 static bool selects(const struct label_selector *selector, const struct labels *labels)
 {
-	for (size_t i = 0; i < selector->count; i++) {
-		const struct label_constraint *constraint = &selector->constraints[i];
+	ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
+		   selector->count) {
 		const char *value = labels_value(labels, constraint->key);
 		bool has = value &&
 			   text_is_among(value, constraint->values.at, constraint->values.count);
@@ -166,8 +166,8 @@ static const struct sim_bundle *shape_whole(struct sim_ray *ray, const struct wo
 	struct bundle_entry *entries;
 
 	for (size_t b = 0; b < item->bundle_count; b++)
-		for (size_t i = 0; i < item->bundles[b].bundle_count; i++) {
-			const struct bundle_entry *entry = &item->bundles[b].bundle[i];
+		ARRAY_EACH(const struct bundle_entry, entry, item->bundles[b].bundle,
+			   item->bundles[b].bundle_count) {
 			int64_t before = resources_amount(&sum, entry->name, 0);
 
 			sum = resources_with(arena, &sum, entry->name,
@@ -513,9 +513,7 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 
 void world_done(struct sim_world *world)
 {
-	for (size_t r = 0; r < world->ray_count; r++) {
-		struct sim_ray *ray = &world->rays[r];
-
+	ARRAY_EACH(struct sim_ray, ray, world->rays, world->ray_count) {
 		for (size_t c = 0; c < ray->classes.count; c++)
 			memory_free(ray->classes.at[c]->queue.at);
 		for (size_t g = 0; ray->to_delete && g < ray->cluster.group_count; g++)

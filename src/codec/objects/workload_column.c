@@ -52,8 +52,7 @@ struct parser {
 
 static const struct workload_target *find_target(const char *text, const char **ret_resource)
 {
-	for (size_t i = 0; i < TARGET_COUNT_ALL; i++) {
-		const struct workload_target *target = &targets[i];
+	ARRAY_EACH(const struct workload_target, target, targets, TARGET_COUNT_ALL) {
 		size_t size = strlen(target->name);
 
 		*ret_resource = target->resource;

@@ -271,9 +271,7 @@ static const char *type_of_value(enum reading reading, const char *value, const 
 static bool of_label(const char *key, const char *value, const char *ray_version,
 		     struct arena *arena, struct accelerator_type *ret_type)
 {
-	for (size_t i = 0; i < COUNT(model_labels); i++) {
-		const struct model_label *label = &model_labels[i];
-
+	ARRAY_EACH(const struct model_label, label, model_labels, COUNT(model_labels)) {
 		if (strcmp(label->key, key) != 0)
 			continue;
 		const char *type = type_of_value(label->reading, value, ray_version, arena);

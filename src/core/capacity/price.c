@@ -75,9 +75,7 @@ static bool group_has(const struct subject *subject, const char *key, const char
 
 static enum price_market market_of(const struct subject *subject)
 {
-	for (size_t i = 0; i < COUNT(market_labels); i++) {
-		const struct market_label *label = &market_labels[i];
-
+	ARRAY_EACH(const struct market_label, label, market_labels, COUNT(market_labels)) {
 		if (node_has(subject, label->key, label->value) ||
 		    group_has(subject, label->key, label->value))
 			return label->market;

@@ -148,8 +148,8 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 		return (struct evidence){ REASON_POD_CREATION_FAILED,
 					  arena_strndup(facts->arena, failure->message,
 							strnlen(failure->message, MESSAGE_MAX)) };
-	for (size_t i = 0; i < facts->snapshot->event_count; i++) {
-		const struct event *event = &facts->snapshot->events[i];
+	ARRAY_EACH(const struct event, event, facts->snapshot->events,
+		   facts->snapshot->event_count) {
 		time_ms at = event_time(event);
 		if (event_meaning(event) != EVENT_POD_NOT_CREATED ||
 		    strcmp(event->involved_name, cluster->name) != 0 || !is_fresh(facts, old, at) ||

@@ -156,10 +156,10 @@ const char *demand_bundle_text(struct arena *arena, const struct ray_request *re
 static uint64_t hash_selectors(struct arena *arena, uint64_t hash,
 			       const struct ray_request *request)
 {
-	for (size_t i = 0; i < request->selector_count; i++) {
-		const struct label_selector *selector = &request->selectors[i];
-		for (size_t c = 0; c < selector->count; c++) {
-			const struct label_constraint *constraint = &selector->constraints[c];
+	ARRAY_EACH(const struct label_selector, selector, request->selectors,
+		   request->selector_count) {
+		ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
+			   selector->count) {
 			hash = hash_add(hash, constraint->key);
 			hash = hash_add(hash,
 					arena_printf(arena, "%d", (int)constraint->operation));

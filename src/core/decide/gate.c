@@ -17,8 +17,8 @@ static const struct pod *second_autoscaler(const struct snapshot *snapshot)
 		const struct pod *pod = snapshot->pods[p];
 		if (!pod_is_head(pod))
 			continue;
-		for (size_t c = 0; c < pod->spec.container_count; c++) {
-			const struct container *container = &pod->spec.containers[c];
+		ARRAY_EACH(const struct container, container, pod->spec.containers,
+			   pod->spec.container_count) {
 			if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0 &&
 			    autoscaler_container_runs(container) != wanted)
 				return pod;

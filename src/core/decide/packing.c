@@ -318,8 +318,8 @@ static void note_launch(struct group_packing *group, bool scheduled, enum schedu
 
 static void note_launches(struct packing *packing)
 {
-	for (size_t i = 0; i < packing->result->node_count; i++) {
-		const struct schedule_node_result *node = &packing->result->nodes[i];
+	ARRAY_EACH(const struct schedule_node_result, node, packing->result->nodes,
+		   packing->result->node_count) {
 		if (node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH &&
 		    node->type > 0)
 			note_launch(&packing->groups[node->type - 1],
@@ -333,8 +333,8 @@ static void note_launches(struct packing *packing)
 /* A worker that replaces a disrupted one is not terminated. */
 void packing_note_workers(struct packing *packing)
 {
-	for (size_t i = 0; i < packing->result->node_count; i++) {
-		const struct schedule_node_result *node = &packing->result->nodes[i];
+	ARRAY_EACH(const struct schedule_node_result, node, packing->result->nodes,
+		   packing->result->node_count) {
 		if (node->worker == SCHEDULE_NO_INDEX ||
 		    node->worker >= packing->facts->worker_count)
 			continue; /* a new one, the head */
@@ -380,9 +380,8 @@ static void measure_living(struct packing *packing)
 	VEC(struct resource) all = { .at = NULL };
 	struct resources last = { .at = NULL }; /* simulated nodes in a row are often equal */
 
-	for (size_t i = 0; i < packing->problem.node_count; i++) {
-		const struct schedule_node *node = &packing->problem.nodes[i];
-
+	ARRAY_EACH(const struct schedule_node, node, packing->problem.nodes,
+		   packing->problem.node_count) {
 		if (!node->running || resources_equal(&node->total, &last))
 			continue;
 		last = node->total;

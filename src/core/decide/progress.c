@@ -226,8 +226,8 @@ static void assess(struct health *health, const struct worker *worker)
 
 void progress_assess(struct health *health)
 {
-	for (size_t i = 0; i < health->facts->worker_count; i++) {
-		const struct worker *worker = &health->facts->workers[i];
+	ARRAY_EACH(const struct worker, worker, health->facts->workers,
+		   health->facts->worker_count) {
 		struct worker_health *own = &health->workers[worker->index];
 		own->obstacle_message = "";
 		if (!worker->pod) {

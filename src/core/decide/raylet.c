@@ -28,8 +28,8 @@ static void update_not_registered(struct health *health)
 {
 	int64_t sure_ms = gone_after_ms(&health->snapshot->settings);
 
-	for (size_t i = 0; i < health->facts->worker_count; i++) {
-		const struct worker *worker = &health->facts->workers[i];
+	ARRAY_EACH(const struct worker, worker, health->facts->workers,
+		   health->facts->worker_count) {
 		struct worker_health *own = &health->workers[worker->index];
 
 		if (!worker->pod || worker->node || worker->never_started || worker->finished ||
@@ -83,9 +83,8 @@ static void follow_start(struct health *health, const struct worker *worker)
 
 static void update_start_grace(struct health *health)
 {
-	for (size_t i = 0; i < health->facts->worker_count; i++) {
-		const struct worker *worker = &health->facts->workers[i];
-
+	ARRAY_EACH(const struct worker, worker, health->facts->workers,
+		   health->facts->worker_count) {
 		if (worker->pod && !worker->finished && !worker->deleting && !worker->raylet_gone)
 			follow_start(health, worker);
 	}

@@ -26,11 +26,11 @@ static void count_standing(const struct packing *packing, struct standing *ret)
 		arena_array(packing->arena, packing->offer->packed_gangs.count, sizeof(int64_t));
 	ret->gangs_else =
 		arena_array(packing->arena, packing->offer->packed_gangs.count, sizeof(int64_t));
-	for (size_t n = 0; n < packing->result->node_count; n++) {
-		const struct schedule_node_result *node = &packing->result->nodes[n];
+	ARRAY_EACH(const struct schedule_node_result, node, packing->result->nodes,
+		   packing->result->node_count) {
 		bool living = is_living(packing, node);
-		for (size_t i = 0; i < node->placement_count; i++) {
-			const struct schedule_placement *item = &node->placements[i];
+		ARRAY_EACH(const struct schedule_placement, item, node->placements,
+			   node->placement_count) {
 			if (item->phase == SCHEDULE_PHASE_DEMAND && living)
 				ret->demands[item->index] += item->count;
 			else if (item->phase == SCHEDULE_PHASE_GANG)

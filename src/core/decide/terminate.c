@@ -303,8 +303,8 @@ static bool may_register(const struct choice *choice, const struct worker *worke
 
 void terminate_write(const struct choice *choice, struct plan *plan)
 {
-	for (size_t i = 0; i < choice->facts->worker_count; i++) {
-		const struct worker *worker = &choice->facts->workers[i];
+	ARRAY_EACH(const struct worker, worker, choice->facts->workers,
+		   choice->facts->worker_count) {
 		const struct worker_choice *own = &choice->workers[worker->index];
 		if (own->action == TERMINATE_NONE)
 			continue;

@@ -313,9 +313,8 @@ static const struct inventory_total *waiting_for_other_profile(const struct make
 
 	if (total->row->share != DEVICE_SLICE || total->waiting_pods > 0)
 		return NULL;
-	for (size_t i = 0; i < m->inventory->total_count; i++) {
-		const struct inventory_total *other = &m->inventory->totals[i];
-
+	ARRAY_EACH(const struct inventory_total, other, m->inventory->totals,
+		   m->inventory->total_count) {
 		if (other != total && other->row->share == DEVICE_SLICE &&
 		    other->waiting_pods > 0 && other->allocatable - other->used < other->waiting &&
 		    strncmp(other->resource, total->resource, vendor + 1) == 0)

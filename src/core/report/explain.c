@@ -52,13 +52,12 @@ static struct shapes shapes_on_new(const struct choice *choice, const struct gro
 				   bool requests)
 {
 	struct shapes shapes = { .count = 0 };
-	for (size_t n = 0; n < choice->packing->result->node_count; n++) {
-		const struct schedule_node_result *node = &choice->packing->result->nodes[n];
+	ARRAY_EACH(const struct schedule_node_result, node, choice->packing->result->nodes,
+		   choice->packing->result->node_count) {
 		if (node->worker != SCHEDULE_NO_INDEX || node->type != group->index + 1)
 			continue;
-		for (size_t i = 0; i < node->placement_count; i++) {
-			const struct schedule_placement *item = &node->placements[i];
-
+		ARRAY_EACH(const struct schedule_placement, item, node->placements,
+			   node->placement_count) {
 			if ((item->phase == SCHEDULE_PHASE_CONSTRAINT) != requests)
 				continue;
 			add_shape(&shapes, item);

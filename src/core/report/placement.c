@@ -148,8 +148,8 @@ static struct writer writer_make(const struct choice *choice, struct plan *plan)
 void placement_write(const struct choice *choice, struct plan *plan)
 {
 	struct writer w = writer_make(choice, plan);
-	for (size_t i = 0; i < choice->packing->result->node_count; i++) {
-		const struct schedule_node_result *node = &choice->packing->result->nodes[i];
+	ARRAY_EACH(const struct schedule_node_result, node, choice->packing->result->nodes,
+		   choice->packing->result->node_count) {
 		if (node->worker == SCHEDULE_NO_INDEX && node->type == 0)
 			continue;
 		const char *worker, *group;

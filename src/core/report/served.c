@@ -140,9 +140,8 @@ static bool fits_living(const struct choice *choice, const struct ray_request *r
 {
 	if (is_beyond_living(choice, request))
 		return false;
-	for (size_t i = 0; i < choice->packing->problem.node_count; i++) {
-		const struct schedule_node *node = &choice->packing->problem.nodes[i];
-
+	ARRAY_EACH(const struct schedule_node, node, choice->packing->problem.nodes,
+		   choice->packing->problem.node_count) {
 		if (node->running && schedule_fits_empty(request, &node->total, &node->labels))
 			return true;
 	}

@@ -303,9 +303,8 @@ static void write_broken(const struct choice *choice, struct plan *plan)
 	struct problem_list list = { .text = NULL };
 
 	for (size_t g = 0; g < choice->facts->group_count; g++)
-		for (size_t i = 0; i < choice->offer->groups[g].lack_count; i++) {
-			const struct template_lack *lack = &choice->offer->groups[g].lacks[i];
-
+		ARRAY_EACH(const struct template_lack, lack, choice->offer->groups[g].lacks,
+			   choice->offer->groups[g].lack_count) {
 			if (!lack->inferred)
 				list_problem(choice->arena, &list,
 					     template_seen_lack_text(choice->offer,
@@ -342,9 +341,8 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 /* A snapshot in a file has none. */
 static void write_extra(const struct choice *choice, struct plan *plan)
 {
-	for (size_t i = 0; i < choice->snapshot->extra_condition_count; i++) {
-		const struct extra_condition *extra = &choice->snapshot->extra_conditions[i];
-
+	ARRAY_EACH(const struct extra_condition, extra, choice->snapshot->extra_conditions,
+		   choice->snapshot->extra_condition_count) {
 		plan_add_condition(choice->arena, plan, extra->type, extra->is_true, extra->reason,
 				   extra->message)
 			->aside = true;
