@@ -17,6 +17,8 @@ void memory_set_string(char **text, const char *value);
 
 /* AUTO(buf_done) struct buf b = ...; the destructor is called with &b when the scope ends. */
 #define AUTO(destructor) __attribute__((cleanup(destructor)))
+/* A parameter of a callback that this one does not need. */
+#define UNUSED __attribute__((unused))
 
 /* For char *: AUTO(memory_free_string) char *text = memory_strdup(...). */
 void memory_free_string(char **text);

@@ -48,12 +48,10 @@ static const struct field metadata_fields[] = {
 	AMOUNT(STATUS, m, n, 0, .has = FIELD_HAS(STATUS, ray_reachable), .description = __VA_ARGS__)
 
 /* A status may hold any number: these are added up. */
-static int bound_count(const struct json_at *member, const struct field *field, void *object)
+static int bound_count(const struct json_at *member UNUSED, const struct field *field, void *object)
 {
-	void *value = (char *)object + field->offset;
-	int64_t *count = value;
+	int64_t *count = field_value(field, object);
 
-	(void)member;
 	*count = *count < 0 ? 0 : *count < JSON_INTEGER_MAX ? *count : JSON_INTEGER_MAX;
 	return 0;
 }
@@ -66,11 +64,11 @@ static const struct field summary_fields[] = {
 };
 
 /* Whether Ray was reached is read from `running`. */
-static int pending_decode(const struct json_at *at, const struct field *field, void *object)
+static int pending_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary *summary = object;
 	bool reachable = summary->ray_reachable;
-	int result = field_decode(at, field, object);
+	int result = field_decode(member, field, object);
 
 	summary->ray_reachable = reachable;
 	return result;
@@ -112,17 +110,16 @@ static const struct field scale_fields[] = {
 };
 
 /* A template that does not parse is left out: it is recorded again. */
-static int seen_decode(const struct json_at *at, const struct field *field, void *object)
+static int seen_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	struct memory_template template = { .since = TIME_NONE }, *copy;
 	struct summary_group *group = object;
-	struct json_at seen;
 
-	if (json_object(at, field->name, &seen))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	if (!seen.json || memory_template_decode(&seen, &template))
+	if (memory_template_decode(member, &template))
 		return 0;
-	copy = ARENA_NEW(at->reader->arena, struct memory_template);
+	copy = ARENA_NEW(member->reader->arena, struct memory_template);
 	*copy = template;
 	copy->group = group->name;
 	group->seen = copy;
@@ -159,17 +156,17 @@ static const struct field demand_fields[] = {
 
 FIELD_WORDS(demand_source, enum demand_source)
 
-static int bundle_decode(const struct json_at *at, const struct field *field, void *object)
+static int bundle_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary_request *requested = object;
-	struct ray_request *request = ARENA_NEW(at->reader->arena, struct ray_request);
+	struct ray_request *request = ARENA_NEW(member->reader->arena, struct ray_request);
 	const struct field amounts = { .name = field->name, .kind = FIELD_KIND_RESOURCES };
 	struct bundle_entry *bundle;
 	struct resources resources;
 
-	if (field_decode(at, &amounts, &resources))
+	if (field_decode(member, &amounts, &resources))
 		return -1;
-	bundle = arena_array(at->reader->arena, resources.count, sizeof(*bundle));
+	bundle = arena_array(member->reader->arena, resources.count, sizeof(*bundle));
 	for (size_t i = 0; i < resources.count; i++)
 		bundle[i] = (struct bundle_entry){
 			.name = resources.at[i].name,
@@ -227,15 +224,15 @@ static bool is_infeasible(const struct field *field)
 	return strcmp(field->name, "infeasible") == 0;
 }
 
-static int unserved_decode(const struct json_at *at, const struct field *field, void *object)
+static int unserved_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary *summary = object, part = summary_none;
 	struct summary_unserved *all;
 	size_t count = summary->unserved_count;
 
-	if (field_decode(at, field, &part))
+	if (field_decode(member, field, &part))
 		return -1;
-	all = arena_array(at->reader->arena, count + part.unserved_count, sizeof(*all));
+	all = arena_array(member->reader->arena, count + part.unserved_count, sizeof(*all));
 	for (size_t i = 0; i < count + part.unserved_count; i++) {
 		all[i] = i < count ? summary->unserved[i] : part.unserved[i - count];
 		all[i].infeasible = i < count || is_infeasible(field);
@@ -354,13 +351,14 @@ static bool status_members_decode(const struct json_at *at, const struct field *
 }
 
 /* A status that is incomplete has no text: it will be written again. */
-static int status_decode(const struct json_at *at, const struct field *field, void *object)
+static int status_decode(const struct json_at *given, const struct field *field, void *object)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct json_reader printer = { .arena = &scratch }, reader = { .arena = at->reader->arena };
+	struct json_reader printer = { .arena = &scratch };
+	struct json_reader reader = { .arena = given->reader->arena };
 	struct autoscaler_object *autoscaler = object;
-	struct summary *status = ARENA_NEW(at->reader->arena, struct summary);
-	struct json_at member = json_member(at, field->name);
+	struct summary *status = ARENA_NEW(reader.arena, struct summary);
+	struct json_at member = *given;
 	VEC(struct memory_template) templates = { .at = NULL };
 	bool complete;
 

@@ -9,15 +9,15 @@
 #define NOT_NEGATIVE "format: int32\nminimum: 0"
 #define WARM_MAX 1000
 
-static int max_gpus_decode(const struct json_at *spec, const struct field *field, void *object)
+static int max_gpus_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
 {
 	struct autoscaler_object *ret = object;
-	struct json_at member = json_member(spec, field->name);
 	struct quantity quantity;
 
-	if (!json_is_given(&member))
+	if (!json_is_given(member))
 		return 0;
-	if (quantity_decode(&member, &quantity))
+	if (quantity_decode(member, &quantity))
 		return -1;
 	/* A quota that does not parse still applies: nothing more is launched. */
 	ret->has_max_gpus = true;

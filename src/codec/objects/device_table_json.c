@@ -39,11 +39,11 @@ static bool is_resource(struct arena *arena, const char *text, bool pattern)
 	return label_syntax_key(copy);
 }
 
-static int check_resource(const struct json_at *member, const struct field *field, void *object)
+static int check_resource(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
 	const struct device_row *row = object;
 
-	(void)field;
 	if (!is_resource(member->reader->arena, row->resource, true))
 		return json_fail(member,
 				 "must be a name of Kubernetes with a domain, such as "
@@ -59,7 +59,7 @@ static int check_resource(const struct json_at *member, const struct field *fiel
 /* A Kubernetes name in an optional member. */
 static int check_other(const struct json_at *member, const struct field *field, void *object)
 {
-	const void *value = (const char *)object + field->offset;
+	const void *value = field_value(field, object);
 	const char *text = *(const char *const *)value;
 
 	if (*text != '\0' && !is_resource(member->reader->arena, text, false))
@@ -70,31 +70,32 @@ static int check_other(const struct json_at *member, const struct field *field, 
 	return 0;
 }
 
-static int memory_unit_decode(const struct json_at *at, const struct field *field, void *object)
+static int memory_unit_decode(const struct json_at *member, const struct field *field UNUSED,
+			      void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct device_row *row = object;
 	const char *problem, *text;
 	int64_t amount;
 
-	if (!json_is_given(&member)) {
+	if (!json_is_given(member)) {
 		if (row->share != DEVICE_MEMORY)
 			return 0;
-		return json_fail(at, "memoryUnit is required where share is memory: what an amount "
-				     "of 1 is, such as 1Gi");
+		return json_fail(member->parent,
+				 "memoryUnit is required where share is memory: what an amount "
+				 "of 1 is, such as 1Gi");
 	}
 	if (row->share != DEVICE_MEMORY && row->share != DEVICE_QUALIFIER)
-		return json_fail(&member, "is for share memory or qualifier, not for %s",
+		return json_fail(member, "is for share memory or qualifier, not for %s",
 				 device_share_name(row->share));
-	if (json_expect(&member, JSON_STRING))
+	if (json_expect(member, JSON_STRING))
 		return -1;
-	text = json_text_value(&member);
+	text = json_text_value(member);
 	if (quantity_parse(text, &amount, &problem))
-		return json_fail(&member, "\"%.40s\" %s; write a text such as 1Gi or 1Mi", text,
+		return json_fail(member, "\"%.40s\" %s; write a text such as 1Gi or 1Mi", text,
 				 problem);
 	row->memory_unit_bytes = amount / RESOURCE_UNIT;
 	if (row->memory_unit_bytes < 1 || row->memory_unit_bytes > MEMORY_UNIT_MAX)
-		return json_fail(&member, "must be 1 to 1Ti bytes, is \"%.40s\"", text);
+		return json_fail(member, "must be 1 to 1Ti bytes, is \"%.40s\"", text);
 	return 0;
 }
 
@@ -126,17 +127,17 @@ static bool is_plain_resource(const char *name)
 	       strncmp(name, "node:", 5) == 0;
 }
 
-static int ray_resource_decode(const struct json_at *at, const struct field *field, void *object)
+static int ray_resource_decode(const struct json_at *member, const struct field *field,
+			       void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct device_row *row = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (is_plain_resource(row->ray_resource))
-		return json_fail(&member, "%s is not an accelerator of Ray", row->ray_resource);
+		return json_fail(member, "%s is not an accelerator of Ray", row->ray_resource);
 	if (*row->ray_resource != '\0' && *default_ray_resource(row) == '\0')
-		return json_fail(&member, "is for devices, not for kind none or share %s",
+		return json_fail(member, "is for devices, not for kind none or share %s",
 				 device_share_name(DEVICE_QUALIFIER));
 	if (*row->ray_resource == '\0')
 		row->ray_resource = default_ray_resource(row);
@@ -187,7 +188,7 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 		if (!is_file && !json_is_given(&member))
 			continue;
 		if (json_expect(&member, is_list ? JSON_ARRAY : JSON_STRING) ||
-		    field_decode(root, field, &own))
+		    field_decode(&member, field, &own))
 			return -1;
 	}
 	rows = arena_array(root->reader->arena, builtin->count + own.count, sizeof(*rows));

@@ -16,31 +16,33 @@ static int first_text(const struct json_at *at, const char *name, const char *ot
 	return **ret_value == '\0' ? json_shown(at, other, ret_value) : 0;
 }
 
-static int message_decode(const struct json_at *root, const struct field *field, void *object)
+static int message_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct event *ret = object;
 
-	return first_text(root, field->name, "note", &ret->message);
+	return first_text(member->parent, field->name, "note", &ret->message);
 }
 
-static int source_decode(const struct json_at *root, const struct field *field, void *object)
+static int source_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct event *ret = object;
 	struct json_at source;
 
-	if (json_object(root, "source", &source) || json_text(&source, "component", &ret->source))
+	if (json_object(member->parent, "source", &source) ||
+	    json_text(&source, "component", &ret->source))
 		return -1;
 	if (*ret->source != '\0')
 		return 0;
-	return first_text(root, field->name, "reportingComponent", &ret->source);
+	return first_text(member->parent, field->name, "reportingComponent", &ret->source);
 }
 
-static int involved_decode(const struct json_at *root, const struct field *field, void *object)
+static int involved_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at involved;
+	struct json_at involved = *member;
 
-	if (json_object(root, field->name, &involved) ||
-	    (!involved.json && json_object(root, "regarding", &involved)))
+	if (!json_is_given(member))
+		involved = json_member(member->parent, "regarding");
+	if (json_optional(&involved, JSON_OBJECT))
 		return -1;
 	return field_decode_all(&involved, field->members, object);
 }
@@ -55,8 +57,9 @@ static int first_time(const struct json_at *at, const char *const names[3], time
 	return 0;
 }
 
-static int times_decode(const struct json_at *root, const struct field *field, void *object)
+static int times_decode(const struct json_at *member, const struct field *field, void *object)
 {
+	const struct json_at *root = member->parent;
 	struct event *ret = object;
 	static const char *const first_names[] = { "firstTimestamp", "deprecatedFirstTimestamp",
 						   "eventTime" };

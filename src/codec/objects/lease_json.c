@@ -5,12 +5,12 @@
 #include "codec/schema/field.h"
 
 /* Those of other writers are kept, so all are written back; their texts are read as free text. */
-static int annotations_decode(const struct json_at *at, const struct field *field, void *object)
+static int annotations_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct field shown = *field;
 
 	shown.kind = FIELD_KIND_NOTES;
-	return field_decode(at, &shown, object);
+	return field_decode(member, &shown, object);
 }
 
 static const struct field metadata_fields[] = {

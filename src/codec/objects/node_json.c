@@ -4,14 +4,14 @@
 
 #include "codec/schema/field.h"
 
-static int addresses_decode(const struct json_at *at, const struct field *field, void *object)
+static int addresses_decode(const struct json_at *member, const struct field *field UNUSED,
+			    void *object)
 {
 	struct node *node = object;
-	struct json_at array;
 
-	if (json_array(at, field->name, &array))
+	if (json_optional(member, JSON_ARRAY))
 		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		const char *type, *address;
 
 		if (json_expect(&e, JSON_OBJECT) || json_text(&e, "type", &type) ||

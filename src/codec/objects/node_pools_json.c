@@ -17,68 +17,65 @@
 /* ---- members ---- */
 
 /* A time such as "90s"; FIELD_REQUIRED, or it keeps its value. */
-static int duration_decode(const struct json_at *at, const struct field *field, void *object)
+static int duration_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
-	void *value = (char *)object + field->offset;
-	int64_t *ret_ms = value;
+	int64_t *ret_ms = field_value(field, object);
 	const char *problem;
 
-	if (!(field->flags & FIELD_REQUIRED) && json_type(&member) == JSON_MISSING)
+	if (!(field->flags & FIELD_REQUIRED) && json_type(member) == JSON_MISSING)
 		return 0;
-	if (json_expect(&member, JSON_STRING))
+	if (json_expect(member, JSON_STRING))
 		return -1;
-	if (duration_parse(json_text_value(&member), ret_ms, &problem))
-		return json_fail(&member, "\"%.40s\" %s", json_text_value(&member), problem);
+	if (duration_parse(json_text_value(member), ret_ms, &problem))
+		return json_fail(member, "\"%.40s\" %s", json_text_value(member), problem);
 	if (*ret_ms > TIME_MAX_MS)
-		return json_fail(&member, "must be at most 10 years");
+		return json_fail(member, "must be at most 10 years");
 	return 0;
 }
 
-static int until_decode(const struct json_at *at, const struct field *field, void *object)
+static int until_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	const struct node_pool_refusal *refusal = object;
 
-	if (duration_decode(at, field, object))
+	if (duration_decode(member, field, object))
 		return -1;
-	return refusal->until_ms < refusal->from_ms ? json_fail(&member, "must be after from") : 0;
+	return refusal->until_ms < refusal->from_ms ? json_fail(member, "must be after from") : 0;
 }
 
-static int life_decode(const struct json_at *at, const struct field *field, void *object)
+static int life_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct node_pool *pool = object;
-	double rate = 0;
-	bool has;
+	double rate;
 
-	if (json_number(at, field->name, &has, &rate))
+	if (!json_is_given(member))
+		return 0;
+	if (json_expect(member, JSON_NUMBER))
 		return -1;
+	rate = json_number_value(member);
 	if (!(rate >= 0 && rate <= INTERRUPTIONS_MAX))
-		return json_fail(&member, "must be 0 to %d, is %g", INTERRUPTIONS_MAX, rate);
+		return json_fail(member, "must be 0 to %d, is %g", INTERRUPTIONS_MAX, rate);
 	if (rate > 0)
 		pool->life_ms = HOUR_MS / rate < LIFE_MS_MAX ? (int64_t)(HOUR_MS / rate) :
 							       (int64_t)LIFE_MS_MAX;
 	return 0;
 }
 
-static int check_most(const struct json_at *member, const struct field *field, void *object)
+static int check_most(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	const struct node_pool *pool = object;
 
-	(void)field;
 	return pool->max_nodes < pool->min_nodes ?
 		       json_fail(member, "must be at least minNodes (%lld), is %lld",
 				 (long long)pool->min_nodes, (long long)pool->max_nodes) :
 		       0;
 }
 
-static int check_amounts(const struct json_at *member, const struct field *field, void *object)
+static int check_amounts(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
 {
 	const struct node_pool *pool = object;
 	const struct quantities *amounts = &pool->node.allocatable;
 
-	(void)field;
 	for (size_t i = 0; i < amounts->count; i++) {
 		struct json_at amount = json_member(member, amounts->at[i].name);
 
@@ -89,23 +86,22 @@ static int check_amounts(const struct json_at *member, const struct field *field
 	return 0;
 }
 
-static int check_effect(const struct json_at *member, const struct field *field, void *object)
+static int check_effect(const struct json_at *member, const struct field *field UNUSED,
+			void *object)
 {
 	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute" };
 	const struct taint *taint = object;
 
-	(void)field;
 	if (text_is_among(taint->effect, effects, sizeof(effects) / sizeof(effects[0])))
 		return 0;
 	return json_fail(member, "must be NoSchedule, PreferNoSchedule or NoExecute, is \"%.40s\"",
 			 taint->effect);
 }
 
-static int check_pools(const struct json_at *member, const struct field *field, void *object)
+static int check_pools(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	const struct node_pools *pools = object;
 
-	(void)field;
 	return pools->count == 0 ? json_fail(member, "must have at least one pool") : 0;
 }
 

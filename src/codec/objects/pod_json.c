@@ -20,14 +20,15 @@ static const struct field terminated_fields[] = {
 	FIELD_END,
 };
 
-static int state_decode(const struct json_at *at, const struct field *field, void *object)
+static int state_decode(const struct json_at *member, const struct field *field UNUSED,
+			void *object)
 {
 	struct container_status *ret = object;
-	struct json_at state, waiting, running, terminated, declared;
+	struct json_at waiting, running, terminated, declared;
 
-	if (json_object(at, field->name, &state) || json_object(&state, "waiting", &waiting) ||
-	    json_object(&state, "running", &running) ||
-	    json_object(&state, "terminated", &terminated))
+	if (json_optional(member, JSON_OBJECT) || json_object(member, "waiting", &waiting) ||
+	    json_object(member, "running", &running) ||
+	    json_object(member, "terminated", &terminated))
 		return -1;
 	if (running.json)
 		ret->state = CONTAINER_RUNNING;
@@ -41,12 +42,13 @@ static int state_decode(const struct json_at *at, const struct field *field, voi
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
 }
 
-static int last_state_decode(const struct json_at *at, const struct field *field, void *object)
+static int last_state_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
 {
 	struct container_status *status = object;
-	struct json_at last, terminated;
+	struct json_at terminated;
 
-	if (json_object(at, field->name, &last) || json_object(&last, "terminated", &terminated))
+	if (json_optional(member, JSON_OBJECT) || json_object(member, "terminated", &terminated))
 		return -1;
 	status->started_before = status->state == CONTAINER_RUNNING ||
 				 status->state == CONTAINER_TERMINATED || terminated.json ||
@@ -91,14 +93,12 @@ static void write_state(struct json_writer *writer, const struct field *field, c
 }
 
 /* Nearly every Pod has the usual value, `initial`: it is not copied for each. */
-static int usual_text_decode(const struct json_at *at, const struct field *field, void *object)
+static int usual_text_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
-
-	if (json_type(&member) != JSON_STRING ||
-	    strcmp(json_text_value(&member), field->initial) != 0)
-		return field_decode(at, field, object);
-	memcpy((char *)object + field->offset, &field->initial, sizeof(field->initial));
+	if (json_type(member) != JSON_STRING ||
+	    strcmp(json_text_value(member), field->initial) != 0)
+		return field_decode(member, field, object);
+	memcpy(field_value(field, object), &field->initial, sizeof(field->initial));
 	return 0;
 }
 
@@ -116,14 +116,14 @@ static const struct field owner_fields[] = {
 static const struct pod_owner no_owner;
 
 /* An API server accepts one controller at most. */
-static int owners_decode(const struct json_at *at, const struct field *field, void *object)
+static int owners_decode(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
 {
 	struct pod *ret = object;
-	struct json_at array;
 
-	if (json_array(at, field->name, &array))
+	if (json_optional(member, JSON_ARRAY))
 		return -1;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		bool controls = false;
 		struct pod_owner *owner;
 
@@ -131,7 +131,7 @@ static int owners_decode(const struct json_at *at, const struct field *field, vo
 			return -1;
 		if (!controls || ret->owner)
 			continue;
-		owner = ARENA_NEW(at->reader->arena, struct pod_owner);
+		owner = ARENA_NEW(member->reader->arena, struct pod_owner);
 		if (field_decode_all(&e, owner_fields, owner))
 			return -1;
 		ret->owner = owner;
@@ -155,13 +155,13 @@ static void write_owners(struct json_writer *writer, const struct field *field, 
 	json_write_array_end(writer);
 }
 
-static int annotations_decode(const struct json_at *at, const struct field *field, void *object)
+static int annotations_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct pod *pod = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
-	gpushare_decode(&pod->annotations, at->reader->arena, &pod->device_uses,
+	gpushare_decode(&pod->annotations, member->reader->arena, &pod->device_uses,
 			&pod->device_use_count);
 	return 0;
 }
@@ -268,7 +268,8 @@ int pod_decode_unreadable(const struct cJSON *json, const char *why, struct aren
 	pod.resource_version = object_text_or_none(&metadata, "resourceVersion");
 	labels_of(&metadata, &pod.labels);
 	reader.err = NULL;
-	(void)owners_decode(&metadata, &(struct field)FIELD_HOOK("ownerReferences"), &pod);
+	struct json_at owners = json_member(&metadata, "ownerReferences");
+	(void)owners_decode(&owners, NULL, &pod);
 	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
 	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
 	pod.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';

@@ -9,14 +9,14 @@
 
 #define PORT_MAX 65535
 
-static int port_decode(const struct json_at *at, const struct field *field, void *object)
+static int port_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct container_port *port = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (port->port < 1 || port->port > PORT_MAX) {
-		json_problem(at, "containerPort must be 1 to %d", PORT_MAX);
+		json_problem(member->parent, "containerPort must be 1 to %d", PORT_MAX);
 		port->port = 0;
 	}
 	return 0;
@@ -97,14 +97,14 @@ static const struct field container_fields[] = {
 /* ---- node affinity ---- */
 
 /* matchExpressions and matchFields are one list in the struct. */
-static int expressions_decode(const struct json_at *at, const struct field *field, void *object)
+static int expressions_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct node_term *term = object, added = { .expressions = NULL };
 	struct node_expression *all;
 
-	if (field_decode(at, field, &added))
+	if (field_decode(member, field, &added))
 		return -1;
-	all = arena_array(at->reader->arena, term->count + added.count, sizeof(*all));
+	all = arena_array(member->reader->arena, term->count + added.count, sizeof(*all));
 	for (size_t i = 0; i < term->count; i++)
 		all[i] = term->expressions[i];
 	for (size_t i = 0; i < added.count; i++)

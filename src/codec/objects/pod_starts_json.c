@@ -7,22 +7,22 @@
 
 #define API_VERSION "rayscaler.dev/v1alpha1"
 
-static int seconds_decode(const struct json_at *at, const struct field *field, void *object)
+static int seconds_decode(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
-	struct json_at array = json_member(at, field->name);
 	struct pod_starts *starts = object;
 	const char *problem;
 	int64_t *ms;
 
-	if (json_expect(&array, JSON_ARRAY))
+	if (json_expect(member, JSON_ARRAY))
 		return -1;
-	starts->count = json_count(&array);
+	starts->count = json_count(member);
 	if (starts->count == 0 || starts->count > POD_STARTS_MAX)
-		return json_fail(&array, "has %zu elements; must have 1 to %d", starts->count,
+		return json_fail(member, "has %zu elements; must have 1 to %d", starts->count,
 				 POD_STARTS_MAX);
-	ms = arena_array(at->reader->arena, starts->count, sizeof(*ms));
+	ms = arena_array(member->reader->arena, starts->count, sizeof(*ms));
 	starts->ms = ms;
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		if (json_expect(&e, JSON_NUMBER))
 			return -1;
 		if (duration_from_seconds(json_number_value(&e), &ms[e.index], &problem))

@@ -15,29 +15,29 @@ static const char *market_word(unsigned value)
 }
 
 /* A label value in metrics: letters, digits and signs such as "$" are fine, spaces are not. */
-static int check_currency(const struct json_at *member, const struct field *field, void *object)
+static int check_currency(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
 	const struct price_table *table = object;
 	size_t size = strlen(table->currency);
 
-	(void)field;
 	if (size == 0 || size > PRICE_CURRENCY_SIZE_MAX || strpbrk(table->currency, " \t\r\n"))
 		return json_fail(member, "must be a word of at most %d bytes, such as EUR",
 				 PRICE_CURRENCY_SIZE_MAX);
 	return 0;
 }
 
-static int price_decode(const struct json_at *at, const struct field *field, void *object)
+static int price_decode(const struct json_at *member, const struct field *field UNUSED,
+			void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct price_row *row = object;
 	double value;
 
-	if (json_expect(&member, JSON_NUMBER))
+	if (json_expect(member, JSON_NUMBER))
 		return -1;
-	value = json_number_value(&member);
+	value = json_number_value(member);
 	if (!(value >= 0 && value <= PRICE_MAX))
-		return json_fail(&member, "must be 0 to %d, the price of one GPU for one hour",
+		return json_fail(member, "must be 0 to %d, the price of one GPU for one hour",
 				 PRICE_MAX);
 	row->micros_per_gpu_hour = (int64_t)(value * (double)PRICE_MICROS + 0.5);
 	return 0;

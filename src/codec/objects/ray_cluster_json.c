@@ -30,20 +30,20 @@ static void group_problem(const struct json_at *at, struct worker_group *group, 
 		group->problem = arena_printf(arena, "%s: %s", json_path(at), what);
 }
 
-static int group_name_decode(const struct json_at *at, const struct field *field, void *object)
+static int group_name_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct worker_group *group = object;
-	struct json_at name = json_member(at, field->name);
 	bool taken = false;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
-	for (const struct worker_group *before = group - at->index; before < group; before++)
+	for (const struct worker_group *before = group - member->parent->index; before < group;
+	     before++)
 		taken = taken || strcmp(before->name, group->name) == 0;
 	if (*group->name == '\0')
-		group_problem(&name, group, "is required");
+		group_problem(member, group, "is required");
 	else if (taken)
-		group_problem(&name, group, "an earlier group has this name");
+		group_problem(member, group, "an earlier group has this name");
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static int check_group_integer(const struct json_at *member, const struct field 
 			       void *object)
 {
 	struct worker_group *group = object;
-	int64_t *value = (void *)((char *)object + field->offset);
+	int64_t *value = field_value(field, object);
 	int64_t minimum = value == &group->num_of_hosts ? 1 : 0;
 
 	if (*value >= minimum && *value <= REPLICAS_MAX)
@@ -85,8 +85,7 @@ static void write_group_integer(struct json_writer *writer, const struct field *
 static void write_start_params(struct json_writer *writer, const struct field *field,
 			       const void *object)
 {
-	const void *member = (const char *)object + field->offset;
-	const struct labels *params = member;
+	const struct labels *params = field_value(field, object);
 
 	json_write_object(writer, field->name);
 	for (size_t i = 0; i < params->count; i++) {
@@ -96,12 +95,12 @@ static void write_start_params(struct json_writer *writer, const struct field *f
 	json_write_object_end(writer);
 }
 
-static int scale_gate_decode(const struct json_at *at, const struct field *field, void *object)
+static int scale_gate_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
 {
 	struct worker_group *group = object;
-	struct json_at gate = json_member(at, field->name);
 
-	group->scale_gate = json_type(&gate) == JSON_NULL ? "" : json_print(&gate);
+	group->scale_gate = json_type(member) == JSON_NULL ? "" : json_print(member);
 	return 0;
 }
 
@@ -150,15 +149,11 @@ static const struct field group_fields[] = {
 static const struct worker_group initial_group = { .max_replicas = REPLICAS_MAX,
 						   .num_of_hosts = 1 };
 
-static int groups_decode(const struct json_at *at, const struct field *field, void *object)
+static int groups_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at array;
-
-	if (json_array(at, field->name, &array))
-		return -1;
-	if (json_count(&array) > GROUPS_MAX)
-		return json_fail(&array, "must not have more than %d groups", GROUPS_MAX);
-	return field_decode(at, field, object);
+	if (json_count(member) > GROUPS_MAX)
+		return json_fail(member, "must not have more than %d groups", GROUPS_MAX);
+	return field_decode(member, field, object);
 }
 
 /* ---- the rest of the spec ---- */
@@ -258,13 +253,13 @@ static const struct field head_status_fields[] = {
 };
 
 /* A text of another type counts as missing: it is written by the operator. */
-static int head_status_decode(const struct json_at *at, const struct field *field, void *object)
+static int head_status_decode(const struct json_at *member, const struct field *field UNUSED,
+			      void *object)
 {
 	struct ray_cluster *cluster = object;
-	struct json_at head = json_member(at, field->name);
 
-	cluster->head_pod_name = object_text_or_none(&head, "podName");
-	cluster->head_pod_ip = object_text_or_none(&head, "podIP");
+	cluster->head_pod_name = object_text_or_none(member, "podName");
+	cluster->head_pod_ip = object_text_or_none(member, "podIP");
 	return 0;
 }
 
@@ -286,13 +281,13 @@ static bool owns_groups(const struct json_at *entry)
 }
 
 /* Only for a message: an entry that does not parse gives no manager, never an error. */
-static int groups_manager_decode(const struct json_at *at, const struct field *field, void *object)
+static int groups_manager_decode(const struct json_at *member, const struct field *field UNUSED,
+				 void *object)
 {
 	struct ray_cluster *cluster = object;
-	struct json_at list = json_member(at, field->name);
 	const char *found = "", *newest = "";
 
-	for (struct json_at e = json_first(&list); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		struct json_at name = json_member(&e, "manager"), time = json_member(&e, "time");
 
 		/* All have one form: the order of the texts is the order of the times. */
@@ -306,7 +301,7 @@ static int groups_manager_decode(const struct json_at *at, const struct field *f
 		newest = when;
 		found = json_text_value(&name);
 	}
-	cluster->groups_manager = arena_strdup(at->reader->arena, found);
+	cluster->groups_manager = arena_strdup(member->reader->arena, found);
 	return 0;
 }
 
@@ -331,14 +326,13 @@ static void write_groups_manager(struct json_writer *writer, const struct field 
 	json_write_array_end(writer);
 }
 
-static int deletion_decode(const struct json_at *at, const struct field *field, void *object)
+static int deletion_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct ray_cluster *cluster = object;
-	struct json_at deletion = json_member(at, field->name);
 	time_ms time;
 
-	cluster->deleting = json_type(&deletion) == JSON_STRING;
-	return rfc3339_decode(at, field->name, &time);
+	cluster->deleting = json_type(member) == JSON_STRING;
+	return rfc3339_decode(member->parent, field->name, &time);
 }
 
 static void write_deletion(struct json_writer *writer, const struct field *field,
@@ -351,12 +345,13 @@ static void write_deletion(struct json_writer *writer, const struct field *field
 }
 
 /* Owners that do not parse are owners all the same. */
-static int owner_decode(const struct json_at *at, const struct field *field, void *object)
+static int owner_decode(const struct json_at *member, const struct field *field UNUSED,
+			void *object)
 {
 	struct ray_cluster *cluster = object;
-	struct json_at list = json_member(at, field->name), first = json_first(&list);
+	struct json_at first = json_first(member);
 
-	if (!json_is_given(&list) || (json_type(&list) == JSON_ARRAY && !first.json))
+	if (!json_is_given(member) || (json_type(member) == JSON_ARRAY && !first.json))
 		return 0;
 	cluster->owner_kind = object_text_or_none(&first, "kind");
 	cluster->owner_name = object_text_or_none(&first, "name");

@@ -31,25 +31,24 @@ static const struct proto_enum operator_table[] = {
 
 /* A number or a name; a name that is not in the table (ended by a NULL name) is a problem and gives
  * -1. */
-static int enum_decode(const struct json_at *at, const char *name, const struct proto_enum *table,
+static int enum_decode(const struct json_at *member, const struct proto_enum *table,
 		       int32_t *ret_number)
 {
-	struct json_at member = json_member(at, name);
 	int64_t number = 0;
 
-	if (json_type(&member) == JSON_STRING) {
+	if (json_type(member) == JSON_STRING) {
 		number = -1;
 		for (size_t i = 0; table[i].name; i++) {
-			if (strcmp(table[i].name, json_text_value(&member)) == 0)
+			if (strcmp(table[i].name, json_text_value(member)) == 0)
 				number = table[i].number;
 		}
 		if (number < 0)
-			json_problem(&member, "\"%.40s\" is not known", json_text_value(&member));
-	} else if (json_integer(at, name, NULL, &number)) {
+			json_problem(member, "\"%.40s\" is not known", json_text_value(member));
+	} else if (json_is_given(member) && json_integer_value(member, &number)) {
 		return -1;
 	}
 	if (number < INT32_MIN || number > INT32_MAX)
-		return json_fail(&member, "must be a number of an enum");
+		return json_fail(member, "must be a number of an enum");
 	*ret_number = (int32_t)number;
 	return 0;
 }
@@ -99,15 +98,15 @@ void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *en
 	request->bundle_count = kept;
 }
 
-static int bundle_decode(const struct json_at *at, const struct field *field, void *object)
+static int bundle_decode(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
 {
-	struct arena *arena = at->reader->arena;
+	struct arena *arena = member->reader->arena;
 	VEC(struct bundle_entry) entries = { .at = NULL };
-	struct json_at map;
 
-	if (json_object(at, field->name, &map))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	for (struct json_at e = json_first(&map); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		struct bundle_entry *entry = VEC_ADD(arena, &entries);
 		const char *problem;
 
@@ -139,11 +138,12 @@ static void write_bundle(struct json_writer *writer, const struct field *field, 
 		ray_bundle_write(writer, field->name, request);
 }
 
-static int operator_decode(const struct json_at *at, const struct field *field, void *object)
+static int operator_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
 {
 	struct label_constraint *constraint = object;
 
-	return enum_decode(at, field->name, operator_table, &constraint->operation);
+	return enum_decode(member, operator_table, &constraint->operation);
 }
 
 static void write_operator(struct json_writer *writer, const struct field *field,
@@ -158,11 +158,10 @@ static void write_operator(struct json_writer *writer, const struct field *field
 		json_write_integer(writer, field->name, operation);
 }
 
-static int check_count(const struct json_at *member, const struct field *field, void *object)
+static int check_count(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	struct ray_request_count *counted = object;
 
-	(void)field;
 	if (counted->count < 0) {
 		json_problem(member->parent, "count must not be negative, is %lld",
 			     (long long)counted->count);
@@ -236,22 +235,19 @@ static const struct field cluster_constraint_fields[] = {
 /* ---- nodes ---- */
 
 /* Lower-case hex of base64; text that is not base64 is a problem and gives "". */
-static int id_decode(const struct json_at *at, const struct field *field, void *object)
+static int id_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct ray_node *node = object;
-	struct arena *arena = at->reader->arena;
-	const char *text;
+	struct arena *arena = member->reader->arena;
 	char *bytes, *hex;
 	size_t size;
 
-	if (json_text(at, field->name, &text))
+	if (json_optional(member, JSON_STRING))
 		return -1;
 	node->id = "";
-	if (base64_decode(text, arena, &bytes, &size)) {
-		struct json_at member = json_member(at, field->name);
-
-		json_problem(&member, "is not base64");
+	if (base64_decode(json_text_or_none(member), arena, &bytes, &size)) {
+		json_problem(member, "is not base64");
 		return 0;
 	}
 	hex = arena_alloc(arena, 2 * size + 1);
@@ -284,18 +280,16 @@ static void write_id(struct json_writer *writer, const struct field *field, cons
 
 /* A map of amounts. A value that is not an amount is 0 and a problem of the node; a negative
  * `available` is 0 (Ray lends out CPUs of blocked tasks, so that it can fall below 0). */
-static int amounts_decode(const struct json_at *at, const struct field *field, void *object)
+static int amounts_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct ray_node *node = object;
-	void *member = (char *)object + field->offset;
-	struct resources *ret = member;
-	struct arena *arena = at->reader->arena;
+	struct resources *ret = field_value(field, object);
+	struct arena *arena = member->reader->arena;
 	VEC(struct resource) amounts = { .at = NULL };
-	struct json_at map;
 
-	if (json_object(at, field->name, &map))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	for (struct json_at e = json_first(&map); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		struct resource *resource = VEC_ADD(arena, &amounts);
 		const char *problem;
 		double value;
@@ -316,12 +310,13 @@ static int amounts_decode(const struct json_at *at, const struct field *field, v
 	return 0;
 }
 
-static int status_decode(const struct json_at *at, const struct field *field, void *object)
+static int status_decode(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
 {
 	struct ray_node *node = object;
 	int32_t status = RAY_NODE_UNSPECIFIED;
 
-	if (enum_decode(at, field->name, status_table, &status))
+	if (enum_decode(member, status_table, &status))
 		return -1;
 	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
 		node->status = (enum ray_node_status)status;
@@ -336,12 +331,11 @@ static void write_status(struct json_writer *writer, const struct field *field, 
 		json_write_text(writer, field->name, status_table[node->status].name);
 }
 
-static int check_idle(const struct json_at *member, const struct field *field, void *object)
+static int check_idle(const struct json_at *member UNUSED, const struct field *field UNUSED,
+		      void *object)
 {
 	struct ray_node *node = object;
 
-	(void)member;
-	(void)field;
 	node->idle_duration_ms = ray_idle_duration_ms(node->idle_duration_ms);
 	return 0;
 }

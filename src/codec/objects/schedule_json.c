@@ -11,21 +11,23 @@
 
 /* ---- warm workers ---- */
 
-int schedule_group_name_decode(const struct json_at *at, const struct field *field, void *object)
+int schedule_group_name_decode(const struct json_at *member, const struct field *field,
+			       void *object)
 {
-	const char *const *name = (void *)((char *)object + field->offset);
+	const char *const *name = field_value(field, object);
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (**name == '\0')
-		json_problem(at, "%s is required: the groupName of the RayCluster", field->name);
+		json_problem(member->parent, "%s is required: the groupName of the RayCluster",
+			     field->name);
 	return 0;
 }
 
 /* The value stays as it is, so that the file form has it. */
 static int check_warm_amount(const struct json_at *member, const struct field *field, void *object)
 {
-	const int64_t *amount = (const void *)((const char *)object + field->offset);
+	const int64_t *amount = field_value(field, object);
 
 	if (*amount < 0 || *amount > (int64_t)field->limit)
 		json_problem(member, "must be 1 to %zu, is %lld; it counts as not given",
@@ -49,32 +51,30 @@ const struct field warm_fields[] = {
 
 /* ---- schedules ---- */
 
-static int name_decode(const struct json_at *at, const struct field *field, void *object)
+static int name_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
-	const char *const *name = (const void *)((const char *)object + field->offset);
+	const char *const *name = field_value(field, object);
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (**name == '\0')
-		json_problem(&member, "is required");
+		json_problem(member, "is required");
 	return 0;
 }
 
-static int start_decode(const struct json_at *at, const struct field *field, void *object)
+static int start_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct autoscaler_schedule *schedule = object;
 	const char *problem;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (cron_parse(schedule->start, &schedule->cron, &problem)) {
-		json_problem(&member, "\"%.100s\" %s; write five fields such as 0 8 * * 1-5",
+		json_problem(member, "\"%.100s\" %s; write five fields such as 0 8 * * 1-5",
 			     schedule->start, problem);
 		schedule->invalid = true;
 	} else if (calendar_never_starts(&schedule->cron)) {
-		json_problem(&member,
+		json_problem(member,
 			     "\"%.100s\" never starts: none of its months has one of its days; "
 			     "correct one of them",
 			     schedule->start);
@@ -83,31 +83,30 @@ static int start_decode(const struct json_at *at, const struct field *field, voi
 	return 0;
 }
 
-static int duration_decode(const struct json_at *at, const struct field *field, void *object)
+static int duration_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(at, field->name);
 	struct autoscaler_schedule *schedule = object;
 	const char *problem;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (duration_parse(schedule->duration, &schedule->duration_ms, &problem) == 0 &&
 	    (schedule->duration_ms < CALENDAR_DURATION_MIN_MS ||
 	     schedule->duration_ms > CALENDAR_DURATION_MAX_MS))
 		problem = "is not between 1m and 31d";
 	if (problem) {
-		json_problem(&member, "\"%.100s\" %s; write a duration from 1m to 31d, as 9h30m",
+		json_problem(member, "\"%.100s\" %s; write a duration from 1m to 31d, as 9h30m",
 			     schedule->duration, problem);
 		schedule->invalid = true;
 	}
 	return 0;
 }
 
-static int check_replicas(const struct json_at *member, const struct field *field, void *object)
+static int check_replicas(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
 	struct autoscaler_schedule_group *group = object;
 
-	(void)field;
 	if (group->min_replicas >= 0 && group->min_replicas <= INT32_MAX)
 		return 0;
 	json_problem(member, "must be 0 to %d, is %lld; it counts as 0", INT32_MAX,
@@ -117,26 +116,27 @@ static int check_replicas(const struct json_at *member, const struct field *fiel
 }
 
 /* Malformed bundles are a problem of the schedule, and the rest of it counts. */
-static int bundles_decode(const struct json_at *at, const struct field *field, void *object)
+static int bundles_decode(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
-	struct json_at member = json_member(at, field->name), own;
-	struct ray_constraint *bundles = ARENA_NEW(at->reader->arena, struct ray_constraint);
+	struct json_at own;
+	struct ray_constraint *bundles = ARENA_NEW(member->reader->arena, struct ray_constraint);
 	struct err err = { .kind = ERR_NONE };
-	struct json_reader reader = { .arena = at->reader->arena, .err = &err };
+	struct json_reader reader = { .arena = member->reader->arena, .err = &err };
 	struct autoscaler_schedule *schedule = object;
 	size_t count = 0;
 
-	if (!json_is_given(&member))
+	if (!json_is_given(member))
 		return 0;
 	schedule->has_bundles = true;
-	schedule->bundles_text = json_print(&member);
-	own = json_root(member.json, "", &reader);
+	schedule->bundles_text = json_print(member);
+	own = json_root(member->json, "", &reader);
 	for (struct json_at e = json_first(&own); e.json; json_next(&e))
 		count++;
 	if (count > BUNDLES_MAX)
-		json_problem(&member, "has %zu bundles, above the limit of %d", count, BUNDLES_MAX);
+		json_problem(member, "has %zu bundles, above the limit of %d", count, BUNDLES_MAX);
 	else if (request_list_decode(&own, bundles))
-		json_problem(&member, "%.300s; it must be a list of bundles like [{GPU: 1}]",
+		json_problem(member, "%.300s; it must be a list of bundles like [{GPU: 1}]",
 			     err.text);
 	else
 		schedule->bundles = bundles;
@@ -252,12 +252,12 @@ static int check_zone(const struct json_at *at, const struct time_zone *zone)
 				TIME_ZONE_OFFSET_MIN, TIME_ZONE_OFFSET_MAX);
 }
 
-int time_zones_decode(const struct json_at *root, const struct field *field, void *object)
+int time_zones_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at array = json_member(root, field->name), e = json_first(&array);
+	struct json_at e = json_first(member);
 	const struct snapshot *snapshot = object;
 
-	if (field_decode(root, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	for (size_t i = 0; i < snapshot->time_zone_count; i++, json_next(&e))
 		if (check_zone(&e, &snapshot->time_zones[i]))

@@ -89,7 +89,7 @@ static int setting_decode(const struct json_at *at, struct settings *settings)
 	case SETTINGS_CHOICE:
 		return choice_decode(at, row, member);
 	case SETTINGS_LIST:
-		return field_decode(at->parent, &list, member);
+		return field_decode(at, &list, member);
 	case SETTINGS_BOOLEAN:
 		if (json_expect(at, JSON_BOOLEAN))
 			return -1;
@@ -108,13 +108,12 @@ int settings_json_decode(const struct json_at *at, struct settings *settings)
 	return 0;
 }
 
-static int settings_decode(const struct json_at *root, const struct field *field, void *object)
+static int settings_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
 {
 	struct snapshot *ret = object;
-	struct json_at settings;
 
-	return json_object(root, field->name, &settings) ||
-	       settings_json_decode(&settings, &ret->settings);
+	return json_optional(member, JSON_OBJECT) || settings_json_decode(member, &ret->settings);
 }
 
 static void write_choice(struct json_writer *writer, const struct settings_row *row, int value,
@@ -164,10 +163,10 @@ static void write_settings(struct json_writer *writer, const struct field *field
 #define PROBLEMS(type) .problems = offsetof(type, problems)
 
 /* A duplicate Pod would be counted twice. */
-static int names_check(const struct json_at *root, const struct snapshot *snapshot)
+static int names_check(const struct json_at *pods, const struct snapshot *snapshot)
 {
 	AUTO(map_done) struct map names = MAP_INIT;
-	struct json_at array = json_member(root, "pods"), e = json_first(&array);
+	struct json_at e = json_first(pods);
 
 	for (size_t i = 0; i < snapshot->pod_count; i++, json_next(&e)) {
 		const struct pod *pod = snapshot->pods[i];
@@ -181,11 +180,9 @@ static int names_check(const struct json_at *root, const struct snapshot *snapsh
 
 /* True when at least one Pod of the file has owner references: they are then used for all Pods,
  * because a file may be sparse. */
-static bool owners_are_given(const struct json_at *root)
+static bool owners_are_given(const struct json_at *pods)
 {
-	struct json_at array = json_member(root, "pods");
-
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(pods); e.json; json_next(&e)) {
 		struct json_at metadata = json_member(&e, "metadata");
 		struct json_at owners = json_member(&metadata, "ownerReferences");
 
@@ -200,25 +197,25 @@ struct pod_list {
 	size_t count;
 };
 
-static int pods_decode(const struct json_at *root, const struct field *field, void *object)
+static int pods_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	const struct field list_field = FIELD_LIST(struct pod_list, at, count, pod_fields,
 						   field->name, PROBLEMS(struct pod));
-	struct arena *arena = root->reader->arena;
+	struct arena *arena = member->reader->arena;
 	struct snapshot *ret = object;
 	const struct pod **pods;
 	struct pod_list list;
 
-	if (field_decode(root, &list_field, &list))
+	if (field_decode(member, &list_field, &list))
 		return -1;
 	pods = arena_array(arena, list.count, sizeof(struct pod *));
 	for (size_t i = 0; i < list.count; i++)
 		pods[i] = &list.at[i];
 	ret->pods = pods;
 	ret->pod_count = list.count;
-	if (names_check(root, ret))
+	if (names_check(member, ret))
 		return -1;
-	if (owners_are_given(root))
+	if (owners_are_given(member))
 		ret->pod_count = identity_divide(&ret->cluster, pods, list.count, arena);
 	ret->foreign_pods = pods + ret->pod_count;
 	ret->foreign_pod_count = list.count - ret->pod_count;
@@ -237,12 +234,11 @@ static void write_pods(struct json_writer *writer, const struct field *field, co
 	json_write_array_end(writer);
 }
 
-static int cluster_decode(const struct json_at *root, const struct field *field, void *object)
+static int cluster_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, field->name);
 	struct snapshot *ret = object;
 
-	if (json_expect(&member, JSON_OBJECT) || field_decode(root, field, object))
+	if (json_expect(member, JSON_OBJECT) || field_decode(member, field, object))
 		return -1;
 	if (*ret->cluster.namespace_ == '\0')
 		ret->cluster.namespace_ = "default";
@@ -250,26 +246,24 @@ static int cluster_decode(const struct json_at *root, const struct field *field,
 }
 
 /* A time that decisions use must parse. */
-static int time_decode(const struct json_at *root, const struct field *field, void *object)
+static int time_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, field->name);
-	void *value = (char *)object + field->offset;
+	void *value = field_value(field, object);
 	const char *problem;
 
-	if (json_expect(&member, JSON_STRING))
+	if (json_expect(member, JSON_STRING))
 		return -1;
-	if (rfc3339_parse(json_text_value(&member), value, &problem))
-		return json_fail(&member, "\"%.40s\" %s", json_text_value(&member), problem);
+	if (rfc3339_parse(json_text_value(member), value, &problem))
+		return json_fail(member, "\"%.40s\" %s", json_text_value(member), problem);
 	return 0;
 }
 
-static int state_time_decode(const struct json_at *root, const struct field *field, void *object)
+static int state_time_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member = json_member(root, field->name);
 	struct snapshot *ret = object;
 
 	ret->ray_state_time = ret->now;
-	return json_is_given(&member) ? time_decode(root, field, object) : 0;
+	return json_is_given(member) ? time_decode(member, field, object) : 0;
 }
 
 static void write_state_time(struct json_writer *writer, const struct field *field,
@@ -281,21 +275,20 @@ static void write_state_time(struct json_writer *writer, const struct field *fie
 		field_write_value(writer, field, object);
 }
 
-static int device_table_member_decode(const struct json_at *root, const struct field *field,
-				      void *object)
+static int device_table_member_decode(const struct json_at *member,
+				      const struct field *field UNUSED, void *object)
 {
 	struct snapshot *ret = object;
 	struct device_table *table;
-	struct json_at member;
 
-	if (json_object(root, field->name, &member))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	if (!member.json)
+	if (!json_is_given(member))
 		return 0;
-	table = ARENA_NEW(root->reader->arena, struct device_table);
+	table = ARENA_NEW(member->reader->arena, struct device_table);
 	ret->device_table = table;
-	return device_table_decode(member.json, json_path(&member), root->reader->arena, table,
-				   root->reader->err);
+	return device_table_decode(member->json, json_path(member), member->reader->arena, table,
+				   member->reader->err);
 }
 
 static void write_device_table(struct json_writer *writer, const struct field *field,
@@ -307,18 +300,18 @@ static void write_device_table(struct json_writer *writer, const struct field *f
 		device_table_write(writer, field->name, snapshot->device_table);
 }
 
-static int memory_member_decode(const struct json_at *root, const struct field *field, void *object)
+static int memory_member_decode(const struct json_at *member, const struct field *field UNUSED,
+				void *object)
 {
 	struct snapshot *ret = object;
-	struct json_at memory;
 	struct memory_state *state;
 
-	if (json_object(root, field->name, &memory))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	if (!memory.json)
+	if (!json_is_given(member))
 		return 0;
-	state = ARENA_NEW(root->reader->arena, struct memory_state);
-	memory_decode(memory.json, root->reader->arena, state);
+	state = ARENA_NEW(member->reader->arena, struct memory_state);
+	memory_decode(member->json, member->reader->arena, state);
 	ret->memory = state;
 	return 0;
 }

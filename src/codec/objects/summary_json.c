@@ -30,15 +30,14 @@ static const struct field gpu_fields[] = {
 
 /* ---- Pods, by state ---- */
 
-static int read_pods(const struct json_at *at, const char *name, int64_t *pods, int64_t *ret_count,
+static int read_pods(const struct json_at *states, int64_t *pods, int64_t *ret_count,
 		     int64_t *ret_missing)
 {
-	struct json_at states;
-
-	if (json_object(at, name, &states) || json_integer(&states, "Missing", NULL, ret_missing))
+	if (json_optional(states, JSON_OBJECT) ||
+	    json_integer(states, "Missing", NULL, ret_missing))
 		return -1;
 	for (int state = WORKER_NONE + 1; state < SUMMARY_STATE_COUNT; state++) {
-		if (json_integer(&states, worker_state_name((enum worker_state)state), NULL,
+		if (json_integer(states, worker_state_name((enum worker_state)state), NULL,
 				 &pods[state]))
 			return -1;
 		*ret_count += pods[state];
@@ -59,11 +58,12 @@ static void write_pods(struct json_writer *writer, const char *name, const int64
 
 /* ---- groups ---- */
 
-static int group_pods_decode(const struct json_at *at, const struct field *field, void *object)
+static int group_pods_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
 {
 	struct summary_group *group = object;
 
-	if (read_pods(at, field->name, group->pods, &group->pod_count, &group->missing))
+	if (read_pods(member, group->pods, &group->pod_count, &group->missing))
 		return -1;
 	group->pending =
 		group->missing + group->pods[WORKER_PENDING] + group->pods[WORKER_STARTING];
@@ -104,22 +104,23 @@ static const struct field group_fields[] = {
 
 /* ---- demand ---- */
 
-static int pending_decode(const struct json_at *at, const struct field *field, void *object)
+static int pending_decode(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
 {
 	struct summary *summary = object;
 	VEC(struct resource) pending = { .at = NULL };
-	struct json_at member, resources;
+	struct json_at resources;
 
-	if (json_object(at, field->name, &member) ||
-	    json_integer(&member, "bundles", NULL, &summary->pending_bundles) ||
-	    json_object(&member, "resources", &resources))
+	if (json_optional(member, JSON_OBJECT) ||
+	    json_integer(member, "bundles", NULL, &summary->pending_bundles) ||
+	    json_object(member, "resources", &resources))
 		return -1;
 	for (struct json_at e = json_first(&resources); e.json; json_next(&e)) {
-		const struct field amount = FIELD_AMOUNT(struct resource, amount, e.name);
-		struct resource *resource = VEC_ADD(at->reader->arena, &pending);
+		static const struct field amount = FIELD_AMOUNT(struct resource, amount, "");
+		struct resource *resource = VEC_ADD(member->reader->arena, &pending);
 
-		resource->name = arena_strdup(at->reader->arena, e.name);
-		if (field_decode(&resources, &amount, resource))
+		resource->name = arena_strdup(member->reader->arena, e.name);
+		if (field_decode(&e, &amount, resource))
 			return -1;
 	}
 	summary->pending = pending.at;
@@ -165,11 +166,12 @@ static const struct field unserved_fields[] = {
 
 /* ---- the whole ---- */
 
-static int all_pods_decode(const struct json_at *at, const struct field *field, void *object)
+static int all_pods_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
 {
 	struct summary *summary = object;
 
-	return read_pods(at, field->name, summary->pods, &summary->pod_count, &summary->missing);
+	return read_pods(member, summary->pods, &summary->pod_count, &summary->missing);
 }
 
 static void write_all_pods(struct json_writer *writer, const struct field *field,

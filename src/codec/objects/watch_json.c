@@ -69,9 +69,10 @@ int api_status_decode(const struct cJSON *json, const char *path, struct arena *
 	struct json_reader reader = { .arena = arena, .err = err };
 	static const struct field kind = FIELD_FIXED("kind", "Status", .flags = FIELD_REQUIRED);
 	struct json_at root = json_root(json, path, &reader);
+	struct json_at member = json_member(&root, kind.name);
 	struct api_status status = { .code = 0 };
 
-	if (json_expect(&root, JSON_OBJECT) || field_decode(&root, &kind, &status) ||
+	if (json_expect(&root, JSON_OBJECT) || field_decode(&member, &kind, &status) ||
 	    status_decode(&root, &status))
 		return -1;
 	*ret_status = status;

@@ -75,82 +75,81 @@ int workload_time_parse(const char *text, int64_t *ret_ms, bool *ret_absolute,
 	return rfc3339_parse(date, ret_ms, ret_problem);
 }
 
-static int when_decode(const struct json_at *at, const char *name, struct when *ret)
+static int when_decode(const struct json_at *member, struct when *ret)
 {
-	struct json_at member = json_member(at, name);
-	enum json_type type = json_type(&member);
+	enum json_type type = json_type(member);
 	const char *problem = NULL;
 
-	if (!json_is_given(&member))
+	if (!json_is_given(member))
 		return 0;
 	ret->given = true;
 	if (type == JSON_NUMBER) {
-		double seconds = json_number_value(&member);
+		double seconds = json_number_value(member);
 
 		if (duration_from_seconds(seconds, &ret->ms, &problem))
-			return json_fail(&member, "%g %s", seconds, problem);
+			return json_fail(member, "%g %s", seconds, problem);
 	} else if (type != JSON_STRING) {
-		return json_fail(&member,
+		return json_fail(member,
 				 "must be a time, a duration like 1h30m or a number of seconds, is "
 				 "%s",
 				 json_type_name(type));
-	} else if (workload_time_parse(json_text_value(&member), &ret->ms, &ret->absolute,
+	} else if (workload_time_parse(json_text_value(member), &ret->ms, &ret->absolute,
 				       &problem)) {
-		return json_fail(&member, "\"%.40s\" %s", json_text_value(&member), problem);
+		return json_fail(member, "\"%.40s\" %s", json_text_value(member), problem);
 	}
 	return 0;
 }
 
-static int submit_decode(const struct json_at *at, const struct field *field, void *object)
+static int submit_decode(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
 {
 	struct item_form *form = object;
-	struct json_at member = json_member(at, field->name);
 
-	if (when_decode(at, field->name, &form->submit))
+	if (when_decode(member, &form->submit))
 		return -1;
 	if (!form->submit.given)
-		return json_fail(&member, "is missing; give a time like 2026-11-20T10:00:00Z or a "
-					  "duration since the start like 90s");
-	if (json_type(&member) == JSON_NUMBER)
+		return json_fail(member, "is missing; give a time like 2026-11-20T10:00:00Z or a "
+					 "duration since the start like 90s");
+	if (json_type(member) == JSON_NUMBER)
 		form->submit.absolute = form->builder->numbers_absolute;
 	return 0;
 }
 
-static int duration_decode(const struct json_at *at, const struct field *field, void *object)
+static int duration_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
 {
 	struct item_form *form = object;
-	struct json_at member = json_member(at, field->name);
 
-	if (when_decode(at, field->name, &form->duration))
+	if (when_decode(member, &form->duration))
 		return -1;
 	if (form->duration.absolute)
-		return json_fail(&member, "must be a duration like 1h30m, is a time");
+		return json_fail(member, "must be a duration like 1h30m, is a time");
 	if (form->duration.given && form->duration.ms == 0)
-		return json_fail(&member, "must be above 0");
+		return json_fail(member, "must be above 0");
 	return 0;
 }
 
 /* Sets the duration from `until`: of a request, whose end is known when it is made. */
-static int until_decode(const struct json_at *at, const struct field *field, void *object)
+static int until_decode(const struct json_at *member, const struct field *field UNUSED,
+			void *object)
 {
 	struct item_form *form = object;
-	struct json_at member = json_member(at, field->name);
 
-	if (when_decode(at, field->name, &form->until))
+	if (when_decode(member, &form->until))
 		return -1;
 	if (!form->until.given)
 		return 0;
 	if (form->item.kind != WORK_REQUEST_RESOURCES)
-		return json_fail(&member, "is of kind request_resources only; give a duration");
+		return json_fail(member, "is of kind request_resources only; give a duration");
 	if (form->duration.given)
-		return json_fail(&member, "is given beside duration; remove one of them");
-	if (json_type(&member) == JSON_NUMBER)
+		return json_fail(member, "is given beside duration; remove one of them");
+	if (json_type(member) == JSON_NUMBER)
 		form->until.absolute = form->builder->numbers_absolute;
 	if (form->until.absolute != form->submit.absolute)
-		return json_fail(&member, "must have the form of submit: both a time, or both a "
-					  "duration since the start");
+		return json_fail(member, "must have the form of submit: both a time, or both a "
+					 "duration since the start");
 	if (form->until.ms <= form->submit.ms)
-		return json_fail(&member, "must be after submit");
+		return json_fail(member, "must be after submit");
 	form->duration = (struct when){ .ms = form->until.ms - form->submit.ms, .given = true };
 	return 0;
 }

@@ -23,17 +23,15 @@ union unread {
 /* ---- one value ---- */
 
 /* A map of strings, sorted by key. `shown`: a value that a string cannot hold is read as U+FFFD. */
-static int text_map_decode(const struct json_at *at, const char *name, bool shown,
-			   struct labels *ret_labels)
+static int text_map_decode(const struct json_at *member, bool shown, struct labels *ret_labels)
 {
-	struct arena *arena = at->reader->arena;
+	struct arena *arena = member->reader->arena;
 	VEC(struct label) labels = { .at = NULL };
-	struct json_at object;
 
-	if (json_object(at, name, &object))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	VEC_RESERVE(arena, &labels, json_count(&object));
-	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
+	VEC_RESERVE(arena, &labels, json_count(member));
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		enum json_type type = json_type(&e);
 		/* kubectl and YAML write an empty value as null. */
 		const char *value = "";
@@ -52,16 +50,15 @@ static int text_map_decode(const struct json_at *at, const char *name, bool show
 	return 0;
 }
 
-static int texts_decode(const struct json_at *at, const char *name, struct strings *ret_strings)
+static int texts_decode(const struct json_at *member, struct strings *ret_strings)
 {
-	struct arena *arena = at->reader->arena;
+	struct arena *arena = member->reader->arena;
 	VEC(const char *) strings = { .at = NULL };
-	struct json_at array;
 
-	if (json_array(at, name, &array))
+	if (json_optional(member, JSON_ARRAY))
 		return -1;
-	VEC_RESERVE(arena, &strings, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	VEC_RESERVE(arena, &strings, json_count(member));
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		if (json_expect(&e, JSON_STRING))
 			return -1;
 		VEC_PUSH(arena, &strings, arena_text(arena, json_text_value(&e)));
@@ -70,89 +67,72 @@ static int texts_decode(const struct json_at *at, const char *name, struct strin
 	return 0;
 }
 
-/* Fails on a string that is too long for a name, because every message would repeat it. */
-static int name_check(const struct json_at *at)
+static int text_decode(const struct json_at *member, const struct field *field, const char **value)
 {
-	size_t size;
-
-	if (json_type(at) != JSON_STRING)
-		return 0;
-	size = strlen(json_text_value(at));
-	if (size > OBJECT_NAME_SIZE_MAX)
-		return json_fail(at, "has %zu bytes; a name has at most %d", size,
-				 OBJECT_NAME_SIZE_MAX);
-	return 0;
-}
-
-static int name_decode(const struct json_at *at, const struct field *field, const char **value)
-{
-	struct json_at member = json_member(at, field->name);
-	bool required = (field->flags & FIELD_REQUIRED) != 0;
-
-	if ((required && json_expect(&member, JSON_STRING)) || json_text(at, field->name, value) ||
-	    name_check(&member))
+	if (json_optional(member, JSON_STRING))
 		return -1;
-	if (required && **value == '\0')
-		return json_fail(&member, "must not be empty");
-	return 0;
-}
-
-static int text_decode(const struct json_at *at, const struct field *field, const char **value)
-{
-	if (json_text(at, field->name, value))
-		return -1;
+	*value = json_text_or_none(member);
 	if ((field->flags & FIELD_NULLABLE) && **value == '\0')
 		*value = NULL;
 	return 0;
 }
 
-static int integer_decode(const struct json_at *at, const struct field *field, int64_t *value)
+/* A longer string is refused, because every message would repeat it. */
+static int name_decode(const struct json_at *member, const struct field *field, const char **value)
 {
-	struct json_at member = json_member(at, field->name);
+	bool required = (field->flags & FIELD_REQUIRED) != 0;
 
-	if (at->reader->proto && json_type(&member) == JSON_STRING) {
-		if (number_parse_integer(json_text_value(&member), value))
-			return json_fail(&member, "must be an integer, is \"%.40s\"",
-					 json_text_value(&member));
-	} else if (json_integer(at, field->name, NULL, value)) {
+	if ((required && json_expect(member, JSON_STRING)) || text_decode(member, field, value))
+		return -1;
+	if (strlen(*value) > OBJECT_NAME_SIZE_MAX)
+		return json_fail(member, "has %zu bytes; a name has at most %d", strlen(*value),
+				 OBJECT_NAME_SIZE_MAX);
+	if (required && **value == '\0')
+		return json_fail(member, "must not be empty");
+	return 0;
+}
+
+static int boolean_decode(const struct json_at *member, bool *value)
+{
+	if (json_optional(member, JSON_BOOLEAN))
+		return -1;
+	*value = json_is_given(member) && json_boolean_value(member);
+	return 0;
+}
+
+static int integer_decode(const struct json_at *member, const struct field *field, int64_t *value)
+{
+	if (member->reader->proto && json_type(member) == JSON_STRING) {
+		if (number_parse_integer(json_text_value(member), value))
+			return json_fail(member, "must be an integer, is \"%.40s\"",
+					 json_text_value(member));
+	} else if (json_is_given(member) && json_integer_value(member, value)) {
 		return -1;
 	}
 	if (field->most == INT64_MAX && *value < 0)
-		return json_fail(&member, "must not be negative, is %lld", (long long)*value);
+		return json_fail(member, "must not be negative, is %lld", (long long)*value);
 	if (field->most > 0 && (*value < 0 || *value > field->most))
-		return json_fail(&member, "must be 0 to %lld, is %lld", (long long)field->most,
+		return json_fail(member, "must be 0 to %lld, is %lld", (long long)field->most,
 				 (long long)*value);
 	return 0;
 }
 
-static int quoted_amount_decode(const struct json_at *member, int64_t *amount)
+static int amount_decode(const struct json_at *member, const struct field *field, int64_t *amount)
 {
+	bool quoted = (field->flags & FIELD_QUOTED) != 0;
 	const char *problem;
 
 	if (!json_is_given(member))
 		return 0;
-	if (json_expect(member, JSON_STRING))
+	if (json_expect(member, quoted ? JSON_STRING : JSON_NUMBER))
 		return -1;
-	(void)quantity_parse(json_text_value(member), amount, &problem);
-	return 0;
-}
-
-static int amount_decode(const struct json_at *at, const struct field *field, int64_t *amount)
-{
-	struct json_at member = json_member(at, field->name);
-	const char *problem;
-	double value;
-	bool has;
-
-	if (field->flags & FIELD_QUOTED)
-		return quoted_amount_decode(&member, amount);
-	if (json_number(at, field->name, &has, &value))
-		return -1;
-	if (!has)
+	if (quoted) {
+		(void)quantity_parse(json_text_value(member), amount, &problem);
 		return 0;
-	*amount = amount_from_double(value, &problem);
-	if (problem && !(value > 0))
-		return json_fail(&member, "an amount %s; it must be 0 or more", problem);
+	}
+	*amount = amount_from_double(json_number_value(member), &problem);
+	if (problem && !(json_number_value(member) > 0))
+		return json_fail(member, "an amount %s; it must be 0 or more", problem);
 	if (problem)
 		*amount = RESOURCE_AMOUNT_MAX;
 	return 0;
@@ -179,99 +159,84 @@ static int part_decode(const struct json_at *at, const struct field *field, void
 	return 0;
 }
 
-static int object_decode(const struct json_at *at, const struct field *field, void *part)
+static int word_decode(const struct json_at *member, const struct field *field, unsigned *value)
 {
-	struct json_at member;
-
-	return json_object(at, field->name, &member) || part_decode(&member, field, part);
-}
-
-static int word_decode(const struct json_at *at, const struct field *field, unsigned *value)
-{
-	struct json_at member = json_member(at, field->name);
 	const char *all = "", *text;
 
-	if (!(field->flags & FIELD_REQUIRED) && !json_is_given(&member))
+	if (!(field->flags & FIELD_REQUIRED) && !json_is_given(member))
 		return 0;
-	if (json_expect(&member, JSON_STRING))
+	if (json_expect(member, JSON_STRING))
 		return -1;
-	text = json_text_value(&member);
+	text = json_text_value(member);
 	for (unsigned i = 0; i < field->limit; i++) {
 		if (strcmp(field->word(i), text) == 0) {
 			*value = i;
 			return 0;
 		}
-		all = arena_printf(at->reader->arena, "%s%s%s", all, i > 0 ? ", " : "",
+		all = arena_printf(member->reader->arena, "%s%s%s", all, i > 0 ? ", " : "",
 				   field->word(i));
 	}
-	return json_fail(&member, "must be one of %s, is \"%.40s\"", all, text);
+	return json_fail(member, "must be one of %s, is \"%.40s\"", all, text);
 }
 
-static int pointer_decode(const struct json_at *at, const struct field *field, void *value)
+static int pointer_decode(const struct json_at *member, const struct field *field, void *value)
 {
-	struct json_at member;
 	char *part = NULL;
 
-	if (json_object(at, field->name, &member))
+	if (json_optional(member, JSON_OBJECT))
 		return -1;
-	if (member.json) {
-		part = arena_alloc(at->reader->arena, field->size);
+	if (json_is_given(member)) {
+		part = arena_alloc(member->reader->arena, field->size);
 		if (field->initial)
 			memcpy(part, field->initial, field->size);
-		if (part_decode(&member, field, part))
+		if (part_decode(member, field, part))
 			return -1;
 	}
 	memcpy(value, &part, sizeof(part));
 	return 0;
 }
 
-static int resources_decode(const struct json_at *at, const struct field *field,
-			    struct resources *value)
+static int resources_decode(const struct json_at *member, struct resources *value)
 {
 	struct quantities quantities;
 	struct resource *items;
 
-	if (quantities_decode(at, field->name, &quantities))
+	if (quantities_decode(member, &quantities))
 		return -1;
-	items = arena_array(at->reader->arena, quantities.count, sizeof(*items));
+	items = arena_array(member->reader->arena, quantities.count, sizeof(*items));
 	for (size_t i = 0; i < quantities.count; i++) {
-		struct json_at member = json_member(at, field->name);
-
 		if (!quantities.at[i].valid)
-			return json_fail(&member, "%.80s is not an amount", quantities.at[i].name);
+			return json_fail(member, "%.80s is not an amount", quantities.at[i].name);
 		items[i] = (struct resource){ quantities.at[i].name, quantities.at[i].amount };
 	}
 	*value = resources_sort(items, quantities.count);
 	return 0;
 }
 
-static int fixed_check(const struct json_at *at, const struct field *field)
+static int fixed_check(const struct json_at *member, const struct field *field)
 {
-	struct json_at member = json_member(at, field->name);
-	const char *text;
+	const char *text = json_text_or_none(member);
 
-	if (((field->flags & FIELD_REQUIRED) && json_expect(&member, JSON_STRING)) ||
-	    json_text(at, field->name, &text))
+	if (((field->flags & FIELD_REQUIRED) && json_expect(member, JSON_STRING)) ||
+	    json_optional(member, JSON_STRING))
 		return -1;
 	if (((field->flags & FIELD_NULLABLE) && *text == '\0') || strcmp(text, field->initial) == 0)
 		return 0;
-	return json_fail(&member, "must be %s, is \"%.80s\"", (const char *)field->initial, text);
+	return json_fail(member, "must be %s, is \"%.80s\"", (const char *)field->initial, text);
 }
 
-static int list_decode(const struct json_at *at, const struct field *field, void *object)
+static int list_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at array;
+	size_t count = json_count(member);
 	char *elements = NULL;
-	size_t count;
 
-	if (json_array(at, field->name, &array))
+	if (json_optional(member, JSON_ARRAY))
 		return -1;
-	count = json_count(&array);
 	if (field->limit > 0 && count > field->limit)
-		return json_fail(&array, "has %zu elements, more than %zu", count, field->limit);
+		return json_fail(member, "has %zu elements, more than %zu", count, field->limit);
 	if (count > 0)
-		elements = arena_array(at->reader->arena, count, field->size);
-	for (struct json_at e = json_first(&array); elements && e.json; json_next(&e)) {
+		elements = arena_array(member->reader->arena, count, field->size);
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		char *element = elements + e.index * field->size;
 
 		if (field->initial)
@@ -279,54 +244,55 @@ static int list_decode(const struct json_at *at, const struct field *field, void
 		if (json_expect(&e, JSON_OBJECT) || part_decode(&e, field, element))
 			return -1;
 	}
-	memcpy((char *)object + field->offset, &elements, sizeof(elements));
+	memcpy(field_value(field, object), &elements, sizeof(elements));
 	memcpy((char *)object + field->count, &count, sizeof(count));
 	return 0;
 }
 
-static int value_decode(const struct json_at *at, const struct field *field, void *object)
+static int value_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	union unread unread;
 	void *value = &unread;
 
 	if (!(field->flags & FIELD_CHECKED))
-		value = (char *)object + field->offset;
+		value = field_value(field, object);
 	switch (field->kind) {
 	case FIELD_KIND_TEXT:
-		return text_decode(at, field, value);
+		return text_decode(member, field, value);
 	case FIELD_KIND_SHOWN:
-		return json_shown(at, field->name, value);
+		return json_shown(member->parent, member->name, value);
 	case FIELD_KIND_NAME:
-		return name_decode(at, field, value);
+		return name_decode(member, field, value);
 	case FIELD_KIND_BOOLEAN:
-		return json_boolean(at, field->name, value);
+		return boolean_decode(member, value);
 	case FIELD_KIND_INTEGER:
-		return integer_decode(at, field, value);
+		return integer_decode(member, field, value);
 	case FIELD_KIND_TIME:
-		return rfc3339_decode(at, field->name, value);
+		return rfc3339_decode(member->parent, member->name, value);
 	case FIELD_KIND_TEXTS:
-		return texts_decode(at, field->name, value);
+		return texts_decode(member, value);
 	case FIELD_KIND_LABELS:
-		return text_map_decode(at, field->name, false, value);
+		return text_map_decode(member, false, value);
 	case FIELD_KIND_NOTES:
-		return text_map_decode(at, field->name, true, value);
+		return text_map_decode(member, true, value);
 	case FIELD_KIND_QUANTITIES:
-		return quantities_decode(at, field->name, value);
+		return quantities_decode(member, value);
 	case FIELD_KIND_RESOURCES:
-		return resources_decode(at, field, value);
+		return resources_decode(member, value);
 	case FIELD_KIND_FIXED:
-		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE) ? fixed_check(at, field) :
-									  0;
+		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE) ?
+			       fixed_check(member, field) :
+			       0;
 	case FIELD_KIND_POINTER:
-		return pointer_decode(at, field, value);
+		return pointer_decode(member, field, value);
 	case FIELD_KIND_OBJECT:
-		return object_decode(at, field, value);
+		return json_optional(member, JSON_OBJECT) || part_decode(member, field, value);
 	case FIELD_KIND_LIST:
-		return list_decode(at, field, object);
+		return list_decode(member, field, object);
 	case FIELD_KIND_WORD:
-		return word_decode(at, field, value);
+		return word_decode(member, field, value);
 	case FIELD_KIND_AMOUNT:
-		return amount_decode(at, field, value);
+		return amount_decode(member, field, value);
 	case FIELD_KIND_COUNT:
 	case FIELD_KIND_HOOK:
 		break;
@@ -360,58 +326,55 @@ static enum json_type type_of(enum field_kind kind)
 	}
 }
 
-int field_decode(const struct json_at *at, const struct field *field, void *object)
+int field_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	struct json_at member;
-	bool has;
+	bool has = json_is_given(member);
 
-	if (!(field->flags & FIELD_GIVEN) && !field->has && !field->check)
-		return value_decode(at, field, object);
-	member = json_member(at, field->name);
-	has = json_is_given(&member);
-	if (((field->flags & FIELD_GIVEN) && json_expect(&member, type_of(field->kind))) ||
-	    value_decode(at, field, object))
+	if (((field->flags & FIELD_GIVEN) && json_expect(member, type_of(field->kind))) ||
+	    value_decode(member, field, object))
 		return -1;
 	if (field->has)
 		memcpy((char *)object + field->has, &has, sizeof(has));
-	return has && field->check ? field->check(&member, field, object) : 0;
+	return has && field->check ? field->check(member, field, object) : 0;
+}
+
+/* Writes "camelCase" as "camel_case". */
+static void write_snake(const char *name, char snake[PROTO_NAME_MAX])
+{
+	size_t size = 0;
+
+	for (; *name && size + 2 < PROTO_NAME_MAX; name++) {
+		bool upper = *name >= 'A' && *name <= 'Z';
+
+		if (upper)
+			snake[size++] = '_';
+		snake[size++] = (char)(upper ? *name - 'A' + 'a' : *name);
+	}
+	snake[size] = '\0';
 }
 
 static int row_decode(const struct json_at *at, const struct field *field, void *object)
 {
-	return field->read ? field->read(at, field, object) : field_decode(at, field, object);
-}
-
-/* The member under its name "camelCase" or its original name "camel_case". */
-static int proto_row_decode(const struct json_at *at, const struct field *field, void *object)
-{
-	struct json_at first = json_member(at, field->name), second;
-	struct field named = *field;
+	struct json_at member = json_member(at, field->name);
 	char snake[PROTO_NAME_MAX];
-	size_t size = 0;
 
-	for (const char *c = field->name; *c && size + 2 < sizeof(snake); c++) {
-		bool upper = *c >= 'A' && *c <= 'Z';
-
-		if (upper)
-			snake[size++] = '_';
-		snake[size++] = (char)(upper ? *c - 'A' + 'a' : *c);
+	if (at->reader->proto) {
+		write_snake(field->name, snake);
+		struct json_at second = json_member(at, snake);
+		if (second.json && strcmp(snake, field->name) != 0) {
+			if (member.json)
+				return json_fail(&member, "is given twice, also as %s", snake);
+			member = second;
+		}
 	}
-	snake[size] = '\0';
-	second = json_member(at, snake);
-	if (second.json && strcmp(snake, field->name) != 0) {
-		if (first.json)
-			return json_fail(&first, "is given twice, also as %s", snake);
-		named.name = snake;
-	}
-	return row_decode(at, &named, object);
+	return field->read ? field->read(&member, field, object) :
+			     field_decode(&member, field, object);
 }
 
 int field_decode_all(const struct json_at *at, const struct field *fields, void *object)
 {
 	for (const struct field *field = fields; field->name; field++)
-		if (at->reader->proto ? proto_row_decode(at, field, object) :
-					row_decode(at, field, object))
+		if (row_decode(at, field, object))
 			return -1;
 	return 0;
 }
@@ -434,7 +397,7 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 
 int field_check_not_negative(const struct json_at *member, const struct field *field, void *object)
 {
-	void *value = (char *)object + field->offset, *has = (char *)object + field->has;
+	void *value = field_value(field, object), *has = (char *)object + field->has;
 	int64_t *integer = value;
 
 	if (*integer < 0) {
@@ -448,7 +411,7 @@ int field_check_not_negative(const struct json_at *member, const struct field *f
 
 int field_check_unique(const struct json_at *member, const struct field *field, void *object)
 {
-	const void *value = (const char *)object + field->offset;
+	const void *value = field_value(field, object);
 	const char *name = *(const char *const *)value;
 
 	for (size_t i = 1; *name != '\0' && i <= member->parent->index; i++) {
@@ -480,9 +443,7 @@ const char *object_text_or_none(const struct json_at *at, const char *name)
 {
 	struct json_at member = json_member(at, name);
 
-	return json_type(&member) == JSON_STRING ?
-		       arena_text(at->reader->arena, json_text_value(&member)) :
-		       "";
+	return json_text_or_none(&member);
 }
 
 const struct field condition_fields[] = {

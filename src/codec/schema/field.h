@@ -10,8 +10,9 @@
  *
  * Exceptions are hooks. `check` has a condition on a value. `read` and `write` replace the engine
  * for one row and may call field_decode
- * and field_write_value for the usual part. `at` is the object around the member; in an element of
- * a list at->index is its index, and earlier elements are before `object` in memory. */
+ * and field_write_value for the usual part. `member` may be missing or null, and member->parent is the
+ * object around it: of an element of a list member->parent->index is its index, and earlier elements
+ * are before `object` in memory. */
 #ifndef CODEC_SCHEMA_FIELD_H
 #define CODEC_SCHEMA_FIELD_H
 
@@ -35,7 +36,7 @@ int field_decode_all(const struct json_at *at, const struct field *fields, void 
 /* Fails when `at` is not an object, and on a member without a row. `what`: "a Snapshot". */
 int field_check_names(const struct json_at *at, const struct field *fields, const char *what);
 /* One member, without its hook. */
-int field_decode(const struct json_at *at, const struct field *field, void *object);
+int field_decode(const struct json_at *member, const struct field *field, void *object);
 /* Checks. An INTEGER with `has`: a negative one is a problem and counts as not given. */
 int field_check_not_negative(const struct json_at *member, const struct field *field, void *object);
 /* A NAME of an element, whose size is `size`: fails when an earlier element has it as well. */

@@ -295,6 +295,11 @@ int json_expect(const struct json_at *at, enum json_type type)
 			 cure(type, is));
 }
 
+int json_optional(const struct json_at *at, enum json_type type)
+{
+	return json_is_given(at) ? json_expect(at, type) : 0;
+}
+
 /* ---- members ---- */
 
 struct json_at json_member(const struct json_at *at, const char *name)
@@ -306,24 +311,13 @@ struct json_at json_member(const struct json_at *at, const char *name)
 	return member;
 }
 
-/* 1: it exists with this type; 0: missing or null; -1: wrong type. */
-static int read_member(const struct json_at *at, const char *name, enum json_type type,
-		       struct json_at *ret_member)
-{
-	*ret_member = json_member(at, name);
-	if (!json_is_given(ret_member))
-		return 0;
-	return json_expect(ret_member, type) ? -1 : 1;
-}
-
 int json_text(const struct json_at *at, const char *name, const char **ret_value)
 {
-	struct json_at member;
-	int is = read_member(at, name, JSON_STRING, &member);
+	struct json_at member = json_member(at, name);
 
-	if (is < 0)
+	if (json_optional(&member, JSON_STRING))
 		return -1;
-	*ret_value = is ? arena_text(at->reader->arena, json_text_value(&member)) : "";
+	*ret_value = json_text_or_none(&member);
 	return 0;
 }
 
@@ -339,12 +333,11 @@ int json_shown(const struct json_at *at, const char *name, const char **ret_valu
 
 int json_boolean(const struct json_at *at, const char *name, bool *ret_value)
 {
-	struct json_at member;
-	int is = read_member(at, name, JSON_BOOLEAN, &member);
+	struct json_at member = json_member(at, name);
 
-	if (is < 0)
+	if (json_optional(&member, JSON_BOOLEAN))
 		return -1;
-	*ret_value = is && json_boolean_value(&member);
+	*ret_value = json_is_given(&member) && json_boolean_value(&member);
 	return 0;
 }
 
@@ -360,29 +353,14 @@ int json_integer(const struct json_at *at, const char *name, bool *ret_has, int6
 	return 0;
 }
 
-int json_number(const struct json_at *at, const char *name, bool *ret_has, double *ret_value)
-{
-	struct json_at member;
-	int is = read_member(at, name, JSON_NUMBER, &member);
-
-	if (is < 0)
-		return -1;
-	if (is)
-		*ret_value = json_number_value(&member);
-	if (ret_has)
-		*ret_has = is > 0;
-	return 0;
-}
-
 static int read_container(const struct json_at *at, const char *name, enum json_type type,
 			  struct json_at *ret_value)
 {
-	struct json_at member;
-	int is = read_member(at, name, type, &member);
+	struct json_at member = json_member(at, name);
 
-	if (is < 0)
+	if (json_optional(&member, type))
 		return -1;
-	if (is == 0)
+	if (json_type(&member) == JSON_NULL)
 		member.json = NULL;
 	*ret_value = member;
 	return 0;
@@ -404,6 +382,12 @@ const char *json_text_value(const struct json_at *at)
 {
 	CHECK(at->json && json_type(at) == JSON_STRING);
 	return at->json->valuestring;
+}
+
+const char *json_text_or_none(const struct json_at *at)
+{
+	return json_type(at) == JSON_STRING ? arena_text(at->reader->arena, json_text_value(at)) :
+					      "";
 }
 
 const char *json_unreadable_value(const struct json_at *at)

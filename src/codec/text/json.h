@@ -103,6 +103,8 @@ void json_problem(const struct json_at *at, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* 0 when the value has this type, else json_fail "must be a string, is a number". */
 int json_expect(const struct json_at *at, enum json_type type);
+/* As json_expect; 0 also when it is missing or null. */
+int json_optional(const struct json_at *at, enum json_type type);
 
 /* A member of an object; missing when it does not exist or `at` is not an object. Names are
  * case-sensitive; of duplicate names the first is used. */
@@ -110,19 +112,19 @@ struct json_at json_member(const struct json_at *at, const char *name);
 
 /* Readers of one member of the object `at`: 0, or -1 with the path in the reader's error when the
  * type is wrong. For missing and null: text gives "", boolean false, array and object give a value
- * whose json is NULL; integer and number leave *ret_value unchanged and clear *ret_has (may be
+ * whose json is NULL; integer leaves *ret_value unchanged and clears *ret_has (may be
  * NULL). */
 int json_text(const struct json_at *at, const char *name, const char **ret_value);
 /* As json_text, for texts that are only displayed or compared: marks are read as U+FFFD. */
 int json_shown(const struct json_at *at, const char *name, const char **ret_value);
 int json_boolean(const struct json_at *at, const char *name, bool *ret_value);
 int json_integer(const struct json_at *at, const char *name, bool *ret_has, int64_t *ret_value);
-int json_number(const struct json_at *at, const char *name, bool *ret_has, double *ret_value);
 int json_array(const struct json_at *at, const char *name, struct json_at *ret_value);
 int json_object(const struct json_at *at, const char *name, struct json_at *ret_value);
 
-/* in the tree: copy it to keep it */
 const char *json_text_value(const struct json_at *at); /* in the tree: copy what must last */
+/* A copy in the arena, "" when it is not a string. */
+const char *json_text_or_none(const struct json_at *at);
 /* The string value of type JSON_UNREADABLE with its marks, "" when it is not a string. */
 const char *json_unreadable_value(const struct json_at *at);
 /* A copy in the arena, each run of marks as one U+FFFD; `text` is of a foreign tree. */

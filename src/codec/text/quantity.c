@@ -188,20 +188,19 @@ int quantity_decode(const struct json_at *at, struct quantity *ret_quantity)
 	return 0;
 }
 
-int quantities_decode(const struct json_at *at, const char *name, struct quantities *ret_quantities)
+int quantities_decode(const struct json_at *object, struct quantities *ret_quantities)
 {
 	VEC(struct quantity) quantities = { .at = NULL };
-	struct json_at object;
 
-	if (json_object(at, name, &object))
+	if (json_optional(object, JSON_OBJECT))
 		return -1;
-	VEC_RESERVE(at->reader->arena, &quantities, json_count(&object));
-	for (struct json_at e = json_first(&object); e.json; json_next(&e)) {
+	VEC_RESERVE(object->reader->arena, &quantities, json_count(object));
+	for (struct json_at e = json_first(object); e.json; json_next(&e)) {
 		struct quantity quantity;
 
 		if (quantity_decode(&e, &quantity))
 			return -1;
-		VEC_PUSH(at->reader->arena, &quantities, quantity);
+		VEC_PUSH(object->reader->arena, &quantities, quantity);
 	}
 	*ret_quantities = (struct quantities){ .at = quantities.at, .count = quantities.count };
 	return 0;

@@ -18,7 +18,6 @@ int quantity_parse(const char *text, int64_t *ret_amount, const char **ret_probl
  * valid == false and a problem in the reader. */
 int quantity_decode(const struct json_at *at, struct quantity *ret_quantity);
 /* The member `name` (an object of quantities) in the order of the object; none when missing. */
-int quantities_decode(const struct json_at *at, const char *name,
-		      struct quantities *ret_quantities);
+int quantities_decode(const struct json_at *object, struct quantities *ret_quantities);
 
 #endif

@@ -58,8 +58,8 @@ time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *k
 
 void mark_keep_unjudged(const struct facts *facts, bool cut, struct memory_state *memory)
 {
-	ARRAY_EACH(const struct memory_mark, mark, facts->snapshot->memory->marks.at,
-		   facts->old_mark_count) {
+	for (size_t i = 0; i < facts->old_mark_count; i++) {
+		const struct memory_mark *mark = &facts->snapshot->memory->marks.at[i];
 		enum mark_kept kept = mark_rules[mark->kind].kept;
 
 		if ((kept == MARK_KEPT_WITHOUT_RAY && !facts->ray_reachable) ||

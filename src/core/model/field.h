@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 #include "base/time.h"
 
 struct json_at;
@@ -92,9 +93,15 @@ struct field {
 	const char *const *others; /* of the end of a closed table: members without a row */
 	/* After a member was read that is not missing and not null. */
 	int (*check)(const struct json_at *member, const struct field *field, void *object);
-	int (*read)(const struct json_at *at, const struct field *field, void *object);
+	int (*read)(const struct json_at *member, const struct field *field, void *object);
 	void (*write)(struct json_writer *writer, const struct field *field, const void *object);
 };
+
+/* The value of the row in a struct, const or not. */
+static inline void *field_value(const struct field *field, const void *object)
+{
+	return (char *)object + field->offset;
+}
 
 /* The offset of a member, which must have the type. */
 #define FIELD_OFFSET(T, member, type)                                                              \

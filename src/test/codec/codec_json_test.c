@@ -270,15 +270,15 @@ static int read_all(const char *text, struct arena *arena, struct err *err)
 	AUTO(json_done) struct cJSON *tree = codec_tree(text);
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(tree, "top", &reader), list, e;
+	struct json_at number = json_member(&root, "number");
 	const char *string;
 	int64_t integer;
-	double number;
 	bool flag;
 
 	if (json_expect(&root, JSON_OBJECT) || json_text(&root, "text", &string) ||
-	    json_integer(&root, "integer", NULL, &integer) ||
-	    json_number(&root, "number", NULL, &number) || json_boolean(&root, "flag", &flag) ||
-	    json_object(&root, "object", &list) || json_array(&root, "list", &list))
+	    json_integer(&root, "integer", NULL, &integer) || json_optional(&number, JSON_NUMBER) ||
+	    json_boolean(&root, "flag", &flag) || json_object(&root, "object", &list) ||
+	    json_array(&root, "list", &list))
 		return -1;
 	for (e = json_first(&list); e.json; json_next(&e)) {
 		struct json_at deep;

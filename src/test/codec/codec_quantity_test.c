@@ -121,10 +121,12 @@ static void test_decode(void **state)
 		"limits: {nvidia.com/gpu: '1', cpu: 2, memory: bad, x: 0.5, huge: 1e300, n: .nan}");
 	struct json_reader reader = { .arena = &arena };
 	struct json_at root = json_root(tree, "spec", &reader);
+	struct json_at limits = json_member(&root, "limits");
+	struct json_at requests = json_member(&root, "requests");
 	struct quantities quantities;
 
 	(void)state;
-	assert_int_equal(quantities_decode(&root, "limits", &quantities), 0);
+	assert_int_equal(quantities_decode(&limits, &quantities), 0);
 	assert_int_equal(quantities.count, 6);
 	/* The order of the object, not of the names. */
 	assert_string_equal(quantities.at[0].name, "nvidia.com/gpu");
@@ -139,7 +141,7 @@ static void test_decode(void **state)
 	assert_int_equal(reader.problems.count, 3);
 	assert_string_equal(reader.problems.at[0], "spec.limits.memory: \"bad\" is not a quantity");
 	assert_string_equal(reader.problems.at[1], "spec.limits.huge: \"1e+300\" is too large");
-	assert_int_equal(quantities_decode(&root, "requests", &quantities), 0);
+	assert_int_equal(quantities_decode(&requests, &quantities), 0);
 	assert_int_equal(quantities.count, 0);
 }
 
@@ -148,9 +150,10 @@ static int decode_limits(const char *text, struct arena *arena, struct err *err)
 	AUTO(json_done) struct cJSON *tree = codec_tree(text);
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(tree, "spec", &reader);
+	struct json_at limits = json_member(&root, "limits");
 	struct quantities quantities;
 
-	return quantities_decode(&root, "limits", &quantities);
+	return quantities_decode(&limits, &quantities);
 }
 
 static void test_wrong_types(void **state)

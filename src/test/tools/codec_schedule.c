@@ -58,6 +58,17 @@ static int read_labels(const struct json_at *at, struct labels *ret_labels)
 	return 0;
 }
 
+static int read_number(const struct json_at *at, const char *name, double *ret_value)
+{
+	struct json_at member = json_member(at, name);
+
+	if (json_optional(&member, JSON_NUMBER))
+		return -1;
+	if (json_is_given(&member))
+		*ret_value = json_number_value(&member);
+	return 0;
+}
+
 static int read_type(const struct json_at *at, struct schedule_type *type)
 {
 	*type = (struct schedule_type){ .hosts = 1,
@@ -69,8 +80,8 @@ static int read_type(const struct json_at *at, struct schedule_type *type)
 	    json_integer(at, "max", NULL, &type->max_nodes) ||
 	    json_integer(at, "hosts", NULL, &type->hosts) ||
 	    json_integer(at, "priority", NULL, &type->priority) ||
-	    json_number(at, "recoverable", NULL, &type->recoverable_availability) ||
-	    json_number(at, "recency", NULL, &type->failure_recency) ||
+	    read_number(at, "recoverable", &type->recoverable_availability) ||
+	    read_number(at, "recency", &type->failure_recency) ||
 	    json_boolean(at, "held", &type->launch_held))
 		return -1;
 	type->cost = type->gpu_amount = resources_amount(&type->resources, "GPU", 0);
@@ -171,18 +182,20 @@ static int read_problem(struct input *input, const struct json_at *root)
 	struct schedule_problem *problem = &input->problem;
 	static const struct field accelerators =
 		FIELD_TEXTS(struct input, accelerators, "accelerators");
-	double budget = 0;
+	struct json_at member = json_member(root, accelerators.name);
+	double budget = -1;
 	const char *wrong;
 
 	problem->accelerators = &input->accelerators;
 	if (read_types_and_nodes(input, root) || read_requests(input, root) ||
-	    field_decode(root, &accelerators, input) ||
+	    field_decode(&member, &accelerators, input) ||
 	    json_integer(root, "maxNodes", &problem->has_max_nodes, &problem->max_nodes) ||
-	    json_number(root, "gpuBudget", &problem->has_gpu_budget, &budget) ||
+	    read_number(root, "gpuBudget", &budget) ||
 	    json_boolean(root, "conserveAccelerators", &problem->conserve_accelerators) ||
 	    json_boolean(root, "fewestGpus", &problem->cheapest) ||
 	    json_boolean(root, "terminateOverMax", &problem->terminate_over_max))
 		return -1;
+	problem->has_gpu_budget = budget >= 0;
 	problem->gpu_budget = amount_from_double(budget, &wrong);
 	return 0;
 }

@@ -14,42 +14,40 @@ const struct idle_termination idle_termination_initial = {
 /* Ray needs timeoutSeconds. */
 const struct idle_termination idle_termination_options_initial = { .action = "" };
 
-static void refuse(const struct json_at *at, const char *name, const char *why, IDLE *idle)
+static void refuse(const struct json_at *member, const char *why, IDLE *idle)
 {
-	struct json_at member = json_member(at, name);
-
-	json_problem(&member, "%s; the RayCluster is not terminated while idle", why);
-	idle->problem = arena_printf(at->reader->arena, "%s: %s", json_path(&member), why);
+	json_problem(member, "%s; the RayCluster is not terminated while idle", why);
+	idle->problem = arena_printf(member->reader->arena, "%s: %s", json_path(member), why);
 }
 
-static int seconds_decode(const struct json_at *at, const struct field *field, void *object)
+static int seconds_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	IDLE *idle = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (idle->after_seconds < IDLE_AFTER_SECONDS_MIN ||
 	    idle->after_seconds > IDLE_AFTER_SECONDS_MAX)
-		refuse(at, field->name,
-		       arena_printf(at->reader->arena, "must be %d to %d s, is %lld",
+		refuse(member,
+		       arena_printf(member->reader->arena, "must be %d to %d s, is %lld",
 				    IDLE_AFTER_SECONDS_MIN, IDLE_AFTER_SECONDS_MAX,
 				    (long long)idle->after_seconds),
 		       idle);
 	return 0;
 }
 
-static int action_decode(const struct json_at *at, const struct field *field, void *object)
+static int action_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	IDLE *idle = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(member, field, object))
 		return -1;
 	if (idle->action[0] == '\0')
 		idle->action = IDLE_ACTION_SUSPEND;
 	if (strcmp(idle->action, IDLE_ACTION_SUSPEND) != 0 &&
 	    strcmp(idle->action, IDLE_ACTION_DELETE) != 0)
-		refuse(at, field->name,
-		       arena_printf(at->reader->arena,
+		refuse(member,
+		       arena_printf(member->reader->arena,
 				    "must be " IDLE_ACTION_SUSPEND " or " IDLE_ACTION_DELETE
 				    ", is \"%.40s\"",
 				    idle->action),

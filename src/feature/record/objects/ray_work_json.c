@@ -90,22 +90,21 @@ static bool is_usable_row(const struct json_at *at, const struct ray_work_row *r
 	return true;
 }
 
-static int rows_decode(const struct json_at *at, const struct field *field, void *object)
+static int rows_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	struct ray_work_page *page = object;
 	VEC(struct ray_work_row) rows = { .at = NULL };
-	struct json_at array;
 
-	if (json_array(at, field->name, &array))
+	if (json_optional(member, JSON_ARRAY))
 		return -1;
-	VEC_RESERVE(at->reader->arena, &rows, json_count(&array));
-	for (struct json_at e = json_first(&array); e.json; json_next(&e)) {
+	VEC_RESERVE(member->reader->arena, &rows, json_count(member));
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
 		struct ray_work_row row = { .kind = WORK_TASK };
 
 		if (json_expect(&e, JSON_OBJECT) || field_decode_all(&e, row_fields, &row))
 			return -1;
 		if (is_usable_row(&e, &row))
-			VEC_PUSH(at->reader->arena, &rows, row);
+			VEC_PUSH(member->reader->arena, &rows, row);
 		else
 			page->unusable++;
 	}
