@@ -15,6 +15,21 @@ size_t text_fit(const char *text, size_t max_bytes)
 	return size;
 }
 
+int text_hex_byte(const char *text)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	int value = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+
+		if (!digit)
+			return -1;
+		value = value * 16 + (int)(digit - digits) % 16;
+	}
+	return value;
+}
+
 bool text_is_among(const char *text, const char *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "codec/objects/request_resources.h"
 #include "codec/text/json_write.h"
 #include "codec/text/text.h"
@@ -148,29 +149,16 @@ static void gcs_drain_read(struct gcs_call *call, const void *message, size_t si
 	gcs_call_end(call, &ended, NULL);
 }
 
-static int gcs_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_size,
 			struct err *err)
 {
 	size_t size = strlen(hex);
 
-	if (size == 0 || size % 2 != 0 || size > 2 * (size_t)GCS_NODE_ID_MAX_BYTES)
+	if (size == 0 || size % 2 != 0 || size > 2 * (size_t)GCS_NODE_ID_MAX_BYTES ||
+	    strspn(hex, "0123456789abcdef") != size)
 		return err_set(err, ERR_INPUT, "\"%.140s\" is not a Ray node id", hex);
-	for (size_t i = 0; i < size / 2; i++) {
-		int high = gcs_hex_digit(hex[2 * i]), low = gcs_hex_digit(hex[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			return err_set(err, ERR_INPUT, "\"%.140s\" is not a Ray node id", hex);
-		ret_bytes[i] = (unsigned char)(high * 16 + low);
-	}
+	for (size_t i = 0; i < size / 2; i++)
+		ret_bytes[i] = (unsigned char)text_hex_byte(hex + 2 * i);
 	*ret_size = size / 2;
 	return 0;
 }
@@ -254,9 +242,8 @@ static void gcs_kv_send_get(struct gcs_call *call, const char *namespace_, const
 {
 	Ray__InternalKVGetRequest request = RAY__INTERNAL_KVGET_REQUEST__INIT;
 
-	request.key = (ProtobufCBinaryData){ .data = (uint8_t *)key, .len = strlen(key) };
-	request.namespace_ =
-		(ProtobufCBinaryData){ .data = (uint8_t *)namespace_, .len = strlen(namespace_) };
+	request.key = gcs_message_bytes(key);
+	request.namespace_ = gcs_message_bytes(namespace_);
 	gcs_call_send_message(call, &request.base);
 }
 
@@ -282,9 +269,8 @@ struct gcs_call *gcs_client_kv_put(struct gcs_client *client, int64_t timeout_ms
 					     gcs_kv_put_read, done, context);
 
 	call->writes = true;
-	request.key = (ProtobufCBinaryData){ .data = (uint8_t *)key, .len = strlen(key) };
-	request.namespace_ =
-		(ProtobufCBinaryData){ .data = (uint8_t *)namespace_, .len = strlen(namespace_) };
+	request.key = gcs_message_bytes(key);
+	request.namespace_ = gcs_message_bytes(namespace_);
 	request.value = (ProtobufCBinaryData){ .data = (uint8_t *)value, .len = size };
 	request.overwrite = true;
 	gcs_call_send_message(call, &request.base);

@@ -147,11 +147,6 @@ static void end(struct gcs_call *call, const struct ray_in_use *use)
 	gcs_call_end(call, &(struct gcs_reply){ .in_use = use, .rejection = "" }, NULL);
 }
 
-static ProtobufCBinaryData bytes_of(const char *text)
-{
-	return (ProtobufCBinaryData){ .data = (uint8_t *)text, .len = strlen(text) };
-}
-
 /* A job that was deleted in between has no value. */
 static int read_values(const Ray__InternalKVMultiGetReply *reply, struct arena *arena,
 		       struct ray_in_use *use, struct err *err)
@@ -210,7 +205,7 @@ static void keys_read(struct gcs_call *call, const void *message, size_t size)
 	}
 	request.keys = reply->results;
 	request.n_keys = reply->n_results;
-	request.namespace_ = bytes_of(SUBMITTED_NAMESPACE);
+	request.namespace_ = gcs_message_bytes(SUBMITTED_NAMESPACE);
 	call->path = JOBS_SERVICE "InternalKVMultiGet";
 	call->read = values_read;
 	gcs_call_send_message(call, &request.base);
@@ -225,8 +220,8 @@ struct gcs_call *gcs_client_get_submitted(struct gcs_client *client, int64_t tim
 
 	call->arena = arena;
 	call->reply_ceiling_bytes = GCS_MESSAGE_MEMORY_CEILING_BYTES;
-	request.prefix = bytes_of(SUBMITTED_PREFIX);
-	request.namespace_ = bytes_of(SUBMITTED_NAMESPACE);
+	request.prefix = gcs_message_bytes(SUBMITTED_PREFIX);
+	request.namespace_ = gcs_message_bytes(SUBMITTED_NAMESPACE);
 	gcs_call_send_message(call, &request.base);
 	return call;
 }

@@ -1,6 +1,7 @@
 #include "gcs/gcs_message.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 struct gcs_message_memory {
 	ProtobufCAllocator allocator;
@@ -67,6 +68,11 @@ const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes)
 		hex[2 * i + 1] = digits[bytes.data[i] & 15];
 	}
 	return hex;
+}
+
+ProtobufCBinaryData gcs_message_bytes(const char *text)
+{
+	return (ProtobufCBinaryData){ .data = (uint8_t *)text, .len = strlen(text) };
 }
 
 /* protobuf-c packs into any object with an append function. */

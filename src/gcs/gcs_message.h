@@ -24,6 +24,8 @@ void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const voi
 int gcs_message_refuse(const ProtobufCMessageDescriptor *descriptor, size_t size, struct err *err);
 /* Lower-case hex. */
 const char *gcs_message_hex(struct arena *arena, ProtobufCBinaryData bytes);
+/* The bytes of a text, for a message that is packed while it lives. */
+ProtobufCBinaryData gcs_message_bytes(const char *text);
 /* Appends the bytes of the message; -1 above the buffer's ceiling. */
 int gcs_message_pack(const ProtobufCMessage *message, struct buf *bytes);
 

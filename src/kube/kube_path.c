@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/text.h"
 
 #define KUBE_PATH_MAX_BYTES ((size_t)1 << 20)
 #define KUBE_PATH_SEGMENTS 8
@@ -93,29 +94,17 @@ char *kube_path_query(struct arena *arena, const char *path, const char *key, co
 	return kube_path_finish(arena, &buf);
 }
 
-static int kube_path_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Undoes kube_path_add_encoded, in place. */
 static void kube_path_decode(char *text)
 {
 	char *to = text;
 
 	for (const char *from = text; *from; from++, to++) {
-		int high = *from == '%' ? kube_path_hex(from[1]) : -1;
-		int low = high >= 0 ? kube_path_hex(from[2]) : -1;
+		int byte = *from == '%' ? text_hex_byte(from + 1) : -1;
 
-		*to = *from;
-		if (low >= 0) {
-			*to = (char)(high * 16 + low);
+		*to = byte < 0 ? *from : (char)byte;
+		if (byte >= 0)
 			from += 2;
-		}
 	}
 	*to = '\0';
 }

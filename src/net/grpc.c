@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/text.h"
 
 static const struct {
 	int status;
@@ -114,34 +115,16 @@ void grpc_prefix_write(unsigned char ret_prefix[static GRPC_PREFIX_SIZE], uint32
 	ret_prefix[4] = (unsigned char)size;
 }
 
-static int grpc_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 void grpc_message_decode(const char *value, size_t size, struct buf *text)
 {
 	for (size_t i = 0; i < size; i++) {
-		int high = -1, low = -1;
+		bool escaped = value[i] == '%' && size - i > 2;
+		int byte = escaped ? text_hex_byte(value + i + 1) : -1;
 
-		if (value[i] == '%' && size - i > 2) {
-			high = grpc_hex_digit(value[i + 1]);
-			low = grpc_hex_digit(value[i + 2]);
-		}
-		if (high < 0 || low < 0) {
-			if (buf_add_char(text, value[i]) < 0)
-				return;
-			continue;
-		}
-		if (buf_add_char(text, (char)(high * 16 + low)) < 0)
+		if (buf_add_char(text, byte < 0 ? value[i] : (char)byte) < 0)
 			return;
-		i += 2;
+		if (byte >= 0)
+			i += 2;
 	}
 }
 

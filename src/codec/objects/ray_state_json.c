@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "codec/schema/field.h"
 #include "codec/text/base64.h"
 #include "codec/text/number.h"
@@ -259,11 +260,6 @@ static int id_decode(const struct json_at *member, const struct field *field UNU
 	return 0;
 }
 
-static int hex_value(char c)
-{
-	return c >= 'a' ? c - 'a' + 10 : c - '0';
-}
-
 static void write_id(struct json_writer *writer, const struct field *field, const void *object)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -273,7 +269,7 @@ static void write_id(struct json_writer *writer, const struct field *field, cons
 	char *bytes = arena_alloc(&arena, size + 1);
 
 	for (size_t i = 0; i < size; i++)
-		bytes[i] = (char)(hex_value(hex[2 * i]) * 16 + hex_value(hex[2 * i + 1]));
+		bytes[i] = (char)text_hex_byte(hex + 2 * i);
 	if (size > 0)
 		json_write_text(writer, field->name, base64_encode(bytes, size, &arena));
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "codec/text/utf8.h"
 
 struct scan {
@@ -98,23 +99,10 @@ static int scan_number(struct scan *scan)
 /* Four hex digits after \u; -1 without them. */
 static int hex4(const struct scan *scan, const char *at)
 {
-	int value = 0;
+	int high = scan->end - at < 4 ? -1 : text_hex_byte(at);
+	int low = high < 0 ? -1 : text_hex_byte(at + 2);
 
-	if (scan->end - at < 4)
-		return -1;
-	for (int i = 0; i < 4; i++) {
-		char c = at[i];
-
-		if (c >= '0' && c <= '9')
-			value = value * 16 + (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + (c - 'a' + 10);
-		else if (c >= 'A' && c <= 'F')
-			value = value * 16 + (c - 'A' + 10);
-		else
-			return -1;
-	}
-	return value;
+	return low < 0 ? -1 : high * 256 + low;
 }
 
 /* The `size` bytes at `from` cannot be held by a C string: refuses or marks them. */

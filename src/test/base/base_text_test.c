@@ -47,12 +47,27 @@ static void test_among(void **state)
 	assert_false(text_is_among("b", NULL, 0));
 }
 
+static void test_hex_byte(void **state)
+{
+	(void)state;
+	assert_int_equal(text_hex_byte("00"), 0);
+	assert_int_equal(text_hex_byte("9aF"), 0x9a);
+	assert_int_equal(text_hex_byte("fF"), 255);
+	assert_int_equal(text_hex_byte(""), -1);
+	assert_int_equal(text_hex_byte("a"), -1);
+	assert_int_equal(text_hex_byte("ag"), -1);
+	assert_int_equal(text_hex_byte("\xe1"
+				       "1"),
+			 -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_among),
+		cmocka_unit_test(test_hex_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
