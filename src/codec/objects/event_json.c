@@ -147,17 +147,17 @@ static time_ms whole_second(time_ms time)
 	return time - time % MS_PER_SECOND;
 }
 
-static void write_involved(struct json_writer *writer, const struct event_object *about)
-{
-	json_write_object_line(writer, "involvedObject");
-	json_write_text(writer, "apiVersion", about->api_version);
-	json_write_text(writer, "kind", about->kind);
-	json_write_text(writer, "namespace", about->namespace_);
-	json_write_text(writer, "name", about->name);
-	json_write_text(writer, "uid", about->uid);
-	json_write_text(writer, "resourceVersion", about->resource_version);
-	json_write_object_end(writer);
-}
+#define ABOUT_TEXT(m, n) FIELD_TEXT(struct event_object, m, n, .flags = FIELD_ALWAYS)
+
+const struct field event_object_fields[] = {
+	ABOUT_TEXT(api_version, "apiVersion"),
+	ABOUT_TEXT(kind, "kind"),
+	ABOUT_TEXT(namespace_, "namespace"),
+	ABOUT_TEXT(name, "name"),
+	ABOUT_TEXT(uid, "uid"),
+	ABOUT_TEXT(resource_version, "resourceVersion"),
+	FIELD_END,
+};
 
 void event_write_new(struct buf *buf, const struct event_object *about,
 		     const struct event_text *event)
@@ -172,7 +172,9 @@ void event_write_new(struct buf *buf, const struct event_object *about,
 	json_write_text(&writer, "namespace", about->namespace_);
 	json_write_text(&writer, "name", event->name);
 	json_write_object_end(&writer);
-	write_involved(&writer, about);
+	json_write_object_line(&writer, "involvedObject");
+	field_write_all(&writer, event_object_fields, about);
+	json_write_object_end(&writer);
 	json_write_text(&writer, "reason", event->reason);
 	json_write_text(&writer, "message", event->message);
 	json_write_text(&writer, "type", event->warning ? "Warning" : "Normal");

@@ -35,14 +35,13 @@ static const char *const kinds[ABOUT_COUNT] = { "RayCluster", AUTOSCALER_KIND };
 struct target {
 	enum about about;
 	char *key;
-	char *cluster;     /* "namespace/name" */
-	char *uid;         /* of the object that the correlator is about */
-	uint64_t id_start; /* the names of the correlator's Events begin here */
+	char *cluster; /* "namespace/name" */
+	struct arena arena;
+	const struct event_object *object; /* that the correlator is about, in the arena */
+	uint64_t id_start;                 /* the names of the correlator's Events begin here */
 	struct event_correlator *correlator;
 	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
 	int64_t retry_ms;      /* Retry-After of the API server */
-	/* Fields of the object that an Event needs. */
-	char *api_version, *namespace_, *name, *resource_version;
 };
 
 struct sending {
@@ -91,11 +90,7 @@ static void target_free(struct target *target)
 	event_correlator_free(target->correlator);
 	memory_free(target->key);
 	memory_free(target->cluster);
-	memory_free(target->uid);
-	memory_free(target->api_version);
-	memory_free(target->namespace_);
-	memory_free(target->name);
-	memory_free(target->resource_version);
+	arena_done(&target->arena);
 	memory_free(target);
 }
 
@@ -184,7 +179,7 @@ static void note_retry_after(struct event_recorder *recorder, struct target *tar
 	if (!target || retry_after_ms <= 0)
 		return;
 	target->retry_ms = now_ms + retry_after_ms;
-	overload_refused(&recorder->overload, target->namespace_, now_ms, retry_after_ms);
+	overload_refused(&recorder->overload, target->object->namespace_, now_ms, retry_after_ms);
 }
 
 static void answered(void *context, const struct kube_answer *answer, const struct err *err)
@@ -196,7 +191,7 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 
 	note_retry_after(recorder, target, answer->retry_after_ms);
 	list_remove(&sending->item);
-	if (target && !strcmp(target->uid, sending->uid))
+	if (target && !strcmp(target->object->uid, sending->uid))
 		event_correlator_answered(target->correlator, sending->id, what,
 					  loop_monotonic_ms(recorder->control->loop));
 	sending_free(sending);
@@ -223,14 +218,9 @@ static void send(struct event_recorder *recorder, const struct target *target,
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf body;
-	const struct event_object about = { .api_version = target->api_version,
-					    .kind = kinds[target->about],
-					    .namespace_ = target->namespace_,
-					    .name = target->name,
-					    .uid = target->uid,
-					    .resource_version = target->resource_version };
+	const struct event_object *about = target->object;
 	const struct event_text event = {
-		.name = event_name(&scratch, target->name, target->id_start + order->id),
+		.name = event_name(&scratch, about->name, target->id_start + order->id),
 		.reason = decision_event_reason_word(order->reason),
 		.message = order->message,
 		.instance = recorder->instance,
@@ -240,17 +230,17 @@ static void send(struct event_recorder *recorder, const struct target *target,
 		.last = order->last,
 	};
 	struct sending *sending = memory_alloc(sizeof(*sending));
-	const char *path = kube_path(&scratch, "v1", target->namespace_, "events",
+	const char *path = kube_path(&scratch, "v1", about->namespace_, "events",
 				     order->create ? NULL : event.name, NULL);
 
 	buf_init(&body, EVENT_BODY_MAX);
 	if (order->create)
-		event_write_new(&body, &about, &event);
+		event_write_new(&body, about, &event);
 	else
 		event_write_repeat(&body, &event);
 	*sending = (struct sending){ .recorder = recorder,
 				     .key = memory_strdup(target->key),
-				     .uid = memory_strdup(target->uid),
+				     .uid = memory_strdup(about->uid),
 				     .id = order->id,
 				     .reason = order->reason,
 				     .create = order->create };
@@ -312,7 +302,7 @@ static struct target *target_of(struct event_recorder *recorder, const char *key
 	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (target && strcmp(target->uid, object->uid) != 0) {
+	if (target && strcmp(target->object->uid, object->uid) != 0) {
 		target_free(map_remove(&recorder->targets, key));
 		target = NULL;
 	}
@@ -329,11 +319,8 @@ static struct target *target_of(struct event_recorder *recorder, const char *key
 				   (uint64_t)about << (NUMBER_BITS - 1);
 		map_set(&recorder->targets, key, target);
 	}
-	memory_set_string(&target->uid, object->uid);
-	memory_set_string(&target->api_version, object->api_version);
-	memory_set_string(&target->namespace_, object->namespace_);
-	memory_set_string(&target->name, object->name);
-	memory_set_string(&target->resource_version, object->resource_version);
+	target->object =
+		field_keep(event_object_fields, object, sizeof(*object), SIZE_MAX, &target->arena);
 	return target;
 }
 

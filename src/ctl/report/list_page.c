@@ -50,8 +50,11 @@ static void page_free(void *context)
 	struct page *page = context;
 
 	list_remove(&page->item);
-	for (size_t i = 0; i < RAY_LISTS; i++)
+	for (size_t i = 0; i < RAY_LISTS; i++) {
+		if (page->lists[i].call)
+			gcs_call_cancel(page->lists[i].call);
 		arena_done(&page->lists[i].arena);
+	}
 	arena_done(&page->arena);
 	budget_free(page->budget);
 	buf_done(&page->body);
@@ -152,9 +155,6 @@ void list_pages_forget(struct list_pages *pages, const char *namespace_, const c
 		if (page->job || strcmp(page->namespace_, namespace_) != 0 ||
 		    strcmp(page->name, name) != 0)
 			continue;
-		for (size_t i = 0; i < RAY_LISTS; i++)
-			if (page->lists[i].call)
-				gcs_call_cancel(page->lists[i].call);
 		serve_answer_text(page->request, 503,
 				  "the RayCluster is not watched here any more");
 		page_free(page);
@@ -183,15 +183,11 @@ void list_pages_free(struct list_pages *pages)
 	if (!pages)
 		return;
 	LIST_EACH(struct page, page, &pages->pages, item) {
-		if (page->job) {
-			list_remove(&page->item);
-			work_cancel(page->job);
-			continue;
-		}
-		for (size_t i = 0; i < RAY_LISTS; i++)
-			if (page->lists[i].call)
-				gcs_call_cancel(page->lists[i].call);
-		page_free(page);
+		list_remove(&page->item);
+		if (page->job)
+			work_cancel(page->job); /* page_free follows */
+		else
+			page_free(page);
 	}
 	budget_free(pages->budget);
 	memory_free(pages);

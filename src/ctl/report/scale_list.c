@@ -1,5 +1,14 @@
 #include "ctl/report/scale_list.h"
 
+#include "core/model/field.h"
+
+static const struct field scale_fields[] = {
+	FIELD_TEXT(struct autoscaler_scale, group, "group"),
+	FIELD_TEXT(struct autoscaler_scale, reason, "reason"),
+	FIELD_TEXT(struct autoscaler_scale, message, "message"),
+	FIELD_END,
+};
+
 void scale_list_done(struct scale_list *list)
 {
 	arena_done(&list->arena);
@@ -8,12 +17,7 @@ void scale_list_done(struct scale_list *list)
 
 static void add(struct scale_list *list, const struct autoscaler_scale *scale)
 {
-	struct autoscaler_scale copy = *scale;
-
-	copy.group = arena_strdup(&list->arena, scale->group);
-	copy.reason = arena_strdup(&list->arena, scale->reason);
-	copy.message = arena_strdup(&list->arena, scale->message);
-	VEC_PUSH(&list->arena, &list->scales, copy);
+	VEC_PUSH(&list->arena, &list->scales, *FIELD_COPY(scale_fields, scale, &list->arena));
 }
 
 void scale_list_set(struct scale_list *list, const struct pass_decision *decision)

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "codec/objects/schedule_json.h"
 #include "codec/text/tzif.h"
 
 #define DIRECTORY "/usr/share/zoneinfo"
@@ -16,7 +17,8 @@
 /* A zone that was read. One that could not be is not kept: its name may be any. */
 struct entry {
 	time_ms read_for;
-	struct time_zone zone; /* without name and problem */
+	struct arena arena;
+	const struct time_zone *zone; /* without name and problem */
 };
 
 struct time_zones {
@@ -31,7 +33,7 @@ struct time_zones *time_zones_new(void)
 static void entry_free(struct entry *entry)
 {
 	if (entry)
-		memory_free((void *)entry->zone.changes);
+		arena_done(&entry->arena);
 	memory_free(entry);
 }
 
@@ -93,18 +95,6 @@ static const char *read_zone(const char *name, time_ms now, struct arena *arena,
 	return NULL;
 }
 
-static struct entry *entry_new(const struct time_zone *zone, time_ms now)
-{
-	struct time_zone_change *changes = memory_array(zone->change_count, sizeof(*changes));
-	struct entry *entry = memory_alloc(sizeof(*entry));
-
-	for (size_t i = 0; i < zone->change_count; i++)
-		changes[i] = zone->changes[i];
-	*entry = (struct entry){ now, *zone };
-	entry->zone.changes = changes;
-	return entry;
-}
-
 /* The kept zone, or NULL and why there is none. */
 static const struct time_zone *find(struct time_zones *zones, const char *name, time_ms now,
 				    struct arena *arena, const char **ret_problem)
@@ -116,16 +106,18 @@ static const struct time_zone *find(struct time_zones *zones, const char *name, 
 
 	*ret_problem = NULL;
 	if (entry && now >= entry->read_for && now - entry->read_for < MS_PER_DAY)
-		return &entry->zone;
+		return entry->zone;
 	problem = read_zone(name, now, &scratch, &zone);
 	entry_free(map_remove(&zones->entries, name));
 	if (problem) {
 		*ret_problem = arena_strdup(arena, problem);
 		return NULL;
 	}
-	entry = entry_new(&zone, now);
+	entry = memory_alloc(sizeof(*entry));
+	entry->read_for = now;
+	entry->zone = field_keep(time_zone_fields, &zone, sizeof(zone), SIZE_MAX, &entry->arena);
 	map_set(&zones->entries, name, entry);
-	return &entry->zone;
+	return entry->zone;
 }
 
 static void copy_zone(struct time_zones *zones, const char *name, time_ms now, struct arena *arena,
@@ -133,17 +125,10 @@ static void copy_zone(struct time_zones *zones, const char *name, time_ms now, s
 {
 	const char *problem;
 	const struct time_zone *zone = find(zones, name, now, arena, &problem);
-	struct time_zone_change *changes;
 
-	*ret_zone = (struct time_zone){ .problem = problem };
-	if (zone) {
-		changes = arena_array(arena, zone->change_count, sizeof(*changes));
-		for (size_t i = 0; i < zone->change_count; i++)
-			changes[i] = zone->changes[i];
-		*ret_zone = *zone;
-		ret_zone->changes = changes;
-	}
-	ret_zone->name = arena_strdup(arena, name);
+	*ret_zone = zone ? *zone : (struct time_zone){ .problem = problem };
+	ret_zone->name = name;
+	field_own(time_zone_fields, ret_zone, arena);
 }
 
 const struct time_zone *time_zones_of(struct time_zones *zones,

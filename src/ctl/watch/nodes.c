@@ -10,94 +10,56 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 
-/* A disrupted Node. */
-struct ending {
+/* What is kept of a Node: its name, the taint of its disruption, and the labels that features read. */
+struct kept {
 	struct arena arena;
-	struct node node; /* name and one taint */
-};
-
-/* The labels of a Node that features read. */
-struct labelled {
-	struct arena arena;
-	struct labels labels;
+	const struct node *node;
 };
 
 struct nodes {
 	struct optional_watch watch; /* first: it is their context */
 	const struct features *features;
-	struct map ending;   /* name to struct ending */
-	struct map labelled; /* name to struct labelled; empty when no feature reads a label */
+	struct map kept; /* name to struct kept */
 };
 
 static void forget(struct nodes *nodes, const char *name)
 {
-	struct ending *ending = map_remove(&nodes->ending, name);
+	struct kept *kept = map_remove(&nodes->kept, name);
 
-	if (!ending)
+	if (!kept)
 		return;
-	arena_done(&ending->arena);
-	memory_free(ending);
+	arena_done(&kept->arena);
+	memory_free(kept);
 }
 
-static struct node node_of(const char *name, const struct taint *taint, struct arena *arena)
+static struct labels labels_read(const struct nodes *nodes, const struct labels *all,
+				 struct arena *arena)
 {
-	struct node node = {
-		.name = name, .resource_version = "", .taints = taint, .taint_count = 1
-	};
+	VEC(struct label) read = { .at = NULL };
 
-	field_own(node_fields, &node, arena);
-	return node;
+	for (size_t i = 0; i < all->count; i++)
+		if (features_read_node_label(nodes->features, all->at[i].key))
+			VEC_PUSH(arena, &read, all->at[i]);
+	return (struct labels){ read.at, read.count };
 }
 
 static void keep(struct nodes *nodes, const struct node *node, const struct taint *taint)
 {
-	struct ending *ending;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct kept *kept = map_get(&nodes->kept, node->name);
+	const struct node reduced = { .name = node->name,
+				      .resource_version = "",
+				      .labels = labels_read(nodes, &node->labels, &scratch),
+				      .taints = taint,
+				      .taint_count = taint != NULL };
 
-	if (map_get(&nodes->ending, node->name) || nodes->ending.count >= NODES_MAX)
+	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
-	ending = memory_alloc(sizeof(*ending));
-	ending->node = node_of(node->name, taint, &ending->arena);
-	map_set(&nodes->ending, node->name, ending);
-}
-
-static void forget_labels(struct nodes *nodes, const char *name)
-{
-	struct labelled *labelled = map_remove(&nodes->labelled, name);
-
-	if (!labelled)
-		return;
-	arena_done(&labelled->arena);
-	memory_free(labelled);
-}
-
-static void copy_labels(const struct features *features, const struct labels *from,
-			struct labelled *labelled)
-{
-	static const struct field fields[] = {
-		FIELD_LABELS(struct labelled, labels, "labels"),
-		FIELD_END,
-	};
-	VEC(struct label) kept = { .at = NULL };
-
-	for (size_t i = 0; i < from->count; i++)
-		if (features_read_node_label(features, from->at[i].key))
-			VEC_PUSH(&labelled->arena, &kept, from->at[i]);
-	labelled->labels = (struct labels){ kept.at, kept.count };
-	field_own(fields, labelled, &labelled->arena);
-}
-
-static void keep_labels(struct nodes *nodes, const struct node *node)
-{
-	struct labelled *labelled = map_get(&nodes->labelled, node->name);
-
-	if (!labelled && nodes->labelled.count >= NODES_MAX)
-		return;
-	if (!labelled) {
-		labelled = memory_alloc(sizeof(*labelled));
-		map_set(&nodes->labelled, node->name, labelled);
+	if (!kept) {
+		kept = memory_alloc(sizeof(*kept));
+		map_set(&nodes->kept, node->name, kept);
 	}
-	arena_done(&labelled->arena);
-	copy_labels(nodes->features, &node->labels, labelled);
+	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
 
 static void node_changed(void *context, enum kube_change change, const char *key, const void *old,
@@ -109,14 +71,10 @@ static void node_changed(void *context, enum kube_change change, const char *key
 
 	(void)change;
 	(void)old;
-	if (taint)
+	if (node && (taint || features_read_node_label(nodes->features, NULL)))
 		keep(nodes, node, taint);
 	else
 		forget(nodes, key);
-	if (!node)
-		forget_labels(nodes, key);
-	else if (features_read_node_label(nodes->features, NULL))
-		keep_labels(nodes, node);
 }
 
 struct nodes *nodes_new(const struct control *control)
@@ -145,12 +103,9 @@ void nodes_free(struct nodes *nodes)
 	if (!nodes)
 		return;
 	optional_watch_done(&nodes->watch);
-	while (nodes->ending.count > 0)
-		forget(nodes, nodes->ending.entries[0].key);
-	map_done(&nodes->ending);
-	while (nodes->labelled.count > 0)
-		forget_labels(nodes, nodes->labelled.entries[0].key);
-	map_done(&nodes->labelled);
+	while (nodes->kept.count > 0)
+		forget(nodes, nodes->kept.entries[0].key);
+	map_done(&nodes->kept);
 	memory_free(nodes);
 }
 
@@ -161,9 +116,9 @@ bool nodes_known(const struct nodes *nodes)
 
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name)
 {
-	const struct labelled *labelled = nodes ? map_get(&nodes->labelled, name) : NULL;
+	const struct kept *kept = nodes ? map_get(&nodes->kept, name) : NULL;
 
-	return labelled ? &labelled->labels : NULL;
+	return kept && features_read_node_label(nodes->features, NULL) ? &kept->node->labels : NULL;
 }
 
 void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
@@ -171,13 +126,18 @@ void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, siz
 {
 	VEC(struct node) found = { .at = NULL };
 
-	for (size_t i = 0; nodes && nodes->ending.count > 0 && i < pod_count; i++) {
-		const struct ending *ending = map_get(&nodes->ending, pods[i]->spec.node_name);
+	for (size_t i = 0; nodes && nodes->kept.count > 0 && i < pod_count; i++) {
+		const struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
+		struct node *node;
 
-		if (ending && !VEC_FIND(&found, name, ending->node.name))
-			/* The entry may be freed before the decision has been made. */
-			VEC_PUSH(arena, &found,
-				 node_of(ending->node.name, ending->node.taints, arena));
+		if (!kept || kept->node->taint_count == 0 ||
+		    VEC_FIND(&found, name, kept->node->name))
+			continue;
+		/* A copy: the Node may be freed before the decision has been made. */
+		node = VEC_ADD(arena, &found);
+		*node = *kept->node;
+		node->labels = (struct labels){ .count = 0 };
+		field_own(node_fields, node, arena);
 	}
 	*ret_nodes = found.at;
 	*ret_count = found.count;
