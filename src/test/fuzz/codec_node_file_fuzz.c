@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/memory.h"
-#include "codec/objects/node_file.h"
+#include "feature/lint/objects/node_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -17,13 +17,13 @@
 #include "cli/shared/help.h"
 #include "cli/shared/table.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/node_file.h"
 #include "codec/text/text.h"
 #include "ctl/shared/time_zones.h"
 #include "feature/lint/cli/lint_live.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_document.h"
 #include "feature/lint/objects/lint_write.h"
+#include "feature/lint/objects/node_file.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* In errors. */

@@ -1,7 +1,7 @@
 /* The Nodes of a file, as `kubectl get nodes -o yaml` writes them: one document or several, Nodes
  * or Lists of them; other objects are skipped. Everything lives in the arena. */
-#ifndef CODEC_OBJECTS_NODE_FILE_H
-#define CODEC_OBJECTS_NODE_FILE_H
+#ifndef FEATURE_LINT_OBJECTS_NODE_FILE_H
+#define FEATURE_LINT_OBJECTS_NODE_FILE_H
 
 #include <stddef.h>
 

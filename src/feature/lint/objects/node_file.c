@@ -1,4 +1,4 @@
-#include "codec/objects/node_file.h"
+#include "feature/lint/objects/node_file.h"
 
 #include <string.h>
 
