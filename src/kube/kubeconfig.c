@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "codec/schema/field.h"
 #include "codec/text/base64.h"
 #include "codec/text/json.h"
 #include "codec/text/yaml.h"
@@ -175,30 +176,36 @@ static int kubeconfig_cluster(const struct json_at *root, const char *path, cons
 	return 0;
 }
 
-static int kubeconfig_exec_lists(const struct json_at *exec, struct kubeconfig_exec *ret_exec)
+static int kubeconfig_variable_name(const struct json_at *at, const struct field *field,
+				    void *object)
 {
-	struct arena *arena = exec->reader->arena;
-	struct json_at arguments, environment;
+	const struct kubeconfig_variable *variable = object;
 
-	if (json_array(exec, "args", &arguments) < 0 || json_array(exec, "env", &environment) < 0)
+	if (field_decode(at, field, object))
 		return -1;
-	for (struct json_at e = json_first(&arguments); e.json; json_next(&e)) {
-		if (json_expect(&e, JSON_STRING) < 0)
-			return -1;
-		VEC_PUSH(arena, &ret_exec->arguments, arena_strdup(arena, json_text_value(&e)));
-	}
-	for (struct json_at e = json_first(&environment); e.json; json_next(&e)) {
-		struct kubeconfig_variable *variable = VEC_ADD(arena, &ret_exec->environment);
-
-		if (json_expect(&e, JSON_OBJECT) < 0 ||
-		    json_text(&e, "name", &variable->name) < 0 ||
-		    json_text(&e, "value", &variable->value) < 0)
-			return -1;
-		if (!*variable->name || strchr(variable->name, '='))
-			return json_fail(&e, "name must be that of an environment variable");
-	}
+	if (!*variable->name || strchr(variable->name, '='))
+		return json_fail(at, "name must be that of an environment variable");
 	return 0;
 }
+
+static const struct field kubeconfig_variable_fields[] = {
+	FIELD_TEXT(struct kubeconfig_variable, name, "name", .read = kubeconfig_variable_name),
+	FIELD_TEXT(struct kubeconfig_variable, value, "value"),
+	FIELD_END,
+};
+
+#define EXEC struct kubeconfig_exec
+
+static const struct field kubeconfig_exec_fields[] = {
+	FIELD_TEXT(EXEC, api_version, "apiVersion"),
+	FIELD_TEXT(EXEC, command, "command"),
+	FIELD_TEXT(EXEC, interactive_mode, "interactiveMode"),
+	FIELD_TEXT(EXEC, install_hint, "installHint"),
+	FIELD_BOOLEAN(EXEC, provide_cluster_info, "provideClusterInfo"),
+	FIELD_TEXTS(EXEC, arguments, "args"),
+	FIELD_VEC(EXEC, environment, kubeconfig_variable_fields, "env"),
+	FIELD_END,
+};
 
 static int kubeconfig_exec_check(const struct json_at *at, struct kubeconfig_exec *exec)
 {
@@ -235,16 +242,12 @@ static int kubeconfig_exec(const struct json_at *user, const char *path, const c
 	if (!at.json)
 		return 0;
 	exec->user = arena_strdup(arena, name);
-	if (json_text(&at, "apiVersion", &exec->api_version) < 0 ||
-	    json_text(&at, "command", &exec->command) < 0 ||
-	    json_text(&at, "interactiveMode", &exec->interactive_mode) < 0 ||
-	    json_text(&at, "installHint", &exec->install_hint) < 0 ||
-	    json_boolean(&at, "provideClusterInfo", &exec->provide_cluster_info) < 0 ||
+	if (field_decode_all(&at, kubeconfig_exec_fields, exec) < 0 ||
 	    kubeconfig_exec_check(&at, exec) < 0)
 		return -1;
 	if (strchr(exec->command, '/'))
 		exec->command = kubeconfig_resolve(arena, path, exec->command);
-	return kubeconfig_exec_lists(&at, exec);
+	return 0;
 }
 
 static int kubeconfig_user(const struct json_at *root, const char *path, const char *name,

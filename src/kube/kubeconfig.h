@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "core/model/kubernetes.h"
 
 /* A PEM: the text of the *-data member, or else a file name ("" for none; relative ones are
  * resolved). */
@@ -23,7 +24,7 @@ struct kubeconfig_exec {
 	const char *user;
 	const char *api_version; /* client.authentication.k8s.io/v1 or v1beta1; NULL: no plugin */
 	const char *command;     /* one with a slash is resolved */
-	VEC(const char *) arguments;
+	struct strings arguments;
 	VEC(struct kubeconfig_variable) environment;
 	/* "Never", "IfAvailable" or "Always" */
 	const char *interactive_mode, *install_hint;
