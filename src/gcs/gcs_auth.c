@@ -1,16 +1,14 @@
 #include "gcs/gcs_auth.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/memory.h"
 #include "net/h2_tls.h"
+#include "net/read_file.h"
 
 #define GCS_AUTH_MAX_PEM_BYTES ((size_t)1 << 20)
 #define GCS_AUTH_SPACE " \t\n\r\f\v" /* ray: authentication_token_loader.cc, TrimWhitespace */
@@ -35,39 +33,11 @@ void gcs_auth_done(struct gcs_auth *auth)
 	h2_tls_release(steal(&auth->tls));
 }
 
-/* ---- files ---- */
-
 static void gcs_auth_buf_wipe(struct buf *bytes)
 {
 	if (bytes->data)
 		explicit_bzero(bytes->data, bytes->size);
 	buf_done(bytes);
-}
-
-static int gcs_auth_read_all(int file, const char *path, struct buf *ret_bytes, struct err *err)
-{
-	char piece[4096];
-	ssize_t size;
-
-	while ((size = read(file, piece, sizeof(piece))) > 0)
-		if (buf_add(ret_bytes, piece, (size_t)size) < 0)
-			return err_set(err, ERR_FATAL, "%s is larger than %zu bytes", path,
-				       ret_bytes->ceiling_bytes);
-	explicit_bzero(piece, sizeof(piece));
-	if (size < 0)
-		return err_set(err, ERR_FATAL, "cannot read %s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int gcs_auth_read_file(const char *path, struct buf *ret_bytes, struct err *err)
-{
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (file < 0)
-		return err_set(err, ERR_FATAL, "cannot open %s: %s", path, strerror(errno));
-	int status = gcs_auth_read_all(file, path, ret_bytes, err);
-	close(file);
-	return status;
 }
 
 /* ---- the token ---- */
@@ -104,7 +74,7 @@ static int gcs_auth_token_from_file(const char *path, char **ret_token, struct e
 	size_t size;
 
 	buf_init(&bytes, GCS_AUTH_MAX_TOKEN_BYTES);
-	if (gcs_auth_read_file(path, &bytes, err) < 0)
+	if (read_file(path, &bytes, err) < 0)
 		return -1;
 	const char *end = strchr(buf_string(&bytes), '\n');
 	size = end ? (size_t)(end - bytes.data) : bytes.size;
@@ -186,7 +156,7 @@ static int gcs_auth_read_pem(const char *variable, struct buf *ret_pem, struct e
 	buf_init(ret_pem, GCS_AUTH_MAX_PEM_BYTES);
 	if (!*path)
 		return err_set(err, ERR_FATAL, "RAY_USE_TLS is set, but %s is not", variable);
-	if (gcs_auth_read_file(path, ret_pem, err) < 0)
+	if (read_file(path, ret_pem, err) < 0)
 		return err_prefix(err, "%s", variable);
 	return 0;
 }

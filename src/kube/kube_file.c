@@ -1,47 +1,19 @@
 #include "kube/kube_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/memory.h"
-
-static int kube_file_read_all(int fd, struct buf *buf)
-{
-	char piece[16384];
-
-	for (;;) {
-		ssize_t size = read(fd, piece, sizeof(piece));
-
-		if (size < 0 && errno == EINTR)
-			continue;
-		if (size < 0)
-			return -1;
-		if (size == 0)
-			return 0;
-		if (buf_add(buf, piece, (size_t)size) < 0) {
-			errno = EFBIG;
-			return -1;
-		}
-	}
-}
+#include "net/read_file.h"
 
 int kube_file_read_text(const char *path, char **ret_text, struct err *err)
 {
-	AUTO(buf_done) struct buf buf = { .data = NULL };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO(buf_done) struct buf buf;
 
-	if (fd < 0)
-		return err_set(err, ERR_FATAL, "cannot read %s: %s", path, strerror(errno));
 	buf_init(&buf, KUBE_FILE_MAX_BYTES);
-	int result = kube_file_read_all(fd, &buf);
-	if (result < 0)
-		err_set(err, ERR_FATAL, "cannot read %s: %s", path, strerror(errno));
-	(void)close(fd);
-	if (result < 0)
+	if (read_file(path, &buf, err) < 0)
 		return -1;
 	if (strlen(buf_string(&buf)) != buf.size)
 		return err_set(err, ERR_FATAL, "%s: has a NUL byte, so it is not text", path);
