@@ -18,7 +18,6 @@
 #include "core/decide.h"
 #include "core/model/plan.h"
 #include "core/model/reason.h"
-#include "feature/idle_termination/core/suspend.h"
 #include "kube/kube_path.h"
 
 /* Limit for all annotations of an object together. */
@@ -269,7 +268,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 	snapshot.annotation_request = constraint;
 	snapshot.annotation_problem = "";
 	plan = decide(&snapshot, arena);
-	suspended = suspend_time_text(&snapshot.cluster) != NULL;
+	suspended = ray_cluster_suspended_at(&snapshot.cluster) != NULL;
 	if (!suspended)
 		warn_unmanaged(plan, arena);
 	/* Before the loop turns: the plan may point into the copies of the objects. */

@@ -465,7 +465,7 @@ static void keep_off(struct cluster *cluster, const struct pass_result *result)
 static void pass_ended(void *context, const struct pass_result *result)
 {
 	struct cluster *cluster = context;
-	bool suspended = result->scaled && result->scaled->idle == IDLE_ACTION_END_SUSPEND;
+	bool suspended = result->scaled && result->scaled->action == CLUSTER_SUSPEND;
 
 	keep_poll(cluster, &result->reading);
 	if (result->decided)

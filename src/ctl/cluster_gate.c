@@ -8,7 +8,6 @@
 #include "core/model/reason.h"
 #include "ctl/pass/observe.h"
 #include "ctl/shared/options.h"
-#include "feature/idle_termination/core/suspend.h"
 
 enum cluster_gate cluster_gate(const struct observation *view, const struct options *options)
 {
@@ -25,7 +24,7 @@ enum cluster_gate cluster_gate(const struct observation *view, const struct opti
 	reason = gate_check(&snapshot, &scratch).reason;
 	if (!reason)
 		return CLUSTER_SCALED;
-	return strcmp(reason, REASON_SUSPENDED) == 0 && suspend_time_text(view->cluster) ?
+	return strcmp(reason, REASON_SUSPENDED) == 0 && ray_cluster_suspended_at(view->cluster) ?
 		       CLUSTER_ENDING :
 		       CLUSTER_HANDS_OFF;
 }

@@ -1,4 +1,4 @@
-/* The use of a cluster, by the lists of its GCS: for idle termination (feature/idle_termination/core/idle.h). Each list
+/* The use of a cluster, by the lists of its GCS: for idle termination. Each list
  * is one call; a list that is not complete is a doubt. */
 #ifndef GCS_GCS_IN_USE_H
 #define GCS_GCS_IN_USE_H

@@ -184,7 +184,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	}
 	arena_reset(&world->pass_arena);
 	const struct plan *plan = decide_now(ray, &view);
-	if (plan->idle && plan->idle->action == IDLE_ACTION_READ)
+	if (plan->cluster.action == CLUSTER_READ_WORK)
 		plan = decide_with_lists(ray, &view);
 	bool drained = drain(ray, plan);
 	if (drained && baseline_deletes_drained(world->input))

@@ -268,17 +268,17 @@ static void set_suspended(struct sim_ray *ray, bool suspended)
 
 void kuberay_submitted(struct sim_ray *ray)
 {
-	if (ray->cluster.suspend && labels_value(&ray->cluster.annotations, ANNOTATION_SUSPENDED))
+	if (ray_cluster_suspended_at(&ray->cluster))
 		set_suspended(ray, false);
 }
 
 void kuberay_suspend(struct sim_ray *ray, const struct plan *plan)
 {
-	enum idle_action action = plan->idle ? plan->idle->action : IDLE_ACTION_NONE;
+	enum cluster_action action = plan->cluster.action;
 
-	if (action == IDLE_ACTION_END_SUSPEND || action == IDLE_ACTION_END_DELETE)
+	if (action == CLUSTER_SUSPEND || action == CLUSTER_DELETE)
 		set_suspended(ray, true);
-	else if (action == IDLE_ACTION_RESUME)
+	else if (action == CLUSTER_RESUME)
 		set_suspended(ray, false);
 }
 

@@ -19,7 +19,7 @@ void kuberay_gone(struct sim_worker *worker); /* SIM_EVENT_GONE */
  * operator creates other Pods. */
 void kuberay_interrupt(struct sim_world *world, uint64_t id); /* SIM_EVENT_SPOT */
 
-/* Idle termination of a simulated RayCluster (feature/idle_termination/core/idle.h): all Pods end, the head's included.
+/* Idle termination of a simulated RayCluster: all Pods end, the head's included.
  * Source: KubeRay 1.5, raycluster_controller.go: a suspended cluster starts again only after all its
  * Pods are deleted; the init container of a worker waits for the GCS of the head.
  *

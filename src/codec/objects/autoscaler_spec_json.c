@@ -91,9 +91,6 @@ const struct field autoscaler_spec_fields[] = {
 			     "x-kubernetes-list-type: map\n"
 			     "x-kubernetes-list-map-keys: [name]",
 		   .element_schema = SCHEDULE_RULE),
-	FIELD_POINTER(AUTOSCALER, idle_termination, idle_termination_fields, "idleTermination",
-		      .flags = FIELD_LINE, .initial = &idle_termination_initial,
-		      .description =
-			      "Ends the whole RayCluster, head included, when it is not used."),
+	IDLE_TERMINATION_ROW(AUTOSCALER),
 	FIELD_NAMES(NULL),
 };

@@ -4,10 +4,10 @@
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
+#include "feature/idle_termination/codec/idle_termination_json.h"
 
 FIELD_WORDS(terminate_action, enum terminate_action)
 FIELD_WORDS(worker_state, enum worker_state)
-FIELD_WORDS(idle_action, enum idle_action)
 FIELD_WORDS(demand_kind, enum demand_kind)
 FIELD_WORDS(demand_source, enum demand_source)
 
@@ -64,15 +64,6 @@ const struct field plan_schedule_fields[] = {
 	FIELD_TIME(struct plan_schedule, next_change, "nextChange"),
 	FIELD_TEXT(struct plan_schedule, problem, "problem", .flags = FIELD_NULLABLE),
 	FIELD_BOOLEAN(struct plan_schedule, never_starts, "neverStarts"),
-	FIELD_END,
-};
-
-static const struct field idle_fields[] = {
-	WORD(struct plan_idle, action, enum idle_action, idle_action_word, "action"),
-	FIELD_TIME(struct plan_idle, since, "since"),
-	FIELD_TIME(struct plan_idle, until, "until"),
-	TEXT(struct plan_idle, reason, "reason"),
-	TEXT(struct plan_idle, message, "message"),
 	FIELD_END,
 };
 
@@ -230,7 +221,7 @@ static const struct field plan_fields[] = {
 	LIST(PLAN, groups.at, groups.count, group_fields, "groups"),
 	FIELD_LIST(PLAN, schedules, schedule_count, plan_schedule_fields, "schedules",
 		   .flags = FIELD_LINE),
-	FIELD_POINTER(PLAN, idle, idle_fields, "idleTermination", .flags = FIELD_LINE),
+	PLAN_IDLE_ROW(PLAN),
 	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
 	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
 	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),

@@ -238,9 +238,7 @@ static const struct field spec_fields[] = {
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),
 	FIELD_HOOK("upgradeStrategy", .members = upgrade_fields),
 	FIELD_BOOLEAN(struct ray_cluster, idle_suspend, "idleSuspend"),
-	FIELD_POINTER(struct ray_cluster, idle_termination, idle_termination_options_fields,
-		      "idleTerminationOptions", .flags = FIELD_LINE,
-		      .initial = &idle_termination_options_initial),
+	IDLE_TERMINATION_OPTIONS_ROW(struct ray_cluster),
 	FIELD_NAMES("headServiceAnnotations", "networkPolicy", "historyServerOptions"),
 };
 

@@ -21,7 +21,6 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
-#include "feature/idle_termination/codec/idle_termination_json.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,
@@ -329,6 +328,16 @@ static void write_memory(struct json_writer *writer, const struct field *field, 
 #define SNAPSHOT struct snapshot
 
 static const struct event event_initial = { .count = 1 };
+
+#define WORK struct cluster_work
+
+static const struct field cluster_work_fields[] = {
+	FIELD_TIME(WORK, begun, "begun", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(WORK, problem, "problem"),
+	FIELD_TEXT(WORK, in_use, "inUse"),
+	FIELD_TIME(WORK, ended, "ended"),
+	FIELD_END,
+};
 
 static const struct field snapshot_fields[] = {
 	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION, .flags = FIELD_REQUIRED),

@@ -131,7 +131,8 @@ struct facts {
 	const struct plan_schedule *schedule_forbids;
 	struct plan_schedule *schedules; /* parallel to those of the RayClusterAutoscaler */
 	size_t schedule_count;
-	struct plan_idle *idle; /* NULL: none; of feature/idle_termination */
+	const char *keeps_cluster; /* why the whole cluster is to run; NULL: no feature keeps it */
+	struct plan_idle *idle;    /* NULL: none; of feature/idle_termination */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

@@ -1,6 +1,6 @@
 /* Whether anything uses a RayCluster, by the complete lists of its GCS: actors, placement groups,
- * drivers and submitted jobs. Read only when all else is idle (feature/idle_termination/core/idle.h). Made by
- * ctl/pass/pass.c and feature/idle_termination/codec/idle_termination_json.h; owned by the arena of the pass. */
+ * drivers and submitted jobs. Read only when a plan asks for it (CLUSTER_READ_WORK). Made by
+ * ctl/pass/pass.c and codec/objects/snapshot_json; owned by the arena of the pass. */
 #ifndef CORE_MODEL_CLUSTER_WORK_H
 #define CORE_MODEL_CLUSTER_WORK_H
 

@@ -21,6 +21,11 @@ const struct quantity *quantities_find(const struct quantities *quantities, cons
 	return VEC_FIND(quantities, name, name);
 }
 
+const char *ray_cluster_suspended_at(const struct ray_cluster *cluster)
+{
+	return cluster->suspend ? labels_value(&cluster->annotations, ANNOTATION_SUSPENDED) : NULL;
+}
+
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type)
 {

@@ -135,20 +135,6 @@ struct condition {
 	time_ms last_transition; /* TIME_NONE when absent */
 };
 
-#define IDLE_AFTER_SECONDS_DEFAULT 1800
-#define IDLE_AFTER_SECONDS_MIN 60
-#define IDLE_AFTER_SECONDS_MAX (30 * 86400)
-#define IDLE_ACTION_SUSPEND "Suspend"
-#define IDLE_ACTION_DELETE "Delete"
-
-/* When the whole RayCluster ends because it is not used: spec.idleTermination of a
- * RayClusterAutoscaler, or spec.idleTerminationOptions of the RayCluster (Ray 2.60). */
-struct idle_termination {
-	int64_t after_seconds;
-	const char *action;
-	const char *problem; /* NULL, or why it cannot be followed */
-};
-
 struct ray_cluster {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	const char *namespace_, *name, *uid, *resource_version;
@@ -363,11 +349,13 @@ struct autoscaler_object {
 #define ANNOTATION_MANAGED "rayscaler.dev/managed"
 #define ANNOTATION_DO_NOT_DISRUPT "rayscaler.dev/do-not-disrupt" /* of a worker Pod */
 /* RFC 3339 time at which this program set spec.suspend because the RayCluster was idle. Written and
- * removed together with it (feature/idle_termination/core/suspend.h): a suspended RayCluster without it was suspended
- * by another client, and is never resumed. */
+ * removed together with it: a suspended RayCluster without it was suspended by another client, and is
+ * never resumed. */
 #define ANNOTATION_SUSPENDED "rayscaler.dev/suspended-by-idle-termination"
 #define HEAD_GROUP_NAME "headgroup"
 
+/* The value of ANNOTATION_SUSPENDED when this program has suspended the RayCluster; else NULL. */
+const char *ray_cluster_suspended_at(const struct ray_cluster *cluster);
 /* NULL when absent. */
 const struct condition *condition_find(const struct condition *conditions, size_t count,
 				       const char *type);

@@ -33,7 +33,7 @@ struct memory_launch {
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
-#define IDLE_MARK_KEY "cluster" /* of MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
+#define CLUSTER_MARK_KEY "cluster" /* of MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
 
 enum mark_kind {
 	MARK_RAYLET_GONE,      /* key: Pod name */
@@ -47,7 +47,7 @@ enum mark_kind {
 	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
 	 * cluster_session_name; who: a run of the head's container. */
 	MARK_RAY_SESSION,
-	/* Nothing uses the cluster; see idle.c. who: its user in the lists. */
+	/* Nothing uses the cluster; of feature/idle_termination. who: its user in the lists. */
 	MARK_CLUSTER_IDLE,
 	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
 	MARK_DELETE_DENIED,

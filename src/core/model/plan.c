@@ -38,18 +38,18 @@ const char *worker_state_name(enum worker_state state)
 	return "";
 }
 
-const char *idle_action_name(enum idle_action action)
+const char *cluster_action_name(enum cluster_action action)
 {
 	switch (action) {
-	case IDLE_ACTION_NONE:
+	case CLUSTER_KEEP:
 		break;
-	case IDLE_ACTION_READ:
+	case CLUSTER_READ_WORK:
 		return "Read";
-	case IDLE_ACTION_END_SUSPEND:
-		return IDLE_ACTION_SUSPEND;
-	case IDLE_ACTION_END_DELETE:
-		return IDLE_ACTION_DELETE;
-	case IDLE_ACTION_RESUME:
+	case CLUSTER_SUSPEND:
+		return "Suspend";
+	case CLUSTER_DELETE:
+		return "Delete";
+	case CLUSTER_RESUME:
 		return "Resume";
 	}
 	return "";

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "core/model/memory_state.h"
 #include "core/model/ray_state.h"
+#include "core/model/reason.h"
 #include "core/model/snapshot.h"
 
 #define PLAN_NEVER_CHANGES INT64_MAX /* of next_change */
@@ -108,26 +109,26 @@ struct patch_op {
 	struct strings strings;
 };
 
-enum idle_action {
-	IDLE_ACTION_NONE = 0,
+enum cluster_action {
+	CLUSTER_KEEP = 0,
 	/* Read the lists of its users (core/model/cluster_work.h), and decide again in this pass. */
-	IDLE_ACTION_READ,
-	IDLE_ACTION_END_SUSPEND, /* in the patch */
-	IDLE_ACTION_END_DELETE,
-	IDLE_ACTION_RESUME, /* in the patch */
+	CLUSTER_READ_WORK,
+	CLUSTER_SUSPEND, /* in the patch */
+	CLUSTER_DELETE,
+	CLUSTER_RESUME, /* in the patch */
 };
 
-/* Idle termination of the whole RayCluster, feature/idle_termination/core/idle.h. */
-struct plan_idle {
-	enum idle_action action;
-	time_ms since; /* it is idle since then; TIME_NONE: it is not, or that is unknown */
-	time_ms until; /* then it ends, if it stays idle; TIME_NONE with `since` */
-	const char *reason, *message;
+/* What a feature does with the whole RayCluster. */
+struct plan_cluster {
+	enum cluster_action action;
+	enum decision_event_reason event; /* of an action that the API server carries out */
+	const char *message;              /* NULL: nothing decides about it */
 };
 
 struct plan_condition {
 	const char *type, *status, *reason, *message;
-	bool aside; /* of a running controller, no part of the decision: not printed */
+	bool aside;  /* of a running controller, no part of the decision: not printed */
+	bool notice; /* of a cluster that works, for the log: not printed */
 	/* Of the status of a RayClusterAutoscaler; 0 in a plan. */
 	time_ms last_transition;
 	int64_t observed_generation; /* of that object */
@@ -160,8 +161,8 @@ struct plan {
 	VEC(struct plan_condition) conditions;
 	const struct plan_schedule *schedules; /* in the order of the RayClusterAutoscaler */
 	size_t schedule_count;
-	/* NULL: idle termination is not set, and this program has not suspended the cluster. */
-	const struct plan_idle *idle;
+	const struct plan_idle *idle; /* NULL: none; of feature/idle_termination */
+	struct plan_cluster cluster;  /* not printed */
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	/* With the same facts, Ray's idle durations growing, and this memory, decisions before this
@@ -180,7 +181,7 @@ struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan
 					  bool status, const char *reason, const char *message);
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
-const char *idle_action_name(enum idle_action action);           /* "", "Read", "Suspend", ... */
+const char *cluster_action_name(enum cluster_action action);     /* "", "Read", "Suspend", ... */
 const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */
 const char *demand_source_name(enum demand_source source);       /* "ray", "annotation", ... */
 

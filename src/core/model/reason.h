@@ -6,11 +6,12 @@
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H
 
+#include "feature/idle_termination/model/idle_termination.h"
 #include "feature/lint/model/lint_reason.h"
 
 /* The rows of features, the last ones of their tables. */
-#define FEATURE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
-#define FEATURE_EVENTS(X) LINT_EVENTS(X)
+#define FEATURE_CONDITION_REASONS(X) IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
+#define FEATURE_EVENTS(X) IDLE_EVENTS(X) LINT_EVENTS(X)
 
 /* X(identifier, word, meaning, what to do) */
 #define REASON_GROUP_TABLE(X)                                                                      \
@@ -233,20 +234,9 @@
 	X(PODS_UNREADABLE, "PodUnreadable",                                                                 \
 	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                         \
 	  "correct or delete the Pod; the message names it and the field")                                  \
-	X(CLUSTER_IDLE, "ClusterIdle", "IdleTerminated: idle, and not yet for long enough",                 \
-	  "nothing; the message has the time")                                                              \
-	X(CLUSTER_IN_USE, "ClusterInUse", "IdleTerminated: something uses the cluster", "nothing")          \
-	X(IDLENESS_UNKNOWN, "IdlenessUnknown", "IdleTerminated: doubt counts as use",                       \
-	  "see the message")                                                                                \
-	X(IDLE_TERMINATION_BLOCKED, "IdleTerminationBlocked",                                               \
-	  "IdleTerminated: not allowed for this RayCluster", "see the message")                             \
-	X(IDLE_TERMINATED, "IdleTerminated", "IdleTerminated: suspended or deleted",                        \
-	  "the message has the command")                                                                    \
-	X(CLUSTER_RESUMED, "Resumed", "IdleTerminated: wanted again", "nothing")                            \
 	FEATURE_CONDITION_REASONS(X)
 
 #define CONDITION_SECOND_CONTROLLER "SecondController"
-#define CONDITION_IDLE_TERMINATED "IdleTerminated"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
 #define CONDITION_POD_UNREADABLE "PodUnreadable"
 
@@ -304,9 +294,6 @@
 	X(TWO_CONTROLLERS, WARNING, "SecondController",                                                 \
 	  "two controllers decide about the RayCluster",                                                \
 	  "uninstall one release, or give each its own namespaces")                                     \
-	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                                    \
-	  "an idle RayCluster was suspended or deleted", "the message has the command")                 \
-	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")              \
 	FEATURE_EVENTS(X)
 
 /* DECISION_EVENT_SCALE_DOWN and so on. */

@@ -71,11 +71,11 @@ static const struct condition_event {
 	{ REASON_VIEW_STALE, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, VIEW_STALE_MS, false },
 };
 
-/* The Event of demand, or of idle termination, has the same. */
+/* The Event of demand, or of an action on the whole cluster, has the same. */
 static bool is_said_otherwise(const struct plan *plan, const struct plan_condition *condition)
 {
 	if (strcmp(condition->reason, REASON_SUSPENDED) == 0)
-		return plan->idle != NULL;
+		return plan->cluster.message != NULL;
 	if (strcmp(condition->reason, REASON_TOO_MANY_REPLICAS) != 0)
 		return false;
 	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {

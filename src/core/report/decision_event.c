@@ -220,15 +220,10 @@ static void add_condition_events(struct maker *m)
 /* The whole cluster ends, or is resumed. */
 static void add_end_event(struct maker *m)
 {
-	const struct plan_idle *idle = m->plan->idle;
+	const struct plan_cluster *cluster = &m->plan->cluster;
 
-	if (!idle || idle->action == IDLE_ACTION_NONE || idle->action == IDLE_ACTION_READ)
-		return;
-	add(m,
-	    idle->action == IDLE_ACTION_RESUME ? DECISION_EVENT_RESUMED :
-						 DECISION_EVENT_IDLE_TERMINATED,
-	    "", idle->message)
-		->action = true;
+	if (cluster->event != DECISION_EVENT_NONE)
+		add(m, cluster->event, "", cluster->message)->action = true;
 }
 
 /* --- workers that stay: docs/REASONS.md describes the rule --- */
@@ -388,11 +383,11 @@ static void add_extra_event(struct maker *m, const struct extra_condition *extra
 		       strncmp(before->message, extra->reported, strlen(extra->reported)) == 0;
 }
 
-/* Whether the cluster was not scaled: then the plan has only ScalingActive and IdleTerminated. */
+/* Whether the cluster was not scaled: then the plan has only ScalingActive and those of features. */
 static bool is_gated(const struct plan *plan)
 {
 	return plan->conditions.count == 1 ||
-	       strcmp(plan->conditions.at[1].type, CONDITION_IDLE_TERMINATED) == 0;
+	       strcmp(plan->conditions.at[1].type, "AbleToScale") != 0;
 }
 
 void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,

@@ -69,7 +69,7 @@ int act_write_patch(const struct plan *plan, const char *uid, struct arena *aren
 
 bool act_deletes(const struct plan *plan)
 {
-	return plan->idle && plan->idle->action == IDLE_ACTION_END_DELETE;
+	return plan->cluster.action == CLUSTER_DELETE;
 }
 
 int act_write_delete(const struct ray_cluster *cluster, struct buf *buf, struct err *err)
@@ -159,10 +159,10 @@ int64_t act_generation(const char *body, size_t size)
 
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list)
 {
-	*ret_list = (struct act_scaled_list){ .idle_message = "" };
-	if (plan->idle && plan->idle->action != IDLE_ACTION_READ) {
-		ret_list->idle = plan->idle->action;
-		ret_list->idle_message = arena_strdup(arena, plan->idle->message);
+	*ret_list = (struct act_scaled_list){ .action_message = "" };
+	if (plan->cluster.message && plan->cluster.action != CLUSTER_READ_WORK) {
+		ret_list->action = plan->cluster.action;
+		ret_list->action_message = arena_strdup(arena, plan->cluster.message);
 	}
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		size_t deletions = count_deletions(group);
@@ -185,9 +185,9 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 
 void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
 {
-	if (list->idle != IDLE_ACTION_NONE)
+	if (list->action != CLUSTER_KEEP)
 		log_info("idle termination", "cluster", cluster, "action",
-			 idle_action_name(list->idle), "why", list->idle_message, NULL);
+			 cluster_action_name(list->action), "why", list->action_message, NULL);
 	VEC_EACH(const struct act_scaled, scaled, &list->groups) {
 		char from[32], to[32], deleted[32];
 

@@ -67,8 +67,8 @@ struct act_scaled {
 
 struct act_scaled_list {
 	VEC(struct act_scaled) groups;
-	enum idle_action idle; /* of the whole cluster; IDLE_ACTION_NONE: it stays as it is */
-	const char *idle_message;
+	enum cluster_action action; /* of the whole cluster; CLUSTER_KEEP: it stays as it is */
+	const char *action_message;
 };
 
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list);

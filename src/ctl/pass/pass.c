@@ -177,7 +177,7 @@ static const struct memory_state *memory_refused(struct pass *pass, const struct
 	memory->marks.capacity = memory->marks.count; /* the next push copies them */
 	VEC_PUSH(&pass->arena, &memory->marks,
 		 ((struct memory_mark){ .kind = MARK_DELETE_DENIED,
-					.key = IDLE_MARK_KEY,
+					.key = CLUSTER_MARK_KEY,
 					.since = pass->now,
 					.who = arena_strdup(&pass->arena, err->text) }));
 	return memory;
@@ -198,7 +198,7 @@ static bool is_suspended(struct pass *pass, const struct kube_answer *answer)
 
 	if (act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster, NULL) < 0)
 		return false;
-	return cluster->suspend && labels_value(&cluster->annotations, ANNOTATION_SUSPENDED);
+	return ray_cluster_suspended_at(cluster) != NULL;
 }
 
 /* Where the RayCluster is not suspended the next pass may try again. Where it could not be read this
@@ -222,9 +222,7 @@ static void cluster_looked_at(void *context, const struct kube_answer *answer,
 static bool look_at_suspension(struct pass *pass, const struct kube_answer *answer,
 			       const struct err *err)
 {
-	const struct plan_idle *idle = pass->work->plan->idle;
-
-	if (!idle || idle->action != IDLE_ACTION_END_SUSPEND || answer->retry_after_ms > 0 ||
+	if (pass->work->plan->cluster.action != CLUSTER_SUSPEND || answer->retry_after_ms > 0 ||
 	    (err->kind != ERR_RETRY && err->kind != ERR_TIMEOUT))
 		return false;
 	pass->lost = *err;
@@ -425,8 +423,7 @@ static void decided(struct pass *pass)
 		read_state(pass);
 		return;
 	}
-	if (pass->config.gcs && !pass->work_read && plan->idle &&
-	    plan->idle->action == IDLE_ACTION_READ) {
+	if (pass->config.gcs && !pass->work_read && plan->cluster.action == CLUSTER_READ_WORK) {
 		read_work(pass);
 		return;
 	}

@@ -117,9 +117,8 @@ static void begin_series(struct metrics *metrics)
 	begin_api_requests(metrics, KUBE_VERB_WATCH);
 	for (enum err_kind kind = ERR_INPUT; kind <= ERR_FATAL; kind++)
 		find_series(metrics, METRICS_GCS_ERRORS, err_kind_name(kind), "");
-	for (enum idle_action action = IDLE_ACTION_END_SUSPEND; action <= IDLE_ACTION_RESUME;
-	     action++)
-		find_series(metrics, METRICS_IDLE_TERMINATIONS, idle_action_name(action), "");
+	for (enum cluster_action action = CLUSTER_SUSPEND; action <= CLUSTER_RESUME; action++)
+		find_series(metrics, METRICS_IDLE_TERMINATIONS, cluster_action_name(action), "");
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
 		find_series(metrics, METRICS_RECONCILE_DURATION, phases[i], "");
 	find_series(metrics, METRICS_UNDECIDED, "", "");
@@ -265,9 +264,9 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 	cluster->loop_exceptions += pass->failed;
 	cluster->drain_exceptions += (int64_t)pass->drain_errors;
 	cluster->scan_interval_ms = pass->scan_interval_ms;
-	if (pass->scaled && pass->scaled->idle != IDLE_ACTION_NONE)
+	if (pass->scaled && pass->scaled->action != CLUSTER_KEEP)
 		metrics_count(metrics, METRICS_IDLE_TERMINATIONS,
-			      idle_action_name(pass->scaled->idle), "");
+			      cluster_action_name(pass->scaled->action), "");
 	active = summary_condition(&cluster->summary, "ScalingActive");
 	if (!pass->scaled || pass->scaled->groups.count == 0)
 		metrics_count(metrics, METRICS_DECISIONS, "none", active ? active->reason : "");

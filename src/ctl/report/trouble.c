@@ -77,8 +77,7 @@ static bool is_at_rest(const struct plan_condition *condition)
 /* Conditions of clusters that work. */
 static bool is_notice(const struct plan_condition *condition)
 {
-	return !strcmp(condition->type, "ScalingLimited") ||
-	       !strcmp(condition->type, CONDITION_IDLE_TERMINATED) ||
+	return !strcmp(condition->type, "ScalingLimited") || condition->notice ||
 	       (condition->aside && strcmp(condition->type, CONDITION_SECOND_CONTROLLER) != 0);
 }
 

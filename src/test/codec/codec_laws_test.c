@@ -258,7 +258,7 @@ static void check_idempotence(const char *name, const struct snapshot *snapshot,
 	apply(&after, plan);
 	again = decide(&after, &arena);
 	/* A resumed cluster is scaled like any other. */
-	if (plan->idle && plan->idle->action == IDLE_ACTION_RESUME)
+	if (plan->cluster.action == CLUSTER_RESUME)
 		return;
 	if (again->patch.count > 0)
 		fail_msg("%s: decided again, there is one more patch: %s", name,

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "sim/simulate.h"
 
+#include "feature/idle_termination/model/idle_termination.h"
 #include "test/support/support.h"
 
 #include "test/support/sim_case.h"

@@ -1,6 +1,7 @@
 #include "sim/simulate.h"
 
 #include "core/model/cpu_budget.h"
+#include "feature/idle_termination/model/idle_termination.h"
 
 #include "test/support/support.h"
 

@@ -88,7 +88,7 @@ static int try_resume(struct connection *connection, const char *path, struct bu
 			   cluster.name);
 		return 0;
 	}
-	if (!suspend_time_text(&cluster))
+	if (!ray_cluster_suspended_at(&cluster))
 		return refuse_foreign(&cluster, err);
 	if (send_patch(connection, path, &cluster, &arena, err))
 		return -1;

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "core/model/cluster_work.h"
-
 #define IDLE struct idle_termination
 
 const struct idle_termination idle_termination_initial = {
@@ -73,12 +71,16 @@ const struct field idle_termination_options_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
-#define WORK struct cluster_work
+#define PLANNED struct plan_idle
 
-const struct field cluster_work_fields[] = {
-	FIELD_TIME(WORK, begun, "begun", .flags = FIELD_ALWAYS),
-	FIELD_TEXT(WORK, problem, "problem"),
-	FIELD_TEXT(WORK, in_use, "inUse"),
-	FIELD_TIME(WORK, ended, "ended"),
+FIELD_WORDS(cluster_action, enum cluster_action)
+
+const struct field plan_idle_fields[] = {
+	FIELD_WORD(PLANNED, action, enum cluster_action, cluster_action_word, "action",
+		   .flags = FIELD_ALWAYS),
+	FIELD_TIME(PLANNED, since, "since"),
+	FIELD_TIME(PLANNED, until, "until"),
+	FIELD_TEXT(PLANNED, reason, "reason", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(PLANNED, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_END,
 };

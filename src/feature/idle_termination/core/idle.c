@@ -36,7 +36,7 @@ static bool deletes(const struct facts *facts)
 /* The API server refused a deletion, recently. */
 static const char *denied(struct facts *facts)
 {
-	const struct memory_mark *mark = mark_find(facts, MARK_DELETE_DENIED, IDLE_MARK_KEY);
+	const struct memory_mark *mark = mark_find(facts, MARK_DELETE_DENIED, CLUSTER_MARK_KEY);
 
 	if (!mark || !due_reached(facts->due, mark->since) ||
 	    due_passed(facts->due, mark->since, DENIED_MS))
@@ -93,12 +93,7 @@ static const char *wanted(const struct facts *facts)
 	if (snapshot->has_annotation_request && snapshot->annotation_request &&
 	    snapshot->annotation_request->count > 0)
 		return "annotation " ANNOTATION_REQUEST_RESOURCES " requests workers";
-	for (size_t i = 0; i < facts->schedule_count; i++)
-		if (facts->schedules[i].active)
-			return arena_printf(
-				facts->arena, "schedule %.64s is %s", facts->schedules[i].name,
-				plan_schedule_state(&facts->schedules[i], facts->arena));
-	return NULL;
+	return facts->keeps_cluster;
 }
 
 static const char *busy_node(const struct facts *facts, const struct ray_node *node)
@@ -189,13 +184,13 @@ static const char *work_against(const struct facts *facts)
 
 static struct memory_mark mark_of(const struct facts *facts)
 {
-	const struct memory_mark *old = mark_find(facts, MARK_CLUSTER_IDLE, IDLE_MARK_KEY);
+	const struct memory_mark *old = mark_find(facts, MARK_CLUSTER_IDLE, CLUSTER_MARK_KEY);
 	const struct cluster_work *work = facts->snapshot->cluster_work;
 	const char *against = work_against(facts);
-	struct memory_mark mark = { .kind = MARK_CLUSTER_IDLE, .key = IDLE_MARK_KEY };
+	struct memory_mark mark = { .kind = MARK_CLUSTER_IDLE, .key = CLUSTER_MARK_KEY };
 	time_ms used = last_used(facts), ready = head_ready_since(facts);
 
-	mark.since = mark_since(facts, MARK_CLUSTER_IDLE, IDLE_MARK_KEY);
+	mark.since = mark_since(facts, MARK_CLUSTER_IDLE, CLUSTER_MARK_KEY);
 	mark.who = old ? old->who : NULL;
 	if (used > mark.since + JITTER_MS)
 		mark.since = used;
@@ -279,7 +274,7 @@ static const char *resume_text(const struct facts *facts)
 static void judge_suspended(struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	const char *time = suspend_time_text(&snapshot->cluster), *why = wanted(facts);
+	const char *time = ray_cluster_suspended_at(&snapshot->cluster), *why = wanted(facts);
 	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
 
 	if (!time || strcmp(facts->gate.reason, REASON_SUSPENDED) != 0)
@@ -288,7 +283,7 @@ static void judge_suspended(struct facts *facts)
 	why = snapshot->cluster.deleting || paused ? NULL : why;
 	facts->idle = ARENA_NEW(facts->arena, struct plan_idle);
 	*facts->idle = (struct plan_idle){
-		.action = why ? IDLE_ACTION_RESUME : IDLE_ACTION_NONE,
+		.action = why ? CLUSTER_RESUME : CLUSTER_KEEP,
 		.since = TIME_NONE,
 		.until = TIME_NONE,
 		.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
@@ -320,23 +315,23 @@ static bool is_settled(const struct plan *plan)
 }
 
 /* The time has passed, and the lists that were read after it show no use. */
-static enum idle_action action_of(const struct facts *facts, const struct plan *plan)
+static enum cluster_action action_of(const struct facts *facts, const struct plan *plan)
 {
 	const struct cluster_work *work = facts->snapshot->cluster_work;
 	const struct plan_idle *idle = facts->idle;
 
 	if (idle->since == TIME_NONE || !due_reached(facts->due, idle->until) || !is_settled(plan))
-		return IDLE_ACTION_NONE;
+		return CLUSTER_KEEP;
 	if (!work || work->begun < idle->until || work_against(facts))
-		return IDLE_ACTION_READ;
-	return deletes(facts) ? IDLE_ACTION_END_DELETE : IDLE_ACTION_END_SUSPEND;
+		return CLUSTER_READ_WORK;
+	return deletes(facts) ? CLUSTER_DELETE : CLUSTER_SUSPEND;
 }
 
 static const char *ending_text(const struct facts *facts, const struct plan_idle *idle)
 {
 	const char *since = time_text(facts->arena, idle->since);
 
-	if (idle->action == IDLE_ACTION_END_DELETE)
+	if (idle->action == CLUSTER_DELETE)
 		return arena_printf(facts->arena, "deleted: idle since %s", since);
 	return arena_printf(facts->arena, "suspended: idle since %s; %s", since,
 			    resume_text(facts));
@@ -365,13 +360,13 @@ static void check(const struct snapshot *snapshot, const struct plan *plan)
 	CHECK(idle->reason && idle->message);
 	CHECK((idle->since == TIME_NONE) == (idle->until == TIME_NONE));
 	switch (idle->action) {
-	case IDLE_ACTION_NONE:
+	case CLUSTER_KEEP:
 		break;
-	case IDLE_ACTION_READ:
+	case CLUSTER_READ_WORK:
 		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
 		break;
-	case IDLE_ACTION_END_SUSPEND:
-	case IDLE_ACTION_END_DELETE:
+	case CLUSTER_SUSPEND:
+	case CLUSTER_DELETE:
 		CHECK(idle->since != TIME_NONE && idle->until <= snapshot->now);
 		CHECK(work && work->begun >= idle->until);
 		CHECK(work->problem[0] == '\0' && work->in_use[0] == '\0');
@@ -380,17 +375,25 @@ static void check(const struct snapshot *snapshot, const struct plan *plan)
 			CHECK(strncmp(plan->patch.at[i].path, GROUPS_PATH, strlen(GROUPS_PATH)) !=
 			      0);
 		break;
-	case IDLE_ACTION_RESUME:
+	case CLUSTER_RESUME:
 		CHECK(snapshot->cluster.suspend);
 		break;
 	}
 }
 
-static void write_condition(struct arena *arena, struct plan *plan)
+static void write_plan(struct arena *arena, struct plan *plan)
 {
+	enum cluster_action action = plan->idle->action;
+
+	plan->cluster = (struct plan_cluster){ .action = action, .message = plan->idle->message };
+	if (action == CLUSTER_RESUME)
+		plan->cluster.event = DECISION_EVENT_RESUMED;
+	else if (action == CLUSTER_SUSPEND || action == CLUSTER_DELETE)
+		plan->cluster.event = DECISION_EVENT_IDLE_TERMINATED;
 	plan_add_condition(arena, plan, CONDITION_IDLE_TERMINATED,
 			   strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0,
-			   plan->idle->reason, plan->idle->message);
+			   plan->idle->reason, plan->idle->message)
+		->notice = true;
 }
 
 static void write(const struct choice *choice, struct plan *plan)
@@ -404,18 +407,18 @@ static void write(const struct choice *choice, struct plan *plan)
 		return;
 	idle = ARENA_NEW(facts->arena, struct plan_idle);
 	*idle = *facts->idle;
-	plan->idle = idle;
 	idle->action = action_of(facts, plan);
-	if (idle->action == IDLE_ACTION_END_SUSPEND || idle->action == IDLE_ACTION_END_DELETE) {
+	if (idle->action == CLUSTER_SUSPEND || idle->action == CLUSTER_DELETE) {
 		idle->reason = REASON_IDLE_TERMINATED;
 		idle->message = ending_text(facts, idle);
 		drop_mark(facts->arena, plan);
 	}
-	if (idle->action == IDLE_ACTION_END_SUSPEND)
+	if (idle->action == CLUSTER_SUSPEND)
 		suspend_patch(&snapshot->cluster, snapshot->now, facts->arena, plan);
-	if (idle->action != IDLE_ACTION_NONE)
+	if (idle->action != CLUSTER_KEEP)
 		due_now(facts->due);
-	write_condition(facts->arena, plan);
+	plan->idle = idle;
+	write_plan(facts->arena, plan);
 	check(snapshot, plan);
 }
 
@@ -425,9 +428,9 @@ static void write_gated(const struct facts *facts, struct plan *plan)
 	if (!facts->idle)
 		return;
 	plan->idle = facts->idle;
-	if (plan->idle->action == IDLE_ACTION_RESUME)
+	if (plan->idle->action == CLUSTER_RESUME)
 		suspend_patch_resume(&facts->snapshot->cluster, facts->arena, plan);
-	write_condition(facts->arena, plan);
+	write_plan(facts->arena, plan);
 	check(facts->snapshot, plan);
 }
 

@@ -5,7 +5,7 @@
  * nothing of this was there is a mark of memory, so a new process begins the time again. It
  * also begins again with a new head, after each doubt, and after use that only the lists of the GCS show:
  * a driver, or an actor without resources. These are read when the time has passed
- * (IDLE_ACTION_READ), and the pass decides again with them.
+ * (CLUSTER_READ_WORK), and the pass decides again with them.
  *
  * Work may arrive between these lists and the end of the head. So Ray is read once more after the
  * patch, and a cluster that is used is resumed at once.
@@ -21,6 +21,14 @@
 #define FEATURE_IDLE_TERMINATION_CORE_IDLE_H
 
 #include "core/decide/feature.h"
+
+/* Of a plan. */
+struct plan_idle {
+	enum cluster_action action;
+	time_ms since; /* it is idle since then; TIME_NONE: it is not, or that is unknown */
+	time_ms until; /* then it ends, if it stays idle; TIME_NONE with `since` */
+	const char *reason, *message;
+};
 
 extern const struct decision_feature idle_termination_decisions;
 

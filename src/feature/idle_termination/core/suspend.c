@@ -25,11 +25,6 @@ static void boolean_op(struct arena *arena, struct plan *plan, const char *op, b
 	add_op(arena, plan, op, SUSPEND_PATH, PATCH_VALUE_BOOLEAN)->integer = value;
 }
 
-const char *suspend_time_text(const struct ray_cluster *cluster)
-{
-	return cluster->suspend ? labels_value(&cluster->annotations, ANNOTATION_SUSPENDED) : NULL;
-}
-
 void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena *arena,
 		   struct plan *plan)
 {
@@ -47,7 +42,7 @@ void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena 
 
 void suspend_patch_resume(const struct ray_cluster *cluster, struct arena *arena, struct plan *plan)
 {
-	text_op(arena, plan, "test", ANNOTATION_PATH, suspend_time_text(cluster));
+	text_op(arena, plan, "test", ANNOTATION_PATH, ray_cluster_suspended_at(cluster));
 	boolean_op(arena, plan, "test", true);
 	boolean_op(arena, plan, "replace", false);
 	add_op(arena, plan, "remove", ANNOTATION_PATH, PATCH_VALUE_NONE);

@@ -8,13 +8,10 @@
 #include "base/time.h"
 #include "core/model/plan.h"
 
-/* The annotation's value, when this program has suspended the RayCluster; else NULL. */
-const char *suspend_time_text(const struct ray_cluster *cluster);
-
 /* Suspends it. Tests the resourceVersion, so that nothing has changed since it was read. */
 void suspend_patch(const struct ray_cluster *cluster, time_ms now, struct arena *arena,
 		   struct plan *plan);
-/* Resumes it, if it is still suspended with this annotation: suspend_time_text is not NULL. */
+/* Resumes it, if it is still suspended with this annotation: ray_cluster_suspended_at is not NULL. */
 void suspend_patch_resume(const struct ray_cluster *cluster, struct arena *arena,
 			  struct plan *plan);
 /* Removes the annotation from a RayCluster that another client has resumed; nothing without one. */

@@ -142,6 +142,10 @@ static void find(struct facts *facts)
 		state->never_starts = schedule->never_starts;
 		state->active = window.active;
 		state->next_change = window.next_change;
+		if (state->active && !facts->keeps_cluster)
+			facts->keeps_cluster =
+				arena_printf(facts->arena, "schedule %.64s is %s", state->name,
+					     plan_schedule_state(state, facts->arena));
 		judge_bundles(facts, schedule, state);
 	}
 }
