@@ -280,9 +280,7 @@ static int value_decode(const struct json_at *member, const struct field *field,
 	case FIELD_KIND_RESOURCES:
 		return resources_decode(member, value);
 	case FIELD_KIND_FIXED:
-		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE) ?
-			       fixed_check(member, field) :
-			       0;
+		return fixed_check(member, field);
 	case FIELD_KIND_POINTER:
 		return pointer_decode(member, field, value);
 	case FIELD_KIND_OBJECT:
@@ -371,10 +369,18 @@ static int row_decode(const struct json_at *at, const struct field *field, void 
 			     field_decode(&member, field, object);
 }
 
+/* Others are only written, or for lint: their member is not looked at. */
+static bool is_read(const struct field *field)
+{
+	if (field->kind == FIELD_KIND_FIXED)
+		return field->flags & (FIELD_REQUIRED | FIELD_NULLABLE);
+	return field->read || (field->kind != FIELD_KIND_HOOK && field->kind != FIELD_KIND_COUNT);
+}
+
 int field_decode_all(const struct json_at *at, const struct field *fields, void *object)
 {
 	for (const struct field *field = fields; field->name; field++)
-		if (row_decode(at, field, object))
+		if (is_read(field) && row_decode(at, field, object))
 			return -1;
 	return 0;
 }
