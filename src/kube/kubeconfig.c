@@ -176,15 +176,15 @@ static int kubeconfig_cluster(const struct json_at *root, const char *path, cons
 	return 0;
 }
 
-static int kubeconfig_variable_name(const struct json_at *at, const struct field *field,
+static int kubeconfig_variable_name(const struct json_at *name, const struct field *field,
 				    void *object)
 {
 	const struct kubeconfig_variable *variable = object;
 
-	if (field_decode(at, field, object))
+	if (field_decode(name, field, object))
 		return -1;
 	if (!*variable->name || strchr(variable->name, '='))
-		return json_fail(at, "name must be that of an environment variable");
+		return json_fail(name, "must be the name of an environment variable");
 	return 0;
 }
 
