@@ -4,7 +4,7 @@
  * of idle durations and other clocks. Only lastDecisionTime and the parts of features are renewed, when it is older than an
  * interval between AUTOSCALER_RENEW_MS and AUTOSCALER_RENEW_MAX_MS that depends on the name: so a
  * fleet without changes is not written all at once. The time of another controller is renewed after half
- * of that, so that of two controllers each sees the other (ctl/report/second_controller). codec/objects/autoscaler_json writes it. */
+ * of that, so that of two controllers each sees the other (ctl/report/autoscaler_writer). codec/objects/autoscaler_json writes it. */
 #ifndef CORE_REPORT_AUTOSCALER_STATUS_H
 #define CORE_REPORT_AUTOSCALER_STATUS_H
 

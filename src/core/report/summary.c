@@ -3,15 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
 #include "core/decide/demand.h"
 #include "core/decide/gate.h"
 #include "core/model/reason.h"
-#include "core/report/summary_invariants.h"
-#include "core/report/summary_resources.h"
 
 #define UNSERVED_SEEN_MAX 1000
+#define PLACEMENT_GROUP_ID_DIGITS 36
 
 #define REPLICAS_UNLIMITED INT32_MAX /* the CRD's default of maxReplicas */
 
@@ -439,6 +440,97 @@ static void sum_unserved(const struct plan *plan, struct arena *arena, struct su
 	summary->unserved_count = list.at.count;
 }
 
+/* --- logical resources --- */
+
+struct sums {
+	VEC(struct summary_resource) list;
+};
+
+/* A node's own marker resource, or the share that a placement group takes from a node: there are as
+ * many as nodes and placement groups, and Kubernetes does not know them. */
+static bool is_internal(const char *name)
+{
+	size_t size = strlen(name);
+
+	if (strncmp(name, "node:", 5) == 0)
+		return true;
+	return strstr(name, "_group_") && size > PLACEMENT_GROUP_ID_DIGITS &&
+	       strspn(name + size - PLACEMENT_GROUP_ID_DIGITS, "0123456789abcdef") ==
+		       PLACEMENT_GROUP_ID_DIGITS;
+}
+
+static struct summary_resource *sum_of(struct sums *sums, const char *name, struct arena *arena)
+{
+	struct summary_resource *known = VEC_FIND(&sums->list, name, name);
+
+	if (known)
+		return known;
+	if (sums->list.count >= SUMMARY_RESOURCES_MAX || is_internal(name))
+		return NULL;
+	VEC_PUSH(arena, &sums->list,
+		 ((struct summary_resource){ .name = arena_strdup(arena, name) }));
+	return &sums->list.at[sums->list.count - 1];
+}
+
+static void add_living_nodes(const struct ray_state *state, struct sums *sums, struct arena *arena)
+{
+	for (size_t i = 0; i < state->node_count; i++) {
+		const struct resources *total = &state->nodes[i].total;
+
+		if (!ray_node_is_alive(&state->nodes[i]))
+			continue;
+		for (size_t r = 0; r < total->count; r++) {
+			struct summary_resource *sum = sum_of(sums, total->at[r].name, arena);
+
+			if (sum)
+				raise_by(&sum->cluster, total->at[r].amount);
+		}
+	}
+}
+
+static void add_pending_nodes(const struct snapshot *snapshot, const struct summary *summary,
+			      struct sums *sums, struct arena *arena)
+{
+	for (size_t g = 0; g < summary->group_count; g++) {
+		AUTO(arena_done) struct arena scratch = ARENA_INIT;
+		struct capacity capacity = { 0 };
+
+		if (summary->groups[g].pending == 0)
+			continue;
+		capacity_of_group(&snapshot->cluster, g, &snapshot->settings,
+				  snapshot->device_table, &scratch, &capacity);
+		VEC_EACH(const struct resource, one, &capacity.resources) {
+			struct summary_resource *sum = sum_of(sums, one->name, arena);
+
+			if (sum)
+				raise_by(&sum->pending,
+					 times(summary->groups[g].pending, 1, one->amount));
+		}
+	}
+}
+
+static int compare_resources(const void *a, const void *b)
+{
+	return strcmp(((const struct summary_resource *)a)->name,
+		      ((const struct summary_resource *)b)->name);
+}
+
+static void sum_resources(const struct snapshot *snapshot, struct arena *arena,
+			  struct summary *summary)
+{
+	struct sums sums = { .list = { .at = NULL } };
+
+	if (summary->ray_reachable)
+		add_living_nodes(snapshot->ray_state, &sums, arena);
+	add_pending_nodes(snapshot, summary, &sums, arena);
+	if (sums.list.count > 1)
+		qsort(sums.list.at, sums.list.count, sizeof(*sums.list.at), compare_resources);
+	for (size_t i = 1; i < sums.list.count; i++)
+		CHECK(compare_resources(&sums.list.at[i - 1], &sums.list.at[i]) < 0);
+	summary->resources = sums.list.at;
+	summary->resource_count = sums.list.count;
+}
+
 /* --- the one word --- */
 
 const struct plan_condition *summary_condition(const struct summary *summary, const char *type)
@@ -498,6 +590,62 @@ static void choose_reason(struct summary *summary)
 	summary->message = "nothing limits scaling";
 }
 
+/* --- invariants: sums agree with the plan, and without Ray nothing is claimed about it --- */
+
+static void check_group(const struct summary_group *group, const struct plan_group *planned)
+{
+	int64_t pods = 0;
+
+	CHECK(group->name == planned->name && group->backoff == planned->backoff);
+	CHECK(group->hosts > 0);
+	for (size_t i = 0; i < SUMMARY_STATE_COUNT; i++)
+		pods += group->pods[i];
+	CHECK(group->pod_count == pods);
+	CHECK(group->registered <= group->pod_count);
+	CHECK((group->waiting > 0) == (group->unserved_reason[0] != '\0'));
+	CHECK(group->waiting_reason && group->waiting_message);
+}
+
+static void check_demand(const struct summary *summary)
+{
+	for (size_t i = 0; i < summary->unserved_count; i++) {
+		const struct summary_unserved *item = &summary->unserved[i];
+
+		CHECK(item->reason && item->message);
+		CHECK(!item->infeasible || i == 0 || summary->unserved[i - 1].infeasible);
+	}
+	for (size_t i = 0; i < summary->pending_count; i++)
+		CHECK(summary->pending[i].amount > 0);
+	CHECK(summary->pending_gpus == 0 || strcmp(summary->pending[0].name, "GPU") == 0);
+	for (size_t i = 0; i < summary->requested_count; i++)
+		CHECK(summary->requested[i].bundle);
+}
+
+static void check_summary(const struct summary *summary, const struct plan *plan)
+{
+	int64_t pods = 0, kept = 0;
+
+	CHECK(summary->reason[0] != '\0' && summary->message);
+	CHECK(summary->group_count == plan->groups.count);
+	for (size_t i = 0; i < summary->group_count; i++) {
+		check_group(&summary->groups[i], &plan->groups.at[i]);
+		pods += summary->groups[i].pod_count;
+	}
+	CHECK(pods <= summary->pod_count); /* workers of removed groups are in the sum alone */
+	CHECK(summary->pod_count == (int64_t)plan->workers.count);
+	for (size_t i = 0; i < summary->kept_count; i++)
+		kept += summary->kept[i].count;
+	CHECK(kept <= summary->pods[WORKER_IDLE]);
+	CHECK(summary->resource_count <= SUMMARY_RESOURCES_MAX);
+	CHECK(summary->gpus.known == summary->ray_reachable);
+	if (!summary->ray_reachable) {
+		CHECK(!summary->safe_to_scale_down);
+		CHECK(summary->registered == 0);
+		CHECK(summary->pending_count == 0 && summary->pending_bundles == 0);
+	}
+	check_demand(summary);
+}
+
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena)
 {
@@ -516,11 +664,11 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 	apply_ceilings(snapshot, summary);
 	sum_kept(plan, arena, summary);
 	if (!summary->hands_off)
-		summary_resources(snapshot, arena, summary);
+		sum_resources(snapshot, arena, summary);
 	sum_pending(snapshot, arena, summary);
 	sum_requested(snapshot, plan, arena, summary);
 	sum_unserved(plan, arena, summary);
 	choose_reason(summary);
-	invariants_of_summary(summary, plan);
+	check_summary(summary, plan);
 	return summary;
 }

@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/text/json.h"
+#include "core/model/field.h"
+#include "core/model/reason.h"
 #include "core/report/autoscaler_status.h"
-#include "core/report/managed.h"
 #include "core/report/summary.h"
 #include "ctl/report/feature.h"
 #include "ctl/report/overload.h"
-#include "ctl/report/scale_list.h"
-#include "ctl/report/second_controller.h"
+#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
 #include "kube/kube_informer.h"
@@ -31,7 +31,26 @@
 #define RETRY_MS 5000
 #define REFUSED_RETRY_MS 60000
 #define WRITES_PER_SECOND_MAX 20
+/* Two clocks differ by less, or the leader before us writes no later. */
+#define SECOND_SKEW_MS INT64_C(10000)
+/* A second controller is believed to live for so long after its last write: two times its interval. */
+#define SECOND_LIVES_MS INT64_C(600000)
 #define MESSAGE "cannot write the RayClusterAutoscaler"
+
+/* Results of our patches on the groups of one cluster that its status does not show yet. */
+struct scale_list {
+	struct arena arena;
+	VEC(struct autoscaler_scale) scales; /* the newest of a group first */
+};
+
+/* Two controllers without leader election, or with two releases of the chart, whose Leases are in two
+ * namespaces, meet in the RayClusterAutoscaler: each process writes its name and the time of its
+ * decision in the status. A name that is not ours, with a time after our first decision, is of a
+ * second one: the leader before us has no such time. */
+struct second_controller {
+	time_ms seen;     /* the time that it wrote last */
+	int64_t until_ms; /* the end of its life, monotonic; 0: there is none */
+};
 
 struct entry {
 	struct autoscaler_writer *writer;
@@ -65,7 +84,9 @@ struct autoscaler_writer {
 	int64_t spacing_ms; /* between two writes */
 	int64_t last_ms;
 	struct overload overload;
-	struct own_controller own;
+	char *controller; /* our name */
+	time_ms since;    /* of our first decision; TIME_NONE before it */
+	struct log_repeat second_controllers;
 	/* Entries that may have something to send, in the order in which they are served, so that a
 	 * write does not visit the whole fleet. */
 	struct list waiting;
@@ -73,6 +94,58 @@ struct autoscaler_writer {
 };
 
 static void sweep(void *context);
+
+/* --- results of patches --- */
+
+static const struct field scale_fields[] = {
+	FIELD_TEXT(struct autoscaler_scale, group, "group"),
+	FIELD_TEXT(struct autoscaler_scale, reason, "reason"),
+	FIELD_TEXT(struct autoscaler_scale, message, "message"),
+	FIELD_END,
+};
+
+/* Empty and usable again. */
+static void scale_list_done(struct scale_list *list)
+{
+	arena_done(&list->arena);
+	*list = (struct scale_list){ .arena = ARENA_INIT };
+}
+
+static void add_scale(struct scale_list *list, const struct autoscaler_scale *scale)
+{
+	VEC_PUSH(&list->arena, &list->scales, *FIELD_COPY(scale_fields, scale, &list->arena));
+}
+
+/* The groups whose replicas the patch of this decision changes; none without a patch. */
+static void scale_list_set(struct scale_list *list, const struct pass_decision *decision)
+{
+	const struct plan *plan = decision->plan;
+
+	scale_list_done(list);
+	for (size_t i = 0; plan->patch.count > 0 && i < plan->groups.count; i++) {
+		const struct plan_group *group = &plan->groups.at[i];
+
+		if (group->reason[0] && group->replicas != group->target_replicas)
+			add_scale(list,
+				  &(struct autoscaler_scale){ .group = group->name,
+							      .time = decision->now /
+								      MS_PER_SECOND * MS_PER_SECOND,
+							      .from = group->replicas,
+							      .to = group->target_replicas,
+							      .reason = group->reason,
+							      .message = group->message });
+	}
+}
+
+/* Puts those of `newer` before the others and leaves it empty. */
+static void scale_list_push(struct scale_list *list, struct scale_list *newer)
+{
+	for (size_t i = 0; i < list->scales.count; i++)
+		add_scale(newer, &list->scales.at[i]);
+	scale_list_done(list);
+	*list = *newer;
+	*newer = (struct scale_list){ .arena = ARENA_INIT };
+}
 
 /* --- entries --- */
 
@@ -363,7 +436,7 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 		.scales = entry->done.scales.at,
 		.scale_count = entry->done.scales.count,
 		.sent = entry->last,
-		.controller = entry->writer->own.name,
+		.controller = entry->writer->controller,
 		.undecided_ms = decision->undecided_ms,
 	};
 	struct summary new_status;
@@ -391,6 +464,38 @@ static void want_status(struct entry *entry, const struct autoscaler_object *obj
 	memory_set_string(&entry->status, status);
 }
 
+/* Logs the name of another controller that decides about the same object once. */
+static void look_for_second(struct entry *entry, time_ms now, const struct summary *status)
+{
+	struct autoscaler_writer *writer = entry->writer;
+
+	if (writer->since == TIME_NONE)
+		writer->since = now;
+	if (!status || !status->controller || !status->controller[0] ||
+	    strcmp(status->controller, writer->controller) == 0 ||
+	    status->decided_at == TIME_NONE ||
+	    status->decided_at <= writer->since + SECOND_SKEW_MS ||
+	    status->decided_at == entry->second.seen)
+		return;
+	entry->second.seen = status->decided_at;
+	entry->second.until_ms = now_ms(writer) + SECOND_LIVES_MS;
+	(void)log_repeat_error(&writer->second_controllers,
+			       "a second controller decides about the same RayClusters", entry->key,
+			       status->controller);
+}
+
+/* Clusters that another autoscaler manages get no object; an existing one says why. */
+static bool is_managed(const struct summary *summary)
+{
+	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
+					       REASON_MANAGED_ELSEWHERE, REASON_DELETING,
+					       REASON_CLUSTER_UNREADABLE };
+	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
+
+	return !active ||
+	       !text_is_among(active->reason, reasons, sizeof(reasons) / sizeof(reasons[0]));
+}
+
 void autoscaler_writer_decided(struct autoscaler_writer *writer,
 			       const struct pass_decision *decision)
 {
@@ -399,12 +504,11 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 
 	entry = find_entry(writer, decision->plan->cluster_namespace, decision->plan->cluster_name,
 			   true);
-	entry->wanted = managed_by_us(decision->summary);
+	entry->wanted = is_managed(decision->summary);
 	scale_list_set(&entry->planned, decision);
 	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
 	if (object) {
-		second_controller_look(&entry->second, &writer->own, decision->now, entry->key,
-				       object->status, now_ms(writer));
+		look_for_second(entry, decision->now, object->status);
 		want_status(entry, object, decision);
 	}
 	if (is_due(entry, object) && !entry->call) {
@@ -471,7 +575,8 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 	writer->spacing_ms = MS_PER_SECOND / rate;
 	writer->last_ms = INT64_MIN / 2;
 	writer->overload = (struct overload)OVERLOAD_INIT;
-	second_controller_init(&writer->own);
+	writer->controller = leader_make_identity();
+	writer->since = TIME_NONE;
 	writer->timer_ms = INT64_MAX;
 	writer->timer = loop_timer_new(control->loop, sweep, writer);
 	return writer;
@@ -484,7 +589,8 @@ void autoscaler_writer_free(struct autoscaler_writer *writer)
 	for (size_t i = 0; i < writer->entries.count; i++)
 		entry_free(writer->entries.entries[i].value);
 	map_done(&writer->entries);
-	second_controller_done(&writer->own);
+	memory_free(writer->controller);
+	log_repeat_done(&writer->second_controllers);
 	loop_timer_free(writer->timer);
 	memory_free(writer);
 }
