@@ -101,6 +101,18 @@ static void hold_lower(struct group_choice *choice)
 		choice->patch_replicas = there;
 }
 
+/* A replica that is drained below the group's minimum, of a schedule as well, is recreated: it lost
+ * hosts, and maxReplicas leaves no room for another beside it. */
+static int64_t without_drained(const struct group_choice *choice, int64_t replicas)
+{
+	int64_t minimum = choice->group->min_replicas;
+	int64_t left = replicas - choice->drained;
+
+	if (left >= minimum)
+		return left;
+	return replicas < minimum ? replicas : minimum;
+}
+
 void target_finish(struct group_choice *choice)
 {
 	if (choice->group->frozen) {
@@ -117,7 +129,7 @@ void target_finish(struct group_choice *choice)
 	choice->patch_replicas = beside_disruption(choice, choice->wanted_replicas);
 	hold_raise(choice, &replicas);
 	hold_lower(choice);
-	choice->target_replicas = clamp(choice, replicas - choice->drained) +
+	choice->target_replicas = clamp(choice, without_drained(choice, replicas)) +
 				  choice->patch_replicas - choice->wanted_replicas;
 	choice->at_maximum = replicas > choice->group->spec->max_replicas ||
 			     choice->packing->replacements_at_max ||
