@@ -74,8 +74,9 @@ static void insert_sorted(struct unit *units, size_t count)
 	units[at] = last;
 }
 
+/* Units that the result leaves over are optional: the last ones of a request. */
 static size_t read_demands(struct greedy *g, const struct schedule_demand *demands, size_t count,
-			   struct unit *units)
+			   const struct schedule_leftover *left, struct unit *units)
 {
 	size_t used = 0;
 
@@ -90,18 +91,19 @@ static size_t read_demands(struct greedy *g, const struct schedule_demand *deman
 			start_unit(&units[used], demands[i].request);
 			add_request(g, &units[used], demands[i].request);
 			units[used].new_only = demands[i].place == SCHEDULE_DEMAND_NEW_ONLY;
+			units[used].optional = left && u >= demands[i].count - left[i].count;
 			insert_sorted(units, used++);
 		}
 	}
 	return used;
 }
 
-/* Fills and launches; with `atomic` all or nothing. Whether everything was placed. */
+/* Fills and launches; with `atomic` all or nothing. Whether everything but optional units was placed. */
 static bool pack(struct greedy *g, struct unit *units, size_t count, bool atomic)
 {
 	struct place *saved = arena_array(&g->arena, g->node_count + 1, sizeof(*saved));
 	struct greedy before = *g;
-	bool left = false;
+	bool left = false, lacks = false, required = false;
 
 	memcpy(saved, g->nodes, g->node_count * sizeof(*saved));
 	for (size_t i = 0; i < g->node_count; i++)
@@ -111,15 +113,18 @@ static bool pack(struct greedy *g, struct unit *units, size_t count, bool atomic
 	while (laws_greedy_launch_one(g, units, count))
 		while (laws_greedy_fill_one(g, units, count))
 			;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		left = left || !units[i].placed;
+		lacks = lacks || (!units[i].placed && !units[i].optional);
+		required = required || !units[i].optional;
+	}
 	if (!left || !atomic)
-		return !left;
+		return !lacks;
 	memcpy(g->nodes, saved, before.node_count * sizeof(*saved));
 	before.arena = g->arena;
 	before.too_large = g->too_large;
 	*g = before;
-	return false;
+	return !required;
 }
 
 /* ---- phases ---- */
@@ -226,7 +231,9 @@ static bool pack_gangs(struct greedy *g, struct unit *units)
 		order[at] = i;
 	}
 	for (size_t i = 0; i < count; i++)
-		all = pack_gang(g, order[i], units) && all;
+		all = (pack_gang(g, order[i], units) ||
+		       (g->served && g->served->gangs[order[i]].count)) &&
+		      all;
 	return all;
 }
 
@@ -282,7 +289,7 @@ static void add_minimum(struct greedy *g)
 
 /* Ray's sequence: the given nodes and those of minReplicas, then the constraints against the total
  * resources of all nodes, and then, against their available resources, the gangs and the demand.
- * Whether everything was placed. */
+ * Whether everything was placed that is required. */
 static bool pack_all(struct greedy *g, const bool *taken)
 {
 	const struct schedule_problem *problem = g->problem;
@@ -303,13 +310,16 @@ static bool pack_all(struct greedy *g, const bool *taken)
 		const struct schedule_constraint *constraint = &problem->constraints[i];
 
 		set_source(g, true);
-		count = read_demands(g, constraint->demands, constraint->count, units);
+		count = read_demands(g, constraint->demands, constraint->count,
+				     g->served ? g->served->constraints[i] : NULL, units);
 		all = pack(g, units, count, constraint->atomic) && all;
 	}
 	set_source(g, false);
 	if (!g->too_large)
 		all = pack_gangs(g, units) && all;
-	count = g->too_large ? 0 : read_demands(g, problem->demands, problem->demand_count, units);
+	count = g->too_large ? 0 :
+			       read_demands(g, problem->demands, problem->demand_count,
+					    g->served ? g->served->demands : NULL, units);
 	return pack(g, units, count, false) && all && !g->too_large;
 }
 
@@ -322,10 +332,13 @@ int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool 
 	return g.too_large ? -1 : g.launched;
 }
 
-bool laws_greedy_serves(const struct schedule_problem *problem, const bool *taken, int ties)
+bool laws_greedy_serves(const struct schedule_problem *problem,
+			const struct schedule_result *result, int ties)
 {
-	struct greedy g = { .problem = problem, .arena = ARENA_INIT, .ties = ties };
-	bool all = pack_all(&g, taken);
+	struct greedy g = {
+		.problem = problem, .served = result, .arena = ARENA_INIT, .ties = ties
+	};
+	bool all = pack_all(&g, NULL);
 
 	arena_done(&g.arena);
 	return all;

@@ -17,7 +17,9 @@ enum laws_greedy_ties {
 /* How many nodes Ray's order launches; -1 when the problem is too large for the arrays here. Nodes that
  * `taken` marks (may be NULL) are no capacity. `ties`: LAWS_GREEDY_ flags. */
 int64_t laws_greedy_launches(const struct schedule_problem *problem, const bool *taken, int ties);
-/* Whether Ray's order places everything. False when the problem is too large. */
-bool laws_greedy_serves(const struct schedule_problem *problem, const bool *taken, int ties);
+/* Whether Ray's order places all that the result of the same requests places; what it leaves over is
+ * tried as well, in its turn. False when the problem is too large. */
+bool laws_greedy_serves(const struct schedule_problem *problem,
+			const struct schedule_result *result, int ties);
 
 #endif

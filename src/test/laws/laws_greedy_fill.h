@@ -22,6 +22,7 @@ struct unit {
 	size_t part_count;
 	const char *apart; /* label of anti-affinity, NULL: none */
 	bool new_only, placed;
+	bool optional; /* `served` leaves it over */
 };
 
 struct place {
@@ -40,6 +41,7 @@ struct place {
 
 struct greedy {
 	const struct schedule_problem *problem;
+	const struct schedule_result *served; /* NULL: everything is required */
 	struct arena arena;
 	const char *names[NAMES_MAX];
 	size_t name_count, gpu;

@@ -1,6 +1,7 @@
 #include "laws_packing.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "laws_case.h"
@@ -68,52 +69,15 @@ static void list_nodes(const struct schedule_problem *problem, const struct sche
 	list_given(problem, result, SCHEDULE_NO_INDEX, reduced, nodes);
 }
 
-static struct schedule_demand *served_of(const struct schedule_demand *demands, size_t count,
-					 const struct schedule_leftover *left, struct arena *arena)
-{
-	struct schedule_demand *served = arena_array(arena, count + 1, sizeof(*served));
-
-	for (size_t i = 0; i < count; i++) {
-		served[i] = demands[i];
-		served[i].count -= left[i].count;
-	}
-	return served;
-}
-
-/* Only what the result serves, and no launches. */
-static void list_served(const struct schedule_problem *problem,
-			const struct schedule_result *result, struct schedule_problem *reduced,
-			struct arena *arena)
+static const struct schedule_type *held_types(const struct schedule_problem *problem,
+					      struct arena *arena)
 {
 	struct schedule_type *types = arena_array(arena, problem->type_count + 1, sizeof(*types));
-	struct schedule_constraint *constraints =
-		arena_array(arena, problem->constraint_count + 1, sizeof(*constraints));
-	struct ray_gang *gangs = arena_array(arena, problem->gang_count + 1, sizeof(*gangs));
-	bool *new_only = arena_array(arena, problem->gang_count + 1, sizeof(*new_only));
-	size_t count = 0;
 
-	for (size_t i = 0; i < problem->type_count; i++) {
-		types[i] = problem->types[i];
+	memcpy(types, problem->types, problem->type_count * sizeof(*types));
+	for (size_t i = 0; i < problem->type_count; i++)
 		types[i].launch_held = true;
-	}
-	for (size_t i = 0; i < problem->constraint_count; i++) {
-		constraints[i] = problem->constraints[i];
-		constraints[i].demands = served_of(constraints[i].demands, constraints[i].count,
-						   result->constraints[i], arena);
-	}
-	for (size_t i = 0; i < problem->gang_count; i++) {
-		if (result->gangs[i].count)
-			continue;
-		new_only[count] = problem->gangs_new_only && problem->gangs_new_only[i];
-		gangs[count++] = problem->gangs[i];
-	}
-	reduced->types = types;
-	reduced->constraints = constraints;
-	reduced->gangs = gangs;
-	reduced->gang_count = count;
-	reduced->gangs_new_only = new_only;
-	reduced->demands =
-		served_of(problem->demands, problem->demand_count, result->demands, arena);
+	return types;
 }
 
 static int64_t launches_for_minimum(const struct schedule_problem *problem,
@@ -127,13 +91,15 @@ static int64_t launches_for_minimum(const struct schedule_problem *problem,
 	return count;
 }
 
-/* The number of orders of ties in which Ray's order serves everything. */
-static int serving_ties(const struct schedule_problem *reduced)
+/* The number of orders of ties in which Ray's order serves as much as the result. The next decision
+ * still tries what the result leaves over, which then takes its turn before others, so here as well. */
+static int serving_ties(const struct schedule_problem *reduced,
+			const struct schedule_result *result)
 {
 	int count = 0;
 
 	for (int ties = 0; ties < LAWS_GREEDY_TIES; ties++)
-		count += laws_greedy_serves(reduced, NULL, ties);
+		count += laws_greedy_serves(reduced, result, ties);
 	return count;
 }
 
@@ -143,13 +109,13 @@ static void find_unneeded(const struct schedule_problem *problem,
 	struct schedule_problem reduced = *problem;
 	int serving;
 
-	list_served(problem, result, &reduced, arena);
+	reduced.types = held_types(problem, arena);
 	for (size_t type = 1; type < problem->type_count && !unneeded_launches; type++) {
 		if (result->launches[type] - problem->types[type].hosts <
 		    launches_for_minimum(problem, result, type))
 			continue;
 		list_nodes(problem, result, type, &reduced, arena);
-		serving = serving_ties(&reduced);
+		serving = serving_ties(&reduced, result);
 		unneeded_by_ties |= serving > 0 && serving < LAWS_GREEDY_TIES;
 		if (serving == LAWS_GREEDY_TIES)
 			unneeded_launches = result->launches[type];
