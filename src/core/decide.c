@@ -75,12 +75,14 @@ static const struct health *health_make(const struct facts *facts)
 {
 	struct health *health = ARENA_NEW(facts->arena, struct health);
 
-	health->facts = facts;
-	health->snapshot = facts->snapshot;
-	health->arena = facts->arena;
-	health->workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers));
-	health->groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups));
-	health->capacity_check = capacity_check_new(facts);
+	*health = (struct health){
+		.facts = facts,
+		.snapshot = facts->snapshot,
+		.arena = facts->arena,
+		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers)),
+		.groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups)),
+		.capacity_check = capacity_check_new(facts),
+	};
 	raylet_update(health);
 	progress_assess(health);
 	conflict_update(health);
@@ -94,12 +96,14 @@ static const struct offer *offer_make(const struct health *health)
 	const struct facts *facts = health->facts;
 	struct offer *offer = ARENA_NEW(facts->arena, struct offer);
 
-	offer->facts = facts;
-	offer->health = health;
-	offer->snapshot = facts->snapshot;
-	offer->arena = facts->arena;
-	offer->workers = arena_array(facts->arena, facts->worker_count, sizeof(*offer->workers));
-	offer->groups = arena_array(facts->arena, facts->group_count, sizeof(*offer->groups));
+	*offer = (struct offer){
+		.facts = facts,
+		.health = health,
+		.snapshot = facts->snapshot,
+		.arena = facts->arena,
+		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*offer->workers)),
+		.groups = arena_array(facts->arena, facts->group_count, sizeof(*offer->groups)),
+	};
 	terminate_classify(offer);
 	launch_recall(offer);
 	template_seen_update(offer);
@@ -113,14 +117,16 @@ static const struct packing *packing_make(const struct offer *offer)
 	const struct facts *facts = offer->facts;
 	struct packing *packing = ARENA_NEW(facts->arena, struct packing);
 
-	packing->facts = facts;
-	packing->health = offer->health;
-	packing->offer = offer;
-	packing->snapshot = facts->snapshot;
-	packing->arena = facts->arena;
-	packing->workers =
-		arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers));
-	packing->groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups));
+	*packing = (struct packing){
+		.facts = facts,
+		.health = offer->health,
+		.offer = offer,
+		.snapshot = facts->snapshot,
+		.arena = facts->arena,
+		.workers =
+			arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers)),
+		.groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups)),
+	};
 	packing_run(packing);
 	gang_hold(packing);
 	disruption_replace(packing);
@@ -136,20 +142,23 @@ static const struct choice *choice_make(const struct packing *packing)
 	const struct facts *facts = packing->facts;
 	struct choice *choice = ARENA_NEW(facts->arena, struct choice);
 
-	choice->facts = facts;
-	choice->health = packing->health;
-	choice->offer = packing->offer;
-	choice->packing = packing;
-	choice->snapshot = facts->snapshot;
-	choice->arena = facts->arena;
-	choice->workers = arena_array(facts->arena, facts->worker_count, sizeof(*choice->workers));
-	choice->groups = arena_array(facts->arena, facts->group_count, sizeof(*choice->groups));
-	for (size_t g = 0; g < facts->group_count; g++) {
-		choice->groups[g].group = &facts->groups[g];
-		choice->groups[g].health = &packing->health->groups[g];
-		choice->groups[g].offer = &packing->offer->groups[g];
-		choice->groups[g].packing = &packing->groups[g];
-	}
+	*choice = (struct choice){
+		.facts = facts,
+		.health = packing->health,
+		.offer = packing->offer,
+		.packing = packing,
+		.snapshot = facts->snapshot,
+		.arena = facts->arena,
+		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*choice->workers)),
+		.groups = arena_array(facts->arena, facts->group_count, sizeof(*choice->groups)),
+	};
+	for (size_t g = 0; g < facts->group_count; g++)
+		choice->groups[g] = (struct group_choice){
+			.group = &facts->groups[g],
+			.health = &packing->health->groups[g],
+			.offer = &packing->offer->groups[g],
+			.packing = &packing->groups[g],
+		};
 	terminate_choose(choice);
 	launch_cancel(choice);
 	for (size_t g = 0; g < facts->group_count; g++)
@@ -167,12 +176,14 @@ static struct plan *plan_new(const struct facts *facts)
 {
 	struct plan *plan = ARENA_NEW(facts->arena, struct plan);
 
-	plan->cluster_namespace = facts->snapshot->cluster.namespace_;
-	plan->cluster_name = facts->snapshot->cluster.name;
-	plan->head_node = facts->head_node;
-	plan->head_gpus = facts->head_capacity.gpu_amount;
-	plan->schedules = facts->schedules;
-	plan->schedule_count = facts->schedule_count;
+	*plan = (struct plan){
+		.cluster_namespace = facts->snapshot->cluster.namespace_,
+		.cluster_name = facts->snapshot->cluster.name,
+		.head_node = facts->head_node,
+		.head_gpus = facts->head_capacity.gpu_amount,
+		.schedules = facts->schedules,
+		.schedule_count = facts->schedule_count,
+	};
 	return plan;
 }
 
@@ -240,16 +251,19 @@ static struct plan *write_gated(const struct facts *facts)
 	struct plan *plan = plan_new(facts);
 
 	plan->memory = facts->snapshot->memory ? *facts->snapshot->memory : facts->memory;
-	for (size_t g = 0; g < facts->group_count; g++) {
-		struct plan_group *group = VEC_ADD(facts->arena, &plan->groups);
-		group->name = facts->groups[g].spec->name;
-		group->replicas = facts->groups[g].spec->replicas;
-		group->target_replicas = group->patch_replicas = group->replicas;
-		group->reason = group->message = "";
-		group->worker_gpus = facts->groups[g].template_capacity.gpu_amount;
-		group->missing = facts->groups[g].missing;
-		group->min_replicas = facts->groups[g].min_replicas;
-	}
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count)
+		VEC_PUSH(facts->arena, &plan->groups,
+			 ((struct plan_group){
+				 .name = group->spec->name,
+				 .replicas = group->spec->replicas,
+				 .patch_replicas = group->spec->replicas,
+				 .target_replicas = group->spec->replicas,
+				 .worker_gpus = group->template_capacity.gpu_amount,
+				 .missing = group->missing,
+				 .min_replicas = group->min_replicas,
+				 .reason = "",
+				 .message = "",
+			 }));
 	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
 	verdict_write_gated(facts, gate->reason, gate->message, plan);
 	invariants_of_gated_plan(facts, plan);

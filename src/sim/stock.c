@@ -32,9 +32,11 @@ static void init_pool(struct sim_world *world, struct stock_pool *pool,
 
 	for (size_t i = 0; i < allocatable->count; i++)
 		items[i] = (struct resource){ allocatable->at[i].name, allocatable->at[i].amount };
-	pool->input = input;
-	pool->allocatable = resources_sort(items, allocatable->count);
-	pool->nodes = arena_array(world->arena, (size_t)input->max_nodes, sizeof(*pool->nodes));
+	*pool = (struct stock_pool){
+		.input = input,
+		.allocatable = resources_sort(items, allocatable->count),
+		.nodes = arena_array(world->arena, (size_t)input->max_nodes, sizeof(*pool->nodes)),
+	};
 	for (size_t n = 0; n < (size_t)input->min_nodes; n++)
 		make_node(world, pool, n, STOCK_READY);
 	for (size_t r = 0; r < input->refusal_count; r++)

@@ -77,9 +77,12 @@ static const struct ray_request *constrain(const struct sim_class *class_, size_
 		return bundles;
 	label = (struct label){ arena_printf(arena, "_PG_%zu_%zu", class_->index, number), "" };
 	struct placement_constraint *constraint = ARENA_NEW(arena, struct placement_constraint);
-	constraint->has_anti_affinity = apart;
-	constraint->has_affinity = together;
-	constraint->anti_affinity = constraint->affinity = label;
+	*constraint = (struct placement_constraint){
+		.has_anti_affinity = apart,
+		.anti_affinity = label,
+		.has_affinity = together,
+		.affinity = label,
+	};
 	requests = arena_array(arena, class_->bundle_count, sizeof(*requests));
 	for (size_t b = 0; b < class_->bundle_count; b++) {
 		requests[b] = bundles[b];

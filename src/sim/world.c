@@ -135,6 +135,8 @@ static int64_t amount_of(const struct sim_bundle *bundle, const char *name)
 	return entry ? entry->amount : 0;
 }
 
+/* The order in which Ray places the bundles of a group (SortRequiredResources): by GPUs, memory, CPUs,
+ * the largest first; equal ones keep their order. */
 static int compare_bundles(const void *left, const void *right)
 {
 	static const char *const names[] = { "GPU", "memory", "CPU" };
@@ -147,13 +149,6 @@ static int compare_bundles(const void *left, const void *right)
 			return of_a > of_b ? -1 : 1;
 	}
 	return 0;
-}
-
-/* The order in which Ray places the bundles of a group (SortRequiredResources): by GPUs, memory, CPUs,
- * the largest first; equal ones keep their order. */
-static void shape_sort_bundles(struct sim_bundle *bundles, size_t count)
-{
-	sort_stable(bundles, count, sizeof(*bundles), compare_bundles);
 }
 
 /* The sum of the item's bundles as one bundle, with the label selectors of the first. */
@@ -393,13 +388,12 @@ static void make_cluster(struct sim_ray *ray)
 	for (size_t t = 0; t <= cluster->group_count; t++)
 		make_type(ray, t, &ray->types[t]);
 	ray->next_pass_ms = ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
-	for (size_t t = 0; t <= cluster->group_count; t++) {
-		struct sim_account *account = &ray->accounts[t];
-
-		account->result.cluster = cluster->name;
-		account->result.name = name_of_type(ray, t);
-		account->result.worker_gpus = ray->types[t].gpus;
-	}
+	for (size_t t = 0; t <= cluster->group_count; t++)
+		ray->accounts[t].result = (struct sim_group){
+			.cluster = cluster->name,
+			.name = name_of_type(ray, t),
+			.worker_gpus = ray->types[t].gpus,
+		};
 }
 
 /* ---- classes ---- */
@@ -427,12 +421,14 @@ static struct sim_class *make_class(struct sim_ray *ray, const struct work_item 
 	struct sim_bundle *bundles = arena_array(arena, item->bundle_count, sizeof(*bundles));
 	bool gang = item->kind == WORK_PLACEMENT_GROUP;
 
-	class_->index = ray->classes.count;
-	class_->ray = ray;
-	class_->kind = item->kind;
-	class_->strategy = item->strategy;
-	class_->bundles = bundles;
-	class_->bundle_count = item->bundle_count;
+	*class_ = (struct sim_class){
+		.index = ray->classes.count,
+		.ray = ray,
+		.kind = item->kind,
+		.strategy = item->strategy,
+		.bundles = bundles,
+		.bundle_count = item->bundle_count,
+	};
 	for (size_t b = 0; b < item->bundle_count; b++) {
 		shape_make_bundle(ray, &item->bundles[b], true, &bundles[b]);
 		class_->gpus = resource_sum(class_->gpus, bundles[b].gpus);
@@ -440,7 +436,7 @@ static struct sim_class *make_class(struct sim_ray *ray, const struct work_item 
 	if (class_->gpus > GPUS_MAX)
 		class_->gpus = GPUS_MAX;
 	if (gang && item->strategy != PLACEMENT_STRICT_PACK)
-		shape_sort_bundles(bundles, item->bundle_count);
+		sort_stable(bundles, item->bundle_count, sizeof(*bundles), compare_bundles);
 	if (gang && item->strategy == PLACEMENT_STRICT_PACK)
 		class_->whole = shape_whole(ray, item);
 	class_->first_group = shape_first_group(ray, class_);
@@ -495,9 +491,9 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 	for (size_t i = 0; i < world->ray_count; i++) {
 		struct sim_ray *ray = &world->rays[i];
 
-		ray->input = &input->clusters[i];
-		ray->world = world;
-		ray->number = i;
+		*ray = (struct sim_ray){ .input = &input->clusters[i],
+					 .world = world,
+					 .number = i };
 		if (map_get(&names, ray->input->cluster->name))
 			return err_set(err, ERR_INPUT, "RayCluster %s: given twice",
 				       ray->input->cluster->name);

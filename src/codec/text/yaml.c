@@ -361,10 +361,9 @@ static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_he
 	positions_close(yaml->positions, entry);
 	if (name) {
 		anchor = ARENA_NEW(&yaml->arena, struct anchor);
-		anchor->node = *ret_node;
-		anchor->size.elements = yaml->elements - elements;
-		anchor->size.bytes = yaml->bytes - bytes;
-		anchor->size.height = *ret_height;
+		*anchor = (struct anchor){
+			*ret_node, { yaml->elements - elements, yaml->bytes - bytes, *ret_height }
+		};
 		map_set(&yaml->anchors, name, anchor);
 	}
 	return 0;

@@ -99,12 +99,14 @@ struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate
 {
 	struct facts *facts = ARENA_NEW(arena, struct facts);
 
-	facts->snapshot = snapshot;
-	facts->arena = arena;
-	facts->gate = *gate;
-	facts->due = ARENA_NEW(arena, struct due);
+	*facts = (struct facts){
+		.snapshot = snapshot,
+		.arena = arena,
+		.gate = *gate,
+		.due = ARENA_NEW(arena, struct due),
+		.ray_problem = "",
+	};
 	*facts->due = (struct due){ snapshot->now, PLAN_NEVER_CHANGES };
-	facts->ray_problem = "";
 	judge_ray(facts);
 	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')
 		facts->view_problem = snapshot->view_problem;

@@ -1,17 +1,16 @@
 #include "core/decide/patch.h"
 
-static const char *path_of(const struct facts *facts, const struct group *group, const char *member)
-{
-	return arena_printf(facts->arena, "/spec/workerGroupSpecs/%zu%s", group->index, member);
-}
-
 static struct patch_op *add_op(const struct facts *facts, struct plan *plan,
 			       const struct group *group, const char *op, const char *member)
 {
 	struct patch_op *item = VEC_ADD(facts->arena, &plan->patch);
-	item->op = op;
-	item->path = path_of(facts, group, member);
-	item->string = "";
+
+	*item = (struct patch_op){
+		.op = op,
+		.path = arena_printf(facts->arena, "/spec/workerGroupSpecs/%zu%s", group->index,
+				     member),
+		.string = "",
+	};
 	return item;
 }
 

@@ -186,8 +186,8 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 
 static int compare_workers(const void *left, const void *right)
 {
-	const struct worker *a = left;
-	const struct worker *b = right;
+	const struct worker *a = left, *b = right;
+
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	int order = strcmp(a->group_name, b->group_name);

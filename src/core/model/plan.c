@@ -4,81 +4,64 @@
 
 const char *terminate_action_name(enum terminate_action action)
 {
-	switch (action) {
-	case TERMINATE_NONE:
-		break;
-	case TERMINATE_DRAIN:
-		return "drain";
-	case TERMINATE_DELETE:
-		return "delete";
-	case TERMINATE_STOP:
-		return "stop";
-	}
-	return "";
+	static const char *const names[] = {
+		[TERMINATE_NONE] = "",
+		[TERMINATE_DRAIN] = "drain",
+		[TERMINATE_DELETE] = "delete",
+		[TERMINATE_STOP] = "stop",
+	};
+
+	return names[action];
 }
 
 const char *worker_state_name(enum worker_state state)
 {
-	switch (state) {
-	case WORKER_NONE:
-		break;
-	case WORKER_PENDING:
-		return "Pending";
-	case WORKER_STARTING:
-		return "Starting";
-	case WORKER_RUNNING:
-		return "Running";
-	case WORKER_IDLE:
-		return "Idle";
-	case WORKER_DRAINING:
-		return "Draining";
-	case WORKER_GONE:
-		return "Gone";
-	}
-	return "";
+	static const char *const names[] = {
+		[WORKER_NONE] = "",
+		[WORKER_PENDING] = "Pending",
+		[WORKER_STARTING] = "Starting",
+		[WORKER_RUNNING] = "Running",
+		[WORKER_IDLE] = "Idle",
+		[WORKER_DRAINING] = "Draining",
+		[WORKER_GONE] = "Gone",
+	};
+
+	return names[state];
 }
 
 const char *cluster_action_name(enum cluster_action action)
 {
-	switch (action) {
-	case CLUSTER_KEEP:
-		break;
-	case CLUSTER_READ_WORK:
-		return "Read";
-	case CLUSTER_SUSPEND:
-		return "Suspend";
-	case CLUSTER_DELETE:
-		return "Delete";
-	case CLUSTER_RESUME:
-		return "Resume";
-	}
-	return "";
+	static const char *const names[] = {
+		[CLUSTER_KEEP] = "",
+		[CLUSTER_READ_WORK] = "Read",
+		[CLUSTER_SUSPEND] = "Suspend",
+		[CLUSTER_DELETE] = "Delete",
+		[CLUSTER_RESUME] = "Resume",
+	};
+
+	return names[action];
 }
 
 const char *demand_kind_name(enum demand_kind kind)
 {
-	switch (kind) {
-	case DEMAND_REQUEST:
-		return "request";
-	case DEMAND_GANG:
-		return "gang";
-	case DEMAND_CONSTRAINT:
-		return "constraint";
-	}
-	return "";
+	static const char *const names[] = {
+		[DEMAND_REQUEST] = "request",
+		[DEMAND_GANG] = "gang",
+		[DEMAND_CONSTRAINT] = "constraint",
+	};
+
+	return names[kind];
 }
 
 const char *demand_source_name(enum demand_source source)
 {
-	switch (source) {
-	case SOURCE_RAY:
-		return "ray";
-	case SOURCE_ANNOTATION:
-		return "annotation";
-	case SOURCE_SCHEDULE:
-		return "schedule";
-	}
-	return "";
+	static const char *const names[] = {
+		[SOURCE_RAY] = "ray",
+		[SOURCE_ANNOTATION] = "annotation",
+		[SOURCE_SCHEDULE] = "schedule",
+	};
+
+	return names[source];
 }
 
 struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,

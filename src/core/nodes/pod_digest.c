@@ -115,9 +115,11 @@ static struct sum *find_sum(struct pod_digest *digest, const struct pod *pod, st
 	if (digest->overflowed)
 		return NULL;
 	sum = ARENA_NEW(&digest->arena, struct sum);
-	sum->node = arena_strdup(&digest->arena, pod->spec.node_name);
-	sum->namespace_ = cluster ? arena_strdup(&digest->arena, pod->namespace_) : "";
-	sum->cluster = cluster ? arena_strdup(&digest->arena, cluster) : NULL;
+	*sum = (struct sum){
+		.node = arena_strdup(&digest->arena, pod->spec.node_name),
+		.namespace_ = cluster ? arena_strdup(&digest->arena, pod->namespace_) : "",
+		.cluster = cluster ? arena_strdup(&digest->arena, cluster) : NULL,
+	};
 	map_set(&digest->sums, key, sum);
 	return sum;
 }

@@ -299,23 +299,24 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 	int64_t shortest;
 	int64_t above = count_drains(choice, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
 	int64_t idle = count_drains(choice, group, REASON_IDLE, &shortest);
-	const char *text;
 
-	if (above > 0) {
-		text = arena_printf(choice->arena, "%lld idle worker%s above maxReplicas %lld",
-				    (long long)above, plural(above),
-				    (long long)group->spec->max_replicas);
-		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS, text };
-	}
+	if (above > 0)
+		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
+				       arena_printf(choice->arena,
+						    "%lld idle worker%s above maxReplicas %lld",
+						    (long long)above, plural(above),
+						    (long long)group->spec->max_replicas) };
 	if (idle == 0)
 		return (struct words){ REASON_WORKER_RECYCLED,
 				       "hosts of a replica whose other hosts were deleted" };
-	text = arena_printf(
-		choice->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
-		(long long)idle, plural(idle), idle == 1 ? "" : "at least ",
-		(long long)(shortest / MS_PER_SECOND),
-		(long long)(choice->health->groups[group->index].idle_timeout_ms / MS_PER_SECOND));
-	return (struct words){ REASON_SCALE_DOWN_IDLE, text };
+	return (struct words){
+		REASON_SCALE_DOWN_IDLE,
+		arena_printf(choice->arena, "%lld worker%s idle for %s%lld s, longer than %lld s",
+			     (long long)idle, plural(idle), idle == 1 ? "" : "at least ",
+			     (long long)(shortest / MS_PER_SECOND),
+			     (long long)(choice->health->groups[group->index].idle_timeout_ms /
+					 MS_PER_SECOND))
+	};
 }
 
 /* The reason of the deletes and stops of the group. */
@@ -388,21 +389,23 @@ static struct words words_of(const struct choice *choice, const struct group *gr
 
 void explain_groups(const struct choice *choice, struct plan *plan)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		const struct group *group = &choice->facts->groups[g];
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		const struct group_choice *own = &choice->groups[group->index];
 		struct words words = words_of(choice, group);
-		struct plan_group *item = VEC_ADD(choice->arena, &plan->groups);
-		item->name = group->spec->name;
-		item->replicas = group->spec->replicas;
-		item->patch_replicas = choice->groups[g].patch_replicas;
-		item->target_replicas = own->target_replicas;
-		item->to_launch = own->to_launch;
-		item->worker_gpus = own->offer->seen_capacity.gpu_amount;
-		item->missing = group->missing;
-		item->min_replicas = group->min_replicas;
-		item->reason = words.reason;
-		item->message = words.message;
-		item->backoff = own->health->backed_off ? own->health->backoff : NULL;
+
+		VEC_PUSH(choice->arena, &plan->groups,
+			 ((struct plan_group){
+				 .name = group->spec->name,
+				 .replicas = group->spec->replicas,
+				 .patch_replicas = own->patch_replicas,
+				 .target_replicas = own->target_replicas,
+				 .to_launch = own->to_launch,
+				 .worker_gpus = own->offer->seen_capacity.gpu_amount,
+				 .missing = group->missing,
+				 .min_replicas = group->min_replicas,
+				 .reason = words.reason,
+				 .message = words.message,
+				 .backoff = own->health->backed_off ? own->health->backoff : NULL,
+			 }));
 	}
 }

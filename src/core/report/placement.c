@@ -123,9 +123,9 @@ static void write_phase(struct writer *w, const struct schedule_node_result *nod
 	if (count == 0)
 		return;
 	struct plan_placement *placement = VEC_ADD(w->choice->arena, &w->plan->placements);
-	placement->worker = worker;
-	placement->group = group;
-	placement->constraint_phase = constraints;
+	*placement = (struct plan_placement){ .worker = worker,
+					      .group = group,
+					      .constraint_phase = constraints };
 	for (size_t i = 0; i < node->placement_count; i++)
 		if ((node->placements[i].phase == SCHEDULE_PHASE_CONSTRAINT) == constraints)
 			add_one(w, placement, &node->placements[i]);

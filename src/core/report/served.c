@@ -107,18 +107,18 @@ static const char *say(const struct offer *offer, const struct group *group, con
  * group that holds such a device; "" for none. */
 static const char *undeclared_text(const struct offer *offer, const struct ray_request *request)
 {
-	const char *text = "";
-
-	for (size_t g = 0; g < offer->facts->group_count && *text == '\0'; g++)
-		for (size_t i = 0; i < request->bundle_count && *text == '\0'; i++) {
-			const struct bundle_entry *entry = &request->bundle[i];
-
-			if (entry->amount > 0 &&
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		ARRAY_EACH(const struct bundle_entry, entry, request->bundle,
+			   request->bundle_count) {
+			if (entry->amount == 0 ||
 			    resources_amount(&offer->groups[g].seen_capacity.resources, entry->name,
-					     0) == 0)
-				text = say(offer, &offer->facts->groups[g], entry->name);
+					     0) != 0)
+				continue;
+			const char *text = say(offer, &offer->facts->groups[g], entry->name);
+			if (*text != '\0')
+				return text;
 		}
-	return text;
+	return "";
 }
 
 /* Whether it requests more of a resource than any living node has; the nodes need no further
@@ -437,14 +437,16 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 }
 
 static struct plan_demand *add_entry(struct arena *arena, struct plan *plan,
-				     const struct verdict *verdict)
+				     struct plan_demand entry, const struct verdict *verdict)
 {
-	struct plan_demand *entry = verdict->infeasible ? VEC_ADD(arena, &plan->infeasible) :
+	struct plan_demand *added = verdict->infeasible ? VEC_ADD(arena, &plan->infeasible) :
 							  VEC_ADD(arena, &plan->unserved);
-	entry->reason = verdict->reason;
-	entry->message = verdict->message;
-	entry->group = verdict->group ? verdict->group : "";
-	return entry;
+
+	*added = entry;
+	added->reason = verdict->reason;
+	added->message = verdict->message;
+	added->group = verdict->group ? verdict->group : "";
+	return added;
 }
 
 static void report_list(const struct choice *choice, struct plan *plan,
@@ -471,12 +473,13 @@ static void report_list(const struct choice *choice, struct plan *plan,
 		struct verdict verdict = judge(
 			choice, demand,
 			kind == DEMAND_REQUEST && choice->packing->starved_demands[i], &sums[i]);
-		struct plan_demand *entry = add_entry(choice->arena, plan, &verdict);
-		entry->kind = kind;
-		entry->source = demand->source;
-		entry->schedule = demand->schedule;
-		entry->request = demand->request;
-		entry->count = sums[i].count;
+		add_entry(choice->arena, plan,
+			  (struct plan_demand){ .kind = kind,
+						.source = demand->source,
+						.schedule = demand->schedule,
+						.request = demand->request,
+						.count = sums[i].count },
+			  &verdict);
 	}
 }
 
@@ -563,11 +566,12 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 			last->count++;
 			continue;
 		}
-		last = add_entry(choice->arena, plan, &verdict);
-		last->kind = DEMAND_GANG;
-		last->source = SOURCE_RAY;
-		last->gang = gang->gang;
-		last->count = 1;
+		last = add_entry(choice->arena, plan,
+				 (struct plan_demand){ .kind = DEMAND_GANG,
+						       .source = SOURCE_RAY,
+						       .gang = gang->gang,
+						       .count = 1 },
+				 &verdict);
 	}
 }
 

@@ -280,8 +280,7 @@ static void add_pending(struct demand_sum *sum, const struct ray_request *reques
 
 static int compare_names(const void *left, const void *right)
 {
-	const struct resource *a = left;
-	const struct resource *b = right;
+	const struct resource *a = left, *b = right;
 
 	return strcmp(a->name, b->name);
 }
@@ -539,17 +538,6 @@ const struct plan_condition *summary_condition(const struct summary *summary, co
 			 NULL;
 }
 
-static bool take_condition(struct summary *summary, const char *type, const char *status)
-{
-	const struct plan_condition *condition = summary_condition(summary, type);
-
-	if (!condition || strcmp(condition->status, status) != 0)
-		return false;
-	summary->reason = condition->reason;
-	summary->message = condition->message;
-	return true;
-}
-
 static bool take(struct summary *summary, const char *reason, const char *message)
 {
 	if (reason[0] == '\0')
@@ -557,6 +545,14 @@ static bool take(struct summary *summary, const char *reason, const char *messag
 	summary->reason = reason;
 	summary->message = message;
 	return true;
+}
+
+static bool take_condition(struct summary *summary, const char *type, const char *status)
+{
+	const struct plan_condition *condition = summary_condition(summary, type);
+
+	return condition && strcmp(condition->status, status) == 0 &&
+	       take(summary, condition->reason, condition->message);
 }
 
 static bool take_from_groups(struct summary *summary)
@@ -651,14 +647,17 @@ const struct summary *summary_of(const struct snapshot *snapshot, const struct p
 {
 	struct summary *summary = ARENA_NEW(arena, struct summary);
 
-	summary->decided_at = snapshot->now;
-	summary->hands_off = gate_check(snapshot, arena).reason != NULL;
-	summary->ray_reachable = summary->gpus.known = plan->head_node != NULL;
-	summary->safe_to_scale_down = summary->ray_reachable && may_terminate(snapshot, plan);
-	summary->conditions = plan->conditions.at;
-	summary->condition_count = plan->conditions.count;
-	summary->schedules = plan->schedules;
-	summary->schedule_count = plan->schedule_count;
+	*summary = (struct summary){
+		.decided_at = snapshot->now,
+		.hands_off = gate_check(snapshot, arena).reason != NULL,
+		.ray_reachable = plan->head_node != NULL,
+		.gpus = { .known = plan->head_node != NULL },
+		.safe_to_scale_down = plan->head_node && may_terminate(snapshot, plan),
+		.conditions = plan->conditions.at,
+		.condition_count = plan->conditions.count,
+		.schedules = plan->schedules,
+		.schedule_count = plan->schedule_count,
+	};
 	sum_groups(snapshot, plan, arena, summary);
 	sum_head(plan, summary);
 	apply_ceilings(snapshot, summary);
