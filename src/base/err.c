@@ -65,27 +65,12 @@ int err_prefix(struct err *err, const char *format, ...)
 
 const char *err_kind_name(enum err_kind kind)
 {
-	switch (kind) {
-	case ERR_NONE:
-		return "None";
-	case ERR_INPUT:
-		return "Input";
-	case ERR_RETRY:
-		return "Retry";
-	case ERR_CONFLICT:
-		return "Conflict";
-	case ERR_GONE:
-		return "Gone";
-	case ERR_NOT_FOUND:
-		return "NotFound";
-	case ERR_DENIED:
-		return "Denied";
-	case ERR_LIMIT:
-		return "Limit";
-	case ERR_TIMEOUT:
-		return "Timeout";
-	case ERR_FATAL:
-		return "Fatal";
-	}
-	return "Unknown";
+	static const char *const names[] = {
+		[ERR_NONE] = "None",         [ERR_INPUT] = "Input", [ERR_RETRY] = "Retry",
+		[ERR_CONFLICT] = "Conflict", [ERR_GONE] = "Gone",   [ERR_NOT_FOUND] = "NotFound",
+		[ERR_DENIED] = "Denied",     [ERR_LIMIT] = "Limit", [ERR_TIMEOUT] = "Timeout",
+		[ERR_FATAL] = "Fatal",
+	};
+
+	return names[kind];
 }

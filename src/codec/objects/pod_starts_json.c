@@ -7,11 +7,24 @@
 
 #define API_VERSION "rayscaler.dev/v1alpha1"
 
+/* A number of seconds. */
+static int time_decode(const struct json_at *at, int64_t *ret_ms)
+{
+	const char *problem;
+
+	if (json_expect(at, JSON_NUMBER))
+		return -1;
+	if (duration_from_seconds(json_number_value(at), ret_ms, &problem))
+		return json_fail(at, "%g %s", json_number_value(at), problem);
+	return *ret_ms <= POD_STARTS_MAX_MS ?
+		       0 :
+		       json_fail(at, "%g is more than a day, in seconds", json_number_value(at));
+}
+
 static int seconds_decode(const struct json_at *member, const struct field *field UNUSED,
 			  void *object)
 {
 	struct pod_starts *starts = object;
-	const char *problem;
 	int64_t *ms;
 
 	if (json_expect(member, JSON_ARRAY))
@@ -22,15 +35,9 @@ static int seconds_decode(const struct json_at *member, const struct field *fiel
 				 POD_STARTS_MAX);
 	ms = arena_array(member->reader->arena, starts->count, sizeof(*ms));
 	starts->ms = ms;
-	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
-		if (json_expect(&e, JSON_NUMBER))
+	for (struct json_at e = json_first(member); e.json; json_next(&e))
+		if (time_decode(&e, &ms[e.index]))
 			return -1;
-		if (duration_from_seconds(json_number_value(&e), &ms[e.index], &problem))
-			return json_fail(&e, "%g %s", json_number_value(&e), problem);
-		if (ms[e.index] > POD_STARTS_MAX_MS)
-			return json_fail(&e, "%g is more than a day, in seconds",
-					 json_number_value(&e));
-	}
 	return 0;
 }
 
@@ -52,18 +59,12 @@ static const struct field starts_fields[] = {
 static int read_process(const struct json_at *root, int64_t *process_ms)
 {
 	struct json_at seconds = json_member(root, "processSeconds");
-	const char *problem;
 	int64_t ms;
 
 	if (!seconds.json)
 		return 0;
-	if (json_expect(&seconds, JSON_NUMBER))
+	if (time_decode(&seconds, &ms))
 		return -1;
-	if (duration_from_seconds(json_number_value(&seconds), &ms, &problem))
-		return json_fail(&seconds, "%g %s", json_number_value(&seconds), problem);
-	if (ms > POD_STARTS_MAX_MS)
-		return json_fail(&seconds, "%g is more than a day, in seconds",
-				 json_number_value(&seconds));
 	*process_ms = ms > *process_ms ? ms : *process_ms;
 	return 0;
 }

@@ -32,10 +32,8 @@ const char *worker_state_name(enum worker_state state)
 const char *cluster_action_name(enum cluster_action action)
 {
 	static const char *const names[] = {
-		[CLUSTER_KEEP] = "",
-		[CLUSTER_READ_WORK] = "Read",
-		[CLUSTER_SUSPEND] = "Suspend",
-		[CLUSTER_DELETE] = "Delete",
+		[CLUSTER_KEEP] = "",           [CLUSTER_READ_WORK] = "Read",
+		[CLUSTER_SUSPEND] = "Suspend", [CLUSTER_DELETE] = "Delete",
 		[CLUSTER_RESUME] = "Resume",
 	};
 

@@ -21,20 +21,9 @@ static int compare_amounts(const void *a, const void *b)
 
 struct node_amount *node_capacity_amount(const struct node_capacity *capacity, const char *resource)
 {
-	size_t low = 0, high = capacity->count;
+	const struct node_amount key = { .resource = resource };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(capacity->at[middle].resource, resource);
-
-		if (order == 0)
-			return &capacity->at[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return bsearch(&key, capacity->at, capacity->count, sizeof(key), compare_amounts);
 }
 
 static int64_t amount_of(const struct quantities *quantities, const char *name)

@@ -74,22 +74,12 @@ static const char *head_state(const struct pod *pod)
 }
 
 /* A head that starts within start-timeout-seconds; afterwards Ray counts as unreachable. */
-static bool add_starting_head(const struct choice *choice, struct plan *plan)
+static bool is_starting(const struct choice *choice, const struct pod *head)
 {
-	const struct snapshot *snapshot = choice->snapshot;
-	const struct pod *head = choice->facts->head_pod;
+	int64_t limit_ms = choice->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
 
-	if (!head || head->created == TIME_NONE || head->unreadable || !was_never_ready(head) ||
-	    due_passed(choice->facts->due, head->created,
-		       snapshot->settings.start_timeout_seconds * MS_PER_SECOND + 1))
-		return false;
-	plan_add_condition(
-		choice->arena, plan, "ScalingActive", false, REASON_HEAD_STARTING,
-		arena_printf(choice->arena,
-			     "the head Pod %s has not been Ready yet: %s; minReplicas and the "
-			     "request-resources annotation already scale up",
-			     head->name, head_state(head)));
-	return true;
+	return head && head->created != TIME_NONE && !head->unreadable && was_never_ready(head) &&
+	       !due_passed(choice->facts->due, head->created, limit_ms + 1);
 }
 
 static int64_t count_left(const struct schedule_leftover *left, size_t count)
@@ -118,75 +108,92 @@ static const char *cut_text(const struct choice *choice)
 			    worker_count_text(choice->arena, gangs, "placement group"));
 }
 
-static void write_active(const struct choice *choice, struct plan *plan)
+/* The state of a condition. */
+struct verdict {
+	bool is_true;
+	const char *reason, *message;
+};
+
+static void add(const struct choice *choice, struct plan *plan, const char *type,
+		struct verdict verdict)
 {
-	if (choice->facts->head_problem) {
-		plan_add_condition(
-			choice->arena, plan, "ScalingActive", false, REASON_HEAD_UNCERTAIN,
-			arena_printf(choice->arena, "%s; nothing is terminated meanwhile",
-				     choice->facts->head_problem));
-		return;
-	}
-	if (!choice->facts->ray_reachable) {
-		if (add_starting_head(choice, plan))
-			return;
-		plan_add_condition(
-			choice->arena, plan, "ScalingActive", false, REASON_DEMAND_UNAVAILABLE,
+	plan_add_condition(choice->arena, plan, type, verdict.is_true, verdict.reason,
+			   verdict.message);
+}
+
+static struct verdict judge_active(const struct choice *choice)
+{
+	const struct facts *facts = choice->facts;
+
+	if (facts->head_problem)
+		return (struct verdict){ false, REASON_HEAD_UNCERTAIN,
+					 arena_printf(choice->arena,
+						      "%s; nothing is terminated meanwhile",
+						      facts->head_problem) };
+	if (!facts->ray_reachable && is_starting(choice, facts->head_pod))
+		return (struct verdict){
+			false, REASON_HEAD_STARTING,
+			arena_printf(
+				choice->arena,
+				"the head Pod %s has not been Ready yet: %s; minReplicas and the "
+				"request-resources annotation already scale up",
+				facts->head_pod->name, head_state(facts->head_pod))
+		};
+	if (!facts->ray_reachable)
+		return (struct verdict){
+			false, REASON_DEMAND_UNAVAILABLE,
 			arena_printf(
 				choice->arena,
 				"Ray is unreachable: %s; nothing is terminated, minReplicas and the "
 				"request-resources annotation still scale up%s",
-				choice->facts->ray_problem, ray_note(choice)));
-		return;
-	}
-	if (choice->facts->view_problem) {
-		plan_add_condition(
-			choice->arena, plan, "ScalingActive", false, REASON_VIEW_STALE,
+				facts->ray_problem, ray_note(choice))
+		};
+	if (facts->view_problem)
+		return (struct verdict){
+			false, REASON_VIEW_STALE,
 			arena_printf(
 				choice->arena,
 				"the view of the API server is stale: %s; nothing is terminated, "
 				"demand still scales up",
-				choice->facts->view_problem));
-		return;
-	}
-	if (choice->packing->result->cut) {
-		plan_add_condition(
-			choice->arena, plan, "ScalingActive", true, REASON_DECISION_CUT_SHORT,
+				facts->view_problem)
+		};
+	if (choice->packing->result->cut)
+		return (struct verdict){
+			true, REASON_DECISION_CUT_SHORT,
 			arena_printf(
 				choice->arena,
 				"the decision had used its %lld ms of CPU time with %s left: the next "
 				"decisions go on, nothing is terminated meanwhile",
-				(long long)choice->snapshot->cpu_budget->ms, cut_text(choice)));
-		return;
-	}
-	plan_add_condition(
-		choice->arena, plan, "ScalingActive", true, REASON_DEMAND_READ,
-		arena_printf(
-			choice->arena, "demand and idleness were read from Ray: %s, %s, %s%s",
-			worker_count_text(choice->arena, (int64_t)choice->facts->demands.at.count,
-					  "request shape"),
-			worker_count_text(choice->arena, (int64_t)choice->facts->gang_count,
-					  "placement group"),
-			worker_count_text(choice->arena,
-					  (int64_t)choice->snapshot->ray_state->node_count, "node"),
-			ray_note(choice)));
+				(long long)choice->snapshot->cpu_budget->ms, cut_text(choice))
+		};
+	return (struct verdict){
+		true, REASON_DEMAND_READ,
+		arena_printf(choice->arena, "demand and idleness were read from Ray: %s, %s, %s%s",
+			     worker_count_text(choice->arena, (int64_t)facts->demands.at.count,
+					       "request shape"),
+			     worker_count_text(choice->arena, (int64_t)facts->gang_count,
+					       "placement group"),
+			     worker_count_text(choice->arena,
+					       (int64_t)choice->snapshot->ray_state->node_count,
+					       "node"),
+			     ray_note(choice))
+	};
 }
 
-static void write_able(const struct choice *choice, struct plan *plan)
+static struct verdict judge_able(const struct choice *choice)
 {
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		const struct group_choice *own = &choice->groups[group->index];
-		if (!own->health->backed_off)
-			continue;
-		plan_add_condition(choice->arena, plan, "AbleToScale", false, REASON_BACKED_OFF,
-				   arena_printf(choice->arena,
-						"group %s provides no capacity (%s): %s",
-						group->spec->name, own->health->backoff->cause,
-						own->health->backoff->message));
-		return;
+		const struct group_health *own = &choice->health->groups[group->index];
+
+		if (own->backed_off)
+			return (struct verdict){ false, REASON_BACKED_OFF,
+						 arena_printf(
+							 choice->arena,
+							 "group %s provides no capacity (%s): %s",
+							 group->spec->name, own->backoff->cause,
+							 own->backoff->message) };
 	}
-	plan_add_condition(choice->arena, plan, "AbleToScale", true, REASON_READY_FOR_NEW_SCALE,
-			   "nothing limits scaling");
+	return (struct verdict){ true, REASON_READY_FOR_NEW_SCALE, "nothing limits scaling" };
 }
 
 static bool is_limit(const char *reason)
@@ -208,45 +215,35 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 			    group->spec->name);
 }
 
-static void write_limited(const struct choice *choice, struct plan *plan)
+static struct verdict judge_limited(const struct choice *choice, const struct plan *plan)
 {
-	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
-		if (!is_limit(demand->reason))
-			continue;
-		plan_add_condition(choice->arena, plan, "ScalingLimited", true,
-				   REASON_TOO_MANY_REPLICAS, demand->message);
-		return;
-	}
+	VEC_EACH(const struct plan_demand, demand, &plan->unserved)
+		if (is_limit(demand->reason))
+			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, demand->message };
 	const char *excess = limits_gpu_excess_text(choice->offer);
-	if (excess) {
-		plan_add_condition(choice->arena, plan, "ScalingLimited", true,
-				   REASON_TOO_MANY_REPLICAS, excess);
-		return;
-	}
+	if (excess)
+		return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, excess };
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		const struct group_choice *own = &choice->groups[group->index];
 		const char *limit = limit_of_schedule(choice, group);
 
-		if (limit) {
-			plan_add_condition(choice->arena, plan, "ScalingLimited", true,
-					   REASON_TOO_MANY_REPLICAS, limit);
-			return;
-		}
-		if (!own->at_maximum && !own->at_minimum)
-			continue;
-		plan_add_condition(
-			choice->arena, plan, "ScalingLimited", true,
-			own->at_maximum ? REASON_TOO_MANY_REPLICAS : REASON_TOO_FEW_REPLICAS,
-			arena_printf(choice->arena, "group %s is held at %s", group->spec->name,
-				     own->at_maximum ?
-					     arena_printf(choice->arena, "maxReplicas %lld",
-							  (long long)group->spec->max_replicas) :
-					     group->minimum_text));
-		return;
+		if (limit)
+			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, limit };
+		if (own->at_maximum)
+			return (struct verdict){
+				true, REASON_TOO_MANY_REPLICAS,
+				arena_printf(choice->arena, "group %s is held at maxReplicas %lld",
+					     group->spec->name,
+					     (long long)group->spec->max_replicas)
+			};
+		if (own->at_minimum)
+			return (struct verdict){ true, REASON_TOO_FEW_REPLICAS,
+						 arena_printf(
+							 choice->arena, "group %s is held at %s",
+							 group->spec->name, group->minimum_text) };
 	}
-	plan_add_condition(choice->arena, plan, "ScalingLimited", false,
-			   REASON_DESIRED_WITHIN_RANGE,
-			   "no minimum, maximum or GPU limit was reached");
+	return (struct verdict){ false, REASON_DESIRED_WITHIN_RANGE,
+				 "no minimum, maximum or GPU limit was reached" };
 }
 
 const char *verdict_invalid_text(const struct facts *facts, struct arena *arena)
@@ -364,9 +361,9 @@ static void write_second(const struct choice *choice, struct plan *plan)
 
 void verdict_write(const struct choice *choice, struct plan *plan)
 {
-	write_active(choice, plan);
-	write_able(choice, plan);
-	write_limited(choice, plan);
+	add(choice, plan, "ScalingActive", judge_active(choice));
+	add(choice, plan, "AbleToScale", judge_able(choice));
+	add(choice, plan, "ScalingLimited", judge_limited(choice, plan));
 	write_invalid(choice, plan);
 	write_foreign(choice, plan);
 	write_reverted(choice, plan);
