@@ -82,8 +82,9 @@ static int name_decode(const struct json_at *member, const struct field *field, 
 {
 	bool required = (field->flags & FIELD_REQUIRED) != 0;
 
-	if ((required && json_expect(member, JSON_STRING)) || text_decode(member, field, value))
+	if ((required && json_expect(member, JSON_STRING)) || json_optional(member, JSON_STRING))
 		return -1;
+	*value = json_text_or_none(member);
 	if (strlen(*value) > OBJECT_NAME_SIZE_MAX)
 		return json_fail(member, "has %zu bytes; a name has at most %d", strlen(*value),
 				 OBJECT_NAME_SIZE_MAX);
@@ -236,7 +237,7 @@ static int list_decode(const struct json_at *member, const struct field *field, 
 		return json_fail(member, "has %zu elements, more than %zu", count, field->limit);
 	if (count > 0)
 		elements = arena_array(member->reader->arena, count, field->size);
-	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+	for (struct json_at e = json_first(member); elements && e.json; json_next(&e)) {
 		char *element = elements + e.index * field->size;
 
 		if (field->initial)

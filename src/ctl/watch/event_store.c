@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -152,9 +153,11 @@ static const struct event *newest_of(const struct object *object)
 {
 	const struct event *newest = NULL;
 
-	for (size_t i = 0; i < object->count; i++)
+	for (size_t i = 0; i < object->count; i++) {
+		CHECK(object->kept[i].event);
 		if (!newest || event_time(object->kept[i].event) > event_time(newest))
 			newest = object->kept[i].event;
+	}
 	return newest;
 }
 
