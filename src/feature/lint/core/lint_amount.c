@@ -76,14 +76,15 @@ static void look_for_invalid(struct lint_subject *subject, const struct list *li
 {
 	const char *guess = guessed(subject->arena, quantity->text);
 	if (!quantity->valid)
-		lint_say(subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity),
-			 *guess == '\0' ?
-				 "" :
-				 arena_printf(subject->arena, "%s: %s", quantity->name, guess),
-			 "%s in %s is \"%.64s\", which is not an amount that a machine "
-			 "can have; write a number such as \"2\", \"500m\" or \"16Gi\"",
-			 resource_name_text(subject->arena, quantity->name), list->where,
-			 quantity->text);
+		lint_report_finding(subject, LINT_RULE_QUANTITY_INVALID,
+				    member(subject, list, quantity),
+				    *guess == '\0' ? "" :
+						     arena_printf(subject->arena, "%s: %s",
+								  quantity->name, guess),
+				    "%s in %s is \"%.64s\", which is not an amount that a machine "
+				    "can have; write a number such as \"2\", \"500m\" or \"16Gi\"",
+				    resource_name_text(subject->arena, quantity->name), list->where,
+				    quantity->text);
 }
 
 static struct list own_list(struct lint_subject *subject)
@@ -108,14 +109,15 @@ static void look_for_part(struct lint_subject *subject, const struct list *list,
 {
 	const struct device_row *row = lint_device(subject, quantity);
 	if (row && row->share == DEVICE_WHOLE && quantity->amount > DEVICES_MAX)
-		lint_say(subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
-			 arena_printf(subject->arena, "%s: NUMBER", quantity->name),
-			 "%s in %s is %s, more than a machine has; write the number of devices",
-			 quantity->name, list->where, quantity->text);
+		lint_report_finding(
+			subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
+			arena_printf(subject->arena, "%s: NUMBER", quantity->name),
+			"%s in %s is %s, more than a machine has; write the number of devices",
+			quantity->name, list->where, quantity->text);
 	if (!is_device(subject, quantity) || !quantity->valid ||
 	    quantity->amount % RESOURCE_UNIT == 0)
 		return;
-	lint_say(
+	lint_report_finding(
 		subject, LINT_RULE_GPU_NOT_INTEGER, member(subject, list, quantity),
 		arena_printf(subject->arena, "%s: %lld", quantity->name,
 			     lint_whole(quantity->amount)),
@@ -130,11 +132,12 @@ void lint_gpu_not_integer(struct lint_subject *subject)
 	each_amount(subject, look_for_part);
 	if (!own || !own->valid || own->amount % RESOURCE_UNIT == 0)
 		return;
-	lint_say_as(subject, LINT_WARNING, LINT_RULE_GPU_NOT_INTEGER,
-		    arena_printf(subject->arena, "%s.resources.GPU", subject->path),
-		    arena_printf(subject->arena, "GPU: \"%lld\"", lint_whole(own->amount)),
-		    "resources of %s has %s GPU; KubeRay rounds it up to %lld", subject->title,
-		    own->text, lint_whole(own->amount));
+	lint_report_finding_as(subject, LINT_WARNING, LINT_RULE_GPU_NOT_INTEGER,
+			       arena_printf(subject->arena, "%s.resources.GPU", subject->path),
+			       arena_printf(subject->arena, "GPU: \"%lld\"",
+					    lint_whole(own->amount)),
+			       "resources of %s has %s GPU; KubeRay rounds it up to %lld",
+			       subject->title, own->text, lint_whole(own->amount));
 }
 
 static void look_for_lonely(struct lint_subject *subject, const struct list *list,
@@ -153,9 +156,10 @@ static void look_for_lonely(struct lint_subject *subject, const struct list *lis
 	/* The finding is at the request; the line to write is one of the limits. */
 	if (limits->count == 0 && *fix != '\0')
 		lint_place(subject, path, "limits", false, &fix);
-	lint_say(subject, LINT_RULE_GPU_REQUEST_WITHOUT_LIMIT, member(subject, list, quantity), fix,
-		 "%s is in %s and not in its limits; the API server refuses the Pods of %s",
-		 quantity->name, list->where, subject->title);
+	lint_report_finding(
+		subject, LINT_RULE_GPU_REQUEST_WITHOUT_LIMIT, member(subject, list, quantity), fix,
+		"%s is in %s and not in its limits; the API server refuses the Pods of %s",
+		quantity->name, list->where, subject->title);
 }
 
 void lint_gpu_request_without_limit(struct lint_subject *subject)
@@ -172,11 +176,12 @@ static void look_for_difference(struct lint_subject *subject, const struct list 
 	limit = lint_quantity(&subject->pod->containers[list->container].limits, quantity->name);
 	if (!limit || !limit->valid || limit->amount == quantity->amount)
 		return;
-	lint_say(subject, LINT_RULE_GPU_REQUEST_LIMIT_DIFFER, member(subject, list, quantity),
-		 arena_printf(subject->arena, "%s: %s", quantity->name, limit->text),
-		 "%s in %s is %s, its limit is %s; both must be equal, the API server refuses the "
-		 "Pods of %s",
-		 quantity->name, list->where, quantity->text, limit->text, subject->title);
+	lint_report_finding(
+		subject, LINT_RULE_GPU_REQUEST_LIMIT_DIFFER, member(subject, list, quantity),
+		arena_printf(subject->arena, "%s: %s", quantity->name, limit->text),
+		"%s in %s is %s, its limit is %s; both must be equal, the API server refuses the "
+		"Pods of %s",
+		quantity->name, list->where, quantity->text, limit->text, subject->title);
 }
 
 void lint_gpu_request_limit_differ(struct lint_subject *subject)
@@ -190,7 +195,7 @@ static void look_for_obsolete(struct lint_subject *subject, const struct list *l
 	const struct device_row *row = device_find(subject->context->devices, quantity->name);
 	if (!row || row->instead[0] == '\0')
 		return;
-	lint_say(
+	lint_report_finding(
 		subject, LINT_RULE_GPU_OBSOLETE_RESOURCE, member(subject, list, quantity),
 		arena_printf(subject->arena, "%s: %s", row->instead, quantity->text),
 		"%s in %s is obsolete; today's device plugins advertise %s, so the Pods of %s fit on "
@@ -212,11 +217,12 @@ static void look_for_second(struct lint_subject *subject, const struct list *lis
 		return;
 	if (!list->limits && lint_quantity(&container->limits, quantity->name))
 		return;
-	lint_say(subject, LINT_RULE_GPU_IN_SECOND_CONTAINER, member(subject, list, quantity),
-		 arena_printf(subject->arena, "%s: 0", quantity->name),
-		 "container %.64s of %s asks for %s %s of its own; containers of a Pod share no "
-		 "accelerator, and Ray counts only what the first container has",
-		 container->name, subject->title, quantity->text, quantity->name);
+	lint_report_finding(
+		subject, LINT_RULE_GPU_IN_SECOND_CONTAINER, member(subject, list, quantity),
+		arena_printf(subject->arena, "%s: 0", quantity->name),
+		"container %.64s of %s asks for %s %s of its own; containers of a Pod share no "
+		"accelerator, and Ray counts only what the first container has",
+		container->name, subject->title, quantity->text, quantity->name);
 }
 
 void lint_gpu_in_second_container(struct lint_subject *subject)

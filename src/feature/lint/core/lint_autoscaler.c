@@ -31,9 +31,10 @@ void lint_autoscaler_not_parked(struct lint_subject *subject)
 		return;
 	path = lint_place(subject, "spec", "autoscalerOptions", cluster->has_autoscaler_options,
 			  &fix);
-	lint_say(subject, LINT_RULE_AUTOSCALER_NOT_PARKED, path, fix,
-		 "the container autoscaler is not parked, so a rayscaler controller does not scale "
-		 "the cluster; add these lines (KubeRay 1.7), then delete the head Pod");
+	lint_report_finding(
+		subject, LINT_RULE_AUTOSCALER_NOT_PARKED, path, fix,
+		"the container autoscaler is not parked, so a rayscaler controller does not scale "
+		"the cluster; add these lines (KubeRay 1.7), then delete the head Pod");
 }
 
 void lint_parked_without_image(struct lint_subject *subject)
@@ -44,15 +45,16 @@ void lint_parked_without_image(struct lint_subject *subject)
 	if (!has_container(subject))
 		return;
 	if (strcmp(program, "rayscaler") == 0 && options->image[0] == '\0')
-		lint_say(subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions",
-			 PARK_LINES,
-			 "command rayscaler is not in the image of Ray, which the container "
-			 "autoscaler has without image: park with sleep, or add the image");
+		lint_report_finding(
+			subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions",
+			PARK_LINES,
+			"command rayscaler is not in the image of Ray, which the container "
+			"autoscaler has without image: park with sleep, or add the image");
 	else if (strcmp(program, "sleep") == 0 && autoscaler_container_is_ours(options))
-		lint_say(subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions.image",
-			 "",
-			 "the image of rayscaler has no sleep: remove image, and the container "
-			 "autoscaler has the image of Ray");
+		lint_report_finding(
+			subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions.image", "",
+			"the image of rayscaler has no sleep: remove image, and the container "
+			"autoscaler has the image of Ray");
 }
 
 void lint_parked_without_resources(struct lint_subject *subject)
@@ -62,7 +64,8 @@ void lint_parked_without_resources(struct lint_subject *subject)
 	if (!has_container(subject) || has_resources(&cluster->autoscaler_options) ||
 	    autoscaler_options_run(cluster) != AUTOSCALER_RUNS_NOTHING)
 		return;
-	lint_say(subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
-		 RESOURCE_LINES,
-		 "KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
+	lint_report_finding(
+		subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
+		RESOURCE_LINES,
+		"KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
 }

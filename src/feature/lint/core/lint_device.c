@@ -83,21 +83,22 @@ static const char *declare(struct lint_subject *subject, const char *name, long 
 			  subject->start_params->count > 0, ret_fix);
 }
 
-static void say_mig(struct lint_subject *subject, const struct quantity *quantity)
+static void report_mig(struct lint_subject *subject, const struct quantity *quantity)
 {
 	const char *profile = strchr(quantity->name, '/') + 1, *fix;
 	const char *path;
 	if (declares_gpus(subject) || has_custom_resource(subject))
 		return;
 	path = declare(subject, profile, lint_whole(quantity->amount), &fix);
-	lint_say_as(subject, LINT_INFO, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
-		    "%s of %s counts as GPU in Ray, each as a whole one; tasks cannot ask for the "
-		    "profile %s unless the group declares it",
-		    quantity->name, subject->title, profile);
+	lint_report_finding_as(
+		subject, LINT_INFO, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
+		"%s of %s counts as GPU in Ray, each as a whole one; tasks cannot ask for the "
+		"profile %s unless the group declares it",
+		quantity->name, subject->title, profile);
 }
 
-static void say_unknown(struct lint_subject *subject, const struct quantity *quantity,
-			const struct device_row *row)
+static void report_unknown(struct lint_subject *subject, const struct quantity *quantity,
+			   const struct device_row *row)
 {
 	const char *ray = row->ray_resource, *fix, *path, *hint = "";
 	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
@@ -112,10 +113,10 @@ static void say_unknown(struct lint_subject *subject, const struct quantity *qua
 		hint = ", one for the share that each worker has";
 	}
 	path = declare(subject, ray, amount, &fix);
-	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
-		 "the Ray container of %s has %s %s, which KubeRay does not "
-		 "declare to Ray: no demand for %s starts a worker; declare it%s",
-		 subject->title, quantity->text, quantity->name, ray, hint);
+	lint_report_finding(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
+			    "the Ray container of %s has %s %s, which KubeRay does not "
+			    "declare to Ray: no demand for %s starts a worker; declare it%s",
+			    subject->title, quantity->text, quantity->name, ray, hint);
 }
 
 /* KubeRay would pass it to Ray, but does not, because it cannot parse the custom resources. */
@@ -128,14 +129,15 @@ static bool is_untold(const struct lint_subject *subject, const char *resource)
 	return false;
 }
 
-static void say_untold(struct lint_subject *subject, const struct quantity *quantity)
+static void report_undeclared(struct lint_subject *subject, const struct quantity *quantity)
 {
-	lint_say(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
-		 arena_printf(subject->arena, "%s.rayStartParams.resources", subject->path),
-		 custom_line(subject, NULL, 0),
-		 "KubeRay cannot read resources with backslashes, and then does "
-		 "not declare %s of %s to Ray: no demand for %s starts a worker",
-		 quantity->name, subject->title, device_ray_resource(quantity->name));
+	lint_report_finding(subject, LINT_RULE_GPU_UNKNOWN_TO_RAY,
+			    arena_printf(subject->arena, "%s.rayStartParams.resources",
+					 subject->path),
+			    custom_line(subject, NULL, 0),
+			    "KubeRay cannot read resources with backslashes, and then does "
+			    "not declare %s of %s to Ray: no demand for %s starts a worker",
+			    quantity->name, subject->title, device_ray_resource(quantity->name));
 }
 
 /* Reports the first device of each kind that KubeRay does not count, and the first one that it
@@ -151,13 +153,13 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 		bool ray = device_ray_resource(quantity->name) != NULL;
 		if (ray && !known && is_untold(subject, quantity->name)) {
 			known = true;
-			say_untold(subject, quantity);
+			report_undeclared(subject, quantity);
 		} else if (ray && !known && begins_with(quantity->name, "nvidia.com/mig-")) {
 			known = true;
-			say_mig(subject, quantity);
+			report_mig(subject, quantity);
 		} else if (!ray && (kinds & 1U << row->kind) == 0) {
 			kinds |= 1U << row->kind;
-			say_unknown(subject, quantity, row);
+			report_unknown(subject, quantity, row);
 		}
 	}
 }
@@ -208,9 +210,10 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 		path = arena_printf(subject->arena, "%s.rayStartParams.num-gpus", subject->path);
 		fix = arena_printf(subject->arena, "num-gpus: \"%lld\"", has);
 	}
-	lint_say(subject, LINT_RULE_GPU_COUNT_MISMATCH, path, fix,
-		 "%s GPU are declared to Ray for each Pod of %s, and its container has %lld",
-		 resource_amount_text(subject->arena, declared), subject->title, has);
+	lint_report_finding(
+		subject, LINT_RULE_GPU_COUNT_MISMATCH, path, fix,
+		"%s GPU are declared to Ray for each Pod of %s, and its container has %lld",
+		resource_amount_text(subject->arena, declared), subject->title, has);
 }
 
 /* A group for the Neuron devices, as far as this group determines its fields. */
@@ -254,7 +257,7 @@ void lint_gpu_and_neuron(struct lint_subject *subject)
 	}
 	if (!gpu || !neuron || !subject->container)
 		return;
-	lint_say(
+	lint_report_finding(
 		subject, LINT_RULE_GPU_AND_NEURON, subject->path, neuron_group(subject, found),
 		"each Pod of %s has GPUs and Neuron cores; Ray refuses tasks that ask for both, so "
 		"one kind is paid for in vain: make a group for each",

@@ -26,9 +26,10 @@ void lint_word(struct lint_subject *subject, const char *path, const char *value
 		nearest_offer(&nearest, *words);
 		all = arena_printf(subject->arena, "%s%s%s", all, *all != '\0' ? ", " : "", *words);
 	}
-	lint_say(subject, LINT_RULE_FIELD_INVALID, path, "",
-		 "%s must be one of %s, is \"%.64s\"; the API server refuses the object%s",
-		 lint_member_name(path), all, value, nearest_hint(&nearest, hint));
+	lint_report_finding(
+		subject, LINT_RULE_FIELD_INVALID, path, "",
+		"%s must be one of %s, is \"%.64s\"; the API server refuses the object%s",
+		lint_member_name(path), all, value, nearest_hint(&nearest, hint));
 }
 
 /* KubeRay takes it, in lower case, into the names of Pods and into the label ray.io/group. */
@@ -37,11 +38,12 @@ static void lint_group_name(struct lint_subject *subject)
 	const char *name = subject->group->name;
 	if (label_syntax_value(name) && name[0] != '\0' && !strchr(name, '_'))
 		return;
-	lint_say(subject, LINT_RULE_FIELD_INVALID,
-		 arena_printf(subject->arena, "%s.groupName", subject->path), "",
-		 "groupName: must be 1 to 63 letters, digits, \"-\" and \".\", with a letter or "
-		 "digit at both ends, is \"%.80s\"; the API server refuses the Pods",
-		 name);
+	lint_report_finding(
+		subject, LINT_RULE_FIELD_INVALID,
+		arena_printf(subject->arena, "%s.groupName", subject->path), "",
+		"groupName: must be 1 to 63 letters, digits, \"-\" and \".\", with a letter or "
+		"digit at both ends, is \"%.80s\"; the API server refuses the Pods",
+		name);
 }
 
 void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const char *text)
@@ -53,11 +55,11 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 	if (!start || start > end)
 		start = text;
 	path = arena_strndup(subject->arena, start, (size_t)(end - start));
-	lint_say(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
-		 strncmp(end + 2, "must ", 5) != 0 &&
-				 (strstr(end, "; ") || strstr(end, "is required")) ?
-			 "" :
-			 "; write the value that you mean, or remove the line");
+	lint_report_finding(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
+			    strncmp(end + 2, "must ", 5) != 0 &&
+					    (strstr(end, "; ") || strstr(end, "is required")) ?
+				    "" :
+				    "; write the value that you mean, or remove the line");
 }
 
 /* Amounts belong to the rule quantity-invalid. */
@@ -82,19 +84,20 @@ void lint_container_missing(struct lint_subject *subject)
 {
 	if (subject->container)
 		return;
-	lint_say(subject, LINT_RULE_CONTAINER_MISSING, subject->path,
-		 arena_printf(subject->arena,
-			      "template:\n"
-			      "  spec:\n"
-			      "    containers:\n"
-			      "    - name: ray-%s\n"
-			      "      image: rayproject/ray:%s",
-			      !subject->group ? "head" : "worker",
-			      subject->cluster->ray_version[0] != '\0' ?
-				      subject->cluster->ray_version :
-				      "2.52.0"),
-		 "the Pod template of %s has no container; KubeRay refuses the RayCluster",
-		 subject->title);
+	lint_report_finding(
+		subject, LINT_RULE_CONTAINER_MISSING, subject->path,
+		arena_printf(subject->arena,
+			     "template:\n"
+			     "  spec:\n"
+			     "    containers:\n"
+			     "    - name: ray-%s\n"
+			     "      image: rayproject/ray:%s",
+			     !subject->group ? "head" : "worker",
+			     subject->cluster->ray_version[0] != '\0' ?
+				     subject->cluster->ray_version :
+				     "2.52.0"),
+		"the Pod template of %s has no container; KubeRay refuses the RayCluster",
+		subject->title);
 }
 
 void lint_cpu_undetected(struct lint_subject *subject)
@@ -111,38 +114,39 @@ void lint_cpu_undetected(struct lint_subject *subject)
 		path = lint_place(subject, path, "limits", subject->container->limits.count > 0,
 				  &fix);
 	}
-	lint_say_as(subject,
-		    subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR : LINT_WARNING,
-		    LINT_RULE_CPU_UNDETECTED, path, fix,
-		    "the number of CPUs of a worker of %s is unknown: it has "
-		    "neither num-cpus nor a limit or request of cpu; %s",
-		    subject->title,
-		    subject->cluster->enable_in_tree_autoscaling ?
-			    "the group is not scaled, and Ray's own autoscaler stops for the whole "
-			    "cluster" :
-			    "Ray assumes all CPUs of the Node for each of its Pods");
+	lint_report_finding_as(
+		subject, subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR : LINT_WARNING,
+		LINT_RULE_CPU_UNDETECTED, path, fix,
+		"the number of CPUs of a worker of %s is unknown: it has "
+		"neither num-cpus nor a limit or request of cpu; %s",
+		subject->title,
+		subject->cluster->enable_in_tree_autoscaling ?
+			"the group is not scaled, and Ray's own autoscaler stops for the whole "
+			"cluster" :
+			"Ray assumes all CPUs of the Node for each of its Pods");
 }
 
 void lint_min_above_max(struct lint_subject *subject)
 {
 	const struct worker_group *group = subject->group;
 	if (group && group->replicas > group->max_replicas)
-		lint_say_as(subject, LINT_WARNING, LINT_RULE_MIN_ABOVE_MAX,
-			    lint_path_member(subject->arena, subject->path, "replicas"),
-			    arena_printf(subject->arena, "replicas: %lld",
-					 (long long)group->max_replicas),
-			    "%s has replicas %lld above maxReplicas %lld; KubeRay starts no more "
-			    "than that",
-			    subject->title, (long long)group->replicas,
-			    (long long)group->max_replicas);
+		lint_report_finding_as(
+			subject, LINT_WARNING, LINT_RULE_MIN_ABOVE_MAX,
+			lint_path_member(subject->arena, subject->path, "replicas"),
+			arena_printf(subject->arena, "replicas: %lld",
+				     (long long)group->max_replicas),
+			"%s has replicas %lld above maxReplicas %lld; KubeRay starts no more "
+			"than that",
+			subject->title, (long long)group->replicas, (long long)group->max_replicas);
 	if (!group || group->min_replicas <= group->max_replicas)
 		return;
-	lint_say(subject, LINT_RULE_MIN_ABOVE_MAX,
-		 lint_path_member(subject->arena, subject->path, "maxReplicas"),
-		 arena_printf(subject->arena, "maxReplicas: %lld  # or minReplicas: %lld",
-			      (long long)group->min_replicas, (long long)group->max_replicas),
-		 "%s has minReplicas %lld above maxReplicas %lld; KubeRay refuses the RayCluster",
-		 subject->title, (long long)group->min_replicas, (long long)group->max_replicas);
+	lint_report_finding(
+		subject, LINT_RULE_MIN_ABOVE_MAX,
+		lint_path_member(subject->arena, subject->path, "maxReplicas"),
+		arena_printf(subject->arena, "maxReplicas: %lld  # or minReplicas: %lld",
+			     (long long)group->min_replicas, (long long)group->max_replicas),
+		"%s has minReplicas %lld above maxReplicas %lld; KubeRay refuses the RayCluster",
+		subject->title, (long long)group->min_replicas, (long long)group->max_replicas);
 }
 
 void lint_max_unset(struct lint_subject *subject)
@@ -154,10 +158,11 @@ void lint_max_unset(struct lint_subject *subject)
 		return;
 	most = group->min_replicas > most ? group->min_replicas : most;
 	most = group->replicas > most ? group->replicas : most;
-	lint_say(subject, LINT_RULE_MAX_UNSET, subject->path,
-		 arena_printf(subject->arena, "maxReplicas: %lld", (long long)most),
-		 "%s has no maxReplicas: demand alone decides how many workers are paid for",
-		 subject->title);
+	lint_report_finding(
+		subject, LINT_RULE_MAX_UNSET, subject->path,
+		arena_printf(subject->arena, "maxReplicas: %lld", (long long)most),
+		"%s has no maxReplicas: demand alone decides how many workers are paid for",
+		subject->title);
 }
 
 /* Reports once for a cluster, because there is one line to write. */
@@ -178,12 +183,13 @@ void lint_autoscaling_off(struct lint_subject *subject)
 	}
 	if (!first)
 		return;
-	lint_say(subject, LINT_RULE_AUTOSCALING_OFF, "spec",
-		 "enableInTreeAutoscaling: true  # or nothing: all replicas stay",
-		 "group %s has minReplicas %lld and maxReplicas %lld%s, and no "
-		 "autoscaler scales it: enableInTreeAutoscaling is not true",
-		 first->name, (long long)first->min_replicas, (long long)first->max_replicas,
-		 more > 0 ? arena_printf(subject->arena, " (and %zu more)", more) : "");
+	lint_report_finding(subject, LINT_RULE_AUTOSCALING_OFF, "spec",
+			    "enableInTreeAutoscaling: true  # or nothing: all replicas stay",
+			    "group %s has minReplicas %lld and maxReplicas %lld%s, and no "
+			    "autoscaler scales it: enableInTreeAutoscaling is not true",
+			    first->name, (long long)first->min_replicas,
+			    (long long)first->max_replicas,
+			    more > 0 ? arena_printf(subject->arena, " (and %zu more)", more) : "");
 }
 
 /* Replaces characters that a label value cannot contain with "-". */
@@ -223,15 +229,16 @@ void lint_label_invalid(struct lint_subject *subject)
 		const struct label *label = &subject->labels->at[i];
 		if (label_syntax_key(label->key) && label_syntax_value(label->value))
 			continue;
-		lint_say(subject, LINT_RULE_LABEL_INVALID,
-			 lint_path_member(subject->arena, path, label->key),
-			 label_line(subject->arena, label),
-			 "\"%.64s\": \"%.64s\" is not of the syntax of Kubernetes labels; KubeRay "
-			 "refuses the RayCluster",
-			 label->key, label->value);
+		lint_report_finding(
+			subject, LINT_RULE_LABEL_INVALID,
+			lint_path_member(subject->arena, path, label->key),
+			label_line(subject->arena, label),
+			"\"%.64s\": \"%.64s\" is not of the syntax of Kubernetes labels; KubeRay "
+			"refuses the RayCluster",
+			label->key, label->value);
 	}
 	if (params)
-		lint_say(
+		lint_report_finding(
 			subject, LINT_RULE_LABEL_INVALID,
 			arena_printf(subject->arena, "%s.rayStartParams.labels", subject->path),
 			label_lines(subject->arena, params),
@@ -250,8 +257,8 @@ void lint_request_invalid(struct lint_subject *subject)
 	if (subject->group)
 		return;
 	if (context->annotation_problem && context->annotation_problem[0] != '\0')
-		lint_say(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
-			 context->annotation_problem);
+		lint_report_finding(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
+				    context->annotation_problem);
 	for (size_t r = 0; context->annotation_request && r < context->annotation_request->count;
 	     r++) {
 		const struct ray_request *request =
@@ -261,7 +268,7 @@ void lint_request_invalid(struct lint_subject *subject)
 			if (strcmp(entry->name, "GPU") != 0 || entry->amount <= RESOURCE_UNIT ||
 			    entry->amount % RESOURCE_UNIT == 0)
 				continue;
-			lint_say(
+			lint_report_finding(
 				subject, LINT_RULE_REQUEST_INVALID, path,
 				arena_printf(subject->arena,
 					     ANNOTATION_REQUEST_RESOURCES

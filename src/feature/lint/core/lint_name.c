@@ -15,9 +15,9 @@ static void unknown_annotation(struct lint_subject *subject, const char *path, c
 			return;
 		nearest_offer(&nearest, known[i]);
 	}
-	lint_say(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
-		 "annotation %.100s is unknown and has no effect%s", key,
-		 nearest_hint(&nearest, hint));
+	lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
+			    "annotation %.100s is unknown and has no effect%s", key,
+			    nearest_hint(&nearest, hint));
 }
 
 /* Those of the RayCluster, once. */
@@ -32,12 +32,13 @@ void lint_annotation_invalid(struct lint_subject *subject)
 		unknown_annotation(subject, path, key);
 		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&
 		    strcmp(value, "false") != 0)
-			lint_say_as(subject, LINT_ERROR, LINT_RULE_ANNOTATION_INVALID, path,
-				    ANNOTATION_MANAGED ": \"false\"  # or \"true\"",
-				    ANNOTATION_MANAGED
-				    " must be \"true\" or \"false\", is \"%.64s\"; "
-				    "the RayCluster is not scaled",
-				    value);
+			lint_report_finding_as(subject, LINT_ERROR, LINT_RULE_ANNOTATION_INVALID,
+					       path,
+					       ANNOTATION_MANAGED ": \"false\"  # or \"true\"",
+					       ANNOTATION_MANAGED
+					       " must be \"true\" or \"false\", is \"%.64s\"; "
+					       "the RayCluster is not scaled",
+					       value);
 	}
 }
 
@@ -49,7 +50,7 @@ static void look_for_misspelt(struct lint_subject *subject, const char *path,
 		const char *name = devices->rows[i].resource;
 		if (strchr(name, '*') || nearest_distance(quantity->name, name) > 1)
 			continue;
-		lint_say(
+		lint_report_finding(
 			subject, LINT_RULE_GPU_NAME_MISSPELT,
 			lint_path_member(subject->arena, path, quantity->name),
 			arena_printf(subject->arena, "%s: %s", name, quantity->text),

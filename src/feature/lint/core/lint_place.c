@@ -47,8 +47,8 @@ static bool plugin_adds(const char *resource, const struct taint *taint)
 	return strcmp(resource, taint->key) == 0 && strcmp(taint->effect, "NoSchedule") == 0;
 }
 
-static void say_toleration(struct lint_subject *subject, enum lint_severity severity,
-			   const struct taint *taint, const char *message)
+static void report_toleration(struct lint_subject *subject, enum lint_severity severity,
+			      const struct taint *taint, const char *message)
 {
 	const char *fix = arena_printf(subject->arena,
 				       "- key: %s\n"
@@ -57,7 +57,8 @@ static void say_toleration(struct lint_subject *subject, enum lint_severity seve
 				       taint->key, taint->effect);
 	const char *path = arena_printf(subject->arena, "%s.template.spec", subject->path);
 	path = lint_place(subject, path, "tolerations", subject->pod->toleration_count > 0, &fix);
-	lint_say_as(subject, severity, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s", message);
+	lint_report_finding_as(subject, severity, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s",
+			       message);
 }
 
 /* Checks the Nodes that have the resource for the first taint that keeps the Pods off all of them.
@@ -82,7 +83,7 @@ static bool judge_nodes(struct lint_subject *subject, const char *resource)
 	}
 	if (!taint)
 		return false;
-	say_toleration(
+	report_toleration(
 		subject, plugin_adds(resource, taint) ? LINT_INFO : LINT_WARNING, taint,
 		arena_printf(
 			subject->arena,
@@ -106,7 +107,7 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 			return;
 		if (!key || tolerates_key(subject->pod, key))
 			continue;
-		say_toleration(
+		report_toleration(
 			subject, LINT_INFO, &taint,
 			arena_printf(subject->arena,
 				     "the Pods of %s do not tolerate the taint %s:NoSchedule that "
@@ -176,13 +177,14 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	if (any && !node)
 		return;
 	path = visible_place(subject, at, &fix);
-	lint_say_as(subject, node ? LINT_WARNING : LINT_INFO, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST,
-		    path, fix,
-		    "the Pods of %s ask for no GPU and see all of a GPU Node that they land on%s, "
-		    "because " VISIBLE_DEVICES " is \"all\" %s",
-		    subject->title,
-		    node ? arena_printf(subject->arena, " (Node %s takes them)", node->name) : "",
-		    at < container->env_count ? "here" : "by default");
+	lint_report_finding_as(
+		subject, node ? LINT_WARNING : LINT_INFO, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST,
+		path, fix,
+		"the Pods of %s ask for no GPU and see all of a GPU Node that they land on%s, "
+		"because " VISIBLE_DEVICES " is \"all\" %s",
+		subject->title,
+		node ? arena_printf(subject->arena, " (Node %s takes them)", node->name) : "",
+		at < container->env_count ? "here" : "by default");
 }
 
 /* --- TPU slices --- */
@@ -202,12 +204,12 @@ void lint_tpu_selector_missing(struct lint_subject *subject)
 			   topology ? "" : TPU_TOPOLOGY_SELECTOR ": 2x2");
 	path = arena_printf(subject->arena, "%s.template.spec", subject->path);
 	path = lint_place(subject, path, "nodeSelector", selector->count > 0, &fix);
-	lint_say(subject, LINT_RULE_TPU_SELECTOR_MISSING, path, fix,
-		 "%s has TPUs without the node selectors " TPU_ACCELERATOR_SELECTOR
-		 " and " TPU_TOPOLOGY_SELECTOR
-		 ": the resource TPU-...-head of a slice is not known "
-		 "before a worker lives",
-		 subject->title);
+	lint_report_finding(subject, LINT_RULE_TPU_SELECTOR_MISSING, path, fix,
+			    "%s has TPUs without the node selectors " TPU_ACCELERATOR_SELECTOR
+			    " and " TPU_TOPOLOGY_SELECTOR
+			    ": the resource TPU-...-head of a slice is not known "
+			    "before a worker lives",
+			    subject->title);
 }
 
 /* --- A9, D5: Nodes by label --- */
@@ -233,7 +235,7 @@ static bool some_node_has(const struct lint_context *context, const struct label
 	return false;
 }
 
-static void say_selector(struct lint_subject *subject, const char *spec)
+static void report_selector(struct lint_subject *subject, const char *spec)
 {
 	const struct labels *selector = &subject->pod->node_selector;
 	const char *path = arena_printf(subject->arena, "%s.nodeSelector", spec);
@@ -242,18 +244,20 @@ static void say_selector(struct lint_subject *subject, const char *spec)
 		const char *value = value_of_nodes(subject->context, label->key);
 		if (some_node_has(subject->context, label))
 			continue;
-		lint_say(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE,
-			 lint_path_member(subject->arena, path, label->key),
-			 value ? arena_printf(subject->arena, "%s: \"%s\"", label->key, value) : "",
-			 "no Node has the label %s=%s that the Pods of %s ask for%s", label->key,
-			 label->value, subject->title,
-			 value ? arena_printf(subject->arena, "; there is %s=%s", label->key,
-					      value) :
-				 "");
+		lint_report_finding(
+			subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE,
+			lint_path_member(subject->arena, path, label->key),
+			value ? arena_printf(subject->arena, "%s: \"%s\"", label->key, value) : "",
+			"no Node has the label %s=%s that the Pods of %s ask for%s", label->key,
+			label->value, subject->title,
+			value ? arena_printf(subject->arena, "; there is %s=%s", label->key,
+					     value) :
+				"");
 		return;
 	}
-	lint_say(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE, path, "",
-		 "no Node has all labels of nodeSelector of %s together", subject->title);
+	lint_report_finding(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE, path, "",
+			    "no Node has all labels of nodeSelector of %s together",
+			    subject->title);
 }
 
 /* The first label of the terms that Nodes have with other values. */
@@ -292,18 +296,19 @@ void lint_selector_matches_no_node(struct lint_subject *subject)
 		affinity = affinity || node_match_affinity(subject->pod, &context->nodes[i]);
 	}
 	if (!selector && subject->pod->node_selector.count > 0)
-		say_selector(subject, spec);
+		report_selector(subject, spec);
 	else if (subject->pod->required_node_term_count > 0)
-		lint_say(subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE,
-			 arena_printf(subject->arena,
-				      "%s.affinity.nodeAffinity"
-				      ".requiredDuringSchedulingIgnoredDuringExecution",
-				      spec),
-			 affinity ? "" : affinity_fix(subject),
-			 affinity ? "no Node fits nodeSelector and required node affinity of %s "
-				    "together" :
-				    "no Node fits the required node affinity of %s",
-			 subject->title);
+		lint_report_finding(
+			subject, LINT_RULE_SELECTOR_MATCHES_NO_NODE,
+			arena_printf(subject->arena,
+				     "%s.affinity.nodeAffinity"
+				     ".requiredDuringSchedulingIgnoredDuringExecution",
+				     spec),
+			affinity ? "" : affinity_fix(subject),
+			affinity ? "no Node fits nodeSelector and required node affinity of %s "
+				   "together" :
+				   "no Node fits the required node affinity of %s",
+			subject->title);
 }
 
 /* --- D5: the annotation of before Kubernetes 1.6 --- */
@@ -335,21 +340,22 @@ void lint_affinity_annotation_obsolete(struct lint_subject *subject)
 	const char *text = labels_value(&subject->template->annotations, AFFINITY_ANNOTATION);
 	if (!text)
 		return;
-	lint_say(subject, LINT_RULE_AFFINITY_ANNOTATION_OBSOLETE,
-		 arena_printf(subject->arena, "%s.template.metadata.annotations[\"%s\"]",
-			      subject->path, AFFINITY_ANNOTATION),
-		 arena_printf(subject->arena,
-			      "affinity:\n"
-			      "  nodeAffinity:\n"
-			      "    requiredDuringSchedulingIgnoredDuringExecution:\n"
-			      "      nodeSelectorTerms:\n"
-			      "      - matchExpressions:\n"
-			      "        - key: %s\n"
-			      "          operator: In\n"
-			      "          values: %s",
-			      annotation_key(subject, text), annotation_values(subject, text)),
-		 "the annotation " AFFINITY_ANNOTATION
-		 " of %s has no effect since Kubernetes 1.8: its "
-		 "Pods land on any Node; write it as affinity of the Pod's spec",
-		 subject->title);
+	lint_report_finding(subject, LINT_RULE_AFFINITY_ANNOTATION_OBSOLETE,
+			    arena_printf(subject->arena, "%s.template.metadata.annotations[\"%s\"]",
+					 subject->path, AFFINITY_ANNOTATION),
+			    arena_printf(subject->arena,
+					 "affinity:\n"
+					 "  nodeAffinity:\n"
+					 "    requiredDuringSchedulingIgnoredDuringExecution:\n"
+					 "      nodeSelectorTerms:\n"
+					 "      - matchExpressions:\n"
+					 "        - key: %s\n"
+					 "          operator: In\n"
+					 "          values: %s",
+					 annotation_key(subject, text),
+					 annotation_values(subject, text)),
+			    "the annotation " AFFINITY_ANNOTATION
+			    " of %s has no effect since Kubernetes 1.8: its "
+			    "Pods land on any Node; write it as affinity of the Pod's spec",
+			    subject->title);
 }

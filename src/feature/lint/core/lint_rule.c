@@ -55,10 +55,12 @@ const char *lint_shown_path(const char *path)
 	return strncmp(path, "spec.", 5) == 0 ? path + 5 : path;
 }
 
-void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
-	      const char *path, const char *message, const char *fix)
+struct lint_finding *lint_add(struct arena *arena, struct lint_findings *findings,
+			      enum lint_rule_id rule, const char *path, const char *message,
+			      const char *fix)
 {
 	const struct lint_rule *row = &lint_rules()[rule];
-	VEC_PUSH(arena, &findings->list,
-		 ((struct lint_finding){ row->severity, row->name, path, message, fix }));
+	struct lint_finding *finding = VEC_ADD(arena, &findings->list);
+	*finding = (struct lint_finding){ row->severity, row->name, path, message, fix };
+	return finding;
 }

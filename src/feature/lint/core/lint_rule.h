@@ -175,9 +175,10 @@ struct lint_rule {
 /* LINT_RULE_COUNT rows in the order of the table. */
 const struct lint_rule *lint_rules(void);
 /* Appends a finding with the severity of its rule; the strings must live as long as the
- * findings. */
-void lint_add(struct arena *arena, struct lint_findings *findings, enum lint_rule_id rule,
-	      const char *path, const char *message, const char *fix);
+ * findings. The result is valid until the next one. */
+struct lint_finding *lint_add(struct arena *arena, struct lint_findings *findings,
+			      enum lint_rule_id rule, const char *path, const char *message,
+			      const char *fix);
 
 const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
 /* `path` and a member of it: ".name", or ["name"] when the name has other characters than

@@ -26,9 +26,10 @@ static void check_warm(struct lint_subject *subject, const char *path,
 {
 	for (size_t i = 0; i < count; i++)
 		if ((list[i].count != 0) == (list[i].percent_of_busy != 0))
-			lint_say(subject, LINT_RULE_FIELD_INVALID, element(subject, path, i), "",
-				 AUTOSCALER_WARM_WITHOUT_AMOUNT
-				 "; the API server refuses the object");
+			lint_report_finding(subject, LINT_RULE_FIELD_INVALID,
+					    element(subject, path, i), "",
+					    AUTOSCALER_WARM_WITHOUT_AMOUNT
+					    "; the API server refuses the object");
 }
 
 static void check_schedules(struct lint_subject *subject, const struct autoscaler_object *object)
@@ -39,8 +40,9 @@ static void check_schedules(struct lint_subject *subject, const struct autoscale
 
 		if (schedule->group_count == 0 && !schedule->has_bundles &&
 		    schedule->warm_count == 0)
-			lint_say(subject, LINT_RULE_FIELD_INVALID, path, "",
-				 AUTOSCALER_WITHOUT_REQUEST "; the API server refuses the object");
+			lint_report_finding(subject, LINT_RULE_FIELD_INVALID, path, "",
+					    AUTOSCALER_WITHOUT_REQUEST
+					    "; the API server refuses the object");
 		check_warm(subject, arena_printf(subject->arena, "%s.warmWorkers", path),
 			   schedule->warm_workers, schedule->warm_count);
 	}
@@ -71,13 +73,14 @@ static void check_idle(struct lint_subject *subject, const struct idle_terminati
 	if (!idle)
 		return;
 	if (strcmp(idle->action, IDLE_ACTION_DELETE) == 0)
-		lint_say(
+		lint_report_finding(
 			subject, LINT_RULE_IDLE_DELETE_RIGHT, "spec.idleTermination.action", "",
 			"action Delete needs the right to delete RayClusters, which only the chart "
 			"value idleTermination.allowDelete gives the controller");
 	if (owner)
-		lint_say(subject, LINT_RULE_IDLE_TERMINATION_BLOCKED, "spec.idleTermination", "",
-			 "the RayCluster is not terminated while idle: %s", owner);
+		lint_report_finding(subject, LINT_RULE_IDLE_TERMINATION_BLOCKED,
+				    "spec.idleTermination", "",
+				    "the RayCluster is not terminated while idle: %s", owner);
 }
 
 /* ---- with its RayCluster ---- */

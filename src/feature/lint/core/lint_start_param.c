@@ -37,23 +37,24 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 		const char *text = labels_value(subject->start_params, numbers[i].param);
 		if (!text || start_params_number(text, &amount))
 			continue;
-		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
-			 lint_path_member(subject->arena, path, numbers[i].param),
-			 arena_printf(subject->arena, "%s: \"%lld\"", numbers[i].param,
-				      container_has(subject, i)),
-			 "%s \"%.64s\" is not a whole number%s; `ray start` does not "
-			 "take it, and %s is not scaled",
-			 numbers[i].param, text,
-			 strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
-			 subject->title);
+		lint_report_finding(subject, LINT_RULE_RAY_START_PARAM_INVALID,
+				    lint_path_member(subject->arena, path, numbers[i].param),
+				    arena_printf(subject->arena, "%s: \"%lld\"", numbers[i].param,
+						 container_has(subject, i)),
+				    "%s \"%.64s\" is not a whole number%s; `ray start` does not "
+				    "take it, and %s is not scaled",
+				    numbers[i].param, text,
+				    strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
+				    subject->title);
 	}
 	if (custom && !start_params_resources(custom, subject->arena, &ignored))
-		lint_say(subject, LINT_RULE_RAY_START_PARAM_INVALID,
-			 lint_path_member(subject->arena, path, "resources"),
-			 "resources: \"'{\\\"Custom\\\": 1}'\"",
-			 "resources \"%.64s\" is not an object of numbers within quotes "
-			 "of its own; `ray start` does not take it, and %s is not scaled",
-			 custom, subject->title);
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			lint_path_member(subject->arena, path, "resources"),
+			"resources: \"'{\\\"Custom\\\": 1}'\"",
+			"resources \"%.64s\" is not an object of numbers within quotes "
+			"of its own; `ray start` does not take it, and %s is not scaled",
+			custom, subject->title);
 }
 
 /* Options of `ray start` of Ray 2.60. */
@@ -142,20 +143,21 @@ static void check_option(struct lint_subject *subject, const struct label *param
 	if (nearest.word && strcmp(nearest.word, param->key) == 0)
 		return;
 	if (resource)
-		lint_say_as(
+		lint_report_finding_as(
 			subject, LINT_ERROR, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
 			declaration(subject->arena, resource, param->value),
 			"%.64s is not a parameter of `ray start`, which fails; declare %s of %s "
 			"as below",
 			param->key, resource, subject->title);
 	else
-		lint_say_as(subject, misspelt ? LINT_ERROR : LINT_WARNING,
-			    LINT_RULE_RAY_START_PARAM_UNKNOWN, path, "",
-			    "%.64s is not a parameter of `ray start` of Ray 2.60, which fails on "
-			    "unknown ones%s",
-			    param->key,
-			    nearest.word ? nearest_hint(&nearest, hint) :
-					   "; correct the name, or remove the line");
+		lint_report_finding_as(
+			subject, misspelt ? LINT_ERROR : LINT_WARNING,
+			LINT_RULE_RAY_START_PARAM_UNKNOWN, path, "",
+			"%.64s is not a parameter of `ray start` of Ray 2.60, which fails on "
+			"unknown ones%s",
+			param->key,
+			nearest.word ? nearest_hint(&nearest, hint) :
+				       "; correct the name, or remove the line");
 }
 
 void lint_ray_start_param_unknown(struct lint_subject *subject)
@@ -176,13 +178,14 @@ void lint_ray_start_param_and_resources(struct lint_subject *subject)
 		const char *text = labels_value(subject->start_params, params[i]);
 		if (!text || text[0] == '\0')
 			continue;
-		lint_say(subject, LINT_RULE_RAY_START_PARAM_AND_RESOURCES,
-			 arena_printf(subject->arena, "%s.rayStartParams.%s", subject->path,
-				      params[i]),
-			 "rayStartParams: {}",
-			 "%s has both resources and %s of rayStartParams; KubeRay refuses the "
-			 "RayCluster: keep what resources says",
-			 subject->title, params[i]);
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_AND_RESOURCES,
+			arena_printf(subject->arena, "%s.rayStartParams.%s", subject->path,
+				     params[i]),
+			"rayStartParams: {}",
+			"%s has both resources and %s of rayStartParams; KubeRay refuses the "
+			"RayCluster: keep what resources says",
+			subject->title, params[i]);
 		return;
 	}
 }

@@ -1,41 +1,28 @@
 #include "feature/lint/core/lint_subject.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-static const char *format_text(struct arena *arena, const char *format, va_list arguments)
-	__attribute__((format(printf, 2, 0)));
-static const char *format_text(struct arena *arena, const char *format, va_list arguments)
-{
-	va_list again;
-	va_copy(again, arguments);
-	int size = vsnprintf(NULL, 0, format, again);
-	va_end(again);
-	char *text = arena_alloc(arena, (size_t)size + 1);
-	vsnprintf(text, (size_t)size + 1, format, arguments);
-	return text;
-}
-
-void lint_say(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
-	      const char *fix, const char *format, ...)
+void lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
+			 const char *fix, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
 	lint_add(subject->arena, subject->findings, rule, path,
-		 format_text(subject->arena, format, arguments), fix);
+		 arena_vprintf(subject->arena, format, arguments), fix);
 	va_end(arguments);
 }
 
-void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum lint_rule_id rule,
-		 const char *path, const char *fix, const char *format, ...)
+void lint_report_finding_as(struct lint_subject *subject, enum lint_severity severity,
+			    enum lint_rule_id rule, const char *path, const char *fix,
+			    const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
 	lint_add(subject->arena, subject->findings, rule, path,
-		 format_text(subject->arena, format, arguments), fix);
+		 arena_vprintf(subject->arena, format, arguments), fix)
+		->severity = severity;
 	va_end(arguments);
-	subject->findings->list.at[subject->findings->list.count - 1].severity = severity;
 }
 
 size_t lint_amount_count(const struct quantities *quantities)

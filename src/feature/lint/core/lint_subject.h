@@ -30,12 +30,13 @@ struct lint_subject {
 };
 
 /* Appends a finding. */
-void lint_say(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
-	      const char *fix, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
+			 const char *fix, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 /* With another severity than the rule has in the table. */
-void lint_say_as(struct lint_subject *subject, enum lint_severity severity, enum lint_rule_id rule,
-		 const char *path, const char *fix, const char *format, ...)
-	__attribute__((format(printf, 6, 7)));
+void lint_report_finding_as(struct lint_subject *subject, enum lint_severity severity,
+			    enum lint_rule_id rule, const char *path, const char *fix,
+			    const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* A finding from a text "PATH: what is wrong" of a decoder or a decision, which may have the name of its
  * object before "spec.". */

@@ -222,8 +222,7 @@ static void add_one(struct work *work, const struct subject *subject, enum lint_
 {
 	struct lint_findings findings = { .list = { .at = NULL } };
 
-	lint_add(&work->arena, &findings, rule, path, message, fix);
-	findings.list.at[0].severity = severity;
+	lint_add(&work->arena, &findings, rule, path, message, fix)->severity = severity;
 	add_findings(work, subject, &findings, 0);
 }
 

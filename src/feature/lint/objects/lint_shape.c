@@ -121,8 +121,8 @@ static const char *shown_name(const struct check *check, const struct json_at *a
 	return at->name ? at->name : "an element of this list";
 }
 
-static void say(struct check *check, const struct json_at *at, enum lint_rule_id rule,
-		const char *wanted, const char *fix)
+static void report(struct check *check, const struct json_at *at, enum lint_rule_id rule,
+		   const char *wanted, const char *fix)
 {
 	struct arena *arena = at->reader->arena;
 	const char *name = shown_name(check, at);
@@ -166,8 +166,8 @@ static void check_text(struct check *check, const struct json_at *at, enum lint_
 	if (json_type(at) == JSON_STRING)
 		return;
 	text = plain_text(at);
-	say(check, at, rule, noun(FIELD_KIND_TEXT),
-	    text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
+	report(check, at, rule, noun(FIELD_KIND_TEXT),
+	       text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
 	become(at, cJSON_String, text ? text : "");
 }
 
@@ -182,7 +182,7 @@ static void check_plain(struct check *check, const struct json_at *at, enum fiel
 {
 	if (kind == FIELD_KIND_BOOLEAN ? json_type(at) == JSON_BOOLEAN : is_integer(at))
 		return;
-	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
+	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
 	become(at, cJSON_NULL, NULL);
 }
 
@@ -190,7 +190,7 @@ static void check_quantity(struct check *check, const struct json_at *at)
 {
 	if (json_type(at) == JSON_STRING || json_type(at) == JSON_NUMBER)
 		return;
-	say(check, at, LINT_RULE_WRONG_TYPE, "a quantity such as 2 or 16Gi", "");
+	report(check, at, LINT_RULE_WRONG_TYPE, "a quantity such as 2 or 16Gi", "");
 	become(at, cJSON_String, UNKNOWN_QUANTITY);
 }
 
@@ -216,7 +216,7 @@ static void check_element(struct check *check, const struct json_at *at,
 			  const struct field *members)
 {
 	if (json_type(at) != JSON_OBJECT) {
-		say(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT), "");
+		report(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT), "");
 		become(at, cJSON_Object, NULL);
 	}
 	check_members(check, at, members);
@@ -230,7 +230,7 @@ static bool is_container(struct check *check, const struct json_at *at, enum fie
 
 	if (json_type(at) == wanted)
 		return true;
-	say(check, at, LINT_RULE_WRONG_TYPE, noun(kind), "");
+	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), "");
 	become(at, cJSON_NULL, NULL);
 	return false;
 }
@@ -268,27 +268,30 @@ static bool is_known(const struct field *fields, const char *name)
 	return known;
 }
 
-static void say_unknown(struct check *check, const struct json_at *at, const struct field *fields)
+static void report_unknown(struct check *check, const struct json_at *at,
+			   const struct field *fields)
 {
 	struct arena *arena = check->reader.arena;
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
+	struct lint_finding *finding;
 	const char *known;
 	size_t other = 0;
 
 	while ((known = next_name(&fields, &other)))
 		nearest_offer(&nearest, known);
-	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
-		 arena_printf(arena,
-			      "%.200s is not a field of a %s here; the API server drops or "
-			      "refuses it%s",
-			      shown_name(check, at), check->kind,
-			      nearest.word ? nearest_hint(&nearest, hint) :
-					     "; correct the name, or remove the line"),
-		 "");
+	finding =
+		lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
+			 arena_printf(arena,
+				      "%.200s is not a field of a %s here; the API server drops or "
+				      "refuses it%s",
+				      shown_name(check, at), check->kind,
+				      nearest.word ? nearest_hint(&nearest, hint) :
+						     "; correct the name, or remove the line"),
+			 "");
 	/* Most likely a setting that would have no effect. */
 	if (nearest.word && nearest.distance <= MISSPELT_ERRORS)
-		check->findings->list.at[check->findings->list.count - 1].severity = LINT_ERROR;
+		finding->severity = LINT_ERROR;
 }
 
 /* The members of an object, or of each object of a list. */
@@ -305,7 +308,7 @@ static void check_names(struct check *check, const struct json_at *at, const str
 		if (json_type(at) == JSON_ARRAY && json_type(&e) == JSON_OBJECT) {
 			check_names(check, &e, fields);
 		} else if (json_type(at) == JSON_OBJECT && !is_known(fields, e.name)) {
-			say_unknown(check, &e, fields);
+			report_unknown(check, &e, fields);
 			unknown++;
 		}
 	}
