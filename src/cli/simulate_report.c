@@ -70,8 +70,7 @@ static const char *ms_text(struct arena *arena, double at)
 static void add_cell(struct buf *buf, const char *name, const char *text)
 {
 	buf_printf(buf, "<td data-name=\"%s\">", name);
-	html_add(buf, text);
-	buf_add_string(buf, "</td>");
+	html_add_between(buf, "", text, "</td>");
 }
 
 static void add_table(const struct simulate_plan *plan, const struct simulate_cells *cells,
@@ -96,9 +95,7 @@ static void add_table(const struct simulate_plan *plan, const struct simulate_ce
 static void add_notes(const struct simulate_plan *plan, struct buf *buf)
 {
 	VEC_EACH(const char *const, note, &plan->notes) {
-		buf_add_string(buf, "<p class=\"warning\">");
-		html_add(buf, *note);
-		buf_add_string(buf, "</p>\n");
+		html_add_between(buf, "<p class=\"warning\">", *note, "</p>\n");
 	}
 }
 
@@ -331,9 +328,7 @@ static void add_variant(const struct simulate_plan *plan, const struct simulate_
 	const struct sim_result *result = variant->result;
 	const char *without = "";
 
-	buf_add_string(buf, "<section><h2>");
-	html_add(buf, variant->name);
-	buf_add_string(buf, "</h2>\n");
+	html_add_between(buf, "<section><h2>", variant->name, "</h2>\n");
 	buf_add_string(buf, key);
 	for (size_t i = 0; i < result->group_count; i++) {
 		if (result->groups[i].worker_gpus > 0)
@@ -343,9 +338,7 @@ static void add_variant(const struct simulate_plan *plan, const struct simulate_
 					       group_text(&variant->row, i, &arena));
 	}
 	if (*without) {
-		buf_add_string(buf, "<p class=\"faint\">without GPUs: ");
-		html_add(buf, without);
-		buf_add_string(buf, "</p>\n");
+		html_add_between(buf, "<p class=\"faint\">without GPUs: ", without, "</p>\n");
 	}
 	add_groups(&variant->row, NULL, scales, buf);
 	if (plan->prices)
@@ -358,9 +351,7 @@ static void add_sources(const struct simulate_source *sources, size_t count, str
 {
 	buf_add_string(buf, "<h2>Inputs</h2>\n");
 	for (size_t i = 0; i < count; i++) {
-		buf_add_string(buf, "<details><summary>");
-		html_add(buf, sources[i].name);
-		buf_add_string(buf, "</summary><pre>");
+		html_add_between(buf, "<details><summary>", sources[i].name, "</summary><pre>");
 		html_add_lines(buf, sources[i].text);
 		buf_add_string(buf, "</pre></details>\n");
 	}
@@ -376,9 +367,8 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	buf_init(&trade, (size_t)1 << 20);
 	simulate_trade_write(plan, &trade);
 	buf_add_string(buf, head);
-	buf_add_string(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">");
-	html_add(buf, command);
-	buf_add_string(buf, "</pre>\n");
+	html_add_between(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">", command,
+			 "</pre>\n");
 	add_table(plan, cells, buf);
 	add_notes(plan, buf);
 	buf_add_string(buf, "<pre class=\"faint\">");

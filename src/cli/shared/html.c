@@ -43,6 +43,13 @@ void html_add(struct buf *buf, const char *text)
 	}
 }
 
+void html_add_between(struct buf *buf, const char *start, const char *text, const char *end)
+{
+	buf_add_string(buf, start);
+	html_add(buf, text);
+	buf_add_string(buf, end);
+}
+
 void html_add_lines(struct buf *buf, const char *text)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -154,8 +161,7 @@ static void open_svg(double height, struct buf *buf)
 static void add_label(double x, double y, const char *anchor, const char *text, struct buf *buf)
 {
 	buf_printf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-	html_add(buf, text);
-	buf_add_string(buf, "</text>\n");
+	html_add_between(buf, "", text, "</text>\n");
 }
 
 /* Lines at 0, a half and all of `most`. */
@@ -254,8 +260,7 @@ static void add_marks(const struct html_steps *chart, const struct scale *scale,
 	ARRAY_EACH(const struct html_mark, mark, chart->marks, chart->mark_count) {
 		buf_printf(buf, "<path class=\"mark\" d=\"M%.1f %.1fl4 %dh-8Z\"><title>",
 			   x_of(scale, mark->at), mark->up ? 2.0 : 11.0, mark->up ? 9 : -9);
-		html_add(buf, mark->title);
-		buf_add_string(buf, "</title></path>\n");
+		html_add_between(buf, "", mark->title, "</title></path>\n");
 	}
 }
 
@@ -282,9 +287,7 @@ void html_steps_write(const struct html_steps *chart, struct arena *arena, struc
 /* A name that is too long is cut, and whole on hover. */
 static void add_bar_name(const char *name, double y, struct arena *arena, struct buf *buf)
 {
-	buf_printf(buf, "<g><title>");
-	html_add(buf, name);
-	buf_add_string(buf, "</title>");
+	html_add_between(buf, "<g><title>", name, "</title>");
 	add_label(BAR_LEFT - 8, y + 14, "end", arena_cut(arena, name, BAR_NAME_MAX), buf);
 	buf_add_string(buf, "</g>");
 }
@@ -339,8 +342,7 @@ static void add_dot(const struct field_scale *scale, const struct html_dot *dot,
 {
 	buf_printf(buf, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\"><title>",
 		   dot->best ? "best" : "other", dot_x(scale, dot), dot_y(scale, dot), DOT_RADIUS);
-	html_add(buf, dot->title);
-	buf_add_string(buf, "</title></circle>\n");
+	html_add_between(buf, "", dot->title, "</title></circle>\n");
 }
 
 struct box {

@@ -14,6 +14,8 @@ const char *html_number(struct arena *arena, double value);
 
 /* Appends the cleaned text with &, <, >, and quotes as entities. */
 void html_add(struct buf *buf, const char *text);
+/* The same between two tags, which are HTML already. */
+void html_add_between(struct buf *buf, const char *start, const char *text, const char *end);
 /* The same line by line: line ends stay. */
 void html_add_lines(struct buf *buf, const char *text);
 
