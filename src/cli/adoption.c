@@ -238,8 +238,7 @@ static void write_op(struct json_writer *writer, const char *op, const char *pat
 		     const char *value)
 {
 	json_write_object(writer, NULL);
-	json_write_text(writer, "op", op);
-	json_write_text(writer, "path", path);
+	JSON_WRITE_TEXTS(writer, { "op", op }, { "path", path });
 	if (value)
 		json_write_raw(writer, "value", value);
 	json_write_object_end(writer);
@@ -266,9 +265,8 @@ void adoption_write_patch(const struct adoption *adoption, struct buf *buf)
 		write_op(&writer, "test", OPTIONS_PATH, adoption->options);
 	} else {
 		json_write_object(&writer, NULL);
-		json_write_text(&writer, "op", "test");
-		json_write_text(&writer, "path", "/metadata/resourceVersion");
-		json_write_text(&writer, "value", adoption->cluster.resource_version);
+		JSON_WRITE_TEXTS(&writer, { "op", "test" }, { "path", "/metadata/resourceVersion" },
+				 { "value", adoption->cluster.resource_version });
 		json_write_object_end(&writer);
 		write_op(&writer, "add", OPTIONS_PATH, "{}");
 	}

@@ -86,13 +86,9 @@ static void write_text(const struct device_table *table, struct arena *arena, st
 
 		if (is_replaced(table, i))
 			continue;
-		table_add(&text, TABLE_PLAIN, row->resource);
-		table_add(&text, TABLE_PLAIN, kind_name(row));
-		table_add(&text, TABLE_PLAIN, share_text(row, arena));
-		table_add(&text, TABLE_PLAIN, declared(row, arena));
-		table_add(&text, TABLE_PLAIN, row->ray_resource);
-		table_add(&text, TABLE_PLAIN, row->vendor);
-		table_add(&text, TABLE_PLAIN, note(row, arena));
+		TABLE_ADD_TEXTS(&text, row->resource, kind_name(row), share_text(row, arena),
+				declared(row, arena), row->ray_resource, row->vendor,
+				note(row, arena));
 	}
 	table_write(&text, false, buf);
 	buf_add_string(buf,
@@ -112,15 +108,12 @@ static void write_json(const struct device_table *table, struct arena *arena, st
 		if (is_replaced(table, i))
 			continue;
 		json_write_object_line(&writer, NULL);
-		json_write_text(&writer, "resource", row->resource);
-		json_write_text(&writer, "kind", kind_name(row));
-		json_write_text(&writer, "share", device_share_name(row->share));
+		JSON_WRITE_TEXTS(&writer, { "resource", row->resource }, { "kind", kind_name(row) },
+				 { "share", device_share_name(row->share) });
 		json_write_integer(&writer, "memoryUnitBytes", row->memory_unit_bytes);
-		json_write_text(&writer, "countResource", row->count_resource);
-		json_write_text(&writer, "instead", row->instead);
-		json_write_text(&writer, "told", declared(row, arena));
-		json_write_text(&writer, "rayResource", row->ray_resource);
-		json_write_text(&writer, "vendor", row->vendor);
+		JSON_WRITE_TEXTS(&writer, { "countResource", row->count_resource },
+				 { "instead", row->instead }, { "told", declared(row, arena) },
+				 { "rayResource", row->ray_resource }, { "vendor", row->vendor });
 		json_write_boolean(&writer, "builtIn", i < built_in);
 		json_write_object_end(&writer);
 	}

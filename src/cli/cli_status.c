@@ -119,16 +119,15 @@ static void write_json(const struct status_answer *answer, struct buf *buf)
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
-	json_write_text(&writer, "kind", "StatusList");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION }, { "kind", "StatusList" });
 	field_write_all(&writer, answer_fields, answer);
 	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
 	json_write_array(&writer, "clusters");
 	VEC_EACH(const struct view_cluster, cluster, answer->clusters) {
 		json_write_object(&writer, NULL);
-		json_write_text(&writer, "namespace", cluster->namespace_);
-		json_write_text(&writer, "name", cluster->name);
-		json_write_text(&writer, "source", cluster->answer ? "controller" : "objects");
+		JSON_WRITE_TEXTS(&writer, { "namespace", cluster->namespace_ },
+				 { "name", cluster->name },
+				 { "source", cluster->answer ? "controller" : "objects" });
 		json_write_boolean(&writer, "unscaled", cluster->unscaled);
 		json_write_text(&writer, "problem", cluster->problem);
 		summary_write(&writer, cluster->summary);

@@ -24,8 +24,7 @@ static void print_json(void)
 	buf_init(&output, OUTPUT_BYTES_MAX);
 	json_write_init(&writer, &output, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "version", RAYSCALER_VERSION);
-	json_write_text(&writer, "commit", RAYSCALER_COMMIT);
+	JSON_WRITE_TEXTS(&writer, { "version", RAYSCALER_VERSION }, { "commit", RAYSCALER_COMMIT });
 	json_write_object_end(&writer);
 	puts(buf_string(&output));
 }

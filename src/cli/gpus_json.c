@@ -11,10 +11,8 @@ static void write_user(struct json_writer *writer, const struct gpus_answer *ans
 	const struct gpu_worker *worker = gpus_worker(answer, user, &holders);
 
 	json_write_object_line(writer, NULL);
-	json_write_text(writer, "namespace", user->pod->namespace_);
-	json_write_text(writer, "pod", user->pod->name);
-	json_write_text(writer, "rayCluster", user->cluster);
-	json_write_text(writer, "group", user->group);
+	JSON_WRITE_TEXTS(writer, { "namespace", user->pod->namespace_ }, { "pod", user->pod->name },
+			 { "rayCluster", user->cluster }, { "group", user->group });
 	if (user->device == INVENTORY_NO_DEVICE)
 		json_write_null(writer, "gpu");
 	else
@@ -47,9 +45,9 @@ static void write_resource(struct json_writer *writer, const struct gpus_answer 
 	const struct node_amount *amount = resource->amount;
 
 	json_write_object(writer, NULL);
-	json_write_text(writer, "resource", amount->resource);
-	json_write_text(writer, "kind", device_kind_name(amount->row->kind));
-	json_write_text(writer, "share", device_share_name(amount->row->share));
+	JSON_WRITE_TEXTS(writer, { "resource", amount->resource },
+			 { "kind", device_kind_name(amount->row->kind) },
+			 { "share", device_share_name(amount->row->share) });
 	json_write_amount(writer, "capacity", amount->capacity);
 	json_write_amount(writer, "total", amount->allocatable);
 	json_write_amount(writer, "allocated", amount->used);
@@ -68,8 +66,8 @@ static void write_node(struct json_writer *writer, const struct gpus_answer *ans
 		       const struct inventory_node *node)
 {
 	json_write_object(writer, NULL);
-	json_write_text(writer, "name", node->capacity->node->name);
-	json_write_text(writer, "address", node->capacity->node->address);
+	JSON_WRITE_TEXTS(writer, { "name", node->capacity->node->name },
+			 { "address", node->capacity->node->address });
 	json_write_boolean(writer, "ready", node->ready);
 	json_write_boolean(writer, "cordoned", node->capacity->node->unschedulable);
 	json_write_boolean(writer, "gpushare", node->shared);
@@ -100,8 +98,8 @@ int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct er
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
-	json_write_text(&writer, "kind", "GpuInventory");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION },
+			 { "kind", "GpuInventory" });
 	json_write_integer(&writer, "unreadable", (int64_t)answer->unreadable);
 	json_write_integer(&writer, "nodesWithout", (int64_t)inventory->other_nodes);
 	json_write_array(&writer, "nodes");

@@ -251,17 +251,12 @@ static const char *held_by(const struct writer *w, const struct inventory_user *
 static void add_user(const struct writer *w, struct table *table, const char *node,
 		     const char *resource, const struct inventory_user *user)
 {
-	table_add(table, TABLE_PLAIN, node);
-	table_add(table, TABLE_PLAIN, resource);
-	table_add(table, TABLE_PLAIN,
-		  user->device == INVENTORY_NO_DEVICE ?
-			  "" :
-			  arena_printf(w->arena, "%zu", user->device));
-	table_add(table, TABLE_PLAIN, amount(w, user->amount));
-	table_add(table, TABLE_PLAIN, user->pod->namespace_);
-	table_add(table, TABLE_PLAIN, user->pod->name);
-	table_add(table, TABLE_PLAIN, user->cluster);
-	table_add(table, TABLE_PLAIN, user->group);
+	TABLE_ADD_TEXTS(table, node, resource,
+			user->device == INVENTORY_NO_DEVICE ?
+				"" :
+				arena_printf(w->arena, "%zu", user->device),
+			amount(w, user->amount), user->pod->namespace_, user->pod->name,
+			user->cluster, user->group);
 	if (w->answer->holders_asked)
 		table_add(table, TABLE_PLAIN, held_by(w, user));
 }

@@ -42,8 +42,8 @@ static void write_lists(struct json_writer *writer, const struct simulate_row *r
 		json_write_object_line(writer, NULL);
 		json_write_text(writer, "job", row->never[i].job);
 		json_write_integer(writer, "count", row->never[i].count);
-		json_write_text(writer, "reason", row->never[i].reason);
-		json_write_text(writer, "message", row->never[i].message);
+		JSON_WRITE_TEXTS(writer, { "reason", row->never[i].reason },
+				 { "message", row->never[i].message });
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
@@ -65,8 +65,7 @@ static void write_groups(struct json_writer *writer, const struct simulate_row *
 		const struct sim_group *group = &row->groups[i];
 
 		json_write_object(writer, NULL);
-		json_write_text(writer, "cluster", group->cluster);
-		json_write_text(writer, "name", group->name);
+		JSON_WRITE_TEXTS(writer, { "cluster", group->cluster }, { "name", group->name });
 		write_cost(writer, row, i);
 		json_write_integer(writer, "peakWorkers", group->peak_workers);
 		json_write_integer(writer, "interruptions", group->interruptions);
@@ -137,8 +136,8 @@ void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", "rayscaler.dev/v1alpha1");
-	json_write_text(&writer, "kind", "SimulationResult");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", "rayscaler.dev/v1alpha1" },
+			 { "kind", "SimulationResult" });
 	if (plan->prices)
 		json_write_text(&writer, "currency", plan->prices->currency);
 	json_write_array_line(&writer, "warnings");

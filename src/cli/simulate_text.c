@@ -157,10 +157,8 @@ static void write_jobs(const struct simulate_plan *plan, bool colours, struct bu
 		for (size_t k = 0; k < variant->row.job_count; k++) {
 			const struct simulate_job *job = &variant->row.jobs[k];
 
-			table_add(&table, TABLE_PLAIN, variant->name);
-			table_add(&table, TABLE_PLAIN, job->job);
-			table_add(&table, TABLE_PLAIN,
-				  number_text(plan->arena, job->waits.started));
+			TABLE_ADD_TEXTS(&table, variant->name, job->job,
+					number_text(plan->arena, job->waits.started));
 			add_waits(&table, &job->waits);
 			table_add(&table, job->waits.unstarted > 0 ? TABLE_BAD : TABLE_PLAIN,
 				  number_text(plan->arena, job->waits.unstarted));

@@ -121,8 +121,7 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 
 	if (all)
 		table_add(table, TABLE_PLAIN, cluster->namespace_);
-	table_add(table, TABLE_PLAIN, cluster->name);
-	table_add(table, TABLE_PLAIN, group->name);
+	TABLE_ADD_TEXTS(table, cluster->name, group->name);
 	add_number(table, TABLE_PLAIN, group->min_replicas);
 	if (group->max_replicas == NO_MAXIMUM)
 		table_add(table, TABLE_FAINT, "-");

@@ -368,9 +368,8 @@ static char *gcs_line_write(const char *line, bool is_v2, struct arena *arena)
 		return arena_printf(arena, ":event_summary:%s", line);
 	json_write_init(&writer, &buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "source_type", "AUTOSCALER");
-	json_write_text(&writer, "severity", "INFO");
-	json_write_text(&writer, "message", line);
+	JSON_WRITE_TEXTS(&writer, { "source_type", "AUTOSCALER" }, { "severity", "INFO" },
+			 { "message", line });
 	json_write_object_end(&writer);
 	return arena_strdup(arena, buf_string(&buf));
 }

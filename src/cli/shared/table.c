@@ -32,6 +32,12 @@ void table_add(struct table *table, enum table_colour colour, const char *text)
 		 ((struct table_cell){ *text != '\0' ? text : "-", colour }));
 }
 
+void table_add_texts(struct table *table, const char *const *texts)
+{
+	for (; *texts; texts++)
+		table_add(table, TABLE_PLAIN, *texts);
+}
+
 static size_t *widths(const struct table *table)
 {
 	size_t *found = arena_array(table->arena, table->column_count, sizeof(*found));

@@ -52,6 +52,10 @@ void table_init(struct table *table, struct arena *arena, const struct table_col
 		size_t column_count);
 /* The next cell, row by row; `text` must live as long as the table. "" shows as "-". */
 void table_add(struct table *table, enum table_colour colour, const char *text);
+/* Plain cells: TABLE_ADD_TEXTS(&table, name, group). */
+#define TABLE_ADD_TEXTS(table, ...)                                                                \
+	table_add_texts((table), (const char *const[]){ __VA_ARGS__, NULL })
+void table_add_texts(struct table *table, const char *const *texts);
 /* The title line and the rows; the last row must be whole. */
 void table_write(const struct table *table, bool colours, struct buf *buf);
 

@@ -108,8 +108,7 @@ static struct cJSON *cluster_within(const struct json_at *root, const struct jso
 	buf_init(&text, CLUSTER_SET_FILE_BYTES_MAX * 2);
 	json_write_init(&writer, &text, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", "ray.io/v1");
-	json_write_text(&writer, "kind", "RayCluster");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", "ray.io/v1" }, { "kind", "RayCluster" });
 	if (json_type(&metadata) == JSON_OBJECT)
 		json_write_tree(&writer, "metadata", &metadata);
 	json_write_tree(&writer, "spec", spec);
@@ -298,8 +297,7 @@ static void add_autoscalers(struct cluster_set *set)
 		json_write_init(&writer, &text, JSON_STYLE_LINE);
 		json_write_object(&writer, NULL);
 		json_write_object(&writer, "metadata");
-		json_write_text(&writer, "name", name.name);
-		json_write_text(&writer, "namespace", name.namespace_);
+		JSON_WRITE_TEXTS(&writer, { "name", name.name }, { "namespace", name.namespace_ });
 		json_write_object_end(&writer);
 		json_write_object(&writer, "spec");
 		json_write_object_end(&writer);

@@ -166,26 +166,23 @@ void event_write_new(struct buf *buf, const struct event_object *about,
 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", "v1");
-	json_write_text(&writer, "kind", "Event");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", "v1" }, { "kind", "Event" });
 	json_write_object_line(&writer, "metadata");
-	json_write_text(&writer, "namespace", about->namespace_);
-	json_write_text(&writer, "name", event->name);
+	JSON_WRITE_TEXTS(&writer, { "namespace", about->namespace_ }, { "name", event->name });
 	json_write_object_end(&writer);
 	json_write_object_line(&writer, "involvedObject");
 	field_write_all(&writer, event_object_fields, about);
 	json_write_object_end(&writer);
-	json_write_text(&writer, "reason", event->reason);
-	json_write_text(&writer, "message", event->message);
-	json_write_text(&writer, "type", event->warning ? "Warning" : "Normal");
+	JSON_WRITE_TEXTS(&writer, { "reason", event->reason }, { "message", event->message },
+			 { "type", event->warning ? "Warning" : "Normal" });
 	json_write_integer(&writer, "count", event->count);
 	json_write_time(&writer, "firstTimestamp", whole_second(event->first));
 	json_write_time(&writer, "lastTimestamp", whole_second(event->last));
 	json_write_object_line(&writer, "source");
 	json_write_text(&writer, "component", EVENT_COMPONENT);
 	json_write_object_end(&writer);
-	json_write_text(&writer, "reportingComponent", EVENT_COMPONENT);
-	json_write_text(&writer, "reportingInstance", event->instance);
+	JSON_WRITE_TEXTS(&writer, { "reportingComponent", EVENT_COMPONENT },
+			 { "reportingInstance", event->instance });
 	json_write_object_end(&writer);
 }
 

@@ -45,8 +45,7 @@ int exec_credential_request_write(const char *api_version, bool interactive,
 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", api_version);
-	json_write_text(&writer, "kind", KIND);
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", api_version }, { "kind", KIND });
 	json_write_object(&writer, "spec");
 	json_write_boolean(&writer, "interactive", interactive);
 	if (cluster)

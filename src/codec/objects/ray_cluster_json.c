@@ -364,8 +364,7 @@ static void write_owner(struct json_writer *writer, const struct field *field, c
 		return;
 	json_write_array(writer, field->name);
 	json_write_object_line(writer, NULL);
-	json_write_text(writer, "kind", cluster->owner_kind);
-	json_write_text(writer, "name", cluster->owner_name);
+	JSON_WRITE_TEXTS(writer, { "kind", cluster->owner_kind }, { "name", cluster->owner_name });
 	json_write_object_end(writer);
 	json_write_array_end(writer);
 }

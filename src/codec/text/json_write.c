@@ -140,6 +140,12 @@ void json_write_text(struct json_writer *writer, const char *name, const char *t
 	write_string(writer->buf, text);
 }
 
+void json_write_texts(struct json_writer *writer, const struct json_text *texts)
+{
+	for (; texts->name; texts++)
+		json_write_text(writer, texts->name, texts->text);
+}
+
 void json_write_integer(struct json_writer *writer, const char *name, int64_t value)
 {
 	begin(writer, name);

@@ -40,6 +40,13 @@ void json_write_array_end(struct json_writer *writer);
 
 /* Bytes that are not UTF-8 become U+FFFD, so that the output is always JSON. */
 void json_write_text(struct json_writer *writer, const char *name, const char *text);
+/* Several members: JSON_WRITE_TEXTS(&writer, { "kind", kind }, { "name", name }). */
+#define JSON_WRITE_TEXTS(writer, ...)                                                              \
+	json_write_texts((writer), (const struct json_text[]){ __VA_ARGS__, { .name = NULL } })
+struct json_text {
+	const char *name, *text;
+};
+void json_write_texts(struct json_writer *writer, const struct json_text *texts);
 void json_write_integer(struct json_writer *writer, const char *name, int64_t value);
 void json_write_boolean(struct json_writer *writer, const char *name, bool value);
 void json_write_null(struct json_writer *writer, const char *name);

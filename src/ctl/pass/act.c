@@ -81,8 +81,8 @@ int act_write_delete(const struct ray_cluster *cluster, struct buf *buf, struct 
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
 	json_write_object(&writer, "preconditions");
-	json_write_text(&writer, "uid", cluster->uid);
-	json_write_text(&writer, "resourceVersion", cluster->resource_version);
+	JSON_WRITE_TEXTS(&writer, { "uid", cluster->uid },
+			 { "resourceVersion", cluster->resource_version });
 	json_write_object_end(&writer);
 	json_write_object_end(&writer);
 	return 0;

@@ -69,9 +69,8 @@ static void page_write(struct page *page)
 
 	json_write_init(&writer, &page->body, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "kind", kind->name);
-	json_write_text(&writer, "namespace", page->namespace_);
-	json_write_text(&writer, "name", page->name);
+	JSON_WRITE_TEXTS(&writer, { "kind", kind->name }, { "namespace", page->namespace_ },
+			 { "name", page->name });
 	kind->write(page->own, answers, page->problem, &page->arena, &writer);
 	json_write_object_end(&writer);
 	(void)buf_add_char(&page->body, '\n');

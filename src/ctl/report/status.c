@@ -102,8 +102,8 @@ static void write_ceilings(struct json_writer *writer, struct quota *quota)
 	json_write_array(writer, "gpuCeilings");
 	for (size_t at = 0; gpu_quota_next(quota, &at, &figure);) {
 		json_write_object_line(writer, NULL);
-		json_write_text(writer, "scope", figure.scope);
-		json_write_text(writer, "namespace", figure.namespace_);
+		JSON_WRITE_TEXTS(writer, { "scope", figure.scope },
+				 { "namespace", figure.namespace_ });
 		json_write_amount(writer, "ceiling", figure.ceiling);
 		json_write_amount(writer, "counted", figure.counted);
 		json_write_object_end(writer);
@@ -128,8 +128,7 @@ static void write_all(const struct status *status, struct buf *buf)
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "kind", "Status");
-	json_write_text(&writer, "version", RAYSCALER_VERSION);
+	JSON_WRITE_TEXTS(&writer, { "kind", "Status" }, { "version", RAYSCALER_VERSION });
 	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
 	json_write_text(&writer, "holder", leader_holder(control->leader));
 	write_ceilings(&writer, control->quota);
@@ -137,8 +136,7 @@ static void write_all(const struct status *status, struct buf *buf)
 	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
 	     i++) {
 		json_write_object(&writer, NULL);
-		json_write_text(&writer, "namespace", namespace_);
-		json_write_text(&writer, "name", name);
+		JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
 		field_write_all(&writer, seen_fields, summary);
 		json_write_object_end(&writer);
 	}

@@ -184,13 +184,11 @@ static void add_row(struct table *table, const struct row *row, const char *firs
 	table_add(table, TABLE_PLAIN, first);
 	if (second)
 		table_add(table, TABLE_PLAIN, second);
-	table_add(table, TABLE_PLAIN, row->known ? resource_amount_text(arena, row->gpus) : "?");
-	table_add(table, TABLE_PLAIN,
-		  value_text(arena, row, row->hour_micros,
-			     (double)row->gpus / (double)RESOURCE_UNIT));
-	table_add(table, TABLE_PLAIN,
-		  value_text(arena, row, row->today_micros, hours(row->today_seconds)));
-	table_add(table, TABLE_PLAIN, value_text(arena, row, row->all_micros, hours(row->seconds)));
+	TABLE_ADD_TEXTS(table, row->known ? resource_amount_text(arena, row->gpus) : "?",
+			value_text(arena, row, row->hour_micros,
+				   (double)row->gpus / (double)RESOURCE_UNIT),
+			value_text(arena, row, row->today_micros, hours(row->today_seconds)),
+			value_text(arena, row, row->all_micros, hours(row->seconds)));
 	table_add(table, TABLE_FAINT, arena_strdup(arena, since));
 }
 
@@ -269,13 +267,11 @@ static void write_json(const struct status_page_input *input, struct arena *aren
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", SNAPSHOT_API_VERSION);
-	json_write_text(&writer, "kind", "CostList");
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION }, { "kind", "CostList" });
 	json_write_array(&writer, "clusters");
 	VEC_EACH(const struct row, row, &costs.clusters.at) {
 		json_write_object_line(&writer, NULL);
-		json_write_text(&writer, "namespace", row->namespace_);
-		json_write_text(&writer, "name", row->name);
+		JSON_WRITE_TEXTS(&writer, { "namespace", row->namespace_ }, { "name", row->name });
 		json_write_boolean(&writer, "unscaled", row->old != NULL);
 		json_write_boolean(&writer, "known", row->known);
 		if (row->known) {

@@ -25,15 +25,12 @@ static void write_entry(struct json_writer *json, const struct lint_entry *entry
 	const struct lint_finding *finding = &entry->finding;
 
 	json_write_object(json, NULL);
-	json_write_text(json, "severity", lint_severity_name(finding->severity));
-	json_write_text(json, "rule", finding->rule);
-	json_write_text(json, "object", entry->object);
-	json_write_text(json, "file", entry->file);
-	json_write_text(json, "path", finding->path);
+	JSON_WRITE_TEXTS(json, { "severity", lint_severity_name(finding->severity) },
+			 { "rule", finding->rule }, { "object", entry->object },
+			 { "file", entry->file }, { "path", finding->path });
 	json_write_integer(json, "line", entry->at.line);
 	json_write_integer(json, "column", entry->at.column);
-	json_write_text(json, "message", finding->message);
-	json_write_text(json, "fix", finding->fix);
+	JSON_WRITE_TEXTS(json, { "message", finding->message }, { "fix", finding->fix });
 	json_write_object_end(json);
 }
 
@@ -88,8 +85,7 @@ static void write_tool(struct json_writer *json, const char *version)
 {
 	json_write_object(json, "tool");
 	json_write_object(json, "driver");
-	json_write_text(json, "name", "rayscaler");
-	json_write_text(json, "version", version);
+	JSON_WRITE_TEXTS(json, { "name", "rayscaler" }, { "version", version });
 	write_rules(json);
 	json_write_object_end(json);
 	json_write_object_end(json);
@@ -199,8 +195,7 @@ int lint_sarif_write(const struct lint_report *report, const char *version, stru
 
 	json_write_init(&json, buf, JSON_STYLE_PRETTY);
 	json_write_object(&json, NULL);
-	json_write_text(&json, "$schema", SARIF_SCHEMA);
-	json_write_text(&json, "version", "2.1.0");
+	JSON_WRITE_TEXTS(&json, { "$schema", SARIF_SCHEMA }, { "version", "2.1.0" });
 	json_write_array(&json, "runs");
 	json_write_object(&json, NULL);
 	write_tool(&json, version);
