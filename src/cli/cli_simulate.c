@@ -280,7 +280,7 @@ static int write_report(const struct simulate_arguments *arguments,
 			sources[count++] = read_source(others[i], plan->arena);
 	buf_init(&page, OUTPUT_BYTES_MAX);
 	simulate_report_write(plan, command_text(arguments, plan->arena), sources, count, &page);
-	return file_write_page(arguments->report, &page, err);
+	return file_write(arguments->report, FILE_SHARED, &page, err);
 }
 
 static int run(const struct simulate_arguments *arguments, struct simulate_plan *plan,

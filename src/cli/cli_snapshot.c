@@ -69,7 +69,8 @@ static int take_snapshot(const struct api_connection_flags *flags, const char *n
 			return -1;
 		output = &yaml;
 	}
-	return is_file(path) ? file_write(path, output, err) : file_print(output, err);
+	return is_file(path) ? file_write(path, FILE_PRIVATE, output, err) :
+			       file_print(output, err);
 }
 
 int cli_snapshot(int argc, char **argv)

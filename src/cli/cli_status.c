@@ -85,12 +85,9 @@ struct look {
 /* Adds an answer, which is JSON, to the output: as it is, or as YAML. */
 static int add_json(const struct look *look, struct buf *json, struct err *err)
 {
-	if (json->overflowed)
-		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
-			       OUTPUT_BYTES_MAX);
-	if (look->arguments->output == OUTPUT_YAML)
+	if (!json->overflowed && look->arguments->output == OUTPUT_YAML)
 		return yaml_write(buf_string(json), json->size, look->output, err);
-	if (buf_add_string(look->output, buf_string(json)) < 0)
+	if (json->overflowed || buf_add_string(look->output, buf_string(json)) < 0)
 		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
 			       OUTPUT_BYTES_MAX);
 	return 0;

@@ -108,14 +108,16 @@ static void add_dots(const struct simulate_plan *plan, const struct simulate_cel
 	for (size_t i = 0; i < count; i++) {
 		const struct simulate_variant *variant = &plan->variants.at[i];
 
-		dots[i].x = simulate_row_spent(&variant->row);
-		dots[i].y = (double)variant->row.waits.p95_ms / 1000;
-		dots[i].best = cells[i].best;
-		dots[i].title =
-			arena_printf(plan->arena, "%s: %s GPU-hours%s%s, %s waiting (P95)",
-				     variant->name, cells[i].texts[1], plan->prices ? ", " : "",
-				     plan->prices ? cells[i].texts[SIMULATE_COLUMNS - 1] : "",
-				     simulate_time_text(plan->arena, variant->row.waits.p95_ms));
+		dots[i] = (struct html_dot){
+			.x = simulate_row_spent(&variant->row),
+			.y = (double)variant->row.waits.p95_ms / 1000,
+			.best = cells[i].best,
+			.title = arena_printf(
+				plan->arena, "%s: %s GPU-hours%s%s, %s waiting (P95)",
+				variant->name, cells[i].texts[1], plan->prices ? ", " : "",
+				plan->prices ? cells[i].texts[SIMULATE_COLUMNS - 1] : "",
+				simulate_time_text(plan->arena, variant->row.waits.p95_ms)),
+		};
 	}
 	html_dots_write(dots, count,
 			plan->prices && plan->by_cost ?
@@ -155,11 +157,13 @@ static const struct html_mark *marks_of(const struct sim_group *group, struct ar
 	for (size_t i = 0; i < group->mark_count; i++) {
 		const struct sim_mark *mark = &group->marks[i];
 
-		marks[i].at = (double)mark->at_ms;
-		marks[i].up = mark->to > mark->from;
-		marks[i].title = arena_printf(arena, "%s: %" PRId64 " to %" PRId64 " replicas%s%s",
+		marks[i] = (struct html_mark){
+			.at = (double)mark->at_ms,
+			.up = mark->to > mark->from,
+			.title = arena_printf(arena, "%s: %" PRId64 " to %" PRId64 " replicas%s%s",
 					      simulate_time_text(arena, mark->at_ms), mark->from,
-					      mark->to, *mark->reason ? ": " : "", mark->reason);
+					      mark->to, *mark->reason ? ": " : "", mark->reason),
+		};
 	}
 	return marks;
 }

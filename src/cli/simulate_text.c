@@ -168,18 +168,12 @@ static void write_jobs(const struct simulate_plan *plan, bool colours, struct bu
 	table_write(&table, colours, buf);
 }
 
-static bool same_never(const struct simulate_never *a, const struct simulate_never *b)
-{
-	return a->count == b->count && strcmp(a->job, b->job) == 0 &&
-	       strcmp(a->message, b->message) == 0;
-}
-
 static bool has_never(const struct simulate_row *row, const struct simulate_never *never)
 {
-	for (size_t i = 0; i < row->never_count; i++) {
-		if (same_never(&row->never[i], never))
+	ARRAY_EACH(const struct simulate_never, one, row->never, row->never_count)
+		if (one->count == never->count && strcmp(one->job, never->job) == 0 &&
+		    strcmp(one->message, never->message) == 0)
 			return true;
-	}
 	return false;
 }
 

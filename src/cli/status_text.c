@@ -398,13 +398,6 @@ static bool any_without_answer(const struct view_clusters *clusters)
 	return clusters->count == 0;
 }
 
-static bool is_shown(const struct status_answer *answer, const char *namespace_)
-{
-	if (*namespace_ == '\0' || !answer->namespace_)
-		return true;
-	return strcmp(answer->namespace_, namespace_) == 0;
-}
-
 /* More GPUs count under a quota than the table shows: other clusters, Pods that terminate. */
 static void add_ceilings(const struct status_answer *answer, const struct footer *footer)
 {
@@ -414,7 +407,8 @@ static void add_ceilings(const struct status_answer *answer, const struct footer
 		const struct controller_client_ceiling *ceiling = &controller->ceilings[i];
 		bool total = *ceiling->namespace_ == '\0';
 
-		if (is_shown(answer, ceiling->namespace_))
+		if (total || !answer->namespace_ ||
+		    strcmp(answer->namespace_, ceiling->namespace_) == 0)
 			add_line(footer, "GPUs allocated: %s of %s%s%s (%s)",
 				 resource_amount_text(footer->arena, ceiling->counted),
 				 resource_amount_text(footer->arena, ceiling->amount),

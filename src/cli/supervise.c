@@ -83,11 +83,6 @@ static bool reap(const struct supervisor *supervisor, int *ret_status)
 	return found;
 }
 
-static int exit_status(int status)
-{
-	return WIFSIGNALED(status) ? SIGNAL_STATUS + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int end_child(struct supervisor *supervisor)
 {
 	int64_t deadline_ms = monotonic_ms() + supervisor->times.end_ms;
@@ -102,7 +97,7 @@ static int end_child(struct supervisor *supervisor)
 		}
 		wait_signal(supervisor, deadline_ms);
 	}
-	return exit_status(status);
+	return WIFSIGNALED(status) ? SIGNAL_STATUS + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static void log_death(int status, int64_t delay_ms)
@@ -155,11 +150,6 @@ static bool run_once(struct supervisor *supervisor, int (*work)(void *context), 
 	return false;
 }
 
-static bool is_usage_error(int status)
-{
-	return WIFEXITED(status) && WEXITSTATUS(status) == USAGE_STATUS;
-}
-
 int supervise(const struct supervise_times *times, int (*work)(void *context), void *context)
 {
 	struct supervisor supervisor = { .times = *times, .delay_ms = times->first_delay_ms };
@@ -175,7 +165,7 @@ int supervise(const struct supervise_times *times, int (*work)(void *context), v
 
 		if (run_once(&supervisor, work, context, &status))
 			return status;
-		if (first && is_usage_error(status))
+		if (first && WIFEXITED(status) && WEXITSTATUS(status) == USAGE_STATUS)
 			return USAGE_STATUS;
 		if (monotonic_ms() - started_ms >= times->good_run_ms)
 			supervisor.delay_ms = times->first_delay_ms;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/list_stream.h"
 #include "kube/kube_config.h"
 #include "net/https.h"
 #include "net/loop.h"
@@ -287,4 +288,28 @@ void fetch_done(struct fetch *fetch)
 {
 	memory_free(fetch->text);
 	fetch->text = NULL;
+}
+
+static int feed(void *context, const char *data, size_t size)
+{
+	list_stream_feed(context, data, size);
+	return 0;
+}
+
+int api_connection_list(struct connection *connection, const char *path, size_t item_max_bytes,
+			void (*on_item)(void *context, const char *text, size_t size,
+					const char *problem),
+			void *context, struct arena *arena, struct err *err)
+{
+	struct list_stream stream;
+	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
+	struct list_page page;
+	int failed;
+
+	list_stream_init(&stream, item_max_bytes, on_item, context);
+	failed = api_connection_fetch_one(connection, &fetch, err) ||
+		 list_stream_end(&stream, arena, &page, err);
+	fetch_done(&fetch);
+	list_stream_done(&stream);
+	return failed ? -1 : 0;
 }

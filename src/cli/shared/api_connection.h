@@ -95,5 +95,11 @@ void api_connection_fetch(struct connection *connection, struct fetch *fetches, 
 /* The same for one request; its error is also in *err. Call fetch_done in any case. */
 int api_connection_fetch_one(struct connection *connection, struct fetch *fetch, struct err *err);
 void fetch_done(struct fetch *fetch);
+/* A list, item by item as list_stream reads it, so that memory is bounded by one of them; the answer
+ * is not continued. `arena`: for its metadata, which are dropped. */
+int api_connection_list(struct connection *connection, const char *path, size_t item_max_bytes,
+			void (*on_item)(void *context, const char *text, size_t size,
+					const char *problem),
+			void *context, struct arena *arena, struct err *err);
 
 #endif

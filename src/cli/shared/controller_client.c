@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/lease_json.h"
-#include "codec/objects/list_stream.h"
 #include "codec/objects/pod_json.h"
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
@@ -198,28 +197,6 @@ static void look_at_pod(void *context, const char *text, size_t size, const char
 		take_pod(finder, &pod);
 }
 
-static int feed(void *context, const char *data, size_t size)
-{
-	list_stream_feed(context, data, size);
-	return 0;
-}
-
-/* The list is read Pod by Pod: memory is bounded by one of them, whatever is in the namespace. */
-static int list_pods(struct finder *finder, const char *path, struct err *err)
-{
-	struct list_stream stream;
-	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
-	struct list_page page;
-	int failed;
-
-	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, look_at_pod, finder);
-	failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
-		 list_stream_end(&stream, finder->arena, &page, err);
-	fetch_done(&fetch);
-	list_stream_done(&stream);
-	return failed ? -1 : 0;
-}
-
 static void find_labelled_pod(struct finder *finder)
 {
 	struct err err;
@@ -227,7 +204,8 @@ static void find_labelled_pod(struct finder *finder)
 
 	path = kube_path_query(finder->arena, path, "labelSelector", POD_SELECTOR);
 	path = kube_path_query(finder->arena, path, "limit", PODS_MAX);
-	if (list_pods(finder, path, &err)) {
+	if (api_connection_list(finder->connection, path, FOREIGN_OBJECT_MAX_BYTES, look_at_pod,
+				finder, finder->arena, &err)) {
 		give_up(finder, arena_strdup(finder->arena, err.text));
 		return;
 	}

@@ -116,7 +116,7 @@ static int refuse_write(const char *path, struct err *err)
 		strerror(errno));
 }
 
-static int write_mode(const char *path, const struct buf *buf, mode_t mode, struct err *err)
+int file_write(const char *path, mode_t mode, const struct buf *buf, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -128,14 +128,4 @@ static int write_mode(const char *path, const struct buf *buf, mode_t mode, stru
 	if (fclose(file) != 0 || !good)
 		return refuse_write(path, err);
 	return 0;
-}
-
-int file_write(const char *path, const struct buf *buf, struct err *err)
-{
-	return write_mode(path, buf, 0600, err);
-}
-
-int file_write_page(const char *path, const struct buf *buf, struct err *err)
-{
-	return write_mode(path, buf, 0666, err);
 }

@@ -3,6 +3,8 @@
 #ifndef CLI_SHARED_FILE_H
 #define CLI_SHARED_FILE_H
 
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -13,10 +15,10 @@ int file_read(const char *path, const char *wanted, struct buf *buf, struct err 
 
 /* All bytes to standard output; ERR_FATAL when that fails (a full disk, a closed pipe). */
 int file_print(const struct buf *buf, struct err *err);
-/* All bytes to a file of this name, which is created or replaced (mode 0600: it describes a
- * cluster). ERR_INPUT names the file; it may then be incomplete. */
-int file_write(const char *path, const struct buf *buf, struct err *err);
-/* The same with the mode of the umask, for a page that is to be shown. */
-int file_write_page(const char *path, const struct buf *buf, struct err *err);
+#define FILE_PRIVATE 0600 /* it describes a cluster */
+#define FILE_SHARED 0666  /* less the umask: a page that is to be shown */
+/* All bytes to a file of this name, which is created with the mode or replaced. ERR_INPUT names the
+ * file; it may then be incomplete. */
+int file_write(const char *path, mode_t mode, const struct buf *buf, struct err *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "cli/shared/help.h"
-#include "codec/objects/list_stream.h"
 #include "codec/text/json.h"
 #include "core/model/autoscaler_container.h"
 #include "kube/kube_path.h"
@@ -45,30 +44,15 @@ static void add_item(void *context, const char *text, size_t size, const char *p
 		VEC_PUSH(names->arena, &names->at, one);
 }
 
-static int feed(void *context, const char *data, size_t size)
-{
-	list_stream_feed(context, data, size);
-	return 0;
-}
-
 /* Of each item only the skeleton is kept: it is "too large". namespace_ NULL: of all. */
 static int list(struct connection *connection, const char *version, const char *plural,
 		const char *namespace_, struct names *names, struct err *err)
 {
-	struct list_stream stream;
-	struct fetch fetch = { .on_chunk = feed, .chunk_context = &stream };
-	struct list_page page;
-	int failed;
+	const char *path = kube_path(names->arena, version, namespace_, plural, NULL, NULL);
 
-	fetch.path = kube_path_query(
-		names->arena, kube_path(names->arena, version, namespace_, plural, NULL, NULL),
-		"limit", LISTED_MAX);
-	list_stream_init(&stream, 1, add_item, names);
-	failed = api_connection_fetch_one(connection, &fetch, err) ||
-		 list_stream_end(&stream, names->arena, &page, err);
-	fetch_done(&fetch);
-	list_stream_done(&stream);
-	return failed;
+	return api_connection_list(connection,
+				   kube_path_query(names->arena, path, "limit", LISTED_MAX), 1,
+				   add_item, names, names->arena, err);
 }
 
 /* The names that the API server has. */

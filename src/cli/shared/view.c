@@ -63,6 +63,7 @@ struct view *view_new(struct connection *connection, const char *namespace_, con
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct view *view = memory_alloc(sizeof(*view));
+	struct kube_client *client = api_connection_client(connection);
 	struct kube_informer_options clusters = {
 		.type = &kube_type_ray_cluster,
 		.namespace_ = namespace_,
@@ -89,14 +90,16 @@ struct view *view_new(struct connection *connection, const char *namespace_, con
 			       .context = view },
 	};
 
-	view->connection = connection;
-	view->namespace_ = namespace_;
-	view->name = name;
-	view->page = page;
-	view->time_zones = time_zones_new();
-	view->ray_clusters = kube_informer_new(api_connection_client(connection), &clusters);
-	view->pods = kube_informer_new(api_connection_client(connection), &pods);
-	view->autoscalers = kube_informer_new(api_connection_client(connection), &autoscalers);
+	*view = (struct view){
+		.connection = connection,
+		.namespace_ = namespace_,
+		.name = name,
+		.page = page,
+		.time_zones = time_zones_new(),
+		.ray_clusters = kube_informer_new(client, &clusters),
+		.pods = kube_informer_new(client, &pods),
+		.autoscalers = kube_informer_new(client, &autoscalers),
+	};
 	return view;
 }
 

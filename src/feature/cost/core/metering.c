@@ -388,11 +388,6 @@ int64_t metering_cost_shown(const struct metering *metering, const struct meteri
 	return metering->in_memory ? group->cost.whole : group->stored_cost;
 }
 
-static int64_t rate_per_hour(__int128 rate)
-{
-	return rate / RESOURCE_UNIT > INT64_MAX ? INT64_MAX : (int64_t)(rate / RESOURCE_UNIT);
-}
-
 const struct autoscaler_metering *metering_status(const struct metering *metering,
 						  const char *cluster_uid, struct arena *arena)
 {
@@ -425,7 +420,8 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 		}
 		rate += from->cost_rate;
 	}
-	status->cost_per_hour_micros = rate_per_hour(rate);
+	rate /= RESOURCE_UNIT;
+	status->cost_per_hour_micros = rate > INT64_MAX ? INT64_MAX : (int64_t)rate;
 	status->gpus = resource_amount_text(arena, gpus);
 	return status;
 }

@@ -119,29 +119,6 @@ static void lint_text_write(const struct lint_report *report, bool colours, stru
 	}
 }
 
-static void add_count(struct buf *buf, size_t count, const char *noun)
-{
-	buf_printf(buf, "%zu %s%s", count, noun, count == 1 ? "" : "s");
-}
-
-/* "3 files, 2 RayClusters: 1 error, 0 warnings, 4 infos" */
-static void lint_text_write_summary(const struct lint_report *report, bool live, struct buf *buf)
-{
-	if (!live) {
-		add_count(buf, report->files, "file");
-		buf_add_string(buf, ", ");
-	}
-	add_count(buf, report->objects, "RayCluster");
-	buf_add_string(buf, ": ");
-	add_count(buf, report->counts[LINT_ERROR], "error");
-	buf_add_string(buf, ", ");
-	add_count(buf, report->counts[LINT_WARNING], "warning");
-	buf_add_string(buf, ", ");
-	add_count(buf, report->counts[LINT_INFO], "info");
-	if (report->dropped > 0)
-		buf_printf(buf, "; %zu of them are not shown", report->dropped);
-}
-
 /* All rules: name, severity, problem, fix. */
 static void lint_text_write_rules(struct buf *buf)
 {
@@ -174,16 +151,24 @@ static int write_report(const struct arguments *arguments, const struct lint_rep
 	return file_print(&output, err);
 }
 
-/* Output for programs has no summary, unless the report is incomplete. */
+/* "3 files, 2 RayClusters: 1 error, 0 warnings, 4 infos". Output for programs has no summary, unless
+ * the report is incomplete. */
 static void print_summary(const struct arguments *arguments, const struct lint_report *report)
 {
-	AUTO(buf_done) struct buf summary;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 
-	buf_init(&summary, 1000);
 	if (arguments->output != OUTPUT_TEXT && report->dropped == 0)
 		return;
-	lint_text_write_summary(report, arguments->from_cluster, &summary);
-	fprintf(stderr, "%s lint: %s\n", help_program(), buf_string(&summary));
+	fprintf(stderr, "%s lint: ", help_program());
+	if (!arguments->from_cluster)
+		fprintf(stderr, "%s, ", lint_count_text(&arena, report->files, "file"));
+	fprintf(stderr, "%s: %s, %s, %s", lint_count_text(&arena, report->objects, "RayCluster"),
+		lint_count_text(&arena, report->counts[LINT_ERROR], "error"),
+		lint_count_text(&arena, report->counts[LINT_WARNING], "warning"),
+		lint_count_text(&arena, report->counts[LINT_INFO], "info"));
+	if (report->dropped > 0)
+		fprintf(stderr, "; %zu of them are not shown", report->dropped);
+	fputc('\n', stderr);
 }
 
 static int print_rules(void)
@@ -363,13 +348,6 @@ static const struct time_zone *time_zones(void *zones, const struct autoscaler_o
 	return time_zones_of(zones, object, (time_ms)time(NULL) * MS_PER_SECOND, arena, ret_count);
 }
 
-static void lint_all_files(const struct arguments *arguments, const struct lint_context *context,
-			   struct lint_report *report)
-{
-	lint_files_add(&arguments->files, context, report);
-	lint_files_add(&arguments->operands, context, report);
-}
-
 static int lint(const struct arguments *arguments, struct time_zones *zones,
 		struct lint_report *report, struct err *err)
 {
@@ -382,10 +360,12 @@ static int lint(const struct arguments *arguments, struct time_zones *zones,
 	if (device_file_read(arguments->device_table, &arena, &context.devices, err) ||
 	    read_nodes(arguments, &arena, &context, err))
 		return -1;
-	if (!arguments->from_cluster)
-		lint_all_files(arguments, &context, report);
-	else if (read_live(arguments, &context, report, err))
+	if (!arguments->from_cluster) {
+		lint_files_add(&arguments->files, &context, report);
+		lint_files_add(&arguments->operands, &context, report);
+	} else if (read_live(arguments, &context, report, err)) {
 		return -1;
+	}
 	lint_report_finish(report, &context);
 	return write_report(arguments, report, err);
 }

@@ -87,18 +87,13 @@ static void look_for_invalid(struct lint_subject *subject, const struct list *li
 				    quantity->text);
 }
 
-static struct list own_list(struct lint_subject *subject)
+void lint_quantity_invalid(struct lint_subject *subject)
 {
-	return (struct list){
+	struct list own = {
 		.quantities = subject->resources,
 		.path = lint_path_member(subject->arena, subject->path, "resources"),
 		.where = arena_printf(subject->arena, "resources of %s", subject->title),
 	};
-}
-
-void lint_quantity_invalid(struct lint_subject *subject)
-{
-	struct list own = own_list(subject);
 	for (size_t i = 0; i < lint_amount_count(own.quantities); i++)
 		look_for_invalid(subject, &own, &own.quantities->at[i]);
 	each_amount(subject, look_for_invalid);

@@ -1,24 +1,14 @@
 #include <string.h>
 
-#include "base/check.h"
 #include "feature/lint/core/lint.h"
 #include "feature/lint/core/lint_rule.h"
 
 #define RULES_NAMED_MAX 5
 
-static enum lint_rule_id rule_id(const struct lint_finding *finding)
-{
-	size_t id = 0;
-	while (id < LINT_RULE_COUNT && strcmp(finding->rule, lint_rules()[id].name) != 0)
-		id++;
-	CHECK(id < LINT_RULE_COUNT);
-	return (enum lint_rule_id)id;
-}
-
 /* Findings that a decision reports itself. */
 static bool is_said_already(const struct lint_finding *finding)
 {
-	switch (rule_id(finding)) {
+	switch (lint_rule_id(finding->rule)) {
 	case LINT_RULE_FIELD_INVALID:
 	case LINT_RULE_QUANTITY_INVALID:
 	case LINT_RULE_CPU_UNDETECTED:
@@ -34,16 +24,11 @@ static bool is_said_already(const struct lint_finding *finding)
 	}
 }
 
-static const char *count_text(struct arena *arena, size_t count, const char *what)
-{
-	return arena_printf(arena, "%zu %s%s", count, what, count == 1 ? "" : "s");
-}
-
 /* "1 error and 2 warnings". */
 static const char *counts_text(struct arena *arena, const size_t *counts)
 {
-	const char *errors = count_text(arena, counts[LINT_ERROR], "error");
-	const char *warnings = count_text(arena, counts[LINT_WARNING], "warning");
+	const char *errors = lint_count_text(arena, counts[LINT_ERROR], "error");
+	const char *warnings = lint_count_text(arena, counts[LINT_WARNING], "warning");
 	if (counts[LINT_ERROR] == 0)
 		return warnings;
 	return counts[LINT_WARNING] == 0 ? errors :
@@ -58,7 +43,7 @@ static const char *rules_text(struct arena *arena, const struct lint_findings *f
 	size_t count = 0;
 	for (size_t i = 0; i < findings->list.count; i++)
 		if (findings->list.at[i].severity != LINT_INFO)
-			found[rule_id(&findings->list.at[i])] = true;
+			found[lint_rule_id(findings->list.at[i].rule)] = true;
 	for (size_t i = 0; i < LINT_RULE_COUNT; i++)
 		if (found[i] && count++ < RULES_NAMED_MAX)
 			text = arena_printf(arena, "%s%s%s", text, count > 1 ? ", " : "",
@@ -103,7 +88,7 @@ void lint_condition_make(const struct ray_cluster *cluster, const struct lint_co
 	drop_said(&findings);
 	for (size_t i = 0; i < findings.list.count; i++)
 		counts[findings.list.at[i].severity]++;
-	notes = count_text(arena, counts[LINT_INFO], "note");
+	notes = lint_count_text(arena, counts[LINT_INFO], "note");
 	if (counts[LINT_ERROR] + counts[LINT_WARNING] > 0) {
 		reported = arena_cut(
 			arena,

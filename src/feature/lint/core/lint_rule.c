@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/check.h"
+
 const char *lint_severity_name(enum lint_severity severity)
 {
 	static const char *const names[] = { "info", "warning", "error" };
@@ -18,6 +20,19 @@ const struct lint_rule *lint_rules(void)
 #undef X
 	};
 	return rules;
+}
+
+enum lint_rule_id lint_rule_id(const char *name)
+{
+	const struct lint_rule *rules = lint_rules();
+	const struct lint_rule *found = ARRAY_FIND(rules, LINT_RULE_COUNT, name, name);
+	CHECK(found);
+	return (enum lint_rule_id)(found - rules);
+}
+
+const char *lint_count_text(struct arena *arena, size_t count, const char *what)
+{
+	return arena_printf(arena, "%zu %s%s", count, what, count == 1 ? "" : "s");
 }
 
 /* In quotes, as JSON has them. */

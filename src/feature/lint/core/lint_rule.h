@@ -180,6 +180,11 @@ struct lint_finding *lint_add(struct arena *arena, struct lint_findings *finding
 			      enum lint_rule_id rule, const char *path, const char *message,
 			      const char *fix);
 
+/* The row of a rule's name, which is in the table. */
+enum lint_rule_id lint_rule_id(const char *name);
+
+/* "1 error", "2 errors" */
+const char *lint_count_text(struct arena *arena, size_t count, const char *what);
 const char *lint_severity_name(enum lint_severity severity); /* "info", "warning", "error" */
 /* `path` and a member of it: ".name", or ["name"] when the name has other characters than
  * letters, digits, "_" and "-" (so that a path can be read back). */

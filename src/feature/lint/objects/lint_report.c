@@ -52,7 +52,6 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 {
 	struct arena *arena = report->arena;
 	struct worker_group *groups;
-	struct lint_known_cluster *known;
 
 	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
 		return;
@@ -61,13 +60,15 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 		groups[g].name = arena_strdup(arena, cluster->groups[g].name);
 		groups[g].max_replicas = cluster->groups[g].max_replicas;
 	}
-	known = VEC_ADD(arena, &report->clusters);
-	known->file_number = report->files;
-	known->cluster.namespace_ = arena_strdup(arena, cluster->namespace_);
-	known->cluster.name = arena_strdup(arena, cluster->name);
-	known->cluster.groups = groups;
-	known->cluster.group_count = cluster->group_count;
-	known->owner = autoscaler_problem_owner(cluster, arena);
+	VEC_PUSH(arena, &report->clusters,
+		 ((struct lint_known_cluster){
+			 .file_number = report->files,
+			 .cluster = { .namespace_ = arena_strdup(arena, cluster->namespace_),
+				      .name = arena_strdup(arena, cluster->name),
+				      .groups = groups,
+				      .group_count = cluster->group_count },
+			 .owner = autoscaler_problem_owner(cluster, arena),
+		 }));
 }
 
 const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,

@@ -152,16 +152,6 @@ static void write_locations(struct json_writer *json, const struct lint_entry *e
 	json_write_array_end(json);
 }
 
-static size_t rule_index(const char *name)
-{
-	const struct lint_rule *rules = lint_rules();
-	size_t i = 0;
-
-	while (i < LINT_RULE_COUNT && strcmp(rules[i].name, name) != 0)
-		i++;
-	return i;
-}
-
 static void write_result_message(struct json_writer *json, const struct lint_finding *finding)
 {
 	AUTO(buf_done) struct buf text;
@@ -176,12 +166,10 @@ static void write_result_message(struct json_writer *json, const struct lint_fin
 static void write_result(struct json_writer *json, const struct lint_entry *entry)
 {
 	const struct lint_finding *finding = &entry->finding;
-	size_t index = rule_index(finding->rule);
 
 	json_write_object(json, NULL);
 	json_write_text(json, "ruleId", finding->rule);
-	if (index < LINT_RULE_COUNT)
-		json_write_integer(json, "ruleIndex", (int64_t)index);
+	json_write_integer(json, "ruleIndex", (int64_t)lint_rule_id(finding->rule));
 	json_write_text(json, "level", level(finding->severity));
 	write_result_message(json, finding);
 	write_locations(json, entry);

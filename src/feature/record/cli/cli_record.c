@@ -77,7 +77,7 @@ static int replace_file(const char *path, const struct buf *buf, struct err *err
 	const char *part = arena_printf(&arena, "%s.part", path);
 
 	(void)unlink(part);
-	if (file_write(part, buf, err))
+	if (file_write(part, FILE_PRIVATE, buf, err))
 		return -1;
 	if (rename(part, path) == 0)
 		return 0;

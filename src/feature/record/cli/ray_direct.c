@@ -110,9 +110,9 @@ struct ray_direct *ray_direct_new(struct connection *connection, const char *add
 	options_init(&direct->options);
 	if (has_rays_variables()) /* as a sidecar, which has them */
 		direct->options.cluster_name = RAY_DIRECT_HEAD;
-	direct->control.loop = api_connection_loop(connection);
-	direct->control.kube = api_connection_client(connection);
-	direct->control.options = &direct->options;
+	direct->control = (struct control){ .loop = api_connection_loop(connection),
+					    .kube = api_connection_client(connection),
+					    .options = &direct->options };
 	if (direct->host[0] != '\0')
 		direct->control.gcs_address = &direct->address;
 	return direct;

@@ -65,9 +65,7 @@ static void add_start(struct recorder *recorder, const char *uid, const char *gr
 	    map_get(&recorder->pods, uid) || recorder->pods.count >= POD_STARTS_MAX)
 		return;
 	ready = ARENA_NEW(&recorder->arena, struct ready_pod);
-	ready->group = arena_strdup(&recorder->arena, group);
-	ready->created = created;
-	ready->ms = ms;
+	*ready = (struct ready_pod){ arena_strdup(&recorder->arena, group), created, ms };
 	map_set(&recorder->pods, uid, ready);
 }
 
