@@ -8,7 +8,9 @@ at "patch accepted". Both autoscalers meet the same demand on the same head, one
     seen     first reply of the GCS that has the demand (asked for every 10 ms)
     patched  the watch of RayClusters shows the group with replicas 1
 
-rayscaler is measured twice: with one RayCluster, and with FLEET of them at rest beside it.
+rayscaler is measured twice: with one RayCluster, and with FLEET of them at rest beside it. On the way down the
+clock runs from the end of the idle timeout, by the idle time of a real raylet in the GCS, to the patch that names
+its Pod.
 """
 
 import argparse
@@ -36,6 +38,8 @@ from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 ROUNDS = 20
+IDLE_WORKERS = 6
+IDLE_SECONDS = 6
 FLEET = 50
 SAMPLE_SECONDS = 20.0
 HEAD_ADDRESS = "127.99.0.1"
@@ -101,8 +105,29 @@ class DemandWatch:
         self._thread.join(10)
 
 
+class IdleWatch:
+    """When each node became idle."""
+
+    def __init__(self, address: str):
+        from ray._raylet import GcsClient
+        from ray.core.generated import autoscaler_pb2
+
+        self._client = GcsClient(address=address)
+        self._reply = autoscaler_pb2.GetClusterResourceStateReply
+
+    def read(self) -> Dict[str, float]:
+        reply = self._reply()
+        reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
+        now = time.monotonic()
+        return {
+            node.instance_id: now - node.idle_duration_ms / 1000
+            for node in reply.cluster_resource_state.node_states
+            if node.idle_duration_ms > 0
+        }
+
+
 class PatchWatch:
-    """When each group of one RayCluster was first seen with replicas above 0."""
+    """When each group of one RayCluster was first seen with replicas above 0, and each Pod as one to delete."""
 
     def __init__(self, server: ApiServer, namespace: str, name: str):
         self._clusters = server.client(server.tokens["bench-admin"]).of("rayclusters", namespace)
@@ -127,6 +152,8 @@ class PatchWatch:
         for group in obj["spec"]["workerGroupSpecs"]:
             if group["replicas"] > 0:
                 self.patched.setdefault(group["groupName"], now)
+            for pod in group.get("scaleStrategy", {}).get("workersToDelete", []):
+                self.patched.setdefault(pod, now)
 
     def stop(self) -> None:
         self._stop.set()
@@ -158,6 +185,13 @@ class Head:
         with socket.socket() as one:
             return one.connect_ex((self.ip, self.port)) == 0
 
+    def start_worker(self, work_dir: Path, pod: str, group: str, ip: str) -> Process:
+        env = ray_environment(self.home, None)
+        env.update(LIGHT_ENV, RAY_CLOUD_INSTANCE_ID=pod, RAY_NODE_TYPE_NAME=group)
+        words = [Path(sys.executable).parent / "ray", "start", "--block", f"--address={self.address}"]
+        words += [f"--node-ip-address={ip}", "--num-cpus=1", f"--object-store-memory={OBJECT_STORE_BYTES}"]
+        return Process(pod, words, work_dir / f"{pod}.log", env)
+
     def program(self, work_dir: Path) -> RayProgram:
         return RayProgram(work_dir, self.address, self.ip, ray_environment(self.home, None))
 
@@ -177,20 +211,26 @@ def bench_cluster(name: str, prefix: str, rounds: int) -> Dict[str, Any]:
     return rayclusters.minimal(name, *groups, autoscalerOptions=options)
 
 
-def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], head: Head) -> str:
-    """The RayCluster and its head Pod as the operator and a kubelet would leave them."""
-    name = cluster["metadata"]["name"]
-    owner = owner_reference(server.admin.of("rayclusters", namespace).create(cluster))
+def create_pod(
+    server: ApiServer, namespace: str, cluster: Dict[str, Any], kind: Tuple[str, str, str], container: Dict[str, Any], ip: str
+) -> None:
+    """A running Pod; kind: name, node type, group."""
+    pod, node_type, group = kind
     pods = server.admin.of("pods", namespace)
+    labels = {"ray.io/cluster": cluster["metadata"]["name"], "ray.io/node-type": node_type, "ray.io/group": group}
+    meta = {"name": pod, "labels": labels, "ownerReferences": [owner_reference(cluster)]}
+    pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
+    status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]}
+    pods.patch_merge(pod, {"status": status}, subresource="status")
+
+
+def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], head: Head) -> Dict[str, Any]:
+    """The RayCluster and its head Pod as the operator and a kubelet would leave them."""
+    created = server.admin.of("rayclusters", namespace).create(cluster)
     container = rayclusters.container("ray-head", {"cpu": "1"})
     container["ports"] = [{"name": "gcs-server", "containerPort": head.port}]
-    pod = f"{name}-head"
-    labels = {"ray.io/cluster": name, "ray.io/node-type": "head", "ray.io/group": "headgroup"}
-    meta = {"name": pod, "labels": labels, "ownerReferences": [owner]}
-    pods.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}})
-    status = {"phase": "Running", "podIP": head.ip, "podIPs": [{"ip": head.ip}]}
-    pods.patch_merge(pod, {"status": status}, subresource="status")
-    return pod
+    create_pod(server, namespace, created, (f"{cluster['metadata']['name']}-head", "head", "headgroup"), container, head.ip)
+    return created
 
 
 # -- the two autoscalers --------------------------------------------------------------------------
@@ -256,6 +296,38 @@ def react(
     return times
 
 
+def go_down(
+    server: ApiServer, namespace: str, head: Head, work_dir: Path, alive: Callable[[], None]
+) -> List[float]:
+    """Milliseconds from the end of the idle timeout to the patch, one per worker."""
+    group = rayclusters.group("idle", replicas=IDLE_WORKERS, minReplicas=0, maxReplicas=IDLE_WORKERS)
+    options = {"version": "v2", "command": ["rayscaler"], "args": ["park"], "idleTimeoutSeconds": IDLE_SECONDS}
+    created = create_cluster(server, namespace, rayclusters.minimal("down", group, autoscalerOptions=options), head)
+    patch, idle = PatchWatch(server, namespace, "down"), IdleWatch(head.address)
+    since: Dict[str, float] = {}
+    raylets: List[Process] = []
+    try:
+        for number in range(IDLE_WORKERS):
+            pod, ip = f"down-{number}", f"127.99.1.{number + 1}"
+            create_pod(server, namespace, created, (pod, "worker", "idle"), rayclusters.container("ray-worker", {"cpu": "1"}), ip)
+            raylets.append(head.start_worker(work_dir, pod, "idle", ip))
+            threading.Event().wait(random.uniform(0.2, 1.7))
+
+        def done() -> bool:
+            alive()
+            # The last reading before the drain: its idle time is the most exact.
+            since.update({pod: at for pod, at in idle.read().items() if pod not in patch.patched})
+            return all(f"down-{number}" in patch.patched for number in range(IDLE_WORKERS))
+
+        wait_until(done, 120, "all idle workers to be terminated", 0.02)
+    finally:
+        for raylet in raylets:
+            raylet.stop(10)
+        patch.stop()
+    ends = {pod: since[pod] + IDLE_SECONDS for pod in patch.patched if pod in since}
+    return [1000 * (patch.patched[pod] - end) for pod, end in ends.items()]
+
+
 # -- the report -----------------------------------------------------------------------------------
 
 
@@ -280,6 +352,9 @@ def measure_rayscaler(
         times = react(
             server, namespace, "ours", "ours_", head, work_dir, args.rounds, process.check_running, 30
         )
+        say(f"rayscaler: {IDLE_WORKERS} idle workers ...")
+        down = go_down(server, namespace, head, work_dir, process.check_running)
+        server.admin.of("rayclusters", namespace).delete("down")
         say(f"rayscaler: {args.sample_seconds:.0f} s of calm with 1 RayCluster ...")
         one = sample(process.pid, args.sample_seconds)
         for number in range(1, FLEET):
@@ -295,7 +370,7 @@ def measure_rayscaler(
         process.check_running()
     finally:
         process.stop(5)
-    return {"times": times, "one": one, "many": many, "beside": beside}
+    return {"times": times, "down": down, "one": one, "many": many, "beside": beside}
 
 
 def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Optional[Dict[str, Any]]:
@@ -327,6 +402,8 @@ def report(ours: Dict[str, Any], theirs: Dict[str, Any], describe: str) -> None:
             one, beside, ray = (f"{pick(getattr(times, member)):.0f}" for times in (ours["times"], ours["beside"], theirs["times"]))
             say(row(f"{what} to patch accepted, {which} (ms)", one, ray))
             say(row(f"    the same beside {FLEET} RayClusters", beside, ""))
+    for which, pick in (("median", statistics.median), ("most", max)):
+        say(row(f"end of the idle timeout to patch accepted, {which} (ms)", f"{pick(ours['down']):.0f}", ""))
     say(row("scale-ups measured", len(ours["times"].seen), len(theirs["times"].seen)))
     say(row("RSS, 1 RayCluster (MiB)", f"{ours['one'][0]:.1f}", f"{theirs['one'][0]:.1f}"))
     say(row("CPU, 1 RayCluster at rest (% of a core)", f"{ours['one'][1]:.2f}", f"{theirs['one'][1]:.2f}"))
