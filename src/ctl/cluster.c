@@ -36,6 +36,7 @@
 
 #define HANDS_OFF_INTERVAL_MS 60000 /* of clusters that are not scaled: Ray is not read */
 #define ENDING_SHARE 4 /* of the scan interval: work may arrive until a suspended head has ended */
+#define SCAN_SLOTS 40  /* in each interval: 25 ms of 1 s */
 #define NEVER_MS (INT64_MIN / 2)
 /* An earlier change waits for the next scan: of a value that grows with the clock. */
 #define CLOCK_CHANGE_MIN_MS (100 + CLOCK_JOIN_MS)
@@ -417,6 +418,16 @@ static int64_t until_clock_change(struct cluster *cluster, int64_t interval_ms)
 	return change_ms > least_ms ? change_ms : least_ms;
 }
 
+/* Clusters with one interval start at times that are multiples of a part of it, because those that start
+ * together share a turn of the loop, and its costs. The nearest one: the mean interval stays. */
+static int64_t on_grid(const struct cluster *cluster, int64_t interval_ms)
+{
+	int64_t slot_ms = interval_ms / SCAN_SLOTS, at_ms = cluster->started_ms + interval_ms;
+
+	return slot_ms > 0 ? interval_ms + slot_ms / 2 - (at_ms + slot_ms / 2) % slot_ms :
+			     interval_ms;
+}
+
 static void schedule_next(struct cluster *cluster)
 {
 	int64_t interval = interval_ms(cluster);
@@ -430,7 +441,7 @@ static void schedule_next(struct cluster *cluster)
 		interval = scan_ms(cluster) / ENDING_SHARE;
 	else if (cluster->gate == CLUSTER_HANDS_OFF)
 		interval = HANDS_OFF_INTERVAL_MS;
-	start_timer(cluster, until_clock_change(cluster, interval));
+	start_timer(cluster, until_clock_change(cluster, on_grid(cluster, interval)));
 }
 
 static void count_pass(const struct cluster *cluster, const struct pass_result *result)
