@@ -304,12 +304,16 @@ def go_down(
     options = {"version": "v2", "command": ["rayscaler"], "args": ["park"], "idleTimeoutSeconds": IDLE_SECONDS}
     created = create_cluster(server, namespace, rayclusters.minimal("down", group, autoscalerOptions=options), head)
     patch, idle = PatchWatch(server, namespace, "down"), IdleWatch(head.address)
+    pods = server.admin.of("pods", namespace)
     since: Dict[str, float] = {}
+    deleted: List[str] = []
     raylets: List[Process] = []
     try:
-        for number in range(IDLE_WORKERS):
-            pod, ip = f"down-{number}", f"127.99.1.{number + 1}"
-            create_pod(server, namespace, created, (pod, "worker", "idle"), rayclusters.container("ray-worker", {"cpu": "1"}), ip)
+        container = rayclusters.container("ray-worker", {"cpu": "1"})
+        workers = [(f"down-{number}", f"127.99.1.{number + 1}") for number in range(IDLE_WORKERS)]
+        for pod, ip in workers:
+            create_pod(server, namespace, created, (pod, "worker", "idle"), container, ip)
+        for pod, ip in workers:
             raylets.append(head.start_worker(work_dir, pod, "idle", ip))
             threading.Event().wait(random.uniform(0.2, 1.7))
 
@@ -317,15 +321,17 @@ def go_down(
             alive()
             # The last reading before the drain: its idle time is the most exact.
             since.update({pod: at for pod, at in idle.read().items() if pod not in patch.patched})
-            return all(f"down-{number}" in patch.patched for number in range(IDLE_WORKERS))
+            for pod in [name for name in patch.patched if name.startswith("down-") and name not in deleted]:
+                pods.delete(pod)  # as the operator does
+                deleted.append(pod)
+            return len(deleted) == IDLE_WORKERS
 
         wait_until(done, 120, "all idle workers to be terminated", 0.02)
     finally:
         for raylet in raylets:
             raylet.stop(10)
         patch.stop()
-    ends = {pod: since[pod] + IDLE_SECONDS for pod in patch.patched if pod in since}
-    return [1000 * (patch.patched[pod] - end) for pod, end in ends.items()]
+    return [1000 * (patch.patched[pod] - since[pod] - IDLE_SECONDS) for pod in deleted]
 
 
 # -- the report -----------------------------------------------------------------------------------

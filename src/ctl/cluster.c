@@ -44,7 +44,7 @@
 #define AWAKE_MS 30000          /* after the last change of Ray's reply */
 /* A change by the clock waits so long: workers whose idle timeouts end one after the other are one
  * patch. */
-#define CLOCK_JOIN_MS 200
+#define CLOCK_JOIN_MS 100
 
 /* The listeners of passes: called, in this order, after a final decision, when its patch was
  * accepted, and when the RayCluster is deleted. None may delay a decision; each is a member of
