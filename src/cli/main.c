@@ -11,21 +11,9 @@
 #include "cli/shared/help.h"
 
 static const struct command commands[] = {
-	{ "status", cli_status, "worker groups: replicas, targets, GPUs and reasons, as a table" },
-	{ "explain", cli_explain, "one RayCluster: each bundle and each worker, with reasons" },
-	{ "request", cli_request, "request workers ahead of demand, and keep them" },
-	{ "resume", cli_resume, "start a RayCluster that idle termination suspended" },
-	{ "adopt", cli_adopt, "park Ray's autoscaler in a RayCluster: the controller scales it" },
-	{ "release", cli_release, "the reverse of adopt: Ray's autoscaler scales it again" },
-	{ "snapshot", cli_snapshot, "write the inputs of a decision to a file, for \"plan\"" },
-	{ "plan", cli_plan, "print the decision for a snapshot in a file, with reasons" },
-	{ "record", cli_record, "write the work of a RayCluster to a file" },
-	{ "simulate", cli_simulate, "GPU-hours and waiting times of a workload, by settings" },
-	{ "lint", cli_lint, "check RayClusters, in files or live, and print the line to write" },
-	{ "devices", cli_devices, "list the resource names of accelerators and their use in Ray" },
-	{ "run", cli_run, "scale the worker groups of RayClusters (controller or sidecar)" },
-	{ "park", cli_park, "do nothing: the autoscaler container of a cluster that is scaled" },
-	{ "version", cli_version, "print the version" },
+#define X(name, summary) { #name, cli_##name, summary },
+	COMMAND_TABLE(X)
+#undef X
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

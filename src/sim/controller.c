@@ -123,7 +123,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
 		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
-	ray->watches_work = kuberay_may_suspend(ray) ||
+	ray->watches_work = plan->cluster.message != NULL ||
 			    autoscaler_has_warm_workers(ray->input->autoscaler);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;

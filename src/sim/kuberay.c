@@ -251,12 +251,6 @@ void kuberay_suspend_init(struct sim_ray *ray)
 	ray->suspended_notes = labels_sort(all, count + 1);
 }
 
-bool kuberay_may_suspend(const struct sim_ray *ray)
-{
-	return ray->cluster.idle_termination ||
-	       (ray->input->autoscaler && ray->input->autoscaler->idle_termination);
-}
-
 static void set_suspended(struct sim_ray *ray, bool suspended)
 {
 	ray->cluster.suspend = suspended;

@@ -30,8 +30,6 @@ void kuberay_interrupt(struct sim_world *world, uint64_t id); /* SIM_EVENT_SPOT 
 
 /* The labels of a suspended RayCluster; once, before the first pass. */
 void kuberay_suspend_init(struct sim_ray *ray);
-/* Idle termination may apply to it: passes must see each change of its work. */
-bool kuberay_may_suspend(const struct sim_ray *ray);
 /* Work was submitted to it. */
 void kuberay_submitted(struct sim_ray *ray);
 /* Suspends or resumes it, as the plan says. */

@@ -1,5 +1,5 @@
-/* The commands of the program: one function each, in src/cli/cli_<name>.c.
- * main.c holds the table; nothing but it looks a command up. */
+/* The commands of the program: one function each, in cli_<name>.c of src/cli or of a feature.
+ * Nothing but main.c looks a command up. */
 #ifndef CLI_SHARED_COMMANDS_H
 #define CLI_SHARED_COMMANDS_H
 
@@ -10,6 +10,24 @@ enum exit_status {
 	EXIT_UNSCALED = 3, /* status, explain: it was shown, and nothing scales now */
 };
 
+/* X(name, one line for --help), in the order of that. */
+#define COMMAND_TABLE(X)                                                                           \
+	X(status, "worker groups: replicas, targets, GPUs and reasons, as a table")                \
+	X(explain, "one RayCluster: each bundle and each worker, with reasons")                    \
+	X(request, "request workers ahead of demand, and keep them")                               \
+	X(resume, "start a RayCluster that idle termination suspended")                            \
+	X(adopt, "park Ray's autoscaler in a RayCluster: the controller scales it")                \
+	X(release, "the reverse of adopt: Ray's autoscaler scales it again")                       \
+	X(snapshot, "write the inputs of a decision to a file, for \"plan\"")                      \
+	X(plan, "print the decision for a snapshot in a file, with reasons")                       \
+	X(record, "write the work of a RayCluster to a file")                                      \
+	X(simulate, "GPU-hours and waiting times of a workload, by settings")                      \
+	X(lint, "check RayClusters, in files or live, and print the line to write")                \
+	X(devices, "list the resource names of accelerators and their use in Ray")                 \
+	X(run, "scale the worker groups of RayClusters (controller or sidecar)")                   \
+	X(park, "do nothing: the autoscaler container of a cluster that is scaled")                \
+	X(version, "print the version")
+
 struct command {
 	const char *name;
 	/* argv[0] is the command's name; returns the exit status of the program */
@@ -17,20 +35,8 @@ struct command {
 	const char *summary; /* one line for --help */
 };
 
-int cli_run(int argc, char **argv);
-int cli_plan(int argc, char **argv);
-int cli_park(int argc, char **argv);
-int cli_version(int argc, char **argv);
-int cli_status(int argc, char **argv);
-int cli_explain(int argc, char **argv);
-int cli_snapshot(int argc, char **argv);
-int cli_request(int argc, char **argv);
-int cli_resume(int argc, char **argv);
-int cli_adopt(int argc, char **argv);
-int cli_release(int argc, char **argv);
-int cli_lint(int argc, char **argv);
-int cli_record(int argc, char **argv);
-int cli_simulate(int argc, char **argv);
-int cli_devices(int argc, char **argv);
+#define X(name, summary) int cli_##name(int argc, char **argv);
+COMMAND_TABLE(X)
+#undef X
 
 #endif
