@@ -1,10 +1,10 @@
 #include "codec/objects/schedule_json.h"
 
 #include "codec/objects/request_resources.h"
-#include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
+#include "feature/schedules/codec/cron.h"
 #include "feature/schedules/core/calendar.h"
 
 #define BUNDLES_MAX 1000

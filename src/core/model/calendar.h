@@ -1,4 +1,4 @@
-/* Cron expressions and time zones as plain data. Made by codec/text/cron, codec/text/tzif and the
+/* Cron expressions and time zones as plain data. Made by feature/schedules/codec/cron, codec/text/tzif and the
  * decoder of a snapshot; read by feature/schedules. */
 #ifndef CORE_MODEL_CALENDAR_H
 #define CORE_MODEL_CALENDAR_H

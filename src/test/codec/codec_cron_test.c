@@ -1,6 +1,6 @@
 /* Cron expressions: fields, names, steps, the rule for two fields of days, and refusals. */
 
-#include "codec/text/cron.h"
+#include "feature/schedules/codec/cron.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "codec/text/tzif.h"
+#include "feature/schedules/codec/cron.h"
 #include "feature/schedules/core/calendar.h"
 
 #define FROM INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */

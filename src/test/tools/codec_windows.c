@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codec/text/cron.h"
 #include "codec/text/duration.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/tzif.h"
+#include "feature/schedules/codec/cron.h"
 #include "feature/schedules/core/calendar.h"
 #include "test/tools/json_lines.h"
 

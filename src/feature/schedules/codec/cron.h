@@ -1,7 +1,7 @@
 /* The five fields of a cron expression: minute, hour, day of the month, month, day of the week; as
  * crontab(5) describes them, without @daily and its like. Pure. */
-#ifndef CODEC_TEXT_CRON_H
-#define CODEC_TEXT_CRON_H
+#ifndef FEATURE_SCHEDULES_CODEC_CRON_H
+#define FEATURE_SCHEDULES_CODEC_CRON_H
 
 #include "core/model/calendar.h"
 

@@ -1,4 +1,4 @@
-#include "codec/text/cron.h"
+#include "feature/schedules/codec/cron.h"
 
 #include <ctype.h>
 #include <strings.h>
