@@ -14,7 +14,7 @@
 #define LIST_OF(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
 
 #define IDLE_TIMEOUT_S 3
-#define SECOND_LATER_MS 180
+#define SECOND_LATER_MS 50
 #define HEAD_POD_AT(port)                                                                          \
 	"{'metadata': {'name': 'demo-head', 'namespace': 'a', 'labels': {'ray.io/cluster':"        \
 	" 'demo', 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup'}}, 'spec':"              \
