@@ -414,6 +414,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	schedule_terminate_over_max(&run, false);
 	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
+	schedule_order_number(&run);
 	if (problem->cpu_budget)
 		problem->cpu_budget->placing = problem->may_be_cut;
 	place_constraints(&run, &lists, result);

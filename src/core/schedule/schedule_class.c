@@ -10,7 +10,7 @@
 
 /* ---- members ---- */
 
-static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b, bool running)
+static bool member_before(struct schedule_run *run, uint32_t a, uint32_t b, bool running)
 {
 	if (running) {
 		double first = schedule_rest_at(&run->states, run->rests_of.at[a])->sum;
@@ -23,8 +23,7 @@ static bool member_before(const struct schedule_run *run, uint32_t a, uint32_t b
 	return schedule_order_before(run, a, b);
 }
 
-static void sink(const struct schedule_run *run, struct schedule_class *class, bool running,
-		 size_t at)
+static void sink(struct schedule_run *run, struct schedule_class *class, bool running, size_t at)
 {
 	uint32_t *members = class->members.at, member = members[at];
 
@@ -260,7 +259,6 @@ void schedule_classes_make(struct schedule_run *run, struct schedule_requests *c
 	classes->common.count = 0;
 	classes->lasting = count > 1;
 	find_needs(run, requests, count);
-	schedule_order_number(run);
 	for (size_t i = 0; i < run->order.count; i++)
 		schedule_class_add(run, run->states_of.at[run->order.at[i]], run->order.at[i]);
 	for (uint32_t i = 0; i < classes->at.count; i++) {

@@ -42,16 +42,20 @@ static int compare_tokens(const void *a, const void *b)
 
 static void list_tokens(struct search *search)
 {
-	const struct schedule_run *run = search->run;
+	struct schedule_run *run = search->run;
+	uint32_t *nodes = arena_array(run->attempt, run->order.count + 1, sizeof(*nodes));
 
+	for (size_t i = 0; i < run->order.count; i++)
+		nodes[i] = run->order.at[i];
+	schedule_order_sort(run, nodes, run->order.count);
 	search->token_count = run->order.count;
 	search->tokens = arena_array(run->attempt, run->order.count + 1, sizeof(*search->tokens));
 	for (size_t i = 0; i < run->order.count; i++) {
-		uint32_t id = run->states_of.at[run->order.at[i]];
+		uint32_t id = run->states_of.at[nodes[i]];
 		const struct schedule_state *state = &run->states.states.at[id];
 		struct token *token = &search->tokens[i];
 
-		*token = (struct token){ .node = run->order.at[i], .state = id };
+		*token = (struct token){ .node = nodes[i], .state = id };
 		for (uint32_t j = 0; j < state->amount_count; j++) {
 			const struct schedule_amount *amount = &state->amounts[j];
 

@@ -1,5 +1,6 @@
 #include "core/schedule/schedule_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
@@ -161,49 +162,84 @@ void schedule_order_number(struct schedule_run *run)
 	while (run->places.count < run->nodes.count)
 		VEC_ADD(run->scratch, &run->places);
 	for (size_t i = 0; i < run->order.count; i++)
-		run->places.at[run->order.at[i]] = (uint32_t)i;
-}
-
-/* Whether no request of the list would fit into the nodes of this running state. */
-static bool exhausts(struct schedule_run *run, const struct schedule_requests *requests,
-		     uint32_t state)
-{
-	if (!run->states.states.at[state].running)
-		return false;
-	if (state < run->classes.at.count && run->classes.at.at[state].spent)
-		return true;
-	return !schedule_requests_fit(requests, run, state);
+		run->places.at[run->order.at[i]].number = (int64_t)i;
+	run->last_number = (int64_t)run->order.count;
 }
 
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count)
 {
-	enum { UNKNOWN, FITS, EXHAUSTED };
-	size_t old = run->order.count, at = chosen_count, behind = 0;
-	uint32_t *others = arena_array(run->attempt, old + 1, sizeof(*others));
-	uint8_t *states = arena_array(run->attempt, run->states.states.count, sizeof(*states));
+	uint32_t since;
 
+	VEC_PUSH(run->scratch, &run->kept, requests);
+	since = (uint32_t)run->kept.count;
+	run->first_number -= (int64_t)chosen_count;
 	for (size_t i = 0; i < chosen_count; i++)
-		run->places.at[chosen[i]] = UINT32_MAX;
-	for (size_t i = 0; i < old; i++)
-		others[i] = run->order.at[i];
-	for (size_t i = 0; i < chosen_count; i++)
-		run->order.at[i] = chosen[i];
-	for (size_t i = 0; i < old; i++) {
-		uint32_t node = others[i], state = run->states_of.at[node];
-
-		if (run->places.at[node] == UINT32_MAX)
-			continue;
-		if (states[state] == UNKNOWN)
-			states[state] = exhausts(run, requests, state) ? EXHAUSTED : FITS;
-		if (states[state] == EXHAUSTED)
-			others[behind++] = node;
-		else
-			run->order.at[at++] = node;
-	}
-	for (size_t i = 0; i < behind; i++)
-		run->order.at[at + i] = others[i];
-	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++)
+		run->places.at[chosen[i]] =
+			(struct schedule_place){ run->first_number + (int64_t)i, since };
+	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
 		VEC_PUSH(run->scratch, &run->order, node);
-	schedule_order_number(run);
+		VEC_PUSH(run->scratch, &run->places,
+			 ((struct schedule_place){ run->last_number++, since }));
+	}
+}
+
+/* Bit i: the kept list 64 * word + i puts nodes in this state behind the others. */
+static uint64_t exhausted_word(struct schedule_run *run, uint32_t state, size_t word)
+{
+	struct schedule_exhausted *exhausted;
+
+	if (!run->states.states.at[state].running)
+		return 0;
+	while (run->exhausted.count <= state)
+		VEC_ADD(run->scratch, &run->exhausted);
+	exhausted = &run->exhausted.at[state];
+	while (exhausted->words.count <= word)
+		VEC_ADD(run->scratch, &exhausted->words);
+	for (; exhausted->known < run->kept.count && exhausted->known / 64 <= word;
+	     exhausted->known++) {
+		size_t i = exhausted->known;
+
+		if (!schedule_requests_fit(run->kept.at[i], run, state))
+			exhausted->words.at[i / 64] |= UINT64_C(1) << (i % 64);
+	}
+	return exhausted->words.at[word];
+}
+
+bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
+{
+	const struct schedule_place *first, *second;
+	uint32_t since;
+
+	if (a >= run->nodes.count || b >= run->nodes.count)
+		return a < b;
+	first = &run->places.at[a];
+	second = &run->places.at[b];
+	since = first->since > second->since ? first->since : second->since;
+	for (size_t end = run->kept.count;
+	     end > since && run->states_of.at[a] != run->states_of.at[b];) {
+		size_t word = (end - 1) / 64;
+		uint64_t bits = exhausted_word(run, run->states_of.at[a], word);
+		uint64_t differ = bits ^ exhausted_word(run, run->states_of.at[b], word);
+
+		if (since > word * 64)
+			differ &= UINT64_MAX << (since - word * 64);
+		if (differ)
+			return !(bits >> (63 - __builtin_clzll(differ)) & 1);
+		end = word * 64;
+	}
+	return first->number < second->number;
+}
+
+static int compare_nodes(const void *a, const void *b, void *run)
+{
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+
+	return schedule_order_before(run, first, second) ? -1 : first != second;
+}
+
+void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count)
+{
+	if (run->kept.count && count > 1)
+		qsort_r(nodes, count, sizeof(*nodes), compare_nodes, run);
 }

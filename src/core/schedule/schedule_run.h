@@ -74,6 +74,24 @@ struct schedule_classes {
 	uint64_t tries;
 };
 
+/* ---- Ray's list of nodes (schedule_run.c) ---- */
+
+/* After each list of requests that is kept, Ray's list of nodes is: the nodes that were chosen for it,
+ * the other nodes, running nodes into which none of the requests would fit (exhausted), new nodes. Ray
+ * copies the list each time. Here only chosen and new nodes get a number. The order of two nodes is found
+ * when it is asked for: of the lists kept since the later of the two got its number, the last one that
+ * exhausts exactly one of them decides, else the numbers do. */
+struct schedule_place {
+	int64_t number; /* lower is earlier */
+	uint32_t since; /* lists that were kept when it got the number */
+};
+
+/* One bit for each kept list, found when it is asked for: whether it exhausts the state. */
+struct schedule_exhausted {
+	VEC(uint64_t) words;
+	size_t known; /* bits */
+};
+
 /* ---- the run ---- */
 
 struct schedule_work {
@@ -119,11 +137,15 @@ struct schedule_run {
 	VEC(uint32_t)
 	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
 	VEC(uint32_t)
-	new_types;            /* of nodes to be launched by a try: numbers from nodes.count on */
-	VEC(uint32_t) order;  /* Ray's list of nodes, see schedule_order_keep */
-	VEC(uint32_t) places; /* by node: its index in the list */
-	uint32_t *template_labels;                /* by type */
-	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
+	new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
+	VEC(uint32_t)
+	order; /* Ray's list of nodes before the first try, and the nodes launched since */
+	VEC(struct schedule_place) places; /* by node */
+	int64_t first_number, last_number;
+	VEC(const struct schedule_requests *) kept; /* the lists of requests that were placed */
+	VEC(struct schedule_exhausted) exhausted;   /* by state */
+	uint32_t *template_labels;                  /* by type */
+	uint32_t *template_state, *template_rest;   /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
                           (trap T6) */
 	int64_t *launches;   /* by type */
@@ -194,19 +216,14 @@ void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t fi
 /* Updates the place in the ranking after a permanent change of the members. */
 void schedule_class_rank(struct schedule_run *run, uint32_t state);
 
-/* Sets the places from the list. */
+/* Numbers the nodes of the list, before the first try. */
 void schedule_order_number(struct schedule_run *run);
-/* Ray's order after a list of requests: the nodes that were chosen for it, the other nodes, running
- * nodes into which none of the requests would fit, new nodes. */
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count);
 /* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others. */
-static inline bool schedule_order_before(const struct schedule_run *run, uint32_t a, uint32_t b)
-{
-	if (a >= run->nodes.count || b >= run->nodes.count)
-		return a < b;
-	return run->places.at[a] < run->places.at[b];
-}
+bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
+/* Puts nodes, in the order of run->order, into Ray's order. */
+void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count);
 
 /* ---- phases that terminate (schedule_terminate.c) ---- */
 

@@ -285,6 +285,7 @@ void schedule_terminate_idle(struct schedule_run *run)
 		if (work->status == SCHEDULE_KEEP && is_idle(run, node))
 			nodes[count++] = node;
 	}
+	schedule_order_sort(run, nodes, count);
 	sort_nodes(run, nodes, count, false);
 	for (size_t i = 0; i < count; i++) {
 		size_t type = run->nodes.at[nodes[i]].type;
