@@ -9,7 +9,7 @@
  * character. */
 size_t text_fit(const char *text, size_t max_bytes);
 
-/* The byte that two hexadecimal digits stand for; -1 where the text has none. */
+/* The byte of two hexadecimal digits; -1 where the text has none. */
 int text_hex_byte(const char *text);
 
 bool text_is_among(const char *text, const char *const *list, size_t count);

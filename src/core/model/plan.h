@@ -118,7 +118,7 @@ enum cluster_action {
 	CLUSTER_RESUME, /* in the patch */
 };
 
-/* What a feature does with the whole RayCluster. */
+/* The action of a feature on the whole RayCluster. */
 struct plan_cluster {
 	enum cluster_action action;
 	enum decision_event_reason event; /* of an action that the API server carries out */

@@ -10,7 +10,7 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 
-/* What is kept of a Node: its name, the taint of its disruption, and the labels that features read. */
+/* The kept part of a Node: its name, the taint of its disruption, and the labels that features read. */
 struct kept {
 	struct arena arena;
 	const struct node *node;
