@@ -23,8 +23,9 @@ extern const struct field schedule_status_fields[]; /* of struct plan_schedule *
 extern const struct field time_zone_fields[];       /* of struct time_zone */
 
 /* A hook: the groupName of a group of the object's own list; "" is a problem of the object. */
-int schedule_group_name_decode(const struct json_at *at, const struct field *field, void *object);
+int schedule_group_name_decode(const struct json_at *member, const struct field *field,
+			       void *object);
 /* A hook: the LIST of time zones. Changes that do not ascend and offsets out of range are errors. */
-int time_zones_decode(const struct json_at *root, const struct field *field, void *object);
+int time_zones_decode(const struct json_at *member, const struct field *field, void *object);
 
 #endif
