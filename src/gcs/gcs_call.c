@@ -146,18 +146,31 @@ static bool gcs_is_wrong_cluster(const struct h2_reply *reply)
 	       strstr(reply->grpc_message, "WrongClusterID");
 }
 
-static void gcs_explain(const struct h2_reply *reply, struct err *err)
+static const char *gcs_token_cure(const struct gcs_client *client)
+{
+	if (client->token_source[0])
+		return client->token_source;
+	if (client->token[0])
+		return "check the token: Ray's own is in the Secret of spec.authOptions, or in "
+		       "RAY_AUTH_TOKEN";
+	return "no token was sent: neither spec.authOptions nor the variables and volumes of the "
+	       "head Pod name a Secret with one; set spec.authOptions.mode: token";
+}
+
+static void gcs_explain(const struct gcs_client *client, const struct h2_reply *reply,
+			struct err *err)
 {
 	struct err plain = *err;
 
 	if (reply->grpc_status == GRPC_UNIMPLEMENTED)
 		(void)err_set(err, ERR_NOT_FOUND, "%s; this Ray is too old for autoscaler v2",
 			      plain.text);
-	else if (reply->grpc_status == GRPC_UNAUTHENTICATED && !gcs_is_wrong_cluster(reply))
-		(void)err_set(err, ERR_DENIED,
-			      "%s; check the token: Ray's own is in the Secret of "
-			      "spec.authOptions, or in RAY_AUTH_TOKEN",
-			      plain.text);
+	else if ((reply->grpc_status == GRPC_UNAUTHENTICATED && !gcs_is_wrong_cluster(reply)) ||
+		 reply->grpc_status == GRPC_PERMISSION_DENIED)
+		(void)err_set(err, ERR_DENIED, "%s; %s", plain.text, gcs_token_cure(client));
+	else if (reply->grpc_status == GRPC_NONE && err->kind == ERR_DENIED &&
+		 client->tls_source[0])
+		(void)err_set(err, ERR_DENIED, "%s; %s", plain.text, client->tls_source);
 }
 
 static void gcs_on_reply(void *context, const struct h2_reply *reply, const struct err *err)
@@ -183,7 +196,7 @@ static void gcs_on_reply(void *context, const struct h2_reply *reply, const stru
 		return;
 	}
 	struct err explained = *err;
-	gcs_explain(reply, &explained);
+	gcs_explain(call->client, reply, &explained);
 	gcs_call_fail(call, &explained);
 }
 
@@ -221,7 +234,7 @@ static void gcs_on_cluster_id(void *context, const struct h2_reply *reply, const
 	call->h2 = NULL;
 	if (err) {
 		explained = *err;
-		gcs_explain(reply, &explained);
+		gcs_explain(call->client, reply, &explained);
 	} else if (gcs_read_cluster_id(call->client, reply, &explained) == 0) {
 		gcs_unary(call, call->path, call->client->cluster_id, &call->request, gcs_on_reply);
 		return;

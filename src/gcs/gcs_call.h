@@ -30,7 +30,8 @@ struct gcs_client {
 	struct loop *loop;
 	struct h2_session *session;
 	struct h2_tls *tls;
-	char *cluster, *host, *token; /* token "" when there is none */
+	char *cluster, *host, *token;    /* token "" when there is none */
+	char *token_source, *tls_source; /* "" unknown */
 	int port;
 	size_t reply_ceiling_bytes;
 	const char *(*may_write)(void *context);

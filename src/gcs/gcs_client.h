@@ -44,8 +44,11 @@ struct gcs_config {
 	const char *cluster; /* "namespace/name", for messages */
 	const char *host;    /* numeric IPv4 or IPv6 address of the head Pod (gcs_address.h) */
 	int port;
-	const char *token;          /* "" or NULL: no authorization header (gcs_auth.h) */
-	struct h2_tls *tls;         /* NULL: plain text; the client takes its own reference */
+	const char *token;  /* "" or NULL: no authorization header (gcs_auth.h) */
+	struct h2_tls *tls; /* NULL: plain text; the client takes its own reference */
+	/* Added to the message when the token, or a certificate of either side, is refused: where ours
+	 * is from, and the cure. "" or NULL: nothing is known. */
+	const char *token_source, *tls_source;
 	size_t reply_ceiling_bytes; /* 0: 64 MiB */
 	/* Called each time a drain, a report, a key to put or lines would be sent: NULL, or why it
 	 * must not, and then nothing is sent and the call ends with ERR_RETRY. Of gcs_client_new

@@ -6,6 +6,7 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpushare_json.h"
 #include "codec/objects/pod_spec_json.h"
+#include "codec/objects/ray_auth_json.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 
@@ -224,10 +225,15 @@ void pod_write_foreign(struct json_writer *writer, const char *name, const struc
 int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, struct pod *ret_pod,
 	       struct err *err)
 {
+	struct json_reader reader = { .arena = arena };
+	struct json_at root = json_root(json, path, &reader), spec;
 	struct pod pod = { .namespace_ = "" };
 
 	if (field_decode_object(json, path, pod_fields, arena, &pod, &pod.problems, err))
 		return -1;
+	spec = json_member(&root, "spec");
+	if (pod_is_head(&pod))
+		pod.ray_auth = ray_auth_decode(&spec);
 	*ret_pod = pod;
 	return 0;
 }

@@ -200,6 +200,11 @@ static const struct field autoscaler_fields[] = {
 		    "imagePullPolicy", "envFrom", "volumeMounts", "securityContext"),
 };
 
+static const struct field tls_fields[] = {
+	FIELD_BOOLEAN(struct ray_cluster, tls_enabled, "enabled"),
+	FIELD_NAMES(NULL),
+};
+
 static const struct field auth_fields[] = {
 	FIELD_TEXT(struct ray_cluster, auth_mode, "mode"),
 	FIELD_TEXT(struct ray_cluster, auth_secret_name, "secretName"),
@@ -207,7 +212,6 @@ static const struct field auth_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
-static const struct field no_fields[] = { FIELD_END };
 static const struct field upgrade_fields[] = { FIELD_NAMES("type") };
 static const struct field redis_value_fields[] = { FIELD_NAMES("value", "valueFrom") };
 
@@ -231,8 +235,7 @@ static const struct field spec_fields[] = {
 	FIELD_OBJECT(gcs_fields, "gcsFaultToleranceOptions", .flags = FIELD_UNWRITTEN,
 		     .has = FIELD_HAS(struct ray_cluster, gcs_fault_tolerance)),
 	FIELD_OBJECT(auth_fields, "authOptions", .flags = FIELD_UNWRITTEN),
-	FIELD_OBJECT(no_fields, "tlsOptions", .flags = FIELD_UNWRITTEN,
-		     .has = FIELD_HAS(struct ray_cluster, tls_enabled)),
+	FIELD_OBJECT(tls_fields, "tlsOptions", .flags = FIELD_UNWRITTEN),
 	FIELD_OBJECT(head_fields, "headGroupSpec", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct ray_cluster, groups, group_count, group_fields, "workerGroupSpecs",
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),

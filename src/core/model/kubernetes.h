@@ -95,6 +95,24 @@ struct pod_spec {
 	const char *scheduler_name;
 };
 
+/* A value of a Secret in the Pod's namespace; secret "": none. */
+struct secret_key {
+	const char *secret, *key;
+};
+
+/* How Ray in the first container of a head Pod is secured, by its variables and volumes. Never in a
+ * snapshot. */
+struct ray_auth {
+	const char *mode;        /* RAY_AUTH_MODE; "" when not set */
+	const char *plain_token; /* RAY_AUTH_TOKEN as a value; "" when it is not */
+	/* Of RAY_AUTH_TOKEN, of the file RAY_AUTH_TOKEN_PATH, or of ~/.ray/auth_token. */
+	struct secret_key token;
+	bool kubernetes_tokens; /* RAY_ENABLE_K8S_TOKEN_AUTH */
+	bool tls;               /* RAY_USE_TLS */
+	/* Of the files RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT. */
+	struct secret_key certificate, private_key, ca;
+};
+
 struct pod_template {
 	struct labels labels, annotations;
 	struct pod_spec spec;
@@ -157,7 +175,7 @@ struct ray_cluster {
 	const char *auth_mode;        /* authOptions.mode */
 	const char *auth_secret_name; /* authOptions.secretName */
 	bool auth_kubernetes_tokens;  /* authOptions.enableK8sTokenAuth */
-	bool tls_enabled;             /* tlsOptions is there */
+	bool tls_enabled;             /* tlsOptions.enabled */
 	struct labels head_start_params;
 	bool head_has_resources;
 	struct quantities head_resources;
@@ -214,7 +232,8 @@ struct pod {
 	bool deleting;
 	time_ms deletion_time;
 	struct pod_spec spec;
-	const char *phase; /* Pending, Running, Succeeded, Failed, Unknown, "" */
+	const struct ray_auth *ray_auth; /* NULL: not a head, or nothing of it is set */
+	const char *phase;               /* Pending, Running, Succeeded, Failed, Unknown, "" */
 	const char *pod_ip;
 	const char *reason, *message; /* of status */
 	const struct condition *conditions;

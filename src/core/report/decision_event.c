@@ -12,6 +12,7 @@
 
 #define NAMES_MAX 3 /* Pods named in one message */
 /* Shorter than this it may only be the time between two replies of Ray. */
+#define SECRET_WORD "Secret "
 #define FLICKER_MS 5000
 #define UNREACHABLE_MS 10000
 #define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is recreated */
@@ -224,23 +225,31 @@ static bool head_is_ready(const struct snapshot *snapshot)
 	return false;
 }
 
+/* "Secret NAMESPACE/NAME", or "get secrets NAMESPACE/NAME" of a request. */
+static bool names_secret(const char *message)
+{
+	const char *at = message;
+
+	while ((at = strstr(at, SECRET_WORD))) {
+		at += strlen(SECRET_WORD);
+		if (memchr(at, '/', strcspn(at, " ")))
+			return true;
+	}
+	return strstr(message, "secrets") != NULL;
+}
+
 /* Every user who may read the RayCluster can read its Events; access to Secrets is separate. */
 static const char *without_secret(const char *message)
 {
-	if (!strstr(message, "Secret ") && !strstr(message, "secrets"))
+	if (!names_secret(message))
 		return message;
-	return "Ray is unreachable: its token cannot be read from the Secret "
-	       "of spec.authOptions; the log of rayscaler gives the reason";
+	return "Ray is unreachable: its credentials cannot be read; the condition and the log of "
+	       "rayscaler give the reason";
 }
 
-/* How long Ray may be unreachable before an Event is sent. A mode that does not support the
- * cluster's authentication is reported sooner: the state does not resolve itself. */
+/* How long Ray may be unreachable before an Event is sent. */
 static int64_t unreachable_ms(const struct snapshot *snapshot)
 {
-	const struct ray_cluster *cluster = &snapshot->cluster;
-	if (snapshot->settings.mode != MODE_SIDECAR &&
-	    (cluster->auth_kubernetes_tokens || cluster->tls_enabled))
-		return FLICKER_MS;
 	return head_is_ready(snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
 }
 

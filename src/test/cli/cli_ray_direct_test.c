@@ -204,10 +204,6 @@ static void test_failures(void **state)
 	bench.direct = ray_direct_new(bench.connection, RAY_DIRECT_HEAD);
 	assert_int_equal(read_direct(&page, &err), -1);
 	EXPECT(err.text, "Ray cannot be read: the head Pod does not exist");
-	bench.snapshot.cluster.tls_enabled = true;
-	assert_int_equal(read_direct(&page, &err), -1);
-	EXPECT(err.text, "spec.tlsOptions");
-	EXPECT(err.text, "RAY_USE_TLS");
 }
 
 static void test_addresses(void **state)

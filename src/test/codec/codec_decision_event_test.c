@@ -393,8 +393,27 @@ static void test_no_secret_is_named(void **state)
 		decision_event_make(&snapshot, &plan, &arena, &list);
 		assert_int_equal(list.at.count, 1);
 		assert_null(strstr(list.at.at[0].message, "hidden"));
-		assert_non_null(strstr(list.at.at[0].message, "spec.authOptions"));
+		assert_non_null(strstr(list.at.at[0].message, "credentials cannot be read"));
 	}
+}
+
+/* A cause that names none is shown. */
+static void test_a_refusal_is_shown(void **state)
+{
+	static const char problem[] =
+		"refused: sent was the token of the Secret of spec.authOptions (mode token)";
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot = { .ray_problem = problem };
+	struct plan plan = { .cluster_name = "demo" };
+	struct decision_event_list list;
+
+	(void)state;
+	VEC_PUSH(&arena, &plan.conditions,
+		 ((struct plan_condition){ "ScalingActive", "False", "DemandUnavailable",
+					   problem }));
+	decision_event_make(&snapshot, &plan, &arena, &list);
+	assert_int_equal(list.at.count, 1);
+	assert_non_null(strstr(list.at.at[0].message, problem));
 }
 
 static void test_long_messages_are_cut_between_characters(void **state)
@@ -450,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_idle_worker_that_stays),
 		cmocka_unit_test(test_busy_worker_above_max),
 		cmocka_unit_test(test_no_secret_is_named),
+		cmocka_unit_test(test_a_refusal_is_shown),
 		cmocka_unit_test(test_long_messages_are_cut_between_characters),
 	};
 

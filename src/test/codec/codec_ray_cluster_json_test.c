@@ -61,7 +61,7 @@ static const char full[] =
 	"  autoscalerOptions: {idleTimeoutSeconds: 0, upscalingMode: Conservative, version: v2,\n"
 	"    volumeMounts: {not: looked-at}}\n"
 	"  authOptions: {mode: token, secretName: s, enableK8sTokenAuth: true}\n"
-	"  tlsOptions: {}\n"
+	"  tlsOptions: {enabled: true}\n"
 	"  headGroupSpec:\n"
 	"    rayStartParams: {num-cpus: '0'}\n"
 	"    resources: {CPU: 4}\n"

@@ -77,7 +77,7 @@ static void test_token(void **state)
 	gcs_bench_get_state();
 	gcs_bench_run_error(ERR_DENIED, "default/demo: GetClusterResourceState: GetClusterId: ");
 	assert_non_null(strstr(gcs_bench.err.text, "InvalidAuthToken"));
-	assert_non_null(strstr(gcs_bench.err.text, "check the token"));
+	assert_non_null(strstr(gcs_bench.err.text, "no token was sent"));
 	/* The token of the next call, on the same connection. */
 	with_token = gcs_bench_config();
 	with_token.token = TOKEN;
@@ -90,6 +90,11 @@ static void test_token(void **state)
 	gcs_bench_get_state();
 	gcs_bench_run_error(ERR_DENIED, "check the token");
 	assert_null(strstr(gcs_bench.err.text, "other"));
+	with_token.token_source = "sent was that of the environment";
+	gcs_client_configure(gcs_bench.client, &with_token);
+	gcs_bench_get_state();
+	gcs_bench_run_error(ERR_DENIED, "InvalidAuthToken");
+	assert_non_null(strstr(gcs_bench.err.text, "sent was that of the environment"));
 	gcs_bench_close();
 }
 

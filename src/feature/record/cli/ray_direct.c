@@ -156,19 +156,13 @@ static void use_cluster(struct ray_direct *direct, const struct ray_cluster *clu
 	direct->access = ray_access_new(&direct->control, direct->namespace_, direct->name);
 }
 
-/* Waits for the Secret of the token. */
+/* Waits for the Secrets. */
 static struct gcs_client *open_client(struct ray_direct *direct, const struct snapshot *snapshot,
 				      struct err *err)
 {
 	const char *problem = "";
 	struct gcs_client *client;
 
-	if (snapshot->cluster.tls_enabled && !options_sidecar(&direct->options)) {
-		err_set(err, ERR_INPUT,
-			"Ray cannot be read: the RayCluster has spec.tlsOptions; set RAY_USE_TLS=1 and "
-			"its files as for Ray's own commands");
-		return NULL;
-	}
 	use_cluster(direct, &snapshot->cluster);
 	for (int64_t waited_ms = 0; waited_ms <= ACCESS_MS; waited_ms += ACCESS_STEP_MS) {
 		client = ray_access_client(direct->access, &snapshot->cluster, snapshot->pods,

@@ -1,0 +1,223 @@
+#include "codec/objects/ray_auth_json.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+#define USUAL_TOKEN_FILE ".ray/auth_token" /* below the home folder of the image's user */
+
+/* The first container of a Pod. Texts that are found are in the tree or in `scratch`. */
+struct ray_container {
+	struct json_at env, mounts, volumes;
+	struct arena *scratch;
+};
+
+/* ---- variables ---- */
+
+static const char *text_of(const struct json_at *at, const char *name)
+{
+	struct json_at member = json_member(at, name);
+
+	return json_type(&member) == JSON_STRING ? json_text_value(&member) : "";
+}
+
+static struct json_at find_named(const struct json_at *list, const char *name)
+{
+	for (struct json_at e = json_first(list); e.json; json_next(&e))
+		if (strcmp(text_of(&e, "name"), name) == 0)
+			return e;
+	return (struct json_at){ .json = NULL, .reader = list->reader };
+}
+
+static const char *value_of(const struct ray_container *container, const char *name)
+{
+	struct json_at variable = find_named(&container->env, name);
+
+	return text_of(&variable, "value");
+}
+
+/* As Ray reads a flag. */
+static bool is_on(const struct ray_container *container, const char *name)
+{
+	const char *value = value_of(container, name);
+
+	return strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0;
+}
+
+static struct secret_key key_of_variable(const struct ray_container *container, const char *name)
+{
+	struct json_at variable = find_named(&container->env, name);
+	struct json_at from = json_member(&variable, "valueFrom");
+	struct json_at reference = json_member(&from, "secretKeyRef");
+
+	return (struct secret_key){ .secret = text_of(&reference, "name"),
+				    .key = text_of(&reference, "key") };
+}
+
+/* ---- files on volumes ---- */
+
+/* The rest of `path` below `folder`; NULL: it is not below. */
+static const char *below(const char *path, const char *folder)
+{
+	size_t size = strlen(folder);
+
+	while (size > 0 && folder[size - 1] == '/')
+		size--;
+	if (strncmp(path, folder, size) != 0 || (path[size] != '/' && path[size] != '\0'))
+		return NULL;
+	return path + size + strspn(path + size, "/");
+}
+
+/* `secret`: the source of a volume, with its name in the member `name_member`. */
+static bool take_file(const struct json_at *secret, const char *name_member, const char *file,
+		      struct secret_key *ret_key)
+{
+	struct json_at items = json_member(secret, "items");
+	const char *name = text_of(secret, name_member);
+
+	if (*name == '\0')
+		return false;
+	if (!json_is_given(&items)) { /* each key is a file */
+		*ret_key = (struct secret_key){ .secret = name, .key = file };
+		return strchr(file, '/') == NULL;
+	}
+	for (struct json_at e = json_first(&items); e.json; json_next(&e))
+		if (strcmp(text_of(&e, "path"), file) == 0) {
+			*ret_key = (struct secret_key){ .secret = name, .key = text_of(&e, "key") };
+			return true;
+		}
+	return false;
+}
+
+/* Of a projected volume with several Secrets without items the first one is taken. */
+static bool take_volume(const struct json_at *volume, const char *file, struct secret_key *ret_key)
+{
+	struct json_at secret = json_member(volume, "secret");
+	struct json_at projected = json_member(volume, "projected");
+	struct json_at sources = json_member(&projected, "sources");
+
+	if (take_file(&secret, "secretName", file, ret_key))
+		return true;
+	for (struct json_at e = json_first(&sources); e.json; json_next(&e)) {
+		struct json_at source = json_member(&e, "secret");
+
+		if (take_file(&source, "name", file, ret_key))
+			return true;
+	}
+	return false;
+}
+
+static const char *file_of_mount(const struct json_at *mount, const char *path,
+				 struct arena *scratch)
+{
+	const char *rest = below(path, text_of(mount, "mountPath"));
+	const char *part = text_of(mount, "subPath");
+
+	if (!rest || *part == '\0')
+		return rest;
+	return *rest == '\0' ? part : arena_printf(scratch, "%s/%s", part, rest);
+}
+
+/* The innermost mount that holds the file counts. */
+static struct secret_key key_of_file(const struct ray_container *container, const char *path)
+{
+	struct secret_key found = { .secret = "", .key = "" };
+	size_t found_size = 0;
+
+	if (*path != '/')
+		return found;
+	for (struct json_at e = json_first(&container->mounts); e.json; json_next(&e)) {
+		size_t size = strlen(text_of(&e, "mountPath"));
+		const char *file = file_of_mount(&e, path, container->scratch);
+		struct json_at volume;
+
+		if (!file || size < found_size)
+			continue;
+		volume = find_named(&container->volumes, text_of(&e, "name"));
+		found = (struct secret_key){ .secret = "", .key = "" };
+		found_size = size;
+		(void)take_volume(&volume, file, &found);
+	}
+	return found;
+}
+
+/* A Secret that is mounted as the file, or as its folder, where Ray looks without a variable. */
+static struct secret_key key_of_usual_file(const struct ray_container *container)
+{
+	struct secret_key key = { .secret = "", .key = "" };
+
+	for (struct json_at e = json_first(&container->mounts); e.json && !key.secret[0];
+	     json_next(&e)) {
+		const char *path = text_of(&e, "mountPath");
+		const char *end = strstr(path, "/.ray");
+
+		if (end)
+			key = key_of_file(container,
+					  arena_printf(container->scratch, "%.*s/" USUAL_TOKEN_FILE,
+						       (int)(end - path), path));
+	}
+	return key;
+}
+
+/* ---- all of it ---- */
+
+static struct secret_key token_of(const struct ray_container *container)
+{
+	struct secret_key key = key_of_variable(container, "RAY_AUTH_TOKEN");
+
+	if (!key.secret[0])
+		key = key_of_file(container, value_of(container, "RAY_AUTH_TOKEN_PATH"));
+	return key.secret[0] ? key : key_of_usual_file(container);
+}
+
+static bool is_plain(const struct ray_auth *auth)
+{
+	return !auth->mode[0] && !auth->plain_token[0] && !auth->token.secret[0] &&
+	       !auth->kubernetes_tokens && !auth->tls;
+}
+
+static void copy_key(struct arena *arena, struct secret_key *key)
+{
+	key->secret = arena_text(arena, key->secret);
+	key->key = arena_text(arena, key->key);
+}
+
+static const struct ray_auth *copy_to(struct arena *arena, const struct ray_auth *auth)
+{
+	struct ray_auth *copy = ARENA_NEW(arena, struct ray_auth);
+
+	*copy = *auth;
+	copy->mode = arena_text(arena, auth->mode);
+	copy->plain_token = arena_text(arena, auth->plain_token);
+	copy_key(arena, &copy->token);
+	copy_key(arena, &copy->certificate);
+	copy_key(arena, &copy->private_key);
+	copy_key(arena, &copy->ca);
+	return copy;
+}
+
+const struct ray_auth *ray_auth_decode(const struct json_at *spec)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct json_at containers = json_member(spec, "containers");
+	struct json_at first = json_first(&containers);
+	const struct ray_container container = {
+		.env = json_member(&first, "env"),
+		.mounts = json_member(&first, "volumeMounts"),
+		.volumes = json_member(spec, "volumes"),
+		.scratch = &scratch,
+	};
+	const struct ray_auth auth = {
+		.mode = value_of(&container, "RAY_AUTH_MODE"),
+		.plain_token = value_of(&container, "RAY_AUTH_TOKEN"),
+		.token = token_of(&container),
+		.kubernetes_tokens = is_on(&container, "RAY_ENABLE_K8S_TOKEN_AUTH"),
+		.tls = is_on(&container, "RAY_USE_TLS"),
+		.certificate = key_of_file(&container, value_of(&container, "RAY_TLS_SERVER_CERT")),
+		.private_key = key_of_file(&container, value_of(&container, "RAY_TLS_SERVER_KEY")),
+		.ca = key_of_file(&container, value_of(&container, "RAY_TLS_CA_CERT")),
+	};
+
+	return is_plain(&auth) ? NULL : copy_to(spec->reader->arena, &auth);
+}
