@@ -1,6 +1,7 @@
 #include "net/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -17,6 +18,9 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/memory.h"
+
+/* GnuTLS: TLS 1.3 and 1.2, with its other defaults. */
+#define SERVE_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
@@ -41,14 +45,19 @@ struct serve_request {
 	size_t unread_bytes; /* its share of serve->unread_bytes */
 };
 
+/* One instance of the library with its connections. */
+struct serve_daemon {
+	struct MHD_Daemon *mhd; /* NULL: none */
+	uv_poll_t *poll;        /* freed on a later turn */
+};
+
 struct serve {
 	struct loop *loop;
 	struct serve_limits limits;
 	serve_handler *handler;
 	void *context;
-	struct MHD_Daemon *daemon;
-	uv_poll_t *poll;          /* freed on a later turn, after serve_free */
-	struct loop_timer *timer; /* when the library's connections are due */
+	struct serve_daemon daemon, last; /* last: accepts no connection, ends with its last one */
+	struct loop_timer *timer;         /* when the library's connections are due */
 	struct list connections, waiting;
 	bool changed; /* a connection was opened or closed in this turn */
 	size_t unread_bytes;
@@ -249,7 +258,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
  * net/serve alone. */
 
 struct serve_strict {
-	unsigned hosts, lengths, encodings;
+	unsigned hosts, lengths, encodings, tokens, proxied_tokens;
 	bool bad_name, unknown_encoding;
 };
 
@@ -277,6 +286,10 @@ static enum MHD_Result look_at_field(void *context, enum MHD_ValueKind kind, con
 	} else if (!strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
 		found->encodings++;
 		found->unknown_encoding |= !value || strcasecmp(value, "chunked") != 0;
+	} else if (!strcasecmp(name, SERVE_AUTHORIZATION)) {
+		found->tokens++;
+	} else if (!strcasecmp(name, SERVE_AUTHORIZATION_PROXIED)) {
+		found->proxied_tokens++;
 	}
 	return MHD_YES;
 }
@@ -298,6 +311,8 @@ static const char *serve_strict_check(struct MHD_Connection *connection, const c
 		return "a request has one Host field";
 	if (found.lengths > 1)
 		return "more than one Content-Length field";
+	if (found.tokens > 1 || found.proxied_tokens > 1)
+		return "more than one Authorization field";
 	if (found.lengths > 0 && found.encodings > 0)
 		return "Content-Length together with Transfer-Encoding";
 	if (found.encodings > 1 || found.unknown_encoding)
@@ -341,6 +356,16 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
 	*state = NULL;
 }
 
+/* A header field that answers of this status have. */
+static const struct status_header {
+	int status;
+	const char *name, *value;
+} status_headers[] = {
+	{ MHD_HTTP_UNAUTHORIZED, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer" },
+	{ MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW, "GET, HEAD" },
+	{ MHD_HTTP_TOO_MANY_REQUESTS, MHD_HTTP_HEADER_RETRY_AFTER, "1" },
+};
+
 static enum MHD_Result send_answer(struct serve_request *request)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -351,20 +376,26 @@ static enum MHD_Result send_answer(struct serve_request *request)
 	CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES);
 	CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 				      request->content_type) == MHD_YES);
-	if (request->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		CHECK(MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") ==
-		      MHD_YES);
+	for (size_t i = 0; i < sizeof(status_headers) / sizeof(status_headers[0]); i++)
+		if (request->status == status_headers[i].status)
+			CHECK(MHD_add_response_header(response, status_headers[i].name,
+						      status_headers[i].value) == MHD_YES);
 	enum MHD_Result result =
 		MHD_queue_response(request->mhd, (unsigned int)request->status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
+const char *serve_header(const struct serve_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
+}
+
 bool serve_may_wait(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
 
-	if (serve->waiting.count < serve->limits.waiting)
+	if (request->waiting || serve->waiting.count < serve->limits.waiting)
 		return true;
 	serve_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE,
 			  "too many requests wait for their answer, try again");
@@ -478,22 +509,63 @@ void serve_answer_text(struct serve_request *request, int status, const char *te
 
 /* ---- on the loop ---- */
 
+static void stop_daemon(struct serve_daemon *daemon)
+{
+	if (!daemon->mhd)
+		return;
+	(void)uv_poll_stop(daemon->poll);
+	loop_handle_free(daemon->poll);
+	MHD_stop_daemon(daemon->mhd);
+	*daemon = (struct serve_daemon){ .mhd = NULL };
+}
+
+static bool has_connections(const struct serve_daemon *daemon)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(daemon->mhd, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+	CHECK(info);
+	return info->num_connections > 0;
+}
+
+static void end_last(struct serve *serve)
+{
+	if (serve->last.mhd && !has_connections(&serve->last))
+		stop_daemon(&serve->last);
+}
+
+/* Starts the timer for the earlier of the two libraries' next times. */
+static void watch_timeouts(struct serve *serve)
+{
+	struct MHD_Daemon *const daemons[] = { serve->daemon.mhd, serve->last.mhd };
+	MHD_UNSIGNED_LONG_LONG wait_ms, least_ms = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof(daemons) / sizeof(daemons[0]); i++)
+		if (daemons[i] && MHD_get_timeout(daemons[i], &wait_ms) == MHD_YES &&
+		    wait_ms < least_ms)
+			least_ms = wait_ms;
+	if (least_ms == UINT64_MAX)
+		loop_timer_stop(serve->timer);
+	else
+		loop_timer_start(serve->timer, (int64_t)least_ms);
+}
+
 static void serve_turn(void *context)
 {
 	struct serve *serve = context;
-	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	close_overdue(serve);
 	serve->changed = false;
-	CHECK(MHD_run(serve->daemon) == MHD_YES);
+	CHECK(MHD_run(serve->daemon.mhd) == MHD_YES);
+	if (serve->last.mhd)
+		CHECK(MHD_run(serve->last.mhd) == MHD_YES);
+	end_last(serve);
 	/* A library that was at its limit listens again only in the run after the one in which a
 	 * connection was closed, and no event would cause that run. */
 	if (serve->changed)
 		loop_timer_start(serve->timer, 0);
-	else if (MHD_get_timeout(serve->daemon, &wait_ms) == MHD_YES)
-		loop_timer_start(serve->timer, (int64_t)wait_ms);
 	else
-		loop_timer_stop(serve->timer);
+		watch_timeouts(serve);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events)
@@ -503,27 +575,32 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 	serve_turn(handle->data);
 }
 
-static void start_polling(struct serve *serve)
+static void start_polling(struct serve *serve, struct serve_daemon *daemon)
 {
 	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(serve->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+		MHD_get_daemon_info(daemon->mhd, MHD_DAEMON_INFO_EPOLL_FD);
 
 	CHECK(info);
-	serve->poll = memory_alloc(sizeof(*serve->poll));
-	CHECK(uv_poll_init(loop_uv(serve->loop), serve->poll, info->epoll_fd) == 0);
-	serve->poll->data = serve;
-	CHECK(uv_poll_start(serve->poll, UV_READABLE, on_poll) == 0);
+	daemon->poll = memory_alloc(sizeof(*daemon->poll));
+	CHECK(uv_poll_init(loop_uv(serve->loop), daemon->poll, info->epoll_fd) == 0);
+	daemon->poll->data = serve;
+	CHECK(uv_poll_start(daemon->poll, UV_READABLE, on_poll) == 0);
 }
 
-static struct MHD_Daemon *start_daemon(struct serve *serve, int fd)
+/* tls NULL: plain; else ends with MHD_OPTION_END. NULL: the library has closed the socket. */
+static struct MHD_Daemon *start_daemon(struct serve *serve, int fd, struct MHD_OptionItem *tls)
 {
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
-				serve, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				serve->limits.connections, MHD_OPTION_CONNECTION_TIMEOUT,
-				serve->limits.silence_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				SERVE_REQUEST_MAX_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-				on_connection, serve, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-				serve, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+	static struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0U);
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, serve, MHD_OPTION_LISTEN_SOCKET,
+				fd, MHD_OPTION_CONNECTION_LIMIT, serve->limits.connections,
+				MHD_OPTION_CONNECTION_TIMEOUT, serve->limits.silence_seconds,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_REQUEST_MAX_BYTES,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, serve,
+				MHD_OPTION_NOTIFY_COMPLETED, on_completed, serve,
+				MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+				tls ? tls : none, MHD_OPTION_END);
 }
 
 struct serve *serve_new(struct loop *loop, const char *address, const struct serve_limits *limits,
@@ -540,8 +617,8 @@ struct serve *serve_new(struct loop *loop, const char *address, const struct ser
 	serve->handler = handler;
 	serve->context = context;
 	serve->port = serve_listen_port(fd);
-	serve->daemon = start_daemon(serve, fd);
-	if (!serve->daemon) { /* it has closed the socket */
+	serve->daemon.mhd = start_daemon(serve, fd, NULL);
+	if (!serve->daemon.mhd) {
 		memory_free(serve);
 		err_set(err, ERR_FATAL,
 			"cannot serve on %s: no file descriptor is left; raise the limit of open "
@@ -550,8 +627,49 @@ struct serve *serve_new(struct loop *loop, const char *address, const struct ser
 		return NULL;
 	}
 	serve->timer = loop_timer_new(loop, serve_turn, serve);
-	start_polling(serve);
+	start_polling(serve, &serve->daemon);
 	return serve;
+}
+
+/* A second descriptor of the listening socket, for the next daemon; -1 without one. */
+static int listening_again(const struct serve *serve)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(serve->daemon.mhd, MHD_DAEMON_INFO_LISTEN_FD);
+
+	CHECK(info);
+	return fcntl(info->listen_fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int serve_tls(struct serve *serve, const char *certificate_pem, const char *key_pem,
+	      struct err *err)
+{
+	/* The library copies none of the texts, and reads them in MHD_start_daemon only. */
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate_pem },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key_pem },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)SERVE_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	struct serve_daemon next = { .mhd = NULL };
+	int fd;
+
+	end_last(serve);
+	if (serve->last.mhd)
+		return err_set(err, ERR_RETRY,
+			       "connections with the certificate before the last one are open");
+	fd = listening_again(serve);
+	next.mhd = fd < 0 ? NULL : start_daemon(serve, fd, tls);
+	if (!next.mhd)
+		return err_set(err, ERR_INPUT,
+			       "the certificate and key cannot be used for TLS, or no file "
+			       "descriptor is left");
+	start_polling(serve, &next);
+	(void)close(MHD_quiesce_daemon(serve->daemon.mhd));
+	serve->last = serve->daemon;
+	serve->daemon = next;
+	loop_timer_start(serve->timer, 0);
+	return 0;
 }
 
 int serve_port(const struct serve *serve)
@@ -564,10 +682,9 @@ void serve_free(struct serve *serve)
 	if (!serve)
 		return;
 	loop_timer_free(serve->timer);
-	(void)uv_poll_stop(serve->poll);
-	loop_handle_free(serve->poll);
 	LIST_EACH(struct serve_request, request, &serve->waiting, item)
 		wait_ended(request);
-	MHD_stop_daemon(serve->daemon); /* closes the listening socket */
+	stop_daemon(&serve->last);
+	stop_daemon(&serve->daemon); /* closes the listening socket */
 	memory_free(serve);
 }

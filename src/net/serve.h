@@ -1,6 +1,7 @@
 /* HTTP server for read-only data of the program: metrics, status, probes. GET and HEAD only. It
  * answers on the loop, between two turns, so a loop that hangs shows as a probe that fails. Owned
- * by its creator. Must not be used for anything that changes state: it checks no credentials.
+ * by its creator. Must not be used for anything that changes state. It speaks TLS after serve_tls;
+ * credentials are the handler's to check (serve_header).
  *
  * One request of a connection is read and answered, then the connection is closed; a request with
  * ambiguous framing is answered 400.
@@ -25,6 +26,10 @@
 
 #define SERVE_TEXT "text/plain; charset=utf-8"
 #define SERVE_JSON "application/json"
+
+#define SERVE_AUTHORIZATION "Authorization"
+/* The same where a proxy keeps Authorization for itself, as the API server does. */
+#define SERVE_AUTHORIZATION_PROXIED "Rayscaler-Authorization"
 
 struct serve;
 struct serve_request;
@@ -56,12 +61,24 @@ struct serve *serve_new(struct loop *loop, const char *address, const struct ser
 			serve_handler *handler, void *context, struct err *err);
 int serve_port(const struct serve *serve);
 
+/* From now on new connections speak TLS 1.2 or 1.3 with this certificate (PEM: with its chain) and
+ * key; open ones end with what they have. Not from inside the handler. -1, and nothing changes:
+ * ERR_INPUT for a pair that cannot be used, ERR_RETRY while connections from before the last change
+ * are open. */
+int serve_tls(struct serve *serve, const char *certificate_pem, const char *key_pem,
+	      struct err *err);
+
+/* The value of a header field, NULL without one; valid until the request is answered. Of
+ * Authorization and Rayscaler-Authorization a request has at most one each. */
+const char *serve_header(const struct serve_request *request, const char *name);
+
 /* Called by a handler before it answers later; false: the request has been answered (503) and is
- * invalid, because too many wait. */
+ * invalid, because too many wait. True for one that waits already. */
 bool serve_may_wait(struct serve_request *request);
 
 /* `content_type` is a constant; the bytes of `body` are moved out of it. A body that passed its
- * ceiling is answered 500. The request becomes invalid. */
+ * ceiling is answered 500. 401 asks for a bearer token, 429 to come again after a second. The request
+ * becomes invalid. */
 void serve_answer(struct serve_request *request, int status, const char *content_type,
 		  struct buf *body);
 /* A line of text, to which the line end is added. */

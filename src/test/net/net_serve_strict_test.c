@@ -42,6 +42,9 @@ static void test_framing_must_be_beyond_doubt(void **state)
 		GET_HEADER "Host: x\r\nTransfer-Encoding: gzip\r\n"
 			   "Transfer-Encoding: chunked\r\n\r\n",
 		GET_HEADER " Host: x\r\nHost: x\r\n\r\n",
+		GET_HEADER "Host: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
+		GET_HEADER "Host: x\r\nRayscaler-Authorization: Bearer a\r\n"
+			   "rayscaler-authorization: Bearer a\r\n\r\n",
 		"GET /healthz HTTP/1.7\r\nHost: x\r\n\r\n",
 		"POST /healthz HTTP/1.1\r\n\r\n",
 	};
