@@ -38,6 +38,11 @@
 #include "net/process.h"
 #include "net/work.h"
 
+#define REVIEWS_PER_SECOND 50
+#define REVIEWS_BURST 100
+#define REVIEWS_TIMEOUT_MS 5000
+#define REVIEWS_BODY_MAX_BYTES ((size_t)1 << 20)
+
 #define STOP_MS 5000 /* for decisions that were cancelled: they end within milliseconds */
 
 struct controller {
@@ -341,6 +346,21 @@ static void api_answered(void *context, const char *verb, int status)
 	metrics_count(controller->control.metrics, METRICS_API_REQUESTS, code, verb);
 }
 
+/* With limits of its own, so that clients of the endpoints delay no request of a pass. */
+static struct kube_client *reviews_client(struct controller *controller)
+{
+	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
+
+	options.qps = REVIEWS_PER_SECOND;
+	options.burst = REVIEWS_BURST;
+	options.timeout_ms = REVIEWS_TIMEOUT_MS;
+	options.body_max_bytes = REVIEWS_BODY_MAX_BYTES;
+	options.answered = api_answered;
+	options.answered_context = controller;
+	return kube_client_new(controller->control.loop, controller->https, controller->config,
+			       &options);
+}
+
 static int connect_api_server(struct controller *controller, struct err *err)
 {
 	const struct options *options = controller->control.options;
@@ -367,6 +387,8 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	controller->https = https_new(controller->control.loop, CONTROL_USER_AGENT);
 	controller->control.kube = kube_client_new(controller->control.loop, controller->https,
 						   controller->config, &client);
+	if (options->metrics_secure)
+		controller->control.reviews = reviews_client(controller);
 	log_info("starting", "mode", options_sidecar(options) ? "sidecar" : "controller", "server",
 		 kube_config_server(controller->config), "config",
 		 kube_config_source(controller->config), NULL);
@@ -413,6 +435,7 @@ static void controller_done(struct controller *controller)
 	kube_informer_free(controller->control.pods);
 	gpu_quota_free(steal(&controller->control.quota));
 	leader_free(controller->control.leader);
+	kube_client_free(controller->control.reviews);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
 	features_free(controller->control.features);

@@ -1,6 +1,7 @@
 /* HTTP endpoints of the running program: /metrics, /status and /snapshot on the metrics address,
- * /healthz and /readyz on the probe address. Owned by ctl/controller. Read only; answers hold no
- * secrets. Must not decide anything. */
+ * /healthz and /readyz on the probe address. With --metrics-secure the former speaks TLS and asks for a
+ * bearer token (ctl/report/access.h). Owned by ctl/controller. Read only; answers hold no secrets.
+ * Must not decide anything. */
 #ifndef CTL_ENDPOINTS_H
 #define CTL_ENDPOINTS_H
 

@@ -119,7 +119,7 @@ static const struct field seen_fields[] = {
 	FIELD_END,
 };
 
-static void write_all(const struct status *status, struct buf *buf)
+static void write_all(const struct status *status, bool all, struct buf *buf)
 {
 	const struct control *control = status->control;
 	const char *namespace_ = "", *name = "";
@@ -131,10 +131,10 @@ static void write_all(const struct status *status, struct buf *buf)
 	JSON_WRITE_TEXTS(&writer, { "kind", "Status" }, { "version", RAYSCALER_VERSION });
 	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
 	json_write_text(&writer, "holder", leader_holder(control->leader));
-	write_ceilings(&writer, control->quota);
+	write_ceilings(&writer, all ? control->quota : NULL);
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
-	     i++) {
+	for (size_t i = 0;
+	     all && (summary = metrics_summary(control->metrics, i, &namespace_, &name)); i++) {
 		json_write_object(&writer, NULL);
 		JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
 		field_write_all(&writer, seen_fields, summary);
@@ -271,18 +271,27 @@ static void answer_no_page(const struct status *status, struct serve_request *re
 		    pages);
 }
 
-void status_ask(struct status *status, const char *path, struct serve_request *request)
+bool status_is_list(const char *path)
+{
+	return strcmp(path, "/" PAGE_STATUS) == 0;
+}
+
+bool status_has_page(const struct status *status, const struct status_path *path)
+{
+	return strcmp(path->page, PAGE_STATUS) == 0 || strcmp(path->page, PAGE_SNAPSHOT) == 0 ||
+	       lists_of(status, path->page);
+}
+
+void status_ask(struct status *status, const char *path, bool all, struct serve_request *request)
 {
 	AUTO(buf_done) struct buf body;
 	struct status_path parsed;
 
 	buf_init(&body, SERVE_BODY_MAX_BYTES);
-	if (strcmp(path, "/" PAGE_STATUS) == 0) {
-		write_all(status, &body);
+	if (status_is_list(path)) {
+		write_all(status, all, &body);
 		serve_answer(request, 200, SERVE_JSON, &body);
-	} else if (status_parse_path(path, &parsed) &&
-		   (strcmp(parsed.page, PAGE_STATUS) == 0 ||
-		    strcmp(parsed.page, PAGE_SNAPSHOT) == 0 || lists_of(status, parsed.page))) {
+	} else if (status_parse_path(path, &parsed) && status_has_page(status, &parsed)) {
 		ask_cluster(status, &parsed, request);
 	} else {
 		answer_no_page(status, request);

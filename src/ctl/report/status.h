@@ -35,8 +35,14 @@ struct status *status_new(const struct control *control,
 /* Those that wait get no answer (net/serve closes them). NULL is fine. */
 void status_free(struct status *status);
 
-/* Answers now or later; 404 for an unknown path. */
-void status_ask(struct status *status, const char *path, struct serve_request *request);
+/* Whether it is the path of all clusters' status, or one that status_parse_path accepts and that has
+ * a page. */
+bool status_is_list(const char *path);
+bool status_has_page(const struct status *status, const struct status_path *path);
+
+/* Answers now or later; 404 for an unknown path. all: the client may see all clusters; without it
+ * their list and that of the GPU quotas are empty. */
+void status_ask(struct status *status, const char *path, bool all, struct serve_request *request);
 
 /* A listener of passes (ctl/cluster.c): answers the waiting requests from a final decision of this
  * cluster. `listener` is a struct status; NULL is fine. */

@@ -32,6 +32,9 @@ struct queue;
 struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
+	/* Reviews of the credentials of those who read the endpoints, also by a replica that does
+	 * not lead; NULL unless --metrics-secure. */
+	struct kube_client *reviews;
 	const struct options *options;
 	struct budget *memory;              /* of all passes; NULL: no limit */
 	struct queue *queue;                /* the work queue of passes */

@@ -269,6 +269,18 @@ static int check_names(const struct options *options, struct err *err)
 	return 0;
 }
 
+static int check_metrics(const struct options *options, struct err *err)
+{
+	if (options->metrics_secure && options_sidecar(options))
+		return err_set(err, ERR_INPUT,
+			       "--metrics-secure is for the controller; the account of a head Pod "
+			       "may not review tokens: leave it out");
+	if (options->metrics_cert_dir[0] && !options->metrics_secure)
+		return err_set(err, ERR_INPUT,
+			       "--metrics-cert-dir has no effect without --metrics-secure; add it");
+	return 0;
+}
+
 static int check_together(struct options *options, struct err *err)
 {
 	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
@@ -291,7 +303,7 @@ static int check_together(struct options *options, struct err *err)
 			       "--backoff-initial-seconds must be at most --backoff-max-seconds");
 	if (name)
 		options->settings.mode = MODE_SIDECAR;
-	return check_leader_election(options, err);
+	return check_metrics(options, err) < 0 ? -1 : check_leader_election(options, err);
 }
 
 int options_parse(struct options *options, int count, char *const *argv, struct err *err)

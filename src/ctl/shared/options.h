@@ -67,6 +67,10 @@
 	  "default :8080, sidecar :44217; 0: off")                                                 \
 	X(TEXT, health_probe_bind_address, "health-probe-bind-address", "", 0, 0, "address",       \
 	  "default :8081, sidecar 0; 0: off")                                                      \
+	X(BOOLEAN, metrics_secure, "metrics-secure", false, 0, 0, "true|false",                    \
+	  "TLS and bearer tokens for metrics and status; not a sidecar")                           \
+	X(TEXT, metrics_cert_dir, "metrics-cert-dir", "", 0, 0, "directory",                       \
+	  "tls.crt and tls.key, read again when changed; default: self-signed")                    \
 	X(TEXT, device_table_file, "device-table", "", 0, 0, "file",                               \
 	  "accelerators beside the built-in ones; read at start")                                  \
 	X(TEXT, price_table_file, "price-table", "", 0, 0, "file",                                 \

@@ -1,11 +1,16 @@
-/* ctl/endpoints: the probes, with caches that a scripted API server fills and breaks. */
+/* ctl/endpoints: the probes, with caches that a scripted API server fills and breaks, and the metrics
+ * address with --metrics-secure. */
 #include "ctl/endpoints.h"
 
+#include "ctl/features.h"
+#include "ctl/report/metrics.h"
+#include "ctl/report/status.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_informer.h"
 #include "test/support/kube_script.h"
 #include "test/support/lease_server.h"
+#include "test/support/pki.h"
 
 #define LIST(items) "{'metadata': {'resourceVersion': '9'}, 'items': [" items "]}"
 #define POD(name, annotation)                                                                      \
@@ -40,12 +45,43 @@ static const char *text_of(const char *path)
 	return NULL;
 }
 
+/* Of the tokens tenant, scraper and reader the user is the token. The tenant may read namespace a, the
+ * scraper /metrics, the reader all. */
+static const char *review(const struct exchange *exchange)
+{
+	static const char *const users[] = { "tenant", "scraper", "reader" };
+	static char text[256];
+	bool metrics = strstr(exchange->body, "\"path\": \"/metrics\"") != NULL;
+	bool of_a = strstr(exchange->body, "\"namespace\": \"a\"") != NULL;
+
+	(void)snprintf(text, sizeof(text), "{'status': {}}");
+	for (size_t i = 0; i < SUPPORT_COUNT(users); i++)
+		if (strstr(exchange->body, users[i]))
+			(void)snprintf(text, sizeof(text),
+				       "{'status': {'authenticated': true, 'user': {'username': "
+				       "'%s'}, 'allowed': %s}}",
+				       users[i],
+				       (i == 0 && of_a) || (i == 1 && metrics) || i == 2 ? "true" :
+											   "false");
+	return text;
+}
+
+static void answer_review(struct exchange *exchange)
+{
+	char *body = script_text(review(exchange));
+
+	exchange_answer(exchange, 201, "", body);
+	memory_free(body);
+}
+
 static void answer(struct exchange *exchange, void *context)
 {
 	const char *text = text_of(exchange->path);
 	char *body;
 
-	if (strstr(exchange->path, "/leases")) {
+	if (strstr(exchange->path, "reviews")) {
+		answer_review(exchange);
+	} else if (strstr(exchange->path, "/leases")) {
 		lease_server_answer(exchange, context);
 	} else if (api.pods_refused && strstr(exchange->path, "/pods?")) {
 		exchange_answer(exchange, 403, "",
@@ -238,6 +274,165 @@ static void test_a_standby_stays_ready(void **state)
 	assert_int_equal(probe.status, 200);
 }
 
+/* ---- the metrics address with --metrics-secure ---- */
+
+static struct secure {
+	struct pki_identity ca, servers[2];
+	char *directory;
+} secure;
+
+static bool no_cluster(void *context, const char *namespace_, const char *name)
+{
+	(void)context;
+	(void)namespace_;
+	(void)name;
+	return false;
+}
+
+static void use_server(size_t number)
+{
+	temp_write(secure.directory, "tls.crt", secure.servers[number].certificate_pem);
+	temp_write(secure.directory, "tls.key", secure.servers[number].key_pem);
+}
+
+static int setup_secure(void **state)
+{
+	struct err err;
+
+	assert_int_equal(setup(state), 0);
+	endpoints_free(endpoints);
+	secure.ca = pki_new("ca", NULL, NULL);
+	secure.servers[0] = pki_new("first", &secure.ca, "IP:127.0.0.1");
+	secure.servers[1] = pki_new("second", NULL, "IP:127.0.0.1");
+	secure.directory = temp_directory();
+	use_server(0);
+	options.metrics_bind_address = "127.0.0.1:0";
+	options.metrics_secure = true;
+	options.metrics_cert_dir = secure.directory;
+	control.reviews = script.client;
+	control.metrics = metrics_new(0);
+	control.features = features_new(&control, features_listed);
+	control.status = status_new(&control, no_cluster, NULL);
+	endpoints = endpoints_new(&control, &err);
+	assert_non_null(endpoints);
+	return 0;
+}
+
+static int teardown_secure(void **state)
+{
+	endpoints_free(steal(&endpoints));
+	status_free(control.status);
+	features_free(control.features);
+	metrics_free(control.metrics);
+	temp_done(secure.directory);
+	pki_done(&secure.servers[0]);
+	pki_done(&secure.servers[1]);
+	pki_done(&secure.ca);
+	options.metrics_cert_dir = "";
+	options.metrics_secure = false;
+	return teardown(state);
+}
+
+static void on_secure_done(void *context, const struct https_response *response,
+			   const struct err *err)
+{
+	probe.status = 0;
+	probe.body[0] = '\0';
+	if (!err)
+		on_done(context, response, err);
+	probe.waits = false;
+}
+
+/* header: "Authorization: Bearer x", NULL: none. 0: no answer. */
+static int get(const char *path, const char *ca, const char *header)
+{
+	const struct https_tls tls = { .ca_pem = ca };
+	char url[128];
+	const struct https_call call = { .method = "GET",
+					 .url = url,
+					 .headers = &header,
+					 .header_count = header ? 1 : 0,
+					 .tls = &tls,
+					 .connect_ms = WAIT_MS,
+					 .first_byte_ms = WAIT_MS,
+					 .total_ms = WAIT_MS,
+					 .ceiling_bytes = 1 << 20,
+					 .on_done = on_secure_done };
+
+	probe.waits = true;
+	(void)snprintf(url, sizeof(url), "https://127.0.0.1:%d%s",
+		       endpoints_metrics_port(endpoints), path);
+	https_start(script.https, &call);
+	assert_true(loop_wait_until(script.loop, has_answer, NULL, WAIT_MS));
+	return probe.status;
+}
+
+static void expect_page(const char *path, const char *header, int status, const char *text)
+{
+	if (get(path, secure.ca.certificate_pem, header) != status || !strstr(probe.body, text))
+		fail_msg("%s of %s: %d %s", path, header ? header : "nobody", probe.status,
+			 probe.body);
+}
+
+#define TENANT "Authorization: Bearer tenant"
+#define SCRAPER "Authorization: Bearer scraper"
+#define READER "Authorization: Bearer reader"
+
+static void test_pages_ask_who_is_there(void **state)
+{
+	static const char *const pages[] = { "/metrics",      "/status",          "/status/a/demo",
+					     "/snapshot/a/x", "/gpu-holders/a/x", "/work/a/x" };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(pages); i++) {
+		expect_page(pages[i], NULL, 401, "needs a bearer token");
+		expect_page(pages[i], "Authorization: Bearer forged", 401, "does not accept");
+	}
+	expect_page("/metrics", SCRAPER, 200, "rayscaler_");
+	expect_page("/metrics", TENANT, 403, "tenant may not read this");
+	expect_page("/status/a/demo", TENANT, 503, "not complete yet");
+	expect_page("/snapshot/a/demo", "Rayscaler-Authorization: Bearer tenant", 503, "");
+	expect_page("/status/b/demo", TENANT, 403, "in namespace b");
+	expect_page("/work/b/demo", TENANT, 403, "in namespace b");
+	expect_page("/status/b/demo", READER, 503, "");
+	expect_page("/status", TENANT, 200, "\"clusters\": []");
+	expect_page("/status", READER, 200, "\"clusters\": []");
+	expect_page("/nothing", NULL, 404, "here are /metrics");
+	/* Probes stay open, and plain. */
+	ask_once();
+	assert_int_equal(probe.status, 503);
+}
+
+static bool has_second_certificate(void *context)
+{
+	(void)context;
+	return get("/status", secure.servers[1].certificate_pem, TENANT) == 200;
+}
+
+static void test_the_certificate_is_read_again(void **state)
+{
+	(void)state;
+	assert_int_equal(get("/status", secure.ca.certificate_pem, TENANT), 200);
+	assert_false(has_second_certificate(NULL));
+	use_server(1);
+	for (int64_t end = loop_precise_us() + INT64_C(1000) * WAIT_MS;
+	     !has_second_certificate(NULL);)
+		assert_true(loop_precise_us() < end);
+	assert_int_equal(get("/status", secure.ca.certificate_pem, TENANT), 0);
+}
+
+static void test_a_bad_directory_is_named(void **state)
+{
+	struct err err;
+
+	(void)state;
+	temp_remove(secure.directory, "tls.key");
+	assert_null(endpoints_new(&control, &err));
+	assert_int_equal(err.kind, ERR_INPUT);
+	assert_non_null(strstr(err.text, "--metrics-cert-dir: cannot open "));
+}
+
+#define TEST_SECURE(name) cmocka_unit_test_setup_teardown(name, setup_secure, teardown_secure)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -246,6 +441,9 @@ int main(void)
 		TEST(test_ready_once_both_caches_are_filled),
 		TEST(test_a_stale_cache_is_named),
 		TEST(test_a_standby_stays_ready),
+		TEST_SECURE(test_pages_ask_who_is_there),
+		TEST_SECURE(test_the_certificate_is_read_again),
+		TEST_SECURE(test_a_bad_directory_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

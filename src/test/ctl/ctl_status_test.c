@@ -39,7 +39,7 @@ static bool wake(void *context, const char *namespace_, const char *name)
 
 static void handle(void *context, const char *path, struct serve_request *request)
 {
-	status_ask(((struct bench *)context)->control.status, path, request);
+	status_ask(((struct bench *)context)->control.status, path, true, request);
 }
 
 static int setup(void **state)
