@@ -215,10 +215,32 @@ static const struct field auth_fields[] = {
 static const struct field upgrade_fields[] = { FIELD_NAMES("type") };
 static const struct field redis_value_fields[] = { FIELD_NAMES("value", "valueFrom") };
 
+#define ELECTION_NAMES                                                                             \
+	FIELD_NAMES("leaseDurationSeconds", "renewDeadlineSeconds", "retryPeriodSeconds")
+
+static const struct field active_passive_head_fields[] = {
+	FIELD_BOOLEAN(struct ray_cluster, active_passive_head, "enable"),
+	ELECTION_NAMES,
+};
+
+static const struct field active_passive_options_fields[] = {
+	FIELD_BOOLEAN(struct ray_cluster, active_passive_options, "enable"),
+	ELECTION_NAMES,
+};
+
+/* The part that a snapshot has. */
+static const struct field active_passive_fields[] = {
+	FIELD_OBJECT(active_passive_head_fields, "activePassiveHead"),
+	FIELD_OBJECT(active_passive_options_fields, "activePassiveOptions"),
+	FIELD_END,
+};
+
 static const struct field gcs_fields[] = {
 	FIELD_HOOK("redisUsername", .members = redis_value_fields),
 	FIELD_HOOK("redisPassword", .members = redis_value_fields),
-	FIELD_NAMES("backend", "storage", "redisAddress", "externalStorageNamespace"),
+	/* The last two are in active_passive_fields. */
+	FIELD_NAMES("backend", "storage", "redisAddress", "externalStorageNamespace",
+		    "activePassiveHead", "activePassiveOptions"),
 };
 
 /* codec_lint_field_test compares the names of the spec and below with crd/rayclusters.ray.io.yaml. */
@@ -232,6 +254,7 @@ static const struct field spec_fields[] = {
 	FIELD_PART(struct ray_cluster, autoscaler_options, autoscaler_fields, "autoscalerOptions",
 		   .flags = FIELD_UNWRITTEN,
 		   .has = FIELD_HAS(struct ray_cluster, has_autoscaler_options)),
+	FIELD_OBJECT(active_passive_fields, "gcsFaultToleranceOptions"),
 	FIELD_OBJECT(gcs_fields, "gcsFaultToleranceOptions", .flags = FIELD_UNWRITTEN,
 		     .has = FIELD_HAS(struct ray_cluster, gcs_fault_tolerance)),
 	FIELD_OBJECT(auth_fields, "authOptions", .flags = FIELD_UNWRITTEN),

@@ -128,9 +128,21 @@ static bool is_before(const struct pod *a, const struct pod *b)
 	return strcmp(a->name, b->name) < 0;
 }
 
+/* As KubeRay's operator counts it. */
+static bool is_ready(const struct pod *pod)
+{
+	const struct condition *ready =
+		condition_find(pod->conditions, pod->condition_count, "Ready");
+
+	return !pod->unreadable && strcmp(pod->phase, "Running") == 0 && ready &&
+	       strcmp(ready->status, "True") == 0;
+}
+
 static void add_head(struct identity_heads *heads, const struct ray_cluster *cluster,
 		     const struct pod *pod)
 {
+	heads->living += !pod->deleting;
+	heads->ready += is_ready(pod);
 	if (is_named(cluster, pod) && is_before(pod, heads->named))
 		heads->named = pod;
 	if (is_before(pod, heads->first)) {
@@ -148,33 +160,55 @@ void identity_heads_add(struct identity_heads *heads, const struct ray_cluster *
 		add_head(heads, cluster, pod);
 }
 
-const struct pod *identity_head_of(const struct identity_heads *heads,
-				   const struct ray_cluster *cluster, struct arena *arena,
-				   const char **ret_problem)
+static const char cure[] = "delete the Pod that is not the head of this RayCluster";
+
+static bool is_active_passive(const struct ray_cluster *cluster)
 {
-	static const char cure[] = "delete the Pod that is not the head of this RayCluster";
+	return cluster->active_passive_head || cluster->active_passive_options;
+}
+
+/* Why it is unclear that `head` is the active one of active-passive heads; NULL: it is. */
+static const char *active_problem(const struct identity_heads *heads, const struct pod *head,
+				  struct arena *arena)
+{
+	const struct pod *other = heads->first == head ? heads->second : heads->first;
+
+	if (heads->living > 2)
+		return arena_printf(arena,
+				    "there are %zu head Pods, among them %s and %s, and KubeRay "
+				    "makes two of a RayCluster with active-passive heads; %s",
+				    heads->living, heads->first->name, heads->second->name, cure);
+	if (head->deleting || !is_ready(head))
+		return arena_printf(arena,
+				    "the head Pod %s is %s%s, so it may not be the active one of "
+				    "the active-passive heads; this ends when KubeRay's operator "
+				    "names a Ready head Pod in status.head of the RayCluster",
+				    head->name, head->deleting ? "being deleted" : "not Ready",
+				    !other || !is_ready(other) ?
+					    "" :
+					    arena_printf(arena, " and %s is Ready", other->name));
+	if (heads->ready > 1)
+		return arena_printf(
+			arena,
+			"of the active-passive heads %s and %s both are Ready, so it is "
+			"unclear which one is active; this ends with the failover, or %s",
+			heads->first->name, heads->second->name, cure);
+	return NULL;
+}
+
+/* Why the head that the status names, if any, is not certain; NULL: it is. */
+static const char *named_problem(const struct identity_heads *heads,
+				 const struct ray_cluster *cluster, struct arena *arena)
+{
 	bool by_name = is_given(cluster->head_pod_name);
 	const char *member = by_name ? "podName" : "podIP";
 	const struct pod *rival = heads->first == heads->named ? heads->second : heads->first;
 
-	*ret_problem = NULL;
-	if (!heads->first)
-		return NULL;
-	if (!by_name && !is_given(cluster->head_pod_ip)) {
-		if (!heads->second || heads->second->deleting)
-			return heads->first;
-		*ret_problem =
-			arena_printf(arena,
-				     "there are two head Pods, %s and %s, and status.head of the "
-				     "RayCluster names none; %s",
-				     heads->first->name, heads->second->name, cure);
-		return NULL;
-	}
 	if (!heads->named && heads->first->unreadable)
-		*ret_problem = arena_printf(arena, "the head Pod %s cannot be read: %s",
-					    heads->first->name, heads->first->unreadable);
-	else if (!heads->named)
-		*ret_problem = arena_printf(
+		return arena_printf(arena, "the head Pod %s cannot be read: %s", heads->first->name,
+				    heads->first->unreadable);
+	if (!heads->named)
+		return arena_printf(
 			arena,
 			"the head Pod %s is not the one that status.head.%s of the RayCluster "
 			"names, %s; KubeRay's operator updates it, or %s",
@@ -182,22 +216,60 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 			resource_name_text(arena,
 					   by_name ? cluster->head_pod_name : cluster->head_pod_ip),
 			cure);
-	else if (rival && !rival->deleting)
+	if (is_active_passive(cluster))
+		return active_problem(heads, heads->named, arena);
+	if (rival && !rival->deleting)
+		return arena_printf(arena,
+				    "there are two head Pods, %s, which status.head.%s of the "
+				    "RayCluster names, and %s; %s",
+				    heads->named->name, member, rival->name, cure);
+	return NULL;
+}
+
+const struct pod *identity_head_of(const struct identity_heads *heads,
+				   const struct ray_cluster *cluster, struct arena *arena,
+				   const char **ret_problem)
+{
+	*ret_problem = NULL;
+	if (!heads->first)
+		return NULL;
+	if (is_given(cluster->head_pod_name) || is_given(cluster->head_pod_ip)) {
+		*ret_problem = named_problem(heads, cluster, arena);
+		return heads->named;
+	}
+	if (heads->second && !heads->second->deleting) {
 		*ret_problem =
 			arena_printf(arena,
-				     "there are two head Pods, %s, which status.head.%s of the "
-				     "RayCluster names, and %s; %s",
-				     heads->named->name, member, rival->name, cure);
-	return heads->named;
+				     "there are two head Pods, %s and %s, and status.head of the "
+				     "RayCluster names none; %s",
+				     heads->first->name, heads->second->name, cure);
+		return NULL;
+	}
+	if (is_active_passive(cluster))
+		*ret_problem = active_problem(heads, heads->first, arena);
+	return heads->first;
+}
+
+static const char *sidecar_problem(const struct identity_heads *heads, struct arena *arena)
+{
+	return arena_printf(
+		arena,
+		"there are two head Pods, %s and %s, and a sidecar reads the GCS of its "
+		"own, which may be the passive one; run rayscaler as a controller",
+		heads->first->name, heads->second->name);
 }
 
 const struct pod *identity_head_in(const struct snapshot *snapshot, struct arena *arena,
 				   const char **ret_problem)
 {
 	struct identity_heads heads = { .named = NULL };
+	const struct pod *head;
 
 	for (size_t i = 0; i < snapshot->pod_count; i++)
 		if (pod_is_head(snapshot->pods[i]) && claims(&snapshot->cluster, snapshot->pods[i]))
 			add_head(&heads, &snapshot->cluster, snapshot->pods[i]);
-	return identity_head_of(&heads, &snapshot->cluster, arena, ret_problem);
+	head = identity_head_of(&heads, &snapshot->cluster, arena, ret_problem);
+	if (!*ret_problem && heads.living > 1 && snapshot->settings.mode == MODE_SIDECAR)
+		*ret_problem = sidecar_problem(&heads, arena);
+	return head;
 }

@@ -10,6 +10,11 @@
  *   where that is "" too, the only one. With a second head that is not being deleted, or with a
  *   head that the status does not name, it is unclear which GCS to trust: no worker is terminated
  *   until that changes.
+ * - Active-passive heads (kuberay#4910) are two head Pods that belong to the cluster, which turns
+ *   them on in its spec. The readiness probe of the passive one fails. So a second head is left out
+ *   while the status names one that runs and is Ready, and no other head is Ready. The passive GCS
+ *   does not have the nodes of the cluster: a head that is not Ready is not believed, also when it
+ *   is the only one. A sidecar reads the GCS of its own Pod, so it accepts no second head.
  *
  * KubeRay's operator itself counts Pods by label alone. */
 #ifndef CORE_MODEL_IDENTITY_H
@@ -36,6 +41,7 @@ struct identity_heads {
 	const struct pod *named; /* by status.head */
 	/* The cluster's head Pods: those not being deleted first, then by name. */
 	const struct pod *first, *second;
+	size_t living, ready; /* not being deleted; Ready */
 };
 
 /* Adds a Pod of the cluster of type head; other Pods are ignored. */
@@ -48,7 +54,7 @@ const struct pod *identity_head_of(const struct identity_heads *heads,
 				   const struct ray_cluster *cluster, struct arena *arena,
 				   const char **ret_problem);
 
-/* The same over the Pods of a snapshot. */
+/* The same over the Pods of a snapshot, with the rule of a sidecar. */
 const struct pod *identity_head_in(const struct snapshot *snapshot, struct arena *arena,
 				   const char **ret_problem);
 

@@ -171,7 +171,10 @@ struct ray_cluster {
 	/* autoscalerOptions: image, command, args, env and resources; never in a snapshot */
 	bool has_autoscaler_options;
 	struct container autoscaler_options;
-	bool gcs_fault_tolerance;     /* gcsFaultToleranceOptions is there */
+	bool gcs_fault_tolerance; /* gcsFaultToleranceOptions is there */
+	/* enable of its activePassiveHead (kuberay#4910), and of activePassiveOptions, as
+	 * kuberay#5289 names it */
+	bool active_passive_head, active_passive_options;
 	const char *auth_mode;        /* authOptions.mode */
 	const char *auth_secret_name; /* authOptions.secretName */
 	bool auth_kubernetes_tokens;  /* authOptions.enableK8sTokenAuth */

@@ -25,7 +25,9 @@ static const struct label cleanup_labels[] = { { LABEL_CLUSTER, "demo" },
 static struct pod pod_of(const char *name, const struct label *labels,
 			 const struct pod_owner *owner)
 {
-	return (struct pod){ .name = name, .labels = { labels, 2 }, .owner = owner, .pod_ip = "" };
+	return (struct pod){
+		.name = name, .labels = { labels, 2 }, .owner = owner, .pod_ip = "", .phase = ""
+	};
 }
 
 static struct ray_cluster cluster_of(const char *uid, const char *pod_name, const char *pod_ip)
@@ -173,6 +175,110 @@ static void test_the_head(void **state)
 	}
 }
 
+static const struct condition ready = { .type = "Ready", .status = "True" };
+static const struct condition not_ready = { .type = "Ready", .status = "False" };
+
+/* Of active-passive heads; `ready` are the names of those that are Ready. */
+static const struct {
+	const char *pods, *ready, *pod_name, *pod_ip;
+	const char *head;    /* NULL: none */
+	const char *problem; /* a part of it; NULL: none */
+} pairs[] = {
+	{ "", "", "a", "", NULL, NULL },
+	{ "ab", "a", "a", "", "a", NULL },
+	{ "ab", "b", "b", "", "b", NULL },
+	{ "ab", "b", "", "ip-b", "b", NULL },
+	{ "ab", "a", "b", "", "b", "b is not Ready and a is Ready" },
+	{ "ab", "", "a", "", "a", "a is not Ready, so" },
+	{ "ab", "ab", "a", "", "a", "of the active-passive heads a and b both are Ready" },
+	{ "ab", "a", "c", "", NULL, "head Pod a is not the one that status.head.podName" },
+	{ "ab", "a", "", "", NULL, "status.head of the RayCluster names none" },
+	{ "a", "a", "a", "", "a", NULL },
+	{ "a", "", "a", "", "a", "a is not Ready, so" },
+	{ "a", "a", "", "", "a", NULL },
+	{ "a", "", "", "", "a", "a is not Ready, so" },
+	{ "a", "a", "b", "", NULL, "head Pod a is not the one that status.head.podName" },
+	{ "bA", "b", "b", "", "b", NULL },
+	{ "bA", "bA", "b", "", "b", "both are Ready" },
+	{ "bA", "A", "A", "", "A", "A is being deleted, so" },
+	{ "bA", "bA", "A", "", "A", "A is being deleted and b is Ready" },
+	{ "abA", "a", "a", "", "a", NULL },
+	{ "abc", "a", "a", "", "a", "there are 3 head Pods, among them a and b" },
+	{ "abAB", "aB", "a", "", "a", "both are Ready" },
+};
+
+static void check_pair(size_t index, bool backwards)
+{
+	static const char *const names[] = { "a", "b", "c", "A", "B" };
+	static const char *const addresses[] = { "ip-a", "ip-b", "ip-c", "ip-A", "ip-B" };
+	struct ray_cluster cluster = cluster_of("u-1", pairs[index].pod_name, pairs[index].pod_ip);
+	struct identity_heads fold = { .named = NULL };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	/* The foreign one is Ready too. */
+	struct pod pods[5] = { pod_of("0", head_labels, NULL) };
+	size_t count = strlen(pairs[index].pods);
+	const struct pod *head;
+	const char *problem;
+
+	cluster.active_passive_head = backwards;
+	cluster.active_passive_options = !backwards;
+	pods[0].phase = "Running";
+	pods[0].conditions = &ready;
+	pods[0].condition_count = 1;
+	for (size_t i = 0; i < count; i++) {
+		char letter = pairs[index].pods[i];
+		size_t name = strcspn("abcAB", (char[]){ letter, 0 });
+
+		pods[i + 1] = pod_of(names[name], head_labels, &own);
+		pods[i + 1].pod_ip = addresses[name];
+		pods[i + 1].deleting = name > 2;
+		pods[i + 1].phase = "Running";
+		pods[i + 1].conditions = strchr(pairs[index].ready, letter) ? &ready : &not_ready;
+		pods[i + 1].condition_count = 1;
+	}
+	for (size_t i = 0; i <= count; i++)
+		identity_heads_add(&fold, &cluster, &pods[backwards ? count - i : i]);
+	head = identity_head_of(&fold, &cluster, &arena, &problem);
+	if ((!head) != (!pairs[index].head) || (head && strcmp(head->name, pairs[index].head) != 0))
+		fail_msg("pair %zu: the head is %s", index, head ? head->name : "none");
+	if ((!problem) != (!pairs[index].problem) ||
+	    (problem && !strstr(problem, pairs[index].problem)))
+		fail_msg("pair %zu: %s", index, problem ? problem : "no problem");
+}
+
+static void test_the_active_one_of_two(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		check_pair(i, false);
+		check_pair(i, true);
+	}
+}
+
+/* A condition of an earlier phase, and that of a Pod that cannot be read. */
+static void test_ready_needs_a_running_pod(void **state)
+{
+	static const char *const phases[] = { "", "Pending", "Running", "Failed", "Running" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct ray_cluster cluster = cluster_of("u-1", "a", "");
+		struct pod pod = pod_of("a", head_labels, &own);
+		struct identity_heads fold = { .named = NULL };
+		const char *problem;
+
+		cluster.active_passive_head = true;
+		pod.phase = phases[i];
+		pod.conditions = i == 4 ? NULL : &ready;
+		pod.condition_count = i != 4;
+		identity_heads_add(&fold, &cluster, &pod);
+		assert_ptr_equal(identity_head_of(&fold, &cluster, &arena, &problem), &pod);
+		if ((!problem) != (i == 2))
+			fail_msg("case %zu: %s", i, problem ? problem : "no problem");
+	}
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -182,6 +288,8 @@ int main(void)
 		TEST(test_an_unreadable_head_is_named),
 		TEST(test_foreign_ones_are_moved_behind),
 		TEST(test_the_head),
+		TEST(test_the_active_one_of_two),
+		TEST(test_ready_needs_a_running_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
