@@ -13,6 +13,10 @@ is used. It follows KubeRay 1.7 with its default feature gates, also where that 
 * one cluster at a time is worked on; an invalid spec is an event and nothing else;
 * `suspend` deletes all Pods; Pods of a group that left the spec are never deleted.
 
+Active-passive heads, which KubeRay 1.7 does not have, follow the design in ray-project/enhancements
+(reps/2026-04-23-active-passive-head.md): two head Pods, of which one is Ready. `status.head` names the
+Ready one; the design does not say what it names.
+
 One thing is done here for a part that does not run in the bench: objects of a deleted RayCluster
 are removed, as the garbage collector would.
 
@@ -285,13 +289,15 @@ class Operator:
         if not self._expected.satisfied(_key(cluster), ""):
             return
         heads = self._pods_of(cluster, **{kp.NODE_TYPE_LABEL: "head"})
-        if len(heads) > 1:
+        wanted = 2 if kp.active_passive(cluster) else 1
+        if len(heads) > wanted:
             raise Requeue(f"{len(heads)} head Pods found")
-        if not heads:
+        for head in heads:
+            if _unhealthy(head):
+                self._delete(cluster, head, "", "unhealthy head Pod")
+                raise Requeue("head Pod deleted")
+        for _ in range(wanted - len(heads)):
             self._create(cluster, kp.head_pod(cluster), "")
-        elif _unhealthy(heads[0]):
-            self._delete(cluster, heads[0], "", "unhealthy head Pod")
-            raise Requeue("head Pod deleted")
 
     def _reconcile_group(self, cluster: Object, group: Object, pods: List[Object]) -> None:
         name = group["groupName"]
@@ -410,7 +416,8 @@ class Operator:
     def _head_service(self, cluster: Object) -> None:
         labels = {kp.CLUSTER_LABEL: cluster["metadata"]["name"], kp.NODE_TYPE_LABEL: "head"}
         ports = [{"name": "gcs-server", "port": int(kp.head_port(cluster)), "protocol": "TCP"}]
-        spec = {"clusterIP": "None", "selector": labels, "ports": ports, "publishNotReadyAddresses": True}
+        spec = {"clusterIP": "None", "selector": labels, "ports": ports}
+        spec["publishNotReadyAddresses"] = not kp.active_passive(cluster)
         service = {"apiVersion": "v1", "kind": "Service", "spec": spec}
         self._ensure(cluster, "services", service, kp.head_service_name(cluster))
 

@@ -66,6 +66,20 @@ def token_secret(cluster: Object) -> str:
     return own or check_name(cluster["metadata"]["name"])
 
 
+def active_passive(cluster: Object) -> bool:
+    """Two head Pods: by the name of kuberay#4910, or by the one of kuberay#5289."""
+    options = cluster["spec"].get("gcsFaultToleranceOptions") or {}
+    return any((options.get(name) or {}).get("enable") is True for name in ("activePassiveHead", "activePassiveOptions"))
+
+
+def is_ready(pod: Object) -> bool:
+    """Running, and with the condition Ready."""
+    status = pod.get("status") or {}
+    conditions = status.get("conditions") or []
+    ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+    return status.get("phase") == "Running" and ready
+
+
 def head_port(cluster: Object) -> str:
     return (cluster["spec"]["headGroupSpec"].get("rayStartParams") or {}).get("port", DEFAULT_GCS_PORT)
 
@@ -110,6 +124,12 @@ def head_pod(cluster: Object) -> Object:
             pod["spec"]["restartPolicy"] = "Never"
         elif autoscaler_version(cluster) == "v1":
             ray["env"].append({"name": "RAY_enable_autoscaler_v2", "value": "false"})
+    if active_passive(cluster):
+        ray["env"] += [
+            {"name": "RAY_LEADER_ELECT", "value": "true"},
+            {"name": "RAY_LEADER_ELECT_RESOURCE_NAME", "value": f"{cluster['metadata']['name']}-gcs-leader-lock"},
+            {"name": "RAY_LEADER_ELECT_RESOURCE_NAMESPACE", "value": cluster["metadata"]["namespace"]},
+        ]
     return _finish(cluster, pod, "head", params)
 
 

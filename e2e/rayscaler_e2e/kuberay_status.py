@@ -11,15 +11,18 @@ Object = Dict[str, Any]
 
 
 def calculate_status(cluster: Object, pods: List[Object], failure: Optional[Exception]) -> Optional[Object]:
-    """The new status, or None when nothing but the time would change, or when there are two head Pods."""
+    """The new status, or None when nothing but the time would change, or when there are too many head Pods."""
     heads = [p for p in pods if p["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"]
-    if len(heads) > 1:
+    if len(heads) > 1 + kp.active_passive(cluster):
         return None
+    if kp.active_passive(cluster):
+        heads = [head for head in heads if kp.is_ready(head)]
+        pods = [pod for pod in pods if pod["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "worker"] + heads
     before = cluster.get("status") or {}
     status = copy.deepcopy(before)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     workers = [pod for pod in pods if pod["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "worker"]
-    status["readyWorkerReplicas"] = sum(_ready(pod) for pod in workers)
+    status["readyWorkerReplicas"] = sum(kp.is_ready(pod) for pod in workers)
     status["availableWorkerReplicas"] = sum(_phase(pod) == "Running" for pod in workers)
     status["observedGeneration"] = cluster["metadata"].get("generation", 0)
     _count_replicas(cluster, status)
@@ -28,12 +31,13 @@ def calculate_status(cluster: Object, pods: List[Object], failure: Optional[Exce
     _set_conditions(cluster, status, pods, now, failure)
     if cluster["spec"].get("suspend") is True and not pods:
         status["state"] = "suspended"
-    head = heads[0] if heads else None
-    status["head"] = {
-        "podIP": (head.get("status") or {}).get("podIP", "") if head else "",
-        "podName": head["metadata"]["name"] if head else "",
-        "serviceName": kp.head_service_name(cluster),
-    }
+    if len(heads) == 1 or not kp.active_passive(cluster):
+        head = heads[0] if heads else None
+        status["head"] = {
+            "podIP": (head.get("status") or {}).get("podIP", "") if head else "",
+            "podName": head["metadata"]["name"] if head else "",
+            "serviceName": kp.head_service_name(cluster),
+        }
     if status == before:
         return None
     if status.get("state") != before.get("state"):
@@ -90,7 +94,7 @@ def _set_conditions(
     elif failure is None:
         conditions.pop("ReplicaFailure", None)
     heads = [pod for pod in pods if pod["metadata"]["labels"].get(kp.NODE_TYPE_LABEL) == "head"]
-    ready = any(_ready(pod) for pod in heads)
+    ready = any(kp.is_ready(pod) for pod in heads)
     put("HeadPodReady", ready, "HeadPodRunningAndReady" if ready else "HeadPodNotReady" if heads else "HeadPodNotFound")
     if not is_true("RayClusterProvisioned") and not is_true("RayClusterSuspended"):
         if pods and _all_running(pods):
@@ -116,11 +120,5 @@ def _phase(pod: Object) -> str:
     return (pod.get("status") or {}).get("phase", "Pending")
 
 
-def _ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or []
-    ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
-    return _phase(pod) == "Running" and ready
-
-
 def _all_running(pods: List[Object]) -> bool:
-    return all(_ready(pod) for pod in pods)
+    return all(kp.is_ready(pod) for pod in pods)

@@ -147,6 +147,8 @@ class Host:
         return text
 
     def _head(self, namespace: str, cluster: str) -> str:
+        """Of two the one that is Ready, or none."""
+        heads = []
         for pod in self._pods.objects():
             labels = pod["metadata"].get("labels") or {}
             if (
@@ -155,8 +157,10 @@ class Host:
                 and labels.get(kp.NODE_TYPE_LABEL) == "head"
                 and not pod["metadata"].get("deletionTimestamp")
             ):
-                return (pod.get("status") or {}).get("podIP", "")
-        return ""
+                heads.append(pod)
+        if len(heads) > 1:
+            heads = [head for head in heads if kp.is_ready(head)]
+        return (heads[0].get("status") or {}).get("podIP", "") if heads else ""
 
     def init_containers_done(self, pod: Object) -> bool:
         """KubeRay's wait-gcs-ready by a connection to the GCS port; there are no others here."""
@@ -190,13 +194,18 @@ class Host:
         return directory
 
     def add_ray(self, ray: Path) -> None:
-        """``ray start`` gets flags in place of a Pod's network and file system."""
+        """``ray start`` gets flags in place of a Pod's network and file system. A head of two waits until the other
+        one has ended: no release of Ray can be promoted yet."""
         script = self._bin / "ray"
         real = shlex.quote(str(ray))
         script.write_text(
             "#!/bin/sh\n"
             f'[ "$1" = start ] || exec {real} "$@"\n'
             "shift\n"
+            'if [ -n "$RAY_LEADER_ELECT_RESOURCE_NAME" ]; then\n'
+            f'exec 9> {shlex.quote(str(self._bin))}/"$RAY_LEADER_ELECT_RESOURCE_NAMESPACE.$RAY_LEADER_ELECT_RESOURCE_NAME"\n'
+            "flock 9\n"
+            "fi\n"
             f'exec {real} start --node-ip-address="$RAYSCALER_BENCH_POD_IP" '
             '--temp-dir="$RAYSCALER_BENCH_TEMP_DIR" "$@"\n'
         )

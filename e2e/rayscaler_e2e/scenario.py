@@ -70,12 +70,15 @@ class Scenario:
 
     def _head_ready(self) -> bool:
         head = self.head()
-        conditions = (head.get("status") or {}).get("conditions") or [] if head else []
-        return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+        return head is not None and kp.is_ready(head)
+
+    def heads(self) -> List[Object]:
+        return self._pods.items(f"{kp.CLUSTER_LABEL}={self.name},{kp.NODE_TYPE_LABEL}=head")
 
     def head(self) -> Optional[Object]:
-        selector = f"{kp.CLUSTER_LABEL}={self.name},{kp.NODE_TYPE_LABEL}=head"
-        return next(iter(self._pods.items(selector)), None)
+        """Of active-passive heads the active one."""
+        heads = self.heads()
+        return next((head for head in heads if kp.is_ready(head)), heads[0] if heads else None)
 
     def head_ip(self) -> str:
         return self.head()["status"]["podIP"]

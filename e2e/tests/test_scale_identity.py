@@ -1,4 +1,5 @@
-"""Pods that claim to be the head of a RayCluster: copies of the head Pod whose name sorts first."""
+"""Pods that claim to be the head of a RayCluster: copies of the head Pod whose name sorts first, and two heads that
+the operator makes."""
 
 import contextlib
 import copy
@@ -7,6 +8,7 @@ import threading
 
 import pytest
 from rayscaler_e2e import kuberay_pod as kp
+from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.wait import wait_until
 
@@ -126,3 +128,48 @@ def test_a_second_head_with_the_owner_reference_forbids_termination(scenario, na
     assert listener.connections == 0
     pods.delete(FORGED, grace_seconds=0)
     one.wait_empty(90)
+
+
+# The raylets of workers end soon after their GCS; without Redis they cannot register with another one.
+SHORT_LIVED = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+TWO_HEADS = {"redisAddress": "redis:6379", "activePassiveOptions": {"enable": True}}
+
+
+def passive_of(one):
+    return next(head for head in one.heads() if not kp.is_ready(head))
+
+
+def head_in_status(one):
+    return one.get()["status"]["head"]["podName"]
+
+
+@pytest.mark.skipif(bool(paths.kuberay_operator()), reason="KubeRay 1.7 does not make two heads")
+def test_the_active_one_of_two_heads_is_followed(scenario, namespace, controller, standins):
+    """Scale up and down beside a passive head; after the active one has ended nothing is terminated until the operator
+    names the other one, also when that one is Ready; then its workers are scaled down."""
+    one = scenario(rm.cluster("pair", [rm.gpu_group(env=SHORT_LIVED)], gcsFaultToleranceOptions=TWO_HEADS))
+    wait_until(lambda: len(one.heads()) == 2, 30, "two head Pods")
+    active, passive = one.head()["metadata"]["name"], passive_of(one)["metadata"]["name"]
+    controller(namespace)
+    one.request(TWO_GPUS)
+    one.wait_joined(2, seconds=LONG)
+    assert head_in_status(one) == active and not message(one, "ScalingActive", "HeadUncertain")
+    one.request(None)
+    one.wait_empty(90)
+    one.request(TWO_GPUS)
+    workers = set(one.wait_joined(2, seconds=LONG))
+    since = one.recorder.mark()
+    standins.operator.stop()
+    try:
+        one.server.admin.of("pods", namespace).delete(active, grace_seconds=0)
+        one.request(None)
+        wait_until(lambda: passive in message(one, "ScalingActive", "HeadUncertain"), 60, "the head to be uncertain")
+        wait_until(lambda: one.head()["metadata"]["name"] == passive and kp.is_ready(one.head()), LONG, "the failover")
+        one.stays(lambda: not named(one, since) and head_in_status(one) == active, 8, "nothing is terminated")
+    finally:
+        standins.start_operator()
+    wait_until(lambda: message(one, "ScalingActive", "DemandRead"), 60, "the other head to be read")
+    assert head_in_status(one) == passive and len(one.heads()) == 2
+    one.wait_head()
+    wait_until(lambda: not workers & set(one.workers()), LONG, "the workers of the old head to end")
+    one.wait_empty(LONG)
