@@ -40,7 +40,16 @@ ifneq ($(findstring clang,$(CC)),)
 WARNINGS += -Wno-string-conversion # CHECK(!"what cannot happen")
 endif
 LANGUAGE := -std=gnu17 -D_GNU_SOURCE -Isrc -I$(BUILD)/gen
-HARDENING := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+# $(call accepts,compiler,flags): the flags, where a file with a header of libc compiles with them.
+accepts = $(shell $(1) -O2 -Werror $(2) -include stdio.h -x c -S -o /dev/null /dev/null 2>/dev/null && echo '$(2)')
+# Each machine has one of the first two. Sanitizers work with all of them.
+protection = $(strip $(foreach f,-fcf-protection -mbranch-protection=standard -fstack-clash-protection,\
+	$(call accepts,$(1),$(f))))
+PROTECTION := $(call protection,$(CC))
+# Below their versions with level 3, compiler and libc warn.
+FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if \
+	$(call accepts,$(CC),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),3,2)
+HARDENING := $(FORTIFY) -fstack-protector-strong -fPIE $(PROTECTION)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 FOR_SANITIZERS := -O1 -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE
 # gcc reports uninitialized variables in the code that the sanitizers add, falsely.
@@ -61,12 +70,13 @@ LINK_release    := -O2 -g $(HARDENING) -pie -Wl,-z,relro,-z,now -Wl,--as-needed 
 
 DIR_asan     := $(BUILD)/asan
 CC_asan      := $(CC)
-COMPILE_asan := $(FOR_SANITIZERS) $(NO_MAYBE) $(SANITIZE) $(EXTRA_CFLAGS)
+COMPILE_asan := $(FOR_SANITIZERS) $(PROTECTION) $(NO_MAYBE) $(SANITIZE) $(EXTRA_CFLAGS)
 LINK_asan    := $(SANITIZE) -Wl,--as-needed $(EXTRA_CFLAGS)
 
 DIR_fuzz     := $(BUILD)/fuzz
 CC_fuzz      := $(FUZZ_CC)
-COMPILE_fuzz := $(FOR_SANITIZERS) -Wno-string-conversion -fsanitize=fuzzer-no-link $(SANITIZE)
+COMPILE_fuzz := $(FOR_SANITIZERS) $(call protection,$(FUZZ_CC)) -Wno-string-conversion \
+	-fsanitize=fuzzer-no-link $(SANITIZE)
 LINK_fuzz    := -fsanitize=fuzzer,address,undefined
 
 # Objects are built again when a compiler or its flags change.
