@@ -288,14 +288,16 @@ endif
 # Any other test of e2e runs so with RAYSCALER=src/test/under_valgrind.sh and the variables of that script.
 
 ## valgrind: commands and controller under valgrind; valgrind-e2e: with real Ray
-## confined: the same confined to their system calls (src/test/tools/net_confine.c), writing no file
+## confined: the same confined to their system calls (src/test/tools/net_confine.c), writing no file;
+##   profiled: under the chart's seccomp profile (src/test/under_profile.py)
 valgrind: UNDER := under_valgrind.sh
 confined: UNDER := under_confinement.sh
+profiled: UNDER := under_profile.py
 confined: $(BUILD)/tools/net_confine
 # $(call run_under,script and its first arguments)
 run_under = $(1) $(abspath src/test/$(UNDER)) $(abspath $(BUILD)/rayscaler) \
-	$(abspath $(BUILD)/$(UNDER:under_%.sh=%)) $(abspath $(RESULTS)/$@.count)
-valgrind confined: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+	$(abspath $(BUILD)/$(basename $(UNDER:under_%=%))) $(abspath $(RESULTS)/$@.count)
+valgrind confined profiled: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@mkdir -p $(RESULTS)
 	@export BUILD='$(abspath $(BUILD))'; status=0; \
 		$(call run_under,src/test/run_commands.sh $@) || status=1; \
@@ -303,6 +305,8 @@ valgrind confined: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 valgrind-e2e: $(BUILD)/rayscaler tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
 test-valgrind: valgrind
-test-confined: confined
+test-confined:
+	@status=0; for t in confined profiled; do $(MAKE) --no-print-directory $$t || status=1; done; \
+		cat $(RESULTS)/profiled.count >> $(RESULTS)/confined.count || status=1; exit $$status
 test-valgrind-e2e: valgrind-e2e
-.PHONY: valgrind confined valgrind-e2e
+.PHONY: valgrind confined profiled valgrind-e2e

@@ -151,6 +151,12 @@ def test_pod_is_restricted(helm):
     assert spread["labelSelector"]["matchLabels"]["app.kubernetes.io/instance"] == "rayscaler"
 
 
+def test_the_seccomp_profile_can_be_one_of_the_node(helm):
+    profile = {"type": "Localhost", "localhostProfile": "rayscaler.json"}
+    pod = of_kind(render(helm, {"podSecurityContext": {"seccompProfile": profile}}), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["seccompProfile"] == profile and pod["securityContext"]["runAsNonRoot"] is True
+
+
 def test_ports_hang_together(helm):
     """Probes, Service and NetworkPolicy name the ports that the program opens."""
     values = {"metrics": {"port": 9090}, "health": {"port": 9091}, "networkPolicy": {"enabled": True}}

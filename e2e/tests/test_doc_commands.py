@@ -54,7 +54,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make golden", "stage unit"),
     (r"make (clang(-unit)?|coverage)", "stage clang"),
     (r"make valgrind( confined)?", "stage valgrind"),
-    (r"make confined", "stage confined"),
+    (r"make (confined|profiled)", "stage confined"),
     (r"make valgrind-e2e", "stage valgrind-e2e"),
     (r"make torture( .*)?", "test_torture.py::test_"),
     (r"make torture-kill( .*)?", "test_kill.py::test_"),
