@@ -4,8 +4,6 @@ Everything that is started here is ended by its process id. Temporary directorie
 under /tmp, because a socket path of a raylet must fit in 107 characters.
 """
 
-import datetime
-import ipaddress
 import json
 import os
 import shutil
@@ -19,6 +17,7 @@ from typing import Any, Dict, List, Mapping, Optional
 import pytest
 
 from rayscaler_e2e import paths
+from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.wait import wait_until
@@ -229,50 +228,15 @@ class RayHead:
 
 def write_certificates(directory: Path, addresses: List[str], name: str = "ray") -> Dict[str, str]:
     """A CA and one certificate for server and client, as Ray's TLS wants them; Ray's variables."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
-    from cryptography.x509.oid import NameOID
-
-    def builder(subject: x509.Name, issuer: x509.Name, key) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(issuer)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=2))
-        )
-
-    def write(file_name: str, data: bytes) -> str:
-        path = directory / file_name
-        path.write_bytes(data)
-        return str(path)
-
-    pem = serialization.Encoding.PEM
-    ca_key = rsa.generate_private_key(65537, 2048)
-    key = rsa.generate_private_key(65537, 2048)
-    ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name} CA")])
-    own_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    constraints = x509.BasicConstraints(ca=True, path_length=None)
-    ca = builder(ca_name, ca_name, ca_key).add_extension(constraints, True).sign(ca_key, hashes.SHA256())
-    names = [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    names.append(x509.DNSName("localhost"))
-    certificate = (
-        builder(own_name, ca_name, key)
-        .add_extension(x509.SubjectAlternativeName(names), False)
-        .sign(ca_key, hashes.SHA256())
-    )
-    key_bytes = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    authority = CertificateAuthority(directory, f"{name} CA")
+    certificate, key = authority.leaf(addresses)
+    (directory / "tls.crt").write_bytes(certificate)
+    (directory / "tls.key").write_bytes(key)
     return {
         "RAY_USE_TLS": "1",
-        "RAY_TLS_CA_CERT": write("ca.crt", ca.public_bytes(pem)),
-        "RAY_TLS_SERVER_CERT": write("tls.crt", certificate.public_bytes(pem)),
-        "RAY_TLS_SERVER_KEY": write("tls.key", key_bytes),
+        "RAY_TLS_CA_CERT": str(authority.file),
+        "RAY_TLS_SERVER_CERT": str(directory / "tls.crt"),
+        "RAY_TLS_SERVER_KEY": str(directory / "tls.key"),
     }
 
 

@@ -3,7 +3,7 @@
 import base64
 import os
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Dict, List, Mapping, Optional, Sequence
 
 import yaml
 
@@ -89,6 +89,24 @@ class InClusterFiles:
         new = self.directory / "token.new"
         _write_private(new, token)
         os.replace(new, self.directory / "token")
+
+
+# Ray reads a service account's files at their usual paths: this process alone sees them there.
+_WITH_ACCOUNT = (
+    "unshare",
+    "--mount",
+    "sh",
+    "-ec",
+    "mount -t tmpfs tmpfs /run; cd /run; mkdir -p secrets/kubernetes.io secrets/ray.io; "
+    'for at in kubernetes.io ray.io; do cp -r "$RAYSCALER_BENCH_SERVICE_ACCOUNT" secrets/$at/serviceaccount; done; '
+    'cd "$HOME"; exec "$@"',
+    "sh",
+)
+
+
+def sees_account(words: Sequence[str], env: Mapping[str, str]) -> List[str]:
+    """The command of a process of Ray, which with Kubernetes-delegated tokens has the files of its account."""
+    return [*(_WITH_ACCOUNT if env.get("RAY_ENABLE_K8S_TOKEN_AUTH") == "true" else ()), *words]
 
 
 def _write_private(path: Path, text: str) -> None:

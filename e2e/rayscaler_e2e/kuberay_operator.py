@@ -41,6 +41,7 @@ from . import kuberay_pod as kp
 from .kubeclient import ApiError, KubeClient
 from .kuberay_status import calculate_status
 from .kuberay_validate import invalid
+from .ray_certificates import RayCertificates, encoded
 from .standin import annotation, client_from_kubeconfig, log_to_stderr, on_signals
 from .watchcache import WatchCache
 
@@ -115,6 +116,7 @@ class Operator:
         self._pods = WatchCache(client, "pods", changed=self._wake.set)
         self._clusters = WatchCache(client, "rayclusters", changed=self._wake.set)
         self._expected = _Expectations(self._pods)
+        self._certificates = RayCertificates()
 
     def stop(self) -> None:
         self._stopping = True
@@ -228,6 +230,7 @@ class Operator:
         steps: Tuple[Callable[[Object], None], ...] = (
             self._sidecar_rights,
             self._auth_secret,
+            self._tls_secrets,
             self._head_service,
             self._reconcile_pods,
         )
@@ -408,10 +411,30 @@ class Operator:
 
     def _auth_secret(self, cluster: Object) -> None:
         options = cluster["spec"].get("authOptions") or {}
-        if kp.token_auth(cluster) and not options.get("secretName"):
+        if kp.token_auth(cluster) and not kp.delegated_tokens(cluster) and not options.get("secretName"):
             token = base64.b64encode(secrets.token_bytes(32)).decode()
             secret = {"apiVersion": "v1", "kind": "Secret", "stringData": {kp.TOKEN_KEY: token}}
             self._ensure(cluster, "secrets", secret, kp.token_secret(cluster))
+
+    def _tls_secrets(self, cluster: Object) -> None:
+        if not kp.tls(cluster):
+            return
+        where = self._client.of("secrets", cluster["metadata"]["namespace"])
+
+        def write(name: str, data: Dict[str, bytes]) -> None:
+            secret = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "data": encoded(data)}
+            self._ensure(cluster, "secrets", secret, name)
+            where.patch_merge(name, {"data": encoded(data)})
+
+        addresses = {
+            node_type: [
+                pod["status"]["podIP"]
+                for pod in self._pods_of(cluster, **{kp.NODE_TYPE_LABEL: node_type})
+                if (pod.get("status") or {}).get("podIP")
+            ]
+            for node_type in ("head", "worker")
+        }
+        self._certificates.reconcile(cluster, addresses, write)
 
     def _head_service(self, cluster: Object) -> None:
         labels = {kp.CLUSTER_LABEL: cluster["metadata"]["name"], kp.NODE_TYPE_LABEL: "head"}

@@ -2,7 +2,7 @@
 
 Written from KubeRay's documented behaviour: labels, names, environment, the `ray start` command
 from rayStartParams, limits and the group's `resources` and `labels`, the `autoscaler` container.
-Left out, because no test here needs it: GCS fault tolerance, TLS, probes (see kubelet.py for what
+Left out, because no test here needs it: GCS fault tolerance, probes (see kubelet.py for what
 counts as ready), the history server, batch schedulers.
 """
 
@@ -25,6 +25,8 @@ HOST_INDEX_LABEL = "ray.io/replica-host-index"
 HEAD_GROUP = "headgroup"
 AUTOSCALER_CONTAINER = "autoscaler"
 WAIT_CONTAINER = "wait-gcs-ready"
+ADDRESS_CONTAINER = "wait-for-tls-ip-san"
+TLS_PATH = "/etc/ray/tls"
 TOKEN_KEY = "auth_token"
 
 DEFAULT_GCS_PORT = "6379"
@@ -78,6 +80,18 @@ def is_ready(pod: Object) -> bool:
     conditions = status.get("conditions") or []
     ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
     return status.get("phase") == "Running" and ready
+
+
+def delegated_tokens(cluster: Object) -> bool:
+    return token_auth(cluster) and cluster["spec"]["authOptions"].get("enableK8sTokenAuth") is True
+
+
+def tls(cluster: Object) -> bool:
+    return (cluster["spec"].get("tlsOptions") or {}).get("enabled") is True
+
+
+def tls_secret(cluster: Object, node_type: str) -> str:
+    return f"ray-{node_type}-secret-{cluster['metadata']['name']}"
 
 
 def head_port(cluster: Object) -> str:
@@ -157,7 +171,9 @@ def worker_pod(
         "env": copy.deepcopy(ray["env"]) + [{"name": "FQ_RAY_IP", "value": head_service_host(cluster)}],
     }
     if token_auth(cluster):
-        wait["env"] += _token_env(cluster)
+        _add_token(cluster, wait)
+    if tls(cluster):
+        _add_tls(wait)
     pod["spec"].setdefault("initContainers", []).append(wait)
     return _finish(cluster, pod, "worker", params)
 
@@ -224,7 +240,19 @@ def _finish(cluster: Object, pod: Object, node_type: str, params: Dict[str, str]
     host = "127.0.0.1" if node_type == "head" else head_service_host(cluster)
     ray["env"].append({"name": "RAY_ADDRESS", "value": f"{host}:{head_port(cluster)}"})
     if token_auth(cluster):
-        ray["env"] += _token_env(cluster)
+        _add_token(cluster, ray)
+    if delegated_tokens(cluster):
+        source = {"serviceAccountToken": {"path": "token"}}
+        volume = {"name": "ray-token", "projected": {"sources": [source]}}
+        pod["spec"].setdefault("volumes", []).append(volume)
+    if tls(cluster):
+        _add_tls(ray)
+        volume = {"name": "ray-tls", "secret": {"secretName": tls_secret(cluster, node_type)}}
+        pod["spec"].setdefault("volumes", []).append(volume)
+        wait = {"name": ADDRESS_CONTAINER, "image": ray.get("image", ""), "command": ["sh", "-c"]}
+        wait["args"] = [f"until openssl x509 -in {TLS_PATH}/tls.crt -noout -text | grep $POD_IP; do sleep 5; done"]
+        wait["volumeMounts"] = [{"name": "ray-tls", "mountPath": TLS_PATH, "readOnly": True}]
+        pod["spec"].setdefault("initContainers", []).insert(0, wait)
     return pod
 
 
@@ -251,7 +279,9 @@ def _autoscaler_container(cluster: Object, image: str) -> Object:
         },
     }
     if token_auth(cluster):
-        container["env"] += _token_env(cluster)
+        _add_token(cluster, container)
+    if tls(cluster):
+        _add_tls(container)
     options = cluster["spec"].get("autoscalerOptions") or {}
     for member in ("resources", "image", "imagePullPolicy", "securityContext"):
         if options.get(member) is not None:
@@ -266,12 +296,23 @@ def _autoscaler_container(cluster: Object, image: str) -> Object:
     return container
 
 
-def _token_env(cluster: Object) -> List[Object]:
+def _add_token(cluster: Object, container: Object) -> None:
+    container["env"].append({"name": "RAY_AUTH_MODE", "value": "token"})
+    if delegated_tokens(cluster):
+        container["env"].append({"name": "RAY_ENABLE_K8S_TOKEN_AUTH", "value": "true"})
+        mount = {"name": "ray-token", "mountPath": "/var/run/secrets/ray.io/serviceaccount", "readOnly": True}
+        container.setdefault("volumeMounts", []).append(mount)
+        return
     reference = {"secretKeyRef": {"name": token_secret(cluster), "key": TOKEN_KEY}}
-    return [
-        {"name": "RAY_AUTH_MODE", "value": "token"},
-        {"name": "RAY_AUTH_TOKEN", "valueFrom": reference},
-    ]
+    container["env"].append({"name": "RAY_AUTH_TOKEN", "valueFrom": reference})
+
+
+def _add_tls(container: Object) -> None:
+    files = {"SERVER_CERT": "tls.crt", "SERVER_KEY": "tls.key", "CA_CERT": "ca.crt"}
+    container["env"].append({"name": "RAY_USE_TLS", "value": "1"})
+    container["env"] += [{"name": f"RAY_TLS_{name}", "value": f"{TLS_PATH}/{file}"} for name, file in files.items()]
+    mount = {"name": "ray-tls", "mountPath": TLS_PATH, "readOnly": True}
+    container.setdefault("volumeMounts", []).append(mount)
 
 
 def _field(name: str, path: str) -> Object:

@@ -1,4 +1,4 @@
-"""Certificates for the test servers: one CA per server, valid for loopback addresses only."""
+"""Certificates for the test servers and for Ray: one CA each, valid for loopback addresses only."""
 
 import datetime
 import ipaddress
@@ -46,22 +46,39 @@ class CertificateAuthority:
         name = file_name or f"client-{user.replace(':', '-')}"
         return self._issue(name, x509.Name(attributes), [], ExtendedKeyUsageOID.CLIENT_AUTH)
 
+    def leaf(self, addresses: Sequence[str], dns: Sequence[str] = ("localhost",), ends: datetime.timedelta = VALID):
+        """Certificate and key, as bytes, for both sides of a connection, as cert-manager makes them for Ray."""
+        names: List[x509.GeneralName] = [x509.DNSName(name) for name in dns]
+        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in addresses]
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        return _pem(self._sign(key, x509.Name([]), names, usages, ends)), _key_bytes(key)
+
     def _issue(self, file_name, subject, names, usage) -> Tuple[Path, Path]:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject, self._name, key.public_key())
+        cert_file = self.directory / f"{file_name}.crt"
+        key_file = self.directory / f"{file_name}.key"
+        cert_file.write_bytes(_pem(self._sign(key, subject, names, [usage], VALID)))
+        _write_key(key_file, key)
+        return cert_file, key_file
+
+    def _sign(self, key, subject, names, usages, ends) -> x509.Certificate:
+        builder = _builder(subject, self._name, key.public_key(), ends)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(sign_certificates=False), critical=True)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
         )
-        cert_file = self.directory / f"{file_name}.crt"
-        key_file = self.directory / f"{file_name}.key"
-        cert_file.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
-        _write_key(key_file, key)
-        return cert_file, key_file
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def addresses_of(certificate: bytes) -> List[str]:
+    names = x509.load_pem_x509_certificate(certificate).extensions
+    found = names.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(address) for address in found.get_values_for_type(x509.IPAddress)]
 
 
 def service_account_key(directory: Path) -> Path:
@@ -71,7 +88,7 @@ def service_account_key(directory: Path) -> Path:
     return path
 
 
-def _builder(subject, issuer, public_key) -> x509.CertificateBuilder:
+def _builder(subject, issuer, public_key, ends=VALID) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.timezone.utc)
     return (
         x509.CertificateBuilder()
@@ -80,7 +97,7 @@ def _builder(subject, issuer, public_key) -> x509.CertificateBuilder:
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + VALID)
+        .not_valid_after(now + ends)
     )
 
 
@@ -104,10 +121,12 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 def _write_key(path: Path, key) -> None:
     path.touch(mode=0o600)
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.TraditionalOpenSSL,
-            serialization.NoEncryption(),
-        )
+    path.write_bytes(_key_bytes(key))
+
+
+def _key_bytes(key) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
     )

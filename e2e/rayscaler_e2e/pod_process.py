@@ -19,7 +19,9 @@ from urllib.parse import urlsplit
 from . import kuberay_pod as kp
 from . import image, paths
 from .agent_ports import AgentPorts
-from .kubeclient import KubeClient
+from .kubeclient import ApiError, KubeClient
+from .kubeconfig import sees_account
+from .pki import addresses_of
 from .pod_reaper import MARK_VARIABLE, kill, pids_of
 from .processes import Process
 from .watchcache import WatchCache
@@ -119,9 +121,13 @@ class Host:
         account = self.service_account(pod)
         if account:
             env["RAYSCALER_BENCH_SERVICE_ACCOUNT"] = str(account)
+        mounts = self.mounts(pod, container)
         for variable in container.get("env") or []:
-            value = self._value(pod, variable, address)
-            env[variable["name"]] = self.with_hosts(pod, expand(value, env))
+            value = self.with_hosts(pod, expand(self._value(pod, variable, address), env))
+            for path, folder in mounts.items():
+                if value.startswith(f"{path}/"):  # a process here sees no volumes
+                    value = str(folder) + value[len(path) :]
+            env[variable["name"]] = value
         return env
 
     def _value(self, pod: Object, variable: Object, address: str) -> str:
@@ -162,9 +168,13 @@ class Host:
             heads = [head for head in heads if kp.is_ready(head)]
         return (heads[0].get("status") or {}).get("podIP", "") if heads else ""
 
-    def init_containers_done(self, pod: Object) -> bool:
-        """KubeRay's wait-gcs-ready by a connection to the GCS port; there are no others here."""
+    def init_containers_done(self, pod: Object, address: str) -> bool:
+        """KubeRay's own: wait-gcs-ready by a connection to the GCS port, and that for an address in the certificate."""
         for container in pod["spec"].get("initContainers") or []:
+            if container["name"] == kp.ADDRESS_CONTAINER:
+                if not self._certificate_has(pod, container, address):
+                    return False
+                continue
             if container["name"] != kp.WAIT_CONTAINER:
                 raise ValueError(f"init container {container['name']} is not known here")
             words = self.with_hosts(pod, " ".join(container.get("args") or []))
@@ -172,6 +182,32 @@ class Host:
             if not found or not _answers(found.group(1), int(found.group(2))):
                 return False
         return True
+
+    def _certificate_has(self, pod: Object, container: Object, address: str) -> bool:
+        try:
+            folder = self.mounts(pod, container)[kp.TLS_PATH]
+        except ApiError as error:
+            if error.status == 404:  # a kubelet waits for a Secret
+                return False
+            raise
+        return address in addresses_of((folder / "tls.crt").read_bytes())
+
+    def mounts(self, pod: Object, container: Object) -> Dict[str, Path]:
+        """The volumes of Secrets that the container mounts, by path, as they are now."""
+        volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or []}
+        found = {}
+        for mount in container.get("volumeMounts") or []:
+            source = volumes.get(mount["name"], {}).get("secret")
+            if not source:
+                continue
+            secret = self.client.of("secrets", pod["metadata"]["namespace"]).get(source["secretName"])
+            folder = self.pod_dir(pod) / "volumes" / mount["name"]
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, value in secret["data"].items():
+                (folder / f"{name}.new").write_bytes(base64.b64decode(value))
+                (folder / f"{name}.new").rename(folder / name)
+            found[mount["mountPath"]] = folder
+        return found
 
     def service_account(self, pod: Object) -> Optional[Path]:
         """Directory with token, ca.crt and namespace, None for a Pod without service account."""
@@ -242,6 +278,7 @@ class Container:
             self._agent_ports = AgentPorts(self._host.ray_dir(self._address))
             env.update(self._agent_ports.environment())
         words = [self._host.with_hosts(self._pod, expand(word, env)) for word in words]
+        words = sees_account(words, env)
         # The only image that is known here, where it answers KubeRay's own command.
         if self._spec.get("image", "").startswith("rayscaler:") and words[0] in ("/bin/bash", "ray"):
             account = self._host.service_account(self._pod)

@@ -48,7 +48,7 @@ class PodRunner:
             self._write({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": self._rejected})
             return
         if not self._init_done and time.monotonic() >= self._pulled_at:
-            self._init_done = self._host.init_containers_done(pod)
+            self._init_done = self._host.init_containers_done(pod, self._ip)
         if self._init_done and time.monotonic() >= self._pulled_at:
             for container in self._containers:
                 self._advance(container)

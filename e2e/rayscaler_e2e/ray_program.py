@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
 
 from . import paths
+from .kubeconfig import sees_account
 from .processes import Process
 from .wait import wait_until
 
@@ -47,7 +48,7 @@ class RayProgram:
         self._number = 0
         script = Path(__file__).parent / "ray_driver.py"
         words = [sys.executable, str(script), str(directory), address, node_ip, *["prints"] * prints]
-        self.process = Process("driver", words, directory / "driver.log", env, directory)
+        self.process = Process("driver", sees_account(words, env), directory / "driver.log", env, directory)
 
     def call(self, do: str, seconds: float = 30.0, **arguments: Any) -> Any:
         """Do one command and return its answer; RayError when Ray refuses or loses something."""

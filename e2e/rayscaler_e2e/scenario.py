@@ -49,7 +49,9 @@ class Scenario:
         self._programs = itertools.count(1)
         self._running: List[RayProgram] = []
         self._witness: Optional[Witness] = None
-        self._token: Optional[str] = None
+        # Of the programs; read from what the operator made, where it made one. `tls`: a Secret's data.
+        self.token: Optional[str] = None
+        self.tls: Dict[str, bytes] = {}
         self._port = int(kp.head_port(cluster))
         self.recorder = Recorder(server, namespace, self.name)
         self._manifest = copy.deepcopy(cluster)
@@ -60,9 +62,10 @@ class Scenario:
     def wait_head(self, seconds: float = HEAD_SECONDS) -> "Scenario":
         """Also of a cluster that starts again."""
         wait_until(self._head_ready, seconds, f"the head of {self.name} to be ready")
-        if kp.token_auth(self.get()):
-            secret = self.server.admin.of("secrets", self.namespace).get(kp.token_secret(self.get()))
-            self._token = base64.b64decode(secret["data"][kp.TOKEN_KEY]).decode()
+        if kp.delegated_tokens(self.get()):
+            self.token = self.server.service_account_token(self.namespace, kp.service_account(self.get()))
+        elif kp.token_auth(self.get()):
+            self.token = self.secret(kp.token_secret(self.get()))[kp.TOKEN_KEY].decode()
         if self._witness:
             self._witness.stop()
         self._witness = Witness(self.work_dir, self.address(), self._environment())
@@ -98,8 +101,26 @@ class Scenario:
         self._running.append(program)
         return program
 
+    def secret(self, name: str) -> Dict[str, bytes]:
+        data = self.server.admin.of("secrets", self.namespace).get(name)["data"]
+        return {key: base64.b64decode(value) for key, value in data.items()}
+
     def _environment(self) -> Dict[str, str]:
-        return ray_environment(self.work_dir / "home", self._token)
+        env = ray_environment(self.work_dir / "home", self.token)
+        if kp.delegated_tokens(self.get()):
+            files = self.server.in_cluster_files(self.work_dir / "account", self.token or "", self.namespace)
+            env.update(files.env, RAY_ENABLE_K8S_TOKEN_AUTH="true", RAYSCALER_BENCH_SERVICE_ACCOUNT=str(files.directory))
+            env.update(RAY_CLUSTER_NAME=self.name, RAY_CLUSTER_NAMESPACE=self.namespace)
+        if kp.tls(self.get()):  # a program here has the address of the head
+            self.tls = self.secret(kp.tls_secret(self.get(), "head"))
+        if self.tls:
+            for name, value in self.tls.items():
+                (self.work_dir / name).write_bytes(value)
+            env.update(RAY_USE_TLS="1", RAY_TLS_CA_CERT=str(self.work_dir / "ca.crt"))
+            env.update(
+                RAY_TLS_SERVER_CERT=str(self.work_dir / "tls.crt"), RAY_TLS_SERVER_KEY=str(self.work_dir / "tls.key")
+            )
+        return env
 
     # -- the RayCluster -------------------------------------------------------------------------
 

@@ -103,22 +103,22 @@ def test_a_worker_that_does_not_go_away(shared, controller):
 
 
 def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario, kubectl):
-    one = scenario(rm.cluster("refused", [rm.gpu_group()], tlsOptions={"enabled": True}), wait=False)
+    made = rm.cluster("refused", [rm.gpu_group()])
+    head = made["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    head["ports"] = [{"name": "gcs-server", "containerPort": 1}]  # Ray listens on another one
+    one = scenario(made)
     control = controller(namespace)
-    event = wait_event(one, "DemandUnavailable", "spec.tlsOptions is not supported by a controller", "sidecar")
+    event = wait_event(one, "DemandUnavailable", "Ray is unreachable", ":1: ", seconds=60)
     assert event["type"] == "Warning"
-    assert control.find("condition", "spec.tlsOptions is not supported")
+    assert control.find("condition", "Ray is unreachable")
     shown = kubectl.run("describe", "raycluster", "refused", "-n", namespace).stdout
     line = next(line for line in shown.splitlines() if "DemandUnavailable" in line)
-    assert "Warning" in line and "rayscaler" in line and "spec.tlsOptions" in line
+    assert "Warning" in line and "rayscaler" in line and "Ray is unreachable" in line
 
     def described() -> bool:
         return " DemandUnavailable " in kubectl.run("describe", "rca", "refused", "-n", namespace).stdout.partition("Events:")[2]
 
     wait_until(described, 60, "the Event in kubectl describe rca")
-    tokens = {"mode": "token", "enableK8sTokenAuth": True}
-    other = scenario(rm.cluster("delegated", [rm.gpu_group()], authOptions=tokens), wait=False)
-    wait_event(other, "DemandUnavailable", "spec.authOptions.enableK8sTokenAuth is not supported by a controller")
 
 
 def test_a_second_autoscaler(namespace, controller, scenario):

@@ -129,16 +129,6 @@ def test_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
     assert refused.value.status == 403
 
 
-def test_token_authentication(scenario, namespace, controller):
-    one = scenario(rm.cluster("token", [rm.gpu_group()], authOptions={"mode": "token"}))
-    controller(namespace)
-    with one.program() as program:
-        program.actors(1, num_gpus=1)
-        assert program.ready("actors") == one.workers()
-        program.end()
-    one.wait_empty()
-
-
 def metrics_of(address: str) -> Dict[str, str]:
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()

@@ -106,12 +106,12 @@ static void gcs_auth_token_from_usual_files(char **ret_token)
 	size_t count = sizeof(gcs_auth_kubernetes_tokens) / sizeof(gcs_auth_kubernetes_tokens[0]);
 	AUTO(buf_done) struct buf path;
 
+	buf_init(&path, 4096);
 	if (gcs_auth_is_on("RAY_ENABLE_K8S_TOKEN_AUTH"))
 		for (size_t i = 0; i < count; i++)
 			if (gcs_auth_token_from_file(gcs_auth_kubernetes_tokens[i], ret_token,
 						     NULL) == 0)
 				return;
-	buf_init(&path, 4096);
 	if (buf_printf(&path, "%s/.ray/auth_token", gcs_auth_variable("HOME")) == 0)
 		(void)gcs_auth_token_from_file(buf_string(&path), ret_token, NULL);
 }

@@ -68,21 +68,34 @@ void h2_connection_close(struct h2_connection *connection)
 	uv_close((uv_handle_t *)&connection->tcp, h2_connection_on_close);
 }
 
+/* No frame has come since the request could be sent. */
+static bool h2_connection_is_unheard(const struct h2_connection *connection)
+{
+	return connection->state == H2_OPEN && !connection->frames.received;
+}
+
 static void h2_connection_fail(struct h2_connection *connection, const struct err *err)
 {
 	void *owner = connection->frames.owner;
+	struct err explained = *err;
 
 	if (connection->state == H2_CLOSED)
 		return;
+	/* gRPC closes without an alert; in TLS 1.3 our handshake is done by then. */
+	if (connection->tls && h2_connection_is_unheard(connection) && err->kind == ERR_RETRY)
+		err_set(&explained, ERR_DENIED,
+			"%s right after the handshake of TLS: so Ray refuses our certificate, which must "
+			"be valid and of the CA of the head",
+			err->text);
 	h2_connection_close(connection);
-	connection->frames.events->lost(owner, err);
+	connection->frames.events->lost(owner, &explained);
 }
 
 /* why: NULL for none. A server that expects TLS answers bytes without it by no HTTP/2 frame. */
 static void h2_connection_fail_as(struct h2_connection *connection, const char *what,
 				  const char *why)
 {
-	bool unheard = connection->state == H2_OPEN && !connection->frames.received;
+	bool unheard = h2_connection_is_unheard(connection);
 	struct err err;
 
 	err_set(&err, ERR_RETRY, "%s%s%s%s", what, why ? ": " : "", why ? why : "",
