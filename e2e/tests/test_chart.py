@@ -79,7 +79,10 @@ BAD_VALUES = [
     ),
     ({"metrics": {"serviceMonitor": {"enabled": True}, "service": {"enabled": False}}}, ["needs the Service"]),
     ({"metrics": {"enabled": False, "podMonitor": {"enabled": True}}}, ["nothing to scrape"]),
-    ({"rbac": {"readSecrets": "no"}}, ["/rbac/readSecrets", "want boolean"]),
+    ({"rbac": {"readSecrets": "no"}}, ["/rbac/readSecrets", "want boolean or object"]),
+    ({"rbac": {"readSecrets": {"namespaces": "team-a"}}}, ["/rbac/readSecrets/namespaces", "want array"]),
+    ({"rbac": {"readSecrets": {"everywhere": True}}}, ["/rbac/readSecrets", "'everywhere' not allowed"]),
+    ({"watchNamespace": "a", "rbac": {"readSecrets": {"namespaces": ["a", "b"]}}}, ["than watchNamespace, which is a"]),
     ({"rbac": {"statusReaders": [{"kind": "Team", "name": "x"}]}}, ["/rbac/statusReaders/0/kind", "'Group'"]),
     ({"podDisruptionBudget": {"maxUnavailable": "half"}}, ["/podDisruptionBudget/maxUnavailable"]),
     ({"resources": {"memory": "1Gi"}}, ["/resources", "'memory' not allowed"]),
@@ -118,6 +121,7 @@ def test_defaults(helm):
     assert kinds == [
         ("ClusterRole", "rayscaler"),
         ("ClusterRole", "rayscaler-edit"),
+        ("ClusterRole", "rayscaler-secrets"),
         ("ClusterRole", "rayscaler-view"),
         ("ClusterRoleBinding", "rayscaler"),
         ("Deployment", "rayscaler"),
@@ -249,13 +253,43 @@ def test_rights_by_values(helm):
     def resources(values):
         return [rule["resources"][0] for rule in of_kind(render(helm, values), "ClusterRole")["rules"]]
 
-    assert {"secrets", "nodes"} <= set(resources({}))
-    assert "secrets" not in resources({"rbac": {"readSecrets": False}})
+    assert "nodes" in resources({})
     assert "nodes" not in resources({"rbac": {"readNodes": False}})
     assert not [obj for obj in render(helm, {"rbac": {"create": False}}) if "Role" in obj["kind"]]
     assert of_kind(render(helm, {"rbac": {"aggregate": False}}), "ClusterRole", "rayscaler-view") is None
     alone = render(helm, {"replicaCount": 1, "leaderElection": {"enabled": False}})
     assert of_kind(alone, "Role", "rayscaler-leader-election") is None and "--leader-elect=false" in container(alone)["args"]
+
+
+@pytest.mark.parametrize(
+    "watched, value, wanted",
+    [
+        ("", None, set()),
+        ("", {"namespaces": ["team-a", "team-b"]}, {"team-a", "team-b"}),
+        ("", {"all": True}, {"*"}),
+        ("", {"all": True, "namespaces": ["team-a"]}, {"*"}),
+        ("", True, {"*"}),
+        ("", False, set()),
+        ("team-a", None, set()),
+        ("team-a", {"namespaces": ["team-a"]}, {"team-a"}),
+        ("team-a", {"all": True}, {"team-a"}),
+        ("team-a", True, {"team-a"}),
+    ],
+)
+def test_secrets_are_read_only_where_a_value_says_so(helm, watched, value, wanted):
+    values = {"watchNamespace": watched, **({} if value is None else {"rbac": {"readSecrets": value}})}
+    objects = render(helm, values)
+    roles = {(one["kind"], one["metadata"]["name"]): one["rules"] for one in objects if one["kind"] in ("Role", "ClusterRole")}
+    found = set()
+    for binding in objects:
+        if not binding["kind"].endswith("Binding"):
+            continue
+        assert binding["subjects"][0] == {"kind": "ServiceAccount", "name": "rayscaler", "namespace": "rayscaler-system"}
+        rights = _rights(roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]])
+        verbs = {verb for verb, _, resource in rights if resource in ("secrets", "*")}
+        assert verbs <= {"get"}
+        found |= {binding["metadata"].get("namespace", "*")} if verbs else set()
+    assert found == wanted
 
 
 def test_delete_is_a_right_of_its_own(helm):
@@ -356,7 +390,7 @@ def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    objects = render(helm, {"idleTermination": {"allowDelete": True}})
+    objects = render(helm, {"idleTermination": {"allowDelete": True}, "rbac": {"readSecrets": {"all": True}}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}
     assert documented == granted
@@ -364,7 +398,7 @@ def test_install_has_every_right(helm):
 
 def test_bench_has_the_charts_rights(helm):
     """The other tests run the program with manifests/controller-role.yaml and leader-role.yaml: the same rights."""
-    objects = render(helm)
+    objects = render(helm, {"rbac": {"readSecrets": {"all": True}}})
     for mine, file in (("ClusterRole", "controller-role"), ("Role", "leader-role")):
         name = "rayscaler" if mine == "ClusterRole" else "rayscaler-leader-election"
         (bench,) = [obj for obj in load_yaml(paths.MANIFESTS / f"{file}.yaml")]

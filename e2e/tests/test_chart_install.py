@@ -35,7 +35,6 @@ EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
 # Rights that the scenario of this file need not use, and who uses them.
 OTHER_USES: Dict[Right, str] = {
     ("get", "ray.io", "rayclusters"): "read again after a patch that met a conflict (test_scale_faults.py)",
-    ("get", "", "secrets"): "the token of a RayCluster with authOptions (test_scale_clusters.py)",
     ("patch", "", "events"): "an Event that is sent again is counted (test_events.py)",
 }
 
@@ -52,7 +51,10 @@ VARIANTS: Dict[str, Object] = {
     "everything": {
         "commonLabels": {"team": "ml"},
         "config": {"idleTimeoutSeconds": 30, "accelerators": ["a.com/x"]},
-        "rbac": {"statusReaders": [{"kind": "Group", "name": "users", "apiGroup": "rbac.authorization.k8s.io"}]},
+        "rbac": {
+            "readSecrets": {"namespaces": ["chart-variants"]},
+            "statusReaders": [{"kind": "Group", "name": "users", "apiGroup": "rbac.authorization.k8s.io"}],
+        },
         "metrics": {
             "serviceMonitor": {
                 "enabled": True,
@@ -108,6 +110,7 @@ KINDS += ",clusterrole,clusterrolebinding"
 SECTIONS = [
     ("With Helm", ""),
     ("Upgrade", ""),
+    ("Rights, and why", "kubectl -n team-a delete rolebinding rayscaler-secrets"),
     ("Uninstall", ""),
     ("Without Helm", "kubectl delete -l app.kubernetes.io/name=rayscaler " + KINDS),
     ("One namespace only", "helm uninstall rayscaler -n team-a"),
@@ -135,7 +138,7 @@ def test_commands_of_install_md(real, helm, kubectl):
             kubectl.run("get", "namespace", chart.NAMESPACE)
         if section == "Uninstall":
             real.install_bench()  # the definition of RayClusterAutoscaler
-    assert text.count("```sh") == 6 and ran == 11
+    assert text.count("```sh") == 7 and ran == 13
 
 
 @pytest.fixture

@@ -264,6 +264,9 @@ def without_one_right(one: Limited, lack: Lack) -> None:
     if lack.says:
         line = wait_until(lambda: told(one, lack.says, verb), SECONDS, f"{lack.says}: {verb} {resource}")
         assert f'grant {{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}} by a ' in line
+        if resource == "secrets":
+            assert f": kubectl create rolebinding rayscaler-secrets --clusterrole=rayscaler-secrets --serviceaccount={ACCOUNTS}:{one.account}" in line
+            assert f" --namespace={one.namespace}, or the chart's value rbac.readSecrets.namespaces" in line
     if lack.scales:
         wait_until(lambda: one.replicas() == 1, SECONDS, "the rest to go on")
     elif one.mode != "cluster":

@@ -71,6 +71,18 @@ labels:
 {{- else if not .Values.watchNamespace }}true{{ end }}
 {{- end }}
 
+{{/* Where Secrets may be read: "*" (with watchNamespace: there), namespaces with spaces between, or "". */}}
+{{- define "rayscaler.readSecrets" -}}
+{{- $read := .Values.rbac.readSecrets }}
+{{- if kindIs "bool" $read }}
+{{- if $read }}*{{ end }}
+{{- else if $read.all }}*
+{{- else if and .Values.watchNamespace (has .Values.watchNamespace $read.namespaces) }}*
+{{- else }}
+{{- join " " (uniq $read.namespaces) }}
+{{- end }}
+{{- end }}
+
 {{/* Arguments of the container, one per line. Whole numbers come as floats from a values file. */}}
 {{- define "rayscaler.args" -}}
 - run
@@ -147,6 +159,13 @@ prices:
 {{- define "rayscaler.check" -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicaCount is above 1 and leaderElection.enabled is false: two controllers would scale the same RayClusters. Set replicaCount to 1 or leaderElection.enabled to true." }}
+{{- end }}
+{{- if and .Values.watchNamespace (kindIs "map" .Values.rbac.readSecrets) }}
+{{- range .Values.rbac.readSecrets.namespaces }}
+{{- if ne . $.Values.watchNamespace }}
+{{- fail (printf "rbac.readSecrets.namespaces has %s, another namespace than watchNamespace, which is %s: the controller scales nothing there. Leave it out." . $.Values.watchNamespace) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
 {{- fail "metrics.serviceMonitor.enabled and metrics.podMonitor.enabled are both true: everything would be scraped twice. Choose one." }}

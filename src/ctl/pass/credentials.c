@@ -367,14 +367,41 @@ static int take_answer(struct reader *reader, enum part first, const struct kube
 	return 0;
 }
 
+/* "NAMESPACE:NAME" of the ServiceAccount that an answer of the API server names, as kubectl reads it. */
+static const char *account_in(const char *text, struct arena *arena)
+{
+	static const char user[] = "system:serviceaccount:";
+	const char *account = strstr(text, user);
+
+	if (!account)
+		return "NAMESPACE:NAME";
+	account += sizeof(user) - 1;
+	return arena_printf(arena, "%.*s", (int)strcspn(account, "\" "), account);
+}
+
+/* The name of the ClusterRole is the chart's for a release of the usual name. */
+static void explain_denied(const struct credentials *credentials, struct err *err)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct err plain = *err;
+
+	err_set(err, ERR_DENIED,
+		"%s: kubectl create rolebinding rayscaler-secrets --clusterrole=rayscaler-secrets "
+		"--serviceaccount=%s --namespace=%s, or the chart's value rbac.readSecrets.namespaces",
+		plain.text, account_in(plain.text, &scratch), credentials->namespace_);
+}
+
 /* The err of the API server, with the cure that only we know. */
 static void explain(struct reader *reader, enum part first, struct err *err)
 {
 	struct err plain = *err;
+	bool delegated = first == PART_TOKEN && reader->wish.delegated;
 
+	if (err->kind == ERR_DENIED && !delegated)
+		explain_denied(reader->credentials, err);
 	if (err->kind != ERR_NOT_FOUND)
 		return;
-	if (first == PART_TOKEN && reader->wish.delegated)
+	if (delegated)
 		err_set(err, ERR_NOT_FOUND,
 			"%s; create ServiceAccount " CREDENTIALS_ACCOUNT
 			" in namespace %s, with a Role for verb ray:write on rayclusters of ray.io",

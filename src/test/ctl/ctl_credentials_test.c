@@ -26,6 +26,7 @@ static struct {
 	struct secret secrets[SECRETS_MAX];
 	const char *expires; /* of delegated tokens */
 	bool no_account;
+	const char *denied; /* the message of a 403 for each Secret; NULL: they may be read */
 	_Atomic unsigned gets, tokens;
 	char asked[500]; /* the last body */
 } api;
@@ -60,6 +61,14 @@ static void answer(struct exchange *exchange, void *context)
 					     "{\"status\": {\"token\": \"delegated-%u\","
 					     " \"expirationTimestamp\": \"%s\"}}",
 					     ++api.tokens, api.expires));
+		return;
+	}
+	if (api.denied) {
+		exchange_answer(exchange, 403, "",
+				arena_printf(&arena,
+					     "{\"kind\": \"Status\", \"reason\": \"Forbidden\","
+					     " \"message\": \"%s\"}",
+					     api.denied));
 		return;
 	}
 	for (size_t i = 0; i < SECRETS_MAX && api.secrets[i].name; i++)
@@ -203,6 +212,32 @@ static void test_the_secret_of_the_cluster(void **state)
 	cluster.auth_mode = "disabled";
 	assert_int_equal(get(&head), 0);
 	assert_null(view.auth->token);
+}
+
+static void test_a_denied_secret_names_the_binding(void **state)
+{
+	struct ray_cluster cluster = cluster_of();
+	struct head head = { &cluster, NULL };
+
+	(void)state;
+	cluster.auth_mode = "token";
+	api.denied = "secrets \\\"demo\\\" is forbidden: User \\\"system:serviceaccount:system:"
+		     "scaler\\\" cannot get resource \\\"secrets\\\"";
+	expect_problem(&head, "verbs: [\"get\"]} by a Role in namespace a ");
+	expect_problem(&head, ": kubectl create rolebinding rayscaler-secrets "
+			      "--clusterrole=rayscaler-secrets --serviceaccount=system:scaler "
+			      "--namespace=a, or the chart's value rbac.readSecrets.namespaces");
+}
+
+static void test_a_denied_user_without_a_name(void **state)
+{
+	struct ray_cluster cluster = cluster_of();
+	struct head head = { &cluster, NULL };
+
+	(void)state;
+	cluster.auth_mode = "token";
+	api.denied = "no";
+	expect_problem(&head, "--serviceaccount=NAMESPACE:NAME --namespace=a, or");
 }
 
 /* Without authOptions: what the head's own variables name. */
@@ -423,6 +458,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_without_authentication_nothing_is_read),
 		TEST(test_the_secret_of_the_cluster),
+		TEST(test_a_denied_secret_names_the_binding),
+		TEST(test_a_denied_user_without_a_name),
 		TEST(test_the_secret_of_the_head),
 		TEST(test_a_refused_token_is_read_again),
 		TEST(test_a_secret_that_is_missing),
