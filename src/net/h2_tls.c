@@ -308,6 +308,21 @@ static bool h2_tls_is_refusal(unsigned long code)
 	}
 }
 
+/* The next step for a certificate of the server that is refused. */
+static const char *h2_tls_cure(long verified)
+{
+	switch (verified) {
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		return "renew it, and recreate the head Pod, because Ray reads it once";
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		return "check the clocks of the machines";
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		return "the certificate must have the head's address in its SANs";
+	default:
+		return "the CA of this client must have signed the head's certificate";
+	}
+}
+
 /* 0: no error, more bytes are needed. */
 static int h2_tls_link_result(struct h2_tls_link *link, int result, struct err *err)
 {
@@ -320,10 +335,8 @@ static int h2_tls_link_result(struct h2_tls_link *link, int result, struct err *
 	if (error == SSL_ERROR_ZERO_RETURN)
 		return err_set(err, ERR_RETRY, "the server ended the TLS connection");
 	if (verified != X509_V_OK)
-		return err_set(err, ERR_DENIED,
-			       "the server's certificate is refused: %s; check the CA "
-			       "and that the certificate has the head's address in its SANs",
-			       X509_verify_cert_error_string(verified));
+		return err_set(err, ERR_DENIED, "the server's certificate is refused: %s; %s",
+			       X509_verify_cert_error_string(verified), h2_tls_cure(verified));
 	if (h2_tls_is_refusal(code))
 		return err_set(err, ERR_DENIED,
 			       "the server refuses our certificate: %s; Ray wants one "

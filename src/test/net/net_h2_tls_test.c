@@ -206,22 +206,77 @@ static void test_good_handshake(void **state)
 	}
 }
 
-static void test_refused_servers(void **state)
+#define SIGNED_BY "; the CA of this client must have signed the head's certificate"
+#define NAMED "; the certificate must have the head's address in its SANs"
+
+/* The handshake fails, nothing was sent to the server, and the error is this one. */
+static void expect_refused_server(const struct tls_identity *server, const char *text)
+{
+	static const char refused[] = "the server's certificate is refused: ";
+	struct pair pair;
+	struct err err;
+
+	open_pair(&pair, server, &client_id, "127.0.0.1", true);
+	assert_int_equal(handshake(&pair, 65536, &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_int_equal(strncmp(err.text, refused, sizeof(refused) - 1), 0);
+	assert_string_equal(err.text + sizeof(refused) - 1, text);
+	assert_int_equal(SSL_is_init_finished(pair.server), 0);
+	close_pair(&pair);
+}
+
+static void test_server_of_another_ca(void **state)
+{
+	/* As after a cluster of the same name was made again. */
+	struct tls_identity earlier_ca = tls_identity_new("ca", NULL, NULL);
+	struct tls_identity earlier = tls_identity_new("server", "IP:127.0.0.1", &earlier_ca);
+	struct tls_identity own = tls_identity_new("server", "IP:127.0.0.1", NULL);
+
+	(void)state;
+	expect_refused_server(&stranger, "unable to get local issuer certificate" SIGNED_BY);
+	expect_refused_server(&earlier, "certificate signature failure" SIGNED_BY);
+	expect_refused_server(&own, "self-signed certificate" SIGNED_BY);
+	tls_identity_done(&own);
+	tls_identity_done(&earlier);
+	tls_identity_done(&earlier_ca);
+}
+
+static void test_server_out_of_its_time(void **state)
+{
+	struct tls_identity expired =
+		tls_identity_between("server", "IP:127.0.0.1", &ca, -7200, -60);
+	struct tls_identity early = tls_identity_between("server", "IP:127.0.0.1", &ca, 3600, 7200);
+
+	(void)state;
+	expect_refused_server(&expired, "certificate has expired; renew it, and recreate the head "
+					"Pod, because Ray reads it once");
+	expect_refused_server(&early,
+			      "certificate is not yet valid; check the clocks of the machines");
+	tls_identity_done(&early);
+	tls_identity_done(&expired);
+}
+
+/* The head of another cluster, whose certificate the same CA has signed. */
+static void test_server_of_another_name(void **state)
+{
+	static const char *const names[] = { "IP:127.0.0.2", "DNS:127.0.0.1",
+					     "DNS:demo-head-svc.default.svc", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(names); i++) {
+		struct tls_identity other = tls_identity_new("127.0.0.1", names[i], &ca);
+
+		expect_refused_server(&other, "IP address mismatch" NAMED);
+		tls_identity_done(&other);
+	}
+}
+
+static void test_server_without_http2(void **state)
 {
 	struct pair pair;
 	struct err err;
 
 	(void)state;
-	open_pair(&pair, &stranger, &client_id, "127.0.0.1", true);
-	assert_int_equal(handshake(&pair, 65536, &err), -1);
-	assert_int_equal(err.kind, ERR_DENIED);
-	assert_non_null(strstr(err.text, "server's certificate is refused"));
-	close_pair(&pair);
-	open_pair(&pair, &server_id, &client_id, "127.0.0.2", true);
-	assert_int_equal(handshake(&pair, 65536, &err), -1);
-	assert_int_equal(err.kind, ERR_DENIED);
-	assert_non_null(strstr(err.text, "IP address mismatch"));
-	close_pair(&pair);
 	open_pair(&pair, &server_id, &client_id, "127.0.0.1", false);
 	assert_int_equal(handshake(&pair, 65536, &err), -1);
 	assert_non_null(strstr(err.text, "ALPN"));
@@ -274,9 +329,15 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_material),   cmocka_unit_test(test_references_and_digest),
-		cmocka_unit_test(test_good_handshake), cmocka_unit_test(test_refused_servers),
-		cmocka_unit_test(test_refused_client), cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_bad_material),
+		cmocka_unit_test(test_references_and_digest),
+		cmocka_unit_test(test_good_handshake),
+		cmocka_unit_test(test_server_of_another_ca),
+		cmocka_unit_test(test_server_out_of_its_time),
+		cmocka_unit_test(test_server_of_another_name),
+		cmocka_unit_test(test_server_without_http2),
+		cmocka_unit_test(test_refused_client),
+		cmocka_unit_test(test_garbage),
 	};
 
 	return cmocka_run_group_tests(tests, make_material, free_material);

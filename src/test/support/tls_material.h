@@ -35,9 +35,11 @@ __attribute__((unused)) static void tls_extend(X509 *certificate, int nid, const
 	X509_EXTENSION_free(extension);
 }
 
-/* Signed by `issuer`, by itself when that is NULL (then it is a CA). names: "IP:127.0.0.1" or NULL. */
+/* Signed by `issuer`, by itself when that is NULL (then it is a CA). names: "IP:127.0.0.1" or NULL.
+ * Valid from `from` to `to`, in seconds from now. */
 __attribute__((unused)) static struct tls_identity
-tls_identity_new(const char *common_name, const char *names, const struct tls_identity *issuer)
+tls_identity_between(const char *common_name, const char *names, const struct tls_identity *issuer,
+		     long from, long to)
 {
 	struct tls_identity identity = { .key = EVP_EC_gen("P-256"), .certificate = X509_new() };
 	X509_NAME *name = X509_get_subject_name(identity.certificate);
@@ -45,8 +47,8 @@ tls_identity_new(const char *common_name, const char *names, const struct tls_id
 
 	assert_int_equal(X509_set_version(identity.certificate, X509_VERSION_3), 1);
 	ASN1_INTEGER_set(X509_get_serialNumber(identity.certificate), issuer ? 2 : 1);
-	X509_gmtime_adj(X509_getm_notBefore(identity.certificate), -3600);
-	X509_gmtime_adj(X509_getm_notAfter(identity.certificate), 3600);
+	X509_gmtime_adj(X509_getm_notBefore(identity.certificate), from);
+	X509_gmtime_adj(X509_getm_notAfter(identity.certificate), to);
 	X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)common_name, -1,
 				   -1, 0);
 	X509_set_issuer_name(identity.certificate,
@@ -65,6 +67,13 @@ tls_identity_new(const char *common_name, const char *names, const struct tls_id
 	assert_int_equal(PEM_write_bio_PrivateKey(bio, identity.key, NULL, NULL, 0, NULL, NULL), 1);
 	identity.key_pem = tls_text(bio);
 	return identity;
+}
+
+/* The same, valid now. */
+__attribute__((unused)) static struct tls_identity
+tls_identity_new(const char *common_name, const char *names, const struct tls_identity *issuer)
+{
+	return tls_identity_between(common_name, names, issuer, -3600, 3600);
 }
 
 __attribute__((unused)) static void tls_identity_done(struct tls_identity *identity)
