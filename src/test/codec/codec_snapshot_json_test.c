@@ -52,6 +52,8 @@ static const char full[] = HEAD
 	"  metadata: {name: demo, namespace: n, annotations: {rayscaler.dev/request-resources:\n"
 	"    '[{\"GPU\": 1}]', kubectl.kubernetes.io/last-applied-configuration: hunter2}}\n"
 	"  spec:\n"
+	"    gcsFaultToleranceOptions: {redisPassword: {value: hunter2},\n"
+	"      activePassiveOptions: {enable: true}}\n"
 	"    headGroupSpec: {rayStartParams: {redis-password: hunter2, num-cpus: '1'}}\n"
 	"    workerGroupSpecs:\n"
 	"    - groupName: g\n"
@@ -117,6 +119,8 @@ static void check_full(const struct snapshot *snapshot)
 {
 	assert_true(snapshot->has_annotation_request);
 	assert_int_equal(snapshot->annotation_request->count, 1);
+	assert_false(snapshot->cluster.active_passive_head);
+	assert_true(snapshot->cluster.active_passive_options);
 	assert_true(snapshot->cluster.groups[0].has_resources);
 	assert_true(snapshot->cluster.groups[0].has_workers_to_delete);
 	assert_string_equal(snapshot->cluster.groups[0].scale_gate, "{\"a\":1}");
