@@ -23,7 +23,7 @@ struct kube_call {
 	enum kube_call_state state;
 	enum kube_verb verb;
 	bool watch, repeated;
-	char *path;
+	char *path, *header; /* header NULL: none */
 	void *body;
 	size_t body_size;
 	int64_t queued_ms;

@@ -41,6 +41,7 @@ static void kube_call_free(struct kube_call *call)
 		https_cancel(call->request);
 	loop_timer_free(call->busy_timer);
 	memory_free(call->path);
+	memory_free(call->header);
 	memory_free(call->body);
 	memory_free(call);
 }
@@ -187,14 +188,14 @@ static void kube_call_request(struct kube_call *call)
 	struct kube_client *client = call->client;
 	const struct kube_credentials *credentials =
 		kube_config_credentials(client->config, loop_monotonic_ms(client->loop));
-	const char *headers[] = { "Accept: application/json", kube_verbs[call->verb].content_type };
+	const char *headers[3] = { "Accept: application/json" };
+	size_t header_count = 1;
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct https_call request = {
 		.method = kube_verbs[call->verb].method,
 		.url = arena_printf(&arena, "%s%s", kube_config_server(client->config), call->path),
 		.allow_plain = kube_config_plain(client->config),
 		.headers = headers,
-		.header_count = call->body_size > 0 ? 2 : 1,
 		.bearer_token = credentials->token,
 		.body = call->body,
 		.body_size = call->body_size,
@@ -212,6 +213,11 @@ static void kube_call_request(struct kube_call *call)
 		.context = call,
 	};
 
+	if (call->body_size > 0)
+		headers[header_count++] = kube_verbs[call->verb].content_type;
+	if (call->header)
+		headers[header_count++] = call->header;
+	request.header_count = header_count;
 	call->credentials_version = credentials->version;
 	call->request = https_start(client->https, &request);
 	call->state = KUBE_CALL_SENT;
@@ -428,6 +434,8 @@ struct kube_call *kube_client_request(struct kube_client *client,
 		memcpy(call->body, request->body, request->body_size);
 		call->body_size = request->body_size;
 	}
+	if (request->header)
+		call->header = memory_strdup(request->header);
 	call->until_ms = request->until_ms;
 	call->stream.on_chunk = request->on_chunk;
 	call->stream.done = done;

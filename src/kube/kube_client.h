@@ -103,7 +103,8 @@ struct kube_request {
 	/* A call that was not sent by then (of loop_boot_ms; 0: no such limit) is refused with
 	 * ERR_RETRY instead of being sent later: for decisions on data that ages. */
 	int64_t until_ms;
-	const char *flow; /* "namespace/name" of the cluster it is for; NULL: for all of them */
+	const char *flow;   /* "namespace/name" of the cluster it is for; NULL: for all of them */
+	const char *header; /* "Name: value" beside those of the client, copied; NULL: none */
 	/* Receives a 2xx body in pieces, without a size limit; the answer has no body then. Must
 	 * not cancel the call. NULL: the body is gathered. */
 	https_chunk *on_chunk;

@@ -9,6 +9,7 @@
 #include "kube/kube_verb.h"
 
 #define KUBE_STATUS_MESSAGE_MAX 400
+#define KUBE_PROXIED_MESSAGE_MAX 300
 
 static const struct json_limits kube_error_limits = {
 	.bytes = 1 << 20,
@@ -116,6 +117,16 @@ void kube_error_unanswered(const struct kube_error_call *call, const struct err 
 		theirs ? " runs and can be reached from here, or use another --context" : "");
 }
 
+/* An answer that is no Status object of a path that ends at another server: a line of that. */
+static bool kube_error_is_proxied(struct arena *arena, const struct kube_error_call *call,
+				  const struct api_status *said)
+{
+	struct kube_path_parts parts;
+
+	kube_path_split(arena, call->path, &parts);
+	return strcmp(parts.subresource, "proxy") == 0 && !*said->reason && !*said->message;
+}
+
 void kube_error_set(const struct kube_error_call *call, int status, const char *body,
 		    size_t body_size, int64_t *ret_retry_after_ms, struct err *err)
 {
@@ -126,6 +137,14 @@ void kube_error_set(const struct kube_error_call *call, int status, const char *
 	if (said.retry_after_seconds > 0 && said.retry_after_seconds < 86400 &&
 	    said.retry_after_seconds * MS_PER_SECOND > *ret_retry_after_ms)
 		*ret_retry_after_ms = said.retry_after_seconds * MS_PER_SECOND;
+	if (kube_error_is_proxied(&arena, call, &said)) {
+		int size = body_size > 0 ? (int)strcspn(body, "\r\n") : 0;
+
+		err_set(err, kube_error_kind(call, status), "%s: %d%s%.*s", subject, status,
+			size > 0 ? ": " : "",
+			size > KUBE_PROXIED_MESSAGE_MAX ? KUBE_PROXIED_MESSAGE_MAX : size, body);
+		return;
+	}
 	err_set(err, kube_error_kind(call, status), "%s: %d%s%s%s%.*s%s", subject, status,
 		*said.reason ? " " : "", said.reason, *said.message ? ": " : "",
 		KUBE_STATUS_MESSAGE_MAX, said.message, kube_error_cure(&arena, call, status));

@@ -6,11 +6,15 @@
 
 #include "base/memory.h"
 #include "codec/objects/list_stream.h"
+#include "ctl/report/status.h"
 #include "kube/kube_config.h"
+#include "kube/kube_file.h"
 #include "net/https.h"
 #include "net/loop.h"
+#include "net/serve.h"
 
 #define USER_AGENT "rayscaler-cli"
+#define CONTROLLER_CA_NONE "none"
 #define AT_ONCE 32
 #define CALL_MS 10000
 #define CONNECT_MS 5000
@@ -29,6 +33,9 @@ struct connection {
 	struct loop_timer *timer;
 	struct loop_signal *terminate, *interrupt;
 	bool interrupted;
+	char *controller_ca; /* NULL: the system's CAs */
+	char *token;         /* of api_connection_keep_token */
+	int64_t token_until_ms;
 	/* Of api_connection_fetch: */
 	struct fetch *fetches;
 	size_t fetch_count, next, ended;
@@ -70,6 +77,13 @@ struct connection *api_connection_new(const struct api_connection_flags *flags, 
 	if (!config)
 		return NULL;
 	connection = memory_alloc(sizeof(*connection));
+	if (flags->controller_ca && strcmp(flags->controller_ca, CONTROLLER_CA_NONE) != 0 &&
+	    kube_file_read_text(flags->controller_ca, &connection->controller_ca, err) < 0) {
+		kube_config_free(config);
+		memory_free(connection);
+		(void)err_prefix(err, "--controller-ca");
+		return NULL;
+	}
 	options.timeout_ms = CALL_MS;
 	options.busy_tries = BUSY_TRIES;
 	connection->flags = *flags;
@@ -92,6 +106,8 @@ void api_connection_free(struct connection *connection)
 	loop_signal_free(connection->terminate);
 	loop_signal_free(connection->interrupt);
 	loop_free(connection->loop);
+	memory_free(connection->controller_ca);
+	memory_free(connection->token);
 	memory_free(connection);
 }
 
@@ -124,6 +140,25 @@ const char *api_connection_source(const struct connection *connection)
 const struct api_connection_flags *api_connection_flags(const struct connection *connection)
 {
 	return &connection->flags;
+}
+
+const char *api_connection_user_token(struct connection *connection)
+{
+	return kube_config_credentials(connection->config, loop_monotonic_ms(connection->loop))
+		->token;
+}
+
+void api_connection_keep_token(struct connection *connection, const char *token, int64_t until_ms)
+{
+	memory_set_string(&connection->token, token);
+	connection->token_until_ms = until_ms;
+}
+
+const char *api_connection_kept_token(const struct connection *connection)
+{
+	return loop_monotonic_ms(connection->loop) < connection->token_until_ms ?
+		       connection->token :
+		       NULL;
 }
 
 void api_connection_catch_signals(struct connection *connection)
@@ -160,6 +195,7 @@ bool api_connection_wait(struct connection *connection, bool (*done)(void *conte
 
 /* ---- requests ---- */
 
+static void start_one(struct connection *connection, struct fetch *fetch);
 static void start_some(struct connection *connection);
 
 static void keep_answer(struct fetch *fetch, int status, const char *body, size_t size,
@@ -167,6 +203,11 @@ static void keep_answer(struct fetch *fetch, int status, const char *body, size_
 {
 	struct connection *connection = fetch->connection;
 
+	if (status == STATUS_NOT_LEADING && fetch->tries > 0) {
+		fetch->tries--;
+		start_one(connection, fetch);
+		return;
+	}
 	fetch->status = status;
 	if (err) {
 		fetch->err = *err;
@@ -205,20 +246,21 @@ static int on_piece(void *context, const char *data, size_t size)
 	return fetch->on_chunk(fetch->chunk_context, data, size);
 }
 
-static void start_one(struct connection *connection, struct fetch *fetch)
+static void start_straight(struct connection *connection, struct fetch *fetch)
 {
-	struct kube_request request = {
-		.verb = fetch->verb ? fetch->verb : KUBE_GET,
-		.path = fetch->path,
-		.body = fetch->body,
-		.body_size = fetch->body ? strlen(fetch->body) : 0,
-		.on_chunk = fetch->on_chunk ? on_piece : NULL,
+	const struct api_connection_flags *flags = &connection->flags;
+	const struct https_tls tls = {
+		.ca_pem = connection->controller_ca,
+		.insecure = flags->controller_ca && !connection->controller_ca,
 	};
+	bool secure = strncmp(fetch->url, "https://", strlen("https://")) == 0;
 	struct https_call call = {
 		.method = "GET",
 		.url = fetch->url,
-		.allow_plain =
-			true, /* checked by cli/shared/controller_client; no secret is sent */
+		/* Checked by cli/shared/controller_client; no secret is sent then. */
+		.allow_plain = !secure,
+		.bearer_token = secure ? fetch->token : NULL,
+		.tls = &tls,
 		.connect_ms = CONNECT_MS,
 		.first_byte_ms = CALL_MS,
 		.total_ms = CALL_MS,
@@ -227,9 +269,26 @@ static void start_one(struct connection *connection, struct fetch *fetch)
 		.context = fetch,
 	};
 
+	https_start(connection->https, &call);
+}
+
+static void start_one(struct connection *connection, struct fetch *fetch)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct kube_request request = {
+		.verb = fetch->verb ? fetch->verb : KUBE_GET,
+		.path = fetch->path,
+		.body = fetch->body,
+		.body_size = fetch->body ? strlen(fetch->body) : 0,
+		.on_chunk = fetch->on_chunk ? on_piece : NULL,
+	};
+
+	if (fetch->token)
+		request.header = arena_printf(&scratch, SERVE_AUTHORIZATION_PROXIED ": Bearer %s",
+					      fetch->token);
 	fetch->connection = connection;
 	if (fetch->url)
-		https_start(connection->https, &call);
+		start_straight(connection, fetch);
 	else
 		kube_client_request(connection->client, &request, on_answer, fetch);
 }

@@ -17,7 +17,7 @@ struct connection;
 /* How to connect; members NULL: not given. Point into argv. */
 struct api_connection_flags {
 	const char *kubeconfig, *context, *namespace_;
-	const char *controller_namespace, *controller_url;
+	const char *controller_namespace, *controller_service, *controller_url, *controller_ca;
 };
 
 /* The rows of cli/shared/flags for it, without a comma after the last; API_FLAGS: for commands that do not
@@ -31,8 +31,10 @@ struct api_connection_flags {
 #define SESSION_FLAGS(flags)                                                                       \
 	API_FLAGS(flags),                                                                          \
 		{ NULL, "--controller-namespace", .value = &(flags).controller_namespace },        \
+		{ NULL, "--controller-service", .value = &(flags).controller_service },            \
+		{ NULL, "--controller-url", .value = &(flags).controller_url },                    \
 	{                                                                                          \
-		NULL, "--controller-url", .value = &(flags).controller_url                         \
+		NULL, "--controller-ca", .value = &(flags).controller_ca                           \
 	}
 
 /* Their lines in a help text. */
@@ -44,9 +46,12 @@ struct api_connection_flags {
 #define SESSION_HELP                                                                               \
 	API_HELP                                                                                   \
 	"  --controller-namespace NS     where rayscaler runs; default rayscaler-system\n"         \
-	"  --controller-url URL          where it is; 127.0.0.1:8080 with port-forward\n"
+	"  --controller-service NAME     its Service there; default rayscaler\n"                   \
+	"  --controller-url URL          where it is; 127.0.0.1:8080 with port-forward\n"          \
+	"  --controller-ca FILE          of an https URL; \"none\": it is not verified\n"
 
-/* Reads the kubeconfig and opens no connection yet. ERR_FATAL as kube_config_load. */
+/* Reads the kubeconfig and the file of --controller-ca, and opens no connection yet. ERR_FATAL as
+ * kube_config_load. */
 struct connection *api_connection_new(const struct api_connection_flags *flags, struct err *err);
 void api_connection_free(struct connection *connection);  /* NULL is fine */
 void api_connection_done(struct connection **connection); /* the same, for AUTO */
@@ -58,6 +63,12 @@ const char *api_connection_namespace(const struct connection *connection);
 /* "kubeconfig FILE, context NAME", or "in-cluster". */
 const char *api_connection_source(const struct connection *connection);
 const struct api_connection_flags *api_connection_flags(const struct connection *connection);
+/* The bearer token of the kubeconfig's user; NULL: none. Valid until the loop turns. */
+const char *api_connection_user_token(struct connection *connection);
+/* A text that lasts as long as the connection, until a time of loop_monotonic_ms: for a token that
+ * the caller requested. NULL: none, or its time has passed. */
+void api_connection_keep_token(struct connection *connection, const char *token, int64_t until_ms);
+const char *api_connection_kept_token(const struct connection *connection);
 
 /* From now on Ctrl-C and SIGTERM end waiting instead of the program. */
 void api_connection_catch_signals(struct connection *connection);
@@ -73,6 +84,12 @@ void api_connection_wake(struct connection *connection); /* from a callback: che
  * directly, else `path` from the API server. */
 struct fetch {
 	const char *path, *url;
+	/* For the controller: in a field of its own with `path`, because the API server keeps
+	 * Authorization for itself; in Authorization with an https `url`. NULL: none. */
+	const char *token;
+	/* Answers of a replica that does not lead (421) after which the request is sent again: behind
+	 * a Service another replica may answer. */
+	int tries;
 	enum kube_verb verb; /* 0: KUBE_GET */
 	const char *body;    /* NULL: none */
 	/* With path: gets a good answer in pieces, and `text` is empty; as that of kube_request, with

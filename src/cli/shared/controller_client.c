@@ -19,6 +19,11 @@
 #define PORT_DEFAULT 8080
 #define LEASE_SLACK_MS 60000
 #define PODS_MAX "250" /* with the label that are looked at */
+#define READER_SUFFIX "-status-reader"
+#define TOKEN_REQUEST                                                                              \
+	"{\"apiVersion\": \"authentication.k8s.io/v1\", \"kind\": \"TokenRequest\", "              \
+	"\"spec\": {\"expirationSeconds\": 600}}"
+#define TOKEN_KEPT_MS 300000 /* half of that: `status --watch` */
 
 static const struct json_limits limits = {
 	.bytes = KUBE_BODY_MAX_BYTES, .depth = 64, .elements = 1000000, .foreign = true
@@ -71,16 +76,20 @@ const struct field controller_client_ceiling_fields[] = {
 	FIELD_END,
 };
 
-/* ---- finding the Pod ---- */
+/* ---- finding it ---- */
 
 struct finder {
 	struct connection *connection;
 	struct arena *arena;
 	const char *namespace_;
 	struct controller *controller;
-	const char *pod;    /* the chosen one; NULL: none */
-	const char *leader; /* named by that Pod when it does not lead; NULL: none */
-	time_ms last_led;   /* as in struct controller */
+	const char *pod;           /* the chosen one; NULL: none */
+	int32_t port;              /* of it */
+	const char *leader;        /* named by that Pod when it does not lead; NULL: none */
+	bool leads;                /* the last one that answered */
+	int status;                /* HTTP, of the last /status; 0: no answer */
+	const char *token_problem; /* why no token of the status reader was had; "": it was */
+	time_ms last_led;          /* as in struct controller */
 };
 
 static void give_up(struct finder *finder, const char *problem)
@@ -98,6 +107,65 @@ static int get_json(struct finder *finder, const char *path, struct cJSON **ret_
 
 	fetch_done(&fetch);
 	return failed ? -1 : 0;
+}
+
+static const char *service_of(const struct finder *finder)
+{
+	const char *given = api_connection_flags(finder->connection)->controller_service;
+
+	return given ? given : REMOTE_SERVICE;
+}
+
+static int read_token(struct finder *finder, const struct fetch *fetch, const char **ret_token,
+		      struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = finder->arena, .err = err };
+	struct json_at root, status;
+
+	*ret_token = "";
+	if (json_parse(fetch->text, fetch->size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_object(&root, "status", &status) || json_text(&status, "token", ret_token))
+		return -1;
+	return **ret_token ? 0 : err_set(err, ERR_INPUT, "the TokenRequest has no token");
+}
+
+static const char *request_token(struct finder *finder)
+{
+	struct arena *arena = finder->arena;
+	const char *account = arena_printf(arena, "%s" READER_SUFFIX, service_of(finder));
+	const char *token = "";
+	struct fetch fetch = { .verb = KUBE_CREATE,
+			       .path = kube_path(arena, "v1", finder->namespace_, "serviceaccounts",
+						 account, "token"),
+			       .body = TOKEN_REQUEST };
+	struct err err;
+	bool failed = api_connection_fetch_one(finder->connection, &fetch, &err) ||
+		      read_token(finder, &fetch, &token, &err);
+
+	fetch_done(&fetch);
+	finder->token_problem = failed ? arena_strdup(arena, err.text) : "";
+	if (failed)
+		return NULL;
+	api_connection_keep_token(finder->connection, token,
+				  loop_monotonic_ms(api_connection_loop(finder->connection)) +
+					  TOKEN_KEPT_MS);
+	return token;
+}
+
+/* NULL: there is none. */
+static const char *token_for(struct finder *finder)
+{
+	const char *token = api_connection_kept_token(finder->connection);
+
+	finder->token_problem = "";
+	if (!token)
+		token = request_token(finder);
+	if (!token)
+		token = api_connection_user_token(finder->connection);
+	return token ? arena_strdup(finder->arena, token) : NULL;
 }
 
 /* The Lease of a running controller is renewed every few seconds; a minute allows for clocks that
@@ -157,10 +225,19 @@ void controller_client_pod(const char *namespace_, const char *pod, int32_t port
 	};
 }
 
+/* The same port of the Pod with TLS. */
+static const char *with_tls(struct finder *finder)
+{
+	return kube_path(finder->arena, "v1", finder->namespace_, "pods",
+			 arena_printf(finder->arena, "https:%s:%d", finder->pod, finder->port),
+			 "proxy");
+}
+
 static void take_pod(struct finder *finder, const struct pod *pod)
 {
 	finder->pod = arena_strdup(finder->arena, pod->name);
-	controller_client_pod(finder->namespace_, pod->name, pod_port(pod), finder->arena,
+	finder->port = pod_port(pod);
+	controller_client_pod(finder->namespace_, pod->name, finder->port, finder->arena,
 			      finder->controller);
 }
 
@@ -241,7 +318,9 @@ static void set_address(const struct controller *controller, const char *address
 			struct fetch *ret_fetch)
 {
 	*ret_fetch = (struct fetch){ .path = controller->straight ? NULL : address,
-				     .url = controller->straight ? address : NULL };
+				     .url = controller->straight ? address : NULL,
+				     .token = controller->token,
+				     .tries = controller->shared ? REMOTE_TRIES - 1 : 0 };
 }
 
 void controller_client_address(const struct controller *controller, struct arena *arena,
@@ -280,9 +359,28 @@ static int read_status(struct finder *finder, const struct fetch *fetch, struct 
 	    field_decode_all(&root, answer_fields, finder->controller) ||
 	    json_boolean(&root, "leader", &leads) || json_text(&root, "holder", &holder))
 		return -1;
+	finder->leads = leads || *holder == '\0';
 	if (!leads && finder->pod && *holder != '\0' && strcmp(holder, finder->pod) != 0)
 		finder->leader = holder;
 	return 0;
+}
+
+/* 401: the fix. */
+static const char *token_advice(const struct finder *finder, int status)
+{
+	const struct controller *controller = finder->controller;
+
+	if (status != 401)
+		return "";
+	if (controller->token)
+		return "; is the token of the kubeconfig's user valid for this API server?";
+	return arena_printf(finder->arena,
+			    "; the kubeconfig's user has no bearer token, and none could be "
+			    "requested: %s; fix: grant {apiGroups: [\"\"], resources: "
+			    "[\"serviceaccounts/token\"], resourceNames: [\"%s" READER_SUFFIX
+			    "\"], verbs: [\"create\"]} in namespace %s (the chart's value "
+			    "rbac.statusReaders does)",
+			    finder->token_problem, service_of(finder), finder->namespace_);
 }
 
 static void ask_status(struct finder *finder)
@@ -294,20 +392,147 @@ static void ask_status(struct finder *finder)
 	finder->leader = NULL;
 	set_address(controller, kube_path_append(finder->arena, controller->base, "status"),
 		    &fetch);
+	finder->leads = false;
 	if (api_connection_fetch_one(finder->connection, &fetch, &err))
-		give_up(finder, arena_printf(finder->arena, "%s%s%s",
+		give_up(finder, arena_printf(finder->arena, "%s%s%s%s",
 					     controller->straight ? "" : controller->where,
-					     controller->straight ? "" : ": ", err.text));
+					     controller->straight ? "" : ": ", err.text,
+					     token_advice(finder, fetch.status)));
 	else if (read_status(finder, &fetch, &err))
 		give_up(finder, arena_printf(finder->arena, "%s: no answer of a controller: %s",
 					     controller->where, err.text));
 	else
 		controller->found = true;
+	finder->status = fetch.status;
 	fetch_done(&fetch);
 }
 
-/* Takes the address of --controller-url, else that of a Pod, and requests /status. A Pod that
- * does not lead names the leader in its answer: then that Pod is found and asked instead, once. */
+/* A Service may lead to another replica each time: asked until the leader answers. Without an answer
+ * of it one of a standby is used, which names the version. */
+static void ask_replicas(struct finder *finder)
+{
+	for (int i = 0; i < REMOTE_TRIES; i++) {
+		ask_status(finder);
+		if (!finder->controller->found || finder->leads)
+			return;
+	}
+}
+
+static void forget(struct finder *finder)
+{
+	*finder->controller = (struct controller){ .where = "", .version = "", .problem = "" };
+}
+
+static void take_service(struct finder *finder, bool secure)
+{
+	struct arena *arena = finder->arena;
+	const char *name = service_of(finder);
+	const char *proxied =
+		arena_printf(arena, "%s:%s:" PORT_NAME, secure ? "https" : "http", name);
+
+	forget(finder);
+	finder->controller->where = arena_printf(arena, "Service %s/%s", finder->namespace_, name);
+	finder->controller->base =
+		kube_path(arena, "v1", finder->namespace_, "services", proxied, "proxy");
+	finder->controller->shared = true;
+	if (secure)
+		finder->controller->token = token_for(finder);
+}
+
+/* TLS first: without it, the controller is insecure or older. False: neither works, and the problem
+ * is that of TLS. */
+static bool find_by_service(struct finder *finder)
+{
+	const char *problem;
+	int status;
+
+	take_service(finder, true);
+	ask_replicas(finder);
+	problem = finder->controller->problem;
+	status = finder->status;
+	if (finder->controller->found)
+		return true;
+	if (status == 403 || status >= 500) {
+		take_service(finder, false);
+		ask_replicas(finder);
+		if (finder->controller->found)
+			return true;
+	}
+	forget(finder);
+	give_up(finder, problem);
+	finder->status = status;
+	return false;
+}
+
+/* The port of the Pod that was taken, without TLS and then with it: the first is what an older
+ * controller has, and costs no token. */
+static void ask_pod(struct finder *finder)
+{
+	struct controller *controller = finder->controller;
+	const char *problem;
+
+	ask_status(finder);
+	if (controller->found || finder->status < 500)
+		return;
+	problem = controller->problem;
+	controller->problem = "";
+	controller->base = with_tls(finder);
+	controller->token = token_for(finder);
+	ask_status(finder);
+	if (!controller->found && finder->status >= 500)
+		controller->problem = problem;
+}
+
+/* The Pod that holds the Lease, or the first one, and its /status. A Pod that does not lead names the
+ * leader in its answer: then that Pod is found and asked instead, once. */
+static void find_by_pod(struct finder *finder)
+{
+	find_pod(finder);
+	if (finder->controller->base)
+		ask_pod(finder);
+	/* The Lease has a new holder, or there is none and the first Pod is a standby. */
+	if (finder->controller->found && finder->leader) {
+		forget(finder);
+		find_holder_pod(finder, finder->leader);
+		if (finder->controller->base)
+			ask_pod(finder);
+	}
+}
+
+/* Through the API server: the Service, and where it cannot be used the Pod. A Service that exists is
+ * the one whose problem the user can fix. */
+static void find_proxied(struct finder *finder)
+{
+	const char *problem;
+	int status;
+
+	if (find_by_service(finder) || finder->status == 401)
+		return;
+	problem = finder->controller->problem;
+	status = finder->status;
+	forget(finder);
+	find_by_pod(finder);
+	if (!finder->controller->found && status != 404)
+		give_up(finder, problem);
+}
+
+/* The address of --controller-url. */
+static void find_straight(struct finder *finder, const char *given)
+{
+	struct controller *controller = finder->controller;
+	struct err err;
+
+	if (controller_client_url(given, finder->arena, &controller->base, &err)) {
+		give_up(finder, arena_strdup(finder->arena, err.text));
+		return;
+	}
+	controller->straight = true;
+	controller->where = controller->base;
+	if (strncmp(controller->base, "https://", strlen("https://")) == 0)
+		controller->token = token_for(finder);
+	ask_status(finder);
+}
+
 static void find(struct connection *connection, struct arena *arena,
 		 struct controller *ret_controller_client)
 {
@@ -319,29 +544,14 @@ static void find(struct connection *connection, struct arena *arena,
 							    REMOTE_NAMESPACE,
 		.controller = ret_controller_client,
 		.last_led = TIME_NONE,
+		.token_problem = "",
 	};
-	struct err err = { .kind = ERR_NONE };
 
-	*ret_controller_client = (struct controller){ .where = "", .version = "", .problem = "" };
-	if (!flags->controller_url) {
-		find_pod(&finder);
-	} else if (controller_client_url(flags->controller_url, arena, &ret_controller_client->base,
-					 &err)) {
-		give_up(&finder, arena_strdup(arena, err.text));
-	} else {
-		ret_controller_client->straight = true;
-		ret_controller_client->where = ret_controller_client->base;
-	}
-	if (ret_controller_client->base)
-		ask_status(&finder);
-	/* The Lease has a new holder, or there is none and the first Pod is a standby. */
-	if (ret_controller_client->found && finder.leader) {
-		*ret_controller_client =
-			(struct controller){ .where = "", .version = "", .problem = "" };
-		find_holder_pod(&finder, finder.leader);
-		if (ret_controller_client->base)
-			ask_status(&finder);
-	}
+	forget(&finder);
+	if (flags->controller_url)
+		find_straight(&finder, flags->controller_url);
+	else
+		find_proxied(&finder);
 	ret_controller_client->last_led = finder.last_led;
 }
 

@@ -31,6 +31,7 @@ struct view {
 	struct kube_informer *ray_clusters, *pods, *autoscalers;
 	struct time_zones *time_zones;
 	bool autoscalers_failed; /* CRD not installed, or no right: no status is shown */
+	bool pods_denied;        /* no right: no sidecar is asked for a status */
 	struct err err;          /* the first failure since it was cleared */
 };
 
@@ -46,6 +47,19 @@ static void on_error(void *context, const struct err *err)
 	struct view *view = context;
 
 	view->err = *err;
+	api_connection_wake(view->connection);
+}
+
+/* A status needs Pods only to find sidecars. */
+static void on_no_pods(void *context, const struct err *err)
+{
+	struct view *view = context;
+
+	if (err->kind != ERR_DENIED || view->page != VIEW_STATUS) {
+		on_error(context, err);
+		return;
+	}
+	view->pods_denied = true;
 	api_connection_wake(view->connection);
 }
 
@@ -78,7 +92,7 @@ struct view *view_new(struct connection *connection, const char *namespace_, con
 		.label_selector = arena_printf(
 			&arena, LABEL_CLUSTER "%s%s%s", name ? "=" : "", name ? name : "",
 			page == VIEW_STATUS ? "," LABEL_NODE_TYPE "=head" : ""),
-		.callbacks = clusters.callbacks,
+		.callbacks = { .on_synced = on_change, .on_error = on_no_pods, .context = view },
 	};
 	struct kube_informer_options autoscalers = {
 		.type = &kube_type_autoscaler,
@@ -116,7 +130,8 @@ void view_free(struct view *view)
 
 static bool is_filled(const struct view *view)
 {
-	return kube_informer_synced(view->ray_clusters) && kube_informer_synced(view->pods) &&
+	return kube_informer_synced(view->ray_clusters) &&
+	       (kube_informer_synced(view->pods) || view->pods_denied) &&
 	       (kube_informer_synced(view->autoscalers) || view->autoscalers_failed);
 }
 
@@ -409,7 +424,7 @@ static const char *outdated_text(const struct view *view)
 {
 	if (!kube_informer_fresh(view->ray_clusters, NULL))
 		return kube_informer_problem(view->ray_clusters);
-	if (!kube_informer_fresh(view->pods, NULL))
+	if (!view->pods_denied && !kube_informer_fresh(view->pods, NULL))
 		return kube_informer_problem(view->pods);
 	return "";
 }

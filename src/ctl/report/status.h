@@ -12,6 +12,8 @@
 #include "ctl/shared/control.h"
 
 #define STATUS_WAIT_MS 5000 /* then 504 */
+/* 421 Misdirected Request: another replica leads, and answers the same request. */
+#define STATUS_NOT_LEADING 421
 
 struct pass_decision;
 struct serve_request;

@@ -94,6 +94,30 @@ static char *quotes(const char *text)
 	return copy;
 }
 
+/* What a replica behind the Service answers before the leader does; true: it has answered. */
+static bool serve_secure(struct cli_server *own, struct exchange *exchange)
+{
+	const char *header = exchange_header(exchange, "Rayscaler-Authorization");
+	bool list = strstr(exchange->path, "/proxy/status") != NULL &&
+		    !strstr(exchange->path, "/proxy/status/");
+	char wanted[64];
+
+	if (!own->token || !strstr(exchange->path, "/services/https"))
+		return false;
+	(void)snprintf(wanted, sizeof(wanted), "Bearer %s", own->token);
+	if (strcmp(header, wanted) != 0) {
+		exchange_answer(exchange, 401, "", "this page needs a bearer token\n");
+		return true;
+	}
+	if (own->standbys == 0)
+		return false;
+	own->standbys--;
+	exchange_answer(exchange, list ? 200 : 421, "",
+			list ? "{\"version\": \"0.0.9\", \"leader\": false, \"holder\": \"r\"}" :
+			       "this replica does not lead\n");
+	return true;
+}
+
 static void serve(struct exchange *exchange, void *context)
 {
 	struct cli_server *own = context;
@@ -108,6 +132,8 @@ static void serve(struct exchange *exchange, void *context)
 			"{\"kind\":\"Status\",\"message\":\"storage is (re)initializing\"}");
 		return;
 	}
+	if (serve_secure(own, exchange))
+		return;
 	if (strstr(line, "watch=true")) {
 		exchange_open_stream(exchange);
 		exchange_hold(exchange);
@@ -129,17 +155,24 @@ static void serve(struct exchange *exchange, void *context)
 
 void cli_server_start(const struct route *routes)
 {
+	cli_server_start_with(routes, &(struct cli_server){ .token = NULL });
+}
+
+void cli_server_start_with(const struct route *routes, const struct cli_server *server)
+{
 	AUTO(memory_free_string) char *path = NULL;
 	char text[500];
 
-	cli_server = (struct cli_server){ .routes = routes, .directory = temp_directory() };
+	cli_server = *server;
+	cli_server.routes = routes;
+	cli_server.directory = temp_directory();
 	cli_server.http = server_start(serve, &cli_server);
 	(void)snprintf(text, sizeof(text),
 		       "current-context: x\n"
 		       "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]\n"
-		       "users: [{name: u, user: {token: t}}]\n"
+		       "users: [{name: u, user: {%s}}]\n"
 		       "contexts: [{name: x, context: {cluster: c, user: u, namespace: ray}}]\n",
-		       cli_server.http->port);
+		       cli_server.http->port, server->user ? server->user : "token: t");
 	temp_write(cli_server.directory, "config", text);
 	path = temp_path(cli_server.directory, "config");
 	setenv("KUBECONFIG", path, 1);

@@ -32,6 +32,11 @@ struct cli_server {
 	char patch[8192];
 	int busy;  /* so many reads are answered with 429 first */
 	int asked; /* requests in all */
+	/* Of a Service with TLS: it accepts this token (NULL: no request), and so many requests reach
+	 * a replica that does not lead first. */
+	const char *token;
+	int standbys;
+	const char *user; /* of the kubeconfig; NULL: the token t */
 };
 
 extern struct cli_server cli_server;
@@ -90,6 +95,9 @@ extern const struct route with_controller[13];
 extern const struct route without_controller[];
 
 void cli_server_start(const struct route *routes);
+
+/* The same with these members of *server set: token, standbys and user. */
+void cli_server_start_with(const struct route *routes, const struct cli_server *server);
 
 void cli_server_stop(void);
 
