@@ -20,6 +20,8 @@ CHART_FLAGS = {
     "--leader-elect-retry-period",
     "--leader-elect-resource-name",
     "--metrics-bind-address",
+    "--metrics-secure",
+    "--metrics-cert-dir",
     "--health-probe-bind-address",
     "--log-level",
     "--device-table",
@@ -83,6 +85,9 @@ BAD_VALUES = [
     ({"rbac": {"readSecrets": {"namespaces": "team-a"}}}, ["/rbac/readSecrets/namespaces", "want array"]),
     ({"rbac": {"readSecrets": {"everywhere": True}}}, ["/rbac/readSecrets", "'everywhere' not allowed"]),
     ({"watchNamespace": "a", "rbac": {"readSecrets": {"namespaces": ["a", "b"]}}}, ["than watchNamespace, which is a"]),
+    ({"metrics": {"podMonitor": {"enabled": True}}}, ["cannot name the token file", "podMonitor.authorization"]),
+    ({"metrics": {"secure": False, "certSecret": "tls"}}, ["metrics.certSecret is set", "set both to true"]),
+    ({"rbac": {"metricsReaders": [{"kind": "Group"}]}}, ["/rbac/metricsReaders/0", "name"]),
     ({"rbac": {"statusReaders": [{"kind": "Team", "name": "x"}]}}, ["/rbac/statusReaders/0/kind", "'Group'"]),
     ({"podDisruptionBudget": {"maxUnavailable": "half"}}, ["/podDisruptionBudget/maxUnavailable"]),
     ({"resources": {"memory": "1Gi"}}, ["/resources", "'memory' not allowed"]),
@@ -121,15 +126,20 @@ def test_defaults(helm):
     assert kinds == [
         ("ClusterRole", "rayscaler"),
         ("ClusterRole", "rayscaler-edit"),
+        ("ClusterRole", "rayscaler-pages"),
+        ("ClusterRole", "rayscaler-reviews"),
         ("ClusterRole", "rayscaler-secrets"),
         ("ClusterRole", "rayscaler-view"),
         ("ClusterRoleBinding", "rayscaler"),
+        ("ClusterRoleBinding", "rayscaler-pages"),
+        ("ClusterRoleBinding", "rayscaler-reviews"),
         ("Deployment", "rayscaler"),
         ("PodDisruptionBudget", "rayscaler"),
         ("Role", "rayscaler-leader-election"),
         ("RoleBinding", "rayscaler-leader-election"),
         ("Service", "rayscaler"),
         ("ServiceAccount", "rayscaler"),
+        ("ServiceAccount", "rayscaler-status-reader"),
     ]
     for obj in objects:
         labels = obj["metadata"]["labels"]
@@ -138,7 +148,7 @@ def test_defaults(helm):
         assert obj["metadata"].get("namespace") == (None if cluster_wide else "rayscaler-system"), obj["kind"]
     assert of_kind(objects, "Deployment")["spec"]["replicas"] == 2
     args = container(objects)["args"]
-    assert args[0] == "run" and "--leader-elect=true" in args and "--metrics-bind-address=:8080" in args
+    assert args[0] == "run" and "--leader-elect=true" in args and "--metrics-secure=true" in args and "--metrics-bind-address=:8080" in args
 
 
 def test_pod_is_restricted(helm):
@@ -237,14 +247,16 @@ def test_price_table(helm, tmp_path):
 
 
 def test_namespaced(helm):
-    """watchNamespace: Roles there and nothing cluster-wide that the controller has."""
+    """watchNamespace: Roles there, and of the cluster only reviews, which are of no namespace."""
     objects = render(helm, {"watchNamespace": "team-a"})
     assert "--namespace=team-a" in container(objects)["args"]
-    role, binding = of_kind(objects, "Role"), of_kind(objects, "RoleBinding")
+    role, binding = of_kind(objects, "Role", "rayscaler"), of_kind(objects, "RoleBinding", "rayscaler")
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "team-a"
     assert binding["subjects"][0]["namespace"] == "rayscaler-system"
     assert "nodes" not in str(role["rules"])
-    assert not [obj for obj in objects if obj["kind"] == "ClusterRoleBinding"]
+    assert [obj["metadata"]["name"] for obj in objects if obj["kind"] == "ClusterRoleBinding"] == ["rayscaler-reviews"]
+    insecure = render(helm, {"watchNamespace": "team-a", "metrics": {"secure": False}})
+    assert not [obj for obj in insecure if obj["kind"] == "ClusterRoleBinding"]
     nodes = render(helm, {"watchNamespace": "team-a", "rbac": {"readNodes": True}})
     assert of_kind(nodes, "ClusterRole", "rayscaler-nodes")["rules"][0]["resources"] == ["nodes"]
 
@@ -324,8 +336,47 @@ def test_monitoring_objects(helm):
     wanted = json.loads((chart.CHART / "dashboards" / "rayscaler.json").read_text())
     assert json.loads(dashboard["data"]["rayscaler.json"]) == wanted
     assert all(obj["metadata"]["labels"]["team"] == "ml" for obj in objects)
-    (pods,) = of_kind(render(helm, {"metrics": {"podMonitor": {"enabled": True}}}), "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert endpoint["scheme"] == "https" and endpoint["tlsConfig"] == {"insecureSkipVerify": True}
+    assert endpoint["bearerTokenFile"].endswith("/serviceaccount/token")
+    token = {"credentials": {"name": "prometheus", "key": "token"}}
+    monitor = {"metrics": {"podMonitor": {"enabled": True, "authorization": token}}}
+    (pods,) = of_kind(render(helm, monitor), "PodMonitor")["spec"]["podMetricsEndpoints"]
     assert pods["port"] == "metrics" and pods["honorLabels"] is True
+    assert pods["scheme"] == "https" and pods["authorization"] == token and "bearerTokenFile" not in pods
+    monitor["metrics"]["secure"] = False
+    (pods,) = of_kind(render(helm, monitor), "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert "scheme" not in pods and "authorization" not in pods
+
+
+def test_who_may_read_the_endpoints(helm):
+    """Readers reach one Service and no Pod; the token of the account that sees all is for those named so."""
+    team, admins = {"kind": "Group", "name": "team"}, {"kind": "Group", "name": "admins"}
+    scraper = {"kind": "ServiceAccount", "name": "prometheus", "namespace": "monitoring"}
+    rbac = {"statusReaders": [team], "statusReadersOfAll": [admins], "metricsReaders": [scraper]}
+    objects = render(helm, {"rbac": rbac})
+    rules = of_kind(objects, "Role", "rayscaler-status-reader")["rules"]
+    assert [(rule["resources"], rule["resourceNames"], rule["verbs"]) for rule in rules] == [
+        (["leases"], ["rayscaler"], ["get"]),
+        (["services/proxy"], ["https:rayscaler:metrics"], ["get"]),
+    ]
+    assert of_kind(objects, "RoleBinding", "rayscaler-status-reader")["subjects"] == [team, admins]
+    (token,) = of_kind(objects, "Role", "rayscaler-status-reader-token")["rules"]
+    assert token["resources"] == ["serviceaccounts/token"] and token["resourceNames"] == ["rayscaler-status-reader"]
+    assert of_kind(objects, "RoleBinding", "rayscaler-status-reader-token")["subjects"] == [admins]
+    assert of_kind(objects, "ClusterRole", "rayscaler-metrics-reader")["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert of_kind(objects, "ClusterRoleBinding", "rayscaler-metrics-reader")["subjects"] == [scraper]
+    plain = render(helm, {"rbac": rbac, "metrics": {"secure": False}})
+    assert of_kind(plain, "Role", "rayscaler-status-reader")["rules"][1]["resourceNames"] == ["http:rayscaler:metrics"]
+    for name in ("rayscaler-reviews", "rayscaler-pages", "rayscaler-metrics-reader", "rayscaler-status-reader-token"):
+        assert not [obj for obj in plain if obj["metadata"]["name"] == name], name
+
+
+def test_certificate(helm):
+    objects = render(helm, {"metrics": {"certSecret": "metrics-tls"}})
+    pod = of_kind(objects, "Deployment")["spec"]["template"]["spec"]
+    (volume,), (mount,) = pod["volumes"], pod["containers"][0]["volumeMounts"]
+    assert volume["secret"]["secretName"] == "metrics-tls" and mount["name"] == volume["name"] and mount["readOnly"]
+    assert f"--metrics-cert-dir={mount['mountPath']}" in container(objects)["args"]
 
 
 @pytest.mark.parametrize("served, wanted", [(["v1beta1", "v1alpha1"], "v1beta1"), (["v1beta1", "v1"], "v1")])

@@ -54,6 +54,8 @@ VARIANTS: Dict[str, Object] = {
         "rbac": {
             "readSecrets": {"namespaces": ["chart-variants"]},
             "statusReaders": [{"kind": "Group", "name": "users", "apiGroup": "rbac.authorization.k8s.io"}],
+            "statusReadersOfAll": [{"kind": "Group", "name": "admins", "apiGroup": "rbac.authorization.k8s.io"}],
+            "metricsReaders": [{"kind": "ServiceAccount", "name": "prometheus", "namespace": "monitoring"}],
         },
         "metrics": {
             "serviceMonitor": {
@@ -77,7 +79,7 @@ VARIANTS: Dict[str, Object] = {
     "namespaced": {
         "watchNamespace": "chart-variants",
         "rbac": {"readNodes": True},
-        "metrics": {"podMonitor": {"enabled": True}},
+        "metrics": {"podMonitor": {"enabled": True, "authorization": {"credentials": {"name": "prometheus", "key": "token"}}}},
         "networkPolicy": {"enabled": True},
     },
     "alone": {
@@ -172,10 +174,10 @@ class Installed:
         """A Pod that is there and holds the Lease."""
         return wait_until(lambda: self._holder() in self.pods() and self._holder(), 60, "a Pod to hold the Lease")
 
-    def leader_url(self) -> str:
+    def leader_url(self, scheme: str = "https") -> str:
         """Where the leader serves /status. The API server does not proxy to loopback addresses."""
         pod = self._server.admin.of("pods", chart.NAMESPACE).get(self.wait_leader())
-        return f"http://{pod['status']['podIP']}:8080"
+        return f"{scheme}://{pod['status']['podIP']}:8080"
 
     def probe(self, path: str) -> List[int]:
         """The answers that the Pods' probes would get."""
@@ -218,13 +220,21 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
         *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--create-namespace", "--values", "-"),
         stdin=yaml.safe_dump(values),
     )
-    assert kubectl.run("get", "clusterrolebinding", "-o", "name", "-l", _ours()).stdout == ""
+    bindings = kubectl.run("get", "clusterrolebinding", "-o", "name", "-l", _ours()).stdout.split()
+    assert bindings == ["clusterrolebinding.rbac.authorization.k8s.io/rayscaler-reviews"]
     installed.wait_rolled_out()
     installed.wait_leader()
     for path in ("/healthz", "/readyz"):  # a Pod that waits for the Lease is ready as well, or no rollout would end
         assert installed.probe(path) == [200, 200]
-    for what in (["get", "pods/http:some:8080", "--subresource=proxy"], ["get", "leases/rayscaler"], ["list", "pods"]):
-        for group, status in (("readers", 0), ("others", 1)):
+    proxy = "--subresource=proxy"
+    for what, allowed in (
+        (["get", "services/https:rayscaler:metrics", proxy], True),
+        (["get", "leases/rayscaler"], True),
+        (["get", "services/https:another:metrics", proxy], False),
+        (["get", "pods/http:some:8080", proxy], False),
+        (["list", "pods"], False),
+    ):
+        for group, status in (("readers", 0 if allowed else 1), ("others", 1)):
             who = ["--as=somebody", f"--as-group={group}", "-n", chart.NAMESPACE]
             kubectl.run("auth", "can-i", *what, *who, status=status)
     clusters = real.admin.of("rayclusters", namespace)
@@ -257,7 +267,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
         assert one.replicas() == 2
         wait_until(lambda: _settled(settings, one.name, 2), 30, "the RayClusterAutoscaler to say 2 workers")
         before, lease = settings.get(one.name), installed.lease()
-        seen = _seen(kubectl, one, installed.leader_url(), work_dir)
+        seen = _seen(kubectl, one, installed.leader_url("http"), work_dir)
 
         said = helm.run(
             *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--take-ownership", "--values", "-"),
@@ -304,8 +314,8 @@ def _seen(kubectl: Any, one: Any, url: str, work_dir: Any) -> str:
     for words in (
         ["get", "rca"],
         ["describe", "raycluster", one.name],
-        ["rayscaler", "status", "--controller-url", url],
-        ["rayscaler", "explain", one.name, "--controller-url", url],
+        ["rayscaler", "status", "--controller-url", url, "--controller-ca", "none"],
+        ["rayscaler", "explain", one.name, "--controller-url", url, "--controller-ca", "none"],
     ):
         text += kubectl.run(*words, "-n", one.namespace).stdout
     text = text.replace(f"{one.namespace}/{one.name}", "team-a/demo").replace(one.name, "demo")
@@ -363,7 +373,7 @@ def _view_reads(server: Any) -> bool:
 def _check_rights(requests: List[Tuple[str, str, str, str, int]], kubectl: Any) -> None:
     """Each right that the chart gives was used, or another part uses it; nothing was refused."""
     granted: Set[Right] = set()
-    for kind, name in (("clusterrole", "rayscaler"), ("role", "rayscaler-leader-election")):
+    for kind, name in (("clusterrole", "rayscaler"), ("clusterrole", "rayscaler-reviews"), ("role", "rayscaler-leader-election")):
         for rule in kubectl.get(kind, name, "-n", chart.NAMESPACE)["rules"]:
             granted |= {(v, g, r) for v in rule["verbs"] for g in rule["apiGroups"] for r in rule["resources"]}
     refused = [request for request in requests if request[-1] == 403]

@@ -83,6 +83,11 @@ labels:
 {{- end }}
 {{- end }}
 
+{{/* "true" or "": is there a port that asks for TLS and a token? */}}
+{{- define "rayscaler.secure" -}}
+{{- if and .Values.metrics.enabled .Values.metrics.secure }}true{{ end }}
+{{- end }}
+
 {{/* Arguments of the container, one per line. Whole numbers come as floats from a values file. */}}
 {{- define "rayscaler.args" -}}
 - run
@@ -97,6 +102,12 @@ labels:
 - --leader-elect-retry-period={{ .Values.leaderElection.retryPeriod }}
 {{- end }}
 - --metrics-bind-address={{ if .Values.metrics.enabled }}:{{ .Values.metrics.port }}{{ else }}0{{ end }}
+{{- if include "rayscaler.secure" . }}
+- --metrics-secure=true
+{{- if .Values.metrics.certSecret }}
+- --metrics-cert-dir=/etc/rayscaler-tls
+{{- end }}
+{{- end }}
 - --health-probe-bind-address=:{{ .Values.health.port }}
 {{- if .Values.deviceTable }}
 - --device-table=/etc/rayscaler/device-table.yaml
@@ -175,6 +186,12 @@ prices:
 {{- end }}
 {{- if and (or .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled .Values.metrics.prometheusRule.enabled) (not .Values.metrics.enabled) }}
 {{- fail "metrics.enabled is false, so there is nothing to scrape: set it to true, or disable metrics.serviceMonitor, podMonitor and prometheusRule." }}
+{{- end }}
+{{- if and .Values.metrics.podMonitor.enabled (include "rayscaler.secure" .) (not .Values.metrics.podMonitor.authorization) }}
+{{- fail "metrics.podMonitor.enabled and metrics.secure are true, and a PodMonitor cannot name the token file of the Prometheus Pod: name a Secret with a token in metrics.podMonitor.authorization, or use metrics.serviceMonitor." }}
+{{- end }}
+{{- if and .Values.metrics.certSecret (not (include "rayscaler.secure" .)) }}
+{{- fail "metrics.certSecret is set and metrics.secure or metrics.enabled is false: the certificate would not be used. Remove it, or set both to true." }}
 {{- end }}
 {{- if and .Values.priceTable.prices (not .Values.priceTable.currency) }}
 {{- fail "priceTable has prices and no currency: set priceTable.currency, such as EUR." }}
