@@ -610,7 +610,9 @@ API_FLAGS = """  -n, --namespace NS            default: that of the context
   --context NAME                default: that of the kubeconfig
 """
 CONTROLLER_FLAGS = """  --controller-namespace NS     where rayscaler runs; default rayscaler-system
+  --controller-service NAME     its Service there; default rayscaler
   --controller-url URL          where it is; 127.0.0.1:8080 with port-forward
+  --controller-ca FILE          of an https URL; "none": it is not verified
 """
 
 

@@ -117,7 +117,7 @@ void kube_error_unanswered(const struct kube_error_call *call, const struct err 
 		theirs ? " runs and can be reached from here, or use another --context" : "");
 }
 
-/* An answer that is no Status object of a path that ends at another server: a line of that. */
+/* The path ends at another server, and its answer is not a Status object. */
 static bool kube_error_is_proxied(struct arena *arena, const struct kube_error_call *call,
 				  const struct api_status *said)
 {

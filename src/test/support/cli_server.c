@@ -94,7 +94,7 @@ static char *quotes(const char *text)
 	return copy;
 }
 
-/* What a replica behind the Service answers before the leader does; true: it has answered. */
+/* The answer of a replica behind the Service that refuses or does not lead; true: it has answered. */
 static bool serve_secure(struct cli_server *own, struct exchange *exchange)
 {
 	const char *header = exchange_header(exchange, "Rayscaler-Authorization");
