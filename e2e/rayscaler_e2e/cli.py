@@ -20,8 +20,10 @@ CLUSTER_RULES: List[Object] = [
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["rayscaler.dev"], "resources": ["rayclusterautoscalers"], "verbs": ["get", "list", "watch"]},
 ]
-# ... and where the controller runs (the chart's value rbac.statusReaders).
+# ... and where the controller runs: the chart's value rbac.statusReaders, and, as no Service exists in most tests, what the
+# way to its Pod needs.
 CONTROLLER_RULES: List[Object] = [
+    {"apiGroups": [""], "resources": ["services/proxy"], "verbs": ["get"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
     {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]},
