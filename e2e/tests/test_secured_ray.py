@@ -1,13 +1,17 @@
 """Real Ray with TLS and with each kind of token, read by a controller and by a sidecar."""
 
+import re
 from datetime import timedelta
 
 import pytest
+import yaml
 
+from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.ray_certificates import encoded, secret_data
 
+KUBERAY = paths.ROOT / "docs" / "KUBERAY.md"
 RBAC = "rbac.authorization.k8s.io"
 MODES = ("controller", "sidecar")
 DELEGATED = {"mode": "token", "enableK8sTokenAuth": True}
@@ -19,30 +23,30 @@ def read_by(namespace, controller):
     return lambda mode: controller(namespace) if mode == "controller" else None
 
 
-def account(api_server, namespace, name):
-    """A ServiceAccount that Ray lets in."""
-    api_server.ensure_service_account(namespace, name)
-    role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": {"name": "ray-writer", "namespace": namespace}}
-    role["rules"] = [{"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["ray:write"]}]
-    api_server.apply(role)
-    bind(api_server, "RoleBinding", "Role", "ray-writer", namespace, name)
+def let_us_in(api_server, namespace):
+    """The ServiceAccount of docs/KUBERAY.md."""
+    (block,) = re.findall(r"```yaml\n(apiVersion: v1\nkind: ServiceAccount.*?)```", KUBERAY.read_text(), re.S)
+    for made in yaml.safe_load_all(block):
+        made["metadata"]["namespace"] = namespace
+        for subject in made.get("subjects", []):
+            subject["namespace"] = namespace
+        api_server.apply(made)
 
 
 def reviewer(api_server, namespace, name):
-    """The head's ServiceAccount asks the API server for each caller."""
-    account(api_server, namespace, name)
-    bind(api_server, "ClusterRoleBinding", "ClusterRole", "system:auth-delegator", namespace, name)
-
-
-def bind(api_server, kind, role_kind, role, namespace, name):
-    metadata = {"name": f"{role.replace(':', '-')}-{namespace}-{name}"}
-    if kind == "RoleBinding":
-        metadata["namespace"] = namespace
+    """The ServiceAccount of head and workers: it asks the API server for each caller, itself included."""
+    api_server.ensure_service_account(namespace, name)
+    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": f"ray-{namespace}"}}
+    role["rules"] = [
+        {"apiGroups": ["ray.io"], "resources": ["rayclusters"], "verbs": ["ray:write"]},
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    api_server.apply(role)
     subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
-    reference = {"apiGroup": RBAC, "kind": role_kind, "name": role}
-    api_server.apply(
-        {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "roleRef": reference, "subjects": [subject]}
-    )
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role["metadata"]["name"]}
+    binding = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": role["metadata"]}
+    api_server.apply({**binding, "roleRef": reference, "subjects": [subject]})
 
 
 def delegated(name, **more):
@@ -151,7 +155,7 @@ def test_certificates_by_hand(scenario, namespace, api_server, controller, work_
 def test_delegated_tokens(mode, scenario, namespace, api_server, read_by):
     """Ray asks the real API server by TokenReview and SubjectAccessReview who calls."""
     reviewer(api_server, namespace, "delegated")
-    account(api_server, namespace, "rayscaler-gcs")
+    let_us_in(api_server, namespace)
     one = scenario(delegated("delegated", **options_of(mode)))
     read_by(mode)
     up_and_down(one)
@@ -165,5 +169,5 @@ def test_delegated_tokens_without_the_account(scenario, namespace, api_server, c
     control.wait_for("create ServiceAccount rayscaler-gcs", seconds=30)
     api_server.ensure_service_account(namespace, "rayscaler-gcs")
     control.wait_for("it needs verb ray:write on rayclusters", seconds=30)
-    account(api_server, namespace, "rayscaler-gcs")
+    let_us_in(api_server, namespace)
     up_and_down(one)

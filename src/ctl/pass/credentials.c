@@ -22,8 +22,8 @@
 
 enum part { PART_TOKEN, PART_CERTIFICATE, PART_PRIVATE_KEY, PART_CA, PARTS };
 
-/* What the head wants. Texts point into the objects and the arena. */
-struct wish {
+/* The credentials that a head needs. Texts point into the objects and the arena. */
+struct needs {
 	struct secret_key from[PARTS]; /* secret "": not wanted */
 	bool delegated;                /* from[PART_TOKEN].secret is a ServiceAccount */
 	const char *plain_token;       /* "": none */
@@ -38,11 +38,11 @@ struct reading {
 	struct kube_call *call;
 };
 
-/* Reads a wish; only for a head that wants something from the API server. */
+/* Reads them; only for a head with needs that the API server has. */
 struct reader {
 	struct credentials *credentials;
-	struct wish wish;
-	struct arena arena; /* of the wish */
+	struct needs needs;
+	struct arena arena; /* of the needs */
 	struct reading readings[PARTS];
 	char *values[PARTS]; /* of this round */
 	bool failed;         /* this round */
@@ -86,7 +86,7 @@ struct credentials *credentials_new(const struct control *control, const char *n
 	return credentials;
 }
 
-/* ---- what a head wants ---- */
+/* ---- the needs of a head ---- */
 
 static bool is_token_mode(const struct ray_cluster *cluster, const struct ray_auth *auth)
 {
@@ -100,28 +100,28 @@ static bool is_token_mode(const struct ray_cluster *cluster, const struct ray_au
 	"; a head keeps the token that it was started with: after a change of the Secret delete "  \
 	"the head Pod"
 
-static void wish_for_token(struct wish *wish, const struct ray_cluster *cluster,
+static void need_token(struct needs *needs, const struct ray_cluster *cluster,
 			   const struct ray_auth *auth, struct arena *arena)
 {
-	struct secret_key *from = &wish->from[PART_TOKEN];
+	struct secret_key *from = &needs->from[PART_TOKEN];
 
 	if (!is_token_mode(cluster, auth))
 		return;
 	if (cluster->auth_kubernetes_tokens || (auth && auth->kubernetes_tokens)) {
-		wish->delegated = true;
+		needs->delegated = true;
 		*from = (struct secret_key){ .secret = CREDENTIALS_ACCOUNT, .key = "token" };
-		wish->token_source = arena_printf(
+		needs->token_source = arena_printf(
 			arena,
 			"sent was a token of ServiceAccount %s/" CREDENTIALS_ACCOUNT
 			" (enableK8sTokenAuth): it needs verb ray:write on rayclusters of ray.io there, "
 			"and the head's account create on tokenreviews and subjectaccessreviews",
 			cluster->namespace_);
 	} else if (auth && auth->plain_token[0]) {
-		wish->plain_token = auth->plain_token;
-		wish->token_source = "sent was RAY_AUTH_TOKEN of the head Pod (mode token)";
+		needs->plain_token = auth->plain_token;
+		needs->token_source = "sent was RAY_AUTH_TOKEN of the head Pod (mode token)";
 	} else if (auth && auth->token.secret[0]) {
 		*from = auth->token;
-		wish->token_source =
+		needs->token_source =
 			"sent was the token of the Secret that the head Pod has its own from "
 			"(mode token)" FROM_START;
 	} else {
@@ -129,12 +129,12 @@ static void wish_for_token(struct wish *wish, const struct ray_cluster *cluster,
 						     cluster->auth_secret_name :
 						     cluster->name,
 					     GCS_AUTH_SECRET_KEY };
-		wish->token_source =
+		needs->token_source =
 			"sent was the token of the Secret of spec.authOptions (mode token)" FROM_START;
 	}
 }
 
-static void wish_for_tls(struct wish *wish, const struct ray_cluster *cluster,
+static void need_tls(struct needs *needs, const struct ray_cluster *cluster,
 			 const struct ray_auth *auth, bool head_known, struct arena *arena)
 {
 	static const char *const variables[PARTS] = { [PART_CERTIFICATE] = "RAY_TLS_SERVER_CERT",
@@ -146,35 +146,35 @@ static void wish_for_tls(struct wish *wish, const struct ray_cluster *cluster,
 		return;
 	if (cluster->tls_enabled || !auth) {
 		secret = arena_printf(arena, WORKER_SECRET "%s", cluster->name);
-		wish->from[PART_CERTIFICATE] = (struct secret_key){ secret, GCS_AUTH_TLS_CERT_KEY };
-		wish->from[PART_PRIVATE_KEY] = (struct secret_key){ secret, GCS_AUTH_TLS_KEY_KEY };
-		wish->from[PART_CA] = (struct secret_key){ secret, GCS_AUTH_TLS_CA_KEY };
+		needs->from[PART_CERTIFICATE] = (struct secret_key){ secret, GCS_AUTH_TLS_CERT_KEY };
+		needs->from[PART_PRIVATE_KEY] = (struct secret_key){ secret, GCS_AUTH_TLS_KEY_KEY };
+		needs->from[PART_CA] = (struct secret_key){ secret, GCS_AUTH_TLS_CA_KEY };
 	} else {
-		wish->from[PART_CERTIFICATE] = auth->certificate;
-		wish->from[PART_PRIVATE_KEY] = auth->private_key;
-		wish->from[PART_CA] = auth->ca;
+		needs->from[PART_CERTIFICATE] = auth->certificate;
+		needs->from[PART_PRIVATE_KEY] = auth->private_key;
+		needs->from[PART_CA] = auth->ca;
 	}
 	for (enum part part = PART_CERTIFICATE; part < PARTS; part++)
-		if (!wish->from[part].secret[0] && !wish->missing)
-			wish->missing = variables[part];
-	wish->tls_source = secret[0] ?
+		if (!needs->from[part].secret[0] && !needs->missing)
+			needs->missing = variables[part];
+	needs->tls_source = secret[0] ?
 				   "our certificate and the CA are those of the Secret that "
 				   "cert-manager makes for the workers (spec.tlsOptions)" :
 				   "our certificate and the CA are those of the Secrets among the "
 				   "volumes of the head Pod";
 }
 
-static struct wish wish_of(const struct ray_cluster *cluster, const struct pod *head,
+static struct needs needs_of(const struct ray_cluster *cluster, const struct pod *head,
 			   struct arena *arena)
 {
 	const struct ray_auth *auth = head ? head->ray_auth : NULL;
-	struct wish wish = { .plain_token = "", .token_source = "", .tls_source = "" };
+	struct needs needs = { .plain_token = "", .token_source = "", .tls_source = "" };
 
 	for (enum part part = 0; part < PARTS; part++)
-		wish.from[part] = (struct secret_key){ "", "" };
-	wish_for_token(&wish, cluster, auth, arena);
-	wish_for_tls(&wish, cluster, auth, head != NULL, arena);
-	return wish;
+		needs.from[part] = (struct secret_key){ "", "" };
+	need_token(&needs, cluster, auth, arena);
+	need_tls(&needs, cluster, auth, head != NULL, arena);
+	return needs;
 }
 
 static bool is_same(const struct secret_key *a, const struct secret_key *b)
@@ -182,7 +182,7 @@ static bool is_same(const struct secret_key *a, const struct secret_key *b)
 	return strcmp(a->secret, b->secret) == 0 && strcmp(a->key, b->key) == 0;
 }
 
-static bool same_wish(const struct wish *a, const struct wish *b)
+static bool same_needs(const struct needs *a, const struct needs *b)
 {
 	if (a->delegated != b->delegated || a->missing != b->missing ||
 	    strcmp(a->plain_token, b->plain_token) != 0)
@@ -194,12 +194,12 @@ static bool same_wish(const struct wish *a, const struct wish *b)
 }
 
 /* Something has to be read or made. */
-static bool is_secured(const struct wish *wish)
+static bool is_secured(const struct needs *needs)
 {
 	for (enum part part = 0; part < PARTS; part++)
-		if (wish->from[part].secret[0])
+		if (needs->from[part].secret[0])
 			return true;
-	return wish->missing || wish->plain_token[0];
+	return needs->missing || needs->plain_token[0];
 }
 
 /* ---- the reader ---- */
@@ -236,22 +236,22 @@ void credentials_free(struct credentials *credentials)
 	memory_free(credentials);
 }
 
-static struct reader *reader_new(struct credentials *credentials, const struct wish *wish)
+static struct reader *reader_new(struct credentials *credentials, const struct needs *needs)
 {
 	struct reader *reader = memory_alloc(sizeof(*reader));
-	struct wish *own = &reader->wish;
+	struct needs *own = &reader->needs;
 
 	reader->credentials = credentials;
 	reader->arena = ARENA_INIT;
 	reader->next_ms = INT64_MIN;
-	*own = *wish;
+	*own = *needs;
 	for (enum part part = 0; part < PARTS; part++) {
-		own->from[part].secret = arena_strdup(&reader->arena, wish->from[part].secret);
-		own->from[part].key = arena_strdup(&reader->arena, wish->from[part].key);
+		own->from[part].secret = arena_strdup(&reader->arena, needs->from[part].secret);
+		own->from[part].key = arena_strdup(&reader->arena, needs->from[part].key);
 	}
-	own->plain_token = arena_strdup(&reader->arena, wish->plain_token);
-	own->token_source = arena_strdup(&reader->arena, wish->token_source);
-	own->tls_source = arena_strdup(&reader->arena, wish->tls_source);
+	own->plain_token = arena_strdup(&reader->arena, needs->plain_token);
+	own->token_source = arena_strdup(&reader->arena, needs->token_source);
+	own->tls_source = arena_strdup(&reader->arena, needs->tls_source);
 	return reader;
 }
 
@@ -267,15 +267,15 @@ static bool is_reading(const struct reader *reader)
 
 static int make_token(struct reader *reader, char **ret_token, struct err *err)
 {
-	const struct wish *wish = &reader->wish;
-	const char *value = wish->plain_token[0] ? wish->plain_token : reader->values[PART_TOKEN];
+	const struct needs *needs = &reader->needs;
+	const char *value = needs->plain_token[0] ? needs->plain_token : reader->values[PART_TOKEN];
 
 	*ret_token = NULL;
-	if (!value || gcs_auth_parse_token(wish->from[PART_TOKEN].key, value, strlen(value),
+	if (!value || gcs_auth_parse_token(needs->from[PART_TOKEN].key, value, strlen(value),
 					   ret_token, err) == 0)
 		return 0;
 	return err_prefix(err, "Secret %s/%s", reader->credentials->namespace_,
-			  wish->from[PART_TOKEN].secret);
+			  needs->from[PART_TOKEN].secret);
 }
 
 /* Keeps the object when nothing changed, and with it the connection. */
@@ -294,7 +294,7 @@ static int make_tls(struct reader *reader, struct h2_tls **ret_tls, struct err *
 	if (*ret_tls)
 		return 0;
 	return err_prefix(err, "Secret %s/%s", reader->credentials->namespace_,
-			  reader->wish.from[PART_CERTIFICATE].secret);
+			  reader->needs.from[PART_CERTIFICATE].secret);
 }
 
 static void finish_round(struct reader *reader)
@@ -319,11 +319,11 @@ static int take_secret(struct reader *reader, const struct cJSON *json, enum par
 	const char *bytes;
 	size_t size;
 
-	if (secret_decode(json, "", reader->wish.from[part].key, scratch, &bytes, &size, err) < 0)
+	if (secret_decode(json, "", reader->needs.from[part].key, scratch, &bytes, &size, err) < 0)
 		return -1;
 	if (strlen(bytes) != size)
 		return err_set(err, ERR_INPUT, "data.%s: has a NUL byte, is not text",
-			       reader->wish.from[part].key);
+			       reader->needs.from[part].key);
 	reader->values[part] = memory_strdup(bytes);
 	return 0;
 }
@@ -352,16 +352,16 @@ static int take_answer(struct reader *reader, enum part first, const struct kube
 	static const struct json_limits limits = {
 		.bytes = ANSWER_MAX_BYTES, .depth = 50, .elements = 100000, .foreign = true
 	};
-	const struct wish *wish = &reader->wish;
+	const struct needs *needs = &reader->needs;
 	AUTO(json_done) struct cJSON *json = NULL;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	if (json_parse(answer->body, answer->body_size, &limits, &json, err) < 0)
 		return -1;
-	if (first == PART_TOKEN && wish->delegated)
+	if (first == PART_TOKEN && needs->delegated)
 		return take_delegated(reader, json, &scratch, err);
 	for (enum part part = first; part < PARTS; part++)
-		if (strcmp(wish->from[part].secret, wish->from[first].secret) == 0 &&
+		if (strcmp(needs->from[part].secret, needs->from[first].secret) == 0 &&
 		    take_secret(reader, json, part, &scratch, err) < 0)
 			return -1;
 	return 0;
@@ -395,9 +395,9 @@ static void explain_denied(const struct credentials *credentials, struct err *er
 static void explain(struct reader *reader, enum part first, struct err *err)
 {
 	struct err plain = *err;
-	bool delegated = first == PART_TOKEN && reader->wish.delegated;
+	bool delegated = first == PART_TOKEN && reader->needs.delegated;
 
-	if (err->kind == ERR_DENIED && !delegated)
+	if (err->kind == ERR_DENIED)
 		explain_denied(reader->credentials, err);
 	if (err->kind != ERR_NOT_FOUND)
 		return;
@@ -427,10 +427,10 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 			reader->next_ms = now_ms(credentials) + answer->retry_after_ms;
 	} else if (take_answer(reader, reading->first, answer, &problem) < 0) {
 		(void)err_prefix(&problem, "%s %s/%s",
-				 reading->first == PART_TOKEN && reader->wish.delegated ?
+				 reading->first == PART_TOKEN && reader->needs.delegated ?
 					 "ServiceAccount" :
 					 "Secret",
-				 credentials->namespace_, reader->wish.from[reading->first].secret);
+				 credentials->namespace_, reader->needs.from[reading->first].secret);
 	}
 	if (problem.kind != ERR_NONE && !reader->failed) {
 		*problem_of(credentials) = problem;
@@ -445,8 +445,8 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 static void send_request(struct reader *reader, enum part part)
 {
 	const struct credentials *credentials = reader->credentials;
-	const struct wish *wish = &reader->wish;
-	bool delegated = part == PART_TOKEN && wish->delegated;
+	const struct needs *needs = &reader->needs;
+	bool delegated = part == PART_TOKEN && needs->delegated;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf body;
 	struct reading *reading = &reader->readings[part];
@@ -461,7 +461,7 @@ static void send_request(struct reader *reader, enum part part)
 		&(struct kube_request){ .verb = delegated ? KUBE_CREATE : KUBE_GET,
 					.path = kube_path(&scratch, "v1", credentials->namespace_,
 							  delegated ? "serviceaccounts" : "secrets",
-							  wish->from[part].secret,
+							  needs->from[part].secret,
 							  delegated ? "token" : NULL),
 					.body = body.size ? body.data : NULL,
 					.body_size = body.size,
@@ -472,10 +472,10 @@ static void send_request(struct reader *reader, enum part part)
 /* An earlier part of the round is in the same Secret. */
 static bool is_asked_for(const struct reader *reader, enum part part)
 {
-	enum part first = reader->wish.delegated ? PART_CERTIFICATE : PART_TOKEN;
+	enum part first = reader->needs.delegated ? PART_CERTIFICATE : PART_TOKEN;
 
 	for (; first < part; first++)
-		if (strcmp(reader->wish.from[first].secret, reader->wish.from[part].secret) == 0)
+		if (strcmp(reader->needs.from[first].secret, reader->needs.from[part].secret) == 0)
 			return true;
 	return false;
 }
@@ -487,17 +487,17 @@ static void start_round(struct reader *reader)
 	reader->next_ms = now_ms(credentials) + REREAD_MS;
 	reader->due_ms = INT64_MAX;
 	reader->failed = false;
-	if (reader->wish.missing) {
+	if (reader->needs.missing) {
 		err_set(problem_of(credentials), ERR_INPUT,
 			"the head Pod sets RAY_USE_TLS, and the file of %s is in no Secret among its volumes; "
 			"mount it from a Secret, or run rayscaler as the sidecar",
-			reader->wish.missing);
+			reader->needs.missing);
 		return;
 	}
 	if (!reader->complete)
 		err_set(problem_of(credentials), ERR_RETRY, "Ray's credentials are being read");
 	for (enum part part = 0; part < PARTS; part++)
-		if (reader->wish.from[part].secret[0] && !is_asked_for(reader, part))
+		if (reader->needs.from[part].secret[0] && !is_asked_for(reader, part))
 			send_request(reader, part);
 	if (!is_reading(reader))
 		finish_round(reader);
@@ -508,20 +508,20 @@ static int follow_head(struct credentials *credentials, const struct ray_cluster
 		       const struct pod *head, struct credentials_view *ret_view)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct wish wish = wish_of(cluster, head, &scratch);
+	struct needs needs = needs_of(cluster, head, &scratch);
 	struct reader *reader = credentials->reader;
 
-	if (reader && !same_wish(&reader->wish, &wish)) {
+	if (reader && !same_needs(&reader->needs, &needs)) {
 		reader_free(steal(&credentials->reader));
 		gcs_auth_done(&credentials->auth);
 	}
-	if (!is_secured(&wish))
+	if (!is_secured(&needs))
 		return 0;
 	if (!credentials->reader)
-		credentials->reader = reader_new(credentials, &wish);
+		credentials->reader = reader_new(credentials, &needs);
 	reader = credentials->reader;
-	ret_view->token_source = reader->wish.token_source;
-	ret_view->tls_source = reader->wish.tls_source;
+	ret_view->token_source = reader->needs.token_source;
+	ret_view->tls_source = reader->needs.tls_source;
 	if (!is_reading(reader) && now_ms(credentials) >= reader->next_ms &&
 	    (!reader->complete || now_ms(credentials) >= reader->due_ms))
 		start_round(reader);

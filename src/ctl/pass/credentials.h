@@ -25,7 +25,7 @@ struct credentials *credentials_new(const struct control *control, const char *n
 				    const char *name);
 void credentials_free(struct credentials *credentials); /* NULL is fine */
 
-/* What is sent, valid until the next call. */
+/* The credentials to send, valid until the next call. */
 struct credentials_view {
 	const struct gcs_auth *auth;
 	/* For the message when Ray refuses it: what was tried, and the cure; "": nothing is known. */
