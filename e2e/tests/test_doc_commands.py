@@ -87,6 +87,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"helm show readme charts/rayscaler", "test_chart.py::test_readme_has_every_value"),
     (r"kubectl apply --server-side .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl -n rayscaler-system (set image|delete lease) .*", "test_chart_install.py::test_commands_of_install_md"),
+    (r"kubectl -n team-a create (serviceaccount|role|rolebinding) rayscaler-gcs.*", "test_secured_ray.py::test_delegated_tokens"),
     (r"kubectl create rolebinding rayscaler-secrets .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl delete crd rayclusterautoscalers.rayscaler.dev", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl (-n team-a )?get rca( -A)?", "test_chart_install.py::test_upgrade_scale_uninstall"),

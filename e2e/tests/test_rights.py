@@ -50,6 +50,8 @@ CONTROLLER: Dict[Right, Lack] = {
     ("list", "", "pods"): Lack(STALLED, scales=False, ready=False),
     ("watch", "", "pods"): Lack(STALLED, ready=False),
     ("get", "", "secrets"): Lack("DemandUnavailable"),
+    # Only for Kubernetes-delegated tokens (test_secured_ray.py).
+    ("create", "", "serviceaccounts/token"): Lack(),
     ("list", "", "nodes"): Lack(NODES),
     ("watch", "", "nodes"): Lack(NODES),
     ("create", "", "events"): Lack("Events are not sent"),

@@ -1,10 +1,8 @@
 """Real Ray with TLS and with each kind of token, read by a controller and by a sidecar."""
 
-import re
 from datetime import timedelta
 
 import pytest
-import yaml
 
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
@@ -14,6 +12,7 @@ from rayscaler_e2e.ray_certificates import encoded, secret_data
 KUBERAY = paths.ROOT / "docs" / "KUBERAY.md"
 RBAC = "rbac.authorization.k8s.io"
 MODES = ("controller", "sidecar")
+KINDS = ("serviceaccount", "role", "rolebinding")
 DELEGATED = {"mode": "token", "enableK8sTokenAuth": True}
 
 
@@ -23,14 +22,12 @@ def read_by(namespace, controller):
     return lambda mode: controller(namespace) if mode == "controller" else None
 
 
-def let_us_in(api_server, namespace):
-    """The ServiceAccount of docs/KUBERAY.md."""
-    (block,) = re.findall(r"```yaml\n(apiVersion: v1\nkind: ServiceAccount.*?)```", KUBERAY.read_text(), re.S)
-    for made in yaml.safe_load_all(block):
-        made["metadata"]["namespace"] = namespace
-        for subject in made.get("subjects", []):
-            subject["namespace"] = namespace
-        api_server.apply(made)
+def let_us_in(kubectl, namespace, *kinds):
+    """The commands of docs/KUBERAY.md."""
+    for line in KUBERAY.read_text().replace("team-a", namespace).splitlines():
+        words = line.split()
+        if words[:1] == ["kubectl"] and "create" in words and words[4] in kinds and words[5] == "rayscaler-gcs":
+            assert kubectl.run(*words[1:]).returncode == 0
 
 
 def reviewer(api_server, namespace, name):
@@ -152,22 +149,22 @@ def test_certificates_by_hand(scenario, namespace, api_server, controller, work_
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_delegated_tokens(mode, scenario, namespace, api_server, read_by):
+def test_delegated_tokens(mode, scenario, namespace, api_server, kubectl, read_by):
     """Ray asks the real API server by TokenReview and SubjectAccessReview who calls."""
     reviewer(api_server, namespace, "delegated")
-    let_us_in(api_server, namespace)
+    let_us_in(kubectl, namespace, *KINDS)
     one = scenario(delegated("delegated", **options_of(mode)))
     read_by(mode)
     up_and_down(one)
 
 
-def test_delegated_tokens_without_the_account(scenario, namespace, api_server, controller):
+def test_delegated_tokens_without_the_account(scenario, namespace, api_server, kubectl, controller):
     """The message says what to create; then Ray is read, without a restart."""
     reviewer(api_server, namespace, "delegated")
     one = scenario(delegated("delegated"))
     control = controller(namespace)
     control.wait_for("create ServiceAccount rayscaler-gcs", seconds=30)
-    api_server.ensure_service_account(namespace, "rayscaler-gcs")
+    let_us_in(kubectl, namespace, "serviceaccount")
     control.wait_for("it needs verb ray:write on rayclusters", seconds=30)
-    let_us_in(api_server, namespace)
+    let_us_in(kubectl, namespace, "role", "rolebinding")
     up_and_down(one)

@@ -101,7 +101,7 @@ static bool is_token_mode(const struct ray_cluster *cluster, const struct ray_au
 	"the head Pod"
 
 static void need_token(struct needs *needs, const struct ray_cluster *cluster,
-			   const struct ray_auth *auth, struct arena *arena)
+		       const struct ray_auth *auth, struct arena *arena)
 {
 	struct secret_key *from = &needs->from[PART_TOKEN];
 
@@ -135,7 +135,7 @@ static void need_token(struct needs *needs, const struct ray_cluster *cluster,
 }
 
 static void need_tls(struct needs *needs, const struct ray_cluster *cluster,
-			 const struct ray_auth *auth, bool head_known, struct arena *arena)
+		     const struct ray_auth *auth, bool head_known, struct arena *arena)
 {
 	static const char *const variables[PARTS] = { [PART_CERTIFICATE] = "RAY_TLS_SERVER_CERT",
 						      [PART_PRIVATE_KEY] = "RAY_TLS_SERVER_KEY",
@@ -146,7 +146,8 @@ static void need_tls(struct needs *needs, const struct ray_cluster *cluster,
 		return;
 	if (cluster->tls_enabled || !auth) {
 		secret = arena_printf(arena, WORKER_SECRET "%s", cluster->name);
-		needs->from[PART_CERTIFICATE] = (struct secret_key){ secret, GCS_AUTH_TLS_CERT_KEY };
+		needs->from[PART_CERTIFICATE] =
+			(struct secret_key){ secret, GCS_AUTH_TLS_CERT_KEY };
 		needs->from[PART_PRIVATE_KEY] = (struct secret_key){ secret, GCS_AUTH_TLS_KEY_KEY };
 		needs->from[PART_CA] = (struct secret_key){ secret, GCS_AUTH_TLS_CA_KEY };
 	} else {
@@ -158,14 +159,14 @@ static void need_tls(struct needs *needs, const struct ray_cluster *cluster,
 		if (!needs->from[part].secret[0] && !needs->missing)
 			needs->missing = variables[part];
 	needs->tls_source = secret[0] ?
-				   "our certificate and the CA are those of the Secret that "
-				   "cert-manager makes for the workers (spec.tlsOptions)" :
-				   "our certificate and the CA are those of the Secrets among the "
-				   "volumes of the head Pod";
+				    "our certificate and the CA are those of the Secret that "
+				    "cert-manager makes for the workers (spec.tlsOptions)" :
+				    "our certificate and the CA are those of the Secrets among the "
+				    "volumes of the head Pod";
 }
 
 static struct needs needs_of(const struct ray_cluster *cluster, const struct pod *head,
-			   struct arena *arena)
+			     struct arena *arena)
 {
 	const struct ray_auth *auth = head ? head->ray_auth : NULL;
 	struct needs needs = { .plain_token = "", .token_source = "", .tls_source = "" };
@@ -430,7 +431,8 @@ static void answered(void *context, const struct kube_answer *answer, const stru
 				 reading->first == PART_TOKEN && reader->needs.delegated ?
 					 "ServiceAccount" :
 					 "Secret",
-				 credentials->namespace_, reader->needs.from[reading->first].secret);
+				 credentials->namespace_,
+				 reader->needs.from[reading->first].secret);
 	}
 	if (problem.kind != ERR_NONE && !reader->failed) {
 		*problem_of(credentials) = problem;
