@@ -91,6 +91,7 @@ BAD_VALUES = [
     ({"rbac": {"statusReaders": [{"kind": "Team", "name": "x"}]}}, ["/rbac/statusReaders/0/kind", "'Group'"]),
     ({"podDisruptionBudget": {"maxUnavailable": "half"}}, ["/podDisruptionBudget/maxUnavailable"]),
     ({"resources": {"memory": "1Gi"}}, ["/resources", "'memory' not allowed"]),
+    ({"networkPolicy": {"rayClusters": [{"name": "demo"}]}}, ["/networkPolicy/rayClusters/0", "missing property 'namespace'"]),
     ({"networkPolicy": {"apiServerPorts": []}}, ["/networkPolicy/apiServerPorts", "minItems"]),
 ]
 
@@ -183,6 +184,24 @@ def test_ports_hang_together(helm):
     assert (port["port"], port["targetPort"]) == (9090, "metrics")
     ingress = of_kind(objects, "NetworkPolicy")["spec"]["ingress"]
     assert [rule["ports"][0]["port"] for rule in ingress] == [9091, 9090]
+
+
+def test_heads_with_a_network_policy_are_opened(helm):
+    """One policy for each RayCluster of the value: to the controller's Pods, and never less than KubeRay's own."""
+    clusters = [{"namespace": "team-a", "name": "demo"}, {"namespace": "team-b", "name": "big", "port": 6380}]
+    made = [obj for obj in render(helm, {"networkPolicy": {"rayClusters": clusters}}) if obj["kind"] == "NetworkPolicy"]
+    assert [(obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in made] == [("team-a", "rayscaler-demo"), ("team-b", "rayscaler-big")]
+    pods = of_kind(render(helm), "Deployment")["spec"]["template"]["metadata"]["labels"]
+    for obj, name, port in zip(made, ("demo", "big"), (6379, 6380)):
+        spec = obj["spec"]
+        assert spec["podSelector"]["matchLabels"] == {"ray.io/cluster": name, "ray.io/node-type": "head"}
+        assert spec["policyTypes"] == ["Ingress"]
+        ours, workers = spec["ingress"]
+        assert ours["ports"] == [{"port": port}]
+        (peer,) = ours["from"]
+        assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "rayscaler-system"}
+        assert peer["podSelector"]["matchLabels"].items() <= pods.items()
+        assert workers == {"from": [{"podSelector": {"matchLabels": {"ray.io/cluster": name}}}]}
 
 
 def test_metrics_off(helm):

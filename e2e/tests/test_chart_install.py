@@ -67,7 +67,11 @@ VARIANTS: Dict[str, Object] = {
             "prometheusRule": {"enabled": True},
             "dashboard": {"enabled": True, "annotations": {"grafana_folder": "Ray"}},
         },
-        "networkPolicy": {"enabled": True, "metricsFrom": [{"namespaceSelector": {}}]},
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": [{"namespaceSelector": {}}],
+            "rayClusters": [{"namespace": "chart-variants", "name": "demo"}],
+        },
         "podDisruptionBudget": {"maxUnavailable": "50%"},
         "priorityClassName": "",
         "nodeSelector": {"a": "b"},

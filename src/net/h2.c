@@ -332,8 +332,7 @@ static void h2_call_expire(struct h2_call *call)
 
 	if (active)
 		h2_connection_reset(call->session->connection, call->stream_id);
-	err_set(&err, ERR_TIMEOUT,
-		active ? "no reply within %lld ms" : "no connection within %lld ms",
+	err_set(&err, ERR_TIMEOUT, active ? "no reply within %lld ms" : H2_NO_CONNECTION " %lld ms",
 		(long long)call->timeout_ms);
 	h2_call_finish(call, &err);
 }

@@ -1,4 +1,5 @@
 #include "net/h2_connection.h"
+#include "net/h2.h"
 
 #include <string.h>
 #include <uv.h>
@@ -371,7 +372,7 @@ static void h2_connection_on_connect(uv_connect_t *request, int status)
 	if (connection->state == H2_CLOSED)
 		return;
 	if (status < 0) {
-		h2_connection_fail_as(connection, "cannot connect", uv_strerror(status));
+		h2_connection_fail_as(connection, H2_CANNOT_CONNECT, uv_strerror(status));
 		return;
 	}
 	(void)uv_tcp_nodelay(&connection->tcp, 1);
@@ -422,7 +423,7 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 				    (const struct sockaddr *)&address, h2_connection_on_connect);
 	if (status < 0) {
 		h2_connection_close(connection);
-		(void)err_set(err, ERR_RETRY, "cannot connect: %s", uv_strerror(status));
+		(void)err_set(err, ERR_RETRY, H2_CANNOT_CONNECT ": %s", uv_strerror(status));
 		return NULL;
 	}
 	return connection;

@@ -1,5 +1,6 @@
 #include "codec/objects/ray_cluster_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "codec/objects/pod_spec_json.h"
@@ -16,6 +17,8 @@
 /* The field manager that the API server derives from our User-Agent, and its limit for such
  * names. */
 #define OWN_MANAGER "rayscaler"
+#define PORT_MAX 65535
+#define GCS_PORT 6379 /* Ray's default */
 #define MANAGER_MAX 128
 
 /* ---- a group ---- */
@@ -243,6 +246,86 @@ static const struct field gcs_fields[] = {
 		    "activePassiveHead", "activePassiveOptions"),
 };
 
+/* ---- networkPolicy (kuberay 1.7, networkpolicy_controller.go) ---- */
+
+static const struct field network_policy_fields[] = { FIELD_NAMES("mode", "head", "worker",
+								  "workerGroups") };
+
+static bool is_gcs_name(const char *name)
+{
+	return strcmp(name, "gcs-server") == 0 || strcmp(name, "gcs") == 0;
+}
+
+/* The port that KubeRay gives the head of this spec. */
+static int64_t gcs_port_of(const struct json_at *spec)
+{
+	struct json_at head = json_member(spec, "headGroupSpec");
+	struct json_at params = json_member(&head, "rayStartParams");
+	struct json_at template = json_member(&head, "template");
+	struct json_at pod = json_member(&template, "spec");
+	struct json_at containers = json_member(&pod, "containers");
+	struct json_at container = json_first(&containers);
+	struct json_at ports = json_member(&container, "ports");
+	int64_t number = strtol(object_text_or_none(&params, "port"), NULL, 10);
+
+	for (struct json_at port = json_first(&ports); port.json; json_next(&port)) {
+		struct json_at value = json_member(&port, "containerPort");
+
+		if (is_gcs_name(object_text_or_none(&port, "name")) &&
+		    json_type(&value) == JSON_NUMBER)
+			number = (int64_t)json_number_value(&value);
+	}
+	return number >= 1 && number <= PORT_MAX ? number : GCS_PORT;
+}
+
+/* A port of a rule: a number, also the first of a range, or a name; none: all ports. */
+static bool has_port(const struct json_at *port, int64_t wanted)
+{
+	struct json_at value = json_member(port, "port");
+	struct json_at end = json_member(port, "endPort");
+	double number;
+
+	if (!json_is_given(&value))
+		return true;
+	if (json_type(&value) != JSON_NUMBER)
+		return is_gcs_name(json_text_or_none(&value));
+	number = json_number_value(&value);
+	return (double)wanted >= number &&
+	       (double)wanted <=
+		       (json_type(&end) == JSON_NUMBER ? json_number_value(&end) : number);
+}
+
+/* Whether a rule of the head is about this port; the peers that it admits are not judged. */
+static bool opens_port(const struct json_at *rule, int64_t wanted)
+{
+	struct json_at ports = json_member(rule, "ports");
+
+	for (struct json_at port = json_first(&ports); port.json; json_next(&port))
+		if (has_port(&port, wanted))
+			return true;
+	return json_count(&ports) == 0;
+}
+
+/* Without mode it denies all. No value is an error: the API server checks them. */
+static int network_policy_decode(const struct json_at *member, const struct field *field UNUSED,
+				 void *object)
+{
+	struct ray_cluster *cluster = object;
+	struct json_at head = json_member(member, "head");
+	struct json_at rules = json_member(&head, "ingressRules");
+	int64_t port = gcs_port_of(member->parent);
+
+	cluster->closed_gcs_port = 0;
+	if (json_type(member) != JSON_OBJECT ||
+	    strcmp(object_text_or_none(member, "mode"), "DenyAllEgress") == 0)
+		return 0;
+	for (struct json_at rule = json_first(&rules); rule.json; json_next(&rule))
+		if (opens_port(&rule, port))
+			return 0;
+	cluster->closed_gcs_port = port;
+	return 0;
+}
+
 /* codec_lint_field_test compares the names of the spec and below with crd/rayclusters.ray.io.yaml. */
 static const struct field spec_fields[] = {
 	FIELD_BOOLEAN(struct ray_cluster, enable_in_tree_autoscaling, "enableInTreeAutoscaling",
@@ -265,7 +348,9 @@ static const struct field spec_fields[] = {
 	FIELD_HOOK("upgradeStrategy", .members = upgrade_fields),
 	FIELD_BOOLEAN(struct ray_cluster, idle_suspend, "idleSuspend"),
 	IDLE_TERMINATION_OPTIONS_ROW(struct ray_cluster),
-	FIELD_NAMES("headServiceAnnotations", "networkPolicy", "historyServerOptions"),
+	FIELD_HOOK("networkPolicy", .members = network_policy_fields,
+		   .read = network_policy_decode),
+	FIELD_NAMES("headServiceAnnotations", "historyServerOptions"),
 };
 
 /* ---- status, metadata ---- */

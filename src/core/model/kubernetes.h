@@ -179,6 +179,9 @@ struct ray_cluster {
 	const char *auth_secret_name; /* authOptions.secretName */
 	bool auth_kubernetes_tokens;  /* authOptions.enableK8sTokenAuth */
 	bool tls_enabled;             /* tlsOptions.enabled */
+	/* The port of the GCS, where networkPolicy has no rule that opens it; 0: open. Not in a
+	 * snapshot. */
+	int64_t closed_gcs_port;
 	struct labels head_start_params;
 	bool head_has_resources;
 	struct quantities head_resources;

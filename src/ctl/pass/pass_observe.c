@@ -1,7 +1,11 @@
 #include "ctl/pass/pass_intern.h"
 
+#include <string.h>
+
+#include "core/model/network_policy.h"
 #include "ctl/shared/options.h"
 #include "ctl/shared/time_zones.h"
+#include "net/h2.h"
 #include "net/loop.h"
 
 static int64_t max_age_ms(const struct pass *pass)
@@ -44,6 +48,21 @@ struct gpu_quota_objects pass_objects(const struct pass *pass, const struct obse
 	};
 }
 
+/* The text of the err, with the policy that may be its cause. */
+static const char *ray_problem(struct pass *pass, const struct ray_cluster *cluster)
+{
+	const char *text = pass->ray_err.text;
+
+	if (cluster->closed_gcs_port == 0 ||
+	    (!strstr(text, H2_NO_CONNECTION) && !strstr(text, H2_CANNOT_CONNECT)))
+		return text;
+	return arena_printf(
+		&pass->arena,
+		"%s; spec.networkPolicy closes port %lld of the head: add {from: " NETWORK_POLICY_FROM
+		", ports: [{port: %lld}]} to its head.ingressRules",
+		text, (long long)cluster->closed_gcs_port, (long long)cluster->closed_gcs_port);
+}
+
 /* The cache's list of Pods changes with the cache; its Pods live until the job has ended. */
 static const struct pod *const *copy_list(const struct snapshot *view, struct arena *arena)
 {
@@ -72,7 +91,7 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 	snapshot->pods = objects.pods;
 	snapshot->pod_count = objects.pod_count;
 	snapshot->ray_state = pass->ray_state;
-	snapshot->ray_problem = pass->ray_err.text;
+	snapshot->ray_problem = ray_problem(pass, objects.cluster);
 	/* A drained worker must be patched out even when the caches are stale. */
 	if (pass->drain_accepted)
 		snapshot->view_problem = "";

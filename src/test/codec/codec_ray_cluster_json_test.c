@@ -393,6 +393,56 @@ static void test_too_many_groups(void **state)
 		err.text, "rayCluster.spec.workerGroupSpecs: must not have more than 1000 groups");
 }
 
+/* `spec`: members beside networkPolicy. */
+static int64_t closed_port(const char *policy, const char *spec)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(memory_free_string) char *text = memory_alloc(2000);
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct ray_cluster cluster;
+	struct err err;
+
+	snprintf(text, 2000, "{metadata: {name: d}, spec: {networkPolicy: %s%s}}", policy, spec);
+	tree = codec_tree(text);
+	if (ray_cluster_decode(tree, "", &arena, &cluster, &err))
+		fail_msg("%s: %s", text, err.text);
+	return cluster.closed_gcs_port;
+}
+
+#define RULE(ports)                                                                                \
+	"{mode: DenyAllIngress, head: {ingressRules: [{ports: [{port: 8265}]}, " ports "]}}"
+#define HEAD_PORT                                                                                  \
+	", headGroupSpec: {rayStartParams: {port: '7000'}, template: {spec: {containers: [{name: " \
+	"h, ports: [{name: x, containerPort: 1}, {name: gcs-server, containerPort: 6380}]}]}}}"
+
+static void test_network_policy(void **state)
+{
+	(void)state;
+	assert_int_equal(closed_port("null", ""), 0);
+	assert_int_equal(closed_port("{}", ""), 6379);
+	assert_int_equal(closed_port("{mode: DenyAll, head: {egressRules: [{}]}}", ""), 6379);
+	assert_int_equal(closed_port("{mode: DenyAllIngress, worker: {ingressRules: [{}]}}", ""),
+			 6379);
+	assert_int_equal(closed_port("{mode: DenyAllEgress}", ""), 0);
+	assert_int_equal(closed_port(RULE("{from: []}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: []}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: [{port: 6379}]}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: [{port: gcs-server}]}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: [{protocol: TCP}]}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: [{port: 6000, endPort: 7000}]}"), ""), 0);
+	assert_int_equal(closed_port(RULE("{ports: [{port: 6000, endPort: 6378}]}"), ""), 6379);
+	assert_int_equal(closed_port(RULE("{ports: [{port: dashboard}]}"), ""), 6379);
+	/* The port of the head is the one that its container declares, else that of Ray. */
+	assert_int_equal(closed_port(RULE("{ports: [{port: 6379}]}"), HEAD_PORT), 6380);
+	assert_int_equal(closed_port(RULE("{ports: [{port: 6380}]}"), HEAD_PORT), 0);
+	assert_int_equal(closed_port("{}", ", headGroupSpec: {rayStartParams: {port: '7000'}}"),
+			 7000);
+	/* Rubbish makes no cluster unreadable. */
+	assert_int_equal(closed_port("7", ""), 0);
+	assert_int_equal(closed_port("{mode: 7, head: [1], worker: x}", ""), 6379);
+	assert_int_equal(closed_port("{head: {ingressRules: [7, {ports: 3}]}}", ""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_types),
 		cmocka_unit_test(test_foreign_rubbish),
 		cmocka_unit_test(test_too_many_groups),
+		cmocka_unit_test(test_network_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

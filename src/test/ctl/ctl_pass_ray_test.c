@@ -95,6 +95,46 @@ static void test_what_a_reading_costs(void **state)
 	assert_non_null(strstr(seen.active, "still scale up; it is read every 8 s"));
 }
 
+#define POLICY_CLUSTER(policy)                                                                     \
+	"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"           \
+	" 'namespace': 'a', 'generation': 1}, 'spec': {'enableInTreeAutoscaling': true,"           \
+	" 'networkPolicy': " policy                                                                \
+	", 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers':"            \
+	" [{'name': 'ray-head', 'resources': {'limits': {'cpu': '1'}}}]}}},"                       \
+	" 'workerGroupSpecs': [" GROUP("0") "]}}"
+
+/* Nothing listens at the port. */
+static const char *unreachable_with_policy(const char *cluster)
+{
+	gcs_client_configure(gcs_bench.client, &(struct gcs_config){ .cluster = "a/demo",
+								     .host = "127.0.0.1",
+								     .port = 1 });
+	seen.cluster = api.cluster = cluster;
+	seen.endings = 0;
+	run_pass(NULL);
+	assert_non_null(strstr(seen.active, "cannot connect"));
+	return strstr(seen.active, "spec.networkPolicy closes port 6379 of the head: add {from: "
+				   "[{namespaceSelector: ");
+}
+
+static void test_a_network_policy_that_closes_the_port_is_named(void **state)
+{
+	(void)state;
+	assert_non_null(unreachable_with_policy(POLICY_CLUSTER("{}")));
+	assert_null(unreachable_with_policy(POLICY_CLUSTER("{'mode': 'DenyAllEgress'}")));
+	assert_null(unreachable_with_policy(POLICY_CLUSTER("null")));
+}
+
+static void test_a_network_policy_is_not_blamed_for_a_slow_reply(void **state)
+{
+	(void)state;
+	seen.cluster = api.cluster = POLICY_CLUSTER("{}");
+	ray.mute_state = true;
+	run_pass(NULL);
+	assert_non_null(strstr(seen.active, "no reply within"));
+	assert_null(strstr(seen.active, "networkPolicy"));
+}
+
 /* --- a GCS that restarts, raylets that are dead, replicas that another writer resets --- */
 
 /* The next pass, with the memory of the last one. */
@@ -377,6 +417,8 @@ int main(void)
 		TEST(test_reply_above_the_memory_of_a_pass),
 		TEST(test_state_without_nodes_is_no_empty_cluster),
 		TEST(test_what_a_reading_costs),
+		TEST(test_a_network_policy_that_closes_the_port_is_named),
+		TEST(test_a_network_policy_is_not_blamed_for_a_slow_reply),
 		TEST(test_a_restarted_gcs_costs_no_worker),
 		TEST(test_another_session_in_the_same_head_terminates_nothing),
 		TEST(test_one_reply_that_leaves_a_worker_out_costs_nothing),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/model/autoscaler_container.h"
+#include "core/model/network_policy.h"
 #include "feature/lint/core/lint_subject.h"
 
 #define PARK_LINES "command: [sleep]\nargs: [infinity]\n"
@@ -68,4 +69,22 @@ void lint_parked_without_resources(struct lint_subject *subject)
 		subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
 		RESOURCE_LINES,
 		"KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
+}
+
+/* A sidecar connects inside of the head Pod. */
+void lint_network_policy_closed(struct lint_subject *subject)
+{
+	long long port = subject->cluster->closed_gcs_port;
+
+	if (!has_container(subject) || port == 0 ||
+	    autoscaler_options_run(subject->cluster) != AUTOSCALER_RUNS_NOTHING)
+		return;
+	lint_report_finding(subject, LINT_RULE_NETWORK_POLICY_CLOSED, "spec.networkPolicy",
+			    arena_printf(subject->arena,
+					 "head:\n  ingressRules:\n  - from: " NETWORK_POLICY_FROM
+					 "\n    ports: [{port: %lld}]",
+					 port),
+			    "no rule of head.ingressRules opens port %lld of the head, so the "
+			    "controller cannot read the demand, unless another NetworkPolicy does",
+			    port);
 }

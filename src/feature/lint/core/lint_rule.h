@@ -87,6 +87,9 @@
 	X(PARKED_WITHOUT_RESOURCES, WARNING, "parked-without-resources",                                                                                                                  \
 	  lint_parked_without_resources,                                                                                                                                                  \
 	  "KubeRay reserves 500m CPU and 512Mi for a container that sleeps", "add the lines")                                                                                             \
+	X(NETWORK_POLICY_CLOSED, INFO, "network-policy-closed", lint_network_policy_closed,                                                                                               \
+	  "`networkPolicy` closes the GCS port to the controller, unless another NetworkPolicy opens it",                                                                                 \
+	  "add the rule")                                                                                                                                                                 \
 	X(GPU_NOT_INTEGER, ERROR, "gpu-not-integer", lint_gpu_not_integer,                                                                                                                \
 	  "an amount of an accelerator is not a whole number: the API server refuses the Pods (row "                                                                                      \
 	  "D2); a warning in the group's own `resources`, which KubeRay rounds up",                                                                                                       \
