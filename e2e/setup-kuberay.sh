@@ -8,6 +8,9 @@
 #   make test-e2e KUBERAY=real RAYSCALER_KUBERAY_OPERATOR=KUBERAY/ray-operator/bin/manager \
 #     RAYSCALER_KUBERAY_CRDS=KUBERAY/ray-operator/config/crd/bases
 #
+# spec.tlsOptions needs cert-manager, built in a checkout of its repository (cmd/controller: go build): name it in
+# RAYSCALER_CERT_MANAGER, its deploy/crds in RAYSCALER_CERT_MANAGER_CRDS. Without it those tests are skipped.
+#
 # Beside it runs the garbage collector of kube-controller-manager (e2e/setup-apiserver.sh). Standard output:
 # the path of the program, and the directory of its CRDs.
 #

@@ -51,9 +51,18 @@ def kuberay_operator() -> Optional[Path]:
     return Path(named) if named else None
 
 
+def cert_manager() -> Optional[Path]:
+    """``RAYSCALER_CERT_MANAGER``: cert-manager's controller, beside the real operator; its CRDs are in
+    ``RAYSCALER_CERT_MANAGER_CRDS``."""
+    named = os.environ.get("RAYSCALER_CERT_MANAGER")
+    return Path(named) if named else None
+
+
 def crd_files() -> List[Path]:
     """Ours; with ``RAYSCALER_KUBERAY_CRDS``, a directory, KubeRay's own in place of our RayCluster."""
     own = sorted(CRD_DIR.glob("*.yaml"))
+    if cert_manager():
+        own += sorted(Path(os.environ["RAYSCALER_CERT_MANAGER_CRDS"]).glob("*.yaml"))
     kuberay = os.environ.get("RAYSCALER_KUBERAY_CRDS")
     if not kuberay:
         return own

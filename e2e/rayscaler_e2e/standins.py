@@ -17,6 +17,10 @@ _REAL_OPERATOR_FLAGS = (
     *("--metrics-addr", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"),
     *("--enable-leader-election=false", "--reconcile-concurrency", "4"),
 )
+_CERT_MANAGER_FLAGS = (
+    *("--leader-elect=false", "--cluster-resource-namespace=default", "--metrics-listen-address=127.0.0.1:0"),
+    "--internal-healthz-listen-address=127.0.0.1:0",
+)
 
 
 def ray_program() -> Path:
@@ -39,6 +43,7 @@ class StandIns:
         self.operator: Optional[Process] = None
         self.kubelet: Optional[Process] = None
         self._collector: Optional[ControllerManager] = None
+        self._cert_manager: Optional[Process] = None
         self._services: Optional[ServiceProxy] = None
         self.start_kubelet()
         self.start_operator()
@@ -48,10 +53,18 @@ class StandIns:
         real = paths.kuberay_operator()
         if real:
             words = [str(real), *_REAL_OPERATOR_FLAGS]
+            if paths.cert_manager():
+                words.append("--feature-gates=RayClusterMTLS=true")
+                self._start_cert_manager()
             self._services = self._services or ServiceProxy(self._server.admin)
             env.update(KUBECONFIG=str(self._kubeconfig), HTTP_PROXY=self._services.url)
             self._start_collector()
         self.operator = Process("operator", words, self.work_dir / "operator.log", env, paths.E2E)
+
+    def _start_cert_manager(self) -> None:
+        if self._cert_manager is None:
+            words = [str(paths.cert_manager()), *_CERT_MANAGER_FLAGS, "--kubeconfig", str(self._kubeconfig)]
+            self._cert_manager = Process("cert-manager", words, self.work_dir / "cert-manager.log", cwd=paths.E2E)
 
     def _start_collector(self) -> None:
         """The Pods of a deleted RayCluster: the real operator leaves them to the garbage collector."""
@@ -78,7 +91,7 @@ class StandIns:
     def stop(self) -> None:
         """The operator first, so that it makes no new Pods; the kubelet ends its Pods' processes."""
         collector = self._collector.process if self._collector else None
-        for process in (self.operator, self.kubelet, collector):
+        for process in (self.operator, self.kubelet, collector, self._cert_manager):
             if process is not None:
                 process.stop(20)
         if self._services:

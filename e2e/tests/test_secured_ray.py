@@ -90,6 +90,10 @@ def test_a_token_without_auth_options(scenario, namespace, api_server, controlle
     up_and_down(one)
 
 
+@pytest.mark.skipif(
+    paths.kuberay_operator() is not None and paths.cert_manager() is None,
+    reason="KubeRay's own operator needs cert-manager for spec.tlsOptions: RAYSCALER_CERT_MANAGER, RAYSCALER_CERT_MANAGER_CRDS",
+)
 @pytest.mark.parametrize("mode", MODES)
 def test_mtls(mode, scenario, namespace, read_by):
     """spec.tlsOptions of KubeRay 1.7: Ray speaks TLS only, with the certificates of cert-manager."""
