@@ -108,56 +108,55 @@ static bool take_volume(const struct json_at *volume, const char *file, struct s
 	return false;
 }
 
-static const char *file_of_mount(const struct json_at *mount, const char *path,
-				 struct arena *scratch)
+/* The innermost mount that holds the file; json NULL: none. */
+static struct json_at find_mount(const struct ray_container *container, const char *path)
 {
-	const char *rest = below(path, text_of(mount, "mountPath"));
-	const char *part = text_of(mount, "subPath");
-
-	if (!rest || *part == '\0')
-		return rest;
-	return *rest == '\0' ? part : arena_printf(scratch, "%s/%s", part, rest);
-}
-
-/* The innermost mount that holds the file counts. */
-static struct secret_key key_of_file(const struct ray_container *container, const char *path)
-{
-	struct secret_key found = { .secret = "", .key = "" };
+	struct json_at found = { .json = NULL };
 	size_t found_size = 0;
 
-	if (*path != '/')
-		return found;
 	for (struct json_at e = json_first(&container->mounts); e.json; json_next(&e)) {
-		size_t size = strlen(text_of(&e, "mountPath"));
-		const char *file = file_of_mount(&e, path, container->scratch);
-		struct json_at volume;
+		const char *folder = text_of(&e, "mountPath");
 
-		if (!file || size < found_size)
+		if (*folder != '/' || strlen(folder) < found_size || !below(path, folder))
 			continue;
-		volume = find_named(&container->volumes, text_of(&e, "name"));
-		found = (struct secret_key){ .secret = "", .key = "" };
-		found_size = size;
-		(void)take_volume(&volume, file, &found);
+		found = e;
+		found_size = strlen(folder);
 	}
 	return found;
 }
 
-/* A Secret that is mounted as the file, or as its folder, where Ray looks without a variable. */
+/* One mount and one volume are looked up, however many there are. */
+static struct secret_key key_of_file(const struct ray_container *container, const char *path)
+{
+	struct secret_key found = { .secret = "", .key = "" };
+	struct json_at mount = find_mount(container, path), volume;
+	const char *file, *part;
+
+	if (!mount.json)
+		return found;
+	file = below(path, text_of(&mount, "mountPath"));
+	part = text_of(&mount, "subPath");
+	if (*part != '\0')
+		file = *file == '\0' ? part : arena_printf(container->scratch, "%s/%s", part, file);
+	volume = find_named(&container->volumes, text_of(&mount, "name"));
+	(void)take_volume(&volume, file, &found);
+	return found;
+}
+
+/* A Secret that is mounted as the file, or as its folder, where Ray looks without a variable: the
+ * first such mount. */
 static struct secret_key key_of_usual_file(const struct ray_container *container)
 {
-	struct secret_key key = { .secret = "", .key = "" };
-
-	for (struct json_at e = json_first(&container->mounts); e.json && !key.secret[0];
-	     json_next(&e)) {
+	for (struct json_at e = json_first(&container->mounts); e.json; json_next(&e)) {
 		const char *path = text_of(&e, "mountPath");
 		const char *end = strstr(path, "/.ray");
 
 		if (end)
-			key = key_of_file(container,
-					  arena_printf(container->scratch, "%.*s/" USUAL_TOKEN_FILE,
-						       (int)(end - path), path));
+			return key_of_file(container, arena_printf(container->scratch,
+								   "%.*s/" USUAL_TOKEN_FILE,
+								   (int)(end - path), path));
 	}
-	return key;
+	return (struct secret_key){ .secret = "", .key = "" };
 }
 
 /* ---- all of it ---- */

@@ -136,6 +136,11 @@ static void test_wrong_types(void **state)
 			    "  volumes: {a: b}\n"));
 	assert_true(auth->tls);
 	expect_key(&auth->certificate, "", "");
+	auth = auth_of(HEAD(
+		"    env: [{name: RAY_USE_TLS, value: '1'}, {name: RAY_TLS_CA_CERT, value: ca}]\n"
+		"    volumeMounts: [{name: v}, {name: v, mountPath: ca}]\n",
+		"  volumes: [{name: v, secret: {secretName: s}}]\n"));
+	expect_key(&auth->ca, "", "");
 	auth = auth_of(HEAD("    env:\n" FILES
 			    "    volumeMounts: [{name: v, mountPath: /etc/ray}]\n",
 			    "  volumes: [{name: v, secret: {secretName: s, items: 3}}]\n"));
