@@ -269,14 +269,16 @@ static bool is_reading(const struct reader *reader)
 static int make_token(struct reader *reader, char **ret_token, struct err *err)
 {
 	const struct needs *needs = &reader->needs;
-	const char *value = needs->plain_token[0] ? needs->plain_token : reader->values[PART_TOKEN];
+	const struct secret_key *from = &needs->from[PART_TOKEN];
+	const char *value = reader->values[PART_TOKEN];
 
 	*ret_token = NULL;
-	if (!value || gcs_auth_parse_token(needs->from[PART_TOKEN].key, value, strlen(value),
-					   ret_token, err) == 0)
+	if (needs->plain_token[0])
+		return gcs_auth_parse_token("RAY_AUTH_TOKEN of the head Pod", needs->plain_token,
+					    strlen(needs->plain_token), ret_token, err);
+	if (!value || gcs_auth_parse_token(from->key, value, strlen(value), ret_token, err) == 0)
 		return 0;
-	return err_prefix(err, "Secret %s/%s", reader->credentials->namespace_,
-			  needs->from[PART_TOKEN].secret);
+	return err_prefix(err, "Secret %s/%s", reader->credentials->namespace_, from->secret);
 }
 
 /* Keeps the object when nothing changed, and with it the connection. */
