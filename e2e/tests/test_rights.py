@@ -6,12 +6,14 @@ of their own as well. There is no operator for their RayClusters: minReplicas is
 """
 
 import base64
+import re
+import shlex
 import shutil
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 import pytest
 
-from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import chart, paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer, load_yaml
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.program import Controller
@@ -249,7 +251,7 @@ def test_every_right_is_here():
 
 
 @pytest.mark.parametrize("mode,right", each_right())
-def test_rights(mode: str, right: Right, batch_of: Callable[[str], Batch], artefacts: Any):
+def test_rights(mode: str, right: Right, batch_of: Callable[[str], Batch], artefacts: Any, request: Any):
     batch = batch_of(mode)
     one = batch.made[right]
     artefacts.log(one.account, one.log)
@@ -259,6 +261,8 @@ def test_rights(mode: str, right: Right, batch_of: Callable[[str], Batch], artef
         a_secret_is_read_by_its_name_alone(one)
     else:
         without_one_right(one, MODES[mode][right])
+        if right[2] == "secrets":
+            the_command_of_the_message_gives_the_right(one, request.getfixturevalue("kubectl"))
 
 
 def without_one_right(one: Limited, lack: Lack) -> None:
@@ -300,6 +304,24 @@ def nothing_is_refused(one: Limited) -> None:
     assert not [request for request in asked if request[2] == "secrets"], "no Secret without token authentication"
     if one.mode != "cluster":
         assert {request[3] for request in asked} <= {one.namespace, *([""] if one.mode == "namespace" else [])}
+
+
+def the_command_of_the_message_gives_the_right(one: Limited, kubectl: Any) -> None:
+    """Only in this namespace, and the controller goes on by itself."""
+    (role,) = [made for made in load_yaml(chart.MANIFESTS / "install.yaml") if made["metadata"]["name"] == "rayscaler-secrets"]
+    line = told(one, "DemandUnavailable", "get")
+    account = f"--as=system:serviceaccount:{ACCOUNTS}:{one.account}"
+    one.server.apply({**role, "metadata": {"name": role["metadata"]["name"]}})
+    try:
+        kubectl.run(*shlex.split(re.search(r": kubectl (create rolebinding .*?), or ", line).group(1)))
+        kubectl.run("auth", "can-i", "get", "secrets", "-n", one.namespace, account)
+        for where, verb in ((one.namespace, "list"), ("default", "get")):
+            kubectl.run("auth", "can-i", verb, "secrets", "-n", where, account, status=1)
+        if one.server.kind == "real":
+            wanted = ("get", "", "secrets", one.namespace, 200)
+            wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret to be read")
+    finally:
+        one.server.admin.of("clusterroles").delete("rayscaler-secrets")
 
 
 def a_secret_is_read_by_its_name_alone(one: Limited) -> None:
