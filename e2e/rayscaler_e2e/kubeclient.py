@@ -32,6 +32,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "secrets": ("api/v1", "Secret", True),
     "configmaps": ("api/v1", "ConfigMap", True),
     "services": ("api/v1", "Service", True),
+    "endpoints": ("api/v1", "Endpoints", True),
     "serviceaccounts": ("api/v1", "ServiceAccount", True),
     "events": ("api/v1", "Event", True),
     "resourcequotas": ("api/v1", "ResourceQuota", True),

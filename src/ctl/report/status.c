@@ -250,7 +250,7 @@ static void ask_cluster(struct status *status, const struct status_path *path,
 	const char *holder = leader_holder(status->control->leader);
 
 	if (!leader_is_leading(status->control->leader))
-		answer_text(request, holder[0] ? STATUS_NOT_LEADING : 503,
+		answer_text(request, STATUS_NOT_LEADING,
 			    "this replica does not lead, so it decides nothing; ask %s",
 			    holder[0] ? holder : "again later, there is no leader yet");
 	else if (!status->wake(status->context, path->namespace_, path->name))

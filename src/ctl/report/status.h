@@ -12,7 +12,7 @@
 #include "ctl/shared/control.h"
 
 #define STATUS_WAIT_MS 5000 /* then 504 */
-/* 421 Misdirected Request: another replica leads, and answers the same request. */
+/* 421 Misdirected Request: another replica that leads answers the same request. */
 #define STATUS_NOT_LEADING 421
 
 struct pass_decision;
