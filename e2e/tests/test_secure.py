@@ -266,8 +266,9 @@ def test_a_flood_of_forged_tokens(setup: Setup):
     honest_thread.join()
     took = time.monotonic() - begun
     reviews = setup.reviews() - before
-    print(f"{len(statuses)} requests in {took:.1f} s: {reviews} reviews, {len(honest)} scrapes, the slowest {max(t for _, t in honest):.2f} s")
+    print(f"{len(statuses)} requests in {took:.1f} s, {statuses.count(0)} closed: {reviews} reviews, {len(honest)} scrapes, the slowest {max(t for _, t in honest):.2f} s")
     assert len(statuses) == FLOOD and set(statuses) <= {401, 429, 0}
+    assert statuses.count(0) < FLOOD / 100 and statuses.count(401) >= BURST
     # Those of the scraper are one a minute.
     assert reviews <= BURST + PER_SECOND * took + 2 + took / 60
     assert len(honest) > 3 and {status for status, _ in honest} == {200}
