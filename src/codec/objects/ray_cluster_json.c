@@ -266,16 +266,16 @@ static int64_t gcs_port_of(const struct json_at *spec)
 	struct json_at containers = json_member(&pod, "containers");
 	struct json_at container = json_first(&containers);
 	struct json_at ports = json_member(&container, "ports");
-	int64_t number = strtol(object_text_or_none(&params, "port"), NULL, 10);
+	double number = (double)strtol(object_text_or_none(&params, "port"), NULL, 10);
 
 	for (struct json_at port = json_first(&ports); port.json; json_next(&port)) {
 		struct json_at value = json_member(&port, "containerPort");
 
 		if (is_gcs_name(object_text_or_none(&port, "name")) &&
 		    json_type(&value) == JSON_NUMBER)
-			number = (int64_t)json_number_value(&value);
+			number = json_number_value(&value);
 	}
-	return number >= 1 && number <= PORT_MAX ? number : GCS_PORT;
+	return number >= 1 && number <= PORT_MAX ? (int64_t)number : GCS_PORT;
 }
 
 /* A port of a rule: a number, also the first of a range, or a name; none: all ports. */
