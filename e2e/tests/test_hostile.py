@@ -11,6 +11,7 @@ from rayscaler_e2e.hostile import fields
 from rayscaler_e2e.hostile import kinds as hostile
 from rayscaler_e2e.hostile.bench import Bench
 from rayscaler_e2e.hostile.honest import Honest
+from rayscaler_e2e.hostile.tokens import TokenFlood, status_of
 
 # Each defence alone has unit tests (docs/internals/threats.md names them) and the fuzz targets.
 pytestmark = pytest.mark.test_all
@@ -64,6 +65,24 @@ def test_forged_pods_take_no_worker_and_stop_no_demand(bench: Bench, honest: Lis
         assert victim.named() == [] and victim.group()["replicas"] == 2
         bench.check()
     victim.scale_down()
+
+
+def test_forged_tokens_delay_neither_scaling_nor_a_scrape(bench: Bench, honest: List[Honest]):
+    """How many reviews they cost: test_secure.py."""
+    if bench.server.kind != "real":
+        pytest.skip("the embedded API server has no reviews of tokens")
+    bench.check()
+    address, scraper = bench.controller.address("metrics"), bench.scraper()
+    assert status_of(address, "/metrics", scraper) == 200
+    with TokenFlood(address) as flood:
+        for one in honest:
+            one.scale_up()
+            assert status_of(address, "/metrics", scraper) == 200
+        for one in honest:
+            one.scale_down()
+            assert status_of(address, "/metrics", scraper) == 200
+        bench.check()
+    assert len(flood.statuses) > 100 and set(flood.statuses) <= {401, 429, 0}
 
 
 PARTS = 10

@@ -5,7 +5,6 @@ proxy of the Service by users without rights on Pods."""
 import json
 import secrets
 import shutil
-import socket
 import ssl
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from rayscaler_e2e import chart, paths, rayclusters
 from rayscaler_e2e.apiserver import ADMIN_USER
 from rayscaler_e2e.cli import SECONDS as CLI_SECONDS
 from rayscaler_e2e.egress_proxy import EgressProxy
+from rayscaler_e2e.hostile.tokens import UNVERIFIED, status_of
 from rayscaler_e2e.kubeconfig import write_kubeconfig
 from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.processes import Process
@@ -44,24 +44,6 @@ class Answer(NamedTuple):
     status: int
     body: str
     header: Dict[str, str]
-
-
-# Made once: it costs more than a request.
-UNVERIFIED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-UNVERIFIED.check_hostname, UNVERIFIED.verify_mode = False, ssl.CERT_NONE
-
-
-def status_of(address: str, path: str, token: str) -> int:
-    """As ``ask``, only the status, with little work for this process; 0: closed in favour of another connection."""
-    host, _, port = address.rpartition(":")
-    head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
-    try:
-        with socket.create_connection((host, int(port)), timeout=20) as plain, UNVERIFIED.wrap_socket(plain) as connection:
-            connection.sendall(head.encode())
-            answer = connection.recv(64)
-    except OSError:
-        return 0
-    return int(answer.split()[1]) if answer else 0
 
 
 def ask(address: str, path: str, token: str = "", ca: Optional[Path] = None, scheme: str = "https", seconds: float = 20.0) -> Answer:

@@ -12,6 +12,12 @@ from . import kinds as hostile
 from .honest import Honest
 from .objects import RealApi
 
+RBAC = "rbac.authorization.k8s.io"
+REVIEWS = [
+    {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+    {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+]
+
 
 class Bench:
     """One controller in one namespace, and honest clusters on request."""
@@ -24,12 +30,30 @@ class Bench:
         self.api, self.loop = RealApi(server), ProxyLoop()
         self.limit = MemoryLimit(chart_limit_mib())
         flags = ["--leader-elect", "--leader-elect-resource-namespace", self.namespace]
+        if server.kind == "real":  # which reviews tokens
+            flags.append("--metrics-secure")
+            self._let("hostile", "reviews", REVIEWS)
+            self._let("scraper", "metrics", [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
         self.controller = Controller(
             server, self.namespace, directory, *flags, account="hostile", env={"POD_NAME": "hostile"}, limit=self.limit
         )
         self.controller.wait_for("deciding starts", seconds=30)
         self.pid = self.controller.process.pid
         self._numbers = itertools.count(1)
+
+    def _let(self, account: str, name: str, rules: List[Any]) -> None:
+        metadata = {"name": f"{self.namespace}-{name}"}
+        role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": metadata["name"]}
+        subject = {"kind": "ServiceAccount", "name": account, "namespace": self.namespace}
+        self.server.ensure_service_account(self.namespace, account)
+        self.server.apply({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+        self.server.apply(
+            {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": metadata, "roleRef": role, "subjects": [subject]}
+        )
+
+    def scraper(self) -> str:
+        """The token of an account that may read /metrics."""
+        return self.server.service_account_token(self.namespace, "scraper")
 
     def honest(self) -> Honest:
         clusters = self.server.admin.of("rayclusters", self.namespace)
