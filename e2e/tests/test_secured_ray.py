@@ -61,7 +61,8 @@ def up_and_down(one):
     """A worker for an actor, and its drain when the actor has ended."""
     with one.program() as program:
         program.actors(1, num_gpus=1)
-        assert program.ready("actors") == one.workers()
+        # KubeRay's operator puts a worker's address into the certificate once a minute.
+        assert program.ready("actors", seconds=150) == one.workers()
         program.end()
     one.wait_empty()
 
