@@ -8,7 +8,8 @@ and after. For each phase: from demand to accepted patch (p50, p99), peak of the
 CPU time of its thread), since the controller's start, the longest answer of /healthz (which also waits for a processor), the longest time
 between two renewals of the Lease, and how often the controller ended.
 
-Exit status 1: it ended, lost the Lease, was above the limit, or an honest cluster was not scaled.
+Exit status 1: it ended, lost the Lease, was above the limit, asked for too many reviews of forged tokens, or an honest cluster
+was not scaled.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 import urllib.request
 from pathlib import Path
 from typing import List, NamedTuple, Optional
@@ -25,6 +27,7 @@ from typing import List, NamedTuple, Optional
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.fleet import Figures, Fleet, Pulse, cpu_seconds, status_mib
 from rayscaler_e2e.hostile import kinds as hostile
+from rayscaler_e2e.hostile import tokens
 from rayscaler_e2e.memory_limit import MemoryLimit, chart_limit_mib
 from rayscaler_e2e.wait import WaitTimeout, wait_until
 
@@ -36,6 +39,7 @@ VICTIMS = 5
 PATCH_SECONDS = 30.0
 SAFE_SECONDS = 15.0
 RECOVERY_SECONDS = 60.0
+REVIEWS_BURST, REVIEWS_PER_SECOND = 12, 6  # of forged tokens 10 and 5, and the reader of the metrics
 HEAD = f"{'':<16} {'demands':>7} {'p50 ms':>7} {'p99 ms':>7} {'peak MiB':>8} {'turn ms':>8} {'(CPU)':>6} {'healthz':>8} {'lease s':>7} {'CPU s':>6} ends"
 
 
@@ -52,7 +56,7 @@ class Bench:
         self._work_dir = work_dir
         self._metrics = free_port()
         flags = ["--leader-elect=true", "--leader-elect-resource-namespace", "fleet"]
-        flags += ["--metrics-bind-address", f"127.0.0.1:{self._metrics}", *options.flags]
+        flags += ["--metrics-secure", "--metrics-bind-address", f"127.0.0.1:{self._metrics}", *options.flags]
         self.fleet = Fleet(options.clusters, options.pods, work_dir, flags, self.limit)
         self.rows: List[Row] = []
 
@@ -60,13 +64,17 @@ class Bench:
         self.fleet.stop()
         self.limit.remove()
 
+    def metrics_address(self) -> str:
+        return f"127.0.0.1:{self._metrics}"
+
     def victims(self) -> List[hostile.Victim]:
         """Of the honest clusters, as src/test/fleet/fleet_objects.h makes them."""
         return [("fleet", f"rc-{index:05d}", f"{index:08x}-0000-4000-8000-000000000000") for index in range(VICTIMS)]
 
     def _read_metrics(self) -> str:
+        request = urllib.request.Request(f"https://{self.metrics_address()}/metrics", headers={"Authorization": "Bearer honest"})
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics}/metrics", timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=30, context=tokens.UNVERIFIED) as answer:
                 return answer.read().decode()
         except OSError:
             return ""
@@ -86,12 +94,12 @@ class Bench:
         """So many seconds beside tenants of these kinds; then they are removed."""
         self.fleet.ask("reset")
         pulse = self.fleet.pulse(PULSE_SECONDS)
-        before = cpu_seconds(self.fleet.controller.pid)
+        before, begun = cpu_seconds(self.fleet.controller.pid), time.monotonic()
         attack = hostile.Attack(self.fleet, kinds, self.options.each, self._work_dir) if kinds else None
         self.fleet.change(self.options.rate)
         try:
             threading.Event().wait(self.options.seconds)
-            row = self._end(name, kinds, pulse, before)
+            row = self._end(name, kinds, pulse, before, begun)
         finally:
             self.fleet.change(0)
             if attack:
@@ -111,7 +119,7 @@ class Bench:
         except WaitTimeout:
             print(f"    not scaled {RECOVERY_SECONDS:.0f} s later either")
 
-    def _end(self, name: str, kinds: List[hostile.Kind], pulse: Pulse, before: float) -> Row:
+    def _end(self, name: str, kinds: List[hostile.Kind], pulse: Pulse, before: float, begun: float) -> Row:
         """Demand ends, the hostile tenants are still there."""
         failures = []
         controller = self.fleet.controller
@@ -125,6 +133,8 @@ class Bench:
             except WaitTimeout:
                 failures.append(f"{len(UNSAFE.findall(self._read_metrics()))} honest clusters were not safe to scale down")
         figures = self.fleet.ask("figures")
+        if figures["token_reviews"] > REVIEWS_BURST + REVIEWS_PER_SECOND * (time.monotonic() - begun):
+            failures.append(f"{figures['token_reviews']:.0f} reviews of tokens")
         figures["healthz_ms"] = pulse.stop()
         figures["turn_ms"] = self._milliseconds(LONGEST_TURN)
         figures["turn_cpu_ms"] = self._milliseconds(LONGEST_TURN_CPU)
@@ -206,7 +216,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hostile") as directory:
         bench = Bench(options, Path(directory))
         try:
-            kinds = hostile.OBJECTS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS + [hostile.forged_pods(bench.victims())]
+            kinds = hostile.OBJECTS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
+            kinds = kinds + [hostile.forged_pods(bench.victims()), hostile.forged_tokens(bench.metrics_address())]
             return run(bench, [kind for kind in kinds if re.search(options.only or "", kind.name)])
         finally:
             if options.log:

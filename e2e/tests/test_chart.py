@@ -325,6 +325,18 @@ def test_secrets_are_read_only_where_a_value_says_so(helm, watched, value, wante
     assert found == wanted
 
 
+def test_accounts_for_delegated_tokens(helm):
+    """Off by default; as the commands of docs/KUBERAY.md make them."""
+    assert "rayscaler-gcs" not in {one["metadata"]["name"] for one in render(helm, {})}
+    objects = [one for one in render(helm, {"rbac": {"gcsAccounts": ["team-a", "team-b"]}}) if one["metadata"]["name"] == "rayscaler-gcs"]
+    for namespace in ("team-a", "team-b"):
+        account, role, binding = (one for one in objects if one["metadata"]["namespace"] == namespace)
+        assert [account["kind"], role["kind"], binding["kind"]] == ["ServiceAccount", "Role", "RoleBinding"]
+        assert _rights(role["rules"]) == {("ray:write", "ray.io", "rayclusters")}
+        assert binding["roleRef"]["name"] == "rayscaler-gcs" and binding["roleRef"]["kind"] == "Role"
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "rayscaler-gcs", "namespace": namespace}]
+
+
 def test_delete_is_a_right_of_its_own(helm):
     """Off by default, on nothing but RayClusters, and only where the other rights on them are."""
 

@@ -24,7 +24,6 @@ def test_commands_of_the_alerts(api_server, namespace, kubectl):
         "-n rayscaler-system get pods": "rayscaler-0",
         "describe pod": "Image:",
         "-n rayscaler-system get lease rayscaler -o yaml": "holderIdentity: rayscaler-0_1",
-        "-n rayscaler-system get lease rayscaler": "rayscaler-0_1",
         "describe rca CLUSTER": "RayClusterAutoscaler",
     }
     for command, answer in shows.items():

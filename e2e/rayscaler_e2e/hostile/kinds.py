@@ -1,5 +1,6 @@
 """The attacks, one row each, and how to run one."""
 
+import secrets
 import sys
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from .. import paths
 from ..processes import Process
 from ..ports import free_port
 from ..wait import wait_until
-from . import heads, objects
+from . import heads, objects, tokens
 from .objects import Object, Tenant, group
 
 NUL = "a\0b"
@@ -175,6 +176,15 @@ FLOODS = [
     _flood("flood-ping", "PING"),
     _flood("flood-settings", "SETTINGS"),
 ]
+
+
+def forged_tokens(address: str) -> Kind:
+    """Requests for the metrics at ``address``, each with another bearer token, as fast as a tenant can."""
+
+    def step(_tenant: Tenant) -> None:
+        tokens.status_of(address, "/metrics", secrets.token_hex(16))
+
+    return Kind("forged-tokens", "requests with forged bearer tokens", lambda _tenant: None, step=step, period=0.001, most=4)
 
 
 def forged_pods(victims: List[Victim]) -> Kind:

@@ -11,8 +11,8 @@
 #include "core/report/summary.h"
 
 #define NAMES_MAX 3 /* Pods named in one message */
-/* Shorter than this it may only be the time between two replies of Ray. */
 #define SECRET_WORD "Secret "
+/* Shorter than this it may only be the time between two replies of Ray. */
 #define FLICKER_MS 5000
 #define UNREACHABLE_MS 10000
 #define HEAD_STARTS_MS 60000 /* the head is not ready: it starts, or is recreated */

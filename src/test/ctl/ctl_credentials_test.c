@@ -15,7 +15,7 @@ static struct control control;
 static struct credentials *credentials;
 static struct credentials_view view;
 static const char *problem;
-static struct tls_identity ca, client_id, other_id;
+static struct tls_identity ca, other_ca, client_id, other_id;
 
 struct secret {
 	const char *name;
@@ -400,6 +400,31 @@ static void test_a_renewed_certificate(void **state)
 	assert_true(loop_wait_until(script.loop, has_renewed, &head, WAIT_MS));
 }
 
+static bool has_new_ca(void *context)
+{
+	return get(context) == 0 &&
+	       h2_tls_matches(view.auth->tls, other_id.cert_pem, other_id.key_pem, other_ca.cert_pem);
+}
+
+/* A cluster of the same name was deleted: until cert-manager has written the Secret again it has the
+ * certificates of the old one, and both sides refuse each other. */
+static void test_the_secret_of_a_deleted_cluster(void **state)
+{
+	struct ray_cluster cluster = cluster_of();
+	struct head head = { &cluster, NULL };
+
+	(void)state;
+	cluster.tls_enabled = true;
+	api.secrets[0] = tls_secret("ray-worker-secret-demo", &client_id);
+	expect_complete(&head);
+	credentials_refused(credentials);
+	assert_true(loop_wait_until(script.loop, was_read_again, &head, WAIT_MS));
+	api.secrets[0] = tls_secret("ray-worker-secret-demo", &other_id);
+	api.secrets[0].values[2] = other_ca.cert_pem;
+	credentials_refused(credentials);
+	assert_true(loop_wait_until(script.loop, has_new_ca, &head, WAIT_MS));
+}
+
 static void test_certificates_by_hand(void **state)
 {
 	struct ray_cluster cluster = cluster_of();
@@ -437,6 +462,7 @@ static int make_material(void **state)
 {
 	(void)state;
 	ca = tls_identity_new("ca", NULL, NULL);
+	other_ca = tls_identity_new("ca", NULL, NULL);
 	client_id = tls_identity_new("client", NULL, &ca);
 	other_id = tls_identity_new("client", NULL, &ca);
 	return 0;
@@ -446,6 +472,7 @@ static int free_material(void **state)
 {
 	(void)state;
 	tls_identity_done(&ca);
+	tls_identity_done(&other_ca);
 	tls_identity_done(&client_id);
 	tls_identity_done(&other_id);
 	return 0;
@@ -468,6 +495,7 @@ int main(void)
 		TEST(test_the_account_is_missing),
 		TEST(test_the_secret_of_cert_manager),
 		TEST(test_a_renewed_certificate),
+		TEST(test_the_secret_of_a_deleted_cluster),
 		TEST(test_certificates_by_hand),
 		TEST(test_the_head_counts),
 	};

@@ -68,6 +68,7 @@ struct fleet {
 	uint64_t reads[FLEET_KINDS], single_reads, watches, writes[FLEET_KINDS], refused;
 	uint64_t states, reports, other_calls, connections;
 	int64_t lease_gap_us; /* the longest time between two writes of the Lease */
+	unsigned long long token_reviews;
 	uint64_t guest_patches;
 	int64_t *latencies_us;
 	size_t latency_count, demands;
@@ -137,6 +138,7 @@ static void fleet_reset(struct fleet *fleet)
 	fleet->states = fleet->reports = fleet->other_calls = 0;
 	fleet->latency_count = fleet->demands = 0;
 	fleet->lease_gap_us = 0;
+	fleet->token_reviews = 0;
 	fleet->guest_patches = 0;
 	fleet->reset_us = loop_precise_us();
 }
@@ -187,8 +189,9 @@ static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 	fleet_add(ret_text, " 'connections': %llu, 'demands': %zu, 'patched': %zu, 'waiting': %u,",
 		  (unsigned long long)fleet->connections, fleet->demands, fleet->latency_count,
 		  waiting);
-	fleet_add(ret_text, " 'lease_gap_ms': %.1f, 'guest_patches': %llu,",
-		  (double)fleet->lease_gap_us / 1000, (unsigned long long)fleet->guest_patches);
+	fleet_add(ret_text, " 'lease_gap_ms': %.1f, 'guest_patches': %llu, 'token_reviews': %llu,",
+		  (double)fleet->lease_gap_us / 1000, (unsigned long long)fleet->guest_patches,
+		  fleet->token_reviews);
 	fleet_add(ret_text, " 'p50_ms': %.1f, 'p99_ms': %.1f, 'max_ms': %.1f}\n",
 		  fleet_percentile_ms(fleet, 0.5), fleet_percentile_ms(fleet, 0.99),
 		  fleet_percentile_ms(fleet, 1));

@@ -455,6 +455,26 @@ static void api_take(const struct http_request *request, enum fleet_kind kind, c
 	}
 }
 
+/* --- reviews --- */
+
+#define HONEST_TOKEN "honest"
+
+/* The one token that is known may read everything. */
+static void api_review(const struct http_request *request)
+{
+	static const char accepted[] = "{\"status\": {\"authenticated\": true, \"allowed\": true,"
+				       " \"user\": {\"username\": \"scraper\"}}}";
+	static const char refused[] = "{\"status\": {\"authenticated\": false}}";
+	cJSON *sent = cJSON_ParseWithLength(request->body, request->body_size);
+	cJSON *spec = cJSON_GetObjectItem(sent, "spec");
+	const char *token = cJSON_GetStringValue(cJSON_GetObjectItem(spec, "token"));
+	const char *answer = !token || !strcmp(token, HONEST_TOKEN) ? accepted : refused;
+
+	api.fleet->token_reviews += token != NULL;
+	http_answer(request->peer, 201, answer, strlen(answer));
+	cJSON_Delete(sent);
+}
+
 static void api_handle(const struct http_request *request)
 {
 	static const char *const plurals[] = { "/rayclusters", "/pods", "/rayclusterautoscalers",
@@ -468,6 +488,8 @@ static void api_handle(const struct http_request *request)
 		}
 	if (strstr(request->target, "/leases")) {
 		api_lease(request);
+	} else if (strstr(request->target, "reviews")) {
+		api_review(request);
 	} else if (strstr(request->target, "/apis/") == request->target) {
 		api_discover(request);
 	} else {
