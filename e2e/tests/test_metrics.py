@@ -116,7 +116,7 @@ def test_a_standby_says_who_leads(api_server, controller, namespace):
     holder = json.loads(leader.get("/status")[1])["holder"]
     wait_until(lambda: json.loads(standby.get("/status")[1])["holder"] == holder, 10, "the holder to be seen")
     status, text = standby.get(f"/status/{namespace}/demo")
-    assert status == 503 and holder in text
+    assert status == 421 and holder in text
 
 
 def test_readyz_waits_for_the_api_server(api_server, namespace, work_dir):

@@ -1,13 +1,16 @@
 """Real Ray with TLS and with each kind of token, read by a controller and by a sidecar."""
 
+import ipaddress
 from datetime import timedelta
 
 import pytest
 
+from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.ray_certificates import encoded, secret_data
+from rayscaler_e2e.wait import wait_until
 
 KUBERAY = paths.ROOT / "docs" / "KUBERAY.md"
 RBAC = "rbac.authorization.k8s.io"
@@ -104,30 +107,32 @@ def test_mtls(mode, scenario, namespace, read_by):
 
 
 def by_hand(name):
-    """TLS as before spec.tlsOptions: variables of Ray, and a Secret among the volumes of each Pod."""
+    """TLS as before spec.tlsOptions: variables of Ray, and a Secret among the volumes of each Pod, which is waited for."""
     manifest = rm.cluster(name, [rm.gpu_group()])
     for group in (manifest["spec"]["headGroupSpec"], *manifest["spec"]["workerGroupSpecs"]):
         spec = group["template"]["spec"]
         spec["volumes"] = [{"name": "tls", "secret": {"secretName": "by-hand"}}]
         ray = spec["containers"][0]
-        ray["volumeMounts"] = [{"name": "tls", "mountPath": "/tls"}]
+        ray["volumeMounts"] = [{"name": "tls", "mountPath": kp.TLS_PATH}]
+        spec["initContainers"] = [{"name": kp.ADDRESS_CONTAINER, "image": "x", "volumeMounts": ray["volumeMounts"]}]
         ray["env"] = [{"name": "RAY_USE_TLS", "value": "1"}, *ray.get("env", [])]
         for variable, file in (("SERVER_CERT", "tls.crt"), ("SERVER_KEY", "tls.key"), ("CA_CERT", "ca.crt")):
-            ray["env"].append({"name": f"RAY_TLS_{variable}", "value": f"/tls/{file}"})
+            ray["env"].append({"name": f"RAY_TLS_{variable}", "value": f"{kp.TLS_PATH}/{file}"})
     return manifest
 
 
 def test_certificates_by_hand(scenario, namespace, api_server, controller, work_dir):
     """Nothing is terminated while they do not fit, and the message names the cause; a renewed one is used."""
     authority, other = (CertificateAuthority(work_dir / name, name) for name in ("ca", "other-ca"))
-    addresses = ["127.0.0.1", *(f"127.{network}.0.{host}" for network in range(10, 30) for host in range(1, 30))]
-
     def write(data):
         metadata = {"name": "by-hand", "namespace": namespace}
         api_server.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded(data)})
 
-    write(secret_data(authority, *authority.leaf(addresses)))
     one = scenario(by_hand("by-hand"), wait=False)
+    head = ipaddress.ip_address(wait_until(lambda: one.head() and (one.head().get("status") or {}).get("podIP"), 30, "an address"))
+    # The Pods that follow have the next ones, and the third number is higher after 250 of them.
+    addresses = ["127.0.0.1", *(str(head + number) for number in range(256 + 30))]
+    write(secret_data(authority, *authority.leaf(addresses)))
     one.tls = secret_data(authority, *authority.leaf(addresses))
     one.wait_head()
     running = controller(namespace)
