@@ -402,8 +402,8 @@ static void test_a_renewed_certificate(void **state)
 
 static bool has_new_ca(void *context)
 {
-	return get(context) == 0 &&
-	       h2_tls_matches(view.auth->tls, other_id.cert_pem, other_id.key_pem, other_ca.cert_pem);
+	return get(context) == 0 && h2_tls_matches(view.auth->tls, other_id.cert_pem,
+						   other_id.key_pem, other_ca.cert_pem);
 }
 
 /* A cluster of the same name was deleted: until cert-manager has written the Secret again it has the
