@@ -48,7 +48,7 @@ WERROR ?= -Werror
 # of another feature.
 
 MODEL := base core/model
-CORE := $(MODEL) core/capacity core/nodes core/schedule core/decide core/report core
+CORE := $(MODEL) core/capacity core/nodes core/schedule core/share core/decide core/report core
 CODEC := codec/text codec/schema codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
@@ -64,6 +64,7 @@ USES_core/model    := base $(call feature,model)
 USES_core/capacity := $(MODEL)
 USES_core/nodes    := $(MODEL)
 USES_core/schedule := $(MODEL)
+USES_core/share    := $(MODEL)
 USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
 USES_core/report   := $(MODEL) core/capacity core/decide
 USES_core          := $(MODEL) core/decide core/report $(call feature,core)

@@ -1,0 +1,474 @@
+#include "core/share/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "core/share/share_work.h"
+
+/* ---- shares and room ---- */
+
+struct share_account *share_account_of(const struct share_work *work, size_t cluster)
+{
+	return &work->accounts[work->pool->clusters[cluster].queue];
+}
+
+/* Exact: 9e17 times 9e17 fits 128 bits. */
+bool share_less(struct share_fraction a, struct share_fraction b)
+{
+	return (__int128)a.amount * b.weight < (__int128)b.amount * a.weight;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t scale(int64_t amount, int64_t by, int64_t of)
+{
+	return of > 0 ? (int64_t)((__int128)amount * by / of) : 0;
+}
+
+/* What it borrows if its usage were larger by `more`. */
+static int64_t borrowed(const struct share_account *account, int64_t more)
+{
+	return larger(account->usage + more - account->guaranteed, 0);
+}
+
+struct share_fraction share_here(const struct share_account *account)
+{
+	return (struct share_fraction){ borrowed(account, 0), account->queue->weight };
+}
+
+struct share_fraction share_dominant(const struct share_account *account, int64_t more)
+{
+	return (struct share_fraction){ larger(borrowed(account, more), account->elsewhere),
+					account->queue->weight };
+}
+
+int64_t share_unlent(const struct share_account *account)
+{
+	return larger(account->unlent_part - account->usage, 0);
+}
+
+int64_t share_kept(const struct share_account *account)
+{
+	return larger(account->claim, share_unlent(account));
+}
+
+void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
+		  int64_t claim)
+{
+	work->unlent -= share_unlent(account);
+	work->kept -= share_kept(account);
+	account->usage += usage;
+	account->claim += claim;
+	work->soon -= usage;
+	work->unlent += share_unlent(account);
+	work->kept += share_kept(account);
+}
+
+/* What the reservation keeps from this account. As part of a claim it is in `kept` already. */
+static int64_t kept_by_reservation(const struct share_work *work,
+				   const struct share_account *account)
+{
+	const struct share_account *owner;
+
+	if (work->reserved == SHARE_NONE)
+		return 0;
+	owner = share_account_of(work, work->pool->units[work->reserved].cluster);
+	if (owner == account || owner->claim > 0 ||
+	    share_less(share_here(account), share_here(owner)))
+		return 0;
+	return work->pool->units[work->reserved].amount;
+}
+
+int64_t share_room(const struct share_work *work, const struct share_account *account,
+		   bool guaranteed, int64_t free)
+{
+	if (guaranteed)
+		return free - (work->unlent - share_unlent(account));
+	return free - (work->kept - share_kept(account)) - kept_by_reservation(work, account);
+}
+
+/* ---- sums ---- */
+
+static void sum_workers(struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+
+	work->free = work->soon = pool->capacity;
+	ARRAY_EACH(const struct share_worker, worker, pool->workers, pool->worker_count) {
+		struct share_account *account = share_account_of(work, worker->cluster);
+		bool leaves = worker->state == SHARE_LEAVING;
+		int64_t *sum = leaves ? &account->leaving : &account->usage;
+
+		CHECK(worker->amount >= 0 && worker->amount <= RESOURCE_AMOUNT_MAX);
+		*sum = resource_sum(*sum, worker->amount);
+	}
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		struct share_account *account = &work->accounts[i];
+		int64_t held = resource_sum(account->usage, account->leaving);
+
+		work->result->queues[i].held = held;
+		work->free = larger(work->free - held, -RESOURCE_AMOUNT_MAX);
+		work->soon = larger(work->soon - account->usage, -RESOURCE_AMOUNT_MAX);
+	}
+}
+
+static void sum_units(struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+
+	for (size_t i = 0; i < pool->unit_count; i++) {
+		const struct share_unit *unit = &pool->units[i];
+		struct share_account *account = share_account_of(work, unit->cluster);
+
+		CHECK(unit->amount > 0 && unit->amount <= RESOURCE_AMOUNT_MAX);
+		if (unit->impossible || unit->amount > pool->capacity ||
+		    unit->amount > account->queue->maximum)
+			work->result->units[i] = SHARE_IMPOSSIBLE;
+		else
+			account->asked = resource_sum(account->asked, unit->amount);
+	}
+}
+
+static void set_guarantees(struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < pool->queue_count; i++)
+		sum = resource_sum(sum, smaller(pool->queues[i].guaranteed, pool->queues[i].maximum));
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		struct share_account *account = &work->accounts[i];
+		const struct share_queue *queue = &pool->queues[i];
+
+		account->guaranteed = smaller(queue->guaranteed, queue->maximum);
+		if (sum > pool->capacity)
+			account->guaranteed = scale(account->guaranteed, pool->capacity, sum);
+		account->unlent_part = larger(account->guaranteed - queue->lendable, 0);
+		work->unlent += share_unlent(account);
+		work->kept += share_kept(account);
+	}
+}
+
+/* ---- several pools ---- */
+
+struct team_part {
+	struct share_account *account;
+	int64_t capacity;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+	return strcmp(((const struct team_part *)a)->account->queue->name,
+		      ((const struct team_part *)b)->account->queue->name);
+}
+
+static void link_team(struct team_part *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++)
+			if (i != j)
+				parts[i].account->elsewhere =
+					larger(parts[i].account->elsewhere,
+					       scale(borrowed(parts[j].account, 0),
+						     parts[i].capacity, parts[j].capacity));
+}
+
+/* Sets `elsewhere` of queues that have one name in several pools. */
+static void link_teams(struct share_work *works, size_t count, struct arena *arena)
+{
+	VEC(struct team_part) parts = { 0 };
+	size_t start = 0;
+
+	if (count < 2)
+		return;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < works[i].pool->queue_count; j++)
+			VEC_PUSH(arena, &parts,
+				 ((struct team_part){ &works[i].accounts[j],
+						      works[i].pool->capacity }));
+	if (parts.count > 0)
+		qsort(parts.at, parts.count, sizeof(*parts.at), compare_parts);
+	for (size_t end = 1; end <= parts.count; end++)
+		if (end == parts.count || compare_parts(&parts.at[start], &parts.at[end]) != 0) {
+			link_team(parts.at + start, end - start);
+			start = end;
+		}
+}
+
+/* ---- the reservation ---- */
+
+/* What it may use of its guarantee, with all that it asks for. */
+static int64_t guaranteed_demand(const struct share_account *account)
+{
+	int64_t demand = resource_sum(account->usage, account->asked);
+
+	return smaller(account->guaranteed, larger(demand, account->unlent_part));
+}
+
+static bool waits_longer(const struct share_pool *pool, size_t a, size_t b)
+{
+	const struct share_unit *unit_a = &pool->units[a], *unit_b = &pool->units[b];
+	int order = strcmp(pool->clusters[unit_a->cluster].name,
+			   pool->clusters[unit_b->cluster].name);
+
+	if (unit_a->since_ms != unit_b->since_ms)
+		return unit_a->since_ms < unit_b->since_ms;
+	return order != 0 ? order < 0 : a < b;
+}
+
+bool share_waits_long(const struct share_pool *pool, size_t unit)
+{
+	return pool->reserve_after_ms >= 0 &&
+	       pool->now_ms - pool->units[unit].since_ms >= pool->reserve_after_ms;
+}
+
+static bool may_reserve(const struct share_work *work, size_t unit, int64_t demand)
+{
+	const struct share_unit *given = &work->pool->units[unit];
+	const struct share_account *account = share_account_of(work, given->cluster);
+	int64_t beside = demand - guaranteed_demand(account);
+
+	return work->result->units[unit] != SHARE_IMPOSSIBLE &&
+	       share_waits_long(work->pool, unit) &&
+	       given->amount <= work->pool->capacity - beside &&
+	       account->usage + given->amount <= account->queue->maximum;
+}
+
+static size_t find_reserved(const struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+	size_t first = SHARE_NONE;
+	int64_t demand = 0;
+
+	for (size_t i = 0; i < pool->queue_count; i++)
+		demand = resource_sum(demand, guaranteed_demand(&work->accounts[i]));
+	for (size_t i = 0; i < pool->unit_count; i++)
+		if (may_reserve(work, i, demand) &&
+		    (first == SHARE_NONE || waits_longer(pool, i, first)))
+			first = i;
+	return first;
+}
+
+/* ---- the order in a queue ---- */
+
+/* Compared member by member, lower first. */
+struct sort_key {
+	int64_t by[5];
+	size_t index;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+
+	for (size_t i = 0; i < sizeof(x->by) / sizeof(*x->by); i++)
+		if (x->by[i] != y->by[i])
+			return x->by[i] < y->by[i] ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The indices in order. */
+static const size_t *sort_keys(struct sort_key *keys, size_t count, struct arena *arena)
+{
+	size_t *sorted = arena_array(arena, count, sizeof(*sorted));
+
+	if (count > 0)
+		qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = keys[i].index;
+	return sorted;
+}
+
+struct named {
+	const char *name;
+	size_t index;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+/* The place of each cluster in the order of names. */
+static const int64_t *rank_clusters(const struct share_pool *pool, struct arena *arena)
+{
+	int64_t *ranks = arena_array(arena, pool->cluster_count, sizeof(*ranks));
+	struct named *names = arena_array(arena, pool->cluster_count, sizeof(*names));
+
+	for (size_t i = 0; i < pool->cluster_count; i++)
+		names[i] = (struct named){ pool->clusters[i].name, i };
+	if (pool->cluster_count > 0)
+		qsort(names, pool->cluster_count, sizeof(*names), compare_names);
+	for (size_t i = 0; i < pool->cluster_count; i++)
+		ranks[names[i].index] = (int64_t)i;
+	return ranks;
+}
+
+static void list_units(struct share_work *work, struct arena *arena)
+{
+	const struct share_pool *pool = work->pool;
+	const int64_t *ranks = rank_clusters(pool, arena);
+	struct sort_key *keys = arena_array(arena, pool->unit_count, sizeof(*keys));
+	size_t count = 0;
+	const size_t *sorted;
+
+	for (size_t i = 0; i < pool->unit_count; i++) {
+		const struct share_unit *unit = &pool->units[i];
+
+		if (work->result->units[i] == SHARE_IMPOSSIBLE)
+			continue;
+		share_account_of(work, unit->cluster)->unit_count++;
+		keys[count++] = (struct sort_key){
+			{ (int64_t)pool->clusters[unit->cluster].queue, i != work->reserved,
+			  -(int64_t)unit->priority, unit->since_ms, ranks[unit->cluster] },
+			i
+		};
+	}
+	sorted = sort_keys(keys, count, arena);
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		work->accounts[i].units = sorted;
+		sorted += work->accounts[i].unit_count;
+	}
+}
+
+/* Busy ones may end with notice if their queue says so; the youngest work ends first. */
+static bool may_end(const struct share_work *work, const struct share_worker *worker)
+{
+	const struct share_pool *pool = work->pool;
+
+	if (worker->state == SHARE_BUSY)
+		return share_account_of(work, worker->cluster)->queue->drain_after_ms >= 0;
+	return worker->state == SHARE_IDLE &&
+	       pool->now_ms - worker->since_ms >= pool->idle_after_ms;
+}
+
+static void list_workers(struct share_work *work, struct arena *arena)
+{
+	const struct share_pool *pool = work->pool;
+	struct sort_key *keys = arena_array(arena, pool->worker_count, sizeof(*keys));
+	size_t count = 0;
+	const size_t *sorted;
+
+	for (size_t i = 0; i < pool->worker_count; i++) {
+		const struct share_worker *worker = &pool->workers[i];
+		bool busy = worker->state == SHARE_BUSY;
+
+		if (!may_end(work, worker))
+			continue;
+		share_account_of(work, worker->cluster)->worker_count++;
+		work->endable[busy] = resource_sum(work->endable[busy], worker->amount);
+		keys[count++] = (struct sort_key){
+			{ (int64_t)pool->clusters[worker->cluster].queue, busy,
+			  !busy && worker->needed, worker->order,
+			  busy ? -worker->since_ms : worker->since_ms },
+			i
+		};
+	}
+	sorted = sort_keys(keys, count, arena);
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		work->accounts[i].workers = sorted;
+		sorted += work->accounts[i].worker_count;
+	}
+}
+
+/* ---- the result ---- */
+
+static void add_results(struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+	struct share_result *result = work->result;
+
+	for (size_t i = 0; i < pool->unit_count; i++) {
+		struct share_usage *usage =
+			&result->queues[pool->clusters[pool->units[i].cluster].queue];
+		int64_t *sum = result->units[i] == SHARE_GRANTED ? &usage->granted :
+								    &usage->waiting;
+
+		*sum = resource_sum(*sum, pool->units[i].amount);
+	}
+	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED)
+		result->reserved = SHARE_NONE;
+}
+
+static void note_time(struct share_result *result, int64_t now_ms, int64_t at_ms)
+{
+	if (at_ms > now_ms)
+		result->next_ms = smaller(result->next_ms, at_ms);
+}
+
+/* Time changes a result when a unit has waited, or a worker was idle, long enough. */
+static void find_next_change(struct share_work *work)
+{
+	const struct share_pool *pool = work->pool;
+	bool waits = false;
+
+	work->result->next_ms = INT64_MAX;
+	for (size_t i = 0; i < pool->unit_count; i++) {
+		if (work->result->units[i] > SHARE_AT_MAXIMUM)
+			continue;
+		waits = true;
+		if (pool->reserve_after_ms >= 0)
+			note_time(work->result, pool->now_ms,
+				  pool->units[i].since_ms + pool->reserve_after_ms);
+	}
+	for (size_t i = 0; i < pool->worker_count && (waits || work->soon < 0); i++)
+		if (pool->workers[i].state == SHARE_IDLE)
+			note_time(work->result, pool->now_ms,
+				  pool->workers[i].since_ms + pool->idle_after_ms);
+}
+
+/* ---- all of it ---- */
+
+static void start(struct share_work *work, const struct share_pool *pool,
+		  struct share_result *result, struct arena *arena)
+{
+	*work = (struct share_work){ .pool = pool, .result = result, .reserved = SHARE_NONE };
+	work->accounts = arena_array(arena, pool->queue_count, sizeof(*work->accounts));
+	work->wins = arena_array(arena, pool->cluster_count, sizeof(*work->wins));
+	work->picked = arena_array(arena, pool->worker_count, sizeof(*work->picked));
+	result->units = arena_array(arena, pool->unit_count, sizeof(*result->units));
+	result->workers = arena_array(arena, pool->worker_count, sizeof(*result->workers));
+	result->queues = arena_array(arena, pool->queue_count, sizeof(*result->queues));
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		CHECK(pool->queues[i].weight >= 1 && pool->queues[i].weight <= SHARE_WEIGHT_MAX);
+		work->accounts[i].queue = &pool->queues[i];
+	}
+	for (size_t i = 0; i < pool->worker_count; i++)
+		result->workers[i].unit = SHARE_NONE;
+	sum_workers(work);
+	sum_units(work);
+	set_guarantees(work);
+}
+
+static void finish(struct share_work *work, struct arena *arena)
+{
+	work->reserved = work->result->reserved = find_reserved(work);
+	list_units(work, arena);
+	list_workers(work, arena);
+	share_shrink(work);
+	share_fill(work, arena);
+	add_results(work);
+	find_next_change(work);
+}
+
+struct share_result *share(const struct share_pool *pools, size_t count, struct arena *arena)
+{
+	struct share_work *works = arena_array(arena, count, sizeof(*works));
+	struct share_result *results = arena_array(arena, count, sizeof(*results));
+
+	for (size_t i = 0; i < count; i++)
+		start(&works[i], &pools[i], &results[i], arena);
+	link_teams(works, count, arena);
+	for (size_t i = 0; i < count; i++)
+		finish(&works[i], arena);
+	return results;
+}

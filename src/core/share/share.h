@@ -1,0 +1,179 @@
+/* Shares scarce GPUs between RayClusters: from pools, workers and waiting units to grants, workers to
+ * release early, one reservation for each pool, and busy workers to drain. Pure and without memory:
+ * equal inputs give equal results, so a restart or a new leader changes nothing. All amounts are GPUs
+ * in 1/10000 (RESOURCE_UNIT). Must not decide what a cluster asks for, and not where a Pod runs.
+ *
+ * Shapes. A pool has queues (teams); a cluster draws from one queue of the pool. A cluster that uses
+ * two pools has an entry in each, and queues with one name in several pools are one team. A worker is a
+ * replica that holds GPUs: a Pod, all hosts of a slice, or a patch in flight. A unit is an
+ * indivisible ask: a replica, a slice of hosts, a gang.
+ *
+ * Order. Each step takes the next unit of one queue, which fits as a whole or is passed over:
+ *   1. Guarantees: units that stay within their queue's guarantee; the lowest usage/guaranteed first.
+ *   2. Borrowing: of the queues that still wait the highest priority, then the lowest share first. The
+ *      share is the usage beyond the guarantee, divided by the weight; of a queue in several pools the
+ *      largest one (dominant share), scaled to the pool's capacity.
+ * Ties: the unit that waits longest, then the queue's name. Within a queue: priority of the unit, waiting
+ * time, name of the cluster, order in the input. A unit in its turn is
+ *   granted   when it fits what is free now, or
+ *   coming    when it fits as soon as workers have left: those that leave already, and those that are
+ *             released for it here. What it uses of the free GPUs stays free for it.
+ *
+ * Kept from borrowers, also while free: the part of a guarantee that is not lendable, the amount of a
+ * unit within its guarantee that does not fit yet (its queue borrows nothing meanwhile), and the
+ * reservation. The reservation is for the unit that has waited longest, at least reserve_after_ms,
+ * if it would fit beside the guaranteed demand of the other queues. It is first in its queue and passes
+ * priorities. Its queue takes nothing else, and queues whose share is at least that of its queue borrow
+ * only beyond it. So the usage of its queue falls until no other has a lower share, and from then on
+ * all GPUs that borrowers free are collected: the unit is granted when their work has ended. One
+ * at a time, so two gangs never hold half of the pool each. The caller ends a reservation that is not
+ * used, or takes too long, by a new since_ms. In a queue at its maximum nothing passes a unit that has
+ * waited as long.
+ *
+ * Releases. An idle worker is released only if the unit then fits, and no more workers than that. Its
+ * queue keeps at least its guarantee. For a unit within its guarantee any such worker is released;
+ * otherwise one of a queue with a lower priority, or with the same priority
+ *   - and a larger share than the unit's queue, if no demand needs the worker;
+ *   - and, after the exchange, no smaller share than the unit's queue, if demand needs it
+ *     (request_resources holds idle workers). The smaller of two shares grows, and the queue that
+ *     lost the worker cannot win it back: there are no loops.
+ * Workers that no demand needs are also released for another cluster of the same queue, if the queue is
+ * above its guarantee, and for the reservation. A cluster that wins in this call loses nothing in it
+ * to a borrower, or two gangs would exchange their halves. Busy workers are drained only for a unit
+ * within its guarantee, only of queues that allow it, after all idle ones, lowest priority first.
+ *
+ * Why not as others do it (versions of 2026).
+ *   Kueue     compares usage above nominal as well, but preempts whole workloads by comparing
+ *             shares before and after; three versions preempted in loops (kueue#3779, #7101, #14543). Here a
+ *             release is an exchange that never inverts two shares, and one unit wide.
+ *   KAI       reclaims by Pod, blind to idleness, with a multiplier against loops. Here fairness is
+ *             restored with idle workers alone; busy ones are drained for guarantees only.
+ *   Volcano   counts a gang at the start of a cluster; workers added later are loose Pods. Here each added
+ *             replica, slice or gang is one unit.
+ *   YuniKorn  preempts up to the guarantee, as step 1 does, and warns of storms when much is asked at
+ *             once. Here only the workers that make a unit fit are named, and those
+ *             that leave already count first.
+ * They keep a queue's place by the creation time of an object. Here it is since_ms of the unit,
+ * which the caller keeps in a status. They reserve for nothing, or for every gang; one reservation
+ * bounds the idle GPUs by one unit.
+ *
+ * Cost: O((Q + U + W) log(Q + U + W)) for Q queues, U units and W workers of a pool, O(Q) for each
+ * worker that is looked at for a release, and the calls of `places`. */
+#ifndef CORE_SHARE_SHARE_H
+#define CORE_SHARE_SHARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/model/resources.h"
+
+#define SHARE_NONE SIZE_MAX
+#define SHARE_WEIGHT_MAX INT64_C(1000000)
+#define SHARE_NEVER INT64_C(-1)
+
+struct share_queue {
+	const char *name; /* unique in its pool */
+	/* Guarantees of a pool that exceed its capacity count in proportion. */
+	int64_t guaranteed;
+	int64_t lendable; /* part of it that others may borrow while it is not asked for */
+	int64_t maximum;  /* RESOURCE_AMOUNT_MAX: none */
+	int64_t weight;   /* 1 to SHARE_WEIGHT_MAX */
+	int64_t priority;
+	/* busy.afterSeconds: notice before a busy worker of this queue ends; SHARE_NEVER: it is kept. */
+	int64_t drain_after_ms;
+};
+
+struct share_cluster {
+	const char *name; /* "namespace/name" */
+	size_t queue;
+};
+
+struct share_unit {
+	size_t cluster;
+	int64_t amount;   /* of all its Pods, above 0 */
+	int64_t since_ms; /* it waits since then */
+	int32_t priority; /* within the queue */
+	bool impossible;  /* no Nodes could ever hold it: it waits, and nothing is kept for it */
+};
+
+enum share_state {
+	SHARE_BUSY = 0, /* or unknown */
+	SHARE_STARTING, /* also a patch in flight */
+	SHARE_IDLE,     /* and may be terminated */
+	SHARE_LEAVING,  /* drained or deleted: it still holds its GPUs */
+};
+
+struct share_worker {
+	size_t cluster;
+	int64_t amount;
+	enum share_state state;
+	bool needed;      /* of an idle one: demand is placed on it (request_resources) */
+	int64_t since_ms; /* in this state */
+	int64_t order;    /* the caller's order of release in a queue, lower first: whole Nodes first */
+};
+
+/* Where Pods fit, kept by the caller for the time of one call: what is free now, and what will be free
+ * soon, when the workers that leave have left. Now is never more than soon. */
+struct share_places {
+	void *context;
+	/* Takes a place for each Pod of the unit, or none and returns false. soon: of what will be
+	 * free. Otherwise of both. */
+	bool (*take)(void *context, size_t unit, bool soon);
+	/* The places of a worker will be free soon. */
+	void (*leave)(void *context, size_t worker);
+	/* The present state, and the return to it. */
+	size_t (*mark)(void *context);
+	void (*rollback)(void *context, size_t mark);
+};
+
+struct share_pool {
+	int64_t capacity, now_ms;
+	int64_t idle_after_ms;    /* an idle worker may be released after this time */
+	int64_t reserve_after_ms; /* SHARE_NEVER: no reservation */
+	const struct share_queue *queues;
+	size_t queue_count;
+	const struct share_cluster *clusters;
+	size_t cluster_count;
+	const struct share_unit *units; /* of a cluster: in the order in which it wants them */
+	size_t unit_count;
+	const struct share_worker *workers;
+	size_t worker_count;
+	const struct share_places *places; /* NULL: amounts alone decide */
+};
+
+enum share_verdict {
+	SHARE_WAITS = 0,  /* for GPUs of the pool, or for a place */
+	SHARE_AT_MAXIMUM, /* of its queue */
+	SHARE_IMPOSSIBLE, /* larger than the pool or the maximum, or impossible by the input */
+	SHARE_COMING,     /* GPUs are kept for it, and workers leave */
+	SHARE_GRANTED,
+};
+
+enum share_action { SHARE_STAY = 0, SHARE_RELEASE, SHARE_DRAIN };
+
+struct share_order {
+	enum share_action action;
+	size_t unit;         /* the unit that it is for; SHARE_NONE: the pool has become smaller */
+	int64_t deadline_ms; /* of SHARE_DRAIN */
+};
+
+struct share_usage {
+	int64_t held;    /* of all workers, also of those that leave */
+	int64_t granted; /* in this call */
+	int64_t waiting; /* of all units that are not granted */
+};
+
+struct share_result {
+	enum share_verdict *units;   /* parallel to those of the pool */
+	struct share_order *workers; /* as well */
+	struct share_usage *queues;  /* as well */
+	size_t reserved;             /* the unit; SHARE_NONE: no reservation, or it was granted */
+	int64_t next_ms;             /* time alone changes nothing before it; INT64_MAX: ever */
+};
+
+/* One result for each pool. */
+struct share_result *share(const struct share_pool *pools, size_t count, struct arena *arena);
+
+#endif

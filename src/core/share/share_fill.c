@@ -1,0 +1,209 @@
+/* Steps 1 and 2 of the order in share.h. Each step is a heap of the accounts that still have units to
+ * look at; the first one's next unit is granted, made to come, or passed over.
+ *
+ * A unit that is passed over is not looked at again in its step: what a borrower may use only falls
+ * during a step, because each unit takes at least as much from `free` and `soon` as it lowers `kept`.
+ * Only a release increases it, and never for another unit than the one that it is for. So a
+ * step costs O(log Q) for each unit.
+ *
+ * Example: 8 free, equal weights, no guarantees, a asks for 3+3+3, b for 1+1+1+1. The steps are a3 (tie, by
+ * name), b1 b1 b1 (share 3 each, then by name), a: 3 do not fit 2, b1. One GPU stays free. */
+#include <string.h>
+
+#include "core/share/share_work.h"
+
+struct heap {
+	const struct share_work *work;
+	struct share_account **at;
+	size_t count;
+	bool guaranteed; /* step 1 */
+};
+
+/* ---- the order of accounts ---- */
+
+static struct share_fraction key_of(const struct heap *heap, const struct share_account *account)
+{
+	if (heap->guaranteed)
+		return (struct share_fraction){ account->usage, account->guaranteed };
+	return share_dominant(account, 0);
+}
+
+static int64_t since_of(const struct heap *heap, const struct share_account *account)
+{
+	if (account->next_unit == account->unit_count)
+		return INT64_MAX;
+	return heap->work->pool->units[account->units[account->next_unit]].since_ms;
+}
+
+static bool is_before(const struct heap *heap, const struct share_account *a,
+		      const struct share_account *b)
+{
+	struct share_fraction key_a = key_of(heap, a), key_b = key_of(heap, b);
+	int64_t since_a = since_of(heap, a), since_b = since_of(heap, b);
+
+	if (!heap->guaranteed && a->queue->priority != b->queue->priority)
+		return a->queue->priority > b->queue->priority;
+	if (share_less(key_a, key_b) || share_less(key_b, key_a))
+		return share_less(key_a, key_b);
+	if (since_a != since_b)
+		return since_a < since_b;
+	return strcmp(a->queue->name, b->queue->name) < 0;
+}
+
+static void sift_down(struct heap *heap, size_t index)
+{
+	for (;;) {
+		size_t first = index;
+		struct share_account *moved = heap->at[index];
+
+		for (size_t child = 2 * index + 1; child <= 2 * index + 2; child++)
+			if (child < heap->count &&
+			    is_before(heap, heap->at[child], heap->at[first]))
+				first = child;
+		if (first == index)
+			return;
+		heap->at[index] = heap->at[first];
+		heap->at[first] = moved;
+		index = first;
+	}
+}
+
+static void order_all(struct heap *heap)
+{
+	for (size_t i = heap->count / 2; i-- > 0;)
+		sift_down(heap, i);
+}
+
+/* ---- one unit ---- */
+
+static bool has_place(const struct share_work *work, size_t unit, bool soon)
+{
+	const struct share_places *places = work->pool->places;
+
+	return !places || places->take(places->context, unit, soon);
+}
+
+static bool fits_now(const struct share_work *work, const struct share_account *account,
+		     size_t unit, bool guaranteed)
+{
+	int64_t amount = work->pool->units[unit].amount;
+
+	return amount <= share_room(work, account, guaranteed, work->free) &&
+	       amount <= share_room(work, account, guaranteed, work->soon) &&
+	       account->usage + account->leaving + amount <= account->queue->maximum &&
+	       has_place(work, unit, false);
+}
+
+static bool fits_soon(struct share_work *work, const struct share_account *account, size_t unit,
+		      bool guaranteed)
+{
+	if (work->pool->units[unit].amount <= share_room(work, account, guaranteed, work->soon) &&
+	    has_place(work, unit, true))
+		return true;
+	return share_make_room(work, unit, guaranteed);
+}
+
+static bool take(struct share_work *work, struct share_account *account, size_t unit,
+		 bool guaranteed)
+{
+	const struct share_unit *given = &work->pool->units[unit];
+
+	if (fits_now(work, account, unit, guaranteed)) {
+		work->free -= given->amount;
+		work->result->units[unit] = SHARE_GRANTED;
+	} else if (fits_soon(work, account, unit, guaranteed)) {
+		account->coming += given->amount;
+		work->result->units[unit] = SHARE_COMING;
+	} else {
+		return false;
+	}
+	share_charge(work, account, given->amount, 0);
+	work->wins[given->cluster] = true;
+	if (unit == work->reserved)
+		work->reserved = SHARE_NONE;
+	return true;
+}
+
+static bool look_at(struct share_work *work, struct share_account *account, size_t unit,
+		    bool guaranteed)
+{
+	int64_t amount = work->pool->units[unit].amount;
+
+	if (work->result->units[unit] >= SHARE_COMING)
+		return false;
+	if (account->usage + amount > account->queue->maximum) {
+		work->result->units[unit] = SHARE_AT_MAXIMUM;
+		return false;
+	}
+	if (guaranteed && account->usage + account->claim + amount > account->guaranteed)
+		return false;
+	if (take(work, account, unit, guaranteed))
+		return true;
+	if (guaranteed)
+		share_charge(work, account, 0, amount);
+	return false;
+}
+
+/* Nothing of its queue passes it: it has the reservation, or waits below the maximum for as long. */
+static bool is_passed_by_none(const struct share_work *work, size_t unit)
+{
+	return unit == work->reserved || (work->result->units[unit] == SHARE_AT_MAXIMUM &&
+					  share_waits_long(work->pool, unit));
+}
+
+/* Gives the account its next unit that fits; false: it has none. */
+static bool give_next(struct share_work *work, struct share_account *account, bool guaranteed)
+{
+	while (account->next_unit < account->unit_count) {
+		size_t unit = account->units[account->next_unit++];
+
+		if (look_at(work, account, unit, guaranteed))
+			return true;
+		if (is_passed_by_none(work, unit))
+			return false;
+	}
+	return false;
+}
+
+/* ---- the steps ---- */
+
+static bool takes_part(const struct share_account *account, bool guaranteed)
+{
+	if (account->unit_count == 0)
+		return false;
+	return guaranteed ? account->guaranteed > 0 : account->claim == 0;
+}
+
+static void run_step(struct share_work *work, struct heap *heap)
+{
+	heap->count = 0;
+	for (size_t i = 0; i < work->pool->queue_count; i++) {
+		struct share_account *account = &work->accounts[i];
+
+		account->next_unit = 0;
+		if (takes_part(account, heap->guaranteed))
+			heap->at[heap->count++] = account;
+	}
+	order_all(heap);
+	while (heap->count > 0) {
+		work->usage_fell = false;
+		if (!give_next(work, heap->at[0], heap->guaranteed))
+			heap->at[0] = heap->at[--heap->count];
+		if (work->usage_fell)
+			order_all(heap);
+		else if (heap->count > 0)
+			sift_down(heap, 0);
+	}
+}
+
+void share_fill(struct share_work *work, struct arena *arena)
+{
+	struct heap heap = { .work = work,
+			     .at = arena_array(arena, work->pool->queue_count,
+					       sizeof(struct share_account *)),
+			     .guaranteed = true };
+
+	run_step(work, &heap);
+	heap.guaranteed = false;
+	run_step(work, &heap);
+}

@@ -1,0 +1,279 @@
+/* Which workers end so that a unit fits.
+ *
+ * Workers are added in the order in which queues lose (the lowest priority, then the largest share,
+ * looked at anew after each worker), idle ones before busy ones, until the unit fits; then
+ * each one without which it still fits is put back, the last one added first. So the set is minimal,
+ * and busy workers are in it only if the idle ones do not suffice. With places this also finds the
+ * one Node that a large worker needs: workers on other Nodes are put back.
+ *
+ * Example: a gang of 2 on one Node; idle workers a1 on Node 1, b1 and b2 on Node 2. Added are a1, b1, b2;
+ * then it fits. Without b1 it does not fit; without a1 it does. b1 and b2 are released.
+ *
+ * Cost: O(Q) for each worker added; with places at most LOOK_MAX workers, and their square in calls. */
+#include <string.h>
+
+#include "core/share/share_work.h"
+
+#define LOOK_MAX 256
+/* Workers looked at in vain for the units of one queue in one call: only its own units wait longer. */
+#define IN_VAIN_MAX 4096
+
+/* The unit that needs room. */
+struct need {
+	size_t unit; /* SHARE_NONE: the pool itself is too small */
+	const struct share_unit *given;
+	const struct share_account *account;
+	bool guaranteed, reserved;
+	size_t looked; /* workers, so far */
+};
+
+/* ---- which workers ---- */
+
+/* Whether it might lose any worker: without a look at each. */
+static bool may_lose_any(const struct need *need, const struct share_account *loser)
+{
+	if (loser->usage - loser->coming <= loser->guaranteed)
+		return false;
+	if (need->unit == SHARE_NONE || need->guaranteed || need->reserved ||
+	    loser == need->account)
+		return true;
+	if (loser->queue->priority != need->account->queue->priority)
+		return loser->queue->priority < need->account->queue->priority;
+	return share_less(share_dominant(need->account, 0), share_dominant(loser, 0));
+}
+
+static bool may_lose(const struct share_work *work, const struct need *need,
+		     const struct share_account *loser, const struct share_worker *worker)
+{
+	if (loser->usage - loser->coming - worker->amount < loser->guaranteed)
+		return false;
+	if (need->unit == SHARE_NONE)
+		return true;
+	if (worker->cluster == need->given->cluster)
+		return false;
+	if (need->guaranteed)
+		return true;
+	if (work->wins[worker->cluster])
+		return false;
+	if (loser == need->account || (need->reserved && !worker->needed))
+		return !worker->needed;
+	if (loser->queue->priority != need->account->queue->priority)
+		return loser->queue->priority < need->account->queue->priority;
+	if (!worker->needed)
+		return share_less(share_dominant(need->account, 0), share_dominant(loser, 0));
+	return !share_less(share_dominant(loser, -worker->amount),
+			   share_dominant(need->account, need->given->amount));
+}
+
+/* Moves next_worker to the next one that may end for this need; false: none does. */
+static bool find_next(const struct share_work *work, struct need *need,
+		      struct share_account *loser, bool busy)
+{
+	if (!may_lose_any(need, loser))
+		return false;
+	for (; loser->next_worker < loser->worker_count; loser->next_worker++) {
+		size_t index = loser->workers[loser->next_worker];
+		const struct share_worker *worker = &work->pool->workers[index];
+
+		if (worker->state == SHARE_BUSY && !busy)
+			return false;
+		need->looked++;
+		if (work->result->workers[index].action == SHARE_STAY &&
+		    (worker->state == SHARE_BUSY) == busy && may_lose(work, need, loser, worker))
+			return true;
+	}
+	return false;
+}
+
+static bool loses_before(const struct share_account *a, const struct share_account *b)
+{
+	struct share_fraction share_a = share_dominant(a, 0), share_b = share_dominant(b, 0);
+
+	if (a->queue->priority != b->queue->priority)
+		return a->queue->priority < b->queue->priority;
+	if (share_less(share_a, share_b) || share_less(share_b, share_a))
+		return share_less(share_b, share_a);
+	return strcmp(a->queue->name, b->queue->name) > 0;
+}
+
+static size_t pick(const struct share_work *work, struct need *need, bool busy)
+{
+	struct share_account *first = NULL;
+
+	for (size_t i = 0; i < work->pool->queue_count; i++) {
+		struct share_account *loser = &work->accounts[i];
+
+		if (find_next(work, need, loser, busy) && (!first || loses_before(loser, first)))
+			first = loser;
+	}
+	return first ? first->workers[first->next_worker++] : SHARE_NONE;
+}
+
+/* ---- the trial ---- */
+
+static void end_worker(struct share_work *work, size_t index)
+{
+	const struct share_worker *worker = &work->pool->workers[index];
+	struct share_account *account = share_account_of(work, worker->cluster);
+	bool busy = worker->state == SHARE_BUSY;
+
+	account->leaving += worker->amount;
+	share_charge(work, account, -worker->amount, 0);
+	work->endable[busy] -= worker->amount;
+	work->result->workers[index].action = busy ? SHARE_DRAIN : SHARE_RELEASE;
+	work->usage_fell = true;
+}
+
+static void put_back(struct share_work *work, size_t index)
+{
+	const struct share_worker *worker = &work->pool->workers[index];
+
+	struct share_account *account = share_account_of(work, worker->cluster);
+
+	account->leaving -= worker->amount;
+	share_charge(work, account, worker->amount, 0);
+	work->endable[worker->state == SHARE_BUSY] += worker->amount;
+	work->result->workers[index].action = SHARE_STAY;
+}
+
+static bool has_room(const struct share_work *work, const struct need *need)
+{
+	return need->given->amount <=
+	       share_room(work, need->account, need->guaranteed, work->soon);
+}
+
+static bool fits(const struct share_work *work, const struct need *need)
+{
+	const struct share_places *places = work->pool->places;
+
+	return has_room(work, need) &&
+	       (!places || places->take(places->context, need->unit, true));
+}
+
+/* The same with the picked workers that still end, from the state of places before all of them. */
+static bool fits_without_others(const struct share_work *work, const struct need *need, size_t mark,
+				size_t count)
+{
+	const struct share_places *places = work->pool->places;
+
+	if (!has_room(work, need))
+		return false;
+	if (!places)
+		return true;
+	places->rollback(places->context, mark);
+	for (size_t i = 0; i < count; i++)
+		if (work->result->workers[work->picked[i]].action != SHARE_STAY)
+			places->leave(places->context, work->picked[i]);
+	return places->take(places->context, need->unit, true);
+}
+
+/* Ends workers until the unit fits; their number is in ret_count in any case. */
+static bool gather(struct share_work *work, struct need *need, size_t *ret_count)
+{
+	const struct share_places *places = work->pool->places;
+	size_t limit = places ? LOOK_MAX : work->pool->worker_count, index;
+
+	*ret_count = 0;
+	for (int busy = 0; busy <= (need->guaranteed ? 1 : 0); busy++) {
+		while (*ret_count < limit && (index = pick(work, need, busy)) != SHARE_NONE) {
+			work->picked[(*ret_count)++] = index;
+			end_worker(work, index);
+			if (places)
+				places->leave(places->context, index);
+			if (fits(work, need))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool gather_fewest(struct share_work *work, struct need *need, size_t mark,
+			  size_t *ret_count)
+{
+	if (!gather(work, need, ret_count))
+		return false;
+	for (size_t i = *ret_count - 1; i-- > 0;) {
+		put_back(work, work->picked[i]);
+		if (!fits_without_others(work, need, mark, *ret_count))
+			end_worker(work, work->picked[i]);
+	}
+	return fits_without_others(work, need, mark, *ret_count);
+}
+
+static void start_trial(struct share_work *work)
+{
+	for (size_t i = 0; i < work->pool->queue_count; i++) {
+		struct share_account *account = &work->accounts[i];
+
+		while (account->first_worker < account->worker_count &&
+		       work->result->workers[account->workers[account->first_worker]].action !=
+			       SHARE_STAY)
+			account->first_worker++;
+		account->next_worker = account->first_worker;
+	}
+}
+
+static void order_end(const struct share_work *work, size_t index, size_t unit)
+{
+	struct share_order *order = &work->result->workers[index];
+	const struct share_account *account =
+		share_account_of(work, work->pool->workers[index].cluster);
+
+	order->unit = unit;
+	if (order->action == SHARE_DRAIN)
+		order->deadline_ms = work->pool->now_ms + account->queue->drain_after_ms;
+}
+
+/* The trial itself, with the places as they were before it if it is in vain. */
+static bool try_to_end(struct share_work *work, struct need *need)
+{
+	const struct share_places *places = work->pool->places;
+	size_t mark = places ? places->mark(places->context) : 0, count;
+	bool found = gather_fewest(work, need, mark, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t index = work->picked[i];
+
+		if (work->result->workers[index].action == SHARE_STAY)
+			continue;
+		if (found)
+			order_end(work, index, need->unit);
+		else
+			put_back(work, index);
+	}
+	if (places && !found)
+		places->rollback(places->context, mark);
+	return found;
+}
+
+bool share_make_room(struct share_work *work, size_t unit, bool guaranteed)
+{
+	const struct share_unit *given = &work->pool->units[unit];
+	struct share_account *account = share_account_of(work, given->cluster);
+	struct need need = { unit, given, account, guaranteed, unit == work->reserved, 0 };
+	int64_t most = work->endable[0] + (guaranteed ? work->endable[1] : 0);
+	bool found;
+
+	if (account->in_vain >= IN_VAIN_MAX || most == 0 ||
+	    given->amount > share_room(work, account, guaranteed, work->soon) + most)
+		return false;
+	start_trial(work);
+	found = try_to_end(work, &need);
+	account->in_vain += need.looked - (found ? 1 : 0);
+	return found;
+}
+
+void share_shrink(struct share_work *work)
+{
+	const struct share_places *places = work->pool->places;
+	struct need need = { .unit = SHARE_NONE };
+	size_t index;
+
+	start_trial(work);
+	while (work->soon < 0 && (index = pick(work, &need, false)) != SHARE_NONE) {
+		end_worker(work, index);
+		order_end(work, index, SHARE_NONE);
+		if (places)
+			places->leave(places->context, index);
+	}
+}

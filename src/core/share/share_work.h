@@ -1,0 +1,74 @@
+/* The state of one pool while it is shared: inside core/share only. Built by share.c, changed by
+ * share_fill.c and share_release.c through share_charge. */
+#ifndef CORE_SHARE_SHARE_WORK_H
+#define CORE_SHARE_SHARE_WORK_H
+
+#include "core/share/share.h"
+
+/* A queue with its sums. */
+struct share_account {
+	const struct share_queue *queue;
+	int64_t guaranteed, unlent_part; /* in proportion; of it, not lendable */
+	int64_t usage;     /* of workers that stay, and of units that are granted or coming */
+	int64_t coming;    /* of it, of units that are coming */
+	int64_t leaving;   /* of workers that leave, or end in this call */
+	int64_t asked;     /* of all units */
+	int64_t elsewhere; /* what it borrows in other pools, scaled to this one; 0: nothing */
+	int64_t claim;     /* of its units within the guarantee that do not fit yet */
+	const size_t *units;
+	size_t unit_count, next_unit;
+	const size_t *workers; /* that may end: idle ones, then busy ones; each in order of release */
+	size_t worker_count;
+	size_t first_worker; /* those before it end already */
+	size_t next_worker;  /* of the present trial */
+	size_t in_vain;      /* workers that were looked at for its units, and stay */
+};
+
+struct share_work {
+	const struct share_pool *pool;
+	struct share_result *result;
+	struct share_account *accounts; /* parallel to the queues */
+	int64_t free;   /* now; below 0 when the pool became smaller */
+	int64_t soon;   /* when those that leave have left, less what is coming */
+	int64_t unlent; /* sum of share_unlent */
+	int64_t kept;   /* sum of share_kept */
+	int64_t endable[2]; /* sums of the idle and of the busy workers that may end */
+	size_t reserved;    /* the unit with the reservation, until it is granted or coming */
+	bool *wins;         /* clusters with a unit that is granted or coming */
+	size_t *picked;     /* has room for all workers */
+	bool usage_fell;    /* of any account, by a release; share_fill resets it */
+};
+
+/* A fraction of a queue's weight. */
+struct share_fraction {
+	int64_t amount, weight;
+};
+
+struct share_account *share_account_of(const struct share_work *work, size_t cluster);
+bool share_less(struct share_fraction a, struct share_fraction b);
+/* Its share in this pool, and its dominant one if its usage were larger by `more`. */
+struct share_fraction share_here(const struct share_account *account);
+struct share_fraction share_dominant(const struct share_account *account, int64_t more);
+/* The part of its guarantee that it keeps unasked, and all that it keeps from borrowers. */
+int64_t share_unlent(const struct share_account *account);
+int64_t share_kept(const struct share_account *account);
+/* Adds to the usage and to the claim of an account. */
+void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
+		  int64_t claim);
+/* What a unit of the account may use of `free`: of what is free now, or soon. */
+int64_t share_room(const struct share_work *work, const struct share_account *account,
+		   bool guaranteed, int64_t free);
+
+/* For at least reserve_after_ms. */
+bool share_waits_long(const struct share_pool *pool, size_t unit);
+
+/* share_fill.c: steps 1 and 2 of the order. */
+void share_fill(struct share_work *work, struct arena *arena);
+
+/* share_release.c */
+/* Ends workers so that the unit fits soon, takes its place and returns true; or changes nothing. */
+bool share_make_room(struct share_work *work, size_t unit, bool guaranteed);
+/* Ends idle workers above guarantees while the pool is smaller than the workers that stay. */
+void share_shrink(struct share_work *work);
+
+#endif
