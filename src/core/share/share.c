@@ -14,9 +14,11 @@ struct share_account *share_account_of(const struct share_work *work, size_t clu
 }
 
 /* Exact: 9e17 times 9e17 fits 128 bits. */
-bool share_less(struct share_fraction a, struct share_fraction b)
+int share_compare(struct share_fraction a, struct share_fraction b)
 {
-	return (__int128)a.amount * b.weight < (__int128)b.amount * a.weight;
+	__int128 left = (__int128)a.amount * b.weight, right = (__int128)b.amount * a.weight;
+
+	return left < right ? -1 : left > right;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -73,9 +75,8 @@ void share_charge(struct share_work *work, struct share_account *account, int64_
 	work->kept += share_kept(account);
 }
 
-/* What the reservation keeps from this account. As part of a claim it is in `kept` already. */
-static int64_t kept_by_reservation(const struct share_work *work,
-				   const struct share_account *account)
+/* As part of a claim it is in `kept` already. */
+int64_t share_reserved_from(const struct share_work *work, const struct share_account *account)
 {
 	const struct share_account *owner;
 
@@ -83,7 +84,9 @@ static int64_t kept_by_reservation(const struct share_work *work,
 		return 0;
 	owner = share_account_of(work, work->pool->units[work->reserved].cluster);
 	if (owner == account || owner->claim > 0 ||
-	    share_less(share_here(account), share_here(owner)))
+	    account->queue->priority > owner->queue->priority ||
+	    (account->queue->priority == owner->queue->priority &&
+	     share_compare(share_here(account), share_here(owner)) < 0))
 		return 0;
 	return work->pool->units[work->reserved].amount;
 }
@@ -93,7 +96,7 @@ int64_t share_room(const struct share_work *work, const struct share_account *ac
 {
 	if (guaranteed)
 		return free - (work->unlent - share_unlent(account));
-	return free - (work->kept - share_kept(account)) - kept_by_reservation(work, account);
+	return free - (work->kept - share_kept(account)) - share_reserved_from(work, account);
 }
 
 /* ---- sums ---- */
@@ -214,12 +217,17 @@ static int64_t guaranteed_demand(const struct share_account *account)
 	return smaller(account->guaranteed, larger(demand, account->unlent_part));
 }
 
-static bool waits_longer(const struct share_pool *pool, size_t a, size_t b)
+static bool is_saved_for_first(const struct share_pool *pool, size_t a, size_t b)
 {
 	const struct share_unit *unit_a = &pool->units[a], *unit_b = &pool->units[b];
-	int order = strcmp(pool->clusters[unit_a->cluster].name,
-			   pool->clusters[unit_b->cluster].name);
+	const struct share_cluster *cluster_a = &pool->clusters[unit_a->cluster];
+	const struct share_cluster *cluster_b = &pool->clusters[unit_b->cluster];
+	int64_t priority_a = pool->queues[cluster_a->queue].priority;
+	int64_t priority_b = pool->queues[cluster_b->queue].priority;
+	int order = strcmp(cluster_a->name, cluster_b->name);
 
+	if (priority_a != priority_b)
+		return priority_a > priority_b;
 	if (unit_a->since_ms != unit_b->since_ms)
 		return unit_a->since_ms < unit_b->since_ms;
 	return order != 0 ? order < 0 : a < b;
@@ -253,17 +261,17 @@ static size_t find_reserved(const struct share_work *work)
 		demand = resource_sum(demand, guaranteed_demand(&work->accounts[i]));
 	for (size_t i = 0; i < pool->unit_count; i++)
 		if (may_reserve(work, i, demand) &&
-		    (first == SHARE_NONE || waits_longer(pool, i, first)))
+		    (first == SHARE_NONE || is_saved_for_first(pool, i, first)))
 			first = i;
 	return first;
 }
 
 /* ---- the order in a queue ---- */
 
-/* Compared member by member, lower first. */
+/* In its queue compared member by member, lower first. */
 struct sort_key {
-	int64_t by[5];
-	size_t index;
+	size_t queue, index;
+	int64_t by[4];
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -276,15 +284,25 @@ static int compare_keys(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The indices in order. */
-static const size_t *sort_keys(struct sort_key *keys, size_t count, struct arena *arena)
+/* The indices by queue and order. Queues are sorted alone: that takes less than all keys at once. */
+static const size_t *sort_keys(const struct sort_key *keys, size_t count, size_t queue_count,
+			       struct arena *arena)
 {
+	struct sort_key *parts = arena_array(arena, count, sizeof(*parts));
+	size_t *ends = arena_array(arena, queue_count + 1, sizeof(*ends));
 	size_t *sorted = arena_array(arena, count, sizeof(*sorted));
 
-	if (count > 0)
-		qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = keys[i].index;
+		ends[keys[i].queue + 1]++;
+	for (size_t i = 0; i < queue_count; i++)
+		ends[i + 1] += ends[i];
+	for (size_t i = 0; i < count; i++)
+		parts[ends[keys[i].queue]++] = keys[i];
+	for (size_t i = 0, start = 0; i < queue_count; start = ends[i++])
+		if (ends[i] > start)
+			qsort(parts + start, ends[i] - start, sizeof(*parts), compare_keys);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = parts[i].index;
 	return sorted;
 }
 
@@ -328,12 +346,13 @@ static void list_units(struct share_work *work, struct arena *arena)
 			continue;
 		share_account_of(work, unit->cluster)->unit_count++;
 		keys[count++] = (struct sort_key){
-			{ (int64_t)pool->clusters[unit->cluster].queue, i != work->reserved,
-			  -(int64_t)unit->priority, unit->since_ms, ranks[unit->cluster] },
-			i
+			pool->clusters[unit->cluster].queue,
+			i,
+			{ i != work->reserved, -(int64_t)unit->priority, unit->since_ms,
+			  ranks[unit->cluster] },
 		};
 	}
-	sorted = sort_keys(keys, count, arena);
+	sorted = sort_keys(keys, count, pool->queue_count, arena);
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		work->accounts[i].units = sorted;
 		sorted += work->accounts[i].unit_count;
@@ -367,13 +386,13 @@ static void list_workers(struct share_work *work, struct arena *arena)
 		share_account_of(work, worker->cluster)->worker_count++;
 		work->endable[busy] = resource_sum(work->endable[busy], worker->amount);
 		keys[count++] = (struct sort_key){
-			{ (int64_t)pool->clusters[worker->cluster].queue, busy,
-			  !busy && worker->needed, worker->order,
+			pool->clusters[worker->cluster].queue,
+			i,
+			{ busy, !busy && worker->needed, worker->order,
 			  busy ? -worker->since_ms : worker->since_ms },
-			i
 		};
 	}
-	sorted = sort_keys(keys, count, arena);
+	sorted = sort_keys(keys, count, pool->queue_count, arena);
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		work->accounts[i].workers = sorted;
 		sorted += work->accounts[i].worker_count;

@@ -21,14 +21,15 @@
  *
  * Kept from borrowers, also while free: the part of a guarantee that is not lendable, the amount of a
  * unit within its guarantee that does not fit yet (its queue borrows nothing meanwhile), and the
- * reservation. The reservation is for the unit that has waited longest, at least reserve_after_ms,
- * if it would fit beside the guaranteed demand of the other queues. It is first in its queue and passes
- * priorities. Its queue takes nothing else, and queues whose share is at least that of its queue borrow
- * only beyond it. So the usage of its queue falls until no other has a lower share, and from then on
- * all GPUs that borrowers free are collected: the unit is granted when their work has ended. One
- * at a time, so two gangs never hold half of the pool each. The caller ends a reservation that is not
- * used, or takes too long, by a new since_ms. In a queue at its maximum nothing passes a unit that has
- * waited as long.
+ * reservation. The reservation is for a unit that has waited for at least reserve_after_ms, of the
+ * highest priority of a queue, then for the longest time, if it would fit beside the guaranteed
+ * demand of the other queues and below its maximum. Its queue takes nothing else. It is kept from queues
+ * of a lower priority, and from those of the same priority whose share is not lower than that of its queue;
+ * these may use what is beyond it, and nothing is released for them. So the usage of its queue falls
+ * until no other has a lower share, and from then on all GPUs that borrowers free are collected: the
+ * unit is granted when their work has ended. One at a time, so two gangs never hold half of the
+ * pool each. The caller ends a reservation that is not used, or takes too long, by a new since_ms. In a
+ * queue at its maximum nothing passes a unit that has waited as long.
  *
  * Releases. An idle worker is released only if the unit then fits, and no more workers than that. Its
  * queue keeps at least its guarantee. For a unit within its guarantee any such worker is released;

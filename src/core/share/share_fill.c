@@ -38,13 +38,16 @@ static int64_t since_of(const struct heap *heap, const struct share_account *acc
 static bool is_before(const struct heap *heap, const struct share_account *a,
 		      const struct share_account *b)
 {
-	struct share_fraction key_a = key_of(heap, a), key_b = key_of(heap, b);
-	int64_t since_a = since_of(heap, a), since_b = since_of(heap, b);
+	int64_t since_a, since_b;
+	int order;
 
 	if (!heap->guaranteed && a->queue->priority != b->queue->priority)
 		return a->queue->priority > b->queue->priority;
-	if (share_less(key_a, key_b) || share_less(key_b, key_a))
-		return share_less(key_a, key_b);
+	order = share_compare(key_of(heap, a), key_of(heap, b));
+	if (order != 0)
+		return order < 0;
+	since_a = since_of(heap, a);
+	since_b = since_of(heap, b);
 	if (since_a != since_b)
 		return since_a < since_b;
 	return strcmp(a->queue->name, b->queue->name) < 0;

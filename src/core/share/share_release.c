@@ -39,33 +39,38 @@ static bool may_lose_any(const struct need *need, const struct share_account *lo
 		return true;
 	if (loser->queue->priority != need->account->queue->priority)
 		return loser->queue->priority < need->account->queue->priority;
-	return share_less(share_dominant(need->account, 0), share_dominant(loser, 0));
+	return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
 }
 
-static bool may_lose(const struct share_work *work, const struct need *need,
-		     const struct share_account *loser, const struct share_worker *worker)
+/* Apart from shares and priorities. */
+static bool may_end(const struct share_work *work, const struct need *need,
+		    const struct share_account *loser, const struct share_worker *worker)
 {
 	if (loser->usage - loser->coming - worker->amount < loser->guaranteed)
 		return false;
 	if (need->unit == SHARE_NONE)
 		return true;
-	if (worker->cluster == need->given->cluster)
-		return false;
-	if (need->guaranteed)
+	return worker->cluster != need->given->cluster &&
+	       (need->guaranteed || !work->wins[worker->cluster]);
+}
+
+static bool shares_allow(const struct need *need, const struct share_account *loser,
+			 const struct share_worker *worker)
+{
+	if (need->unit == SHARE_NONE || need->guaranteed)
 		return true;
-	if (work->wins[worker->cluster])
-		return false;
 	if (loser == need->account || (need->reserved && !worker->needed))
 		return !worker->needed;
 	if (loser->queue->priority != need->account->queue->priority)
 		return loser->queue->priority < need->account->queue->priority;
 	if (!worker->needed)
-		return share_less(share_dominant(need->account, 0), share_dominant(loser, 0));
-	return !share_less(share_dominant(loser, -worker->amount),
-			   share_dominant(need->account, need->given->amount));
+		return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
+	return share_compare(share_dominant(loser, -worker->amount),
+			     share_dominant(need->account, need->given->amount)) >= 0;
 }
 
-/* Moves next_worker to the next one that may end for this need; false: none does. */
+/* Moves next_worker to the next one that may end for this need; false: none does. It does not pass one that
+ * the shares forbid: those after it are needed as well. */
 static bool find_next(const struct share_work *work, struct need *need,
 		      struct share_account *loser, bool busy)
 {
@@ -79,20 +84,21 @@ static bool find_next(const struct share_work *work, struct need *need,
 			return false;
 		need->looked++;
 		if (work->result->workers[index].action == SHARE_STAY &&
-		    (worker->state == SHARE_BUSY) == busy && may_lose(work, need, loser, worker))
-			return true;
+		    (worker->state == SHARE_BUSY) == busy && may_end(work, need, loser, worker))
+			return shares_allow(need, loser, worker);
 	}
 	return false;
 }
 
 static bool loses_before(const struct share_account *a, const struct share_account *b)
 {
-	struct share_fraction share_a = share_dominant(a, 0), share_b = share_dominant(b, 0);
+	int order;
 
 	if (a->queue->priority != b->queue->priority)
 		return a->queue->priority < b->queue->priority;
-	if (share_less(share_a, share_b) || share_less(share_b, share_a))
-		return share_less(share_b, share_a);
+	order = share_compare(share_dominant(a, 0), share_dominant(b, 0));
+	if (order != 0)
+		return order > 0;
 	return strcmp(a->queue->name, b->queue->name) > 0;
 }
 
@@ -103,7 +109,7 @@ static size_t pick(const struct share_work *work, struct need *need, bool busy)
 	for (size_t i = 0; i < work->pool->queue_count; i++) {
 		struct share_account *loser = &work->accounts[i];
 
-		if (find_next(work, need, loser, busy) && (!first || loses_before(loser, first)))
+		if ((!first || loses_before(loser, first)) && find_next(work, need, loser, busy))
 			first = loser;
 	}
 	return first ? first->workers[first->next_worker++] : SHARE_NONE;
@@ -202,26 +208,22 @@ static bool gather_fewest(struct share_work *work, struct need *need, size_t mar
 
 static void start_trial(struct share_work *work)
 {
-	for (size_t i = 0; i < work->pool->queue_count; i++) {
-		struct share_account *account = &work->accounts[i];
-
-		while (account->first_worker < account->worker_count &&
-		       work->result->workers[account->workers[account->first_worker]].action !=
-			       SHARE_STAY)
-			account->first_worker++;
-		account->next_worker = account->first_worker;
-	}
+	for (size_t i = 0; i < work->pool->queue_count; i++)
+		work->accounts[i].next_worker = work->accounts[i].first_worker;
 }
 
 static void order_end(const struct share_work *work, size_t index, size_t unit)
 {
-	struct share_order *order = &work->result->workers[index];
-	const struct share_account *account =
-		share_account_of(work, work->pool->workers[index].cluster);
+	const struct share_order *orders = work->result->workers;
+	struct share_account *account = share_account_of(work, work->pool->workers[index].cluster);
 
-	order->unit = unit;
-	if (order->action == SHARE_DRAIN)
-		order->deadline_ms = work->pool->now_ms + account->queue->drain_after_ms;
+	work->result->workers[index].unit = unit;
+	if (orders[index].action == SHARE_DRAIN)
+		work->result->workers[index].deadline_ms =
+			work->pool->now_ms + account->queue->drain_after_ms;
+	while (account->first_worker < account->worker_count &&
+	       orders[account->workers[account->first_worker]].action != SHARE_STAY)
+		account->first_worker++;
 }
 
 /* The trial itself, with the places as they were before it if it is in vain. */
@@ -255,11 +257,15 @@ bool share_make_room(struct share_work *work, size_t unit, bool guaranteed)
 	bool found;
 
 	if (account->in_vain >= IN_VAIN_MAX || most == 0 ||
+	    (!guaranteed && share_reserved_from(work, account) > 0) ||
 	    given->amount > share_room(work, account, guaranteed, work->soon) + most)
 		return false;
 	start_trial(work);
 	found = try_to_end(work, &need);
 	account->in_vain += need.looked - (found ? 1 : 0);
+	/* The shares of all queues forbid it: also for its next unit. */
+	if (!found && !guaranteed && need.looked == 0)
+		account->in_vain = IN_VAIN_MAX;
 	return found;
 }
 

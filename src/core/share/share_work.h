@@ -45,7 +45,7 @@ struct share_fraction {
 };
 
 struct share_account *share_account_of(const struct share_work *work, size_t cluster);
-bool share_less(struct share_fraction a, struct share_fraction b);
+int share_compare(struct share_fraction a, struct share_fraction b);
 /* Its share in this pool, and its dominant one if its usage were larger by `more`. */
 struct share_fraction share_here(const struct share_account *account);
 struct share_fraction share_dominant(const struct share_account *account, int64_t more);
@@ -55,6 +55,8 @@ int64_t share_kept(const struct share_account *account);
 /* Adds to the usage and to the claim of an account. */
 void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
 		  int64_t claim);
+/* What the reservation keeps from it. */
+int64_t share_reserved_from(const struct share_work *work, const struct share_account *account);
 /* What a unit of the account may use of `free`: of what is free now, or soon. */
 int64_t share_room(const struct share_work *work, const struct share_account *account,
 		   bool guaranteed, int64_t free);

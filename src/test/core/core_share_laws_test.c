@@ -3,7 +3,7 @@
  * SHARE_LAWS_COUNT (20,000; 100,000 take some minutes) and SHARE_LAWS_SEED choose the states. */
 #include "test/support/support.h"
 
-#include "test/support/share_scene.h"
+#include "test/support/share_nodes.h"
 
 #define QUEUES_MAX 5
 #define CLUSTERS_MAX 8
@@ -12,6 +12,7 @@ static uint64_t state;
 static uint64_t first_seed = 1;
 static size_t count = 20000;
 static struct scene scene;
+static struct share_nodes nodes;
 
 static size_t below(size_t limit)
 {
@@ -619,13 +620,273 @@ static void planted_errors_are_noticed(void **unused)
 	}
 }
 
-static int read_number(const char *name, uint64_t *number)
+/* ---- 6: asking for more than one uses ---- */
+
+#define EXTRA_MAX 6
+
+/* GPUs that a queue is given of the first `units` units. */
+static int64_t given_of(size_t queue, size_t units)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < units; i++)
+		if (scene.result->units[i] >= SHARE_COMING && queue_of_unit(i) == queue)
+			sum += scene.units.at[i].amount;
+	return sum;
+}
+
+/* An empty pool, so that nothing of a guarantee is lent. */
+static void make_empty_pool(uint64_t seed, bool divisible)
+{
+	make_scene(seed);
+	scene.workers.count = 0;
+	scene.pool.reserve_after_ms = SHARE_NEVER;
+	VEC_EACH(struct share_unit, unit, &scene.units)
+		if (divisible)
+			unit->amount = GPU;
+}
+
+/* How much more the queue of the first unit is given of its true units if it adds forged ones (planted:
+ * raises its weight instead); -1: the guarantee of another queue has less. */
+static int64_t gain_of_forging(uint64_t seed, bool divisible, bool planted)
+{
+	int64_t before[QUEUES_MAX], gain = 0;
+	size_t units, forger;
+
+	make_empty_pool(seed, divisible);
+	units = scene.units.count;
+	if (units == 0)
+		return 0;
+	scene_share(&scene);
+	forger = queue_of_unit(0);
+	make_sums(scene.result);
+	for (size_t i = 0; i < scene.queues.count; i++)
+		before[i] = given_of(i, units);
+	if (planted)
+		scene.queues.at[forger].weight *= 10;
+	for (size_t i = 1 + below(EXTRA_MAX); i > 0 && !planted; i--)
+		VEC_PUSH(&scene.arena, &scene.units,
+			 ((struct share_unit){ .cluster = scene.units.at[0].cluster,
+					       .amount = divisible || often(50) ?
+								 GPU :
+								 (int64_t)(1 + below(12)) * GPU,
+					       .since_ms = SCENE_NOW }));
+	scene_share(&scene);
+	for (size_t i = 0; i < scene.queues.count; i++) {
+		int64_t whole = sums[i].guaranteed / GPU * GPU; /* in units of one GPU */
+
+		if (i != forger && divisible && given_of(i, units) < before[i] &&
+		    given_of(i, units) < whole)
+			return -1;
+	}
+	gain = given_of(forger, units) - before[forger];
+	return gain > 0 ? gain : 0;
+}
+
+static void forged_demand_gains_nothing(void **unused)
+{
+	bool noticed = false;
+
+	(void)unused;
+	for (uint64_t seed = first_seed; seed < first_seed + count; seed++) {
+		int64_t gain = gain_of_forging(seed, true, false);
+
+		scene_done(&scene);
+		if (gain != 0)
+			fail_msg("seed %llu: forged demand gains %lld", (unsigned long long)seed,
+				 (long long)gain);
+		gain = gain_of_forging(seed, true, true);
+		scene_done(&scene);
+		noticed |= gain > 0;
+	}
+	assert_true(noticed);
+}
+
+static int64_t largest_unit(void)
+{
+	int64_t largest = 0;
+
+	VEC_EACH(const struct share_unit, unit, &scene.units)
+		if (unit->amount > largest)
+			largest = unit->amount;
+	return largest;
+}
+
+static void with_gangs_it_gains_less_than_a_unit(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = first_seed; seed < first_seed + count; seed++) {
+		int64_t gain = gain_of_forging(seed, false, false), largest = largest_unit();
+
+		scene_done(&scene);
+		if (gain > 0 && gain >= largest)
+			fail_msg("seed %llu: forged demand gains %lld", (unsigned long long)seed,
+				 (long long)gain);
+	}
+}
+
+/* ---- 8 and 10: the same state, the same result; one queue without contention ---- */
+
+static void reverse_clusters(void)
+{
+	size_t clusters = scene.clusters.count, queues = scene.queues.count;
+
+	for (size_t i = 0; i < clusters / 2; i++) {
+		struct share_cluster moved = scene.clusters.at[i];
+
+		scene.clusters.at[i] = scene.clusters.at[clusters - 1 - i];
+		scene.clusters.at[clusters - 1 - i] = moved;
+	}
+	for (size_t i = 0; i < queues / 2; i++) {
+		struct share_queue moved = scene.queues.at[i];
+
+		scene.queues.at[i] = scene.queues.at[queues - 1 - i];
+		scene.queues.at[queues - 1 - i] = moved;
+	}
+	VEC_EACH(struct share_cluster, cluster, &scene.clusters)
+		cluster->queue = queues - 1 - cluster->queue;
+	VEC_EACH(struct share_unit, unit, &scene.units)
+		unit->cluster = clusters - 1 - unit->cluster;
+	VEC_EACH(struct share_worker, worker, &scene.workers)
+		worker->cluster = clusters - 1 - worker->cluster;
+}
+
+/* A new leader reads the same objects, in another order. */
+static bool is_same_after_restart(uint64_t seed, bool planted)
+{
+	const struct share_result *before;
+	bool same;
+
+	make_scene(seed);
+	scene_share(&scene);
+	before = scene.result;
+	reverse_clusters();
+	VEC_EACH(struct share_unit, unit, &scene.units)
+		if (planted)
+			unit->since_ms = SCENE_NOW;
+	scene_share(&scene);
+	same = before->reserved == scene.result->reserved;
+	for (size_t i = 0; i < scene.units.count; i++)
+		same &= before->units[i] == scene.result->units[i];
+	for (size_t i = 0; i < scene.workers.count; i++)
+		same &= before->workers[i].action == scene.result->workers[i].action;
+	scene_done(&scene);
+	return same;
+}
+
+static void a_restart_changes_nothing(void **unused)
+{
+	bool noticed = false;
+
+	(void)unused;
+	for (uint64_t seed = first_seed; seed < first_seed + count; seed++) {
+		if (!is_same_after_restart(seed, false))
+			fail_msg("seed %llu: another order of the input", (unsigned long long)seed);
+		noticed |= !is_same_after_restart(seed, true);
+	}
+	assert_true(noticed);
+}
+
+static bool has_contention(void)
+{
+	int64_t sum = 0;
+
+	VEC_EACH(const struct share_worker, worker, &scene.workers)
+		sum += worker->amount;
+	VEC_EACH(const struct share_unit, unit, &scene.units)
+		sum += unit->amount;
+	return sum > scene.pool.capacity || sum > scene.queues.at[0].maximum;
+}
+
+static void without_contention_all_is_granted(void **unused)
+{
+	size_t seen = 0;
+
+	(void)unused;
+	for (uint64_t seed = first_seed; seed < first_seed + count; seed++) {
+		make_scene(seed);
+		if (scene.queues.count == 1 && !has_contention()) {
+			seen++;
+			scene_share(&scene);
+			for (size_t i = 0; i < scene.units.count; i++)
+				assert_true(scene.result->units[i] == SHARE_GRANTED ||
+					    scene.units.at[i].impossible);
+			assert_int_equal(scene_ends(&scene, SHARE_STAY), scene.workers.count);
+		}
+		scene_done(&scene);
+	}
+	assert_true(seen > 0);
+}
+
+/* ---- places ---- */
+
+static int64_t sum_of(const int64_t *room)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < nodes.count; i++)
+		sum += room[i];
+	return sum;
+}
+
+/* Workers on random Nodes with room, the others on none: they do not exist. */
+static void put_on_nodes(void)
+{
+	size_t kept = 0;
+	int64_t gpus = 1 + (int64_t)below(8);
+
+	share_nodes_start(&nodes, &scene, 1 + below(NODES_MAX), gpus);
+	scene.pool.capacity = (int64_t)nodes.count * gpus * GPU;
+	for (size_t i = 0; i < scene.workers.count; i++) {
+		size_t node = below(nodes.count);
+
+		if (nodes.soon[node] < scene.workers.at[i].amount ||
+		    nodes.now[node] < scene.workers.at[i].amount)
+			continue;
+		scene.workers.at[kept] = scene.workers.at[i];
+		share_nodes_put(&nodes, kept++, node);
+	}
+	scene.workers.count = kept;
+	for (size_t i = 0; i < scene.units.count; i++)
+		nodes.pods[i] = scene.units.at[i].amount % GPU ? 1 : 1 + (int64_t)below(2);
+}
+
+/* What is granted and coming has its places, and no other. */
+static void places_are_taken_once(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = first_seed; seed < first_seed + count; seed++) {
+		int64_t ended = 0, now, soon;
+		const char *broken;
+
+		make_scene(seed);
+		put_on_nodes();
+		now = sum_of(nodes.now);
+		soon = sum_of(nodes.soon);
+		scene_share(&scene);
+		make_sums(scene.result);
+		for (size_t i = 0; i < scene.workers.count; i++)
+			if (scene.result->workers[i].action != SHARE_STAY)
+				ended += scene.workers.at[i].amount;
+		broken = check_safety(scene.result);
+		broken = broken ? broken : check_ends(scene.result);
+		if (sum_of(nodes.soon) != soon + ended - total_granted - total_coming ||
+		    sum_of(nodes.now) > now - total_granted)
+			broken = "1: places";
+		if (broken)
+			print_scene(scene.result);
+		scene_done(&scene);
+		if (broken)
+			fail_msg("seed %llu: law %s", (unsigned long long)seed, broken);
+	}
+}
+
+static void read_number(const char *name, uint64_t *number)
 {
 	const char *text = getenv(name);
 
 	if (text)
 		*number = strtoull(text, NULL, 10);
-	return 0;
 }
 
 int main(void)
@@ -633,6 +894,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(laws_hold_on_random_states),
 		cmocka_unit_test(planted_errors_are_noticed),
+		cmocka_unit_test(forged_demand_gains_nothing),
+		cmocka_unit_test(with_gangs_it_gains_less_than_a_unit),
+		cmocka_unit_test(a_restart_changes_nothing),
+		cmocka_unit_test(without_contention_all_is_granted),
+		cmocka_unit_test(places_are_taken_once),
 	};
 	uint64_t number = count;
 
