@@ -118,7 +118,6 @@ static void sum_workers(struct share_work *work)
 		struct share_account *account = &work->accounts[i];
 		int64_t held = resource_sum(account->usage, account->leaving);
 
-		work->result->queues[i].held = held;
 		work->free = larger(work->free - held, -RESOURCE_AMOUNT_MAX);
 		work->soon = larger(work->soon - account->usage, -RESOURCE_AMOUNT_MAX);
 	}
@@ -147,7 +146,8 @@ static void set_guarantees(struct share_work *work)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < pool->queue_count; i++)
-		sum = resource_sum(sum, smaller(pool->queues[i].guaranteed, pool->queues[i].maximum));
+		sum = resource_sum(sum,
+				   smaller(pool->queues[i].guaranteed, pool->queues[i].maximum));
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		struct share_account *account = &work->accounts[i];
 		const struct share_queue *queue = &pool->queues[i];
@@ -272,16 +272,19 @@ static size_t find_reserved(const struct share_work *work)
 struct sort_key {
 	size_t queue, index;
 	int64_t by[4];
+	const char *name;
 };
 
 static int compare_keys(const void *a, const void *b)
 {
 	const struct sort_key *x = a, *y = b;
+	int order;
 
 	for (size_t i = 0; i < sizeof(x->by) / sizeof(*x->by); i++)
 		if (x->by[i] != y->by[i])
 			return x->by[i] < y->by[i] ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	order = strcmp(x->name, y->name);
+	return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* The indices by queue and order. Queues are sorted alone: that takes less than all keys at once. */
@@ -306,35 +309,9 @@ static const size_t *sort_keys(const struct sort_key *keys, size_t count, size_t
 	return sorted;
 }
 
-struct named {
-	const char *name;
-	size_t index;
-};
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
-
-/* The place of each cluster in the order of names. */
-static const int64_t *rank_clusters(const struct share_pool *pool, struct arena *arena)
-{
-	int64_t *ranks = arena_array(arena, pool->cluster_count, sizeof(*ranks));
-	struct named *names = arena_array(arena, pool->cluster_count, sizeof(*names));
-
-	for (size_t i = 0; i < pool->cluster_count; i++)
-		names[i] = (struct named){ pool->clusters[i].name, i };
-	if (pool->cluster_count > 0)
-		qsort(names, pool->cluster_count, sizeof(*names), compare_names);
-	for (size_t i = 0; i < pool->cluster_count; i++)
-		ranks[names[i].index] = (int64_t)i;
-	return ranks;
-}
-
 static void list_units(struct share_work *work, struct arena *arena)
 {
 	const struct share_pool *pool = work->pool;
-	const int64_t *ranks = rank_clusters(pool, arena);
 	struct sort_key *keys = arena_array(arena, pool->unit_count, sizeof(*keys));
 	size_t count = 0;
 	const size_t *sorted;
@@ -348,8 +325,8 @@ static void list_units(struct share_work *work, struct arena *arena)
 		keys[count++] = (struct sort_key){
 			pool->clusters[unit->cluster].queue,
 			i,
-			{ i != work->reserved, -(int64_t)unit->priority, unit->since_ms,
-			  ranks[unit->cluster] },
+			{ i != work->reserved, -(int64_t)unit->priority, unit->since_ms },
+			pool->clusters[unit->cluster].name,
 		};
 	}
 	sorted = sort_keys(keys, count, pool->queue_count, arena);
@@ -390,6 +367,7 @@ static void list_workers(struct share_work *work, struct arena *arena)
 			i,
 			{ busy, !busy && worker->needed, worker->order,
 			  busy ? -worker->since_ms : worker->since_ms },
+			pool->clusters[worker->cluster].name,
 		};
 	}
 	sorted = sort_keys(keys, count, pool->queue_count, arena);
@@ -400,23 +378,6 @@ static void list_workers(struct share_work *work, struct arena *arena)
 }
 
 /* ---- the result ---- */
-
-static void add_results(struct share_work *work)
-{
-	const struct share_pool *pool = work->pool;
-	struct share_result *result = work->result;
-
-	for (size_t i = 0; i < pool->unit_count; i++) {
-		struct share_usage *usage =
-			&result->queues[pool->clusters[pool->units[i].cluster].queue];
-		int64_t *sum = result->units[i] == SHARE_GRANTED ? &usage->granted :
-								    &usage->waiting;
-
-		*sum = resource_sum(*sum, pool->units[i].amount);
-	}
-	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED)
-		result->reserved = SHARE_NONE;
-}
 
 static void note_time(struct share_result *result, int64_t now_ms, int64_t at_ms)
 {
@@ -456,7 +417,6 @@ static void start(struct share_work *work, const struct share_pool *pool,
 	work->picked = arena_array(arena, pool->worker_count, sizeof(*work->picked));
 	result->units = arena_array(arena, pool->unit_count, sizeof(*result->units));
 	result->workers = arena_array(arena, pool->worker_count, sizeof(*result->workers));
-	result->queues = arena_array(arena, pool->queue_count, sizeof(*result->queues));
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		CHECK(pool->queues[i].weight >= 1 && pool->queues[i].weight <= SHARE_WEIGHT_MAX);
 		work->accounts[i].queue = &pool->queues[i];
@@ -470,12 +430,15 @@ static void start(struct share_work *work, const struct share_pool *pool,
 
 static void finish(struct share_work *work, struct arena *arena)
 {
-	work->reserved = work->result->reserved = find_reserved(work);
+	struct share_result *result = work->result;
+
+	work->reserved = result->reserved = find_reserved(work);
 	list_units(work, arena);
 	list_workers(work, arena);
 	share_shrink(work);
 	share_fill(work, arena);
-	add_results(work);
+	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED)
+		result->reserved = SHARE_NONE;
 	find_next_change(work);
 }
 

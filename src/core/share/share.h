@@ -43,20 +43,20 @@
  * to a borrower, or two gangs would exchange their halves. Busy workers are drained only for a unit
  * within its guarantee, only of queues that allow it, after all idle ones, lowest priority first.
  *
- * Why not as others do it (versions of 2026).
- *   Kueue     compares usage above nominal as well, but preempts whole workloads by comparing
- *             shares before and after; three versions preempted in loops (kueue#3779, #7101, #14543). Here a
- *             release is an exchange that never inverts two shares, and one unit wide.
- *   KAI       reclaims by Pod, blind to idleness, with a multiplier against loops. Here fairness is
- *             restored with idle workers alone; busy ones are drained for guarantees only.
- *   Volcano   counts a gang at the start of a cluster; workers added later are loose Pods. Here each added
+ * Why it differs from others (versions of 2026; sources: the projects' documents and the issues named).
+ *   Kueue     also compares usage above nominal, but preempts whole workloads; its fair sharing was seen to
+ *             preempt in loops (kueue#3779, #7101, #14543). Here an exchange never inverts two shares.
+ *             A unit keeps its place by since_ms, not by the creation time of an object.
+ *   KAI       reclaims Pods without knowing which are idle. Here fairness is restored with idle workers
+ *             alone; busy ones are drained for guarantees only, where their queue allows it.
+ *   Volcano   counts a gang when a cluster starts; workers added later are loose Pods. Here each added
  *             replica, slice or gang is one unit.
- *   YuniKorn  preempts up to the guarantee, as step 1 does, and warns of storms when much is asked at
- *             once. Here only the workers that make a unit fit are named, and those
- *             that leave already count first.
- * They keep a queue's place by the creation time of an object. Here it is since_ms of the unit,
- * which the caller keeps in a status. They reserve for nothing, or for every gang; one reservation
- * bounds the idle GPUs by one unit.
+ *   YuniKorn  also preempts only up to guarantees, and warns of storms (YUNIKORN-2761). Here only workers
+ *             that make a unit fit end, and those that leave already count first.
+ *
+ * Limits. A cluster that always has new work for its workers keeps them busy; without a drain they are
+ * not freed. A queue with a lower priority waits as long as higher ones ask. A unit that needs GPUs that the
+ * guarantees of others use waits until those ask for less.
  *
  * Cost: O((Q + U + W) log(Q + U + W)) for Q queues, U units and W workers of a pool, O(Q) for each
  * worker that is looked at for a release, and the calls of `places`. */
@@ -112,7 +112,7 @@ struct share_worker {
 	enum share_state state;
 	bool needed;      /* of an idle one: demand is placed on it (request_resources) */
 	int64_t since_ms; /* in this state */
-	int64_t order;    /* the caller's order of release in a queue, lower first: whole Nodes first */
+	int64_t order; /* the caller's order of release in a queue, lower first: whole Nodes first */
 };
 
 /* Where Pods fit, kept by the caller for the time of one call: what is free now, and what will be free
@@ -160,16 +160,9 @@ struct share_order {
 	int64_t deadline_ms; /* of SHARE_DRAIN */
 };
 
-struct share_usage {
-	int64_t held;    /* of all workers, also of those that leave */
-	int64_t granted; /* in this call */
-	int64_t waiting; /* of all units that are not granted */
-};
-
 struct share_result {
 	enum share_verdict *units;   /* parallel to those of the pool */
 	struct share_order *workers; /* as well */
-	struct share_usage *queues;  /* as well */
 	size_t reserved;             /* the unit; SHARE_NONE: no reservation, or it was granted */
 	int64_t next_ms;             /* time alone changes nothing before it; INT64_MAX: ever */
 };

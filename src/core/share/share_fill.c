@@ -184,6 +184,7 @@ static void run_step(struct share_work *work, struct heap *heap)
 		struct share_account *account = &work->accounts[i];
 
 		account->next_unit = 0;
+		account->hopeless = INT64_MAX;
 		if (takes_part(account, heap->guaranteed))
 			heap->at[heap->count++] = account;
 	}

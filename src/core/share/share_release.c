@@ -25,6 +25,7 @@ struct need {
 	const struct share_account *account;
 	bool guaranteed, reserved;
 	size_t looked; /* workers, so far */
+	size_t picked; /* of them, in work->picked */
 };
 
 /* ---- which workers ---- */
@@ -64,15 +65,16 @@ static bool shares_allow(const struct need *need, const struct share_account *lo
 	if (loser->queue->priority != need->account->queue->priority)
 		return loser->queue->priority < need->account->queue->priority;
 	if (!worker->needed)
-		return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
+		return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) <
+		       0;
 	return share_compare(share_dominant(loser, -worker->amount),
 			     share_dominant(need->account, need->given->amount)) >= 0;
 }
 
 /* Moves next_worker to the next one that may end for this need; false: none does. It does not pass one that
  * the shares forbid: those after it are needed as well. */
-static bool find_next(const struct share_work *work, struct need *need,
-		      struct share_account *loser, bool busy)
+static bool find_next(const struct share_work *work, struct need *need, struct share_account *loser,
+		      bool busy)
 {
 	if (!may_lose_any(need, loser))
 		return false;
@@ -144,21 +146,18 @@ static void put_back(struct share_work *work, size_t index)
 
 static bool has_room(const struct share_work *work, const struct need *need)
 {
-	return need->given->amount <=
-	       share_room(work, need->account, need->guaranteed, work->soon);
+	return need->given->amount <= share_room(work, need->account, need->guaranteed, work->soon);
 }
 
 static bool fits(const struct share_work *work, const struct need *need)
 {
 	const struct share_places *places = work->pool->places;
 
-	return has_room(work, need) &&
-	       (!places || places->take(places->context, need->unit, true));
+	return has_room(work, need) && (!places || places->take(places->context, need->unit, true));
 }
 
 /* The same with the picked workers that still end, from the state of places before all of them. */
-static bool fits_without_others(const struct share_work *work, const struct need *need, size_t mark,
-				size_t count)
+static bool fits_without_others(const struct share_work *work, const struct need *need, size_t mark)
 {
 	const struct share_places *places = work->pool->places;
 
@@ -167,22 +166,21 @@ static bool fits_without_others(const struct share_work *work, const struct need
 	if (!places)
 		return true;
 	places->rollback(places->context, mark);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < need->picked; i++)
 		if (work->result->workers[work->picked[i]].action != SHARE_STAY)
 			places->leave(places->context, work->picked[i]);
 	return places->take(places->context, need->unit, true);
 }
 
-/* Ends workers until the unit fits; their number is in ret_count in any case. */
-static bool gather(struct share_work *work, struct need *need, size_t *ret_count)
+/* Ends workers until the unit fits. */
+static bool gather(struct share_work *work, struct need *need)
 {
 	const struct share_places *places = work->pool->places;
 	size_t limit = places ? LOOK_MAX : work->pool->worker_count, index;
 
-	*ret_count = 0;
 	for (int busy = 0; busy <= (need->guaranteed ? 1 : 0); busy++) {
-		while (*ret_count < limit && (index = pick(work, need, busy)) != SHARE_NONE) {
-			work->picked[(*ret_count)++] = index;
+		while (need->picked < limit && (index = pick(work, need, busy)) != SHARE_NONE) {
+			work->picked[need->picked++] = index;
 			end_worker(work, index);
 			if (places)
 				places->leave(places->context, index);
@@ -193,17 +191,16 @@ static bool gather(struct share_work *work, struct need *need, size_t *ret_count
 	return false;
 }
 
-static bool gather_fewest(struct share_work *work, struct need *need, size_t mark,
-			  size_t *ret_count)
+static bool gather_fewest(struct share_work *work, struct need *need, size_t mark)
 {
-	if (!gather(work, need, ret_count))
+	if (!gather(work, need))
 		return false;
-	for (size_t i = *ret_count - 1; i-- > 0;) {
+	for (size_t i = need->picked - 1; i-- > 0;) {
 		put_back(work, work->picked[i]);
-		if (!fits_without_others(work, need, mark, *ret_count))
+		if (!fits_without_others(work, need, mark))
 			end_worker(work, work->picked[i]);
 	}
-	return fits_without_others(work, need, mark, *ret_count);
+	return fits_without_others(work, need, mark);
 }
 
 static void start_trial(struct share_work *work)
@@ -212,34 +209,44 @@ static void start_trial(struct share_work *work)
 		work->accounts[i].next_worker = work->accounts[i].first_worker;
 }
 
-static void order_end(const struct share_work *work, size_t index, size_t unit)
+/* The first workers that can end no more in this step are not looked at again. */
+static void skip_first(const struct share_work *work, const struct need *need,
+		       struct share_account *account)
 {
-	const struct share_order *orders = work->result->workers;
+	for (; account->first_worker < account->worker_count; account->first_worker++) {
+		size_t index = account->workers[account->first_worker];
+
+		if (work->result->workers[index].action == SHARE_STAY &&
+		    (need->guaranteed || !work->wins[work->pool->workers[index].cluster]))
+			return;
+	}
+}
+
+static void order_end(const struct share_work *work, const struct need *need, size_t index)
+{
+	struct share_order *order = &work->result->workers[index];
 	struct share_account *account = share_account_of(work, work->pool->workers[index].cluster);
 
-	work->result->workers[index].unit = unit;
-	if (orders[index].action == SHARE_DRAIN)
-		work->result->workers[index].deadline_ms =
-			work->pool->now_ms + account->queue->drain_after_ms;
-	while (account->first_worker < account->worker_count &&
-	       orders[account->workers[account->first_worker]].action != SHARE_STAY)
-		account->first_worker++;
+	order->unit = need->unit;
+	if (order->action == SHARE_DRAIN)
+		order->deadline_ms = work->pool->now_ms + account->queue->drain_after_ms;
+	skip_first(work, need, account);
 }
 
 /* The trial itself, with the places as they were before it if it is in vain. */
 static bool try_to_end(struct share_work *work, struct need *need)
 {
 	const struct share_places *places = work->pool->places;
-	size_t mark = places ? places->mark(places->context) : 0, count;
-	bool found = gather_fewest(work, need, mark, &count);
+	size_t mark = places ? places->mark(places->context) : 0;
+	bool found = gather_fewest(work, need, mark);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < need->picked; i++) {
 		size_t index = work->picked[i];
 
 		if (work->result->workers[index].action == SHARE_STAY)
 			continue;
 		if (found)
-			order_end(work, index, need->unit);
+			order_end(work, need, index);
 		else
 			put_back(work, index);
 	}
@@ -252,21 +259,20 @@ bool share_make_room(struct share_work *work, size_t unit, bool guaranteed)
 {
 	const struct share_unit *given = &work->pool->units[unit];
 	struct share_account *account = share_account_of(work, given->cluster);
-	struct need need = { unit, given, account, guaranteed, unit == work->reserved, 0 };
+	struct need need = { unit, given, account, guaranteed, unit == work->reserved, 0, 0 };
 	int64_t most = work->endable[0] + (guaranteed ? work->endable[1] : 0);
-	bool found;
 
-	if (account->in_vain >= IN_VAIN_MAX || most == 0 ||
+	if (given->amount >= account->hopeless || account->in_vain >= IN_VAIN_MAX ||
 	    (!guaranteed && share_reserved_from(work, account) > 0) ||
 	    given->amount > share_room(work, account, guaranteed, work->soon) + most)
 		return false;
 	start_trial(work);
-	found = try_to_end(work, &need);
-	account->in_vain += need.looked - (found ? 1 : 0);
-	/* The shares of all queues forbid it: also for its next unit. */
-	if (!found && !guaranteed && need.looked == 0)
-		account->in_vain = IN_VAIN_MAX;
-	return found;
+	if (try_to_end(work, &need))
+		return true;
+	account->in_vain += need.looked;
+	if (need.picked == 0 || !work->pool->places)
+		account->hopeless = given->amount;
+	return false;
 }
 
 void share_shrink(struct share_work *work)
@@ -278,7 +284,7 @@ void share_shrink(struct share_work *work)
 	start_trial(work);
 	while (work->soon < 0 && (index = pick(work, &need, false)) != SHARE_NONE) {
 		end_worker(work, index);
-		order_end(work, index, SHARE_NONE);
+		order_end(work, &need, index);
 		if (places)
 			places->leave(places->context, index);
 	}

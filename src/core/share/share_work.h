@@ -21,22 +21,23 @@ struct share_account {
 	size_t worker_count;
 	size_t first_worker; /* those before it end already */
 	size_t next_worker;  /* of the present trial */
-	size_t in_vain;      /* workers that were looked at for its units, and stay */
+	size_t in_vain;      /* workers that were looked at for units that still do not fit */
+	int64_t hopeless;    /* no release helps a unit of this amount, in this step */
 };
 
 struct share_work {
 	const struct share_pool *pool;
 	struct share_result *result;
 	struct share_account *accounts; /* parallel to the queues */
-	int64_t free;   /* now; below 0 when the pool became smaller */
-	int64_t soon;   /* when those that leave have left, less what is coming */
-	int64_t unlent; /* sum of share_unlent */
-	int64_t kept;   /* sum of share_kept */
-	int64_t endable[2]; /* sums of the idle and of the busy workers that may end */
-	size_t reserved;    /* the unit with the reservation, until it is granted or coming */
-	bool *wins;         /* clusters with a unit that is granted or coming */
-	size_t *picked;     /* has room for all workers */
-	bool usage_fell;    /* of any account, by a release; share_fill resets it */
+	int64_t free;                   /* now; below 0 when the pool became smaller */
+	int64_t soon;                   /* when those that leave have left, less what is coming */
+	int64_t unlent;                 /* sum of share_unlent */
+	int64_t kept;                   /* sum of share_kept */
+	int64_t endable[2];             /* sums of the idle and of the busy workers that may end */
+	size_t reserved; /* the unit with the reservation, until it is granted or coming */
+	bool *wins;      /* clusters with a unit that is granted or coming */
+	size_t *picked;  /* has room for all workers */
+	bool usage_fell; /* of any account, by a release; share_fill resets it */
 };
 
 /* A fraction of a queue's weight. */

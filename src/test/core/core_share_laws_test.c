@@ -54,7 +54,9 @@ static void make_workers(int64_t gpus)
 	while (left > 0) {
 		struct share_worker worker = {
 			.cluster = below(scene.clusters.count),
-			.amount = often(80) ? GPU : often(50) ? 2 * GPU : 1428,
+			.amount = often(80) ? GPU :
+				  often(50) ? 2 * GPU :
+					      1428,
 			.state = (enum share_state)below(4),
 			.needed = often(40),
 			.since_ms = SCENE_NOW - (int64_t)below(20) * SECOND,
@@ -70,7 +72,9 @@ static void make_units(void)
 	for (size_t left = below(16); left > 0; left--) {
 		struct share_unit unit = {
 			.cluster = below(scene.clusters.count),
-			.amount = often(60) ? GPU : often(80) ? (int64_t)(1 + below(12)) * GPU : 1428,
+			.amount = often(60) ? GPU :
+				  often(80) ? (int64_t)(1 + below(12)) * GPU :
+					      1428,
 			.since_ms = SCENE_NOW - (int64_t)below(200) * SECOND,
 			.priority = often(90) ? 0 : 1,
 			.impossible = often(3),
@@ -103,14 +107,14 @@ static void make_scene(uint64_t seed)
 /* ---- sums from input and output ---- */
 
 struct sums {
-	int64_t guaranteed, unlent;  /* of the guarantee in proportion */
-	int64_t held;                /* all workers */
-	int64_t staying;             /* that neither leave nor end now */
-	int64_t idle;                /* that stay although they might end */
-	int64_t granted, coming;     /* units */
-	int64_t largest, smallest;   /* unit that was granted or is coming */
+	int64_t guaranteed, unlent; /* of the guarantee in proportion */
+	int64_t held;               /* all workers */
+	int64_t staying;            /* that neither leave nor end now */
+	int64_t idle;               /* that stay although they might end */
+	int64_t granted, coming;    /* units */
+	int64_t largest, smallest;  /* unit that was granted or is coming */
 	int64_t largest_worker;
-	bool lost, drained;          /* workers, in this call */
+	bool lost, drained; /* workers, in this call */
 };
 
 static struct sums sums[QUEUES_MAX];
@@ -191,8 +195,7 @@ static void make_sums(const struct share_result *result)
 	for (size_t i = 0; i < scene.queues.count; i++) {
 		sums[i].guaranteed = scene.queues.at[i].guaranteed;
 		if (guaranteed > scene.pool.capacity)
-			sums[i].guaranteed =
-				sums[i].guaranteed * scene.pool.capacity / guaranteed;
+			sums[i].guaranteed = sums[i].guaranteed * scene.pool.capacity / guaranteed;
 		if (sums[i].guaranteed > scene.queues.at[i].lendable)
 			sums[i].unlent = sums[i].guaranteed - scene.queues.at[i].lendable;
 	}
@@ -367,8 +370,8 @@ static bool was_passed_by(const struct share_result *result, size_t unit, size_t
 	int64_t amount = scene.units.at[unit].amount;
 
 	return queue != other && waits(result, unit) && amount <= sums[other].smallest &&
-	       usage(queue) + amount <= scene.queues.at[queue].maximum &&
-	       sums[other].unlent == 0 && borrowed(other) > 0;
+	       usage(queue) + amount <= scene.queues.at[queue].maximum && sums[other].unlent == 0 &&
+	       borrowed(other) > 0;
 }
 
 /* Without the largest unit that it was given, the other queue has no larger share; and it has at least
@@ -415,7 +418,8 @@ static const char *check_reservation(const struct share_result *result)
 static const char *check(const struct share_result *result)
 {
 	static const char *(*const LAWS[])(const struct share_result *) = {
-		check_safety, check_ends, check_guarantee, check_waste, check_shares, check_reservation,
+		check_safety, check_ends,   check_guarantee,
+		check_waste,  check_shares, check_reservation,
 	};
 
 	make_sums(result);

@@ -17,10 +17,10 @@ struct job {
 	enum job_state state;
 	size_t cluster;
 	int64_t amount;
-	int64_t since;   /* round in which it began to wait */
-	int64_t takes;   /* rounds */
-	int64_t ends;    /* round */
-	bool again;      /* the same work arrives again when it has ended */
+	int64_t since; /* round in which it began to wait */
+	int64_t takes; /* rounds */
+	int64_t ends;  /* round */
+	bool again;    /* the same work arrives again when it has ended */
 };
 
 struct worker {
@@ -39,8 +39,8 @@ struct world {
 	int64_t round;
 	bool stubborn; /* workers stay idle, and demand needs them */
 	bool unneeded; /* planted: nothing says so */
-	bool single;   /* workers end with their work; else Ray places the next work of the cluster on them */
-	bool changed;  /* in the last round */
+	bool single; /* workers end with their work; else Ray places the next work of the cluster on them */
+	bool changed; /* in the last round */
 };
 
 static uint64_t state;
@@ -133,10 +133,9 @@ static void pass_time(struct worker *worker)
 	} else if (worker->given.state == SHARE_STARTING && ms >= ROUND) {
 		set_state(worker, world.stubborn ? SHARE_IDLE : SHARE_BUSY);
 		worker->given.needed = world.stubborn && !world.unneeded;
-		world.jobs[worker->job].ends =
-			world.jobs[worker->job].takes == FOREVER ?
-				FOREVER :
-				world.round + world.jobs[worker->job].takes;
+		world.jobs[worker->job].ends = world.jobs[worker->job].takes == FOREVER ?
+						       FOREVER :
+						       world.round + world.jobs[worker->job].takes;
 	} else if (worker->given.state == SHARE_BUSY && worker->job != SHARE_NONE &&
 		   world.jobs[worker->job].ends <= world.round) {
 		end_job(worker);
@@ -270,9 +269,9 @@ static void make_queues(int64_t gpus)
 	size_t queues = 1 + below(4);
 
 	for (size_t i = 0; i < queues; i++) {
-		struct share_queue *queue = scene_queue(
-			&world.fixed, NAMES[i],
-			often(40) ? 0 : (int64_t)below((size_t)gpus / queues + 1));
+		struct share_queue *queue =
+			scene_queue(&world.fixed, NAMES[i],
+				    often(40) ? 0 : (int64_t)below((size_t)gpus / queues + 1));
 
 		queue->weight = 1 + (int64_t)below(3);
 		queue->priority = often(70) ? 0 : (int64_t)below(3);
@@ -345,7 +344,8 @@ static size_t count_loops(bool unneeded)
 		make_world(seed, true, unneeded);
 		if (settle(4 * (JOBS_MAX + 24)) < 0) {
 			loops++;
-			if (!unneeded) printf("LOOP %d\n", (int)seed);
+			if (!unneeded)
+				printf("LOOP %d\n", (int)seed);
 		}
 		end_world();
 	}

@@ -14,7 +14,7 @@ struct share_nodes {
 	const struct scene *scene;
 	size_t count;
 	int64_t now[NODES_MAX], soon[NODES_MAX];
-	int64_t pods[NODES_UNITS_MAX];  /* of each unit; 0: one */
+	int64_t pods[NODES_UNITS_MAX];   /* of each unit; 0: one */
 	size_t node_of[NODES_MARKS_MAX]; /* of each worker */
 	int64_t marked[NODES_MARKS_MAX][2][NODES_MAX];
 	size_t mark_count;
@@ -77,9 +77,8 @@ __attribute__((unused)) static void share_nodes_rollback(void *context, size_t m
 }
 
 /* Nodes with these GPUs each, all free; later scene_hold of workers takes nothing from them. */
-__attribute__((unused)) static void share_nodes_start(struct share_nodes *nodes,
-						      struct scene *scene, size_t count,
-						      int64_t gpus)
+__attribute__((unused)) static void
+share_nodes_start(struct share_nodes *nodes, struct scene *scene, size_t count, int64_t gpus)
 {
 	*nodes = (struct share_nodes){ .scene = scene, .count = count };
 	for (size_t i = 0; i < count; i++)

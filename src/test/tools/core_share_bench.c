@@ -34,9 +34,9 @@ static uint64_t state;
 static void add_clusters(struct scene *scene, size_t queues, size_t clusters)
 {
 	for (size_t i = 0; i < queues; i++) {
-		struct share_queue *queue =
-			scene_queue(scene, arena_printf(&scene->arena, "queue-%zu", i),
-				    (int64_t)(clusters * 5 / queues));
+		struct share_queue *queue = scene_queue(scene,
+							arena_printf(&scene->arena, "queue-%zu", i),
+							(int64_t)(clusters * 5 / queues));
 
 		queue->weight = 1 + (int64_t)support_random_below(&state, 4);
 		queue->priority = i % 10 == 0;
@@ -55,9 +55,7 @@ static void make(struct scene *scene, const struct kind *kind, size_t part, size
 	scene_start(scene, (int64_t)units);
 	add_clusters(scene, queues, clusters);
 	for (size_t i = 0; i < units; i++) {
-		int64_t gpus = kind->forged && i % 2 ? (int64_t)units :
-			       i % 20		     ? 1 :
-						       8;
+		int64_t gpus = kind->forged && i % 2 ? (int64_t)units : i % 20 ? 1 : 8;
 		size_t unit = scene_ask(scene, gpus, (int64_t)support_random_below(&state, 200));
 
 		scene->units.at[unit].cluster = support_random_below(&state, clusters);
@@ -116,8 +114,8 @@ int main(int argc, char **argv)
 		large = best_ms(&KINDS[i], 1, 50, counts);
 		printf("%-9s %6.2f ms; a tenth %5.2f ms, n^%.2f; in 5 queues %5.2f ms, n^%.2f; "
 		       "%zu granted, %zu coming, %zu end\n",
-		       KINDS[i].name, large, same, log10(large / same), fewer,
-		       log10(large / fewer), counts[0], counts[1], counts[2]);
+		       KINDS[i].name, large, same, log10(large / same), fewer, log10(large / fewer),
+		       counts[0], counts[1], counts[2]);
 		failed |= large > AIM_MS;
 	}
 	return failed;
