@@ -284,6 +284,37 @@ static void one_that_is_larger_than_the_pool_reserves_nothing(void **state)
 	expect_granted("stream", 3);
 }
 
+/* The rest of a's gang of 4 is free, and b would take it. */
+static void free_GPUs_are_kept_for_a_guaranteed_unit(void **state)
+{
+	(void)state;
+	scene_start(&scene, 8);
+	asks("a", 4, 1, 4);
+	asks("b", 0, 2, 1);
+	scene_hold(&scene, SHARE_BUSY, 5);
+	scene_share(&scene);
+	expect_granted("b", 0);
+	scene.queues.at[0].guaranteed = 0;
+	scene_share(&scene);
+	expect_granted("b", 2);
+}
+
+/* A unit larger than its queue's unused guarantee borrows, with a share of 0. */
+static void an_unused_guarantee_is_not_a_lower_share(void **state)
+{
+	(void)state;
+	scene_start(&scene, 40);
+	scene_queue(&scene, "gang", 0);
+	scene_cluster(&scene, "gang");
+	scene_ask(&scene, 20, 200);
+	asks("b", 16, 1, 17);
+	asks("c", 0, 0, 1);
+	scene_hold(&scene, SHARE_BUSY, 22);
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	expect_granted("b", 0);
+}
+
 /* ---- releases ---- */
 
 /* b borrows: workers in this state, all GPUs; a asks within its guarantee of 4. */
@@ -383,6 +414,66 @@ static void free_GPUs_are_kept_for_a_unit_that_is_coming(void **state)
 	scene_share(&scene);
 	assert_int_equal(scene_gpus(&scene, "gang", SHARE_COMING), 4);
 	expect_granted("b", 0);
+}
+
+/* b may lose 5 GPUs, c none. */
+static void a_larger_unit_that_does_not_fit_hinders_no_smaller_one(void **state)
+{
+	(void)state;
+	scene_start(&scene, 14);
+	asks("a", 10, 1, 6);
+	scene_ask(&scene, 4, 0);
+	scene_queue(&scene, "b", 1);
+	scene_cluster(&scene, "b");
+	scene_hold(&scene, SHARE_BUSY, 6);
+	scene_hold(&scene, SHARE_IDLE, 5);
+	scene_queue(&scene, "c", 3);
+	scene_cluster(&scene, "c");
+	scene_hold(&scene, SHARE_IDLE, 3);
+	scene_share(&scene);
+	assert_int_equal(scene.result->units[0], SHARE_WAITS);
+	assert_int_equal(scene.result->units[1], SHARE_COMING);
+	assert_int_equal(scene_ends(&scene, SHARE_RELEASE), 4);
+}
+
+/* c loses a worker of 2 GPUs to a, and then has the lowest share of those that wait for the other one. */
+static void the_order_follows_a_release(void **state)
+{
+	static const char *const OTHERS[] = { "b", "d", "c", "e" };
+	static const int64_t HELD[] = { 1, 1, 2, 9 };
+
+	(void)state;
+	scene_start(&scene, 13);
+	asks("a", 0, 1, 1);
+	for (size_t i = 0; i < 4; i++) {
+		size_t worker;
+
+		asks(OTHERS[i], 0, 1, 1);
+		worker = scene_hold(&scene, i == 2 ? SHARE_IDLE : SHARE_BUSY, 1);
+		scene.workers.at[worker].amount = HELD[i] * GPU;
+	}
+	scene_share(&scene);
+	assert_int_equal(scene_gpus(&scene, "a", SHARE_COMING), 1);
+	assert_int_equal(scene_gpus(&scene, "c", SHARE_COMING), 1);
+}
+
+/* The reservation of 8 is kept from b: nine workers would have to end for its one GPU. */
+static void nothing_is_released_for_those_behind_a_reservation(void **state)
+{
+	(void)state;
+	scene_start(&scene, 13);
+	scene_queue(&scene, "gang", 0);
+	scene_cluster(&scene, "gang");
+	scene_ask(&scene, 8, 200);
+	asks("b", 0, 1, 1);
+	scene_hold(&scene, SHARE_BUSY, 1);
+	asks("c", 0, 0, 1);
+	scene_hold(&scene, SHARE_IDLE, 12);
+	ARRAY_EACH(struct share_worker, worker, scene.workers.at, scene.workers.count)
+		worker->needed = true;
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	assert_int_equal(scene_ends(&scene, SHARE_STAY), 13);
 }
 
 /* Between borrowers: b has more than a. */
@@ -514,6 +605,20 @@ static void a_grant_needs_a_place(void **state)
 	expect_granted("b", 8);
 }
 
+static void a_unit_without_a_place_is_kept_its_amount_once(void **state)
+{
+	(void)state;
+	scene_start(&scene, 10);
+	share_nodes_start(&nodes, &scene, 10, 1);
+	scene_queue(&scene, "gang", 8);
+	scene_cluster(&scene, "gang");
+	scene_ask(&scene, 8, 200);
+	asks("b", 0, 5, 1);
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	expect_granted("b", 2);
+}
+
 static void workers_of_the_Node_that_fits_are_released(void **state)
 {
 	(void)state;
@@ -566,6 +671,8 @@ int main(void)
 		CASE(a_reservation_leaves_guarantees_and_lower_shares),
 		CASE(a_gang_that_guarantees_exclude_reserves_nothing),
 		CASE(one_that_is_larger_than_the_pool_reserves_nothing),
+		CASE(free_GPUs_are_kept_for_a_guaranteed_unit),
+		CASE(an_unused_guarantee_is_not_a_lower_share),
 		CASE(idle_borrowed_workers_are_released_for_a_guarantee),
 		CASE(busy_ones_and_those_that_start_are_not),
 		CASE(not_before_they_were_idle_long_enough),
@@ -573,6 +680,9 @@ int main(void)
 		CASE(never_below_a_guarantee),
 		CASE(workers_that_leave_already_count_first),
 		CASE(free_GPUs_are_kept_for_a_unit_that_is_coming),
+		CASE(a_larger_unit_that_does_not_fit_hinders_no_smaller_one),
+		CASE(the_order_follows_a_release),
+		CASE(nothing_is_released_for_those_behind_a_reservation),
 		CASE(shares_of_borrowers_meet_and_do_not_cross),
 		CASE(a_lower_priority_loses_first),
 		CASE(another_cluster_of_the_same_queue_loses),
@@ -581,6 +691,7 @@ int main(void)
 		CASE(busy_borrowed_workers_are_drained_where_the_queue_says_so),
 		CASE(they_are_not_drained_for_borrowers),
 		CASE(a_grant_needs_a_place),
+		CASE(a_unit_without_a_place_is_kept_its_amount_once),
 		CASE(workers_of_the_Node_that_fits_are_released),
 		CASE(an_empty_pool_is_shared),
 	};
