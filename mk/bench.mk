@@ -1,6 +1,6 @@
 # Measurements, fleets of clusters and faults. Figures: docs/internals/performance.md, reliability.md.
 
-BENCHES := schedule decide gpus simulate-speed lint workload schedule-ray reaction events list
+BENCHES := schedule decide gpus share simulate-speed lint workload schedule-ray reaction events list
 ## bench: all of bench-NAME
 bench: $(BENCHES:%=bench-%)
 
@@ -13,6 +13,9 @@ bench-decide: $(BUILD)/tools/codec_decide_bench
 ## bench-gpus: GPUs that --packing=ray and fewest-gpus launch, beside a lower bound
 bench-gpus: $(BUILD)/tools/core_gpus_bench
 	@$< 1000
+## bench-share: time to share a pool between 1,000 clusters with 10,000 waiting units, and how it grows
+bench-share: $(BUILD)/tools/core_share_bench
+	@$<
 ## bench-simulate-speed: time and memory of simulations of a week, against tasks and workers
 bench-simulate-speed: $(BUILD)/tools/sim_bench
 	@$<

@@ -13,7 +13,7 @@ struct share_account *share_account_of(const struct share_work *work, size_t clu
 	return &work->accounts[work->pool->clusters[cluster].queue];
 }
 
-/* Exact: 9e17 times 9e17 fits 128 bits. */
+/* Exact: an amount times an amount fits 128 bits. */
 int share_compare(struct share_fraction a, struct share_fraction b)
 {
 	__int128 left = (__int128)a.amount * b.weight, right = (__int128)b.amount * a.weight;
@@ -31,12 +31,14 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int64_t scale(int64_t amount, int64_t by, int64_t of)
+static int64_t scale(int64_t amount, int64_t by, __int128 of)
 {
-	return of > 0 ? (int64_t)((__int128)amount * by / of) : 0;
+	__int128 scaled = of > 0 ? (__int128)amount * by / of : 0;
+
+	return scaled < RESOURCE_AMOUNT_MAX ? (int64_t)scaled : RESOURCE_AMOUNT_MAX;
 }
 
-/* What it borrows if its usage were larger by `more`. */
+/* Its usage beyond the guarantee if it were larger by `more`. */
 static int64_t borrowed(const struct share_account *account, int64_t more)
 {
 	return larger(account->usage + more - account->guaranteed, 0);
@@ -140,22 +142,24 @@ static void sum_units(struct share_work *work)
 	}
 }
 
+/* Together at most the capacity. */
 static void set_guarantees(struct share_work *work)
 {
 	const struct share_pool *pool = work->pool;
-	int64_t sum = 0;
+	__int128 sum = 0;
 
-	for (size_t i = 0; i < pool->queue_count; i++)
-		sum = resource_sum(sum,
-				   smaller(pool->queues[i].guaranteed, pool->queues[i].maximum));
 	for (size_t i = 0; i < pool->queue_count; i++) {
-		struct share_account *account = &work->accounts[i];
 		const struct share_queue *queue = &pool->queues[i];
 
-		account->guaranteed = smaller(queue->guaranteed, queue->maximum);
+		work->accounts[i].guaranteed = smaller(queue->guaranteed, queue->maximum);
+		sum += work->accounts[i].guaranteed;
+	}
+	for (size_t i = 0; i < pool->queue_count; i++) {
+		struct share_account *account = &work->accounts[i];
+
 		if (sum > pool->capacity)
 			account->guaranteed = scale(account->guaranteed, pool->capacity, sum);
-		account->unlent_part = larger(account->guaranteed - queue->lendable, 0);
+		account->unlent_part = larger(account->guaranteed - pool->queues[i].lendable, 0);
 		work->unlent += share_unlent(account);
 		work->kept += share_kept(account);
 	}
@@ -209,7 +213,7 @@ static void link_teams(struct share_work *works, size_t count, struct arena *are
 
 /* ---- the reservation ---- */
 
-/* What it may use of its guarantee, with all that it asks for. */
+/* The part of its guarantee that it uses or keeps if all is granted that it asks for. */
 static int64_t guaranteed_demand(const struct share_account *account)
 {
 	int64_t demand = resource_sum(account->usage, account->asked);
@@ -287,7 +291,8 @@ static int compare_keys(const void *a, const void *b)
 	return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The indices by queue and order. Queues are sorted alone: that takes less than all keys at once. */
+/* The indices by queue and order. Queues are sorted alone: that takes less than all keys at
+ * once. */
 static const size_t *sort_keys(const struct sort_key *keys, size_t count, size_t queue_count,
 			       struct arena *arena)
 {

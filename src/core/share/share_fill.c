@@ -1,13 +1,14 @@
-/* Steps 1 and 2 of the order in share.h. Each step is a heap of the accounts that still have units to
- * look at; the first one's next unit is granted, made to come, or passed over.
+/* Steps 1 and 2 of the order in share.h. Each step is a heap of the accounts that still have units
+ * to look at; the first one's next unit is granted, made to come, or passed over.
  *
- * A unit that is passed over is not looked at again in its step: what a borrower may use only falls
- * during a step, because each unit takes at least as much from `free` and `soon` as it lowers `kept`.
- * Only a release increases it, and never for another unit than the one that it is for. So a
- * step costs O(log Q) for each unit.
+ * A unit that is passed over is not looked at again in its step: the room of a borrower only falls
+ * during a step, because each unit takes at least as much from `free` and `soon` as it lowers
+ * `kept`. So a step costs O(log Q) for each unit. Only a release of a larger worker than needed
+ * leaves room; units that were passed over before see it in the next call.
  *
- * Example: 8 free, equal weights, no guarantees, a asks for 3+3+3, b for 1+1+1+1. The steps are a3 (tie, by
- * name), b1 b1 b1 (share 3 each, then by name), a: 3 do not fit 2, b1. One GPU stays free. */
+ * Example: 8 free, equal weights, no guarantees, a asks for 3+3+3, b for 1+1+1+1. In turn: 3 for a
+ * (a tie, by name), 1, 1, 1 for b; now both have 3; the next 3 of a do not fit 2; 1 for b. One GPU
+ * stays free. */
 #include <string.h>
 
 #include "core/share/share_work.h"
@@ -147,7 +148,8 @@ static bool look_at(struct share_work *work, struct share_account *account, size
 	return false;
 }
 
-/* Nothing of its queue passes it: it has the reservation, or waits below the maximum for as long. */
+/* Nothing of its queue passes it: it has the reservation, or waits below the maximum for as
+ * long. */
 static bool is_passed_by_none(const struct share_work *work, size_t unit)
 {
 	return unit == work->reserved || (work->result->units[unit] == SHARE_AT_MAXIMUM &&

@@ -1,21 +1,23 @@
 /* Which workers end so that a unit fits.
  *
  * Workers are added in the order in which queues lose (the lowest priority, then the largest share,
- * looked at anew after each worker), idle ones before busy ones, until the unit fits; then
- * each one without which it still fits is put back, the last one added first. So the set is minimal,
- * and busy workers are in it only if the idle ones do not suffice. With places this also finds the
- * one Node that a large worker needs: workers on other Nodes are put back.
+ * compared again after each worker), idle ones before busy ones, until the unit fits; then each one
+ * without which it still fits is put back, the last one added first. So the set is minimal, and
+ * busy workers are in it only if the idle ones do not suffice. With places this also finds the one
+ * Node that a large worker needs: workers on other Nodes are put back.
  *
- * Example: a gang of 2 on one Node; idle workers a1 on Node 1, b1 and b2 on Node 2. Added are a1, b1, b2;
- * then it fits. Without b1 it does not fit; without a1 it does. b1 and b2 are released.
+ * Example: a gang of 2 on one Node; idle workers a1 on Node 1, b1 and b2 on Node 2. Added are a1,
+ * b1, b2; then it fits. Without b1 it does not fit; without a1 it does. b1 and b2 are released.
  *
- * Cost: O(Q) for each worker added; with places at most LOOK_MAX workers, and their square in calls. */
+ * Cost: O(Q) for each worker added; with places at most LOOK_MAX workers, and their square in
+ * calls. */
 #include <string.h>
 
 #include "core/share/share_work.h"
 
 #define LOOK_MAX 256
-/* Workers looked at in vain for the units of one queue in one call: only its own units wait longer. */
+/* Workers looked at in vain for the units of one queue in one call: only its own units wait
+ * longer. */
 #define IN_VAIN_MAX 4096
 
 /* The unit that needs room. */
@@ -43,7 +45,7 @@ static bool may_lose_any(const struct need *need, const struct share_account *lo
 	return share_compare(share_dominant(need->account, 0), share_dominant(loser, 0)) < 0;
 }
 
-/* Apart from shares and priorities. */
+/* Whether this one might end, apart from shares and priorities. */
 static bool may_end(const struct share_work *work, const struct need *need,
 		    const struct share_account *loser, const struct share_worker *worker)
 {
@@ -71,8 +73,9 @@ static bool shares_allow(const struct need *need, const struct share_account *lo
 			     share_dominant(need->account, need->given->amount)) >= 0;
 }
 
-/* Moves next_worker to the next one that may end for this need; false: none does. It does not pass one that
- * the shares forbid: those after it are needed as well. */
+/* Moves next_worker to the next one that may end for this need; false: none does. It does not pass
+ * one that the shares forbid: those after it are needed as well, and only much smaller ones could
+ * be allowed. */
 static bool find_next(const struct share_work *work, struct need *need, struct share_account *loser,
 		      bool busy)
 {
@@ -135,7 +138,6 @@ static void end_worker(struct share_work *work, size_t index)
 static void put_back(struct share_work *work, size_t index)
 {
 	const struct share_worker *worker = &work->pool->workers[index];
-
 	struct share_account *account = share_account_of(work, worker->cluster);
 
 	account->leaving -= worker->amount;
@@ -233,7 +235,7 @@ static void order_end(const struct share_work *work, const struct need *need, si
 	skip_first(work, need, account);
 }
 
-/* The trial itself, with the places as they were before it if it is in vain. */
+/* In vain it leaves everything as it was. */
 static bool try_to_end(struct share_work *work, struct need *need)
 {
 	const struct share_places *places = work->pool->places;

@@ -17,9 +17,9 @@ struct share_account {
 	int64_t claim;     /* of its units within the guarantee that do not fit yet */
 	const size_t *units;
 	size_t unit_count, next_unit;
-	const size_t *workers; /* that may end: idle ones, then busy ones; each in order of release */
+	const size_t *workers; /* that may end: idle ones, then busy ones */
 	size_t worker_count;
-	size_t first_worker; /* those before it end already */
+	size_t first_worker; /* those before it end already, or can end no more */
 	size_t next_worker;  /* of the present trial */
 	size_t in_vain;      /* workers that were looked at for units that still do not fit */
 	int64_t hopeless;    /* no release helps a unit of this amount, in this step */
@@ -40,7 +40,7 @@ struct share_work {
 	bool usage_fell; /* of any account, by a release; share_fill resets it */
 };
 
-/* A fraction of a queue's weight. */
+/* An amount for each unit of weight. */
 struct share_fraction {
 	int64_t amount, weight;
 };
@@ -56,9 +56,9 @@ int64_t share_kept(const struct share_account *account);
 /* Adds to the usage and to the claim of an account. */
 void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
 		  int64_t claim);
-/* What the reservation keeps from it. */
+/* The amount that the reservation keeps from it. */
 int64_t share_reserved_from(const struct share_work *work, const struct share_account *account);
-/* What a unit of the account may use of `free`: of what is free now, or soon. */
+/* The part of `free`, now or soon, that a unit of the account may use. */
 int64_t share_room(const struct share_work *work, const struct share_account *account,
 		   bool guaranteed, int64_t free);
 

@@ -1,5 +1,5 @@
-/* Laws of core/share on random states and sequences. The checker shares no code with it: it computes each
- * sum anew from input and output. Each law is also seen to fail on a planted error.
+/* Laws of core/share on random states and sequences. The checker shares no code with it: it
+ * computes each sum again from input and output. Each law is also seen to fail on a planted error.
  * SHARE_LAWS_COUNT (20,000; 100,000 take some minutes) and SHARE_LAWS_SEED choose the states. */
 #include "test/support/support.h"
 
@@ -237,7 +237,8 @@ static bool is_before(size_t a, size_t b)
 	return order != 0 ? order < 0 : a < b;
 }
 
-/* A unit before it has waited long and does not fit below the maximum of the queue: nothing passes it. */
+/* A unit before it has waited long and does not fit below the maximum of the queue: nothing passes
+ * it. */
 static bool is_behind_maximum(const struct share_result *result, size_t unit)
 {
 	for (size_t i = 0; i < scene.units.count; i++)
@@ -374,8 +375,8 @@ static bool was_passed_by(const struct share_result *result, size_t unit, size_t
 	       borrowed(other) > 0;
 }
 
-/* Without the largest unit that it was given, the other queue has no larger share; and it has at least
- * the priority, unless all it was given is within its guarantee. */
+/* Without the largest unit that it was given, the other queue has no larger share; and it has at
+ * least the priority, unless all it was given is within its guarantee. */
 static const char *check_shares(const struct share_result *result)
 {
 	if (any_lost || any_claims(result) || scene.pool.reserve_after_ms >= 0)
@@ -400,7 +401,8 @@ static const char *check_shares(const struct share_result *result)
 	return NULL;
 }
 
-/* The reservation is for a unit that waits, one with the longest time, and its queue gets nothing. */
+/* The reservation is for a unit that waits, one with the longest time, and its queue gets
+ * nothing. */
 static const char *check_reservation(const struct share_result *result)
 {
 	size_t unit = result->reserved;
@@ -438,8 +440,8 @@ static void print_scene(const struct share_result *result)
 	for (size_t i = 0; i < scene.queues.count; i++) {
 		const struct share_queue *queue = &scene.queues.at[i];
 
-		printf("queue %s guaranteed %lld unlent %lld maximum %lld weight %lld priority %lld: "
-		       "held %lld staying %lld granted %lld coming %lld\n",
+		printf("queue %s guaranteed %lld unlent %lld maximum %lld weight %lld "
+		       "priority %lld: held %lld staying %lld granted %lld coming %lld\n",
 		       queue->name, (long long)sums[i].guaranteed, (long long)sums[i].unlent,
 		       (long long)queue->maximum, (long long)queue->weight,
 		       (long long)queue->priority, (long long)sums[i].held,
@@ -650,8 +652,8 @@ static void make_empty_pool(uint64_t seed, bool divisible)
 			unit->amount = GPU;
 }
 
-/* How much more the queue of the first unit is given of its true units if it adds forged ones (planted:
- * raises its weight instead); -1: the guarantee of another queue has less. */
+/* How much more the queue of the first unit is given of its true units if it adds forged ones
+ * (planted: raises its weight instead); -1: the guarantee of another queue has less. */
 static int64_t gain_of_forging(uint64_t seed, bool divisible, bool planted)
 {
 	int64_t before[QUEUES_MAX], gain = 0;
@@ -855,7 +857,7 @@ static void put_on_nodes(void)
 		nodes.pods[i] = scene.units.at[i].amount % GPU ? 1 : 1 + (int64_t)below(2);
 }
 
-/* What is granted and coming has its places, and no other. */
+/* Units that are granted or coming have their places, and no other. */
 static void places_are_taken_once(void **unused)
 {
 	(void)unused;

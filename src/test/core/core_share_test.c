@@ -436,7 +436,8 @@ static void a_larger_unit_that_does_not_fit_hinders_no_smaller_one(void **state)
 	assert_int_equal(scene_ends(&scene, SHARE_RELEASE), 4);
 }
 
-/* c loses a worker of 2 GPUs to a, and then has the lowest share of those that wait for the other one. */
+/* c loses a worker of 2 GPUs to a, and then has the lowest share of those that wait for the other
+ * one. */
 static void the_order_follows_a_release(void **state)
 {
 	static const char *const OTHERS[] = { "b", "d", "c", "e" };
@@ -640,6 +641,26 @@ static void workers_of_the_Node_that_fits_are_released(void **state)
 	assert_int_equal(scene_ends(&scene, SHARE_STAY), 12);
 }
 
+static void the_largest_amounts_do_not_overflow(void **state)
+{
+	(void)state;
+	scene_start(&scene, RESOURCE_AMOUNT_MAX / GPU);
+	for (size_t i = 0; i < 40; i++) {
+		size_t worker = scene.workers.count;
+
+		asks(i % 2 ? "a" : "b", RESOURCE_AMOUNT_MAX / GPU, 3, RESOURCE_AMOUNT_MAX / GPU);
+		scene.queues.at[i].weight = SHARE_WEIGHT_MAX;
+		scene_hold(&scene, SHARE_IDLE, 1);
+		scene.workers.at[worker].amount = RESOURCE_AMOUNT_MAX;
+	}
+	scene_share(&scene);
+	assert_int_equal(scene_gpus(&scene, "a", SHARE_GRANTED), 0);
+	scene.workers.count = 1;
+	scene.workers.at[0].amount = 1;
+	scene_share(&scene);
+	assert_int_equal(scene_gpus(&scene, "a", SHARE_GRANTED), 0);
+}
+
 static void an_empty_pool_is_shared(void **state)
 {
 	(void)state;
@@ -693,6 +714,7 @@ int main(void)
 		CASE(a_grant_needs_a_place),
 		CASE(a_unit_without_a_place_is_kept_its_amount_once),
 		CASE(workers_of_the_Node_that_fits_are_released),
+		CASE(the_largest_amounts_do_not_overflow),
 		CASE(an_empty_pool_is_shared),
 	};
 

@@ -1,6 +1,6 @@
-/* CPU time of share() for 1,000 clusters in 50 queues with 10,000 workers and 10,000 waiting units, for a
- * tenth of them in 50 queues and in 5, and the exponents by which the time grows; best of several runs.
- * An argument selects one of
+/* CPU time of share() for 1,000 clusters in 50 queues with 10,000 workers and 10,000 waiting units,
+ * for a tenth of them in 50 queues and in 5, and the exponents by which the time grows; best of
+ * several runs. An argument selects one of
  *   free       nothing is held: the pool is given away
  *   busy       all is held by busy workers, also where queues may be drained
  *   idle       all is held by idle workers that demand does not need: many are released
