@@ -8,19 +8,6 @@
 
 /* ---- shares and room ---- */
 
-struct share_account *share_account_of(const struct share_work *work, size_t cluster)
-{
-	return &work->accounts[work->pool->clusters[cluster].queue];
-}
-
-/* Exact: an amount times an amount fits 128 bits. */
-int share_compare(struct share_fraction a, struct share_fraction b)
-{
-	__int128 left = (__int128)a.amount * b.weight, right = (__int128)b.amount * a.weight;
-
-	return left < right ? -1 : left > right;
-}
-
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -36,23 +23,6 @@ static int64_t scale(int64_t amount, int64_t by, __int128 of)
 	__int128 scaled = of > 0 ? (__int128)amount * by / of : 0;
 
 	return scaled < RESOURCE_AMOUNT_MAX ? (int64_t)scaled : RESOURCE_AMOUNT_MAX;
-}
-
-/* Its usage beyond the guarantee if it were larger by `more`. */
-static int64_t borrowed(const struct share_account *account, int64_t more)
-{
-	return larger(account->usage + more - account->guaranteed, 0);
-}
-
-struct share_fraction share_here(const struct share_account *account)
-{
-	return (struct share_fraction){ borrowed(account, 0), account->queue->weight };
-}
-
-struct share_fraction share_dominant(const struct share_account *account, int64_t more)
-{
-	return (struct share_fraction){ larger(borrowed(account, more), account->elsewhere),
-					account->queue->weight };
 }
 
 int64_t share_unlent(const struct share_account *account)
@@ -185,7 +155,7 @@ static void link_team(struct team_part *parts, size_t count)
 			if (i != j)
 				parts[i].account->elsewhere =
 					larger(parts[i].account->elsewhere,
-					       scale(borrowed(parts[j].account, 0),
+					       scale(share_borrowed(parts[j].account, 0),
 						     parts[i].capacity, parts[j].capacity));
 }
 

@@ -45,11 +45,45 @@ struct share_fraction {
 	int64_t amount, weight;
 };
 
-struct share_account *share_account_of(const struct share_work *work, size_t cluster);
-int share_compare(struct share_fraction a, struct share_fraction b);
-/* Its share in this pool, and its dominant one if its usage were larger by `more`. */
-struct share_fraction share_here(const struct share_account *account);
-struct share_fraction share_dominant(const struct share_account *account, int64_t more);
+static inline struct share_account *share_account_of(const struct share_work *work, size_t cluster)
+{
+	return &work->accounts[work->pool->clusters[cluster].queue];
+}
+
+/* Exact: an amount times an amount fits 128 bits. */
+static inline int share_compare(struct share_fraction a, struct share_fraction b)
+{
+	__int128 left = (__int128)a.amount * b.weight, right = (__int128)b.amount * a.weight;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Its usage beyond the guarantee if it were larger by `more`. */
+static inline int64_t share_borrowed(const struct share_account *account, int64_t more)
+{
+	int64_t borrowed = account->usage + more - account->guaranteed;
+
+	return borrowed > 0 ? borrowed : 0;
+}
+
+/* Its share in this pool. */
+static inline struct share_fraction share_here(const struct share_account *account)
+{
+	return (struct share_fraction){ share_borrowed(account, 0), account->queue->weight };
+}
+
+/* The largest one of those in all pools if its usage in this one were larger by `more`. */
+static inline struct share_fraction share_dominant(const struct share_account *account,
+						   int64_t more)
+{
+	int64_t borrowed = share_borrowed(account, more);
+
+	return (struct share_fraction){
+		borrowed > account->elsewhere ? borrowed : account->elsewhere,
+		account->queue->weight,
+	};
+}
+
 /* The part of its guarantee that it keeps unasked, and all that it keeps from borrowers. */
 int64_t share_unlent(const struct share_account *account);
 int64_t share_kept(const struct share_account *account);

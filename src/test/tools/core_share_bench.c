@@ -67,6 +67,8 @@ static void make(struct scene *scene, const struct kind *kind, size_t part, size
 		scene->workers.at[worker].cluster =
 			support_random_below(&state, i % 10 ? clusters / 2 : clusters);
 		scene->workers.at[worker].needed = kind->needed;
+		scene->workers.at[worker].since_ms -=
+			(int64_t)support_random_below(&state, 3600 * SECOND);
 	}
 	ARRAY_EACH(struct share_queue, queue, scene->queues.at, scene->queues.count)
 		queue->drain_after_ms = kind->drains ? 600 * SECOND : SHARE_NEVER;
