@@ -22,7 +22,7 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_requests_parse identity_is_foreign \
 	kube_informer_counters kube_lease_held leader_identity lint_limits linted_runs \
 	metrics_duration metrics_write options_print_markdown pass_step_name registration_address share controller_client_url \
-	snapshot_decode snapshot_limits status_parse_path work_queue_waiting words_count \
+	snapshot_decode snapshot_limits work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \

@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "core/share/share_work.h"
 
-/* ---- shares and room ---- */
-
 static int64_t larger(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -23,52 +21,6 @@ static int64_t scale(int64_t amount, int64_t by, __int128 of)
 	__int128 scaled = of > 0 ? (__int128)amount * by / of : 0;
 
 	return scaled < RESOURCE_AMOUNT_MAX ? (int64_t)scaled : RESOURCE_AMOUNT_MAX;
-}
-
-int64_t share_unlent(const struct share_account *account)
-{
-	return larger(account->unlent_part - account->usage, 0);
-}
-
-int64_t share_kept(const struct share_account *account)
-{
-	return larger(account->claim, share_unlent(account));
-}
-
-void share_charge(struct share_work *work, struct share_account *account, int64_t usage,
-		  int64_t claim)
-{
-	work->unlent -= share_unlent(account);
-	work->kept -= share_kept(account);
-	account->usage += usage;
-	account->claim += claim;
-	work->soon -= usage;
-	work->unlent += share_unlent(account);
-	work->kept += share_kept(account);
-}
-
-/* As part of a claim it is in `kept` already. */
-int64_t share_reserved_from(const struct share_work *work, const struct share_account *account)
-{
-	const struct share_account *owner;
-
-	if (work->reserved == SHARE_NONE)
-		return 0;
-	owner = share_account_of(work, work->pool->units[work->reserved].cluster);
-	if (owner == account || owner->claim > 0 ||
-	    account->queue->priority > owner->queue->priority ||
-	    (account->queue->priority == owner->queue->priority &&
-	     share_compare(share_here(account), share_here(owner)) < 0))
-		return 0;
-	return work->pool->units[work->reserved].amount;
-}
-
-int64_t share_room(const struct share_work *work, const struct share_account *account,
-		   bool guaranteed, int64_t free)
-{
-	if (guaranteed)
-		return free - (work->unlent - share_unlent(account));
-	return free - (work->kept - share_kept(account)) - share_reserved_from(work, account);
 }
 
 /* ---- sums ---- */
@@ -205,12 +157,6 @@ static bool is_saved_for_first(const struct share_pool *pool, size_t a, size_t b
 	if (unit_a->since_ms != unit_b->since_ms)
 		return unit_a->since_ms < unit_b->since_ms;
 	return order != 0 ? order < 0 : a < b;
-}
-
-bool share_waits_long(const struct share_pool *pool, size_t unit)
-{
-	return pool->reserve_after_ms >= 0 &&
-	       pool->now_ms - pool->units[unit].since_ms >= pool->reserve_after_ms;
 }
 
 static bool may_reserve(const struct share_work *work, size_t unit, int64_t demand)

@@ -1,5 +1,5 @@
-/* The state of one pool while it is shared: inside core/share only. Built by share.c, changed by
- * share_fill.c and share_release.c through share_charge. */
+/* The state of one pool while it is shared: inside core/share only. Built by share.c; share_fill.c
+ * and share_release.c change its sums by share_charge alone. */
 #ifndef CORE_SHARE_SHARE_WORK_H
 #define CORE_SHARE_SHARE_WORK_H
 
