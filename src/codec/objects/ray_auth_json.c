@@ -108,19 +108,23 @@ static bool take_volume(const struct json_at *volume, const char *file, struct s
 	return false;
 }
 
-/* The innermost mount that holds the file; json NULL: none. */
-static struct json_at find_mount(const struct ray_container *container, const char *path)
+/* The innermost mount that holds the file, and the rest of its path there; json NULL: none. */
+static struct json_at find_mount(const struct ray_container *container, const char *path,
+				 const char **ret_rest)
 {
 	struct json_at found = { .json = NULL };
 	size_t found_size = 0;
 
+	*ret_rest = "";
 	for (struct json_at e = json_first(&container->mounts); e.json; json_next(&e)) {
 		const char *folder = text_of(&e, "mountPath");
+		const char *rest = *folder == '/' ? below(path, folder) : NULL;
 
-		if (*folder != '/' || strlen(folder) < found_size || !below(path, folder))
+		if (!rest || strlen(folder) < found_size)
 			continue;
 		found = e;
 		found_size = strlen(folder);
+		*ret_rest = rest;
 	}
 	return found;
 }
@@ -129,12 +133,11 @@ static struct json_at find_mount(const struct ray_container *container, const ch
 static struct secret_key key_of_file(const struct ray_container *container, const char *path)
 {
 	struct secret_key found = { .secret = "", .key = "" };
-	struct json_at mount = find_mount(container, path), volume;
 	const char *file, *part;
+	struct json_at mount = find_mount(container, path, &file), volume;
 
 	if (!mount.json)
 		return found;
-	file = below(path, text_of(&mount, "mountPath"));
 	part = text_of(&mount, "subPath");
 	if (*part != '\0')
 		file = *file == '\0' ? part : arena_printf(container->scratch, "%s/%s", part, file);

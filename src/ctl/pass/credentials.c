@@ -476,10 +476,10 @@ static void send_request(struct reader *reader, enum part part)
 /* An earlier part of the round is in the same Secret. */
 static bool is_asked_for(const struct reader *reader, enum part part)
 {
-	enum part first = reader->needs.delegated ? PART_CERTIFICATE : PART_TOKEN;
+	const struct needs *needs = &reader->needs;
 
-	for (; first < part; first++)
-		if (strcmp(reader->needs.from[first].secret, reader->needs.from[part].secret) == 0)
+	for (size_t i = needs->delegated ? PART_CERTIFICATE : PART_TOKEN; i < (size_t)part; i++)
+		if (strcmp(needs->from[i].secret, needs->from[part].secret) == 0)
 			return true;
 	return false;
 }
