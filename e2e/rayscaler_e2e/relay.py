@@ -15,6 +15,7 @@ class HoldingRelay:
     ``hold(needle)``: the next chunk of a client in which ``needle`` occurs waits for ``release``.
     gRPC sends messages uncompressed, so a message can be named by the bytes of one of its fields.
     ``cut()``: from now on nothing passes in either direction, and every connection stays open.
+    ``redirect(target)``: ends all connections; new ones reach another server.
     """
 
     def __init__(self, port: int, target: Tuple[str, int]):
@@ -40,6 +41,14 @@ class HoldingRelay:
 
     def cut(self) -> None:
         self._cut = True
+
+    def redirect(self, target: Tuple[str, int]) -> None:
+        self._target = target
+        self._end()
+
+    def _end(self) -> None:
+        for one in self._sockets:
+            _close(one)
 
     def _accept(self) -> None:
         while True:
@@ -77,8 +86,7 @@ class HoldingRelay:
     def __exit__(self, *_exc: object) -> None:
         self.release()
         self._listener.close()
-        for one in self._sockets:
-            _close(one)
+        self._end()
 
 
 def _receive(source: socket.socket) -> bytes:

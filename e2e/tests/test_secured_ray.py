@@ -9,13 +9,20 @@ from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pki import CertificateAuthority
+from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.ray_certificates import encoded, secret_data
+from rayscaler_e2e.relay import HoldingRelay
+from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
 KUBERAY = paths.ROOT / "docs" / "KUBERAY.md"
 RBAC = "rbac.authorization.k8s.io"
 MODES = ("controller", "sidecar")
 KINDS = ("serviceaccount", "role", "rolebinding")
+WITH_CERTIFICATES = pytest.mark.skipif(
+    paths.kuberay_operator() is not None and paths.cert_manager() is None,
+    reason="KubeRay's own operator needs cert-manager for spec.tlsOptions: RAYSCALER_CERT_MANAGER, RAYSCALER_CERT_MANAGER_CRDS",
+)
 DELEGATED = {"mode": "token", "enableK8sTokenAuth": True}
 
 
@@ -94,10 +101,7 @@ def test_a_token_without_auth_options(scenario, namespace, api_server, controlle
     up_and_down(one)
 
 
-@pytest.mark.skipif(
-    paths.kuberay_operator() is not None and paths.cert_manager() is None,
-    reason="KubeRay's own operator needs cert-manager for spec.tlsOptions: RAYSCALER_CERT_MANAGER, RAYSCALER_CERT_MANAGER_CRDS",
-)
+@WITH_CERTIFICATES
 @pytest.mark.parametrize("mode", MODES)
 def test_mtls(mode, scenario, namespace, read_by):
     """spec.tlsOptions of KubeRay 1.7: Ray speaks TLS only, with the certificates of cert-manager."""
@@ -156,6 +160,31 @@ def test_certificates_by_hand(scenario, namespace, api_server, controller, work_
         assert one.workers() == [worker], cause
     write(secret_data(authority, *authority.leaf(addresses)))
     one.wait_empty()
+
+
+@WITH_CERTIFICATES
+def test_the_head_of_another_cluster(scenario, namespace, controller):
+    """It has a valid certificate of its own, and answers in place of this cluster's head."""
+    manifest, port = rm.cluster("one", [rm.gpu_group()], tlsOptions={"enabled": True}), free_port()
+    manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["ports"] = [{"name": "gcs-server", "containerPort": port}]
+    one = scenario(manifest, wait=False)
+    other = scenario(rm.cluster("other", [rm.gpu_group()], tlsOptions={"enabled": True}))
+    one.wait_head()
+
+    def server(cluster):
+        host, _, own = cluster.address().rpartition(":")
+        return host, int(own)
+
+    with HoldingRelay(port, server(one)) as relay, one.program() as program:
+        control = controller(namespace)
+        program.actors(1, num_gpus=1)
+        (worker,) = program.ready("actors", seconds=150)
+        relay.redirect(server(other))
+        control.wait_for("the server's certificate is refused", seconds=30)
+        program.end()
+        hold(lambda: one.workers() == [worker], 8, "an idle worker to stay")
+        relay.redirect(server(one))
+        one.wait_empty()
 
 
 @pytest.mark.parametrize("mode", MODES)
