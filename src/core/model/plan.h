@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/time.h"
 #include "core/model/memory_state.h"
+#include "core/model/pool.h"
 #include "core/model/ray_state.h"
 #include "core/model/reason.h"
 #include "core/model/snapshot.h"
@@ -163,6 +164,8 @@ struct plan {
 	size_t schedule_count;
 	const struct plan_idle *idle; /* NULL: none; of feature/idle_termination */
 	struct plan_cluster cluster;  /* not printed */
+	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */
+	VEC(struct pool_ask) asks;
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	/* With the same facts, Ray's idle durations growing, and this memory, decisions before this

@@ -14,6 +14,7 @@
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
 #include "core/model/memory_state.h"
+#include "core/model/pool.h"
 #include "core/model/price.h"
 #include "core/model/ray_state.h"
 #include "core/model/reason.h"
@@ -70,6 +71,7 @@ struct snapshot {
 	bool has_gpu_budget;
 	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
 	const char *gpu_budget_of;         /* the limit whose rest it is; NULL or "": unknown */
+	const struct pool_terms *pools;    /* NULL: no group draws from a pool */
 	const struct memory_state *memory; /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
 	/* Of a running controller: never part of the file, and used only in a condition. */

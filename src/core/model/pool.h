@@ -1,0 +1,52 @@
+/* GPUs that RayClusters share, as one decision sees them: what the pools allow this RayCluster (part
+ * of its snapshot), and what it asks of them (part of its plan). feature/pools makes the first from
+ * the second of all RayClusters. Plain data. */
+#ifndef CORE_MODEL_POOL_H
+#define CORE_MODEL_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/time.h"
+
+/* A worker group that draws from a pool. Others have no limit here. */
+struct pool_grant {
+	const char *group;
+	int64_t replicas; /* that may be launched beside existing ones and minReplicas, 0 and above */
+	/* Why no more: for demand that then waits. reason: a word of core/model/reason.h. */
+	const char *reason, *message;
+};
+
+/* A worker of this RayCluster that ends for a waiting unit of another one. */
+struct pool_release {
+	const char *pod;
+	/* TIME_NONE: it is drained as soon as it is idle, whatever its idle timeout. Otherwise its
+	 * work has until then: it is drained with this deadline, and terminated after it. */
+	time_ms deadline;
+	const char *message;
+};
+
+/* What the pools allow one RayCluster. */
+struct pool_terms {
+	const struct pool_grant *grants; /* each group at most once */
+	size_t grant_count;
+	const struct pool_release *releases; /* each Pod at most once */
+	size_t release_count;
+};
+
+/* The replicas of one group in a unit. */
+struct pool_ask_part {
+	size_t group; /* index in the RayCluster */
+	int64_t replicas;
+};
+
+/* `count` equal indivisible units that wait to be launched: a replica, or all replicas for a gang. */
+struct pool_ask {
+	VEC(struct pool_ask_part) parts; /* by group, each at most once */
+	int64_t count;
+	bool gang;
+};
+
+#endif
