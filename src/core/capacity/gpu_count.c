@@ -9,8 +9,8 @@
 #include "core/model/name_set.h"
 
 struct tally {
-	int64_t kept, disrupted; /* Pods */
-	int64_t cost;            /* of a Pod by the group's template, 1/10000 GPU */
+	int64_t kept; /* Pods */
+	int64_t cost; /* of a Pod by the group's template, 1/10000 GPU */
 	struct name_set disruption_names;
 };
 
@@ -18,12 +18,19 @@ struct counting {
 	const struct ray_cluster *cluster;
 	const struct settings *settings;
 	const struct device_table *devices;
-	struct arena *scratch;
+	struct arena *arena;
 	struct tally *groups;
 	int64_t heads; /* Pods */
 	int64_t head_cost;
 	__int128 sum;
+	struct gpu_holdings *holdings;
 };
+
+static void add(struct counting *c, const struct gpu_holding *holding)
+{
+	VEC_PUSH(c->arena, &c->holdings->list, *holding);
+	c->sum += (__int128)holding->pods * holding->amount;
+}
 
 int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,
 			 const struct device_table *devices, struct arena *scratch)
@@ -64,23 +71,27 @@ static struct tally *tally_of(const struct counting *c, const struct pod *pod)
 static void count_pod(struct counting *c, const struct pod *pod)
 {
 	struct tally *tally = tally_of(c, pod);
-	int64_t cost, at_least = 0;
+	struct gpu_holding holding = {
+		.group = GPU_COUNT_OTHER, .pod = pod, .pods = 1, .leaves = pod->deleting
+	};
+	int64_t at_least = 0;
 
 	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
 		return;
 	if (tally) {
-		bool leaves = pod->deleting ||
-			      name_set_contains(&tally->disruption_names, pod->name);
-
-		tally->kept += !leaves;
-		tally->disrupted += leaves;
+		holding.group = (size_t)(tally - c->groups);
+		holding.leaves |= name_set_contains(&tally->disruption_names, pod->name);
+		tally->kept += !holding.leaves;
 		at_least = tally->cost;
 	} else if (c->cluster && pod_is_head(pod)) {
+		holding.group = GPU_COUNT_HEAD;
 		c->heads++;
 		at_least = c->head_cost;
 	}
-	cost = gpu_count_of_pod(pod, c->settings, c->devices, c->scratch);
-	c->sum += cost > at_least ? cost : at_least;
+	holding.amount = gpu_count_of_pod(pod, c->settings, c->devices, c->arena);
+	if (holding.amount < at_least)
+		holding.amount = at_least;
+	add(c, &holding);
 }
 
 static bool is_made(const struct ray_cluster *cluster)
@@ -103,7 +114,10 @@ static void count_missing(struct counting *c, size_t index, const int64_t *repli
 		asked = 0;
 	asked = asked > there ? asked : there;
 	CHECK((__int128)asked * hosts >= tally->kept);
-	c->sum += ((__int128)asked * hosts - tally->kept) * tally->cost;
+	if ((__int128)asked * hosts > tally->kept)
+		add(c, &(struct gpu_holding){ .group = index,
+					      .pods = asked * hosts - tally->kept,
+					      .amount = tally->cost });
 }
 
 static void make_tallies(struct counting *c)
@@ -112,29 +126,33 @@ static void make_tallies(struct counting *c)
 	struct capacity capacity = { 0 };
 	struct gpu_cost cost;
 
-	c->groups = arena_array(c->scratch, cluster->group_count, sizeof(*c->groups));
+	c->groups = arena_array(c->arena, cluster->group_count, sizeof(*c->groups));
 	for (size_t g = 0; g < cluster->group_count; g++) {
 		const struct worker_group *group = &cluster->groups[g];
 
-		capacity_of_group(cluster, g, c->settings, c->devices, c->scratch, &capacity);
-		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->scratch, &cost);
+		capacity_of_group(cluster, g, c->settings, c->devices, c->arena, &capacity);
+		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->arena, &cost);
 		c->groups[g].cost = cost.amount;
 		c->groups[g].disruption_names =
-			name_set_of_strings(c->scratch, &group->workers_to_delete);
+			name_set_of_strings(c->arena, &group->workers_to_delete);
 	}
-	capacity_of_head(cluster, c->settings, c->devices, c->scratch, &capacity);
-	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->scratch, &cost);
+	capacity_of_head(cluster, c->settings, c->devices, c->arena, &capacity);
+	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->arena, &cost);
 	c->head_cost = cost.amount;
 }
 
-int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
-		  size_t pod_count, const int64_t *replicas, const struct settings *settings,
-		  const struct device_table *devices, struct arena *scratch)
+void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods, size_t pod_count,
+	       const int64_t *replicas, const struct settings *settings,
+	       const struct device_table *devices, struct arena *arena,
+	       struct gpu_holdings *ret_holdings)
 {
-	struct counting c = {
-		.cluster = cluster, .settings = settings, .devices = devices, .scratch = scratch
-	};
+	struct counting c = { .cluster = cluster,
+			      .settings = settings,
+			      .devices = devices,
+			      .arena = arena,
+			      .holdings = ret_holdings };
 
+	*ret_holdings = (struct gpu_holdings){ .sum = 0 };
 	if (cluster)
 		make_tallies(&c);
 	for (size_t i = 0; i < pod_count; i++)
@@ -142,8 +160,9 @@ int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *po
 	for (size_t g = 0; cluster && g < cluster->group_count; g++)
 		count_missing(&c, g, replicas);
 	if (cluster && c.heads == 0 && is_made(cluster))
-		c.sum += c.head_cost;
+		add(&c, &(struct gpu_holding){
+				.group = GPU_COUNT_HEAD, .pods = 1, .amount = c.head_cost });
 	CHECK(c.sum >= 0);
 	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);
-	return c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;
+	ret_holdings->sum = c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;
 }

@@ -1,17 +1,35 @@
 /* The GPUs that a RayCluster counts under limits over several clusters, from Kubernetes objects
  * alone. Reports of its Ray do not count, because user code can forge them
- * (docs/internals/threats.md). Pure; needs no arena afterwards. Must not be used for what one
- * worker can serve: core/capacity/capacity. */
+ * (docs/internals/threats.md). Pure. Must not be used for what one worker can serve:
+ * core/capacity/capacity. */
 #ifndef CORE_CAPACITY_GPU_COUNT_H
 #define CORE_CAPACITY_GPU_COUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "core/model/device.h"
 #include "core/model/kubernetes.h"
 #include "core/model/settings.h"
 
-/* In 1/10000 GPU by core/capacity/gpu_cost, saturated at INT64_MAX: the head, and for each group
- * the larger of the requested number (replicas within minReplicas and maxReplicas) and the existing
+/* A Pod of the cluster, or `pods` equal ones that are requested and do not exist. */
+struct gpu_holding {
+	size_t group; /* of the RayCluster; GPU_COUNT_HEAD; GPU_COUNT_OTHER: of none of them */
+	const struct pod *pod; /* NULL: requested */
+	int64_t pods;          /* 1 with a Pod */
+	int64_t amount;        /* 1/10000 GPU of each, by core/capacity/gpu_cost */
+	bool leaves;           /* deleted, or named in workersToDelete */
+};
+#define GPU_COUNT_HEAD (SIZE_MAX - 1)
+#define GPU_COUNT_OTHER SIZE_MAX
+
+struct gpu_holdings {
+	VEC(struct gpu_holding) list; /* also of amount 0 */
+	int64_t sum;                  /* of the amounts, saturated at INT64_MAX */
+};
+
+/* The head, and for each group the larger of the requested number (replicas within minReplicas and maxReplicas) and the existing
  * one, in whole replicas. Pods that are being deleted count in addition until they no longer exist;
  * finished Pods do not count. An existing Pod counts by its own spec, and at least by the current
  * template. A cluster or group that is suspended or deleted counts only its Pods.
@@ -22,9 +40,10 @@
  * must not use up a quota that others share.
  *
  * replicas: of each group, instead of the spec's; NULL: the spec's. */
-int64_t gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
-		  size_t pod_count, const int64_t *replicas, const struct settings *settings,
-		  const struct device_table *devices, struct arena *scratch);
+void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods, size_t pod_count,
+	       const int64_t *replicas, const struct settings *settings,
+	       const struct device_table *devices, struct arena *arena,
+	       struct gpu_holdings *ret_holdings);
 
 /* The GPUs of one Pod by its own spec. */
 int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,

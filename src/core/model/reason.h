@@ -8,8 +8,11 @@
 
 #include "feature/idle_termination/model/idle_termination.h"
 #include "feature/lint/model/lint_reason.h"
+#include "feature/pools/model/pool_reason.h"
 
 /* The rows of features, the last ones of their tables. */
+#define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
+#define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X) IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
 #define FEATURE_EVENTS(X) IDLE_EVENTS(X) LINT_EVENTS(X)
 
@@ -64,7 +67,8 @@
 	X(REPLICA_INCOMPLETE, "ReplicaIncomplete", "other hosts of its replica have failed",       \
 	  "nothing: the operator recreates the whole replica")                                     \
 	X(ABOVE_MAX_REPLICAS, "AboveMaxReplicas", "above maxReplicas of its group",                \
-	  "nothing; raise maxReplicas to keep it")
+	  "nothing; raise maxReplicas to keep it")                                                 \
+	FEATURE_TERMINATE_REASONS(X)
 
 /* An idle worker past its timeout that stays for one of these has the Event ScaleDownBlocked. */
 #define REASON_WORKER_BLOCKED_TABLE(X)                                                                    \
@@ -148,7 +152,8 @@
 	  "fits a group, but not beside the demand that is already placed",                        \
 	  "wait, or raise maxReplicas")                                                            \
 	X(WORKER_LACKS, "WorkerLacks", "a worker lacks a resource of the template of its group",   \
-	  "fix the template (the message has both figures); an edited template is tried again")
+	  "fix the template (the message has both figures); an edited template is tried again")    \
+	FEATURE_DEMAND_REASONS(X)
 
 #define REASON_CAUSE_TABLE(X)                                                                      \
 	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                      \

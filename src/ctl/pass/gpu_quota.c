@@ -200,9 +200,11 @@ static int64_t count(const struct quota *quota, const struct gpu_quota_objects *
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct options *options = quota->control->options;
+	struct gpu_holdings holdings;
 
-	return gpu_count(objects->cluster, objects->pods, objects->pod_count, replicas,
-			 &options->settings, options->device_table, &scratch);
+	gpu_count(objects->cluster, objects->pods, objects->pod_count, replicas, &options->settings,
+		  options->device_table, &scratch, &holdings);
+	return holdings.sum;
 }
 
 /* The caches show the accepted patch, or another RayCluster of this name. */

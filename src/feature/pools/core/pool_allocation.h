@@ -1,0 +1,63 @@
+/* Shares the GPUs of all pools between all RayClusters that draw from them (core/share), and puts the
+ * result into the terms of each decision (core/model/pool.h) and the figures of each queue. The one
+ * implementation for the controller, the simulation, and the quotas of flags. Pure; equal inputs give
+ * equal results. */
+#ifndef FEATURE_POOLS_CORE_POOL_ALLOCATION_H
+#define FEATURE_POOLS_CORE_POOL_ALLOCATION_H
+
+#include "feature/pools/core/pool_member.h"
+
+/* The pool of the flags --max-gpus-total and --max-gpus-per-namespace: all groups that no GPUPool
+ * matches, a queue for each namespace, and nothing is released. Its name is never that of an object. */
+#define POOL_OF_FLAGS "-"
+
+struct pool_of_flags {
+	struct gpu_pool pool;
+	int64_t per_namespace; /* RESOURCE_AMOUNT_MAX: no limit */
+};
+
+/* Amounts in 1/10000 GPU; 0: the flag is not set. Zeros both: no such pool. */
+void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_namespace);
+
+struct pool_input {
+	const struct gpu_pool *const *pools; /* by name, that of the flags last */
+	const int64_t *capacities;           /* of each; as found where the pool does not say */
+	/* Why the pool grants and releases nothing at present; NULL: it does. */
+	const char *const *held;
+	size_t pool_count;
+	int64_t per_namespace;                    /* of the pool of the flags */
+	const struct pool_member *const *members; /* sorted by key */
+	size_t member_count;
+	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
+	const struct labels *namespace_labels;
+	time_ms now;
+};
+
+/* Of one member: what its decisions may do. Without texts, which pool_terms_make adds. */
+struct pool_share {
+	int64_t *grants; /* replicas, by group */
+	uint64_t digest; /* of grants, releases and reasons: equal ones need no new decision */
+};
+
+struct pool_allocation {
+	const struct pool_input *input; /* a copy; what it points to lives as long */
+	struct pool_share *shares;      /* by member */
+	struct pool_tables *tables;     /* internal */
+	time_ms next;                   /* time alone changes nothing before it; INT64_MAX: ever */
+};
+
+const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena);
+
+/* The terms of a member; NULL: no group of it draws from a pool. */
+const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t member,
+					 struct arena *arena);
+/* The asks of a member after an allocation: granted ones remember since when, and one that was granted
+ * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
+const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t member,
+					  struct arena *arena);
+/* The figures of a pool. `old` is its last status (NULL: none), for the times below a guarantee. */
+void pool_status_make(const struct pool_allocation *allocation, size_t pool,
+		      const struct gpu_pool_status *old, struct arena *arena,
+		      struct gpu_pool_status *ret_status);
+
+#endif

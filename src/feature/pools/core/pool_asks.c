@@ -1,0 +1,150 @@
+#include "feature/pools/core/pool_asks.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/sort.h"
+
+static const char *groups_text(const struct pool_ask *ask, const struct ray_cluster *cluster,
+			       struct arena *arena)
+{
+	const char *text = "";
+
+	VEC_EACH(const struct pool_ask_part, part, &ask->parts)
+		text = arena_printf(arena, "%s%s%s*%lld", text, text[0] ? "," : "",
+				    cluster->groups[part->group].name, (long long)part->replicas);
+	return text;
+}
+
+/* The times of the equal asks before, oldest first. */
+struct times {
+	VEC(struct pool_waiting) at;
+	size_t next;
+	int64_t used; /* of the next one */
+};
+
+static int by_age(const void *left, const void *right)
+{
+	const struct pool_waiting *a = left;
+	const struct pool_waiting *b = right;
+
+	return (a->since > b->since) - (a->since < b->since);
+}
+
+static struct times times_of(const char *groups, const struct pool_asks *old,
+			     const struct gpu_pool_waiting *stored, size_t stored_count,
+			     struct arena *arena)
+{
+	struct times times = { .next = 0 };
+
+	for (size_t i = 0; old && i < old->list.count; i++)
+		if (strcmp(old->list.at[i].groups, groups) == 0)
+			VEC_PUSH(arena, &times.at, old->list.at[i]);
+	for (size_t i = 0; !old && i < stored_count; i++)
+		if (strcmp(stored[i].groups, groups) == 0)
+			VEC_PUSH(arena, &times.at,
+				 ((struct pool_waiting){ .count = stored[i].count,
+							 .since = stored[i].since,
+							 .granted_since = TIME_NONE }));
+	sort_stable(times.at.at, times.at.count, sizeof(*times.at.at), by_age);
+	return times;
+}
+
+static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const char *groups,
+		    struct times *times, time_ms now, struct arena *arena)
+{
+	int64_t left = ask->count;
+
+	while (left > 0 && asks->list.count < POOL_ASKS_MAX) {
+		struct pool_waiting entry = { .parts = ask->parts.at,
+					      .part_count = ask->parts.count,
+					      .groups = groups,
+					      .count = left,
+					      .since = now,
+					      .granted_since = TIME_NONE,
+					      .gang = ask->gang };
+
+		if (times->next < times->at.count) {
+			const struct pool_waiting *time = &times->at.at[times->next];
+			int64_t there = time->count - times->used;
+
+			entry.since = time->since < now ? time->since : now;
+			entry.granted_since = time->granted_since;
+			if (there <= left) {
+				entry.count = there;
+				times->next++;
+				times->used = 0;
+			} else {
+				times->used += left;
+			}
+		}
+		if (entry.count > 0)
+			VEC_PUSH(arena, &asks->list, entry);
+		left -= entry.count;
+	}
+}
+
+/* A copy, because the plan does not live as long. */
+static struct pool_ask copy_ask(const struct pool_ask *ask, struct arena *arena)
+{
+	struct pool_ask copy = { .count = ask->count, .gang = ask->gang };
+
+	VEC_EACH(const struct pool_ask_part, part, &ask->parts)
+		VEC_PUSH(arena, &copy.parts, *part);
+	return copy;
+}
+
+const struct pool_asks *pool_asks_update(const struct pool_asks *old,
+					 const struct gpu_pool_waiting *stored, size_t stored_count,
+					 const struct pool_ask *asks, size_t ask_count,
+					 const struct ray_cluster *cluster, time_ms now,
+					 struct arena *arena)
+{
+	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
+	struct map seen = MAP_INIT; /* groups to struct times */
+
+	for (size_t i = 0; i < ask_count; i++) {
+		struct pool_ask ask = copy_ask(&asks[i], arena);
+		const char *groups = groups_text(&ask, cluster, arena);
+		struct times *times = map_get(&seen, groups);
+
+		if (!times) {
+			times = ARENA_NEW(arena, struct times);
+			*times = times_of(groups, old, stored, stored_count, arena);
+			map_set(&seen, groups, times);
+		}
+		add_ask(ret, &ask, groups, times, now, arena);
+	}
+	map_done(&seen);
+	return ret;
+}
+
+static bool take(const struct pool_waiting *entry, int64_t *left, size_t group_count)
+{
+	for (size_t p = 0; p < entry->part_count; p++)
+		if (entry->parts[p].group >= group_count ||
+		    left[entry->parts[p].group] < entry->parts[p].replicas)
+			return false;
+	for (size_t p = 0; p < entry->part_count; p++)
+		left[entry->parts[p].group] -= entry->parts[p].replicas;
+	return entry->part_count > 0;
+}
+
+const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
+					   size_t group_count, struct arena *arena)
+{
+	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
+	int64_t *left = arena_array(arena, group_count, sizeof(*left));
+
+	for (size_t g = 0; g < group_count; g++)
+		left[g] = launched[g];
+	VEC_EACH(const struct pool_waiting, old, &asks->list) {
+		struct pool_waiting entry = *old;
+
+		while (entry.count > 0 && take(&entry, left, group_count))
+			entry.count--;
+		if (entry.count > 0)
+			VEC_PUSH(arena, &ret->list, entry);
+	}
+	return ret;
+}

@@ -1,0 +1,41 @@
+/* What one RayCluster asks of the pools, and since when: the asks of its last plan, each with the
+ * time since which it waits. Equal asks (by groups and replicas) are interchangeable: the oldest ones
+ * are launched first, and those that are no longer asked for are the youngest, so a place in the order
+ * is kept however often demand is reported anew. Pure; values, const once made. */
+#ifndef FEATURE_POOLS_CORE_POOL_ASKS_H
+#define FEATURE_POOLS_CORE_POOL_ASKS_H
+
+#include "core/model/pool.h"
+#include "feature/pools/core/gpu_pool.h"
+
+/* A grant that is not used for so long costs the ask its place: it waits since now again. */
+#define POOL_ASK_UNUSED_MS 60000
+/* Of one RayCluster; further ones are left out. */
+#define POOL_ASKS_MAX 1000
+
+struct pool_waiting {
+	struct pool_ask_part *parts;
+	size_t part_count;
+	const char *groups; /* "gpu-group*8": equal asks have equal texts */
+	int64_t count;
+	time_ms since;
+	time_ms granted_since; /* TIME_NONE: it is not granted */
+	bool gang;
+};
+
+struct pool_asks {
+	VEC(struct pool_waiting) list; /* in the order of the plan, equal ones by age */
+};
+
+/* The asks of a plan. old: those before it (NULL: none), from which equal asks keep their times, or
+ * else from stored, the entries of this RayCluster in the statuses of the pools. */
+const struct pool_asks *pool_asks_update(const struct pool_asks *old,
+					 const struct gpu_pool_waiting *stored, size_t stored_count,
+					 const struct pool_ask *asks, size_t ask_count,
+					 const struct ray_cluster *cluster, time_ms now,
+					 struct arena *arena);
+/* Without those that a patch launches, which raises `replicas` by launched[group]. */
+const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
+					   size_t group_count, struct arena *arena);
+
+#endif

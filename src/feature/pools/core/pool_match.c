@@ -1,0 +1,87 @@
+#include "feature/pools/core/pool_match.h"
+
+#include <string.h>
+
+#include "core/capacity/accelerator_type.h"
+
+/* The names of the newest Ray, whatever Ray the cluster has. */
+#define NAMES_OF_RAY "2.60.0"
+
+static bool has_labels(const struct labels *wanted, const struct labels *labels)
+{
+	for (size_t i = 0; i < wanted->count; i++) {
+		const char *value = labels_value(labels, wanted->at[i].key);
+
+		if (!value || strcmp(value, wanted->at[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool matches(const struct gpu_pool_groups *groups, const struct pod_spec *spec,
+		    const char *type)
+{
+	if (groups->accelerator_type[0] && (!type || strcmp(type, groups->accelerator_type) != 0))
+		return false;
+	if (groups->resource_name[0] &&
+	    (spec->container_count == 0 ||
+	     !quantities_find(&spec->containers[0].limits, groups->resource_name)))
+		return false;
+	return has_labels(&groups->node_selector, &spec->node_selector);
+}
+
+size_t pool_match_spec(const struct gpu_pool *const *pools, size_t count,
+		       const struct pod_spec *spec, struct arena *scratch)
+{
+	struct accelerator_type found;
+	const char *type = NULL;
+
+	if (count > 0 && accelerator_type_of_pod(spec, NAMES_OF_RAY, scratch, &found))
+		type = found.type;
+	for (size_t i = 0; i < count; i++)
+		if (matches(&pools[i]->groups, spec, type))
+			return i;
+	return POOL_NONE;
+}
+
+static bool is_selected(const struct node_expression *expression, const struct labels *labels)
+{
+	const char *value = labels_value(labels, expression->key);
+	bool listed = false;
+
+	for (size_t i = 0; value && i < expression->values.count; i++)
+		listed |= strcmp(value, expression->values.at[i]) == 0;
+	if (strcmp(expression->operation, "In") == 0)
+		return listed;
+	if (strcmp(expression->operation, "NotIn") == 0)
+		return !listed;
+	if (strcmp(expression->operation, "Exists") == 0)
+		return value != NULL;
+	return strcmp(expression->operation, "DoesNotExist") == 0 && !value;
+}
+
+size_t pool_match_queue(const struct gpu_pool *pool, const struct labels *namespace_labels)
+{
+	for (size_t q = 0; q < pool->queue_count; q++) {
+		const struct gpu_pool_selector *selector = &pool->queues[q].namespaces;
+		bool selected = has_labels(&selector->match_labels, namespace_labels);
+
+		for (size_t i = 0; i < selector->expression_count; i++)
+			selected &= is_selected(&selector->expressions[i], namespace_labels);
+		if (selected)
+			return q;
+	}
+	return pool->queue_count;
+}
+
+bool pool_match_node(const struct gpu_pool *pool, const struct node *node, struct arena *scratch)
+{
+	/* A Pod that may run only on Nodes like this one. */
+	const struct container container = { .limits = node->allocatable };
+	const struct pod_spec spec = { .containers = &container,
+				       .container_count = 1,
+				       .node_selector = node->labels };
+	const struct gpu_pool *const pools[] = { pool };
+
+	return pool_match_spec(pools, 1, &spec, scratch) == 0;
+}

@@ -1,0 +1,267 @@
+#include "feature/pools/core/pool_member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "core/capacity/capacity.h"
+#include "core/capacity/gpu_cost.h"
+#include "core/model/reason.h"
+
+#define LABEL_KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
+
+/* ---- the last plan ---- */
+
+static enum share_state state_of(const struct plan_worker *worker)
+{
+	switch (worker->state) {
+	case WORKER_PENDING:
+	case WORKER_STARTING:
+		return SHARE_STARTING;
+	case WORKER_IDLE:
+		if (strcmp(worker->reason, REASON_DO_NOT_DISRUPT) == 0 ||
+		    strcmp(worker->reason, REASON_NEEDED_BY_DEMAND) == 0)
+			return SHARE_BUSY;
+		return SHARE_IDLE;
+	case WORKER_DRAINING:
+	case WORKER_GONE:
+		return SHARE_LEAVING;
+	case WORKER_NONE:
+	case WORKER_RUNNING:
+		break;
+	}
+	return SHARE_BUSY;
+}
+
+static int by_pod(const void *left, const void *right)
+{
+	const struct pool_report_worker *a = left;
+	const struct pool_report_worker *b = right;
+
+	return strcmp(a->pod, b->pod);
+}
+
+const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
+					   struct arena *arena)
+{
+	struct pool_report *report = ARENA_NEW(arena, struct pool_report);
+
+	report->workers = arena_array(arena, plan->workers.count, sizeof(*report->workers));
+	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
+		if (worker->pod[0] == '\0')
+			continue;
+		report->workers[report->worker_count++] = (struct pool_report_worker){
+			.pod = arena_strdup(arena, worker->pod),
+			.state = state_of(worker),
+			.needed = strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) == 0 ||
+				  strcmp(worker->reason, REASON_NEEDED_BY_PLACEMENT_GROUP) == 0,
+			.since = worker->node ? now - worker->node->idle_duration_ms : now,
+		};
+	}
+	qsort(report->workers, report->worker_count, sizeof(*report->workers), by_pod);
+	report->group_count = plan->groups.count;
+	report->min_replicas = arena_array(arena, plan->groups.count, sizeof(int64_t));
+	for (size_t g = 0; g < plan->groups.count; g++)
+		report->min_replicas[g] = plan->groups.at[g].min_replicas;
+	return report;
+}
+
+/* ---- workers ---- */
+
+struct making {
+	const struct pool_member_input *input;
+	struct pool_member *member;
+	struct arena *arena;
+	struct map replicas; /* "group/replica" to the index of a worker + 1, of several hosts */
+};
+
+static bool is_draining(const struct pool_member_input *input, const char *pod)
+{
+	for (size_t i = 0; i < input->drain_count; i++)
+		if (strcmp(input->drains[i].pod, pod) == 0)
+			return true;
+	return false;
+}
+
+static const struct pool_report_worker *reported(const struct pool_member_input *input,
+						 const char *pod)
+{
+	const struct pool_report_worker key = { .pod = pod };
+
+	if (!input->report || input->report->worker_count == 0)
+		return NULL;
+	return bsearch(&key, input->report->workers, input->report->worker_count, sizeof(key),
+		       by_pod);
+}
+
+/* A Pod that no plan has seen yet starts; without any plan nothing is known. */
+static void judge(const struct making *m, const struct gpu_holding *holding,
+		  struct pool_worker *worker)
+{
+	const struct pool_report_worker *found;
+
+	worker->state = holding->group >= m->member->group_count ? SHARE_BUSY : SHARE_STARTING;
+	if (holding->leaves || (holding->pod && is_draining(m->input, holding->pod->name))) {
+		worker->state = SHARE_LEAVING;
+		return;
+	}
+	if (!holding->pod || worker->state == SHARE_BUSY)
+		return;
+	if (!m->input->report) {
+		worker->state = SHARE_BUSY;
+		return;
+	}
+	found = reported(m->input, holding->pod->name);
+	if (!found)
+		return;
+	worker->state = found->state;
+	worker->needed = found->needed;
+	worker->since = found->since;
+}
+
+/* The hosts of a replica are one worker: busy when one of them is. */
+static void join_host(struct pool_worker *replica, const struct pool_worker *host)
+{
+	replica->gpus += host->gpus;
+	replica->needed |= host->needed;
+	if (host->since > replica->since)
+		replica->since = host->since;
+	if (host->state < replica->state)
+		replica->state = host->state;
+}
+
+static struct pool_worker *replica_of(struct making *m, const struct gpu_holding *holding)
+{
+	const char *name = holding->pod ? labels_value(&holding->pod->labels, LABEL_REPLICA_NAME) :
+					  NULL;
+	const char *key;
+	uintptr_t index;
+
+	if (!name || holding->leaves || holding->group >= m->member->group_count ||
+	    m->member->groups[holding->group].hosts <= 1)
+		return NULL;
+	key = arena_printf(m->arena, "%zu/%s", holding->group, name);
+	index = (uintptr_t)map_get(&m->replicas, key);
+	if (index > 0)
+		return &m->member->workers.at[index - 1];
+	map_set(&m->replicas, key, (void *)(uintptr_t)(m->member->workers.count + 1));
+	return NULL;
+}
+
+static void add_worker(struct making *m, const struct gpu_holding *holding)
+{
+	const struct pool_member_input *input = m->input;
+	struct pool_worker worker = { .group = holding->group, .pool = POOL_NONE }, *replica;
+	__int128 gpus = (__int128)holding->amount * holding->pods;
+
+	worker.gpus = gpus > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)gpus;
+	if (worker.gpus == 0)
+		return;
+	if (holding->pod)
+		worker.pool = pool_match_spec(input->pools, input->pool_count, &holding->pod->spec,
+					      m->arena);
+	else if (holding->group < m->member->group_count)
+		worker.pool = m->member->groups[holding->group].pool;
+	else
+		worker.pool = pool_match_spec(input->pools, input->pool_count,
+					      &input->cluster->head_template.spec, m->arena);
+	if (worker.pool == POOL_NONE)
+		return;
+	judge(m, holding, &worker);
+	replica = replica_of(m, holding);
+	if (replica) {
+		join_host(replica, &worker);
+	} else {
+		replica = VEC_ADD(m->arena, &m->member->workers);
+		*replica = worker;
+	}
+	if (holding->pod)
+		VEC_PUSH(m->arena, &replica->pods, holding->pod);
+}
+
+/* Idle workers of a group that minReplicas keeps may not be released. */
+static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
+{
+	const struct pool_report *report = m->input->report;
+	const struct pool_member *member = m->member;
+	int64_t *spare = arena_array(m->arena, member->group_count, sizeof(*spare));
+
+	VEC_EACH(const struct gpu_holding, holding, &holdings->list)
+		if (holding->group < member->group_count && !holding->leaves)
+			spare[holding->group] += holding->pods;
+	for (size_t g = 0; g < member->group_count; g++) {
+		int64_t minimum = m->input->cluster->groups[g].min_replicas;
+
+		if (report && g < report->group_count && report->min_replicas[g] > minimum)
+			minimum = report->min_replicas[g];
+		spare[g] = spare[g] / member->groups[g].hosts - minimum;
+	}
+	VEC_EACH(struct pool_worker, worker, &m->member->workers)
+		if (worker->state == SHARE_IDLE && spare[worker->group]-- <= 0)
+			worker->state = SHARE_BUSY;
+}
+
+/* ---- groups ---- */
+
+static void make_groups(struct making *m)
+{
+	const struct pool_member_input *input = m->input;
+	const struct ray_cluster *cluster = input->cluster;
+
+	m->member->group_count = cluster->group_count;
+	m->member->groups = arena_array(m->arena, cluster->group_count, sizeof(*m->member->groups));
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const struct worker_group *group = &cluster->groups[g];
+		struct pool_group *own = &m->member->groups[g];
+		struct capacity capacity = { 0 };
+		struct gpu_cost cost;
+		__int128 gpus;
+
+		*own = (struct pool_group){ .name = group->name,
+					    .pool = POOL_NONE,
+					    .spec = &group->template.spec,
+					    .hosts = group->num_of_hosts > 0 ? group->num_of_hosts :
+									       1 };
+		capacity_of_group(cluster, g, input->settings, input->devices, m->arena, &capacity);
+		gpu_cost_of(own->spec, &capacity, input->devices, m->arena, &cost);
+		gpus = (__int128)cost.amount * own->hosts;
+		own->replica_gpus = gpus > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX :
+								 (int64_t)gpus;
+		if (own->replica_gpus > 0)
+			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
+						    m->arena);
+	}
+}
+
+const struct pool_member *pool_member_make(const struct pool_member_input *input,
+					   struct arena *arena)
+{
+	static const struct pool_asks no_asks;
+	struct pool_member *member = ARENA_NEW(arena, struct pool_member);
+	struct making m = { .input = input, .member = member, .arena = arena };
+	struct gpu_holdings holdings;
+
+	member->namespace_ = arena_strdup(arena, input->namespace_);
+	member->key = arena_printf(arena, "%s/%s", input->namespace_, input->name);
+	member->asks = input->asks ? input->asks : &no_asks;
+	if (input->cluster) {
+		make_groups(&m);
+		member->by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
+	}
+	gpu_count(input->cluster, input->pods, input->pod_count, input->replicas, input->settings,
+		  input->devices, arena, &holdings);
+	VEC_EACH(const struct gpu_holding, holding, &holdings.list)
+		add_worker(&m, holding);
+	if (input->cluster)
+		keep_minimum(&m, &holdings);
+	map_done(&m.replicas);
+	return member;
+}
+
+bool pool_member_draws(const struct pool_member *member)
+{
+	for (size_t g = 0; g < member->group_count; g++)
+		if (member->groups[g].pool != POOL_NONE)
+			return true;
+	return member->workers.count > 0;
+}

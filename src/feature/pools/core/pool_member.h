@@ -1,0 +1,86 @@
+/* One RayCluster as the pools see it: what each of its worker groups draws from, what it holds, what
+ * it asks for. Amounts held are from Kubernetes objects alone (core/capacity/gpu_count), because Ray's
+ * reports can be forged; only whether a worker is idle is from Ray, by the last plan, and a cluster
+ * that lies about it can only keep what it has. Pure; a value, const once made. */
+#ifndef FEATURE_POOLS_CORE_POOL_MEMBER_H
+#define FEATURE_POOLS_CORE_POOL_MEMBER_H
+
+#include "core/model/plan.h"
+#include "core/share/share.h"
+#include "feature/pools/core/pool_asks.h"
+#include "feature/pools/core/pool_match.h"
+
+/* The workers of the last plan, by Pod. */
+struct pool_report_worker {
+	const char *pod;
+	enum share_state state;
+	bool needed;   /* of an idle one: request_resources or a waiting gang holds it */
+	time_ms since; /* of an idle one: its last work has ended */
+};
+
+struct pool_report {
+	struct pool_report_worker *workers; /* sorted by Pod */
+	size_t worker_count;
+	int64_t *min_replicas; /* by group, with those of schedules */
+	size_t group_count;
+};
+
+/* A busy worker that was told to end. */
+struct pool_drain {
+	const char *pod;
+	time_ms deadline;
+};
+
+struct pool_member_input {
+	const char *namespace_, *name;
+	const struct ray_cluster *cluster; /* NULL: deleted, or it cannot be read */
+	const struct pod *const *pods;
+	size_t pod_count;
+	const int64_t *replicas; /* by group, with patches in flight; NULL: those of the spec */
+	const struct pool_report *report; /* NULL: no decision yet, all workers count as busy */
+	const struct pool_asks *asks;     /* NULL: none */
+	const struct pool_drain *drains;
+	size_t drain_count;
+	const struct gpu_pool *const *pools; /* by name */
+	size_t pool_count;
+	const struct settings *settings;
+	const struct device_table *devices;
+};
+
+struct pool_group {
+	const char *name;
+	size_t pool; /* POOL_NONE: it draws from none */
+	int64_t replica_gpus;
+	const struct pod_spec *spec; /* of its template */
+	int64_t hosts;
+};
+
+/* A replica, or requested ones that do not exist. */
+struct pool_worker {
+	size_t group, pool;           /* group: as of a gpu_holding */
+	VEC(const struct pod *) pods; /* none: requested */
+	int64_t gpus;
+	enum share_state state;
+	bool needed;
+	time_ms since;
+};
+
+struct pool_member {
+	const char *namespace_, *key; /* "namespace/name" */
+	struct pool_group *groups;
+	size_t group_count;
+	VEC(struct pool_worker) workers; /* with GPUs of a pool */
+	const struct pool_asks *asks;    /* never NULL */
+	/* Kueue admits it: it asks for nothing, and what it holds is no queue's. */
+	bool by_kueue;
+};
+
+const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
+					   struct arena *arena);
+/* Borrows the objects of the input. */
+const struct pool_member *pool_member_make(const struct pool_member_input *input,
+					   struct arena *arena);
+/* It has groups that draw from a pool, or holds GPUs of one. */
+bool pool_member_draws(const struct pool_member *member);
+
+#endif
