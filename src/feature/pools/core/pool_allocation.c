@@ -174,7 +174,7 @@ static int64_t amount_in(const struct pool_member *member, const struct pool_wai
 static void add_units(struct building *b, size_t index, size_t entry_index, size_t pool)
 {
 	const struct pool_member *member = b->input->members[index];
-	const struct pool_waiting *entry = &member->asks->list.at[entry_index];
+	const struct pool_waiting *entry = &b->input->asks[index]->list.at[entry_index];
 	struct pool_table *table = &b->tables->at[pool];
 	int64_t amount = amount_in(member, entry, pool), count = entry->count, room;
 	size_t cluster = cluster_in(b, pool, index);
@@ -197,8 +197,10 @@ static void add_asks(struct building *b, size_t index)
 {
 	const struct pool_member *member = b->input->members[index];
 
-	for (size_t e = 0; !member->by_kueue && e < member->asks->list.count; e++) {
-		const struct pool_waiting *entry = &member->asks->list.at[e];
+	const struct pool_asks *asks = b->input->asks[index];
+
+	for (size_t e = 0; !member->by_kueue && e < asks->list.count; e++) {
+		const struct pool_waiting *entry = &asks->list.at[e];
 
 		for (size_t p = 0; p < entry->part_count; p++) {
 			size_t pool = entry->parts[p].group < member->group_count ?
@@ -329,7 +331,7 @@ static int64_t *granted_of(const struct pool_allocation *allocation, size_t inde
 			   struct arena *arena)
 {
 	const struct pool_input *input = allocation->input;
-	const struct pool_asks *asks = input->members[index]->asks;
+	const struct pool_asks *asks = input->asks[index];
 	int64_t *granted = arena_array(arena, asks->list.count, sizeof(*granted));
 
 	for (size_t e = 0; e < asks->list.count; e++)
@@ -366,8 +368,8 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 
 	own->digest = HASH_START;
 	own->grants = arena_array(arena, member->group_count, sizeof(*own->grants));
-	for (size_t e = 0; e < member->asks->list.count; e++) {
-		const struct pool_waiting *entry = &member->asks->list.at[e];
+	for (size_t e = 0; e < input->asks[index]->list.count; e++) {
+		const struct pool_waiting *entry = &input->asks[index]->list.at[e];
 
 		for (size_t p = 0; granted[e] > 0 && p < entry->part_count; p++)
 			own->grants[entry->parts[p].group] += granted[e] * entry->parts[p].replicas;
@@ -388,8 +390,8 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 
 			if (table->result.workers[w].action == SHARE_STAY)
 				continue;
-			VEC_EACH(const struct pod *const, pod, &worker->pods)
-				own->digest = hash_add(own->digest, (*pod)->name);
+			VEC_EACH(const char *const, pod, &worker->pods)
+				own->digest = hash_add(own->digest, *pod);
 		}
 	}
 }
@@ -569,7 +571,7 @@ static size_t first_waiting(const struct pool_allocation *allocation, size_t poo
 	own = &table->members.at[cluster];
 	for (size_t u = own->first_unit; u < own->first_unit + own->unit_count; u++) {
 		const struct pool_waiting *entry =
-			&input->members[index]->asks->list.at[table->entries.at[u]];
+			&input->asks[index]->list.at[table->entries.at[u]];
 
 		for (size_t p = 0; table->result.units[u] != SHARE_GRANTED && p < entry->part_count;
 		     p++)
@@ -600,6 +602,25 @@ struct terms {
 	VEC(struct pool_release) releases;
 };
 
+/* An earlier drain keeps its deadline. */
+static struct pool_release release_of(const struct pool_allocation *allocation, size_t pool,
+				      const struct pool_worker *worker,
+				      const struct share_order *order, const char *pod,
+				      struct arena *arena)
+{
+	struct pool_release release = { .pod = arena_strdup(arena, pod), .deadline = TIME_NONE };
+
+	if (worker->drain) {
+		release.deadline = worker->drain->deadline;
+		release.message = arena_strdup(arena, worker->drain->message);
+		return release;
+	}
+	if (order->action == SHARE_DRAIN)
+		release.deadline = order->deadline_ms;
+	release.message = release_text(allocation, pool, order, arena);
+	return release;
+}
+
 static void add_releases(const struct pool_allocation *allocation, size_t pool, size_t index,
 			 struct arena *arena, struct terms *terms)
 {
@@ -616,18 +637,45 @@ static void add_releases(const struct pool_allocation *allocation, size_t pool, 
 			&input->members[index]->workers.at[table->worker_of.at[w]];
 		const struct share_order *order = &table->result.workers[w];
 
-		if (order->action == SHARE_STAY)
+		if (order->action == SHARE_STAY && !worker->drain)
 			continue;
-		VEC_EACH(const struct pod *const, pod, &worker->pods)
+		VEC_EACH(const char *const, pod, &worker->pods)
 			VEC_PUSH(arena, &terms->releases,
-				 ((struct pool_release){
-					 .pod = arena_strdup(arena, (*pod)->name),
-					 .deadline = order->action == SHARE_DRAIN ?
-							     order->deadline_ms :
-							     TIME_NONE,
-					 .message = release_text(allocation, pool, order, arena),
-				 }));
+				 release_of(allocation, pool, worker, order, *pod, arena));
 	}
+}
+
+/* Grants of nothing, with the pools' indices. */
+static void list_groups(const struct pool_member *member, struct arena *arena, struct terms *terms)
+{
+	for (size_t g = 0; !member->by_kueue && g < member->group_count; g++)
+		if (member->groups[g].pool != POOL_NONE)
+			VEC_PUSH(arena, &terms->grants,
+				 ((struct pool_grant){
+					 .group = arena_strdup(arena, member->groups[g].name),
+					 .reason = REASON_WAITS_FOR_POOL,
+					 .message =
+						 "waits for its pool: the next allocation decides",
+				 }));
+}
+
+static const struct pool_terms *terms_of(const struct terms *terms, struct arena *arena)
+{
+	struct pool_terms *ret = ARENA_NEW(arena, struct pool_terms);
+
+	*ret = (struct pool_terms){ .grants = terms->grants.at,
+				    .grant_count = terms->grants.count,
+				    .releases = terms->releases.at,
+				    .release_count = terms->releases.count };
+	return ret->grant_count + ret->release_count > 0 ? ret : NULL;
+}
+
+const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena)
+{
+	struct terms terms = { .grants = { 0 } };
+
+	list_groups(member, arena, &terms);
+	return terms_of(&terms, arena);
 }
 
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
@@ -635,19 +683,17 @@ const struct pool_terms *pool_terms_make(const struct pool_allocation *allocatio
 {
 	const struct pool_input *input = allocation->input;
 	const struct pool_member *member = input->members[index];
-	struct pool_terms *ret = ARENA_NEW(arena, struct pool_terms);
 	struct terms terms = { .grants = { 0 } };
+	size_t at = 0;
 
-	if (!pool_member_draws(member) || member->by_kueue)
-		return NULL;
-	for (size_t g = 0; g < member->group_count; g++) {
+	list_groups(member, arena, &terms);
+	for (size_t g = 0; at < terms.grants.count; g++) {
 		size_t pool = member->groups[g].pool;
-		struct pool_grant *grant;
+		struct pool_grant *grant = &terms.grants.at[at];
 
 		if (pool == POOL_NONE)
 			continue;
-		grant = VEC_ADD(arena, &terms.grants);
-		grant->group = arena_strdup(arena, member->groups[g].name);
+		at++;
 		grant->replicas = allocation->shares[index].grants[g];
 		explain(allocation, pool,
 			allocation->tables->cluster_of[pool * input->member_count + index],
@@ -655,17 +701,29 @@ const struct pool_terms *pool_terms_make(const struct pool_allocation *allocatio
 	}
 	for (size_t p = 0; p < input->pool_count; p++)
 		add_releases(allocation, p, index, arena, &terms);
-	*ret = (struct pool_terms){ .grants = terms.grants.at,
-				    .grant_count = terms.grants.count,
-				    .releases = terms.releases.at,
-				    .release_count = terms.releases.count };
+	return terms_of(&terms, arena);
+}
+
+const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t index,
+					   struct arena *arena)
+{
+	struct pool_drains *ret = ARENA_NEW(arena, struct pool_drains);
+	struct terms terms = { .grants = { 0 } };
+
+	for (size_t p = 0; p < allocation->input->pool_count; p++)
+		add_releases(allocation, p, index, arena, &terms);
+	VEC_EACH(const struct pool_release, release, &terms.releases)
+		if (release->deadline != TIME_NONE)
+			VEC_PUSH(arena, &ret->list,
+				 ((struct pool_drain){ release->pod, release->deadline,
+						       release->message }));
 	return ret;
 }
 
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena)
 {
-	const struct pool_asks *asks = allocation->input->members[index]->asks;
+	const struct pool_asks *asks = allocation->input->asks[index];
 	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
 	const int64_t *granted = granted_of(allocation, index, arena);
 	time_ms now = allocation->input->now;
@@ -742,7 +800,8 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 
 		for (size_t u = own->first_unit; u < own->first_unit + own->unit_count;) {
 			size_t entry = table->entries.at[u];
-			const struct pool_waiting *ask = &member->asks->list.at[entry];
+			const struct pool_waiting *ask =
+				&allocation->input->asks[own->member]->list.at[entry];
 			int64_t granted = 0, gpus = table->units.at[u].amount;
 
 			for (;
@@ -798,8 +857,9 @@ static const char *reserved_text(const struct pool_allocation *allocation, size_
 		return "";
 	own = &table->members.at[table->units.at[unit].cluster];
 	member = allocation->input->members[own->member];
-	return arena_printf(arena, "%s: %s", member->key,
-			    member->asks->list.at[table->entries.at[unit]].groups);
+	return arena_printf(
+		arena, "%s: %s", member->key,
+		allocation->input->asks[own->member]->list.at[table->entries.at[unit]].groups);
 }
 
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,

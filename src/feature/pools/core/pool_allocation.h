@@ -27,6 +27,7 @@ struct pool_input {
 	size_t pool_count;
 	int64_t per_namespace;                    /* of the pool of the flags */
 	const struct pool_member *const *members; /* sorted by key */
+	const struct pool_asks *const *asks;      /* parallel to members */
 	size_t member_count;
 	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
 	const struct labels *namespace_labels;
@@ -48,13 +49,18 @@ struct pool_allocation {
 
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena);
 
-/* The terms of a member; NULL: no group of it draws from a pool. */
+/* Nothing granted yet, for a member that no allocation has; NULL: no group of it draws from a pool. */
+const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena);
+/* The terms of a member; NULL likewise. */
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t member,
 					 struct arena *arena);
 /* The asks of a member after an allocation: granted ones remember since when, and one that was granted
  * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t member,
 					  struct arena *arena);
+/* The drains of a member after an allocation: earlier ones whose Pods exist, and new ones. */
+const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t member,
+					   struct arena *arena);
 /* The figures of a pool. `old` is its last status (NULL: none), for the times below a guarantee. */
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      const struct gpu_pool_status *old, struct arena *arena,

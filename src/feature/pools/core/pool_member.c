@@ -75,12 +75,12 @@ struct making {
 	struct map replicas; /* "group/replica" to the index of a worker + 1, of several hosts */
 };
 
-static bool is_draining(const struct pool_member_input *input, const char *pod)
+static const struct pool_drain *drain_of(const struct pool_member_input *input, const char *pod)
 {
-	for (size_t i = 0; i < input->drain_count; i++)
-		if (strcmp(input->drains[i].pod, pod) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; input->drains && i < input->drains->list.count; i++)
+		if (strcmp(input->drains->list.at[i].pod, pod) == 0)
+			return &input->drains->list.at[i];
+	return NULL;
 }
 
 static const struct pool_report_worker *reported(const struct pool_member_input *input,
@@ -98,20 +98,21 @@ static const struct pool_report_worker *reported(const struct pool_member_input 
 static void judge(const struct making *m, const struct gpu_holding *holding,
 		  struct pool_worker *worker)
 {
+	const struct pod *pod = holding->pod;
 	const struct pool_report_worker *found;
 
-	worker->state = holding->group >= m->member->group_count ? SHARE_BUSY : SHARE_STARTING;
-	if (holding->leaves || (holding->pod && is_draining(m->input, holding->pod->name))) {
+	worker->state = SHARE_STARTING;
+	worker->drain = pod ? drain_of(m->input, pod->name) : NULL;
+	if (holding->leaves || worker->drain) {
 		worker->state = SHARE_LEAVING;
 		return;
 	}
-	if (!holding->pod || worker->state == SHARE_BUSY)
+	if (!pod || holding->group >= m->member->group_count ||
+	    labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT))
 		return;
-	if (!m->input->report) {
+	found = reported(m->input, pod->name);
+	if (!found && !m->input->report)
 		worker->state = SHARE_BUSY;
-		return;
-	}
-	found = reported(m->input, holding->pod->name);
 	if (!found)
 		return;
 	worker->state = found->state;
@@ -124,6 +125,8 @@ static void join_host(struct pool_worker *replica, const struct pool_worker *hos
 {
 	replica->gpus += host->gpus;
 	replica->needed |= host->needed;
+	if (host->drain)
+		replica->drain = host->drain;
 	if (host->since > replica->since)
 		replica->since = host->since;
 	if (host->state < replica->state)
@@ -176,10 +179,10 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 		*replica = worker;
 	}
 	if (holding->pod)
-		VEC_PUSH(m->arena, &replica->pods, holding->pod);
+		VEC_PUSH(m->arena, &replica->pods, arena_strdup(m->arena, holding->pod->name));
 }
 
-/* Idle workers of a group that minReplicas keeps may not be released. */
+/* Workers that minReplicas keeps may not be ended: of a group with more, the busy ones. */
 static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 {
 	const struct pool_report *report = m->input->report;
@@ -196,9 +199,11 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 			minimum = report->min_replicas[g];
 		spare[g] = spare[g] / member->groups[g].hosts - minimum;
 	}
-	VEC_EACH(struct pool_worker, worker, &m->member->workers)
-		if (worker->state == SHARE_IDLE && spare[worker->group]-- <= 0)
-			worker->state = SHARE_BUSY;
+	for (int busy = 0; busy < 2; busy++)
+		VEC_EACH(struct pool_worker, worker, &m->member->workers)
+			if (worker->state == (busy ? SHARE_BUSY : SHARE_IDLE) &&
+			    spare[worker->group]-- <= 0)
+				worker->state = SHARE_STARTING;
 }
 
 /* ---- groups ---- */
@@ -236,14 +241,12 @@ static void make_groups(struct making *m)
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena)
 {
-	static const struct pool_asks no_asks;
 	struct pool_member *member = ARENA_NEW(arena, struct pool_member);
 	struct making m = { .input = input, .member = member, .arena = arena };
 	struct gpu_holdings holdings;
 
 	member->namespace_ = arena_strdup(arena, input->namespace_);
 	member->key = arena_printf(arena, "%s/%s", input->namespace_, input->name);
-	member->asks = input->asks ? input->asks : &no_asks;
 	if (input->cluster) {
 		make_groups(&m);
 		member->by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;

@@ -25,10 +25,15 @@ struct pool_report {
 	size_t group_count;
 };
 
-/* A busy worker that was told to end. */
+/* A busy worker that was told to end, until its Pod has ended. */
 struct pool_drain {
 	const char *pod;
 	time_ms deadline;
+	const char *message;
+};
+
+struct pool_drains {
+	VEC(struct pool_drain) list;
 };
 
 struct pool_member_input {
@@ -37,10 +42,8 @@ struct pool_member_input {
 	const struct pod *const *pods;
 	size_t pod_count;
 	const int64_t *replicas; /* by group, with patches in flight; NULL: those of the spec */
-	const struct pool_report *report; /* NULL: no decision yet, all workers count as busy */
-	const struct pool_asks *asks;     /* NULL: none */
-	const struct pool_drain *drains;
-	size_t drain_count;
+	const struct pool_report *report;    /* NULL: no decision yet, all workers count as busy */
+	const struct pool_drains *drains;    /* NULL: none */
 	const struct gpu_pool *const *pools; /* by name */
 	size_t pool_count;
 	const struct settings *settings;
@@ -57,12 +60,13 @@ struct pool_group {
 
 /* A replica, or requested ones that do not exist. */
 struct pool_worker {
-	size_t group, pool;           /* group: as of a gpu_holding */
-	VEC(const struct pod *) pods; /* none: requested */
+	size_t group, pool;     /* group: as of a gpu_holding */
+	VEC(const char *) pods; /* names; none: requested */
 	int64_t gpus;
-	enum share_state state;
+	enum share_state state; /* STARTING also of one that may not be ended here */
 	bool needed;
 	time_ms since;
+	const struct pool_drain *drain; /* NULL: none */
 };
 
 struct pool_member {
@@ -70,14 +74,13 @@ struct pool_member {
 	struct pool_group *groups;
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
-	const struct pool_asks *asks;    /* never NULL */
 	/* Kueue admits it: it asks for nothing, and what it holds is no queue's. */
 	bool by_kueue;
 };
 
 const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
 					   struct arena *arena);
-/* Borrows the objects of the input. */
+/* Borrows the specs of the cluster's templates, and no other object. */
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena);
 /* It has groups that draw from a pool, or holds GPUs of one. */
