@@ -15,6 +15,7 @@
 #include "core/decide/limits.h"
 #include "core/decide/mark.h"
 #include "core/decide/patch.h"
+#include "core/decide/pool.h"
 #include "core/decide/progress.h"
 #include "core/decide/ray_session.h"
 #include "core/decide/raylet.h"
@@ -137,7 +138,8 @@ static const struct packing *packing_make(const struct offer *offer)
 	return packing;
 }
 
-static const struct choice *choice_make(const struct packing *packing)
+/* most: by group, replicas that the pools let it launch beyond minReplicas; NULL: not limited. */
+static const struct choice *choice_make(const struct packing *packing, const int64_t *most)
 {
 	const struct facts *facts = packing->facts;
 	struct choice *choice = ARENA_NEW(facts->arena, struct choice);
@@ -164,12 +166,30 @@ static const struct choice *choice_make(const struct packing *packing)
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_launches(&choice->groups[g]);
 	limits_throttle(choice);
+	if (most)
+		limits_pool(choice, most);
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_finish(&choice->groups[g]);
 	launch_remember(choice);
 	conflict_remember(choice);
 	invariants_of_choice(choice);
 	return choice;
+}
+
+/* With pools: first without their limits, for what the RayCluster asks of them. */
+static const struct choice *choose(const struct offer *offer, struct pool_asks *ret_asks)
+{
+	const struct packing *packing = packing_make(offer);
+	const struct choice *choice = choice_make(packing, NULL);
+
+	if (!offer->snapshot->pools)
+		return choice;
+	*ret_asks = pool_ask(choice);
+	if (pool_is_granted(choice, ret_asks))
+		return choice;
+	if (packing->result->cut)
+		return choice_make(packing, pool_most(choice, ret_asks));
+	return choice_make(packing_make(pool_offer(choice)), pool_grants(choice));
 }
 
 static struct plan *plan_new(const struct facts *facts)
@@ -224,10 +244,12 @@ static struct memory_state new_memory(const struct choice *choice)
 	return memory;
 }
 
-static struct plan *write_plan(const struct choice *choice)
+static struct plan *write_plan(const struct choice *choice, const struct pool_asks *asks)
 {
 	struct plan *plan = plan_new(choice->facts);
 
+	VEC_EACH(const struct pool_ask, ask, &asks->at)
+		VEC_PUSH(choice->arena, &plan->asks, *ask);
 	plan->memory = new_memory(choice);
 	served_report(choice, plan);
 	explain_groups(choice, plan);
@@ -278,10 +300,13 @@ static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct gate gate = gate_check(snapshot, arena);
 	const struct facts *facts = facts_make(snapshot, &gate, arena);
+	struct pool_asks asks = { .at = { .at = NULL } };
+	const struct choice *choice;
 
 	if (gate.reason)
 		return write_gated(facts);
-	return write_plan(choice_make(packing_make(offer_make(health_make(facts)))));
+	choice = choose(offer_make(health_make(facts)), &asks);
+	return write_plan(choice, &asks);
 }
 
 /* The plan without packing: the groups keep their replicas, and the memory is kept. */

@@ -5,6 +5,7 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
+#include "feature/pools/codec/pool_terms_json.h"
 
 FIELD_WORDS(terminate_action, enum terminate_action)
 FIELD_WORDS(worker_state, enum worker_state)
@@ -225,6 +226,7 @@ static const struct field plan_fields[] = {
 	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
 	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
 	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),
+	PLAN_ASKS_ROW,
 	LINES(PLAN, patch.at, patch.count, patch_fields, "patch"),
 	FIELD_HOOK("conditions", .write = write_conditions),
 	INTEGER(PLAN, requeue_after_seconds, "requeueAfterSeconds"),

@@ -21,6 +21,7 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
+#include "feature/pools/codec/pool_terms_json.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,
@@ -366,6 +367,7 @@ static const struct field snapshot_fields[] = {
 	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
 	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
 	FIELD_TEXT(SNAPSHOT, gpu_budget_of, "gpuBudgetOf"),
+	SNAPSHOT_POOLS_ROW(SNAPSHOT),
 	FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
 	FIELD_POINTER(SNAPSHOT, cluster_work, cluster_work_fields, "clusterWork",
 		      .flags = FIELD_LINE),

@@ -59,6 +59,7 @@ struct group {
 	 * bounds know only minReplicas. */
 	int64_t min_replicas;
 	const struct plan_schedule *schedule; /* that requests it; NULL: minReplicas counts */
+	const struct pool_grant *grant;       /* of the pool it draws from; NULL: of none */
 	/* "minReplicas 2", or "schedule office (4 replicas until 2026-11-20T17:00:00Z)". */
 	const char *minimum_text;
 	int64_t idle_timeout_ms;           /* as configured */

@@ -236,6 +236,7 @@ static void check_group_packing(const struct packing *packing, const struct grou
 	const struct schedule_type *type = &packing->problem.types[group->index + 1];
 
 	CHECK(own->launches >= 0 && own->launches <= type->max_nodes);
+	CHECK(!type->has_pool || own->launches <= type->pool_nodes);
 	CHECK(!type->launch_held || own->launches == 0);
 	CHECK(!type->launch_held || own->launches_for_disruption == 0);
 	CHECK(own->whole >= 0 && own->whole <= own->launches);

@@ -73,6 +73,11 @@ static const char *find_problem(const struct facts *facts, size_t index,
 	return capacity->problem;
 }
 
+static const struct pool_grant *find_grant(const struct pool_terms *pools, const char *name)
+{
+	return pools ? ARRAY_FIND(pools->grants, pools->grant_count, group, name) : NULL;
+}
+
 void limits_make_groups(struct facts *facts)
 {
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
@@ -86,6 +91,7 @@ void limits_make_groups(struct facts *facts)
 		group->min_replicas = group->spec->min_replicas;
 		group->minimum_text = arena_printf(facts->arena, "minReplicas %lld",
 						   (long long)group->min_replicas);
+		group->grant = find_grant(facts->snapshot->pools, group->spec->name);
 		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
 		capacity_of_group(cluster, g, &facts->snapshot->settings,
 				  facts->snapshot->device_table, facts->arena,
@@ -377,4 +383,11 @@ void limits_throttle(struct choice *choice)
 		own->allowed_replicas = allowed;
 		starting_all += allowed * group->hosts;
 	}
+}
+
+void limits_pool(struct choice *choice, const int64_t *most)
+{
+	for (size_t g = 0; g < choice->facts->group_count; g++)
+		if (choice->groups[g].allowed_replicas > most[g])
+			choice->groups[g].allowed_replicas = most[g];
 }

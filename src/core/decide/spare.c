@@ -188,12 +188,28 @@ int64_t spare_room_below_max(const struct packing *packing, const struct group *
 	return room > 0 ? room : 0;
 }
 
+/* Pods that may be added within the grant of the group's pool. */
+static int64_t room_in_pool(const struct packing *packing, const struct group *group)
+{
+	const struct schedule_type *type = &packing->problem.types[group->index + 1];
+	const struct group_packing *own = &packing->groups[group->index];
+	int64_t room = type->pool_nodes;
+
+	if (!type->has_pool)
+		return INT64_MAX;
+	for (size_t i = 0; i < packing->result->node_count; i++)
+		room -= is_of(&packing->result->nodes[i], group);
+	return room - (own->launches_for_disruption + own->launches_for_warm) * group->hosts;
+}
+
 int64_t spare_launches(const struct packing *packing, const struct group *group, int64_t wanted)
 {
 	int64_t each = limits_gpus_of_launch(packing->offer, group);
 	int64_t budget = packing->problem.gpu_budget;
 	int64_t room = spare_room_below_max(packing, group);
+	int64_t pool = room_in_pool(packing, group);
 
+	room = room < pool ? room : pool;
 	if (packing->problem.types[group->index + 1].launch_held)
 		return 0;
 	if (packing->problem.has_gpu_budget && each > 0) {

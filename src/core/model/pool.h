@@ -11,10 +11,13 @@
 #include "base/arena.h"
 #include "base/time.h"
 
+#define POOL_REPLICAS_MAX 1000000000
+
 /* A worker group that draws from a pool. Others have no limit here. */
 struct pool_grant {
 	const char *group;
-	int64_t replicas; /* that may be launched beside existing ones and minReplicas, 0 and above */
+	/* That may be launched beside existing ones and minReplicas: 0 to POOL_REPLICAS_MAX. */
+	int64_t replicas;
 	/* Why no more: for demand that then waits. reason: a word of core/model/reason.h. */
 	const char *reason, *message;
 };
@@ -28,7 +31,7 @@ struct pool_release {
 	const char *message;
 };
 
-/* What the pools allow one RayCluster. */
+/* The limits of the pools for one RayCluster. */
 struct pool_terms {
 	const struct pool_grant *grants; /* each group at most once */
 	size_t grant_count;

@@ -152,7 +152,7 @@
 	  "fits a group, but not beside the demand that is already placed",                        \
 	  "wait, or raise maxReplicas")                                                            \
 	X(WORKER_LACKS, "WorkerLacks", "a worker lacks a resource of the template of its group",   \
-	  "fix the template (the message has both figures); an edited template is tried again")    \
+	  "fix the template: the message has both figures")                                        \
 	FEATURE_DEMAND_REASONS(X)
 
 #define REASON_CAUSE_TABLE(X)                                                                      \
@@ -171,74 +171,74 @@
 	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not register in time",                \
 	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")      \
 	X(REPLICAS_RESET, "ReplicasReverted", "another writer reverts its replicas",               \
-	  "let one program own replicas: keep it out of GitOps and of scripts")
+	  "keep replicas out of GitOps and of scripts")
 
 /* The meaning starts with the type of the condition. */
-#define REASON_CONDITION_TABLE(X)                                                                           \
-	X(DEMAND_READ, "DemandRead", "ScalingActive: demand and idle times were read from Ray",             \
-	  "nothing")                                                                                        \
-	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",                     \
-	  "the message has the cause: the head Pod, the network to it, or the token")                       \
-	X(VIEW_STALE, "ViewStale", "ScalingActive: the caches of the API server are stale",                 \
-	  "nothing is terminated meanwhile; the message has the cause: the API server, or a missing right") \
-	X(HEAD_STARTING, "HeadStarting",                                                                    \
-	  "ScalingActive: Ray is unreachable, the head Pod has not been Ready yet",                         \
-	  "nothing; if it takes long: kubectl describe pod of the head")                                    \
-	X(HEAD_UNCERTAIN, "HeadUncertain",                                                                  \
-	  "ScalingActive: the head Pod, or the identity of its GCS, is uncertain",                          \
-	  "delete the Pod that is not the head; the message names them")                                    \
-	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                   \
-	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                        \
-	  "request fewer different bundles, or raise --decision-cpu-budget-ms")                             \
-	X(DECISION_CUT_SHORT, "DecisionCutShort",                                                           \
-	  "ScalingActive, and of pending demand: the CPU budget ended before all demand was packed",        \
-	  "nothing: the next decisions go on; if it stays: --decision-cpu-budget-ms")                       \
-	X(AUTOSCALING_DISABLED, "AutoscalingDisabled",                                                      \
-	  "ScalingActive: in-tree autoscaling is off", "set spec.enableInTreeAutoscaling to true")          \
-	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",               \
-	  "remove the annotation to have it scaled")                                                        \
-	X(MANAGED_ELSEWHERE, "ManagedElsewhere", "ScalingActive: spec.managedBy",                           \
-	  "nothing: another cluster runs it")                                                               \
-	X(CLUSTER_UNREADABLE, "RayClusterUnreadable",                                                       \
-	  "ScalingActive: the RayCluster cannot be read, nothing is changed",                               \
-	  "correct the field that the message names")                                                       \
-	X(SUSPENDED, "Suspended", "ScalingActive: spec.suspend", "set spec.suspend to false")               \
-	X(DELETING, "Deleting", "ScalingActive: the RayCluster is being deleted", "nothing")                \
-	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                            \
-	  "set spec.paused of the RayClusterAutoscaler to false")                                           \
-	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                  \
-	  "run the `rayscaler adopt` that the message names")                                               \
-	X(CLUSTER_MISSING, "RayClusterMissing",                                                             \
-	  "ScalingActive: the RayClusterAutoscaler has no RayCluster of its name",                          \
-	  "correct metadata.name, or create the RayCluster")                                                \
-	X(SECOND_CONTROLLER, "SecondController",                                                            \
-	  "SecondController: two controllers decide about the RayCluster",                                  \
-	  "uninstall one release, or give each its own namespaces")                                         \
-	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",                 \
-	  "nothing")                                                                                        \
-	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                    \
-	  "see the cause of the backoff")                                                                   \
-	X(DESIRED_WITHIN_RANGE, "DesiredWithinRange", "ScalingLimited: no limit was reached",               \
-	  "nothing")                                                                                        \
-	X(TOO_MANY_REPLICAS, "TooManyReplicas", "ScalingLimited: a maximum was reached",                    \
-	  "raise maxReplicas or the limit that the message names")                                          \
-	X(TOO_FEW_REPLICAS, "TooFewReplicas", "ScalingLimited: a minimum was reached",                      \
-	  "lower minReplicas to have fewer")                                                                \
-	X(INVALID_REQUEST, "InvalidRequest",                                                                \
-	  "InvalidRequest: a field or annotation is invalid; ScalingActive: so is rayscaler.dev/managed",   \
-	  "fix the field that the message names")                                                           \
-	X(REPLICAS_REVERTED, "ReplicasReverted",                                                            \
-	  "ReplicasReverted: another writer reverts replicas",                                              \
-	  "let one program own replicas: keep it out of GitOps and of scripts")                             \
-	X(TEMPLATE_BROKEN, "TemplateBroken",                                                                \
-	  "TemplateBroken: a worker lacks a resource of its template",                                      \
-	  "fix the template (the message has both figures); an edited template is tried again")             \
-	X(FOREIGN_POD, "ForeignPod",                                                                        \
-	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",                       \
-	  "delete the Pods that the message names, or change their labels")                                 \
-	X(PODS_UNREADABLE, "PodUnreadable",                                                                 \
-	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                         \
-	  "correct or delete the Pod; the message names it and the field")                                  \
+#define REASON_CONDITION_TABLE(X)                                                                         \
+	X(DEMAND_READ, "DemandRead", "ScalingActive: demand and idle times were read from Ray",           \
+	  "nothing")                                                                                      \
+	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",                   \
+	  "see the message: the head Pod, its network, or the token")                                     \
+	X(VIEW_STALE, "ViewStale", "ScalingActive: the caches of the API server are stale",               \
+	  "see the message: the API server, or a missing right")                                          \
+	X(HEAD_STARTING, "HeadStarting",                                                                  \
+	  "ScalingActive: Ray is unreachable, the head Pod has not been Ready yet",                       \
+	  "nothing; if it takes long: kubectl describe pod of the head")                                  \
+	X(HEAD_UNCERTAIN, "HeadUncertain",                                                                \
+	  "ScalingActive: the head Pod, or the identity of its GCS, is uncertain",                        \
+	  "delete the Pod that is not the head; the message names them")                                  \
+	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                 \
+	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                      \
+	  "request fewer different bundles, or raise --decision-cpu-budget-ms")                           \
+	X(DECISION_CUT_SHORT, "DecisionCutShort",                                                         \
+	  "ScalingActive, and of pending demand: the CPU budget ended before all demand was packed",      \
+	  "nothing: the next decisions go on; if it stays: --decision-cpu-budget-ms")                     \
+	X(AUTOSCALING_DISABLED, "AutoscalingDisabled",                                                    \
+	  "ScalingActive: in-tree autoscaling is off", "set spec.enableInTreeAutoscaling to true")        \
+	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",             \
+	  "remove the annotation to have it scaled")                                                      \
+	X(MANAGED_ELSEWHERE, "ManagedElsewhere", "ScalingActive: spec.managedBy",                         \
+	  "nothing: another cluster runs it")                                                             \
+	X(CLUSTER_UNREADABLE, "RayClusterUnreadable",                                                     \
+	  "ScalingActive: the RayCluster cannot be read, nothing is changed",                             \
+	  "correct the field that the message names")                                                     \
+	X(SUSPENDED, "Suspended", "ScalingActive: spec.suspend", "set spec.suspend to false")             \
+	X(DELETING, "Deleting", "ScalingActive: the RayCluster is being deleted", "nothing")              \
+	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                          \
+	  "set spec.paused of the RayClusterAutoscaler to false")                                         \
+	X(SECOND_AUTOSCALER, "SecondAutoscaler", "ScalingActive: another autoscaler runs",                \
+	  "run the `rayscaler adopt` that the message names")                                             \
+	X(CLUSTER_MISSING, "RayClusterMissing",                                                           \
+	  "ScalingActive: the RayClusterAutoscaler has no RayCluster of its name",                        \
+	  "correct metadata.name, or create the RayCluster")                                              \
+	X(SECOND_CONTROLLER, "SecondController",                                                          \
+	  "SecondController: two controllers decide about the RayCluster",                                \
+	  "uninstall one release, or give each its own namespaces")                                       \
+	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",               \
+	  "nothing")                                                                                      \
+	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                  \
+	  "see the cause of the backoff")                                                                 \
+	X(DESIRED_WITHIN_RANGE, "DesiredWithinRange", "ScalingLimited: no limit was reached",             \
+	  "nothing")                                                                                      \
+	X(TOO_MANY_REPLICAS, "TooManyReplicas", "ScalingLimited: a maximum was reached",                  \
+	  "raise maxReplicas or the limit that the message names")                                        \
+	X(TOO_FEW_REPLICAS, "TooFewReplicas", "ScalingLimited: a minimum was reached",                    \
+	  "lower minReplicas to have fewer")                                                              \
+	X(INVALID_REQUEST, "InvalidRequest",                                                              \
+	  "InvalidRequest: a field or annotation is invalid; ScalingActive: so is rayscaler.dev/managed", \
+	  "fix the field that the message names")                                                         \
+	X(REPLICAS_REVERTED, "ReplicasReverted",                                                          \
+	  "ReplicasReverted: another writer reverts replicas",                                            \
+	  "keep replicas out of GitOps and of scripts")                                                   \
+	X(TEMPLATE_BROKEN, "TemplateBroken",                                                              \
+	  "TemplateBroken: a worker lacks a resource of its template",                                    \
+	  "fix the template: the message has both figures")                                               \
+	X(FOREIGN_POD, "ForeignPod",                                                                      \
+	  "ForeignPods: Pods with the labels of the RayCluster that it does not own",                     \
+	  "delete the Pods that the message names, or change their labels")                               \
+	X(PODS_UNREADABLE, "PodUnreadable",                                                               \
+	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                       \
+	  "correct or delete the Pod; the message names it and the field")                                \
 	FEATURE_CONDITION_REASONS(X)
 
 #define CONDITION_SECOND_CONTROLLER "SecondController"
@@ -269,7 +269,7 @@
 	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",        \
 	  "request less, or add the resource that the message names to the closest group")              \
 	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated",      \
-	  "the message has the cause: the head Pod, the network to it, or the token")                   \
+	  "see the message: the head Pod, its network, or the token")                                   \
 	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",                   \
 	  "fix the field that the message names")                                                       \
 	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                                   \
@@ -282,7 +282,7 @@
 	  "correct the field that the message names")                                                   \
 	X(REVERTED, WARNING, "ReplicasReverted",                                                        \
 	  "another writer reverted replicas three times, so rayscaler patches it at growing intervals", \
-	  "let one program own replicas: keep it out of GitOps and of scripts")                         \
+	  "keep replicas out of GitOps and of scripts")                                                 \
 	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                     \
 	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",              \
 	  "delete the Pod that is not the head; the message names them")                                \

@@ -255,7 +255,8 @@ static int64_t unreachable_ms(const struct snapshot *snapshot)
 
 /* The Events of conditions that begin. Without a row: AutoscalingDisabled, Unmanaged, ManagedElsewhere
  * and Deleting, where the cluster is not ours; HeadStarting and TooFewReplicas, as every head starts
- * and a minimum is as configured; BackedOff and LintFindings, which have Events of their own. */
+ * and a minimum is as configured; BackedOff, WaitsForPool, ReservedForGang and LintFindings, which have
+ * Events of their own. */
 static const struct condition_event {
 	const char *reason; /* of the condition */
 	enum decision_event_reason event;

@@ -7,6 +7,7 @@
 #include "core/decide/demand.h"
 #include "core/decide/offer.h"
 #include "core/decide/packing.h"
+#include "core/decide/pool.h"
 #include "core/decide/template_seen.h"
 #include "core/model/cpu_budget.h"
 #include "core/model/reason.h"
@@ -291,6 +292,11 @@ static struct verdict explain_unserved(const struct choice *choice,
 	case SCHEDULE_LIMIT_HELD:
 		if (group)
 			return held_by(choice, group);
+		break;
+	case SCHEDULE_LIMIT_POOL:
+		if (group)
+			return (struct verdict){ false, pool_reason(group->grant),
+						 group->grant->message, group->spec->name };
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
 		return (struct verdict){ false, REASON_MAX_GPUS,

@@ -4,6 +4,7 @@
 
 #include "core/decide/conflict.h"
 #include "core/decide/limits.h"
+#include "core/decide/pool.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
@@ -215,11 +216,31 @@ static const char *limit_of_schedule(const struct choice *choice, const struct g
 			    group->spec->name);
 }
 
+static bool is_pool(const char *reason)
+{
+	return strcmp(reason, REASON_WAITS_FOR_POOL) == 0 ||
+	       strcmp(reason, REASON_RESERVED_FOR_GANG) == 0;
+}
+
+/* The grant of its pool, where it holds back the launches of a schedule. */
+static bool pool_limits_schedule(const struct choice *choice, const struct group *group)
+{
+	const struct group_choice *own = &choice->groups[group->index];
+
+	return group->schedule && !own->health->backed_off &&
+	       choice->packing->problem.types[group->index + 1].has_pool &&
+	       own->target_replicas < group->min_replicas &&
+	       own->launch_replicas <= own->allowed_replicas;
+}
+
 static struct verdict judge_limited(const struct choice *choice, const struct plan *plan)
 {
-	VEC_EACH(const struct plan_demand, demand, &plan->unserved)
+	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (is_limit(demand->reason))
 			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, demand->message };
+		if (is_pool(demand->reason))
+			return (struct verdict){ true, demand->reason, demand->message };
+	}
 	const char *excess = limits_gpu_excess_text(choice->offer);
 	if (excess)
 		return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, excess };
@@ -229,6 +250,9 @@ static struct verdict judge_limited(const struct choice *choice, const struct pl
 
 		if (limit)
 			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, limit };
+		if (pool_limits_schedule(choice, group))
+			return (struct verdict){ true, pool_reason(group->grant),
+						 group->grant->message };
 		if (own->at_maximum)
 			return (struct verdict){
 				true, REASON_TOO_MANY_REPLICAS,

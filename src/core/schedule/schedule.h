@@ -24,6 +24,9 @@ struct schedule_type {
 	struct resources resources; /* of an empty new node */
 	struct labels labels;
 	int64_t min_nodes, max_nodes;
+	/* Of all nodes, those of min_nodes as well; no node is terminated for it. */
+	bool has_pool;
+	int64_t pool_nodes;
 	int64_t hosts; /* numOfHosts: nodes are launched in multiples of it, 1 and above */
 	int64_t priority;
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
@@ -130,6 +133,7 @@ enum schedule_limit {
 	SCHEDULE_LIMIT_MAX_NODES,    /* max_nodes, or SCHEDULE_NEW_NODES_MAX of this run */
 	SCHEDULE_LIMIT_GPU_BUDGET,
 	SCHEDULE_LIMIT_HELD,
+	SCHEDULE_LIMIT_POOL,       /* pool_nodes of the type */
 	SCHEDULE_LIMIT_CPU_BUDGET, /* the packing was cut before it came to it */
 };
 
@@ -162,7 +166,7 @@ bool schedule_fits_empty(const struct ray_request *request, const struct resourc
 const size_t *schedule_gang_order(const struct schedule_problem *problem, struct arena *arena);
 
 /* Whether the gang would fit an empty cluster: the head (if any) and every type at its maximum,
- * without holds and budget. */
+ * without holds, budget and pools. */
 bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,
 			    struct arena *arena);
 

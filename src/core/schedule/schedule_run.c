@@ -123,6 +123,9 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 		      SCHEDULE_LIMIT_GPU_BUDGET, ret_limit);
 	if (type->launch_held)
 		bound(&permits, 0, 1, SCHEDULE_LIMIT_HELD, ret_limit);
+	if (type->has_pool)
+		bound(&permits, type->pool_nodes - run->type_nodes[index], type->hosts,
+		      SCHEDULE_LIMIT_POOL, ret_limit);
 	return permits;
 }
 

@@ -9,7 +9,10 @@ static void find_limits(struct schedule_trial *trial)
 
 	for (size_t i = 1; i < problem->type_count; i++) {
 		const struct schedule_type *type = &problem->types[i];
-		int64_t room = type->launch_held ? 0 : type->max_nodes - trial->given[i];
+		int64_t most = type->has_pool && type->pool_nodes < type->max_nodes ?
+				       type->pool_nodes :
+				       type->max_nodes;
+		int64_t room = type->launch_held ? 0 : most - trial->given[i];
 
 		room = room > SCHEDULE_NEW_NODES_MAX ? SCHEDULE_NEW_NODES_MAX : room;
 		trial->most[i] = room > 0 ? room / type->hosts * type->hosts : 0;

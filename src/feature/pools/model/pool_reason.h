@@ -4,14 +4,12 @@
 
 #define POOL_TERMINATE_REASONS(X)                                                                  \
 	X(RELEASED_FOR_OTHERS, "ReleasedForOthers",                                                \
-	  "its GPUs are for a RayCluster that waits for the same pool",                            \
-	  "nothing; a higher guaranteed of the queue of the GPUPool keeps it")
+	  "its GPUPool gives its GPUs to a RayCluster that waits",                                 \
+	  "raise guaranteed of its queue to keep it")
 
 #define POOL_DEMAND_REASONS(X)                                                                     \
-	X(WAITS_FOR_POOL, "WaitsForPool", "the GPUPool of the group has no GPUs for it now",       \
-	  "wait; `rayscaler explain` has its place and who holds the GPUs")                        \
-	X(RESERVED_FOR_GANG, "ReservedForGang",                                                    \
-	  "GPUs of the GPUPool are kept for a placement group that has waited longer",             \
-	  "wait; the reservation ends when the placement group runs")
+	X(WAITS_FOR_POOL, "WaitsForPool", "its GPUPool has no GPUs left for it", "wait")           \
+	X(RESERVED_FOR_GANG, "ReservedForGang", "its GPUPool keeps GPUs for a placement group",    \
+	  "wait")
 
 #endif

@@ -1,0 +1,72 @@
+#include "feature/pools/codec/pool_terms_json.h"
+
+#include "codec/schema/field.h"
+#include "codec/text/json_write.h"
+#include "core/model/plan.h"
+#include "core/model/pool.h"
+
+#define TERMS_MAX 100000 /* of each list */
+
+#define GRANT struct pool_grant
+#define RELEASE struct pool_release
+#define TERMS struct pool_terms
+
+static const struct pool_grant grant_initial = { .group = "", .reason = "", .message = "" };
+static const struct pool_release release_initial = { .pod = "",
+						     .deadline = TIME_NONE,
+						     .message = "" };
+
+static const struct field grant_fields[] = {
+	FIELD_NAME(GRANT, group, "group", .flags = FIELD_REQUIRED),
+	FIELD_INTEGER(GRANT, replicas, "replicas", .flags = FIELD_ALWAYS,
+		      .most = POOL_REPLICAS_MAX),
+	FIELD_TEXT(GRANT, reason, "reason"),
+	FIELD_TEXT(GRANT, message, "message"),
+	FIELD_END,
+};
+
+static const struct field release_fields[] = {
+	FIELD_NAME(RELEASE, pod, "pod", .flags = FIELD_REQUIRED),
+	FIELD_TIME(RELEASE, deadline, "deadline"),
+	FIELD_TEXT(RELEASE, message, "message"),
+	FIELD_END,
+};
+
+const struct field pool_terms_fields[] = {
+	FIELD_LIST(TERMS, grants, grant_count, grant_fields, "grants", .flags = FIELD_LINE,
+		   .initial = &grant_initial, .limit = TERMS_MAX, .strict = "a grant"),
+	FIELD_LIST(TERMS, releases, release_count, release_fields, "releases", .flags = FIELD_LINE,
+		   .initial = &release_initial, .limit = TERMS_MAX, .strict = "a release"),
+	FIELD_END,
+};
+
+/* ---- asks ---- */
+
+static void write_part(struct json_writer *writer, const struct plan *plan,
+		       const struct pool_ask_part *part)
+{
+	json_write_object(writer, NULL);
+	json_write_text(writer, "group", plan->groups.at[part->group].name);
+	json_write_integer(writer, "replicas", part->replicas);
+	json_write_object_end(writer);
+}
+
+void pool_asks_write(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct plan *plan = object;
+
+	if (plan->asks.count == 0)
+		return;
+	json_write_array(writer, field->name);
+	VEC_EACH(const struct pool_ask, ask, &plan->asks) {
+		json_write_object_line(writer, NULL);
+		json_write_array(writer, "parts");
+		VEC_EACH(const struct pool_ask_part, part, &ask->parts)
+			write_part(writer, plan, part);
+		json_write_array_end(writer);
+		json_write_integer(writer, "count", ask->count);
+		json_write_boolean(writer, "gang", ask->gang);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
