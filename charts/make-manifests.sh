@@ -1,23 +1,26 @@
 #!/bin/bash
-# Makes from the chart what those without helm apply, and the copy of the CRD in the chart:
+# Makes from the chart what those without helm apply, and the copies of the CRDs in the chart:
 #
 #   charts/make-manifests.sh HELM [DIRECTORY]
 #
-# DIRECTORY (default: charts/manifests) gets install.yaml: CRD, Namespace and what the chart renders with
+# DIRECTORY (default: charts/manifests) gets install.yaml: CRDs, Namespace and what the chart renders with
 # its default values in namespace rayscaler-system, without the labels that are helm's.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 helm=$1
 to=${2:-$here/manifests}
-crd=$here/../crd/rayclusterautoscalers.rayscaler.dev.yaml
+crds=("$here"/../crd/*.rayscaler.dev.yaml)
 
 rendered=$("$helm" template rayscaler "$here/rayscaler" --namespace rayscaler-system)
 mkdir -p "$to"
 {
 	echo '# rayscaler for all namespaces, made from charts/rayscaler by `make manifests`.'
 	echo '# kubectl apply --server-side -f install.yaml'
-	cat "$crd"
+	for crd in "${crds[@]}"; do
+		[ "$crd" = "${crds[0]}" ] || echo ---
+		cat "$crd"
+	done
 	cat <<-'EOF'
 	---
 	apiVersion: v1
@@ -32,5 +35,5 @@ mkdir -p "$to"
 } >"$to/install.yaml"
 if [ $# -eq 1 ]; then
 	mkdir -p "$here/rayscaler/crds"
-	cp "$crd" "$here/rayscaler/crds/"
+	cp "${crds[@]}" "$here/rayscaler/crds/"
 fi

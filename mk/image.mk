@@ -14,7 +14,7 @@ rootfs: $(BUILD)/rayscaler
 		$(BUILD)/rayscaler-rootfs.tar.gz
 .PHONY: image rootfs
 
-## manifests: charts/manifests and the chart's copy of the CRD, made from the chart and crd/; the
+## manifests: charts/manifests and the chart's copies of the CRDs, made from the chart and crd/; the
 ##   table of values in the chart's README
 manifests:
 	@charts/make-manifests.sh "$$(e2e/setup-apiserver.sh helm | awk '{ print $$2 }')"
@@ -22,15 +22,18 @@ manifests:
 
 ## docs: the documents that are made from tables of the source; unit tests compare
 AUTOSCALER_CRD := crd/rayclusterautoscalers.rayscaler.dev.yaml
+POOL_CRD := crd/gpupools.rayscaler.dev.yaml
 DOCS := docs/REASONS.md docs/METRICS.md docs/OPTIONS.md docs/LINT.md src/test/data/hostile-fields.md \
-	docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) \
-	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD))
+	docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) $(POOL_CRD) \
+	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD)) charts/rayscaler/crds/$(notdir $(POOL_CRD))
 docs: $(DOCS)
 docs/REASONS.md: $(BUILD)/tools/core_reasons
 docs/METRICS.md: $(BUILD)/tools/ctl_metrics
-$(AUTOSCALER_CRD): $(BUILD)/tools/codec_autoscaler_schema
-docs/REASONS.md docs/METRICS.md $(AUTOSCALER_CRD):
+docs/REASONS.md docs/METRICS.md:
 	$< > $@
+$(POOL_CRD): KIND := GPUPool
+$(AUTOSCALER_CRD) $(POOL_CRD): $(BUILD)/tools/codec_object_schema
+	$< $(KIND) > $@
 charts/rayscaler/crds/%: crd/%
 	cp $< $@
 # Only the part after a line.
@@ -41,7 +44,7 @@ docs/LINT.md docs/OPTIONS.md src/test/data/hostile-fields.md:
 	sed -E '/^<!-- (rules|readers|flags)/q' $@ > $(BUILD)/$(@F)
 	$< >> $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@
-docs/AUTOSCALER_OBJECT.md: $(BUILD)/tools/codec_autoscaler_schema
+docs/AUTOSCALER_OBJECT.md: $(BUILD)/tools/codec_object_schema
 	sed '/^<!-- fields/q' $@ > $(BUILD)/$(@F)
 	$< --fields >> $(BUILD)/$(@F)
 	cp $(BUILD)/$(@F) $@

@@ -44,6 +44,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "customresourcedefinitions": ("apis/apiextensions.k8s.io/v1", "CustomResourceDefinition", False),
     "rayclusters": ("apis/ray.io/v1", "RayCluster", True),
     "rayclusterautoscalers": ("apis/rayscaler.dev/v1alpha1", "RayClusterAutoscaler", True),
+    "gpupools": ("apis/rayscaler.dev/v1alpha1", "GPUPool", False),
 }
 
 

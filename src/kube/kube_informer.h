@@ -58,6 +58,9 @@ extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/c
 extern const struct kube_type kube_type_node;  /* struct node */
 extern const struct kube_type kube_type_event; /* struct event */
 extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object */
+extern const struct kube_type kube_type_namespace;  /* struct namespace */
+/* struct gpu_pool; a bad one has its error as its only problem. */
+extern const struct kube_type kube_type_gpu_pool;
 
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */

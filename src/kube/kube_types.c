@@ -3,6 +3,8 @@
 
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
+#include "codec/objects/gpu_pool_object.h"
+#include "codec/objects/namespace_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
@@ -49,6 +51,24 @@ static int kube_decode_autoscaler(const struct cJSON *json, const char *path, st
 {
 	/* Its problems are listed with those of the RayCluster, so the path names the object. */
 	return autoscaler_decode(json, *path ? path : "autoscaler", arena, ret_object, err);
+}
+
+static int kube_decode_namespace(const struct cJSON *json, const char *path, struct arena *arena,
+				 void *ret_object, struct err *err)
+{
+	return namespace_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_gpu_pool(const struct cJSON *json, const char *path, struct arena *arena,
+				void *ret_object, struct err *err)
+{
+	return gpu_pool_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_bad_gpu_pool(const struct cJSON *json, const char *problem,
+				    struct arena *arena, void *ret_object)
+{
+	return gpu_pool_decode_unreadable(json, problem, arena, ret_object);
 }
 
 static void kube_index_pod(const void *object, struct buf *ret_key)
@@ -111,4 +131,25 @@ const struct kube_type kube_type_autoscaler = {
 	.install = "install its definition, crd/rayclusterautoscalers.rayscaler.dev.yaml",
 	.object_size = sizeof(struct autoscaler_object),
 	.decode = kube_decode_autoscaler,
+};
+
+const struct kube_type kube_type_namespace = {
+	.kind = "Namespace",
+	.plural = "namespaces",
+	.group = "",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct namespace),
+	.decode = kube_decode_namespace,
+};
+
+const struct kube_type kube_type_gpu_pool = {
+	.kind = "GPUPool",
+	.plural = "gpupools",
+	.group = "rayscaler.dev",
+	.versions = { "v1alpha1", NULL },
+	.install = "install its definition, crd/gpupools.rayscaler.dev.yaml",
+	.object_size = sizeof(struct gpu_pool),
+	.decode = kube_decode_gpu_pool,
+	.decode_bad = kube_decode_bad_gpu_pool,
 };

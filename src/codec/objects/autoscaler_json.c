@@ -431,20 +431,9 @@ int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *
 
 /* ---- bodies of requests ---- */
 
-static const char *text_of(const struct field *fields, const void *object, struct arena *arena)
-{
-	AUTO(buf_done) struct buf buf;
-	struct json_writer writer;
-
-	buf_init(&buf, BODY_MAX);
-	json_write_init(&writer, &buf, JSON_STYLE_LINE);
-	field_write_object(&writer, NULL, fields, object);
-	return arena_strndup(arena, buf_string(&buf), buf.size);
-}
-
 const char *autoscaler_status_text(const struct summary *status, struct arena *arena)
 {
-	return text_of(autoscaler_status_fields, status, arena);
+	return field_text(autoscaler_status_fields, status, arena);
 }
 
 static const struct field created_labels_fields[] = {
@@ -484,7 +473,7 @@ static const struct field created_fields[] = {
 
 const char *autoscaler_create_body(const struct ray_cluster *cluster, struct arena *arena)
 {
-	return text_of(created_fields, cluster, arena);
+	return field_text(created_fields, cluster, arena);
 }
 
 const char *autoscaler_status_body(const char *status_text, const char *resource_version,

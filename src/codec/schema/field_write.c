@@ -1,8 +1,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/schema/field.h"
 #include "codec/text/number.h"
+
+#define TEXT_MAX ((size_t)8 << 20) /* never reached: each part is bounded */
 
 /* Annotations of others may hold secrets: kubectl keeps the whole applied object in one. */
 static bool annotation_is_known(const char *key)
@@ -288,4 +291,15 @@ void field_write_line(struct json_writer *writer, const struct field *fields, co
 	json_write_object_line(writer, NULL);
 	field_write_all(writer, fields, object);
 	json_write_object_end(writer);
+}
+
+const char *field_text(const struct field *fields, const void *object, struct arena *arena)
+{
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	buf_init(&buf, TEXT_MAX);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	field_write_object(&writer, NULL, fields, object);
+	return arena_strndup(arena, buf_string(&buf), buf.size);
 }

@@ -274,6 +274,12 @@ struct node {
 	struct strings problems;
 };
 
+struct namespace
+{
+	const char *name, *resource_version;
+	struct labels labels;
+};
+
 struct event {
 	const char *namespace_, *name;
 	const char *involved_kind, *involved_name, *involved_uid;

@@ -7,8 +7,10 @@
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/lease_json.h"
 #include "codec/objects/memory_json.h"
+#include "codec/objects/namespace_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
@@ -26,9 +28,11 @@ static void decode_all(const struct cJSON *tree, struct arena *arena)
 {
 	struct err err = { .kind = ERR_NONE };
 	struct autoscaler_object autoscaler;
+	struct namespace namespace;
 	struct memory_state memory;
 	struct ray_cluster cluster;
 	struct ray_state state;
+	struct gpu_pool pool;
 	struct event event;
 	struct lease lease;
 	const char *value;
@@ -42,6 +46,9 @@ static void decode_all(const struct cJSON *tree, struct arena *arena)
 	check(event_decode(tree, "", arena, &event, &err), &err);
 	check(lease_decode(tree, "", arena, &lease, &err), &err);
 	check(autoscaler_decode(tree, "", arena, &autoscaler, &err), &err);
+	check(namespace_decode(tree, "", arena, &namespace, &err), &err);
+	check(gpu_pool_decode(tree, "", arena, &pool, &err), &err);
+	(void)gpu_pool_decode_unreadable(tree, "why", arena, &pool);
 	check(ray_state_decode(tree, "", arena, &state, &err), &err);
 	check(secret_decode(tree, "", "auth_token", arena, &value, &size, &err), &err);
 	memory_decode(tree, arena, &memory);

@@ -13,6 +13,7 @@
 
 #define GPU_POOL_QUEUES_MAX 200
 #define GPU_POOL_WAITING_MAX 1000 /* entries of status.waiting */
+#define GPU_POOL_WEIGHT_MAX 1000000
 #define GPU_POOL_NEVER INT64_C(-1)
 #define GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT 5
 #define GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT 120
@@ -86,7 +87,7 @@ struct gpu_pool_waiting {
 struct gpu_pool_status {
 	int64_t observed_generation;
 	int64_t gpus, held, waiting;
-	const char *held_text; /* "52 of 64", for the printer column */
+	const char *held_text; /* "52 of 64", of the object; written from the figures */
 	const struct gpu_pool_queue_status *queues;
 	size_t queue_count;
 	const struct gpu_pool_waiting *waiting_units; /* the oldest first; status.waiting */

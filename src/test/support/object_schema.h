@@ -1,17 +1,19 @@
-/* Makes the CRD of the RayClusterAutoscaler and the fields in docs/AUTOSCALER_OBJECT.md from the field
- * table of codec/objects/autoscaler_json. For the tool that writes them and the test that compares. */
-#ifndef TEST_SUPPORT_AUTOSCALER_SCHEMA_H
-#define TEST_SUPPORT_AUTOSCALER_SCHEMA_H
+/* Makes the CRDs of the RayClusterAutoscaler and the GPUPool, and the fields in the document of the first, from the
+ * field tables of the decoders. For the tool that writes them and the test that compares. */
+#ifndef TEST_SUPPORT_OBJECT_SCHEMA_H
+#define TEST_SUPPORT_OBJECT_SCHEMA_H
 
 #include <stdio.h>
 #include <string.h>
 
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
 
 #define AUTOSCALER_CRD_FILE "crd/rayclusterautoscalers.rayscaler.dev.yaml"
 #define AUTOSCALER_DOCUMENT "docs/AUTOSCALER_OBJECT.md"
+#define POOL_CRD_FILE "crd/gpupools.rayscaler.dev.yaml"
 #define AUTOSCALER_DOCUMENT_START "<!-- fields: made by make docs -->\n"
-#define AUTOSCALER_SCHEMA_WIDTH 100
+#define SCHEMA_WIDTH 100
 
 static const char autoscaler_crd_head[] =
 	"# Made by `make docs` from the field table of src/codec/objects/autoscaler_json.c.\n"
@@ -81,9 +83,72 @@ static const char autoscaler_crd_head[] =
 	"          kind: {type: string}\n"
 	"          metadata: {type: object}\n";
 
+static const char pool_crd_head[] =
+	"# Made by `make docs` from the field table of src/feature/pools/codec/gpu_pool_json.c.\n"
+	"# GPUs that RayClusters of several teams share. See docs/GPUPOOL.md.\n"
+	"apiVersion: apiextensions.k8s.io/v1\n"
+	"kind: CustomResourceDefinition\n"
+	"metadata:\n"
+	"  name: gpupools.rayscaler.dev\n"
+	"spec:\n"
+	"  group: rayscaler.dev\n"
+	"  scope: Cluster\n"
+	"  names:\n"
+	"    kind: GPUPool\n"
+	"    listKind: GPUPoolList\n"
+	"    plural: gpupools\n"
+	"    singular: gpupool\n"
+	"    shortNames: [gpool]\n"
+	"  versions:\n"
+	"  - name: v1alpha1\n"
+	"    served: true\n"
+	"    storage: true\n"
+	"    subresources:\n"
+	"      status: {}\n"
+	"    additionalPrinterColumns:\n"
+	"    - name: GPUs held\n"
+	"      type: string\n"
+	"      description: GPUs that RayClusters hold, and GPUs of the pool.\n"
+	"      jsonPath: .status.summary.gpus\n"
+	"    - name: Waiting\n"
+	"      type: string\n"
+	"      description: GPUs that waiting demand requests.\n"
+	"      jsonPath: .status.gpus.waiting\n"
+	"    - name: Queues held/guaranteed\n"
+	"      type: string\n"
+	"      description: GPUs held and guaranteed, of the first queues.\n"
+	"      jsonPath: .status.summary.queues\n"
+	"    - name: Ready\n"
+	"      type: string\n"
+	"      description: False - spec is invalid, and the pool grants nothing.\n"
+	"      jsonPath: .status.conditions[?(@.type==\"Ready\")].status\n"
+	"    - name: Age\n"
+	"      type: date\n"
+	"      jsonPath: .metadata.creationTimestamp\n"
+	"    - name: Reserved for\n"
+	"      type: string\n"
+	"      priority: 1\n"
+	"      description: RayCluster and groups for which free GPUs are kept.\n"
+	"      jsonPath: .status.reservedFor\n"
+	"    - name: Last update\n"
+	"      type: date\n"
+	"      priority: 1\n"
+	"      jsonPath: .status.lastUpdateTime\n"
+	"    schema:\n"
+	"      openAPIV3Schema:\n"
+	"        description: >-\n"
+	"          GPUs that RayClusters of several teams share. For administrators. spec has the teams and\n"
+	"          their guarantees, status what each team holds and waits for.\n"
+	"        type: object\n"
+	"        required: [spec]\n"
+	"        properties:\n"
+	"          apiVersion: {type: string}\n"
+	"          kind: {type: string}\n"
+	"          metadata: {type: object}\n";
+
 /* ---- the CRD ---- */
 
-/* A folded scalar, in lines of at most AUTOSCALER_SCHEMA_WIDTH. */
+/* A folded scalar, in lines of at most SCHEMA_WIDTH. */
 static void schema_description(FILE *file, int indent, const char *text)
 {
 	int column = 0;
@@ -92,7 +157,7 @@ static void schema_description(FILE *file, int indent, const char *text)
 	while (*text) {
 		int size = (int)strcspn(text, " ");
 
-		if (column > 0 && indent + 2 + column + 1 + size > AUTOSCALER_SCHEMA_WIDTH) {
+		if (column > 0 && indent + 2 + column + 1 + size > SCHEMA_WIDTH) {
 			fprintf(file, "\n%*s", indent + 2, "");
 			column = 0;
 		}
@@ -140,6 +205,14 @@ static void schema_required(FILE *file, int indent, const struct field *fields)
 	fprintf(file, "]\n");
 }
 
+/* A value of one of several types. */
+static bool is_untyped(const struct field *field)
+{
+	const char *untyped = "x-kubernetes-preserve-unknown-fields: true";
+
+	return field->schema && strncmp(field->schema, untyped, strlen(untyped)) == 0;
+}
+
 static const char *schema_type(const struct field *field)
 {
 	switch (field->kind) {
@@ -148,6 +221,7 @@ static const char *schema_type(const struct field *field)
 	case FIELD_KIND_INTEGER:
 		return "integer";
 	case FIELD_KIND_LIST:
+	case FIELD_KIND_TEXTS:
 		return "array";
 	case FIELD_KIND_OBJECT:
 	case FIELD_KIND_POINTER:
@@ -155,7 +229,9 @@ static const char *schema_type(const struct field *field)
 	case FIELD_KIND_RESOURCES:
 		return "object";
 	case FIELD_KIND_HOOK:
-		return field->members ? "object" : NULL;
+		return field->members && !is_untyped(field) ? "object" : NULL;
+	case FIELD_KIND_AMOUNT:
+		return field->flags & FIELD_QUOTED ? "string" : "number";
 	default:
 		return "string";
 	}
@@ -176,7 +252,7 @@ static void schema_field(FILE *file, int indent, const struct field *field)
 		schema_lines(file, indent, "format: int64");
 	if (field->kind == FIELD_KIND_LIST && !field->schema)
 		schema_lines(file, indent, "x-kubernetes-list-type: atomic");
-	if (field->kind == FIELD_KIND_LABELS)
+	if (field->kind == FIELD_KIND_LABELS && !field->schema)
 		schema_lines(file, indent, "additionalProperties: {type: string}");
 	if (field->kind == FIELD_KIND_RESOURCES)
 		schema_lines(file, indent, "additionalProperties: {type: number}");
@@ -188,6 +264,8 @@ static void schema_field(FILE *file, int indent, const struct field *field)
 		indent += 2;
 		schema_required(file, indent, field->members);
 		schema_lines(file, indent, field->element_schema);
+	} else if (type) {
+		schema_required(file, indent, field->members);
 	}
 	fprintf(file, "%*sproperties:\n", indent, "");
 	schema_members(file, indent + 2, field->members);
@@ -204,6 +282,12 @@ static void autoscaler_crd_print(FILE *file)
 {
 	fputs(autoscaler_crd_head, file);
 	schema_members(file, 10, autoscaler_fields);
+}
+
+static void pool_crd_print(FILE *file)
+{
+	fputs(pool_crd_head, file);
+	schema_members(file, 10, gpu_pool_fields);
 }
 
 /* ---- the document ---- */

@@ -1,5 +1,5 @@
-/* The CRD of the RayClusterAutoscaler and the fields in its document are made from the field table. */
-#include "test/support/autoscaler_schema.h"
+/* The CRDs, and the fields in the document of the RayClusterAutoscaler, are made from the field tables. */
+#include "test/support/object_schema.h"
 
 #include <stdlib.h>
 
@@ -20,16 +20,16 @@ static void check(const char *file, const char *start, void (*print)(FILE *file)
 	if (!strstr(found, start))
 		fail_msg("%s has no line %s", file, start);
 	if (strcmp(strstr(found, start) + strlen(start), made) != 0)
-		fail_msg("%s differs from the table of codec/objects/autoscaler_json.c: make docs",
-			 file);
+		fail_msg("%s differs from the field table of its decoder: make docs", file);
 	free(made);
 	free(found);
 }
 
-static void test_the_crd(void **state)
+static void test_the_crds(void **state)
 {
 	(void)state;
 	check(AUTOSCALER_CRD_FILE, "", autoscaler_crd_print);
+	check(POOL_CRD_FILE, "", pool_crd_print);
 }
 
 static void test_the_document(void **state)
@@ -41,7 +41,7 @@ static void test_the_document(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_crd),
+		cmocka_unit_test(test_the_crds),
 		cmocka_unit_test(test_the_document),
 	};
 

@@ -1,0 +1,26 @@
+#include "codec/objects/namespace_json.h"
+
+#include "codec/schema/field.h"
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(struct namespace, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(struct namespace, resource_version, "resourceVersion"),
+	FIELD_LABELS(struct namespace, labels, "labels"),
+	FIELD_END,
+};
+
+static const struct field namespace_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata"),
+	FIELD_END,
+};
+
+int namespace_decode(const struct cJSON *json, const char *path, struct arena *arena,
+		     struct namespace *ret_namespace, struct err *err)
+{
+	struct namespace found = { .name = "" };
+
+	if (field_decode_object(json, path, namespace_fields, arena, &found, NULL, err))
+		return -1;
+	*ret_namespace = found;
+	return 0;
+}
