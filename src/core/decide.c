@@ -19,6 +19,7 @@
 #include "core/decide/progress.h"
 #include "core/decide/ray_session.h"
 #include "core/decide/raylet.h"
+#include "core/decide/release.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/terminate.h"
@@ -64,6 +65,7 @@ static const struct facts *facts_make(const struct snapshot *snapshot, const str
 	facts_note_problems(facts);
 	EACH_FEATURE(find, facts);
 	worker_join(facts);
+	release_mark(facts);
 	EACH_FEATURE(apply, facts);
 	if (!gate->reason || snapshot->cluster_work)
 		demand_collect(facts);

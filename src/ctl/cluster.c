@@ -288,12 +288,20 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 				cluster);
 }
 
+/* It asks for GPUs of the pools, or releases workers for others. */
+static bool waits_for_pools(const struct snapshot *snapshot, const struct plan *plan)
+{
+	return snapshot->pools && (plan->asks.count > 0 || snapshot->pools->release_count > 0);
+}
+
 /* The inputs of the next decision change only with Ray's reply, or with objects that wake the cluster.
- * Events, Nodes and the GPU quota do not; the first two matter to Pods that are not in Ray yet. */
+ * Events, Nodes, the GPU quota and the pools do not; the first two matter to Pods that are not in Ray
+ * yet. */
 static bool inputs_wake(const struct snapshot *snapshot, const struct plan *plan)
 {
 	if (snapshot->event_count > 0 || snapshot->node_count > 0 || !snapshot->ray_state ||
 	    (snapshot->has_gpu_budget && plan->unserved.count > 0) ||
+	    waits_for_pools(snapshot, plan) ||
 	    (snapshot->view_problem && snapshot->view_problem[0]))
 		return false;
 	VEC_EACH(const struct plan_group, group, &plan->groups)

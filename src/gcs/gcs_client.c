@@ -180,8 +180,8 @@ static int gcs_hex_read(const char *hex, unsigned char *ret_bytes, size_t *ret_s
 }
 
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
-				       const char *node_id_hex, const char *message, gcs_done *done,
-				       void *context)
+				       const char *node_id_hex, const char *message,
+				       time_ms deadline, gcs_done *done, void *context)
 {
 	Ray__DrainNodeRequest request = RAY__DRAIN_NODE_REQUEST__INIT;
 	unsigned char node_id[GCS_NODE_ID_MAX_BYTES];
@@ -192,6 +192,10 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 	call->writes = true;
 	request.node_id.data = node_id;
 	request.reason = RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_IDLE_TERMINATION;
+	if (deadline != TIME_NONE) {
+		request.reason = RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_PREEMPTION;
+		request.deadline_timestamp_ms = deadline;
+	}
 	request.reason_message = (char *)message;
 	if (gcs_hex_read(node_id_hex, node_id, &request.node_id.len, &err) < 0)
 		gcs_call_fail_later(call, &err);

@@ -31,6 +31,7 @@ static const struct field termination_fields[] = {
 	TEXT(TERMINATION, ray_node_id, "rayNodeId"),
 	WORD(TERMINATION, action, enum terminate_action, terminate_action_word, "action"),
 	TEXT(TERMINATION, reason, "reason"),
+	FIELD_TIME(TERMINATION, deadline, "deadline"),
 	FIELD_END,
 };
 

@@ -8,6 +8,7 @@
 struct worker_choice {
 	enum terminate_action action;
 	const char *reason, *message;
+	const struct pool_release *notice; /* of a drain with a deadline; NULL: without */
 };
 
 struct group_choice {

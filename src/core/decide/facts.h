@@ -45,6 +45,7 @@ struct worker {
 	 * is registered. */
 	bool do_not_disrupt;
 	const char *disruption_why;
+	const struct pool_release *release; /* see release.h; NULL: it is not released */
 };
 
 struct group {

@@ -12,7 +12,7 @@
  * too long, those that start, those in use, and those on which something is placed. */
 enum rank { RANK_UNUSED, RANK_IDLE, RANK_STARTING, RANK_IN_USE, RANK_PLACED, RANK_COUNT };
 
-/* The nodes of the problem by rank, without those above maxReplicas. */
+/* The nodes of the problem by rank, without those above maxReplicas and released ones. */
 struct node_list {
 	struct schedule_node *nodes;
 	size_t ends[RANK_COUNT];
@@ -43,6 +43,8 @@ static enum rank rank_of(const struct packing *packing, size_t index)
 	const struct schedule_node_result *node = &packing->result->nodes[index];
 	const struct schedule_node *given = &packing->problem.nodes[index];
 
+	if (given->released)
+		return RANK_COUNT;
 	if (is_idle_for_too_long(node))
 		return RANK_IDLE;
 	if (node->status == SCHEDULE_TERMINATE)

@@ -57,4 +57,16 @@ static inline bool worker_is_expired(const struct worker_health *worker)
 	return worker->raylet_expired || worker->obstacle == OBSTACLE_START_TIMEOUT;
 }
 
+/* The idle time after which the worker is terminated. A released one is terminated as soon as it is
+ * idle, but not while another writer reverts that. */
+static inline int64_t worker_idle_timeout_ms(const struct health *health,
+					     const struct worker *worker)
+{
+	int64_t in_force = health->groups[worker->group].idle_timeout_ms;
+
+	if (worker->release && in_force == health->facts->groups[worker->group].idle_timeout_ms)
+		return 0;
+	return in_force;
+}
+
 #endif

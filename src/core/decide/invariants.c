@@ -275,7 +275,7 @@ void invariants_of_packing(const struct packing *packing)
 /* --- choice --- */
 
 /* Busy work is never terminated: only idle, drained, dead and never started workers are, except
- * with enforce-max: now. */
+ * with enforce-max: now, and those that a pool releases with a deadline. */
 static void check_worker_choice(const struct choice *choice, const struct worker *worker)
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
@@ -288,13 +288,17 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 	CHECK(own->reason && own->message);
 	switch (own->action) {
 	case TERMINATE_DRAIN:
-		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN);
+		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN ||
+		      (own->notice && worker->registered && !worker->do_not_disrupt));
 		break;
 	case TERMINATE_DELETE:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DELETE);
 		break;
 	case TERMINATE_STOP:
-		CHECK(choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW);
+		CHECK(choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
+		      (worker->release && worker->release->deadline != TIME_NONE &&
+		       worker->release->deadline <= choice->snapshot->now &&
+		       worker->state == WORKER_DRAINING));
 		CHECK(!worker->do_not_disrupt);
 		break;
 	case TERMINATE_NONE:

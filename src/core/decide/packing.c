@@ -46,13 +46,14 @@ static void fill_node(const struct offer *offer, size_t index, struct schedule_n
 		.running = worker->registered,
 		.registered = worker->registered,
 		.may_terminate = may_terminate(offer, worker),
+		.released = worker->release != NULL,
 		.replica = worker->replica,
 	};
 	if (worker->group != FACTS_NO_INDEX) {
 		const struct group *group = &offer->facts->groups[worker->group];
 		const struct group_offer *own = &offer->groups[group->index];
 		node->type = worker->group + 1;
-		node->idle_timeout_ms = offer->health->groups[group->index].idle_timeout_ms;
+		node->idle_timeout_ms = worker_idle_timeout_ms(offer->health, worker);
 		node->total = node->available = own->seen_capacity.resources;
 		node->labels = own->seen_capacity.labels;
 	}

@@ -49,7 +49,7 @@ static bool is_of(const struct schedule_node_result *node, const struct group *g
 	return node->type == group->index + 1;
 }
 
-/* No work runs on the node, no demand was placed on it, and it is not kept already. */
+/* No work runs on the node, no demand was placed on it, and it is neither kept already nor released. */
 static bool is_free(const struct packing *packing, const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++)
@@ -61,6 +61,7 @@ static bool is_free(const struct packing *packing, const struct schedule_node_re
 	if (node->worker == SCHEDULE_NO_INDEX)
 		return true;
 	return !is_in_use(&packing->facts->workers[node->worker]) &&
+	       !packing->facts->workers[node->worker].release &&
 	       !packing->workers[node->worker].replaces_disrupted;
 }
 

@@ -1,5 +1,8 @@
 #include "core/decide/terminate.h"
 
+#include <string.h>
+
+#include "core/decide/release.h"
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
 #include "core/decide/worker.h"
@@ -66,7 +69,7 @@ void terminate_classify(struct offer *offer)
 
 void terminate_delete(struct worker_choice *worker, const char *reason, const char *message)
 {
-	*worker = (struct worker_choice){ TERMINATE_DELETE, reason, message };
+	*worker = (struct worker_choice){ TERMINATE_DELETE, reason, message, NULL };
 }
 
 static const char *broken_reason(const struct choice *choice, const struct worker *worker,
@@ -91,12 +94,21 @@ static const char *broken_reason(const struct choice *choice, const struct worke
 
 static void drain(struct choice *choice, const struct worker *worker, const char *reason)
 {
-	const char *message = arena_printf(
+	const char *message;
+
+	if (worker->release && strcmp(reason, REASON_IDLE) == 0) {
+		choice->workers[worker->index] =
+			(struct worker_choice){ TERMINATE_DRAIN, REASON_RELEASED_FOR_OTHERS,
+						worker->release->message, NULL };
+		return;
+	}
+	message = arena_printf(
 		choice->arena, "idle for %lld s, timeout %lld s",
 		(long long)(worker->node->idle_duration_ms / MS_PER_SECOND),
 		(long long)(choice->health->groups[worker->group].idle_timeout_ms / MS_PER_SECOND));
 
-	choice->workers[worker->index] = (struct worker_choice){ TERMINATE_DRAIN, reason, message };
+	choice->workers[worker->index] =
+		(struct worker_choice){ TERMINATE_DRAIN, reason, message, NULL };
 }
 
 static void drain_replica(struct choice *choice, const struct group *group,
@@ -151,22 +163,20 @@ static void choose_broken(struct choice *choice, const struct group *group,
 	}
 }
 
-static bool is_idle_too_long(const struct choice *choice, const struct group *group,
-			     const struct worker *worker)
+static bool is_idle_too_long(const struct choice *choice, const struct worker *worker)
 {
 	return worker_idle_passed(choice->facts, worker,
-				  choice->health->groups[group->index].idle_timeout_ms);
+				  worker_idle_timeout_ms(choice->health, worker));
 }
 
 /* Idle for too long, needed by no demand and not chosen by the packing: minReplicas keeps it. */
-static bool is_held(const struct choice *choice, const struct group *group,
-		    const struct replica *replica)
+static bool is_held(const struct choice *choice, const struct replica *replica)
 {
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->packing->workers[worker->index].chosen ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    !is_idle_too_long(choice, group, worker))
+		    !is_idle_too_long(choice, worker))
 			return false;
 	}
 	return !replica_is_needed(choice->packing, replica);
@@ -181,7 +191,7 @@ static void choose_idle(struct choice *choice, const struct group *group,
 		if (!choice->packing->workers[worker->index].chosen ||
 		    choice->packing->workers[worker->index].cause != SCHEDULE_CAUSE_IDLE ||
 		    choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    !is_idle_too_long(choice, group, worker))
+		    !is_idle_too_long(choice, worker))
 			return;
 	}
 	if (target_base(own) - own->drained - 1 >= group->min_replicas)
@@ -195,20 +205,18 @@ static void choose_disruption(struct choice *choice, const struct group *group,
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
 		if (choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    !is_idle_too_long(choice, group, worker))
+		    !is_idle_too_long(choice, worker))
 			return;
 	}
 	drain_replica(choice, group, replica, REASON_IDLE);
 }
 
 static void stop_replica(struct choice *choice, const struct group *group,
-			 const struct replica *replica)
+			 const struct replica *replica, const char *reason, const char *message)
 {
-	for (size_t i = 0; i < replica->count; i++) {
+	for (size_t i = 0; i < replica->count; i++)
 		choice->workers[replica->members[i]] =
-			(struct worker_choice){ TERMINATE_STOP, REASON_ABOVE_MAX_REPLICAS,
-						"above maxReplicas, enforce-max is now" };
-	}
+			(struct worker_choice){ TERMINATE_STOP, reason, message, NULL };
 	target_remove(&choice->groups[group->index], (int64_t)replica->count);
 }
 
@@ -255,14 +263,67 @@ static void choose_above_max(struct choice *choice, const struct group *group,
 	} else if (way == WAY_DRAIN && replica->removable) {
 		drain_replica(choice, group, replica, REASON_ABOVE_MAX_REPLICAS);
 	} else if (way == WAY_STOP && may_stop(choice, replica)) {
-		stop_replica(choice, group, replica);
+		stop_replica(choice, group, replica, REASON_ABOVE_MAX_REPLICAS,
+			     "above maxReplicas, enforce-max is now");
 	}
+}
+
+/* Drains a replica that a pool releases with a deadline, with this deadline where it is busy: Ray
+ * refuses no such drain. After it the replica is stopped, if Ray drains it. `draining`: replicas of
+ * the group that Ray drains. */
+static void choose_released(struct choice *choice, const struct group *group,
+			    const struct replica *replica, int64_t draining)
+{
+	struct group_choice *own = &choice->groups[group->index];
+	const struct release_state state = release_state_of(choice->offer, replica);
+	int64_t left = target_base(own) - own->drained - 1;
+
+	if (!state.may_end || (state.draining && !state.passed))
+		return;
+	if ((state.draining ? left : left - draining) < group->min_replicas) {
+		own->held_by_minimum = true;
+		return;
+	}
+	if (state.draining) {
+		stop_replica(choice, group, replica, REASON_RELEASED_FOR_OTHERS,
+			     state.release->message);
+		return;
+	}
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
+
+		if (worker->state != WORKER_DRAINING)
+			choice->workers[worker->index] =
+				(struct worker_choice){ TERMINATE_DRAIN, REASON_RELEASED_FOR_OTHERS,
+							state.release->message,
+							state.idle ? NULL : state.release };
+	}
+	own->drained++;
+}
+
+/* Replicas of which Ray drains a host, and that are not removed. */
+static int64_t count_draining(const struct choice *choice, const struct replica *replicas,
+			      size_t count)
+{
+	int64_t draining = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool any = false;
+
+		for (size_t m = 0; m < replicas[i].count; m++)
+			any = any || choice->facts->workers[replicas[i].members[m]].state ==
+					     WORKER_DRAINING;
+		draining += any && !replicas[i].disrupted &&
+			    !(replicas[i].broken && replicas[i].deletable);
+	}
+	return draining;
 }
 
 static void choose_of_group(struct choice *choice, const struct group *group)
 {
 	const struct replica *replicas = choice->offer->groups[group->index].replicas;
 	size_t count = choice->offer->groups[group->index].replica_count;
+	int64_t draining = count_draining(choice, replicas, count);
 	for (size_t i = 0; i < count; i++)
 		if (replicas[i].broken)
 			choose_broken(choice, group, &replicas[i]);
@@ -271,15 +332,18 @@ static void choose_of_group(struct choice *choice, const struct group *group)
 		for (size_t i = 0; i < count; i++)
 			choose_above_max(choice, group, &replicas[i], way);
 	for (size_t i = 0; i < count; i++) {
-		if (replicas[i].broken ||
-		    choice->workers[replicas[i].members[0]].action != TERMINATE_NONE)
+		const struct worker_choice *first = &choice->workers[replicas[i].members[0]];
+
+		if (first->action == TERMINATE_NONE && !replicas[i].disrupted)
+			choose_released(choice, group, &replicas[i], draining);
+		if (replicas[i].broken || first->action != TERMINATE_NONE)
 			continue;
 		if (replicas[i].disrupted) {
 			choose_disruption(choice, group, &replicas[i]);
 			continue;
 		}
 		choose_idle(choice, group, &replicas[i]);
-		if (is_held(choice, group, &replicas[i]))
+		if (is_held(choice, &replicas[i]))
 			choice->groups[group->index].held_by_minimum = true;
 	}
 }
@@ -316,6 +380,7 @@ void terminate_write(const struct choice *choice, struct plan *plan)
 			.action = own->action,
 			.reason = own->reason,
 			.message = own->message,
+			.deadline = own->notice ? own->notice->deadline : TIME_NONE,
 			.needs_fresh_state = may_register(choice, worker),
 		};
 	}

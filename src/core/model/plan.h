@@ -22,7 +22,8 @@ enum terminate_action {
 	TERMINATE_NONE = 0,
 	TERMINATE_DRAIN,  /* through Ray, which may refuse; never in the patch of the same plan */
 	TERMINATE_DELETE, /* in the patch */
-	TERMINATE_STOP,   /* in the patch although busy; only with enforce-max: now */
+	/* in the patch although busy; with enforce-max: now, and after the deadline of a release */
+	TERMINATE_STOP,
 };
 
 struct plan_termination {
@@ -31,6 +32,9 @@ struct plan_termination {
 	enum terminate_action action;
 	const char *reason;  /* of core/model/reason.h */
 	const char *message; /* for Ray's drain message and the log */
+	/* TIME_NONE: a drain that Ray refuses unless the worker is idle. Otherwise its work has until
+	 * then. */
+	time_ms deadline;
 	/* Its raylet may register at any moment: Ray's state is read again, and decided upon again,
 	 * right before the patch that has it. Not printed. */
 	bool needs_fresh_state;

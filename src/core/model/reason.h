@@ -11,6 +11,7 @@
 #include "feature/pools/model/pool_reason.h"
 
 /* The rows of features, the last ones of their tables. */
+#define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X)
 #define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X) IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
@@ -46,9 +47,10 @@
 	X(SCALE_DOWN_BACK_OFF, "ScaleDownBackOff", "pending Pods of a group in backoff",           \
 	  "see the cause of the backoff")                                                          \
 	X(WORKER_RECYCLED, "WorkerRecycled", "workers whose raylet died",                          \
-	  "if it repeats: read the worker's log, often it is out of memory")                       \
+	  "if it repeats: read the worker's log (memory)")                                         \
 	X(WORKERS_TO_DELETE_CLEARED, "WorkersToDeleteCleared",                                     \
-	  "names of deleted Pods were removed from workersToDelete", "nothing")
+	  "names of deleted Pods were removed from workersToDelete", "nothing")                    \
+	FEATURE_GROUP_REASONS(X)
 
 #define REASON_TERMINATE_TABLE(X)                                                                  \
 	X(IDLE, "Idle", "idle longer than its timeout",                                            \
@@ -103,7 +105,7 @@
 	X(DO_NOT_DISRUPT, "DoNotDisrupt",                                                          \
 	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")       \
 	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                          \
-	  "kubectl describe pod has the messages of the scheduler and the node autoscaler")        \
+	  "kubectl describe pod has the messages of scheduler and node autoscaler")                \
 	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                            \
 	  "check the quota of the queue (Kueue or other) that holds it")                           \
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
@@ -247,58 +249,58 @@
 
 /* Events on the RayCluster (core/report/decision_event.h).
  * X(identifier, severity, word, meaning, what to do) */
-#define REASON_EVENT_TABLE(X)                                                                           \
-	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",              \
-	  "nothing: workers are on their way")                                                          \
-	X(NOT_TRIGGER_SCALE_UP, NORMAL, "NotTriggerScaleUp",                                            \
-	  "demand is pending and no worker is launched for it",                                         \
-	  "the message says what limits it: maxReplicas, a GPU limit, a backoff")                       \
-	X(SCALE_DOWN, NORMAL, "ScaleDown", "a group's replicas was lowered",                            \
-	  "nothing: the workers were idle, drained, or never registered")                               \
-	X(WORKER_REPLACED, NORMAL, "WorkerReplaced",                                                    \
-	  "failed workers were deleted; the operator recreates them",                                   \
-	  "if it repeats: read the worker's log, often it is out of memory")                            \
-	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",         \
-	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")                   \
-	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                               \
-	  "launched workers got no Node or did not register in time",                                   \
-	  "see the cause NodeProvisionTimeout or StartTimeout")                                         \
-	X(GROUP_BACK_OFF, WARNING, "GroupBackedOff",                                                    \
-	  "a group got no capacity, so nothing is launched in it for a while",                          \
-	  "see the cause of the backoff")                                                               \
-	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",        \
-	  "request less, or add the resource that the message names to the closest group")              \
-	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated",      \
-	  "see the message: the head Pod, its network, or the token")                                   \
-	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",                   \
-	  "fix the field that the message names")                                                       \
-	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                                   \
-	  "a worker lacks a resource of its template, no more are launched for it",                     \
-	  "fix the template: the message has both figures")                                             \
-	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",           \
-	  "correct or delete the Pod; the message names it and the field")                              \
-	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                          \
-	  "the RayCluster cannot be read, so it is not scaled",                                         \
-	  "correct the field that the message names")                                                   \
-	X(REVERTED, WARNING, "ReplicasReverted",                                                        \
-	  "another writer reverted replicas three times, so rayscaler patches it at growing intervals", \
-	  "keep replicas out of GitOps and of scripts")                                                 \
-	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                     \
-	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",              \
-	  "delete the Pod that is not the head; the message names them")                                \
-	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                          \
-	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",           \
-	  "delete the Pods that the message names, or change their labels")                             \
-	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",           \
-	  "run the `rayscaler adopt` that the message names")                                           \
-	X(SCALING_LIMITED, NORMAL, "ScalingLimited", "a maximum or a GPU limit was reached",            \
-	  "the message names it; it is reported once")                                                  \
-	X(SCALING_INACTIVE, NORMAL, "ScalingInactive",                                                  \
-	  "the RayCluster is not scaled, or nothing is terminated",                                     \
-	  "see the reason of ScalingActive, with which the message begins")                             \
-	X(TWO_CONTROLLERS, WARNING, "SecondController",                                                 \
-	  "two controllers decide about the RayCluster",                                                \
-	  "uninstall one release, or give each its own namespaces")                                     \
+#define REASON_EVENT_TABLE(X)                                                                      \
+	X(TRIGGERED_SCALE_UP, NORMAL, "TriggeredScaleUp", "a group's replicas was raised",         \
+	  "nothing: workers are on their way")                                                     \
+	X(NOT_TRIGGER_SCALE_UP, NORMAL, "NotTriggerScaleUp",                                       \
+	  "demand is pending and no worker is launched for it",                                    \
+	  "the message says what limits it: maxReplicas, a GPU limit, a backoff")                  \
+	X(SCALE_DOWN, NORMAL, "ScaleDown", "a group's replicas was lowered",                       \
+	  "nothing: the workers were idle, drained, or never registered")                          \
+	X(WORKER_REPLACED, NORMAL, "WorkerReplaced",                                               \
+	  "failed workers were deleted; the operator recreates them",                              \
+	  "if it repeats: read the worker's log, often it is out of memory")                       \
+	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",    \
+	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")              \
+	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                          \
+	  "launched workers got no Node or did not register in time",                              \
+	  "see the cause NodeProvisionTimeout or StartTimeout")                                    \
+	X(GROUP_BACK_OFF, WARNING, "GroupBackedOff",                                               \
+	  "a group got no capacity, so nothing is launched in it for a while",                     \
+	  "see the cause of the backoff")                                                          \
+	X(INFEASIBLE_DEMAND, WARNING, "InfeasibleDemand", "no group could ever serve a request",   \
+	  "request less, or add the resource that the message names to the closest group")         \
+	X(NO_DEMAND, WARNING, "DemandUnavailable", "Ray is unreachable, so nothing is terminated", \
+	  "see the message: the head Pod, its network, or the token")                              \
+	X(BAD_REQUEST, WARNING, "InvalidRequest", "a field or annotation is invalid",              \
+	  "fix the field that the message names")                                                  \
+	X(TEMPLATE_BROKEN, WARNING, "TemplateBroken",                                              \
+	  "a worker lacks a resource of its template, no more are launched for it",                \
+	  "fix the template: the message has both figures")                                        \
+	X(UNREADABLE, WARNING, "PodUnreadable", "a Pod cannot be read, so it counts as busy",      \
+	  "correct or delete the Pod; the message names it and the field")                         \
+	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                     \
+	  "the RayCluster cannot be read, so it is not scaled",                                    \
+	  "correct the field that the message names")                                              \
+	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
+	  "another writer reverted replicas three times; rayscaler patches at growing intervals",  \
+	  "keep replicas out of GitOps and of scripts")                                            \
+	X(UNCERTAIN_HEAD, WARNING, "HeadUncertain",                                                \
+	  "the head Pod, or the identity of its GCS, is uncertain: nothing is terminated",         \
+	  "delete the Pod that is not the head; the message names them")                           \
+	X(FOREIGN_PODS, WARNING, "ForeignPod",                                                     \
+	  "Pods have the labels of the RayCluster and are not owned by it; they are ignored",      \
+	  "delete the Pods that the message names, or change their labels")                        \
+	X(SECOND, WARNING, "SecondAutoscaler", "another autoscaler runs, so nothing is done",      \
+	  "run the `rayscaler adopt` that the message names")                                      \
+	X(SCALING_LIMITED, NORMAL, "ScalingLimited", "a maximum or a GPU limit was reached",       \
+	  "the message names it; it is reported once")                                             \
+	X(SCALING_INACTIVE, NORMAL, "ScalingInactive",                                             \
+	  "the RayCluster is not scaled, or nothing is terminated",                                \
+	  "see the reason of ScalingActive, with which the message begins")                        \
+	X(TWO_CONTROLLERS, WARNING, "SecondController",                                            \
+	  "two controllers decide about the RayCluster",                                           \
+	  "uninstall one release, or give each its own namespaces")                                \
 	FEATURE_EVENTS(X)
 
 /* DECISION_EVENT_SCALE_DOWN and so on. */

@@ -294,10 +294,29 @@ static int64_t count_drains(const struct choice *choice, const struct group *gro
 	return count;
 }
 
+/* The message of the first one. */
+static struct words words_of_release(const struct choice *choice, const struct group *group,
+				     int64_t count)
+{
+	const char *message = "";
+
+	for (size_t i = group->worker_count; i-- > 0;) {
+		const struct worker_choice *own = &choice->workers[group->first_worker + i];
+
+		if (own->action != TERMINATE_NONE &&
+		    strcmp(own->reason, REASON_RELEASED_FOR_OTHERS) == 0)
+			message = own->message;
+	}
+	return (struct words){ REASON_SCALE_DOWN_RELEASED,
+			       arena_printf(choice->arena, "%lld worker%s: %s", (long long)count,
+					    plural(count), message) };
+}
+
 static struct words words_of_drain(const struct choice *choice, const struct group *group)
 {
 	int64_t shortest;
 	int64_t above = count_drains(choice, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
+	int64_t released = count_drains(choice, group, REASON_RELEASED_FOR_OTHERS, &shortest);
 	int64_t idle = count_drains(choice, group, REASON_IDLE, &shortest);
 
 	if (above > 0)
@@ -306,6 +325,8 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 						    "%lld idle worker%s above maxReplicas %lld",
 						    (long long)above, plural(above),
 						    (long long)group->spec->max_replicas) };
+	if (idle == 0 && released > 0)
+		return words_of_release(choice, group, released);
 	if (idle == 0)
 		return (struct words){ REASON_WORKER_RECYCLED,
 				       "hosts of a replica whose other hosts were deleted" };
@@ -340,6 +361,8 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 				       arena_printf(choice->arena,
 						    "%lld drained worker%s with nothing in use",
 						    (long long)count, plural(count)) };
+	if (strcmp(first, REASON_RELEASED_FOR_OTHERS) == 0)
+		return words_of_release(choice, group, count);
 	if (strcmp(first, REASON_ABOVE_MAX_REPLICAS) == 0)
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
 				       arena_printf(choice->arena,

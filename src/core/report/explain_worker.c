@@ -55,12 +55,28 @@ static struct words words_of_request(const struct choice *choice,
 					    plan_schedule_bundles(schedule, choice->arena)) };
 }
 
+/* With the release of a worker that does not end now, and when it does. */
+static const char *and_release(const struct choice *choice, const struct worker *worker,
+			       const char *text)
+{
+	const struct pool_release *release = worker->release;
+	const char *until = "";
+
+	if (!release)
+		return text;
+	if (release->deadline != TIME_NONE)
+		until = arena_printf(choice->arena, " until %s",
+				     time_text(choice->arena, release->deadline));
+	return arena_printf(choice->arena, "%s%sreleased%s: %s", text, text[0] != '\0' ? "; " : "",
+			    until, release->message);
+}
+
 /* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
  * below its idle timeout, terminations forbidden, kept by its replica or by minReplicas. */
 static struct words words_of_idle(const struct choice *choice, const struct worker *worker)
 {
-	const struct group_health *own =
-		worker->group != FACTS_NO_INDEX ? &choice->health->groups[worker->group] : NULL;
+	bool grouped = worker->group != FACTS_NO_INDEX;
+	int64_t timeout = grouped ? worker_idle_timeout_ms(choice->health, worker) : 0;
 	const struct worker_packing *packed = &choice->packing->workers[worker->index];
 	int64_t idle = worker->node->idle_duration_ms;
 	if (packed->needed_by_request)
@@ -74,13 +90,12 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 		return (struct words){ REASON_DO_NOT_DISRUPT,
 				       "the annotation " ANNOTATION_DO_NOT_DISRUPT
 				       " of its Pod keeps it" };
-	if (own && idle <= own->idle_timeout_ms)
-		return (struct words){
-			REASON_BELOW_IDLE_TIMEOUT,
-			arena_printf(choice->arena, "idle for %lld s, terminated after %lld s",
-				     (long long)(idle / MS_PER_SECOND),
-				     (long long)(own->idle_timeout_ms / MS_PER_SECOND))
-		};
+	if (grouped && idle <= timeout)
+		return (struct words){ REASON_BELOW_IDLE_TIMEOUT,
+				       arena_printf(choice->arena,
+						    "idle for %lld s, terminated after %lld s",
+						    (long long)(idle / MS_PER_SECOND),
+						    (long long)(timeout / MS_PER_SECOND)) };
 	if (choice->facts->view_problem)
 		return (struct words){ REASON_WORKER_VIEW_STALE, choice->facts->view_problem };
 	if (choice->facts->head_problem)
@@ -111,7 +126,8 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 				       arena_printf(
 					       choice->arena, "%s keeps it",
 					       choice->facts->groups[worker->group].minimum_text) };
-	return (struct words){ REASON_NEEDED_BY_MIN_REPLICAS, "minReplicas keeps it" };
+	return (struct words){ REASON_NEEDED_BY_MIN_REPLICAS,
+			       and_release(choice, worker, "minReplicas keeps it") };
 }
 
 static struct words words_of_waiting(const struct choice *choice, const struct worker *worker)
@@ -169,8 +185,10 @@ static struct words words_of_running(const struct choice *choice, const struct w
 	if (worker->node->status == RAY_NODE_UNSPECIFIED)
 		return (struct words){ REASON_STATE_UNKNOWN, "Ray gives no status" };
 	const char *activity = activity_text(choice, worker->node);
-	return (struct words){ REASON_BUSY,
-			       activity[0] != '\0' ? activity : "Ray does not report it as idle" };
+	return (struct words){ REASON_BUSY, and_release(choice, worker,
+							activity[0] != '\0' ?
+								activity :
+								"Ray does not report it as idle") };
 }
 
 /* The reason for a worker. Its termination, a disruption or deletion, an unreadable Pod and its
@@ -200,7 +218,9 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	case WORKER_IDLE:
 		return words_of_idle(choice, worker);
 	case WORKER_DRAINING:
-		return (struct words){ REASON_DRAINING, activity_text(choice, worker->node) };
+		return (struct words){ REASON_DRAINING,
+				       and_release(choice, worker,
+						   activity_text(choice, worker->node)) };
 	case WORKER_GONE:
 		return words_of_dead_raylet(worker);
 	case WORKER_NONE:

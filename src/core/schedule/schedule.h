@@ -45,6 +45,7 @@ struct schedule_node {
 	bool registered; /* has a Ray node id */
 	bool disrupted;  /* TO_TERMINATE at the start; counted as Ray counts such nodes (T6) */
 	bool may_terminate; /* idle termination and max enforcement may choose it */
+	bool released;      /* no capacity for constraints */
 	struct resources total, available;
 	struct labels labels; /* static and dynamic merged */
 	int64_t idle_ms, idle_timeout_ms;

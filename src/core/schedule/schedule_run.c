@@ -51,6 +51,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
 {
+	static const struct resources nothing = { .at = NULL };
 	struct schedule_classes *classes = &run->classes;
 
 	memset(classes->placed_names, 0, run->words.name_count);
@@ -81,7 +82,7 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 			state.running = node->running;
 			state.head = node->head;
 			state.registered = node->registered;
-			total = &node->total;
+			total = totals && node->released ? &nothing : &node->total;
 			available = totals ? total : &node->available;
 		}
 		run->states_of.at[i] = schedule_state_of(&run->states, state, total, available,

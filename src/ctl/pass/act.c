@@ -25,7 +25,8 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 			VEC_PUSH(arena, &ret_drains->list,
 				 ((struct act_drain){ .node_id = end->ray_node_id,
 						      .pod = end->pod,
-						      .message = end->message }));
+						      .message = end->message,
+						      .deadline = end->deadline }));
 		}
 	}
 }

@@ -21,9 +21,13 @@ static void observe_pods(struct arena *arena, struct snapshot *snapshot)
 static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
 {
 	static const char *const rejected[] = { "Ray rejected the drain" };
+	static const char *const accepted[] = { "Ray drains it with a deadline" };
 
 	node->idle_duration_ms = 0;
-	if (answer->accepted) {
+	if (answer->accepted && answer->busy) {
+		node->status = RAY_NODE_DRAINING;
+		node->activity = (struct strings){ .at = accepted, .count = 1 };
+	} else if (answer->accepted) {
 		node->status = RAY_NODE_DRAINING;
 		node->available = node->total;
 		node->activity = (struct strings){ .count = 0 };

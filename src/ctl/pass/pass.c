@@ -337,7 +337,8 @@ static void drain_answered(void *context, const struct gcs_reply *reply, const s
 			 request->pod, "why", reply->rejection, NULL);
 	VEC_PUSH(&pass->arena, &pass->drains,
 		 ((struct drain_answer){ .node_id = request->node_id,
-					 .accepted = reply->accepted }));
+					 .accepted = reply->accepted,
+					 .busy = request->busy }));
 	if (request_end(request)) {
 		phase_end(pass, "draining");
 		pass_decide(pass);
@@ -360,9 +361,10 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 
 		request->node_id = arena_strdup(&pass->arena, drain->node_id);
 		request->pod = arena_strdup(&pass->arena, drain->pod);
+		request->busy = drain->deadline != TIME_NONE;
 		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
-						     drain->node_id, drain->message, drain_answered,
-						     request);
+						     drain->node_id, drain->message,
+						     drain->deadline, drain_answered, request);
 	}
 	return true;
 }

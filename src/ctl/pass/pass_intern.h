@@ -29,6 +29,7 @@ struct pass_request {
 	struct gcs_call *gcs;
 	const char *node_id; /* of a drain */
 	const char *pod;     /* of a drain */
+	bool busy;           /* of a drain: with a deadline */
 	const char *list;    /* of a list of work */
 };
 

@@ -233,7 +233,7 @@ static void test_stopped_before_a_drain_leaves(void **state)
 		fail_msg("%s", problem);
 	gcs_bench.ended = 0;
 	lease_server.hold = true;
-	gcs_client_drain_node(client, 5000, "00ff10", "", note_drain, NULL);
+	gcs_client_drain_node(client, 5000, "00ff10", "", TIME_NONE, note_drain, NULL);
 	while (leader_is_leading(lead.leader))
 		;
 	assert_true(loop_wait_until(script.loop, drain_has_ended, NULL, WAIT_MS));

@@ -96,7 +96,7 @@ static void test_unreachable(void **state)
 
 static void test_accepted_drain_shows_as_draining_and_unused(void **state)
 {
-	static const struct drain_answer answers[] = { { "bb", true } };
+	static const struct drain_answer answers[] = { { "bb", true, false } };
 	struct fixture *fixture = *state;
 	const struct ray_node *nodes;
 
@@ -111,9 +111,24 @@ static void test_accepted_drain_shows_as_draining_and_unused(void **state)
 	assert_int_equal(fixture->nodes[1].status, RAY_NODE_IDLE);
 }
 
+/* Ray accepts it whatever runs: the worker may be in use since the reply. */
+static void test_accepted_drain_with_a_deadline_shows_as_in_use(void **state)
+{
+	static const struct drain_answer answers[] = { { "bb", true, true } };
+	struct fixture *fixture = *state;
+	const struct ray_node *nodes;
+
+	fixture->observation.drains = answers;
+	fixture->observation.drain_count = 1;
+	run(fixture);
+	nodes = fixture->snapshot.ray_state->nodes;
+	assert_int_equal(nodes[1].status, RAY_NODE_DRAINING);
+	assert_false(ray_node_is_unused(&nodes[1]));
+}
+
 static void test_rejected_drain_shows_as_busy(void **state)
 {
-	static const struct drain_answer answers[] = { { "aa", false } };
+	static const struct drain_answer answers[] = { { "aa", false, false } };
 	struct fixture *fixture = *state;
 	const struct ray_node *nodes;
 
@@ -221,6 +236,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unreachable, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_accepted_drain_shows_as_draining_and_unused,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_accepted_drain_with_a_deadline_shows_as_in_use,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rejected_drain_shows_as_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kv_requests_stand_in_for_a_constraint, setup,

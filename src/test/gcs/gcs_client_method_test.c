@@ -12,8 +12,8 @@ static void test_drain(void **state)
 	gcs_bench.gcs.reply = &reply.base;
 	reply.rejection_reason_message =
 		(char *)"The node to be idle terminated is no longer idle.";
-	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "idle for 61 s", gcs_bench_on_done,
-			      NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "idle for 61 s", TIME_NONE,
+			      gcs_bench_on_done, NULL);
 	gcs_bench_run_good();
 	assert_false(gcs_bench.flag);
 	assert_string_equal(gcs_bench.text, "The node to be idle terminated is no longer idle.");
@@ -27,10 +27,18 @@ static void test_drain(void **state)
 	assert_string_equal(request->reason_message, "idle for 61 s");
 	assert_int_equal(request->deadline_timestamp_ms, 0);
 	reply.is_accepted = true;
-	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", TIME_NONE, gcs_bench_on_done,
+			      NULL);
 	gcs_bench_run_good();
 	assert_true(gcs_bench.flag);
 	assert_string_equal(gcs_bench.text, "");
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "released", 1795000000123,
+			      gcs_bench_on_done, NULL);
+	gcs_bench_run_good();
+	request = gcs_message_unpack(&ray__drain_node_request__descriptor, gcs_bench.gcs.body.data,
+				     gcs_bench.gcs.body.size, &arena, NULL);
+	assert_int_equal(request->reason, RAY__DRAIN_NODE_REASON__DRAIN_NODE_REASON_PREEMPTION);
+	assert_int_equal(request->deadline_timestamp_ms, 1795000000123);
 	gcs_bench_close();
 }
 
@@ -42,13 +50,15 @@ static void test_drain_of_a_bad_id(void **state)
 	(void)state;
 	gcs_bench_open();
 	for (size_t i = 0; i < SUPPORT_COUNT(bad); i++) {
-		gcs_client_drain_node(gcs_bench.client, 1000, bad[i], "", gcs_bench_on_done, NULL);
+		gcs_client_drain_node(gcs_bench.client, 1000, bad[i], "", TIME_NONE,
+				      gcs_bench_on_done, NULL);
 		assert_int_equal(gcs_bench.ended, i > 0); /* not in the call */
 		gcs_bench_run_error(ERR_INPUT, "not a Ray node id");
 	}
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	gcs_client_drain_node(gcs_bench.client, 1000, longest, "", gcs_bench_on_done, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, longest, "", TIME_NONE, gcs_bench_on_done,
+			      NULL);
 	gcs_bench_run_error(ERR_INPUT, "not a Ray node id");
 	assert_int_equal(gcs_bench.gcs.server.requests, 0);
 	gcs_bench_close();
@@ -151,7 +161,8 @@ static void test_writes_are_asked_again_when_they_would_leave(void **state)
 	gcs_bench.gcs.server.handler = stop_leading_and_handle;
 	gcs_bench.gcs.reply = fake_gcs_small_state();
 	leads = true;
-	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", TIME_NONE, gcs_bench_on_done,
+			      NULL);
 	leads = false;
 	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
 	assert_int_equal(gcs_bench.gcs.server.requests, 0);
@@ -160,7 +171,8 @@ static void test_writes_are_asked_again_when_they_would_leave(void **state)
 
 	memset(gcs_bench.gcs.cluster_id, 0xb8, sizeof(gcs_bench.gcs.cluster_id));
 	leads = true;
-	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", gcs_bench_on_done, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "00ff10", "", TIME_NONE, gcs_bench_on_done,
+			      NULL);
 	gcs_bench_run_error(ERR_RETRY, "not sent, this replica does not lead");
 	assert_int_equal(gcs_bench.gcs.refused, 1);
 	gcs_client_kv_put(gcs_bench.client, 1000, "space", "key", "a", 1, gcs_bench_on_done, NULL);

@@ -184,13 +184,14 @@ static void test_cancel_and_free(void **state)
 	call = gcs_client_get_state(gcs_bench.client, 1000, &gcs_bench.arena, gcs_bench_on_state,
 				    NULL);
 	gcs_call_cancel(call);
-	call = gcs_client_drain_node(gcs_bench.client, 1000, "zz", "", gcs_bench_on_done, NULL);
+	call = gcs_client_drain_node(gcs_bench.client, 1000, "zz", "", TIME_NONE, gcs_bench_on_done,
+				     NULL);
 	gcs_call_cancel(call);
 	gcs_bench_get_state();
 	loop_timer_start(gcs_bench.timer, 50);
 	loop_run(gcs_bench.loop);
 	gcs_bench_get_state();
-	gcs_client_drain_node(gcs_bench.client, 1000, "zz", "", gcs_bench_on_done, NULL);
+	gcs_client_drain_node(gcs_bench.client, 1000, "zz", "", TIME_NONE, gcs_bench_on_done, NULL);
 	gcs_bench_close(); /* three calls under way */
 	assert_int_equal(gcs_bench.ended, 0);
 }

@@ -114,7 +114,7 @@ static void probe_drain_done(void *context, const struct gcs_reply *reply, const
 static void probe_drain(struct probe *probe, struct gcs_client *client)
 {
 	gcs_client_drain_node(client, probe->timeout_ms, probe->arguments[0], probe->arguments[1],
-			      probe_drain_done, probe);
+			      TIME_NONE, probe_drain_done, probe);
 }
 
 static void probe_done(void *context, const struct gcs_reply *reply, const struct err *err)

@@ -2,6 +2,9 @@
 #ifndef FEATURE_POOLS_MODEL_POOL_REASON_H
 #define FEATURE_POOLS_MODEL_POOL_REASON_H
 
+#define POOL_GROUP_REASONS(X)                                                                      \
+	X(SCALE_DOWN_RELEASED, "ScaleDownReleased", "workers released by a GPUPool", "nothing")
+
 #define POOL_TERMINATE_REASONS(X)                                                                  \
 	X(RELEASED_FOR_OTHERS, "ReleasedForOthers",                                                \
 	  "its GPUPool gives its GPUs to a RayCluster that waits",                                 \
