@@ -366,6 +366,7 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 	struct pool_share *own = &allocation->shares[index];
 	const int64_t *granted = granted_of(allocation, index, arena);
 
+	own->granted = granted;
 	own->digest = HASH_START;
 	own->grants = arena_array(arena, member->group_count, sizeof(*own->grants));
 	for (size_t e = 0; e < input->asks[index]->list.count; e++) {
@@ -392,6 +393,8 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 				continue;
 			VEC_EACH(const char *const, pod, &worker->pods)
 				own->digest = hash_add(own->digest, *pod);
+			own->releases = true;
+			own->drains |= table->result.workers[w].action == SHARE_DRAIN;
 		}
 	}
 }
@@ -720,27 +723,45 @@ const struct pool_drains *pool_drains_make(const struct pool_allocation *allocat
 	return ret;
 }
 
+/* An entry with what the allocation changes of it. */
+static struct pool_waiting after_grant(const struct pool_waiting *ask, int64_t granted, time_ms now)
+{
+	struct pool_waiting entry = *ask;
+
+	if (granted <= 0) {
+		entry.granted_since = TIME_NONE;
+	} else if (entry.granted_since == TIME_NONE) {
+		entry.granted_since = now;
+	} else if (now - entry.granted_since >= POOL_ASK_UNUSED_MS) {
+		entry.since = now;
+		entry.granted_since = TIME_NONE;
+	}
+	return entry;
+}
+
+bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t index)
+{
+	const struct pool_asks *asks = allocation->input->asks[index];
+	const int64_t *granted = allocation->shares[index].granted;
+
+	for (size_t e = 0; e < asks->list.count; e++) {
+		const struct pool_waiting *ask = &asks->list.at[e];
+		struct pool_waiting after = after_grant(ask, granted[e], allocation->input->now);
+
+		if (after.since != ask->since || after.granted_since != ask->granted_since)
+			return true;
+	}
+	return false;
+}
+
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena)
 {
-	const struct pool_asks *asks = allocation->input->asks[index];
-	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
-	const int64_t *granted = granted_of(allocation, index, arena);
-	time_ms now = allocation->input->now;
+	struct pool_asks *ret = pool_asks_copy(allocation->input->asks[index], arena);
+	const int64_t *granted = allocation->shares[index].granted;
 
-	for (size_t e = 0; e < asks->list.count; e++) {
-		struct pool_waiting entry = asks->list.at[e];
-
-		if (granted[e] <= 0) {
-			entry.granted_since = TIME_NONE;
-		} else if (entry.granted_since == TIME_NONE) {
-			entry.granted_since = now;
-		} else if (now - entry.granted_since >= POOL_ASK_UNUSED_MS) {
-			entry.since = now;
-			entry.granted_since = TIME_NONE;
-		}
-		VEC_PUSH(arena, &ret->list, entry);
-	}
+	for (size_t e = 0; e < ret->list.count; e++)
+		ret->list.at[e] = after_grant(&ret->list.at[e], granted[e], allocation->input->now);
 	return ret;
 }
 

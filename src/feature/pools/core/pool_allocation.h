@@ -36,8 +36,11 @@ struct pool_input {
 
 /* Of one member: what its decisions may do. Without texts, which pool_terms_make adds. */
 struct pool_share {
-	int64_t *grants; /* replicas, by group */
-	uint64_t digest; /* of grants, releases and reasons: equal ones need no new decision */
+	int64_t *grants;        /* replicas, by group */
+	const int64_t *granted; /* units, by entry of the asks; below 0: in no pool */
+	bool releases;   /* of workers */
+	bool drains;     /* of busy workers, that begin with this allocation */
+	uint64_t digest; /* of grants and releases: equal ones need no new decision */
 };
 
 struct pool_allocation {
@@ -58,6 +61,8 @@ const struct pool_terms *pool_terms_make(const struct pool_allocation *allocatio
  * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t member,
 					  struct arena *arena);
+/* Whether pool_asks_granted makes other asks. */
+bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t member);
 /* The drains of a member after an allocation: earlier ones whose Pods exist, and new ones. */
 const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t member,
 					   struct arena *arena);

@@ -119,6 +119,22 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 	return ret;
 }
 
+struct pool_asks *pool_asks_copy(const struct pool_asks *asks, struct arena *arena)
+{
+	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
+
+	VEC_RESERVE(arena, &ret->list, asks->list.count);
+	VEC_EACH(const struct pool_waiting, old, &asks->list) {
+		struct pool_waiting *entry = VEC_ADD(arena, &ret->list);
+
+		*entry = *old;
+		entry->groups = arena_strdup(arena, old->groups);
+		entry->parts = arena_array(arena, old->part_count, sizeof(*old->parts));
+		memcpy(entry->parts, old->parts, old->part_count * sizeof(*old->parts));
+	}
+	return ret;
+}
+
 static bool take(const struct pool_waiting *entry, int64_t *left, size_t group_count)
 {
 	for (size_t p = 0; p < entry->part_count; p++)

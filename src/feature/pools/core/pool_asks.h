@@ -34,6 +34,8 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 					 const struct pool_ask *asks, size_t ask_count,
 					 const struct ray_cluster *cluster, time_ms now,
 					 struct arena *arena);
+/* With all that it points to. */
+struct pool_asks *pool_asks_copy(const struct pool_asks *asks, struct arena *arena);
 /* Without those that a patch launches, which raises `replicas` by launched[group]. */
 const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
 					   size_t group_count, struct arena *arena);

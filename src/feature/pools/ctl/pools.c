@@ -1,0 +1,1008 @@
+#include "feature/pools/ctl/pools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "ctl/shared/options.h"
+#include "net/loop.h"
+
+/* A patch in flight, or accepted and not yet in the caches. */
+struct pool_patch {
+	int64_t *replicas; /* by group; NULL: none */
+	int64_t *before;   /* likewise */
+	size_t group_count;
+	int64_t until_ms, generation; /* generation 0: no answer yet */
+};
+
+/* A value that the last allocation may still use while it is replaced. */
+struct slot {
+	struct arena arena;
+	const void *value;
+};
+
+struct slots {
+	struct slot at[2];
+	int current, allocated; /* allocated: that of the last allocation; -1: none */
+};
+
+/* One RayCluster, or Pods whose label names a RayCluster. */
+struct pool_entry {
+	char *namespace_, *name, *key;
+	struct slots members, asks; /* struct pool_member, struct pool_asks */
+	struct arena report_arena, drains_arena;
+	const struct pool_report *report; /* of its last decision; NULL: none */
+	const struct pool_drains *drains; /* NULL: none */
+	struct pool_patch sent, lost;     /* lost: without an answer, before `sent` */
+	char *sent_uid;                   /* uid for the generation; NULL: no patch yet */
+	int64_t *held;                    /* by pool, 1/10000 GPU */
+	size_t held_count;
+	size_t index;                     /* in the last allocation; SIZE_MAX: it is not there */
+	uint64_t digest;                  /* of its share of the last allocation */
+	bool spent;   /* its grants of the last allocation are used by a patch */
+	bool decided; /* a decision was made since the start */
+	bool expected; /* its first decision is waited for */
+	bool changed;
+	struct list_item open; /* to be looked at before the next allocation */
+};
+
+struct pools {
+	const struct control *control;
+	struct pools_source source;
+	struct pool_of_flags of_flags;
+	bool has_flags;
+	const struct gpu_pool **list; /* of the source, then that of the flags */
+	int64_t *capacities;          /* by pool */
+	__int128 *held;               /* by pool: the sums of all entries */
+	const char **problems;        /* by pool: why it is held; NULL */
+	size_t count;
+	bool known;
+	struct map entries; /* "namespace/name" */
+	struct list open;
+	struct arena arenas[2]; /* of the last allocation and of the one before */
+	int arena;
+	const struct pool_allocation *allocation; /* NULL: none yet */
+	struct pool_entry **allocated;            /* by member */
+	struct loop_timer *timer;
+	int64_t allocated_ms; /* monotonic */
+	int64_t started_ms;   /* monotonic; 0: nothing was asked yet */
+	bool stale;           /* an ask, a holding or a pool has changed */
+	struct arena figures_arena; /* of the last figures */
+	struct gpu_share_figure *figures;
+	size_t figure_count;
+};
+
+static void allocate(struct pools *pools);
+static void time_is_due(void *context);
+
+/* ---- slots ---- */
+
+static const void *slots_value(const struct slots *slots)
+{
+	return slots->at[slots->current].value;
+}
+
+/* The arena of the next value; the value of the last allocation stays. */
+static struct arena *slots_next(struct slots *slots)
+{
+	if (slots->allocated == slots->current)
+		slots->current = !slots->current;
+	arena_reset(&slots->at[slots->current].arena);
+	return &slots->at[slots->current].arena;
+}
+
+static void slots_set(struct slots *slots, const void *value)
+{
+	slots->at[slots->current].value = value;
+}
+
+static void slots_done(struct slots *slots)
+{
+	arena_done(&slots->at[0].arena);
+	arena_done(&slots->at[1].arena);
+}
+
+/* ---- entries ---- */
+
+static void patch_done(struct pool_patch *patch)
+{
+	memory_free(patch->replicas);
+	memory_free(patch->before);
+	*patch = (struct pool_patch){ .replicas = NULL };
+}
+
+static void entry_free(struct pool_entry *entry)
+{
+	list_remove(&entry->open);
+	slots_done(&entry->members);
+	slots_done(&entry->asks);
+	arena_done(&entry->report_arena);
+	arena_done(&entry->drains_arena);
+	patch_done(&entry->sent);
+	patch_done(&entry->lost);
+	memory_free(entry->sent_uid);
+	memory_free(entry->held);
+	memory_free(entry->namespace_);
+	memory_free(entry->name);
+	memory_free(entry->key);
+	memory_free(entry);
+}
+
+static void entry_open(struct pools *pools, struct pool_entry *entry)
+{
+	if (!entry->open.list)
+		list_add(&pools->open, &entry->open);
+}
+
+static struct pool_entry *entry_make(struct pools *pools, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
+	struct pool_entry *entry = map_get(&pools->entries, key);
+
+	if (entry)
+		return entry;
+	entry = memory_alloc(sizeof(*entry));
+	entry->namespace_ = memory_strdup(namespace_);
+	entry->name = memory_strdup(name);
+	entry->key = memory_strdup(key);
+	entry->members.allocated = entry->asks.allocated = -1;
+	entry->index = SIZE_MAX;
+	entry->changed = true;
+	map_set(&pools->entries, key, entry);
+	entry_open(pools, entry);
+	return entry;
+}
+
+static void note_change(struct pools *pools, struct pool_entry *entry)
+{
+	entry->changed = true;
+	entry_open(pools, entry);
+}
+
+/* An allocation is made soon, in a turn of its own. */
+static void allocate_soon(struct pools *pools)
+{
+	int64_t due_ms = pools->allocated_ms + POOLS_INTERVAL_MS;
+	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
+
+	pools->stale = true;
+	loop_timer_start(pools->timer, due_ms > now_ms ? due_ms - now_ms : 0);
+}
+
+static bool is_used(const struct pools *pools)
+{
+	return pools->count > 0;
+}
+
+/* ---- watchers ---- */
+
+void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name)
+{
+	if (!is_used(pools))
+		return;
+	note_change(pools, entry_make(pools, namespace_, name));
+	allocate_soon(pools);
+}
+
+/* NULL: it did not exist, or was deleted. */
+static bool counts_alike(const struct pod *old, const struct pod *new_object)
+{
+	static const char *const labels[] = { LABEL_CLUSTER, LABEL_GROUP, LABEL_NODE_TYPE };
+
+	if (!old || !new_object || old->deleting != new_object->deleting ||
+	    strcmp(old->phase, new_object->phase) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+		const char *a = labels_value(&old->labels, labels[i]);
+		const char *b = labels_value(&new_object->labels, labels[i]);
+
+		if (!a != !b || (a && strcmp(a, b) != 0))
+			return false;
+	}
+	return !labels_value(&old->annotations, ANNOTATION_DO_NOT_DISRUPT) ==
+	       !labels_value(&new_object->annotations, ANNOTATION_DO_NOT_DISRUPT);
+}
+
+static void note_pod(struct pools *pools, const struct pod *pod)
+{
+	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+
+	if (name)
+		pools_ray_cluster_changed(pools, pod->namespace_, name);
+}
+
+void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object)
+{
+	if (counts_alike(old, new_object))
+		return;
+	note_pod(pools, old);
+	note_pod(pools, new_object);
+}
+
+/* ---- pools ---- */
+
+static const char *problem_of(const struct pools *pools, size_t index)
+{
+	const struct gpu_pool *pool = pools->list[index];
+
+	if (pool->problems.count > 0)
+		return pool->problems.at[0];
+	if (pools->capacities[index] < 0)
+		return "the number of its GPUs is not known: set spec.gpus, or grant list and watch "
+		       "of nodes";
+	return NULL;
+}
+
+static void measure_pools(struct pools *pools)
+{
+	for (size_t p = 0; p < pools->count; p++) {
+		const struct gpu_pool *pool = pools->list[p];
+
+		pools->capacities[p] =
+			pool->has_gpus ? pool->gpus :
+					 pools->source.capacity(pools->source.context, pool);
+		pools->problems[p] = problem_of(pools, p);
+		if (pools->capacities[p] < 0)
+			pools->capacities[p] = 0;
+	}
+}
+
+/* Every entry is counted again. */
+static void read_pools(struct pools *pools)
+{
+	size_t count;
+	const struct gpu_pool *const *list =
+		pools->source.pools(pools->source.context, &count, &pools->known);
+	size_t all = count + pools->has_flags;
+
+	memory_free(pools->list);
+	memory_free(pools->capacities);
+	memory_free(pools->problems);
+	memory_free(pools->held);
+	pools->list = memory_array(all + 1, sizeof(*pools->list));
+	pools->capacities = memory_array(all + 1, sizeof(*pools->capacities));
+	pools->problems = memory_array(all + 1, sizeof(*pools->problems));
+	pools->held = memory_array(all + 1, sizeof(*pools->held));
+	for (size_t i = 0; i < count; i++)
+		pools->list[i] = list[i];
+	if (pools->has_flags)
+		pools->list[count] = &pools->of_flags.pool;
+	pools->count = all;
+	measure_pools(pools);
+	for (size_t i = 0; i < pools->entries.count; i++) {
+		struct pool_entry *entry = pools->entries.entries[i].value;
+
+		memory_free(steal(&entry->held));
+		entry->held_count = 0;
+		entry->index = SIZE_MAX;
+		note_change(pools, entry);
+	}
+	pools->allocation = NULL;
+}
+
+static void forget_all(struct pools *pools)
+{
+	for (size_t i = 0; i < pools->entries.count; i++)
+		entry_free(pools->entries.entries[i].value);
+	map_done(&pools->entries);
+	memory_free(steal(&pools->allocated));
+}
+
+void pools_changed(struct pools *pools)
+{
+	bool was_used = is_used(pools);
+
+	read_pools(pools);
+	if (!is_used(pools)) {
+		forget_all(pools);
+		return;
+	}
+	if (!was_used)
+		pools->source.each(pools->source.context, pools);
+	allocate_soon(pools);
+}
+
+struct pools *pools_new(const struct control *control, const struct pools_source *source)
+{
+	const struct options *options = control->options;
+	struct pools *pools = memory_alloc(sizeof(*pools));
+
+	pools->control = control;
+	pools->source = *source;
+	pools->has_flags = options->max_gpus_total > 0 || options->max_gpus_per_namespace > 0;
+	pool_of_flags_init(&pools->of_flags, options->max_gpus_total * RESOURCE_UNIT,
+			   options->max_gpus_per_namespace * RESOURCE_UNIT);
+	pools->allocated_ms = INT64_MIN / 2;
+	pools->timer = loop_timer_new(control->loop, time_is_due, pools);
+	read_pools(pools);
+	return pools;
+}
+
+void pools_free(struct pools *pools)
+{
+	if (!pools)
+		return;
+	forget_all(pools);
+	loop_timer_free(pools->timer);
+	arena_done(&pools->arenas[0]);
+	arena_done(&pools->arenas[1]);
+	memory_free(pools->list);
+	memory_free(pools->capacities);
+	memory_free(pools->problems);
+	memory_free(pools->held);
+	arena_done(&pools->figures_arena);
+	memory_free(pools);
+}
+
+/* ---- counting ---- */
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t patched(const struct pool_patch *patch, size_t group)
+{
+	return patch->replicas && group < patch->group_count ? patch->replicas[group] : 0;
+}
+
+static const struct pool_member *make_member(const struct pools *pools,
+					     const struct pool_entry *entry,
+					     const struct gpu_share_objects *objects,
+					     bool with_patches, struct arena *arena)
+{
+	const struct options *options = pools->control->options;
+	size_t groups = objects->cluster ? objects->cluster->group_count : 0;
+	int64_t *replicas = arena_array(arena, groups, sizeof(*replicas));
+
+	for (size_t g = 0; g < groups; g++) {
+		replicas[g] = objects->cluster->groups[g].replicas;
+		if (with_patches)
+			replicas[g] = larger(replicas[g], larger(patched(&entry->sent, g),
+								 patched(&entry->lost, g)));
+	}
+	return pool_member_make(
+		&(struct pool_member_input){ .namespace_ = entry->namespace_,
+					     .name = entry->name,
+					     .cluster = objects->cluster,
+					     .pods = objects->pods,
+					     .pod_count = objects->pod_count,
+					     .replicas = replicas,
+					     .report = entry->report,
+					     .drains = entry->drains,
+					     .pools = pools->list,
+					     .pool_count = pools->count,
+					     .settings = &options->settings,
+					     .devices = options->device_table },
+		arena);
+}
+
+static void sum_member(const struct pools *pools, const struct pool_member *member, int64_t *sums)
+{
+	memset(sums, 0, pools->count * sizeof(*sums));
+	VEC_EACH(const struct pool_worker, worker, &member->workers)
+		sums[worker->pool] = resource_sum(sums[worker->pool], worker->gpus);
+}
+
+/* The caches show the accepted patch, or another RayCluster of this name. */
+static bool shows_sent(const struct pool_entry *entry, const struct ray_cluster *cluster)
+{
+	return entry->sent.generation > 0 && (cluster->generation >= entry->sent.generation ||
+					      strcmp(cluster->uid, entry->sent_uid) != 0);
+}
+
+static void take_from_sums(struct pools *pools, struct pool_entry *entry)
+{
+	for (size_t p = 0; p < entry->held_count; p++)
+		pools->held[p] -= entry->held[p];
+}
+
+static bool is_expected(const struct ray_cluster *cluster, const struct pool_member *member)
+{
+	return cluster && cluster->enable_in_tree_autoscaling && !cluster->suspend &&
+	       !cluster->deleting && !cluster->unreadable && pool_member_draws(member);
+}
+
+/* Nothing of the cluster is left: its entry is dropped. */
+static bool recount(struct pools *pools, struct pool_entry *entry)
+{
+	struct gpu_share_objects objects = { .cluster = NULL };
+	const struct pool_member *member;
+	bool unreadable = false;
+
+	entry->changed = false;
+	pools->source.look(pools->source.context, entry->namespace_, entry->name, &objects,
+			   &unreadable);
+	if (unreadable && entry->held_count == pools->count && slots_value(&entry->members))
+		return false; /* at least its last amount */
+	if (!objects.cluster && !unreadable) {
+		patch_done(&entry->sent);
+		patch_done(&entry->lost);
+	} else if (objects.cluster && shows_sent(entry, objects.cluster)) {
+		patch_done(&entry->sent);
+	}
+	take_from_sums(pools, entry);
+	member = make_member(pools, entry, &objects, true, slots_next(&entry->members));
+	slots_set(&entry->members, member);
+	if (entry->held_count != pools->count) {
+		memory_free(entry->held);
+		entry->held = memory_array(pools->count, sizeof(*entry->held));
+		entry->held_count = pools->count;
+	}
+	sum_member(pools, member, entry->held);
+	for (size_t p = 0; p < pools->count; p++)
+		pools->held[p] += entry->held[p];
+	entry->expected = is_expected(objects.cluster, member);
+	return !objects.cluster && !unreadable && objects.pod_count == 0;
+}
+
+/* An accepted patch is counted until the caches show it, however long a watch hangs; a patch
+ * without an answer, or without a generation in it, is counted for a limited time. */
+static bool is_over(const struct pool_patch *patch, int64_t now_ms)
+{
+	bool accepted = patch->generation > 0 && patch->generation < INT64_MAX;
+
+	return patch->replicas && !accepted && now_ms >= patch->until_ms;
+}
+
+static void forget(struct pools *pools, struct pool_entry *entry)
+{
+	take_from_sums(pools, entry);
+	if (entry->index != SIZE_MAX && pools->allocated)
+		pools->allocated[entry->index] = NULL;
+	(void)map_remove(&pools->entries, entry->key);
+	entry_free(entry);
+}
+
+/* Recounts changed entries, and drops patches that no longer count. */
+static void settle(struct pools *pools)
+{
+	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
+
+	LIST_EACH(struct pool_entry, entry, &pools->open, open) {
+		if (is_over(&entry->sent, now_ms)) {
+			patch_done(&entry->sent);
+			entry->changed = true;
+		}
+		if (entry->lost.replicas && now_ms >= entry->lost.until_ms) {
+			patch_done(&entry->lost);
+			entry->changed = true;
+		}
+		if (entry->changed && recount(pools, entry)) {
+			forget(pools, entry);
+			continue;
+		}
+		if (!entry->sent.replicas && !entry->lost.replicas)
+			list_remove(&entry->open);
+	}
+}
+
+/* ---- allocating ---- */
+
+static int by_key(const void *left, const void *right)
+{
+	return strcmp((*(struct pool_entry *const *)left)->key,
+		      (*(struct pool_entry *const *)right)->key);
+}
+
+static bool is_settling(const struct pools *pools)
+{
+	int64_t age_ms = loop_monotonic_ms(pools->control->loop) - pools->started_ms;
+
+	if (age_ms < pools->source.settle_ms)
+		return true;
+	for (size_t i = 0; age_ms < pools->source.settle_max_ms && i < pools->entries.count; i++) {
+		const struct pool_entry *entry = pools->entries.entries[i].value;
+
+		if (entry->expected && !entry->decided)
+			return true;
+	}
+	return false;
+}
+
+/* The entries that hold GPUs of a pool or may ask for some, sorted. */
+static size_t collect(struct pools *pools)
+{
+	size_t count = 0;
+
+	memory_free(pools->allocated);
+	pools->allocated = memory_array(pools->entries.count + 1, sizeof(struct pool_entry *));
+	for (size_t i = 0; i < pools->entries.count; i++) {
+		struct pool_entry *entry = pools->entries.entries[i].value;
+
+		entry->index = SIZE_MAX;
+		entry->members.allocated = entry->asks.allocated = -1;
+		if (pool_member_draws(slots_value(&entry->members)))
+			pools->allocated[count++] = entry;
+	}
+	qsort(pools->allocated, count, sizeof(struct pool_entry *), by_key);
+	return count;
+}
+
+static void fill_input(struct pools *pools, struct arena *arena, struct pool_input *ret_input)
+{
+	static const struct pool_asks none;
+	static const struct labels no_labels;
+	bool settling = is_settling(pools);
+	size_t count = collect(pools);
+	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
+	const struct pool_asks **asks = arena_array(arena, count, sizeof(*asks));
+	struct labels *labels = arena_array(arena, count, sizeof(*labels));
+	const char **held = arena_array(arena, pools->count, sizeof(*held));
+
+	for (size_t i = 0; i < count; i++) {
+		struct pool_entry *entry = pools->allocated[i];
+		const struct labels *own = pools->source.namespace_labels(pools->source.context,
+									  entry->namespace_);
+
+		entry->index = i;
+		entry->spent = false;
+		entry->members.allocated = entry->members.current;
+		entry->asks.allocated = entry->asks.current;
+		members[i] = slots_value(&entry->members);
+		asks[i] = slots_value(&entry->asks) ? slots_value(&entry->asks) : &none;
+		labels[i] = own ? *own : no_labels;
+	}
+	for (size_t p = 0; p < pools->count; p++)
+		held[p] = pools->problems[p] ? pools->problems[p] :
+			  !pools->known      ? "the GPUPools are not all read yet" :
+			  settling ? "rayscaler has started, and first reads what others wait for" :
+				     NULL;
+	*ret_input = (struct pool_input){
+		.pools = pools->list,
+		.capacities = pools->capacities,
+		.held = held,
+		.pool_count = pools->count,
+		.per_namespace = pools->of_flags.per_namespace,
+		.members = members,
+		.asks = asks,
+		.member_count = count,
+		.namespace_labels = labels,
+		.now = loop_wall(pools->control->loop),
+	};
+}
+
+static bool grants_something(const struct pools *pools, size_t index)
+{
+	const struct pool_share *own = &pools->allocation->shares[index];
+
+	if (own->releases)
+		return true;
+	for (size_t g = 0; g < pools->allocation->input->members[index]->group_count; g++)
+		if (own->grants[g] > 0)
+			return true;
+	return false;
+}
+
+/* Keeps what the allocation changed of the entry. True: its terms have changed. */
+static bool take_over(struct pools *pools, struct pool_entry *entry)
+{
+	const struct pool_share *own = &pools->allocation->shares[entry->index];
+	const struct pool_asks *asks = pools->allocation->input->asks[entry->index];
+	bool changed = own->digest != entry->digest;
+
+	if (pool_asks_grants_differ(pools->allocation, entry->index)) {
+		asks = pool_asks_granted(pools->allocation, entry->index,
+					 slots_next(&entry->asks));
+		slots_set(&entry->asks, asks);
+		pools->stale = true;
+	}
+	if (own->drains) {
+		struct arena arena = ARENA_INIT;
+
+		entry->drains = pool_drains_make(pools->allocation, entry->index, &arena);
+		arena_done(&entry->drains_arena);
+		entry->drains_arena = arena;
+		note_change(pools, entry);
+	}
+	entry->digest = own->digest;
+	return changed && grants_something(pools, entry->index);
+}
+
+static void start_next(struct pools *pools)
+{
+	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
+	time_ms now = pools->allocation->input->now, next = pools->allocation->next;
+	int64_t after_ms = next == INT64_MAX ? INT64_MAX : next - now;
+
+	if (is_settling(pools) && after_ms > POOLS_INTERVAL_MS)
+		after_ms = POOLS_INTERVAL_MS;
+	if (after_ms < POOLS_INTERVAL_MS)
+		after_ms = POOLS_INTERVAL_MS;
+	pools->allocated_ms = now_ms;
+	if (pools->stale)
+		loop_timer_start(pools->timer, POOLS_INTERVAL_MS);
+	else if (after_ms < INT64_MAX)
+		loop_timer_start(pools->timer, after_ms);
+	else
+		loop_timer_stop(pools->timer);
+}
+
+static void allocate(struct pools *pools)
+{
+	struct arena *arena = &pools->arenas[!pools->arena];
+	struct pool_input input;
+
+	if (pools->started_ms == 0)
+		pools->started_ms = loop_monotonic_ms(pools->control->loop);
+	settle(pools);
+	pools->arena = !pools->arena;
+	arena_reset(arena);
+	fill_input(pools, arena, &input);
+	pools->allocation = pool_allocate(&input, arena);
+	pools->stale = false;
+	for (size_t i = 0; i < input.member_count; i++) {
+		struct pool_entry *entry = pools->allocated[i];
+
+		if (take_over(pools, entry))
+			pools->source.wake(pools->source.context, entry->namespace_, entry->name);
+	}
+	start_next(pools);
+	if (pools->source.allocated)
+		pools->source.allocated(pools->source.context, pools->allocation);
+}
+
+static bool may_allocate(const struct pools *pools)
+{
+	return loop_monotonic_ms(pools->control->loop) >= pools->allocated_ms + POOLS_INTERVAL_MS;
+}
+
+static void time_is_due(void *context)
+{
+	struct pools *pools = context;
+
+	if (is_used(pools))
+		allocate(pools);
+}
+
+/* ---- a pass ---- */
+
+static const struct pool_terms *terms(void *self, const struct gpu_share_objects *objects,
+				      struct arena *arena)
+{
+	struct pools *pools = self;
+	struct pool_entry *entry;
+
+	if (!is_used(pools))
+		return NULL;
+	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	if ((entry->changed || !pools->allocation) && may_allocate(pools))
+		allocate(pools);
+	if (entry->index != SIZE_MAX && pools->allocation && !entry->spent)
+		return pool_terms_make(pools->allocation, entry->index, arena);
+	return pool_terms_none(make_member(pools, entry, objects, false, arena), arena);
+}
+
+static bool same_report(const struct pool_report *a, const struct pool_report *b)
+{
+	if (!a || a->worker_count != b->worker_count || a->group_count != b->group_count ||
+	    memcmp(a->min_replicas, b->min_replicas, b->group_count * sizeof(int64_t)) != 0)
+		return false;
+	for (size_t i = 0; i < b->worker_count; i++)
+		if (strcmp(a->workers[i].pod, b->workers[i].pod) != 0 ||
+		    a->workers[i].state != b->workers[i].state ||
+		    a->workers[i].needed != b->workers[i].needed ||
+		    llabs(a->workers[i].since - b->workers[i].since) >= MS_PER_SECOND)
+			return false;
+	return true;
+}
+
+static bool note_report(struct pools *pools, struct pool_entry *entry, const struct plan *plan,
+			time_ms now)
+{
+	struct arena arena = ARENA_INIT;
+	const struct pool_report *report = pool_report_make(plan, now, &arena);
+
+	if (same_report(entry->report, report)) {
+		arena_done(&arena);
+		return false;
+	}
+	arena_done(&entry->report_arena);
+	entry->report_arena = arena;
+	entry->report = report;
+	note_change(pools, entry);
+	return true;
+}
+
+static bool same_asks(const struct pool_asks *a, const struct pool_asks *b)
+{
+	if (!a || a->list.count != b->list.count)
+		return !a && b->list.count == 0;
+	for (size_t i = 0; i < b->list.count; i++)
+		if (a->list.at[i].count != b->list.at[i].count ||
+		    a->list.at[i].since != b->list.at[i].since ||
+		    strcmp(a->list.at[i].groups, b->list.at[i].groups) != 0)
+			return false;
+	return true;
+}
+
+/* The entries of this cluster in the statuses of the pools. */
+static const struct gpu_pool_waiting *stored_asks(const struct pools *pools, const char *key,
+						  struct arena *arena, size_t *ret_count)
+{
+	VEC(struct gpu_pool_waiting) found = { .at = NULL };
+
+	for (size_t p = 0; p < pools->count; p++) {
+		const struct gpu_pool_status *status = pools->list[p]->status;
+
+		for (size_t i = 0; status && i < status->waiting_unit_count; i++)
+			if (strcmp(status->waiting_units[i].cluster, key) == 0)
+				VEC_PUSH(arena, &found, status->waiting_units[i]);
+	}
+	*ret_count = found.count;
+	return found.at;
+}
+
+static bool note_asks(struct pools *pools, struct pool_entry *entry,
+		      const struct ray_cluster *cluster, const struct plan *plan, time_ms now)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct pool_asks *old = slots_value(&entry->asks), *asks;
+	const struct gpu_pool_waiting *stored = NULL;
+	size_t stored_count = 0;
+
+	if (!old)
+		stored = stored_asks(pools, entry->key, &scratch, &stored_count);
+	asks = pool_asks_update(old, stored, stored_count, plan->asks.at, plan->asks.count, cluster,
+				now, &scratch);
+	if (same_asks(old, asks))
+		return false;
+	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
+	return true;
+}
+
+static bool decided(void *self, const struct gpu_share_objects *objects, const struct plan *plan,
+		    bool knows_demand, time_ms now)
+{
+	struct pools *pools = self;
+	struct pool_entry *entry;
+	bool changed = false;
+	uint64_t digest;
+
+	if (!is_used(pools))
+		return false;
+	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	digest = entry->digest;
+	changed |= note_report(pools, entry, plan, now);
+	if (knows_demand)
+		changed |= note_asks(pools, entry, objects->cluster, plan, now);
+	changed |= !entry->decided;
+	entry->decided = true;
+	if (changed && may_allocate(pools))
+		allocate(pools);
+	else if (changed)
+		allocate_soon(pools);
+	return entry->index != SIZE_MAX && entry->digest != digest &&
+	       grants_something(pools, entry->index);
+}
+
+/* The replicas that the patch sets; those of the spec for groups that it does not change. */
+static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct plan *plan,
+				 struct arena *arena)
+{
+	int64_t *replicas = arena_array(arena, cluster->group_count, sizeof(*replicas));
+
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		const struct plan_group *group = g < plan->groups.count ? &plan->groups.at[g] :
+									  NULL;
+
+		replicas[g] = group && group->patch_replicas != group->replicas ?
+				      group->patch_replicas :
+				      cluster->groups[g].replicas;
+	}
+	return replicas;
+}
+
+/* What the last allocation grants the entry of this pool, in 1/10000 GPU. */
+static int64_t granted_in(const struct pools *pools, const struct pool_entry *entry, size_t pool)
+{
+	const struct pool_member *member;
+	__int128 sum = 0;
+
+	if (entry->index == SIZE_MAX || !pools->allocation || entry->spent)
+		return 0;
+	member = pools->allocation->input->members[entry->index];
+	for (size_t g = 0; g < member->group_count; g++)
+		if (member->groups[g].pool == pool)
+			sum += (__int128)pools->allocation->shares[entry->index].grants[g] *
+			       member->groups[g].replica_gpus;
+	return sum > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)sum;
+}
+
+/* The patch adds more than is granted, or with it a pool would be exceeded, counting all others with
+ * their patches in flight. */
+static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
+		    const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct ray_cluster patched_cluster = *objects->cluster;
+	struct worker_group *groups = arena_array(&arena, patched_cluster.group_count,
+						  sizeof(*groups));
+	const int64_t *replicas = patched_replicas(objects->cluster, plan, &arena);
+	struct gpu_share_objects with = *objects;
+	int64_t *before = arena_array(&arena, pools->count, sizeof(*before));
+	int64_t *after = arena_array(&arena, pools->count, sizeof(*after));
+
+	for (size_t g = 0; g < patched_cluster.group_count; g++) {
+		groups[g] = objects->cluster->groups[g];
+		groups[g].replicas = replicas[g];
+	}
+	patched_cluster.groups = groups;
+	with.cluster = &patched_cluster;
+	sum_member(pools, make_member(pools, entry, objects, false, &arena), before);
+	sum_member(pools, make_member(pools, entry, &with, false, &arena), after);
+	for (size_t p = 0; p < pools->count; p++) {
+		__int128 others = pools->held[p] -
+				  (p < entry->held_count ? entry->held[p] : 0);
+
+		if (after[p] > before[p] &&
+		    (after[p] - before[p] > granted_in(pools, entry, p) ||
+		     others + after[p] > pools->capacities[p]))
+			return true;
+	}
+	return false;
+}
+
+static bool fits(void *self, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	struct pools *pools = self;
+	struct pool_entry *entry;
+
+	if (!is_used(pools))
+		return true;
+	settle(pools);
+	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	return !exceeds(pools, entry, objects, plan);
+}
+
+static void keep_lost(struct pool_entry *entry)
+{
+	struct pool_patch *sent = &entry->sent, *lost = &entry->lost;
+
+	for (size_t g = 0; g < lost->group_count && g < sent->group_count; g++)
+		sent->replicas[g] = larger(sent->replicas[g], lost->replicas[g]);
+	sent->until_ms = larger(sent->until_ms, lost->until_ms);
+	sent->generation = 0;
+	patch_done(lost);
+	*lost = *sent;
+	*sent = (struct pool_patch){ .replicas = NULL };
+}
+
+static void sent(void *self, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	struct pools *pools = self;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const int64_t *replicas = patched_replicas(objects->cluster, plan, &scratch);
+	size_t count = objects->cluster->group_count;
+	struct pool_entry *entry;
+
+	if (!is_used(pools))
+		return;
+	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	if (entry->sent.replicas)
+		keep_lost(entry);
+	entry->sent.replicas = memory_array(count + 1, sizeof(*replicas));
+	entry->sent.before = memory_array(count + 1, sizeof(*replicas));
+	for (size_t g = 0; g < count; g++) {
+		entry->sent.replicas[g] = replicas[g];
+		entry->sent.before[g] = objects->cluster->groups[g].replicas;
+	}
+	entry->sent.group_count = count;
+	entry->sent.until_ms = loop_monotonic_ms(pools->control->loop) +
+			       pools->source.lost_patch_ms +
+			       pools->control->options->kube_api_timeout_seconds * MS_PER_SECOND;
+	memory_set_string(&entry->sent_uid, objects->cluster->uid);
+	entry->spent = true;
+	note_change(pools, entry);
+	allocate_soon(pools);
+}
+
+static bool is_refusal(const struct err *err)
+{
+	return err->kind == ERR_CONFLICT || err->kind == ERR_DENIED || err->kind == ERR_NOT_FOUND ||
+	       err->kind == ERR_INPUT;
+}
+
+/* The asks that the patch has launched wait no longer. */
+static void note_launched(struct pool_entry *entry)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct pool_asks *asks = slots_value(&entry->asks);
+	int64_t *launched = arena_array(&scratch, entry->sent.group_count, sizeof(*launched));
+
+	if (!asks || asks->list.count == 0)
+		return;
+	for (size_t g = 0; g < entry->sent.group_count; g++)
+		launched[g] = entry->sent.replicas[g] - entry->sent.before[g];
+	asks = pool_asks_launched(asks, launched, entry->sent.group_count, &scratch);
+	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
+}
+
+static void answered(void *self, const char *namespace_, const char *name, const struct err *err,
+		     int64_t generation)
+{
+	struct pools *pools = self;
+	struct pool_entry *entry;
+
+	if (!is_used(pools))
+		return;
+	entry = entry_make(pools, namespace_, name);
+	if (!err) {
+		note_launched(entry);
+		entry->sent.generation = generation;
+	} else if (is_refusal(err)) {
+		patch_done(&entry->sent);
+	} else if (entry->sent.replicas) {
+		keep_lost(entry);
+	}
+	/* The cache may have received the patched object before the answer. */
+	note_change(pools, entry);
+	allocate_soon(pools);
+}
+
+/* ---- the quotas of the flags ---- */
+
+/* The total, then each namespace in the order of its first RayCluster. */
+static void make_figures(struct pools *pools)
+{
+	const struct options *options = pools->control->options;
+	VEC(struct gpu_share_figure) list = { .at = NULL };
+	struct map spaces = MAP_INIT; /* to the index in the list + 1 */
+	size_t pool = pools->count - 1;
+
+	arena_reset(&pools->figures_arena);
+	settle(pools);
+	if (options->max_gpus_total > 0) {
+		__int128 held = pools->held[pool];
+
+		VEC_PUSH(&pools->figures_arena, &list,
+			 ((struct gpu_share_figure){
+				 "total", "", options->max_gpus_total * RESOURCE_UNIT,
+				 held > INT64_MAX ? INT64_MAX : (int64_t)held }));
+	}
+	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.count; i++) {
+		const struct pool_entry *entry = pools->entries.entries[i].value;
+		uintptr_t index = (uintptr_t)map_get(&spaces, entry->namespace_);
+
+		if (index == 0) {
+			VEC_PUSH(&pools->figures_arena, &list,
+				 ((struct gpu_share_figure){
+					 "namespace",
+					 arena_strdup(&pools->figures_arena, entry->namespace_),
+					 options->max_gpus_per_namespace * RESOURCE_UNIT, 0 }));
+			index = list.count;
+			map_set(&spaces, entry->namespace_, (void *)index);
+		}
+		list.at[index - 1].counted =
+			resource_sum(list.at[index - 1].counted, entry->held[pool]);
+	}
+	map_done(&spaces);
+	pools->figures = list.at;
+	pools->figure_count = list.count;
+}
+
+static bool figure(void *self, size_t *at, struct gpu_share_figure *ret_figure)
+{
+	struct pools *pools = self;
+
+	if (!pools->has_flags)
+		return false;
+	if (*at == 0)
+		make_figures(pools);
+	if (*at >= pools->figure_count)
+		return false;
+	*ret_figure = pools->figures[(*at)++];
+	return true;
+}
+
+const struct gpu_share_hooks pools_hooks = {
+	.terms = terms,
+	.decided = decided,
+	.fits = fits,
+	.sent = sent,
+	.answered = answered,
+	.figure = figure,
+};

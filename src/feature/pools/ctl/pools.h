@@ -1,0 +1,59 @@
+/* GPUs shared between RayClusters, in the controller: keeps what each RayCluster holds and asks for,
+ * shares the pools again when one of these changes (feature/pools/core/pool_allocation), at most
+ * POOLS_INTERVAL_MS apart, and wakes the RayClusters whose terms have changed. Patches in flight count
+ * as held until the caches show them. Also the quotas of --max-gpus-total and
+ * --max-gpus-per-namespace. State that a restart loses: patches in flight (nothing is added for
+ * settle_ms after the start), the deadlines of drains (they begin again), and, of asks younger than
+ * the last write of the pool's status, since when they wait. */
+#ifndef FEATURE_POOLS_CTL_POOLS_H
+#define FEATURE_POOLS_CTL_POOLS_H
+
+#include "ctl/pass/gpu_share.h"
+#include "ctl/shared/control.h"
+#include "feature/pools/core/pool_allocation.h"
+
+#define POOLS_INTERVAL_MS 250
+/* How long a patch without an answer may still take effect after our deadline for it: the API server
+ * ends a request after 60 s (kube-apiserver --request-timeout). */
+#define POOLS_LOST_PATCH_MS 60000
+/* No GPU is added for this long after the start, until the caches show the last patch of the previous
+ * process; and at most for POOLS_SETTLE_MAX_MS until each RayCluster has been decided on, so that the
+ * first one does not take what another one waited for longer. */
+#define POOLS_SETTLE_MS 2000
+#define POOLS_SETTLE_MAX_MS 10000
+
+/* What the pools read: the caches of the API server, or the objects of a test. */
+struct pools;
+
+struct pools_source {
+	/* By name; valid until pools_changed. known: all existing ones are read. */
+	const struct gpu_pool *const *(*pools)(void *context, size_t *ret_count, bool *ret_known);
+	/* NULL: the namespace is not known. */
+	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
+	/* GPUs of the Nodes that match the pool; -1: not known. */
+	int64_t (*capacity)(void *context, const struct gpu_pool *pool);
+	/* Calls pools_ray_cluster_changed for each RayCluster and each Pod of one. */
+	void (*each)(void *context, struct pools *pools);
+	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */
+	void (*look)(void *context, const char *namespace_, const char *name,
+		     struct gpu_share_objects *ret_objects, bool *ret_unreadable);
+	/* Its terms have changed: it decides again soon. */
+	void (*wake)(void *context, const char *namespace_, const char *name);
+	/* After each allocation. NULL: not called. */
+	void (*allocated)(void *context, const struct pool_allocation *allocation);
+	void *context;
+	int64_t settle_ms, settle_max_ms, lost_patch_ms;
+};
+
+/* Copies the source. */
+struct pools *pools_new(const struct control *control, const struct pools_source *source);
+void pools_free(struct pools *pools); /* NULL is fine */
+/* The hooks of a pass; `self` is a struct pools. */
+extern const struct gpu_share_hooks pools_hooks;
+/* GPUPools, labels of namespaces or Nodes have changed. */
+void pools_changed(struct pools *pools);
+/* As of struct feature. */
+void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object);
+void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name);
+
+#endif
