@@ -13,7 +13,7 @@
 #include "ctl/cluster.h"
 #include "ctl/endpoints.h"
 #include "ctl/features.h"
-#include "ctl/pass/gpu_quota.h"
+#include "ctl/pass/gpu_share.h"
 #include "ctl/queue/scan_pace.h"
 #include "ctl/queue/work_queue.h"
 #include "ctl/report/event_recorder.h"
@@ -50,6 +50,7 @@ struct controller {
 	struct https *https;
 	struct kube_config *config;
 	struct endpoints *endpoints;
+	struct gpu_share gpu_share;
 	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
 	bool started, waiting; /* passes run; everything but the lead is ready */
 	struct err lost;       /* why the lead is lost; ERR_NONE: it is not lost */
@@ -108,27 +109,6 @@ static void start_when_ready(void *context)
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
-/* For ctl/pass/gpu_quota. A RayCluster that cannot be read exists and counts at least its last
- * amount. */
-static void look(void *context, const char *namespace_, const char *name,
-		 struct gpu_quota_objects *ret_objects)
-{
-	const struct controller *controller = context;
-	const struct control *control = &controller->control;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const void *const *pods;
-
-	if (!control->ray_clusters || !control->pods)
-		return;
-	ret_objects->unreadable = kube_informer_bad(control->ray_clusters, namespace_, name);
-	if (!ret_objects->unreadable)
-		ret_objects->cluster = kube_informer_get(control->ray_clusters, namespace_, name);
-	pods = kube_informer_indexed(control->pods,
-				     arena_printf(&scratch, "%s/%s", namespace_, name),
-				     &ret_objects->pod_count);
-	ret_objects->pods = (const struct pod *const *)pods;
-}
-
 /* The watchers of the two caches that every decision reads: called, in this order, for each change,
  * before the cluster is woken. Each is a member of struct control, which may be NULL; NULL means
  * an object that did not exist or is deleted. */
@@ -138,7 +118,6 @@ static const struct watcher {
 	void (*ray_cluster)(void *self, const char *namespace_, const char *name, bool deleted);
 } watchers[] = {
 #define WATCHER(name) offsetof(struct control, name)
-	{ WATCHER(quota), gpu_quota_pod_changed, gpu_quota_ray_cluster_changed },
 	{ WATCHER(events), events_pod_changed, events_ray_cluster_changed },
 	{ WATCHER(features), features_pod_changed, features_ray_cluster_changed },
 #undef WATCHER
@@ -283,18 +262,13 @@ static void start_informers(struct controller *controller, struct arena *arena)
 			       .context = controller },
 	};
 
-	controller->control.quota = gpu_quota_new(
-		&controller->control,
-		&(struct gpu_quota_config){ .look = look,
-					    .context = controller,
-					    .settle_ms = GPU_QUOTA_SETTLE_MS,
-					    .lost_patch_ms = GPU_QUOTA_LOST_PATCH_MS });
 	controller->control.ray_clusters = kube_informer_new(controller->control.kube, &clusters);
 	controller->control.pods = kube_informer_new(controller->control.kube, &pods);
 	controller->control.nodes = nodes_new(&controller->control);
 	controller->control.capacity_watch = capacity_watch_new(&controller->control);
 	controller->control.recorder = event_recorder_new(&controller->control);
 	controller->control.events = events_new(&controller->control, news_came, controller);
+	features_start(controller->control.features);
 	if (sidecar)
 		return;
 	controller->control.time_zones = time_zones_new();
@@ -433,12 +407,11 @@ static void controller_done(struct controller *controller)
 	time_zones_free(controller->control.time_zones);
 	kube_informer_free(controller->control.ray_clusters);
 	kube_informer_free(controller->control.pods);
-	gpu_quota_free(steal(&controller->control.quota));
+	features_free(controller->control.features);
 	leader_free(controller->control.leader);
 	kube_client_free(controller->control.reviews);
 	kube_client_free(controller->control.kube);
 	https_free(controller->https);
-	features_free(controller->control.features);
 	metrics_free(controller->control.metrics);
 	kube_config_free(controller->config);
 	loop_signal_free(controller->terminate);
@@ -483,6 +456,10 @@ int controller_run(const struct options *options, struct err *err)
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);
 	controller.control.metrics = metrics_new(loop_wall(controller.control.loop));
 	controller.control.features = features_new(&controller.control, features_listed);
+	if (features_gpu_share(controller.control.features, &controller.gpu_share))
+		controller.control.gpu_share = &controller.gpu_share;
+	controller.control.wake = wake_cluster;
+	controller.control.wake_context = &controller;
 	status = connect_api_server(&controller, err);
 	if (status == 0)
 		status = open_endpoints(&controller, err);

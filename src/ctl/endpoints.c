@@ -95,7 +95,7 @@ static struct metrics_now metrics_now(const struct control *control)
 		/* The next pass sees it as well but may be far off: a RayCluster whose patch failed
 		 * waits for its backoff. */
 		.view_stale = control_stale(control, &scratch)[0] != '\0',
-		.quota = control->quota,
+		.gpu_share = control->gpu_share,
 		.features = control->features,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.longest_turn_cpu_us = loop_longest_turn_cpu_us(control->loop),

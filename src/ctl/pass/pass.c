@@ -240,9 +240,9 @@ static void change_answered(void *context, const struct kube_answer *answer, con
 	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "patching");
 	if (!deletes)
-		gpu_quota_patch_answered(pass->config.control->quota, pass->config.namespace_,
-					 pass->config.name, err,
-					 err ? 0 : act_generation(answer->body, answer->body_size));
+		gpu_share_answered(pass->config.control->gpu_share, pass->config.namespace_,
+				   pass->config.name, err,
+				   err ? 0 : act_generation(answer->body, answer->body_size));
 	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
 		read_cluster(pass, cluster_read);
 		return;
@@ -262,7 +262,7 @@ static int write_change(struct pass *pass, const struct plan *plan,
 }
 
 static void send_change(struct pass *pass, const struct plan *plan,
-			const struct gpu_quota_objects *objects)
+			const struct gpu_share_objects *objects)
 {
 	AUTO(buf_done) struct buf body;
 	struct err err;
@@ -275,7 +275,7 @@ static void send_change(struct pass *pass, const struct plan *plan,
 	pass->step = PASS_PATCHING;
 	phase_begin(pass);
 	if (!act_deletes(plan))
-		gpu_quota_patch_sent(pass->config.control->quota, objects, plan);
+		gpu_share_sent(pass->config.control->gpu_share, objects, plan);
 	ask_kube(pass,
 		 (struct kube_request){ .verb = act_deletes(plan) ? KUBE_DELETE : KUBE_JSON_PATCH,
 					.path = cluster_path(pass),
@@ -392,7 +392,7 @@ static void announce(struct pass *pass)
 /* Takes the next step that the plan needs. */
 static void decided(struct pass *pass)
 {
-	struct gpu_quota_objects objects;
+	struct gpu_share_objects objects;
 	const struct plan *plan;
 
 	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
@@ -405,6 +405,14 @@ static void decided(struct pass *pass)
 	if (pass_decide_is_overtaken(pass)) {
 		pass_decide(pass);
 		return;
+	}
+	if (!pass->shared && !pass->undecided) {
+		pass->shared = true;
+		if (gpu_share_decided(pass->config.control->gpu_share, &objects, plan,
+				      pass->work->snapshot.ray_state != NULL, pass->now)) {
+			pass_decide(pass);
+			return;
+		}
 	}
 	/* Drains without an answer, or conflicts, took long: Ray is read once more, so that the
 	 * required changes are not delayed to a pass without them. The patch then has a
@@ -429,9 +437,9 @@ static void decided(struct pass *pass)
 		read_work(pass);
 		return;
 	}
-	/* Decisions of other clusters in the meantime may have used up the GPU quota. */
+	/* Decisions of other clusters in the meantime may have used up what is granted. */
 	if (plan->patch.count > 0 &&
-	    !gpu_quota_patch_fits(pass->config.control->quota, &objects, plan)) {
+	    !gpu_share_fits(pass->config.control->gpu_share, &objects, plan)) {
 		pass_decide(pass);
 		return;
 	}

@@ -208,7 +208,7 @@ void pass_decide(struct pass *pass)
 
 bool pass_decide_is_overtaken(struct pass *pass)
 {
-	struct gpu_quota_objects objects = pass_objects(pass, &pass->work->view);
+	struct gpu_share_objects objects = pass_objects(pass, &pass->work->view);
 	const struct ray_cluster *now = pass->callbacks.current(pass->callbacks.context);
 
 	if (!now || (now->generation <= objects.cluster->generation &&

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/budget.h"
 #include "ctl/pass/act.h"
-#include "ctl/pass/gpu_quota.h"
+#include "ctl/pass/gpu_share.h"
 #include "ctl/pass/observe.h"
 #include "ctl/pass/pass.h"
 #include "kube/kube_client.h"
@@ -93,6 +93,7 @@ struct pass {
 	bool drain_accepted; /* at least one of them */
 	int conflicts;
 	bool decided;   /* a decision was made, or tried */
+	bool shared;    /* it was told to the part that shares GPUs, and decided upon again */
 	bool undecided; /* the last decision exceeded its CPU time and changes nothing */
 	enum pass_cost cost;
 	int overtaken;          /* decisions on a RayCluster that changed in the meantime */
@@ -126,8 +127,8 @@ bool pass_observe_is_old(const struct pass *pass);
 /* The time at which it will be, for kube_client_send_until; 0: never. */
 int64_t pass_observe_until_ms(const struct pass *pass);
 
-/* Objects for ctl/pass/gpu_quota: those that this pass read are newer than the caches. */
-struct gpu_quota_objects pass_objects(const struct pass *pass, const struct observation *view);
+/* Objects for ctl/pass/gpu_share: those that this pass read are newer than the caches. */
+struct gpu_share_objects pass_objects(const struct pass *pass, const struct observation *view);
 /* Builds the snapshot from the data of the pass and the caches. Copies the parts of the view that
  * might not live until the decision has been made. */
 void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot);

@@ -39,9 +39,9 @@ bool pass_observe_is_old(const struct pass *pass)
 	return until_ms > 0 && loop_boot_ms() > until_ms;
 }
 
-struct gpu_quota_objects pass_objects(const struct pass *pass, const struct observation *view)
+struct gpu_share_objects pass_objects(const struct pass *pass, const struct observation *view)
 {
-	return (struct gpu_quota_objects){
+	return (struct gpu_share_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
 		.pods = pass->fresh_pods ? pass->fresh_pods : view->snapshot.pods,
 		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->snapshot.pod_count,
@@ -75,14 +75,11 @@ static const struct pod *const *copy_list(const struct snapshot *view, struct ar
 
 void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)
 {
-	struct gpu_quota_objects objects = pass_objects(pass, view);
+	struct gpu_share_objects objects;
 	const struct options *options = pass->config.control->options;
 	struct observation observation;
 	struct snapshot *snapshot = &observation.snapshot;
-	struct gpu_quota_budget budget;
 
-	/* Before the list is copied: gpu_quota_budget recognizes the cache's own list. */
-	gpu_quota_budget(pass->config.control->quota, &objects, &pass->arena, &budget);
 	view->snapshot.pods = copy_list(&view->snapshot, &pass->arena);
 	objects = pass_objects(pass, view);
 	observation = *view;
@@ -104,9 +101,7 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 	snapshot->device_table = options->device_table;
 	snapshot->price_table = options->price_table;
 	snapshot->memory = pass->config.memory;
-	snapshot->has_gpu_budget = budget.has_ceiling;
-	snapshot->gpu_budget = budget.amount;
-	snapshot->gpu_budget_of = budget.ceiling;
+	snapshot->pools = gpu_share_terms(pass->config.control->gpu_share, &objects, &pass->arena);
 	snapshot->time_zones = time_zones_of(pass->config.control->time_zones,
 					     view->snapshot.autoscaler, pass->now, &pass->arena,
 					     &snapshot->time_zone_count);

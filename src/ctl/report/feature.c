@@ -38,6 +38,25 @@ void features_free(struct features *features)
 	memory_free(features);
 }
 
+void features_start(struct features *features)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->start)
+			features->table[i]->start(features->selves[i]);
+}
+
+bool features_gpu_share(const struct features *features, struct gpu_share *ret_share)
+{
+	for (size_t i = 0; i < features_count(features); i++) {
+		if (!features->table[i]->gpu_share)
+			continue;
+		*ret_share = (struct gpu_share){ features->table[i]->gpu_share,
+						 features->selves[i] };
+		return true;
+	}
+	return false;
+}
+
 void features_decided(void *listener, const struct pass_decision *decision)
 {
 	const struct features *features = listener;

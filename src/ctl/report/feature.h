@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "ctl/pass/gpu_share.h"
 #include "ctl/report/metrics_cluster.h"
 
 struct arena;
@@ -35,6 +36,10 @@ struct feature {
 	 * `begin`: it may only keep the pointer. Without it `self` is NULL. */
 	void *(*begin)(const struct control *control);
 	void (*end)(void *self);
+	/* All members of control are set: its watches may begin. */
+	void (*start)(void *self);
+	/* What passes ask it for; at most one feature has them. */
+	const struct gpu_share_hooks *gpu_share;
 
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);
@@ -69,6 +74,10 @@ struct feature {
 /* `table` ends with NULL and lives as long. */
 struct features *features_new(const struct control *control, const struct feature *const *table);
 void features_free(struct features *features);
+
+void features_start(struct features *features);
+/* Of the feature that has it; false: none has. */
+bool features_gpu_share(const struct features *features, struct gpu_share *ret_share);
 
 /* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);

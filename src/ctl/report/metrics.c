@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "core/model/reason.h"
 #include "ctl/pass/act.h"
-#include "ctl/pass/gpu_quota.h"
+#include "ctl/pass/gpu_share.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics_cluster.h"
 #include "ctl/report/metrics_text.h"
@@ -351,9 +351,9 @@ static void write_cluster_counts(const struct metrics *metrics, struct buf *buf)
 static void write_ceilings(const struct metrics_now *now, enum metrics_id id, struct buf *buf)
 {
 	struct metrics_family family = METRICS_FAMILY(buf, id);
-	struct gpu_quota_figure figure;
+	struct gpu_share_figure figure;
 
-	for (size_t at = 0; gpu_quota_next(now->quota, &at, &figure);)
+	for (size_t at = 0; gpu_share_figure(now->gpu_share, &at, &figure);)
 		metrics_text_amount(&family,
 				    (const char *const[]){ figure.scope, figure.namespace_ },
 				    id == METRICS_GPUS_CEILING ? figure.ceiling : figure.counted);

@@ -21,7 +21,7 @@
 struct act_scaled_list;
 struct err;
 struct features;
-struct quota;
+struct gpu_share;
 struct pass_decision;
 struct summary;
 
@@ -31,7 +31,7 @@ struct metrics;
 struct metrics_now {
 	bool leader;
 	bool view_stale;     /* of the API server: no worker is removed */
-	struct quota *quota; /* NULL: no GPU quota */
+	const struct gpu_share *gpu_share; /* NULL: no GPUs are shared */
 	const struct features *features;
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };

@@ -13,7 +13,7 @@
 #include "codec/objects/summary_json.h"
 #include "codec/text/json_write.h"
 #include "core/report/summary.h"
-#include "ctl/pass/gpu_quota.h"
+#include "ctl/pass/gpu_share.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/feature.h"
 #include "ctl/report/list_page.h"
@@ -95,12 +95,12 @@ static void answer_text(struct serve_request *request, int code, const char *for
 }
 
 /* The GPU quotas; nothing when none is set. */
-static void write_ceilings(struct json_writer *writer, struct quota *quota)
+static void write_ceilings(struct json_writer *writer, const struct gpu_share *share)
 {
-	struct gpu_quota_figure figure;
+	struct gpu_share_figure figure;
 
 	json_write_array(writer, "gpuCeilings");
-	for (size_t at = 0; gpu_quota_next(quota, &at, &figure);) {
+	for (size_t at = 0; gpu_share_figure(share, &at, &figure);) {
 		json_write_object_line(writer, NULL);
 		JSON_WRITE_TEXTS(writer, { "scope", figure.scope },
 				 { "namespace", figure.namespace_ });
@@ -131,7 +131,7 @@ static void write_all(const struct status *status, bool all, struct buf *buf)
 	JSON_WRITE_TEXTS(&writer, { "kind", "Status" }, { "version", RAYSCALER_VERSION });
 	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
 	json_write_text(&writer, "holder", leader_holder(control->leader));
-	write_ceilings(&writer, all ? control->quota : NULL);
+	write_ceilings(&writer, all ? control->gpu_share : NULL);
 	json_write_array(&writer, "clusters");
 	for (size_t i = 0;
 	     all && (summary = metrics_summary(control->metrics, i, &namespace_, &name)); i++) {

@@ -13,7 +13,7 @@ struct budget;
 struct events;
 struct features;
 struct gcs_address;
-struct quota;
+struct gpu_share;
 struct kube_client;
 struct kube_informer;
 struct leader;
@@ -44,7 +44,7 @@ struct control {
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	const struct gcs_address *gcs_address; /* NULL: that of each head Pod */
 	struct events *events;
-	struct quota *quota;                    /* NULL: no GPU quota */
+	const struct gpu_share *gpu_share;      /* NULL: no GPUs are shared */
 	struct metrics *metrics;                /* may be NULL */
 	struct features *features;              /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */
@@ -53,6 +53,9 @@ struct control {
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 	struct time_zones *time_zones;          /* of the schedules; NULL in sidecar mode */
+	/* The RayCluster decides again soon; false: it is not decided on. NULL in tests. */
+	bool (*wake)(void *context, const char *namespace_, const char *name);
+	void *wake_context;
 	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
 };
 
