@@ -2,11 +2,9 @@
 
 #include "feature/cost/ctl/cost.h"
 #include "feature/lint/ctl/linted.h"
+#include "feature/pools/ctl/pool_feature.h"
 #include "feature/record/ctl/work_page.h"
 
 const struct feature *const features_listed[] = {
-	&cost_feature,
-	&lint_feature,
-	&record_feature,
-	NULL,
+	&cost_feature, &lint_feature, &record_feature, &pools_feature, NULL,
 };

@@ -15,8 +15,12 @@ static int64_t granted(const struct group *group)
 
 const char *pool_reason(const struct pool_grant *grant)
 {
-	return strcmp(grant->reason, REASON_RESERVED_FOR_GANG) == 0 ? REASON_RESERVED_FOR_GANG :
-								      REASON_WAITS_FOR_POOL;
+	static const char *const known[] = { REASON_RESERVED_FOR_GANG, REASON_MAX_GPUS };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(grant->reason, known[i]) == 0)
+			return known[i];
+	return REASON_WAITS_FOR_POOL;
 }
 
 /* Replicas that the operator creates for minReplicas whatever replicas is. */

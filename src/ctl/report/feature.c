@@ -50,8 +50,8 @@ bool features_gpu_share(const struct features *features, struct gpu_share *ret_s
 	for (size_t i = 0; i < features_count(features); i++) {
 		if (!features->table[i]->gpu_share)
 			continue;
-		*ret_share = (struct gpu_share){ features->table[i]->gpu_share,
-						 features->selves[i] };
+		*ret_share =
+			(struct gpu_share){ features->table[i]->gpu_share, features->selves[i] };
 		return true;
 	}
 	return false;

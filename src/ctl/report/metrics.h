@@ -30,7 +30,7 @@ struct metrics;
 /* Values that are read at the time of a scrape. */
 struct metrics_now {
 	bool leader;
-	bool view_stale;     /* of the API server: no worker is removed */
+	bool view_stale;                   /* of the API server: no worker is removed */
 	const struct gpu_share *gpu_share; /* NULL: no GPUs are shared */
 	const struct features *features;
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */

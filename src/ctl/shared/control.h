@@ -56,7 +56,7 @@ struct control {
 	/* The RayCluster decides again soon; false: it is not decided on. NULL in tests. */
 	bool (*wake)(void *context, const char *namespace_, const char *name);
 	void *wake_context;
-	struct registration *registration;      /* NULL unless a sidecar that serves metrics */
+	struct registration *registration; /* NULL unless a sidecar that serves metrics */
 };
 
 /* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */

@@ -1,6 +1,6 @@
 /* One pass against a scripted GCS and a scripted API server: the requests in their order, and that
  * nothing is removed without a positive, fresh fact. */
-#include "ctl/pass/gpu_quota.h"
+#include "ctl/pass/gpu_share.h"
 #include "test/support/pass_bench.h"
 
 static void test_demand_is_one_patch(void **state)
@@ -171,55 +171,122 @@ static void test_conflict_reads_afresh_and_decides_again(void **state)
 	assert_true(seen.patched);
 }
 
-static void look(void *context, const char *namespace_, const char *name,
-		 struct gpu_quota_objects *ret_objects)
+/* A part that shares GPUs: the terms are those of the test, and calls are counted. */
+static struct sharing {
+	int64_t granted;
+	int decided, sent, answered;
+	bool was_refused, again;
+} sharing;
+
+static const struct pool_terms *terms(void *self, const struct gpu_share_objects *objects,
+				      struct arena *arena)
 {
-	(void)context;
+	struct pool_terms *ret = ARENA_NEW(arena, struct pool_terms);
+	struct pool_grant *grant = ARENA_NEW(arena, struct pool_grant);
+
+	(void)self;
+	*grant = (struct pool_grant){ .group = objects->cluster->groups[0].name,
+				      .replicas = sharing.granted,
+				      .reason = "WaitsForPool",
+				      .message = "waits" };
+	*ret = (struct pool_terms){ .grants = grant, .grant_count = 1 };
+	return ret;
+}
+
+static bool share_decided(void *self, const struct gpu_share_objects *objects,
+			  const struct plan *plan, bool knows_demand, time_ms now_ms)
+{
+	(void)self;
+	(void)objects;
+	(void)now_ms;
+	assert_true(knows_demand);
+	assert_int_equal(plan->asks.count, 1);
+	assert_int_equal(plan->asks.at[0].count, 5);
+	sharing.decided++;
+	if (sharing.again)
+		sharing.granted++;
+	return sharing.again;
+}
+
+static bool fits(void *self, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	(void)self;
+	(void)objects;
+	(void)plan;
+	return true;
+}
+
+static void sent(void *self, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	(void)self;
+	(void)objects;
+	(void)plan;
+	sharing.sent++;
+}
+
+static void answered(void *self, const char *namespace_, const char *name, const struct err *err,
+		     int64_t generation)
+{
+	(void)self;
 	(void)namespace_;
 	(void)name;
-	ret_objects->unreadable = true; /* the cache knows no more than before */
+	sharing.answered++;
+	sharing.was_refused = err != NULL;
+	(void)generation;
 }
 
-static int64_t counted(struct quota *quota)
+static const struct gpu_share_hooks sharing_hooks = {
+	.terms = terms, .decided = share_decided, .fits = fits, .sent = sent, .answered = answered
+};
+static const struct gpu_share share = { &sharing_hooks, NULL };
+
+/* 5 are asked for, 2 granted: they are launched, reserved while the patch is in flight, and the answer
+ * is passed on. */
+static void test_a_grant_bounds_the_patch(void **state)
 {
-	struct gpu_quota_figure figure;
-	size_t at = 0;
-
-	return gpu_quota_next(quota, &at, &figure) ? figure.counted : -1;
-}
-
-/* 5 are requested, 2 allowed; the replicas of an accepted patch count until the caches show
- * them. */
-static void test_a_ceiling_over_clusters_bounds_the_patch(void **state)
-{
-	const struct gpu_quota_config gcs_bench_config = { .look = look, .lost_patch_ms = 60000 };
-
 	(void)state;
-	options.max_gpus_total = 2;
-	control.quota = gpu_quota_new(&control, &gcs_bench_config);
+	sharing = (struct sharing){ .granted = 2 };
+	control.gpu_share = &share;
 	set_pending_gpus(5);
 	api.cluster = CLUSTER("2");
 	run_pass(NULL);
+	control.gpu_share = NULL;
 	assert_int_equal(api.patches, 1);
 	assert_non_null(strstr(api.bodies[0],
 			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 2"));
-	assert_true(counted(control.quota) == 20000);
-	gpu_quota_free(steal(&control.quota));
+	assert_int_equal(sharing.decided, 1);
+	assert_int_equal(sharing.sent, 1);
+	assert_int_equal(sharing.answered, 1);
+	assert_false(sharing.was_refused);
 }
 
-static void test_a_refused_patch_counts_nothing(void **state)
+/* What it asks for is granted at once: the same pass launches it. */
+static void test_a_grant_that_comes_with_the_ask(void **state)
 {
-	const struct gpu_quota_config gcs_bench_config = { .look = look, .lost_patch_ms = 60000 };
-
 	(void)state;
-	options.max_gpus_total = 2;
-	control.quota = gpu_quota_new(&control, &gcs_bench_config);
+	sharing = (struct sharing){ .granted = 2, .again = true };
+	control.gpu_share = &share;
+	set_pending_gpus(5);
+	api.cluster = CLUSTER("3");
+	run_pass(NULL);
+	control.gpu_share = NULL;
+	assert_non_null(strstr(api.bodies[0],
+			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 3"));
+	assert_int_equal(sharing.decided, 1);
+}
+
+static void test_a_refused_patch_is_passed_on(void **state)
+{
+	(void)state;
+	sharing = (struct sharing){ .granted = 2 };
+	control.gpu_share = &share;
 	set_pending_gpus(5);
 	api.statuses[0] = 403;
 	run_pass(NULL);
+	control.gpu_share = NULL;
 	assert_int_equal(api.patches, 1);
-	assert_int_equal(counted(control.quota), 0);
-	gpu_quota_free(steal(&control.quota));
+	assert_int_equal(sharing.answered, 1);
+	assert_true(sharing.was_refused);
 }
 
 static void test_endless_conflict_gives_up(void **state)
@@ -340,8 +407,9 @@ int main(void)
 		TEST(test_a_patch_after_an_accepted_drain_is_tried_again),
 		TEST(test_a_patch_that_fails_is_left_to_the_next_pass),
 		TEST(test_conflict_reads_afresh_and_decides_again),
-		TEST(test_a_ceiling_over_clusters_bounds_the_patch),
-		TEST(test_a_refused_patch_counts_nothing),
+		TEST(test_a_grant_bounds_the_patch),
+		TEST(test_a_grant_that_comes_with_the_ask),
+		TEST(test_a_refused_patch_is_passed_on),
 		TEST(test_endless_conflict_gives_up),
 		TEST(test_refused_patch_is_an_error),
 		TEST(test_unneeded_launch_is_cancelled),

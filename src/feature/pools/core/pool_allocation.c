@@ -489,17 +489,18 @@ static void explain_of_flags(const struct pool_allocation *allocation, size_t po
 			     struct arena *arena, struct pool_grant *ret_grant)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
-	size_t queue = unit == SHARE_NONE ? 0 :
-					    table->clusters.at[table->units.at[unit].cluster].queue;
-	int64_t per_namespace = allocation->input->per_namespace;
-	bool whole = unit == SHARE_NONE || per_namespace == RESOURCE_AMOUNT_MAX ||
-		     table->held[queue] + table->units.at[unit].amount <= per_namespace;
+	int64_t limit = allocation->input->capacities[pool];
+	const char *flag = "max-gpus-total";
 
+	if (unit != SHARE_NONE &&
+	    (table->result.units[unit] == SHARE_AT_MAXIMUM ||
+	     table->units.at[unit].amount > allocation->input->per_namespace)) {
+		limit = allocation->input->per_namespace;
+		flag = "max-gpus-per-namespace";
+	}
 	ret_grant->reason = REASON_MAX_GPUS;
-	ret_grant->message = arena_printf(
-		arena, "%s %s allows no more", whole ? "max-gpus-total" : "max-gpus-per-namespace",
-		resource_amount_text(arena,
-				     whole ? allocation->input->capacities[pool] : per_namespace));
+	ret_grant->message = arena_printf(arena, "%s %s allows no more", flag,
+					  resource_amount_text(arena, limit));
 }
 
 /* Why this unit has no grant; SHARE_NONE: the pools do not know of one yet. */
@@ -682,7 +683,7 @@ const struct pool_terms *pool_terms_none(const struct pool_member *member, struc
 }
 
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
-					 struct arena *arena)
+					 bool spent, struct arena *arena)
 {
 	const struct pool_input *input = allocation->input;
 	const struct pool_member *member = input->members[index];
@@ -697,7 +698,7 @@ const struct pool_terms *pool_terms_make(const struct pool_allocation *allocatio
 		if (pool == POOL_NONE)
 			continue;
 		at++;
-		grant->replicas = allocation->shares[index].grants[g];
+		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
 		explain(allocation, pool,
 			allocation->tables->cluster_of[pool * input->member_count + index],
 			first_waiting(allocation, pool, index, g), arena, grant);
@@ -883,6 +884,28 @@ static const char *reserved_text(const struct pool_allocation *allocation, size_
 		allocation->input->asks[own->member]->list.at[table->entries.at[unit]].groups);
 }
 
+static void add_ready(const struct pool_allocation *allocation, size_t pool,
+		      const struct gpu_pool_status *old, struct arena *arena,
+		      struct gpu_pool_status *status)
+{
+	const char *held = allocation->input->held[pool];
+	struct condition *ready = ARENA_NEW(arena, struct condition);
+	const struct condition *before =
+		old ? condition_find(old->conditions.at, old->conditions.count, "Ready") : NULL;
+
+	*ready = (struct condition){
+		.type = "Ready",
+		.status = held ? "False" : "True",
+		.reason = held ? "NotShared" : "Shared",
+		.message = held ? arena_strdup(arena, held) : "its GPUs are shared",
+		.last_transition = allocation->input->now,
+	};
+	if (before && strcmp(before->status, ready->status) == 0)
+		ready->last_transition = before->last_transition;
+	status->conditions.at = ready;
+	status->conditions.count = 1;
+}
+
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      const struct gpu_pool_status *old, struct arena *arena,
 		      struct gpu_pool_status *ret_status)
@@ -900,9 +923,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		.reserved_for = reserved_text(allocation, pool, arena),
 		.updated = allocation->input->now,
 	};
-	ret_status->held_text = arena_printf(arena, "%s of %s",
-					     resource_amount_text(arena, table->used),
-					     resource_amount_text(arena, ret_status->gpus));
+	add_ready(allocation, pool, old, arena, ret_status);
 	for (size_t q = 0; q < count; q++)
 		queues[q] = (struct gpu_pool_queue_status){
 			.name = table->queues.at[q].name,

@@ -38,9 +38,9 @@ struct pool_input {
 struct pool_share {
 	int64_t *grants;        /* replicas, by group */
 	const int64_t *granted; /* units, by entry of the asks; below 0: in no pool */
-	bool releases;   /* of workers */
-	bool drains;     /* of busy workers, that begin with this allocation */
-	uint64_t digest; /* of grants and releases: equal ones need no new decision */
+	bool releases;          /* of workers */
+	bool drains;            /* of busy workers, that begin with this allocation */
+	uint64_t digest;        /* of grants and releases: equal ones need no new decision */
 };
 
 struct pool_allocation {
@@ -54,9 +54,9 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 
 /* Nothing granted yet, for a member that no allocation has; NULL: no group of it draws from a pool. */
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena);
-/* The terms of a member; NULL likewise. */
+/* The terms of a member; NULL likewise. spent: a patch has used what is granted, so nothing is. */
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t member,
-					 struct arena *arena);
+					 bool spent, struct arena *arena);
 /* The asks of a member after an allocation: granted ones remember since when, and one that was granted
  * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t member,

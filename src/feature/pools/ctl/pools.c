@@ -39,11 +39,11 @@ struct pool_entry {
 	char *sent_uid;                   /* uid for the generation; NULL: no patch yet */
 	int64_t *held;                    /* by pool, 1/10000 GPU */
 	size_t held_count;
-	size_t index;                     /* in the last allocation; SIZE_MAX: it is not there */
-	uint64_t digest;                  /* of its share of the last allocation */
-	bool spent;   /* its grants of the last allocation are used by a patch */
-	bool decided; /* a decision was made since the start */
-	bool expected; /* its first decision is waited for */
+	size_t index;    /* in the last allocation; SIZE_MAX: it is not there */
+	uint64_t digest; /* of its share of the last allocation */
+	bool spent;      /* its grants of the last allocation are used by a patch */
+	bool decided;    /* a decision was made since the start */
+	bool expected;   /* its first decision is waited for */
 	bool changed;
 	struct list_item open; /* to be looked at before the next allocation */
 };
@@ -58,17 +58,17 @@ struct pools {
 	__int128 *held;               /* by pool: the sums of all entries */
 	const char **problems;        /* by pool: why it is held; NULL */
 	size_t count;
-	bool known;
-	struct map entries; /* "namespace/name" */
+	const char *problem; /* of all pools of the source; NULL: none */
+	struct map entries;  /* "namespace/name" */
 	struct list open;
 	struct arena arenas[2]; /* of the last allocation and of the one before */
 	int arena;
 	const struct pool_allocation *allocation; /* NULL: none yet */
 	struct pool_entry **allocated;            /* by member */
 	struct loop_timer *timer;
-	int64_t allocated_ms; /* monotonic */
-	int64_t started_ms;   /* monotonic; 0: nothing was asked yet */
-	bool stale;           /* an ask, a holding or a pool has changed */
+	int64_t allocated_ms;       /* monotonic */
+	int64_t started_ms;         /* monotonic; 0: nothing was asked yet */
+	bool stale;                 /* an ask, a holding or a pool has changed */
 	struct arena figures_arena; /* of the last figures */
 	struct gpu_share_figure *figures;
 	size_t figure_count;
@@ -165,7 +165,7 @@ static void note_change(struct pools *pools, struct pool_entry *entry)
 /* An allocation is made soon, in a turn of its own. */
 static void allocate_soon(struct pools *pools)
 {
-	int64_t due_ms = pools->allocated_ms + POOLS_INTERVAL_MS;
+	int64_t due_ms = pools->allocated_ms + pools->source.interval_ms;
 	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
 
 	pools->stale = true;
@@ -228,6 +228,8 @@ static const char *problem_of(const struct pools *pools, size_t index)
 {
 	const struct gpu_pool *pool = pools->list[index];
 
+	if (pool != &pools->of_flags.pool && pools->problem)
+		return pools->problem;
 	if (pool->problems.count > 0)
 		return pool->problems.at[0];
 	if (pools->capacities[index] < 0)
@@ -241,9 +243,11 @@ static void measure_pools(struct pools *pools)
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool *pool = pools->list[p];
 
-		pools->capacities[p] =
-			pool->has_gpus ? pool->gpus :
-					 pools->source.capacity(pools->source.context, pool);
+		pools->capacities[p] = -1;
+		if (pool->has_gpus)
+			pools->capacities[p] = pool->gpus;
+		else if (pools->source.capacity)
+			pools->capacities[p] = pools->source.capacity(pools->source.context, pool);
 		pools->problems[p] = problem_of(pools, p);
 		if (pools->capacities[p] < 0)
 			pools->capacities[p] = 0;
@@ -255,7 +259,7 @@ static void read_pools(struct pools *pools)
 {
 	size_t count;
 	const struct gpu_pool *const *list =
-		pools->source.pools(pools->source.context, &count, &pools->known);
+		pools->source.pools(pools->source.context, &count, &pools->problem);
 	size_t all = count + pools->has_flags;
 
 	memory_free(pools->list);
@@ -364,20 +368,19 @@ static const struct pool_member *make_member(const struct pools *pools,
 			replicas[g] = larger(replicas[g], larger(patched(&entry->sent, g),
 								 patched(&entry->lost, g)));
 	}
-	return pool_member_make(
-		&(struct pool_member_input){ .namespace_ = entry->namespace_,
-					     .name = entry->name,
-					     .cluster = objects->cluster,
-					     .pods = objects->pods,
-					     .pod_count = objects->pod_count,
-					     .replicas = replicas,
-					     .report = entry->report,
-					     .drains = entry->drains,
-					     .pools = pools->list,
-					     .pool_count = pools->count,
-					     .settings = &options->settings,
-					     .devices = options->device_table },
-		arena);
+	return pool_member_make(&(struct pool_member_input){ .namespace_ = entry->namespace_,
+							     .name = entry->name,
+							     .cluster = objects->cluster,
+							     .pods = objects->pods,
+							     .pod_count = objects->pod_count,
+							     .replicas = replicas,
+							     .report = entry->report,
+							     .drains = entry->drains,
+							     .pools = pools->list,
+							     .pool_count = pools->count,
+							     .settings = &options->settings,
+							     .devices = options->device_table },
+				arena);
 }
 
 static void sum_member(const struct pools *pools, const struct pool_member *member, int64_t *sums)
@@ -535,8 +538,8 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 
 	for (size_t i = 0; i < count; i++) {
 		struct pool_entry *entry = pools->allocated[i];
-		const struct labels *own = pools->source.namespace_labels(pools->source.context,
-									  entry->namespace_);
+		const struct labels *own =
+			pools->source.namespace_labels(pools->source.context, entry->namespace_);
 
 		entry->index = i;
 		entry->spent = false;
@@ -548,7 +551,6 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 	}
 	for (size_t p = 0; p < pools->count; p++)
 		held[p] = pools->problems[p] ? pools->problems[p] :
-			  !pools->known      ? "the GPUPools are not all read yet" :
 			  settling ? "rayscaler has started, and first reads what others wait for" :
 				     NULL;
 	*ret_input = (struct pool_input){
@@ -585,8 +587,7 @@ static bool take_over(struct pools *pools, struct pool_entry *entry)
 	bool changed = own->digest != entry->digest;
 
 	if (pool_asks_grants_differ(pools->allocation, entry->index)) {
-		asks = pool_asks_granted(pools->allocation, entry->index,
-					 slots_next(&entry->asks));
+		asks = pool_asks_granted(pools->allocation, entry->index, slots_next(&entry->asks));
 		slots_set(&entry->asks, asks);
 		pools->stale = true;
 	}
@@ -608,13 +609,11 @@ static void start_next(struct pools *pools)
 	time_ms now = pools->allocation->input->now, next = pools->allocation->next;
 	int64_t after_ms = next == INT64_MAX ? INT64_MAX : next - now;
 
-	if (is_settling(pools) && after_ms > POOLS_INTERVAL_MS)
-		after_ms = POOLS_INTERVAL_MS;
-	if (after_ms < POOLS_INTERVAL_MS)
-		after_ms = POOLS_INTERVAL_MS;
+	if (after_ms < pools->source.interval_ms || is_settling(pools))
+		after_ms = pools->source.interval_ms;
 	pools->allocated_ms = now_ms;
 	if (pools->stale)
-		loop_timer_start(pools->timer, POOLS_INTERVAL_MS);
+		loop_timer_start(pools->timer, pools->source.interval_ms);
 	else if (after_ms < INT64_MAX)
 		loop_timer_start(pools->timer, after_ms);
 	else
@@ -647,7 +646,8 @@ static void allocate(struct pools *pools)
 
 static bool may_allocate(const struct pools *pools)
 {
-	return loop_monotonic_ms(pools->control->loop) >= pools->allocated_ms + POOLS_INTERVAL_MS;
+	return loop_monotonic_ms(pools->control->loop) >=
+	       pools->allocated_ms + pools->source.interval_ms;
 }
 
 static void time_is_due(void *context)
@@ -671,8 +671,8 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
 	if ((entry->changed || !pools->allocation) && may_allocate(pools))
 		allocate(pools);
-	if (entry->index != SIZE_MAX && pools->allocation && !entry->spent)
-		return pool_terms_make(pools->allocation, entry->index, arena);
+	if (entry->index != SIZE_MAX && pools->allocation)
+		return pool_terms_make(pools->allocation, entry->index, entry->spent, arena);
 	return pool_terms_none(make_member(pools, entry, objects, false, arena), arena);
 }
 
@@ -767,7 +767,8 @@ static bool decided(void *self, const struct gpu_share_objects *objects, const s
 	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
 	digest = entry->digest;
 	changed |= note_report(pools, entry, plan, now);
-	if (knows_demand)
+	/* While Ray does not answer, what it asked for keeps its place. */
+	if (knows_demand || plan->asks.count > 0)
 		changed |= note_asks(pools, entry, objects->cluster, plan, now);
 	changed |= !entry->decided;
 	entry->decided = true;
@@ -819,8 +820,8 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_cluster patched_cluster = *objects->cluster;
-	struct worker_group *groups = arena_array(&arena, patched_cluster.group_count,
-						  sizeof(*groups));
+	struct worker_group *groups =
+		arena_array(&arena, patched_cluster.group_count, sizeof(*groups));
 	const int64_t *replicas = patched_replicas(objects->cluster, plan, &arena);
 	struct gpu_share_objects with = *objects;
 	int64_t *before = arena_array(&arena, pools->count, sizeof(*before));
@@ -835,12 +836,10 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 	sum_member(pools, make_member(pools, entry, objects, false, &arena), before);
 	sum_member(pools, make_member(pools, entry, &with, false, &arena), after);
 	for (size_t p = 0; p < pools->count; p++) {
-		__int128 others = pools->held[p] -
-				  (p < entry->held_count ? entry->held[p] : 0);
+		__int128 others = pools->held[p] - (p < entry->held_count ? entry->held[p] : 0);
 
-		if (after[p] > before[p] &&
-		    (after[p] - before[p] > granted_in(pools, entry, p) ||
-		     others + after[p] > pools->capacities[p]))
+		if (after[p] > before[p] && (after[p] - before[p] > granted_in(pools, entry, p) ||
+					     others + after[p] > pools->capacities[p]))
 			return true;
 	}
 	return false;
@@ -917,7 +916,9 @@ static void note_launched(struct pool_entry *entry)
 		return;
 	for (size_t g = 0; g < entry->sent.group_count; g++)
 		launched[g] = entry->sent.replicas[g] - entry->sent.before[g];
-	asks = pool_asks_launched(asks, launched, entry->sent.group_count, &scratch);
+	/* A copy first, because the next slot may be that of the old asks. */
+	asks = pool_asks_launched(pool_asks_copy(asks, &scratch), launched, entry->sent.group_count,
+				  &scratch);
 	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
 }
 

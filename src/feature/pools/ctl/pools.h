@@ -26,11 +26,12 @@
 struct pools;
 
 struct pools_source {
-	/* By name; valid until pools_changed. known: all existing ones are read. */
-	const struct gpu_pool *const *(*pools)(void *context, size_t *ret_count, bool *ret_known);
+	/* By name; valid until pools_changed. problem: why none of them grants anything; NULL. */
+	const struct gpu_pool *const *(*pools)(void *context, size_t *ret_count,
+					       const char **ret_problem);
 	/* NULL: the namespace is not known. */
 	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
-	/* GPUs of the Nodes that match the pool; -1: not known. */
+	/* GPUs of the Nodes that match the pool; -1: not known. NULL: never known. */
 	int64_t (*capacity)(void *context, const struct gpu_pool *pool);
 	/* Calls pools_ray_cluster_changed for each RayCluster and each Pod of one. */
 	void (*each)(void *context, struct pools *pools);
@@ -42,7 +43,7 @@ struct pools_source {
 	/* After each allocation. NULL: not called. */
 	void (*allocated)(void *context, const struct pool_allocation *allocation);
 	void *context;
-	int64_t settle_ms, settle_max_ms, lost_patch_ms;
+	int64_t interval_ms, settle_ms, settle_max_ms, lost_patch_ms; /* POOLS_... */
 };
 
 /* Copies the source. */

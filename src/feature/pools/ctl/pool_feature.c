@@ -1,0 +1,256 @@
+#include "feature/pools/ctl/pool_feature.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/model/field.h"
+#include "ctl/shared/options.h"
+#include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/ctl/pool_objects.h"
+#include "feature/pools/ctl/pool_writer.h"
+#include "feature/pools/ctl/pools.h"
+#include "kube/kube_informer.h"
+
+/* What became of the pools, for statuses and metrics. */
+struct pool_feature {
+	const struct control *control;
+	struct pool_objects *objects;
+	struct pools *pools;
+	struct pool_writer *writer;
+	struct arena arenas[2]; /* of the statuses, and of those before */
+	int arena;
+	struct gpu_pool_status *statuses; /* of the last allocation, by pool */
+	const char **names;               /* likewise */
+	size_t count;
+};
+
+/* ---- the source of the pools ---- */
+
+static const struct gpu_pool *const *list_pools(void *context, size_t *ret_count,
+						const char **ret_problem)
+{
+	const struct pool_feature *self = context;
+
+	*ret_problem = pool_objects_problem(self->objects);
+	return pool_objects_list(self->objects, ret_count);
+}
+
+static const struct labels *namespace_labels(void *context, const char *namespace_)
+{
+	const struct pool_feature *self = context;
+
+	return pool_objects_namespace(self->objects, namespace_);
+}
+
+static void each(void *context, struct pools *pools)
+{
+	const struct pool_feature *self = context;
+	const struct ray_cluster *cluster;
+	const struct pod *pod;
+	size_t at = 0;
+
+	if (!self->control->ray_clusters || !self->control->pods)
+		return;
+	while ((cluster = kube_informer_next(self->control->ray_clusters, &at)))
+		pools_ray_cluster_changed(pools, cluster->namespace_, cluster->name);
+	at = 0;
+	while ((pod = kube_informer_next(self->control->pods, &at)))
+		pools_pod_changed(pools, NULL, pod);
+}
+
+static void look(void *context, const char *namespace_, const char *name,
+		 struct gpu_share_objects *ret_objects, bool *ret_unreadable)
+{
+	const struct pool_feature *self = context;
+	const struct control *control = self->control;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	if (!control->ray_clusters || !control->pods)
+		return;
+	*ret_unreadable = kube_informer_bad(control->ray_clusters, namespace_, name) != NULL;
+	if (!*ret_unreadable)
+		ret_objects->cluster = kube_informer_get(control->ray_clusters, namespace_, name);
+	ret_objects->pods = (const struct pod *const *)kube_informer_indexed(
+		control->pods, arena_printf(&scratch, "%s/%s", namespace_, name),
+		&ret_objects->pod_count);
+}
+
+static void wake(void *context, const char *namespace_, const char *name)
+{
+	const struct pool_feature *self = context;
+
+	if (self->control->wake)
+		(void)self->control->wake(self->control->wake_context, namespace_, name);
+}
+
+static const struct gpu_pool_status *status_before(const struct pool_feature *self,
+						   const struct gpu_pool *pool)
+{
+	for (size_t i = 0; i < self->count; i++)
+		if (strcmp(self->names[i], pool->name) == 0)
+			return &self->statuses[i];
+	return pool->status;
+}
+
+static void allocated(void *context, const struct pool_allocation *allocation)
+{
+	struct pool_feature *self = context;
+	struct arena *arena = &self->arenas[!self->arena];
+	size_t count = allocation->input->pool_count;
+	struct gpu_pool_status *statuses;
+	const char **names;
+
+	arena_reset(arena);
+	statuses = arena_array(arena, count, sizeof(*statuses));
+	names = arena_array(arena, count, sizeof(*names));
+	for (size_t p = 0; p < count; p++) {
+		const struct gpu_pool *pool = allocation->input->pools[p];
+
+		names[p] = arena_strdup(arena, pool->name);
+		pool_status_make(allocation, p, status_before(self, pool), arena, &statuses[p]);
+		field_own(gpu_pool_status_fields, &statuses[p], arena);
+	}
+	self->arena = !self->arena;
+	self->statuses = statuses;
+	self->names = names;
+	self->count = count;
+	pool_writer_allocated(self->writer, statuses, allocation);
+}
+
+/* ---- the feature ---- */
+
+static void objects_changed(void *context)
+{
+	struct pool_feature *self = context;
+
+	if (self->pools)
+		pools_changed(self->pools);
+}
+
+static void *begin(const struct control *control)
+{
+	struct pool_feature *self = memory_alloc(sizeof(*self));
+
+	self->control = control;
+	return self;
+}
+
+static void start(void *context)
+{
+	struct pool_feature *self = context;
+	const struct pools_source source = {
+		.pools = list_pools,
+		.namespace_labels = namespace_labels,
+		.each = each,
+		.look = look,
+		.wake = wake,
+		.allocated = allocated,
+		.context = self,
+		.interval_ms = POOLS_INTERVAL_MS,
+		.settle_ms = POOLS_SETTLE_MS,
+		.settle_max_ms = POOLS_SETTLE_MAX_MS,
+		.lost_patch_ms = POOLS_LOST_PATCH_MS,
+	};
+
+	if (options_sidecar(self->control->options))
+		return;
+	self->objects = pool_objects_new(self->control, objects_changed, self);
+	self->writer = pool_writer_new(self->control, self->objects);
+	self->pools = pools_new(self->control, &source);
+}
+
+static void end(void *context)
+{
+	struct pool_feature *self = context;
+
+	pools_free(self->pools);
+	pool_writer_free(self->writer);
+	pool_objects_free(self->objects);
+	arena_done(&self->arenas[0]);
+	arena_done(&self->arenas[1]);
+	memory_free(self);
+}
+
+static void pod_changed(void *context, const struct pod *old, const struct pod *new_object)
+{
+	const struct pool_feature *self = context;
+
+	if (self->pools)
+		pools_pod_changed(self->pools, old, new_object);
+}
+
+static void ray_cluster_changed(void *context, const char *namespace_, const char *name,
+				bool deleted UNUSED)
+{
+	const struct pool_feature *self = context;
+
+	if (self->pools)
+		pools_ray_cluster_changed(self->pools, namespace_, name);
+}
+
+/* ---- what passes ask for: nothing in sidecar mode ---- */
+
+static const struct pool_terms *terms(void *context, const struct gpu_share_objects *objects,
+				      struct arena *arena)
+{
+	const struct pool_feature *self = context;
+
+	return self->pools ? pools_hooks.terms(self->pools, objects, arena) : NULL;
+}
+
+static bool decided(void *context, const struct gpu_share_objects *objects, const struct plan *plan,
+		    bool knows_demand, time_ms now)
+{
+	const struct pool_feature *self = context;
+
+	return self->pools && pools_hooks.decided(self->pools, objects, plan, knows_demand, now);
+}
+
+static bool fits(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	const struct pool_feature *self = context;
+
+	return !self->pools || pools_hooks.fits(self->pools, objects, plan);
+}
+
+static void sent(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
+{
+	const struct pool_feature *self = context;
+
+	if (self->pools)
+		pools_hooks.sent(self->pools, objects, plan);
+}
+
+static void answered(void *context, const char *namespace_, const char *name, const struct err *err,
+		     int64_t generation)
+{
+	const struct pool_feature *self = context;
+
+	if (self->pools)
+		pools_hooks.answered(self->pools, namespace_, name, err, generation);
+}
+
+static bool figure(void *context, size_t *at, struct gpu_share_figure *ret_figure)
+{
+	const struct pool_feature *self = context;
+
+	return self->pools && pools_hooks.figure(self->pools, at, ret_figure);
+}
+
+static const struct gpu_share_hooks share_hooks = {
+	.terms = terms,
+	.decided = decided,
+	.fits = fits,
+	.sent = sent,
+	.answered = answered,
+	.figure = figure,
+};
+
+const struct feature pools_feature = {
+	.begin = begin,
+	.end = end,
+	.start = start,
+	.gpu_share = &share_hooks,
+	.pod_changed = pod_changed,
+	.ray_cluster_changed = ray_cluster_changed,
+};

@@ -1,0 +1,228 @@
+#include "feature/pools/ctl/pool_objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ctl/watch/optional_watch.h"
+#include "feature/pools/codec/gpu_pool_json.h"
+
+struct kept {
+	struct arena arena;
+	const struct gpu_pool *pool; /* first in the list by name */
+};
+
+/* A watch finds its owner by its first member. */
+struct objects_watch {
+	struct optional_watch watch;
+	struct pool_objects *owner;
+};
+
+struct pool_objects {
+	const struct control *control;
+	struct objects_watch pools, namespaces;
+	bool reads_namespaces;        /* the second watch runs */
+	struct kept **kept;           /* by name */
+	const struct gpu_pool **list; /* the same */
+	size_t count;
+	void (*changed)(void *context);
+	void *context;
+};
+
+/* ---- copies ---- */
+
+static struct kept *keep(const struct gpu_pool *pool)
+{
+	struct kept *kept = memory_alloc(sizeof(*kept));
+	struct gpu_pool *copy = field_copy(gpu_pool_fields, pool, sizeof(*pool), &kept->arena);
+	const char **problems = arena_array(&kept->arena, pool->problems.count, sizeof(*problems));
+
+	for (size_t i = 0; i < pool->problems.count; i++)
+		problems[i] = arena_strdup(&kept->arena, pool->problems.at[i]);
+	copy->problems = (struct strings){ problems, pool->problems.count };
+	if (pool->status)
+		copy->status = field_copy(gpu_pool_status_fields, pool->status,
+					  sizeof(*pool->status), &kept->arena);
+	kept->pool = copy;
+	return kept;
+}
+
+static void kept_free(struct kept *kept)
+{
+	if (!kept)
+		return;
+	arena_done(&kept->arena);
+	memory_free(kept);
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp((*(struct kept *const *)left)->pool->name,
+		      (*(struct kept *const *)right)->pool->name);
+}
+
+static size_t find(const struct pool_objects *objects, const char *name)
+{
+	for (size_t i = 0; i < objects->count; i++)
+		if (strcmp(objects->kept[i]->pool->name, name) == 0)
+			return i;
+	return objects->count;
+}
+
+static void make_list(struct pool_objects *objects)
+{
+	if (objects->count > 0)
+		qsort(objects->kept, objects->count, sizeof(struct kept *), by_name);
+	memory_free(objects->list);
+	objects->list = memory_array(objects->count + 1, sizeof(*objects->list));
+	for (size_t i = 0; i < objects->count; i++)
+		objects->list[i] = objects->kept[i]->pool;
+}
+
+/* ---- watches ---- */
+
+static void namespace_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
+			      const void *old, const void *new_object)
+{
+	const struct objects_watch *watch = context;
+	const struct namespace *before = old, *now = new_object;
+	bool same = before && now && before->labels.count == now->labels.count;
+
+	for (size_t i = 0; same && i < now->labels.count; i++)
+		same = strcmp(before->labels.at[i].key, now->labels.at[i].key) == 0 &&
+		       strcmp(before->labels.at[i].value, now->labels.at[i].value) == 0;
+	if (!same)
+		watch->owner->changed(watch->owner->context);
+}
+
+static void synced(void *context)
+{
+	const struct objects_watch *watch = context;
+
+	watch->owner->changed(watch->owner->context);
+}
+
+static void read_namespaces(struct pool_objects *objects)
+{
+	struct objects_watch *own = &objects->namespaces;
+
+	if (objects->reads_namespaces)
+		return;
+	objects->reads_namespaces = true;
+	own->owner = objects;
+	own->watch.level = LOG_WARNING;
+	own->watch.without =
+		"Namespaces cannot be read: the queues of GPUPools are unknown, and no "
+		"GPU of them is granted";
+	own->watch.again = "Namespaces can be read now";
+	optional_watch_start(
+		&own->watch, objects->control->kube,
+		(struct kube_informer_options){
+			.type = &kube_type_namespace,
+			.callbacks = { .on_change = namespace_changed, .on_synced = synced },
+		});
+}
+
+static void pool_changed(void *context, enum kube_change change UNUSED, const char *key,
+			 const void *old UNUSED, const void *new_object)
+{
+	const struct objects_watch *watch = context;
+	struct pool_objects *objects = watch->owner;
+	const struct gpu_pool *now = new_object;
+	size_t index = find(objects, key);
+	struct kept *before = index < objects->count ? objects->kept[index] : NULL;
+
+	if (before && now && before->pool->generation == now->generation &&
+	    strcmp(before->pool->uid, now->uid) == 0)
+		return; /* its status */
+	if (!before && now) {
+		objects->kept =
+			memory_resize(objects->kept, objects->count + 1, sizeof(struct kept *));
+		objects->count++;
+	}
+	if (now)
+		objects->kept[index] = keep(now);
+	else if (before)
+		objects->kept[index] = objects->kept[--objects->count];
+	make_list(objects);
+	if (now)
+		read_namespaces(objects);
+	objects->changed(objects->context);
+	kept_free(before);
+}
+
+struct pool_objects *pool_objects_new(const struct control *control, void (*changed)(void *context),
+				      void *context)
+{
+	struct pool_objects *objects = memory_alloc(sizeof(*objects));
+	struct objects_watch *own = &objects->pools;
+
+	objects->control = control;
+	objects->changed = changed;
+	objects->context = context;
+	make_list(objects);
+	own->owner = objects;
+	own->watch.level = LOG_INFO;
+	own->watch.without = "GPUPools cannot be read: GPUs are shared by no pool";
+	own->watch.again = "GPUPools can be read now";
+	optional_watch_start(
+		&own->watch, control->kube,
+		(struct kube_informer_options){
+			.type = &kube_type_gpu_pool,
+			.callbacks = { .on_change = pool_changed, .on_synced = synced },
+		});
+	return objects;
+}
+
+void pool_objects_free(struct pool_objects *objects)
+{
+	if (!objects)
+		return;
+	optional_watch_done(&objects->pools.watch);
+	if (objects->reads_namespaces)
+		optional_watch_done(&objects->namespaces.watch);
+	for (size_t i = 0; i < objects->count; i++)
+		kept_free(objects->kept[i]);
+	memory_free(objects->kept);
+	memory_free(objects->list);
+	memory_free(objects);
+}
+
+const struct gpu_pool *const *pool_objects_list(const struct pool_objects *objects,
+						size_t *ret_count)
+{
+	*ret_count = objects->count;
+	return objects->list;
+}
+
+const char *pool_objects_problem(const struct pool_objects *objects)
+{
+	if (objects->pools.watch.refused == ERR_NONE &&
+	    !kube_informer_synced(objects->pools.watch.informer))
+		return "the GPUPools are not all read yet";
+	if (!objects->reads_namespaces)
+		return NULL;
+	if (objects->namespaces.watch.refused != ERR_NONE)
+		return "the labels of namespaces cannot be read: grant list and watch of "
+		       "namespaces (chart value gpuPools)";
+	if (!kube_informer_synced(objects->namespaces.watch.informer))
+		return "the namespaces are not all read yet";
+	return NULL;
+}
+
+const struct labels *pool_objects_namespace(const struct pool_objects *objects, const char *name)
+{
+	const struct namespace *found =
+		objects->reads_namespaces ?
+			kube_informer_get(objects->namespaces.watch.informer, "", name) :
+			NULL;
+
+	return found ? &found->labels : NULL;
+}
+
+const char *pool_objects_version(const struct pool_objects *objects, const char *name)
+{
+	const struct gpu_pool *found = kube_informer_get(objects->pools.watch.informer, "", name);
+
+	return found ? found->resource_version : NULL;
+}

@@ -1,0 +1,187 @@
+#include "feature/pools/ctl/pool_writer.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "codec/objects/autoscaler_json.h"
+#include "ctl/shared/leader.h"
+#include "feature/pools/codec/gpu_pool_json.h"
+#include "kube/kube_client.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define PLURAL "gpupools"
+#define FIELD_MANAGER "rayscaler"
+#define RETRY_MS 10000
+#define MESSAGE "cannot write the status of the GPUPool"
+
+struct entry {
+	struct pool_writer *writer;
+	char *name;
+	char *status; /* to be written; NULL: none */
+	char *same;   /* the text without the time that was written last; NULL: none */
+	char *next;   /* of status */
+	char *sent;   /* being written */
+	struct kube_call *call;
+	struct loop_timer *timer;
+	int64_t not_before_ms;
+	struct log_repeat trouble;
+};
+
+struct pool_writer {
+	const struct control *control;
+	const struct pool_objects *objects;
+	struct map entries; /* name to struct entry */
+};
+
+struct pool_writer *pool_writer_new(const struct control *control,
+				    const struct pool_objects *objects)
+{
+	struct pool_writer *writer = memory_alloc(sizeof(*writer));
+
+	writer->control = control;
+	writer->objects = objects;
+	return writer;
+}
+
+static void entry_free(struct entry *entry)
+{
+	kube_client_cancel(entry->call);
+	loop_timer_free(entry->timer);
+	log_repeat_done(&entry->trouble);
+	memory_free(entry->name);
+	memory_free(entry->status);
+	memory_free(entry->same);
+	memory_free(entry->next);
+	memory_free(entry->sent);
+	memory_free(entry);
+}
+
+void pool_writer_free(struct pool_writer *writer)
+{
+	if (!writer)
+		return;
+	for (size_t i = 0; i < writer->entries.count; i++)
+		entry_free(writer->entries.entries[i].value);
+	map_done(&writer->entries);
+	memory_free(writer);
+}
+
+static void write_soon(struct entry *entry)
+{
+	int64_t now_ms = loop_monotonic_ms(entry->writer->control->loop);
+
+	if (!entry->call)
+		loop_timer_start(entry->timer,
+				 entry->not_before_ms > now_ms ? entry->not_before_ms - now_ms : 0);
+}
+
+static void written(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct entry *entry = context;
+	int64_t after_ms = POOL_WRITER_INTERVAL_MS;
+
+	entry->call = NULL;
+	if (err && err->kind != ERR_CONFLICT) {
+		after_ms = answer->retry_after_ms > RETRY_MS ? answer->retry_after_ms : RETRY_MS;
+		log_repeat_error(&entry->trouble, MESSAGE, entry->name, err->text);
+	} else if (!err) {
+		log_repeat_end(&entry->trouble, MESSAGE, entry->name);
+	}
+	entry->not_before_ms = loop_monotonic_ms(entry->writer->control->loop) + after_ms;
+	if (err && !entry->status) {
+		entry->status = steal(&entry->sent);
+		entry->next = steal(&entry->same);
+	}
+	memory_free(steal(&entry->sent));
+	if (entry->status)
+		write_soon(entry);
+}
+
+static void send(void *context)
+{
+	struct entry *entry = context;
+	const struct pool_writer *writer = entry->writer;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *version = pool_objects_version(writer->objects, entry->name);
+	const char *path, *body;
+
+	if (entry->call || !entry->status || !version ||
+	    !leader_is_leading(writer->control->leader))
+		return;
+	path = kube_path_query(&scratch,
+			       kube_path(&scratch, GPU_POOL_API_VERSION, NULL, PLURAL, entry->name,
+					 "status"),
+			       "fieldManager", FIELD_MANAGER);
+	body = autoscaler_status_body(entry->status, version, &scratch);
+	entry->call = kube_client_request(writer->control->kube,
+					  &(struct kube_request){ .verb = KUBE_MERGE_PATCH,
+								  .path = path,
+								  .body = body,
+								  .body_size = strlen(body) },
+					  written, entry);
+	memory_free(entry->same);
+	entry->same = steal(&entry->next);
+	memory_free(entry->sent);
+	entry->sent = steal(&entry->status);
+}
+
+static struct entry *entry_of(struct pool_writer *writer, const char *name)
+{
+	struct entry *entry = map_get(&writer->entries, name);
+
+	if (entry)
+		return entry;
+	entry = memory_alloc(sizeof(*entry));
+	entry->writer = writer;
+	entry->name = memory_strdup(name);
+	entry->timer = loop_timer_new(writer->control->loop, send, entry);
+	map_set(&writer->entries, name, entry);
+	return entry;
+}
+
+static void forget_deleted(struct pool_writer *writer)
+{
+	for (size_t i = 0; i < writer->entries.count;) {
+		struct entry *entry = writer->entries.entries[i].value;
+
+		if (pool_objects_version(writer->objects, entry->name)) {
+			i++;
+			continue;
+		}
+		(void)map_remove(&writer->entries, entry->name);
+		entry_free(entry);
+	}
+}
+
+/* A status that differs in its time alone is not written. */
+static void want(struct entry *entry, const struct gpu_pool_status *status)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct gpu_pool_status without_time = *status;
+	const char *text;
+
+	without_time.updated = TIME_NONE;
+	text = gpu_pool_status_text(&without_time, &scratch);
+	if (entry->same && strcmp(entry->same, text) == 0) {
+		memory_free(steal(&entry->status));
+		return;
+	}
+	memory_set_string(&entry->next, text);
+	memory_set_string(&entry->status, gpu_pool_status_text(status, &scratch));
+	write_soon(entry);
+}
+
+void pool_writer_allocated(struct pool_writer *writer, const struct gpu_pool_status *statuses,
+			   const struct pool_allocation *allocation)
+{
+	forget_deleted(writer);
+	for (size_t p = 0; p < allocation->input->pool_count; p++) {
+		const char *name = allocation->input->pools[p]->name;
+
+		if (strcmp(name, POOL_OF_FLAGS) != 0 && pool_objects_version(writer->objects, name))
+			want(entry_of(writer, name), &statuses[p]);
+	}
+}
