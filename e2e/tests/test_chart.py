@@ -128,6 +128,7 @@ def test_defaults(helm):
         ("ClusterRole", "rayscaler"),
         ("ClusterRole", "rayscaler-edit"),
         ("ClusterRole", "rayscaler-pages"),
+        ("ClusterRole", "rayscaler-pools"),
         ("ClusterRole", "rayscaler-reviews"),
         ("ClusterRole", "rayscaler-secrets"),
         ("ClusterRole", "rayscaler-view"),
@@ -468,6 +469,28 @@ def test_readme_has_every_value(helm):
     text = _read("charts/rayscaler/README.md")
     assert helm.run("show", "readme", chart.CHART).stdout.strip() == text.strip()
     assert text == chart_docs.with_table(text), "run make manifests"
+
+
+def test_pools_are_read_where_a_value_says_so(helm):
+    """By the controller of all namespaces, which writes their status alone; users of the cluster read them."""
+    mine = {(verb, "rayscaler.dev", "gpupools") for verb in ("get", "list", "watch")}
+    wanted = mine | {("patch", "rayscaler.dev", "gpupools/status"), ("list", "", "namespaces"), ("watch", "", "namespaces")}
+    about = {"gpupools", "gpupools/status", "namespaces"}
+
+    def rights(values):
+        objects = render(helm, values)
+        found = set()
+        for obj in objects:
+            if obj["kind"] in ("Role", "ClusterRole") and obj["metadata"]["name"] == "rayscaler":
+                found |= {right for right in _rights(obj["rules"]) if right[2] in about}
+        return found, of_kind(objects, "ClusterRole", "rayscaler-pools")
+
+    found, users = rights({})
+    assert found == wanted and _rights(users["rules"]) == mine
+    assert users["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    assert rights({"gpuPools": False}) == (set(), None)
+    assert rights({"watchNamespace": "team-a"})[0] == set()
+    assert "gpuPools" in refused(helm, {"gpuPools": "yes"})
 
 
 def test_install_has_every_right(helm):

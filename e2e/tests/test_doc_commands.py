@@ -104,6 +104,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl rayscaler (explain|request|snapshot) CLUSTER.*", "test_cli.py::test_"),
     (r"(kubectl )?rayscaler status( -A)?", "test_cli.py::test_"),
     (r"rayscaler status --gpus( \[.*)?", "test_inventory.py::test_c3_"),
+    (r"rayscaler status --pools( \[.*)?", "test_gpu_pool_object.py::test_status_of_pools"),
     (r"rayscaler status --cost( \[.*)?", "test_cost.py::test_"),
     (r"rayscaler lint( -f (FILE|my-cluster\.yaml).*)?", "test_lint_rows.py::test_"),
     (r"rayscaler lint --from-cluster.*", "test_lint_rows.py::test_from_cluster"),

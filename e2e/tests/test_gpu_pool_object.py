@@ -1,13 +1,17 @@
 """The GPUPool as an API server has it: its schema, its columns, its status."""
 
+import json
 import re
+import subprocess
 from typing import Any, Dict
 
 import pytest
 import yaml
 
 from rayscaler_e2e import paths
+from rayscaler_e2e.cli import RBAC, USER, Cli
 from rayscaler_e2e.kubeclient import ApiError
+from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 DOCUMENT = paths.ROOT / "docs" / "GPUPOOL.md"
@@ -160,6 +164,42 @@ def test_columns_and_status(api_server, pools):
     cells = dict(zip([column["name"] for column in table["columnDefinitions"]], table["rows"][0]["cells"]))
     assert cells["GPUs held"] == "52 of 64" and cells["Waiting"] == "8.5" and cells["Ready"] == "True"
     assert cells["Queues held/guaranteed"] == "research 28/16, serving 24/24" and cells["Age"]
+
+
+def allowed(cli: Cli) -> str:
+    done = subprocess.run(cli.words("status", "--pools"), capture_output=True, text=True, timeout=60, check=False, env=cli.env)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def test_status_of_pools(api_server, pools, namespace, work_dir):
+    cli = Cli(api_server, namespace, work_dir)
+    denied = cli.run("status", "--pools", status=1)
+    assert "create clusterrolebinding NAME --clusterrole=rayscaler-pools" in denied.stderr
+    subject = {"kind": "ServiceAccount", "name": USER, "namespace": namespace}
+    rules = [{"apiGroups": ["rayscaler.dev"], "resources": ["gpupools"], "verbs": ["get", "list", "watch"]}]
+    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "rayscaler-pools"}, "rules": rules}
+    api_server.apply(role)
+    api_server.apply(
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "pools-of-the-test"},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "rayscaler-pools"},
+            "subjects": [subject],
+        }
+    )
+    # The server sees a new binding after a moment.
+    first = wait_until(lambda: allowed(cli), 20, "the right to read pools")
+    assert first == "there are no GPUPools; docs/GPUPOOL.md has one to apply\n"
+    pools.create(pool(gpus=64))
+    assert cli.run("status", "--pools").stdout.startswith("a100: no status yet; a controller for all namespaces writes it")
+    pools.patch_merge("a100", {"status": STATUS}, subresource="status")
+    shown = cli.run("status", "--pools").stdout
+    assert re.match(r"a100: 52 of 64 GPUs held, 8\.5 waiting \(\S+ ago\)\n", shown)
+    assert re.search(r"^research +#{10}\+{7}-?w+ +28 +16 +12 +1 +8\.5 +-$", shown, re.MULTILINE), shown
+    assert "waits longest: r/demo: 1 x gpu-group*8 (8 GPUs) for " in shown and "free GPUs are kept for r/demo: gpu-group*8" in shown
+    (one,) = json.loads(cli.run("status", "--pools", "-o", "json").stdout)["pools"]
+    assert one == {"name": "a100", "problem": "", "status": STATUS}
 
 
 def test_what_the_document_shows(api_server, pools, kubectl):

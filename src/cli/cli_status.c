@@ -22,6 +22,7 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
 #include "feature/cost/cli/status_cost.h"
+#include "feature/pools/cli/status_pools.h"
 #include "net/loop.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
@@ -30,6 +31,7 @@
 /* Of the features. */
 static const struct status_page *const pages[] = {
 	&status_cost_page,
+	&status_pools_page,
 	NULL,
 };
 
@@ -176,10 +178,15 @@ static int look_at_page(const struct look *look, struct connection *connection, 
 	AUTO(buf_done) struct buf json;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (controller_client_open(connection, look->arena, &controller, err) && !arguments->watch)
+	if (arguments->page->read) {
+		if (arguments->page->read(connection, look->arena, &input.objects, err))
+			return -1;
+	} else if (controller_client_open(connection, look->arena, &controller, err) &&
+		   !arguments->watch) {
 		return -1;
-	if (!controller.found)
+	} else if (!controller.found) {
 		view_look(view, &controller, look->arena, &clusters);
+	}
 	if (arguments->output == OUTPUT_TABLE) {
 		arguments->page->write_text(&input, look->arena, look->output);
 		return status_of(&clusters);
@@ -188,8 +195,8 @@ static int look_at_page(const struct look *look, struct connection *connection, 
 	return add_json(look, &json, err) ? -1 : status_of(&clusters);
 }
 
-/* EXIT_DONE or EXIT_UNSCALED; -1: an error. view NULL: the inventory; changes NULL: none are
- * shown. */
+/* EXIT_DONE or EXIT_UNSCALED; -1: an error. view NULL: the inventory, or a page with read();
+ * changes NULL: none are shown. */
 static int look(const struct arguments *arguments, struct connection *connection, struct view *view,
 		struct status_changes *changes, struct buf *output, struct err *err)
 {
@@ -207,10 +214,10 @@ static int look(const struct arguments *arguments, struct connection *connection
 	AUTO(buf_done) struct buf json;
 
 	buf_init(&json, OUTPUT_BYTES_MAX);
-	if (!view)
-		return look_at_gpus(&one, connection, err);
 	if (arguments->page)
 		return look_at_page(&one, connection, view, err);
+	if (!view)
+		return look_at_gpus(&one, connection, err);
 	if (controller_client_open(connection, &arena, &controller, err) && !arguments->watch)
 		return -1;
 	view_look(view, &controller, &arena, &clusters);
@@ -291,6 +298,14 @@ static void done_view(struct view **view)
 	view_free(*view);
 }
 
+/* The flag of a page that shows no RayClusters; NULL: none. */
+static const char *whole_cluster(const struct arguments *arguments)
+{
+	if (arguments->gpus)
+		return "--gpus";
+	return arguments->page && arguments->page->read ? arguments->page->flag : NULL;
+}
+
 /* As look(). */
 static int status(const struct arguments *arguments, struct err *err)
 {
@@ -305,7 +320,7 @@ static int status(const struct arguments *arguments, struct err *err)
 		return -1;
 	if (arguments->watch)
 		api_connection_catch_signals(connection);
-	if (!arguments->gpus)
+	if (!whole_cluster(arguments))
 		view = view_new(connection,
 				arguments->all ? NULL : api_connection_namespace(connection),
 				arguments->name, VIEW_STATUS);
@@ -349,11 +364,13 @@ static int choose_page(struct arguments *arguments, struct err *err)
 
 static int check_arguments(const struct arguments *arguments, struct err *err)
 {
-	if (arguments->gpus &&
-	    (arguments->all || arguments->name || arguments->connection.namespace_))
-		return err_set(
-			err, ERR_INPUT,
-			"--gpus shows all Nodes: it cannot be combined with -A, -n or CLUSTER; leave these out");
+	const char *flag = whole_cluster(arguments);
+
+	if (flag && (arguments->all || arguments->name || arguments->connection.namespace_))
+		return err_set(err, ERR_INPUT,
+			       "%s shows %s: it cannot be combined with -A, -n or CLUSTER; leave "
+			       "these out",
+			       flag, arguments->gpus ? "all Nodes" : "the whole cluster");
 	if (arguments->devices && !arguments->gpus)
 		return err_set(err, ERR_INPUT,
 			       "--device-table is valid only with --gpus: elsewhere the "

@@ -14,7 +14,8 @@
 #include "cli/shared/view.h"
 
 struct status_page_input {
-	struct view *view;
+	struct view *view;   /* NULL with read() */
+	const void *objects; /* of read() */
 	/* Those that nothing scales, to be marked as old, among others. The line of
 	 * cli/shared/unscaled is the page's to write; the exit status is not. */
 	const struct view_clusters *clusters;
@@ -30,6 +31,10 @@ struct status_page {
 	const char *usage, *description, *flags; /* whole lines of --help */
 	/* NULL: every value is valid. ERR_INPUT names the flag. */
 	int (*check_value)(const char *value, struct err *err);
+	/* Of a page of other objects than RayClusters, of the whole cluster: reads them. Results live in
+	 * the arena; -1: *err has the fix. NULL: the page is of the view. */
+	int (*read)(struct connection *connection, struct arena *arena, const void **ret_objects,
+		    struct err *err);
 	void (*write_text)(const struct status_page_input *input, struct arena *arena,
 			   struct buf *buf);
 	void (*write_json)(const struct status_page_input *input, struct arena *arena,

@@ -19,7 +19,7 @@ DOCUMENTS = ("*.md", "docs/**/*.md", "e2e/**/*.md", "charts/**/*.md", "examples/
 OTHERS = {
     "k8s_constants.h", "grpc_server.h", "ray_config_def.h", "ray/common/status.h", "ray/common/constants.h",
     "sanitizer/allocator_interface.h", "cmocka.h", "filter_autoscaler_events",
-    "--clusterrole", "--serviceaccount", "--take-ownership", "--skip-crds", "--type", "--previous", "--reconcile-concurrency", "--name",
+    "--clusterrole", "--serviceaccount", "--user", "--take-ownership", "--skip-crds", "--type", "--previous", "--reconcile-concurrency", "--name",
     "rayscaler_e2e", "rayscaler_group_idle_workers", "core/v1",
 }  # fmt: skip
 PROGRAMS = r"(?:kubectl[ -])?rayscaler"
