@@ -31,6 +31,7 @@
 #include "core/report/served.h"
 #include "core/report/verdict.h"
 #include "feature/idle_termination/core/idle.h"
+#include "feature/protect_busy_pods/core/protect.h"
 #include "feature/schedules/core/window.h"
 #include "feature/warm_workers/core/warm.h"
 
@@ -42,6 +43,7 @@ static const struct decision_feature *const features[] = {
 	&idle_termination_decisions,
 	&warm_workers_decisions,
 	&schedules_decisions,
+	&protect_busy_pods_decisions,
 	NULL,
 };
 

@@ -4,6 +4,7 @@
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
+#include "feature/protect_busy_pods/codec/protect_json.h"
 
 #define AUTOSCALER struct autoscaler_object
 #define NOT_NEGATIVE "format: int32\nminimum: 0"
@@ -92,5 +93,6 @@ const struct field autoscaler_spec_fields[] = {
 			     "x-kubernetes-list-map-keys: [name]",
 		   .element_schema = SCHEDULE_RULE),
 	IDLE_TERMINATION_ROW(AUTOSCALER),
+	PROTECT_ROWS(AUTOSCALER),
 	FIELD_NAMES(NULL),
 };

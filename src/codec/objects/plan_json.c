@@ -6,6 +6,7 @@
 #include "codec/text/json_write.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
 #include "feature/pools/codec/pool_terms_json.h"
+#include "feature/protect_busy_pods/codec/protect_json.h"
 
 FIELD_WORDS(terminate_action, enum terminate_action)
 FIELD_WORDS(worker_state, enum worker_state)
@@ -224,6 +225,7 @@ static const struct field plan_fields[] = {
 	FIELD_LIST(PLAN, schedules, schedule_count, plan_schedule_fields, "schedules",
 		   .flags = FIELD_LINE),
 	PLAN_IDLE_ROW(PLAN),
+	PLAN_PROTECTION_ROW(PLAN),
 	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
 	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
 	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),

@@ -12,6 +12,8 @@ static bool annotation_is_known(const char *key)
 {
 	return strncmp(key, "rayscaler.dev/", strlen("rayscaler.dev/")) == 0 ||
 	       strncmp(key, "ray.io/", strlen("ray.io/")) == 0 ||
+	       strcmp(key, KARPENTER_ANNOTATION) == 0 ||
+	       strcmp(key, CLUSTER_AUTOSCALER_ANNOTATION) == 0 ||
 	       strcmp(key, GPUSHARE_ANNOTATION_INDEX) == 0 ||
 	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0;
 }

@@ -354,6 +354,9 @@ struct autoscaler_object {
 	const struct autoscaler_schedule *schedules;
 	size_t schedule_count;
 	const struct idle_termination *idle_termination; /* NULL: not given */
+	bool has_protect_busy_pods, protect_busy_pods;
+	bool has_protect_at_most_seconds;
+	int64_t protect_at_most_seconds; /* 0: no limit */
 	struct strings problems;
 	/* Its last status, core/report/summary.h; NULL: none, or too large. A member of an unknown
 	 * form counts as absent. Decisions use only the templates; ctl/queue/poll_interval uses
@@ -376,6 +379,9 @@ struct autoscaler_object {
 /* Of Alibaba's gpushare scheduler, on Pods. */
 #define GPUSHARE_ANNOTATION_INDEX "ALIYUN_COM_GPU_MEM_IDX"
 #define GPUSHARE_ANNOTATION_ALLOCATION "scheduler.framework.gpushare.allocation"
+/* Of node autoscalers, on Pods. */
+#define KARPENTER_ANNOTATION "karpenter.sh/do-not-disrupt"
+#define CLUSTER_AUTOSCALER_ANNOTATION "cluster-autoscaler.kubernetes.io/safe-to-evict"
 #define ANNOTATION_REQUEST_RESOURCES "rayscaler.dev/request-resources"
 #define ANNOTATION_MANAGED "rayscaler.dev/managed"
 #define ANNOTATION_DO_NOT_DISRUPT "rayscaler.dev/do-not-disrupt" /* of a worker Pod */

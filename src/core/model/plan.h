@@ -166,8 +166,9 @@ struct plan {
 	VEC(struct plan_condition) conditions;
 	const struct plan_schedule *schedules; /* in the order of the RayClusterAutoscaler */
 	size_t schedule_count;
-	const struct plan_idle *idle; /* NULL: none; of feature/idle_termination */
-	struct plan_cluster cluster;  /* not printed */
+	const struct plan_idle *idle;             /* NULL: none; of feature/idle_termination */
+	const struct plan_protection *protection; /* NULL: none; of feature/protect_busy_pods */
+	struct plan_cluster cluster;              /* not printed */
 	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */
 	VEC(struct pool_ask) asks;
 	int64_t requeue_after_seconds;

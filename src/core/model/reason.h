@@ -9,12 +9,14 @@
 #include "feature/idle_termination/model/idle_termination.h"
 #include "feature/lint/model/lint_reason.h"
 #include "feature/pools/model/pool_reason.h"
+#include "feature/protect_busy_pods/model/protect_busy_pods.h"
 
 /* The rows of features, the last ones of their tables. */
 #define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X)
 #define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
-#define FEATURE_CONDITION_REASONS(X) IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X)
+#define FEATURE_CONDITION_REASONS(X)                                                               \
+	IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X) PROTECT_CONDITION_REASONS(X)
 #define FEATURE_EVENTS(X) IDLE_EVENTS(X) LINT_EVENTS(X)
 
 /* X(identifier, word, meaning, what to do) */

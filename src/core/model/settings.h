@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/model/kubernetes.h"
+#include "feature/protect_busy_pods/model/protect_busy_pods.h"
 
 enum settings_mode { MODE_CONTROLLER = 0, MODE_SIDECAR };
 enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS, PACKING_CHEAPEST };
@@ -52,6 +53,11 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  "a GCS reply older than this counts as no reply")                                        \
 	X(CHOICE, enforce_max, "enforce-max", ENFORCE_MAX_WHEN_IDLE, 0, 1, "when-idle|now",        \
 	  "how workers above maxReplicas are terminated")                                          \
+	X(BOOLEAN, protect_busy_pods, "protect-busy-pods", false, 0, 1, "true|false",              \
+	  "Karpenter and Cluster Autoscaler evict no Pod in use")                                  \
+	X(INTEGER, protect_at_most_seconds, "protect-at-most-seconds",                             \
+	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
+	  "such protection ends after this, 0: never")                                             \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
 	  "GPU quota of a cluster, 0: none")
 

@@ -356,7 +356,7 @@ static const struct subject {
 	{ "Scaling",
 	  " scan-interval-seconds gcs-reads-per-second idle-timeout-seconds packing max-starting-workers "
 	  "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
-	  "max-drains-per-pass keep-for-placement-groups driver-log " },
+	  "max-drains-per-pass keep-for-placement-groups protect-busy-pods protect-at-most-seconds driver-log " },
 	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
 		  "price-table accelerators conserve-accelerators " },
 	{ "Workers that do not start", " node-provision-timeout-seconds start-timeout-seconds "
