@@ -358,6 +358,25 @@ def test_delete_is_a_right_of_its_own(helm):
     assert one == {("Role", "rayscaler", "team-a", "ray.io", "rayclusters")}
 
 
+def test_patch_of_pods_is_a_right_of_its_own(helm):
+    """Off by default; on by the value, and by the flag for all RayClusters."""
+
+    def patches(values):
+        roles = [obj for obj in render(helm, values) if obj["kind"] in ("ClusterRole", "Role")]
+        return {
+            (obj["kind"], obj["metadata"]["name"], obj["metadata"].get("namespace"))
+            for obj in roles
+            if ("patch", "", "pods") in _rights(obj["rules"])
+        }
+
+    assert patches({}) == patches({"watchNamespace": "team-a"}) == patches({"config": {"protectBusyPods": False}}) == set()
+    for allowed in ({"protectBusyPods": {"allowPatch": True}}, {"config": {"protectBusyPods": True}}):
+        assert patches(allowed) == {("ClusterRole", "rayscaler", None)}
+        assert patches({**allowed, "watchNamespace": "team-a"}) == {("Role", "rayscaler", "team-a")}
+    (container,) = of_kind(render(helm, {"config": {"protectBusyPods": True}}), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert "--protect-busy-pods=true" in container["args"]
+
+
 def test_monitoring_objects(helm):
     objects = render(helm, ALL_ON)
     (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
@@ -497,7 +516,8 @@ def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    objects = render(helm, {"idleTermination": {"allowDelete": True}, "rbac": {"readSecrets": {"all": True}}})
+    rights = {"idleTermination": {"allowDelete": True}, "protectBusyPods": {"allowPatch": True}}
+    objects = render(helm, {**rights, "rbac": {"readSecrets": {"all": True}}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}
     assert documented == granted

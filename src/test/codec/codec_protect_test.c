@@ -57,6 +57,11 @@ static const struct protected_pod *item_of(const struct life *life, time_ms now,
 	return plan->protection->pods.count > 0 ? &plan->protection->pods.at[0] : NULL;
 }
 
+static void annotate(struct life *life, const char *text)
+{
+	(void)snprintf(life->annotations, sizeof(life->annotations), "%s", text);
+}
+
 static void note_write(struct life *life, time_ms now)
 {
 	size_t count = 0;
@@ -136,17 +141,17 @@ static void test_bodies(void **state)
 			    "karpenter.sh/do-not-disrupt "
 			    "cluster-autoscaler.kubernetes.io/safe-to-evict\"}}}");
 	/* A key that the user has set stays out, a key that the user has changed since stays. */
-	strcpy(life.annotations, "karpenter.sh/do-not-disrupt: 30m");
+	annotate(&life, "karpenter.sh/do-not-disrupt: 30m");
 	assert_string_equal(body_of(&life, START, "", &arena),
 			    "{\"metadata\": {\"uid\": \"u-1\", \"resourceVersion\": \"7\", "
 			    "\"annotations\": {\"cluster-autoscaler.kubernetes.io/safe-to-evict\": "
 			    "\"false\", \"rayscaler.dev/protected\": \"2026-11-20T10:00:00Z "
 			    "cluster-autoscaler.kubernetes.io/safe-to-evict\"}}}");
-	strcpy(life.annotations, "karpenter.sh/do-not-disrupt: 'true', "
-				 "cluster-autoscaler.kubernetes.io/safe-to-evict: 'true', "
-				 "rayscaler.dev/protected: '2026-11-20T09:00:00Z "
-				 "karpenter.sh/do-not-disrupt "
-				 "cluster-autoscaler.kubernetes.io/safe-to-evict'");
+	annotate(&life, "karpenter.sh/do-not-disrupt: 'true', "
+			"cluster-autoscaler.kubernetes.io/safe-to-evict: 'true', "
+			"rayscaler.dev/protected: '2026-11-20T09:00:00Z "
+			"karpenter.sh/do-not-disrupt "
+			"cluster-autoscaler.kubernetes.io/safe-to-evict'");
 	assert_string_equal(
 		body_of(&life, START,
 			", autoscaler: {metadata: {name: demo}, spec: {protectAtMostSeconds: 60}}",
@@ -170,8 +175,8 @@ static void test_next_change(void **state)
 	const struct plan *plan;
 
 	(void)state;
-	strcpy(life.annotations, "karpenter.sh/do-not-disrupt: 'true', rayscaler.dev/protected: "
-				 "'2026-11-20T09:00:00Z karpenter.sh/do-not-disrupt'");
+	annotate(&life, "karpenter.sh/do-not-disrupt: 'true', rayscaler.dev/protected: "
+			"'2026-11-20T09:00:00Z karpenter.sh/do-not-disrupt'");
 	plan = decide(snapshot_of(&life, START, "", &arena), &arena);
 	assert_int_equal(plan->next_change, START + 20 * MS_PER_SECOND);
 	life.busy = true;
