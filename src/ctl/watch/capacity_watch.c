@@ -271,3 +271,13 @@ void capacity_watch_free(struct capacity_watch *capacity_watch)
 	log_repeat_done(&capacity_watch->trouble);
 	memory_free(capacity_watch);
 }
+
+const struct inventory_list *capacity_watch_inventory(struct capacity_watch *capacity_watch)
+{
+	if (!capacity_watch)
+		return NULL;
+	look(capacity_watch);
+	return capacity_watch->inventory_watch ?
+		       inventory_watch_list(capacity_watch->inventory_watch) :
+		       NULL;
+}

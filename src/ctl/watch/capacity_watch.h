@@ -1,5 +1,6 @@
 /* Node capacity for passes of RayClusters that have Unschedulable Pods, so that a plan can
- * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check).
+ * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check), and
+ * for GPUPools (feature/pools).
  * Controller mode only, and optional: without the right to list Nodes it logs that once, and plans
  * then leave the distinction out.
  *
@@ -17,6 +18,7 @@
 #include "ctl/shared/control.h"
 
 struct capacity_watch;
+struct inventory_list;
 
 /* NULL in sidecar mode; every function accepts NULL and does nothing then. */
 struct capacity_watch *capacity_watch_new(const struct control *control);
@@ -26,5 +28,9 @@ void capacity_watch_free(struct capacity_watch *capacity_watch);
  * known. Nodes that are already in the view do not change. Borrowed until the loop turns. */
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
 			 struct observation *view);
+
+/* The last inventory, at most about a minute old while it is asked for; NULL: it is not known yet, or
+ * above the limits. Borrowed until the loop turns. */
+const struct inventory_list *capacity_watch_inventory(struct capacity_watch *capacity_watch);
 
 #endif

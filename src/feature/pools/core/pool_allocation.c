@@ -13,6 +13,7 @@ struct pool_cluster {
 	size_t member;
 	size_t first_unit, unit_count;
 	size_t first_worker, worker_count;
+	int64_t unlisted; /* units beyond those that the pool could hold */
 };
 
 /* One pool as core/share sees it, and the way back. */
@@ -191,6 +192,7 @@ static void add_units(struct building *b, size_t index, size_t entry_index, size
 		VEC_PUSH(b->arena, &table->entries, entry_index);
 	}
 	table->members.at[cluster].unit_count += (size_t)count;
+	table->members.at[cluster].unlisted += entry->count - count;
 }
 
 static void add_asks(struct building *b, size_t index)
@@ -253,9 +255,44 @@ static struct share_result unchanged(const struct pool_table *table, struct aren
 	};
 }
 
+/* NULL: amounts alone decide. Sets the order in which workers are released. */
+static struct pool_places *make_places_of(struct building *b, size_t pool)
+{
+	struct pool_table *table = &b->tables->at[pool];
+	struct pool_places_unit *units = arena_array(b->arena, table->units.count, sizeof(*units));
+	struct pool_places_worker *workers =
+		arena_array(b->arena, table->workers.count, sizeof(*workers));
+	struct pool_places *places;
+
+	for (size_t u = 0; u < table->units.count; u++) {
+		size_t index = table->members.at[table->units.at[u].cluster].member;
+
+		units[u] = (struct pool_places_unit){
+			b->input->members[index],
+			&b->input->asks[index]->list.at[table->entries.at[u]],
+		};
+	}
+	for (size_t w = 0; w < table->workers.count; w++) {
+		const struct pool_member *member =
+			b->input->members[table->members.at[table->workers.at[w].cluster].member];
+
+		workers[w] =
+			(struct pool_places_worker){ member,
+						     &member->workers.at[table->worker_of.at[w]] };
+	}
+	places = pool_places_make(b->input->nodes, b->input->pools[pool], pool,
+				  b->input->capacities[pool] - table->outside, units,
+				  table->units.count, workers, table->workers.count, b->arena);
+	for (size_t w = 0; places && w < table->workers.count; w++)
+		table->workers.at[w].order = pool_places_beside(places, w);
+	return places;
+}
+
 static void share_all(struct building *b)
 {
 	struct share_pool *pools = arena_array(b->arena, b->input->pool_count, sizeof(*pools));
+	struct pool_places **places =
+		arena_array(b->arena, b->input->pool_count, sizeof(struct pool_places *));
 	size_t *index = arena_array(b->arena, b->input->pool_count, sizeof(*index)), count = 0;
 	struct share_result *results;
 
@@ -263,12 +300,16 @@ static void share_all(struct building *b)
 		b->tables->at[p].result = unchanged(&b->tables->at[p], b->arena);
 		if (b->input->held[p])
 			continue;
+		places[count] = is_of_flags(b->input->pools[p]) ? NULL : make_places_of(b, p);
 		pools[count] = share_pool_of(b, p);
+		pools[count].places = pool_places_hooks(places[count]);
 		index[count++] = p;
 	}
 	results = share(pools, count, b->arena);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		b->tables->at[index[i]].result = results[i];
+		pool_places_done(places[i]);
+	}
 }
 
 /* ---- sums of the queues, places of the units ---- */
@@ -307,6 +348,8 @@ static void make_places(struct pool_table *table, struct arena *arena)
 	qsort(places, count, sizeof(*places), by_place);
 	for (size_t i = 0; i < count; i++)
 		table->places[places[i].unit] = (size_t)++table->waiting[places[i].queue];
+	for (size_t c = 0; c < table->clusters.count; c++)
+		table->waiting[table->clusters.at[c].queue] += table->members.at[c].unlisted;
 }
 
 static void sum_queues(struct pool_table *table, struct arena *arena)

@@ -5,7 +5,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_ALLOCATION_H
 #define FEATURE_POOLS_CORE_POOL_ALLOCATION_H
 
-#include "feature/pools/core/pool_member.h"
+#include "feature/pools/core/pool_places.h"
 
 /* The pool of the flags --max-gpus-total and --max-gpus-per-namespace: all groups that no GPUPool
  * matches, a queue for each namespace, and nothing is released. Its name is never that of an object. */
@@ -31,6 +31,7 @@ struct pool_input {
 	size_t member_count;
 	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
 	const struct labels *namespace_labels;
+	const struct pool_nodes *nodes; /* NULL: not known, amounts alone decide */
 	time_ms now;
 };
 

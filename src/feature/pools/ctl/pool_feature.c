@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "core/model/field.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/capacity_watch.h"
+#include "ctl/watch/inventory_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 #include "feature/pools/ctl/pool_objects.h"
 #include "feature/pools/ctl/pool_writer.h"
@@ -75,6 +77,34 @@ static void look(void *context, const char *namespace_, const char *name,
 		&ret_objects->pod_count);
 }
 
+/* The Pods of RayClusters are live, Nodes and other Pods up to a minute old. */
+static bool nodes(void *context, struct arena *arena, struct pool_nodes *ret_nodes)
+{
+	const struct pool_feature *self = context;
+	const struct control *control = self->control;
+	const struct inventory_list *list = capacity_watch_inventory(control->capacity_watch);
+	size_t count = 0, at = 0;
+	const struct pod **pods, *pod;
+
+	if (!list || !control->pods)
+		return false;
+	pods = arena_array(arena, list->pod_count + kube_informer_count(control->pods),
+			   sizeof(struct pod *));
+	for (size_t i = 0; i < list->pod_count; i++)
+		if (!labels_value(&list->pods[i].labels, LABEL_CLUSTER))
+			pods[count++] = &list->pods[i];
+	for (size_t left = kube_informer_count(control->pods);
+	     left > 0 && (pod = kube_informer_next(control->pods, &at)); left--)
+		pods[count++] = pod;
+	*ret_nodes = (struct pool_nodes){ .nodes = list->nodes,
+					  .node_count = list->node_count,
+					  .pods = pods,
+					  .pod_count = count,
+					  .settings = &control->options->settings,
+					  .devices = control->options->device_table };
+	return true;
+}
+
 static void wake(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
@@ -143,6 +173,7 @@ static void start(void *context)
 		.namespace_labels = namespace_labels,
 		.each = each,
 		.look = look,
+		.nodes = nodes,
 		.wake = wake,
 		.allocated = allocated,
 		.context = self,

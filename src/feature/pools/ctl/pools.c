@@ -9,6 +9,11 @@
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
+/* Between two allocations is at least so many times what the last one took. */
+#define REST 20
+/* Nodes may have changed: nothing says so. */
+#define NODES_AGAIN_MS 10000
+
 /* A patch in flight, or accepted and not yet in the caches. */
 struct pool_patch {
 	int64_t *replicas; /* by group; NULL: none */
@@ -43,6 +48,7 @@ struct pool_entry {
 	uint64_t digest; /* of its share of the last allocation */
 	bool spent;      /* its grants of the last allocation are used by a patch */
 	bool decided;    /* a decision was made since the start */
+	bool unreadable; /* the RayCluster: its last member is used, without its groups */
 	bool expected;   /* its first decision is waited for */
 	bool changed;
 	struct list_item open; /* to be looked at before the next allocation */
@@ -67,6 +73,7 @@ struct pools {
 	struct pool_entry **allocated;            /* by member */
 	struct loop_timer *timer;
 	int64_t allocated_ms;       /* monotonic */
+	int64_t interval_ms;        /* until the next one at the earliest */
 	int64_t started_ms;         /* monotonic; 0: nothing was asked yet */
 	bool stale;                 /* an ask, a holding or a pool has changed */
 	struct arena figures_arena; /* of the last figures */
@@ -165,7 +172,7 @@ static void note_change(struct pools *pools, struct pool_entry *entry)
 /* An allocation is made soon, in a turn of its own. */
 static void allocate_soon(struct pools *pools)
 {
-	int64_t due_ms = pools->allocated_ms + pools->source.interval_ms;
+	int64_t due_ms = pools->allocated_ms + pools->interval_ms;
 	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
 
 	pools->stale = true;
@@ -238,16 +245,18 @@ static const char *problem_of(const struct pools *pools, size_t index)
 	return NULL;
 }
 
-static void measure_pools(struct pools *pools)
+static void measure_pools(struct pools *pools, const struct pool_nodes *nodes)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool *pool = pools->list[p];
 
 		pools->capacities[p] = -1;
 		if (pool->has_gpus)
 			pools->capacities[p] = pool->gpus;
-		else if (pools->source.capacity)
-			pools->capacities[p] = pools->source.capacity(pools->source.context, pool);
+		else if (nodes)
+			pools->capacities[p] = pool_nodes_gpus(nodes, pool, &scratch);
 		pools->problems[p] = problem_of(pools, p);
 		if (pools->capacities[p] < 0)
 			pools->capacities[p] = 0;
@@ -275,7 +284,7 @@ static void read_pools(struct pools *pools)
 	if (pools->has_flags)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
-	measure_pools(pools);
+	measure_pools(pools, NULL);
 	for (size_t i = 0; i < pools->entries.count; i++) {
 		struct pool_entry *entry = pools->entries.entries[i].value;
 
@@ -419,6 +428,7 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	entry->changed = false;
 	pools->source.look(pools->source.context, entry->namespace_, entry->name, &objects,
 			   &unreadable);
+	entry->unreadable = unreadable;
 	if (unreadable && entry->held_count == pools->count && slots_value(&entry->members))
 		return false; /* at least its last amount */
 	if (!objects.cluster && !unreadable) {
@@ -525,10 +535,34 @@ static size_t collect(struct pools *pools)
 	return count;
 }
 
+/* The specs of its groups are those of an object that is gone. */
+static const struct pool_member *without_groups(const struct pool_member *member,
+						struct arena *arena)
+{
+	struct pool_member *copy = ARENA_NEW(arena, struct pool_member);
+
+	*copy = *member;
+	copy->group_count = 0;
+	return copy;
+}
+
+/* NULL: not known. */
+static const struct pool_nodes *read_nodes(struct pools *pools, struct arena *arena)
+{
+	struct pool_nodes *nodes = ARENA_NEW(arena, struct pool_nodes);
+
+	if (pools->count == pools->has_flags || !pools->source.nodes ||
+	    !pools->source.nodes(pools->source.context, arena, nodes))
+		nodes = NULL;
+	measure_pools(pools, nodes);
+	return nodes;
+}
+
 static void fill_input(struct pools *pools, struct arena *arena, struct pool_input *ret_input)
 {
 	static const struct pool_asks none;
 	static const struct labels no_labels;
+	const struct pool_nodes *nodes = read_nodes(pools, arena);
 	bool settling = is_settling(pools);
 	size_t count = collect(pools);
 	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
@@ -547,6 +581,10 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 		entry->asks.allocated = entry->asks.current;
 		members[i] = slots_value(&entry->members);
 		asks[i] = slots_value(&entry->asks) ? slots_value(&entry->asks) : &none;
+		if (entry->unreadable) {
+			members[i] = without_groups(members[i], arena);
+			asks[i] = &none;
+		}
 		labels[i] = own ? *own : no_labels;
 	}
 	for (size_t p = 0; p < pools->count; p++)
@@ -563,6 +601,7 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 		.asks = asks,
 		.member_count = count,
 		.namespace_labels = labels,
+		.nodes = nodes,
 		.now = loop_wall(pools->control->loop),
 	};
 }
@@ -609,11 +648,13 @@ static void start_next(struct pools *pools)
 	time_ms now = pools->allocation->input->now, next = pools->allocation->next;
 	int64_t after_ms = next == INT64_MAX ? INT64_MAX : next - now;
 
-	if (after_ms < pools->source.interval_ms || is_settling(pools))
-		after_ms = pools->source.interval_ms;
+	if (after_ms > NODES_AGAIN_MS && pools->count > pools->has_flags)
+		after_ms = NODES_AGAIN_MS;
+	if (after_ms < pools->interval_ms || is_settling(pools))
+		after_ms = pools->interval_ms;
 	pools->allocated_ms = now_ms;
 	if (pools->stale)
-		loop_timer_start(pools->timer, pools->source.interval_ms);
+		loop_timer_start(pools->timer, pools->interval_ms);
 	else if (after_ms < INT64_MAX)
 		loop_timer_start(pools->timer, after_ms);
 	else
@@ -623,6 +664,7 @@ static void start_next(struct pools *pools)
 static void allocate(struct pools *pools)
 {
 	struct arena *arena = &pools->arenas[!pools->arena];
+	int64_t begun_us = loop_precise_us(), took_ms;
 	struct pool_input input;
 
 	if (pools->started_ms == 0)
@@ -639,15 +681,16 @@ static void allocate(struct pools *pools)
 		if (take_over(pools, entry))
 			pools->source.wake(pools->source.context, entry->namespace_, entry->name);
 	}
-	start_next(pools);
 	if (pools->source.allocated)
 		pools->source.allocated(pools->source.context, pools->allocation);
+	took_ms = (loop_precise_us() - begun_us) / 1000;
+	pools->interval_ms = larger(pools->source.interval_ms, took_ms * REST);
+	start_next(pools);
 }
 
 static bool may_allocate(const struct pools *pools)
 {
-	return loop_monotonic_ms(pools->control->loop) >=
-	       pools->allocated_ms + pools->source.interval_ms;
+	return loop_monotonic_ms(pools->control->loop) >= pools->allocated_ms + pools->interval_ms;
 }
 
 static void time_is_due(void *context)

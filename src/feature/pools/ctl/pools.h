@@ -31,8 +31,8 @@ struct pools_source {
 					       const char **ret_problem);
 	/* NULL: the namespace is not known. */
 	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
-	/* GPUs of the Nodes that match the pool; -1: not known. NULL: never known. */
-	int64_t (*capacity)(void *context, const struct gpu_pool *pool);
+	/* Nodes and their Pods, until the loop turns; false: not known, now or ever. NULL: never. */
+	bool (*nodes)(void *context, struct arena *arena, struct pool_nodes *ret_nodes);
 	/* Calls pools_ray_cluster_changed for each RayCluster and each Pod of one. */
 	void (*each)(void *context, struct pools *pools);
 	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */

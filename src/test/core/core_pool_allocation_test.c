@@ -1,0 +1,549 @@
+/* Pools over RayClusters: holdings and asks of objects, places on Nodes, terms, drains and figures. */
+#include "feature/pools/core/pool_allocation.h"
+
+#include <string.h>
+
+#include "core/model/reason.h"
+#include "test/support/support.h"
+
+#define UNITS(n) ((int64_t)(n)*RESOURCE_UNIT)
+#define CLUSTERS_MAX 4
+#define PODS_MAX 32
+#define NODES_MAX 4
+#define NOW INT64_C(1800000000000)
+#define IDLE_MS INT64_C(60000)
+
+static const struct quantity one_gpu[] = { { "nvidia.com/gpu", "1", true, UNITS(1) } };
+static const struct quantity eight_gpus[] = { { "nvidia.com/gpu", "8", true, UNITS(8) } };
+static const struct pod_owner owner = { "ray.io/v1", "RayCluster", "demo", "" };
+
+/* Clusters with a group `one` of 1 GPU and a group `eight` of 8 GPUs, in namespaces a, b, c, d; team
+ * a has a guarantee. */
+static struct scene {
+	struct arena arena;
+	struct container head, one, eight;
+	struct worker_group groups[CLUSTERS_MAX][2];
+	struct ray_cluster clusters[CLUSTERS_MAX];
+	struct pod pods[CLUSTERS_MAX][PODS_MAX];
+	struct label labels[CLUSTERS_MAX][PODS_MAX][3];
+	const struct pod *lists[CLUSTERS_MAX][PODS_MAX];
+	size_t pod_counts[CLUSTERS_MAX];
+	VEC(struct pool_report_worker) reports[CLUSTERS_MAX];
+	VEC(struct pool_ask) asks[CLUSTERS_MAX];
+	const struct pool_asks *old[CLUSTERS_MAX];
+	const struct pool_drains *drains[CLUSTERS_MAX];
+	struct node nodes[NODES_MAX];
+	size_t node_count;
+	struct settings settings;
+	struct gpu_pool_queue queues[2];
+	struct gpu_pool pool;
+	struct label team[2];
+	const struct pool_member *members[CLUSTERS_MAX];
+	time_ms now;
+} scene;
+
+static const char *const namespaces[CLUSTERS_MAX] = { "a", "b", "c", "d" };
+
+static struct worker_group make_group(const char *name, const struct container *container)
+{
+	return (struct worker_group){
+		.name = name,
+		.has_replicas = true,
+		.max_replicas = 100,
+		.num_of_hosts = 1,
+		.template = { .spec = { .containers = container,
+					.container_count = 1,
+					.node_name = "" } },
+		.scale_gate = "",
+	};
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&scene, 0, sizeof(scene));
+	settings_init(&scene.settings);
+	scene.now = NOW;
+	scene.head = (struct container){ .name = "head", .image = "" };
+	scene.one = (struct container){ .name = "ray", .image = "", .limits = { one_gpu, 1 } };
+	scene.eight = (struct container){ .name = "ray", .image = "", .limits = { eight_gpus, 1 } };
+	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
+		scene.groups[i][0] = make_group("one", &scene.one);
+		scene.groups[i][1] = make_group("eight", &scene.eight);
+		scene.clusters[i] = (struct ray_cluster){
+			.namespace_ = namespaces[i],
+			.name = "demo",
+			.uid = "",
+			.ray_version = "",
+			.head_template = { .spec = { .containers = &scene.head,
+						     .container_count = 1,
+						     .node_name = "" } },
+			.groups = scene.groups[i],
+			.group_count = 2,
+		};
+	}
+	scene.team[0] = (struct label){ "team", "a" };
+	scene.team[1] = (struct label){ "team", "b" };
+	scene.queues[0] = (struct gpu_pool_queue){
+		.name = "a",
+		.namespaces = { .match_labels = { &scene.team[0], 1 } },
+		.guaranteed = UNITS(8),
+		.weight = 1,
+	};
+	scene.queues[1] = (struct gpu_pool_queue){
+		.name = "b", .namespaces = { .match_labels = { &scene.team[1], 1 } }, .weight = 1
+	};
+	scene.pool = (struct gpu_pool){
+		.name = "pool",
+		.uid = "",
+		.resource_version = "",
+		.groups = { .accelerator_type = "", .resource_name = "" },
+		.has_gpus = true,
+		.gpus = UNITS(16),
+		.queues = scene.queues,
+		.queue_count = 2,
+		.idle_after_seconds = 5,
+		.busy_after_seconds = GPU_POOL_NEVER,
+		.reserve_after_seconds = 120,
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_done(&scene.arena);
+	return 0;
+}
+
+/* A worker of the cluster; Ray reports it in this state for IDLE_MS. */
+static const char *add_worker(size_t cluster, size_t group, const char *node,
+			      enum share_state reported)
+{
+	size_t i = scene.pod_counts[cluster]++;
+	struct pod *pod = &scene.pods[cluster][i];
+	const char *name = arena_printf(&scene.arena, "w%02zu", i);
+
+	scene.labels[cluster][i][0] = (struct label){ LABEL_CLUSTER, "demo" };
+	scene.labels[cluster][i][1] =
+		(struct label){ LABEL_GROUP, scene.groups[cluster][group].name };
+	scene.labels[cluster][i][2] = (struct label){ LABEL_NODE_TYPE, "worker" };
+	*pod = (struct pod){ .namespace_ = namespaces[cluster],
+			     .name = name,
+			     .labels = { scene.labels[cluster][i], 3 },
+			     .phase = "Running",
+			     .owner = &owner,
+			     .spec = scene.groups[cluster][group].template.spec };
+	pod->spec.node_name = node;
+	scene.lists[cluster][i] = pod;
+	scene.groups[cluster][group].replicas++;
+	VEC_PUSH(&scene.arena, &scene.reports[cluster],
+		 ((struct pool_report_worker){
+			 .pod = name, .state = reported, .since = scene.now - IDLE_MS }));
+	return name;
+}
+
+static void add_node(const char *name)
+{
+	static const struct condition ready = { .type = "Ready", .status = "True" };
+
+	scene.nodes[scene.node_count++] = (struct node){ .name = name,
+							 .resource_version = "",
+							 .capacity = { eight_gpus, 1 },
+							 .allocatable = { eight_gpus, 1 },
+							 .conditions = &ready,
+							 .condition_count = 1 };
+}
+
+static void ask(size_t cluster, size_t group, int64_t replicas, int64_t count)
+{
+	struct pool_ask *added = VEC_ADD(&scene.arena, &scene.asks[cluster]);
+
+	*added = (struct pool_ask){ .count = count, .gang = replicas > 1 };
+	VEC_PUSH(&scene.arena, &added->parts, ((struct pool_ask_part){ group, replicas }));
+}
+
+static const struct pool_allocation *allocate(void)
+{
+	static const struct pool_member *members[CLUSTERS_MAX];
+	static const struct pool_asks *asks[CLUSTERS_MAX];
+	static struct labels labels[CLUSTERS_MAX];
+	static const struct gpu_pool *pools[1];
+	static int64_t capacity;
+	static const char *held[1];
+	const struct pod **pods = arena_array(&scene.arena, CLUSTERS_MAX * PODS_MAX, sizeof(*pods));
+	struct pool_nodes *nodes = ARENA_NEW(&scene.arena, struct pool_nodes);
+
+	pools[0] = &scene.pool;
+	capacity = scene.pool.gpus;
+	held[0] = scene.pool.problems.count > 0 ? scene.pool.problems.at[0] : NULL;
+	*nodes = (struct pool_nodes){ .nodes = scene.nodes,
+				      .node_count = scene.node_count,
+				      .pods = pods,
+				      .settings = &scene.settings,
+				      .devices = device_table_builtin() };
+	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
+		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
+
+		report->workers = scene.reports[i].at;
+		report->worker_count = scene.reports[i].count;
+		report->group_count = 2;
+		report->min_replicas = arena_array(&scene.arena, 2, sizeof(int64_t));
+		members[i] = pool_member_make(
+			&(struct pool_member_input){ .namespace_ = namespaces[i],
+						     .name = "demo",
+						     .cluster = &scene.clusters[i],
+						     .pods = scene.lists[i],
+						     .pod_count = scene.pod_counts[i],
+						     .report = report,
+						     .drains = scene.drains[i],
+						     .pools = pools,
+						     .pool_count = 1,
+						     .settings = &scene.settings,
+						     .devices = device_table_builtin() },
+			&scene.arena);
+		asks[i] = pool_asks_update(scene.old[i], NULL, 0, scene.asks[i].at,
+					   scene.asks[i].count, &scene.clusters[i], scene.now,
+					   &scene.arena);
+		scene.old[i] = asks[i];
+		scene.members[i] = members[i];
+		labels[i] = (struct labels){ i < 2 ? &scene.team[i] : NULL, i < 2 };
+		for (size_t p = 0; p < scene.pod_counts[i]; p++)
+			pods[nodes->pod_count++] = scene.lists[i][p];
+	}
+	return pool_allocate(&(struct pool_input){ .pools = pools,
+						   .capacities = &capacity,
+						   .held = held,
+						   .pool_count = 1,
+						   .per_namespace = RESOURCE_AMOUNT_MAX,
+						   .members = members,
+						   .asks = asks,
+						   .member_count = CLUSTERS_MAX,
+						   .namespace_labels = labels,
+						   .nodes = scene.node_count > 0 ? nodes : NULL,
+						   .now = scene.now },
+			     &scene.arena);
+}
+
+static const struct pool_terms *terms(const struct pool_allocation *allocation, size_t cluster)
+{
+	const struct pool_terms *found = pool_terms_make(allocation, cluster, false, &scene.arena);
+
+	assert_non_null(found);
+	assert_int_equal(found->grant_count, 2);
+	return found;
+}
+
+static void expect(const struct pool_allocation *allocation, size_t cluster, int64_t one,
+		   int64_t eight)
+{
+	assert_int_equal(terms(allocation, cluster)->grants[0].replicas, one);
+	assert_int_equal(terms(allocation, cluster)->grants[1].replicas, eight);
+}
+
+static void expect_text(const struct pool_allocation *allocation, size_t cluster, size_t group,
+			const char *reason, const char *text)
+{
+	const struct pool_grant *grant = &terms(allocation, cluster)->grants[group];
+
+	assert_string_equal(grant->reason, reason);
+	if (!strstr(grant->message, text))
+		fail_msg("no \"%s\" in \"%s\"", text, grant->message);
+}
+
+static void test_what_is_free_is_granted(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	ask(2, 0, 1, 100);
+	expect(allocate(), 2, 6, 0);
+	expect_text(allocate(), 2, 0, "WaitsForPool",
+		    "waits for pool pool, namespaces without a queue: place 1 of 94");
+}
+
+static void test_a_gang_is_granted_whole_or_not_at_all(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	ask(2, 0, 7, 1);
+	expect(allocate(), 2, 0, 0);
+	scene.pod_counts[1]--;
+	scene.groups[1][0].replicas--;
+	expect(allocate(), 2, 7, 0);
+}
+
+/* 8 of 16 GPUs are free, four on each Node: a worker of 8 needs a whole one. */
+static void test_an_amount_is_not_a_place(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		add_worker(1, 0, i % 2 ? "n1" : "n2", SHARE_BUSY);
+	ask(2, 1, 1, 1);
+	expect(allocate(), 2, 0, 1);
+	add_node("n1");
+	add_node("n2");
+	expect(allocate(), 2, 0, 0);
+	add_node("n3");
+	expect(allocate(), 2, 0, 1);
+	scene.node_count--;
+	expect(allocate(), 2, 0, 0);
+	/* One more Node than the two: the pool says that it will have it. */
+	scene.pool.gpus = UNITS(24);
+	expect(allocate(), 2, 0, 1);
+}
+
+/* Idle workers of the borrower: those of one Node make the unit fit, and no others end. */
+static void test_whole_nodes_are_released_first(void **state)
+{
+	const struct pool_allocation *allocation;
+	const struct pool_terms *found;
+
+	(void)state;
+	add_node("n1");
+	add_node("n2");
+	add_worker(1, 0, "n1", SHARE_BUSY);
+	for (int i = 0; i < 4; i++)
+		add_worker(1, 0, "n1", SHARE_IDLE);
+	for (int i = 0; i < 8; i++)
+		add_worker(1, 0, "n2", SHARE_IDLE);
+	ask(0, 1, 1, 1);
+	allocation = allocate();
+	expect(allocation, 0, 0, 0);
+	expect_text(allocation, 0, 1, "WaitsForPool", "8 GPUs become free for it");
+	found = terms(allocation, 1);
+	assert_int_equal(found->release_count, 8);
+	for (size_t i = 0; i < 8; i++) {
+		assert_true(strcmp(found->releases[i].pod, "w05") >= 0);
+		assert_true(found->releases[i].deadline == TIME_NONE);
+		assert_string_equal(found->releases[i].message,
+				    "for a/demo, which waits for 8 GPUs of pool pool, queue a");
+	}
+}
+
+static void test_workers_that_may_not_end(void **state)
+{
+	static const struct label keep = { ANNOTATION_DO_NOT_DISRUPT, "true" };
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		add_worker(1, 0, "", SHARE_IDLE);
+	scene.groups[1][0].min_replicas = 10;
+	ask(0, 0, 1, 8);
+	assert_int_equal(terms(allocate(), 1)->release_count, 6);
+	for (int i = 0; i < 16; i++)
+		scene.pods[1][i].annotations = (struct labels){ &keep, 1 };
+	assert_int_equal(terms(allocate(), 1)->release_count, 0);
+}
+
+static void test_a_drain_keeps_its_deadline(void **state)
+{
+	const struct pool_allocation *allocation;
+	const struct pool_terms *found;
+
+	(void)state;
+	scene.pool.busy_after_seconds = 600;
+	for (int i = 0; i < 16; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	ask(0, 0, 1, 3);
+	allocation = allocate();
+	assert_int_equal(terms(allocation, 1)->release_count, 3);
+	assert_true(allocation->shares[1].drains);
+	scene.drains[1] = pool_drains_make(allocation, 1, &scene.arena);
+	scene.now += 60000;
+	allocation = allocate();
+	found = terms(allocation, 1);
+	assert_int_equal(found->release_count, 3);
+	assert_false(allocation->shares[1].drains);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(found->releases[i].deadline, NOW + 600000);
+	/* The Pods have ended. */
+	scene.pod_counts[1] -= 3;
+	scene.groups[1][0].replicas -= 3;
+	memmove(scene.lists[1], scene.lists[1] + 3, 13 * sizeof(scene.lists[1][0]));
+	allocation = allocate();
+	assert_int_equal(terms(allocation, 1)->release_count, 0);
+	expect(allocation, 0, 3, 0);
+}
+
+static void test_places_in_the_order_are_kept(void **state)
+{
+	static const int64_t launched[] = { 2, 0 };
+	const struct pool_asks *asks;
+
+	(void)state;
+	ask(2, 0, 1, 3);
+	(void)allocate();
+	scene.now += 1000;
+	scene.asks[2].count = 0;
+	ask(2, 0, 1, 5);
+	(void)allocate();
+	asks = scene.old[2];
+	assert_int_equal(asks->list.count, 2);
+	assert_int_equal(asks->list.at[0].count, 3);
+	assert_int_equal(asks->list.at[0].since, NOW);
+	assert_int_equal(asks->list.at[1].count, 2);
+	assert_int_equal(asks->list.at[1].since, NOW + 1000);
+	/* The oldest are launched, the youngest cancelled. */
+	asks = pool_asks_launched(asks, launched, 2, &scene.arena);
+	assert_int_equal(asks->list.at[0].count, 1);
+	assert_int_equal(asks->list.at[0].since, NOW);
+	scene.old[2] = asks;
+	scene.asks[2].count = 0;
+	ask(2, 0, 1, 1);
+	(void)allocate();
+	assert_int_equal(scene.old[2]->list.count, 1);
+	assert_int_equal(scene.old[2]->list.at[0].since, NOW);
+}
+
+/* A new process has the times of the status. */
+static void test_places_after_a_restart(void **state)
+{
+	const struct gpu_pool_waiting stored = {
+		.cluster = "c/demo", .groups = "one*1", .count = 2, .since = NOW - 5000
+	};
+	const struct pool_asks *asks;
+
+	(void)state;
+	ask(2, 0, 1, 3);
+	asks = pool_asks_update(NULL, &stored, 1, scene.asks[2].at, 1, &scene.clusters[2], NOW,
+				&scene.arena);
+	assert_int_equal(asks->list.count, 2);
+	assert_int_equal(asks->list.at[0].since, NOW - 5000);
+	assert_int_equal(asks->list.at[0].count, 2);
+	assert_int_equal(asks->list.at[1].since, NOW);
+}
+
+static void test_an_unused_grant_costs_the_place(void **state)
+{
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	ask(2, 0, 1, 1);
+	allocation = allocate();
+	assert_true(pool_asks_grants_differ(allocation, 2));
+	scene.old[2] = pool_asks_granted(allocation, 2, &scene.arena);
+	scene.now += POOL_ASK_UNUSED_MS - 1;
+	allocation = allocate();
+	assert_false(pool_asks_grants_differ(allocation, 2));
+	scene.now += 1;
+	allocation = allocate();
+	assert_true(pool_asks_grants_differ(allocation, 2));
+	scene.old[2] = pool_asks_granted(allocation, 2, &scene.arena);
+	assert_int_equal(scene.old[2]->list.at[0].since, scene.now);
+}
+
+/* Its GPUs are in no queue, and others have what is left. */
+static void test_a_cluster_of_kueue(void **state)
+{
+	static const struct label of_kueue = { "kueue.x-k8s.io/queue-name", "q" };
+	const struct pool_allocation *allocation;
+	struct gpu_pool_status status;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		add_worker(3, 0, "", SHARE_IDLE);
+	scene.clusters[3].labels = (struct labels){ &of_kueue, 1 };
+	ask(3, 0, 1, 6);
+	ask(2, 0, 1, 16);
+	allocation = allocate();
+	assert_null(pool_terms_make(allocation, 3, false, &scene.arena));
+	expect(allocation, 2, 6, 0);
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_int_equal(status.queues[2].held, 0);
+}
+
+static void test_a_pool_with_problems_changes_nothing(void **state)
+{
+	static const char *const problem = "spec.queues[0].weight: must be 1 or more, got 0";
+	const struct pool_allocation *allocation;
+	struct gpu_pool_status status;
+
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		add_worker(1, 0, "", SHARE_IDLE);
+	ask(0, 0, 1, 8);
+	scene.pool.problems = (struct strings){ &problem, 1 };
+	allocation = allocate();
+	expect(allocation, 0, 0, 0);
+	expect_text(allocation, 0, 0, "WaitsForPool", problem);
+	assert_int_equal(terms(allocation, 1)->release_count, 0);
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_string_equal(status.conditions.at[0].status, "False");
+	assert_string_equal(status.conditions.at[0].message, problem);
+}
+
+static void test_figures_of_queues(void **state)
+{
+	struct gpu_pool_status status, later;
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	for (int i = 0; i < 4; i++)
+		add_worker(1, 0, "", SHARE_IDLE);
+	for (int i = 0; i < 2; i++)
+		add_worker(0, 0, "", SHARE_BUSY);
+	ask(0, 1, 1, 1);
+	allocation = allocate();
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_int_equal(status.queue_count, 3);
+	assert_int_equal(status.held, UNITS(14));
+	assert_int_equal(status.queues[1].held, UNITS(12));
+	assert_int_equal(status.queues[1].busy, UNITS(8));
+	assert_int_equal(status.queues[1].idle, UNITS(4));
+	assert_int_equal(status.queues[1].borrowed, UNITS(12));
+	assert_int_equal(status.queues[1].share, RESOURCE_UNIT * 12 / 16);
+	assert_int_equal(status.queues[0].waiting, UNITS(8));
+	assert_int_equal(status.queues[0].below_guarantee_since, NOW);
+	assert_int_equal(status.waiting_unit_count, 1);
+	assert_string_equal(status.waiting_units[0].cluster, "a/demo");
+	assert_string_equal(status.waiting_units[0].groups, "eight*1");
+	scene.now += 5000;
+	pool_status_make(allocate(), 0, &status, &scene.arena, &later);
+	assert_int_equal(later.queues[0].below_guarantee_since, NOW);
+}
+
+/* The oldest large unit has GPUs saved; others are told for whom. */
+static void test_saved_for_a_gang(void **state)
+{
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	for (int i = 0; i < 14; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	ask(2, 0, 8, 1);
+	(void)allocate();
+	scene.now += 121000;
+	ask(3, 0, 1, 4);
+	allocation = allocate();
+	expect(allocation, 2, 0, 0);
+	expect(allocation, 3, 0, 0);
+	expect_text(allocation, 2, 0, "WaitsForPool", "GPUs that become free are saved for it");
+	expect_text(allocation, 3, 0, "ReservedForGang", "are saved for c/demo");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_free_is_granted),
+		TEST(test_a_gang_is_granted_whole_or_not_at_all),
+		TEST(test_an_amount_is_not_a_place),
+		TEST(test_whole_nodes_are_released_first),
+		TEST(test_workers_that_may_not_end),
+		TEST(test_a_drain_keeps_its_deadline),
+		TEST(test_places_in_the_order_are_kept),
+		TEST(test_places_after_a_restart),
+		TEST(test_an_unused_grant_costs_the_place),
+		TEST(test_a_cluster_of_kueue),
+		TEST(test_a_pool_with_problems_changes_nothing),
+		TEST(test_figures_of_queues),
+		TEST(test_saved_for_a_gang),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
