@@ -3,5 +3,6 @@
 #define CODEC_OBJECTS_GPU_POOL_OBJECT_H
 
 #include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/core/pool_match.h"
 
 #endif

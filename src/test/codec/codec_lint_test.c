@@ -1,6 +1,6 @@
 /* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml breaks the rule, and
  * <rule>.good.yaml is the same with the fix and without a finding. Both are plain RayClusters, or a
- * RayClusterAutoscaler with its RayCluster;
+ * RayClusterAutoscaler with its RayCluster, or a GPUPool;
  * <rule>.nodes.yaml, where it exists, is a List of Nodes for both (and <rule>.<part>.bad.yaml is a
  * further case of the rule). The comment at the head of a bad file has its expected findings;
  * UPDATE=1 rewrites it. Rules about the JSON itself are tested with feature/lint/objects/lint_document,
@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/request_resources.h"
@@ -102,7 +103,7 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 	context->devices = device_table_builtin();
 	context->settings = &settings;
 	context->time_zones = time_zones;
-	if (strstr(text, "kind: " AUTOSCALER_KIND)) {
+	if (strstr(text, "kind: " AUTOSCALER_KIND) || strstr(text, "kind: " GPU_POOL_KIND)) {
 		lint_documents(text, context, arena, ret_findings);
 		return;
 	}

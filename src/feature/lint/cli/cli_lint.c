@@ -17,6 +17,7 @@
 #include "cli/shared/help.h"
 #include "cli/shared/table.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/text/text.h"
 #include "ctl/shared/time_zones.h"
 #include "feature/lint/cli/lint_live.h"
@@ -27,15 +28,15 @@
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 /* In errors. */
-#define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob or RayClusterAutoscaler"
+#define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob, RayClusterAutoscaler or GPUPool"
 
 static const char help[] =
 	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE]\n"
 	"       @ lint --from-cluster [CLUSTER] [-n NS | -A] [-o FORMAT] [flags]\n"
 	"       @ lint --rules\n"
 	"Finds errors and probable mistakes in RayClusters, with the line to write.\n"
-	"Checks RayJobs, RayServices, RayCronJobs and RayClusterAutoscalers too, and\n"
-	"skips other objects.\n"
+	"Checks RayJobs, RayServices, RayCronJobs, RayClusterAutoscalers and GPUPools\n"
+	"too, and skips other objects.\n"
 	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
 	"                                again; of a directory every .yaml, .yml and\n"
 	"                                .json in it and below\n"
@@ -93,11 +94,12 @@ static void add_place(struct buf *buf, const struct lint_entry *entry)
 		buf_printf(buf, ":%u:%u", entry->at.line, entry->at.column);
 }
 
-/* A RayClusterAutoscaler in a file, of which a file often has many. */
+/* A RayClusterAutoscaler or GPUPool in a file, of which a file often has many. */
 static bool is_settings(const struct lint_entry *entry)
 {
 	return *entry->file != '\0' &&
-	       strncmp(entry->object, AUTOSCALER_KIND " ", strlen(AUTOSCALER_KIND " ")) == 0;
+	       (strncmp(entry->object, AUTOSCALER_KIND " ", strlen(AUTOSCALER_KIND " ")) == 0 ||
+		strncmp(entry->object, GPU_POOL_KIND " ", strlen(GPU_POOL_KIND " ")) == 0);
 }
 
 static void lint_text_write(const struct lint_report *report, bool colours, struct buf *buf)

@@ -10,7 +10,8 @@
 
 /* X(identifier, severity, name, check, error, what to do)
  * N(identifier, severity, name, error, what to do): rules without a check, for errors that only a decoder can
- * see and for rules of a RayClusterAutoscaler (feature/lint/core/lint_settings.c).
+ * see and for rules of a RayClusterAutoscaler (feature/lint/core/lint_settings.c) or a GPUPool
+ * (feature/lint/objects/lint_pool.c).
  *
  * severity: the usual one; a rule that can have another states so in its text.
  *
@@ -161,7 +162,15 @@
 	  "install the chart with `idleTermination.allowDelete`")                                                                                                                         \
 	N(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked",                                                                                                                  \
 	  "a RayJob, RayService or Kueue decides when the RayCluster runs",                                                                                                               \
-	  "remove `idleTermination`")
+	  "remove `idleTermination`")                                                                                                                                                     \
+	N(POOL_GUARANTEES, WARNING, "pool-guarantees",                                                                                                                                    \
+	  "the guarantees of a GPUPool exceed its `gpus`", "raise `gpus`, or lower them")                                                                                                 \
+	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                                                \
+	  "a queue selects all namespaces before others", "move it to the end")                                                                                                           \
+	N(POOL_OVERLAP, INFO, "pool-overlap",                                                                                                                                             \
+	  "a group may match two GPUPools; a warning if one has none left", "set `groups`")                                                                                               \
+	N(GROUP_WITHOUT_POOL, INFO, "group-without-pool",                                                                                                                                 \
+	  "no GPUPool in the files matches a group with GPUs", "add one")
 
 enum lint_rule_id {
 #define X(identifier, ...) LINT_RULE_##identifier,

@@ -12,6 +12,7 @@
 #include "codec/text/yaml.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_kind.h"
+#include "feature/lint/objects/lint_pool.h"
 #include "feature/lint/objects/lint_shape.h"
 
 /* About 150 bytes of memory each. */
@@ -30,8 +31,8 @@ struct work {
 	const struct lint_context *context;
 	const char *file;
 	size_t file_number, document;
-	bool again;           /* read once more, for its RayClusterAutoscalers alone */
-	bool has_autoscalers; /* so it is read again */
+	bool again;        /* read once more, for its RayClusterAutoscalers and GPUPools alone */
+	bool has_settings; /* it has some of them, so it is read again */
 	struct positions positions;
 	struct arena arena; /* of this document */
 };
@@ -190,6 +191,23 @@ static void run_rules(const struct ray_cluster *cluster, const struct lint_conte
 	lint_cluster(cluster, &own, arena, findings);
 }
 
+/* Groups with GPUs, which are compared with the pools of all files. */
+static void remember_groups(struct work *work, const struct subject *subject,
+			    const struct ray_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->group_count; i++) {
+		const struct worker_group *group = &cluster->groups[i];
+		struct lint_entry entry = entry_of(work, subject->object);
+
+		if (!lint_pool_counts(&group->template.spec, work->context->devices))
+			continue;
+		entry.finding.path = real_path(
+			work, subject, arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]", i));
+		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
+		lint_report_remember_group(work->report, &entry, group);
+	}
+}
+
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
@@ -206,6 +224,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	} else {
 		run_rules(&cluster, work->context, &work->arena, &findings);
 		lint_report_remember(work->report, &cluster);
+		remember_groups(work, subject, &cluster);
 	}
 	add_findings(work, subject, &findings, shape_count);
 }
@@ -280,6 +299,57 @@ static void check_autoscaler(struct work *work, struct place object)
 	add_findings(work, &subject, &findings, shape_count);
 }
 
+static void remember_pool(struct work *work, struct place object)
+{
+	struct gpu_pool pool;
+	struct err err;
+
+	if (gpu_pool_decode(object.json, "", &work->arena, &pool, &err) == 0)
+		lint_report_remember_pool(work->report, &pool);
+}
+
+/* The tree is changed. */
+static void check_pool(struct work *work, struct place object)
+{
+	struct place metadata = place_member(&work->positions, object, "metadata");
+	struct subject subject = { .place = object, .spec_path = "spec" };
+	const struct lint_report *report = work->report;
+	struct lint_findings findings = { .list = { .at = NULL } };
+	struct gpu_pool pool;
+	size_t shape_count;
+	struct err err;
+	bool named;
+
+	subject.object =
+		object_text(&work->arena, GPU_POOL_KIND, "", text_of(work, metadata, "name"));
+	lint_shape_check((struct cJSON *)object.json, gpu_pool_fields, GPU_POOL_KIND, &work->arena,
+			 &findings);
+	shape_count = findings.list.count;
+	check_version(work, &subject);
+	if (!place_member(&work->positions, object, "spec").json)
+		lint_add(&work->arena, &findings, LINT_RULE_FIELD_INVALID, "",
+			 "the object has no spec; the API server refuses it", "spec: {}");
+	named = check_name(work, &subject, &findings);
+	if (named && gpu_pool_decode(object.json, "", &work->arena, &pool, &err))
+		add_decode_error(work, &subject, &err);
+	else if (named)
+		lint_pool(&pool, report->pools.at, report->pools.count, &work->arena, &findings);
+	add_findings(work, &subject, &findings, shape_count);
+}
+
+/* A RayClusterAutoscaler or a GPUPool: compared with other objects, when all are known. */
+static void check_settings(struct work *work, struct place object, bool is_pool)
+{
+	work->has_settings = true;
+	if (work->again) {
+		(is_pool ? check_pool : check_autoscaler)(work, object);
+		return;
+	}
+	work->report->autoscalers++;
+	if (is_pool)
+		remember_pool(work, object);
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const char *kind = text_of(work, object, "kind");
@@ -288,12 +358,8 @@ static void check_object(struct work *work, struct place object)
 	struct place metadata = place_member(&work->positions, object, "metadata"), spec = object;
 	struct subject subject = { .place = object, .spec_path = "" };
 
-	if (lint_kind_is_autoscaler(kind, version)) {
-		work->has_autoscalers = true;
-		if (work->again)
-			check_autoscaler(work, object);
-		else
-			work->report->autoscalers++;
+	if (lint_kind_is_autoscaler(kind, version) || lint_kind_is_pool(kind, version)) {
+		check_settings(work, object, lint_kind_is_pool(kind, version));
 		return;
 	}
 	if (work->again)
@@ -434,17 +500,35 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 			     .arena = ARENA_INIT };
 
 	read_text(&work, text, size);
-	if (work.has_autoscalers && lint_report_keep_text(report, work.file, text, size))
+	if (work.has_settings && lint_report_keep_text(report, work.file, text, size))
 		lint_problem_add(
 			report, file, "",
-			"the files with RayClusterAutoscalers are too large together; those of "
+			"the files with RayClusterAutoscalers and GPUPools are too large together; those of "
 			"this one are not checked: give fewer files");
 	else
 		report->files++;
 }
 
+static void check_groups_of_pools(struct lint_report *report)
+{
+	for (size_t i = 0; i < report->gpu_groups.count && report->pools.count > 0; i++) {
+		const struct lint_gpu_group *group = &report->gpu_groups.at[i];
+		struct lint_findings findings = { .list = { .at = NULL } };
+		struct lint_entry entry = group->entry;
+
+		lint_pool_group(group->spec, group->name, entry.finding.path, report->pools.at,
+				report->pools.count, report->arena, &findings);
+		if (findings.list.count == 0)
+			continue;
+		entry.finding = findings.list.at[0];
+		lint_report_add(report, &entry);
+	}
+}
+
 void lint_report_finish(struct lint_report *report, const struct lint_context *context)
 {
+	lint_report_sort_pools(report);
+	check_groups_of_pools(report);
 	for (size_t i = 0; i < report->texts.count; i++) {
 		const struct lint_kept_text *kept = &report->texts.at[i];
 		struct work work = { .report = report,

@@ -4,9 +4,10 @@
 
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
 
 #define GROUP "ray.io"
-#define AUTOSCALER_GROUP "rayscaler.dev"
+#define OWN_GROUP "rayscaler.dev"
 #define GROUP_ERRORS_MAX 2
 
 static const struct lint_kind kinds[] = {
@@ -52,13 +53,18 @@ bool lint_kind_is_cluster(const struct lint_kind *kind)
 
 bool lint_kind_is_autoscaler(const char *kind, const char *api_version)
 {
-	return strcmp(kind, AUTOSCALER_KIND) == 0 && may_be_group(api_version, AUTOSCALER_GROUP);
+	return strcmp(kind, AUTOSCALER_KIND) == 0 && may_be_group(api_version, OWN_GROUP);
+}
+
+bool lint_kind_is_pool(const char *kind, const char *api_version)
+{
+	return strcmp(kind, GPU_POOL_KIND) == 0 && may_be_group(api_version, OWN_GROUP);
 }
 
 const char *lint_kind_version_problem(const char *kind, const char *api_version,
 				      struct arena *arena, const char **ret_fix)
 {
-	bool own = strcmp(kind, AUTOSCALER_KIND) == 0;
+	bool own = strcmp(kind, AUTOSCALER_KIND) == 0 || strcmp(kind, GPU_POOL_KIND) == 0;
 	const char *right = own ? AUTOSCALER_API_VERSION : GROUP "/v1";
 
 	if (*api_version == '\0' || strcmp(api_version, right) == 0 ||
@@ -78,8 +84,10 @@ const char *lint_kind_problem(const char *kind, const char *api_version, struct 
 
 	for (size_t i = 0; i < KIND_COUNT && is_group(api_version, GROUP); i++)
 		nearest_offer(&nearest, kinds[i].kind);
-	if (is_group(api_version, AUTOSCALER_GROUP))
+	if (is_group(api_version, OWN_GROUP)) {
 		nearest_offer(&nearest, AUTOSCALER_KIND);
+		nearest_offer(&nearest, GPU_POOL_KIND);
+	}
 	/* Files of rayscaler.dev have further kinds, as Workload. */
 	if (!nearest.word && !is_group(api_version, GROUP))
 		return NULL;

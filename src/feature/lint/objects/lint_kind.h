@@ -17,11 +17,12 @@ struct lint_kind {
 const struct lint_kind *lint_kind_find(const char *kind, const char *api_version);
 bool lint_kind_is_cluster(const struct lint_kind *kind); /* the RayCluster itself */
 bool lint_kind_is_autoscaler(const char *kind, const char *api_version);
-/* Of an object that the two functions above accept: why the API server refuses its version, and the
+bool lint_kind_is_pool(const char *kind, const char *api_version);
+/* Of an object that the functions above accept: why the API server refuses its version, and the
  * line to write; NULL: it does not. */
 const char *lint_kind_version_problem(const char *kind, const char *api_version,
 				      struct arena *arena, const char **ret_fix);
-/* Of an object that they do not accept: its kind is unknown in ray.io, or near RayClusterAutoscaler; NULL:
+/* Of an object that they do not accept: its kind is unknown in ray.io, or near one of rayscaler.dev; NULL:
  * it is another object. *ret_misspelt: in one letter. */
 const char *lint_kind_problem(const char *kind, const char *api_version, struct arena *arena,
 			      bool *ret_misspelt);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "codec/objects/pod_spec_json.h"
 #include "core/model/autoscaler_problem.h"
 
 void lint_report_init(struct lint_report *report, struct arena *arena)
@@ -69,6 +70,46 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 				      .group_count = cluster->group_count },
 			 .owner = autoscaler_problem_owner(cluster, arena),
 		 }));
+}
+
+void lint_report_remember_group(struct lint_report *report, const struct lint_entry *entry,
+				const struct worker_group *group)
+{
+	struct arena *arena = report->arena;
+	struct lint_gpu_group *kept;
+
+	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
+		return;
+	kept = VEC_ADD(arena, &report->gpu_groups);
+	*kept = (struct lint_gpu_group){
+		.entry = *entry,
+		.name = arena_strdup(arena, group->name),
+		.spec = FIELD_COPY(pod_spec_fields, &group->template.spec, arena),
+	};
+	kept->entry.object = arena_strdup(arena, entry->object);
+	kept->entry.finding.path = arena_strdup(arena, entry->finding.path);
+}
+
+void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool)
+{
+	if (report->pools.count < LINT_POOLS_MAX &&
+	    report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
+		VEC_PUSH(report->arena, &report->pools,
+			 FIELD_COPY(gpu_pool_fields, pool, report->arena));
+}
+
+static int compare_pools(const void *a, const void *b)
+{
+	const struct gpu_pool *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+void lint_report_sort_pools(struct lint_report *report)
+{
+	if (report->pools.count > 0)
+		sort_stable(report->pools.at, report->pools.count, sizeof(*report->pools.at),
+			    compare_pools);
 }
 
 const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/text/position.h"
 #include "feature/lint/core/lint.h"
 
@@ -13,7 +14,7 @@
 #define LINT_ENTRIES_MAX 100000
 #define LINT_REPORT_BYTES_MAX ((size_t)64 << 20)
 
-/* Of all texts with a RayClusterAutoscaler. */
+/* Of all texts with a RayClusterAutoscaler or a GPUPool. */
 #define LINT_KEPT_BYTES_MAX ((size_t)32 << 20)
 
 struct lint_known_cluster {
@@ -21,6 +22,9 @@ struct lint_known_cluster {
 	struct ray_cluster cluster; /* namespace, name and groups alone */
 	const char *owner;          /* autoscaler_problem_owner */
 };
+
+/* Others are not compared with each other. */
+#define LINT_POOLS_MAX 1000
 
 struct lint_kept_text {
 	const char *file, *text;
@@ -36,15 +40,25 @@ struct lint_entry {
 	struct lint_finding finding; /* its path is from the root of `object` */
 };
 
+/* A worker group with GPUs; the finding of `entry` has only its path. */
+struct lint_gpu_group {
+	struct lint_entry entry;
+	const char *name;
+	const struct pod_spec *spec;
+};
+
 struct lint_report {
 	struct arena *arena;
 	VEC(struct lint_entry) list;
 	size_t counts[LINT_ERROR + 1]; /* by severity, also of dropped findings */
 	size_t dropped;                /* number of findings that are not kept */
 	size_t files, objects;         /* read; objects: those with a RayCluster */
-	size_t autoscalers;            /* RayClusterAutoscalers that were read */
-	/* For lint_report_finish: the RayClusters, and the texts with a RayClusterAutoscaler. */
+	size_t autoscalers;            /* RayClusterAutoscalers and GPUPools that were read */
+	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), and the texts with a
+	 * RayClusterAutoscaler or GPUPool. */
 	VEC(struct lint_known_cluster) clusters;
+	VEC(struct lint_gpu_group) gpu_groups;
+	VEC(const struct gpu_pool *) pools;
 	VEC(struct lint_kept_text) texts;
 	size_t kept_bytes;
 };
@@ -55,6 +69,11 @@ void lint_report_add(struct lint_report *report, const struct lint_entry *entry)
 void lint_report_sort(struct lint_report *report);
 /* Above LINT_REPORT_BYTES_MAX a RayCluster is not remembered. */
 void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster);
+/* The entry, which is copied, is of the group; the same limit holds. */
+void lint_report_remember_group(struct lint_report *report, const struct lint_entry *entry,
+				const struct worker_group *group);
+void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
+void lint_report_sort_pools(struct lint_report *report);
 /* The RayCluster of the namespace and name, in the same file if there is one; NULL: none. */
 const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,
 						     size_t file_number, const char *namespace_,

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/text/json.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
@@ -98,6 +99,8 @@ static const char *noun(enum field_kind kind)
 		return "true or false";
 	case FIELD_KIND_INTEGER:
 		return "an integer";
+	case FIELD_KIND_AMOUNT:
+		return "a number";
 	case FIELD_KIND_TEXTS:
 		return "a list of strings";
 	case FIELD_KIND_LIST:
@@ -116,7 +119,7 @@ static const char *noun(enum field_kind kind)
 /* A RayCluster is long: the line and column of its findings are enough. */
 static const char *shown_name(const struct check *check, const struct json_at *at)
 {
-	if (strcmp(check->kind, AUTOSCALER_KIND) == 0)
+	if (strcmp(check->kind, AUTOSCALER_KIND) == 0 || strcmp(check->kind, GPU_POOL_KIND) == 0)
 		return lint_shown_path(json_path(at));
 	return at->name ? at->name : "an element of this list";
 }
@@ -184,6 +187,17 @@ static void check_plain(struct check *check, const struct json_at *at, enum fiel
 		return;
 	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), line_of(at, unquoted(at, kind)));
 	become(at, cJSON_NULL, NULL);
+}
+
+static void check_amount(struct check *check, const struct json_at *at, const struct field *field)
+{
+	if (field->flags & FIELD_QUOTED) {
+		check_text(check, at, LINT_RULE_WRONG_TYPE);
+	} else if (json_type(at) != JSON_NUMBER) {
+		report(check, at, LINT_RULE_WRONG_TYPE, noun(field->kind),
+		       line_of(at, unquoted(at, FIELD_KIND_INTEGER)));
+		become(at, cJSON_NULL, NULL);
+	}
 }
 
 static void check_quantity(struct check *check, const struct json_at *at)
@@ -334,6 +348,9 @@ static void check_field(struct check *check, const struct json_at *at, const str
 	case FIELD_KIND_WORD:
 	case FIELD_KIND_FIXED:
 		check_text(check, at, LINT_RULE_WRONG_TYPE);
+		return;
+	case FIELD_KIND_AMOUNT:
+		check_amount(check, at, field);
 		return;
 	default:
 		check_container(check, at, field);

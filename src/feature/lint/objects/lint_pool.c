@@ -1,0 +1,169 @@
+#include "feature/lint/objects/lint_pool.h"
+
+#include <string.h>
+
+#include "feature/lint/core/lint_rule.h"
+
+/* Of a list in a message. */
+#define NAMES_MAX 5
+
+static void add_problems(const struct gpu_pool *pool, struct arena *arena,
+			 struct lint_findings *findings)
+{
+	for (size_t i = 0; i < pool->problems.count; i++) {
+		const char *text = pool->problems.at[i], *end = strstr(text, ": ");
+
+		lint_add(arena, findings, LINT_RULE_FIELD_INVALID,
+			 arena_strndup(arena, text, end ? (size_t)(end - text) : 0),
+			 lint_shown_path(text), "");
+	}
+}
+
+static void check_guarantees(const struct gpu_pool *pool, struct arena *arena,
+			     struct lint_findings *findings)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < pool->queue_count; i++)
+		sum = resource_sum(sum, pool->queues[i].guaranteed);
+	if (!pool->has_gpus || sum <= pool->gpus)
+		return;
+	lint_add(arena, findings, LINT_RULE_POOL_GUARANTEES, "spec.queues",
+		 arena_printf(arena,
+			      "the queues are guaranteed %s GPUs and the pool has %s, so each "
+			      "guarantee counts in proportion; raise gpus or lower guarantees",
+			      resource_amount_text(arena, sum),
+			      resource_amount_text(arena, pool->gpus)),
+		 "");
+}
+
+static void check_order(const struct gpu_pool *pool, struct arena *arena,
+			struct lint_findings *findings)
+{
+	const char *behind = "";
+	size_t all = 0;
+
+	while (all < pool->queue_count && (pool->queues[all].namespaces.match_labels.count > 0 ||
+					   pool->queues[all].namespaces.expression_count > 0))
+		all++;
+	if (all + 1 >= pool->queue_count)
+		return;
+	for (size_t i = all + 1; i < pool->queue_count && i <= all + NAMES_MAX; i++)
+		behind = arena_printf(arena, "%s%s%.63s", behind, i > all + 1 ? ", " : "",
+				      pool->queues[i].name);
+	lint_add(arena, findings, LINT_RULE_QUEUE_UNREACHABLE,
+		 arena_printf(arena, "spec.queues[%zu].namespaceSelector", all),
+		 arena_printf(arena,
+			      "queue %.63s selects all namespaces, so none belongs to the queues "
+			      "below it: %s; move it to the end",
+			      pool->queues[all].name, behind),
+		 "");
+}
+
+/* ---- among other pools ---- */
+
+static bool is_given_as(const char *a, const char *b)
+{
+	return *a == '\0' || strcmp(a, b) == 0;
+}
+
+/* Each group of `special` is one of `general`. */
+static bool has_all(const struct gpu_pool_groups *general, const struct gpu_pool_groups *special)
+{
+	for (size_t i = 0; i < general->node_selector.count; i++) {
+		const struct label *label = &general->node_selector.at[i];
+		const char *value = labels_value(&special->node_selector, label->key);
+
+		if (!value || strcmp(value, label->value) != 0)
+			return false;
+	}
+	return is_given_as(general->accelerator_type, special->accelerator_type) &&
+	       is_given_as(general->resource_name, special->resource_name);
+}
+
+static bool may_share(const char *a, const char *b)
+{
+	return *a == '\0' || *b == '\0' || strcmp(a, b) == 0;
+}
+
+/* One group may be of both. */
+static bool may_overlap(const struct gpu_pool_groups *a, const struct gpu_pool_groups *b)
+{
+	for (size_t i = 0; i < a->node_selector.count; i++) {
+		const struct label *label = &a->node_selector.at[i];
+		const char *value = labels_value(&b->node_selector, label->key);
+
+		if (value && strcmp(value, label->value) != 0)
+			return false;
+	}
+	return may_share(a->accelerator_type, b->accelerator_type) &&
+	       may_share(a->resource_name, b->resource_name);
+}
+
+static void check_others(const struct gpu_pool *pool, const struct gpu_pool *const *all,
+			 size_t count, struct arena *arena, struct lint_findings *findings)
+{
+	const struct gpu_pool *hides = NULL, *shares = NULL;
+
+	for (size_t i = 0; i < count && strcmp(all[i]->name, pool->name) < 0; i++) {
+		if (!hides && has_all(&all[i]->groups, &pool->groups))
+			hides = all[i];
+		if (!shares && may_overlap(&all[i]->groups, &pool->groups))
+			shares = all[i];
+	}
+	if (hides)
+		lint_add(arena, findings, LINT_RULE_POOL_OVERLAP, "spec.groups",
+			 arena_printf(arena,
+				      "no group draws from this pool: pool %.253s matches each of "
+				      "them and is before it by name; rename one, or set groups",
+				      hides->name),
+			 "")
+			->severity = LINT_WARNING;
+	else if (shares)
+		lint_add(arena, findings, LINT_RULE_POOL_OVERLAP, "spec.groups",
+			 arena_printf(arena,
+				      "a group that matches pool %.253s too draws from that one, "
+				      "which is before this pool by name",
+				      shares->name),
+			 "");
+}
+
+void lint_pool(const struct gpu_pool *pool, const struct gpu_pool *const *all, size_t count,
+	       struct arena *arena, struct lint_findings *findings)
+{
+	add_problems(pool, arena, findings);
+	if (pool->problems.count == 0) {
+		check_guarantees(pool, arena, findings);
+		check_order(pool, arena, findings);
+	}
+	check_others(pool, all, count, arena, findings);
+}
+
+/* ---- worker groups ---- */
+
+bool lint_pool_counts(const struct pod_spec *spec, const struct device_table *devices)
+{
+	const struct quantities *limits = spec->container_count > 0 ? &spec->containers[0].limits :
+								      NULL;
+
+	for (size_t i = 0; limits && i < limits->count; i++) {
+		const struct device_row *row = device_find(devices, limits->at[i].name);
+
+		if (row && limits->at[i].amount > 0 && strcmp(row->ray_resource, "GPU") == 0)
+			return true;
+	}
+	return false;
+}
+
+void lint_pool_group(const struct pod_spec *spec, const char *title, const char *path,
+		     const struct gpu_pool *const *all, size_t count, struct arena *arena,
+		     struct lint_findings *findings)
+{
+	if (pool_match_spec(all, count, spec, arena) == POOL_NONE)
+		lint_add(arena, findings, LINT_RULE_GROUP_WITHOUT_POOL, path,
+			 arena_printf(arena,
+				      "group %.100s has GPUs, and no pool in these files matches "
+				      "it: no pool limits it or guarantees it GPUs",
+				      title),
+			 "");
+}
