@@ -45,12 +45,12 @@ int64_t baseline_interval_ms(const struct sim_input *input)
 
 bool baseline_wakes(const struct sim_input *input)
 {
-	return input->policy == SIM_POLICY_RAYSCALER;
+	return input->policy != SIM_POLICY_RAY_AUTOSCALER;
 }
 
 bool baseline_deletes_drained(const struct sim_input *input)
 {
-	return input->policy == SIM_POLICY_RAYSCALER;
+	return input->policy != SIM_POLICY_RAY_AUTOSCALER;
 }
 
 /* Without the marks of the start grace there is none. */

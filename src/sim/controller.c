@@ -24,6 +24,7 @@
 #include "sim/kuberay.h"
 #include "sim/pass_time.h"
 #include "sim/pod.h"
+#include "sim/sharing.h"
 #include "sim/view.h"
 
 static bool is_scaled(const struct sim_ray *ray)
@@ -59,8 +60,10 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 
 			if (!worker)
 				continue;
-			/* A raylet refuses a drain for idleness while work runs. */
-			worker->draining = worker->state == SIM_WORKER_REGISTERED && !worker->holds;
+			/* A raylet refuses a drain for idleness while work runs, and accepts one
+			 * with a deadline: it takes no more work. */
+			worker->draining = worker->state == SIM_WORKER_REGISTERED &&
+					   (!worker->holds || item->deadline != TIME_NONE);
 			accepted |= worker->draining;
 		}
 	return accepted;
@@ -123,7 +126,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unserved += plan->unserved.at[i].count;
 	for (size_t i = 0; i < ray->workers.count; i++)
 		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
-	ray->watches_work = plan->cluster.message != NULL ||
+	ray->watches_work = plan->cluster.message != NULL || sharing_watches_work(ray) ||
 			    autoscaler_has_warm_workers(ray->input->autoscaler);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
@@ -184,6 +187,8 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	}
 	arena_reset(&world->pass_arena);
 	const struct plan *plan = decide_now(ray, &view);
+	if (sharing_asked(ray, plan))
+		plan = decide_now(ray, &view);
 	if (plan->cluster.action == CLUSTER_READ_WORK)
 		plan = decide_with_lists(ray, &view);
 	bool drained = drain(ray, plan);
@@ -194,6 +199,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray, plan);
 	kuberay_patch(ray, plan);
+	sharing_patched(ray, plan);
 	kuberay_suspend(ray, plan);
 	plan_next(ray);
 }
@@ -268,6 +274,7 @@ void controller_explain(struct sim_ray *ray)
 	if (!is_scaled(ray) || ray->active_count == 0)
 		return;
 	arena_reset(&ray->world->pass_arena);
+	sharing_refresh(ray);
 	const struct plan *plan = decide_now(ray, &view);
 	for (size_t i = 0; i < plan->infeasible.count; i++)
 		explain_demand(&view, &plan->infeasible.at[i]);

@@ -8,6 +8,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/sharing.h"
 #include "sim/stock.h"
 
 /* Above these the work would never be done. */
@@ -39,6 +40,7 @@ static void delete_worker(struct sim_worker *worker, bool expected)
 	worker->state = SIM_WORKER_DELETING;
 	worker->pod.deleting = true;
 	worker->pod.deletion_time = SIM_EPOCH_MS + world->now_ms;
+	sharing_changed(worker->ray);
 	place_interrupt(worker);
 	if (worker->counted != RECORD_NONE)
 		record_worker(worker, RECORD_TERMINATING);
@@ -75,6 +77,7 @@ void kuberay_gone(struct sim_worker *worker)
 	if (worker->type > 0)
 		stock_release(worker);
 	wake(ray);
+	sharing_changed(ray);
 	pass_time_pod_changed(ray, true);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/pass_time.h"
 #include "sim/place_policy.h"
 #include "sim/record.h"
+#include "sim/sharing.h"
 #include "sim/view.h"
 
 /* ---- resources of a worker ---- */
@@ -265,6 +266,7 @@ static bool start(struct sim_class *class_, struct sim_worker *only)
 	if (duration_ms > SIM_TIME_MAX_MS)
 		duration_ms = SIM_TIME_MAX_MS;
 	int64_t before_ms = process_ms(run);
+	run->begun_ms = world->now_ms;
 	world->running++;
 	world->last_work_ms = world->now_ms;
 	event_queue_push(&world->events, world->now_ms + before_ms + duration_ms, SIM_EVENT_END,
@@ -376,6 +378,7 @@ void place_interrupt(struct sim_worker *worker)
 
 		release(run);
 		class_->ray->world->result->restarted++;
+		sharing_lost(class_, class_->ray->world->now_ms - run->begun_ms);
 		for (size_t b = 0; b < class_->bundle_count; b++)
 			place_on(run->holds[b].worker);
 		free_run(run);

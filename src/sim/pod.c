@@ -6,6 +6,7 @@
 #include "sim/pass_time.h"
 #include "sim/place.h"
 #include "sim/record.h"
+#include "sim/sharing.h"
 
 static time_ms now_of(const struct sim_ray *ray)
 {
@@ -122,6 +123,7 @@ struct sim_worker *pod_new(struct sim_ray *ray, size_t type, int64_t replica)
 	fill_pod(worker);
 	worker->index = ray->workers.count;
 	VEC_PUSH(world->arena, &ray->workers, worker);
+	sharing_changed(ray);
 	if (++world->pods > SIM_PODS_MAX)
 		world_fail(world, "the simulation needs more than 100000 Pods at one time: lower "
 				  "maxReplicas of the worker groups, or simulate less work");

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "sim/sharing.h"
 
 enum course_kind { COURSE_WORKER, COURSE_USED, COURSE_START, COURSE_REPLICAS };
 
@@ -135,7 +136,8 @@ void record_start(struct sim_world *world, const struct sim_waiting *one, int64_
 		last->count++;
 	else
 		VEC_PUSH(world->result_arena, &world->waits,
-			 ((struct sim_wait){ item, wait_ms, 1, world->class_of[one->item]->gpus }));
+			 ((struct sim_wait){ item, wait_ms, 1, world->class_of[one->item]->gpus,
+					     sharing_queue_of(world->class_of[one->item]) }));
 }
 
 void record_end(struct sim_world *world)
@@ -209,6 +211,7 @@ static void finish_unstarted(struct sim_world *world, const struct sim_class *cl
 				.item = &world->input->workload->items[waiting->item],
 				.count = waiting->count,
 				.gpus = class_->gpus,
+				.queue = sharing_queue_of(class_),
 				.reason = class_->reason,
 				.message = class_->message,
 			};
@@ -221,6 +224,7 @@ void record_finish(struct sim_world *world)
 	size_t room = 0;
 
 	finish_groups(world);
+	sharing_finish(world);
 	result->end_ms = world->now_ms;
 	result->waits = world->waits.at;
 	result->wait_count = world->waits.count;

@@ -47,6 +47,7 @@ struct sim_wait {
 	int64_t wait_ms;
 	int64_t count;
 	int64_t gpus; /* 1/10000, of one instance: of a placement group all its bundles */
+	size_t queue; /* of the result; SIZE_MAX: it draws from no GPUPool */
 };
 
 /* Instances that had not started at the end. */
@@ -56,6 +57,28 @@ struct sim_unstarted {
 	int64_t gpus;        /* as of a wait */
 	const char *reason;  /* of core/model/reason.h */
 	const char *message; /* of the last plan; never NULL */
+	size_t queue;        /* likewise */
+};
+
+/* A GPUPool. */
+struct sim_pool {
+	const char *name;
+	int64_t gpus, peak;   /* 1/10000: its size; held at one time */
+	int64_t contended_ms; /* at least two queues waited */
+	double jain;          /* meanwhile, of the queues that waited: sim/sharing.c */
+};
+
+/* A queue of a pool; the last one of each has the namespaces in no queue. */
+struct sim_queue {
+	size_t pool;
+	const char *name;
+	int64_t guaranteed, weight;
+	size_t clusters; /* worker groups in it */
+	__int128 held, used;
+	__int128 lost; /* of used: by work that was interrupted and began again */
+	__int128 idle_while_others_waited; /* GPUs on which no work ran while another queue waited */
+	/* A unit waited that fits beside what it held, within its guarantee. */
+	int64_t below_guarantee_ms;
 };
 
 struct sim_result {
@@ -75,6 +98,10 @@ struct sim_result {
 	int64_t decisions;   /* calls of decide() */
 	int64_t head_ms;     /* of all heads, while they had a Node */
 	int64_t suspensions; /* by idle termination */
+	const struct sim_queue *queues;
+	size_t queue_count; /* 0: no GPUPools */
+	const struct sim_pool *pools;
+	size_t pool_count;
 	/* A hash of all changes of replicas, Pods and work with their times: equal courses are equal
 	 * runs. */
 	uint64_t course;

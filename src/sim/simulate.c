@@ -10,6 +10,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/sharing.h"
 #include "sim/stock.h"
 #include "sim/view.h"
 #include "sim/world.h"
@@ -31,7 +32,8 @@ void sim_models_init(struct sim_models *models)
 
 const char *sim_policy_name(enum sim_policy policy)
 {
-	static const char *const names[] = { "rayscaler", "ray", "always-on" };
+	static const char *const names[] = { "rayscaler", "ray", "always-on", "first-come",
+					     "static" };
 
 	return names[policy];
 }
@@ -137,6 +139,9 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 		if (worker->id == event->id)
 			handle_worker(event->kind, worker);
 		break;
+	case SIM_EVENT_SHARE:
+		sharing_allocate(world);
+		break;
 	case SIM_EVENT_PASS:
 		controller_pass(event->object, event->id);
 		break;
@@ -193,6 +198,7 @@ static void run(struct sim_world *world)
 		if (ended)
 			break;
 		CHECK(event.at_ms >= world->now_ms);
+		sharing_advance(world, event.at_ms);
 		world->now_ms = event.at_ms;
 		if (event.kind != SIM_EVENT_PASS && event.kind != SIM_EVENT_SPOT)
 			last_ms = event.at_ms;
@@ -202,6 +208,7 @@ static void run(struct sim_world *world)
 	}
 	if (!ended)
 		world->now_ms = world->input->end_ms > 0 ? world->input->end_ms : last_ms;
+	sharing_advance(world, world->now_ms);
 }
 
 /* Settings that a decision reports as invalid would be left out of the simulation. */

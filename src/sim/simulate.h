@@ -27,10 +27,14 @@
 #define SIM_PODS_MAX 100000                                /* at one time */
 #define SIM_TIME_MAX_MS (INT64_C(10) * 366 * 86400 * 1000) /* of submissions and of the end */
 
+struct gpu_pool;
+
 enum sim_policy {
 	SIM_POLICY_RAYSCALER = 0,
 	SIM_POLICY_RAY_AUTOSCALER, /* sim/baseline.h */
 	SIM_POLICY_ALWAYS_ON,      /* maxReplicas of every group from the start to the end */
+	SIM_POLICY_FIRST_COME,     /* these two: sim/sharing.h */
+	SIM_POLICY_STATIC,
 };
 
 struct sim_cluster {
@@ -41,6 +45,7 @@ struct sim_cluster {
 	const struct time_zone *time_zones;
 	size_t time_zone_count;
 	const struct settings *settings;
+	struct labels namespace_labels; /* of its namespace, for GPUPools */
 };
 
 /* The parameters of the models; sim_models_init sets the defaults that are named here. */
@@ -72,7 +77,9 @@ struct sim_input {
 	size_t cluster_count;
 	const struct workload *workload;
 	const struct device_table *devices;
-	const struct price_table *prices; /* for packing cheapest; NULL: none */
+	const struct price_table *prices;        /* for packing cheapest; NULL: none */
+	const struct gpu_pool *const *gpu_pools; /* by name */
+	size_t gpu_pool_count;
 	struct sim_models models;
 	uint64_t seed;
 	enum sim_policy policy;
@@ -91,6 +98,7 @@ void sim_models_init(struct sim_models *models);
  * at which a decision can differ from the one before. */
 struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err);
 
-const char *sim_policy_name(enum sim_policy policy); /* "rayscaler", "ray", "always-on" */
+/* "rayscaler", "ray", "always-on", "first-come", "static" */
+const char *sim_policy_name(enum sim_policy policy);
 
 #endif

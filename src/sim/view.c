@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/baseline.h"
+#include "sim/sharing.h"
 
 /* A Ray node's idleness, as its raylet reports it, and drains. Source: ray 2.60,
  * src/ray/raylet/scheduling/local_resource_manager.cc (a node is idle since its last resource was
@@ -219,5 +220,6 @@ void view_make(struct sim_ray *ray, struct arena *arena, struct sim_view *view)
 		.time_zone_count = ray->input->time_zone_count,
 		.annotation_problem = "",
 		.memory = ray->memory,
+		.pools = sharing_terms(ray),
 	};
 }

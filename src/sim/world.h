@@ -18,6 +18,7 @@
 #define SIM_POD_NAME_SIZE 96
 
 struct sim_ray;
+struct sharing;
 
 /* ---- resources of workers, needs of work ---- */
 
@@ -137,6 +138,7 @@ struct sim_run {
 	uint64_t id;
 	struct sim_class *class_;
 	size_t item;
+	int64_t begun_ms;
 	struct sim_run *next_free;
 	struct sim_hold holds[];
 };
@@ -240,6 +242,7 @@ struct sim_world {
 	struct stock_pool *pools; /* as in the input */
 	int64_t unplaced;         /* Pods for which the stock has no Node */
 	int64_t interruptions;    /* of workers */
+	struct sharing *sharing;  /* NULL: no GPUPools */
 	struct sim_result *result;
 	VEC(struct sim_wait) waits;
 	int64_t provisioned_gpus;

@@ -1,0 +1,686 @@
+#include "sim/sharing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "feature/pools/core/pool_allocation.h"
+#include "sim/pass_time.h"
+#include "sim/record.h"
+#include "sim/sharing_policy.h"
+
+/* One RayCluster. */
+struct sharing_ray {
+	struct sim_ray *ray;
+	const struct pool_group *groups; /* of a member without Pods */
+	size_t *queues;                  /* by pool: into `queues` below */
+	struct arena member_arena, report_arena, terms_arenas[2], asks_arenas[2];
+	struct arena drains_arenas[2];
+	bool dirty;
+	const struct pool_member *member;
+	const struct pool_report *report;
+	const struct pool_asks *asks;
+	const struct pool_terms *terms;
+	uint64_t digest; /* of the terms; 0: a grant was used since */
+	const struct pool_drains *drains;
+};
+
+/* A queue now. */
+struct sharing_queue {
+	struct sim_queue result;
+	int64_t held, idle;
+	int64_t least; /* the smallest unit that waits; INT64_MAX: none */
+	int64_t part;  /* of a static partition */
+};
+
+struct sharing {
+	struct sim_world *world;
+	bool limits;                   /* decisions know of the pools */
+	const struct gpu_pool **pools; /* by the policy */
+	const struct gpu_pool **given; /* as in the input */
+	int64_t *capacities;
+	const char **held; /* no pool is held */
+	size_t count;
+	size_t *first_queue; /* by pool */
+	struct sharing_queue *queues;
+	size_t queue_count;
+	struct sim_pool *results;           /* by pool */
+	double *jain_ms;                    /* by pool: index times ms */
+	struct sharing_ray *rays;           /* as in the world */
+	size_t *order;                      /* of the rays by key */
+	struct labels *labels;              /* in this order */
+	const struct pool_member **members; /* these two likewise */
+	const struct pool_asks **asks;
+	struct arena arena; /* of the last allocation */
+	int64_t last_ms, planned_ms;
+	bool waits;    /* the last allocation left units waiting */
+	int64_t at_ms; /* of the figures */
+};
+
+/* ---- members ---- */
+
+static const struct pool_member *make_member(struct sharing *sharing, struct sharing_ray *own,
+					     bool with_pods, struct arena *arena)
+{
+	struct sim_ray *ray = own->ray;
+	const struct pod **pods = arena_array(arena, ray->workers.count, sizeof(*pods));
+	struct pool_member_input input = {
+		.namespace_ = ray->cluster.namespace_,
+		.name = ray->cluster.name,
+		.cluster = &ray->cluster,
+		.pods = pods,
+		.report = own->report,
+		.drains = own->drains,
+		.pools = sharing->pools,
+		.pool_count = sharing->count,
+		.settings = &ray->settings,
+		.devices = sharing->world->input->devices,
+	};
+
+	for (size_t i = 0; with_pods && i < ray->workers.count; i++)
+		pods[input.pod_count++] = &ray->workers.at[i]->pod;
+	return pool_member_make(&input, arena);
+}
+
+static const struct pool_member *member_of(struct sharing *sharing, struct sharing_ray *own)
+{
+	if (own->dirty) {
+		arena_reset(&own->member_arena);
+		own->member = make_member(sharing, own, true, &own->member_arena);
+		own->dirty = false;
+	}
+	return own->member;
+}
+
+static struct sharing_ray *sharing_ray_of(const struct sim_ray *ray)
+{
+	return &ray->world->sharing->rays[ray->number];
+}
+
+static bool draws(const struct sim_ray *ray)
+{
+	return ray->world->sharing && pool_member_draws(sharing_ray_of(ray)->member);
+}
+
+/* ---- the start ---- */
+
+static int check_pool(const struct gpu_pool *pool, const struct sim_input *input, struct err *err)
+{
+	if (pool->problems.count > 0)
+		return err_set(err, ERR_INPUT, "GPUPool %s: %s", pool->name, pool->problems.at[0]);
+	if (!pool->has_gpus && input->models.pools.count == 0)
+		return err_set(err, ERR_INPUT,
+			       "GPUPool %s: gpus is not given, and there are no Nodes to count; "
+			       "set spec.gpus or give --node-pools",
+			       pool->name);
+	return 0;
+}
+
+static void init_queues(struct sharing *sharing, size_t p)
+{
+	const struct gpu_pool *pool = sharing->given[p];
+	struct arena *arena = sharing->world->result_arena;
+	int64_t *parts =
+		sharing_policy_parts(pool, sharing->capacities[p], &sharing->world->pass_arena);
+
+	sharing->first_queue[p] = sharing->queue_count;
+	sharing->results[p] = (struct sim_pool){ .name = arena_strdup(arena, pool->name),
+						 .gpus = sharing->capacities[p] };
+	for (size_t q = 0; q <= pool->queue_count; q++) {
+		const struct gpu_pool_queue *queue = q < pool->queue_count ? &pool->queues[q] :
+									     NULL;
+
+		sharing->queues[sharing->queue_count++] = (struct sharing_queue){
+			.result = { .pool = p,
+				    .name = queue ? arena_strdup(arena, queue->name) : "",
+				    .guaranteed = queue ? queue->guaranteed : 0,
+				    .weight = queue ? queue->weight : 1 },
+			.part = parts[q],
+		};
+	}
+}
+
+static void init_ray(struct sharing *sharing, size_t r)
+{
+	struct sharing_ray *own = &sharing->rays[r];
+	struct arena *arena = sharing->world->arena;
+
+	own->ray = &sharing->world->rays[r];
+	own->dirty = true;
+	own->member = make_member(sharing, own, false, arena);
+	own->groups = own->member->groups;
+	own->queues = arena_array(arena, sharing->count, sizeof(*own->queues));
+	for (size_t p = 0; p < sharing->count; p++)
+		own->queues[p] =
+			sharing->first_queue[p] +
+			pool_match_queue(sharing->given[p], &own->ray->input->namespace_labels);
+}
+
+/* Members are allocated in the order of their keys. */
+static void sort_rays(struct sharing *sharing)
+{
+	size_t count = sharing->world->ray_count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i;
+
+		for (; at > 0 && strcmp(sharing->rays[sharing->order[at - 1]].member->key,
+					sharing->rays[i].member->key) > 0;
+		     at--)
+			sharing->order[at] = sharing->order[at - 1];
+		sharing->order[at] = i;
+	}
+	for (size_t i = 0; i < count; i++)
+		sharing->labels[i] = sharing->rays[sharing->order[i]].ray->input->namespace_labels;
+}
+
+static void make_arrays(struct sharing *sharing, const struct sim_input *input)
+{
+	struct arena *arena = sharing->world->arena;
+	size_t count = input->gpu_pool_count, rays = sharing->world->ray_count, queues = 0;
+
+	for (size_t p = 0; p < count; p++)
+		queues += input->gpu_pools[p]->queue_count + 1;
+	sharing->pools = arena_array(arena, count, sizeof(struct gpu_pool *));
+	sharing->given = arena_array(arena, count, sizeof(struct gpu_pool *));
+	sharing->capacities = arena_array(arena, count, sizeof(int64_t));
+	sharing->held = arena_array(arena, count, sizeof(char *));
+	sharing->first_queue = arena_array(arena, count, sizeof(size_t));
+	sharing->queues = arena_array(arena, queues, sizeof(*sharing->queues));
+	sharing->results =
+		arena_array(sharing->world->result_arena, count, sizeof(struct sim_pool));
+	sharing->jain_ms = arena_array(arena, count, sizeof(double));
+	sharing->rays = arena_array(arena, rays, sizeof(*sharing->rays));
+	sharing->order = arena_array(arena, rays, sizeof(size_t));
+	sharing->labels = arena_array(arena, rays, sizeof(struct labels));
+	sharing->members = arena_array(arena, rays, sizeof(struct pool_member *));
+	sharing->asks = arena_array(arena, rays, sizeof(struct pool_asks *));
+}
+
+int sharing_init(struct sim_world *world, struct err *err)
+{
+	const struct sim_input *input = world->input;
+	struct sharing *sharing;
+
+	if (input->gpu_pool_count == 0)
+		return sharing_policy_needs_pools(input->policy) ?
+			       err_set(err, ERR_INPUT,
+				       "the policy %s needs a GPUPool among the files",
+				       sim_policy_name(input->policy)) :
+			       0;
+	world->sharing = sharing = ARENA_NEW(world->arena, struct sharing);
+	sharing->world = world;
+	sharing->limits = sharing_policy_limits(input->policy);
+	sharing->last_ms = -SHARING_INTERVAL_MS;
+	sharing->planned_ms = SIM_NEVER_MS;
+	make_arrays(sharing, input);
+	for (size_t p = 0; p < input->gpu_pool_count; p++) {
+		const struct gpu_pool *pool = input->gpu_pools[p];
+
+		if (check_pool(pool, input, err) != 0)
+			return -1;
+		sharing->given[p] = pool;
+		sharing->capacities[p] = sharing_policy_capacity(pool, input, &world->pass_arena);
+		sharing->pools[p] = sharing_policy_pool(pool, input->policy, sharing->capacities[p],
+							world->arena);
+		sharing->count++;
+		init_queues(sharing, p);
+	}
+	for (size_t r = 0; r < world->ray_count; r++)
+		init_ray(sharing, r);
+	sort_rays(sharing);
+	return 0;
+}
+
+void sharing_done(struct sim_world *world)
+{
+	struct sharing *sharing = world->sharing;
+
+	if (!sharing)
+		return;
+	for (size_t r = 0; r < world->ray_count; r++) {
+		struct sharing_ray *own = &sharing->rays[r];
+
+		arena_done(&own->member_arena);
+		arena_done(&own->report_arena);
+		arena_done(&own->terms_arenas[0]);
+		arena_done(&own->terms_arenas[1]);
+		arena_done(&own->asks_arenas[0]);
+		arena_done(&own->asks_arenas[1]);
+		arena_done(&own->drains_arenas[0]);
+		arena_done(&own->drains_arenas[1]);
+	}
+	arena_done(&sharing->arena);
+}
+
+/* ---- asks ---- */
+
+/* The arena for a new value; the last one stays until the next call. */
+static struct arena *next_arena(struct arena *arenas)
+{
+	struct arena last = arenas[0];
+
+	arenas[0] = arenas[1];
+	arenas[1] = last;
+	arena_reset(&arenas[0]);
+	return &arenas[0];
+}
+
+/* A copy: results of pool_asks_granted and pool_asks_launched point into their input. */
+static void keep_asks(struct sharing_ray *own, const struct pool_asks *asks)
+{
+	own->asks = pool_asks_copy(asks, next_arena(own->asks_arenas));
+	own->dirty = true;
+}
+
+static time_ms wall_ms(const struct sharing *sharing)
+{
+	return SIM_EPOCH_MS + sharing->world->now_ms;
+}
+
+static void note_plan(struct sharing *sharing, struct sharing_ray *own, const struct plan *plan)
+{
+	arena_reset(&own->report_arena);
+	own->report = pool_report_make(plan, wall_ms(sharing), &own->report_arena);
+	keep_asks(own, pool_asks_update(own->asks, NULL, 0, plan->asks.at, plan->asks.count,
+					&own->ray->cluster, wall_ms(sharing),
+					&sharing->world->pass_arena));
+}
+
+/* Replicas that it asks for. */
+static int64_t asked(const struct pool_asks *asks)
+{
+	int64_t sum = 0;
+
+	for (size_t e = 0; asks && e < asks->list.count; e++)
+		for (size_t p = 0; p < asks->list.at[e].part_count; p++)
+			sum += asks->list.at[e].count * asks->list.at[e].parts[p].replicas;
+	return sum;
+}
+
+/* ---- the allocation ---- */
+
+static void plan_allocation(struct sharing *sharing, int64_t at_ms)
+{
+	struct sim_world *world = sharing->world;
+
+	if (at_ms < sharing->last_ms + SHARING_INTERVAL_MS)
+		at_ms = sharing->last_ms + SHARING_INTERVAL_MS;
+	if (at_ms < world->now_ms)
+		at_ms = world->now_ms;
+	if (at_ms >= sharing->planned_ms || at_ms > SIM_TIME_MAX_MS)
+		return;
+	sharing->planned_ms = at_ms;
+	event_queue_push(&world->events, at_ms, SIM_EVENT_SHARE, sharing, 0);
+}
+
+static int64_t granted(const struct pool_allocation *allocation, size_t member)
+{
+	int64_t sum = 0;
+
+	for (size_t g = 0; g < allocation->input->members[member]->group_count; g++)
+		sum += allocation->shares[member].grants[g];
+	return sum;
+}
+
+enum change { SAME, LESS, MORE };
+
+/* MORE: more is granted or released than before. */
+static enum change compare(const struct pool_terms *old, const struct pool_terms *new)
+{
+	for (size_t g = 0; g < new->grant_count; g++)
+		if (new->grants[g].replicas > old->grants[g].replicas)
+			return MORE;
+	for (size_t i = 0; i < new->release_count; i++)
+		if (!ARRAY_FIND(old->releases, old->release_count, pod, new->releases[i].pod))
+			return MORE;
+	return LESS;
+}
+
+/* Against the terms of the last allocation. */
+static enum change note_share(struct sharing *sharing, struct sharing_ray *own,
+			      const struct pool_allocation *allocation, size_t member)
+{
+	const struct pool_terms *old = own->terms;
+	enum change ret = SAME;
+
+	sharing->waits |= asked(own->asks) > granted(allocation, member);
+	keep_asks(own, pool_asks_granted(allocation, member, &sharing->arena));
+	own->drains = pool_drains_make(allocation, member, next_arena(own->drains_arenas));
+	if (old && own->digest == allocation->shares[member].digest)
+		return SAME;
+	own->digest = allocation->shares[member].digest;
+	own->terms = pool_terms_make(allocation, member, false, next_arena(own->terms_arenas));
+	if (old && own->terms)
+		ret = compare(old, own->terms);
+	return ret;
+}
+
+static const struct pool_allocation *allocate(struct sharing *sharing)
+{
+	static const struct pool_asks no_asks;
+	struct sim_world *world = sharing->world;
+
+	for (size_t i = 0; i < world->ray_count; i++) {
+		struct sharing_ray *own = &sharing->rays[sharing->order[i]];
+
+		sharing->members[i] = member_of(sharing, own);
+		sharing->asks[i] = own->asks ? own->asks : &no_asks;
+	}
+	arena_reset(&sharing->arena);
+	return pool_allocate(&(struct pool_input){ .pools = sharing->pools,
+						   .capacities = sharing->capacities,
+						   .held = sharing->held,
+						   .pool_count = sharing->count,
+						   .per_namespace = RESOURCE_AMOUNT_MAX,
+						   .members = sharing->members,
+						   .asks = sharing->asks,
+						   .member_count = world->ray_count,
+						   .namespace_labels = sharing->labels,
+						   .now = wall_ms(sharing) },
+			     &sharing->arena);
+}
+
+/* A cluster that may launch or has to release more runs a pass soon, except `own`: true for that one. */
+static bool allocate_all(struct sharing *sharing, struct sharing_ray *own)
+{
+	const struct pool_allocation *allocation = allocate(sharing);
+	bool ret = false;
+
+	sharing->last_ms = sharing->world->now_ms;
+	sharing->waits = false;
+	for (size_t i = 0; i < sharing->world->ray_count; i++) {
+		struct sharing_ray *other = &sharing->rays[sharing->order[i]];
+		enum change change = note_share(sharing, other, allocation, i);
+
+		if (other == own)
+			ret = change != SAME;
+		else if (change == MORE)
+			pass_time_pod_changed(other->ray, true);
+		else if (change == LESS)
+			pass_time_changed(other->ray);
+	}
+	if (allocation->next != INT64_MAX && sharing->waits)
+		plan_allocation(sharing, allocation->next - SIM_EPOCH_MS);
+	return ret;
+}
+
+void sharing_allocate(struct sim_world *world)
+{
+	struct sharing *sharing = world->sharing;
+
+	if (sharing->planned_ms != world->now_ms)
+		return;
+	sharing->planned_ms = SIM_NEVER_MS;
+	allocate_all(sharing, NULL);
+}
+
+/* ---- passes ---- */
+
+const struct pool_terms *sharing_terms(struct sim_ray *ray)
+{
+	struct sharing *sharing = ray->world->sharing;
+
+	if (!sharing || !sharing->limits || !draws(ray))
+		return NULL;
+	if (!sharing_ray_of(ray)->terms)
+		allocate_all(sharing, sharing_ray_of(ray));
+	return sharing_ray_of(ray)->terms;
+}
+
+void sharing_refresh(struct sim_ray *ray)
+{
+	if (!sharing_watches_work(ray))
+		return;
+	sharing_ray_of(ray)->digest = 0;
+	allocate_all(ray->world->sharing, sharing_ray_of(ray));
+}
+
+bool sharing_watches_work(const struct sim_ray *ray)
+{
+	return ray->world->sharing && ray->world->sharing->limits && draws(ray);
+}
+
+bool sharing_asked(struct sim_ray *ray, const struct plan *plan)
+{
+	struct sharing *sharing = ray->world->sharing;
+	struct sharing_ray *own;
+
+	if (!sharing_watches_work(ray))
+		return false;
+	own = sharing_ray_of(ray);
+	note_plan(sharing, own, plan);
+	if (asked(own->asks) == 0)
+		return false;
+	if (!sharing->waits || sharing->last_ms + SHARING_INTERVAL_MS <= ray->world->now_ms)
+		return allocate_all(sharing, own);
+	plan_allocation(sharing, ray->world->now_ms);
+	return false;
+}
+
+/* A grant counts once: after a patch that launches nothing is granted until the next allocation. */
+static void use_grants(struct sharing_ray *own, const int64_t *launched)
+{
+	struct pool_grant *grants = own->terms ? (struct pool_grant *)own->terms->grants : NULL;
+	bool used = false;
+
+	for (size_t g = 0; g < own->ray->cluster.group_count; g++)
+		used |= launched[g] > 0;
+	for (size_t i = 0; used && grants && i < own->terms->grant_count; i++)
+		grants[i].replicas = 0;
+	if (used)
+		own->digest = 0;
+}
+
+void sharing_patched(struct sim_ray *ray, const struct plan *plan)
+{
+	struct sharing *sharing = ray->world->sharing;
+	struct sharing_ray *own;
+	int64_t *launched;
+
+	if (!sharing_watches_work(ray))
+		return;
+	own = sharing_ray_of(ray);
+	note_plan(sharing, own, plan);
+	launched = arena_array(&ray->world->pass_arena, plan->groups.count, sizeof(*launched));
+	for (size_t g = 0; g < plan->groups.count; g++)
+		launched[g] = plan->groups.at[g].to_launch / own->groups[g].hosts;
+	keep_asks(own, pool_asks_launched(own->asks, launched, plan->groups.count,
+					  &ray->world->pass_arena));
+	use_grants(own, launched);
+	sharing_changed(ray);
+}
+
+void sharing_changed(struct sim_ray *ray)
+{
+	struct sharing *sharing = ray->world->sharing;
+
+	if (!sharing)
+		return;
+	sharing_ray_of(ray)->dirty = true;
+	if (sharing->limits)
+		plan_allocation(sharing, ray->world->now_ms);
+}
+
+/* ---- figures ---- */
+
+static void add_workers(struct sharing *sharing, struct sharing_ray *own)
+{
+	const struct pool_member *member = member_of(sharing, own);
+
+	VEC_EACH(const struct pool_worker, worker, &member->workers)
+		sharing->queues[own->queues[worker->pool]].held += worker->gpus;
+	for (size_t g = 0; g < member->group_count; g++) {
+		const struct sim_account *account = &own->ray->accounts[g + 1];
+
+		if (own->groups[g].pool != POOL_NONE)
+			sharing->queues[own->queues[own->groups[g].pool]].idle +=
+				account->workers[RECORD_REGISTERED] * account->result.worker_gpus -
+				account->used;
+	}
+}
+
+static void add_unit(struct sharing_queue *queue, int64_t gpus)
+{
+	if (gpus > 0 && gpus < queue->least)
+		queue->least = gpus;
+}
+
+/* The GPUs of one unit of the entry in the pool. */
+static int64_t unit_gpus(const struct sharing_ray *own, const struct pool_waiting *entry,
+			 size_t pool)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < entry->part_count; i++)
+		if (own->groups[entry->parts[i].group].pool == pool)
+			sum = resource_sum(sum,
+					   entry->parts[i].replicas *
+						   own->groups[entry->parts[i].group].replica_gpus);
+	return sum;
+}
+
+/* Demand that waits for GPUs: asks, and Pods that have no Node, which hold nothing. */
+static void add_waiting(struct sharing *sharing, const struct sharing_ray *own)
+{
+	const struct sim_ray *ray = own->ray;
+
+	for (size_t e = 0; own->asks && e < own->asks->list.count; e++)
+		for (size_t p = 0; p < sharing->count; p++)
+			add_unit(&sharing->queues[own->queues[p]],
+				 unit_gpus(own, &own->asks->list.at[e], p));
+	for (size_t i = 0; ray->world->unplaced > 0 && i < ray->workers.count; i++) {
+		const struct sim_worker *worker = ray->workers.at[i];
+		const struct pool_group *group;
+		struct sharing_queue *queue;
+
+		if (worker->type == 0 || worker->state != SIM_WORKER_UNSCHEDULED)
+			continue;
+		group = &own->groups[worker->type - 1];
+		if (group->pool == POOL_NONE)
+			continue;
+		queue = &sharing->queues[own->queues[group->pool]];
+		queue->held -= group->replica_gpus / group->hosts;
+		add_unit(queue, group->replica_gpus);
+	}
+}
+
+/* Jain's index of what the queues that wait hold, divided by their parts. */
+static double jain(const struct sharing_queue *queues, size_t count)
+{
+	double sum = 0, squares = 0;
+	size_t waiting = 0;
+
+	for (size_t q = 0; q < count; q++) {
+		double x;
+
+		if (queues[q].least == INT64_MAX || queues[q].part <= 0)
+			continue;
+		x = (double)queues[q].held / (double)queues[q].part;
+		sum += x;
+		squares += x * x;
+		waiting++;
+	}
+	return waiting < 2 ? -1 : squares > 0 ? sum * sum / ((double)waiting * squares) : 1;
+}
+
+static void advance_pool(struct sharing *sharing, size_t p, int64_t span_ms)
+{
+	struct sharing_queue *queues = &sharing->queues[sharing->first_queue[p]];
+	size_t count = sharing->given[p]->queue_count + 1, waiting = 0;
+	struct sim_pool *pool = &sharing->results[p];
+	int64_t held = 0;
+	double index;
+
+	for (size_t q = 0; q < count; q++) {
+		waiting += queues[q].least != INT64_MAX;
+		held += queues[q].held;
+	}
+	if (held > pool->peak)
+		pool->peak = held;
+	for (size_t q = 0; q < count; q++) {
+		struct sharing_queue *queue = &queues[q];
+		bool waits = queue->least != INT64_MAX;
+
+		queue->result.held += (__int128)span_ms * queue->held;
+		if (waiting > waits)
+			queue->result.idle_while_others_waited += (__int128)span_ms * queue->idle;
+		if (waits && resource_sum(queue->held, queue->least) <= queue->result.guaranteed)
+			queue->result.below_guarantee_ms += span_ms;
+	}
+	index = jain(queues, count);
+	if (index < 0)
+		return;
+	pool->contended_ms += span_ms;
+	sharing->jain_ms[p] += index * (double)span_ms;
+}
+
+void sharing_advance(struct sim_world *world, int64_t now_ms)
+{
+	struct sharing *sharing = world->sharing;
+
+	if (!sharing || now_ms <= sharing->at_ms)
+		return;
+	for (size_t q = 0; q < sharing->queue_count; q++) {
+		sharing->queues[q].held = sharing->queues[q].idle = 0;
+		sharing->queues[q].least = INT64_MAX;
+	}
+	for (size_t r = 0; r < world->ray_count; r++) {
+		add_workers(sharing, &sharing->rays[r]);
+		add_waiting(sharing, &sharing->rays[r]);
+	}
+	for (size_t p = 0; p < sharing->count; p++)
+		advance_pool(sharing, p, now_ms - sharing->at_ms);
+	sharing->at_ms = now_ms;
+}
+
+size_t sharing_queue_of(const struct sim_class *class_)
+{
+	const struct sharing_ray *own;
+	size_t pool;
+
+	if (!class_->ray->world->sharing || class_->first_group == SIZE_MAX)
+		return SHARING_NO_QUEUE;
+	own = sharing_ray_of(class_->ray);
+	pool = own->groups[class_->first_group].pool;
+	return pool == POOL_NONE ? SHARING_NO_QUEUE : own->queues[pool];
+}
+
+void sharing_lost(const struct sim_class *class_, int64_t span_ms)
+{
+	size_t queue = sharing_queue_of(class_);
+
+	if (queue != SHARING_NO_QUEUE)
+		class_->ray->world->sharing->queues[queue].result.lost +=
+			(__int128)span_ms * class_->gpus;
+}
+
+void sharing_finish(struct sim_world *world)
+{
+	struct sharing *sharing = world->sharing;
+	struct sim_queue *queues;
+
+	if (!sharing)
+		return;
+	queues = arena_array(world->result_arena, sharing->queue_count, sizeof(*queues));
+	for (size_t q = 0; q < sharing->queue_count; q++)
+		queues[q] = sharing->queues[q].result;
+	for (size_t r = 0; r < world->ray_count; r++)
+		for (size_t g = 0; g < world->rays[r].cluster.group_count; g++) {
+			size_t pool = sharing->rays[r].groups[g].pool;
+
+			if (pool == POOL_NONE)
+				continue;
+			queues[sharing->rays[r].queues[pool]].used +=
+				world->rays[r].accounts[g + 1].result.used;
+			queues[sharing->rays[r].queues[pool]].clusters++;
+		}
+	for (size_t p = 0; p < sharing->count; p++)
+		if (sharing->results[p].contended_ms > 0)
+			sharing->results[p].jain =
+				sharing->jain_ms[p] / (double)sharing->results[p].contended_ms;
+	world->result->queues = queues;
+	world->result->queue_count = sharing->queue_count;
+	world->result->pools = sharing->results;
+	world->result->pool_count = sharing->count;
+}
