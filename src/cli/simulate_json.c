@@ -49,6 +49,48 @@ static void write_lists(struct json_writer *writer, const struct simulate_row *r
 	json_write_array_end(writer);
 }
 
+static void write_queues(struct json_writer *writer, const struct simulate_row *row, size_t pool)
+{
+	json_write_array(writer, "queues");
+	for (size_t i = 0; i < row->queue_count; i++) {
+		const struct simulate_queue *queue = &row->queues[i];
+
+		if (queue->pool != pool)
+			continue;
+		json_write_object(writer, NULL);
+		json_write_text(writer, "name", queue->name);
+		json_write_double(writer, "usedGPUHours", queue->used);
+		json_write_double(writer, "lostGPUHours", queue->lost);
+		json_write_double(writer, "heldGPUHours", queue->held);
+		json_write_double(writer, "idleWhileOthersWaitedGPUHours",
+				  queue->idle_while_others_waited);
+		json_write_double(writer, "belowGuaranteeSeconds",
+				  seconds(queue->below_guarantee_ms));
+		write_waits(writer, &queue->waits);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
+static void write_pools(struct json_writer *writer, const struct simulate_row *row)
+{
+	json_write_array(writer, "gpuPools");
+	for (size_t i = 0; i < row->pool_count; i++) {
+		const struct simulate_pool *pool = &row->pools[i];
+
+		json_write_object(writer, NULL);
+		json_write_text(writer, "name", pool->name);
+		json_write_amount(writer, "gpus", pool->gpus);
+		json_write_amount(writer, "peak", pool->peak);
+		json_write_double(writer, "contendedSeconds", seconds(pool->contended_ms));
+		if (pool->contended_ms > 0)
+			json_write_double(writer, "jain", pool->jain);
+		write_queues(writer, row, i);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
 static void write_cost(struct json_writer *writer, const struct simulate_row *row, size_t i)
 {
 	json_write_text(writer, "market", price_market_name(row->costs[i].market));
@@ -125,6 +167,8 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 	json_write_integer(writer, "scaleUps", row->scale_ups);
 	json_write_integer(writer, "decisions", row->decisions);
 	write_groups(writer, row);
+	if (row->pool_count > 0)
+		write_pools(writer, row);
 	write_lists(writer, row);
 	json_write_object_end(writer);
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cli/shared/html.h"
+#include "cli/simulate_queue.h"
 #include "cli/simulate_text.h"
 #include "core/model/resources.h"
 
@@ -87,6 +88,25 @@ static void add_table(const struct simulate_plan *plan, const struct simulate_ce
 					   "");
 		for (size_t k = 0; k < simulate_column_count(plan); k++)
 			add_cell(buf, simulate_column_names[k], cells[i].texts[k]);
+		buf_add_string(buf, "</tr>\n");
+	}
+	buf_add_string(buf, "</tbody></table></div>\n");
+}
+
+static void add_queues(const struct simulate_plan *plan, struct buf *buf)
+{
+	const struct simulate_queue_rows rows = simulate_queue_rows_make(plan);
+
+	if (rows.at.count == 0)
+		return;
+	buf_add_string(buf, "<h2>Queues</h2>\n<div class=\"scroll\"><table><thead><tr>");
+	for (size_t i = 0; i < SIMULATE_QUEUE_COLUMNS; i++)
+		buf_printf(buf, "<th>%s</th>", simulate_queue_names[i]);
+	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
+	VEC_EACH(const struct simulate_queue_cells, cells, &rows.at) {
+		buf_add_string(buf, "<tr>");
+		for (size_t k = 0; k < SIMULATE_QUEUE_COLUMNS; k++)
+			add_cell(buf, simulate_queue_names[k], cells->texts[k]);
 		buf_add_string(buf, "</tr>\n");
 	}
 	buf_add_string(buf, "</tbody></table></div>\n");
@@ -378,6 +398,7 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 	buf_add_string(buf, "<pre class=\"faint\">");
 	html_add_lines(buf, simulate_legend_text(plan));
 	buf_add_string(buf, "</pre>\n");
+	add_queues(plan, buf);
 	if (plan->variants.count > 1) {
 		buf_add_string(buf, "<h2>Cost and waiting</h2>\n<pre>");
 		html_add_lines(buf, buf_string(&trade));

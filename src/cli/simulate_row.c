@@ -19,6 +19,7 @@ struct wait {
 	const char *job;
 	int64_t wait_ms, count;
 	int64_t gpus; /* 1/10000, of one unit */
+	size_t queue; /* as of a sim_wait */
 };
 
 static int compare_waits(const void *a, const void *b)
@@ -146,6 +147,72 @@ static void set_never(const struct sim_result *result, struct arena *arena,
 	row->never_count = list.count;
 }
 
+/* ---- GPUPools ---- */
+
+/* `waits` sorted by time. */
+static struct simulate_waits waits_of_queue(const struct sim_result *result,
+					    const struct wait *waits, size_t queue)
+{
+	AUTO(arena_done) struct arena own = ARENA_INIT;
+	struct wait *some = arena_array(&own, result->wait_count, sizeof(*some));
+	struct simulate_waits ret;
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->wait_count; i++)
+		if (waits[i].queue == queue)
+			some[count++] = waits[i];
+	ret = waits_of(some, count);
+	for (size_t i = 0; i < result->unstarted_count; i++) {
+		const struct sim_unstarted *one = &result->unstarted[i];
+
+		if (one->queue != queue)
+			continue;
+		ret.unstarted += one->count;
+		ret.unstarted_gpus += (double)one->count * (double)one->gpus / RESOURCE_UNIT;
+	}
+	return ret;
+}
+
+static void set_pools(const struct sim_result *result, struct arena *arena,
+		      struct simulate_row *row)
+{
+	struct simulate_pool *pools = arena_array(arena, result->pool_count, sizeof(*pools));
+
+	for (size_t i = 0; i < result->pool_count; i++)
+		pools[i] = (struct simulate_pool){ arena_strdup(arena, result->pools[i].name),
+						   result->pools[i].gpus, result->pools[i].peak,
+						   result->pools[i].contended_ms,
+						   result->pools[i].jain };
+	row->pools = pools;
+	row->pool_count = result->pool_count;
+}
+
+static void set_queues(const struct sim_result *result, const struct wait *waits,
+		       struct arena *arena, struct simulate_row *row)
+{
+	struct simulate_queue *queues = arena_array(arena, result->queue_count, sizeof(*queues));
+
+	for (size_t i = 0; i < result->queue_count; i++) {
+		const struct sim_queue *queue = &result->queues[i];
+
+		queues[i] = (struct simulate_queue){
+			.pool = queue->pool,
+			.name = arena_strdup(arena, queue->name),
+			.clusters = queue->clusters,
+			.held = simulate_gpu_hours(queue->held),
+			.used = simulate_gpu_hours(queue->used),
+			.lost = simulate_gpu_hours(queue->lost),
+			.idle_while_others_waited =
+				simulate_gpu_hours(queue->idle_while_others_waited),
+			.below_guarantee_ms = queue->below_guarantee_ms,
+			.waits = waits_of_queue(result, waits, i),
+		};
+	}
+	row->queues = queues;
+	row->queue_count = result->queue_count;
+	set_pools(result, arena, row);
+}
+
 static void set_waits(const struct sim_result *result, struct arena *arena,
 		      struct simulate_row *row)
 {
@@ -155,13 +222,15 @@ static void set_waits(const struct sim_result *result, struct arena *arena,
 
 	for (size_t i = 0; i < count; i++)
 		waits[i] = (struct wait){ result->waits[i].item->job, result->waits[i].wait_ms,
-					  result->waits[i].count, result->waits[i].gpus };
+					  result->waits[i].count, result->waits[i].gpus,
+					  result->waits[i].queue };
 	if (count > 0)
 		qsort(waits, count, sizeof(*waits), compare_waits);
 	row->waits = waits_of(waits, count);
 	add_unstarted(result, NULL, &row->waits);
+	set_queues(result, waits, arena, row);
 	for (size_t i = 0; i < result->unstarted_count; i++)
-		waits[count++] = (struct wait){ result->unstarted[i].item->job, 0, 0, 0 };
+		waits[count++] = (struct wait){ .job = result->unstarted[i].item->job };
 	set_jobs(result, waits, count, arena, row);
 	arena_done(&own);
 }

@@ -28,6 +28,22 @@ struct simulate_job {
 	struct simulate_waits waits;
 };
 
+/* As struct sim_pool and struct sim_queue of the result. */
+struct simulate_pool {
+	const char *name;
+	int64_t gpus, peak, contended_ms;
+	double jain;
+};
+
+struct simulate_queue {
+	size_t pool;
+	const char *name;
+	size_t clusters;
+	double held, used, lost, idle_while_others_waited; /* GPU-hours */
+	int64_t below_guarantee_ms;
+	struct simulate_waits waits;
+};
+
 /* Equal reasons of one job as one. */
 struct simulate_never {
 	const char *job, *reason, *message;
@@ -55,6 +71,10 @@ struct simulate_row {
 	const struct sim_group *groups;          /* with their marks, without points */
 	const struct simulate_group_cost *costs; /* of each group */
 	size_t group_count;
+	const struct simulate_pool *pools; /* GPUPools */
+	size_t pool_count;
+	const struct simulate_queue *queues;
+	size_t queue_count;
 	const struct simulate_job *jobs; /* by name */
 	size_t job_count;
 	const struct simulate_never *never;

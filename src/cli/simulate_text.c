@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "cli/shared/table.h"
+#include "cli/simulate_queue.h"
 #include "codec/text/text.h"
 #include "core/model/resources.h"
 
@@ -347,14 +348,16 @@ const char *simulate_legend_text(const struct simulate_plan *plan)
 
 	return arena_printf(plan->arena,
 			    "%swaiting is weighted by GPUs, a placement group is one unit: work "
-			    "with 95 %% of the GPUs waited at most P95, all work MAX\n",
-			    marks);
+			    "with 95 %% of the GPUs waited at most P95, all work MAX\n%s",
+			    marks,
+			    plan->variants.at[0].row.pool_count > 0 ? simulate_queue_legend : "");
 }
 
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
 			 struct buf *buf)
 {
 	write_table(plan, colours, buf);
+	simulate_queue_text_write(plan, colours, buf);
 	if (by_job)
 		write_jobs(plan, colours, buf);
 	write_never(plan, buf);

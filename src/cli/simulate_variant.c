@@ -8,7 +8,7 @@
 #include "codec/text/number.h"
 #include "ctl/shared/time_zones.h"
 
-#define SIMULATE_POLICIES 3
+#define SIMULATE_POLICIES 5
 #define RECORDED_MAX 100000
 
 /* ---- the models ---- */
@@ -21,7 +21,9 @@ static int set_policy(struct sim_input *input, const char *value, struct err *er
 			return 0;
 		}
 	}
-	return err_set(err, ERR_INPUT, "must be rayscaler, ray or always-on, is \"%.40s\"", value);
+	return err_set(err, ERR_INPUT,
+		       "must be rayscaler, ray, always-on, first-come or static, is \"%.40s\"",
+		       value);
 }
 
 static int set_seed(struct sim_input *input, const char *value, struct err *err)
@@ -160,10 +162,14 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 						       SIM_EPOCH_MS, plan->arena,
 						       &clusters[i].time_zone_count);
 		clusters[i].settings = settings;
+		clusters[i].namespace_labels = setups[i].namespace_labels;
 	}
 	input->clusters = clusters;
 	input->cluster_count = count;
-	return cluster_set_decode_pools(set, plan->arena, &input->models.pools, err) ||
+	return cluster_set_decode_gpu_pools(set, plan->arena, &input->gpu_pools,
+					    &input->gpu_pool_count, err) ||
+			       cluster_set_decode_pools(set, plan->arena, &input->models.pools,
+							err) ||
 			       cluster_set_decode_prices(set, plan->arena, &input->prices, err) ?
 		       -1 :
 		       0;
@@ -215,15 +221,20 @@ static int make_combination(struct simulate_plan *plan, size_t number, struct er
 
 static int make_baseline(struct simulate_plan *plan, const char *name, struct err *err)
 {
+	static const char *const names[] = {
+		[SIM_POLICY_RAY_AUTOSCALER] = "baseline: Ray's autoscaler",
+		[SIM_POLICY_ALWAYS_ON] = "baseline: always on",
+		[SIM_POLICY_FIRST_COME] = "baseline: first come, first served",
+		[SIM_POLICY_STATIC] = "baseline: static partition",
+	};
 	struct simulate_variant *variant = VEC_ADD(plan->arena, &plan->variants);
 
 	variant->input = plan->input;
 	if (set_policy(&variant->input, name, err) || variant->input.policy == SIM_POLICY_RAYSCALER)
-		return err_set(err, ERR_INPUT, "--baseline takes ray or always-on, not %.40s",
+		return err_set(err, ERR_INPUT,
+			       "--baseline takes ray, always-on, first-come or static, not %.40s",
 			       name);
-	variant->name = variant->input.policy == SIM_POLICY_ALWAYS_ON ?
-				"baseline: always on" :
-				"baseline: Ray's autoscaler";
+	variant->name = names[variant->input.policy];
 	return decode_set(plan, plan->set, &variant->input, err);
 }
 

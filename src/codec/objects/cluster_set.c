@@ -1,11 +1,14 @@
 #include "codec/objects/cluster_set.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
+#include "codec/objects/namespace_json.h"
 #include "codec/objects/node_pools_json.h"
 #include "codec/objects/pod_starts_json.h"
 #include "codec/objects/price_table_json.h"
@@ -41,8 +44,10 @@ static const struct document_kind {
 
 struct cluster_set {
 	struct arena arena;
-	VEC(struct cJSON *) clusters;       /* RayClusters */
-	VEC(struct cJSON *) autoscalers;    /* RayClusterAutoscalers */
+	VEC(struct cJSON *) clusters;    /* RayClusters */
+	VEC(struct cJSON *) autoscalers; /* RayClusterAutoscalers */
+	VEC(struct cJSON *) gpu_pools;
+	VEC(struct cJSON *) namespaces;
 	struct cJSON *settings;             /* an object */
 	struct cJSON *documents[DOCUMENTS]; /* NULL: not given */
 	struct pod_starts_reading starts;
@@ -75,6 +80,10 @@ void cluster_set_free(struct cluster_set *set)
 		json_free(set->clusters.at[i]);
 	for (size_t i = 0; i < set->autoscalers.count; i++)
 		json_free(set->autoscalers.at[i]);
+	for (size_t i = 0; i < set->gpu_pools.count; i++)
+		json_free(set->gpu_pools.at[i]);
+	for (size_t i = 0; i < set->namespaces.count; i++)
+		json_free(set->namespaces.at[i]);
 	json_free(set->settings);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		json_free(set->documents[i]);
@@ -90,6 +99,10 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set)
 		VEC_PUSH(&copy->arena, &copy->clusters, json_copy(set->clusters.at[i]));
 	for (size_t i = 0; i < set->autoscalers.count; i++)
 		VEC_PUSH(&copy->arena, &copy->autoscalers, json_copy(set->autoscalers.at[i]));
+	for (size_t i = 0; i < set->gpu_pools.count; i++)
+		VEC_PUSH(&copy->arena, &copy->gpu_pools, json_copy(set->gpu_pools.at[i]));
+	for (size_t i = 0; i < set->namespaces.count; i++)
+		VEC_PUSH(&copy->arena, &copy->namespaces, json_copy(set->namespaces.at[i]));
 	copy->settings = json_copy(set->settings);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		copy->documents[i] = set->documents[i] ? json_copy(set->documents[i]) : NULL;
@@ -124,7 +137,8 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 	struct json_at kind = json_member(at, "kind"), spec = json_member(at, "spec");
 	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
 
-	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX)
+	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX ||
+	    set->gpu_pools.count + set->namespaces.count >= CLUSTER_SET_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(text, document_kinds[i].kind) == 0)
@@ -136,6 +150,10 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 		VEC_PUSH(&set->arena, &set->clusters, json_copy(at->json));
 	if (strcmp(text, AUTOSCALER_KIND) == 0)
 		VEC_PUSH(&set->arena, &set->autoscalers, json_copy(at->json));
+	if (strcmp(text, GPU_POOL_KIND) == 0)
+		VEC_PUSH(&set->arena, &set->gpu_pools, json_copy(at->json));
+	if (strcmp(text, "Namespace") == 0)
+		VEC_PUSH(&set->arena, &set->namespaces, json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		struct json_at inner = json_member(&spec, parents[i].member);
 
@@ -421,6 +439,54 @@ int64_t cluster_set_process_ms(const struct cluster_set *set)
 	return set->starts.process_ms;
 }
 
+/* Unchanged without such a Namespace. */
+static int find_labels(const struct cluster_set *set, const char *name, struct arena *arena,
+		       struct labels *ret_labels, struct err *err)
+{
+	for (size_t i = 0; i < set->namespaces.count; i++) {
+		struct namespace found;
+
+		if (namespace_decode(set->namespaces.at[i], "", arena, &found, err))
+			return err_prefix(err, "Namespace");
+		if (strcmp(found.name, name) == 0)
+			*ret_labels = found.labels;
+	}
+	return 0;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct gpu_pool *const *a = left, *const *b = right;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *arena,
+				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
+				 struct err *err)
+{
+	size_t count = set->gpu_pools.count;
+	const struct gpu_pool **pools = arena_array(arena, count, sizeof(struct gpu_pool *));
+
+	for (size_t i = 0; i < count; i++) {
+		struct gpu_pool *pool = ARENA_NEW(arena, struct gpu_pool);
+
+		if (gpu_pool_decode(set->gpu_pools.at[i], "", arena, pool, err))
+			return err_prefix(err, GPU_POOL_KIND);
+		pools[i] = pool;
+	}
+	if (count > 1)
+		qsort(pools, count, sizeof(struct gpu_pool *), by_name);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(pools[i]->name, pools[i - 1]->name) == 0)
+			return err_set(err, ERR_INPUT,
+				       GPU_POOL_KIND " %s is there twice; rename or remove one",
+				       pools[i]->name);
+	*ret_pools = pools;
+	*ret_count = count;
+	return 0;
+}
+
 static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,
 			  struct cluster_setup *setups, struct err *err)
 {
@@ -440,6 +506,8 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 				       cluster->name);
 	tree = find_autoscaler(set, (struct name){ cluster->namespace_, cluster->name }, arena);
 	setup->has_autoscaler = tree != NULL;
+	if (find_labels(set, cluster->namespace_, arena, &setup->namespace_labels, err))
+		return -1;
 	if (!tree)
 		return 0;
 	if (autoscaler_decode(tree, "", arena, &setup->autoscaler, err))

@@ -20,19 +20,21 @@
 #define CLUSTER_SET_MAX 1000
 
 struct cluster_set;
+struct gpu_pool;
 
 struct cluster_setup {
 	struct ray_cluster cluster;
 	struct autoscaler_object autoscaler; /* if has_autoscaler */
 	bool has_autoscaler;
+	struct labels namespace_labels; /* of its Namespace, if that is in the files */
 };
 
 struct cluster_set *cluster_set_new(void);
 void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
-/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers and PodStarts of
- * a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
+/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers, GPUPools,
+ * Namespaces and PodStarts of a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
  * refused. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
@@ -58,7 +60,11 @@ int64_t cluster_set_process_ms(const struct cluster_set *set); /* -1: unknown */
 int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 		       const struct cluster_setup **ret_setups, size_t *ret_count,
 		       struct settings *ret_settings, struct err *err);
-/* The pools in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
+/* The GPUPools in the arena, by name. ERR_INPUT: two have the same name, or one has a wrong type. */
+int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *arena,
+				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
+				 struct err *err);
+/* The pools of Nodes in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
 int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
 			     struct node_pools *ret_pools, struct err *err);
 /* The prices, likewise; *ret_table is NULL without a document. */

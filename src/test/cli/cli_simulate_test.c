@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/shared/file.h"
 #include "cli/shared/html.h"
 #include "codec/text/json.h"
@@ -46,6 +47,66 @@ static void expect_once(const char *output, const char *text)
 
 	if (!found || strstr(found + 1, text))
 		fail_msg("not once \"%s\" in %s", text, output);
+}
+
+/* A second RayCluster, the Namespaces of both, and a pool that counts the Nodes. */
+static const char shared[] =
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: GPUPool\nmetadata: {name: all}\n"
+	"spec: {queues: [{name: one, guaranteed: 1, namespaceSelector: {matchLabels: {team: one}}}]}\n"
+	"---\nkind: Namespace\nmetadata: {name: first, labels: {team: one}}\n"
+	"---\nkind: Namespace\nmetadata: {name: second}\n"
+	"---\napiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: a, namespace: first}\n"
+	"spec:\n"
+	"  enableInTreeAutoscaling: true\n"
+	"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
+	"  workerGroupSpecs:\n"
+	"  - groupName: gpu\n"
+	"    minReplicas: 0\n"
+	"    maxReplicas: 4\n"
+	"    template: {spec: {containers: [{name: w, resources: {limits: {cpu: 4, nvidia.com/gpu: 1}}}]}}\n"
+	"---\napiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: b, namespace: second}\n"
+	"spec:\n"
+	"  enableInTreeAutoscaling: true\n"
+	"  headGroupSpec: {rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}}\n"
+	"  workerGroupSpecs:\n"
+	"  - groupName: gpu\n"
+	"    minReplicas: 0\n"
+	"    maxReplicas: 4\n"
+	"    template: {spec: {containers: [{name: w, resources: {limits: {cpu: 4, nvidia.com/gpu: 1}}}]}}\n";
+static const char shared_work[] =
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: Workload\nitems:\n"
+	"- {submit: 0, duration: 5m, resources: {GPU: 1}, count: 9, cluster: b}\n"
+	"- {submit: 1m, duration: 5m, resources: {GPU: 1}, cluster: a}\n";
+static const char shared_nodes[] =
+	"apiVersion: rayscaler.dev/v1alpha1\nkind: NodePools\npools: [{name: n, allocatable: {cpu: 8, nvidia.com/gpu: 1}, minNodes: 3, maxNodes: 3}]\n";
+
+static void queues_of_pools_have_rows(void **state)
+{
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+	char *cluster, *work, *nodes, *report;
+
+	temp_write(files->directory, "shared.yaml", shared);
+	temp_write(files->directory, "shared_work.yaml", shared_work);
+	temp_write(files->directory, "nodes.yaml", shared_nodes);
+	cluster = temp_path(files->directory, "shared.yaml");
+	work = temp_path(files->directory, "shared_work.yaml");
+	nodes = temp_path(files->directory, "nodes.yaml");
+	report = temp_path(files->directory, "shared.html");
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", cluster, "-w", work, "--node-pools", nodes,
+		"--report", report, "--baseline", "first-come", "--baseline", "static");
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, EXIT_DONE);
+	expect_once(result.output, "\nas given                            pool all, 3 GPUs ");
+	expect_once(result.output, "\nbaseline: static partition          one ");
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", cluster, "-w", work);
+	assert_int_equal(result.status, EXIT_INPUT);
+	expect_once(result.errors,
+		    "GPUPool all: gpus is not given, and there are no Nodes to count");
+	memory_free(cluster);
+	memory_free(work);
+	memory_free(nodes);
+	memory_free(report);
 }
 
 static void settings_without_effect_are_named(void **state)
@@ -175,15 +236,17 @@ static void wrong_input_has_an_answer(void **state)
 		{ "--set", "warmWorkers[cpu].count=1",
 		  "--set: warmWorkers[cpu].count: no RayCluster has a worker group \"cpu\"" },
 		{ "--vary", "policy=ray,rays",
-		  "--vary: policy: must be rayscaler, ray or always-on" },
+		  "--vary: policy: must be rayscaler, ray, always-on, first-come or static" },
 		{ "--vary", "seed=1,-1",
 		  "--vary: seed: must be an integer of at least 0, is \"-1\"" },
 		{ "--set", "packing", "--set takes PATH=VALUE, not packing" },
 		{ "--set", "scan-interval=soon",
 		  "--set: scan-interval: \"soon\" is not a duration" },
 		{ "--set", "nothing=1", "--set: nothing is not known; give a member of spec" },
-		{ "--baseline", "none", "--baseline takes ray or always-on, not none" },
-		{ "--baseline", "rayscaler", "--baseline takes ray or always-on, not rayscaler" },
+		{ "--baseline", "none",
+		  "--baseline takes ray, always-on, first-come or static, not none" },
+		{ "--baseline", "rayscaler", "first-come or static, not rayscaler" },
+		{ "--baseline", "static", "the policy static needs a GPUPool among the files" },
 		{ "--pod-start", "5s,", "pod-start: \"\" is not a duration" },
 		{ "--seed", "x", "seed: must be an integer of at least 0, is \"x\"" },
 		{ "--end", "5", "--end: \"5\" is not a duration like 90s, 1h30m or 2d" },
@@ -428,6 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_has_a_row_for_each_variant),
 		cmocka_unit_test(settings_without_effect_are_named),
+		cmocka_unit_test(queues_of_pools_have_rows),
 		cmocka_unit_test(equal_rows_are_one_choice),
 		cmocka_unit_test(gpu_hours_are_those_of_the_work),
 		cmocka_unit_test(json_has_all_variants),
