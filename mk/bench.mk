@@ -19,6 +19,11 @@ bench-share: $(BUILD)/tools/core_share_bench
 ## bench-simulate-speed: time and memory of simulations of a week, against tasks and workers
 bench-simulate-speed: $(BUILD)/tools/sim_bench
 	@$<
+## bench-pools: teams of a public trace under GPUPools and three other policies; TRACES: its CSV files
+##   (e2e/bench_pools.py names them), BENCH="--days 7 --busy 600"
+bench-pools: $(BUILD)/rayscaler
+	@$(PYTHON) e2e/bench_pools.py --binary $< $(BENCH) $(TRACES)
+.PHONY: bench-pools
 ## bench-lint: lint of 1,000 files beside reading them alone; the program on a directory of them
 LINT_FILES := $(filter-out %.snapshot.yaml,$(wildcard examples/*.yaml))
 bench-lint: $(BUILD)/tools/codec_lint_bench $(BUILD)/rayscaler

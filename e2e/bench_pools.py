@@ -1,0 +1,248 @@
+"""Teams of a public trace on one set of GPUs: GPUPools beside first come, first served, a static
+partition and Ray's autoscaler, simulated at several loads.
+
+The trace: CSV files with num_gpu, submit_time and duration in milliseconds, one file for each team;
+those of four virtual clusters of Microsoft's Philly (Jeon et al., USENIX ATC 2019) as the simulator of
+Muri (github.com/Rivendile/Muri, simulator/trace-data/trace1.csv to trace4.csv) has them. A job of up to
+8 GPUs is a task, a larger one a placement group of bundles of 8; workers have 8 GPUs. The load is the
+GPU-hours that the jobs of the window ask for, divided by those of the pool in it. Each team is guaranteed
+an equal part of half of the GPUs.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SERVER = 8
+POLICIES = {
+    "pools": "as given",
+    "first come": "baseline: first come, first served",
+    "static": "baseline: static partition",
+    "ray": "baseline: Ray's autoscaler",
+}
+
+
+def read_jobs(path, begin, days):
+    """(submit, duration, gpus) in seconds since the begin of the window."""
+    with open(path, newline="") as file:
+        rows = [
+            (int(row["submit_time"]) / 1000, int(row["duration"]) / 1000, int(row["num_gpu"]))
+            for row in csv.DictReader(file)
+        ]
+    start = begin * 86400
+    return [
+        (round(submit - start, 3), max(duration, 1), gpus)
+        for submit, duration, gpus in rows
+        if 0 <= submit - start < days * 86400
+    ]
+
+
+def item(team, job):
+    submit, duration, gpus = job
+    one = {"submit": submit, "duration": duration, "cluster": team, "job": team}
+    if gpus <= SERVER:
+        return one | {"resources": {"GPU": gpus}}
+    return one | {"kind": "placement_group", "bundles": [{"GPU": SERVER}] * -(-gpus // SERVER)}
+
+
+def demanded(jobs, days):
+    """GPU-hours within the window, if each job began when it was submitted."""
+    end = days * 86400
+    return sum(min(d, end - s) * gpus for s, d, gpus in jobs) / 3600
+
+
+def objects(teams, servers, busy):
+    gpus = servers * SERVER
+    guaranteed = gpus // (2 * len(teams)) // SERVER * SERVER
+    pool = {
+        "apiVersion": "rayscaler.dev/v1alpha1",
+        "kind": "GPUPool",
+        "metadata": {"name": "philly"},
+        "spec": {
+            "gpus": gpus,
+            "queues": [
+                {
+                    "name": team,
+                    "namespaceSelector": {"matchLabels": {"team": team}},
+                    "guaranteed": guaranteed,
+                }
+                for team in teams
+            ],
+            "reclaim": {"busy": {"afterSeconds": busy} if busy else "Never"},
+        },
+    }
+    yield pool
+    for team in teams:
+        yield {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": team, "labels": {"team": team}},
+        }
+        limits = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": str(SERVER)}
+        yield {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayCluster",
+            "metadata": {"name": team, "namespace": team},
+            "spec": {
+                "rayVersion": "2.60.0",
+                "enableInTreeAutoscaling": True,
+                "headGroupSpec": {
+                    "rayStartParams": {"num-cpus": "0"},
+                    "template": {"spec": {"containers": [{"name": "ray", "image": "ray"}]}},
+                },
+                "workerGroupSpecs": [
+                    {
+                        "groupName": "gpu",
+                        "replicas": 0,
+                        "minReplicas": 0,
+                        "maxReplicas": servers,
+                        "rayStartParams": {},
+                        "template": {
+                            "spec": {
+                                "containers": [
+                                    {"name": "ray", "image": "ray", "resources": {"limits": limits}}
+                                ]
+                            }
+                        },
+                    }
+                ],
+            },
+        }
+
+
+def nodes(servers):
+    return {
+        "apiVersion": "rayscaler.dev/v1alpha1",
+        "kind": "NodePools",
+        "pools": [
+            {
+                "name": "servers",
+                "allocatable": {"cpu": 96, "memory": "1Ti", "nvidia.com/gpu": SERVER},
+                "minNodes": servers,
+                "maxNodes": servers,
+            }
+        ],
+    }
+
+
+def simulate(args, teams, load):
+    hours = sum(demanded(jobs, args.days) for jobs in teams.values())
+    servers = max(round(hours / (args.days * 24 * load) / SERVER), 4)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def write(name, lines):
+            path = os.path.join(folder, name)
+            with open(path, "w") as file:
+                file.write("\n".join(json.dumps(line) for line in lines) + "\n")
+            return path
+
+        work = sorted(
+            (item(team, job) for team, jobs in teams.items() for job in jobs),
+            key=lambda one: one["submit"],
+        )
+        command = [args.binary, "simulate", "-o", "json", "--end", f"{args.days * 24}h"]
+        command += ["-w", write("work.jsonl", work)]
+        for i, one in enumerate(objects(list(teams), servers, args.busy)):
+            command += ["-f", write(f"object-{i}.json", [one])]
+        command += ["--node-pools", write("nodes.json", [nodes(servers)])]
+        for policy in ("first-come", "static", "ray"):
+            command += ["--baseline", policy]
+        if args.report:
+            command += ["--report", f"{args.report}-{round(load * 100)}.html"]
+        reply = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return servers * SERVER, json.loads(reply.stdout)
+
+
+def small_teams(teams, days):
+    """The half of the teams that ask for least."""
+    names = sorted(teams, key=lambda team: demanded(teams[team], days))
+    return names[: max(len(names) // 2, 1)]
+
+
+def span(seconds):
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f}m"
+    return f"{seconds / 3600:.1f}h"
+
+
+def figures(variant, small):
+    pool = variant["gpuPools"][0]
+    queues = [queue for queue in pool["queues"] if queue["name"]]
+    return {
+        "used": sum(queue["usedGPUHours"] - queue["lostGPUHours"] for queue in queues),
+        "below": sum(queue["belowGuaranteeSeconds"] for queue in queues),
+        "idle": sum(queue["idleWhileOthersWaitedGPUHours"] for queue in queues),
+        "jain": pool.get("jain", 1),
+        "never": sum(queue["neverRan"] for queue in queues),
+        "small": max(
+            queue["unweightedWaitingSeconds"].get("p95", 0)
+            for queue in queues
+            if queue["name"] in small
+        ),
+        "waits": {
+            queue["name"]: queue["unweightedWaitingSeconds"].get("p95", 0) for queue in queues
+        },
+    }
+
+
+def judge(rows):
+    pools, first = rows["pools"], rows["first come"]
+    work = pools["used"] / first["used"] - 1 if first["used"] else 0
+    below = 1 - pools["below"] / first["below"] if first["below"] else 1
+    wait = pools["small"] / first["small"] if first["small"] else 0
+    for name, met, text in (
+        ("work", work >= -0.01, f"{100 * work:+.2f} % GPU-hours"),
+        ("guarantee", below >= 0.95, f"{100 * below:.1f} % fewer seconds below a guarantee"),
+        ("small teams", wait <= 0.5, f"p95 waiting {100 * wait:.0f} % of first come"),
+    ):
+        print(f"  {'met   ' if met else 'MISSED'}  {name}: {text}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", default="build/rayscaler")
+    parser.add_argument("--days", type=int, default=14)
+    parser.add_argument("--begin", type=int, default=35, help="the day on which the window begins")
+    parser.add_argument("--loads", default="0.7,1.0,1.5")
+    parser.add_argument("--busy", type=int, default=0, help="reclaim.busy.afterSeconds; 0: Never")
+    parser.add_argument("--report", help="writes PREFIX-LOAD.html")
+    parser.add_argument("traces", nargs="+", help="CSV files, one for each team")
+    args = parser.parse_args()
+    teams = {
+        os.path.splitext(os.path.basename(path))[0]: read_jobs(path, args.begin, args.days)
+        for path in args.traces
+    }
+    teams = {team: jobs for team, jobs in teams.items() if jobs}
+    small = small_teams(teams, args.days)
+    for team, jobs in teams.items():
+        print(
+            f"{team}: {len(jobs)} jobs, {demanded(jobs, args.days):.0f} GPU-hours"
+            f"{', one of the smallest' if team in small else ''}"
+        )
+    for load in map(float, args.loads.split(",")):
+        gpus, result = simulate(args, teams, load)
+        variants = {variant["name"]: variant for variant in result["variants"]}
+        rows = {name: figures(variants[row], small) for name, row in POLICIES.items()}
+        print(f"\nload {100 * load:.0f} %: {gpus} GPUs")
+        print(
+            "  POLICY      WORK GPU-H   BELOW GUARANTEE  IDLE GPU-H   JAIN  NEVER RAN  P95: "
+            + "  ".join(teams)
+        )
+        for name, row in rows.items():
+            print(
+                f"  {name:10}  {row['used']:10.0f}  {span(row['below']):>16}  {row['idle']:10.0f}"
+                f"  {row['jain']:5.3f}  {row['never']:9}       "
+                + "  ".join(f"{span(row['waits'][team]):>6}" for team in teams)
+            )
+        judge(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
