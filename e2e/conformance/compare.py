@@ -17,8 +17,10 @@ import capacity
 import cheapest
 import named
 import packing
+import resize
 
-SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, cheapest.Cheapest, capacity.Capacity, named.Named)}
+SUBJECTS = {s.kind: s for s in (packing.Tool, packing.Program, cheapest.Cheapest, capacity.Capacity, named.Named,
+    resize.Resize)}
 BATCH = 50
 # In so many problems every compared property has to occur.
 ENOUGH = 2000

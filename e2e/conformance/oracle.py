@@ -4,13 +4,14 @@
 """
 
 import collections
+import dataclasses
 import logging
 from types import SimpleNamespace
 
 from google.protobuf.json_format import ParseDict
 from ray.autoscaler.v2 import scheduler as ray_scheduler
 from ray.autoscaler.v2.instance_manager.config import NodeTypeConfig
-from ray.autoscaler.v2.schema import AutoscalerInstance
+from ray.autoscaler.v2.schema import AutoscalerInstance, IPPRGroupSpec, IPPRSpecs, IPPRStatus
 from ray.core.generated import autoscaler_pb2
 from ray.core.generated.instance_manager_pb2 import Instance, NodeKind
 
@@ -32,6 +33,8 @@ def copy_node(node, _):
     copy.available_resources_for_sched = {
         k: dict(v) for k, v in node.available_resources_for_sched.items()
     }
+    if getattr(node, "ippr_status", None):
+        copy.ippr_status = dataclasses.replace(node.ippr_status)
     if hasattr(node, "gpu_slots"):  # of the correction gpu-parts
         copy.gpu_slots = dict(node.gpu_slots)
     return copy
@@ -40,7 +43,7 @@ def copy_node(node, _):
 ray_scheduler.SchedulingNode.__deepcopy__ = copy_node
 
 Answer = collections.namedtuple(
-    "Answer", "launches terminate requests gangs constraints targets", defaults=[None]
+    "Answer", "launches terminate requests gangs constraints targets resizes", defaults=[None, ()]
 )
 
 # The states of a worker in a problem, as Ray's instance manager has them. Those that are None or
@@ -111,6 +114,34 @@ def scale_state(state, scale):
     return visit(state)
 
 
+def resizing(problem, scale):
+    """The limits of groups and the state of each Pod, of Ray's in-place resize."""
+    if "provider" in problem:  # Ray's own reading of the annotation and the Pods
+        provider = problem["provider"](problem)
+        return {
+            "ippr_specs": provider.get_ippr_specs(),
+            "ippr_statuses": provider.get_ippr_statuses(),
+        }
+
+    def size(value):
+        return [float(amount * scale) for amount in (value["cpu"], value["memory"])]
+
+    specs, statuses = {}, {}
+    for type_ in problem["types"]:
+        if "resizable" in type_:
+            cpu, memory = size(type_["resizable"])
+            specs[type_["name"]] = IPPRGroupSpec(0, cpu, 0, memory, 600)
+    for number, node in enumerate(problem["nodes"]):
+        if "resize" not in node:
+            continue
+        name = problem["types"][node["type"]]["name"]
+        current, desired = size(node["resize"]["current"]), size(node["resize"]["desired"])
+        statuses[f"pod-{number}"] = IPPRStatus(
+            f"pod-{number}", specs[name], *current, *desired, resizing_at=node["resize"]["at"]
+        )
+    return {"ippr_specs": IPPRSpecs(groups=specs), "ippr_statuses": statuses}
+
+
 def scheduling_request(problem, state, scale, corrections):
     message = ParseDict(scale_state(state, scale), autoscaler_pb2.ClusterResourceState())
     types = problem["types"]
@@ -141,6 +172,7 @@ def scheduling_request(problem, state, scale, corrections):
         recoverable_resource_availabilities={
             t["name"]: t.get("recoverable", 1.0) for t in types
         },
+        **(resizing(problem, scale) if problem.get("resizes") else {}),
     )
 
 
@@ -195,6 +227,7 @@ def answer_of(problem, reply, scale=1):
         ),
         constraints=bool(reply.infeasible_cluster_resource_constraints),
         targets=targets_of(problem, reply, launches) if problem.get("groupMaxima") else None,
+        resizes=tuple(sorted(int(s.cloud_instance_id[4:]) for s in reply.to_ippr)),
     )
 
 

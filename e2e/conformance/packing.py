@@ -137,6 +137,7 @@ class Tool(Scheduling):
             requests=+requests,
             gangs=+gangs,
             constraints=any(any(c) for c in reply["constraints"]),
+            resizes=tuple(i for i, n in enumerate(given) if n["resized"] and nodes[i]["joined"]),
         )
 
     def close(self):

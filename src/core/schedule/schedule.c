@@ -149,6 +149,8 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 
 		if (!gang->lists[i].count)
 			continue;
+		if (run->resizable) /* the order of equal nodes changes with each try */
+			schedule_classes_make(run, &gang->requests[i], 1);
 		left = schedule_try(run, gang->requests[i], &source);
 		if (!left) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
@@ -181,7 +183,8 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			VEC_PUSH(run->scratch, &all, gang->requests[j]);
 		}
 	}
-	schedule_classes_make(run, all.at, all.count);
+	if (!run->resizable)
+		schedule_classes_make(run, all.at, all.count);
 	for (size_t i = 0; i < count; i++)
 		place_gang(run, &lists->gangs[i], &result->gangs[lists->gangs[i].index]);
 }
@@ -324,6 +327,7 @@ static void add_result(struct schedule_run *run, struct schedule_result *result,
 		.cause = work->cause,
 		.launch_phase = work->launch_phase,
 		.needed = work->placement_count > 0,
+		.resized = work->resized,
 		.placements = work->placements,
 		.placement_count = work->placement_count,
 	};
@@ -355,6 +359,7 @@ static void check_node(const struct schedule_problem *problem,
 		CHECK(node->worker == problem->nodes[given].worker);
 		CHECK(node->type == problem->nodes[given].type);
 		CHECK(node->status != SCHEDULE_LAUNCH);
+		CHECK(!node->resized || (node->needed && problem->nodes[given].resizable));
 		return;
 	}
 	CHECK(node->worker == SCHEDULE_NO_INDEX && node->status == SCHEDULE_LAUNCH);

@@ -17,6 +17,11 @@
 /* Limit of new nodes in one run; the next run launches the rest. */
 #define SCHEDULE_NEW_NODES_MAX 100000
 
+/* CPU and memory of a node, 1/10000. */
+struct schedule_size {
+	int64_t cpu, memory;
+};
+
 /* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster. All
  * counts are nodes (Pods), not replicas. */
 struct schedule_type {
@@ -35,6 +40,9 @@ struct schedule_type {
 	bool launch_held;   /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
 	int64_t gpu_amount; /* GPU capacity of one node, 1/10000, for the budget */
 	int64_t cost;       /* of one node, in any unit, 0 and above; only read with `cheapest` */
+	/* To which a new node could be resized at once: demand launches it as if it had at least
+	 * this. NULL: none. */
+	const struct schedule_size *resizable;
 };
 
 struct schedule_node {
@@ -50,6 +58,10 @@ struct schedule_node {
 	struct labels labels; /* static and dynamic merged */
 	int64_t idle_ms, idle_timeout_ms;
 	size_t replica; /* nodes of one multi-host replica share it; SCHEDULE_NO_INDEX: alone */
+	/* A resize is under way: requests are placed as if it had ended. NULL: none. */
+	const struct schedule_size *resizing;
+	/* May be resized to this for what no node takes as it is. NULL: not. */
+	const struct schedule_size *resizable;
 };
 
 struct schedule_demand {
@@ -122,6 +134,7 @@ struct schedule_node_result {
 	enum schedule_cause cause;        /* of SCHEDULE_TERMINATE */
 	enum schedule_phase launch_phase; /* of SCHEDULE_LAUNCH: the phase that launched it */
 	bool needed;                      /* this run placed a request on it */
+	bool resized;                     /* to `resizable` of the node: some request needs that */
 	const struct schedule_placement *placements;
 	size_t placement_count;
 };
@@ -155,6 +168,10 @@ struct schedule_result {
 	 * cheaper ones: then these are Ray's. */
 	bool cut;
 };
+
+/* `amounts` of a node, total or available, with `total` changed to the size. */
+struct resources schedule_resized(struct arena *arena, const struct resources *amounts,
+				  const struct resources *total, const struct schedule_size *size);
 
 struct schedule_result *schedule(const struct schedule_problem *problem, struct arena *arena);
 

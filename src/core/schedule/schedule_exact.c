@@ -270,5 +270,9 @@ void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state
 
 	memcpy(copy, fill, fill_count * sizeof(*copy));
 	VEC_PUSH(arena, &try->chosen,
-		 ((struct schedule_chosen){ node, state, placed, copy, fill_count }));
+		 ((struct schedule_chosen){ .node = node,
+					    .state = state,
+					    .placed = placed,
+					    .fill = copy,
+					    .fill_count = fill_count }));
 }

@@ -3,6 +3,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct resources schedule_resized(struct arena *arena, const struct resources *amounts,
+				  const struct resources *total, const struct schedule_size *size)
+{
+	int64_t cpu =
+		size->cpu - resources_amount(total, "CPU", 0) + resources_amount(amounts, "CPU", 0);
+	int64_t memory = size->memory - resources_amount(total, "memory", 0) +
+			 resources_amount(amounts, "memory", 0);
+	struct resources changed = resources_with(arena, amounts, "CPU", cpu > 0 ? cpu : 0);
+
+	return resources_with(arena, &changed, "memory", memory > 0 ? memory : 0);
+}
+
+/* At least the size that it may have after a resize. */
+static struct resources launched_amounts(const struct schedule_run *run,
+					 const struct schedule_type *type)
+{
+	struct schedule_size size;
+
+	if (!type->resizable)
+		return type->resources;
+	size.cpu = resources_amount(&type->resources, "CPU", 0);
+	size.memory = resources_amount(&type->resources, "memory", 0);
+	if (size.cpu < type->resizable->cpu)
+		size.cpu = type->resizable->cpu;
+	if (size.memory < type->resizable->memory)
+		size.memory = type->resizable->memory;
+	return schedule_resized(run->scratch, &type->resources, &type->resources, &size);
+}
+
+static void resize(const struct schedule_run *run, const struct schedule_size *size,
+		   struct resources *total, struct resources *available)
+{
+	*available = schedule_resized(run->scratch, available, total, size);
+	*total = schedule_resized(run->scratch, total, total, size);
+}
+
+void schedule_run_amounts(const struct schedule_run *run, const struct schedule_work *work,
+			  struct resources *ret_total, struct resources *ret_available)
+{
+	const struct schedule_node *node;
+
+	if (work->given == SCHEDULE_NO_INDEX) {
+		*ret_total = work->launch_phase == SCHEDULE_PHASE_MIN ?
+				     run->problem->types[work->type].resources :
+				     run->template_amounts[work->type];
+		*ret_available = *ret_total;
+		return;
+	}
+	node = &run->problem->nodes[work->given];
+	*ret_total = run->totals && node->released ? (struct resources){ .count = 0 } : node->total;
+	*ret_available = run->totals ? *ret_total : node->available;
+	if (node->resizing)
+		resize(run, node->resizing, ret_total, ret_available);
+	if (work->resized)
+		resize(run, node->resizable, ret_total, ret_available);
+}
+
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt)
 {
@@ -23,16 +80,22 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	run->ratios = arena_array(scratch, names, sizeof(*run->ratios));
 	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
 	run->template_labels = arena_array(scratch, types, sizeof(*run->template_labels));
+	run->template_amounts = arena_array(scratch, types, sizeof(*run->template_amounts));
 	run->template_state = arena_array(scratch, types, sizeof(*run->template_state));
 	run->template_rest = arena_array(scratch, types, sizeof(*run->template_rest));
 	run->type_nodes = arena_array(scratch, types, sizeof(*run->type_nodes));
 	run->launches = arena_array(arena, types, sizeof(*run->launches));
-	for (size_t i = 0; i < problem->type_count; i++)
+	for (size_t i = 0; i < problem->type_count; i++) {
 		run->template_labels[i] =
 			schedule_label_set_of(&run->states, &problem->types[i].labels);
+		run->template_amounts[i] = launched_amounts(run, &problem->types[i]);
+		run->states.sizes = run->states.sizes || problem->types[i].resizable;
+	}
 	for (size_t i = 0; i < problem->node_count; i++) {
 		const struct schedule_node *node = &problem->nodes[i];
 
+		run->resizable = run->resizable || node->resizable;
+		run->states.sizes = run->states.sizes || node->resizable || node->resizing;
 		VEC_PUSH(scratch, &run->nodes,
 			 ((struct schedule_work){
 				 .type = node->type,
@@ -51,14 +114,14 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 
 void schedule_run_set_source(struct schedule_run *run, bool totals)
 {
-	static const struct resources nothing = { .at = NULL };
 	struct schedule_classes *classes = &run->classes;
 
 	memset(classes->placed_names, 0, run->words.name_count);
 	classes->placed_name_count = 0;
 	classes->placed_selectors = false;
+	run->totals = totals;
 	for (size_t i = 0; i < run->problem->type_count; i++) {
-		const struct resources *own = &run->problem->types[i].resources;
+		const struct resources *own = &run->template_amounts[i];
 
 		run->template_state[i] = schedule_state_of(
 			&run->states,
@@ -69,23 +132,20 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 	for (size_t i = 0; i < run->nodes.count; i++) {
 		struct schedule_work *work = &run->nodes.at[i];
 		struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
-		const struct resources *total, *available;
+		struct resources total, available;
 
 		work->placed = 0;
 		if (work->type != SCHEDULE_NO_INDEX)
 			state.type = (uint32_t)work->type;
-		if (work->given == SCHEDULE_NO_INDEX) {
-			total = available = &run->problem->types[work->type].resources;
-		} else {
+		if (work->given != SCHEDULE_NO_INDEX) {
 			const struct schedule_node *node = &run->problem->nodes[work->given];
 
 			state.running = node->running;
 			state.head = node->head;
 			state.registered = node->registered;
-			total = totals && node->released ? &nothing : &node->total;
-			available = totals ? total : &node->available;
 		}
-		run->states_of.at[i] = schedule_state_of(&run->states, state, total, available,
+		schedule_run_amounts(run, work, &total, &available);
+		run->states_of.at[i] = schedule_state_of(&run->states, state, &total, &available,
 							 &run->rests_of.at[i]);
 	}
 }
@@ -170,6 +230,17 @@ void schedule_order_number(struct schedule_run *run)
 	run->last_number = (int64_t)run->order.count;
 }
 
+/* Of the new nodes. */
+static void add_places(struct schedule_run *run)
+{
+	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
+		VEC_PUSH(run->scratch, &run->order, node);
+		VEC_PUSH(
+			run->scratch, &run->places,
+			((struct schedule_place){ run->last_number++, (uint32_t)run->kept.count }));
+	}
+}
+
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count)
 {
@@ -181,11 +252,19 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 	for (size_t i = 0; i < chosen_count; i++)
 		run->places.at[chosen[i]] =
 			(struct schedule_place){ run->first_number + (int64_t)i, since };
-	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
-		VEC_PUSH(run->scratch, &run->order, node);
-		VEC_PUSH(run->scratch, &run->places,
-			 ((struct schedule_place){ run->last_number++, since }));
-	}
+	add_places(run);
+}
+
+void schedule_order_set(struct schedule_run *run, const struct schedule_requests *requests,
+			const uint32_t *nodes, size_t count)
+{
+	VEC_PUSH(run->scratch, &run->kept, requests);
+	for (size_t i = 0; i < count; i++)
+		run->places.at[nodes[i]] =
+			(struct schedule_place){ (int64_t)i, (uint32_t)run->kept.count };
+	run->first_number = 0;
+	run->last_number = (int64_t)count;
+	add_places(run);
 }
 
 /* Bit i: the kept list 64 * word + i puts nodes in this state behind the others. */

@@ -100,6 +100,7 @@ struct schedule_work {
 	enum schedule_status status;
 	enum schedule_cause cause;
 	enum schedule_phase launch_phase;
+	bool resized;    /* to the size of problem.nodes[given].resizable */
 	bool cancelled;  /* a cancelled launch: no longer part of the run */
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed; /* of the source that is placed now; more of it: states_of,
@@ -145,7 +146,10 @@ struct schedule_run {
 	VEC(const struct schedule_requests *) kept; /* the lists of requests that were placed */
 	VEC(struct schedule_exhausted) exhausted;   /* by state */
 	uint32_t *template_labels;                  /* by type */
-	uint32_t *template_state, *template_rest;   /* by type, of the source that is placed now */
+	struct resources *template_amounts;         /* by type: of a node launched for demand */
+	bool resizable; /* some node is: then Ray's list is numbered again after each try */
+	bool totals;    /* of the source that is placed now */
+	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
                           (trap T6) */
 	int64_t *launches;   /* by type */
@@ -177,6 +181,9 @@ static inline uint32_t schedule_run_placed(const struct schedule_run *run, uint3
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);
+/* Of the source; a node that is resized has its new size. */
+void schedule_run_amounts(const struct schedule_run *run, const struct schedule_work *work,
+			  struct resources *ret_total, struct resources *ret_available);
 /* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
 /* The number of replicas of the type that may be launched now, and the limit that prevents more.
@@ -222,6 +229,9 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 			 const uint32_t *chosen, size_t chosen_count);
 /* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others. */
 bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
+/* Keeps a list: these nodes, all that are there, are Ray's list in this order, and new ones follow. */
+void schedule_order_set(struct schedule_run *run, const struct schedule_requests *requests,
+			const uint32_t *nodes, size_t count);
 /* Puts nodes, in the order of run->order, into Ray's order. */
 void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count);
 

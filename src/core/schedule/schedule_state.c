@@ -59,6 +59,7 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 	key_add(states, (uint64_t)state->rest_count << 32 | state->amount_count);
 	key_add_double(states, state->rest_minimum);
 	key_add(states, (uint64_t)state->whole_gpus);
+	key_add(states, state->rest);
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		key_add(states, state->amounts[i].name);
 		key_add(states, (uint64_t)state->amounts[i].total);
@@ -188,6 +189,17 @@ static void set_gpus(struct schedule_states *states, struct schedule_state *stat
 	}
 }
 
+static void set_rest(const struct schedule_states *states, struct schedule_state *state,
+		     uint32_t rest)
+{
+	if (state->running) {
+		state->rest_count = (uint32_t)schedule_rest_at(states, rest)->count;
+		state->rest_minimum = schedule_rest_at(states, rest)->minimum;
+	} else if (states->sizes) {
+		state->rest = rest;
+	}
+}
+
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
 			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest)
@@ -204,11 +216,49 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	state.amounts = states->amounts.at;
 	state.amount_count = (uint32_t)states->amounts.count;
 	set_gpus(states, &state, &open);
-	if (state.running) {
-		state.rest_count = (uint32_t)reading.rest.count;
-		state.rest_minimum = reading.rest.minimum;
-	}
 	*ret_rest = schedule_intern_add(&states->rests, &reading.rest, sizeof(reading.rest));
+	set_rest(states, &state, *ret_rest);
+	return state_add(states, &state);
+}
+
+/* Sets one total in states->amounts, which is ascending; what is used of it stays used. */
+static void resize_amount(struct schedule_states *states, const char *name, int64_t total)
+{
+	uint32_t id = schedule_name_find(states->words, name);
+	struct schedule_amount *amount;
+	size_t at = 0;
+
+	if (id == SCHEDULE_ID_NONE)
+		return;
+	while (at < states->amounts.count && states->amounts.at[at].name < id)
+		at++;
+	if (at == states->amounts.count || states->amounts.at[at].name != id) {
+		VEC_ADD(states->arena, &states->amounts);
+		memmove(&states->amounts.at[at + 1], &states->amounts.at[at],
+			(states->amounts.count - 1 - at) * sizeof(*states->amounts.at));
+		states->amounts.at[at] = (struct schedule_amount){ id, -1, -1 };
+	}
+	amount = &states->amounts.at[at];
+	amount->available = (amount->available > 0 ? amount->available : 0) + total -
+			    (amount->total > 0 ? amount->total : 0);
+	if (amount->available < 0)
+		amount->available = 0;
+	amount->total = total;
+}
+
+uint32_t schedule_state_resized(struct schedule_states *states, uint32_t id,
+				const struct schedule_size *size, uint32_t rest)
+{
+	struct schedule_state state = states->states.at[id];
+
+	states->amounts.count = 0;
+	for (uint32_t i = 0; i < state.amount_count; i++)
+		VEC_PUSH(states->arena, &states->amounts, state.amounts[i]);
+	resize_amount(states, "CPU", size->cpu);
+	resize_amount(states, "memory", size->memory);
+	state.amounts = states->amounts.at;
+	state.amount_count = (uint32_t)states->amounts.count;
+	set_rest(states, &state, rest);
 	return state_add(states, &state);
 }
 

@@ -30,6 +30,7 @@ struct schedule_state {
                    count */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
+	uint32_t rest; /* of others, where nodes of one type differ in size; else 0 */
 	const struct schedule_amount *amounts; /* ascending names */
 	const double *terms; /* by amount: its part of the score as it is, -1: not counted */
 	uint32_t amount_count;
@@ -61,6 +62,7 @@ struct schedule_states {
 	struct schedule_intern rests;       /* of struct schedule_rest */
 	VEC(struct schedule_state) states;  /* by id */
 	VEC(struct schedule_placed) placed; /* 0: none */
+	bool sizes;                         /* nodes of one type may differ in size */
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
@@ -80,6 +82,9 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
 			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest);
+/* The state after a resize; `rest` is that of the node with its new size. */
+uint32_t schedule_state_resized(struct schedule_states *states, uint32_t id,
+				const struct schedule_size *size, uint32_t rest);
 /* Whether these amounts, in ascending order of their names, are free. */
 bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
 			const struct schedule_need *needs, size_t count);

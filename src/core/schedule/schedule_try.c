@@ -38,7 +38,7 @@ static bool is_before(const struct schedule_try *try, const struct schedule_cand
 	order = schedule_key_compare(&a->key, &b->key);
 	if (order)
 		return order > 0;
-	if (a->type != SCHEDULE_NO_INDEX)
+	if (a->type != SCHEDULE_NO_INDEX || a->resized)
 		return a->rank < b->rank;
 	return schedule_order_before(try->run, a->node, b->node);
 }
@@ -445,6 +445,10 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 	if (c->type != SCHEDULE_NO_INDEX) {
 		c->rank = try->next_rank++;
 		heap_move(try, c);
+	} else if (c->resized) {
+		heap_drop(try, c);
+		if (c->next_equal && try->active_count)
+			heap_add(try, c->next_equal);
 	} else if (!try->run->classes.at.at[c->state].members.count) {
 		heap_drop(try, c);
 	} else {
@@ -473,17 +477,25 @@ static uint32_t new_node(struct schedule_run *run, size_t type)
 	return (uint32_t)(run->nodes.count + run->new_types.count - 1);
 }
 
+static void choose_resized(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_chosen *chosen;
+
+	schedule_try_choose(try, c->node, c->state, c->placed, c->fill.at, c->fill.count);
+	chosen = &try->chosen.at[try->chosen.count - 1];
+	chosen->resized = true;
+	chosen->rest = c->rest;
+	book(try, c);
+}
+
 /* Takes the best candidate until none takes a unit: a node that is there, or a node to launch. The
  * other nodes of its replica are then there: they are filled before the next launch. */
-static void place(struct schedule_try *try)
+static void take_best(struct schedule_try *try)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_candidate *best;
 	enum schedule_limit limit;
 
-	for (size_t type = 1; type < run->problem->type_count; type++)
-		if (schedule_run_permits(run, type, false, &limit))
-			add_type(try, type);
 	while ((best = find_best(try))) {
 		size_t type = best->type;
 		uint32_t node, state = best->state;
@@ -493,6 +505,10 @@ static void place(struct schedule_try *try)
 			break;
 		if (type != SCHEDULE_NO_INDEX && !schedule_run_permits(run, type, false, &limit)) {
 			heap_drop(try, best);
+			continue;
+		}
+		if (best->resized) {
+			choose_resized(try, best);
 			continue;
 		}
 		if (type == SCHEDULE_NO_INDEX) {
@@ -510,6 +526,35 @@ static void place(struct schedule_try *try)
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
 			add_class(try, state);
 	}
+}
+
+/* Units that no node takes as it is: Ray resizes nodes before it launches any. */
+static void resize_nodes(struct schedule_try *try)
+{
+	struct schedule_candidate *list;
+	size_t count = schedule_resize_candidates(try, &list);
+
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].follows)
+			heap_add(try, &list[i]);
+	take_best(try);
+	try->heap.count = 0;
+}
+
+static void place(struct schedule_try *try)
+{
+	struct schedule_run *run = try->run;
+	enum schedule_limit limit;
+
+	if (run->resizable) {
+		schedule_resize_begin(try);
+		take_best(try);
+		resize_nodes(try);
+	}
+	for (size_t type = 1; type < run->problem->type_count; type++)
+		if (schedule_run_permits(run, type, false, &limit))
+			add_type(try, type);
+	take_best(try);
 }
 
 /* ---- keeping it ---- */
@@ -579,6 +624,10 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 	state = schedule_room_save(&run->room, work->placed);
 	schedule_room_unload(&run->room);
 	run->states_of.at[chosen->node] = state;
+	if (chosen->resized) {
+		run->rests_of.at[chosen->node] = chosen->rest;
+		work->resized = true;
+	}
 	hand_out(try, chosen, cursors);
 	if (!run->classes.lasting)
 		return;
@@ -606,7 +655,10 @@ static void keep(struct schedule_try *try)
 	for (size_t i = 0; i < try->chosen.count; i++)
 		if (try->chosen.at[i].node < first_new)
 			chosen[count++] = try->chosen.at[i].node;
-	schedule_order_keep(run, try->requests, chosen, count);
+	if (try->listed)
+		schedule_resize_keep(try);
+	else
+		schedule_order_keep(run, try->requests, chosen, count);
 	/* The names of the requests count in the scores of later ones. */
 	for (size_t i = 0; i < try->requests->names.count; i++) {
 		uint32_t name = try->requests->names.at[i];

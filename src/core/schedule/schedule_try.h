@@ -35,6 +35,10 @@ struct schedule_candidate {
 	int64_t bound_at; /* active_count when the bound was made; -1: none */
 	int labels_max;
 	size_t heap_at;
+	/* A node that would be resized, alone; state, rest and placed are those after it. Not running
+	 * ones in the same state follow each other: Ray examines the first. */
+	bool resized, follows;
+	struct schedule_candidate *next_equal;
 };
 
 /* A candidate whose fill number `fills` has units of a shape. */
@@ -59,6 +63,8 @@ struct schedule_chosen {
 	uint32_t node, state, placed;
 	const struct schedule_fill *fill;
 	size_t fill_count;
+	bool resized; /* `state` is that after a resize, with this rest */
+	uint32_t rest;
 };
 
 struct schedule_try {
@@ -78,6 +84,8 @@ struct schedule_try {
 	uint32_t types_max; /* upper bound over all keys */
 	int labels_max;
 	VEC(struct schedule_chosen) chosen;
+	/* With nodes that may be resized: Ray's list before the try, exhausted ones last. */
+	uint32_t *listed;
 };
 
 /* Places the list and keeps the outcome in the run (nodes, order, launches, limits); an atomic try
@@ -91,6 +99,17 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 /* Notes that the node gets this fill. */
 void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
 			 const struct schedule_fill *fill, size_t fill_count);
+
+/* ---- nodes that may be resized (schedule_resize.c) ---- */
+
+/* Notes Ray's list. */
+void schedule_resize_begin(struct schedule_try *try);
+/* The candidates in Ray's order, once nothing fits any node as it is. They continue from what the try
+ * has chosen on them. */
+size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate **ret_list);
+/* Keeps Ray's list after the try: its nodes, those chosen for a resize, those that could have been,
+ * new ones. */
+void schedule_resize_keep(struct schedule_try *try);
 
 /* ---- exact search (schedule_exact.c) ---- */
 

@@ -69,6 +69,27 @@ static int read_number(const struct json_at *at, const char *name, double *ret_v
 	return 0;
 }
 
+/* NULL: not given. */
+static int read_size(const struct json_at *at, const char *name,
+		     const struct schedule_size **ret_size)
+{
+	struct schedule_size *size;
+	struct json_at member;
+	double cpu = 0, memory = 0;
+	const char *problem;
+
+	if (json_object(at, name, &member))
+		return -1;
+	if (!json_is_given(&member))
+		return 0;
+	if (read_number(&member, "cpu", &cpu) || read_number(&member, "memory", &memory))
+		return -1;
+	*ret_size = size = ARENA_NEW(at->reader->arena, struct schedule_size);
+	size->cpu = amount_from_double(cpu, &problem);
+	size->memory = amount_from_double(memory, &problem);
+	return 0;
+}
+
 static int read_type(const struct json_at *at, struct schedule_type *type)
 {
 	*type = (struct schedule_type){ .hosts = 1,
@@ -82,7 +103,8 @@ static int read_type(const struct json_at *at, struct schedule_type *type)
 	    json_integer(at, "priority", NULL, &type->priority) ||
 	    read_number(at, "recoverable", &type->recoverable_availability) ||
 	    read_number(at, "recency", &type->failure_recency) ||
-	    json_boolean(at, "held", &type->launch_held))
+	    json_boolean(at, "held", &type->launch_held) ||
+	    read_size(at, "resizable", &type->resizable))
 		return -1;
 	type->cost = type->gpu_amount = resources_amount(&type->resources, "GPU", 0);
 	return 0;
@@ -110,6 +132,8 @@ static int read_node(const struct json_at *at, size_t index, struct schedule_nod
 	       read_resources(at, "total", &node->total) ||
 	       read_resources(at, "available", &node->available) ||
 	       read_labels(at, &node->labels) || json_integer(at, "idleMs", NULL, &node->idle_ms) ||
+	       read_size(at, "resizing", &node->resizing) ||
+	       read_size(at, "resizable", &node->resizable) ||
 	       json_integer(at, "idleTimeoutMs", NULL, &node->idle_timeout_ms);
 }
 
@@ -241,6 +265,7 @@ static void write_result(struct json_writer *writer, const struct schedule_probl
 				   node->type == SCHEDULE_NO_INDEX ? -1 : (int64_t)node->type);
 		json_write_integer(writer, "status", node->status);
 		json_write_integer(writer, "cause", node->cause);
+		json_write_boolean(writer, "resized", node->resized);
 		write_placements(writer, node);
 		json_write_object_end(writer);
 	}

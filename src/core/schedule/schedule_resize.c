@@ -1,0 +1,169 @@
+/* Nodes whose CPU and memory may grow in place, as Ray uses them in _try_schedule
+ * (autoscaler/v2/scheduler.py, ray 2.60): after all nodes took what fits as they are, each that may be
+ * resized is a candidate with its largest size, before any new node; one that takes a unit is resized to
+ * that size. Afterwards Ray's list has the nodes that could not be resized, those that are, those that
+ * could have been, and new ones. The list is a plain array here, made for each try. */
+#include <string.h>
+
+#include "core/schedule/schedule_try.h"
+
+static const struct schedule_size *size_of(const struct schedule_run *run, uint32_t node)
+{
+	const struct schedule_work *work = &run->nodes.at[node];
+
+	if (work->given == SCHEDULE_NO_INDEX || work->resized)
+		return NULL;
+	return run->problem->nodes[work->given].resizable;
+}
+
+void schedule_resize_begin(struct schedule_try *try)
+{
+	struct schedule_run *run = try->run;
+	size_t count = run->order.count, kept = 0, exhausted = 0;
+	uint32_t *sorted = arena_array(run->attempt, count + 1, sizeof(*sorted));
+	uint32_t *last = arena_array(run->attempt, count + 1, sizeof(*last));
+
+	memcpy(sorted, run->order.at, count * sizeof(*sorted));
+	schedule_order_sort(run, sorted, count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t state = run->states_of.at[sorted[i]];
+
+		if (run->states.states.at[state].running &&
+		    !schedule_requests_fit(try->requests, run, state))
+			last[exhausted++] = sorted[i];
+		else
+			sorted[kept++] = sorted[i];
+	}
+	memcpy(&sorted[kept], last, exhausted * sizeof(*last));
+	try->listed = sorted;
+}
+
+/* Ray's list after all nodes took what fits as they are: the chosen ones first. */
+static uint32_t *list_filled(const struct schedule_try *try)
+{
+	const struct schedule_run *run = try->run;
+	size_t count = 0;
+	uint32_t *list = arena_array(run->attempt, run->order.count + 1, sizeof(*list));
+	bool *chosen = arena_array(run->attempt, run->nodes.count + 1, sizeof(*chosen));
+
+	for (size_t i = 0; i < try->chosen.count; i++) {
+		uint32_t node = try->chosen.at[i].node;
+
+		if (node >= run->nodes.count || try->chosen.at[i].resized || chosen[node] ||
+		    run->places.count <= node)
+			continue;
+		chosen[node] = true;
+		list[count++] = node;
+	}
+	for (size_t i = 0; i < run->order.count; i++)
+		if (!chosen[try->listed[i]])
+			list[count++] = try->listed[i];
+	return list;
+}
+
+/* Its state and names with what this try has chosen for it. */
+static void fill_chosen(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_run *run = try->run;
+
+	c->state = run->states_of.at[c->node];
+	c->placed = run->nodes.at[c->node].placed;
+	for (size_t i = 0; i < try->chosen.count; i++) {
+		const struct schedule_chosen *chosen = &try->chosen.at[i];
+
+		if (chosen->node != c->node)
+			continue;
+		schedule_room_load(&run->room, chosen->state);
+		for (size_t j = 0; j < chosen->fill_count; j++)
+			schedule_room_take(&run->room, &try->list->shapes[chosen->fill[j].shape],
+					   chosen->fill[j].count);
+		c->placed = schedule_placed_with(&run->room, chosen->placed, try->list,
+						 chosen->fill, chosen->fill_count);
+		c->state = schedule_room_save(&run->room, c->placed);
+		schedule_room_unload(&run->room);
+	}
+}
+
+static void make_candidate(struct schedule_try *try, uint32_t node,
+			   const struct schedule_size *size, struct schedule_candidate *c)
+{
+	struct schedule_run *run = try->run;
+	struct schedule_work resized = run->nodes.at[node];
+	struct resources total, available;
+
+	*c = (struct schedule_candidate){ .type = SCHEDULE_NO_INDEX,
+					  .node = node,
+					  .bound_at = -1,
+					  .resized = true,
+					  .key = { .labels = INT32_MAX } };
+	resized.resized = true;
+	schedule_run_amounts(run, &resized, &total, &available);
+	schedule_state_of(&run->states, run->states.states.at[run->states_of.at[node]], &total,
+			  &available, &c->rest);
+	fill_chosen(try, c);
+	c->state = schedule_state_resized(&run->states, c->state, size, c->rest);
+}
+
+/* Of nodes that do not run Ray examines one in each state. */
+static void link_equal(struct schedule_try *try, struct schedule_candidate *list, size_t count)
+{
+	struct schedule_intern keys = { .arena = try->run->attempt };
+	size_t *last = arena_array(try->run->attempt, count + 1, sizeof(*last));
+	uint32_t known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t key[2] = { list[i].state, list[i].rest }, id;
+
+		list[i].rank = i;
+		if (try->run->states.states.at[list[i].state].running)
+			continue;
+		id = schedule_intern_add(&keys, key, sizeof(key));
+		if (id == known) {
+			known++;
+		} else {
+			list[last[id]].next_equal = &list[i];
+			list[i].follows = true;
+		}
+		last[id] = i;
+	}
+}
+
+size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate **ret_list)
+{
+	struct schedule_run *run = try->run;
+	const uint32_t *list = list_filled(try);
+	size_t count = 0;
+
+	*ret_list = arena_array(run->attempt, run->order.count + 1, sizeof(**ret_list));
+	for (size_t i = 0; i < run->order.count && try->active_count; i++) {
+		const struct schedule_size *size = size_of(run, list[i]);
+
+		if (size)
+			make_candidate(try, list[i], size, &(*ret_list)[count++]);
+	}
+	link_equal(try, *ret_list, count);
+	return count;
+}
+
+void schedule_resize_keep(struct schedule_try *try)
+{
+	struct schedule_run *run = try->run;
+	const uint32_t *list = list_filled(try);
+	uint32_t *after = arena_array(run->attempt, run->order.count + 1, sizeof(*after));
+	bool *taken = arena_array(run->attempt, run->nodes.count + 1, sizeof(*taken));
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->order.count; i++)
+		if (!size_of(run, list[i]))
+			after[count++] = list[i];
+	for (size_t i = 0; i < try->chosen.count; i++) {
+		if (!try->chosen.at[i].resized)
+			continue;
+		after[count++] = try->chosen.at[i].node;
+		taken[try->chosen.at[i].node] = true;
+	}
+	for (size_t i = 0; i < run->order.count; i++)
+		if (size_of(run, list[i]) && !taken[list[i]])
+			after[count++] = list[i];
+	schedule_order_set(run, try->requests, after, count);
+}
