@@ -31,11 +31,13 @@ compare() { # NAME KIND PROGRAM COUNT [arguments]
 
 compare named named tools/codec_schedule "$(PYTHONPATH=$here "$python" -c 'import named; print(len(named.CASES))')"
 compare tool tool tools/codec_schedule "$problems"
+compare resize resize tools/codec_schedule "$(((problems + 4) / 5))"
 compare program program rayscaler "$problems"
 compare cheapest cheapest rayscaler "$((problems / 8))"
 compare capacity capacity tools/codec_capacity "$clusters"
 few() { echo $(($1 < 200 ? $1 : 200)); }
 compare spoiled-tool tool tools/codec_schedule "$(few "$problems")" --self-test
+compare spoiled-resize resize tools/codec_schedule "$(few "$(((problems + 4) / 5))")" --self-test
 compare spoiled-cheapest cheapest rayscaler "$(few "$((problems / 8))")" --self-test
 compare spoiled-capacity capacity tools/codec_capacity "$(few "$clusters")" --self-test
 exit $status

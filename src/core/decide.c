@@ -31,6 +31,7 @@
 #include "core/report/served.h"
 #include "core/report/verdict.h"
 #include "feature/idle_termination/core/idle.h"
+#include "feature/in_place_resize/core/in_place_resize.h"
 #include "feature/protect_busy_pods/core/protect.h"
 #include "feature/schedules/core/window.h"
 #include "feature/warm_workers/core/warm.h"
@@ -40,11 +41,8 @@
 
 /* The features that take part in decisions, in the order of their hooks. */
 static const struct decision_feature *const features[] = {
-	&idle_termination_decisions,
-	&warm_workers_decisions,
-	&schedules_decisions,
-	&protect_busy_pods_decisions,
-	NULL,
+	&idle_termination_decisions,  &warm_workers_decisions,    &schedules_decisions,
+	&protect_busy_pods_decisions, &in_place_resize_decisions, NULL,
 };
 
 #define EACH_FEATURE(hook, ...)                                                                    \
@@ -113,6 +111,7 @@ static const struct offer *offer_make(const struct health *health)
 	launch_recall(offer);
 	template_seen_update(offer);
 	packing_state(offer);
+	EACH_FEATURE(offer, offer);
 	invariants_of_offer(offer);
 	return offer;
 }
@@ -215,7 +214,7 @@ static struct plan *plan_new(const struct facts *facts)
  * has more to do. */
 static void note_next_change(const struct facts *facts, bool cut, struct plan *plan)
 {
-	bool acts = cut || plan->patch.count > 0 ||
+	bool acts = cut || plan->patch.count > 0 || plan->resizes.count > 0 ||
 		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
 
 	VEC_EACH(const struct plan_group, group, &plan->groups)

@@ -5,6 +5,7 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
+#include "feature/in_place_resize/codec/resize_json.h"
 #include "feature/pools/codec/pool_terms_json.h"
 #include "feature/protect_busy_pods/codec/protect_json.h"
 
@@ -226,6 +227,7 @@ static const struct field plan_fields[] = {
 		   .flags = FIELD_LINE),
 	PLAN_IDLE_ROW(PLAN),
 	PLAN_PROTECTION_ROW(PLAN),
+	PLAN_RESIZES_ROW(PLAN),
 	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
 	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
 	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),

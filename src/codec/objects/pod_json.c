@@ -9,6 +9,7 @@
 #include "codec/objects/ray_auth_json.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
+#include "feature/in_place_resize/codec/resize_json.h"
 
 static const struct field state_fields[] = {
 	FIELD_TEXT(struct container_status, reason, "reason"),
@@ -164,6 +165,7 @@ static int annotations_decode(const struct json_at *member, const struct field *
 		return -1;
 	gpushare_decode(&pod->annotations, member->reader->arena, &pod->device_uses,
 			&pod->device_use_count);
+	pod->resize = resize_status_decode(&pod->annotations, member->reader->arena);
 	return 0;
 }
 
@@ -175,6 +177,7 @@ static const struct field container_status_fields[] = {
 	FIELD_INTEGER(struct container_status, restart_count, "restartCount",
 		      .flags = FIELD_ALWAYS),
 	FIELD_HOOK("lastState", .read = last_state_decode, .write = write_last_state),
+	RESIZE_RESOURCES_ROW,
 	FIELD_END,
 };
 

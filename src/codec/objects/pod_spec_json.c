@@ -6,6 +6,7 @@
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "core/model/autoscaler_container.h"
+#include "feature/in_place_resize/codec/resize_json.h"
 
 #define PORT_MAX 65535
 
@@ -87,11 +88,11 @@ static const struct field container_fields[] = {
 	FIELD_OBJECT(resources_fields, "resources", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct container, ports, port_count, port_fields, "ports", .flags = FIELD_LINE),
 	FIELD_LIST(struct container, env, env_count, env_fields, "env", .flags = FIELD_LINE),
+	RESIZE_POLICY_ROW,
 	FIELD_NAMES("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe",
-		    "resizePolicy", "restartPolicy", "restartPolicyRules", "securityContext",
-		    "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
-		    "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts",
-		    "workingDir"),
+		    "restartPolicy", "restartPolicyRules", "securityContext", "startupProbe",
+		    "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy",
+		    "tty", "volumeDevices", "volumeMounts", "workingDir"),
 };
 
 /* ---- node affinity ---- */

@@ -9,6 +9,7 @@
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
+#include "feature/in_place_resize/codec/resize_json.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX
@@ -480,6 +481,16 @@ static void write_owner(struct json_writer *writer, const struct field *field, c
 	json_write_array_end(writer);
 }
 
+static int annotations_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	struct ray_cluster *cluster = object;
+
+	if (field_decode(member, field, object))
+		return -1;
+	cluster->resize = resize_limits_decode(&cluster->annotations, member->reader->arena);
+	return 0;
+}
+
 static const struct field metadata_fields[] = {
 	FIELD_NAME(struct ray_cluster, name, "name", .flags = FIELD_REQUIRED),
 	FIELD_NAME(struct ray_cluster, namespace_, "namespace"),
@@ -487,7 +498,7 @@ static const struct field metadata_fields[] = {
 	FIELD_TEXT(struct ray_cluster, resource_version, "resourceVersion"),
 	FIELD_INTEGER(struct ray_cluster, generation, "generation"),
 	FIELD_LABELS(struct ray_cluster, labels, "labels"),
-	FIELD_NOTES(struct ray_cluster, annotations, "annotations"),
+	FIELD_NOTES(struct ray_cluster, annotations, "annotations", .read = annotations_decode),
 	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
 	FIELD_HOOK("deletionTimestamp", .read = deletion_decode, .write = write_deletion),
 	FIELD_HOOK("ownerReferences", .read = owner_decode, .write = write_owner),

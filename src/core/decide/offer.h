@@ -62,8 +62,9 @@ struct offer {
 	struct schedule_problem problem;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
-	const char *gpu_ceiling;    /* name of the lowest GPU limit */
-	struct memory_state memory; /* templates */
+	struct resize_offer *resize; /* NULL: none; of feature/in_place_resize */
+	const char *gpu_ceiling;     /* name of the lowest GPU limit */
+	struct memory_state memory;  /* templates */
 };
 
 #endif

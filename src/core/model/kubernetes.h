@@ -63,6 +63,8 @@ struct container {
 	size_t port_count;
 	const struct env_variable *env;
 	size_t env_count;
+	/* The first of cpu and memory whose resizePolicy restarts the container; NULL: none. */
+	const char *restarts_for;
 };
 
 struct toleration {
@@ -148,6 +150,34 @@ struct worker_group {
 	int64_t bad_value;
 };
 
+/* ---- in-place resize, as Ray has it: ANNOTATION_RESIZE ---- */
+
+struct resize_group {
+	const char *name;
+	int64_t max_cpu, max_memory; /* 1/10000 */
+	int64_t timeout_seconds;
+};
+
+struct resize_limits {
+	const struct resize_group *groups;
+	size_t group_count;
+	const char *problem; /* NULL, or why the annotation cannot be read: then it has no groups */
+};
+
+/* The last resize of a Pod: ANNOTATION_RESIZE_STATUS. */
+struct resize_status {
+	const char *raylet_id; /* "": unknown */
+	int64_t resizing_at;   /* Unix seconds of the request; 0: none is under way */
+	int64_t suggested_cpu; /* 1/10000: the largest for which the Node has room; 0: unknown */
+	int64_t suggested_memory;
+	int64_t last_failed_at;         /* Unix seconds; then it is never resized again; 0: not */
+	const char *last_failed_reason; /* "": none */
+};
+
+struct container_resources {
+	struct quantities limits, requests;
+};
+
 struct condition {
 	const char *type, *status, *reason, *message;
 	time_ms last_transition; /* TIME_NONE when absent */
@@ -159,6 +189,7 @@ struct ray_cluster {
 	int64_t generation;
 	bool deleting; /* deletionTimestamp is set */
 	struct labels labels, annotations;
+	const struct resize_limits *resize;  /* NULL: no annotation */
 	const char *owner_kind, *owner_name; /* of the first owner reference; NULL: none */
 	bool enable_in_tree_autoscaling, suspend;
 	bool idle_suspend;                               /* Ray's autoscaler suspended it */
@@ -216,6 +247,8 @@ struct container_status {
 	int64_t restart_count;
 	int64_t exit_code;   /* of terminated */
 	bool started_before; /* it has run, by its state, lastState or restartCount */
+	/* That it has now; NULL: those of the spec. Only of Pods with a resize_status. */
+	const struct container_resources *resources;
 };
 
 /* A share of a device that a scheduler for shared GPUs assigned to a Pod
@@ -248,6 +281,7 @@ struct pod {
 	size_t container_status_count;
 	const struct device_use *device_uses;
 	size_t device_use_count;
+	const struct resize_status *resize; /* NULL: it was never resized */
 	/* Why the object cannot be read; NULL: it can. If set, there are only names, uid, times of
 	 * creation and deletion and the labels of KubeRay, and the Pod counts as present and
 	 * busy. */
@@ -389,6 +423,9 @@ struct autoscaler_object {
  * removed together with it: a suspended RayCluster without it was suspended by another client, and is
  * never resumed. */
 #define ANNOTATION_SUSPENDED "rayscaler.dev/suspended-by-idle-termination"
+/* Ray's limits for in-place resize, on the RayCluster, and what was done, on a Pod. */
+#define ANNOTATION_RESIZE "ray.io/ippr"
+#define ANNOTATION_RESIZE_STATUS "ray.io/ippr-status"
 #define HEAD_GROUP_NAME "headgroup"
 
 /* The value of ANNOTATION_SUSPENDED when this program has suspended the RayCluster; else NULL. */

@@ -62,6 +62,11 @@ const char *demand_source_name(enum demand_source source)
 	return names[source];
 }
 
+const char *resize_action_name(enum resize_action action)
+{
+	return action == RESIZE_SYNC ? "sync" : "resize";
+}
+
 struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
 					  bool status, const char *reason, const char *message)
 {

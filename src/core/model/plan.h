@@ -96,6 +96,29 @@ struct plan_demand {
 	const char *group; /* that would serve it; "" where none is to be named. Not printed */
 };
 
+enum resize_action {
+	RESIZE_REQUEST = 0, /* of the Pod; what shrinks is taken from the raylet first */
+	RESIZE_SYNC,        /* the Pod has its new size: the raylet is informed, and it has ended */
+};
+
+struct plan_size {
+	int64_t cpu, memory; /* 1/10000 */
+};
+
+/* A worker or the head that is resized in place. */
+struct plan_resize {
+	const char *pod, *group;
+	enum resize_action action;
+	struct plan_size now, wanted;
+	const char *reason, *message;
+	/* Not printed. */
+	const struct pod *object;
+	const char *ray_node_id;
+	bool has_cpu_limit, has_memory_limit; /* else the request alone is set */
+	struct plan_size gap;                 /* limit - request, which stays as it is */
+	struct resize_status status;          /* to be written with it */
+};
+
 enum patch_value_kind {
 	PATCH_VALUE_INTEGER,
 	PATCH_VALUE_BOOLEAN, /* in `integer` */
@@ -169,6 +192,7 @@ struct plan {
 	const struct plan_idle *idle;             /* NULL: none; of feature/idle_termination */
 	const struct plan_protection *protection; /* NULL: none; of feature/protect_busy_pods */
 	struct plan_cluster cluster;              /* not printed */
+	VEC(struct plan_resize) resizes;
 	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */
 	VEC(struct pool_ask) asks;
 	int64_t requeue_after_seconds;
@@ -188,6 +212,7 @@ struct plan {
 struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
 					  bool status, const char *reason, const char *message);
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
+const char *resize_action_name(enum resize_action action);       /* "resize", "sync" */
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */
 const char *cluster_action_name(enum cluster_action action);     /* "", "Read", "Suspend", ... */
 const char *demand_kind_name(enum demand_kind kind);             /* "request", ... */

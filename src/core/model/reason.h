@@ -7,6 +7,7 @@
 #define CORE_MODEL_REASON_H
 
 #include "feature/idle_termination/model/idle_termination.h"
+#include "feature/in_place_resize/model/resize_reason.h"
 #include "feature/lint/model/lint_reason.h"
 #include "feature/pools/model/pool_reason.h"
 #include "feature/protect_busy_pods/model/protect_busy_pods.h"
@@ -16,7 +17,8 @@
 #define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X)                                                               \
-	IDLE_CONDITION_REASONS(X) LINT_CONDITION_REASONS(X) PROTECT_CONDITION_REASONS(X)
+	IDLE_CONDITION_REASONS(X)                                                                  \
+	LINT_CONDITION_REASONS(X) PROTECT_CONDITION_REASONS(X) RESIZE_CONDITION_REASONS(X)
 #define FEATURE_EVENTS(X) IDLE_EVENTS(X) LINT_EVENTS(X)
 
 /* X(identifier, word, meaning, what to do) */

@@ -62,6 +62,9 @@
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                                                     \
 	  "an annotation `rayscaler.dev/...` is unknown; an error where `rayscaler.dev/managed` is neither `true` nor `false`, because the RayCluster is not scaled then",                \
 	  "correct the name or the value, or remove the line")                                                                                                                            \
+	X(RESIZE_INVALID, WARNING, "resize-invalid", lint_resize_invalid,                                                                                                                 \
+	  "Ray refuses the annotation `ray.io/ippr`, or the template of a group in it",                                                                                                   \
+	  "change the field of the message")                                                                                                                                              \
 	X(GPU_NAME_MISSPELT, WARNING, "gpu-name-misspelt", lint_gpu_name_misspelt,                                                                                                        \
 	  "the name of a resource differs in one letter from that of an accelerator",                                                                                                     \
 	  "write the name of the accelerator")                                                                                                                                            \

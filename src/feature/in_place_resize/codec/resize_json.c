@@ -1,0 +1,283 @@
+#include "feature/in_place_resize/codec/resize_json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/text/number.h"
+#include "codec/text/quantity.h"
+#include "core/model/plan.h"
+
+/* The API server allows 256 KiB of annotations. */
+static const struct json_limits limits = { .bytes = 1 << 18, .depth = 8, .elements = 20000 };
+
+/* ---- the limits (IPPRSpecsSchema of ray/autoscaler/v2/schema.py) ---- */
+
+static int amount_decode(const struct json_at *group, const char *name, int64_t *ret_amount)
+{
+	struct json_at member = json_member(group, name);
+	struct quantity quantity;
+
+	if (!json_is_given(&member))
+		return json_fail(&member, "is required");
+	if (json_type(&member) != JSON_STRING && json_type(&member) != JSON_NUMBER)
+		return json_fail(&member, "must be a quantity such as \"2\" or \"8Gi\"");
+	if (quantity_decode(&member, &quantity))
+		return -1;
+	if (!quantity.valid || quantity.amount == 0)
+		return json_fail(&member, "\"%.40s\" is not a quantity above 0", quantity.text);
+	*ret_amount = quantity.amount;
+	return 0;
+}
+
+static int group_decode(const struct json_at *at, struct resize_group *group)
+{
+	struct json_at timeout;
+
+	*group = (struct resize_group){ .name = arena_strdup(at->reader->arena, at->name) };
+	if (json_expect(at, JSON_OBJECT) || amount_decode(at, "max-cpu", &group->max_cpu) ||
+	    amount_decode(at, "max-memory", &group->max_memory))
+		return -1;
+	timeout = json_member(at, "resize-timeout");
+	if (json_type(&timeout) != JSON_NUMBER ||
+	    json_integer_value(&timeout, &group->timeout_seconds) || group->timeout_seconds < 0)
+		return json_fail(&timeout, "must be a whole number of seconds");
+	return 0;
+}
+
+static int limits_decode(const char *text, struct arena *arena, struct resize_limits *ret_limits,
+			 struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root, all;
+	VEC(struct resize_group) groups = { .at = NULL };
+
+	if (json_parse(text, strlen(text), &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) || json_object(&root, "groups", &all))
+		return -1;
+	for (struct json_at e = json_first(&all); e.json; json_next(&e))
+		if (group_decode(&e, VEC_ADD(arena, &groups)))
+			return -1;
+	*ret_limits = (struct resize_limits){ .groups = groups.at, .group_count = groups.count };
+	return 0;
+}
+
+const struct resize_limits *resize_limits_decode(const struct labels *annotations,
+						 struct arena *arena)
+{
+	const char *text = labels_value(annotations, ANNOTATION_RESIZE);
+	struct resize_limits *found;
+	struct err err;
+
+	if (!text || text[0] == '\0')
+		return NULL;
+	found = ARENA_NEW(arena, struct resize_limits);
+	if (limits_decode(text, arena, found, &err))
+		found->problem = arena_printf(arena, "%s", err.text);
+	return found;
+}
+
+/* ---- the record on a Pod ---- */
+
+/* Whole seconds, or bytes; 0 for null. */
+static int integer_decode(const struct json_at *at, const char *name, int64_t *ret_value)
+{
+	struct json_at member = json_member(at, name);
+
+	if (!json_is_given(&member))
+		return 0;
+	return json_type(&member) != JSON_NUMBER || json_integer_value(&member, ret_value) ? -1 : 0;
+}
+
+static int suggested_decode(const struct json_at *at, const char *name, int64_t *ret_amount)
+{
+	struct json_at member = json_member(at, name);
+	const char *problem;
+
+	if (!json_is_given(&member))
+		return 0;
+	if (json_type(&member) != JSON_NUMBER)
+		return -1;
+	*ret_amount = amount_from_double(json_number_value(&member), &problem);
+	return problem ? -1 : 0;
+}
+
+static int status_decode(const char *text, struct arena *arena, struct resize_status *status)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct err err;
+	struct json_reader reader = { .arena = arena, .err = &err };
+	struct json_at root;
+
+	if (json_parse(text, strlen(text), &limits, &json, &err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) ||
+	    integer_decode(&root, "resizing-at", &status->resizing_at) ||
+	    suggested_decode(&root, "suggested-max-cpu", &status->suggested_cpu) ||
+	    suggested_decode(&root, "suggested-max-memory", &status->suggested_memory) ||
+	    integer_decode(&root, "last-failed-at", &status->last_failed_at))
+		return -1;
+	status->raylet_id = object_text_or_none(&root, "raylet-id");
+	status->last_failed_reason = object_text_or_none(&root, "last-failed-reason");
+	return 0;
+}
+
+const struct resize_status *resize_status_decode(const struct labels *annotations,
+						 struct arena *arena)
+{
+	const char *text = labels_value(annotations, ANNOTATION_RESIZE_STATUS);
+	struct resize_status *status;
+
+	if (!text || text[0] == '\0')
+		return NULL;
+	status = ARENA_NEW(arena, struct resize_status);
+	return status_decode(text, arena, status) ? NULL : status;
+}
+
+static void write_integer(struct json_writer *writer, const char *name, int64_t value)
+{
+	if (value)
+		json_write_integer(writer, name, value);
+	else
+		json_write_null(writer, name);
+}
+
+static void write_text(struct json_writer *writer, const char *name, const char *text)
+{
+	if (text[0] != '\0')
+		json_write_text(writer, name, text);
+	else
+		json_write_null(writer, name);
+}
+
+void resize_status_write(const struct resize_status *status, struct buf *buf)
+{
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	json_write_object_line(&writer, NULL);
+	write_text(&writer, "raylet-id", status->raylet_id);
+	write_integer(&writer, "resizing-at", status->resizing_at);
+	if (status->suggested_cpu)
+		json_write_amount(&writer, "suggested-max-cpu", status->suggested_cpu);
+	else
+		json_write_null(&writer, "suggested-max-cpu");
+	write_integer(&writer, "suggested-max-memory", status->suggested_memory / RESOURCE_UNIT);
+	write_integer(&writer, "last-failed-at", status->last_failed_at);
+	write_text(&writer, "last-failed-reason", status->last_failed_reason);
+	json_write_object_end(&writer);
+}
+
+/* ---- containers ---- */
+
+/* The Pod around `member`, an element of status.containerStatuses. */
+static bool was_resized(const struct json_at *member)
+{
+	const struct json_at *status = member->parent, *pod;
+	struct json_at metadata, annotations, own;
+
+	for (int i = 0; i < 2 && status; i++)
+		status = status->parent;
+	pod = status ? status->parent : NULL;
+	if (!pod)
+		return false;
+	metadata = json_member(pod, "metadata");
+	annotations = json_member(&metadata, "annotations");
+	own = json_member(&annotations, ANNOTATION_RESIZE_STATUS);
+	return json_is_given(&own);
+}
+
+int resize_resources_decode(const struct json_at *member, const struct field *field UNUSED,
+			    void *object)
+{
+	struct container_status *status = object;
+	struct container_resources *resources;
+	struct json_at of_limits, of_requests;
+
+	if (json_optional(member, JSON_OBJECT))
+		return -1;
+	if (!json_is_given(member) || !was_resized(member))
+		return 0;
+	resources = ARENA_NEW(member->reader->arena, struct container_resources);
+	of_limits = json_member(member, "limits");
+	of_requests = json_member(member, "requests");
+	if (quantities_decode(&of_limits, &resources->limits) ||
+	    quantities_decode(&of_requests, &resources->requests))
+		return -1;
+	status->resources = resources;
+	return 0;
+}
+
+static const struct field resources_fields[] = {
+	FIELD_QUANTITIES(struct container_resources, limits, "limits"),
+	FIELD_QUANTITIES(struct container_resources, requests, "requests"),
+	FIELD_END,
+};
+
+void resize_resources_write(struct json_writer *writer, const struct field *field,
+			    const void *object)
+{
+	const struct container_status *status = object;
+
+	if (status->resources)
+		field_write_object(writer, field->name, resources_fields, status->resources);
+}
+
+/* Ray needs NotRequired for CPU and memory, which is also the default. */
+int resize_policy_decode(const struct json_at *member, const struct field *field UNUSED,
+			 void *object)
+{
+	struct container *container = object;
+
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		const char *resource = object_text_or_none(&e, "resourceName");
+		const char *policy = object_text_or_none(&e, "restartPolicy");
+
+		if (container->restarts_for || policy[0] == '\0' ||
+		    strcmp(policy, "NotRequired") == 0)
+			continue;
+		if (strcmp(resource, "cpu") == 0)
+			container->restarts_for = "cpu";
+		else if (strcmp(resource, "memory") == 0)
+			container->restarts_for = "memory";
+	}
+	return 0;
+}
+
+void resize_policy_write(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct container *container = object;
+
+	if (!container->restarts_for)
+		return;
+	json_write_array(writer, field->name);
+	json_write_object_line(writer, NULL);
+	json_write_text(writer, "resourceName", container->restarts_for);
+	json_write_text(writer, "restartPolicy", "RestartContainer");
+	json_write_object_end(writer);
+	json_write_array_end(writer);
+}
+
+/* ---- the plan ---- */
+
+#define RESIZE struct plan_resize
+
+FIELD_WORDS(resize_action, enum resize_action)
+
+const struct field plan_resize_fields[] = {
+	FIELD_TEXT(RESIZE, pod, "pod", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(RESIZE, group, "group", .flags = FIELD_ALWAYS),
+	FIELD_WORD(RESIZE, action, enum resize_action, resize_action_word, "action",
+		   .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(RESIZE, now.cpu, "cpuNow", .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(RESIZE, wanted.cpu, "cpu", .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(RESIZE, now.memory, "memoryNow", .flags = FIELD_ALWAYS),
+	FIELD_AMOUNT(RESIZE, wanted.memory, "memory", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(RESIZE, reason, "reason", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(RESIZE, message, "message", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};

@@ -1,0 +1,236 @@
+#include "feature/in_place_resize/core/in_place_resize.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "core/capacity/resize_limits.h"
+#include "core/model/reason.h"
+#include "feature/in_place_resize/core/resize_pod.h"
+
+#define MESSAGES_MAX 3
+
+struct resize_offer {
+	const char *problem; /* NULL, or why nothing, or not all, is resized */
+	bool off;
+	struct resize_pod **pods; /* parallel to problem.nodes; NULL: it cannot be resized */
+};
+
+/* ---- the offer ---- */
+
+static const struct pod *pod_of(const struct offer *offer, const struct schedule_node *node)
+{
+	return node->head ? offer->facts->head_pod : offer->facts->workers[node->worker].pod;
+}
+
+static const struct schedule_size *size_new(const struct offer *offer, struct plan_size size)
+{
+	struct schedule_size *copy = ARENA_NEW(offer->arena, struct schedule_size);
+
+	*copy = (struct schedule_size){ size.cpu, size.memory };
+	return copy;
+}
+
+static void offer_node(struct offer *offer, struct schedule_node *node, size_t index)
+{
+	const char *group = node->type == SCHEDULE_NO_INDEX ? "" :
+							      offer->problem.types[node->type].name;
+	const struct pod *pod = pod_of(offer, node);
+	const struct resize_group *limits = resize_limits_find(&offer->snapshot->cluster, group);
+	struct resize_pod *state;
+
+	if (!pod || !limits ||
+	    resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
+		return;
+	state = ARENA_NEW(offer->arena, struct resize_pod);
+	if (!resize_pod_read(pod, limits, offer->snapshot->now, offer->facts->due, offer->arena,
+			     state))
+		return;
+	offer->resize->pods[index] = state;
+	if (resize_pod_is_under_way(state, node->registered))
+		node->resizing = size_new(offer, state->desired);
+	else if (resize_pod_may_grow(state))
+		node->resizable = size_new(offer, state->most);
+}
+
+/* A new worker of the type counts with its largest size, which it is resized to when it runs. */
+static void offer_type(struct offer *offer, struct schedule_type *type, struct capacity *capacity)
+{
+	const struct resize_group *limits =
+		resize_limits_find(&offer->snapshot->cluster, type->name);
+	struct schedule_size size;
+
+	if (!limits || resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
+		return;
+	size.cpu = resources_amount(&type->resources, "CPU", 0);
+	size.memory = resources_amount(&type->resources, "memory", 0);
+	size.cpu = size.cpu > limits->max_cpu ? size.cpu : limits->max_cpu;
+	size.memory = size.memory > limits->max_memory ? size.memory : limits->max_memory;
+	type->resizable = size_new(offer, (struct plan_size){ size.cpu, size.memory });
+	if (capacity)
+		capacity->resources = schedule_resized(offer->arena, &capacity->resources,
+						       &capacity->resources, &size);
+}
+
+static const char *problem_of(const struct offer *offer)
+{
+	const struct ray_cluster *cluster = &offer->snapshot->cluster;
+	const char *problem = NULL;
+
+	if (cluster->resize->problem)
+		return arena_printf(offer->arena, "metadata.annotations[" ANNOTATION_RESIZE "]: %s",
+				    cluster->resize->problem);
+	for (size_t i = 0; i < cluster->resize->group_count && !problem; i++)
+		problem = resize_limits_problem(cluster, &cluster->resize->groups[i], offer->arena);
+	return problem;
+}
+
+static void offer_sizes(struct offer *offer)
+{
+	struct schedule_problem *problem = &offer->problem;
+	size_t nodes = problem->node_count, types = problem->type_count;
+	struct schedule_node *changed_nodes =
+		arena_array(offer->arena, nodes + 1, sizeof(*changed_nodes));
+	struct schedule_type *changed_types =
+		arena_array(offer->arena, types + 1, sizeof(*changed_types));
+
+	offer->resize->pods = arena_array(offer->arena, nodes + 1, sizeof(*offer->resize->pods));
+	for (size_t i = 0; i < types; i++) {
+		changed_types[i] = problem->types[i];
+		offer_type(offer, &changed_types[i],
+			   i > 0 ? &offer->groups[i - 1].seen_capacity : NULL);
+	}
+	for (size_t i = 0; i < nodes; i++) {
+		changed_nodes[i] = problem->nodes[i];
+		offer_node(offer, &changed_nodes[i], i);
+	}
+	problem->types = changed_types;
+	problem->nodes = changed_nodes;
+}
+
+static void offer(struct offer *offer)
+{
+	if (!offer->snapshot->cluster.resize)
+		return;
+	offer->resize = ARENA_NEW(offer->arena, struct resize_offer);
+	offer->resize->off = !offer->snapshot->settings.in_place_resize;
+	offer->resize->problem = offer->resize->off ?
+					 "the annotation " ANNOTATION_RESIZE
+					 " is not followed: the option --in-place-resize is off" :
+					 problem_of(offer);
+	if (!offer->resize->off && !offer->snapshot->cluster.resize->problem)
+		offer_sizes(offer);
+}
+
+/* ---- the plan ---- */
+
+static const char *change_text(struct arena *arena, const char *name, int64_t now, int64_t wanted)
+{
+	char from[RESOURCE_AMOUNT_TEXT_SIZE], to[RESOURCE_AMOUNT_TEXT_SIZE];
+
+	resource_amount_print(now, from);
+	resource_amount_print(wanted, to);
+	return arena_printf(arena, "%s from %s to %s", name, from, to);
+}
+
+static const char *resize_text(struct arena *arena, const struct resize_pod *state)
+{
+	const struct plan_size *now = &state->current, *wanted = &state->desired;
+	const char *cpu = change_text(arena, "CPU", now->cpu, wanted->cpu);
+	const char *memory = change_text(arena, "memory", now->memory, wanted->memory);
+
+	if (now->memory == wanted->memory)
+		return cpu;
+	return now->cpu == wanted->cpu ? memory : arena_printf(arena, "%s, %s", cpu, memory);
+}
+
+static void add(const struct choice *choice, const struct schedule_node *node,
+		const struct resize_pod *state, enum resize_action action, struct plan *plan)
+{
+	const struct facts *facts = choice->facts;
+	const struct ray_node *ray = node->head ? facts->head_node :
+						  facts->workers[node->worker].node;
+	struct plan_resize *resize = VEC_ADD(choice->arena, &plan->resizes);
+
+	*resize = (struct plan_resize){
+		.pod = state->pod->name,
+		.group = choice->packing->problem.types[node->type].name,
+		.action = action,
+		.now = state->current,
+		.wanted = state->desired,
+		.reason = action == RESIZE_SYNC ? REASON_RESIZE_DONE : state->reason,
+		.message = state->message ? state->message : "",
+		.object = state->pod,
+		.ray_node_id = ray->id,
+		.has_cpu_limit = state->has_cpu_limit,
+		.has_memory_limit = state->has_memory_limit,
+		.gap = state->gap,
+		.status = state->status,
+	};
+	CHECK(resize->wanted.cpu > 0 && resize->wanted.memory > 0);
+	resize->status.raylet_id = ray->id;
+	resize->status.resizing_at = action == RESIZE_SYNC ? 0 :
+							     choice->snapshot->now / MS_PER_SECOND;
+}
+
+static void write_node(const struct choice *choice, size_t index, struct plan *plan)
+{
+	const struct schedule_node *node = &choice->packing->problem.nodes[index];
+	const struct schedule_node_result *result = &choice->packing->result->nodes[index];
+	struct resize_pod *state = choice->offer->resize->pods[index];
+
+	if (!state || !node->running || result->status != SCHEDULE_KEEP)
+		return;
+	if (result->resized && resize_pod_queue(state, state->most)) {
+		state->reason = REASON_RESIZE_FOR_DEMAND;
+		state->message = resize_text(choice->arena, state);
+	}
+	if (state->progress == RESIZE_QUEUED)
+		add(choice, node, state, RESIZE_REQUEST, plan);
+	else if (resize_pod_is_applied(state))
+		add(choice, node, state, RESIZE_SYNC, plan);
+}
+
+/* "worker small-abcde: CPU from 2 to 6", of the first few that are being resized. */
+static const char *progress_text(const struct choice *choice)
+{
+	const struct resize_offer *resize = choice->offer->resize;
+	const char *text = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < choice->packing->problem.node_count; i++) {
+		const struct resize_pod *state = resize->pods[i];
+
+		if (!state || (!state->status.resizing_at && state->progress != RESIZE_QUEUED) ||
+		    count++ >= MESSAGES_MAX)
+			continue;
+		text = arena_printf(choice->arena, "%s%s%.253s: %s%s%.200s", text,
+				    count > 1 ? "; " : "", state->pod->name,
+				    resize_text(choice->arena, state),
+				    state->pending[0] != '\0' ? ", " : "", state->pending);
+	}
+	return count > MESSAGES_MAX ?
+		       arena_printf(choice->arena, "%s; and %zu more", text, count - MESSAGES_MAX) :
+		       text;
+}
+
+static void write(const struct choice *choice, struct plan *plan)
+{
+	const struct resize_offer *resize = choice->offer->resize;
+	const char *progress = "";
+
+	if (!resize)
+		return;
+	for (size_t i = 0; resize->pods && i < choice->packing->problem.node_count; i++)
+		write_node(choice, i, plan);
+	if (resize->pods)
+		progress = progress_text(choice);
+	plan_add_condition(choice->arena, plan, CONDITION_IN_PLACE_RESIZE, !resize->problem,
+			   resize->off     ? REASON_RESIZE_OFF :
+			   resize->problem ? REASON_RESIZE_INVALID :
+					     REASON_RESIZE_ON,
+			   resize->problem     ? resize->problem :
+			   progress[0] != '\0' ? progress :
+						 "no worker is being resized");
+}
+
+const struct decision_feature in_place_resize_decisions = { .offer = offer, .write = write };

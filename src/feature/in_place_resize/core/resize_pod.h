@@ -1,0 +1,39 @@
+/* The state of one Pod's resize: Ray's IPPRStatus, from the Pod alone. */
+#ifndef FEATURE_IN_PLACE_RESIZE_CORE_RESIZE_POD_H
+#define FEATURE_IN_PLACE_RESIZE_CORE_RESIZE_POD_H
+
+#include "base/arena.h"
+#include "base/time.h"
+#include "core/decide/due.h"
+#include "core/model/plan.h"
+
+enum resize_progress {
+	RESIZE_IDLE = 0, /* Kubernetes has nothing to do */
+	RESIZE_QUEUED,   /* a request is to be sent */
+	RESIZE_WAITS,    /* Kubernetes works on it, or has deferred it */
+	RESIZE_ERROR,
+};
+
+struct resize_pod {
+	const struct pod *pod;
+	struct plan_size current, desired, most;
+	bool has_cpu_limit, has_memory_limit;
+	struct plan_size gap; /* limit - request */
+	struct resize_status status;
+	enum resize_progress progress;
+	const char *reason, *message; /* of RESIZE_QUEUED */
+	const char *pending;          /* the message of Kubernetes about it; "" */
+};
+
+/* False: the Pod has no CPU or memory in its spec, so it cannot be resized. */
+bool resize_pod_read(const struct pod *pod, const struct resize_group *limits, time_ms now,
+		     struct due *due, struct arena *arena, struct resize_pod *ret_state);
+/* Wants another size; false: it is wanted already. */
+bool resize_pod_queue(struct resize_pod *state, struct plan_size size);
+/* A resize has begun and Ray's nodes count with its size. */
+bool resize_pod_is_under_way(const struct resize_pod *state, bool registered);
+bool resize_pod_may_grow(const struct resize_pod *state);
+/* Kubernetes has ended it, and the raylet does not know. */
+bool resize_pod_is_applied(const struct resize_pod *state);
+
+#endif

@@ -1,0 +1,18 @@
+/* The rows of in-place resize in the tables of core/model/reason.h. */
+#ifndef FEATURE_IN_PLACE_RESIZE_MODEL_RESIZE_REASON_H
+#define FEATURE_IN_PLACE_RESIZE_MODEL_RESIZE_REASON_H
+
+#define CONDITION_IN_PLACE_RESIZE "InPlaceResize"
+
+#define RESIZE_CONDITION_REASONS(X)                                                                \
+	X(RESIZE_OFF, "ResizeOff", "InPlaceResize: --in-place-resize is off",                      \
+	  "set `inPlaceResize.enabled` of the chart")                                              \
+	X(RESIZE_INVALID, "ResizeInvalid", "InPlaceResize: Ray refuses the annotation",            \
+	  "see the message")                                                                       \
+	X(RESIZE_ON, "ResizeOn", "InPlaceResize: the message has resizes under way", "nothing")    \
+	X(RESIZE_FOR_DEMAND, "ResizeForDemand", "demand needs a larger worker", "nothing")         \
+	X(RESIZE_NODE_FULL, "ResizeNodeFull", "repeated with the room of the Node", "nothing")     \
+	X(RESIZE_FAILED, "ResizeFailed", "taken back, for good", "`kubectl describe pod`")         \
+	X(RESIZE_DONE, "ResizeDone", "Ray is informed of the new size", "nothing")
+
+#endif
