@@ -59,7 +59,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
 	  "such protection ends after this, 0: never")                                             \
 	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
-	  "follow the annotation ray.io/ippr: workers grow in place")                              \
+	  "of `rayscaler plan` alone: resizes by ray.io/ippr")                                     \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
 	  "GPU quota of a cluster, 0: none")
 

@@ -301,6 +301,10 @@ static int check_together(struct options *options, struct err *err)
 	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
 		return err_set(err, ERR_INPUT,
 			       "--backoff-initial-seconds must be at most --backoff-max-seconds");
+	if (options->settings.in_place_resize)
+		return err_set(err, ERR_INPUT,
+			       "--in-place-resize: this version plans resizes and does not carry "
+			       "them out; leave it to `rayscaler plan`");
 	if (name)
 		options->settings.mode = MODE_SIDECAR;
 	return check_metrics(options, err) < 0 ? -1 : check_leader_election(options, err);

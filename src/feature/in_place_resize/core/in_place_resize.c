@@ -115,7 +115,7 @@ static void offer(struct offer *offer)
 	offer->resize->off = !offer->snapshot->settings.in_place_resize;
 	offer->resize->problem = offer->resize->off ?
 					 "the annotation " ANNOTATION_RESIZE
-					 " is not followed: the option --in-place-resize is off" :
+					 " has no effect: resizes are not carried out" :
 					 problem_of(offer);
 	if (!offer->resize->off && !offer->snapshot->cluster.resize->problem)
 		offer_sizes(offer);

@@ -5,8 +5,7 @@
 #define CONDITION_IN_PLACE_RESIZE "InPlaceResize"
 
 #define RESIZE_CONDITION_REASONS(X)                                                                \
-	X(RESIZE_OFF, "ResizeOff", "InPlaceResize: --in-place-resize is off",                      \
-	  "set `inPlaceResize.enabled` of the chart")                                              \
+	X(RESIZE_OFF, "ResizeOff", "InPlaceResize: `ray.io/ippr` has no effect", "remove it")      \
 	X(RESIZE_INVALID, "ResizeInvalid", "InPlaceResize: Ray refuses the annotation",            \
 	  "see the message")                                                                       \
 	X(RESIZE_ON, "ResizeOn", "InPlaceResize: the message has resizes under way", "nothing")    \
