@@ -20,6 +20,7 @@ struct worker_offer {
 	enum removal removal;
 	bool deleted_now; /* this decision deletes it in any case: drained, or expired */
 	bool incomplete;  /* removed because hosts of its replica are lost or cannot start */
+	bool ends;        /* released with a deadline, and above minReplicas: it takes no demand */
 };
 
 /* A resource in a template that a worker made from it does not have. */

@@ -14,7 +14,8 @@
 static bool is_capacity(const struct offer *offer, const struct worker *worker)
 {
 	const struct worker_offer *own = &offer->workers[worker->index];
-	if (worker->deleting || worker->disrupted || own->deleted_now || own->incomplete)
+	if (worker->deleting || worker->disrupted || own->deleted_now || own->incomplete ||
+	    own->ends)
 		return false;
 	if (worker->registered)
 		return worker->node->status == RAY_NODE_RUNNING ||

@@ -57,6 +57,57 @@ static void mark_going(struct offer *offer, const struct group *group)
 		}
 }
 
+/* Replicas of which Ray drains a host, and that are not removed. */
+static int64_t count_draining(const struct offer *offer, const struct group_offer *listed)
+{
+	int64_t draining = 0;
+
+	ARRAY_EACH(const struct replica, replica, listed->replicas, listed->replica_count) {
+		bool any = false;
+
+		for (size_t m = 0; m < replica->count; m++)
+			any = any ||
+			      offer->facts->workers[replica->members[m]].state == WORKER_DRAINING;
+		draining += any && !replica->disrupted && !(replica->broken && replica->deletable);
+	}
+	return draining;
+}
+
+/* Replicas above minReplicas when all that end now have ended. */
+static int64_t count_above_minimum(const struct offer *offer, const struct group *group)
+{
+	const struct group_offer *listed = &offer->groups[group->index];
+	int64_t replicas = (group->kept + group->missing) / group->hosts;
+
+	ARRAY_EACH(const struct replica, replica, listed->replicas, listed->replica_count)
+		replicas -= replica->broken && replica->deletable && !replica->disrupted;
+	if (replicas > group->spec->max_replicas)
+		replicas = group->spec->max_replicas;
+	return replicas - count_draining(offer, listed) - group->min_replicas;
+}
+
+/* Marks the workers that a pool releases with a deadline, as far as minReplicas allows. Those that Ray
+ * drains already have been counted. */
+static void mark_ends(struct offer *offer, const struct group *group)
+{
+	const struct group_offer *listed = &offer->groups[group->index];
+	int64_t above;
+
+	if (offer->facts->termination_forbidden || group->frozen || !offer->snapshot->pools)
+		return;
+	above = count_above_minimum(offer, group);
+	for (size_t i = 0; i < listed->replica_count && above > 0; i++) {
+		const struct replica *replica = &listed->replicas[i];
+		struct release_state state = release_state_of(offer, replica);
+
+		if (!state.may_end || state.draining || replica->disrupted)
+			continue;
+		for (size_t m = 0; m < replica->count; m++)
+			offer->workers[replica->members[m]].ends = true;
+		above--;
+	}
+}
+
 void terminate_classify(struct offer *offer)
 {
 	for (size_t i = 0; i < offer->facts->worker_count; i++)
@@ -64,6 +115,7 @@ void terminate_classify(struct offer *offer)
 	for (size_t g = 0; g < offer->facts->group_count; g++) {
 		replica_list(offer, &offer->facts->groups[g]);
 		mark_going(offer, &offer->facts->groups[g]);
+		mark_ends(offer, &offer->facts->groups[g]);
 	}
 }
 
@@ -269,18 +321,19 @@ static void choose_above_max(struct choice *choice, const struct group *group,
 }
 
 /* Drains a replica that a pool releases with a deadline, with this deadline where it is busy: Ray
- * refuses no such drain. After it the replica is stopped, if Ray drains it. `draining`: replicas of
- * the group that Ray drains. */
+ * refuses no such drain. After it the replica is stopped, if Ray drains it. */
 static void choose_released(struct choice *choice, const struct group *group,
-			    const struct replica *replica, int64_t draining)
+			    const struct replica *replica)
 {
 	struct group_choice *own = &choice->groups[group->index];
 	const struct release_state state = release_state_of(choice->offer, replica);
-	int64_t left = target_base(own) - own->drained - 1;
+	bool above = choice->offer->workers[replica->members[0]].ends;
 
 	if (!state.may_end || (state.draining && !state.passed))
 		return;
-	if ((state.draining ? left : left - draining) < group->min_replicas) {
+	if (state.draining)
+		above = target_base(own) - own->drained - 1 >= group->min_replicas;
+	if (!above) {
 		own->held_by_minimum = true;
 		return;
 	}
@@ -301,29 +354,10 @@ static void choose_released(struct choice *choice, const struct group *group,
 	own->drained++;
 }
 
-/* Replicas of which Ray drains a host, and that are not removed. */
-static int64_t count_draining(const struct choice *choice, const struct replica *replicas,
-			      size_t count)
-{
-	int64_t draining = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool any = false;
-
-		for (size_t m = 0; m < replicas[i].count; m++)
-			any = any || choice->facts->workers[replicas[i].members[m]].state ==
-					     WORKER_DRAINING;
-		draining += any && !replicas[i].disrupted &&
-			    !(replicas[i].broken && replicas[i].deletable);
-	}
-	return draining;
-}
-
 static void choose_of_group(struct choice *choice, const struct group *group)
 {
 	const struct replica *replicas = choice->offer->groups[group->index].replicas;
 	size_t count = choice->offer->groups[group->index].replica_count;
-	int64_t draining = count_draining(choice, replicas, count);
 	for (size_t i = 0; i < count; i++)
 		if (replicas[i].broken)
 			choose_broken(choice, group, &replicas[i]);
@@ -335,7 +369,7 @@ static void choose_of_group(struct choice *choice, const struct group *group)
 		const struct worker_choice *first = &choice->workers[replicas[i].members[0]];
 
 		if (first->action == TERMINATE_NONE && !replicas[i].disrupted)
-			choose_released(choice, group, &replicas[i], draining);
+			choose_released(choice, group, &replicas[i]);
 		if (replicas[i].broken || first->action != TERMINATE_NONE)
 			continue;
 		if (replicas[i].disrupted) {

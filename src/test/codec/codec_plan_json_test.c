@@ -26,7 +26,12 @@ static void fill_group(struct plan *plan, struct arena *arena)
 				      .reason = "ScaleDownIdle",
 				      .message = "1 worker" };
 	VEC_PUSH(arena, &group->terminate,
-		 ((struct plan_termination){ "w1", "9f", TERMINATE_DRAIN, "Idle", "hidden" }));
+		 ((struct plan_termination){ .pod = "w1",
+					     .ray_node_id = "9f",
+					     .action = TERMINATE_DRAIN,
+					     .reason = "Idle",
+					     .message = "hidden",
+					     .deadline = TIME_NONE }));
 	VEC_PUSH(arena, &plan->groups,
 		 ((struct plan_group){
 			 .name = "other", .backoff = &backoff, .reason = "", .message = "" }));

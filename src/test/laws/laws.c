@@ -20,9 +20,10 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = { "reads", "bounds", "safety",   "requests",  "places",  "counts",
-				    "gangs", "bytes",  "order",    "second",    "patched", "fewest",
-				    "price", "needed", "identity", "schedules", "stays",   "keeps" };
+static const char *const LAWS[] = { "reads",     "bounds", "safety", "requests", "places",
+				    "counts",    "gangs",  "bytes",  "order",    "second",
+				    "patched",   "fewest", "price",  "needed",   "identity",
+				    "schedules", "stays",  "keeps",  "pools" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 
@@ -186,6 +187,7 @@ static void print_outcome(const struct outcome *outcome, int status)
 	       (long long)counts->stays.stay, (long long)counts->stays.for_ever,
 	       (long long)counts->stays.change);
 	printf("laws: %lld packings are cut short\n", (long long)counts->cut);
+	printf("laws: in %lld snapshots GPUs of pools are asked for\n", (long long)counts->asked);
 	printf("laws: in %lld snapshots a placement group waits beside workers that are idle for too "
 	       "long\n",
 	       (long long)counts->waiting);

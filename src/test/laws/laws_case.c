@@ -14,6 +14,7 @@
 #include "laws_identity.h"
 #include "laws_keeps.h"
 #include "laws_packing.h"
+#include "laws_pools.h"
 #include "laws_random.h"
 #include "laws_stays.h"
 
@@ -419,6 +420,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	laws_identity_check(snapshot, seed, verdict);
 	laws_stays_check(snapshot, seed, &counts->stays, verdict);
 	counts->cut += laws_cut_check(snapshot, seed, verdict);
+	counts->asked += laws_pools_check(snapshot, seed, verdict);
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
 }
 

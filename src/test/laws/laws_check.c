@@ -150,12 +150,64 @@ static void broken(const struct going *going, struct laws_verdict *verdict, cons
 		   going->reason, why);
 }
 
+/* The release by a pool of the Pod, or of another host of its replica; NULL: none. */
+static const struct cJSON *release_of(const struct going *going)
+{
+	const char *replica = facts_pod_label(going->pod, "ray.io/worker-group-replica-name");
+
+	TREE_EACH(release, TREE_AT(going->snapshot, "pools", "releases")) {
+		const struct cJSON *pod = facts_pod(going->snapshot, tree_text(release, "pod"));
+
+		if (tree_is(release, "pod", going->name))
+			return release;
+		if (pod && facts_hosts(going->group) > 1 && *replica &&
+		    strcmp(facts_pod_label(pod, "ray.io/worker-group-replica-name"), replica) == 0)
+			return release;
+	}
+	return NULL;
+}
+
+/* Not before all deadlines of its replica's releases; and one without a deadline never ends work. */
+static bool deadline_has_passed(const struct going *going)
+{
+	const char *replica = facts_pod_label(going->pod, "ray.io/worker-group-replica-name");
+	bool any = false;
+
+	TREE_EACH(release, TREE_AT(going->snapshot, "pools", "releases")) {
+		const struct cJSON *pod = facts_pod(going->snapshot, tree_text(release, "pod"));
+
+		if (!tree_is(release, "pod", going->name) &&
+		    !(pod && facts_hosts(going->group) > 1 && *replica &&
+		      strcmp(facts_pod_label(pod, "ray.io/worker-group-replica-name"), replica) ==
+			      0))
+			continue;
+		any = true;
+		/* RFC 3339 in UTC with the same digits. */
+		if (!TREE_AT(release, "deadline") ||
+		    strcmp(tree_text(release, "deadline"), tree_text(going->snapshot, "now")) > 0)
+			return false;
+	}
+	return any;
+}
+
+static void check_release(const struct going *going, struct laws_verdict *verdict)
+{
+	const struct cJSON *node = facts_living_node(going->snapshot, going->name);
+
+	if (!release_of(going))
+		broken(going, verdict, "is released by no pool");
+	else if (!node || (!tree_is(node, "status", "IDLE") && !TREE_AT(going->item, "deadline")))
+		broken(going, verdict, "is asked to drain without a deadline and is not idle");
+}
+
 static void check_drain(const struct going *going, struct laws_verdict *verdict)
 {
 	const struct cJSON *node = facts_living_node(going->snapshot, going->name);
 	int64_t idle_ms = tree_integer(node, "idleDurationMs", 0);
 
-	if (!node || !tree_is(node, "status", "IDLE"))
+	if (strcmp(going->reason, "ReleasedForOthers") == 0)
+		check_release(going, verdict);
+	else if (!node || !tree_is(node, "status", "IDLE"))
 		broken(going, verdict, "is asked to drain and is not idle");
 	else if (strcmp(going->reason, "Idle") == 0 &&
 		 idle_ms <= facts_idle_timeout_ms(going->snapshot, going->group))
@@ -188,6 +240,11 @@ static void check_stop(const struct going *going, struct laws_verdict *verdict)
 	int64_t maximum =
 		tree_integer(going->group, "maxReplicas", INT32_MAX) * facts_hosts(going->group);
 
+	if (strcmp(going->reason, "ReleasedForOthers") == 0) {
+		if (!deadline_has_passed(going))
+			broken(going, verdict, "is stopped before its deadline");
+		return;
+	}
 	if (!facts_setting_is(going->snapshot, "enforce-max", "now"))
 		broken(going, verdict, "is stopped without enforce-max: now");
 	else if (facts_kept_pods(going->snapshot, going->group) <= maximum)
@@ -201,6 +258,16 @@ static bool is_named(const struct cJSON *plan, const char *pod)
 			if (tree_is(item, "pod", pod))
 				return true;
 	return false;
+}
+
+/* The replica is released, and Ray drains this host of it already. */
+static bool is_drained_for_others(const struct going *going, const struct cJSON *pod)
+{
+	const struct cJSON *node =
+		facts_living_node(going->snapshot, tree_text(TREE_AT(pod, "metadata"), "name"));
+
+	return strcmp(going->reason, "ReleasedForOthers") == 0 &&
+	       tree_is(node, "status", "DRAINING");
 }
 
 /* A replica is terminated as a whole. Hosts that end already need not be named, nor, when it is
@@ -222,7 +289,8 @@ static void check_whole(const struct going *going, const struct cJSON *plan,
 		    (strcmp(going->action, "drain") != 0 ||
 		     facts_living_node(going->snapshot,
 				       tree_text(TREE_AT(pod, "metadata"), "name"))) &&
-		    strcmp(going->reason, "ReplicaIncomplete") != 0)
+		    strcmp(going->reason, "ReplicaIncomplete") != 0 &&
+		    !is_drained_for_others(going, pod))
 			broken(going, verdict, "goes and another host of its replica stays");
 }
 
@@ -271,7 +339,8 @@ static void check_requests(const struct going *going, const struct cJSON *plan,
 	 * raylet are recreated. */
 	if (strcmp(going->reason, "RayletGone") == 0 ||
 	    strcmp(going->reason, "AboveMaxReplicas") == 0 ||
-	    strcmp(going->reason, "ReplicaIncomplete") == 0)
+	    strcmp(going->reason, "ReplicaIncomplete") == 0 ||
+	    strcmp(going->reason, "ReleasedForOthers") == 0)
 		return;
 	TREE_EACH(place, TREE_AT(plan, "placements"))
 		if (tree_is(place, "worker", going->name) && tree_is(place, "phase", "constraint"))

@@ -105,15 +105,57 @@ static void fault_restless(struct cJSON *plan)
 			cJSON_SetNumberValue(TREE_AT(group, "toLaunch"), 1);
 }
 
+/* Only plans with pools ask. */
+static bool asks_pools(const struct cJSON *plan)
+{
+	return TREE_AT(plan, "asks") != NULL;
+}
+
+static void fault_ungranted(struct cJSON *plan)
+{
+	if (asks_pools(plan))
+		fault_target(plan);
+}
+
+/* Demand that waits for a pool is not asked for. */
+static void fault_forgotten_ask(struct cJSON *plan)
+{
+	TREE_EACH(entry, TREE_AT(plan, "unserved"))
+		if (asks_pools(plan) && tree_is(entry, "reason", "WaitsForPool"))
+			cJSON_DeleteItemFromObjectCaseSensitive(plan, "asks");
+}
+
+static void fault_torn_gang_of_pool(struct cJSON *plan)
+{
+	if (asks_pools(plan))
+		fault_torn_gang(plan);
+}
+
+/* A busy worker is stopped without a release whose deadline has passed. */
+static void fault_stopped(struct cJSON *plan)
+{
+	const struct cJSON *group = asks_pools(plan) ? terminate(plan, "Busy") : NULL;
+
+	if (!group)
+		return;
+	TREE_EACH(item, TREE_AT(group, "toTerminate")) {
+		cJSON_SetValuestring(TREE_AT(item, "action"), "stop");
+		cJSON_ReplaceItemInObjectCaseSensitive((struct cJSON *)item, "reason",
+						       cJSON_CreateString("ReleasedForOthers"));
+	}
+}
+
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
 	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target, 1 },   { "safety", fault_busy, 1 },
-	{ "counts", fault_lost, 1 },     { "places", fault_overfull, 1 },
-	{ "gangs", fault_torn_gang, 1 }, { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 3 },
+	{ "bounds", fault_target, 1 },       { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },         { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 },     { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 3 },       { "pools", fault_ungranted, 1 },
+	{ "pools", fault_forgotten_ask, 1 }, { "gangs", fault_torn_gang_of_pool, 1 },
+	{ "safety", fault_stopped, 1 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
