@@ -224,13 +224,29 @@ static void check_bounds(const char *name, const struct snapshot *snapshot, cons
 	}
 }
 
+/* A pool releases some worker with this deadline at the latest: a replica has that of its hosts. */
+static bool is_released(const struct snapshot *snapshot, time_ms deadline)
+{
+	const struct pool_terms *pools = snapshot->pools;
+
+	for (size_t i = 0; pools && i < pools->release_count; i++)
+		if (pools->releases[i].deadline != TIME_NONE &&
+		    pools->releases[i].deadline <= deadline)
+			return true;
+	return false;
+}
+
 static void check_termination(const char *name, const struct snapshot *snapshot,
 			      const struct plan_termination *item)
 {
 	const struct ray_node *node = find_node(snapshot, item->ray_node_id);
 
 	if (item->action == TERMINATE_STOP)
-		assert_int_equal(snapshot->settings.enforce_max, ENFORCE_MAX_NOW);
+		assert_true(snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
+			    is_released(snapshot, snapshot->now));
+	else if (item->deadline != TIME_NONE)
+		assert_true(item->action == TERMINATE_DRAIN &&
+			    is_released(snapshot, item->deadline));
 	else if (!node)
 		assert_int_equal(item->action, TERMINATE_DELETE);
 	else if (node->status == RAY_NODE_IDLE)
@@ -251,6 +267,25 @@ static void check_safety(const char *name, const struct snapshot *snapshot, cons
 		}
 }
 
+/* The launches of the first decision have used the grants. */
+static void use_grants(struct snapshot *snapshot)
+{
+	struct pool_terms *pools;
+	struct pool_grant *grants;
+
+	if (!snapshot->pools)
+		return;
+	pools = ARENA_NEW(&arena, struct pool_terms);
+	*pools = *snapshot->pools;
+	grants = arena_array(&arena, pools->grant_count, sizeof(*grants));
+	for (size_t i = 0; i < pools->grant_count; i++) {
+		grants[i] = pools->grants[i];
+		grants[i].replicas = 0;
+	}
+	pools->grants = grants;
+	snapshot->pools = pools;
+}
+
 static void check_idempotence(const char *name, const struct snapshot *snapshot,
 			      const struct plan *plan)
 {
@@ -258,6 +293,7 @@ static void check_idempotence(const char *name, const struct snapshot *snapshot,
 	struct plan *again;
 
 	apply(&after, plan);
+	use_grants(&after);
 	again = decide(&after, &arena);
 	/* A resumed cluster is scaled like any other. */
 	if (plan->cluster.action == CLUSTER_RESUME)
