@@ -39,6 +39,17 @@ MAY_BE_EMPTY = {
     ("Errors of calls to Ray", "{{kind}}"),
 }
 RAY_BOARDS = ("default", "serve")
+# It has no groups: a pool on the session's API server is seen by the controllers of all tests.
+POOL = {
+    "apiVersion": "rayscaler.dev/v1alpha1",
+    "kind": "GPUPool",
+    "metadata": {"name": "monitored"},
+    "spec": {
+        "groups": {"nodeSelector": {"pool": "monitored"}},
+        "gpus": 8,
+        "queues": [{"name": "research", "guaranteed": 2, "namespaceSelector": {}}],
+    },
+}
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +92,10 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
     work_dir.mkdir(parents=True)
     table = work_dir / "prices.yaml"
     table.write_text(PRICES)
+    pools = api_server.admin.of("gpupools")
+    pools.delete(POOL["metadata"]["name"], missing_ok=True)
+    pools.create(POOL)
+    api_server.let_read_pools(one.namespace)
     with Controller(api_server, one.namespace, work_dir / "controller", "--price-table", str(table)) as controller:
         jobs = {"rayscaler": [controller.address("metrics")]}
         with Prometheus(programs, work_dir / "prometheus", jobs, [dashboard.ALERTS]) as prometheus:
@@ -97,6 +112,7 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
             # The steps of a range end up to one second before its end.
             yield Story(prometheus, controller, one, start, busy, time.time() + 1)
             one.end_programs()
+    pools.delete(POOL["metadata"]["name"])
     one.check_no_busy_deleted()
 
 

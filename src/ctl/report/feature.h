@@ -21,14 +21,16 @@ struct pass_decision;
 struct pod;
 struct ray_cluster;
 
-/* A metric of each RayCluster, in /metrics and docs/METRICS.md behind those of
- * METRICS_CLUSTER_TABLE. */
+/* A metric of each RayCluster or of the feature itself, in /metrics and docs/METRICS.md behind those
+ * of METRICS_CLUSTER_TABLE. */
 struct feature_metric {
 	struct metrics_row row;
 	enum metrics_need need;
-	/* Adds the samples of one cluster. */
+	/* Adds the samples of one cluster. NULL: it is a metric of the feature. */
 	void (*write)(const void *self, const struct metrics_cluster *cluster,
 		      struct metrics_family *family);
+	/* Adds all samples of a metric of the feature; `need` has no meaning then. */
+	void (*write_own)(const void *self, struct metrics_family *family);
 };
 
 struct feature {

@@ -351,6 +351,10 @@ bool metrics_clusters_write_part(const struct map *clusters, const struct metric
 		return false;
 	need = from ? from->need : metric->need;
 	family.row = from ? &metrics_rows[from->id] : &metric->row;
+	if (metric && metric->write_own) {
+		metric->write_own(self, &family);
+		return true;
+	}
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct metrics_cluster *cluster = clusters->entries[i].value;
 

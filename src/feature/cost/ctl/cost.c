@@ -126,14 +126,15 @@ static void write_cost(const void *self, const struct metrics_cluster *cluster,
 }
 
 static const struct feature_metric metrics[] = {
-	{ { METRICS_COUNTER, "rayscaler_gpu_seconds_total", "namespace,raycluster,group,state",
-	    "GPU time of Pods on Nodes: used, idle, starting, terminating (docs/COST.md)." },
-	  METRICS_SCALED,
-	  write_gpu_seconds },
-	{ { METRICS_COUNTER, "rayscaler_cost_total", "namespace,raycluster,group,currency",
-	    "Its cost by the price table." },
-	  METRICS_SCALED,
-	  write_cost },
+	{ .row = { METRICS_COUNTER, "rayscaler_gpu_seconds_total",
+		   "namespace,raycluster,group,state",
+		   "GPU time of Pods on Nodes: used, idle, starting, terminating (docs/COST.md)." },
+	  .need = METRICS_SCALED,
+	  .write = write_gpu_seconds },
+	{ .row = { METRICS_COUNTER, "rayscaler_cost_total", "namespace,raycluster,group,currency",
+		   "Its cost by the price table." },
+	  .need = METRICS_SCALED,
+	  .write = write_cost },
 };
 
 const struct feature cost_feature = {

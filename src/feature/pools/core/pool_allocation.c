@@ -879,6 +879,9 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 							     .gpus = gpus,
 							     .count = ask->count,
 							     .since = ask->since }));
+			if (granted < ask->count && (queue->waiting_since == TIME_NONE ||
+						     ask->since < queue->waiting_since))
+				queue->waiting_since = ask->since;
 			queue->waiting_units += ask->count - granted;
 			queue->waiting = resource_sum(queue->waiting,
 						      product_of(gpus, ask->count - granted));
@@ -972,6 +975,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 			.name = table->queues.at[q].name,
 			.held = table->held[q],
 			.guaranteed = table->queues.at[q].guaranteed,
+			.waiting_since = TIME_NONE,
 		};
 	sum_workers(table, queues);
 	list_waiting(allocation, pool, queues, arena, ret_status);

@@ -4,14 +4,17 @@
 
 #include "base/memory.h"
 #include "core/model/field.h"
+#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"
 #include "ctl/watch/inventory_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/ctl/pool_metrics.h"
 #include "feature/pools/ctl/pool_objects.h"
 #include "feature/pools/ctl/pool_writer.h"
 #include "feature/pools/ctl/pools.h"
 #include "kube/kube_informer.h"
+#include "net/loop.h"
 
 /* What became of the pools, for statuses and metrics. */
 struct pool_feature {
@@ -19,6 +22,7 @@ struct pool_feature {
 	struct pool_objects *objects;
 	struct pools *pools;
 	struct pool_writer *writer;
+	struct pool_metrics *metrics;
 	struct arena arenas[2]; /* of the statuses, and of those before */
 	int arena;
 	struct gpu_pool_status *statuses; /* of the last allocation, by pool */
@@ -122,7 +126,7 @@ static const struct gpu_pool_status *status_before(const struct pool_feature *se
 	return pool->status;
 }
 
-static void allocated(void *context, const struct pool_allocation *allocation)
+static void allocated(void *context, const struct pool_allocation *allocation, int64_t cpu_us)
 {
 	struct pool_feature *self = context;
 	struct arena *arena = &self->arenas[!self->arena];
@@ -145,6 +149,13 @@ static void allocated(void *context, const struct pool_allocation *allocation)
 	self->names = names;
 	self->count = count;
 	pool_writer_allocated(self->writer, statuses, allocation);
+	pool_metrics_allocated(self->metrics,
+			       &(struct pool_metrics_allocation){
+				       .names = names,
+				       .statuses = statuses,
+				       .count = count,
+				       .cpu_us = cpu_us,
+				       .monotonic_ms = loop_monotonic_ms(self->control->loop) });
 }
 
 /* ---- the feature ---- */
@@ -152,9 +163,15 @@ static void allocated(void *context, const struct pool_allocation *allocation)
 static void objects_changed(void *context)
 {
 	struct pool_feature *self = context;
+	size_t count;
 
-	if (self->pools)
-		pools_changed(self->pools);
+	if (!self->pools)
+		return;
+	pools_changed(self->pools);
+	(void)pool_objects_list(self->objects, &count);
+	if (count == 0) /* perhaps none is allocated any longer */
+		pool_metrics_allocated(self->metrics,
+				       &(struct pool_metrics_allocation){ .count = 0 });
 }
 
 static void *begin(const struct control *control)
@@ -187,6 +204,7 @@ static void start(void *context)
 		return;
 	self->objects = pool_objects_new(self->control, objects_changed, self);
 	self->writer = pool_writer_new(self->control, self->objects);
+	self->metrics = pool_metrics_new();
 	self->pools = pools_new(self->control, &source);
 }
 
@@ -196,6 +214,7 @@ static void end(void *context)
 
 	pools_free(self->pools);
 	pool_writer_free(self->writer);
+	pool_metrics_free(self->metrics);
 	pool_objects_free(self->objects);
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);
@@ -229,12 +248,38 @@ static const struct pool_terms *terms(void *context, const struct gpu_share_obje
 	return self->pools ? pools_hooks.terms(self->pools, objects, arena) : NULL;
 }
 
+static const char *key_of(const char *namespace_, const char *name, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%s", namespace_, name);
+}
+
+static void note_releases(const struct pool_feature *self, const struct ray_cluster *cluster,
+			  const struct plan *plan)
+{
+	static const struct labels none;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *key = key_of(cluster->namespace_, cluster->name, &scratch);
+	const struct pool_member *member = pools_member(self->pools, key);
+	const struct labels *labels = pool_objects_namespace(self->objects, cluster->namespace_);
+	size_t count;
+	const struct gpu_pool *const *list = pool_objects_list(self->objects, &count);
+
+	if (member && count > 0)
+		pool_metrics_decided(self->metrics, list, count, member, labels ? labels : &none,
+				     plan);
+}
+
 static bool decided(void *context, const struct gpu_share_objects *objects, const struct plan *plan,
 		    bool knows_demand, time_ms now)
 {
 	const struct pool_feature *self = context;
+	bool again;
 
-	return self->pools && pools_hooks.decided(self->pools, objects, plan, knows_demand, now);
+	if (!self->pools)
+		return false;
+	again = pools_hooks.decided(self->pools, objects, plan, knows_demand, now);
+	note_releases(self, objects->cluster, plan);
+	return again;
 }
 
 static bool fits(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
@@ -247,18 +292,35 @@ static bool fits(void *context, const struct gpu_share_objects *objects, const s
 static void sent(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
 {
 	const struct pool_feature *self = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (self->pools)
-		pools_hooks.sent(self->pools, objects, plan);
+	if (!self->pools)
+		return;
+	pools_hooks.sent(self->pools, objects, plan);
+	pool_metrics_sent(self->metrics,
+			  key_of(objects->cluster->namespace_, objects->cluster->name, &scratch),
+			  plan);
 }
 
 static void answered(void *context, const char *namespace_, const char *name, const struct err *err,
 		     int64_t generation)
 {
 	const struct pool_feature *self = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	if (!self->pools)
+		return;
+	pools_hooks.answered(self->pools, namespace_, name, err, generation);
+	pool_metrics_answered(self->metrics, key_of(namespace_, name, &scratch), !err);
+}
+
+static void forget(void *context, const char *namespace_, const char *name)
+{
+	const struct pool_feature *self = context;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	if (self->pools)
-		pools_hooks.answered(self->pools, namespace_, name, err, generation);
+		pool_metrics_forget(self->metrics, key_of(namespace_, name, &scratch));
 }
 
 static bool figure(void *context, size_t *at, struct gpu_share_figure *ret_figure)
@@ -277,11 +339,39 @@ static const struct gpu_share_hooks share_hooks = {
 	.figure = figure,
 };
 
+/* ---- metrics: a follower has none ---- */
+
+static void write_metric(const struct pool_feature *self, enum pool_metric id,
+			 struct metrics_family *family)
+{
+	if (self->metrics && leader_is_leading(self->control->leader))
+		pool_metrics_write(self->metrics, id, loop_monotonic_ms(self->control->loop),
+				   loop_wall(self->control->loop), family);
+}
+
+#define X(kind, identifier, ...)                                                                   \
+	static void write_##identifier(const void *self, struct metrics_family *family)            \
+	{                                                                                          \
+		write_metric(self, POOL_METRIC_##identifier, family);                              \
+	}
+POOL_METRICS_TABLE(X)
+#undef X
+
+static const struct feature_metric metrics[] = {
+#define X(kind, identifier, name, labels, help)                                                    \
+	{ .row = { METRICS_##kind, name, labels, help }, .write_own = write_##identifier },
+	POOL_METRICS_TABLE(X)
+#undef X
+};
+
 const struct feature pools_feature = {
 	.begin = begin,
 	.end = end,
 	.start = start,
 	.gpu_share = &share_hooks,
+	.forget = forget,
+	.metrics = metrics,
+	.metric_count = sizeof(metrics) / sizeof(metrics[0]),
 	.pod_changed = pod_changed,
 	.ray_cluster_changed = ray_cluster_changed,
 };

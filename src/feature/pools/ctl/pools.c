@@ -229,6 +229,13 @@ void pools_pod_changed(struct pools *pools, const struct pod *old, const struct 
 	note_pod(pools, new_object);
 }
 
+const struct pool_member *pools_member(const struct pools *pools, const char *key)
+{
+	const struct pool_entry *entry = map_get(&pools->entries, key);
+
+	return entry ? slots_value(&entry->members) : NULL;
+}
+
 /* ---- pools ---- */
 
 static const char *problem_of(const struct pools *pools, size_t index)
@@ -664,7 +671,7 @@ static void start_next(struct pools *pools)
 static void allocate(struct pools *pools)
 {
 	struct arena *arena = &pools->arenas[!pools->arena];
-	int64_t begun_us = loop_precise_us(), took_ms;
+	int64_t begun_us = loop_precise_us(), begun_cpu_us = loop_cpu_us(), took_ms;
 	struct pool_input input;
 
 	if (pools->started_ms == 0)
@@ -682,7 +689,8 @@ static void allocate(struct pools *pools)
 			pools->source.wake(pools->source.context, entry->namespace_, entry->name);
 	}
 	if (pools->source.allocated)
-		pools->source.allocated(pools->source.context, pools->allocation);
+		pools->source.allocated(pools->source.context, pools->allocation,
+					loop_cpu_us() - begun_cpu_us);
 	took_ms = (loop_precise_us() - begun_us) / 1000;
 	pools->interval_ms = larger(pools->source.interval_ms, took_ms * REST);
 	start_next(pools);

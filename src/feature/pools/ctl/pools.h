@@ -40,8 +40,8 @@ struct pools_source {
 		     struct gpu_share_objects *ret_objects, bool *ret_unreadable);
 	/* Its terms have changed: it decides again soon. */
 	void (*wake)(void *context, const char *namespace_, const char *name);
-	/* After each allocation. NULL: not called. */
-	void (*allocated)(void *context, const struct pool_allocation *allocation);
+	/* After each allocation, which took so much CPU time. NULL: not called. */
+	void (*allocated)(void *context, const struct pool_allocation *allocation, int64_t cpu_us);
 	void *context;
 	int64_t interval_ms, settle_ms, settle_max_ms, lost_patch_ms; /* POOLS_... */
 };
@@ -56,5 +56,7 @@ void pools_changed(struct pools *pools);
 /* As of struct feature. */
 void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object);
 void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name);
+/* As counted last; NULL: it is not known. Borrowed until the loop turns. */
+const struct pool_member *pools_member(const struct pools *pools, const char *key);
 
 #endif

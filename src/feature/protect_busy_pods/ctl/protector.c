@@ -451,10 +451,10 @@ static void write_protected(const void *self, const struct metrics_cluster *clus
 }
 
 static const struct feature_metric metrics[] = {
-	{ { METRICS_GAUGE, "rayscaler_protected_pods", "namespace,raycluster",
-	    "Pods that protectBusyPods protects now." },
-	  METRICS_SCALED,
-	  write_protected },
+	{ .row = { METRICS_GAUGE, "rayscaler_protected_pods", "namespace,raycluster",
+		   "Pods that protectBusyPods protects now." },
+	  .need = METRICS_SCALED,
+	  .write = write_protected },
 };
 
 static void *begin(const struct control *control)
