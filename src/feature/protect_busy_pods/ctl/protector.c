@@ -432,7 +432,8 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	*ret_condition = (struct extra_condition){
 		.type = CONDITION_POD_PATCH_FORBIDDEN,
 		.reason = REASON_POD_PATCH_FORBIDDEN,
-		.message = arena_printf(arena, DENIED ": %s; %s", guarded->denied, cure),
+		/* The status cuts long texts: the answer of the API server is last. */
+		.message = arena_printf(arena, DENIED ": %s; %s", cure, guarded->denied),
 		.is_true = true,
 		.reported = "",
 	};
