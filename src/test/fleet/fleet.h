@@ -39,6 +39,7 @@ struct fleet_cluster {
 	unsigned replicas;
 	uint64_t generation, version; /* of the RayCluster */
 	uint64_t pod_versions[FLEET_PODS_MAX];
+	struct cJSON *notes[FLEET_PODS_MAX]; /* annotations of the Pods; NULL: never patched */
 	struct cJSON *autoscaler; /* as it was sent, and its status; NULL: not made yet */
 	int64_t demand_us;        /* since when there is demand; 0: none */
 	int64_t due_us; /* of the next step of the operator's and the kubelet's; 0: none */

@@ -423,6 +423,44 @@ static bool api_is(const char *target, const char *plural, const char **ret_name
 	return true;
 }
 
+/* FLEET_PODS_MAX: it is not a Pod of the cluster. */
+static unsigned api_pod_of(unsigned index, const char *name)
+{
+	size_t size = strcspn(name, "?");
+	char own[64];
+
+	for (unsigned pod = 0; pod < api.fleet->clusters[index].pods; pod++) {
+		fleet_pod_name(index, pod, own, sizeof(own));
+		if (strlen(own) == size && !strncmp(own, name, size))
+			return pod;
+	}
+	return FLEET_PODS_MAX;
+}
+
+/* A merge patch of annotations under a version. */
+static void api_patch_pod(const struct http_request *request, unsigned index, const char *name)
+{
+	unsigned pod = api_pod_of(index, name);
+	cJSON *patch = cJSON_ParseWithLength(request->body, request->body_size);
+	const cJSON *metadata = cJSON_GetObjectItem(patch, "metadata");
+	const char *wanted = cJSON_GetStringValue(cJSON_GetObjectItem(metadata, "resourceVersion"));
+	struct fleet_cluster *cluster = &api.fleet->clusters[index];
+
+	api.fleet->writes[FLEET_PODS]++;
+	if (pod == FLEET_PODS_MAX || !wanted) {
+		api_status(request->peer, 404, "NotFound", "not a Pod of the fleet");
+	} else if (strtoull(wanted, NULL, 10) != cluster->pod_versions[pod]) {
+		api_status(request->peer, 409, "Conflict", "try again");
+	} else {
+		if (!cluster->notes[pod])
+			cluster->notes[pod] = cJSON_CreateObject();
+		api_merge(cluster->notes[pod], cJSON_GetObjectItem(metadata, "annotations"));
+		api_pod_changed(index, pod, "MODIFIED");
+		http_answer(request->peer, 200, "{}", 2);
+	}
+	cJSON_Delete(patch);
+}
+
 static void api_take(const struct http_request *request, enum fleet_kind kind, const char *name)
 {
 	bool get = !strcmp(request->method, "GET");
@@ -450,6 +488,8 @@ static void api_take(const struct http_request *request, enum fleet_kind kind, c
 		api_patch_autoscaler(request, index);
 	} else if (index < api.fleet->count && kind == FLEET_CLUSTERS) {
 		api_patch_cluster(request, index);
+	} else if (index < api.fleet->count && kind == FLEET_PODS) {
+		api_patch_pod(request, index, name);
 	} else {
 		api_status(request->peer, 404, "NotFound", "not part of the fleet");
 	}

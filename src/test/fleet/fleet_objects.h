@@ -79,6 +79,14 @@ static void fleet_write_pod_status(const struct fleet_cluster *cluster, unsigned
 		  name);
 }
 
+static void fleet_write_notes(const cJSON *notes, struct buf *buf)
+{
+	char *text = cJSON_PrintUnformatted(notes);
+
+	fleet_add(buf, " 'annotations': %s,", text);
+	cJSON_free(text);
+}
+
 static void fleet_write_pod(const struct fleet *fleet, unsigned index, unsigned pod,
 			    struct buf *buf)
 {
@@ -99,6 +107,8 @@ static void fleet_write_pod(const struct fleet *fleet, unsigned index, unsigned 
 		  " '%s', 'ray.io/identifier': '%s-%s', 'ray.io/is-ray-node': 'yes',"
 		  " 'ray.io/node-type': '%s'},",
 		  owner, group, owner, pod ? "worker" : "head", pod ? "worker" : "head");
+	if (cluster->notes[pod])
+		fleet_write_notes(cluster->notes[pod], buf);
 	fleet_add(buf,
 		  " 'ownerReferences': [{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'name':"
 		  " '%s', 'uid': '%08x-0000-4000-8000-000000000000', 'controller': true}],"
