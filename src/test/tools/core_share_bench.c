@@ -5,9 +5,13 @@
  *   busy       all is held by busy workers, also where queues may be drained
  *   idle       all is held by idle workers that demand does not need: many are released
  *   exchanged  by idle ones that demand needs: shares are made equal
- *   forged     as idle, and each queue also asks for gangs as large as the pool */
+ *   forged     as idle, and each queue also asks for gangs as large as the pool
+ * and of pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8 GPUs
+ * (places). */
 #include <math.h>
 
+#include "core/model/device.h"
+#include "feature/pools/core/pool_allocation.h"
 #include "test/support/bench_usage.h"
 #include "test/support/share_scene.h"
 #include "test/support/support.h"
@@ -101,6 +105,183 @@ static double best_ms(const struct kind *kind, size_t part, size_t queues, size_
 	return best;
 }
 
+/* ---- RayClusters ---- */
+
+static const struct quantity one_gpu[] = { { "nvidia.com/gpu", "1", true, RESOURCE_UNIT } };
+static const struct quantity eight_gpus[] = { { "nvidia.com/gpu", "8", true, 8 * RESOURCE_UNIT } };
+static const struct container one_container = { .name = "ray",
+						.image = "",
+						.limits = { one_gpu, 1 } };
+static const struct pod_spec one_spec = { .containers = &one_container,
+					  .container_count = 1,
+					  .node_name = "" };
+
+struct fleet {
+	struct arena arena;
+	struct pool_input input;
+	struct gpu_pool pool;
+	const struct gpu_pool *pools[1];
+	int64_t capacity;
+	const char *held[1];
+	struct pool_nodes nodes;
+};
+
+static void add_nodes(struct fleet *fleet, size_t workers, const struct pod **pods)
+{
+	static const struct label labels[] = { { LABEL_CLUSTER, "demo" } };
+	struct node *nodes = arena_array(&fleet->arena, workers / 8, sizeof(*nodes));
+	struct pod *all = arena_array(&fleet->arena, workers, sizeof(*all));
+
+	for (size_t i = 0; i < workers / 8; i++)
+		nodes[i] = (struct node){ .name = arena_printf(&fleet->arena, "node-%04zu", i),
+					  .resource_version = "",
+					  .allocatable = { eight_gpus, 1 },
+					  .capacity = { eight_gpus, 1 } };
+	for (size_t i = 0; i < workers; i++) {
+		all[i] = (struct pod){ .namespace_ = "",
+				       .name = arena_printf(&fleet->arena, "worker-%zu", i),
+				       .phase = "Running",
+				       .labels = { labels, 1 },
+				       .spec = one_spec };
+		all[i].spec.node_name = nodes[i / 8].name;
+		pods[i] = &all[i];
+	}
+	fleet->nodes.nodes = nodes;
+	fleet->nodes.node_count = workers / 8;
+}
+
+static void add_queues(struct fleet *fleet, size_t queues, size_t clusters)
+{
+	struct gpu_pool_queue *list = arena_array(&fleet->arena, queues, sizeof(*list));
+
+	for (size_t q = 0; q < queues; q++) {
+		struct label *label = ARENA_NEW(&fleet->arena, struct label);
+
+		*label = (struct label){ "team", arena_printf(&fleet->arena, "team-%02zu", q) };
+		list[q] = (struct gpu_pool_queue){
+			.name = label->value,
+			.namespaces = { .match_labels = { label, 1 } },
+			.guaranteed = (int64_t)(clusters * 5 / queues) * GPU,
+			.weight = 1 + (int64_t)q % 4,
+		};
+	}
+	fleet->pool.queues = list;
+	fleet->pool.queue_count = queues;
+}
+
+/* One RayCluster with ten workers and an ask of ten more; the first half hold all. */
+static void add_member(struct fleet *fleet, size_t index, size_t clusters,
+		       struct labels *ret_labels, struct pool_member *member,
+		       struct pool_asks *asks)
+{
+	size_t queue = index % fleet->pool.queue_count, workers = index % 10 ? 10 : 11;
+
+	*member = (struct pool_member){
+		.namespace_ = "",
+		.key = arena_printf(&fleet->arena, "/cluster-%04zu", index),
+		.groups = ARENA_NEW(&fleet->arena, struct pool_group),
+		.group_count = 1,
+	};
+	member->groups[0] = (struct pool_group){
+		.name = "gpu", .replica_gpus = GPU, .spec = &one_spec, .hosts = 1
+	};
+	for (size_t w = 0; w < workers && index * 10 + w < clusters * 10; w++) {
+		struct pool_worker *worker = VEC_ADD(&fleet->arena, &member->workers);
+
+		*worker = (struct pool_worker){ .gpus = GPU,
+						.state = w % 2 ? SHARE_IDLE : SHARE_BUSY,
+						.since = SCENE_NOW - 60 * SECOND };
+		VEC_PUSH(&fleet->arena, &worker->pods,
+			 arena_printf(&fleet->arena, "worker-%zu", index * 10 + w % 10));
+	}
+	VEC_PUSH(&fleet->arena, &asks->list,
+		 ((struct pool_waiting){ .parts = ARENA_NEW(&fleet->arena, struct pool_ask_part),
+					 .part_count = 1,
+					 .groups = "gpu*1",
+					 .count = 10,
+					 .since = SCENE_NOW - (int64_t)(index % 200) * SECOND,
+					 .granted_since = TIME_NONE }));
+	asks->list.at[0].parts[0] = (struct pool_ask_part){ 0, index % 20 ? 1 : 8 };
+	*ret_labels = fleet->pool.queues[queue].namespaces.match_labels;
+}
+
+static void make_fleet(struct fleet *fleet, size_t part, bool places)
+{
+	size_t clusters = 1000 / part;
+	const struct pool_member **members =
+		arena_array(&fleet->arena, clusters, sizeof(struct pool_member *));
+	const struct pool_asks **asks =
+		arena_array(&fleet->arena, clusters, sizeof(struct pool_asks *));
+	struct labels *labels = arena_array(&fleet->arena, clusters, sizeof(*labels));
+	const struct pod **pods = arena_array(&fleet->arena, clusters * 10, sizeof(struct pod *));
+	static struct settings settings;
+
+	settings_init(&settings);
+	fleet->pool = (struct gpu_pool){ .name = "pool",
+					 .uid = "",
+					 .resource_version = "",
+					 .groups = { .accelerator_type = "", .resource_name = "" },
+					 .idle_after_seconds = 5,
+					 .busy_after_seconds = GPU_POOL_NEVER,
+					 .reserve_after_seconds = 120 };
+	add_queues(fleet, 50, clusters);
+	for (size_t i = 0; i < clusters; i++) {
+		struct pool_member *member = ARENA_NEW(&fleet->arena, struct pool_member);
+		struct pool_asks *own = ARENA_NEW(&fleet->arena, struct pool_asks);
+
+		add_member(fleet, i, clusters, &labels[i], member, own);
+		members[i] = member;
+		asks[i] = own;
+	}
+	add_nodes(fleet, clusters * 10, pods);
+	fleet->nodes.pods = pods;
+	fleet->nodes.pod_count = clusters * 10;
+	fleet->nodes.settings = &settings;
+	fleet->nodes.devices = device_table_builtin();
+	fleet->pools[0] = &fleet->pool;
+	fleet->capacity = (int64_t)clusters * 10 * GPU;
+	fleet->input = (struct pool_input){ .pools = fleet->pools,
+					    .capacities = &fleet->capacity,
+					    .held = fleet->held,
+					    .pool_count = 1,
+					    .members = members,
+					    .asks = asks,
+					    .member_count = clusters,
+					    .namespace_labels = labels,
+					    .nodes = places ? &fleet->nodes : NULL,
+					    .now = SCENE_NOW };
+}
+
+static double fleet_ms(size_t part, bool places)
+{
+	struct fleet fleet = { .arena = ARENA_INIT };
+	struct arena arena = ARENA_INIT;
+	double best = INFINITY;
+
+	make_fleet(&fleet, part, places);
+	for (int run = 0; run < RUNS; run++) {
+		double start = bench_usage_ms(), took;
+
+		arena_reset(&arena);
+		(void)pool_allocate(&fleet.input, &arena);
+		took = bench_usage_ms() - start;
+		best = took < best ? took : best;
+	}
+	arena_done(&arena);
+	arena_done(&fleet.arena);
+	return best;
+}
+
+static void measure_fleets(void)
+{
+	for (int places = 0; places < 2; places++) {
+		double small = fleet_ms(10, places), large = fleet_ms(1, places);
+
+		printf("%-9s %6.2f ms; a tenth %5.2f ms, n^%.2f\n", places ? "places" : "amounts",
+		       large, small, log10(large / small));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	bool failed = false;
@@ -120,5 +301,7 @@ int main(int argc, char **argv)
 		       counts[0], counts[1], counts[2]);
 		failed |= large > AIM_MS;
 	}
+	if (argc == 1)
+		measure_fleets();
 	return failed;
 }

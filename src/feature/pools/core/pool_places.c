@@ -30,13 +30,27 @@ struct place_spec {
 	const struct pod_spec *spec;
 	struct node_demand demand;
 	int64_t gpus;
-	bool *matches; /* by Node */
-	/* Nothing was freed since it found no Node. */
+	bool *matches;       /* by Node */
+	struct cell **cells; /* by Node and amount of the request; NULL: the Node sets no limit */
+	/* It found no Node when so many were freed; only those freed since may have room. */
 	bool full[WHENS];
+	size_t full_at[WHENS];
 };
 
 struct change {
 	int64_t *at, before;
+	size_t node; /* SIZE_MAX: of none */
+};
+
+/* A Pod of a worker. */
+struct place_pod {
+	struct place_node *node; /* NULL: on none of the pool's Nodes */
+	struct resources request;
+};
+
+struct place_worker {
+	struct place_pod *pods;
+	int64_t pod_gpus;
 };
 
 struct pool_places {
@@ -52,22 +66,23 @@ struct pool_places {
 	int64_t spare[WHENS]; /* GPUs that are on no Node yet */
 	VEC(struct place_spec) specs;
 	VEC(struct change) log;
+	VEC(size_t) freed; /* Nodes, in the order in which they got room */
 	const struct pool_places_unit *units;
 	const struct pool_places_worker *workers;
+	struct place_worker *own; /* parallel to workers */
 };
 
 /* ---- changes ---- */
 
-static void change(struct pool_places *places, int64_t *at, int64_t by)
+static void change(struct pool_places *places, int64_t *at, int64_t by, size_t node)
 {
-	VEC_PUSH(places->arena, &places->log, ((struct change){ at, *at }));
+	VEC_PUSH(places->arena, &places->log, ((struct change){ at, *at, node }));
 	*at += by;
 }
 
-static void note_freed(struct pool_places *places)
+static void note_freed(struct pool_places *places, size_t node)
 {
-	VEC_EACH(struct place_spec, spec, &places->specs)
-		spec->full[NOW] = spec->full[SOON] = false;
+	VEC_PUSH(places->arena, &places->freed, node);
 }
 
 static size_t mark(void *context)
@@ -82,9 +97,10 @@ static void rollback(void *context, size_t to)
 	while (places->log.count > to) {
 		const struct change *last = &places->log.at[--places->log.count];
 
+		if (last->node != SIZE_MAX && *last->at > last->before)
+			note_freed(places, last->node);
 		*last->at = last->before;
 	}
-	note_freed(places);
 }
 
 /* ---- Nodes ---- */
@@ -162,6 +178,41 @@ static struct place_node *node_named(struct pool_places *places, const char *nam
 
 /* ---- Pods ---- */
 
+static struct cell *cell_of(const struct place_node *node, const char *resource)
+{
+	for (size_t i = 0; i < node->count; i++)
+		if (strcmp(node->cells[i].resource, resource) == 0)
+			return &node->cells[i];
+	return NULL;
+}
+
+/* Where the Node has the amounts of the request. False: it lacks one. */
+static bool find_cells(const struct place_spec *spec, const struct place_node *node,
+		       struct cell **cells)
+{
+	const struct resources *request = &spec->demand.request;
+
+	for (size_t i = 0; i < request->count; i++) {
+		cells[i] = cell_of(node, request->at[i].name);
+		if (!cells[i] && request->at[i].amount > 0 &&
+		    strcmp(request->at[i].name, POD_REQUEST_PODS) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool has_room(const struct place_spec *spec, size_t node, enum when when)
+{
+	const struct resources *request = &spec->demand.request;
+	struct cell *const *cells = &spec->cells[node * request->count];
+
+	for (size_t i = 0; i < request->count; i++)
+		if (cells[i] &&
+		    cells[i]->allocatable - cells[i]->used[when] < request->at[i].amount)
+			return false;
+	return true;
+}
+
 static struct place_spec *spec_of(struct pool_places *places, const struct pod_spec *spec,
 				  int64_t gpus)
 {
@@ -174,74 +225,78 @@ static struct place_spec *spec_of(struct pool_places *places, const struct pod_s
 	*own = (struct place_spec){ .spec = spec, .gpus = gpus };
 	node_demand_init(&own->demand, spec, true, places->input->devices, places->arena);
 	own->matches = arena_array(places->arena, places->node_count, sizeof(*own->matches));
+	own->cells = arena_array(places->arena, places->node_count * own->demand.request.count,
+				 sizeof(struct cell *));
 	for (size_t i = 0; i < places->node_count; i++) {
 		const struct node_capacity *capacity = places->nodes[i].capacity;
 
 		own->matches[i] = node_match_selects(spec, capacity->node) &&
 				  !node_fit_taint(&own->demand, capacity->node) &&
-				  !capacity->node->unschedulable && node_capacity_ready(capacity);
+				  !capacity->node->unschedulable && node_capacity_ready(capacity) &&
+				  find_cells(own, &places->nodes[i],
+					     &own->cells[i * own->demand.request.count]);
 	}
 	return own;
-}
-
-static struct cell *cell_of(const struct place_node *node, const char *resource)
-{
-	for (size_t i = 0; i < node->count; i++)
-		if (strcmp(node->cells[i].resource, resource) == 0)
-			return &node->cells[i];
-	return NULL;
-}
-
-static bool has_room(const struct place_node *node, const struct resources *request, enum when when)
-{
-	for (size_t i = 0; i < request->count; i++) {
-		const struct cell *cell = cell_of(node, request->at[i].name);
-
-		if (!cell && strcmp(request->at[i].name, POD_REQUEST_PODS) == 0)
-			continue; /* the Node sets no limit */
-		if (request->at[i].amount > 0 &&
-		    (!cell || cell->allocatable - cell->used[when] < request->at[i].amount))
-			return false;
-	}
-	return true;
 }
 
 static void use(struct pool_places *places, struct place_node *node,
 		const struct resources *request, int64_t gpus, enum when when, int sign)
 {
+	size_t index = (size_t)(node - places->nodes);
+
 	for (size_t i = 0; i < request->count; i++) {
 		struct cell *cell = cell_of(node, request->at[i].name);
 
 		if (cell)
-			change(places, &cell->used[when], sign * request->at[i].amount);
+			change(places, &cell->used[when], sign * request->at[i].amount, index);
 	}
 	if (when == NOW)
-		change(places, &node->free, -sign * gpus);
+		change(places, &node->free, -sign * gpus, SIZE_MAX);
+	if (sign < 0)
+		note_freed(places, index);
+}
+
+static void look_at(struct pool_places *places, size_t node, const struct place_spec *spec,
+		    enum when first, struct place_node **best)
+{
+	struct place_node *own = &places->nodes[node];
+
+	if (spec->matches[node] && (!*best || own->free < (*best)->free) &&
+	    has_room(spec, node, first) && has_room(spec, node, SOON))
+		*best = own;
+}
+
+static struct place_node *find_node(struct pool_places *places, const struct place_spec *spec,
+				    enum when first)
+{
+	struct place_node *best = NULL;
+	size_t freed = places->freed.count - spec->full_at[first];
+
+	if (spec->full[first] && freed < places->node_count) {
+		for (size_t i = spec->full_at[first]; i < places->freed.count; i++)
+			look_at(places, places->freed.at[i], spec, first, &best);
+		return best;
+	}
+	for (size_t i = 0; i < places->node_count; i++)
+		look_at(places, i, spec, first, &best);
+	return best;
 }
 
 /* On a Node, or on one that will be added. */
 static bool place_pod(struct pool_places *places, struct place_spec *spec, bool soon)
 {
-	struct place_node *best = NULL;
 	enum when first = soon ? SOON : NOW;
+	struct place_node *best = find_node(places, spec, first);
 
-	for (size_t i = 0; !spec->full[first] && i < places->node_count; i++) {
-		struct place_node *node = &places->nodes[i];
-
-		if (spec->matches[i] && (!best || node->free < best->free) &&
-		    has_room(node, &spec->demand.request, first) &&
-		    has_room(node, &spec->demand.request, SOON))
-			best = node;
-	}
-	if (!best && (places->spare[first] < spec->gpus || places->spare[SOON] < spec->gpus)) {
-		spec->full[first] = true;
+	spec->full[first] = !best;
+	spec->full_at[first] = places->freed.count;
+	if (!best && (places->spare[first] < spec->gpus || places->spare[SOON] < spec->gpus))
 		return false;
-	}
 	for (enum when when = first; when < WHENS; when++) {
 		if (best)
 			use(places, best, &spec->demand.request, spec->gpus, when, 1);
 		else
-			change(places, &places->spare[when], -spec->gpus);
+			change(places, &places->spare[when], -spec->gpus, SIZE_MAX);
 	}
 	return true;
 }
@@ -294,63 +349,62 @@ static const struct pod *find_pod(const struct pool_places *places,
 
 static void free_worker(struct pool_places *places, size_t index, enum when when)
 {
-	const struct pool_places_worker *own = &places->workers[index];
-	int64_t gpus = own->worker->pods.count > 0 ?
-			       own->worker->gpus / (int64_t)own->worker->pods.count :
-			       0;
+	const struct place_worker *own = &places->own[index];
 
-	VEC_EACH(const char *const, name, &own->worker->pods) {
-		const struct pod *pod = find_pod(places, own, *name);
-		struct place_node *node = pod ? node_named(places, pod->spec.node_name) : NULL;
-		struct resources request;
-
-		if (!node || !pod_request_holds(pod)) {
-			change(places, &places->spare[when], gpus);
-			continue;
-		}
-		request = pod_request(&pod->spec, places->arena);
-		use(places, node, &request, gpus, when, -1);
+	for (size_t p = 0; p < places->workers[index].worker->pods.count; p++) {
+		if (own->pods[p].node)
+			use(places, own->pods[p].node, &own->pods[p].request, own->pod_gpus, when,
+			    -1);
+		else
+			change(places, &places->spare[when], own->pod_gpus, SIZE_MAX);
 	}
 }
 
 static void leave(void *context, size_t worker)
 {
 	free_worker(context, worker, SOON);
-	note_freed(context);
 }
 
-/* Workers that leave are free soon; Pods without a Node take one, and those on Nodes that are not of the
- * pool, or of which nothing is known, use what is on no Node. */
+/* Pods without a Node take one, and those on Nodes that are not of the pool, or of which nothing is
+ * known, use what is on no Node. */
+static void settle_pod(struct pool_places *places, size_t index, size_t p)
+{
+	const struct pool_places_worker *given = &places->workers[index];
+	const struct pool_worker *worker = given->worker;
+	struct place_worker *own = &places->own[index];
+	const struct pod *pod = find_pod(places, given, worker->pods.at[p]);
+	struct place_node *node = pod ? node_named(places, pod->spec.node_name) : NULL;
+
+	if (node && pod_request_holds(pod)) {
+		own->pods[p] = (struct place_pod){ node, pod_request(&pod->spec, places->arena) };
+		node->free -= own->pod_gpus;
+		node->idle += worker->state == SHARE_IDLE ? own->pod_gpus : 0;
+		return;
+	}
+	if (pod && pod->spec.node_name[0] == '\0' && worker->group < given->member->group_count &&
+	    place_pod(places,
+		      spec_of(places, given->member->groups[worker->group].spec, own->pod_gpus),
+		      false))
+		return;
+	places->spare[NOW] -= own->pod_gpus;
+	places->spare[SOON] -= own->pod_gpus;
+}
+
+/* Workers that leave are free soon. */
 static void place_workers(struct pool_places *places, size_t count)
 {
+	places->own = arena_array(places->arena, count, sizeof(*places->own));
 	for (size_t i = 0; i < count; i++) {
-		const struct pool_places_worker *own = &places->workers[i];
-		const struct pool_worker *worker = own->worker;
-		int64_t gpus = worker->pods.count > 0 ? worker->gpus / (int64_t)worker->pods.count :
-							0;
+		const struct pool_places_worker *given = &places->workers[i];
+		const struct pool_worker *worker = given->worker;
+		size_t pods = worker->pods.count;
 
-		VEC_EACH(const char *const, name, &worker->pods) {
-			const struct pod *pod = find_pod(places, own, *name);
-			struct place_node *node = pod ? node_named(places, pod->spec.node_name) :
-							NULL;
-
-			if (node && pod_request_holds(pod)) {
-				node->free -= gpus;
-				node->idle += worker->state == SHARE_IDLE ? gpus : 0;
-				continue;
-			}
-			if (pod && pod->spec.node_name[0] == '\0' &&
-			    worker->group < own->member->group_count &&
-			    place_pod(places,
-				      spec_of(places, own->member->groups[worker->group].spec,
-					      gpus),
-				      false))
-				continue;
-			places->spare[NOW] -= gpus;
-			places->spare[SOON] -= gpus;
-		}
-		if (worker->pods.count == 0 && worker->group < own->member->group_count) {
-			const struct pool_group *group = &own->member->groups[worker->group];
+		places->own[i].pods = arena_array(places->arena, pods, sizeof(struct place_pod));
+		places->own[i].pod_gpus = pods > 0 ? worker->gpus / (int64_t)pods : 0;
+		for (size_t p = 0; p < pods; p++)
+			settle_pod(places, i, p);
+		if (pods == 0 && worker->group < given->member->group_count) {
+			const struct pool_group *group = &given->member->groups[worker->group];
 
 			(void)place_replicas(
 				places, group,
@@ -361,22 +415,18 @@ static void place_workers(struct pool_places *places, size_t count)
 			free_worker(places, i, SOON);
 	}
 	places->log.count = 0;
-	note_freed(places);
 }
 
 int64_t pool_places_beside(const struct pool_places *places, size_t worker)
 {
-	const struct pool_places_worker *own = &places->workers[worker];
+	const struct place_worker *own = &places->own[worker];
 	int64_t beside = 0;
 
-	VEC_EACH(const char *const, name, &own->worker->pods) {
-		const struct pod *pod = find_pod(places, own, *name);
-		uintptr_t index = pod ? (uintptr_t)map_get(&places->node_of, pod->spec.node_name) :
-					0;
+	for (size_t p = 0; p < places->workers[worker].worker->pods.count; p++) {
+		const struct place_node *node = own->pods[p].node;
 
-		if (index > 0)
-			beside += places->nodes[index - 1].gpus - places->nodes[index - 1].free -
-				  places->nodes[index - 1].idle;
+		if (node)
+			beside += node->gpus - node->free - node->idle;
 	}
 	return beside;
 }
