@@ -1,4 +1,4 @@
-/* What a pass asks of the part that shares GPUs between RayClusters (feature/pools): the terms of its
+/* The part that shares GPUs between RayClusters (feature/pools), as a pass uses it: the terms of its
  * decision, and a reservation for its patch, so that two decisions never use the same GPU: not in one
  * turn of the loop, not while a patch is in flight, not when its answer was lost. Every function
  * accepts NULL for `share`: nothing is shared. Must not decide: its only result are terms. */

@@ -93,7 +93,7 @@ struct pass {
 	bool drain_accepted; /* at least one of them */
 	int conflicts;
 	bool decided;   /* a decision was made, or tried */
-	bool shared;    /* it was told to the part that shares GPUs, and decided upon again */
+	bool shared;    /* the part that shares GPUs knows the decision */
 	bool undecided; /* the last decision exceeded its CPU time and changes nothing */
 	enum pass_cost cost;
 	int overtaken;          /* decisions on a RayCluster that changed in the meantime */

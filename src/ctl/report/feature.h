@@ -40,7 +40,7 @@ struct feature {
 	void (*end)(void *self);
 	/* All members of control are set: its watches may begin. */
 	void (*start)(void *self);
-	/* What passes ask it for; at most one feature has them. */
+	/* For passes; at most one feature has them. */
 	const struct gpu_share_hooks *gpu_share;
 
 	/* A listener of passes (ctl/cluster.c). */

@@ -506,7 +506,7 @@ static void test_figures_of_queues(void **state)
 	assert_int_equal(later.queues[0].below_guarantee_since, NOW);
 }
 
-/* The oldest large unit has GPUs saved; others are told for whom. */
+/* The oldest large unit has GPUs saved; the texts of others name it. */
 static void test_saved_for_a_gang(void **state)
 {
 	const struct pool_allocation *allocation;

@@ -260,7 +260,7 @@ static void test_a_grant_bounds_the_patch(void **state)
 	assert_false(sharing.was_refused);
 }
 
-/* What it asks for is granted at once: the same pass launches it. */
+/* Workers that are granted at once are launched by the same pass. */
 static void test_a_grant_that_comes_with_the_ask(void **state)
 {
 	(void)state;

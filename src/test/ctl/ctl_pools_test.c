@@ -161,7 +161,7 @@ static const struct pool_grant *grant_of(const struct ray_cluster *cluster)
 	return &terms->grants[0];
 }
 
-/* What a cluster would be granted that alone asks for as much as it gets. */
+/* The grant of a cluster that alone asks for as much as it gets. */
 static int64_t budget(size_t i)
 {
 	int64_t granted;

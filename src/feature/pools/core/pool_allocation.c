@@ -508,7 +508,7 @@ static const char *borrower_text(const struct pool_table *table, struct arena *a
 			    table->queues.at[most].name[0] ? "its" : "their");
 }
 
-/* What happens next to a unit that waits, and when. */
+/* The next event for a unit that waits, with its time. */
 static const char *next_text(const struct pool_allocation *allocation, size_t pool, size_t unit,
 			     struct arena *arena)
 {

@@ -1,7 +1,7 @@
-/* What one RayCluster asks of the pools, and since when: the asks of its last plan, each with the
+/* The asks of one RayCluster, and since when it waits: those of its last plan, each with the
  * time since which it waits. Equal asks (by groups and replicas) are interchangeable: the oldest ones
  * are launched first, and those that are no longer asked for are the youngest, so a place in the order
- * is kept however often demand is reported anew. Pure; values, const once made. */
+ * is kept however often demand is reported. Pure; values, const once made. */
 #ifndef FEATURE_POOLS_CORE_POOL_ASKS_H
 #define FEATURE_POOLS_CORE_POOL_ASKS_H
 

@@ -25,7 +25,7 @@ struct pool_report {
 	size_t group_count;
 };
 
-/* A busy worker that was told to end, until its Pod has ended. */
+/* A busy worker that is drained, until its Pod has ended. */
 struct pool_drain {
 	const char *pod;
 	time_ms deadline;
@@ -74,7 +74,7 @@ struct pool_member {
 	struct pool_group *groups;
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
-	/* Kueue admits it: it asks for nothing, and what it holds is no queue's. */
+	/* Kueue admits it: it asks for nothing, and its GPUs are in none of the queues. */
 	bool by_kueue;
 };
 

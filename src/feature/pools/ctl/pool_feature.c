@@ -16,7 +16,7 @@
 #include "kube/kube_informer.h"
 #include "net/loop.h"
 
-/* What became of the pools, for statuses and metrics. */
+/* The pools, with their statuses for the writer and for metrics. */
 struct pool_feature {
 	const struct control *control;
 	struct pool_objects *objects;

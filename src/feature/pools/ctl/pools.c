@@ -542,7 +542,7 @@ static size_t collect(struct pools *pools)
 	return count;
 }
 
-/* The specs of its groups are those of an object that is gone. */
+/* The specs of its groups are those of an object that is freed. */
 static const struct pool_member *without_groups(const struct pool_member *member,
 						struct arena *arena)
 {
@@ -848,7 +848,7 @@ static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct
 	return replicas;
 }
 
-/* What the last allocation grants the entry of this pool, in 1/10000 GPU. */
+/* The grants of the last allocation to the entry in this pool, in 1/10000 GPU. */
 static int64_t granted_in(const struct pools *pools, const struct pool_entry *entry, size_t pool)
 {
 	const struct pool_member *member;

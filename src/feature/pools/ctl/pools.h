@@ -22,7 +22,7 @@
 #define POOLS_SETTLE_MS 2000
 #define POOLS_SETTLE_MAX_MS 10000
 
-/* What the pools read: the caches of the API server, or the objects of a test. */
+/* The source of objects: the caches of the API server, or the objects of a test. */
 struct pools;
 
 struct pools_source {
