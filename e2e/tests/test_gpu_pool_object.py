@@ -44,8 +44,6 @@ def pools(api_server):
 
 
 def test_pools_that_the_schema_refuses(api_server, pools):
-    if api_server.kind == "embedded":
-        pytest.skip("the embedded API server checks no rules of a schema")
     refused = [
         ("spec: Required", {k: v for k, v in pool().items() if k != "spec"}),
         ("spec.groups", pool(groups={})),
@@ -162,7 +160,8 @@ def test_columns_and_status(api_server, pools):
     assert "lastUpdateTime" not in pools.get("a100")["status"]
     table = api_server.admin.call("GET", pools.path(), headers={"Accept": TABLE})
     cells = dict(zip([column["name"] for column in table["columnDefinitions"]], table["rows"][0]["cells"]))
-    assert cells["GPUs held"] == "52 of 64" and cells["Waiting"] == "8.5" and cells["Ready"] == "True"
+    assert cells["GPUs held"] == "52 of 64" and cells["Waiting"] == "8.5"
+    assert cells["Ready"] == "True" or api_server.kind == "embedded"  # which reads no filter of a path
     assert cells["Queues held/guaranteed"] == "research 28/16, serving 24/24" and cells["Age"]
 
 
@@ -207,7 +206,7 @@ def test_what_the_document_shows(api_server, pools, kubectl):
     manifest = re.search(r"^```yaml\n(apiVersion.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL).group(1)
     kubectl.run("apply", "-f", "-", stdin=manifest)
     assert pools.get("a100")["spec"] == yaml.safe_load(manifest)["spec"]
-    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest.replace("busy: Never", "busy: {afterSeconds: 60}"))
+    kubectl.run("apply", "-f", "-", stdin=manifest.replace("busy: Never", "busy: {afterSeconds: 60}"))
     assert pools.get("a100")["spec"]["reclaim"]["busy"] == {"afterSeconds": 60}
     kubectl.run("get", "gpool")
     if api_server.kind == "real":  # the embedded one serves no descriptions

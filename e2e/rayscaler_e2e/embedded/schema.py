@@ -6,7 +6,7 @@ that has more, so that a definition is never served more kindly than it is writt
 
 import re
 from datetime import datetime
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 from .errors import FieldError, duplicate, invalid_value, required, unsupported
 
@@ -14,7 +14,7 @@ Schema = Dict[str, Any]
 
 SUPPORTED = {
     "type", "properties", "required", "items", "additionalProperties", "description", "default", "enum",
-    "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "nullable",
+    "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "nullable",
     "anyOf", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string",
     "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-validations",
 }  # fmt: skip
@@ -30,6 +30,15 @@ RULES_NOT_CHECKED = (
 # Of the Common Expression Language: that one member is there, one of two, or any of several.
 HAS = r"has\(self\.(\w+)\)"
 HAS_RULE = re.compile(rf"{HAS}(?: != {HAS}|(?: \|\| {HAS})+)?")
+# And these rules of the GPUPool, word for word.
+OTHER_RULES: Dict[str, Callable[[Dict[str, Any]], bool]] = {
+    "!has(self.maximum) || !has(self.guaranteed) || self.guaranteed <= self.maximum": lambda self: "maximum" not in self
+    or self.get("guaranteed", 0) <= self["maximum"],
+    "!has(self.lendable) || (has(self.guaranteed) && self.lendable <= self.guaranteed)": lambda self: "lendable" not in self
+    or ("guaranteed" in self and self["lendable"] <= self["guaranteed"]),
+    "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)": lambda self: (self["operator"] in ("In", "NotIn"))
+    == bool(self.get("values")),
+}
 
 
 def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
@@ -40,7 +49,7 @@ def check_supported(schema: Schema, path: str = "openAPIV3Schema") -> None:
     if "anyOf" in schema and not (schema["anyOf"] == INT_OR_STRING and schema.get("x-kubernetes-int-or-string")):
         raise ValueError(f"{path}: the embedded API server knows anyOf for integer or string only")
     for one in schema.get("x-kubernetes-validations") or []:
-        if set(one) != {"rule", "message"} or not HAS_RULE.fullmatch(one["rule"]):
+        if set(one) != {"rule", "message"} or not (HAS_RULE.fullmatch(one["rule"]) or one["rule"] in OTHER_RULES):
             raise ValueError(f"{path}: of x-kubernetes-validations the embedded API server knows has(self.x), != of two of them and || of them, with a message only")
     for name, child in (schema.get("properties") or {}).items():
         check_supported(child, f"{path}.{name}")
@@ -147,11 +156,17 @@ def _has_rules(schema: Schema) -> bool:
     return "x-kubernetes-validations" in schema or any(_has_rules(child) for child in children)
 
 
+def _holds(rule: str, value: Dict[str, Any]) -> bool:
+    if rule in OTHER_RULES:
+        return OTHER_RULES[rule](value)
+    present = sum(name in value for name in re.findall(HAS, rule))
+    return present == 1 or (present > 1 and "!=" not in rule)
+
+
 def _broken_rules(value: Any, schema: Schema, path: str) -> List[FieldError]:
     found = []
     for one in schema.get("x-kubernetes-validations") or []:
-        present = sum(name in value for name in re.findall(HAS, one["rule"]))
-        if present == 0 or (present > 1 and "!=" in one["rule"]):
+        if not _holds(one["rule"], value):
             found.append(FieldError(path, "FieldValueInvalid", f'Invalid value: "object": {one["message"]}'))
     if isinstance(value, list):
         for index, item in enumerate(value):
@@ -257,6 +272,9 @@ def _validate_object(value: Dict[str, Any], schema: Schema, path: str, errors: L
     if len(value) < schema.get("minProperties", 0):
         text = f"{path} in body should have at least {schema['minProperties']} properties"
         errors.append(invalid_value(path, len(value), text))
+    if len(value) > schema.get("maxProperties", len(value)):
+        text = f"Too many: {len(value)}: must have at most {schema['maxProperties']} items"
+        errors.append(FieldError(path, "FieldValueTooMany", text))
     for name in schema.get("required") or []:
         if name not in value:
             errors.append(required(f"{path}.{name}" if path else name))
