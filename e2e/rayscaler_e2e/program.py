@@ -18,7 +18,7 @@ STOP_SECONDS = 5.0
 
 
 class Controller:
-    """One namespace, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
+    """One namespace unless ``everywhere``, its own ServiceAccount, a log of JSON lines. ``kill`` and ``start`` as often as
     a test likes; the log continues."""
 
     def __init__(
@@ -32,18 +32,21 @@ class Controller:
         env: Optional[Mapping[str, str]] = None,
         url: str = "",
         limit: Optional[MemoryLimit] = None,
+        everywhere: bool = False,
     ):
-        """``without``: a resource that it has no rights on, "events". ``env``: added to the environment.
+        """``everywhere``: in all namespaces, with its ServiceAccount in ``namespace``. ``without``: a resource that it has no rights on, "events". ``env``: added to the environment.
         ``url``: of a proxy in front of ``server``, with a certificate of the same CA. ``limit``: on its memory."""
         work_dir.mkdir(parents=True, exist_ok=True)
-        if without:
+        if everywhere:
+            token = server.controller_token(namespace, account)
+        elif without:
             token = server.controller_token_without(namespace, without)
         else:
             token = server.namespaced_controller_token(namespace, account)
         kubeconfig = work_dir / "controller.kubeconfig"
         self._kubeconfig = write_kubeconfig(kubeconfig, url or server.url, server.ca_file, token=token)
         self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
-        self._words += ["--namespace", namespace]
+        self._words += [] if everywhere else ["--namespace", namespace]
         # Every Pod and program of the bench shares one network: free ports, which the log has.
         for flag in ("--metrics-bind-address", "--health-probe-bind-address"):
             if flag not in flags:

@@ -91,6 +91,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"kubectl create rolebinding rayscaler-secrets .*", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl delete crd rayclusterautoscalers.rayscaler.dev gpupools.rayscaler.dev", "test_chart_install.py::test_commands_of_install_md"),
     (r"kubectl (-n team-a )?get rca( -A)?", "test_chart_install.py::test_upgrade_scale_uninstall"),
+    (r"kubectl (label namespace team-a team=research|apply -f examples/pools/guarantees.yaml)", "test_sharing.py::test_commands"),
     (r"kubectl (explain gpool.spec --recursive|get gpool)", "test_gpu_pool_object.py::test_what_the_document_shows"),
     (r"kubectl (explain rca.spec|patch rca demo -n team-a .*)", "test_autoscaler_object.py::test_what_the_document_shows"),
     (r"kubectl (-n team-a )?describe raycluster (NAME|demo)", "test_chart_install.py::test_upgrade_scale_uninstall"),

@@ -7,6 +7,7 @@ output of `rayscaler plan` for it; UPDATE=1 rewrites the plans.
 import copy
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Dict, List
@@ -53,7 +54,8 @@ def rayscaler(*words: Any) -> str:
 def test_there_are_examples_and_no_stray_files():
     assert len(names()) >= 10
     wanted = {f"{name}{end}" for name in names() for end in (".yaml", ".snapshot.yaml", ".plan.txt")}
-    assert {path.name for path in EXAMPLES.iterdir()} - {"README.md"} == wanted
+    # pools: tests/test_sharing.py
+    assert {path.name for path in EXAMPLES.iterdir()} - {"README.md", "pools"} == wanted
 
 
 @pytest.mark.parametrize("name", names())
@@ -74,9 +76,13 @@ def test_the_snapshot_is_of_the_example(name):
     assert cluster["metadata"]["name"] == name
 
 
-def test_lint_finds_nothing_and_passes_over_none():
-    """Of the directory as a user would: the Snapshots are no RayClusters, all others are looked at."""
-    done = subprocess.run([paths.program(), "lint", "-f", EXAMPLES], capture_output=True, text=True, timeout=30)
+def test_lint_finds_nothing_and_passes_over_none(tmp_path):
+    """Of a directory as a user would: the Snapshots are no RayClusters, all others are looked at. The pools are
+    alternatives: each one alone."""
+    clusters = shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("pools"))
+    for pool in sorted((EXAMPLES / "pools").iterdir()):
+        assert json.loads(rayscaler("lint", "-f", pool, "-o", "json")) == []
+    done = subprocess.run([paths.program(), "lint", "-f", clusters], capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout
     count = len(names())
     assert f"{2 * count} files, {count} RayClusters: 0 errors, 0 warnings, 0 infos" in done.stderr

@@ -39,30 +39,27 @@ void pool_metrics_forget(struct pool_metrics *metrics, const char *key);
 /* X(kind, identifier, name, labels, help), as of ctl/report/metrics_table.h. */
 #define POOL_METRICS_TABLE(X)                                                                      \
 	X(GAUGE, POOL_GPUS, "rayscaler_pool_gpus", "pool", "GPUs of a GPUPool.")                   \
-	X(GAUGE, POOL_READY, "rayscaler_pool_ready", "pool",                                       \
-	  "1: its GPUs are shared; 0: it is held and adds none, as its condition Ready says.")     \
+	X(GAUGE, POOL_READY, "rayscaler_pool_ready", "pool", "1: its condition Ready is True.")    \
 	X(GAUGE, GUARANTEED, "rayscaler_queue_gpus_guaranteed", "pool,queue",                      \
-	  "Guarantee of a queue of a GPUPool; queue \"\": namespaces that no queue selects.")      \
+	  "Guarantee of a queue; queue \"\": namespaces without one.")                             \
 	X(GAUGE, HELD, "rayscaler_queue_gpus_held", "pool,queue",                                  \
-	  "GPUs that its RayClusters hold, with patches in flight.")                               \
-	X(GAUGE, IDLE, "rayscaler_queue_gpus_idle", "pool,queue",                                  \
-	  "Held GPUs whose workers are idle.")                                                     \
+	  "GPUs that it holds, with patches in flight.")                                           \
+	X(GAUGE, IDLE, "rayscaler_queue_gpus_idle", "pool,queue", "Idle ones of these.")           \
 	X(GAUGE, BORROWED, "rayscaler_queue_gpus_borrowed", "pool,queue",                          \
-	  "Held GPUs beyond its guarantee.")                                                       \
-	X(GAUGE, WAITING, "rayscaler_queue_gpus_waiting", "pool,queue",                            \
-	  "GPUs of its units that wait.")                                                          \
+	  "Those beyond its guarantee.")                                                           \
+	X(GAUGE, WAITING, "rayscaler_queue_gpus_waiting", "pool,queue", "GPUs that it waits for.") \
 	X(GAUGE, WAITING_UNITS, "rayscaler_queue_waiting_units", "pool,queue",                     \
 	  "Replicas, slices and placement groups that wait.")                                      \
 	X(GAUGE, WAITING_SECONDS, "rayscaler_queue_waiting_seconds", "pool,queue",                 \
-	  "How long the oldest of them has waited; 0: none waits.")                                \
+	  "How long the oldest waits.")                                                            \
 	X(COUNTER, BELOW, "rayscaler_queue_below_guarantee_seconds_total", "pool,queue",           \
-	  "Time in which it waited and held less than its guarantee.")                             \
+	  "Time in which it waited with less.")                                                    \
 	X(COUNTER, RECLAIMED, "rayscaler_queue_reclaimed_gpus_total", "pool,queue,kind",           \
-	  "GPUs that it gave back to others: of idle workers, and of busy ones after a deadline.") \
+	  "GPUs given back to others: idle, or busy until a deadline.")                            \
 	X(COUNTER, ALLOCATIONS, "rayscaler_pool_allocations_total", "",                            \
-	  "Allocations of all pools, also of the GPU quotas of flags.")                            \
+	  "Allocations of all pools.")                                                             \
 	X(COUNTER, ALLOCATION_SECONDS, "rayscaler_pool_allocation_seconds_total", "",              \
-	  "CPU time of these allocations.")
+	  "Their CPU time.")
 
 enum pool_metric {
 #define X(kind, identifier, ...) POOL_METRIC_##identifier,
