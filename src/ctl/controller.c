@@ -91,7 +91,8 @@ static void start_when_ready(void *context)
 
 	if (controller->started || !control_synced(&controller->control) ||
 	    (controller->control.autoscalers &&
-	     !autoscaler_objects_known(controller->control.autoscalers)))
+	     !autoscaler_objects_known(controller->control.autoscalers)) ||
+	    !features_known(controller->control.features))
 		return;
 	if (!leader_is_leading(controller->control.leader)) {
 		if (!controller->waiting)
@@ -459,6 +460,7 @@ int controller_run(const struct options *options, struct err *err)
 	if (features_gpu_share(controller.control.features, &controller.gpu_share))
 		controller.control.gpu_share = &controller.gpu_share;
 	controller.control.wake = wake_cluster;
+	controller.control.ready = start_when_ready;
 	controller.control.wake_context = &controller;
 	status = connect_api_server(&controller, err);
 	if (status == 0)

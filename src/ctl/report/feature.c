@@ -45,6 +45,14 @@ void features_start(struct features *features)
 			features->table[i]->start(features->selves[i]);
 }
 
+bool features_known(const struct features *features)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->known && !features->table[i]->known(features->selves[i]))
+			return false;
+	return true;
+}
+
 bool features_gpu_share(const struct features *features, struct gpu_share *ret_share)
 {
 	for (size_t i = 0; i < features_count(features); i++) {

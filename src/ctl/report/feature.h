@@ -40,6 +40,9 @@ struct feature {
 	void (*end)(void *self);
 	/* All members of control are set: its watches may begin. */
 	void (*start)(void *self);
+	/* All that passes need of its watches is read, or refused: they may begin. It calls `ready` of
+	 * control when that becomes true. */
+	bool (*known)(const void *self);
 	/* For passes; at most one feature has them. */
 	const struct gpu_share_hooks *gpu_share;
 
@@ -78,6 +81,7 @@ struct features *features_new(const struct control *control, const struct featur
 void features_free(struct features *features);
 
 void features_start(struct features *features);
+bool features_known(const struct features *features);
 /* Of the feature that has it; false: none has. */
 bool features_gpu_share(const struct features *features, struct gpu_share *ret_share);
 

@@ -55,7 +55,8 @@ struct control {
 	struct time_zones *time_zones;          /* of the schedules; NULL in sidecar mode */
 	/* The RayCluster decides again soon; false: it is not decided on. NULL in tests. */
 	bool (*wake)(void *context, const char *namespace_, const char *name);
-	void *wake_context;
+	void (*ready)(void *context);      /* features_known may be true now. NULL in tests. */
+	void *wake_context;                /* of both */
 	struct registration *registration; /* NULL unless a sidecar that serves metrics */
 };
 

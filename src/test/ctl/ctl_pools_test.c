@@ -25,6 +25,7 @@ static struct world {
 	struct ray_cluster clusters[CLUSTERS];
 	bool there[CLUSTERS], unreadable[CLUSTERS];
 	int woken[CLUSTERS];
+	const struct gpu_pool *gpu_pool; /* NULL: only the flags */
 	struct options options;
 	struct control control;
 	struct pools *pools;
@@ -49,12 +50,13 @@ static void look(void *context, const char *namespace_, const char *name,
 static const struct gpu_pool *const *list_pools(void *context, size_t *ret_count,
 						const char **ret_problem)
 {
-	static const struct gpu_pool *const none[1];
+	static const struct gpu_pool *list[1];
 
 	(void)context;
-	*ret_count = 0;
+	list[0] = world.gpu_pool;
+	*ret_count = world.gpu_pool != NULL;
 	*ret_problem = NULL;
-	return none;
+	return list;
 }
 
 static const struct labels *namespace_labels(void *context, const char *namespace_)
@@ -462,6 +464,46 @@ static void test_an_unreadable_cluster_keeps_its_count(void **state)
 	assert_int_equal(budget(1), UNITS(5));
 }
 
+static void admit_by_kueue(size_t i)
+{
+	static struct label label = { "kueue.x-k8s.io/queue-name", "local" };
+
+	world.clusters[i].labels = (struct labels){ &label, 1 };
+}
+
+static void test_kueue_and_a_quota(void **state)
+{
+	(void)state;
+	admit_by_kueue(0);
+	begin(2, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(2));
+	assert_true(fits(0, 0));
+	assert_false(fits(0, 3));
+}
+
+/* A RayCluster of Kueue draws from no GPUPool, and what it holds is not there for others. */
+static void test_kueue_and_a_gpu_pool(void **state)
+{
+	static const struct gpu_pool pool = { .name = "p",
+					      .uid = "",
+					      .resource_version = "",
+					      .groups = { .accelerator_type = "",
+							  .resource_name = "" },
+					      .has_gpus = true,
+					      .gpus = UNITS(5),
+					      .busy_after_seconds = GPU_POOL_NEVER };
+	const struct gpu_share_objects objects = { .cluster = &world.clusters[0] };
+
+	(void)state;
+	admit_by_kueue(0);
+	world.groups[0].replicas = 3;
+	world.gpu_pool = &pool;
+	begin(0, 0, 0, 60000);
+	assert_null(gpu_share_terms(&world.share, &objects, &world.arena));
+	assert_true(fits(0, 4));
+	assert_int_equal(budget(2), UNITS(2));
+}
+
 static void expect_metrics(const char *line)
 {
 	struct metrics *metrics = metrics_new(0);
@@ -568,6 +610,8 @@ int main(void)
 		TEST(test_after_a_start_it_settles),
 		TEST(test_gone_clusters_count_nothing),
 		TEST(test_an_unreadable_cluster_keeps_its_count),
+		TEST(test_kueue_and_a_quota),
+		TEST(test_kueue_and_a_gpu_pool),
 		TEST(test_figures),
 		TEST(test_law_never_above_the_ceiling),
 	};

@@ -15,6 +15,8 @@
 #define GPU_POOL_WAITING_MAX 1000 /* entries of status.waiting */
 #define GPU_POOL_WEIGHT_MAX 1000000
 #define GPU_POOL_NEVER INT64_C(-1)
+/* Name of the pool of the flags (pool_allocation.h); never that of an object. */
+#define POOL_OF_FLAGS "-"
 #define GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT 5
 #define GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT 120
 

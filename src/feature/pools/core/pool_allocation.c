@@ -32,6 +32,7 @@ struct pool_table {
 	int64_t *held;     /* by queue */
 	int64_t *borrowed; /* likewise */
 	int64_t used;      /* of all queues */
+	int64_t granted;   /* not yet launched */
 };
 
 struct pool_tables {
@@ -141,7 +142,7 @@ static void add_workers(struct building *b, size_t index)
 		struct pool_table *table = &b->tables->at[worker->pool];
 		size_t cluster;
 
-		if (member->by_kueue) {
+		if (worker->outside) {
 			table->outside = resource_sum(table->outside, worker->gpus);
 			continue;
 		}
@@ -201,14 +202,15 @@ static void add_asks(struct building *b, size_t index)
 
 	const struct pool_asks *asks = b->input->asks[index];
 
-	for (size_t e = 0; !member->by_kueue && e < asks->list.count; e++) {
+	for (size_t e = 0; e < asks->list.count; e++) {
 		const struct pool_waiting *entry = &asks->list.at[e];
 
 		for (size_t p = 0; p < entry->part_count; p++) {
 			size_t pool = entry->parts[p].group < member->group_count ?
 					      member->groups[entry->parts[p].group].pool :
 					      POOL_NONE;
-			bool first = pool != POOL_NONE;
+			bool first = pool != POOL_NONE &&
+				     !member->groups[entry->parts[p].group].outside;
 
 			for (size_t q = 0; first && q < p; q++)
 				first = member->groups[entry->parts[q].group].pool != pool;
@@ -362,6 +364,9 @@ static void sum_queues(struct pool_table *table, struct arena *arena)
 		*held = resource_sum(*held, worker->amount);
 		table->used = resource_sum(table->used, worker->amount);
 	}
+	for (size_t u = 0; u < table->units.count; u++)
+		if (table->result.units[u] == SHARE_GRANTED)
+			table->granted = resource_sum(table->granted, table->units.at[u].amount);
 	for (size_t q = 0; q < table->queues.count; q++)
 		if (table->held[q] > table->queues.at[q].guaranteed)
 			table->borrowed[q] = table->held[q] - table->queues.at[q].guaranteed;
@@ -599,7 +604,7 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 	ret_grant->message = arena_printf(
 		arena, "waits for %s: place %zu of %lld, %s of %s GPUs are held%s%s", where,
 		table->places[unit], (long long)table->waiting[table->clusters.at[cluster].queue],
-		resource_amount_text(arena, table->used),
+		resource_amount_text(arena, resource_sum(table->used, table->granted)),
 		resource_amount_text(arena, allocation->input->capacities[pool]),
 		borrower_text(table, arena), next_text(allocation, pool, unit, arena));
 }
@@ -695,8 +700,8 @@ static void add_releases(const struct pool_allocation *allocation, size_t pool, 
 /* Grants of nothing, with the pools' indices. */
 static void list_groups(const struct pool_member *member, struct arena *arena, struct terms *terms)
 {
-	for (size_t g = 0; !member->by_kueue && g < member->group_count; g++)
-		if (member->groups[g].pool != POOL_NONE)
+	for (size_t g = 0; g < member->group_count; g++)
+		if (member->groups[g].pool != POOL_NONE && !member->groups[g].outside)
 			VEC_PUSH(arena, &terms->grants,
 				 ((struct pool_grant){
 					 .group = arena_strdup(arena, member->groups[g].name),
@@ -738,7 +743,7 @@ const struct pool_terms *pool_terms_make(const struct pool_allocation *allocatio
 		size_t pool = member->groups[g].pool;
 		struct pool_grant *grant = &terms.grants.at[at];
 
-		if (pool == POOL_NONE)
+		if (pool == POOL_NONE || member->groups[g].outside)
 			continue;
 		at++;
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
@@ -850,10 +855,27 @@ static int64_t product_of(int64_t amount, int64_t count)
 	return product > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)product;
 }
 
-/* The asks of all members in this pool, also those that will be launched. */
+static int compare_key(const void *key, const void *member)
+{
+	return strcmp(key, (*(const struct pool_member *const *)member)->key);
+}
+
+/* The cluster exists, and nothing is known yet of what it asks for. */
+static bool keeps_place(const struct pool_input *input, const char *cluster)
+{
+	const struct pool_member *const *found =
+		input->member_count == 0 ? NULL :
+					   bsearch(cluster, input->members, input->member_count,
+						   sizeof(*input->members), compare_key);
+
+	return found && input->asks[found - input->members] == &pool_asks_unknown;
+}
+
+/* The asks of all members in this pool, also those that will be launched; of members of which nothing is
+ * known yet those of the last status, so that a restart before their first decision loses no place. */
 static void list_waiting(const struct pool_allocation *allocation, size_t pool,
-			 struct gpu_pool_queue_status *queues, struct arena *arena,
-			 struct gpu_pool_status *status)
+			 struct gpu_pool_queue_status *queues, const struct gpu_pool_status *old,
+			 struct arena *arena, struct gpu_pool_status *status)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
 	VEC(struct gpu_pool_waiting) list = { 0 };
@@ -887,6 +909,9 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 						      product_of(gpus, ask->count - granted));
 		}
 	}
+	for (size_t i = 0; old && i < old->waiting_unit_count; i++)
+		if (keeps_place(allocation->input, old->waiting_units[i].cluster))
+			VEC_PUSH(arena, &list, old->waiting_units[i]);
 	sort_stable(list.at, list.count, sizeof(*list.at), by_since);
 	status->waiting_units = list.at;
 	status->waiting_unit_count = list.count < GPU_POOL_WAITING_MAX ? list.count :
@@ -978,7 +1003,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 			.waiting_since = TIME_NONE,
 		};
 	sum_workers(table, queues);
-	list_waiting(allocation, pool, queues, arena, ret_status);
+	list_waiting(allocation, pool, queues, old, arena, ret_status);
 	for (size_t q = 0; q < count; q++) {
 		finish_queue(allocation, pool, q, old, &queues[q]);
 		ret_status->waiting = resource_sum(ret_status->waiting, queues[q].waiting);

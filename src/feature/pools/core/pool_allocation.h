@@ -8,9 +8,7 @@
 #include "feature/pools/core/pool_places.h"
 
 /* The pool of the flags --max-gpus-total and --max-gpus-per-namespace: all groups that no GPUPool
- * matches, a queue for each namespace, and nothing is released. Its name is never that of an object. */
-#define POOL_OF_FLAGS "-"
-
+ * matches, a queue for each namespace, and nothing is released. Its name is POOL_OF_FLAGS. */
 struct pool_of_flags {
 	struct gpu_pool pool;
 	int64_t per_namespace; /* RESOURCE_AMOUNT_MAX: no limit */
@@ -27,7 +25,8 @@ struct pool_input {
 	size_t pool_count;
 	int64_t per_namespace;                    /* of the pool of the flags */
 	const struct pool_member *const *members; /* sorted by key */
-	const struct pool_asks *const *asks;      /* parallel to members */
+	/* Parallel to members; &pool_asks_unknown: nothing is known of it since the start. */
+	const struct pool_asks *const *asks;
 	size_t member_count;
 	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
 	const struct labels *namespace_labels;
@@ -67,7 +66,8 @@ bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t me
 /* The drains of a member after an allocation: earlier ones whose Pods exist, and new ones. */
 const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t member,
 					   struct arena *arena);
-/* The figures of a pool. `old` is its last status (NULL: none), for the times below a guarantee. */
+/* The figures of a pool. `old` is its last status (NULL: none), for the times below a guarantee and
+ * the places of members whose asks are unknown. */
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      const struct gpu_pool_status *old, struct arena *arena,
 		      struct gpu_pool_status *ret_status);

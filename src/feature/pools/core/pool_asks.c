@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "base/sort.h"
 
+const struct pool_asks pool_asks_unknown;
+
 static const char *groups_text(const struct pool_ask *ask, const struct ray_cluster *cluster,
 			       struct arena *arena)
 {

@@ -29,6 +29,7 @@ struct pool_asks {
 
 /* The asks of a plan. old: those before it (NULL: none), from which equal asks keep their times, or
  * else from stored, the entries of this RayCluster in the statuses of the pools. */
+extern const struct pool_asks pool_asks_unknown; /* empty */
 const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 					 const struct gpu_pool_waiting *stored, size_t stored_count,
 					 const struct pool_ask *asks, size_t ask_count,

@@ -73,7 +73,14 @@ struct making {
 	struct pool_member *member;
 	struct arena *arena;
 	struct map replicas; /* "group/replica" to the index of a worker + 1, of several hosts */
+	bool by_kueue;
 };
+
+static bool is_outside(const struct making *m, size_t pool)
+{
+	return m->by_kueue && pool != POOL_NONE &&
+	       strcmp(m->input->pools[pool]->name, POOL_OF_FLAGS) != 0;
+}
 
 static const struct pool_drain *drain_of(const struct pool_member_input *input, const char *pod)
 {
@@ -170,6 +177,7 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 					      &input->cluster->head_template.spec, m->arena);
 	if (worker.pool == POOL_NONE)
 		return;
+	worker.outside = is_outside(m, worker.pool);
 	judge(m, holding, &worker);
 	replica = replica_of(m, holding);
 	if (replica) {
@@ -235,6 +243,7 @@ static void make_groups(struct making *m)
 		if (own->replica_gpus > 0)
 			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
 						    m->arena);
+		own->outside = is_outside(m, own->pool);
 	}
 }
 
@@ -248,8 +257,8 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 	member->namespace_ = arena_strdup(arena, input->namespace_);
 	member->key = arena_printf(arena, "%s/%s", input->namespace_, input->name);
 	if (input->cluster) {
+		m.by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
 		make_groups(&m);
-		member->by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
 	}
 	gpu_count(input->cluster, input->pods, input->pod_count, input->replicas, input->settings,
 		  input->devices, arena, &holdings);

@@ -56,11 +56,15 @@ struct pool_group {
 	int64_t replica_gpus;
 	const struct pod_spec *spec; /* of its template */
 	int64_t hosts;
+	/* The pool is a GPUPool and Kueue admits the RayCluster: it asks the pool for nothing, nothing
+	 * limits it, and its GPUs count in no queue. */
+	bool outside;
 };
 
 /* A replica, or requested ones that do not exist. */
 struct pool_worker {
 	size_t group, pool;     /* group: as of a gpu_holding */
+	bool outside;           /* as of a pool_group */
 	VEC(const char *) pods; /* names; none: requested */
 	int64_t gpus;
 	enum share_state state; /* STARTING also of one that may not be ended here */
@@ -74,8 +78,6 @@ struct pool_member {
 	struct pool_group *groups;
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
-	/* Kueue admits it: it asks for nothing, and its GPUs are in none of the queues. */
-	bool by_kueue;
 };
 
 const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,

@@ -165,6 +165,8 @@ static void objects_changed(void *context)
 	struct pool_feature *self = context;
 	size_t count;
 
+	if (self->control->ready)
+		self->control->ready(self->control->wake_context);
 	if (!self->pools)
 		return;
 	pools_changed(self->pools);
@@ -172,6 +174,13 @@ static void objects_changed(void *context)
 	if (count == 0) /* perhaps none is allocated any longer */
 		pool_metrics_allocated(self->metrics,
 				       &(struct pool_metrics_allocation){ .count = 0 });
+}
+
+static bool known(const void *context)
+{
+	const struct pool_feature *self = context;
+
+	return !self->objects || pool_objects_known(self->objects);
 }
 
 static void *begin(const struct control *control)
@@ -368,6 +377,7 @@ const struct feature pools_feature = {
 	.begin = begin,
 	.end = end,
 	.start = start,
+	.known = known,
 	.gpu_share = &share_hooks,
 	.forget = forget,
 	.metrics = metrics,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ctl/shared/leader.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
@@ -115,6 +116,7 @@ static void read_namespaces(struct pool_objects *objects)
 		"Namespaces cannot be read: the queues of GPUPools are unknown, and no "
 		"GPU of them is granted";
 	own->watch.again = "Namespaces can be read now";
+	own->watch.on_refused = synced;
 	optional_watch_start(
 		&own->watch, objects->control->kube,
 		(struct kube_informer_options){
@@ -132,9 +134,10 @@ static void pool_changed(void *context, enum kube_change change UNUSED, const ch
 	size_t index = find(objects, key);
 	struct kept *before = index < objects->count ? objects->kept[index] : NULL;
 
+	/* A change of the status alone: written by us, or by the leader whose place we may take. */
 	if (before && now && before->pool->generation == now->generation &&
-	    strcmp(before->pool->uid, now->uid) == 0)
-		return; /* its status */
+	    strcmp(before->pool->uid, now->uid) == 0 && leader_is_leading(objects->control->leader))
+		return;
 	if (!before && now) {
 		objects->kept =
 			memory_resize(objects->kept, objects->count + 1, sizeof(struct kept *));
@@ -165,6 +168,7 @@ struct pool_objects *pool_objects_new(const struct control *control, void (*chan
 	own->watch.level = LOG_INFO;
 	own->watch.without = "GPUPools cannot be read: GPUs are shared by no pool";
 	own->watch.again = "GPUPools can be read now";
+	own->watch.on_refused = synced;
 	optional_watch_start(
 		&own->watch, control->kube,
 		(struct kube_informer_options){
@@ -193,6 +197,17 @@ const struct gpu_pool *const *pool_objects_list(const struct pool_objects *objec
 {
 	*ret_count = objects->count;
 	return objects->list;
+}
+
+static bool watch_known(const struct objects_watch *watch)
+{
+	return watch->watch.refused != ERR_NONE || kube_informer_synced(watch->watch.informer);
+}
+
+bool pool_objects_known(const struct pool_objects *objects)
+{
+	return watch_known(&objects->pools) &&
+	       (!objects->reads_namespaces || watch_known(&objects->namespaces));
 }
 
 const char *pool_objects_problem(const struct pool_objects *objects)

@@ -18,6 +18,9 @@ void pool_objects_free(struct pool_objects *objects); /* NULL is fine */
 /* By name; valid until `changed` has been called. */
 const struct gpu_pool *const *pool_objects_list(const struct pool_objects *objects,
 						size_t *ret_count);
+/* The GPUPools, and the namespaces if there are pools, are read or refused. `changed` is called when that
+ * becomes true. */
+bool pool_objects_known(const struct pool_objects *objects);
 /* Why nothing can be shared by them now; NULL: all objects are read. */
 const char *pool_objects_problem(const struct pool_objects *objects);
 /* NULL: unknown. Borrowed until the loop turns. */

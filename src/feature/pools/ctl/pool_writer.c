@@ -94,6 +94,8 @@ static void written(void *context, const struct kube_answer *answer, const struc
 	if (err && !entry->status) {
 		entry->status = steal(&entry->sent);
 		entry->next = steal(&entry->same);
+	} else if (err) {
+		memory_free(steal(&entry->same)); /* it was not written */
 	}
 	memory_free(steal(&entry->sent));
 	if (entry->status)

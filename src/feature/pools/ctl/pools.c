@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
@@ -406,6 +407,15 @@ static void sum_member(const struct pools *pools, const struct pool_member *memb
 		sums[worker->pool] = resource_sum(sums[worker->pool], worker->gpus);
 }
 
+/* Likewise of what the pools limit. */
+static void sum_limited(const struct pools *pools, const struct pool_member *member, int64_t *sums)
+{
+	memset(sums, 0, pools->count * sizeof(*sums));
+	VEC_EACH(const struct pool_worker, worker, &member->workers)
+		if (!worker->outside)
+			sums[worker->pool] = resource_sum(sums[worker->pool], worker->gpus);
+}
+
 /* The caches show the accepted patch, or another RayCluster of this name. */
 static bool shows_sent(const struct pool_entry *entry, const struct ray_cluster *cluster)
 {
@@ -567,7 +577,6 @@ static const struct pool_nodes *read_nodes(struct pools *pools, struct arena *ar
 
 static void fill_input(struct pools *pools, struct arena *arena, struct pool_input *ret_input)
 {
-	static const struct pool_asks none;
 	static const struct labels no_labels;
 	const struct pool_nodes *nodes = read_nodes(pools, arena);
 	bool settling = is_settling(pools);
@@ -587,10 +596,11 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 		entry->members.allocated = entry->members.current;
 		entry->asks.allocated = entry->asks.current;
 		members[i] = slots_value(&entry->members);
-		asks[i] = slots_value(&entry->asks) ? slots_value(&entry->asks) : &none;
+		asks[i] = slots_value(&entry->asks) ? slots_value(&entry->asks) :
+						      &pool_asks_unknown;
 		if (entry->unreadable) {
 			members[i] = without_groups(members[i], arena);
-			asks[i] = &none;
+			asks[i] = &pool_asks_unknown;
 		}
 		labels[i] = own ? *own : no_labels;
 	}
@@ -705,7 +715,8 @@ static void time_is_due(void *context)
 {
 	struct pools *pools = context;
 
-	if (is_used(pools))
+	/* A replica that does not lead allocates nothing: it settles when it begins to lead. */
+	if (is_used(pools) && leader_is_leading(pools->control->leader))
 		allocate(pools);
 }
 
@@ -884,8 +895,8 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 	}
 	patched_cluster.groups = groups;
 	with.cluster = &patched_cluster;
-	sum_member(pools, make_member(pools, entry, objects, false, &arena), before);
-	sum_member(pools, make_member(pools, entry, &with, false, &arena), after);
+	sum_limited(pools, make_member(pools, entry, objects, false, &arena), before);
+	sum_limited(pools, make_member(pools, entry, &with, false, &arena), after);
 	for (size_t p = 0; p < pools->count; p++) {
 		__int128 others = pools->held[p] - (p < entry->held_count ? entry->held[p] : 0);
 
