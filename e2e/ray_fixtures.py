@@ -4,6 +4,7 @@
 ``scenario``      makes a RayCluster in the test's own namespace: ``scenario(manifest)``
 ``shared_head``   one head for the whole session; ``shared(groups)`` hands it over with other groups
 ``controller``    the program under test: ``controller(namespace, *flags)``; ``without="events"`` leaves a right out
+``pool``          a GPUPool of the test, with a namespace for each team; deleted after the test
 """
 
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.pools import Pool
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
@@ -29,18 +31,27 @@ def standins(api_server: ApiServer):
 
 @pytest.fixture
 def controller(api_server: ApiServer, work_dir: Path, artefacts: Any):
-    """``controller(namespace, *flags, without="")`` starts the program; it is ended after the test."""
+    """``controller(namespace, *flags, **how)`` starts the program (``Controller``); it is ended after the test."""
     made: List[Controller] = []
 
-    def start(namespace: str, *flags: str, without: str = "") -> Controller:
+    def start(namespace: str, *flags: str, **how: Any) -> Controller:
         directory = work_dir / f"controller-{len(made) + 1}"
-        made.append(Controller(api_server, namespace, directory, *flags, without=without))
+        made.append(Controller(api_server, namespace, directory, *flags, **how))
         artefacts.log(f"controller {len(made)}", made[-1].log)
         return made[-1]
 
     yield start
     for one in made:
         one.stop()
+
+
+@pytest.fixture
+def pool(api_server: ApiServer, namespace: str, artefacts: Any):
+    made = Pool(api_server, namespace)
+    yield made
+    for space in made.spaces.values():
+        artefacts.namespace(space, api_server)
+    made.close()
 
 
 @pytest.fixture

@@ -1,0 +1,174 @@
+"""GPUPools without Ray: RayClusters of several teams whose demand is the annotation. With Ray: test_pools_ray.py."""
+
+import random
+import time
+
+import pytest
+
+from rayscaler_e2e.pools import Fleet, Held, Pool
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+KILLS = 20
+QUEUES = ({"name": "a", "guaranteed": 2}, {"name": "b", "guaranteed": 4}, {"name": "c", "guaranteed": 0})
+
+
+@pytest.fixture
+def fleet(pool) -> Fleet:
+    return Fleet(pool)
+
+
+def wait_figures(pool: Pool, wanted, *names: str) -> None:
+    def there() -> bool:
+        assert pool.figures(*names) == wanted
+        return True
+
+    wait_until(there, 20, f"the figures {names} of the GPUPool")
+
+
+def test_borrowing_up_to_the_pool_and_guarantees(pool, fleet, controller, namespace):
+    pool.create(8, *QUEUES)
+    control = controller(namespace, everywhere=True)
+    with Held(pool.server, [pool.space(team) for team in ("a", "b", "c", "")]) as held:
+        # One team alone borrows the whole pool, whatever its guarantee is.
+        fleet.add("one", "a", 6)
+        fleet.wait(one=6)
+        # The next ones: up to the pool, and what is beyond waits.
+        fleet.add("two", "b", 5)
+        fleet.wait(one=6, two=2)
+        told = f"WaitsForPool: waits for pool {namespace}, queue b: place 1 of 3, 8 of 8 GPUs are held"
+        told += "; queue a holds 4 GPUs beyond its guarantee"
+        wait_until(lambda: fleet.limited("two").startswith(told), 20, "the condition ScalingLimited")
+        wait_figures(
+            pool,
+            {
+                "a": {"held": "6", "borrowed": "4", "guaranteed": "2", "waiting": "0", "waitingUnits": 0},
+                "b": {"held": "2", "borrowed": "0", "guaranteed": "4", "waiting": "3", "waitingUnits": 3},
+                "c": {"held": "0", "borrowed": "0", "guaranteed": "0", "waiting": "0", "waitingUnits": 0},
+                "": {"held": "0", "borrowed": "0", "guaranteed": "0", "waiting": "0", "waitingUnits": 0},
+            },
+            "held", "borrowed", "guaranteed", "waiting", "waitingUnits",
+        )  # fmt: skip
+        status = pool.status()
+        assert status["gpus"] == {"total": "8", "held": "8", "waiting": "3"} and status["observedGeneration"] == 1
+        assert pool.ready()["status"] == "True" and pool.queue("b")["belowGuaranteeSince"]
+        assert [(w["cluster"], w["groups"], w["count"]) for w in status["waiting"]] == [(f"{pool.space('b')}/two", "gpu*1", 3)]
+        # What the first team gives back is the second one's, before a third that only borrows.
+        fleet.add("three", "c", 8)
+        fleet.add("four", "", 8)
+        wait_until(lambda: pool.queue("c").get("waiting") == pool.queue("").get("waiting") == "8", 20, "both to wait")
+        fleet.end("one")
+        # First b up to its guarantee and its last one beyond it, then by turns, the oldest first.
+        fleet.wait(two=5, three=2, four=1)
+    assert held.most == 8
+    assert not [line for line in control.lines() if line["level"] == "error"]
+
+
+def test_a_pool_that_is_edited_and_deleted(pool, fleet, controller, namespace):
+    pool.create(4, {"name": "a", "guaranteed": 1, "maximum": 3}, {"name": "b"})
+    controller(namespace, everywhere=True)
+    fleet.add("one", "a", 6)
+    fleet.add("other", "", 6)
+    wait_until(lambda: sum(fleet.replicas().values()) == 4, 30, "the pool to be given away")
+    first = fleet.replicas()
+    # It gets larger; a queue stays below its maximum.
+    pool.edit(gpus=9)
+    fleet.wait(one=3, other=6)
+    wait_until(lambda: f"pool {namespace}, queue a: at its maximum 3" in fleet.limited("one"), 20, "the maximum in a condition")
+    wait_until(lambda: pool.status()["observedGeneration"] == 2, 10, "the status of the second generation")
+    assert first["one"] >= 1 and pool.status()["summary"]["gpus"] == "9 of 9"
+    # Smaller than what is held: workers that start are not ended, and nothing is added.
+    pool.edit(gpus=2)
+    wait_until(lambda: pool.status()["summary"]["gpus"] == "9 of 2", 10, "the status of the third generation")
+    hold(lambda: fleet.replicas() == {"one": 3, "other": 6}, 1, "nothing changes")
+    # The API server's schema lets a guarantee above the pool pass: it counts in proportion.
+    pool.edit(gpus=10, queues=[{"name": "b", "guaranteed": 100, "namespaceSelector": {"matchLabels": {"team": "a"}}}])
+    fleet.wait(one=4, other=6)
+    wait_until(lambda: pool.queue("b").get("held") == "4", 10, "the namespace in another queue")
+    assert not pool.queue("a")
+    # A namespace changes its team.
+    space = pool.space("a")
+    pool.server.admin.of("namespaces").patch_merge(space, {"metadata": {"labels": {"team": None}}})
+    wait_until(lambda: pool.queue("").get("held") == "10" and pool.queue("b")["held"] == "0", 10, "the cluster in no queue")
+    # Without a pool nothing is limited.
+    pool.delete()
+    fleet.wait(one=6)
+    wait_until(lambda: not fleet.limited("one"), 20, "the condition to end")
+
+
+def test_a_cluster_of_kueue_draws_from_no_pool(pool, fleet, controller, namespace):
+    """It is scaled as without pools, and what it holds is not there for others."""
+    pool.create(5, {"name": "a"}, {"name": "b", "guaranteed": 5})
+    controller(namespace, everywhere=True)
+    fleet.add("kueue", "a", 3, labels={"kueue.x-k8s.io/queue-name": "local-queue"})
+    fleet.wait(kueue=3)
+    fleet.add("pooled", "b", 4)
+    fleet.wait(pooled=2)
+    wait_until(lambda: pool.queue("b").get("waiting") == "2" and pool.queue("a").get("held") == "0", 20, "the others to wait")
+    fleet.ask("kueue", 4)
+    fleet.wait(kueue=4)
+    hold(lambda: fleet.replicas() == {"kueue": 4, "pooled": 2}, 1, "the pool is full")
+    fleet.end("kueue")
+    fleet.wait(pooled=4)
+
+
+def test_kills_at_20_random_moments(pool, fleet, controller, namespace):
+    """kill -9 while three teams take from the pool and give back: it is never exceeded, and units keep their places."""
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    pool.create(8, *QUEUES)
+    control = controller(namespace, everywhere=True)
+    with Held(pool.server, [pool.space(team) for team in ("a", "b", "c", "")]) as held:
+        fleet.add("first", "a", 12)
+        fleet.wait(first=8)
+        since = wait_until(lambda: waiting(pool).get("first"), 20, "its place in the status")
+        names = []
+        for i in range(KILLS):
+            if i % 5 == 4:
+                fleet.end(names.pop(rng.randrange(len(names))) if i > 4 else "first")
+            names.append(f"c{i}")
+            fleet.add(names[-1], rng.choice("abc"), rng.randrange(1, 5))
+            if i == 0:
+                fleet.wait(first=8)
+            time.sleep(rng.random() * 2.5)  # the moment of the kill
+            control.kill()
+            control.start()
+        wait_until(lambda: sum(fleet.replicas().values()) == 8, 40, "the pool to be given away")
+        hold(lambda: sum(fleet.replicas().values()) == 8, 1, "and no more")
+    print(f"{len(held.sums)} changes seen, most {held.most}")
+    assert held.most == 8, held.sums
+
+
+def test_a_place_in_the_order_survives_kills(pool, fleet, controller, namespace):
+    """Also kills before the first decision after a start, and while the other clusters ask for more."""
+    pool.create(2, *QUEUES)
+    control = controller(namespace, everywhere=True)
+    fleet.add("holds", "c", 2)
+    fleet.wait(holds=2)
+    for name in ("second", "third", "fourth"):
+        fleet.add(name, "c", 1)
+        wait_until(lambda: name in waiting(pool), 20, f"the place of {name}")
+        time.sleep(1.0)  # their times have whole seconds
+    before = waiting(pool)
+    assert sorted(before, key=before.get) == ["second", "third", "fourth"]
+    for seconds in (0.1, 0.3, 0.6, 1.0, 2.2):
+        control.kill()
+        control.start()
+        time.sleep(seconds)  # the moment of the kill
+    control.kill()
+    fleet.add("aaa-new", "c", 1)
+    control.start()
+    wait_until(lambda: "aaa-new" in waiting(pool), 20, "the place of the new one")
+    assert {name: at for name, at in waiting(pool).items() if name != "aaa-new"} == before
+    fleet.end("holds")
+    fleet.wait(second=1, third=1)
+    hold(lambda: fleet.replicas() == {"second": 1, "third": 1, "fourth": 0, "aaa-new": 0}, 1, "the later ones wait")
+
+
+def waiting(pool: Pool):
+    """Since when each cluster waits, by the status of the pool; the oldest unit."""
+    found = {}
+    for unit in pool.status().get("waiting") or []:
+        found.setdefault(unit["cluster"].partition("/")[2], unit["since"])
+    return found
