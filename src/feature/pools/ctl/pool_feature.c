@@ -109,6 +109,14 @@ static bool nodes(void *context, struct arena *arena, struct pool_nodes *ret_nod
 	return true;
 }
 
+static bool ready(void *context)
+{
+	const struct pool_feature *self = context;
+
+	return leader_is_leading(self->control->leader) && control_synced(self->control) &&
+	       pool_objects_known(self->objects);
+}
+
 static void wake(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
@@ -200,6 +208,7 @@ static void start(void *context)
 		.each = each,
 		.look = look,
 		.nodes = nodes,
+		.ready = ready,
 		.wake = wake,
 		.allocated = allocated,
 		.context = self,

@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
@@ -14,6 +13,7 @@
 #define REST 20
 /* Nodes may have changed: nothing says so. */
 #define NODES_AGAIN_MS 10000
+#define NOT_READY_MS 1000
 
 /* A patch in flight, or accepted and not yet in the caches. */
 struct pool_patch {
@@ -715,9 +715,12 @@ static void time_is_due(void *context)
 {
 	struct pools *pools = context;
 
-	/* A replica that does not lead allocates nothing: it settles when it begins to lead. */
-	if (is_used(pools) && leader_is_leading(pools->control->leader))
+	if (!is_used(pools))
+		return;
+	if (!pools->source.ready || pools->source.ready(pools->source.context))
 		allocate(pools);
+	else
+		loop_timer_start(pools->timer, NOT_READY_MS);
 }
 
 /* ---- a pass ---- */

@@ -38,6 +38,9 @@ struct pools_source {
 	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */
 	void (*look)(void *context, const char *namespace_, const char *name,
 		     struct gpu_share_objects *ret_objects, bool *ret_unreadable);
+	/* Passes may begin: the caches are filled and this replica leads. NULL: always. Before that nothing is
+	 * allocated, because places of RayClusters that are not in the cache would be lost. */
+	bool (*ready)(void *context);
 	/* Its terms have changed: it decides again soon. */
 	void (*wake)(void *context, const char *namespace_, const char *name);
 	/* After each allocation, which took so much CPU time. NULL: not called. */
