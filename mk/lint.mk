@@ -13,15 +13,15 @@ PURE_LAYERS := $(filter base core core/% %/core %/model sim,$(LAYERS))
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
 	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
 PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
-	memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
+	__isoc99_sscanf memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
 	strspn strstr snprintf vsnprintf _setjmp longjmp __longjmp_chk \
 	__divti3 __divmodti4 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
 # Functions that only tests call from another file: state that they check, and single parsers and rules.
-FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_requests_parse identity_is_foreign \
+FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_requests_parse gpu_pool_status_initial identity_is_foreign \
 	kube_informer_counters kube_lease_held leader_identity lint_limits linted_runs \
-	metrics_duration metrics_write options_print_markdown pass_step_name registration_address share controller_client_url \
+	metrics_duration metrics_write options_print_markdown pass_step_name registration_address controller_client_url \
 	snapshot_decode snapshot_limits work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse
 

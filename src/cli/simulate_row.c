@@ -1,5 +1,6 @@
 #include "cli/simulate_row.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -453,4 +454,16 @@ size_t simulate_row_thrifty(const struct simulate_row *const *rows, size_t count
 size_t simulate_row_fast(const struct simulate_row *const *rows, size_t count)
 {
 	return least(rows, count, 0, 0, 1);
+}
+
+const char *simulate_time_text(struct arena *arena, int64_t ms)
+{
+	int64_t seconds = (ms + 500) / 1000;
+
+	if (ms < 60000)
+		return arena_printf(arena, "%.1fs", (double)ms / 1000);
+	if (seconds < 3600)
+		return arena_printf(arena, "%" PRId64 "m%02" PRId64 "s", seconds / 60,
+				    seconds % 60);
+	return arena_printf(arena, "%" PRId64 "h%02" PRId64 "m", seconds / 3600, seconds / 60 % 60);
 }

@@ -112,4 +112,7 @@ size_t simulate_row_trade(const struct simulate_row *const *rows, size_t count);
 size_t simulate_row_thrifty(const struct simulate_row *const *rows, size_t count);
 size_t simulate_row_fast(const struct simulate_row *const *rows, size_t count);
 
+/* "25.4s", "3m05s", "2h10m" */
+const char *simulate_time_text(struct arena *arena, int64_t ms);
+
 #endif

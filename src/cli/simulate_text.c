@@ -40,18 +40,6 @@ static const char *hours_text(struct arena *arena, double hours)
 	return arena_printf(arena, hours < 100 ? "%.2f" : "%.1f", hours);
 }
 
-const char *simulate_time_text(struct arena *arena, int64_t ms)
-{
-	int64_t seconds = (ms + 500) / 1000;
-
-	if (ms < 60000)
-		return arena_printf(arena, "%.1fs", (double)ms / 1000);
-	if (seconds < 3600)
-		return arena_printf(arena, "%" PRId64 "m%02" PRId64 "s", seconds / 60,
-				    seconds % 60);
-	return arena_printf(arena, "%" PRId64 "h%02" PRId64 "m", seconds / 3600, seconds / 60 % 60);
-}
-
 static const char *number_text(struct arena *arena, int64_t number)
 {
 	return arena_printf(arena, "%" PRId64, number);

@@ -33,8 +33,6 @@ void simulate_trade_write(const struct simulate_plan *plan, struct buf *buf);
 const struct simulate_row *const *simulate_rows(const struct simulate_plan *plan);
 /* A sentence with the groups of which GPU-hours are not in the cost; NULL: there are none. */
 const char *simulate_unpriced_text(const struct simulate_plan *plan);
-/* "25.4s", "3m05s", "2h10m" */
-const char *simulate_time_text(struct arena *arena, int64_t ms);
 
 /* `by_job`: a second table with the waiting times of each job. */
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,

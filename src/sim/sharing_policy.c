@@ -114,3 +114,11 @@ const struct gpu_pool *sharing_policy_pool(const struct gpu_pool *pool, enum sim
 		make_static(ret, capacity, arena);
 	return ret;
 }
+
+const char *sim_policy_name(enum sim_policy policy)
+{
+	static const char *const names[] = { "rayscaler", "ray", "always-on", "first-come",
+					     "static" };
+
+	return names[policy];
+}

@@ -30,14 +30,6 @@ void sim_models_init(struct sim_models *models)
 	};
 }
 
-const char *sim_policy_name(enum sim_policy policy)
-{
-	static const char *const names[] = { "rayscaler", "ray", "always-on", "first-come",
-					     "static" };
-
-	return names[policy];
-}
-
 /* ---- events ---- */
 
 static void submit_request(struct sim_world *world, struct sim_ray *ray, size_t item)
@@ -226,12 +218,18 @@ static void check_settings(struct sim_ray *ray)
 			   arena_printf(arena, "RayCluster %s: %s", ray->cluster.name, problem));
 }
 
+static void all_done(struct sim_world *world)
+{
+	sharing_done(world);
+	world_done(world);
+}
+
 struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err)
 {
 	AUTO(arena_done) struct arena own = ARENA_INIT;
-	AUTO(world_done) struct sim_world world;
+	AUTO(all_done) struct sim_world world;
 
-	if (world_init(&world, input, &own, arena, err) != 0)
+	if (world_init(&world, input, &own, arena, err) != 0 || sharing_init(&world, err) != 0)
 		return NULL;
 	stock_init(&world);
 	for (size_t r = 0; r < world.ray_count && !world.failed; r++) {

@@ -9,7 +9,6 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
-#include "sim/sharing.h"
 
 #define CLUSTERS_MAX 1000
 #define BUNDLES_MAX 10000                  /* of one placement group */
@@ -505,7 +504,7 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 	}
 	world->result = ARENA_NEW(result_arena, struct sim_result);
 	world->result->course = HASH_START;
-	return make_classes(world, &names, err) ? -1 : sharing_init(world, err);
+	return make_classes(world, &names, err);
 }
 
 void world_done(struct sim_world *world)
@@ -518,7 +517,6 @@ void world_done(struct sim_world *world)
 		arena_done(&ray->memory_arenas[0]);
 		arena_done(&ray->memory_arenas[1]);
 	}
-	sharing_done(world);
 	event_queue_done(&world->events);
 	arena_done(&world->pass_arena);
 }

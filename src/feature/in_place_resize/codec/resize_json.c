@@ -138,40 +138,6 @@ const struct resize_status *resize_status_decode(const struct labels *annotation
 	return status_decode(text, arena, status) ? NULL : status;
 }
 
-static void write_integer(struct json_writer *writer, const char *name, int64_t value)
-{
-	if (value)
-		json_write_integer(writer, name, value);
-	else
-		json_write_null(writer, name);
-}
-
-static void write_text(struct json_writer *writer, const char *name, const char *text)
-{
-	if (text[0] != '\0')
-		json_write_text(writer, name, text);
-	else
-		json_write_null(writer, name);
-}
-
-void resize_status_write(const struct resize_status *status, struct buf *buf)
-{
-	struct json_writer writer;
-
-	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	json_write_object_line(&writer, NULL);
-	write_text(&writer, "raylet-id", status->raylet_id);
-	write_integer(&writer, "resizing-at", status->resizing_at);
-	if (status->suggested_cpu)
-		json_write_amount(&writer, "suggested-max-cpu", status->suggested_cpu);
-	else
-		json_write_null(&writer, "suggested-max-cpu");
-	write_integer(&writer, "suggested-max-memory", status->suggested_memory / RESOURCE_UNIT);
-	write_integer(&writer, "last-failed-at", status->last_failed_at);
-	write_text(&writer, "last-failed-reason", status->last_failed_reason);
-	json_write_object_end(&writer);
-}
-
 /* ---- containers ---- */
 
 /* The Pod around `member`, an element of status.containerStatuses. */

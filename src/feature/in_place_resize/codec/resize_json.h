@@ -4,7 +4,6 @@
 #ifndef FEATURE_IN_PLACE_RESIZE_CODEC_RESIZE_JSON_H
 #define FEATURE_IN_PLACE_RESIZE_CODEC_RESIZE_JSON_H
 
-#include "base/buf.h"
 #include "codec/schema/field.h"
 
 /* NULL: no annotation. */
@@ -13,8 +12,6 @@ const struct resize_limits *resize_limits_decode(const struct labels *annotation
 /* NULL: no annotation, or not an object of Ray's form. */
 const struct resize_status *resize_status_decode(const struct labels *annotations,
 						 struct arena *arena);
-/* The value of ANNOTATION_RESIZE_STATUS, as Ray writes it. */
-void resize_status_write(const struct resize_status *status, struct buf *buf);
 
 int resize_resources_decode(const struct json_at *member, const struct field *field, void *object);
 void resize_resources_write(struct json_writer *writer, const struct field *field,

@@ -18,13 +18,13 @@
 #define PRIORITY_MAX 1000000
 #define BUSY_NEVER "Never"
 
-const struct gpu_pool_queue gpu_pool_queue_initial = {
+static const struct gpu_pool_queue gpu_pool_queue_initial = {
 	.name = "",
 	.weight = 1,
 	.busy_after_seconds = GPU_POOL_NEVER,
 };
 
-const struct gpu_pool gpu_pool_initial = {
+static const struct gpu_pool gpu_pool_initial = {
 	.name = "",
 	.uid = "",
 	.resource_version = "",

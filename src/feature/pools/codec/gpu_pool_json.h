@@ -16,8 +16,6 @@ struct cJSON;
 extern const struct field gpu_pool_fields[];        /* of struct gpu_pool; writes no status */
 extern const struct field gpu_pool_status_fields[]; /* of struct gpu_pool_status */
 /* Members that are not given have their documented values; no status. */
-extern const struct gpu_pool gpu_pool_initial;
-extern const struct gpu_pool_queue gpu_pool_queue_initial;
 extern const struct gpu_pool_status gpu_pool_status_initial;
 
 /* An invalid value is one of the problems; a wrong JSON type and a list above its limit are errors. A
