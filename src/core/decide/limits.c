@@ -387,7 +387,15 @@ void limits_throttle(struct choice *choice)
 
 void limits_pool(struct choice *choice, const int64_t *most)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++)
-		if (choice->groups[g].allowed_replicas > most[g])
-			choice->groups[g].allowed_replicas = most[g];
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		struct group_choice *own = &choice->groups[g];
+		int64_t beyond = own->allowed_replicas - most[g];
+
+		if (beyond <= 0)
+			continue;
+		own->allowed_replicas -= beyond;
+		own->launch_replicas -= beyond;
+		own->to_launch -= beyond * own->group->hosts;
+		own->to_launch = own->to_launch > 0 ? own->to_launch : 0;
+	}
 }

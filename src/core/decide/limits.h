@@ -42,7 +42,7 @@ time_ms limits_launch_round(const struct facts *facts, const struct group *group
 bool limits_is_conservative(const struct snapshot *snapshot);
 /* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
 void limits_throttle(struct choice *choice);
-/* Cuts allowed_replicas to `most`, by group. */
+/* Cuts allowed_replicas to `most`, by group, and what is to be launched by as much. */
 void limits_pool(struct choice *choice, const int64_t *most);
 
 #endif

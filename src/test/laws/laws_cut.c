@@ -29,6 +29,34 @@ static void compare(const struct plan *whole, const struct plan *part, struct la
 	}
 }
 
+/* With pools that grant nothing the part launches no more than the whole. */
+static void check_pools(const struct snapshot *snapshot, uint64_t seed, struct arena *arena,
+			struct laws_verdict *verdict)
+{
+	struct cpu_budget budget = { .spent = cut_now,
+				     .ms = 1,
+				     .steps = (unsigned)(seed % CPU_BUDGET_STEPS) };
+	size_t count = snapshot->cluster.group_count;
+	struct pool_grant *grants = arena_array(arena, count, sizeof(*grants));
+	struct pool_terms pools = { .grants = grants, .grant_count = count };
+	struct snapshot pooled = *snapshot;
+	const struct plan *whole, *part;
+
+	for (size_t g = 0; g < count; g++)
+		grants[g] = (struct pool_grant){ snapshot->cluster.groups[g].name, 0, "", "" };
+	pooled.pools = &pools;
+	pooled.cpu_budget = NULL;
+	whole = decide(&pooled, arena);
+	pooled.cpu_budget = &budget;
+	part = decide(&pooled, arena);
+	for (size_t g = 0; g < part->groups.count; g++)
+		if (part->groups.at[g].patch_replicas > part->groups.at[g].replicas &&
+		    part->groups.at[g].patch_replicas > whole->groups.at[g].patch_replicas &&
+		    !whole->groups.at[g].terminate.count)
+			laws_break(verdict, "cut", "group %s is raised beyond its grant",
+				   part->groups.at[g].name);
+}
+
 bool laws_cut_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -52,5 +80,7 @@ bool laws_cut_check(const struct cJSON *snapshot, uint64_t seed, struct laws_ver
 	part = decide(&decoded, &arena);
 	if (budget.cut)
 		compare(whole, part, verdict);
+	if (budget.cut)
+		check_pools(&decoded, seed, &arena, verdict);
 	return budget.cut;
 }
