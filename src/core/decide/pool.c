@@ -36,69 +36,34 @@ static int64_t owed(const struct group_choice *own)
 /* A new replica of the packing, in a group that draws from a pool. */
 struct fresh {
 	size_t group, at; /* at: its place in the result */
-	size_t parent;    /* towards another one of its unit; itself: it is the first of it */
-	/* Of the unit where it is the first: the phase that launched it, and the place of its first gang in
-	 * the order of the packing. */
 	enum schedule_phase phase;
-	size_t rank; /* SIZE_MAX: none */
+	bool gang;        /* a bundle of a gang is on it */
+	size_t unit_size; /* replicas of the smallest unit that has it; 0: none */
+};
+
+/* A gang of the problem. */
+struct gang_place {
+	VEC(size_t) fresh; /* the new replicas with a bundle of it */
 };
 
 struct fresh_list {
 	VEC(struct fresh) at;
+	const size_t *order; /* of the gangs in the packing */
+	struct gang_place *gangs;
 };
 
-static size_t first_of(struct fresh_list *list, size_t i)
-{
-	while (list->at.at[i].parent != i) {
-		list->at.at[i].parent = list->at.at[list->at.at[i].parent].parent;
-		i = list->at.at[i].parent;
-	}
-	return i;
-}
-
-static void join(struct fresh_list *list, size_t left, size_t right)
-{
-	size_t a = first_of(list, left), b = first_of(list, right);
-	struct fresh *first = &list->at.at[a < b ? a : b], *other = &list->at.at[a < b ? b : a];
-
-	if (a == b)
-		return;
-	other->parent = a < b ? a : b;
-	first->phase = other->phase < first->phase ? other->phase : first->phase;
-	first->rank = other->rank < first->rank ? other->rank : first->rank;
-}
-
-/* By gang of the problem. */
-struct gang_place {
-	size_t rank;
-	size_t fresh; /* a new replica with a bundle of it; SIZE_MAX: none so far */
-};
-
-static struct gang_place *order_gangs(const struct packing *packing)
-{
-	const size_t *order = schedule_gang_order(&packing->problem, packing->arena);
-	struct gang_place *gangs =
-		arena_array(packing->arena, packing->problem.gang_count, sizeof(*gangs));
-
-	for (size_t i = 0; i < packing->problem.gang_count; i++)
-		gangs[order[i]] = (struct gang_place){ i, SIZE_MAX };
-	return gangs;
-}
-
-static void join_gangs(struct fresh_list *list, size_t fresh, struct gang_place *gangs,
+static void note_gangs(struct fresh_list *list, size_t fresh, struct arena *arena,
 		       const struct schedule_node_result *node)
 {
 	for (size_t i = 0; i < node->placement_count; i++) {
 		struct gang_place *gang;
-		struct fresh *first = &list->at.at[first_of(list, fresh)];
 
 		if (node->placements[i].phase != SCHEDULE_PHASE_GANG)
 			continue;
-		gang = &gangs[node->placements[i].index];
-		first->rank = gang->rank < first->rank ? gang->rank : first->rank;
-		if (gang->fresh == SIZE_MAX)
-			gang->fresh = fresh;
-		join(list, gang->fresh, fresh);
+		gang = &list->gangs[node->placements[i].index];
+		list->at.at[fresh].gang = true;
+		if (gang->fresh.count == 0 || gang->fresh.at[gang->fresh.count - 1] != fresh)
+			VEC_PUSH(arena, &gang->fresh, fresh);
 	}
 }
 
@@ -110,11 +75,11 @@ struct listing {
 };
 
 static void list_node(struct fresh_list *list, const struct choice *choice, size_t index,
-		      struct listing *listing, struct gang_place *gangs)
+		      struct listing *listing)
 {
 	const struct schedule_node_result *node = &choice->packing->result->nodes[index];
 	const struct group *group = &choice->facts->groups[node->type - 1];
-	struct fresh *first;
+	struct fresh *own;
 
 	if (listing->hosts++ % group->hosts == 0) {
 		listing->fresh = SIZE_MAX;
@@ -124,25 +89,25 @@ static void list_node(struct fresh_list *list, const struct choice *choice, size
 		VEC_PUSH(choice->arena, &list->at,
 			 ((struct fresh){ .group = group->index,
 					  .at = index,
-					  .parent = listing->fresh,
-					  .phase = node->launch_phase,
-					  .rank = SIZE_MAX }));
+					  .phase = node->launch_phase }));
 	}
 	if (listing->fresh == SIZE_MAX)
 		return;
-	first = &list->at.at[first_of(list, listing->fresh)];
-	if (node->launch_phase < first->phase)
-		first->phase = node->launch_phase;
-	join_gangs(list, listing->fresh, gangs, node);
+	own = &list->at.at[listing->fresh];
+	own->phase = node->launch_phase < own->phase ? node->launch_phase : own->phase;
+	note_gangs(list, listing->fresh, choice->arena, node);
 }
 
 static struct fresh_list list_fresh(const struct choice *choice)
 {
 	const struct packing *packing = choice->packing;
 	size_t groups = choice->facts->group_count;
-	struct gang_place *gangs = order_gangs(packing);
 	struct listing *listings = arena_array(choice->arena, groups, sizeof(*listings));
-	struct fresh_list list = { .at = { .at = NULL } };
+	struct fresh_list list = {
+		.order = schedule_gang_order(&packing->problem, packing->arena),
+		.gangs = arena_array(packing->arena, packing->problem.gang_count,
+				     sizeof(*list.gangs)),
+	};
 
 	for (size_t g = 0; g < groups; g++)
 		listings[g].owed = owed(&choice->groups[g]);
@@ -151,17 +116,22 @@ static struct fresh_list list_fresh(const struct choice *choice)
 
 		if (node->status == SCHEDULE_LAUNCH && node->type > 0 &&
 		    choice->facts->groups[node->type - 1].grant)
-			list_node(&list, choice, i, &listings[node->type - 1], gangs);
+			list_node(&list, choice, i, &listings[node->type - 1]);
 	}
 	return list;
 }
 
 /* ---- units ---- */
 
-/* A new replica with the key of its unit. */
+/* A new replica in a unit, with the key of the unit. */
 struct member {
 	enum schedule_phase phase;
-	size_t rank, unit, group, at;
+	size_t rank; /* of the gang in the packing; SIZE_MAX: the unit is this replica */
+	size_t group, at;
+};
+
+struct members {
+	VEC(struct member) list;
 };
 
 static int compare_sizes(size_t a, size_t b)
@@ -175,23 +145,55 @@ static int compare_members(const void *left, const void *right)
 	int order = (a->phase > b->phase) - (a->phase < b->phase);
 
 	order = order != 0 ? order : compare_sizes(a->rank, b->rank);
-	order = order != 0 ? order : compare_sizes(a->unit, b->unit);
 	return order != 0 ? order : compare_sizes(a->at, b->at);
 }
 
-static struct member *sort_members(const struct choice *choice, struct fresh_list *list)
+static void add_member(const struct choice *choice, const struct fresh *fresh,
+		       enum schedule_phase phase, size_t rank, struct members *members)
 {
-	struct member *members = arena_array(choice->arena, list->at.count, sizeof(*members));
+	VEC_PUSH(choice->arena, &members->list,
+		 ((struct member){ phase, rank, fresh->group, fresh->at }));
+}
 
-	for (size_t i = 0; i < list->at.count; i++) {
-		size_t unit = first_of(list, i);
-		const struct fresh *first = &list->at.at[unit];
+/* A unit for each gang, in the order of the packing, with all of its new replicas, so that its grant
+ * is enough for it alone, also when those with which it shares a replica never get theirs. It asks for
+ * nothing if units before it, none larger, have all of its replicas. */
+static void add_gang(const struct choice *choice, struct fresh_list *list, size_t rank,
+		     struct members *members)
+{
+	const struct gang_place *gang = &list->gangs[list->order[rank]];
+	enum schedule_phase phase = SCHEDULE_PHASE_GANG;
+	size_t size = gang->fresh.count;
+	bool asks = false;
 
-		members[i] = (struct member){ first->phase, first->rank, unit, list->at.at[i].group,
-					      list->at.at[i].at };
+	VEC_EACH(const size_t, index, &gang->fresh) {
+		struct fresh *fresh = &list->at.at[*index];
+
+		asks |= fresh->unit_size == 0 || fresh->unit_size > size;
+		phase = fresh->phase < phase ? fresh->phase : phase;
 	}
-	if (list->at.count > 1)
-		qsort(members, list->at.count, sizeof(*members), compare_members);
+	for (size_t i = 0; asks && i < size; i++) {
+		struct fresh *fresh = &list->at.at[gang->fresh.at[i]];
+
+		if (fresh->unit_size == 0 || fresh->unit_size > size)
+			fresh->unit_size = size;
+	}
+	for (size_t i = 0; asks && i < gang->fresh.count; i++)
+		add_member(choice, &list->at.at[gang->fresh.at[i]], phase, rank, members);
+}
+
+static struct members sort_members(const struct choice *choice, struct fresh_list *list)
+{
+	struct members members = { .list = { .at = NULL } };
+
+	for (size_t rank = 0; rank < choice->packing->problem.gang_count; rank++)
+		add_gang(choice, list, rank, &members);
+	VEC_EACH(const struct fresh, fresh, &list->at)
+		if (!fresh->gang)
+			add_member(choice, fresh, fresh->phase, SIZE_MAX, &members);
+	if (members.list.count > 1)
+		qsort(members.list.at, members.list.count, sizeof(*members.list.at),
+		      compare_members);
 	return members;
 }
 
@@ -237,23 +239,23 @@ struct pool_asks pool_ask(const struct choice *choice)
 {
 	const struct facts *facts = choice->facts;
 	struct fresh_list list = list_fresh(choice);
-	const struct member *members = sort_members(choice, &list);
+	const struct members members = sort_members(choice, &list);
 	int64_t *admitted = arena_array(choice->arena, facts->group_count, sizeof(*admitted));
 	struct pool_asks asks = { .at = { .at = NULL } };
 
 	for (size_t g = 0; g < facts->group_count; g++)
 		admitted[g] = choice->groups[g].allowed_replicas;
-	for (size_t i = 0; i < list.at.count; i++)
-		admitted[members[i].group] -= members[i].rank != SIZE_MAX;
-	for (size_t i = 0; i < list.at.count; i++) {
-		const struct member *member = &members[i];
+	VEC_EACH(const struct fresh, fresh, &list.at)
+		admitted[fresh->group] -= fresh->gang;
+	for (size_t i = 0; i < members.list.count; i++) {
+		const struct member *member = &members.list.at[i];
 
 		if (member->rank == SIZE_MAX) {
 			add_single(choice, &asks, member->group,
 				   admit(&admitted[member->group], 1));
 			continue;
 		}
-		if (i == 0 || member[-1].unit != member->unit) {
+		if (i == 0 || member[-1].rank != member->rank) {
 			struct pool_ask *ask = VEC_ADD(choice->arena, &asks.at);
 
 			*ask = (struct pool_ask){ .count = 1, .gang = true };
