@@ -30,7 +30,9 @@ static const struct schedule_size *size_new(const struct offer *offer, struct pl
 	return copy;
 }
 
-static void offer_node(struct offer *offer, struct schedule_node *node, size_t index)
+/* A requested worker without a Pod counts as the launch did that requested it. */
+static void offer_node(struct offer *offer, const struct schedule_type *types,
+		       struct schedule_node *node, size_t index)
 {
 	const char *group = node->type == SCHEDULE_NO_INDEX ? "" :
 							      offer->problem.types[node->type].name;
@@ -38,6 +40,8 @@ static void offer_node(struct offer *offer, struct schedule_node *node, size_t i
 	const struct resize_group *limits = resize_limits_find(&offer->snapshot->cluster, group);
 	struct resize_pod *state;
 
+	if (!pod && node->type != SCHEDULE_NO_INDEX)
+		node->resizing = types[node->type].resizable;
 	if (!pod || !limits ||
 	    resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
 		return;
@@ -101,7 +105,7 @@ static void offer_sizes(struct offer *offer)
 	}
 	for (size_t i = 0; i < nodes; i++) {
 		changed_nodes[i] = problem->nodes[i];
-		offer_node(offer, &changed_nodes[i], i);
+		offer_node(offer, changed_types, &changed_nodes[i], i);
 	}
 	problem->types = changed_types;
 	problem->nodes = changed_nodes;
