@@ -525,6 +525,46 @@ static void test_saved_for_a_gang(void **state)
 	expect_text(allocation, 3, 0, "ReservedForGang", "are saved for c/demo");
 }
 
+static void test_why_a_unit_waits(void **state)
+{
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		add_worker(1, 0, "", SHARE_BUSY);
+	ask(0, 1, 1, 1);
+	allocation = allocate();
+	expect_text(
+		allocation, 0, 1, "WaitsForPool",
+		"waits for pool pool, queue a: place 1 of 1, 12 of 16 GPUs are held; queue b "
+		"holds 12 GPUs beyond its guarantee; from 2027-01-15T08:02:00Z on they are saved "
+		"for it");
+	/* Of the other group nothing waits. */
+	expect_text(allocation, 0, 0, "WaitsForPool", "queue a: it is not allocated yet");
+}
+
+static void test_why_a_unit_may_not_be_granted(void **state)
+{
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	scene.queues[0].has_maximum = true;
+	scene.queues[0].maximum = UNITS(8);
+	add_worker(0, 1, "", SHARE_BUSY);
+	ask(0, 0, 1, 1);
+	ask(0, 1, 2, 1);
+	ask(1, 1, 3, 1);
+	allocation = allocate();
+	expect_text(allocation, 0, 0, "WaitsForPool",
+		    "waits for pool pool, queue a: at its maximum 8");
+	expect_text(
+		allocation, 0, 1, "WaitsForPool",
+		"pool pool, queue a never holds 16 GPUs: the pool has 16, and the queue at most 8");
+	expect_text(allocation, 1, 1, "WaitsForPool",
+		    "pool pool, queue b never holds 24 GPUs: the pool has 16");
+	assert_null(strstr(terms(allocation, 1)->grants[1].message, "at most"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -543,6 +583,8 @@ int main(void)
 		TEST(test_a_pool_with_problems_changes_nothing),
 		TEST(test_figures_of_queues),
 		TEST(test_saved_for_a_gang),
+		TEST(test_why_a_unit_waits),
+		TEST(test_why_a_unit_may_not_be_granted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

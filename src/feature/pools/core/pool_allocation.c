@@ -583,12 +583,13 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 		return;
 	case SHARE_IMPOSSIBLE:
 		ret_grant->message = arena_printf(
-			arena, "%s never holds %s: it has %s, the queue's maximum is %s", where,
+			arena, "%s never holds %s: the pool has %s%s", where,
 			gpus_text(arena, table->units.at[unit].amount),
 			resource_amount_text(arena, allocation->input->capacities[pool]),
 			queue->maximum == RESOURCE_AMOUNT_MAX ?
-				"not set" :
-				resource_amount_text(arena, queue->maximum));
+				"" :
+				arena_printf(arena, ", and the queue at most %s",
+					     resource_amount_text(arena, queue->maximum)));
 		return;
 	case SHARE_COMING:
 		ret_grant->message = arena_printf(arena, "waits for %s: %s become free for it",
