@@ -5,6 +5,7 @@
 ``shared_head``   one head for the whole session; ``shared(groups)`` hands it over with other groups
 ``controller``    the program under test: ``controller(namespace, *flags)``; ``without="events"`` leaves a right out
 ``pool``          a GPUPool of the test, with a namespace for each team; deleted after the test
+``teams``         RayClusters with a head for teams of the pool: ``teams.add("a", "b")``
 """
 
 from pathlib import Path
@@ -19,6 +20,7 @@ from rayscaler_e2e.pools import Pool
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.teams import Teams
 
 Object = Dict[str, Any]
 
@@ -51,6 +53,16 @@ def pool(api_server: ApiServer, namespace: str, artefacts: Any):
     yield made
     for space in made.spaces.values():
         artefacts.namespace(space, api_server)
+    made.close()
+
+
+@pytest.fixture
+def teams(api_server: ApiServer, standins: StandIns, pool: Pool, work_dir: Path, artefacts: Any, controller):
+    """Closed before the controller ends."""
+    artefacts.log("operator", standins.work_dir / "operator.log")
+    artefacts.log("kubelet", standins.work_dir / "kubelet.log")
+    made = Teams(api_server, pool, work_dir)
+    yield made
     made.close()
 
 

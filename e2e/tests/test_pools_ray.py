@@ -1,0 +1,55 @@
+"""GPUPools with real Ray: idle workers are released for others, busy ones are not. Gangs: test_pools_gangs.py."""
+
+from typing import List
+
+from rayscaler_e2e.pools import Fleet, Held
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+IDLE = 2
+REPETITIONS = 8
+RELEASE_SECONDS = IDLE + 2.0
+
+
+def p95(values: List[float]) -> float:
+    return sorted(values)[min(len(values) - 1, round(0.95 * (len(values) - 1)))]
+
+
+def test_idle_borrowed_workers_are_released_and_busy_ones_are_not(pool, teams, api_server, controller, namespace):
+    """The time from the ask of a team below its guarantee to the patch that releases what another one borrowed."""
+    pool.create(3, {"name": "a"}, {"name": "b", "guaranteed": 3}, reclaim={"idleAfterSeconds": IDLE})
+    controller(namespace, everywhere=True)
+    (borrower,) = teams.add("a")
+    pool.space("b")
+    fleet = Fleet(pool)
+    took = []
+    with Held(pool.server, list(pool.spaces.values())) as held, borrower.program() as program:
+        program.actors(1, name="keeps", num_gpus=1)
+        (kept,) = program.ready("keeps", 90)
+        for i in range(REPETITIONS):
+            # One worker of the borrower is idle, the other two busy.
+            program.actors(1, name="busy", num_gpus=1)
+            program.actors(1, name="ends", num_gpus=1)
+            program.ready("busy", 90)
+            program.ready("ends", 90)
+            program.call("release", name="ends")
+            wait_until(lambda: pool.queue("a").get("idle") == "1", 20, "an idle worker in the status")
+            since = borrower.recorder.mark()
+            fleet.add(f"asks{i}", "b", 1)
+            fleet.wait(20, **{f"asks{i}": 1})
+            events = borrower.recorder.of("replicas", since, "gpu-group")
+            assert events and events[0].value == 2, events
+            took.append(events[0].at - since)
+            assert program.call("alive", name="keeps") == [kept]
+            program.call("release", name="busy")
+            fleet.end(f"asks{i}")
+        # Two workers are wanted and one is idle: the busy ones stay.
+        program.actors(2, name="busy", num_gpus=1)
+        busy = program.ready("busy", 90)
+        fleet.add("more", "b", 2)
+        wait_until(lambda: pool.queue("b").get("waiting") == "2", 20, "the demand to wait")
+        hold(lambda: borrower.replicas() == 3 and program.call("alive", name="busy") == busy, IDLE + 3, "busy ones stay")
+        assert pool.queue("b")["belowGuaranteeSince"]
+        program.end()
+    print(f"released after {[round(one, 2) for one in took]} s, p95 {p95(took):.2f} s")
+    assert p95(took) < RELEASE_SECONDS and held.most == 3
