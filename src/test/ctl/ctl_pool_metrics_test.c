@@ -257,7 +257,7 @@ static void test_busy_workers_are_another_kind(void **state)
 	expect_reclaimed("0", "5");
 }
 
-/* A Pod that ended by itself, one that ends for another reason, a RayCluster that is gone. */
+/* A Pod that ended by itself, one that ends for another reason, a RayCluster that was deleted. */
 static void test_others_do_not_count(void **state)
 {
 	struct plan *deletes = plan_of(TERMINATE_DELETE, REASON_DRAINED, TIME_NONE);
