@@ -109,6 +109,7 @@ static struct fresh_list list_fresh(const struct choice *choice)
 				     sizeof(*list.gangs)),
 	};
 
+	VEC_RESERVE(choice->arena, &list.at, 16);
 	for (size_t g = 0; g < groups; g++)
 		listings[g].owed = owed(&choice->groups[g]);
 	for (size_t i = 0; i < packing->result->node_count; i++) {
@@ -242,6 +243,7 @@ struct pool_asks pool_ask(const struct choice *choice)
 	const struct members members = sort_members(choice, &list);
 	int64_t *admitted = arena_array(choice->arena, facts->group_count, sizeof(*admitted));
 	struct pool_asks asks = { .at = { .at = NULL } };
+	struct pool_ask *gang = NULL; /* the last one; valid while its members follow each other */
 
 	for (size_t g = 0; g < facts->group_count; g++)
 		admitted[g] = choice->groups[g].allowed_replicas;
@@ -255,12 +257,11 @@ struct pool_asks pool_ask(const struct choice *choice)
 				   admit(&admitted[member->group], 1));
 			continue;
 		}
-		if (i == 0 || member[-1].rank != member->rank) {
-			struct pool_ask *ask = VEC_ADD(choice->arena, &asks.at);
-
-			*ask = (struct pool_ask){ .count = 1, .gang = true };
+		if (!gang || member[-1].rank != member->rank) {
+			gang = VEC_ADD(choice->arena, &asks.at);
+			*gang = (struct pool_ask){ .count = 1, .gang = true };
 		}
-		add_part(choice, &asks.at.at[asks.at.count - 1], member->group);
+		add_part(choice, gang, member->group);
 	}
 	for (size_t g = 0; g < facts->group_count; g++)
 		if (facts->groups[g].grant)

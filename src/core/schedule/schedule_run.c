@@ -52,7 +52,9 @@ void schedule_run_amounts(const struct schedule_run *run, const struct schedule_
 		return;
 	}
 	node = &run->problem->nodes[work->given];
-	*ret_total = run->totals && node->released ? (struct resources){ .count = 0 } : node->total;
+	*ret_total = node->total;
+	if (run->totals && node->released)
+		*ret_total = (struct resources){ .count = 0 };
 	*ret_available = run->totals ? *ret_total : node->available;
 	if (node->resizing)
 		resize(run, node->resizing, ret_total, ret_available);

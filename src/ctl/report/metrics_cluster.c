@@ -351,7 +351,7 @@ bool metrics_clusters_write_part(const struct map *clusters, const struct metric
 		return false;
 	need = from ? from->need : metric->need;
 	family.row = from ? &metrics_rows[from->id] : &metric->row;
-	if (metric && metric->write_own) {
+	if (!from && metric->write_own) {
 		metric->write_own(self, &family);
 		return true;
 	}
