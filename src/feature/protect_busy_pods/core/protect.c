@@ -144,7 +144,8 @@ static bool is_ours(const struct facts *facts, const struct pod *pod)
 static bool begin(const struct facts *facts, const struct pod *pod, struct protected_pod *item)
 {
 	item->action = PROTECT_SET;
-	item->record.since = facts->snapshot->now;
+	item->record.since = facts->snapshot->now; /* later it is another one */
+	due_now(facts->due);
 	for (size_t i = 0; i < PROTECT_ANNOTATION_COUNT; i++)
 		item->record.keys[i] =
 			labels_value(&pod->annotations, protect_key((enum protect_annotation)i)) ==
