@@ -143,7 +143,7 @@ def test_wishes_that_the_schema_refuses(api_server, server):
 
 
 def test_what_the_document_shows(api_server, server, namespace, kubectl):
-    """docs/AUTOSCALER_OBJECT.md: its manifest, its commands, the words of its refusal."""
+    """docs/AUTOSCALER_OBJECT.md: its manifest and its commands; the words of a refusal."""
     text = DOCUMENT.read_text().replace("team-a", namespace)
     manifest = re.search(r"^```yaml\n(apiVersion.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
     kubectl.run("apply", "-f", "-", stdin=manifest)
@@ -153,7 +153,8 @@ def test_what_the_document_shows(api_server, server, namespace, kubectl):
     if api_server.kind == "real":  # the embedded one serves no descriptions
         fields = kubectl.run("explain", "rca.spec").stdout
         assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
-    (refusal,) = re.findall(r"^The RayClusterAutoscaler .* is invalid: .*$", text, re.MULTILINE)
+    refusal = 'The RayClusterAutoscaler "demo" is invalid: spec.groups[0]: Invalid value: "object": a group without a setting; '
+    refusal += "set idleTimeoutSeconds or remove the group"
     said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"groups": [{"name": "a"}]}}', status=1)
     assert said.stderr.strip() == refusal
     misspelt = manifest.replace("maxGPUs", "maxGpus")
@@ -337,8 +338,8 @@ def test_without_the_definition(api_server, server, namespace, controller):
     definitions = api_server.admin.of("customresourcedefinitions")
     definitions.delete(crd["metadata"]["name"])
     try:
-        path = "/apis/rayscaler.dev/v1alpha1"
-        wait_until(lambda: api_server.admin.request("GET", path).status == 404, 30, "the definition to be gone")
+        path = "/apis/rayscaler.dev/v1alpha1"  # which GPUPools have too
+        wait_until(lambda: api_server.admin.request("GET", f"{path}/{RCA}").status == 404, 30, "the definition to be gone")
         clusters = server("rayclusters")
         clusters.create(headless("demo", rayclusters.group("g", minReplicas=1)))
         log = controller(namespace)

@@ -1,6 +1,7 @@
 """GPUPools without Ray: RayClusters of several teams whose demand is the annotation. With Ray: test_pools_ray.py."""
 
 import random
+import threading
 import time
 
 import pytest
@@ -110,6 +111,40 @@ def test_a_cluster_of_kueue_draws_from_no_pool(pool, fleet, controller, namespac
     hold(lambda: fleet.replicas() == {"kueue": 4, "pooled": 2}, 1, "the pool is full")
     fleet.end("kueue")
     fleet.wait(pooled=4)
+
+
+def test_forged_demand_takes_nothing_within_a_guarantee(pool, fleet, controller, namespace):
+    """A tenant asks for thousands of GPUs, and for other numbers all the time: a team within its guarantee is served as
+    soon as alone."""
+    pool.create(8, {"name": "a", "guaranteed": 4, "lendable": 0}, {"name": "b"})
+    controller(namespace, everywhere=True)
+    fleet.add("honest", "a", 1)
+    fleet.wait(honest=1)
+
+    def seconds(gpus: int) -> float:
+        begun = time.monotonic()
+        fleet.ask("honest", gpus)
+        fleet.wait(honest=gpus)
+        return time.monotonic() - begun
+
+    took = [seconds(2)]
+    fleet.add("forger", "b", 3000)
+    fleet.wait(forger=4)
+    ended = threading.Event()
+
+    def forge() -> None:
+        while not ended.wait(0.1):
+            fleet.ask("forger", random.randrange(1000, 3000))
+
+    forger = threading.Thread(target=forge)
+    forger.start()
+    try:
+        took += [seconds(3), seconds(4)]
+    finally:
+        ended.set()
+        forger.join()
+    print("from ask to patch, alone and twice beside the forger: " + ", ".join(f"{one:.2f} s" for one in took))
+    assert fleet.replicas() == {"honest": 4, "forger": 4}
 
 
 def test_kills_at_20_random_moments(pool, fleet, controller, namespace):
