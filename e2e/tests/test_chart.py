@@ -35,6 +35,7 @@ OTHER_FLAGS = {
     "--cluster-namespace",
     "--leader-elect-resource-namespace",
     "--mode",
+    "--in-place-resize",  # refused by `run`
 }
 
 # Values, and words of helm's error for them.
