@@ -168,9 +168,7 @@ static const struct choice *choice_make(const struct packing *packing, const int
 	launch_cancel(choice);
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_launches(&choice->groups[g]);
-	limits_throttle(choice);
-	if (most)
-		limits_pool(choice, most);
+	limits_throttle(choice, most);
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_finish(&choice->groups[g]);
 	launch_remember(choice);

@@ -360,7 +360,23 @@ static int64_t conservative_replicas(const struct choice *choice, const struct g
 	return larger(within, replicas_of(larger(1, running), group->hosts));
 }
 
-void limits_throttle(struct choice *choice)
+/* Cuts allowed_replicas to `most`, and what is to be launched by as much. */
+static void cut_to(struct choice *choice, const int64_t *most)
+{
+	for (size_t g = 0; g < choice->facts->group_count; g++) {
+		struct group_choice *own = &choice->groups[g];
+		int64_t beyond = own->allowed_replicas - most[g];
+
+		if (beyond <= 0)
+			continue;
+		own->allowed_replicas -= beyond;
+		own->launch_replicas -= beyond;
+		own->to_launch -= beyond * own->group->hosts;
+		own->to_launch = own->to_launch > 0 ? own->to_launch : 0;
+	}
+}
+
+void limits_throttle(struct choice *choice, const int64_t *most)
 {
 	int64_t cap = choice->snapshot->settings.max_starting_workers, starting_all = 0;
 	bool conservative = limits_is_conservative(choice->snapshot);
@@ -383,19 +399,6 @@ void limits_throttle(struct choice *choice)
 		own->allowed_replicas = allowed;
 		starting_all += allowed * group->hosts;
 	}
-}
-
-void limits_pool(struct choice *choice, const int64_t *most)
-{
-	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		struct group_choice *own = &choice->groups[g];
-		int64_t beyond = own->allowed_replicas - most[g];
-
-		if (beyond <= 0)
-			continue;
-		own->allowed_replicas -= beyond;
-		own->launch_replicas -= beyond;
-		own->to_launch -= beyond * own->group->hosts;
-		own->to_launch = own->to_launch > 0 ? own->to_launch : 0;
-	}
+	if (most)
+		cut_to(choice, most);
 }

@@ -40,9 +40,8 @@ const char *limits_gpu_excess_text(const struct offer *offer);
 time_ms limits_launch_round(const struct facts *facts, const struct group *group);
 /* upscalingMode of the RayCluster, or else of its RayClusterAutoscaler, is Conservative. */
 bool limits_is_conservative(const struct snapshot *snapshot);
-/* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative. */
-void limits_throttle(struct choice *choice);
-/* Cuts allowed_replicas to `most`, by group, and what is to be launched by as much. */
-void limits_pool(struct choice *choice, const int64_t *most);
+/* Cuts launch_replicas of every group to allowed_replicas: max-starting-workers, Conservative, and
+ * `most` by group, what pools grant to a packing that was cut (NULL: no such limit). */
+void limits_throttle(struct choice *choice, const int64_t *most);
 
 #endif
