@@ -41,6 +41,7 @@ class Lack(NamedTuple):
 
 STALLED = "cannot read from the API server"
 EVENTS, OBJECTS, NODES = "events cannot be read", "RayClusterAutoscalers are not used", "Nodes cannot be read"
+POOLS = "GPUPools cannot be read"
 LEASE, STATUS = "cannot use the Lease", "its users see nothing there"
 
 CONTROLLER: Dict[Right, Lack] = {
@@ -63,6 +64,14 @@ CONTROLLER: Dict[Right, Lack] = {
     ("watch", "", "events"): Lack(EVENTS),
     ("list", "rayscaler.dev", RCA): Lack(OBJECTS),
     ("watch", "rayscaler.dev", RCA): Lack(OBJECTS),
+    # GPUPools are of no namespace: a controller of one namespace does not read them.
+    ("get", "rayscaler.dev", "gpupools"): Lack(),
+    ("list", "rayscaler.dev", "gpupools"): Lack(),
+    ("watch", "rayscaler.dev", "gpupools"): Lack(),
+    ("patch", "rayscaler.dev", "gpupools/status"): Lack(),
+    # Only beside a GPUPool.
+    ("list", "", "namespaces"): Lack(),
+    ("watch", "", "namespaces"): Lack(),
     ("create", "rayscaler.dev", RCA): Lack(STATUS),
     ("patch", "rayscaler.dev", f"{RCA}/status"): Lack(STATUS),
     ("create", "coordination.k8s.io", "leases"): Lack(LEASE, scales=False),
@@ -83,6 +92,7 @@ SIDECAR: Dict[Right, Lack] = {
 CLUSTER_WIDE = {
     right: lack for right, lack in CONTROLLER.items() if right[0] in ("list", "watch") and right[2] != "leases"
 }
+CLUSTER_WIDE[("list", "rayscaler.dev", "gpupools")] = CLUSTER_WIDE[("watch", "rayscaler.dev", "gpupools")] = Lack(POOLS)
 MODES: Dict[str, Dict[Right, Lack]] = {"namespace": CONTROLLER, "sidecar": SIDECAR, "cluster": CLUSTER_WIDE}
 
 

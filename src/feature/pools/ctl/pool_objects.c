@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "ctl/shared/leader.h"
+#include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
@@ -157,9 +158,13 @@ static void pool_changed(void *context, enum kube_change change UNUSED, const ch
 struct pool_objects *pool_objects_new(const struct control *control, void (*changed)(void *context),
 				      void *context)
 {
-	struct pool_objects *objects = memory_alloc(sizeof(*objects));
-	struct objects_watch *own = &objects->pools;
+	struct pool_objects *objects;
+	struct objects_watch *own;
 
+	if (control->options->namespace_[0] != '\0')
+		return NULL;
+	objects = memory_alloc(sizeof(*objects));
+	own = &objects->pools;
 	objects->control = control;
 	objects->changed = changed;
 	objects->context = context;
@@ -195,8 +200,10 @@ void pool_objects_free(struct pool_objects *objects)
 const struct gpu_pool *const *pool_objects_list(const struct pool_objects *objects,
 						size_t *ret_count)
 {
-	*ret_count = objects->count;
-	return objects->list;
+	static const struct gpu_pool *const none[1];
+
+	*ret_count = objects ? objects->count : 0;
+	return objects ? objects->list : none;
 }
 
 static bool watch_known(const struct objects_watch *watch)
@@ -206,12 +213,14 @@ static bool watch_known(const struct objects_watch *watch)
 
 bool pool_objects_known(const struct pool_objects *objects)
 {
-	return watch_known(&objects->pools) &&
-	       (!objects->reads_namespaces || watch_known(&objects->namespaces));
+	return !objects || (watch_known(&objects->pools) &&
+			    (!objects->reads_namespaces || watch_known(&objects->namespaces)));
 }
 
 const char *pool_objects_problem(const struct pool_objects *objects)
 {
+	if (!objects)
+		return NULL;
 	if (objects->pools.watch.refused == ERR_NONE &&
 	    !kube_informer_synced(objects->pools.watch.informer))
 		return "the GPUPools are not all read yet";
@@ -228,7 +237,7 @@ const char *pool_objects_problem(const struct pool_objects *objects)
 const struct labels *pool_objects_namespace(const struct pool_objects *objects, const char *name)
 {
 	const struct namespace *found =
-		objects->reads_namespaces ?
+		objects && objects->reads_namespaces ?
 			kube_informer_get(objects->namespaces.watch.informer, "", name) :
 			NULL;
 
@@ -237,7 +246,8 @@ const struct labels *pool_objects_namespace(const struct pool_objects *objects, 
 
 const char *pool_objects_version(const struct pool_objects *objects, const char *name)
 {
-	const struct gpu_pool *found = kube_informer_get(objects->pools.watch.informer, "", name);
+	const struct gpu_pool *found =
+		objects ? kube_informer_get(objects->pools.watch.informer, "", name) : NULL;
 
 	return found ? found->resource_version : NULL;
 }

@@ -10,7 +10,8 @@
 
 struct pool_objects;
 
-/* changed: a pool, but its status, or the labels of a Namespace have changed. */
+/* NULL for a controller of one namespace, which does not see all that a pool has; every function accepts
+ * NULL and finds no pool. changed: a pool, but its status, or the labels of a Namespace have changed. */
 struct pool_objects *pool_objects_new(const struct control *control, void (*changed)(void *context),
 				      void *context);
 void pool_objects_free(struct pool_objects *objects); /* NULL is fine */
