@@ -13,7 +13,7 @@ extern const struct field pool_terms_fields[];
 #define SNAPSHOT_POOLS_ROW(T) FIELD_POINTER(T, pools, pool_terms_fields, "pools")
 #define PLAN_ASKS_ROW FIELD_HOOK("asks", .write = pool_asks_write)
 
-/* Of a struct plan; nothing without asks. */
-void pool_asks_write(struct json_writer *writer, const struct field *field, const void *plan);
+/* `object` is a struct plan; nothing without asks. */
+void pool_asks_write(struct json_writer *writer, const struct field *field, const void *object);
 
 #endif

@@ -557,25 +557,24 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const struct share_queue *queue;
-	const char *where, *held = allocation->input->held[pool];
+	const char *where = arena_printf(arena, "pool %s", allocation->input->pools[pool]->name);
+	const char *held = allocation->input->held[pool];
 
 	if (is_of_flags(allocation->input->pools[pool])) {
 		explain_of_flags(allocation, pool, unit, arena, ret_grant);
 		return;
 	}
-	queue = cluster == POOL_NONE ? NULL : &table->queues.at[table->clusters.at[cluster].queue];
-	where = arena_printf(arena, "pool %s%s%s", allocation->input->pools[pool]->name,
-			     queue ? ", " : "", queue ? queue_text(arena, queue) : "");
 	ret_grant->reason = REASON_WAITS_FOR_POOL;
-	if (held) {
-		ret_grant->message = arena_printf(arena, "waits for %s: %s", where, held);
+	ret_grant->message = arena_printf(arena, "waits for %s: %s", where,
+					  held ? held : "it is not allocated yet");
+	if (cluster == POOL_NONE)
 		return;
-	}
-	if (unit == SHARE_NONE) {
-		ret_grant->message =
-			arena_printf(arena, "waits for %s: it is not allocated yet", where);
+	queue = &table->queues.at[table->clusters.at[cluster].queue];
+	where = arena_printf(arena, "%s, %s", where, queue_text(arena, queue));
+	ret_grant->message = arena_printf(arena, "waits for %s: %s", where,
+					  held ? held : "it is not allocated yet");
+	if (held || unit == SHARE_NONE)
 		return;
-	}
 	switch (table->result.units[unit]) {
 	case SHARE_AT_MAXIMUM:
 		ret_grant->message = arena_printf(arena, "waits for %s: at its maximum %s", where,

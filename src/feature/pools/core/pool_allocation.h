@@ -54,17 +54,17 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 
 /* Nothing granted yet, for a member that no allocation has; NULL: no group of it draws from a pool. */
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena);
-/* The terms of a member; NULL likewise. spent: a patch has used what is granted, so nothing is. */
-const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t member,
+/* The terms of the member with this index; NULL likewise. spent: a patch has used what is granted, so nothing is. */
+const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
 					 bool spent, struct arena *arena);
 /* The asks of a member after an allocation: granted ones remember since when, and one that was granted
  * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
-const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t member,
+const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena);
 /* Whether pool_asks_granted makes other asks. */
-bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t member);
+bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t index);
 /* The drains of a member after an allocation: earlier ones whose Pods exist, and new ones. */
-const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t member,
+const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t index,
 					   struct arena *arena);
 /* The figures of a pool. `old` is its last status (NULL: none), for the times below a guarantee and
  * the places of members whose asks are unknown. */
