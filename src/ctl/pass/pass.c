@@ -389,6 +389,17 @@ static void announce(struct pass *pass)
 	pass->callbacks.decided(pass->callbacks.context, &decision);
 }
 
+/* True: more is granted now than the terms of the plan had. Asked once in a pass. */
+static bool is_granted_more(struct pass *pass, const struct gpu_share_objects *objects,
+			    const struct plan *plan)
+{
+	if (pass->shared || pass->undecided)
+		return false;
+	pass->shared = true;
+	return gpu_share_decided(pass->config.control->gpu_share, objects, plan,
+				 pass->work->snapshot.ray_state != NULL, pass->now);
+}
+
 /* Takes the next step that the plan needs. */
 static void decided(struct pass *pass)
 {
@@ -402,17 +413,9 @@ static void decided(struct pass *pass)
 	}
 	plan = pass->work->plan;
 	objects = pass_objects(pass, &pass->work->view);
-	if (pass_decide_is_overtaken(pass)) {
+	if (pass_decide_is_overtaken(pass) || is_granted_more(pass, &objects, plan)) {
 		pass_decide(pass);
 		return;
-	}
-	if (!pass->shared && !pass->undecided) {
-		pass->shared = true;
-		if (gpu_share_decided(pass->config.control->gpu_share, &objects, plan,
-				      pass->work->snapshot.ray_state != NULL, pass->now)) {
-			pass_decide(pass);
-			return;
-		}
 	}
 	/* Drains without an answer, or conflicts, took long: Ray is read once more, so that the
 	 * required changes are not delayed to a pass without them. The patch then has a

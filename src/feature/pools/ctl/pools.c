@@ -639,12 +639,11 @@ static bool grants_something(const struct pools *pools, size_t index)
 static bool take_over(struct pools *pools, struct pool_entry *entry)
 {
 	const struct pool_share *own = &pools->allocation->shares[entry->index];
-	const struct pool_asks *asks = pools->allocation->input->asks[entry->index];
 	bool changed = own->digest != entry->digest;
 
 	if (pool_asks_grants_differ(pools->allocation, entry->index)) {
-		asks = pool_asks_granted(pools->allocation, entry->index, slots_next(&entry->asks));
-		slots_set(&entry->asks, asks);
+		slots_set(&entry->asks, pool_asks_granted(pools->allocation, entry->index,
+							  slots_next(&entry->asks)));
 		pools->stale = true;
 	}
 	if (own->drains) {
