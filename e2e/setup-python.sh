@@ -54,7 +54,7 @@ if [ -e "$venv/complete" ]; then
 	exit 0
 fi
 
-say "making $venv with $python; Ray is about 75 MB to download, this takes a minute or two"
+say "making $venv with $python; Ray and pyarrow are about 120 MB to download, this takes a minute or two"
 rm -rf "$venv"
 "$python" -m venv "$venv" >&2
 bar=off

@@ -22,7 +22,8 @@ Ray, and the parts of Kubernetes that the API server alone has not:
 ``ray_manifests``     RayClusters that run on them
 ``scenario``          ``Scenario``: one RayCluster with its head, its workers and Ray programs
 ``ray_program``       ``RayProgram`` (the driver ``ray_driver.py`` under a test's command) and
-                      ``Witness`` (``gcs_witness.py``: Ray's own state, read all the time)
+                      ``Witness`` (``gcs_witness.py``: Ray's own state, read all the time);
+                      ``ray_train_run`` (the driver's run of Ray Train)
 ``recorder``          the changes of Pods and replicas, and the check that no busy worker ended
 ``program``           ``Controller``: the program under test
 ``prometheus``        ``Prometheus``: a real one that scrapes the program; ``promtool``

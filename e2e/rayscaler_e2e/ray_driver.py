@@ -13,6 +13,8 @@ or {"error": text}. Commands (``do``):
     request   ray.autoscaler.sdk.request_resources(bundles=...)
     publish   ``line`` to all drivers, as a line of Ray's autoscaler
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
+    train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory
+    trained   wait for its end; the metrics of its last report
     end       end the program
 """
 
@@ -20,6 +22,7 @@ import json
 import os
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
@@ -61,6 +64,7 @@ class Program:
         self._actors: Dict[str, List[Any]] = {}
         self._tasks: Dict[str, List[Any]] = {}
         self._groups: Dict[str, Any] = {}
+        self._run: Optional[Future] = None
         self.ended = False
 
     def actors(self, name: str, count: int, options: Dict[str, Any]) -> None:
@@ -145,6 +149,17 @@ class Program:
         if drop:
             internal_kv._internal_kv_del(name)
         return value.decode() if value is not None else None
+
+    def train(self, fewest: int, most: int) -> None:
+        from ray_train_run import fit  # beside this script
+
+        self._run = ThreadPoolExecutor(1).submit(fit, self._directory, fewest, most)
+        self._run.add_done_callback(lambda run: print(repr(run.exception()), file=sys.stderr, flush=True))
+
+    def trained(self) -> Dict[str, Any]:
+        (self._directory / "finish").touch()
+        assert self._run
+        return self._run.result()
 
     def end(self) -> None:
         self.ended = True

@@ -44,7 +44,7 @@ class RayProgram:
 
     def __init__(self, directory: Path, address: str, node_ip: str, env: Mapping[str, str], prints: bool = False):
         directory.mkdir(parents=True)
-        self._directory = directory
+        self.directory = directory
         self._number = 0
         script = Path(__file__).parent / "ray_driver.py"
         words = [sys.executable, str(script), str(directory), address, node_ip, *["prints"] * prints]
@@ -57,12 +57,12 @@ class RayProgram:
 
     def begin(self, do: str, **arguments: Any) -> None:
         """Send a command; ``answer`` must be called before the next one."""
-        order = self._directory / f"{self._number}.in"
+        order = self.directory / f"{self._number}.in"
         order.with_suffix(".tmp").write_text(json.dumps({"do": do, **arguments}))
         order.with_suffix(".tmp").rename(order)
 
     def answer(self, seconds: float = 30.0) -> Any:
-        out = self._directory / f"{self._number}.out"
+        out = self.directory / f"{self._number}.out"
 
         def arrived() -> bool:
             if not self.process.running() and not out.exists():
@@ -77,7 +77,7 @@ class RayProgram:
         return answer["ok"]
 
     def answered(self) -> bool:
-        return (self._directory / f"{self._number}.out").exists()
+        return (self.directory / f"{self._number}.out").exists()
 
     def autoscaler_lines(self) -> List[str]:
         """The texts behind "(autoscaler +12s)" in its output, of a program that ``prints``."""
