@@ -270,17 +270,10 @@ class ApiServer(abc.ABC):
 
     def let_read_nodes(self, namespace: str) -> None:
         """Nodes have no namespace: a right of its own for the controller of the test."""
-        self._let_read(namespace, "nodes", {"": ["nodes"]})
-
-    def let_read_pools(self, namespace: str) -> None:
-        """GPUPools and the labels of Namespaces, as ``let_read_nodes``."""
-        self._let_read(namespace, "pools", {"rayscaler.dev": ["gpupools"], "": ["namespaces"]})
-
-    def _let_read(self, namespace: str, what: str, resources: Dict[str, List[str]]) -> None:
-        name = f"{what}-for-{namespace}"
+        name = f"nodes-for-{namespace}"
         metadata = {"name": name}
         rbac = "rbac.authorization.k8s.io/v1"
-        rules = [{"apiGroups": [group], "resources": names, "verbs": ["list", "watch"]} for group, names in resources.items()]
+        rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}]
         subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
         self.apply({"apiVersion": rbac, "kind": "ClusterRole", "metadata": metadata, "rules": rules})

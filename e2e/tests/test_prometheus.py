@@ -95,8 +95,8 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
     pools = api_server.admin.of("gpupools")
     pools.delete(POOL["metadata"]["name"], missing_ok=True)
     pools.create(POOL)
-    api_server.let_read_pools(one.namespace)
-    with Controller(api_server, one.namespace, work_dir / "controller", "--price-table", str(table)) as controller:
+    arguments = (api_server, one.namespace, work_dir / "controller", "--price-table", str(table))
+    with Controller(*arguments, everywhere=True) as controller:  # with a namespace it reads no pools
         jobs = {"rayscaler": [controller.address("metrics")]}
         with Prometheus(programs, work_dir / "prometheus", jobs, [dashboard.ALERTS]) as prometheus:
             start = time.time()

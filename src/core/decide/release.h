@@ -2,7 +2,8 @@
  * worker is drained as soon as it is idle and no demand is placed on it; request_resources, warm workers
  * and waiting gangs do not keep it. With a deadline it is drained also while it is busy, and terminated
  * when Ray has drained it or the deadline has passed. minReplicas and the annotation do-not-disrupt win.
- * A multi-host replica is released as a whole. */
+ * A multi-host replica is released as a whole, with the mildest release of the hosts that do not leave
+ * already. */
 #ifndef CORE_DECIDE_RELEASE_H
 #define CORE_DECIDE_RELEASE_H
 

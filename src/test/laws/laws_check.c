@@ -167,7 +167,8 @@ static const struct cJSON *release_of(const struct going *going)
 	return NULL;
 }
 
-/* Not before all deadlines of its replica's releases; and one without a deadline never ends work. */
+/* Not before all deadlines of its replica's releases; and one without a deadline never ends work. A host
+ * that leaves already has no say. */
 static bool deadline_has_passed(const struct going *going)
 {
 	const char *replica = facts_pod_label(going->pod, "ray.io/worker-group-replica-name");
@@ -179,7 +180,8 @@ static bool deadline_has_passed(const struct going *going)
 		if (!tree_is(release, "pod", going->name) &&
 		    !(pod && facts_hosts(going->group) > 1 && *replica &&
 		      strcmp(facts_pod_label(pod, "ray.io/worker-group-replica-name"), replica) ==
-			      0))
+			      0 &&
+		      !facts_pod_leaves(going->group, pod)))
 			continue;
 		any = true;
 		/* RFC 3339 in UTC with the same digits. */
