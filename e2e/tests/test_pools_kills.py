@@ -33,14 +33,15 @@ class Work:
         return self._programs[self._team[name]].directory / f"{name}-0.pod"
 
     def release(self, name: str) -> None:
-        """An error if it was lost; one that waits runs first."""
-        self._programs[self._team[name]].call("release", 120, name=name)
+        """An error if it was lost."""
+        self._programs[self._team[name]].call("release", name=name)
         self._team[name] = ""
         self.released += 1
 
     def release_all(self) -> None:
-        for name in self.running() + [name for name, team in self._team.items() if team]:
-            if self._team[name]:
+        """Those that wait run when others have ended."""
+        while any(self._team.values()):
+            for name in wait_until(self.running, 60, "the next task to run"):
                 self.release(name)
 
 
@@ -52,8 +53,10 @@ def test_kills_beside_busy_workers(pool, teams, controller, namespace, kills):
     rng = random.Random(seed)
     queues = [{"name": "a", "guaranteed": 2}, {"name": "b", "guaranteed": 4}, {"name": "c"}]
     pool.create(GPUS, *queues, reclaim={"idleAfterSeconds": 1})
-    control = controller(namespace, everywhere=True)
-    scenarios = dict(zip(ASKED, teams.add(*ASKED)))
+    # A kill between Ray's yes to a drain and the patch leaves a Pod without a raylet for so long.
+    control = controller(namespace, "--raylet-gone-seconds", "10", everywhere=True)
+    # An idle worker within a guarantee ends by its own timeout only.
+    scenarios = dict(zip(ASKED, teams.add(*ASKED, idle_seconds=3)))
     spaces = list(pool.spaces.values())
     work = Work({name: one.program() for name, one in scenarios.items()})
     with Held(pool.server, spaces) as replicas, Held(pool.server, spaces, pods=True) as pods:
