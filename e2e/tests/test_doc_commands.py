@@ -62,7 +62,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make hostile-fields( .*)?", "test_hostile.py::test_each_field"),
     (r"make hostile( .*)?", "test_hostile.py::test_"),
     (r"make bench-list", "test_fleet.py::test_"),
-    (r"make bench(-\w+)*", "dry"),
+    (r'make bench(-\w+)*( BENCH="[^"]*")?', "dry"),
     (r"make dev-cluster", "dry"),
     (r"make dashboard-picture", "dry"),
     (r"make report-picture", "dry"),

@@ -23,6 +23,7 @@
 #include "sim/baseline.h"
 #include "sim/kuberay.h"
 #include "sim/pass_time.h"
+#include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/sharing.h"
 #include "sim/view.h"
@@ -65,6 +66,8 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 			worker->draining = worker->state == SIM_WORKER_REGISTERED &&
 					   (!worker->holds || item->deadline != TIME_NONE);
 			accepted |= worker->draining;
+			if (worker->draining)
+				place_drained(worker);
 		}
 	return accepted;
 }

@@ -92,7 +92,7 @@ static void hold_give(struct sim_hold *hold)
 
 /* ---- the queue ---- */
 
-static void queue_push(struct sim_class *class_, size_t item, int64_t count, bool restarted)
+static void queue_push(struct sim_class *class_, const struct sim_waiting *more)
 {
 	struct sim_ray *ray = class_->ray;
 
@@ -108,14 +108,13 @@ static void queue_push(struct sim_class *class_, size_t item, int64_t count, boo
 		class_->queue.at = memory_resize(class_->queue.at, class_->queue.capacity,
 						 sizeof(*class_->queue.at));
 	}
-	class_->queue.at[class_->queue.count++] =
-		(struct sim_waiting){ item, count, restarted, ray->world->now_ms };
+	class_->queue.at[class_->queue.count++] = *more;
 	if (class_->waiting == 0) {
 		class_->active = ray->active_count;
 		ray->active[ray->active_count++] = class_;
 	}
-	class_->waiting += count;
-	record_waiting(class_, count);
+	class_->waiting += more->count;
+	record_waiting(class_, more->count);
 }
 
 static struct sim_waiting queue_pop(struct sim_class *class_)
@@ -246,31 +245,51 @@ static int64_t process_ms(const struct sim_run *run)
 	return 0;
 }
 
+static int64_t capped(int64_t span_ms)
+{
+	return span_ms < SIM_TIME_MAX_MS ? span_ms : SIM_TIME_MAX_MS;
+}
+
+/* Of work that saves checkpoints and was interrupted. */
+static int64_t restart_ms(const struct sim_world *world, const struct sim_waiting *one)
+{
+	const struct work_item *item = &world->input->workload->items[one->item];
+
+	return one->restarted && item->checkpoints ? capped(item->checkpoint_ms) : 0;
+}
+
+/* Of its duration, from its checkpoint on. */
+static int64_t rest_ms(const struct sim_world *world, const struct sim_waiting *one)
+{
+	return capped(world->input->workload->items[one->item].duration_ms) - one->done_ms;
+}
+
 /* Starts the oldest instance of the class if its bundles fit. `only`: for a task, the only worker
  * with room; NULL: any. */
 static bool start(struct sim_class *class_, struct sim_worker *only)
 {
 	struct sim_world *world = class_->ray->world;
 	struct sim_run *run = take_all(class_, only);
-	int64_t duration_ms;
 
 	if (!run)
 		return false;
 	struct sim_waiting one = queue_pop(class_);
 	run->item = one.item;
+	run->done_ms = one.done_ms;
+	run->saved = false;
+	run->saved_ms = 0;
 	for (size_t b = 0; b < class_->bundle_count; b++)
 		record_used(run->holds[b].worker, class_->bundles[b].gpus);
 	if (class_->kind == WORK_PLACEMENT_GROUP)
 		pass_time_changed(class_->ray);
-	duration_ms = world->input->workload->items[one.item].duration_ms;
-	if (duration_ms > SIM_TIME_MAX_MS)
-		duration_ms = SIM_TIME_MAX_MS;
 	int64_t before_ms = process_ms(run);
 	run->begun_ms = world->now_ms;
+	run->restart_ms = restart_ms(world, &one);
+	run->work_ms = world->now_ms + before_ms + run->restart_ms;
 	world->running++;
 	world->last_work_ms = world->now_ms;
-	event_queue_push(&world->events, world->now_ms + before_ms + duration_ms, SIM_EVENT_END,
-			 run, run->id);
+	event_queue_push(&world->events, run->work_ms + rest_ms(world, &one), SIM_EVENT_END, run,
+			 run->id);
 	record_start(world, &one, before_ms);
 	return true;
 }
@@ -296,11 +315,11 @@ void place_reported(struct sim_class *class_)
 		pass_time_waiting_changed(class_);
 }
 
-static void submit(struct sim_class *class_, size_t item, int64_t count, bool restarted)
+static void submit(struct sim_class *class_, const struct sim_waiting *more)
 {
 	bool waited = class_->waiting > 0;
 
-	queue_push(class_, item, count, restarted);
+	queue_push(class_, more);
 	while (!waited && class_->waiting > 0 && start(class_, NULL))
 		continue;
 	if (class_->waiting > 0)
@@ -309,7 +328,9 @@ static void submit(struct sim_class *class_, size_t item, int64_t count, bool re
 
 void place_submit(struct sim_class *class_, size_t item, int64_t count)
 {
-	submit(class_, item, count, false);
+	submit(class_, &(struct sim_waiting){ .item = item,
+					      .count = count,
+					      .since_ms = class_->ray->world->now_ms });
 }
 
 static struct sim_class *oldest_that_fits(struct sim_worker *worker, uint64_t attempt)
@@ -362,6 +383,7 @@ void place_end(struct sim_run *run)
 
 	release(run);
 	record_end(class_->ray->world);
+	sharing_lost(class_, run->restart_ms);
 	if (class_->kind == WORK_TASK)
 		run->holds[0].worker->idle_processes++;
 	for (size_t b = 0; b < class_->bundle_count; b++)
@@ -369,19 +391,41 @@ void place_end(struct sim_run *run)
 	free_run(run);
 }
 
+/* Source: ray 2.60, train/v2/api/train_fn_utils.py, get_preemption_info: "save a just-in-time checkpoint and
+ * keep training". One checkpoint for each run, at its first drain. */
+void place_drained(struct sim_worker *worker)
+{
+	const struct sim_world *world = worker->ray->world;
+
+	for (const struct sim_hold *hold = worker->holds; hold; hold = hold->next) {
+		struct sim_run *run = hold->run;
+
+		if (run->saved || !world->input->workload->items[run->item].checkpoints)
+			continue;
+		run->saved = true;
+		run->saved_ms = world->now_ms > run->work_ms ? world->now_ms - run->work_ms : 0;
+	}
+}
+
 void place_interrupt(struct sim_worker *worker)
 {
+	int64_t now_ms = worker->ray->world->now_ms;
+
 	while (worker->holds) {
 		struct sim_run *run = worker->holds->run;
 		struct sim_class *class_ = run->class_;
-		size_t item = run->item;
+		const struct sim_waiting rest = { .item = run->item,
+						  .count = 1,
+						  .restarted = true,
+						  .since_ms = now_ms,
+						  .done_ms = run->done_ms + run->saved_ms };
 
 		release(run);
 		class_->ray->world->result->restarted++;
-		sharing_lost(class_, class_->ray->world->now_ms - run->begun_ms);
+		sharing_lost(class_, now_ms - run->begun_ms - run->saved_ms);
 		for (size_t b = 0; b < class_->bundle_count; b++)
 			place_on(run->holds[b].worker);
 		free_run(run);
-		submit(class_, item, 1, true);
+		submit(class_, &rest);
 	}
 }

@@ -30,7 +30,10 @@ void place_reported(struct sim_class *class_);
 void place_on(struct sim_worker *worker);
 /* Ends the run and frees its resources. */
 void place_end(struct sim_run *run);
-/* The worker has ended: its runs stop everywhere and wait again, with their whole duration. */
+/* A drain of the worker with a deadline began: its work saves checkpoints, if it does so at all. */
+void place_drained(struct sim_worker *worker);
+/* The worker has ended: its runs stop everywhere and wait again, with their whole duration or what it
+ * is after their checkpoint. */
 void place_interrupt(struct sim_worker *worker);
 /* All of a new worker is free. */
 void place_reset(struct sim_worker *worker);

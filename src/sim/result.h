@@ -75,7 +75,7 @@ struct sim_queue {
 	int64_t guaranteed, weight;
 	size_t clusters; /* worker groups in it */
 	__int128 held, used;
-	__int128 lost; /* of used: by work that was interrupted and began again */
+	__int128 lost; /* of used: by work that was interrupted, since its checkpoint */
 	__int128 idle_while_others_waited; /* GPUs on which no work ran while another queue waited */
 	/* A unit waited that fits beside what it held, within its guarantee. */
 	int64_t below_guarantee_ms;

@@ -38,7 +38,8 @@ bool sharing_watches_work(const struct sim_ray *ray);
 
 /* Adds the time until world->now_ms to the figures; before each change. */
 void sharing_advance(struct sim_world *world, int64_t now_ms);
-/* An instance of this work was interrupted after this time: it begins again. */
+/* An instance of this work ran for so long without getting further: it was interrupted, or restored a
+ * checkpoint. */
 void sharing_lost(const struct sim_class *class_, int64_t span_ms);
 /* The queue of this work, an index into the queues of the result. */
 size_t sharing_queue_of(const struct sim_class *class_);

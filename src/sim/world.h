@@ -56,6 +56,7 @@ struct sim_waiting {
 	int64_t count;
 	bool restarted; /* its first start has been recorded */
 	int64_t since_ms;
+	int64_t done_ms; /* of its duration, up to its checkpoint */
 };
 
 /* Work of one shape: placed alike, in the order of submission. */
@@ -138,7 +139,11 @@ struct sim_run {
 	uint64_t id;
 	struct sim_class *class_;
 	size_t item;
-	int64_t begun_ms;
+	int64_t begun_ms, work_ms; /* work_ms: its process runs, its checkpoint is restored */
+	int64_t restart_ms;        /* before work_ms: for the checkpoint */
+	int64_t done_ms;           /* of its duration, by runs that were interrupted */
+	bool saved;                /* a checkpoint, since a drain with a deadline */
+	int64_t saved_ms;          /* of its duration, in this run up to the checkpoint */
 	struct sim_run *next_free;
 	struct sim_hold holds[];
 };

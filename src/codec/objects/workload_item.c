@@ -34,7 +34,7 @@ struct when {
 struct item_form {
 	struct work_item item;
 	bool has_strategy, has_count;
-	struct when submit, duration, until;
+	struct when submit, duration, until, checkpoint;
 	struct workload_builder *builder;
 };
 
@@ -126,6 +126,23 @@ static int duration_decode(const struct json_at *member, const struct field *fie
 		return json_fail(member, "must be a duration like 1h30m, is a time");
 	if (form->duration.given && form->duration.ms == 0)
 		return json_fail(member, "must be above 0");
+	return 0;
+}
+
+static int checkpoint_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
+{
+	struct item_form *form = object;
+
+	if (when_decode(member, &form->checkpoint))
+		return -1;
+	if (form->checkpoint.absolute)
+		return json_fail(member, "must be a duration like 90s, is a time");
+	if (form->checkpoint.given && form->item.kind == WORK_REQUEST_RESOURCES)
+		return json_fail(member, "is not of kind request_resources, which runs nothing; "
+					 "remove it");
+	form->item.checkpoints = form->checkpoint.given;
+	form->item.checkpoint_ms = form->checkpoint.ms;
 	return 0;
 }
 
@@ -299,6 +316,7 @@ static const struct field item_fields[] = {
 	FIELD_HOOK("submit", .read = submit_decode),
 	FIELD_HOOK("duration", .read = duration_decode),
 	FIELD_HOOK("until", .read = until_decode),
+	FIELD_HOOK("checkpoint", .read = checkpoint_decode),
 	FIELD_WORD(struct item_form, item.strategy, enum placement_strategy,
 		   placement_strategy_word, "strategy", .limit = PLACEMENT_STRATEGIES,
 		   .has = FIELD_HAS(struct item_form, has_strategy)),

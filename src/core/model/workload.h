@@ -3,6 +3,7 @@
 #ifndef CORE_MODEL_WORKLOAD_H
 #define CORE_MODEL_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,10 @@ struct work_item {
 	int64_t submit_ms; /* since the start of the workload, 0 and above */
 	int64_t duration_ms; /* of each one once it runs; of a request since its submission. At least 1 */
 	int64_t count;       /* 1 and above */
+	/* It saves a checkpoint when a drain with a deadline begins. If it is interrupted it resumes
+	 * from there, after checkpoint_ms for the save and the start. Not of a request. */
+	bool checkpoints;
+	int64_t checkpoint_ms;
 	/* One for a task or an actor. Items with equal bundles share them. Amounts are valid: no
 	 * request has a problem. */
 	const struct ray_request *bundles;

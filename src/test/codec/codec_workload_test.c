@@ -38,6 +38,7 @@ static void items_have_all_members(void **state)
 		"  kind: placement_group\n"
 		"  strategy: STRICT_SPREAD\n"
 		"  duration: 1s\n"
+		"  checkpoint: 90s\n"
 		"  labelSelector: {a: b}\n"
 		"  bundles: [{GPU: 8}, {resources: {GPU: 4}, label_selector: {c: \"!d\"}}]\n"
 		"- {submit: 1s, kind: request_resources, until: 2m, resources: {GPU: 2}}\n";
@@ -60,6 +61,7 @@ static void items_have_all_members(void **state)
 	assert_int_equal(item->kind, WORK_PLACEMENT_GROUP);
 	assert_int_equal(item->strategy, PLACEMENT_STRICT_SPREAD);
 	assert_int_equal(item->bundle_count, 2);
+	assert_true(item->checkpoints && item->checkpoint_ms == 90000);
 	assert_string_equal(item->bundles[0].selectors[0].constraints[0].key, "a");
 	assert_string_equal(item->bundles[1].selectors[0].constraints[0].key, "c");
 	item = &all.items[2];
@@ -68,6 +70,7 @@ static void items_have_all_members(void **state)
 	item = &all.items[3];
 	assert_int_equal(item->kind, WORK_TASK);
 	assert_int_equal(item->submit_ms, 90000);
+	assert_false(item->checkpoints);
 	assert_int_equal(item->bundles[0].bundle_count, 1);
 	assert_string_equal(item->bundles[0].bundle[0].name, "GPU");
 	assert_int_equal(item->bundles[0].bundle[0].amount, 5000);
@@ -167,6 +170,10 @@ static void errors_have_line_and_column(void **state)
 		{ HEAD "- {submit: 5s, kind: request_resources, until: 2026-11-20T10:00:00Z,\n"
 		       "   resources: {CPU: 1}}\n",
 		  "line 4, column 41: items[0].until: must have the form of submit" },
+		{ HEAD "- {submit: 0, checkpoint: 2026-11-20T10:00:00Z, " TASK "}\n",
+		  "line 4, column 15: items[0].checkpoint: must be a duration like 90s, is a time" },
+		{ HEAD "- {submit: 0, kind: request_resources, checkpoint: 0, " TASK "}\n",
+		  "line 4, column 40: items[0].checkpoint: is not of kind request_resources" },
 		{ HEAD "- {submit: 0, kind: job, " TASK "}\n",
 		  "line 4, column 15: items[0].kind: must be one of task, actor, "
 		  "placement_group, request_resources, is \"job\"" },

@@ -160,6 +160,46 @@ static void busy_workers_are_drained(void **state)
 	}
 }
 
+/* A task of 40 min is drained after 10 min, with a deadline of a minute, and begins again elsewhere. */
+static struct sim_result *run_interrupted(struct sharing_case *c, int64_t checkpoint_ms)
+{
+	struct work_item *item;
+
+	init_pool(c, 2);
+	add_team(c, 0, 1);
+	add_team(c, 1, 1);
+	c->pool.busy_after_seconds = 60;
+	item = add_work(c, 0, 0, 40 * MINUTE, 2, 1);
+	item->checkpoints = checkpoint_ms >= 0;
+	item->checkpoint_ms = checkpoint_ms;
+	add_work(c, 1, 10 * MINUTE, MINUTE, 1, 1);
+	return run(c);
+}
+
+static void interrupted_work_resumes_from_its_checkpoint(void **state)
+{
+	struct sharing_case c;
+	struct sim_result *result = run_interrupted(&c, -1);
+	int64_t whole_ms = result->makespan_ms, lost_ms;
+
+	(void)state;
+	assert_int_equal(result->restarted, 1);
+	assert_in_range(result->queues[0].lost / GPU, 10 * MINUTE, 12 * MINUTE);
+	sim_case_done(&c.sim);
+
+	/* It keeps the time up to the drain, and loses that up to the deadline and the start. */
+	for (int64_t cost_ms = 0; cost_ms <= 2 * MINUTE; cost_ms += MINUTE) {
+		result = run_interrupted(&c, cost_ms);
+		lost_ms = (int64_t)(result->queues[0].lost / GPU);
+		assert_int_equal(result->restarted, 1);
+		assert_int_equal(result->finished, 3);
+		assert_in_range(lost_ms, MINUTE + cost_ms, MINUTE + cost_ms + 5 * SECOND);
+		assert_in_range(whole_ms - result->makespan_ms, 9 * MINUTE - cost_ms,
+				11 * MINUTE - cost_ms);
+		sim_case_done(&c.sim);
+	}
+}
+
 /* ---- laws ---- */
 
 static uint64_t seed_of(size_t number)
@@ -223,6 +263,50 @@ static void pools_are_never_exceeded_and_all_work_runs(void **state)
 		}
 }
 
+/* GPUs of all work, times ms. */
+static __int128 gpu_ms_of_work(const struct sharing_case *c)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < c->sim.items.count; i++) {
+		const struct work_item *item = &c->sim.items.at[i];
+
+		sum += (__int128)item->duration_ms * item->count * (int64_t)item->bundle_count *
+		       GPU;
+	}
+	return sum;
+}
+
+/* The GPU time that queues used is that of the work and that of lost work, with and without checkpoints. */
+static void no_work_is_lost_or_done_twice_without_a_count(void **state)
+{
+	int64_t restarted = 0;
+
+	(void)state;
+	for (size_t number = 0; number < CASES; number++) {
+		struct sharing_case c;
+		struct sim_result *result;
+		__int128 rest = 0;
+
+		init_random(&c, number, 2 + number % 3);
+		c.pool.busy_after_seconds = (int64_t)number % 4 * 10;
+		for (size_t i = 0; i < c.sim.items.count; i++) {
+			c.sim.items.at[i].checkpoints = i % 3 > 0;
+			c.sim.items.at[i].checkpoint_ms = (int64_t)(i % 3 - 1) * 7 * SECOND;
+		}
+		result = run(&c);
+		expect_all_ran(result, number);
+		for (size_t q = 0; q < result->queue_count; q++)
+			rest += result->queues[q].used - result->queues[q].lost;
+		if (rest != gpu_ms_of_work(&c))
+			fail_msg("case %zu: %lld GPU-ms are missing", number,
+				 (long long)((gpu_ms_of_work(&c) - rest) / GPU));
+		restarted += result->restarted;
+		sim_case_done(&c.sim);
+	}
+	assert_true(restarted > CASES);
+}
+
 static uint64_t course(size_t number, bool pooled, int64_t *ret_decisions)
 {
 	struct sharing_case c;
@@ -282,6 +366,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_guarantee_is_met),
 		cmocka_unit_test(busy_workers_are_drained),
+		cmocka_unit_test(interrupted_work_resumes_from_its_checkpoint),
+		cmocka_unit_test(no_work_is_lost_or_done_twice_without_a_count),
 		cmocka_unit_test(constant_asks_converge),
 		cmocka_unit_test(without_contention_nothing_changes),
 		cmocka_unit_test(pools_are_never_exceeded_and_all_work_runs),
