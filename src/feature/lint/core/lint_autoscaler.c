@@ -11,6 +11,9 @@
 	"  requests: {cpu: 1m, memory: 4Mi}\n"                                                     \
 	"  limits: {cpu: 50m, memory: 16Mi}"
 
+/* The PodSets of a Workload, less that of the head (kueue: MaxPodSets). */
+#define KUEUE_GROUPS_MAX 9
+
 static bool has_container(const struct lint_subject *subject)
 {
 	return !subject->group && subject->cluster->enable_in_tree_autoscaling;
@@ -87,4 +90,36 @@ void lint_network_policy_closed(struct lint_subject *subject)
 			    "no rule of head.ingressRules opens port %lld of the head, so the "
 			    "controller cannot read the demand, unless another NetworkPolicy does",
 			    port);
+}
+
+/* kueue 0.18: pkg/controller/jobs/raycluster/raycluster_webhook.go. */
+void lint_kueue_refuses(struct lint_subject *subject)
+{
+	static const char fix[] = "kueue.x-k8s.io/elastic-job: \"true\"";
+	const struct ray_cluster *cluster = subject->cluster;
+	const char *elastic = labels_value(&cluster->annotations, "kueue.x-k8s.io/elastic-job");
+
+	if (!labels_value(&cluster->labels, "kueue.x-k8s.io/queue-name"))
+		return;
+	if (subject->group) {
+		if (strcmp(subject->group->name, "head") == 0)
+			lint_report_finding(
+				subject, LINT_RULE_KUEUE_REFUSES, subject->path, "",
+				"Kueue keeps the name head for the head: rename the group");
+		return;
+	}
+	if (cluster->enable_in_tree_autoscaling && (!elastic || strcmp(elastic, "true") != 0))
+		lint_report_finding(
+			subject, LINT_RULE_KUEUE_REFUSES, "metadata.annotations", fix,
+			"Kueue admits a RayCluster that is scaled only as an elastic job");
+	if (cluster->enable_in_tree_autoscaling &&
+	    strcmp(cluster->managed_by, "kueue.x-k8s.io/multikueue") == 0)
+		lint_report_finding(subject, LINT_RULE_KUEUE_REFUSES, "spec.managedBy", "",
+				    "MultiKueue runs no RayCluster that is scaled: remove it, or "
+				    "enableInTreeAutoscaling");
+	if (cluster->group_count > KUEUE_GROUPS_MAX)
+		lint_report_finding(
+			subject, LINT_RULE_KUEUE_REFUSES, "spec.workerGroupSpecs", "",
+			"%zu groups; a Workload of Kueue has room for %d beside the head",
+			cluster->group_count, KUEUE_GROUPS_MAX);
 }
