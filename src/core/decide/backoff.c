@@ -55,6 +55,48 @@ static bool failed_and_replaced(const struct facts *facts, const struct group *g
 	       (!old || worker->pod->deletion_time > old->until);
 }
 
+static bool covers(const struct capacity *capacity, const struct capacity *other)
+{
+	ARRAY_EACH(const struct resource, resource, other->resources.at, other->resources.count) {
+		if (resources_amount(&capacity->resources, resource->name, 0) < resource->amount)
+			return false;
+	}
+	ARRAY_EACH(const struct label, label, other->labels.at, other->labels.count) {
+		const char *value = labels_value(&capacity->labels, label->key);
+
+		if (!value || strcmp(value, label->value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool has_gated_pod(const struct health *health, const struct group *group)
+{
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (health->workers[group->first_worker + i].obstacle == OBSTACLE_GATED)
+			return true;
+	return false;
+}
+
+/* Whether a launch that waits for Kueue is cancelled: another group serves whatever this one would.
+ * All groups of a RayCluster are one Workload, so the two cannot both wait; and a launch does not
+ * return to a group that it left within BACKOFF_FORGET_MS, so it loses its place in the queue at most
+ * once for each group. */
+static bool moves_on(const struct health *health, const struct group *group)
+{
+	const struct facts *facts = health->facts;
+
+	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
+		if (other != group && !other->frozen && !remembered(facts, other->spec->name) &&
+		    !progress_scale_gate(other->spec) && other->hosts == group->hosts &&
+		    other->kept + other->missing < other->spec->max_replicas * other->hosts &&
+		    covers(&other->template_capacity, &group->template_capacity) &&
+		    !has_gated_pod(health, other))
+			return true;
+	}
+	return false;
+}
+
 static struct evidence evidence_of_pods(const struct health *health, const struct group *group,
 					const struct memory_backoff *old)
 {
@@ -67,7 +109,8 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 			cause = REASON_POD_FAILED;
 			message = progress_end_text(health->arena, worker->pod);
 		}
-		if (!cause)
+		if (!cause || (own->obstacle == OBSTACLE_GATED &&
+			       progress_waits_for_kueue(worker->pod) && !moves_on(health, group)))
 			continue;
 		return (struct evidence){ cause,
 					  arena_printf(health->arena, "Pod %s: %.*s",

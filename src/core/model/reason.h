@@ -112,6 +112,8 @@
 	  "kubectl describe pod has the messages of scheduler and node autoscaler")                \
 	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                            \
 	  "check the quota of the queue (Kueue or other) that holds it")                           \
+	X(WAITS_FOR_KUEUE, "WaitsForKueue", "Kueue has not admitted the larger RayCluster",        \
+	  "check the quota: its Workload says what is missing")                                    \
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
 	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",            \
 	  "kubectl describe pod, if it takes too long")                                            \
