@@ -277,7 +277,7 @@ static bool has_custom_accelerator(const struct resources *resources)
 }
 
 /* Warns of accelerators that KubeRay does not pass for that reason and that Ray does not detect. */
-static void warn_untold(struct builder *b)
+static void warn_undeclared(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
 	for (size_t i = 0; container && i < container->limits.count; i++) {
@@ -416,7 +416,7 @@ static void build(const struct source *source, const struct settings *settings,
 	add_standard(&b, "memory", "memory", "memory");
 	b.limits_declared = are_limits_declared(&b);
 	if (!b.limits_declared)
-		warn_untold(&b);
+		warn_undeclared(&b);
 	add_gpus(&b);
 	read_custom(&b);
 	add_accelerator(&b);

@@ -6,7 +6,7 @@
 #define RULES_NAMED_MAX 5
 
 /* Findings that a decision reports itself. */
-static bool is_said_already(const struct lint_finding *finding)
+static bool is_of_decision(const struct lint_finding *finding)
 {
 	switch (lint_rule_id(finding->rule)) {
 	case LINT_RULE_FIELD_INVALID:
@@ -69,11 +69,11 @@ static const char *first_text(struct arena *arena, const struct lint_findings *f
 	return arena_printf(arena, "%s at %s: %s", first->rule, first->path, first->message);
 }
 
-static void drop_said(struct lint_findings *findings)
+static void drop_those_of_decision(struct lint_findings *findings)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < findings->list.count; i++)
-		if (!is_said_already(&findings->list.at[i]))
+		if (!is_of_decision(&findings->list.at[i]))
 			findings->list.at[kept++] = findings->list.at[i];
 	findings->list.count = kept;
 }
@@ -85,7 +85,7 @@ void lint_condition_make(const struct ray_cluster *cluster, const struct lint_co
 	size_t counts[LINT_ERROR + 1] = { 0 };
 	const char *notes, *message = "", *reported = "";
 	lint_cluster(cluster, context, arena, &findings);
-	drop_said(&findings);
+	drop_those_of_decision(&findings);
 	for (size_t i = 0; i < findings.list.count; i++)
 		counts[findings.list.at[i].severity]++;
 	notes = lint_count_text(arena, counts[LINT_INFO], "note");

@@ -120,7 +120,7 @@ static void report_unknown(struct lint_subject *subject, const struct quantity *
 }
 
 /* KubeRay would pass it to Ray, but does not, because it cannot parse the custom resources. */
-static bool is_untold(const struct lint_subject *subject, const char *resource)
+static bool is_undeclared(const struct lint_subject *subject, const char *resource)
 {
 	const struct device_model *device = &subject->capacity.device;
 	for (size_t i = 0; i < device->held_count; i++)
@@ -151,7 +151,7 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 		const struct quantity *quantity = &devices.at[i];
 		const struct device_row *row = lint_device(subject, quantity);
 		bool ray = device_ray_resource(quantity->name) != NULL;
-		if (ray && !known && is_untold(subject, quantity->name)) {
+		if (ray && !known && is_undeclared(subject, quantity->name)) {
 			known = true;
 			report_undeclared(subject, quantity);
 		} else if (ray && !known && begins_with(quantity->name, "nvidia.com/mig-")) {
