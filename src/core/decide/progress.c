@@ -88,10 +88,8 @@ static void assess_gated(struct health *health, const struct worker *worker)
 		     !due_passed(health->facts->due, pod->created, PROGRESS_GATE_GRACE_MS);
 	own->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
 	own->waiting_reason = REASON_QUOTA_GATED;
-	own->obstacle_message = "SchedulingGated";
-	if (pod->spec.scheduling_gates.count > 0)
-		own->obstacle_message = arena_printf(health->arena, "scheduling gate %s",
-						     pod->spec.scheduling_gates.at[0]);
+	own->obstacle_message =
+		arena_printf(health->arena, "scheduling gate %s", pod->spec.scheduling_gates.at[0]);
 	if (progress_waits_for_kueue(pod))
 		own->waiting_reason = REASON_WAITS_FOR_KUEUE;
 }
@@ -210,7 +208,9 @@ static void assess(struct health *health, const struct worker *worker)
 	const struct pod *pod = worker->pod;
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
-	bool unscheduled = scheduled && strcmp(scheduled->status, "False") == 0;
+	/* The condition of a gate outlives the gate for a moment. */
+	bool unscheduled = scheduled && strcmp(scheduled->status, "False") == 0 &&
+			   strcmp(scheduled->reason, "SchedulingGated") != 0;
 	bool placed = pod->spec.node_name[0] != '\0' ||
 		      (scheduled && strcmp(scheduled->status, "True") == 0);
 
@@ -218,9 +218,7 @@ static void assess(struct health *health, const struct worker *worker)
 		/* While Ray is unreachable, it is unknown whether the worker had registered. */
 		own->obstacle = health->facts->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
 		own->obstacle_message = progress_end_text(health->arena, pod);
-	} else if (worker->never_started && !placed &&
-		   (pod->spec.scheduling_gates.count > 0 ||
-		    (unscheduled && strcmp(scheduled->reason, "SchedulingGated") == 0))) {
+	} else if (worker->never_started && !placed && pod->spec.scheduling_gates.count > 0) {
 		assess_gated(health, worker);
 	} else if (worker->never_started && unscheduled) {
 		assess_unschedulable(health, worker, scheduled);

@@ -135,7 +135,8 @@ static void add_pod(struct maker *m, int index)
 	}
 	ADD(m, "},\"spec\":{\"containers\":[{\"name\":\"ray\"}]");
 	if (kind == KIND_GATED && laws_maker_one_in(m, 2))
-		ADD(m, ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]");
+		ADD(m, ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/%s\"}]",
+		    PICK_WORD(m, "admission", "elastic-job"));
 	if (kind != KIND_GATED && kind != KIND_UNSCHEDULABLE && !laws_maker_one_in(m, 4))
 		ADD(m, ",\"nodeName\":\"machine-%d\"", laws_maker_below(m, 4));
 	ADD(m, "},");
