@@ -42,7 +42,13 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "clusterroles": ("apis/rbac.authorization.k8s.io/v1", "ClusterRole", False),
     "clusterrolebindings": ("apis/rbac.authorization.k8s.io/v1", "ClusterRoleBinding", False),
     "customresourcedefinitions": ("apis/apiextensions.k8s.io/v1", "CustomResourceDefinition", False),
+    "mutatingwebhookconfigurations": ("apis/admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", False),
+    "validatingwebhookconfigurations": ("apis/admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", False),
     "rayclusters": ("apis/ray.io/v1", "RayCluster", True),
+    "resourceflavors": ("apis/kueue.x-k8s.io/v1beta2", "ResourceFlavor", False),
+    "clusterqueues": ("apis/kueue.x-k8s.io/v1beta2", "ClusterQueue", False),
+    "localqueues": ("apis/kueue.x-k8s.io/v1beta2", "LocalQueue", True),
+    "workloads": ("apis/kueue.x-k8s.io/v1beta2", "Workload", True),
     "rayclusterautoscalers": ("apis/rayscaler.dev/v1alpha1", "RayClusterAutoscaler", True),
     "gpupools": ("apis/rayscaler.dev/v1alpha1", "GPUPool", False),
 }

@@ -58,6 +58,12 @@ def cert_manager() -> Optional[Path]:
     return Path(named) if named else None
 
 
+def kueue() -> Optional[Path]:
+    """``RAYSCALER_KUEUE``: a checkout of Kueue with its manager built as ``bin/manager`` (go build ./cmd/kueue)."""
+    named = os.environ.get("RAYSCALER_KUEUE")
+    return Path(named) if named else None
+
+
 def crd_files() -> List[Path]:
     """Ours; with ``RAYSCALER_KUBERAY_CRDS``, a directory, KubeRay's own in place of our RayCluster."""
     own = sorted(CRD_DIR.glob("*.yaml"))

@@ -1,0 +1,93 @@
+"""Beside Kueue itself, with real Ray: RayClusters as elastic jobs.
+
+    RAYSCALER_KUEUE=KUEUE e2e/run-pytest.sh mine tests/test_kueue.py
+
+KUEUE is a checkout of its tag v0.18.6, built there with ``go build -o bin/manager ./cmd/kueue``.
+"""
+
+import pytest
+
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT
+from rayscaler_e2e.kueue import ELASTIC, QUEUE_LABEL, Kueue
+from rayscaler_e2e.pools import Fleet
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+pytestmark = pytest.mark.skipif(not paths.kueue(), reason="RAYSCALER_KUEUE names no checkout of Kueue")
+
+
+@pytest.fixture(scope="module")
+def kueue(api_server):
+    made = Kueue(api_server, paths.kueue(), paths.work_root() / "kueue")
+    yield made
+    made.close()
+
+
+def elastic(kueue, namespace, groups):
+    manifest = rm.cluster("elastic", groups, annotations=ELASTIC)
+    manifest["metadata"]["labels"] = {QUEUE_LABEL: kueue.local_queue(namespace)}
+    return manifest
+
+
+def patches(api_server, namespace):
+    writes = [w for w in api_server.writes(namespace) if w.account == CONTROLLER_ACCOUNT]
+    return len([w for w in writes if w.plural == "rayclusters"])
+
+
+def test_a_launch_waits_for_quota_and_keeps_its_place(kueue, scenario, namespace, controller, api_server):
+    kueue.quota(gpu=2)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        assert len(program.ready("actors", seconds=60)) == 2
+        assert kueue.admitted(namespace) == {"head": 1, "gpu-group": 2}
+        program.actors(2, "more", num_gpus=1)
+        wait_until(lambda: one.replicas() == 4 and kueue.waiting(namespace), 30, "the larger Workload")
+        wait_until(lambda: (one.autoscaler() or {}).get("status", {}).get("reason") == "WaitsForKueue", 30, "the reason")
+        before = patches(api_server, namespace)
+        # Twice the time after which a launch behind another gate is cancelled.
+        hold(lambda: one.replicas() == 4 and kueue.waiting(namespace), 12, "the place in the queue")
+        assert patches(api_server, namespace) == before, "nothing is patched while the Workload waits"
+        kueue.quota(gpu=4)
+        program.ready("more", seconds=60)
+        assert kueue.admitted(namespace) == {"head": 1, "gpu-group": 4}
+        program.end()
+    one.wait_empty()
+    wait_until(lambda: kueue.admitted(namespace) == {"head": 1, "gpu-group": 0}, 30, "the Workload without workers")
+
+
+def test_a_refused_launch_moves_to_the_next_group(kueue, scenario, namespace, controller):
+    """Only the first group asks Kueue for a GPU."""
+    kueue.quota(gpu=0)
+    groups = [rm.gpu_group("first"), rm.group("second", params={"num-gpus": "1"})]
+    one = scenario(elastic(kueue, namespace, groups))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors", seconds=90) == one.wait_workers(1, "second")
+        assert one.replicas("first") == 0
+        assert kueue.admitted(namespace) == {"head": 1, "first": 0, "second": 1}
+        program.end()
+    one.wait_empty(group="second")
+
+
+def test_beside_a_pool(kueue, scenario, pool, namespace, controller):
+    """Both use the same Nodes: what Kueue has admitted is not there for the teams of the pool."""
+    kueue.quota(gpu=3)
+    pool.create(4, {"name": "a"})
+    one = scenario(elastic(kueue, namespace, [pool.group(rm.gpu_group())]))
+    controller(namespace, everywhere=True)
+    fleet = Fleet(pool)
+    with one.program() as program:
+        program.actors(3, num_gpus=1)
+        program.ready("actors", seconds=60)
+        fleet.add("pooled", "a", 4)
+        fleet.wait(pooled=1)
+        wait_until(lambda: fleet.limited("pooled").startswith("WaitsForPool"), 20, "the condition")
+        hold(lambda: fleet.replicas() == {"pooled": 1} and one.replicas() == 3, 2, "the pool is full")
+        program.end()
+    one.wait_empty()
+    fleet.wait(pooled=4)
