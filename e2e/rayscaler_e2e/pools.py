@@ -3,8 +3,10 @@ moment."""
 
 import json
 import threading
-from typing import Any, Dict, List, Optional
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from . import kuberay_pod as kp
 from . import rayclusters
 from .apiserver import ApiServer
 from .scenario import REQUEST_ANNOTATION
@@ -122,21 +124,27 @@ class Fleet:
 
 
 class Held:
-    """Follows the RayClusters of all namespaces: the most replicas that the API server had at one moment, and each
-    sum over time."""
+    """Follows the replicas of some namespaces, or with ``pods`` their worker Pods, each as long as it exists. With one
+    GPU each: the most GPUs that the API server had at one moment, each sum over time, and by whom they were held."""
 
-    def __init__(self, server: ApiServer, spaces: List[str]):
+    def __init__(self, server: ApiServer, spaces: List[str], pods: bool = False):
         self.most = 0
         self.sums: List[int] = []
-        self._spaces = set(spaces)
+        self.rows: List[Tuple[float, Dict[str, int]]] = []
+        self._spaces = list(spaces)
         self._lock = threading.Lock()
-        self._cache = WatchCache(server.admin, "rayclusters", changed=self._look)
+        self._count: Callable[[Object], int] = is_worker if pods else held_by
+        self._cache = WatchCache(server.admin, "pods" if pods else "rayclusters", changed=self._look)
         self._cache.wait_synced()
 
     def _look(self) -> None:
         with self._lock:
-            made = [each for each in self._cache.objects() if each["metadata"]["namespace"] in self._spaces]
-            self.sums.append(sum(held_by(each) for each in made))
+            row = dict.fromkeys(self._spaces, 0)
+            for each in self._cache.objects():
+                if each["metadata"]["namespace"] in row:
+                    row[each["metadata"]["namespace"]] += self._count(each)
+            self.rows.append((time.time(), row))
+            self.sums.append(sum(row.values()))
             self.most = max(self.most, self.sums[-1])
 
     def stop(self) -> None:
@@ -147,6 +155,10 @@ class Held:
 
     def __exit__(self, *_exc: object) -> None:
         self.stop()
+
+
+def is_worker(pod: Object) -> bool:
+    return pod["metadata"].get("labels", {}).get(kp.NODE_TYPE_LABEL) == "worker"
 
 
 def held_by(cluster: Object) -> int:

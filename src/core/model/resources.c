@@ -16,6 +16,13 @@ int64_t resource_sum(int64_t a, int64_t b)
 	return a + b > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : a + b;
 }
 
+int64_t resource_product(int64_t amount, int64_t count)
+{
+	__int128 product = (__int128)amount * count;
+
+	return product > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)product;
+}
+
 /* The index of the first item whose name is not before `name`. */
 static size_t lower_bound(const struct resources *resources, const char *name)
 {

@@ -39,6 +39,8 @@ struct labels {
 
 /* The sum of two amounts, at most RESOURCE_AMOUNT_MAX. */
 int64_t resource_sum(int64_t a, int64_t b);
+/* An amount so many times, at most RESOURCE_AMOUNT_MAX. */
+int64_t resource_product(int64_t amount, int64_t count);
 /* NULL when absent. */
 const struct resource *resources_find(const struct resources *resources, const char *name);
 /* The amount, `missing` when absent. */

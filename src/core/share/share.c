@@ -87,7 +87,7 @@ static void set_guarantees(struct share_work *work)
 	}
 }
 
-/* ---- several pools ---- */
+/* ---- queues by name, also of several pools ---- */
 
 struct team_part {
 	struct share_account *account;
@@ -98,6 +98,18 @@ static int compare_parts(const void *a, const void *b)
 {
 	return strcmp(((const struct team_part *)a)->account->queue->name,
 		      ((const struct team_part *)b)->account->queue->name);
+}
+
+static void rank_queues(struct share_work *work, struct arena *arena)
+{
+	size_t count = work->pool->queue_count;
+	struct team_part *parts = arena_array(arena, count, sizeof(*parts));
+
+	for (size_t i = 0; i < count; i++)
+		parts[i].account = &work->accounts[i];
+	qsort(parts, count, sizeof(*parts), compare_parts);
+	for (size_t i = 0; i < count; i++)
+		parts[i].account->rank = i;
 }
 
 static void link_team(struct team_part *parts, size_t count)
@@ -190,9 +202,9 @@ static size_t find_reserved(const struct share_work *work)
 
 /* In its queue compared member by member, lower first. */
 struct sort_key {
-	size_t queue, index;
+	size_t index;
 	int64_t by[4];
-	const char *name;
+	const char *name; /* of the cluster */
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -203,98 +215,99 @@ static int compare_keys(const void *a, const void *b)
 	for (size_t i = 0; i < sizeof(x->by) / sizeof(*x->by); i++)
 		if (x->by[i] != y->by[i])
 			return x->by[i] < y->by[i] ? -1 : 1;
-	order = strcmp(x->name, y->name);
+	order = x->name == y->name ? 0 : strcmp(x->name, y->name);
 	return order != 0 ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The indices by queue and order. Queues are sorted alone: that takes less than all keys at
- * once. */
-static const size_t *sort_keys(const struct sort_key *keys, size_t count, size_t queue_count,
-			       struct arena *arena)
+/* Its key and cluster; false: it takes no part. */
+typedef bool sort_key_of(const struct share_work *work, size_t index, struct sort_key *ret_key,
+			 size_t *ret_cluster);
+
+static bool key_of_unit(const struct share_work *work, size_t index, struct sort_key *ret_key,
+			size_t *ret_cluster)
 {
-	struct sort_key *parts = arena_array(arena, count, sizeof(*parts));
-	size_t *ends = arena_array(arena, queue_count + 1, sizeof(*ends));
-	size_t *sorted = arena_array(arena, count, sizeof(*sorted));
+	const struct share_unit *unit = &work->pool->units[index];
 
-	for (size_t i = 0; i < count; i++)
-		ends[keys[i].queue + 1]++;
-	for (size_t i = 0; i < queue_count; i++)
-		ends[i + 1] += ends[i];
-	for (size_t i = 0; i < count; i++)
-		parts[ends[keys[i].queue]++] = keys[i];
-	for (size_t i = 0, start = 0; i < queue_count; start = ends[i++])
-		if (ends[i] > start)
-			qsort(parts + start, ends[i] - start, sizeof(*parts), compare_keys);
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = parts[i].index;
-	return sorted;
-}
-
-static void list_units(struct share_work *work, struct arena *arena)
-{
-	const struct share_pool *pool = work->pool;
-	struct sort_key *keys = arena_array(arena, pool->unit_count, sizeof(*keys));
-	size_t count = 0;
-	const size_t *sorted;
-
-	for (size_t i = 0; i < pool->unit_count; i++) {
-		const struct share_unit *unit = &pool->units[i];
-
-		if (work->result->units[i] == SHARE_IMPOSSIBLE)
-			continue;
-		share_account_of(work, unit->cluster)->unit_count++;
-		keys[count++] = (struct sort_key){
-			pool->clusters[unit->cluster].queue,
-			i,
-			{ i != work->reserved, -(int64_t)unit->priority, unit->since_ms },
-			pool->clusters[unit->cluster].name,
-		};
-	}
-	sorted = sort_keys(keys, count, pool->queue_count, arena);
-	for (size_t i = 0; i < pool->queue_count; i++) {
-		work->accounts[i].units = sorted;
-		sorted += work->accounts[i].unit_count;
-	}
+	*ret_cluster = unit->cluster;
+	ret_key->by[0] = index != work->reserved;
+	ret_key->by[1] = -(int64_t)unit->priority;
+	ret_key->by[2] = unit->since_ms;
+	return work->result->units[index] != SHARE_IMPOSSIBLE;
 }
 
 /* Busy ones may end with notice if their queue says so; the youngest work ends first. */
-static bool may_end(const struct share_work *work, const struct share_worker *worker)
+static bool key_of_worker(const struct share_work *work, size_t index, struct sort_key *ret_key,
+			  size_t *ret_cluster)
 {
-	const struct share_pool *pool = work->pool;
+	const struct share_worker *worker = &work->pool->workers[index];
+	bool busy = worker->state == SHARE_BUSY;
 
-	if (worker->state == SHARE_BUSY)
+	*ret_cluster = worker->cluster;
+	ret_key->by[0] = busy;
+	ret_key->by[1] = !busy && worker->needed;
+	ret_key->by[2] = worker->order;
+	ret_key->by[3] = busy ? -worker->since_ms : worker->since_ms;
+	if (busy)
 		return share_account_of(work, worker->cluster)->queue->drain_after_ms >= 0;
 	return worker->state == SHARE_IDLE &&
-	       pool->now_ms - worker->since_ms >= pool->idle_after_ms;
+	       work->pool->now_ms - worker->since_ms >= work->pool->idle_after_ms;
 }
 
-static void list_workers(struct share_work *work, struct arena *arena)
+/* The indices by queue and order, the number of each queue in counts. Queues are sorted alone: that
+ * takes less than all keys at once. */
+static const size_t *sort_by(const struct share_work *work, sort_key_of *key_of, size_t count,
+			     size_t *counts, struct arena *arena)
+{
+	size_t *ends = arena_array(arena, work->pool->queue_count + 1, sizeof(*ends)), kept = 0;
+	struct sort_key *keys, key = { 0 };
+	size_t *sorted, cluster;
+
+	for (size_t i = 0; i < count; i++)
+		if (key_of(work, i, &key, &cluster)) {
+			counts[work->pool->clusters[cluster].queue]++;
+			kept++;
+		}
+	for (size_t i = 0; i < work->pool->queue_count; i++)
+		ends[i + 1] = ends[i] + counts[i];
+	keys = arena_array(arena, kept, sizeof(*keys));
+	sorted = arena_array(arena, kept, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		if (key_of(work, i, &key, &cluster)) {
+			key.index = i;
+			key.name = work->pool->clusters[cluster].name;
+			keys[ends[work->pool->clusters[cluster].queue]++] = key;
+		}
+	for (size_t i = 0; i < work->pool->queue_count; i++)
+		if (counts[i] > 0)
+			qsort(keys + ends[i] - counts[i], counts[i], sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < kept; i++)
+		sorted[i] = keys[i].index;
+	return sorted;
+}
+
+static void sort_all(struct share_work *work, struct arena *arena)
 {
 	const struct share_pool *pool = work->pool;
-	struct sort_key *keys = arena_array(arena, pool->worker_count, sizeof(*keys));
-	size_t count = 0;
-	const size_t *sorted;
+	size_t *units = arena_array(arena, pool->queue_count, sizeof(*units));
+	size_t *workers = arena_array(arena, pool->queue_count, sizeof(*workers));
+	const size_t *unit = sort_by(work, key_of_unit, pool->unit_count, units, arena);
+	const size_t *worker = sort_by(work, key_of_worker, pool->worker_count, workers, arena);
 
-	for (size_t i = 0; i < pool->worker_count; i++) {
-		const struct share_worker *worker = &pool->workers[i];
-		bool busy = worker->state == SHARE_BUSY;
-
-		if (!may_end(work, worker))
-			continue;
-		share_account_of(work, worker->cluster)->worker_count++;
-		work->endable[busy] = resource_sum(work->endable[busy], worker->amount);
-		keys[count++] = (struct sort_key){
-			pool->clusters[worker->cluster].queue,
-			i,
-			{ busy, !busy && worker->needed, worker->order,
-			  busy ? -worker->since_ms : worker->since_ms },
-			pool->clusters[worker->cluster].name,
-		};
-	}
-	sorted = sort_keys(keys, count, pool->queue_count, arena);
 	for (size_t i = 0; i < pool->queue_count; i++) {
-		work->accounts[i].workers = sorted;
-		sorted += work->accounts[i].worker_count;
+		struct share_account *account = &work->accounts[i];
+
+		account->units = unit;
+		account->unit_count = units[i];
+		account->workers = worker;
+		account->worker_count = workers[i];
+		unit += units[i];
+		worker += workers[i];
+		for (size_t w = 0; w < account->worker_count; w++) {
+			const struct share_worker *one = &pool->workers[account->workers[w]];
+			int64_t *sum = &work->endable[one->state == SHARE_BUSY];
+
+			*sum = resource_sum(*sum, one->amount);
+		}
 	}
 }
 
@@ -342,6 +355,7 @@ static void start(struct share_work *work, const struct share_pool *pool,
 		CHECK(pool->queues[i].weight >= 1 && pool->queues[i].weight <= SHARE_WEIGHT_MAX);
 		work->accounts[i].queue = &pool->queues[i];
 	}
+	rank_queues(work, arena);
 	for (size_t i = 0; i < pool->worker_count; i++)
 		result->workers[i].unit = SHARE_NONE;
 	sum_workers(work);
@@ -354,8 +368,7 @@ static void finish(struct share_work *work, struct arena *arena)
 	struct share_result *result = work->result;
 
 	work->reserved = result->reserved = find_reserved(work);
-	list_units(work, arena);
-	list_workers(work, arena);
+	sort_all(work, arena);
 	share_shrink(work);
 	share_fill(work, arena);
 	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED)

@@ -9,8 +9,6 @@
  * Example: 8 free, equal weights, no guarantees, a asks for 3+3+3, b for 1+1+1+1. In turn: 3 for a
  * (a tie, by name), 1, 1, 1 for b; now both have 3; the next 3 of a do not fit 2; 1 for b. One GPU
  * stays free. */
-#include <string.h>
-
 #include "core/share/share_work.h"
 
 struct heap {
@@ -51,31 +49,43 @@ static bool is_before(const struct heap *heap, const struct share_account *a,
 	since_b = since_of(heap, b);
 	if (since_a != since_b)
 		return since_a < since_b;
-	return strcmp(a->queue->name, b->queue->name) < 0;
+	return a->rank < b->rank;
 }
 
-static void sift_down(struct heap *heap, size_t index)
+/* Those above it are in order. */
+static void sift_up(struct heap *heap, size_t index)
 {
-	for (;;) {
-		size_t first = index;
-		struct share_account *moved = heap->at[index];
+	struct share_account *moved = heap->at[index];
 
-		for (size_t child = 2 * index + 1; child <= 2 * index + 2; child++)
-			if (child < heap->count &&
-			    is_before(heap, heap->at[child], heap->at[first]))
-				first = child;
-		if (first == index)
-			return;
-		heap->at[index] = heap->at[first];
-		heap->at[first] = moved;
-		index = first;
+	for (; index > 0 && is_before(heap, moved, heap->at[(index - 1) / 2]);
+	     index = (index - 1) / 2)
+		heap->at[index] = heap->at[(index - 1) / 2];
+	heap->at[index] = moved;
+	moved->fell = false;
+}
+
+static void push(struct heap *heap, struct share_account *account)
+{
+	heap->at[heap->count] = account;
+	sift_up(heap, heap->count++);
+}
+
+static struct share_account *pop(struct heap *heap)
+{
+	struct share_account *first = heap->at[0], *moved = heap->at[--heap->count];
+	size_t index = 0;
+
+	for (size_t child = 1; child < heap->count; child = 2 * index + 1) {
+		if (child + 1 < heap->count &&
+		    is_before(heap, heap->at[child + 1], heap->at[child]))
+			child++;
+		if (!is_before(heap, heap->at[child], moved))
+			break;
+		heap->at[index] = heap->at[child];
+		index = child;
 	}
-}
-
-static void order_all(struct heap *heap)
-{
-	for (size_t i = heap->count / 2; i-- > 0;)
-		sift_down(heap, i);
+	heap->at[index] = moved;
+	return first;
 }
 
 /* ---- one unit ---- */
@@ -181,24 +191,25 @@ static bool takes_part(const struct share_account *account, bool guaranteed)
 
 static void run_step(struct share_work *work, struct heap *heap)
 {
-	heap->count = 0;
 	for (size_t i = 0; i < work->pool->queue_count; i++) {
 		struct share_account *account = &work->accounts[i];
 
 		account->next_unit = 0;
 		account->hopeless = INT64_MAX;
 		if (takes_part(account, heap->guaranteed))
-			heap->at[heap->count++] = account;
+			push(heap, account);
 	}
-	order_all(heap);
 	while (heap->count > 0) {
+		struct share_account *first = pop(heap);
+		bool given;
+
 		work->usage_fell = false;
-		if (!give_next(work, heap->at[0], heap->guaranteed))
-			heap->at[0] = heap->at[--heap->count];
-		if (work->usage_fell)
-			order_all(heap);
-		else if (heap->count > 0)
-			sift_down(heap, 0);
+		given = give_next(work, first, heap->guaranteed);
+		for (size_t i = 0; work->usage_fell && i < heap->count; i++)
+			if (heap->at[i]->fell)
+				sift_up(heap, i);
+		if (given)
+			push(heap, first);
 	}
 }
 

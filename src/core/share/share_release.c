@@ -11,8 +11,6 @@
  *
  * Cost: O(Q) for each worker added; with places at most LOOK_MAX workers, and their square in
  * calls. */
-#include <string.h>
-
 #include "core/share/share_work.h"
 
 #define LOOK_MAX 256
@@ -104,7 +102,7 @@ static bool loses_before(const struct share_account *a, const struct share_accou
 	order = share_compare(share_dominant(a, 0), share_dominant(b, 0));
 	if (order != 0)
 		return order > 0;
-	return strcmp(a->queue->name, b->queue->name) > 0;
+	return a->rank > b->rank;
 }
 
 static size_t pick(const struct share_work *work, struct need *need, bool busy)
@@ -132,7 +130,7 @@ static void end_worker(struct share_work *work, size_t index)
 	share_charge(work, account, -worker->amount, 0);
 	work->endable[busy] -= worker->amount;
 	work->result->workers[index].action = busy ? SHARE_DRAIN : SHARE_RELEASE;
-	work->usage_fell = true;
+	account->fell = work->usage_fell = true;
 }
 
 static void put_back(struct share_work *work, size_t index)

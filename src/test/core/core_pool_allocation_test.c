@@ -422,15 +422,15 @@ static void test_an_unused_grant_costs_the_place(void **state)
 	(void)state;
 	ask(2, 0, 1, 1);
 	allocation = allocate();
-	assert_true(pool_asks_grants_differ(allocation, 2));
 	scene.old[2] = pool_asks_granted(allocation, 2, &scene.arena);
+	assert_ptr_not_equal(scene.old[2], allocation->input->asks[2]);
 	scene.now += POOL_ASK_UNUSED_MS - 1;
 	allocation = allocate();
-	assert_false(pool_asks_grants_differ(allocation, 2));
+	assert_ptr_equal(pool_asks_granted(allocation, 2, &scene.arena), scene.old[2]);
 	scene.now += 1;
 	allocation = allocate();
-	assert_true(pool_asks_grants_differ(allocation, 2));
 	scene.old[2] = pool_asks_granted(allocation, 2, &scene.arena);
+	assert_ptr_not_equal(scene.old[2], allocation->input->asks[2]);
 	assert_int_equal(scene.old[2]->list.at[0].since, scene.now);
 }
 

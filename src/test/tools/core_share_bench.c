@@ -6,8 +6,8 @@
  *   idle       all is held by idle workers that demand does not need: many are released
  *   exchanged  by idle ones that demand needs: shares are made equal
  *   forged     as idle, and each queue also asks for gangs as large as the pool
- * and of pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8 GPUs
- * (places). */
+ *   fleets     pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8
+ *              GPUs (places) */
 #include <math.h>
 
 #include "core/model/device.h"
@@ -183,7 +183,7 @@ static void add_member(struct fleet *fleet, size_t index, size_t clusters,
 		.group_count = 1,
 	};
 	member->groups[0] = (struct pool_group){
-		.name = "gpu", .replica_gpus = GPU, .spec = &one_spec, .hosts = 1
+		.name = "gpu", .replica_gpus = GPU, .spec = &one_spec, .shape = "", .hosts = 1
 	};
 	for (size_t w = 0; w < workers && index * 10 + w < clusters * 10; w++) {
 		struct pool_worker *worker = VEC_ADD(&fleet->arena, &member->workers);
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
 		       counts[0], counts[1], counts[2]);
 		failed |= large > AIM_MS;
 	}
-	if (argc == 1)
+	if (argc == 1 || strcmp(argv[1], "fleets") == 0)
 		measure_fleets();
 	return failed;
 }

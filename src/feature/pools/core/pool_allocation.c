@@ -8,36 +8,44 @@
 #include "base/sort.h"
 #include "core/model/reason.h"
 
-/* A member in one pool, with its ranges of units and workers there. */
-struct pool_cluster {
-	size_t member;
-	size_t first_unit, unit_count;
-	size_t first_worker, worker_count;
-	int64_t unlisted; /* units beyond those that the pool could hold */
+#define QUEUE_STATUS struct gpu_pool_queue_status
+
+/* The units of one entry of asks in one pool, as many as it could hold and one more. */
+struct pool_run {
+	const struct pool_waiting *ask;
+	size_t cluster, first, count; /* units */
+	int64_t granted;              /* of them */
 };
 
-/* One pool as core/share sees it, and the way back. */
+/* One pool as core/share sees it, and the way back. A cluster is a member in this pool; its runs follow
+ * each other, and so do its workers. */
 struct pool_table {
+	const struct gpu_pool *pool;
 	VEC(struct share_queue) queues;
 	VEC(struct share_cluster) clusters;
-	VEC(struct pool_cluster) members; /* parallel to clusters */
+	VEC(const struct pool_member *) members; /* by cluster */
 	VEC(struct share_unit) units;
-	VEC(size_t) entries; /* parallel to units: of the member's asks */
+	VEC(const struct pool_waiting *) asks; /* by unit */
+	VEC(struct pool_run) runs;
 	VEC(struct share_worker) workers;
-	VEC(size_t) worker_of; /* parallel to workers: of the member */
-	int64_t outside;       /* held by members in no queue */
+	VEC(const struct pool_worker *) held; /* by worker */
+	int64_t outside;                      /* held by members in no queue */
+	struct pool_places_input places;
 	struct share_result result;
-	size_t *places;    /* by unit, 1 and above: among those that wait in its queue */
-	int64_t *waiting;  /* by queue: units that wait */
-	int64_t *held;     /* by queue */
-	int64_t *borrowed; /* likewise */
-	int64_t used;      /* of all queues */
-	int64_t granted;   /* not yet launched */
+	QUEUE_STATUS *figures; /* by queue */
+	int64_t used;          /* of all queues */
+	int64_t granted;       /* not yet launched */
+};
+
+/* Where the runs and the workers of a member begin in one pool. */
+struct pool_part {
+	size_t cluster; /* POOL_NONE: it is not there */
+	size_t first_run, first_worker;
 };
 
 struct pool_tables {
-	struct pool_table *at; /* by pool */
-	size_t *cluster_of;    /* pool * member_count + member; POOL_NONE: it is not there */
+	struct pool_table *at;   /* by pool */
+	struct pool_part *parts; /* pool * member_count + member */
 };
 
 void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_namespace)
@@ -61,6 +69,12 @@ static bool is_of_flags(const struct gpu_pool *pool)
 	return strcmp(pool->name, POOL_OF_FLAGS) == 0;
 }
 
+static const struct pool_part *part_of(const struct pool_allocation *allocation, size_t pool,
+				       size_t member)
+{
+	return &allocation->tables->parts[pool * allocation->input->member_count + member];
+}
+
 /* ---- the input of core/share ---- */
 
 struct building {
@@ -69,172 +83,169 @@ struct building {
 	struct arena *arena;
 };
 
-static struct share_queue share_queue_of(const struct gpu_pool *pool,
-					 const struct gpu_pool_queue *queue)
+static int64_t ms_of(int64_t seconds, int64_t never)
 {
-	int64_t busy = queue->has_busy ? queue->busy_after_seconds : pool->busy_after_seconds;
-
-	return (struct share_queue){
-		.name = queue->name,
-		.guaranteed = queue->guaranteed,
-		.lendable = queue->has_lendable ? queue->lendable : queue->guaranteed,
-		.maximum = queue->has_maximum ? queue->maximum : RESOURCE_AMOUNT_MAX,
-		.weight = queue->weight,
-		.priority = queue->priority,
-		.drain_after_ms = busy == GPU_POOL_NEVER ? SHARE_NEVER : busy * MS_PER_SECOND,
-	};
+	return seconds == GPU_POOL_NEVER ? never : seconds * MS_PER_SECOND;
 }
 
-/* The last one is that of namespaces in no queue. */
-static void make_queues(struct building *b, size_t pool)
+static void add_queue(struct building *b, struct pool_table *table,
+		      const struct gpu_pool_queue *queue)
 {
-	const struct gpu_pool *object = b->input->pools[pool];
+	int64_t busy = queue->has_busy ? queue->busy_after_seconds :
+					 table->pool->busy_after_seconds;
+
+	VEC_PUSH(b->arena, &table->queues,
+		 ((struct share_queue){
+			 .name = queue->name,
+			 .guaranteed = queue->guaranteed,
+			 .lendable = queue->has_lendable ? queue->lendable : queue->guaranteed,
+			 .maximum = queue->has_maximum ? queue->maximum : RESOURCE_AMOUNT_MAX,
+			 .weight = queue->weight,
+			 .priority = queue->priority,
+			 .drain_after_ms = ms_of(busy, SHARE_NEVER) }));
+}
+
+/* The last queue of a GPUPool is that of namespaces in no queue. */
+static void start_table(struct building *b, size_t pool)
+{
+	static const struct gpu_pool_queue rest = { .name = "", .weight = 1 };
 	struct pool_table *table = &b->tables->at[pool];
-	const struct gpu_pool_queue rest = { .name = "", .weight = 1 };
 
-	if (is_of_flags(object))
+	table->pool = b->input->pools[pool];
+	if (is_of_flags(table->pool))
 		return;
-	for (size_t q = 0; q < object->queue_count; q++)
-		VEC_PUSH(b->arena, &table->queues, share_queue_of(object, &object->queues[q]));
-	VEC_PUSH(b->arena, &table->queues, share_queue_of(object, &rest));
+	for (size_t q = 0; q < table->pool->queue_count; q++)
+		add_queue(b, table, &table->pool->queues[q]);
+	add_queue(b, table, &rest);
 }
 
-/* Members are sorted, so those of one namespace follow each other. */
-static size_t queue_of_namespace(struct building *b, struct pool_table *table, const char *name)
+/* In the pool of the flags a namespace is a queue. Members are sorted, so those of one namespace follow
+ * each other. */
+static size_t queue_of(struct building *b, struct pool_table *table, size_t index)
 {
+	const char *namespace_ = b->input->members[index]->namespace_;
+
+	if (!is_of_flags(table->pool))
+		return pool_match_queue(table->pool, &b->input->namespace_labels[index]);
 	if (table->queues.count == 0 ||
-	    strcmp(table->queues.at[table->queues.count - 1].name, name) != 0)
-		VEC_PUSH(b->arena, &table->queues,
-			 ((struct share_queue){ .name = name,
-						.maximum = b->input->per_namespace,
-						.weight = 1,
-						.drain_after_ms = SHARE_NEVER }));
+	    strcmp(table->queues.at[table->queues.count - 1].name, namespace_) != 0)
+		add_queue(b, table,
+			  &(struct gpu_pool_queue){ .name = namespace_,
+						    .has_maximum = true,
+						    .maximum = b->input->per_namespace,
+						    .weight = 1 });
 	return table->queues.count - 1;
 }
 
 static size_t cluster_in(struct building *b, size_t pool, size_t index)
 {
-	size_t *cluster = &b->tables->cluster_of[pool * b->input->member_count + index];
+	struct pool_part *part = &b->tables->parts[pool * b->input->member_count + index];
 	const struct pool_member *member = b->input->members[index];
-	const struct gpu_pool *object = b->input->pools[pool];
 	struct pool_table *table = &b->tables->at[pool];
-	size_t queue;
 
-	if (*cluster != POOL_NONE)
-		return *cluster;
-	queue = is_of_flags(object) ? queue_of_namespace(b, table, member->namespace_) :
-				      pool_match_queue(object, &b->input->namespace_labels[index]);
-	*cluster = table->clusters.count;
-	VEC_PUSH(b->arena, &table->clusters, ((struct share_cluster){ member->key, queue }));
-	VEC_PUSH(b->arena, &table->members,
-		 ((struct pool_cluster){ .member = index,
-					 .first_unit = table->units.count,
-					 .first_worker = table->workers.count }));
-	return *cluster;
+	if (part->cluster != POOL_NONE)
+		return part->cluster;
+	*part = (struct pool_part){ table->clusters.count, table->runs.count,
+				    table->workers.count };
+	VEC_PUSH(b->arena, &table->clusters,
+		 ((struct share_cluster){ member->key, queue_of(b, table, index) }));
+	VEC_PUSH(b->arena, &table->members, member);
+	return part->cluster;
 }
 
-static void add_workers(struct building *b, size_t index)
+static void add_worker(struct building *b, size_t index, const struct pool_worker *worker)
 {
-	const struct pool_member *member = b->input->members[index];
+	struct pool_table *table = &b->tables->at[worker->pool];
+	size_t cluster;
 
-	for (size_t i = 0; i < member->workers.count; i++) {
-		const struct pool_worker *worker = &member->workers.at[i];
-		struct pool_table *table = &b->tables->at[worker->pool];
-		size_t cluster;
-
-		if (worker->outside) {
-			table->outside = resource_sum(table->outside, worker->gpus);
-			continue;
-		}
-		cluster = cluster_in(b, worker->pool, index);
-		VEC_PUSH(b->arena, &table->workers,
-			 ((struct share_worker){ .cluster = cluster,
-						 .amount = worker->gpus,
-						 .state = worker->state,
-						 .needed = worker->needed,
-						 .since_ms = worker->since }));
-		VEC_PUSH(b->arena, &table->worker_of, i);
-		table->members.at[cluster].worker_count++;
+	if (worker->outside) {
+		table->outside = resource_sum(table->outside, worker->gpus);
+		return;
 	}
+	cluster = cluster_in(b, worker->pool, index);
+	VEC_PUSH(b->arena, &table->workers,
+		 ((struct share_worker){ .cluster = cluster,
+					 .amount = worker->gpus,
+					 .state = worker->state,
+					 .needed = worker->needed,
+					 .since_ms = worker->since }));
+	VEC_PUSH(b->arena, &table->held, worker);
 }
 
-/* The GPUs of one unit of the entry in this pool. */
-static int64_t amount_in(const struct pool_member *member, const struct pool_waiting *entry,
-			 size_t pool)
+/* The group that draws from this pool; NULL: another one. */
+static const struct pool_group *group_in(const struct pool_member *member, size_t group,
+					 size_t pool)
 {
-	__int128 sum = 0;
-
-	for (size_t p = 0; p < entry->part_count; p++)
-		if (entry->parts[p].group < member->group_count &&
-		    member->groups[entry->parts[p].group].pool == pool)
-			sum += (__int128)entry->parts[p].replicas *
-			       member->groups[entry->parts[p].group].replica_gpus;
-	return sum > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)sum;
+	return group < member->group_count && member->groups[group].pool == pool ?
+		       &member->groups[group] :
+		       NULL;
 }
 
-/* As many units of the entry as the pool could hold, and one more, which waits. */
-static void add_units(struct building *b, size_t index, size_t entry_index, size_t pool)
+static void add_run(struct building *b, size_t index, const struct pool_waiting *ask, size_t pool)
 {
 	const struct pool_member *member = b->input->members[index];
-	const struct pool_waiting *entry = &b->input->asks[index]->list.at[entry_index];
 	struct pool_table *table = &b->tables->at[pool];
-	int64_t amount = amount_in(member, entry, pool), count = entry->count, room;
-	size_t cluster = cluster_in(b, pool, index);
+	struct pool_run run = { ask, 0, table->units.count, (size_t)ask->count, 0 };
+	int64_t amount = 0, room;
 
+	for (size_t p = 0; p < ask->part_count; p++) {
+		const struct pool_group *group = group_in(member, ask->parts[p].group, pool);
+
+		if (group && group->outside)
+			return;
+		if (group)
+			amount = resource_sum(amount, resource_product(group->replica_gpus,
+								       ask->parts[p].replicas));
+	}
 	if (amount == 0)
 		return;
 	room = b->input->capacities[pool] / amount + 1;
-	count = count < room ? count : room;
-	count = count < POOL_ASKS_MAX ? count : POOL_ASKS_MAX;
-	for (int64_t i = 0; i < count; i++) {
+	room = room < POOL_ASKS_MAX ? room : POOL_ASKS_MAX;
+	run.count = ask->count < room ? (size_t)ask->count : (size_t)room;
+	run.cluster = cluster_in(b, pool, index);
+	VEC_PUSH(b->arena, &table->runs, run);
+	for (size_t i = 0; i < run.count; i++) {
 		VEC_PUSH(b->arena, &table->units,
-			 ((struct share_unit){
-				 .cluster = cluster, .amount = amount, .since_ms = entry->since }));
-		VEC_PUSH(b->arena, &table->entries, entry_index);
+			 ((struct share_unit){ .cluster = run.cluster,
+					       .amount = amount,
+					       .since_ms = ask->since }));
+		VEC_PUSH(b->arena, &table->asks, ask);
 	}
-	table->members.at[cluster].unit_count += (size_t)count;
-	table->members.at[cluster].unlisted += entry->count - count;
 }
 
-static void add_asks(struct building *b, size_t index)
+static void add_member(struct building *b, size_t index)
 {
 	const struct pool_member *member = b->input->members[index];
 
-	const struct pool_asks *asks = b->input->asks[index];
-
-	for (size_t e = 0; e < asks->list.count; e++) {
-		const struct pool_waiting *entry = &asks->list.at[e];
-
-		for (size_t p = 0; p < entry->part_count; p++) {
-			size_t pool = entry->parts[p].group < member->group_count ?
-					      member->groups[entry->parts[p].group].pool :
-					      POOL_NONE;
-			bool first = pool != POOL_NONE &&
-				     !member->groups[entry->parts[p].group].outside;
-
-			for (size_t q = 0; first && q < p; q++)
-				first = member->groups[entry->parts[q].group].pool != pool;
-			if (first)
-				add_units(b, index, e, pool);
-		}
-	}
+	VEC_EACH(const struct pool_worker, worker, &member->workers)
+		add_worker(b, index, worker);
+	VEC_EACH(const struct pool_waiting, ask, &b->input->asks[index]->list)
+		for (size_t p = 0; p < b->input->pool_count; p++)
+			add_run(b, index, ask, p);
 }
 
 static struct share_pool share_pool_of(const struct building *b, size_t pool)
 {
-	const struct gpu_pool *object = b->input->pools[pool];
-	const struct pool_table *table = &b->tables->at[pool];
+	struct pool_table *table = &b->tables->at[pool];
 	int64_t capacity = b->input->capacities[pool] - table->outside;
+	bool places = b->input->nodes && table->units.count > 0 && !is_of_flags(table->pool);
 
+	table->places = (struct pool_places_input){ .nodes = b->input->nodes,
+						    .pool = table->pool,
+						    .index = pool,
+						    .capacity = capacity,
+						    .members = table->members.at,
+						    .cluster_count = table->clusters.count,
+						    .units = table->units.at,
+						    .asks = table->asks.at,
+						    .workers = table->workers.at,
+						    .held = table->held.at,
+						    .worker_count = table->workers.count };
 	return (struct share_pool){
 		.capacity = capacity > 0 ? capacity : 0,
 		.now_ms = b->input->now,
-		.idle_after_ms = object->idle_after_seconds == GPU_POOL_NEVER ?
-					 INT64_MAX / 2 :
-					 object->idle_after_seconds * MS_PER_SECOND,
-		.reserve_after_ms = object->reserve_after_seconds == GPU_POOL_NEVER ?
-					    SHARE_NEVER :
-					    object->reserve_after_seconds * MS_PER_SECOND,
+		.idle_after_ms = ms_of(table->pool->idle_after_seconds, INT64_MAX / 2),
+		.reserve_after_ms = ms_of(table->pool->reserve_after_seconds, SHARE_NEVER),
 		.queues = table->queues.at,
 		.queue_count = table->queues.count,
 		.clusters = table->clusters.at,
@@ -243,206 +254,149 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 		.unit_count = table->units.count,
 		.workers = table->workers.at,
 		.worker_count = table->workers.count,
+		.places = places ? pool_places_make(&table->places, b->arena) : NULL,
 	};
 }
 
 /* A pool that is held changes nothing. */
-static struct share_result unchanged(const struct pool_table *table, struct arena *arena)
-{
-	return (struct share_result){
-		.units = arena_array(arena, table->units.count, sizeof(enum share_verdict)),
-		.workers = arena_array(arena, table->workers.count, sizeof(struct share_order)),
-		.reserved = SHARE_NONE,
-		.next_ms = INT64_MAX,
-	};
-}
-
-/* NULL: amounts alone decide. Sets the order in which workers are released. */
-static struct pool_places *make_places_of(struct building *b, size_t pool)
-{
-	struct pool_table *table = &b->tables->at[pool];
-	struct pool_places_unit *units = arena_array(b->arena, table->units.count, sizeof(*units));
-	struct pool_places_worker *workers =
-		arena_array(b->arena, table->workers.count, sizeof(*workers));
-	struct pool_places *places;
-
-	for (size_t u = 0; u < table->units.count; u++) {
-		size_t index = table->members.at[table->units.at[u].cluster].member;
-
-		units[u] = (struct pool_places_unit){
-			b->input->members[index],
-			&b->input->asks[index]->list.at[table->entries.at[u]],
-		};
-	}
-	for (size_t w = 0; w < table->workers.count; w++) {
-		const struct pool_member *member =
-			b->input->members[table->members.at[table->workers.at[w].cluster].member];
-
-		workers[w] =
-			(struct pool_places_worker){ member,
-						     &member->workers.at[table->worker_of.at[w]] };
-	}
-	places = pool_places_make(b->input->nodes, b->input->pools[pool], pool,
-				  b->input->capacities[pool] - table->outside, units,
-				  table->units.count, workers, table->workers.count, b->arena);
-	for (size_t w = 0; places && w < table->workers.count; w++)
-		table->workers.at[w].order = pool_places_beside(places, w);
-	return places;
-}
-
 static void share_all(struct building *b)
 {
-	struct share_pool *pools = arena_array(b->arena, b->input->pool_count, sizeof(*pools));
-	struct pool_places **places =
-		arena_array(b->arena, b->input->pool_count, sizeof(struct pool_places *));
-	size_t *index = arena_array(b->arena, b->input->pool_count, sizeof(*index)), count = 0;
-	struct share_result *results;
+	size_t pools = b->input->pool_count, count = 0;
+	struct share_pool *shared = arena_array(b->arena, pools, sizeof(*shared));
+	const struct share_result *result;
 
-	for (size_t p = 0; p < b->input->pool_count; p++) {
-		b->tables->at[p].result = unchanged(&b->tables->at[p], b->arena);
-		if (b->input->held[p])
-			continue;
-		places[count] = is_of_flags(b->input->pools[p]) ? NULL : make_places_of(b, p);
-		pools[count] = share_pool_of(b, p);
-		pools[count].places = pool_places_hooks(places[count]);
-		index[count++] = p;
+	for (size_t p = 0; p < pools; p++)
+		if (!b->input->held[p])
+			shared[count++] = share_pool_of(b, p);
+	result = share(shared, count, b->arena);
+	for (size_t p = 0; p < pools; p++) {
+		struct pool_table *table = &b->tables->at[p];
+
+		table->result =
+			b->input->held[p] ?
+				(struct share_result){ arena_array(b->arena, table->units.count,
+								   sizeof(enum share_verdict)),
+						       arena_array(b->arena, table->workers.count,
+								   sizeof(struct share_order)),
+						       SHARE_NONE, INT64_MAX } :
+				*result++;
 	}
-	results = share(pools, count, b->arena);
-	for (size_t i = 0; i < count; i++) {
-		b->tables->at[index[i]].result = results[i];
-		pool_places_done(places[i]);
+}
+
+/* ---- sums of the queues ---- */
+
+static void sum_runs(struct pool_table *table)
+{
+	VEC_EACH(struct pool_run, run, &table->runs) {
+		const struct pool_waiting *ask = run->ask;
+		QUEUE_STATUS *queue = &table->figures[table->clusters.at[run->cluster].queue];
+		int64_t amount = table->units.at[run->first].amount, waits;
+
+		for (size_t u = run->first; u < run->first + run->count; u++)
+			run->granted += table->result.units[u] == SHARE_GRANTED;
+		waits = ask->count - run->granted;
+		table->granted =
+			resource_sum(table->granted, resource_product(amount, run->granted));
+		if (waits > 0 &&
+		    (queue->waiting_since == TIME_NONE || ask->since < queue->waiting_since))
+			queue->waiting_since = ask->since;
+		queue->waiting_units += waits;
+		queue->waiting = resource_sum(queue->waiting, resource_product(amount, waits));
 	}
 }
 
-/* ---- sums of the queues, places of the units ---- */
-
-struct place {
-	size_t queue, unit;
-	time_ms since;
-};
-
-static int by_place(const void *left, const void *right)
+static void sum_queues(struct pool_table *table, int64_t capacity, struct arena *arena)
 {
-	const struct place *a = left;
-	const struct place *b = right;
-
-	if (a->queue != b->queue)
-		return a->queue < b->queue ? -1 : 1;
-	if (a->since != b->since)
-		return a->since < b->since ? -1 : 1;
-	return a->unit < b->unit ? -1 : 1;
-}
-
-static void make_places(struct pool_table *table, struct arena *arena)
-{
-	struct place *places = arena_array(arena, table->units.count, sizeof(*places));
-	size_t count = 0;
-
-	table->places = arena_array(arena, table->units.count, sizeof(*table->places));
-	table->waiting = arena_array(arena, table->queues.count, sizeof(*table->waiting));
-	for (size_t u = 0; u < table->units.count; u++)
-		if (table->result.units[u] != SHARE_GRANTED)
-			places[count++] = (struct place){
-				.queue = table->clusters.at[table->units.at[u].cluster].queue,
-				.unit = u,
-				.since = table->units.at[u].since_ms,
-			};
-	qsort(places, count, sizeof(*places), by_place);
-	for (size_t i = 0; i < count; i++)
-		table->places[places[i].unit] = (size_t)++table->waiting[places[i].queue];
-	for (size_t c = 0; c < table->clusters.count; c++)
-		table->waiting[table->clusters.at[c].queue] += table->members.at[c].unlisted;
-}
-
-static void sum_queues(struct pool_table *table, struct arena *arena)
-{
-	table->held = arena_array(arena, table->queues.count, sizeof(*table->held));
-	table->borrowed = arena_array(arena, table->queues.count, sizeof(*table->borrowed));
+	table->figures = arena_array(arena, table->queues.count, sizeof(*table->figures));
+	for (size_t q = 0; q < table->queues.count; q++)
+		table->figures[q] = (QUEUE_STATUS){ .name = table->queues.at[q].name,
+						    .guaranteed = table->queues.at[q].guaranteed,
+						    .below_guarantee_since = TIME_NONE,
+						    .waiting_since = TIME_NONE };
 	VEC_EACH(const struct share_worker, worker, &table->workers) {
-		int64_t *held = &table->held[table->clusters.at[worker->cluster].queue];
+		QUEUE_STATUS *queue = &table->figures[table->clusters.at[worker->cluster].queue];
+		bool idle = worker->state == SHARE_IDLE && !worker->needed;
+		int64_t *part = idle ? &queue->idle : &queue->busy;
 
-		*held = resource_sum(*held, worker->amount);
+		queue->held = resource_sum(queue->held, worker->amount);
+		*part = resource_sum(*part, worker->amount);
 		table->used = resource_sum(table->used, worker->amount);
 	}
-	for (size_t u = 0; u < table->units.count; u++)
-		if (table->result.units[u] == SHARE_GRANTED)
-			table->granted = resource_sum(table->granted, table->units.at[u].amount);
-	for (size_t q = 0; q < table->queues.count; q++)
-		if (table->held[q] > table->queues.at[q].guaranteed)
-			table->borrowed[q] = table->held[q] - table->queues.at[q].guaranteed;
+	sum_runs(table);
+	for (size_t q = 0; q < table->queues.count; q++) {
+		QUEUE_STATUS *queue = &table->figures[q];
+
+		if (queue->held > queue->guaranteed)
+			queue->borrowed = queue->held - queue->guaranteed;
+		if (capacity > 0)
+			queue->share = (int64_t)((__int128)queue->borrowed * RESOURCE_UNIT /
+						 table->queues.at[q].weight / capacity);
+	}
 }
 
 /* ---- what each member may do ---- */
+
+/* Runs the next statement for each run, or worker, of the member in the pool. */
+#define RUNS_EACH(run, table, part)                                                                \
+	for (const struct pool_run *(run) = (table)->runs.at + (part)->first_run;                  \
+	     (part)->cluster != POOL_NONE && (run) < (table)->runs.at + (table)->runs.count &&     \
+	     (run)->cluster == (part)->cluster;                                                    \
+	     (run)++)
+#define WORKERS_EACH(w, table, part)                                                               \
+	for (size_t w = (part)->first_worker;                                                      \
+	     (part)->cluster != POOL_NONE && w < (table)->workers.count &&                         \
+	     (table)->workers.at[w].cluster == (part)->cluster;                                    \
+	     w++)
 
 /* Units of each entry of the member that are granted in all of their pools. */
 static int64_t *granted_of(const struct pool_allocation *allocation, size_t index,
 			   struct arena *arena)
 {
-	const struct pool_input *input = allocation->input;
-	const struct pool_asks *asks = input->asks[index];
+	const struct pool_asks *asks = allocation->input->asks[index];
 	int64_t *granted = arena_array(arena, asks->list.count, sizeof(*granted));
 
 	for (size_t e = 0; e < asks->list.count; e++)
 		granted[e] = -1;
-	for (size_t p = 0; p < input->pool_count; p++) {
-		size_t cluster = allocation->tables->cluster_of[p * input->member_count + index];
-		const struct pool_table *table = &allocation->tables->at[p];
-		const struct pool_cluster *own;
-		size_t end;
+	for (size_t p = 0; p < allocation->input->pool_count; p++)
+		RUNS_EACH(run, &allocation->tables->at[p], part_of(allocation, p, index))
+		{
+			int64_t *own = &granted[run->ask - asks->list.at];
 
-		if (cluster == POOL_NONE)
-			continue;
-		own = &table->members.at[cluster];
-		end = own->first_unit + own->unit_count;
-		for (size_t u = own->first_unit; u < end;) {
-			size_t entry = table->entries.at[u];
-			int64_t count = 0;
-
-			for (; u < end && table->entries.at[u] == entry; u++)
-				count += table->result.units[u] == SHARE_GRANTED;
-			if (granted[entry] < 0 || count < granted[entry])
-				granted[entry] = count;
+			if (*own < 0 || run->granted < *own)
+				*own = run->granted;
 		}
-	}
 	return granted;
 }
 
 static void make_share(const struct pool_allocation *allocation, size_t index, struct arena *arena)
 {
 	const struct pool_input *input = allocation->input;
-	const struct pool_member *member = input->members[index];
+	size_t groups = input->members[index]->group_count;
 	struct pool_share *own = &allocation->shares[index];
 	const int64_t *granted = granted_of(allocation, index, arena);
 
 	own->granted = granted;
-	own->digest = HASH_START;
-	own->grants = arena_array(arena, member->group_count, sizeof(*own->grants));
-	for (size_t e = 0; e < input->asks[index]->list.count; e++) {
-		const struct pool_waiting *entry = &input->asks[index]->list.at[e];
+	own->grants = arena_array(arena, groups, sizeof(*own->grants));
+	VEC_EACH(const struct pool_waiting, ask, &input->asks[index]->list) {
+		int64_t count = granted[ask - input->asks[index]->list.at];
 
-		for (size_t p = 0; granted[e] > 0 && p < entry->part_count; p++)
-			own->grants[entry->parts[p].group] += granted[e] * entry->parts[p].replicas;
+		for (size_t p = 0; count > 0 && p < ask->part_count; p++)
+			own->grants[ask->parts[p].group] += count * ask->parts[p].replicas;
 	}
-	own->digest =
-		hash_bytes(own->digest, own->grants, member->group_count * sizeof(*own->grants));
+	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	for (size_t p = 0; p < input->pool_count; p++) {
-		size_t cluster = allocation->tables->cluster_of[p * input->member_count + index];
 		const struct pool_table *table = &allocation->tables->at[p];
-		const struct pool_cluster *in;
 
-		if (cluster == POOL_NONE)
-			continue;
-		in = &table->members.at[cluster];
-		for (size_t w = in->first_worker; w < in->first_worker + in->worker_count; w++) {
-			const struct pool_worker *worker =
-				&member->workers.at[table->worker_of.at[w]];
+		WORKERS_EACH(w, table, part_of(allocation, p, index))
+		{
+			enum share_action action = table->result.workers[w].action;
 
-			if (table->result.workers[w].action == SHARE_STAY)
+			if (action == SHARE_STAY)
 				continue;
-			VEC_EACH(const char *const, pod, &worker->pods)
+			VEC_EACH(const char *const, pod, &table->held.at[w]->pods)
 				own->digest = hash_add(own->digest, *pod);
 			own->releases = true;
-			own->drains |= table->result.workers[w].action == SHARE_DRAIN;
+			own->drains |= action == SHARE_DRAIN;
 		}
 	}
 }
@@ -451,30 +405,26 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 {
 	struct pool_allocation *allocation = ARENA_NEW(arena, struct pool_allocation);
 	struct pool_input *copy = ARENA_NEW(arena, struct pool_input);
-	struct building b = { .input = copy, .arena = arena };
-	size_t cells = input->pool_count * input->member_count;
+	struct pool_tables *tables = ARENA_NEW(arena, struct pool_tables);
+	struct building b = { .input = copy, .tables = tables, .arena = arena };
+	size_t parts = input->pool_count * input->member_count;
 
 	*copy = *input;
-	b.tables = ARENA_NEW(arena, struct pool_tables);
-	b.tables->at = arena_array(arena, input->pool_count, sizeof(*b.tables->at));
-	b.tables->cluster_of = arena_array(arena, cells, sizeof(*b.tables->cluster_of));
-	for (size_t i = 0; i < cells; i++)
-		b.tables->cluster_of[i] = POOL_NONE;
+	tables->at = arena_array(arena, input->pool_count, sizeof(*tables->at));
+	tables->parts = arena_array(arena, parts, sizeof(*tables->parts));
+	for (size_t i = 0; i < parts; i++)
+		tables->parts[i].cluster = POOL_NONE;
 	for (size_t p = 0; p < input->pool_count; p++)
-		make_queues(&b, p);
-	for (size_t m = 0; m < input->member_count; m++) {
-		add_workers(&b, m);
-		add_asks(&b, m);
-	}
+		start_table(&b, p);
+	for (size_t m = 0; m < input->member_count; m++)
+		add_member(&b, m);
 	share_all(&b);
-	allocation->input = copy;
-	allocation->tables = b.tables;
-	allocation->next = INT64_MAX;
+	*allocation =
+		(struct pool_allocation){ .input = copy, .tables = tables, .next = INT64_MAX };
 	for (size_t p = 0; p < input->pool_count; p++) {
-		make_places(&b.tables->at[p], arena);
-		sum_queues(&b.tables->at[p], arena);
-		if (b.tables->at[p].result.next_ms < allocation->next)
-			allocation->next = b.tables->at[p].result.next_ms;
+		sum_queues(&tables->at[p], input->capacities[p], arena);
+		if (tables->at[p].result.next_ms < allocation->next)
+			allocation->next = tables->at[p].result.next_ms;
 	}
 	allocation->shares = arena_array(arena, input->member_count, sizeof(*allocation->shares));
 	for (size_t m = 0; m < input->member_count; m++)
@@ -490,65 +440,112 @@ static const char *gpus_text(struct arena *arena, int64_t amount)
 			    amount == RESOURCE_UNIT ? "" : "s");
 }
 
-static const char *queue_text(struct arena *arena, const struct share_queue *queue)
+static const char *queue_text(struct arena *arena, const char *name)
 {
-	return queue->name[0] ? arena_printf(arena, "queue %s", queue->name) :
-				"namespaces without a queue";
+	return *name ? arena_printf(arena, "queue %s", name) : "namespaces without a queue";
 }
 
 /* "; serving holds 10 GPUs beyond its guarantee": the queue that borrows most. */
 static const char *borrower_text(const struct pool_table *table, struct arena *arena)
 {
-	size_t most = 0;
+	const QUEUE_STATUS *most = table->figures;
+	bool one;
 
 	for (size_t q = 1; q < table->queues.count; q++)
-		if (table->borrowed[q] > table->borrowed[most])
-			most = q;
-	if (table->queues.count == 0 || table->borrowed[most] == 0)
+		if (table->figures[q].borrowed > most->borrowed)
+			most = &table->figures[q];
+	if (table->queues.count == 0 || most->borrowed == 0)
 		return "";
+	one = *most->name != '\0';
 	return arena_printf(arena, "; %s hold%s %s beyond %s guarantee",
-			    queue_text(arena, &table->queues.at[most]),
-			    table->queues.at[most].name[0] ? "s" : "",
-			    gpus_text(arena, table->borrowed[most]),
-			    table->queues.at[most].name[0] ? "its" : "their");
+			    queue_text(arena, most->name), one ? "s" : "",
+			    gpus_text(arena, most->borrowed), one ? "its" : "their");
 }
 
 /* The next event for a unit that waits, with its time. */
-static const char *next_text(const struct pool_allocation *allocation, size_t pool, size_t unit,
+static const char *next_text(const struct pool_table *table, size_t unit, time_ms now,
 			     struct arena *arena)
 {
-	const struct gpu_pool *object = allocation->input->pools[pool];
-	const struct pool_table *table = &allocation->tables->at[pool];
-	time_ms saved =
-		table->units.at[unit].since_ms + object->reserve_after_seconds * MS_PER_SECOND;
+	int64_t after = table->pool->reserve_after_seconds;
+	time_ms saved = table->units.at[unit].since_ms + after * MS_PER_SECOND;
+	size_t reserved = table->result.reserved;
 
-	if (table->result.reserved == unit)
+	if (reserved == unit)
 		return "; GPUs that become free are saved for it";
-	if (table->result.reserved != SHARE_NONE)
-		return arena_printf(
-			arena, "; GPUs that become free are saved for %s",
-			table->clusters.at[table->units.at[table->result.reserved].cluster].name);
-	if (object->reserve_after_seconds == GPU_POOL_NEVER || saved <= allocation->input->now)
+	if (reserved != SHARE_NONE)
+		return arena_printf(arena, "; GPUs that become free are saved for %s",
+				    table->clusters.at[table->units.at[reserved].cluster].name);
+	if (after == GPU_POOL_NEVER || saved <= now)
 		return "";
 	return arena_printf(arena, "; from %s on they are saved for it", time_text(arena, saved));
+}
+
+/* "place 3 of 7": of the units of its queue that wait, by age. */
+static const char *place_text(const struct pool_table *table, size_t unit, struct arena *arena)
+{
+	size_t queue = table->clusters.at[table->units.at[unit].cluster].queue, before = 0;
+	time_ms since = table->units.at[unit].since_ms;
+
+	for (size_t u = 0; u < table->units.count; u++) {
+		time_ms other = table->units.at[u].since_ms;
+
+		before += (other < since || (other == since && u < unit)) &&
+			  table->result.units[u] != SHARE_GRANTED &&
+			  table->clusters.at[table->units.at[u].cluster].queue == queue;
+	}
+	return arena_printf(arena, "place %zu of %lld", before + 1,
+			    (long long)table->figures[queue].waiting_units);
 }
 
 static void explain_of_flags(const struct pool_allocation *allocation, size_t pool, size_t unit,
 			     struct arena *arena, struct pool_grant *ret_grant)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
-	int64_t limit = allocation->input->capacities[pool];
-	const char *flag = "max-gpus-total";
+	int64_t per_namespace = allocation->input->per_namespace;
+	bool own = unit != SHARE_NONE && (table->result.units[unit] == SHARE_AT_MAXIMUM ||
+					  table->units.at[unit].amount > per_namespace);
 
-	if (unit != SHARE_NONE &&
-	    (table->result.units[unit] == SHARE_AT_MAXIMUM ||
-	     table->units.at[unit].amount > allocation->input->per_namespace)) {
-		limit = allocation->input->per_namespace;
-		flag = "max-gpus-per-namespace";
-	}
 	ret_grant->reason = REASON_MAX_GPUS;
-	ret_grant->message = arena_printf(arena, "%s %s allows no more", flag,
-					  resource_amount_text(arena, limit));
+	ret_grant->message = arena_printf(
+		arena, "%s %s allows no more", own ? "max-gpus-per-namespace" : "max-gpus-total",
+		resource_amount_text(arena,
+				     own ? per_namespace : allocation->input->capacities[pool]));
+}
+
+/* Why this unit of a GPUPool has no grant: the text after "waits for pool x, queue y: ". */
+static const char *cause_text(const struct pool_allocation *allocation, size_t pool, size_t unit,
+			      struct arena *arena)
+{
+	const struct pool_table *table = &allocation->tables->at[pool];
+	const struct share_unit *own = &table->units.at[unit];
+	size_t queue = table->clusters.at[own->cluster].queue;
+
+	if (table->result.units[unit] == SHARE_AT_MAXIMUM)
+		return arena_printf(arena, "at its maximum %s",
+				    resource_amount_text(arena, table->queues.at[queue].maximum));
+	if (table->result.units[unit] == SHARE_COMING)
+		return arena_printf(arena, "%s become free for it", gpus_text(arena, own->amount));
+	return arena_printf(arena, "%s, %s of %s GPUs are held%s%s", place_text(table, unit, arena),
+			    resource_amount_text(arena, resource_sum(table->used, table->granted)),
+			    resource_amount_text(arena, allocation->input->capacities[pool]),
+			    borrower_text(table, arena),
+			    next_text(table, unit, allocation->input->now, arena));
+}
+
+static const char *never_text(const struct pool_allocation *allocation, size_t pool,
+			      const char *where, size_t unit, struct arena *arena)
+{
+	const struct pool_table *table = &allocation->tables->at[pool];
+	const struct share_unit *own = &table->units.at[unit];
+	int64_t most = table->queues.at[table->clusters.at[own->cluster].queue].maximum;
+
+	return arena_printf(arena, "%s never holds %s: the pool has %s%s", where,
+			    gpus_text(arena, own->amount),
+			    resource_amount_text(arena, allocation->input->capacities[pool]),
+			    most == RESOURCE_AMOUNT_MAX ?
+				    "" :
+				    arena_printf(arena, ", and the queue at most %s",
+						 resource_amount_text(arena, most)));
 }
 
 /* Why this unit has no grant; SHARE_NONE: the pools do not know of one yet. */
@@ -556,97 +553,68 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 		    size_t unit, struct arena *arena, struct pool_grant *ret_grant)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
-	const struct share_queue *queue;
-	const char *where = arena_printf(arena, "pool %s", allocation->input->pools[pool]->name);
-	const char *held = allocation->input->held[pool];
+	const struct share_result *result = &table->result;
+	const char *where = arena_printf(arena, "pool %s", table->pool->name);
+	const char *cause = allocation->input->held[pool];
+	size_t queue;
 
-	if (is_of_flags(allocation->input->pools[pool])) {
+	if (is_of_flags(table->pool)) {
 		explain_of_flags(allocation, pool, unit, arena, ret_grant);
 		return;
 	}
-	ret_grant->reason = REASON_WAITS_FOR_POOL;
-	ret_grant->message = arena_printf(arena, "waits for %s: %s", where,
-					  held ? held : "it is not allocated yet");
-	if (cluster == POOL_NONE)
-		return;
-	queue = &table->queues.at[table->clusters.at[cluster].queue];
-	where = arena_printf(arena, "%s, %s", where, queue_text(arena, queue));
-	ret_grant->message = arena_printf(arena, "waits for %s: %s", where,
-					  held ? held : "it is not allocated yet");
-	if (held || unit == SHARE_NONE)
-		return;
-	switch (table->result.units[unit]) {
-	case SHARE_AT_MAXIMUM:
-		ret_grant->message = arena_printf(arena, "waits for %s: at its maximum %s", where,
-						  resource_amount_text(arena, queue->maximum));
-		return;
-	case SHARE_IMPOSSIBLE:
-		ret_grant->message = arena_printf(
-			arena, "%s never holds %s: the pool has %s%s", where,
-			gpus_text(arena, table->units.at[unit].amount),
-			resource_amount_text(arena, allocation->input->capacities[pool]),
-			queue->maximum == RESOURCE_AMOUNT_MAX ?
-				"" :
-				arena_printf(arena, ", and the queue at most %s",
-					     resource_amount_text(arena, queue->maximum)));
-		return;
-	case SHARE_COMING:
-		ret_grant->message = arena_printf(arena, "waits for %s: %s become free for it",
-						  where,
-						  gpus_text(arena, table->units.at[unit].amount));
-		return;
-	case SHARE_WAITS:
-	case SHARE_GRANTED:
-		break;
+	if (cluster != POOL_NONE) {
+		queue = table->clusters.at[cluster].queue;
+		where = arena_printf(arena, "%s, %s", where,
+				     queue_text(arena, table->queues.at[queue].name));
 	}
-	if (table->result.reserved != SHARE_NONE && table->result.reserved != unit)
+	if (!cause && unit == SHARE_NONE)
+		cause = "it is not allocated yet";
+	ret_grant->reason = REASON_WAITS_FOR_POOL;
+	if (!cause && result->units[unit] == SHARE_IMPOSSIBLE) {
+		ret_grant->message = never_text(allocation, pool, where, unit, arena);
+		return;
+	}
+	if (!cause && result->units[unit] != SHARE_AT_MAXIMUM &&
+	    result->units[unit] != SHARE_COMING && result->reserved != SHARE_NONE &&
+	    result->reserved != unit)
 		ret_grant->reason = REASON_RESERVED_FOR_GANG;
-	ret_grant->message = arena_printf(
-		arena, "waits for %s: place %zu of %lld, %s of %s GPUs are held%s%s", where,
-		table->places[unit], (long long)table->waiting[table->clusters.at[cluster].queue],
-		resource_amount_text(arena, resource_sum(table->used, table->granted)),
-		resource_amount_text(arena, allocation->input->capacities[pool]),
-		borrower_text(table, arena), next_text(allocation, pool, unit, arena));
+	ret_grant->message =
+		arena_printf(arena, "waits for %s: %s", where,
+			     cause ? cause : cause_text(allocation, pool, unit, arena));
 }
 
+/* ---- terms ---- */
+
 /* The first unit of the member with replicas of the group that is not granted. */
-static size_t first_waiting(const struct pool_allocation *allocation, size_t pool, size_t index,
+static size_t first_waiting(const struct pool_table *table, const struct pool_part *part,
 			    size_t group)
 {
-	const struct pool_input *input = allocation->input;
-	size_t cluster = allocation->tables->cluster_of[pool * input->member_count + index];
-	const struct pool_table *table = &allocation->tables->at[pool];
-	const struct pool_cluster *own;
+	RUNS_EACH(run, table, part)
+	{
+		size_t unit = run->first;
 
-	if (cluster == POOL_NONE)
-		return SHARE_NONE;
-	own = &table->members.at[cluster];
-	for (size_t u = own->first_unit; u < own->first_unit + own->unit_count; u++) {
-		const struct pool_waiting *entry =
-			&input->asks[index]->list.at[table->entries.at[u]];
-
-		for (size_t p = 0; table->result.units[u] != SHARE_GRANTED && p < entry->part_count;
-		     p++)
-			if (entry->parts[p].group == group)
-				return u;
+		if (run->granted == (int64_t)run->count)
+			continue;
+		while (table->result.units[unit] == SHARE_GRANTED)
+			unit++;
+		for (size_t p = 0; p < run->ask->part_count; p++)
+			if (run->ask->parts[p].group == group)
+				return unit;
 	}
 	return SHARE_NONE;
 }
 
-static const char *release_text(const struct pool_allocation *allocation, size_t pool,
-				const struct share_order *order, struct arena *arena)
+static const char *release_text(const struct pool_table *table, size_t unit, struct arena *arena)
 {
-	const struct pool_table *table = &allocation->tables->at[pool];
-	const char *name = allocation->input->pools[pool]->name;
-	const struct share_unit *unit;
+	const struct share_cluster *cluster;
 
-	if (order->unit == SHARE_NONE)
-		return arena_printf(arena, "pool %s has fewer GPUs than are held", name);
-	unit = &table->units.at[order->unit];
-	return arena_printf(
-		arena, "for %s, which waits for %s of pool %s, %s",
-		table->clusters.at[unit->cluster].name, gpus_text(arena, unit->amount), name,
-		queue_text(arena, &table->queues.at[table->clusters.at[unit->cluster].queue]));
+	if (unit == SHARE_NONE)
+		return arena_printf(arena, "pool %s has fewer GPUs than are held",
+				    table->pool->name);
+	cluster = &table->clusters.at[table->units.at[unit].cluster];
+	return arena_printf(arena, "for %s, which waits for %s of pool %s, %s", cluster->name,
+			    gpus_text(arena, table->units.at[unit].amount), table->pool->name,
+			    queue_text(arena, table->queues.at[cluster->queue].name));
 }
 
 struct terms {
@@ -655,105 +623,79 @@ struct terms {
 };
 
 /* An earlier drain keeps its deadline. */
-static struct pool_release release_of(const struct pool_allocation *allocation, size_t pool,
-				      const struct pool_worker *worker,
-				      const struct share_order *order, const char *pod,
-				      struct arena *arena)
-{
-	struct pool_release release = { .pod = arena_strdup(arena, pod), .deadline = TIME_NONE };
-
-	if (worker->drain) {
-		release.deadline = worker->drain->deadline;
-		release.message = arena_strdup(arena, worker->drain->message);
-		return release;
-	}
-	if (order->action == SHARE_DRAIN)
-		release.deadline = order->deadline_ms;
-	release.message = release_text(allocation, pool, order, arena);
-	return release;
-}
-
-static void add_releases(const struct pool_allocation *allocation, size_t pool, size_t index,
+static void add_releases(const struct pool_allocation *allocation, size_t index,
 			 struct arena *arena, struct terms *terms)
 {
-	const struct pool_input *input = allocation->input;
-	size_t cluster = allocation->tables->cluster_of[pool * input->member_count + index];
-	const struct pool_table *table = &allocation->tables->at[pool];
-	const struct pool_cluster *own;
+	for (size_t p = 0; p < allocation->input->pool_count; p++) {
+		const struct pool_table *table = &allocation->tables->at[p];
 
-	if (cluster == POOL_NONE)
-		return;
-	own = &table->members.at[cluster];
-	for (size_t w = own->first_worker; w < own->first_worker + own->worker_count; w++) {
-		const struct pool_worker *worker =
-			&input->members[index]->workers.at[table->worker_of.at[w]];
-		const struct share_order *order = &table->result.workers[w];
+		WORKERS_EACH(w, table, part_of(allocation, p, index))
+		{
+			const struct pool_worker *worker = table->held.at[w];
+			const struct share_order *order = &table->result.workers[w];
+			struct pool_release release = { .deadline = TIME_NONE };
 
-		if (order->action == SHARE_STAY && !worker->drain)
-			continue;
-		VEC_EACH(const char *const, pod, &worker->pods)
-			VEC_PUSH(arena, &terms->releases,
-				 release_of(allocation, pool, worker, order, *pod, arena));
+			if (order->action == SHARE_STAY && !worker->drain)
+				continue;
+			if (worker->drain)
+				release.deadline = worker->drain->deadline;
+			else if (order->action == SHARE_DRAIN)
+				release.deadline = order->deadline_ms;
+			release.message = worker->drain ?
+						  arena_strdup(arena, worker->drain->message) :
+						  release_text(table, order->unit, arena);
+			VEC_EACH(const char *const, pod, &worker->pods) {
+				release.pod = arena_strdup(arena, *pod);
+				VEC_PUSH(arena, &terms->releases, release);
+			}
+		}
 	}
 }
 
-/* Grants of nothing, with the pools' indices. */
-static void list_groups(const struct pool_member *member, struct arena *arena, struct terms *terms)
+/* Without an allocation: grants of nothing. */
+static const struct pool_terms *make_terms(const struct pool_allocation *allocation, size_t index,
+					   const struct pool_member *member, bool spent,
+					   struct arena *arena)
 {
-	for (size_t g = 0; g < member->group_count; g++)
-		if (member->groups[g].pool != POOL_NONE && !member->groups[g].outside)
-			VEC_PUSH(arena, &terms->grants,
-				 ((struct pool_grant){
-					 .group = arena_strdup(arena, member->groups[g].name),
-					 .reason = REASON_WAITS_FOR_POOL,
-					 .message =
-						 "waits for its pool: the next allocation decides",
-				 }));
-}
-
-static const struct pool_terms *terms_of(const struct terms *terms, struct arena *arena)
-{
+	struct terms terms = { .grants = { 0 } };
 	struct pool_terms *ret = ARENA_NEW(arena, struct pool_terms);
 
-	*ret = (struct pool_terms){ .grants = terms->grants.at,
-				    .grant_count = terms->grants.count,
-				    .releases = terms->releases.at,
-				    .release_count = terms->releases.count };
+	for (size_t g = 0; g < member->group_count; g++) {
+		size_t pool = member->groups[g].pool;
+		struct pool_grant *grant;
+
+		if (pool == POOL_NONE || member->groups[g].outside)
+			continue;
+		grant = VEC_ADD(arena, &terms.grants);
+		*grant = (struct pool_grant){
+			.group = arena_strdup(arena, member->groups[g].name),
+			.reason = REASON_WAITS_FOR_POOL,
+			.message = "waits for its pool: the next allocation decides",
+		};
+		if (!allocation)
+			continue;
+		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
+		explain(allocation, pool, part_of(allocation, pool, index)->cluster,
+			first_waiting(&allocation->tables->at[pool],
+				      part_of(allocation, pool, index), g),
+			arena, grant);
+	}
+	if (allocation)
+		add_releases(allocation, index, arena, &terms);
+	*ret = (struct pool_terms){ terms.grants.at, terms.grants.count, terms.releases.at,
+				    terms.releases.count };
 	return ret->grant_count + ret->release_count > 0 ? ret : NULL;
 }
 
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena)
 {
-	struct terms terms = { .grants = { 0 } };
-
-	list_groups(member, arena, &terms);
-	return terms_of(&terms, arena);
+	return make_terms(NULL, 0, member, false, arena);
 }
 
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
 					 bool spent, struct arena *arena)
 {
-	const struct pool_input *input = allocation->input;
-	const struct pool_member *member = input->members[index];
-	struct terms terms = { .grants = { 0 } };
-	size_t at = 0;
-
-	list_groups(member, arena, &terms);
-	for (size_t g = 0; at < terms.grants.count; g++) {
-		size_t pool = member->groups[g].pool;
-		struct pool_grant *grant = &terms.grants.at[at];
-
-		if (pool == POOL_NONE || member->groups[g].outside)
-			continue;
-		at++;
-		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
-		explain(allocation, pool,
-			allocation->tables->cluster_of[pool * input->member_count + index],
-			first_waiting(allocation, pool, index, g), arena, grant);
-	}
-	for (size_t p = 0; p < input->pool_count; p++)
-		add_releases(allocation, p, index, arena, &terms);
-	return terms_of(&terms, arena);
+	return make_terms(allocation, index, allocation->input->members[index], spent, arena);
 }
 
 const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t index,
@@ -762,13 +704,10 @@ const struct pool_drains *pool_drains_make(const struct pool_allocation *allocat
 	struct pool_drains *ret = ARENA_NEW(arena, struct pool_drains);
 	struct terms terms = { .grants = { 0 } };
 
-	for (size_t p = 0; p < allocation->input->pool_count; p++)
-		add_releases(allocation, p, index, arena, &terms);
+	add_releases(allocation, index, arena, &terms);
 	VEC_EACH(const struct pool_release, release, &terms.releases)
 		if (release->deadline != TIME_NONE)
-			VEC_PUSH(arena, &ret->list,
-				 ((struct pool_drain){ release->pod, release->deadline,
-						       release->message }));
+			VEC_PUSH(arena, &ret->list, *release);
 	return ret;
 }
 
@@ -788,55 +727,29 @@ static struct pool_waiting after_grant(const struct pool_waiting *ask, int64_t g
 	return entry;
 }
 
-bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t index)
-{
-	const struct pool_asks *asks = allocation->input->asks[index];
-	const int64_t *granted = allocation->shares[index].granted;
-
-	for (size_t e = 0; e < asks->list.count; e++) {
-		const struct pool_waiting *ask = &asks->list.at[e];
-		struct pool_waiting after = after_grant(ask, granted[e], allocation->input->now);
-
-		if (after.since != ask->since || after.granted_since != ask->granted_since)
-			return true;
-	}
-	return false;
-}
-
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena)
 {
-	struct pool_asks *ret = pool_asks_copy(allocation->input->asks[index], arena);
-	const int64_t *granted = allocation->shares[index].granted;
+	const struct pool_asks *asks = allocation->input->asks[index];
+	struct pool_asks *ret = NULL;
 
-	for (size_t e = 0; e < ret->list.count; e++)
-		ret->list.at[e] = after_grant(&ret->list.at[e], granted[e], allocation->input->now);
-	return ret;
+	for (size_t e = 0; e < asks->list.count; e++) {
+		struct pool_waiting after = after_grant(&asks->list.at[e],
+							allocation->shares[index].granted[e],
+							allocation->input->now);
+
+		if (!ret && (after.since != asks->list.at[e].since ||
+			     after.granted_since != asks->list.at[e].granted_since))
+			ret = pool_asks_copy(asks, arena);
+		if (ret) {
+			ret->list.at[e].since = after.since;
+			ret->list.at[e].granted_since = after.granted_since;
+		}
+	}
+	return ret ? ret : asks;
 }
 
 /* ---- figures ---- */
-
-static const struct gpu_pool_queue_status *find_queue(const struct gpu_pool_status *status,
-						      const char *name)
-{
-	for (size_t q = 0; status && q < status->queue_count; q++)
-		if (strcmp(status->queues[q].name, name) == 0)
-			return &status->queues[q];
-	return NULL;
-}
-
-static void sum_workers(const struct pool_table *table, struct gpu_pool_queue_status *queues)
-{
-	VEC_EACH(const struct share_worker, worker, &table->workers) {
-		struct gpu_pool_queue_status *queue =
-			&queues[table->clusters.at[worker->cluster].queue];
-
-		if (worker->state == SHARE_IDLE && !worker->needed)
-			queue->idle = resource_sum(queue->idle, worker->amount);
-		else
-			queue->busy = resource_sum(queue->busy, worker->amount);
-	}
-}
 
 static int by_since(const void *left, const void *right)
 {
@@ -846,13 +759,6 @@ static int by_since(const void *left, const void *right)
 	if (a->since != b->since)
 		return a->since < b->since ? -1 : 1;
 	return strcmp(a->cluster, b->cluster);
-}
-
-static int64_t product_of(int64_t amount, int64_t count)
-{
-	__int128 product = (__int128)amount * count;
-
-	return product > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)product;
 }
 
 static int compare_key(const void *key, const void *member)
@@ -874,41 +780,20 @@ static bool keeps_place(const struct pool_input *input, const char *cluster)
 /* The asks of all members in this pool, also those that will be launched; of members of which nothing is
  * known yet those of the last status, so that a restart before their first decision loses no place. */
 static void list_waiting(const struct pool_allocation *allocation, size_t pool,
-			 struct gpu_pool_queue_status *queues, const struct gpu_pool_status *old,
-			 struct arena *arena, struct gpu_pool_status *status)
+			 const struct gpu_pool_status *old, struct arena *arena,
+			 struct gpu_pool_status *status)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
 	VEC(struct gpu_pool_waiting) list = { 0 };
 
-	VEC_EACH(const struct pool_cluster, own, &table->members) {
-		const struct pool_member *member = allocation->input->members[own->member];
-		struct gpu_pool_queue_status *queue =
-			&queues[table->clusters.at[own - table->members.at].queue];
-
-		for (size_t u = own->first_unit; u < own->first_unit + own->unit_count;) {
-			size_t entry = table->entries.at[u];
-			const struct pool_waiting *ask =
-				&allocation->input->asks[own->member]->list.at[entry];
-			int64_t granted = 0, gpus = table->units.at[u].amount;
-
-			for (;
-			     u < own->first_unit + own->unit_count && table->entries.at[u] == entry;
-			     u++)
-				granted += table->result.units[u] == SHARE_GRANTED;
-			VEC_PUSH(arena, &list,
-				 ((struct gpu_pool_waiting){ .cluster = member->key,
-							     .groups = ask->groups,
-							     .gpus = gpus,
-							     .count = ask->count,
-							     .since = ask->since }));
-			if (granted < ask->count && (queue->waiting_since == TIME_NONE ||
-						     ask->since < queue->waiting_since))
-				queue->waiting_since = ask->since;
-			queue->waiting_units += ask->count - granted;
-			queue->waiting = resource_sum(queue->waiting,
-						      product_of(gpus, ask->count - granted));
-		}
-	}
+	VEC_EACH(const struct pool_run, run, &table->runs)
+		VEC_PUSH(arena, &list,
+			 ((struct gpu_pool_waiting){ .cluster =
+							     table->clusters.at[run->cluster].name,
+						     .groups = run->ask->groups,
+						     .gpus = table->units.at[run->first].amount,
+						     .count = run->ask->count,
+						     .since = run->ask->since }));
 	for (size_t i = 0; old && i < old->waiting_unit_count; i++)
 		if (keeps_place(allocation->input, old->waiting_units[i].cluster))
 			VEC_PUSH(arena, &list, old->waiting_units[i]);
@@ -916,43 +801,6 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 	status->waiting_units = list.at;
 	status->waiting_unit_count = list.count < GPU_POOL_WAITING_MAX ? list.count :
 									 GPU_POOL_WAITING_MAX;
-}
-
-static void finish_queue(const struct pool_allocation *allocation, size_t pool, size_t q,
-			 const struct gpu_pool_status *old, struct gpu_pool_queue_status *queue)
-{
-	const struct pool_table *table = &allocation->tables->at[pool];
-	const struct gpu_pool_queue_status *before = find_queue(old, queue->name);
-	int64_t capacity = allocation->input->capacities[pool];
-	bool below = queue->waiting > 0 && queue->held < queue->guaranteed;
-
-	queue->borrowed = table->borrowed[q];
-	queue->share = capacity > 0 ? (int64_t)((__int128)queue->borrowed * RESOURCE_UNIT /
-						table->queues.at[q].weight / capacity) :
-				      0;
-	queue->below_guarantee_since = TIME_NONE;
-	if (below)
-		queue->below_guarantee_since = before && before->below_guarantee_since !=
-								       TIME_NONE ?
-						       before->below_guarantee_since :
-						       allocation->input->now;
-}
-
-static const char *reserved_text(const struct pool_allocation *allocation, size_t pool,
-				 struct arena *arena)
-{
-	const struct pool_table *table = &allocation->tables->at[pool];
-	size_t unit = table->result.reserved;
-	const struct pool_cluster *own;
-	const struct pool_member *member;
-
-	if (unit == SHARE_NONE)
-		return "";
-	own = &table->members.at[table->units.at[unit].cluster];
-	member = allocation->input->members[own->member];
-	return arena_printf(
-		arena, "%s: %s", member->key,
-		allocation->input->asks[own->member]->list.at[table->entries.at[unit]].groups);
 }
 
 static void add_ready(const struct pool_allocation *allocation, size_t pool,
@@ -982,30 +830,32 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      struct gpu_pool_status *ret_status)
 {
 	const struct pool_table *table = &allocation->tables->at[pool];
-	size_t count = table->queues.count;
-	struct gpu_pool_queue_status *queues = arena_array(arena, count, sizeof(*queues));
+	size_t reserved = table->result.reserved;
 
 	*ret_status = (struct gpu_pool_status){
-		.observed_generation = allocation->input->pools[pool]->generation,
+		.observed_generation = table->pool->generation,
 		.gpus = allocation->input->capacities[pool],
 		.held = table->used,
-		.queues = queues,
-		.queue_count = count,
-		.reserved_for = reserved_text(allocation, pool, arena),
+		.queues = table->figures,
+		.queue_count = table->queues.count,
+		.reserved_for = "",
 		.updated = allocation->input->now,
 	};
+	if (reserved != SHARE_NONE)
+		ret_status->reserved_for = arena_printf(
+			arena, "%s: %s", table->clusters.at[table->units.at[reserved].cluster].name,
+			table->asks.at[reserved]->groups);
 	add_ready(allocation, pool, old, arena, ret_status);
-	for (size_t q = 0; q < count; q++)
-		queues[q] = (struct gpu_pool_queue_status){
-			.name = table->queues.at[q].name,
-			.held = table->held[q],
-			.guaranteed = table->queues.at[q].guaranteed,
-			.waiting_since = TIME_NONE,
-		};
-	sum_workers(table, queues);
-	list_waiting(allocation, pool, queues, old, arena, ret_status);
-	for (size_t q = 0; q < count; q++) {
-		finish_queue(allocation, pool, q, old, &queues[q]);
-		ret_status->waiting = resource_sum(ret_status->waiting, queues[q].waiting);
+	list_waiting(allocation, pool, old, arena, ret_status);
+	ARRAY_EACH(QUEUE_STATUS, queue, table->figures, table->queues.count) {
+		const QUEUE_STATUS *before =
+			old ? ARRAY_FIND(old->queues, old->queue_count, name, queue->name) : NULL;
+
+		ret_status->waiting = resource_sum(ret_status->waiting, queue->waiting);
+		if (queue->waiting == 0 || queue->held >= queue->guaranteed)
+			continue;
+		queue->below_guarantee_since = before ? before->below_guarantee_since : TIME_NONE;
+		if (queue->below_guarantee_since == TIME_NONE)
+			queue->below_guarantee_since = allocation->input->now;
 	}
 }

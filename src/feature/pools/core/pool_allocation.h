@@ -58,11 +58,9 @@ const struct pool_terms *pool_terms_none(const struct pool_member *member, struc
 const struct pool_terms *pool_terms_make(const struct pool_allocation *allocation, size_t index,
 					 bool spent, struct arena *arena);
 /* The asks of a member after an allocation: granted ones remember since when, and one that was granted
- * for POOL_ASK_UNUSED_MS without being launched waits since now. Equal asks if nothing changes. */
+ * for POOL_ASK_UNUSED_MS without being launched waits since now. Those of the input if nothing changes. */
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena);
-/* Whether pool_asks_granted makes other asks. */
-bool pool_asks_grants_differ(const struct pool_allocation *allocation, size_t index);
 /* The drains of a member after an allocation: earlier ones whose Pods exist, and new ones. */
 const struct pool_drains *pool_drains_make(const struct pool_allocation *allocation, size_t index,
 					   struct arena *arena);

@@ -33,14 +33,18 @@ static bool matches(const struct gpu_pool_groups *groups, const struct pod_spec 
 size_t pool_match_spec(const struct gpu_pool *const *pools, size_t count,
 		       const struct pod_spec *spec, struct arena *scratch)
 {
-	struct accelerator_type found;
-	const char *type = NULL;
+	struct accelerator_type found = { .type = NULL };
+	bool known = false;
 
-	if (count > 0 && accelerator_type_of_pod(spec, NAMES_OF_RAY, scratch, &found))
-		type = found.type;
-	for (size_t i = 0; i < count; i++)
-		if (matches(&pools[i]->groups, spec, type))
+	for (size_t i = 0; i < count; i++) {
+		if (!known && pools[i]->groups.accelerator_type[0]) {
+			if (!accelerator_type_of_pod(spec, NAMES_OF_RAY, scratch, &found))
+				found.type = NULL;
+			known = true;
+		}
+		if (matches(&pools[i]->groups, spec, found.type))
 			return i;
+	}
 	return POOL_NONE;
 }
 

@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/reason.h"
+#include "core/nodes/pod_request.h"
 
 #define LABEL_KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
+#define SHAPE_BYTES_MAX 65536
 
 /* ---- the last plan ---- */
 
@@ -82,14 +85,6 @@ static bool is_outside(const struct making *m, size_t pool)
 	       strcmp(m->input->pools[pool]->name, POOL_OF_FLAGS) != 0;
 }
 
-static const struct pool_drain *drain_of(const struct pool_member_input *input, const char *pod)
-{
-	for (size_t i = 0; input->drains && i < input->drains->list.count; i++)
-		if (strcmp(input->drains->list.at[i].pod, pod) == 0)
-			return &input->drains->list.at[i];
-	return NULL;
-}
-
 static const struct pool_report_worker *reported(const struct pool_member_input *input,
 						 const char *pod)
 {
@@ -109,7 +104,8 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 	const struct pool_report_worker *found;
 
 	worker->state = SHARE_STARTING;
-	worker->drain = pod ? drain_of(m->input, pod->name) : NULL;
+	worker->drain =
+		pod && m->input->drains ? VEC_FIND(&m->input->drains->list, pod, pod->name) : NULL;
 	if (holding->leaves || worker->drain) {
 		worker->state = SHARE_LEAVING;
 		return;
@@ -162,9 +158,8 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 {
 	const struct pool_member_input *input = m->input;
 	struct pool_worker worker = { .group = holding->group, .pool = POOL_NONE }, *replica;
-	__int128 gpus = (__int128)holding->amount * holding->pods;
 
-	worker.gpus = gpus > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)gpus;
+	worker.gpus = resource_product(holding->amount, holding->pods);
 	if (worker.gpus == 0)
 		return;
 	if (holding->pod)
@@ -216,6 +211,43 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 
 /* ---- groups ---- */
 
+static void add_strings(struct buf *text, const struct strings *strings)
+{
+	for (size_t i = 0; i < strings->count; i++)
+		(void)buf_printf(text, "%s,", strings->at[i]);
+}
+
+/* All that core/nodes/node_fit reads of a Pod. */
+static const char *shape_of(const struct pool_group *group, struct arena *arena)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(buf_done) struct buf text;
+	const struct pod_spec *spec = group->spec;
+	const struct resources request = pod_request(spec, &scratch);
+
+	buf_init(&text, SHAPE_BYTES_MAX);
+	(void)buf_printf(&text, "%lld/%lld\n", (long long)group->replica_gpus,
+			 (long long)group->hosts);
+	VEC_EACH(const struct resource, one, &request)
+		(void)buf_printf(&text, "%s=%lld\n", one->name, (long long)one->amount);
+	VEC_EACH(const struct label, one, &spec->node_selector)
+		(void)buf_printf(&text, "label %s=%s\n", one->key, one->value);
+	ARRAY_EACH(const struct node_term, term, spec->required_node_terms,
+		   spec->required_node_term_count) {
+		(void)buf_add_string(&text, "term\n");
+		ARRAY_EACH(const struct node_expression, one, term->expressions, term->count) {
+			(void)buf_printf(&text, "%s %s %d ", one->key, one->operation,
+					 one->is_field);
+			add_strings(&text, &one->values);
+			(void)buf_add_char(&text, '\n');
+		}
+	}
+	ARRAY_EACH(const struct toleration, one, spec->tolerations, spec->toleration_count)
+		(void)buf_printf(&text, "tolerates %s %s %s %s\n", one->key, one->operation,
+				 one->value, one->effect);
+	return arena_strdup(arena, buf_string(&text));
+}
+
 static void make_groups(struct making *m)
 {
 	const struct pool_member_input *input = m->input;
@@ -228,7 +260,6 @@ static void make_groups(struct making *m)
 		struct pool_group *own = &m->member->groups[g];
 		struct capacity capacity = { 0 };
 		struct gpu_cost cost;
-		__int128 gpus;
 
 		*own = (struct pool_group){ .name = group->name,
 					    .pool = POOL_NONE,
@@ -237,9 +268,8 @@ static void make_groups(struct making *m)
 									       1 };
 		capacity_of_group(cluster, g, input->settings, input->devices, m->arena, &capacity);
 		gpu_cost_of(own->spec, &capacity, input->devices, m->arena, &cost);
-		gpus = (__int128)cost.amount * own->hosts;
-		own->replica_gpus = gpus > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX :
-								 (int64_t)gpus;
+		own->replica_gpus = resource_product(cost.amount, own->hosts);
+		own->shape = shape_of(own, m->arena);
 		if (own->replica_gpus > 0)
 			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
 						    m->arena);

@@ -25,15 +25,9 @@ struct pool_report {
 	size_t group_count;
 };
 
-/* A busy worker that is drained, until its Pod has ended. */
-struct pool_drain {
-	const char *pod;
-	time_ms deadline;
-	const char *message;
-};
-
+/* Busy workers that are drained, until their Pods have ended. */
 struct pool_drains {
-	VEC(struct pool_drain) list;
+	VEC(struct pool_release) list;
 };
 
 struct pool_member_input {
@@ -55,6 +49,7 @@ struct pool_group {
 	size_t pool; /* POOL_NONE: it draws from none */
 	int64_t replica_gpus;
 	const struct pod_spec *spec; /* of its template */
+	const char *shape; /* equal ones: the scheduler places their Pods alike, with equal GPUs */
 	int64_t hosts;
 	/* The pool is a GPUPool and Kueue admits the RayCluster: it asks the pool for nothing, nothing
 	 * limits it, and its GPUs count in no queue. */
@@ -70,7 +65,7 @@ struct pool_worker {
 	enum share_state state; /* STARTING also of one that may not be ended here */
 	bool needed;
 	time_ms since;
-	const struct pool_drain *drain; /* NULL: none */
+	const struct pool_release *drain; /* NULL: none */
 };
 
 struct pool_member {

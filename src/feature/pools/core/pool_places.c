@@ -1,476 +1,543 @@
 #include "feature/pools/core/pool_places.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "core/nodes/node_capacity.h"
+#include "base/hash.h"
 #include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
+#define NO_NODE SIZE_MAX
+#define UNLIMITED (INT64_MAX / 2)
+
 enum when { NOW = 0, SOON, WHENS };
 
-/* An amount of a Node. */
-struct cell {
-	const char *resource;
-	int64_t allocatable, used[WHENS];
+/* Names with the index of what they name. */
+struct names {
+	struct name {
+		const char *namespace_, *name;
+	} * at;
+	size_t count;
+	size_t *slots; /* index + 1 */
+	size_t mask;
 };
 
 struct place_node {
-	const struct node_capacity *capacity;
-	struct cell *cells; /* parallel to the amounts of the capacity */
-	size_t count;
-	int64_t gpus; /* of the empty Node */
-	int64_t free; /* GPUs now: best fit */
-	int64_t idle; /* GPUs of workers that may be released */
+	const struct node *node;
+	int64_t *left[WHENS]; /* by column */
+	int64_t gpus;         /* of the empty Node */
+	int64_t free;         /* GPUs now: best fit */
+	int64_t idle;         /* GPUs of workers that may be released */
 };
 
-/* Pods made from one template. */
+/* Pods of one shape. */
 struct place_spec {
-	const struct pod_spec *spec;
 	struct node_demand demand;
 	int64_t gpus;
-	bool *matches;       /* by Node */
-	struct cell **cells; /* by Node and amount of the request; NULL: the Node sets no limit */
-	/* It found no Node when so many were freed; only those freed since may have room. */
-	bool full[WHENS];
-	size_t full_at[WHENS];
+	const int64_t *amounts; /* by column */
+	bool *matches;          /* by Node; NULL: not asked for yet */
+	size_t *best[WHENS]; /* a tournament: of the Nodes below each, the index + 1 of the one to take */
+	size_t seen;         /* changes of Nodes that are in it */
 };
 
-struct change {
-	int64_t *at, before;
-	size_t node; /* SIZE_MAX: of none */
-};
-
-/* A Pod of a worker. */
+/* A Pod of a RayCluster. */
 struct place_pod {
-	struct place_node *node; /* NULL: on none of the pool's Nodes */
-	struct resources request;
+	size_t node;
+	const int64_t *amounts;
+	bool waits; /* it has no Node yet */
 };
 
-struct place_worker {
-	struct place_pod *pods;
-	int64_t pod_gpus;
+/* A Pod takes amounts of a Node, or leaves it. */
+struct step {
+	size_t node; /* NO_NODE: GPUs that are on no Node yet */
+	const int64_t *amounts;
+	int64_t gpus;
+	enum when when;
+	int sign; /* 1: takes */
 };
 
-struct pool_places {
+struct places {
 	struct share_places hooks;
-	size_t pool;
+	const struct pool_places_input *input;
 	struct arena *arena;
-	const struct pool_nodes *input;
-	struct node_capacities capacities;
-	struct place_node *nodes;
-	size_t node_count;
-	struct map node_of;   /* name to index + 1 */
-	struct map pod_of;    /* "namespace/name" to struct pod */
-	int64_t spare[WHENS]; /* GPUs that are on no Node yet */
-	VEC(struct place_spec) specs;
-	VEC(struct change) log;
-	VEC(size_t) freed; /* Nodes, in the order in which they got room */
-	const struct pool_places_unit *units;
-	const struct pool_places_worker *workers;
-	struct place_worker *own; /* parallel to workers */
+	struct place_node *nodes; /* by name */
+	size_t node_count, leaves;
+	struct names node_names, pod_names, shapes;
+	VEC(const char *) columns; /* the resources that Pods request */
+	struct place_spec *specs;  /* by shape */
+	struct place_spec ***spec; /* by cluster and group */
+	struct place_pod *pods;
+	const struct place_pod ***own; /* by worker and Pod; NULL: on no Node of the pool */
+	int64_t spare[WHENS];          /* GPUs that are on no Node yet */
+	VEC(struct step) log;
+	size_t *changed; /* the last changes of Nodes, as many as leaves */
+	size_t change_count;
 };
+
+/* ---- names ---- */
+
+static void names_init(struct names *names, size_t most, struct arena *arena)
+{
+	names->mask = 1;
+	while (names->mask < 2 * most)
+		names->mask *= 2;
+	names->slots = arena_array(arena, names->mask--, sizeof(*names->slots));
+	names->at = arena_array(arena, most, sizeof(*names->at));
+}
+
+static size_t *slot_of(const struct names *names, const char *namespace_, const char *name)
+{
+	uint64_t hash = hash_add(hash_text(namespace_), name);
+	size_t slot = (hash ^ hash >> 32) & names->mask;
+
+	for (; names->slots[slot] > 0; slot = (slot + 1) & names->mask) {
+		const struct name *found = &names->at[names->slots[slot] - 1];
+
+		if (strcmp(found->name, name) == 0 && strcmp(found->namespace_, namespace_) == 0)
+			break;
+	}
+	return &names->slots[slot];
+}
+
+/* The index of the name, which is added if it is new. */
+static size_t names_add(struct names *names, const char *namespace_, const char *name)
+{
+	size_t *slot = slot_of(names, namespace_, name);
+
+	if (*slot == 0) {
+		names->at[names->count] = (struct name){ namespace_, name };
+		*slot = ++names->count;
+	}
+	return *slot - 1;
+}
 
 /* ---- changes ---- */
 
-static void change(struct pool_places *places, int64_t *at, int64_t by, size_t node)
+static void note_change(struct places *places, size_t node)
 {
-	VEC_PUSH(places->arena, &places->log, ((struct change){ at, *at, node }));
-	*at += by;
+	places->changed[places->change_count++ & (places->leaves - 1)] = node;
 }
 
-static void note_freed(struct pool_places *places, size_t node)
+static int64_t bounded(int64_t left)
 {
-	VEC_PUSH(places->arena, &places->freed, node);
+	return left > UNLIMITED ? UNLIMITED : left < -UNLIMITED ? -UNLIMITED : left;
+}
+
+static void apply(struct places *places, const struct step *step, int sign)
+{
+	struct place_node *node;
+
+	if (step->node == NO_NODE) {
+		places->spare[step->when] -= sign * step->gpus;
+		return;
+	}
+	node = &places->nodes[step->node];
+	for (size_t i = 0; i < places->columns.count; i++)
+		node->left[step->when][i] =
+			bounded(node->left[step->when][i] - sign * step->amounts[i]);
+	if (step->when == NOW)
+		node->free -= sign * step->gpus;
+	note_change(places, step->node);
+}
+
+static void do_step(struct places *places, struct step step)
+{
+	VEC_PUSH(places->arena, &places->log, step);
+	apply(places, &step, step.sign);
 }
 
 static size_t mark(void *context)
 {
-	return ((struct pool_places *)context)->log.count;
+	return ((struct places *)context)->log.count;
 }
 
 static void rollback(void *context, size_t to)
 {
-	struct pool_places *places = context;
+	struct places *places = context;
 
 	while (places->log.count > to) {
-		const struct change *last = &places->log.at[--places->log.count];
+		const struct step *last = &places->log.at[--places->log.count];
 
-		if (last->node != SIZE_MAX && *last->at > last->before)
-			note_freed(places, last->node);
-		*last->at = last->before;
+		apply(places, last, -last->sign);
 	}
 }
 
+/* ---- the tournament of a shape ---- */
+
+static bool has_room(const struct places *places, const struct place_spec *spec, size_t node,
+		     enum when when)
+{
+	const int64_t *left = places->nodes[node].left[when];
+
+	for (size_t i = 0; i < places->columns.count; i++)
+		if (left[i] < spec->amounts[i] && spec->amounts[i] > 0)
+			return false;
+	return true;
+}
+
+static void enter(const struct places *places, const struct place_spec *spec, size_t node)
+{
+	bool soon = spec->matches[node] && has_room(places, spec, node, SOON);
+	bool now = soon && has_room(places, spec, node, NOW);
+
+	spec->best[SOON][places->leaves + node] = soon ? node + 1 : 0;
+	spec->best[NOW][places->leaves + node] = now ? node + 1 : 0;
+}
+
+static void play(const struct places *places, const struct place_spec *spec, size_t at)
+{
+	for (enum when when = NOW; when < WHENS; when++) {
+		size_t *best = spec->best[when], a = best[2 * at], b = best[2 * at + 1];
+		bool second = a == 0 ||
+			      (b > 0 && places->nodes[b - 1].free < places->nodes[a - 1].free);
+
+		best[at] = second ? b : a;
+	}
+}
+
+static void start_spec(const struct places *places, struct place_spec *spec)
+{
+	spec->matches = arena_array(places->arena, places->node_count, sizeof(*spec->matches));
+	for (enum when when = NOW; when < WHENS; when++)
+		spec->best[when] =
+			arena_array(places->arena, 2 * places->leaves, sizeof(*spec->best[when]));
+	for (size_t i = 0; i < places->node_count; i++) {
+		const struct node *node = places->nodes[i].node;
+		const struct node_capacity capacity = { .node = node };
+
+		spec->matches[i] = !node->unschedulable && node_capacity_ready(&capacity) &&
+				   node_match_selects(spec->demand.spec, node) &&
+				   !node_fit_taint(&spec->demand, node);
+	}
+}
+
+static void update(const struct places *places, struct place_spec *spec)
+{
+	bool new = !spec->matches;
+
+	if (new)
+		start_spec(places, spec);
+	if (new || places->change_count - spec->seen > places->leaves / 8) {
+		for (size_t i = 0; i < places->node_count; i++)
+			enter(places, spec, i);
+		for (size_t at = places->leaves - 1; at > 0; at--)
+			play(places, spec, at);
+		spec->seen = places->change_count;
+	}
+	for (; spec->seen < places->change_count; spec->seen++) {
+		size_t node = places->changed[spec->seen & (places->leaves - 1)];
+
+		enter(places, spec, node);
+		for (size_t at = (places->leaves + node) / 2; at > 0; at /= 2)
+			play(places, spec, at);
+	}
+}
+
+/* ---- Pods ---- */
+
+/* On a Node, or on one that will be added. */
+static bool place_pod(struct places *places, struct place_spec *spec, bool soon)
+{
+	enum when first = soon ? SOON : NOW;
+	size_t best;
+
+	update(places, spec);
+	best = spec->best[first][1];
+	if (best == 0 && (places->spare[first] < spec->gpus || places->spare[SOON] < spec->gpus))
+		return false;
+	for (enum when when = first; when < WHENS; when++)
+		do_step(places, (struct step){ best > 0 ? best - 1 : NO_NODE, spec->amounts,
+					       spec->gpus, when, 1 });
+	return true;
+}
+
+static bool place_replicas(struct places *places, size_t cluster, size_t group, int64_t replicas,
+			   bool soon)
+{
+	struct place_spec *spec = places->spec[cluster][group];
+	int64_t pods = replicas * places->input->members[cluster]->groups[group].hosts;
+
+	while (pods > 0 && place_pod(places, spec, soon))
+		pods--;
+	return pods <= 0;
+}
+
+static bool take(void *context, size_t unit, bool soon)
+{
+	struct places *places = context;
+	const struct pool_waiting *ask = places->input->asks[unit];
+	size_t cluster = places->input->units[unit].cluster, before = mark(places);
+
+	for (size_t p = 0; p < ask->part_count; p++) {
+		size_t group = ask->parts[p].group;
+
+		if (places->input->members[cluster]->groups[group].pool != places->input->index ||
+		    place_replicas(places, cluster, group, ask->parts[p].replicas, soon))
+			continue;
+		rollback(places, before);
+		return false;
+	}
+	return true;
+}
+
+static int64_t pod_gpus(const struct pool_worker *worker)
+{
+	return worker->pods.count > 0 ? worker->gpus / (int64_t)worker->pods.count : 0;
+}
+
+static void leave(void *context, size_t index)
+{
+	struct places *places = context;
+	const struct pool_worker *worker = places->input->held[index];
+
+	for (size_t p = 0; p < worker->pods.count; p++) {
+		const struct place_pod *pod = places->own[index][p];
+
+		do_step(places, (struct step){ pod ? pod->node : NO_NODE, pod ? pod->amounts : NULL,
+					       pod_gpus(worker), SOON, -1 });
+	}
+}
+
+/* ---- the shapes ---- */
+
+static void add_columns(struct places *places, const struct resources *request)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		size_t c = 0;
+
+		while (c < places->columns.count &&
+		       strcmp(places->columns.at[c], request->at[i].name) != 0)
+			c++;
+		if (c == places->columns.count)
+			VEC_PUSH(places->arena, &places->columns, request->at[i].name);
+	}
+}
+
+static const int64_t *amounts_of(const struct places *places, const struct resources *request)
+{
+	int64_t *amounts = arena_array(places->arena, places->columns.count, sizeof(*amounts));
+
+	for (size_t i = 0; i < places->columns.count; i++)
+		amounts[i] = resources_amount(request, places->columns.at[i], 0);
+	return amounts;
+}
+
+static void make_specs(struct places *places)
+{
+	const struct pool_places_input *input = places->input;
+	size_t most = 0;
+
+	for (size_t c = 0; c < input->cluster_count; c++)
+		most += input->members[c]->group_count;
+	names_init(&places->shapes, most, places->arena);
+	places->specs = arena_array(places->arena, most, sizeof(*places->specs));
+	places->spec = arena_array(places->arena, input->cluster_count, sizeof(*places->spec));
+	for (size_t c = 0; c < input->cluster_count; c++) {
+		size_t count = input->members[c]->group_count;
+
+		places->spec[c] = arena_array(places->arena, count, sizeof(struct place_spec *));
+		for (size_t g = 0; g < count; g++) {
+			const struct pool_group *group = &input->members[c]->groups[g];
+			struct place_spec *spec =
+				&places->specs[names_add(&places->shapes, "", group->shape)];
+
+			places->spec[c][g] = spec;
+			if (spec->demand.spec)
+				continue;
+			spec->gpus = group->replica_gpus / group->hosts;
+			node_demand_init(&spec->demand, group->spec, true, input->nodes->devices,
+					 places->arena);
+			add_columns(places, &spec->demand.request);
+		}
+	}
+	for (size_t i = 0; i < places->shapes.count; i++)
+		places->specs[i].amounts = amounts_of(places, &places->specs[i].demand.request);
+}
+
 /* ---- Nodes ---- */
+
+static int64_t node_gpus(const struct pool_nodes *nodes, const struct node *node,
+			 struct arena *scratch)
+{
+	const struct container container = {
+		.name = "", .image = "", .limits = node->allocatable, .requests = node->allocatable
+	};
+	const struct pod whole = { .spec = { .containers = &container,
+					     .container_count = 1,
+					     .node_selector = node->labels,
+					     .node_name = "" } };
+
+	return gpu_count_of_pod(&whole, nodes->settings, nodes->devices, scratch);
+}
 
 int64_t pool_nodes_gpus(const struct pool_nodes *nodes, const struct gpu_pool *pool,
 			struct arena *scratch)
 {
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < nodes->node_count; i++) {
-		const struct container container = { .name = "",
-						     .image = "",
-						     .limits = nodes->nodes[i].allocatable,
-						     .requests = nodes->nodes[i].allocatable };
-		const struct pod whole = { .spec = { .containers = &container,
-						     .container_count = 1,
-						     .node_selector = nodes->nodes[i].labels,
-						     .node_name = "" } };
-
+	for (size_t i = 0; i < nodes->node_count; i++)
 		if (pool_match_node(pool, &nodes->nodes[i], scratch))
-			sum = resource_sum(sum, gpu_count_of_pod(&whole, nodes->settings,
-								 nodes->devices, scratch));
-	}
+			sum = resource_sum(sum, node_gpus(nodes, &nodes->nodes[i], scratch));
 	return sum;
 }
 
-static void list_nodes(struct pool_places *places, const struct gpu_pool *pool)
+static int by_name(const void *a, const void *b)
 {
-	const struct pool_nodes *input = places->input;
-	struct node *matching = arena_array(places->arena, input->node_count, sizeof(*matching));
-	size_t count = 0;
+	return strcmp(((const struct place_node *)a)->node->name,
+		      ((const struct place_node *)b)->node->name);
+}
 
+/* A Node that does not name a resource has none of it, and no limit of Pods. */
+static int64_t allocatable(const struct node *node, const char *resource)
+{
+	const struct quantity *found = quantities_find(&node->allocatable, resource);
+
+	if (!found)
+		return strcmp(resource, POD_REQUEST_PODS) == 0 ? UNLIMITED : 0;
+	return found->amount;
+}
+
+static void make_nodes(struct places *places)
+{
+	const struct pool_nodes *input = places->input->nodes;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	int64_t spare = places->input->capacity;
+
+	places->nodes = arena_array(places->arena, input->node_count, sizeof(*places->nodes));
 	for (size_t i = 0; i < input->node_count; i++)
-		if (pool_match_node(pool, &input->nodes[i], places->arena))
-			matching[count++] = input->nodes[i];
-	node_capacities_init(&places->capacities, matching, count, input->devices, places->arena);
-	for (size_t i = 0; i < input->pod_count; i++)
-		(void)node_capacities_add(&places->capacities, input->pods[i]);
-	node_capacities_finish(&places->capacities);
-}
-
-static void make_nodes(struct pool_places *places, const struct gpu_pool *pool, int64_t capacity)
-{
-	places->node_count = places->capacities.count;
-	places->nodes = arena_array(places->arena, places->node_count, sizeof(*places->nodes));
+		if (input->nodes[i].allocatable.count > 0 &&
+		    pool_match_node(places->input->pool, &input->nodes[i], &scratch))
+			places->nodes[places->node_count++].node = &input->nodes[i];
+	qsort(places->nodes, places->node_count, sizeof(*places->nodes), by_name);
+	names_init(&places->node_names, places->node_count, places->arena);
 	for (size_t i = 0; i < places->node_count; i++) {
-		const struct node_capacity *given = &places->capacities.at[i];
-		struct place_node *node = &places->nodes[i];
-		const struct pool_nodes one = { .nodes = given->node,
-						.node_count = 1,
-						.settings = places->input->settings,
-						.devices = places->input->devices };
+		struct place_node *own = &places->nodes[i];
 
-		*node = (struct place_node){ .capacity = given, .count = given->count };
-		node->cells = arena_array(places->arena, given->count, sizeof(*node->cells));
-		for (size_t a = 0; a < given->count; a++)
-			node->cells[a] = (struct cell){
-				.resource = given->at[a].resource,
-				.allocatable = given->at[a].allocatable,
-				.used = { given->at[a].used, given->at[a].used },
-			};
-		node->free = node->gpus = pool_nodes_gpus(&one, pool, places->arena);
-		capacity -= node->gpus;
-		map_set(&places->node_of, given->node->name, (void *)(uintptr_t)(i + 1));
+		(void)names_add(&places->node_names, "", own->node->name);
+		arena_reset(&scratch);
+		own->free = own->gpus = node_gpus(input, own->node, &scratch);
+		spare -= own->gpus;
+		for (enum when when = NOW; when < WHENS; when++) {
+			own->left[when] = arena_array(places->arena, places->columns.count,
+						      sizeof(*own->left[when]));
+			for (size_t c = 0; c < places->columns.count; c++)
+				own->left[when][c] = allocatable(own->node, places->columns.at[c]);
+		}
 	}
-	places->spare[NOW] = places->spare[SOON] = capacity;
+	places->spare[NOW] = places->spare[SOON] = spare;
+	for (places->leaves = 1; places->leaves < places->node_count;)
+		places->leaves *= 2;
+	places->changed = arena_array(places->arena, places->leaves, sizeof(*places->changed));
 }
 
-static struct place_node *node_named(struct pool_places *places, const char *name)
+/* All Pods use what they request of their Nodes. */
+static void add_pods(struct places *places)
 {
-	uintptr_t index = (uintptr_t)map_get(&places->node_of, name);
+	const struct pool_nodes *input = places->input->nodes;
 
-	return index > 0 ? &places->nodes[index - 1] : NULL;
-}
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-/* ---- Pods ---- */
+	names_init(&places->pod_names, input->pod_count, places->arena);
+	places->pods = arena_array(places->arena, input->pod_count, sizeof(*places->pods));
+	for (size_t i = 0; i < input->pod_count; i++) {
+		const struct pod *pod = input->pods[i];
+		bool holds = pod_request_holds(pod);
+		size_t node = holds ? *slot_of(&places->node_names, "", pod->spec.node_name) : 0;
+		struct place_pod own = { .node = NO_NODE, .waits = pod->spec.node_name[0] == '\0' };
+		struct resources request;
 
-static struct cell *cell_of(const struct place_node *node, const char *resource)
-{
-	for (size_t i = 0; i < node->count; i++)
-		if (strcmp(node->cells[i].resource, resource) == 0)
-			return &node->cells[i];
-	return NULL;
-}
-
-/* Where the Node has the amounts of the request. False: it lacks one. */
-static bool find_cells(const struct place_spec *spec, const struct place_node *node,
-		       struct cell **cells)
-{
-	const struct resources *request = &spec->demand.request;
-
-	for (size_t i = 0; i < request->count; i++) {
-		cells[i] = cell_of(node, request->at[i].name);
-		if (!cells[i] && request->at[i].amount > 0 &&
-		    strcmp(request->at[i].name, POD_REQUEST_PODS) != 0)
-			return false;
+		if (node > 0) {
+			arena_reset(&scratch);
+			request = pod_request(&pod->spec, &scratch);
+			own = (struct place_pod){ node - 1, amounts_of(places, &request), false };
+			for (enum when when = NOW; when < WHENS; when++)
+				apply(places, &(struct step){ own.node, own.amounts, 0, when, 1 },
+				      1);
+		}
+		if (labels_value(&pod->labels, LABEL_CLUSTER))
+			places->pods[names_add(&places->pod_names, pod->namespace_, pod->name)] =
+				own;
 	}
-	return true;
-}
-
-static bool has_room(const struct place_spec *spec, size_t node, enum when when)
-{
-	const struct resources *request = &spec->demand.request;
-	struct cell *const *cells = &spec->cells[node * request->count];
-
-	for (size_t i = 0; i < request->count; i++)
-		if (cells[i] &&
-		    cells[i]->allocatable - cells[i]->used[when] < request->at[i].amount)
-			return false;
-	return true;
-}
-
-static struct place_spec *spec_of(struct pool_places *places, const struct pod_spec *spec,
-				  int64_t gpus)
-{
-	struct place_spec *own;
-
-	VEC_EACH(struct place_spec, known, &places->specs)
-		if (known->spec == spec)
-			return known;
-	own = VEC_ADD(places->arena, &places->specs);
-	*own = (struct place_spec){ .spec = spec, .gpus = gpus };
-	node_demand_init(&own->demand, spec, true, places->input->devices, places->arena);
-	own->matches = arena_array(places->arena, places->node_count, sizeof(*own->matches));
-	own->cells = arena_array(places->arena, places->node_count * own->demand.request.count,
-				 sizeof(struct cell *));
-	for (size_t i = 0; i < places->node_count; i++) {
-		const struct node_capacity *capacity = places->nodes[i].capacity;
-
-		own->matches[i] = node_match_selects(spec, capacity->node) &&
-				  !node_fit_taint(&own->demand, capacity->node) &&
-				  !capacity->node->unschedulable && node_capacity_ready(capacity) &&
-				  find_cells(own, &places->nodes[i],
-					     &own->cells[i * own->demand.request.count]);
-	}
-	return own;
-}
-
-static void use(struct pool_places *places, struct place_node *node,
-		const struct resources *request, int64_t gpus, enum when when, int sign)
-{
-	size_t index = (size_t)(node - places->nodes);
-
-	for (size_t i = 0; i < request->count; i++) {
-		struct cell *cell = cell_of(node, request->at[i].name);
-
-		if (cell)
-			change(places, &cell->used[when], sign * request->at[i].amount, index);
-	}
-	if (when == NOW)
-		change(places, &node->free, -sign * gpus, SIZE_MAX);
-	if (sign < 0)
-		note_freed(places, index);
-}
-
-static void look_at(struct pool_places *places, size_t node, const struct place_spec *spec,
-		    enum when first, struct place_node **best)
-{
-	struct place_node *own = &places->nodes[node];
-
-	if (spec->matches[node] && (!*best || own->free < (*best)->free) &&
-	    has_room(spec, node, first) && has_room(spec, node, SOON))
-		*best = own;
-}
-
-static struct place_node *find_node(struct pool_places *places, const struct place_spec *spec,
-				    enum when first)
-{
-	struct place_node *best = NULL;
-	size_t freed = places->freed.count - spec->full_at[first];
-
-	if (spec->full[first] && freed < places->node_count) {
-		for (size_t i = spec->full_at[first]; i < places->freed.count; i++)
-			look_at(places, places->freed.at[i], spec, first, &best);
-		return best;
-	}
-	for (size_t i = 0; i < places->node_count; i++)
-		look_at(places, i, spec, first, &best);
-	return best;
-}
-
-/* On a Node, or on one that will be added. */
-static bool place_pod(struct pool_places *places, struct place_spec *spec, bool soon)
-{
-	enum when first = soon ? SOON : NOW;
-	struct place_node *best = find_node(places, spec, first);
-
-	spec->full[first] = !best;
-	spec->full_at[first] = places->freed.count;
-	if (!best && (places->spare[first] < spec->gpus || places->spare[SOON] < spec->gpus))
-		return false;
-	for (enum when when = first; when < WHENS; when++) {
-		if (best)
-			use(places, best, &spec->demand.request, spec->gpus, when, 1);
-		else
-			change(places, &places->spare[when], -spec->gpus, SIZE_MAX);
-	}
-	return true;
-}
-
-static int64_t pod_gpus(const struct pool_group *group)
-{
-	return group->replica_gpus / group->hosts;
-}
-
-static bool place_replicas(struct pool_places *places, const struct pool_group *group,
-			   int64_t replicas, bool soon)
-{
-	struct place_spec *spec = spec_of(places, group->spec, pod_gpus(group));
-
-	for (int64_t i = 0; i < replicas * group->hosts; i++)
-		if (!place_pod(places, spec, soon))
-			return false;
-	return true;
-}
-
-static bool take(void *context, size_t unit, bool soon)
-{
-	struct pool_places *places = context;
-	const struct pool_places_unit *own = &places->units[unit];
-	size_t before = mark(places);
-
-	for (size_t p = 0; p < own->ask->part_count; p++) {
-		const struct pool_ask_part *part = &own->ask->parts[p];
-		const struct pool_group *group = &own->member->groups[part->group];
-
-		if (group->pool != places->pool ||
-		    place_replicas(places, group, part->replicas, soon))
-			continue;
-		if (places->log.count > before)
-			rollback(places, before);
-		return false;
-	}
-	return true;
 }
 
 /* ---- workers ---- */
 
-static const struct pod *find_pod(const struct pool_places *places,
-				  const struct pool_places_worker *worker, const char *name)
-{
-	const char *key = arena_printf(places->arena, "%s/%s", worker->member->namespace_, name);
-
-	return map_get(&places->pod_of, key);
-}
-
-static void free_worker(struct pool_places *places, size_t index, enum when when)
-{
-	const struct place_worker *own = &places->own[index];
-
-	for (size_t p = 0; p < places->workers[index].worker->pods.count; p++) {
-		if (own->pods[p].node)
-			use(places, own->pods[p].node, &own->pods[p].request, own->pod_gpus, when,
-			    -1);
-		else
-			change(places, &places->spare[when], own->pod_gpus, SIZE_MAX);
-	}
-}
-
-static void leave(void *context, size_t worker)
-{
-	free_worker(context, worker, SOON);
-}
-
 /* Pods without a Node take one, and those on Nodes that are not of the pool, or of which nothing is
  * known, use what is on no Node. */
-static void settle_pod(struct pool_places *places, size_t index, size_t p)
+static void settle_pod(struct places *places, size_t index, size_t p)
 {
-	const struct pool_places_worker *given = &places->workers[index];
-	const struct pool_worker *worker = given->worker;
-	struct place_worker *own = &places->own[index];
-	const struct pod *pod = find_pod(places, given, worker->pods.at[p]);
-	struct place_node *node = pod ? node_named(places, pod->spec.node_name) : NULL;
+	size_t cluster = places->input->workers[index].cluster;
+	const struct pool_member *member = places->input->members[cluster];
+	const struct pool_worker *worker = places->input->held[index];
+	size_t found = *slot_of(&places->pod_names, member->namespace_, worker->pods.at[p]);
+	const struct place_pod *pod = found > 0 ? &places->pods[found - 1] : NULL;
+	int64_t gpus = pod_gpus(worker);
 
-	if (node && pod_request_holds(pod)) {
-		own->pods[p] = (struct place_pod){ node, pod_request(&pod->spec, places->arena) };
-		node->free -= own->pod_gpus;
-		node->idle += worker->state == SHARE_IDLE ? own->pod_gpus : 0;
-		return;
+	if (pod && pod->node != NO_NODE) {
+		places->own[index][p] = pod;
+		places->nodes[pod->node].free -= gpus;
+		places->nodes[pod->node].idle += worker->state == SHARE_IDLE ? gpus : 0;
+		note_change(places, pod->node);
+	} else if (!pod || !pod->waits || worker->group >= member->group_count ||
+		   !place_pod(places, places->spec[cluster][worker->group], false)) {
+		places->spare[NOW] -= gpus;
+		places->spare[SOON] -= gpus;
 	}
-	if (pod && pod->spec.node_name[0] == '\0' && worker->group < given->member->group_count &&
-	    place_pod(places,
-		      spec_of(places, given->member->groups[worker->group].spec, own->pod_gpus),
-		      false))
-		return;
-	places->spare[NOW] -= own->pod_gpus;
-	places->spare[SOON] -= own->pod_gpus;
 }
 
 /* Workers that leave are free soon. */
-static void place_workers(struct pool_places *places, size_t count)
+static void place_workers(struct places *places)
 {
-	places->own = arena_array(places->arena, count, sizeof(*places->own));
-	for (size_t i = 0; i < count; i++) {
-		const struct pool_places_worker *given = &places->workers[i];
-		const struct pool_worker *worker = given->worker;
-		size_t pods = worker->pods.count;
+	const struct pool_places_input *input = places->input;
 
-		places->own[i].pods = arena_array(places->arena, pods, sizeof(struct place_pod));
-		places->own[i].pod_gpus = pods > 0 ? worker->gpus / (int64_t)pods : 0;
-		for (size_t p = 0; p < pods; p++)
+	places->own = arena_array(places->arena, input->worker_count, sizeof(*places->own));
+	for (size_t i = 0; i < input->worker_count; i++) {
+		const struct pool_worker *worker = input->held[i];
+		size_t cluster = input->workers[i].cluster;
+		const struct pool_member *member = input->members[cluster];
+
+		places->own[i] =
+			arena_array(places->arena, worker->pods.count, sizeof(struct place_pod *));
+		for (size_t p = 0; p < worker->pods.count; p++)
 			settle_pod(places, i, p);
-		if (pods == 0 && worker->group < given->member->group_count) {
-			const struct pool_group *group = &given->member->groups[worker->group];
-
+		if (worker->pods.count == 0 && worker->group < member->group_count &&
+		    member->groups[worker->group].replica_gpus > 0)
 			(void)place_replicas(
-				places, group,
-				group->replica_gpus > 0 ? worker->gpus / group->replica_gpus : 0,
-				false);
-		}
+				places, cluster, worker->group,
+				worker->gpus / member->groups[worker->group].replica_gpus, false);
 		if (worker->state == SHARE_LEAVING)
-			free_worker(places, i, SOON);
+			leave(places, i);
 	}
 	places->log.count = 0;
 }
 
-int64_t pool_places_beside(const struct pool_places *places, size_t worker)
+static int64_t beside(const struct places *places, size_t worker)
 {
-	const struct place_worker *own = &places->own[worker];
-	int64_t beside = 0;
+	int64_t sum = 0;
 
-	for (size_t p = 0; p < places->workers[worker].worker->pods.count; p++) {
-		const struct place_node *node = own->pods[p].node;
+	for (size_t p = 0; p < places->input->held[worker]->pods.count; p++) {
+		const struct place_pod *pod = places->own[worker][p];
+		const struct place_node *node = pod ? &places->nodes[pod->node] : NULL;
 
-		if (node)
-			beside += node->gpus - node->free - node->idle;
+		sum += node ? node->gpus - node->free - node->idle : 0;
 	}
-	return beside;
+	return sum;
 }
 
-struct pool_places *pool_places_make(const struct pool_nodes *nodes, const struct gpu_pool *pool,
-				     size_t pool_index, int64_t capacity,
-				     const struct pool_places_unit *units, size_t unit_count,
-				     const struct pool_places_worker *workers, size_t worker_count,
-				     struct arena *arena)
+const struct share_places *pool_places_make(const struct pool_places_input *input,
+					    struct arena *arena)
 {
-	struct pool_places *places;
+	struct places *places = ARENA_NEW(arena, struct places);
 
-	if (!nodes || unit_count == 0)
-		return NULL;
-	places = ARENA_NEW(arena, struct pool_places);
-	*places = (struct pool_places){ .pool = pool_index,
-					.arena = arena,
-					.input = nodes,
-					.units = units,
-					.workers = workers };
-	places->hooks = (struct share_places){
-		.context = places, .take = take, .leave = leave, .mark = mark, .rollback = rollback
-	};
-	list_nodes(places, pool);
-	make_nodes(places, pool, capacity);
-	for (size_t i = 0; i < nodes->pod_count; i++)
-		if (labels_value(&nodes->pods[i]->labels, LABEL_CLUSTER))
-			map_set(&places->pod_of,
-				arena_printf(arena, "%s/%s", nodes->pods[i]->namespace_,
-					     nodes->pods[i]->name),
-				(void *)nodes->pods[i]);
-	place_workers(places, worker_count);
-	return places;
-}
-
-void pool_places_done(struct pool_places *places)
-{
-	if (!places)
-		return;
-	map_done(&places->node_of);
-	map_done(&places->pod_of);
-}
-
-const struct share_places *pool_places_hooks(const struct pool_places *places)
-{
-	return places ? &places->hooks : NULL;
+	*places = (struct places){ .hooks = { places, take, leave, mark, rollback },
+				   .input = input,
+				   .arena = arena };
+	make_specs(places);
+	make_nodes(places);
+	add_pods(places);
+	place_workers(places);
+	for (size_t i = 0; i < input->worker_count; i++)
+		input->workers[i].order = beside(places, i);
+	return &places->hooks;
 }

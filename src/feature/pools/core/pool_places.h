@@ -5,8 +5,11 @@
  *
  * A Pod takes the Node with the fewest free GPUs on which it fits, by name where that is equal, so whole
  * Nodes stay free for gangs. Pods that wait for a Node take theirs first. Checked: labels, taints,
- * readiness, requests (core/nodes/node_fit names what is not). Cost: O(N) for each Pod, N Nodes of the
- * pool; a spec that found no Node is not tried again until something is freed. */
+ * readiness, requests (core/nodes/node_fit names what is not).
+ *
+ * Groups whose Pods the scheduler places alike (struct pool_group, shape) have one tournament of the
+ * Nodes, whose winner is the Node to take. Cost: O(log N) for each Pod that is placed or leaves, N
+ * Nodes of the pool, in each shape that is asked for afterwards; at most O(N). */
 #ifndef FEATURE_POOLS_CORE_POOL_PLACES_H
 #define FEATURE_POOLS_CORE_POOL_PLACES_H
 
@@ -27,28 +30,24 @@ struct pool_nodes {
 int64_t pool_nodes_gpus(const struct pool_nodes *nodes, const struct gpu_pool *pool,
 			struct arena *scratch);
 
-struct pool_places;
-
-/* A unit or a worker of one member, as core/share numbers them. */
-struct pool_places_unit {
-	const struct pool_member *member;
-	const struct pool_waiting *ask;
+/* One pool as core/share sees it, with what its clusters, units and workers are. */
+struct pool_places_input {
+	const struct pool_nodes *nodes;
+	const struct gpu_pool *pool;
+	size_t index; /* of the pool, in the members */
+	int64_t capacity;
+	const struct pool_member *const *members; /* by cluster */
+	size_t cluster_count;
+	const struct share_unit *units;
+	const struct pool_waiting *const *asks; /* by unit */
+	struct share_worker *workers;
+	const struct pool_worker *const *held; /* by worker */
+	size_t worker_count;
 };
-struct pool_places_worker {
-	const struct pool_member *member;
-	const struct pool_worker *worker;
-};
 
-/* NULL: there is nothing to place. All arguments must live as long. */
-struct pool_places *pool_places_make(const struct pool_nodes *nodes, const struct gpu_pool *pool,
-				     size_t pool_index, int64_t capacity,
-				     const struct pool_places_unit *units, size_t unit_count,
-				     const struct pool_places_worker *workers, size_t worker_count,
-				     struct arena *arena);
-void pool_places_done(struct pool_places *places); /* NULL is fine */
-const struct share_places *pool_places_hooks(const struct pool_places *places);
-/* For the order of release: the GPUs on the Nodes of this idle worker that stay in use when all idle
- * workers have left; 0: whole Nodes become free. */
-int64_t pool_places_beside(const struct pool_places *places, size_t worker);
+/* Sets the order in which workers are released: the GPUs on their Nodes that stay in use when all idle
+ * workers have left; 0: whole Nodes become free. All arguments must live as long. */
+const struct share_places *pool_places_make(const struct pool_places_input *input,
+					    struct arena *arena);
 
 #endif

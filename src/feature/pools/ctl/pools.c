@@ -9,7 +9,7 @@
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
-/* Between two allocations is at least so many times what the last one took. */
+/* Between two allocations is at least so many times the CPU time of the last one. */
 #define REST 20
 /* Nodes may have changed: nothing says so. */
 #define NODES_AGAIN_MS 10000
@@ -639,11 +639,13 @@ static bool grants_something(const struct pools *pools, size_t index)
 static bool take_over(struct pools *pools, struct pool_entry *entry)
 {
 	const struct pool_share *own = &pools->allocation->shares[entry->index];
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	bool changed = own->digest != entry->digest;
+	const struct pool_asks *asks;
 
-	if (pool_asks_grants_differ(pools->allocation, entry->index)) {
-		slots_set(&entry->asks, pool_asks_granted(pools->allocation, entry->index,
-							  slots_next(&entry->asks)));
+	asks = pool_asks_granted(pools->allocation, entry->index, &scratch);
+	if (asks != pools->allocation->input->asks[entry->index]) {
+		slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
 		pools->stale = true;
 	}
 	if (own->drains) {
@@ -680,7 +682,7 @@ static void start_next(struct pools *pools)
 static void allocate(struct pools *pools)
 {
 	struct arena *arena = &pools->arenas[!pools->arena];
-	int64_t begun_us = loop_precise_us(), begun_cpu_us = loop_cpu_us(), took_ms;
+	int64_t begun_us = loop_cpu_us(), took_us;
 	struct pool_input input;
 
 	if (pools->started_ms == 0)
@@ -697,11 +699,10 @@ static void allocate(struct pools *pools)
 		if (take_over(pools, entry))
 			pools->source.wake(pools->source.context, entry->namespace_, entry->name);
 	}
+	took_us = loop_cpu_us() - begun_us;
 	if (pools->source.allocated)
-		pools->source.allocated(pools->source.context, pools->allocation,
-					loop_cpu_us() - begun_cpu_us);
-	took_ms = (loop_precise_us() - begun_us) / 1000;
-	pools->interval_ms = larger(pools->source.interval_ms, took_ms * REST);
+		pools->source.allocated(pools->source.context, pools->allocation, took_us);
+	pools->interval_ms = larger(pools->source.interval_ms, took_us / 1000 * REST);
 	start_next(pools);
 }
 
