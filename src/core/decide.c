@@ -178,7 +178,7 @@ static const struct choice *choice_make(const struct packing *packing, const int
 }
 
 /* With pools: first without their limits, for what the RayCluster asks of them. */
-static const struct choice *choose(const struct offer *offer, struct pool_asks *ret_asks)
+static const struct choice *choose(const struct offer *offer, struct pool_ask_list *ret_asks)
 {
 	const struct packing *packing = packing_make(offer);
 	const struct choice *choice = choice_make(packing, NULL);
@@ -245,12 +245,11 @@ static struct memory_state new_memory(const struct choice *choice)
 	return memory;
 }
 
-static struct plan *write_plan(const struct choice *choice, const struct pool_asks *asks)
+static struct plan *write_plan(const struct choice *choice, const struct pool_ask_list *asks)
 {
 	struct plan *plan = plan_new(choice->facts);
 
-	VEC_EACH(const struct pool_ask, ask, &asks->at)
-		VEC_PUSH(choice->arena, &plan->asks, *ask);
+	plan->asks = *asks;
 	plan->memory = new_memory(choice);
 	served_report(choice, plan);
 	explain_groups(choice, plan);
@@ -301,7 +300,7 @@ static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 {
 	struct gate gate = gate_check(snapshot, arena);
 	const struct facts *facts = facts_make(snapshot, &gate, arena);
-	struct pool_asks asks = { .at = { .at = NULL } };
+	struct pool_ask_list asks = { .at = NULL };
 	const struct choice *choice;
 
 	if (gate.reason)

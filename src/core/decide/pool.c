@@ -46,8 +46,16 @@ struct gang_place {
 	VEC(size_t) fresh; /* the new replicas with a bundle of it */
 };
 
+/* A new replica in a unit, with the key of the unit. */
+struct member {
+	enum schedule_phase phase;
+	size_t rank; /* of the gang in the packing; SIZE_MAX: the unit is this replica */
+	size_t group, at;
+};
+
 struct fresh_list {
 	VEC(struct fresh) at;
+	VEC(struct member) members;
 	const size_t *order; /* of the gangs in the packing */
 	struct gang_place *gangs;
 };
@@ -124,43 +132,28 @@ static struct fresh_list list_fresh(const struct choice *choice)
 
 /* ---- units ---- */
 
-/* A new replica in a unit, with the key of the unit. */
-struct member {
-	enum schedule_phase phase;
-	size_t rank; /* of the gang in the packing; SIZE_MAX: the unit is this replica */
-	size_t group, at;
-};
-
-struct members {
-	VEC(struct member) list;
-};
-
-static int compare_sizes(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_members(const void *left, const void *right)
 {
 	const struct member *a = left, *b = right;
-	int order = (a->phase > b->phase) - (a->phase < b->phase);
 
-	order = order != 0 ? order : compare_sizes(a->rank, b->rank);
-	return order != 0 ? order : compare_sizes(a->at, b->at);
+	if (a->phase != b->phase)
+		return a->phase < b->phase ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
 }
 
 static void add_member(const struct choice *choice, const struct fresh *fresh,
-		       enum schedule_phase phase, size_t rank, struct members *members)
+		       enum schedule_phase phase, size_t rank, struct fresh_list *list)
 {
-	VEC_PUSH(choice->arena, &members->list,
+	VEC_PUSH(choice->arena, &list->members,
 		 ((struct member){ phase, rank, fresh->group, fresh->at }));
 }
 
 /* A unit for each gang, in the order of the packing, with all of its new replicas, so that its grant
  * is enough for it alone, also when those with which it shares a replica never get theirs. It asks for
  * nothing if units before it, none larger, have all of its replicas. */
-static void add_gang(const struct choice *choice, struct fresh_list *list, size_t rank,
-		     struct members *members)
+static void add_gang(const struct choice *choice, struct fresh_list *list, size_t rank)
 {
 	const struct gang_place *gang = &list->gangs[list->order[rank]];
 	enum schedule_phase phase = SCHEDULE_PHASE_GANG;
@@ -180,22 +173,19 @@ static void add_gang(const struct choice *choice, struct fresh_list *list, size_
 			fresh->unit_size = size;
 	}
 	for (size_t i = 0; asks && i < gang->fresh.count; i++)
-		add_member(choice, &list->at.at[gang->fresh.at[i]], phase, rank, members);
+		add_member(choice, &list->at.at[gang->fresh.at[i]], phase, rank, list);
 }
 
-static struct members sort_members(const struct choice *choice, struct fresh_list *list)
+static void sort_members(const struct choice *choice, struct fresh_list *list)
 {
-	struct members members = { .list = { .at = NULL } };
-
 	for (size_t rank = 0; rank < choice->packing->problem.gang_count; rank++)
-		add_gang(choice, list, rank, &members);
+		add_gang(choice, list, rank);
 	VEC_EACH(const struct fresh, fresh, &list->at)
 		if (!fresh->gang)
-			add_member(choice, fresh, fresh->phase, SIZE_MAX, &members);
-	if (members.list.count > 1)
-		qsort(members.list.at, members.list.count, sizeof(*members.list.at),
+			add_member(choice, fresh, fresh->phase, SIZE_MAX, list);
+	if (list->members.count > 1)
+		qsort(list->members.at, list->members.count, sizeof(*list->members.at),
 		      compare_members);
-	return members;
 }
 
 /* The new nodes of a result are listed by type, so the replicas of a group follow each other. */
@@ -210,10 +200,10 @@ static void add_part(const struct choice *choice, struct pool_ask *ask, size_t g
 }
 
 /* Equal ones in a row are one entry. */
-static void add_single(const struct choice *choice, struct pool_asks *asks, size_t group,
+static void add_single(const struct choice *choice, struct pool_ask_list *asks, size_t group,
 		       int64_t count)
 {
-	struct pool_ask *last = asks->at.count > 0 ? &asks->at.at[asks->at.count - 1] : NULL;
+	struct pool_ask *last = asks->count > 0 ? &asks->at[asks->count - 1] : NULL;
 
 	if (count <= 0)
 		return;
@@ -221,7 +211,7 @@ static void add_single(const struct choice *choice, struct pool_asks *asks, size
 		last->count += count;
 		return;
 	}
-	last = VEC_ADD(choice->arena, &asks->at);
+	last = VEC_ADD(choice->arena, asks);
 	*last = (struct pool_ask){ .count = count };
 	add_part(choice, last, group);
 }
@@ -236,50 +226,46 @@ static int64_t admit(int64_t *admitted, int64_t count)
 	return taken;
 }
 
-struct pool_asks pool_ask(const struct choice *choice)
+struct pool_ask_list pool_ask(const struct choice *choice)
 {
 	const struct facts *facts = choice->facts;
 	struct fresh_list list = list_fresh(choice);
-	const struct members members = sort_members(choice, &list);
 	int64_t *admitted = arena_array(choice->arena, facts->group_count, sizeof(*admitted));
-	struct pool_asks asks = { .at = { .at = NULL } };
+	struct pool_ask_list asks = { .at = NULL };
 	struct pool_ask *gang = NULL; /* the last one; valid while its members follow each other */
 
+	sort_members(choice, &list);
 	for (size_t g = 0; g < facts->group_count; g++)
 		admitted[g] = choice->groups[g].allowed_replicas;
 	VEC_EACH(const struct fresh, fresh, &list.at)
 		admitted[fresh->group] -= fresh->gang;
-	for (size_t i = 0; i < members.list.count; i++) {
-		const struct member *member = &members.list.at[i];
-
+	VEC_EACH(const struct member, member, &list.members) {
 		if (member->rank == SIZE_MAX) {
 			add_single(choice, &asks, member->group,
 				   admit(&admitted[member->group], 1));
 			continue;
 		}
 		if (!gang || member[-1].rank != member->rank) {
-			gang = VEC_ADD(choice->arena, &asks.at);
+			gang = VEC_ADD(choice->arena, &asks);
 			*gang = (struct pool_ask){ .count = 1, .gang = true };
 		}
 		add_part(choice, gang, member->group);
 	}
-	for (size_t g = 0; g < facts->group_count; g++)
+	for (size_t i = 0; i < 2 * facts->group_count; i++) {
+		size_t g = i % facts->group_count;
+		const struct group_packing *packing = &choice->packing->groups[g];
+
 		if (facts->groups[g].grant)
 			add_single(choice, &asks, g,
-				   admit(&admitted[g],
-					 choice->packing->groups[g].launches_for_disruption));
-	for (size_t g = 0; g < facts->group_count; g++)
-		if (facts->groups[g].grant)
-			add_single(choice, &asks, g,
-				   admit(&admitted[g],
-					 choice->packing->groups[g].launches_for_warm));
+				   admit(&admitted[g], i == g ? packing->launches_for_disruption :
+								packing->launches_for_warm));
+	}
 	return asks;
 }
 
 /* ---- grants ---- */
 
-/* By group: what the grants leave. */
-static int64_t *grants_of(const struct choice *choice)
+int64_t *pool_grants(const struct choice *choice)
 {
 	const struct facts *facts = choice->facts;
 	int64_t *left = arena_array(choice->arena, facts->group_count, sizeof(*left));
@@ -302,28 +288,23 @@ static int64_t take(const struct pool_ask *ask, int64_t *left)
 	return count;
 }
 
-const int64_t *pool_grants(const struct choice *choice)
+bool pool_is_granted(const struct choice *choice, const struct pool_ask_list *asks)
 {
-	return grants_of(choice);
-}
-
-bool pool_is_granted(const struct choice *choice, const struct pool_asks *asks)
-{
-	int64_t *left = grants_of(choice);
+	int64_t *left = pool_grants(choice);
 	bool granted = true;
 
-	VEC_EACH(const struct pool_ask, ask, &asks->at)
+	VEC_EACH(const struct pool_ask, ask, asks)
 		granted = granted && take(ask, left) == ask->count;
 	return granted;
 }
 
-const int64_t *pool_most(const struct choice *choice, const struct pool_asks *asks)
+const int64_t *pool_most(const struct choice *choice, const struct pool_ask_list *asks)
 {
-	int64_t *left = grants_of(choice), *most = grants_of(choice);
+	int64_t *left = pool_grants(choice), *most = pool_grants(choice);
 
 	for (size_t g = 0; g < choice->facts->group_count; g++)
 		most[g] = choice->facts->groups[g].grant ? 0 : INT64_MAX;
-	VEC_EACH(const struct pool_ask, ask, &asks->at) {
+	VEC_EACH(const struct pool_ask, ask, asks) {
 		int64_t count = take(ask, left);
 
 		VEC_EACH(const struct pool_ask_part, part, &ask->parts)

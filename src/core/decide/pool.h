@@ -12,21 +12,17 @@
  * A unit is a replica, or all replicas for a gang. Gangs with bundles on the same new replica are one
  * unit. A gang is asked for as a whole also when a limit on starting workers admits a part of it now;
  * of other replicas those that this limit admits are asked for. */
-struct pool_asks {
-	VEC(struct pool_ask) at;
-};
-
+struct pool_ask_list pool_ask(const struct choice *choice);
 /* The reason of demand that waits for the pool. */
 const char *pool_reason(const struct pool_grant *grant);
-struct pool_asks pool_ask(const struct choice *choice);
 /* By group: the grants; INT64_MAX in no pool. */
-const int64_t *pool_grants(const struct choice *choice);
+int64_t *pool_grants(const struct choice *choice);
 /* Whether the grants allow all of them. */
-bool pool_is_granted(const struct choice *choice, const struct pool_asks *asks);
+bool pool_is_granted(const struct choice *choice, const struct pool_ask_list *asks);
 /* The offer with the grants as a limit. `choice`: the one without. */
 const struct offer *pool_offer(const struct choice *choice);
 /* The grants, reduced to the units in their order that they allow as a whole: for a packing that was
  * cut at its CPU budget, and so is not repeated. */
-const int64_t *pool_most(const struct choice *choice, const struct pool_asks *asks);
+const int64_t *pool_most(const struct choice *choice, const struct pool_ask_list *asks);
 
 #endif

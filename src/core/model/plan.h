@@ -194,7 +194,7 @@ struct plan {
 	struct plan_cluster cluster;              /* not printed */
 	VEC(struct plan_resize) resizes;
 	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */
-	VEC(struct pool_ask) asks;
+	struct pool_ask_list asks;
 	int64_t requeue_after_seconds;
 	struct memory_state memory;
 	/* With the same facts, Ray's idle durations growing, and this memory, decisions before this

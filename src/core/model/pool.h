@@ -52,4 +52,10 @@ struct pool_ask {
 	bool gang;
 };
 
+/* A VEC. */
+struct pool_ask_list {
+	struct pool_ask *at;
+	size_t count, capacity;
+};
+
 #endif

@@ -55,13 +55,9 @@ bool features_known(const struct features *features)
 
 bool features_gpu_share(const struct features *features, struct gpu_share *ret_share)
 {
-	for (size_t i = 0; i < features_count(features); i++) {
-		if (!features->table[i]->gpu_share)
-			continue;
-		*ret_share =
-			(struct gpu_share){ features->table[i]->gpu_share, features->selves[i] };
-		return true;
-	}
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->gpu_share)
+			return features->table[i]->gpu_share(features->selves[i], ret_share);
 	return false;
 }
 

@@ -43,8 +43,8 @@ struct feature {
 	/* All that passes need of its watches is read, or refused: they may begin. It calls `ready` of
 	 * control when that becomes true. */
 	bool (*known)(const void *self);
-	/* For passes; at most one feature has them. */
-	const struct gpu_share_hooks *gpu_share;
+	/* For passes; at most one feature has them. False: nothing is shared. */
+	bool (*gpu_share)(void *self, struct gpu_share *ret_share);
 
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);

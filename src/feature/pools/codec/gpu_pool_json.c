@@ -1,5 +1,6 @@
 #include "feature/pools/codec/gpu_pool_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -15,7 +16,6 @@
 #define EXPRESSIONS_MAX 20
 #define VALUES_MAX 100
 #define SECONDS_MAX 2592000
-#define PRIORITY_MAX 1000000
 #define BUSY_NEVER "Never"
 
 static const struct gpu_pool_queue gpu_pool_queue_initial = {
@@ -62,31 +62,37 @@ static int amount_decode(const struct json_at *member, const struct field *field
 	return 0;
 }
 
-static int check_range(const struct json_at *member, int64_t *value, int64_t least, int64_t most,
-		       int64_t otherwise)
+/* The keyword of the row's schema: a limit is written once. */
+static int64_t limit_of(const struct field *field, const char *keyword)
 {
+	return strtoll(strstr(field->schema, keyword) + strlen(keyword), NULL, 10);
+}
+
+static int check_range(const struct json_at *member, const struct field *field, void *object)
+{
+	int64_t *value = field_value(field, object);
+	int64_t least = limit_of(field, "minimum: "), most = limit_of(field, "maximum: ");
+
 	if (*value >= least && *value <= most)
 		return 0;
 	json_problem(member, "must be %lld to %lld, is %lld", (long long)least, (long long)most,
 		     (long long)*value);
-	*value = otherwise;
+	*value = least > 0 ? least : 0;
 	return 0;
 }
 
-static int check_seconds(const struct json_at *member, const struct field *field, void *object)
-{
-	return check_range(member, field_value(field, object), 0, SECONDS_MAX, 0);
-}
-
-static int check_weight(const struct json_at *member, const struct field *field, void *object)
-{
-	return check_range(member, field_value(field, object), 1, GPU_POOL_WEIGHT_MAX, 1);
-}
-
-static int check_priority(const struct json_at *member, const struct field *field, void *object)
-{
-	return check_range(member, field_value(field, object), -PRIORITY_MAX, PRIORITY_MAX, 0);
-}
+#define NUMBER(T, m, n, least, most, ...)                                                          \
+	FIELD_INTEGER(T, m, n, .check = check_range,                                               \
+		      .schema = "format: int32\nminimum: " #least "\nmaximum: " #most,             \
+		      __VA_ARGS__)
+#define GPUS(T, m, n, ...)                                                                         \
+	FIELD_AMOUNT(T, m, n, .read = amount_decode, .schema = "minimum: 0\nmaximum: 1000000",     \
+		     __VA_ARGS__)
+#define LABELS(T, m, n, least, ...)                                                                \
+	FIELD_LABELS(T, m, n, .check = check_label_count,                                          \
+		     .schema = least "maxProperties: 100\n"                                        \
+				     "additionalProperties: {type: string, maxLength: 63}",        \
+		     __VA_ARGS__)
 
 /* ---- reclaim ---- */
 
@@ -161,12 +167,9 @@ static void write_busy(struct json_writer *writer, const struct field *field, co
 		   __VA_ARGS__)
 
 static const struct field reclaim_fields[] = {
-	FIELD_INTEGER(POOL, idle_after_seconds, "idleAfterSeconds", .check = check_seconds,
-		      .flags = FIELD_ALWAYS,
-		      .description =
-			      "An idle worker above its queue's guarantee is terminated after "
-			      "this time while others wait. 5 if absent.",
-		      .schema = "format: int32\nminimum: 0\nmaximum: 2592000"),
+	NUMBER(POOL, idle_after_seconds, "idleAfterSeconds", 0, 2592000, .flags = FIELD_ALWAYS,
+	       .description = "An idle worker above its queue's guarantee is terminated after "
+			      "this time while others wait. 5 if absent."),
 	BUSY(POOL, busy_after_seconds,
 	     .description = "Never, the default: busy workers run until they are idle. "
 			    "{afterSeconds: N}: a worker above its queue's guarantee is drained "
@@ -205,11 +208,8 @@ static const struct field groups_fields[] = {
 	FIELD_TEXT(struct gpu_pool_groups, resource_name, "resourceName",
 		   .description = "In the limits of the Ray container: nvidia.com/gpu.",
 		   .schema = "minLength: 1\nmaxLength: 317"),
-	FIELD_LABELS(struct gpu_pool_groups, node_selector, "nodeSelector",
-		     .check = check_label_count,
-		     .description = "Each is in the nodeSelector of the group's template.",
-		     .schema = "minProperties: 1\nmaxProperties: 100\n"
-			       "additionalProperties: {type: string, maxLength: 63}"),
+	LABELS(struct gpu_pool_groups, node_selector, "nodeSelector", "minProperties: 1\n",
+	       .description = "Each is in the nodeSelector of the group's template."),
 	FIELD_NAMES(NULL),
 };
 
@@ -261,10 +261,8 @@ static const struct field expression_fields[] = {
 };
 
 static const struct field selector_fields[] = {
-	FIELD_LABELS(SELECTOR, match_labels, "matchLabels", .check = check_label_count,
-		     .description = "A namespace has all of them.",
-		     .schema = "maxProperties: 100\n"
-			       "additionalProperties: {type: string, maxLength: 63}"),
+	LABELS(SELECTOR, match_labels, "matchLabels", "",
+	       .description = "A namespace has all of them."),
 	FIELD_LIST(SELECTOR, expressions, expression_count, expression_fields, "matchExpressions",
 		   .flags = FIELD_LINE, .limit = EXPRESSIONS_MAX, .read = expressions_decode,
 		   .description = "All of them hold.",
@@ -322,24 +320,17 @@ static const struct field queue_fields[] = {
 		   .flags = FIELD_REQUIRED | FIELD_ALWAYS | FIELD_LINE, .read = selector_decode,
 		   .description = "Labels of the team's namespaces; {} selects all. A namespace "
 				  "belongs to the first queue that selects it."),
-	FIELD_AMOUNT(QUEUE, guaranteed, "guaranteed", .read = amount_decode,
-		     .description = "GPUs that the queue gets when it asks for them. 0 if absent.",
-		     .schema = "minimum: 0\nmaximum: 1000000"),
-	FIELD_AMOUNT(QUEUE, maximum, "maximum", .read = amount_decode,
-		     .has = FIELD_HAS(QUEUE, has_maximum),
-		     .description = "It never gets more; the whole pool if absent.",
-		     .schema = "minimum: 0\nmaximum: 1000000"),
-	FIELD_AMOUNT(QUEUE, lendable, "lendable", .read = amount_decode,
-		     .has = FIELD_HAS(QUEUE, has_lendable),
-		     .description = "Of the guarantee, GPUs that others may borrow while the queue "
-				    "does not need them; all if absent.",
-		     .schema = "minimum: 0\nmaximum: 1000000"),
-	FIELD_INTEGER(QUEUE, weight, "weight", .check = check_weight,
-		      .description = "Share of what is left beyond the guarantees. 1 if absent.",
-		      .schema = "format: int32\nminimum: 1\nmaximum: 1000000"),
-	FIELD_INTEGER(QUEUE, priority, "priority", .check = check_priority,
-		      .description = "Higher ones borrow first. 0 if absent.",
-		      .schema = "format: int32\nminimum: -1000000\nmaximum: 1000000"),
+	GPUS(QUEUE, guaranteed, "guaranteed",
+	     .description = "GPUs that the queue gets when it asks for them. 0 if absent."),
+	GPUS(QUEUE, maximum, "maximum", .has = FIELD_HAS(QUEUE, has_maximum),
+	     .description = "It never gets more; the whole pool if absent."),
+	GPUS(QUEUE, lendable, "lendable", .has = FIELD_HAS(QUEUE, has_lendable),
+	     .description = "Of the guarantee, GPUs that others may borrow while the queue "
+			    "does not need them; all if absent."),
+	NUMBER(QUEUE, weight, "weight", 1, 1000000,
+	       .description = "Share of what is left beyond the guarantees. 1 if absent."),
+	NUMBER(QUEUE, priority, "priority", -1000000, 1000000,
+	       .description = "Higher ones borrow first. 0 if absent."),
 	BUSY(QUEUE, busy_after_seconds, .has = FIELD_HAS(QUEUE, has_busy),
 	     .description = "As reclaim.busy, for workers of this queue."),
 	FIELD_NAMES(NULL),
@@ -381,11 +372,9 @@ static const struct field spec_fields[] = {
 				  "match. All groups with GPUs if absent. A group draws from the "
 				  "first pool by name that matches.",
 		   .schema = "minProperties: 1"),
-	FIELD_AMOUNT(POOL, gpus, "gpus", .read = amount_decode, .has = FIELD_HAS(POOL, has_gpus),
-		     .description =
-			     "GPUs of the pool. If absent, the allocatable GPUs of the Nodes "
-			     "that match groups.",
-		     .schema = "minimum: 0\nmaximum: 1000000"),
+	GPUS(POOL, gpus, "gpus", .has = FIELD_HAS(POOL, has_gpus),
+	     .description = "GPUs of the pool. If absent, the allocatable GPUs of the Nodes "
+			    "that match groups."),
 	FIELD_LIST(POOL, queues, queue_count, queue_fields, "queues", .limit = GPU_POOL_QUEUES_MAX,
 		   .initial = &gpu_pool_queue_initial, .read = queues_decode,
 		   .description = "The teams. Namespaces that none selects share a queue without a "
@@ -404,11 +393,10 @@ static const struct field spec_fields[] = {
 			   "  message: lendable is above guaranteed; lower lendable or remove it"),
 	FIELD_OBJECT(reclaim_fields, "reclaim", .flags = FIELD_LINE,
 		     .description = "When workers are terminated for other queues."),
-	FIELD_INTEGER(POOL, reserve_after_seconds, "reserveAfterSeconds", .check = check_seconds,
-		      .flags = FIELD_ALWAYS,
-		      .description = "For a placement group or slice that waits longer, free GPUs "
-				     "are kept. 120 if absent.",
-		      .schema = "format: int32\nminimum: 0\nmaximum: 2592000"),
+	NUMBER(POOL, reserve_after_seconds, "reserveAfterSeconds", 0, 2592000,
+	       .flags = FIELD_ALWAYS,
+	       .description = "For a placement group or slice that waits longer, free GPUs "
+			      "are kept. 120 if absent."),
 	FIELD_NAMES(NULL),
 };
 

@@ -13,7 +13,6 @@
 
 #define GPU_POOL_QUEUES_MAX 200
 #define GPU_POOL_WAITING_MAX 1000 /* entries of status.waiting */
-#define GPU_POOL_WEIGHT_MAX 1000000
 #define GPU_POOL_NEVER INT64_C(-1)
 /* Name of the pool of the flags (pool_allocation.h); never that of an object. */
 #define POOL_OF_FLAGS "-"

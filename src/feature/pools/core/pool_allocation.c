@@ -343,10 +343,10 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 	     (run)->cluster == (part)->cluster;                                                    \
 	     (run)++)
 #define WORKERS_EACH(w, table, part)                                                               \
-	for (size_t w = (part)->first_worker;                                                      \
-	     (part)->cluster != POOL_NONE && w < (table)->workers.count &&                         \
-	     (table)->workers.at[w].cluster == (part)->cluster;                                    \
-	     w++)
+	for (size_t(w) = (part)->first_worker;                                                     \
+	     (part)->cluster != POOL_NONE && (w) < (table)->workers.count &&                       \
+	     (table)->workers.at[(w)].cluster == (part)->cluster;                                  \
+	     (w)++)
 
 /* Units of each entry of the member that are granted in all of their pools. */
 static int64_t *granted_of(const struct pool_allocation *allocation, size_t index,

@@ -175,8 +175,6 @@ static void objects_changed(void *context)
 
 	if (self->control->ready)
 		self->control->ready(self->control->wake_context);
-	if (!self->pools)
-		return;
 	pools_changed(self->pools);
 	(void)pool_objects_list(self->objects, &count);
 	if (count == 0) /* perhaps none is allocated any longer */
@@ -186,44 +184,45 @@ static void objects_changed(void *context)
 
 static bool known(const void *context)
 {
-	const struct pool_feature *self = context;
-
-	return !self->objects || pool_objects_known(self->objects);
+	return pool_objects_known(((const struct pool_feature *)context)->objects);
 }
 
+/* In sidecar mode nothing is shared. */
 static void *begin(const struct control *control)
 {
 	struct pool_feature *self = memory_alloc(sizeof(*self));
 
 	self->control = control;
+	if (options_sidecar(control->options))
+		return self;
+	self->metrics = pool_metrics_new();
+	self->pools = pools_new(control, &(struct pools_source){
+						 .pools = list_pools,
+						 .namespace_labels = namespace_labels,
+						 .each = each,
+						 .look = look,
+						 .nodes = nodes,
+						 .ready = ready,
+						 .wake = wake,
+						 .allocated = allocated,
+						 .context = self,
+						 .metrics = self->metrics,
+						 .interval_ms = POOLS_INTERVAL_MS,
+						 .settle_ms = POOLS_SETTLE_MS,
+						 .settle_max_ms = POOLS_SETTLE_MAX_MS,
+						 .lost_patch_ms = POOLS_LOST_PATCH_MS,
+					 });
 	return self;
 }
 
 static void start(void *context)
 {
 	struct pool_feature *self = context;
-	const struct pools_source source = {
-		.pools = list_pools,
-		.namespace_labels = namespace_labels,
-		.each = each,
-		.look = look,
-		.nodes = nodes,
-		.ready = ready,
-		.wake = wake,
-		.allocated = allocated,
-		.context = self,
-		.interval_ms = POOLS_INTERVAL_MS,
-		.settle_ms = POOLS_SETTLE_MS,
-		.settle_max_ms = POOLS_SETTLE_MAX_MS,
-		.lost_patch_ms = POOLS_LOST_PATCH_MS,
-	};
 
-	if (options_sidecar(self->control->options))
+	if (!self->pools)
 		return;
 	self->objects = pool_objects_new(self->control, objects_changed, self);
 	self->writer = pool_writer_new(self->control, self->objects);
-	self->metrics = pool_metrics_new();
-	self->pools = pools_new(self->control, &source);
 }
 
 static void end(void *context)
@@ -237,6 +236,14 @@ static void end(void *context)
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);
 	memory_free(self);
+}
+
+static bool gpu_share(void *context, struct gpu_share *ret_share)
+{
+	struct pool_feature *self = context;
+
+	*ret_share = (struct gpu_share){ &pools_hooks, self->pools };
+	return self->pools;
 }
 
 static void pod_changed(void *context, const struct pod *old, const struct pod *new_object)
@@ -256,106 +263,15 @@ static void ray_cluster_changed(void *context, const char *namespace_, const cha
 		pools_ray_cluster_changed(self->pools, namespace_, name);
 }
 
-/* ---- what passes ask for: nothing in sidecar mode ---- */
-
-static const struct pool_terms *terms(void *context, const struct gpu_share_objects *objects,
-				      struct arena *arena)
-{
-	const struct pool_feature *self = context;
-
-	return self->pools ? pools_hooks.terms(self->pools, objects, arena) : NULL;
-}
-
-static const char *key_of(const char *namespace_, const char *name, struct arena *arena)
-{
-	return arena_printf(arena, "%s/%s", namespace_, name);
-}
-
-static void note_releases(const struct pool_feature *self, const struct ray_cluster *cluster,
-			  const struct plan *plan)
-{
-	static const struct labels none;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = key_of(cluster->namespace_, cluster->name, &scratch);
-	const struct pool_member *member = pools_member(self->pools, key);
-	const struct labels *labels = pool_objects_namespace(self->objects, cluster->namespace_);
-	size_t count;
-	const struct gpu_pool *const *list = pool_objects_list(self->objects, &count);
-
-	if (member && count > 0)
-		pool_metrics_decided(self->metrics, list, count, member, labels ? labels : &none,
-				     plan);
-}
-
-static bool decided(void *context, const struct gpu_share_objects *objects, const struct plan *plan,
-		    bool knows_demand, time_ms now)
-{
-	const struct pool_feature *self = context;
-	bool again;
-
-	if (!self->pools)
-		return false;
-	again = pools_hooks.decided(self->pools, objects, plan, knows_demand, now);
-	note_releases(self, objects->cluster, plan);
-	return again;
-}
-
-static bool fits(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
-{
-	const struct pool_feature *self = context;
-
-	return !self->pools || pools_hooks.fits(self->pools, objects, plan);
-}
-
-static void sent(void *context, const struct gpu_share_objects *objects, const struct plan *plan)
-{
-	const struct pool_feature *self = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	if (!self->pools)
-		return;
-	pools_hooks.sent(self->pools, objects, plan);
-	pool_metrics_sent(self->metrics,
-			  key_of(objects->cluster->namespace_, objects->cluster->name, &scratch),
-			  plan);
-}
-
-static void answered(void *context, const char *namespace_, const char *name, const struct err *err,
-		     int64_t generation)
-{
-	const struct pool_feature *self = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	if (!self->pools)
-		return;
-	pools_hooks.answered(self->pools, namespace_, name, err, generation);
-	pool_metrics_answered(self->metrics, key_of(namespace_, name, &scratch), !err);
-}
-
 static void forget(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (self->pools)
-		pool_metrics_forget(self->metrics, key_of(namespace_, name, &scratch));
+	if (self->metrics)
+		pool_metrics_forget(self->metrics,
+				    arena_printf(&scratch, "%s/%s", namespace_, name));
 }
-
-static bool figure(void *context, size_t *at, struct gpu_share_figure *ret_figure)
-{
-	const struct pool_feature *self = context;
-
-	return self->pools && pools_hooks.figure(self->pools, at, ret_figure);
-}
-
-static const struct gpu_share_hooks share_hooks = {
-	.terms = terms,
-	.decided = decided,
-	.fits = fits,
-	.sent = sent,
-	.answered = answered,
-	.figure = figure,
-};
 
 /* ---- metrics: a follower has none ---- */
 
@@ -387,7 +303,7 @@ const struct feature pools_feature = {
 	.end = end,
 	.start = start,
 	.known = known,
-	.gpu_share = &share_hooks,
+	.gpu_share = gpu_share,
 	.forget = forget,
 	.metrics = metrics,
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),

@@ -269,21 +269,14 @@ static void write_counters(const struct counters *counters, enum pool_metric id,
 			    counters->reclaimed[OF_BUSY]);
 }
 
-static int64_t amount_of(const struct gpu_pool_queue_status *queue, enum pool_metric id)
-{
-	switch ((int)id) {
-	case POOL_METRIC_GUARANTEED:
-		return queue->guaranteed;
-	case POOL_METRIC_HELD:
-		return queue->held;
-	case POOL_METRIC_IDLE:
-		return queue->idle;
-	case POOL_METRIC_BORROWED:
-		return queue->borrowed;
-	default:
-		return queue->waiting;
-	}
-}
+/* The amounts of a queue. */
+static const size_t amounts[POOL_METRIC_COUNT] = {
+	[POOL_METRIC_GUARANTEED] = offsetof(struct gpu_pool_queue_status, guaranteed),
+	[POOL_METRIC_HELD] = offsetof(struct gpu_pool_queue_status, held),
+	[POOL_METRIC_IDLE] = offsetof(struct gpu_pool_queue_status, idle),
+	[POOL_METRIC_BORROWED] = offsetof(struct gpu_pool_queue_status, borrowed),
+	[POOL_METRIC_WAITING] = offsetof(struct gpu_pool_queue_status, waiting),
+};
 
 static void write_queue(const struct pool_metrics *metrics, enum pool_metric id, const char *pool,
 			const struct gpu_pool_queue_status *queue, int64_t monotonic_ms,
@@ -310,7 +303,8 @@ static void write_queue(const struct pool_metrics *metrics, enum pool_metric id,
 				    (double)(age_ms > 0 ? age_ms : 0) / MS_PER_SECOND);
 		return;
 	default:
-		metrics_text_amount(family, labels, amount_of(queue, id));
+		metrics_text_amount(family, labels,
+				    *(const int64_t *)((const char *)queue + amounts[id]));
 	}
 }
 

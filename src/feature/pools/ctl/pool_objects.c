@@ -9,11 +9,6 @@
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
-struct kept {
-	struct arena arena;
-	const struct gpu_pool *pool; /* first in the list by name */
-};
-
 /* A watch finds its owner by its first member. */
 struct objects_watch {
 	struct optional_watch watch;
@@ -24,8 +19,8 @@ struct pool_objects {
 	const struct control *control;
 	struct objects_watch pools, namespaces;
 	bool reads_namespaces;        /* the second watch runs */
-	struct kept **kept;           /* by name */
-	const struct gpu_pool **list; /* the same */
+	struct arena arena;           /* of the copies */
+	const struct gpu_pool **list; /* by name */
 	size_t count;
 	void (*changed)(void *context);
 	void *context;
@@ -33,52 +28,42 @@ struct pool_objects {
 
 /* ---- copies ---- */
 
-static struct kept *keep(const struct gpu_pool *pool)
+static const struct gpu_pool *copy_pool(const struct gpu_pool *pool, struct arena *arena)
 {
-	struct kept *kept = memory_alloc(sizeof(*kept));
-	struct gpu_pool *copy = field_copy(gpu_pool_fields, pool, sizeof(*pool), &kept->arena);
-	const char **problems = arena_array(&kept->arena, pool->problems.count, sizeof(*problems));
+	struct gpu_pool *copy = field_copy(gpu_pool_fields, pool, sizeof(*pool), arena);
+	const char **problems = arena_array(arena, pool->problems.count, sizeof(*problems));
 
 	for (size_t i = 0; i < pool->problems.count; i++)
-		problems[i] = arena_strdup(&kept->arena, pool->problems.at[i]);
+		problems[i] = arena_strdup(arena, pool->problems.at[i]);
 	copy->problems = (struct strings){ problems, pool->problems.count };
 	if (pool->status)
 		copy->status = field_copy(gpu_pool_status_fields, pool->status,
-					  sizeof(*pool->status), &kept->arena);
-	kept->pool = copy;
-	return kept;
-}
-
-static void kept_free(struct kept *kept)
-{
-	if (!kept)
-		return;
-	arena_done(&kept->arena);
-	memory_free(kept);
+					  sizeof(*pool->status), arena);
+	return copy;
 }
 
 static int by_name(const void *left, const void *right)
 {
-	return strcmp((*(struct kept *const *)left)->pool->name,
-		      (*(struct kept *const *)right)->pool->name);
+	return strcmp((*(const struct gpu_pool *const *)left)->name,
+		      (*(const struct gpu_pool *const *)right)->name);
 }
 
-static size_t find(const struct pool_objects *objects, const char *name)
+/* Copies the list again, with `now` for the pool `name`; NULL: without it. */
+static void make_list(struct pool_objects *objects, const char *name, const struct gpu_pool *now)
 {
-	for (size_t i = 0; i < objects->count; i++)
-		if (strcmp(objects->kept[i]->pool->name, name) == 0)
-			return i;
-	return objects->count;
-}
+	struct arena arena = ARENA_INIT;
+	const struct gpu_pool **list = arena_array(&arena, objects->count + 1, sizeof(*list));
+	size_t count = 0;
 
-static void make_list(struct pool_objects *objects)
-{
-	if (objects->count > 0)
-		qsort(objects->kept, objects->count, sizeof(struct kept *), by_name);
-	memory_free(objects->list);
-	objects->list = memory_array(objects->count + 1, sizeof(*objects->list));
 	for (size_t i = 0; i < objects->count; i++)
-		objects->list[i] = objects->kept[i]->pool;
+		if (strcmp(objects->list[i]->name, name) != 0)
+			list[count++] = copy_pool(objects->list[i], &arena);
+	if (now)
+		list[count++] = copy_pool(now, &arena);
+	qsort(list, count, sizeof(*list), by_name);
+	objects->arena = arena;
+	objects->list = list;
+	objects->count = count;
 }
 
 /* ---- watches ---- */
@@ -132,27 +117,21 @@ static void pool_changed(void *context, enum kube_change change UNUSED, const ch
 	const struct objects_watch *watch = context;
 	struct pool_objects *objects = watch->owner;
 	const struct gpu_pool *now = new_object;
-	size_t index = find(objects, key);
-	struct kept *before = index < objects->count ? objects->kept[index] : NULL;
+	const struct gpu_pool *const *found = NULL;
+	struct arena before = objects->arena;
 
+	for (size_t i = 0; i < objects->count && !found; i++)
+		if (strcmp(objects->list[i]->name, key) == 0)
+			found = &objects->list[i];
 	/* A change of the status alone: written by us, or by the leader whose place we may take. */
-	if (before && now && before->pool->generation == now->generation &&
-	    strcmp(before->pool->uid, now->uid) == 0 && leader_is_leading(objects->control->leader))
+	if (found && now && (*found)->generation == now->generation &&
+	    strcmp((*found)->uid, now->uid) == 0 && leader_is_leading(objects->control->leader))
 		return;
-	if (!before && now) {
-		objects->kept =
-			memory_resize(objects->kept, objects->count + 1, sizeof(struct kept *));
-		objects->count++;
-	}
-	if (now)
-		objects->kept[index] = keep(now);
-	else if (before)
-		objects->kept[index] = objects->kept[--objects->count];
-	make_list(objects);
+	make_list(objects, key, now);
 	if (now)
 		read_namespaces(objects);
 	objects->changed(objects->context);
-	kept_free(before);
+	arena_done(&before);
 }
 
 struct pool_objects *pool_objects_new(const struct control *control, void (*changed)(void *context),
@@ -168,7 +147,6 @@ struct pool_objects *pool_objects_new(const struct control *control, void (*chan
 	objects->control = control;
 	objects->changed = changed;
 	objects->context = context;
-	make_list(objects);
 	own->owner = objects;
 	own->watch.level = LOG_INFO;
 	own->watch.without = "GPUPools cannot be read: GPUs are shared by no pool";
@@ -190,10 +168,7 @@ void pool_objects_free(struct pool_objects *objects)
 	optional_watch_done(&objects->pools.watch);
 	if (objects->reads_namespaces)
 		optional_watch_done(&objects->namespaces.watch);
-	for (size_t i = 0; i < objects->count; i++)
-		kept_free(objects->kept[i]);
-	memory_free(objects->kept);
-	memory_free(objects->list);
+	arena_done(&objects->arena);
 	memory_free(objects);
 }
 

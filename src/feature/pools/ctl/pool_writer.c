@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
@@ -20,10 +21,9 @@
 struct entry {
 	struct pool_writer *writer;
 	char *name;
-	char *status; /* to be written; NULL: none */
-	char *same;   /* the text without the time that was written last; NULL: none */
-	char *next;   /* of status */
-	char *sent;   /* being written */
+	char *wanted; /* the status to write; NULL: none */
+	/* Of the texts without the time: that was wanted last, is being written, was written. */
+	uint64_t hash, sent, written;
 	struct kube_call *call;
 	struct loop_timer *timer;
 	int64_t not_before_ms;
@@ -52,10 +52,7 @@ static void entry_free(struct entry *entry)
 	loop_timer_free(entry->timer);
 	log_repeat_done(&entry->trouble);
 	memory_free(entry->name);
-	memory_free(entry->status);
-	memory_free(entry->same);
-	memory_free(entry->next);
-	memory_free(entry->sent);
+	memory_free(entry->wanted);
 	memory_free(entry);
 }
 
@@ -91,14 +88,10 @@ static void written(void *context, const struct kube_answer *answer, const struc
 		log_repeat_end(&entry->trouble, MESSAGE, entry->name);
 	}
 	entry->not_before_ms = loop_monotonic_ms(entry->writer->control->loop) + after_ms;
-	if (err && !entry->status) {
-		entry->status = steal(&entry->sent);
-		entry->next = steal(&entry->same);
-	} else if (err) {
-		memory_free(steal(&entry->same)); /* it was not written */
-	}
-	memory_free(steal(&entry->sent));
-	if (entry->status)
+	entry->written = err ? 0 : entry->sent;
+	if (entry->hash == entry->written)
+		memory_free(steal(&entry->wanted));
+	if (entry->wanted)
 		write_soon(entry);
 }
 
@@ -110,24 +103,21 @@ static void send(void *context)
 	const char *version = pool_objects_version(writer->objects, entry->name);
 	const char *path, *body;
 
-	if (entry->call || !entry->status || !version ||
+	if (entry->call || !entry->wanted || !version ||
 	    !leader_is_leading(writer->control->leader))
 		return;
 	path = kube_path_query(&scratch,
 			       kube_path(&scratch, GPU_POOL_API_VERSION, NULL, PLURAL, entry->name,
 					 "status"),
 			       "fieldManager", FIELD_MANAGER);
-	body = autoscaler_status_body(entry->status, version, &scratch);
+	body = autoscaler_status_body(entry->wanted, version, &scratch);
 	entry->call = kube_client_request(writer->control->kube,
 					  &(struct kube_request){ .verb = KUBE_MERGE_PATCH,
 								  .path = path,
 								  .body = body,
 								  .body_size = strlen(body) },
 					  written, entry);
-	memory_free(entry->same);
-	entry->same = steal(&entry->next);
-	memory_free(entry->sent);
-	entry->sent = steal(&entry->status);
+	entry->sent = entry->hash;
 }
 
 static struct entry *entry_of(struct pool_writer *writer, const char *name)
@@ -163,16 +153,14 @@ static void want(struct entry *entry, const struct gpu_pool_status *status)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct gpu_pool_status without_time = *status;
-	const char *text;
 
 	without_time.updated = TIME_NONE;
-	text = gpu_pool_status_text(&without_time, &scratch);
-	if (entry->same && strcmp(entry->same, text) == 0) {
-		memory_free(steal(&entry->status));
+	entry->hash = hash_text(gpu_pool_status_text(&without_time, &scratch));
+	if (entry->hash == entry->written && !entry->call) {
+		memory_free(steal(&entry->wanted));
 		return;
 	}
-	memory_set_string(&entry->next, text);
-	memory_set_string(&entry->status, gpu_pool_status_text(status, &scratch));
+	memory_set_string(&entry->wanted, gpu_pool_status_text(status, &scratch));
 	write_soon(entry);
 }
 

@@ -15,12 +15,12 @@
 #define NODES_AGAIN_MS 10000
 #define NOT_READY_MS 1000
 
-/* A patch in flight, or accepted and not yet in the caches. */
+/* A patch in flight, without an answer, or accepted and not yet in the caches. */
 struct pool_patch {
-	int64_t *replicas; /* by group; NULL: none */
-	int64_t *before;   /* likewise */
+	struct pool_patch *older;
+	int64_t *replicas, *before; /* by group */
 	size_t group_count;
-	int64_t until_ms, generation; /* generation 0: no answer yet */
+	int64_t until_ms, generation; /* generation 0: it was not accepted */
 };
 
 /* A value that the last allocation may still use while it is replaced. */
@@ -41,12 +41,10 @@ struct pool_entry {
 	struct arena report_arena, drains_arena;
 	const struct pool_report *report; /* of its last decision; NULL: none */
 	const struct pool_drains *drains; /* NULL: none */
-	struct pool_patch sent, lost;     /* lost: without an answer, before `sent` */
+	struct pool_patch *patches;       /* the newest first */
 	char *sent_uid;                   /* uid for the generation; NULL: no patch yet */
-	int64_t *held;                    /* by pool, 1/10000 GPU */
-	size_t held_count;
-	size_t index;    /* in the last allocation; SIZE_MAX: it is not there */
-	uint64_t digest; /* of its share of the last allocation */
+	size_t index;                     /* in the last allocation; SIZE_MAX: it is not there */
+	uint64_t digest;                  /* of its share of the last allocation */
 	bool spent;      /* its grants of the last allocation are used by a patch */
 	bool decided;    /* a decision was made since the start */
 	bool unreadable; /* the RayCluster: its last member is used, without its groups */
@@ -62,7 +60,6 @@ struct pools {
 	bool has_flags;
 	const struct gpu_pool **list; /* of the source, then that of the flags */
 	int64_t *capacities;          /* by pool */
-	__int128 *held;               /* by pool: the sums of all entries */
 	const char **problems;        /* by pool: why it is held; NULL */
 	size_t count;
 	const char *problem; /* of all pools of the source; NULL: none */
@@ -114,11 +111,26 @@ static void slots_done(struct slots *slots)
 
 /* ---- entries ---- */
 
-static void patch_done(struct pool_patch *patch)
+/* Drops the patches for which `over` is true; true: there were some. */
+static bool drop_patches(struct pool_entry *entry,
+			 bool (*over)(const struct pool_patch *patch, int64_t limit), int64_t limit)
 {
-	memory_free(patch->replicas);
-	memory_free(patch->before);
-	*patch = (struct pool_patch){ .replicas = NULL };
+	bool dropped = false;
+
+	for (struct pool_patch **at = &entry->patches; *at;) {
+		struct pool_patch *patch = *at;
+
+		if (over && !over(patch, limit)) {
+			at = &patch->older;
+			continue;
+		}
+		*at = patch->older;
+		memory_free(patch->replicas);
+		memory_free(patch->before);
+		memory_free(patch);
+		dropped = true;
+	}
+	return dropped;
 }
 
 static void entry_free(struct pool_entry *entry)
@@ -128,10 +140,8 @@ static void entry_free(struct pool_entry *entry)
 	slots_done(&entry->asks);
 	arena_done(&entry->report_arena);
 	arena_done(&entry->drains_arena);
-	patch_done(&entry->sent);
-	patch_done(&entry->lost);
+	(void)drop_patches(entry, NULL, 0);
 	memory_free(entry->sent_uid);
-	memory_free(entry->held);
 	memory_free(entry->namespace_);
 	memory_free(entry->name);
 	memory_free(entry->key);
@@ -230,13 +240,6 @@ void pools_pod_changed(struct pools *pools, const struct pod *old, const struct 
 	note_pod(pools, new_object);
 }
 
-const struct pool_member *pools_member(const struct pools *pools, const char *key)
-{
-	const struct pool_entry *entry = map_get(&pools->entries, key);
-
-	return entry ? slots_value(&entry->members) : NULL;
-}
-
 /* ---- pools ---- */
 
 static const char *problem_of(const struct pools *pools, size_t index)
@@ -282,11 +285,9 @@ static void read_pools(struct pools *pools)
 	memory_free(pools->list);
 	memory_free(pools->capacities);
 	memory_free(pools->problems);
-	memory_free(pools->held);
 	pools->list = memory_array(all + 1, sizeof(*pools->list));
 	pools->capacities = memory_array(all + 1, sizeof(*pools->capacities));
 	pools->problems = memory_array(all + 1, sizeof(*pools->problems));
-	pools->held = memory_array(all + 1, sizeof(*pools->held));
 	for (size_t i = 0; i < count; i++)
 		pools->list[i] = list[i];
 	if (pools->has_flags)
@@ -296,8 +297,7 @@ static void read_pools(struct pools *pools)
 	for (size_t i = 0; i < pools->entries.count; i++) {
 		struct pool_entry *entry = pools->entries.entries[i].value;
 
-		memory_free(steal(&entry->held));
-		entry->held_count = 0;
+		slots_set(&entry->members, NULL);
 		entry->index = SIZE_MAX;
 		note_change(pools, entry);
 	}
@@ -353,7 +353,6 @@ void pools_free(struct pools *pools)
 	memory_free(pools->list);
 	memory_free(pools->capacities);
 	memory_free(pools->problems);
-	memory_free(pools->held);
 	arena_done(&pools->figures_arena);
 	memory_free(pools);
 }
@@ -365,9 +364,12 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static int64_t patched(const struct pool_patch *patch, size_t group)
+static int64_t patched(const struct pool_entry *entry, size_t group, int64_t replicas)
 {
-	return patch->replicas && group < patch->group_count ? patch->replicas[group] : 0;
+	for (const struct pool_patch *patch = entry->patches; patch; patch = patch->older)
+		if (group < patch->group_count)
+			replicas = larger(replicas, patch->replicas[group]);
+	return replicas;
 }
 
 static const struct pool_member *make_member(const struct pools *pools,
@@ -382,8 +384,7 @@ static const struct pool_member *make_member(const struct pools *pools,
 	for (size_t g = 0; g < groups; g++) {
 		replicas[g] = objects->cluster->groups[g].replicas;
 		if (with_patches)
-			replicas[g] = larger(replicas[g], larger(patched(&entry->sent, g),
-								 patched(&entry->lost, g)));
+			replicas[g] = patched(entry, g, replicas[g]);
 	}
 	return pool_member_make(&(struct pool_member_input){ .namespace_ = entry->namespace_,
 							     .name = entry->name,
@@ -400,39 +401,50 @@ static const struct pool_member *make_member(const struct pools *pools,
 				arena);
 }
 
-static void sum_member(const struct pools *pools, const struct pool_member *member, int64_t *sums)
+/* The GPUs that it holds in a pool; limited: of those the ones that the pool limits. */
+static int64_t held_in(const struct pool_member *member, size_t pool, bool limited)
 {
-	memset(sums, 0, pools->count * sizeof(*sums));
-	VEC_EACH(const struct pool_worker, worker, &member->workers)
-		sums[worker->pool] = resource_sum(sums[worker->pool], worker->gpus);
+	int64_t sum = 0;
+
+	if (member)
+		VEC_EACH(const struct pool_worker, worker, &member->workers)
+			if (worker->pool == pool && !(limited && worker->outside))
+				sum = resource_sum(sum, worker->gpus);
+	return sum;
 }
 
-/* Likewise of what the pools limit. */
-static void sum_limited(const struct pools *pools, const struct pool_member *member, int64_t *sums)
+/* Of all entries. */
+static __int128 all_held_in(const struct pools *pools, size_t pool)
 {
-	memset(sums, 0, pools->count * sizeof(*sums));
-	VEC_EACH(const struct pool_worker, worker, &member->workers)
-		if (!worker->outside)
-			sums[worker->pool] = resource_sum(sums[worker->pool], worker->gpus);
-}
+	__int128 sum = 0;
 
-/* The caches show the accepted patch, or another RayCluster of this name. */
-static bool shows_sent(const struct pool_entry *entry, const struct ray_cluster *cluster)
-{
-	return entry->sent.generation > 0 && (cluster->generation >= entry->sent.generation ||
-					      strcmp(cluster->uid, entry->sent_uid) != 0);
-}
+	for (size_t i = 0; i < pools->entries.count; i++) {
+		const struct pool_entry *entry = pools->entries.entries[i].value;
 
-static void take_from_sums(struct pools *pools, struct pool_entry *entry)
-{
-	for (size_t p = 0; p < entry->held_count; p++)
-		pools->held[p] -= entry->held[p];
+		sum += held_in(slots_value(&entry->members), pool, false);
+	}
+	return sum;
 }
 
 static bool is_expected(const struct ray_cluster *cluster, const struct pool_member *member)
 {
 	return cluster && cluster->enable_in_tree_autoscaling && !cluster->suspend &&
 	       !cluster->deleting && !cluster->unreadable && pool_member_draws(member);
+}
+
+/* The caches show the accepted patch. */
+static bool is_shown(const struct pool_patch *patch, int64_t generation)
+{
+	return patch->generation > 0 && generation >= patch->generation;
+}
+
+/* An accepted patch is counted until the caches show it, however long a watch hangs; a patch
+ * without an answer, or without a generation in it, is counted for a limited time. */
+static bool is_over(const struct pool_patch *patch, int64_t now_ms)
+{
+	bool accepted = patch->generation > 0 && patch->generation < INT64_MAX;
+
+	return !accepted && now_ms >= patch->until_ms;
 }
 
 /* Nothing of the cluster is left: its entry is dropped. */
@@ -446,41 +458,23 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	pools->source.look(pools->source.context, entry->namespace_, entry->name, &objects,
 			   &unreadable);
 	entry->unreadable = unreadable;
-	if (unreadable && entry->held_count == pools->count && slots_value(&entry->members))
+	if (unreadable && slots_value(&entry->members))
 		return false; /* at least its last amount */
-	if (!objects.cluster && !unreadable) {
-		patch_done(&entry->sent);
-		patch_done(&entry->lost);
-	} else if (objects.cluster && shows_sent(entry, objects.cluster)) {
-		patch_done(&entry->sent);
-	}
-	take_from_sums(pools, entry);
+	if (!objects.cluster && !unreadable)
+		(void)drop_patches(entry, NULL, 0);
+	else if (objects.cluster && entry->sent_uid) /* or another RayCluster of this name */
+		(void)drop_patches(entry, is_shown,
+				   strcmp(objects.cluster->uid, entry->sent_uid) == 0 ?
+					   objects.cluster->generation :
+					   INT64_MAX);
 	member = make_member(pools, entry, &objects, true, slots_next(&entry->members));
 	slots_set(&entry->members, member);
-	if (entry->held_count != pools->count) {
-		memory_free(entry->held);
-		entry->held = memory_array(pools->count, sizeof(*entry->held));
-		entry->held_count = pools->count;
-	}
-	sum_member(pools, member, entry->held);
-	for (size_t p = 0; p < pools->count; p++)
-		pools->held[p] += entry->held[p];
 	entry->expected = is_expected(objects.cluster, member);
 	return !objects.cluster && !unreadable && objects.pod_count == 0;
 }
 
-/* An accepted patch is counted until the caches show it, however long a watch hangs; a patch
- * without an answer, or without a generation in it, is counted for a limited time. */
-static bool is_over(const struct pool_patch *patch, int64_t now_ms)
-{
-	bool accepted = patch->generation > 0 && patch->generation < INT64_MAX;
-
-	return patch->replicas && !accepted && now_ms >= patch->until_ms;
-}
-
 static void forget(struct pools *pools, struct pool_entry *entry)
 {
-	take_from_sums(pools, entry);
 	if (entry->index != SIZE_MAX && pools->allocated)
 		pools->allocated[entry->index] = NULL;
 	(void)map_remove(&pools->entries, entry->key);
@@ -493,19 +487,12 @@ static void settle(struct pools *pools)
 	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
 
 	LIST_EACH(struct pool_entry, entry, &pools->open, open) {
-		if (is_over(&entry->sent, now_ms)) {
-			patch_done(&entry->sent);
-			entry->changed = true;
-		}
-		if (entry->lost.replicas && now_ms >= entry->lost.until_ms) {
-			patch_done(&entry->lost);
-			entry->changed = true;
-		}
+		entry->changed |= drop_patches(entry, is_over, now_ms);
 		if (entry->changed && recount(pools, entry)) {
 			forget(pools, entry);
 			continue;
 		}
-		if (!entry->sent.replicas && !entry->lost.replicas)
+		if (!entry->patches)
 			list_remove(&entry->open);
 	}
 }
@@ -819,6 +806,18 @@ static bool note_asks(struct pools *pools, struct pool_entry *entry,
 	return true;
 }
 
+static void count_releases(const struct pools *pools, const struct pool_entry *entry,
+			   const struct plan *plan)
+{
+	const struct labels *labels =
+		pools->source.namespace_labels(pools->source.context, entry->namespace_);
+
+	if (pools->source.metrics && slots_value(&entry->members))
+		pool_metrics_decided(pools->source.metrics, pools->list,
+				     pools->count - pools->has_flags, slots_value(&entry->members),
+				     labels ? labels : &(struct labels){ .count = 0 }, plan);
+}
+
 static bool decided(void *self, const struct gpu_share_objects *objects, const struct plan *plan,
 		    bool knows_demand, time_ms now)
 {
@@ -841,6 +840,7 @@ static bool decided(void *self, const struct gpu_share_objects *objects, const s
 		allocate(pools);
 	else if (changed)
 		allocate_soon(pools);
+	count_releases(pools, entry, plan);
 	return entry->index != SIZE_MAX && entry->digest != digest &&
 	       grants_something(pools, entry->index);
 }
@@ -889,8 +889,7 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 		arena_array(&arena, patched_cluster.group_count, sizeof(*groups));
 	const int64_t *replicas = patched_replicas(objects->cluster, plan, &arena);
 	struct gpu_share_objects with = *objects;
-	int64_t *before = arena_array(&arena, pools->count, sizeof(*before));
-	int64_t *after = arena_array(&arena, pools->count, sizeof(*after));
+	const struct pool_member *before, *after;
 
 	for (size_t g = 0; g < patched_cluster.group_count; g++) {
 		groups[g] = objects->cluster->groups[g];
@@ -898,13 +897,16 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 	}
 	patched_cluster.groups = groups;
 	with.cluster = &patched_cluster;
-	sum_limited(pools, make_member(pools, entry, objects, false, &arena), before);
-	sum_limited(pools, make_member(pools, entry, &with, false, &arena), after);
+	before = make_member(pools, entry, objects, false, &arena);
+	after = make_member(pools, entry, &with, false, &arena);
 	for (size_t p = 0; p < pools->count; p++) {
-		__int128 others = pools->held[p] - (p < entry->held_count ? entry->held[p] : 0);
+		int64_t more = held_in(after, p, true) - held_in(before, p, true);
 
-		if (after[p] > before[p] && (after[p] - before[p] > granted_in(pools, entry, p) ||
-					     others + after[p] > pools->capacities[p]))
+		if (more > 0 &&
+		    (more > granted_in(pools, entry, p) ||
+		     all_held_in(pools, p) - held_in(slots_value(&entry->members), p, false) +
+				     held_in(after, p, true) >
+			     pools->capacities[p]))
 			return true;
 	}
 	return false;
@@ -922,42 +924,34 @@ static bool fits(void *self, const struct gpu_share_objects *objects, const stru
 	return !exceeds(pools, entry, objects, plan);
 }
 
-static void keep_lost(struct pool_entry *entry)
-{
-	struct pool_patch *sent = &entry->sent, *lost = &entry->lost;
-
-	for (size_t g = 0; g < lost->group_count && g < sent->group_count; g++)
-		sent->replicas[g] = larger(sent->replicas[g], lost->replicas[g]);
-	sent->until_ms = larger(sent->until_ms, lost->until_ms);
-	sent->generation = 0;
-	patch_done(lost);
-	*lost = *sent;
-	*sent = (struct pool_patch){ .replicas = NULL };
-}
-
 static void sent(void *self, const struct gpu_share_objects *objects, const struct plan *plan)
 {
 	struct pools *pools = self;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const int64_t *replicas = patched_replicas(objects->cluster, plan, &scratch);
 	size_t count = objects->cluster->group_count;
+	struct pool_patch *patch;
 	struct pool_entry *entry;
 
 	if (!is_used(pools))
 		return;
 	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
-	if (entry->sent.replicas)
-		keep_lost(entry);
-	entry->sent.replicas = memory_array(count + 1, sizeof(*replicas));
-	entry->sent.before = memory_array(count + 1, sizeof(*replicas));
+	patch = memory_alloc(sizeof(*patch));
+	*patch = (struct pool_patch){
+		.older = entry->patches,
+		.replicas = memory_array(count + 1, sizeof(*replicas)),
+		.before = memory_array(count + 1, sizeof(*replicas)),
+		.group_count = count,
+		.until_ms = loop_monotonic_ms(pools->control->loop) + pools->source.lost_patch_ms +
+			    pools->control->options->kube_api_timeout_seconds * MS_PER_SECOND,
+	};
 	for (size_t g = 0; g < count; g++) {
-		entry->sent.replicas[g] = replicas[g];
-		entry->sent.before[g] = objects->cluster->groups[g].replicas;
+		patch->replicas[g] = replicas[g];
+		patch->before[g] = objects->cluster->groups[g].replicas;
 	}
-	entry->sent.group_count = count;
-	entry->sent.until_ms = loop_monotonic_ms(pools->control->loop) +
-			       pools->source.lost_patch_ms +
-			       pools->control->options->kube_api_timeout_seconds * MS_PER_SECOND;
+	entry->patches = patch;
+	if (pools->source.metrics)
+		pool_metrics_sent(pools->source.metrics, entry->key, plan);
 	memory_set_string(&entry->sent_uid, objects->cluster->uid);
 	entry->spent = true;
 	note_change(pools, entry);
@@ -975,14 +969,15 @@ static void note_launched(struct pool_entry *entry)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct pool_asks *asks = slots_value(&entry->asks);
-	int64_t *launched = arena_array(&scratch, entry->sent.group_count, sizeof(*launched));
+	const struct pool_patch *patch = entry->patches;
+	int64_t *launched = arena_array(&scratch, patch->group_count, sizeof(*launched));
 
 	if (!asks || asks->list.count == 0)
 		return;
-	for (size_t g = 0; g < entry->sent.group_count; g++)
-		launched[g] = entry->sent.replicas[g] - entry->sent.before[g];
+	for (size_t g = 0; g < patch->group_count; g++)
+		launched[g] = patch->replicas[g] - patch->before[g];
 	/* A copy first, because the next slot may be that of the old asks. */
-	asks = pool_asks_launched(pool_asks_copy(asks, &scratch), launched, entry->sent.group_count,
+	asks = pool_asks_launched(pool_asks_copy(asks, &scratch), launched, patch->group_count,
 				  &scratch);
 	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
 }
@@ -996,14 +991,14 @@ static void answered(void *self, const char *namespace_, const char *name, const
 	if (!is_used(pools))
 		return;
 	entry = entry_make(pools, namespace_, name);
-	if (!err) {
+	if (entry->patches && !err) {
 		note_launched(entry);
-		entry->sent.generation = generation;
-	} else if (is_refusal(err)) {
-		patch_done(&entry->sent);
-	} else if (entry->sent.replicas) {
-		keep_lost(entry);
+		entry->patches->generation = generation;
+	} else if (entry->patches && is_refusal(err)) {
+		entry->patches->until_ms = INT64_MIN;
 	}
+	if (pools->source.metrics)
+		pool_metrics_answered(pools->source.metrics, entry->key, !err);
 	/* The cache may have received the patched object before the answer. */
 	note_change(pools, entry);
 	allocate_soon(pools);
@@ -1022,7 +1017,7 @@ static void make_figures(struct pools *pools)
 	arena_reset(&pools->figures_arena);
 	settle(pools);
 	if (options->max_gpus_total > 0) {
-		__int128 held = pools->held[pool];
+		__int128 held = all_held_in(pools, pool);
 
 		VEC_PUSH(&pools->figures_arena, &list,
 			 ((struct gpu_share_figure){
@@ -1043,7 +1038,8 @@ static void make_figures(struct pools *pools)
 			map_set(&spaces, entry->namespace_, (void *)index);
 		}
 		list.at[index - 1].counted =
-			resource_sum(list.at[index - 1].counted, entry->held[pool]);
+			resource_sum(list.at[index - 1].counted,
+				     held_in(slots_value(&entry->members), pool, false));
 	}
 	map_done(&spaces);
 	pools->figures = list.at;

@@ -11,6 +11,7 @@
 #include "ctl/pass/gpu_share.h"
 #include "ctl/shared/control.h"
 #include "feature/pools/core/pool_allocation.h"
+#include "feature/pools/ctl/pool_metrics.h"
 
 #define POOLS_INTERVAL_MS 250
 /* How long a patch without an answer may still take effect after our deadline for it: the API server
@@ -46,6 +47,7 @@ struct pools_source {
 	/* After each allocation, which took so much CPU time. NULL: not called. */
 	void (*allocated)(void *context, const struct pool_allocation *allocation, int64_t cpu_us);
 	void *context;
+	struct pool_metrics *metrics; /* of workers that end for others; NULL: not counted */
 	int64_t interval_ms, settle_ms, settle_max_ms, lost_patch_ms; /* POOLS_... */
 };
 
@@ -59,7 +61,5 @@ void pools_changed(struct pools *pools);
 /* As of struct feature. */
 void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object);
 void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name);
-/* As counted last; NULL: it is not known. Borrowed until the loop turns. */
-const struct pool_member *pools_member(const struct pools *pools, const char *key);
 
 #endif
