@@ -53,12 +53,17 @@ timeline: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/measure_timeline.py
 	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings
+## sharing: three teams in one GPUPool with real Ray, the run of docs/pictures/sharing.svg
+sharing: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/measure_sharing.py
+	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings
 ## bench-simulate: workloads on real Ray beside their simulation; WORKLOADS="bursts day" selects
 WORKLOADS ?=
 bench-simulate: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_simulate.py $(WORKLOADS)
-.PHONY: timeline bench-simulate
+.PHONY: timeline sharing bench-simulate
 ## bench-events: what the watch of Events costs, at rest and in a flood
 bench-events: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh

@@ -205,7 +205,41 @@ def timeline() -> Drawing:
     return d
 
 
-DRAWINGS = {"timeline.svg": timeline, "who-talks-to-whom.svg": who_talks_to_whom, "decision.svg": decision}
+TEAMS_HEIGHT, TEAM_PIXELS = 300, 26
+TEAM_COLORS = ("#d5e8f7", "#7fb3d9", "#2f6f9f")
+
+
+def sharing() -> Drawing:
+    """docs/pictures/sharing.json, as e2e/measure_sharing.py left it: the teams' GPUs on top of each other."""
+    measured = json.loads((PICTURES / "sharing.json").read_text())
+    rows, gpus, teams = measured["rows"], measured["gpus"], list(measured["guaranteed"])
+    seconds = rows[-1]["at"]
+    d = Drawing("GPUs of one GPUPool held by three teams over time", 1000, TEAMS_HEIGHT + 110)
+    ground = TEAMS_HEIGHT + 44
+    x_of = lambda at: LEFT + at / seconds * (RIGHT - LEFT)  # noqa: E731
+    y_of = lambda count: ground - count * TEAM_PIXELS  # noqa: E731
+    for last in range(len(teams), 0, -1):
+        points = [(x_of(row["at"]), y_of(sum(row[team] for team in teams[:last]))) for row in rows]
+        d.steps([(LEFT, ground), *points, (points[-1][0], ground)], "none", f"fill='{TEAM_COLORS[last - 1]}'")
+    for count in range(0, gpus + 1, 2):
+        d.text(LEFT - 10, round(y_of(count)) + 4, str(count), 11, MUTED, "text-anchor='end'")
+    d.steps([(LEFT, y_of(gpus)), (RIGHT, y_of(gpus))], INK, "fill='none' stroke-width='1.5'")
+    for second in range(0, int(seconds) + 1, 10):
+        d.text(round(x_of(second)), ground + 18, f"{second} s", 11, MUTED, "text-anchor='middle'")
+    for number, mark in enumerate(measured["marks"]):
+        x, y = round(x_of(mark["at"])), 20 + number % 6 * LINE_HEIGHT
+        d.shapes.append(f"<line x1='{x}' y1='{y + 4}' x2='{x}' y2='{ground}' stroke='{MUTED}' stroke-width='0.7'/>")
+        d.text(x, y, mark["text"], 12, INK, f"text-anchor='{'end' if x + 7 * len(mark['text']) > RIGHT else 'start'}'")
+    for number, (team, guaranteed) in enumerate(measured["guaranteed"].items()):
+        x, y = LEFT + number * 200, ground + 46
+        d.shapes.append(f"<rect x='{x}' y='{y - 12}' width='26' height='14' fill='{TEAM_COLORS[number]}'/>")
+        d.text(x + 34, y, f"{team}, guaranteed {guaranteed}", 12)
+    note = f"Ray {measured['ray']}, idleAfterSeconds {measured['idleSeconds']}, reserveAfterSeconds {measured['reserveSeconds']}"
+    d.text(RIGHT, ground + 46, note, 12, MUTED, "text-anchor='end'")
+    return d
+
+
+DRAWINGS = {"sharing.svg": sharing, "timeline.svg": timeline, "who-talks-to-whom.svg": who_talks_to_whom, "decision.svg": decision}
 
 
 def drawn() -> Dict[str, str]:

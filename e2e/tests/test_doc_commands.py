@@ -67,6 +67,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make dashboard-picture", "dry"),
     (r"make report-picture", "dry"),
     (r"make timeline", "dry"),
+    (r"make sharing", "dry"),
     (r"promtool (check metrics|test rules)", "test_prometheus.py::test_"),
     (r"kubectl (-n rayscaler-system get (pods|lease rayscaler( -o yaml)?)|describe (pod|rca CLUSTER))", "test_operations.py::test_"),
     (r"build/tools/gcs_probe HOST PORT state", "test_gcs_real.py::test_"),
