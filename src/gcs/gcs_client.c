@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codec/objects/request_resources.h"
 #include "codec/text/json_write.h"
+#include "codec/text/number.h"
 #include "codec/text/text.h"
 #include "gcs/gcs_call.h"
 #include "gcs/gcs_list.h"
@@ -197,6 +198,68 @@ struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeou
 		request.deadline_timestamp_ms = deadline;
 	}
 	request.reason_message = (char *)message;
+	if (gcs_hex_read(node_id_hex, node_id, &request.node_id.len, &err) < 0)
+		gcs_call_fail_later(call, &err);
+	else
+		gcs_call_send_message(call, &request.base);
+	return call;
+}
+
+/* ---- ResizeRayletResourceInstances ---- */
+
+static void gcs_resize_read(struct gcs_call *call, const void *message, size_t size)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct gcs_reply ended = { .rejection = "", .size = { -1, -1 } };
+	struct err err;
+
+	const Ray__ResizeRayletResourceInstancesReply *reply =
+		gcs_message_unpack(&ray__resize_raylet_resource_instances_reply__descriptor,
+				   message, size, &scratch, &err);
+	for (size_t i = 0; reply && i < reply->n_total_resources; i++) {
+		const char *name = reply->total_resources[i]->key, *problem;
+		int64_t amount = amount_from_double(reply->total_resources[i]->value, &problem);
+
+		if (!problem && !strcmp(name, "CPU"))
+			ended.size.cpu = amount;
+		else if (!problem && !strcmp(name, "memory"))
+			ended.size.memory = amount;
+	}
+	if (reply && (ended.size.cpu < 0 || ended.size.memory < 0)) {
+		err_set(&err, ERR_INPUT, "the reply has no valid CPU and memory");
+		reply = NULL;
+	}
+	if (reply)
+		gcs_call_end(call, &ended, NULL);
+	else
+		gcs_call_fail(call, &err);
+}
+
+struct gcs_call *gcs_client_resize_node(struct gcs_client *client, int64_t timeout_ms,
+					const char *node_id_hex, const struct plan_size *size,
+					gcs_done *done, void *context)
+{
+	typedef Ray__ResizeRayletResourceInstancesRequest__ResourcesEntry entry;
+
+	Ray__ResizeRayletResourceInstancesRequest request =
+		RAY__RESIZE_RAYLET_RESOURCE_INSTANCES_REQUEST__INIT;
+	entry cpu = RAY__RESIZE_RAYLET_RESOURCE_INSTANCES_REQUEST__RESOURCES_ENTRY__INIT;
+	entry memory = cpu;
+	entry *entries[] = { &cpu, &memory };
+	unsigned char node_id[GCS_NODE_ID_MAX_BYTES];
+	struct gcs_call *call = gcs_call_new(client, timeout_ms,
+					     GCS_AUTOSCALER_SERVICE "ResizeRayletResourceInstances",
+					     gcs_resize_read, done, context);
+	struct err err;
+
+	call->writes = true;
+	request.node_id.data = node_id;
+	cpu.key = "CPU";
+	cpu.value = (double)size->cpu / (double)RESOURCE_UNIT;
+	memory.key = "memory";
+	memory.value = (double)size->memory / (double)RESOURCE_UNIT;
+	request.resources = entries;
+	request.n_resources = 2;
 	if (gcs_hex_read(node_id_hex, node_id, &request.node_id.len, &err) < 0)
 		gcs_call_fail_later(call, &err);
 	else

@@ -81,6 +81,7 @@ struct gcs_reply {
 	const struct ray_in_use *in_use;
 	bool accepted;
 	const char *rejection;
+	struct plan_size size;
 };
 
 /* The end of a call: err is NULL exactly when it succeeded. */
@@ -107,6 +108,12 @@ void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,
 				       const char *node_id_hex, const char *message,
 				       time_ms deadline, gcs_done *done, void *context);
+
+/* ResizeRayletResourceInstances: the raylet has this much CPU and memory from now on. `size` is the
+ * raylet's answer, which is more where as much is in use. An answer without both ends with ERR_INPUT. */
+struct gcs_call *gcs_client_resize_node(struct gcs_client *client, int64_t timeout_ms,
+					const char *node_id_hex, const struct plan_size *size,
+					gcs_done *done, void *context);
 
 /* ReportAutoscalingState: the state that `ray status` shows of us, and the demand that Ray treats
  * as infeasible. `state` is the reply that `plan` was made from. Sent from the plan: infeasible

@@ -42,6 +42,58 @@ static void test_drain(void **state)
 	gcs_bench_close();
 }
 
+static struct plan_size resized_to;
+
+static void on_resized(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	resized_to = reply->size;
+	gcs_bench_on_done(context, reply, err);
+}
+
+static void test_resize(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	typedef Ray__ResizeRayletResourceInstancesReply__TotalResourcesEntry entry;
+	Ray__ResizeRayletResourceInstancesReply reply =
+		RAY__RESIZE_RAYLET_RESOURCE_INSTANCES_REPLY__INIT;
+	entry cpu = RAY__RESIZE_RAYLET_RESOURCE_INSTANCES_REPLY__TOTAL_RESOURCES_ENTRY__INIT;
+	entry memory = cpu, *entries[] = { &memory, &cpu };
+	const Ray__ResizeRayletResourceInstancesRequest *request;
+	const struct plan_size size = { 25000, INT64_C(4294967296) * RESOURCE_UNIT };
+
+	(void)state;
+	gcs_bench_open();
+	gcs_bench.gcs.reply = &reply.base;
+	cpu.key = (char *)"CPU";
+	cpu.value = 3.5;
+	memory.key = (char *)"memory";
+	memory.value = 8589934592.0;
+	reply.total_resources = entries;
+	reply.n_total_resources = 2;
+	gcs_client_resize_node(gcs_bench.client, 1000, "00ff10", &size, on_resized, NULL);
+	gcs_bench_run_good();
+	assert_int_equal(resized_to.cpu, 35000);
+	assert_int_equal(resized_to.memory, INT64_C(8589934592) * RESOURCE_UNIT);
+	assert_string_equal(
+		gcs_bench.gcs.path,
+		"/ray.rpc.autoscaler.AutoscalerStateService/ResizeRayletResourceInstances");
+	request = gcs_message_unpack(&ray__resize_raylet_resource_instances_request__descriptor,
+				     gcs_bench.gcs.body.data, gcs_bench.gcs.body.size, &arena,
+				     NULL);
+	assert_memory_equal(request->node_id.data, "\x00\xff\x10", 3);
+	assert_int_equal(request->n_resources, 2);
+	assert_string_equal(request->resources[0]->key, "CPU");
+	assert_true(request->resources[0]->value == 2.5);
+	assert_string_equal(request->resources[1]->key, "memory");
+	assert_true(request->resources[1]->value == 4294967296.0);
+	memory.value = -1;
+	gcs_client_resize_node(gcs_bench.client, 1000, "00ff10", &size, on_resized, NULL);
+	gcs_bench_run_error(ERR_INPUT, "no valid CPU and memory");
+	gcs_client_resize_node(gcs_bench.client, 1000, "0g", &size, on_resized, NULL);
+	gcs_bench_run_error(ERR_INPUT, "not a Ray node id");
+	gcs_bench_close();
+}
+
 static void test_drain_of_a_bad_id(void **state)
 {
 	static const char *const bad[] = { "", "0", "0g", "00FF", "xx" };
@@ -266,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_drain_of_a_bad_id),
 		cmocka_unit_test(test_report),
 		cmocka_unit_test(test_put_refused),
