@@ -6,11 +6,12 @@ answer is there and not passed on, or just after it was.
 ``GcsRelay``       plain HTTP/2 in front of a GCS; knows a drain by its text
 
 Kinds of requests: "patch" (of a RayCluster), "status" (writes of RayClusterAutoscalers), "event", "lease",
-"drain". A killed process's connections end; others continue.
+"drain"; of a resize in place "record" (a patch of a Pod), "resize" (of its subresource) and "raylet". A killed process's connections end; others continue.
 """
 
 import asyncio
 import random
+import re
 import ssl
 import threading
 import time
@@ -24,6 +25,8 @@ ANSWERED_SECONDS = 0.01
 _PLURALS = {"rayclusters": "patch", "rayclusterautoscalers": "status", "events": "event", "leases": "lease"}
 # plan.reason of a drain for idleness; no other message to a GCS has it.
 _DRAIN_TEXT = b"idle for "
+# ResizeRayletResourceInstancesRequest: a node id of 28 bytes, then the entry of CPU.
+_RESIZE = re.compile(rb"\x0a\x1c.{28}\x12\x0e\x0a\x03CPU\x11", re.DOTALL)
 _CHUNK = 65536
 _HEAD_MAX = 1 << 20
 _DATA_FRAME = 0
@@ -197,9 +200,10 @@ class GcsRelay(_Relay):
             if first:
                 self.begun.append(time.monotonic())
                 first = False
-            if _DRAIN_TEXT in data:
+            kind = "drain" if _DRAIN_TEXT in data else "raylet" if _RESIZE.search(data) else ""
+            if kind:
                 # Of two drains at once, the second leaves the shot for the first.
-                link.point = self.aim.take("drain") or link.point
+                link.point = self.aim.take(kind) or link.point
                 if link.point == "before":
                     self._strike(link)
                     return
@@ -240,4 +244,6 @@ def _kind_of(head: bytes) -> str:
     words = path.decode().partition("?")[0].split("/")
     # /apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL..., or /api/VERSION/namespaces/...
     after = words[words.index("namespaces") + 2 :] if "namespaces" in words else []
+    if after[:1] == ["pods"]:
+        return "resize" if after[2:] == ["resize"] else "record"
     return _PLURALS.get(after[0], "") if after else ""

@@ -179,7 +179,9 @@ class SidecarTarget:
 class Bench:
     """A RayCluster of its own whose head and API server are reached through relays only by the target."""
 
-    def __init__(self, api: ApiServer, namespace: str, work_dir: Path, sidecar: bool = False):
+    def __init__(
+        self, api: ApiServer, namespace: str, work_dir: Path, sidecar: bool = False, groups: Optional[List[Any]] = None
+    ):
         self.api, self.namespace, self.work_dir = api, namespace, work_dir
         self.aim = Aim()
         self._runs = 0
@@ -189,7 +191,9 @@ class Bench:
             port = str(self.api_relay.port)
             names = ("KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS")
             autoscaler = {**rm.sidecar_options(), "env": [{"name": name, "value": port} for name in names]}
-        manifest = rm.cluster("kill", [rm.gpu_group(maxReplicas=5)], idle_seconds=IDLE_SECONDS, autoscaler=autoscaler)
+        manifest = rm.cluster(
+            "kill", groups or [rm.gpu_group(maxReplicas=5)], idle_seconds=IDLE_SECONDS, autoscaler=autoscaler
+        )
         head = manifest["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
         relay_port = free_port()
         gcs_port, head["ports"][0]["containerPort"] = head["ports"][0]["containerPort"], relay_port

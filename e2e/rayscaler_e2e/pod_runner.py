@@ -5,6 +5,7 @@ import time
 from typing import Any, Dict, List, Optional
 
 from .pod_process import Container, Host
+from .pod_resize import PENDING, PROGRESS, PodResize
 from .standin import annotation
 
 Object = Dict[str, Any]
@@ -29,6 +30,7 @@ class PodRunner:
         self._lost = (pod.get("status") or {}).get("phase") in ("Running", "Failed", "Succeeded")
         self._rejected = annotation(pod, "rejected")
         self._containers: List[Container] = []
+        self._resize = PodResize(pod)
         self._transitions: Dict[str, Object] = {}
         if not self._lost and not self._rejected:
             self._ip = host.take_address()
@@ -52,6 +54,7 @@ class PodRunner:
         if self._init_done and time.monotonic() >= self._pulled_at:
             for container in self._containers:
                 self._advance(container)
+        self._resize.step(pod)
         self._write(self._status())
 
     def running(self) -> bool:
@@ -121,8 +124,12 @@ class PodRunner:
                 self._condition("Initialized", self._init_done, "" if self._init_done else "ContainersNotInitialized"),
                 self._condition("ContainersReady", ready, "" if ready else "ContainersNotReady"),
                 self._condition("Ready", ready, "" if ready else "ContainersNotReady"),
+                *self._resize_conditions(),
             ],
-            "containerStatuses": [container.status() for container in self._containers],
+            "containerStatuses": [
+                {**container.status(), **({"resources": has} if container.running() else {})}
+                for container, has in zip(self._containers, self._resize.actual)
+            ],
         }
         if self._pod["spec"].get("initContainers"):
             status["initContainerStatuses"] = [
@@ -149,6 +156,21 @@ class PodRunner:
         condition = {"type": kind, "status": word, "lastTransitionTime": since, "reason": reason or None}
         self._transitions[kind] = condition
         return condition
+
+    def _resize_conditions(self) -> List[Object]:
+        """Those of a resize; a strategic merge removes the ones that have ended."""
+        found = []
+        there = {condition["type"] for condition in (self._pod.get("status") or {}).get("conditions") or []}
+        now = {kind: (reason, message) for kind, reason, message in self._resize.conditions}
+        for kind in (PENDING, PROGRESS):
+            if kind in now:
+                reason, message = now[kind]
+                found.append({**self._condition(kind, True, reason), "message": message or None})
+                continue
+            self._transitions.pop(kind, None)
+            if kind in there:
+                found.append({"$patch": "delete", "type": kind})
+        return found
 
     def _init_status(self, container: Object) -> Object:
         running = {"running": {"startedAt": self._started_at}}
