@@ -35,7 +35,6 @@ OTHER_FLAGS = {
     "--cluster-namespace",
     "--leader-elect-resource-namespace",
     "--mode",
-    "--in-place-resize",  # refused by `run`
 }
 
 # Values, and words of helm's error for them.
@@ -378,6 +377,19 @@ def test_patch_of_pods_is_a_right_of_its_own(helm):
     assert "--protect-busy-pods=true" in container["args"]
 
 
+def test_resize_of_pods_is_a_right_of_its_own(helm):
+    """Off by default; on by the flag, with the patch of Pods for the record on them."""
+
+    def rights(values):
+        of_role = _rights(of_kind(render(helm, values), "ClusterRole", "rayscaler")["rules"])
+        return {right for right in of_role if right[2] in ("pods", "pods/resize") and right[0] not in ("list", "watch")}
+
+    assert rights({}) == rights({"config": {"inPlaceResize": False}}) == set()
+    assert rights({"config": {"inPlaceResize": True}}) == {("patch", "", "pods"), ("patch", "", "pods/resize")}
+    (container,) = of_kind(render(helm, {"config": {"inPlaceResize": True}}), "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert "--in-place-resize=true" in container["args"]
+
+
 def test_monitoring_objects(helm):
     objects = render(helm, ALL_ON)
     (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
@@ -517,7 +529,7 @@ def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    rights = {"idleTermination": {"allowDelete": True}, "protectBusyPods": {"allowPatch": True}}
+    rights = {"idleTermination": {"allowDelete": True}, "config": {"inPlaceResize": True}}
     objects = render(helm, {**rights, "rbac": {"readSecrets": {"all": True}}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}

@@ -170,6 +170,7 @@ struct resize_status {
 	int64_t resizing_at;   /* Unix seconds of the request; 0: none is under way */
 	int64_t suggested_cpu; /* 1/10000: the largest for which the Node has room; 0: unknown */
 	int64_t suggested_memory;
+	int64_t wanted_cpu, wanted_memory; /* of the request, not of Ray's form; 0: unknown */
 	int64_t last_failed_at;         /* Unix seconds; then it is never resized again; 0: not */
 	const char *last_failed_reason; /* "": none */
 };

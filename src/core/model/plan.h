@@ -114,6 +114,8 @@ struct plan_resize {
 	/* Not printed. */
 	const struct pod *object;
 	const char *ray_node_id;
+	struct plan_size asked;               /* by the Pod's spec */
+	struct plan_size raylet;              /* by Ray's reply; -1: not given */
 	bool has_cpu_limit, has_memory_limit; /* else the request alone is set */
 	struct plan_size gap;                 /* limit - request, which stays as it is */
 	struct resize_status status;          /* to be written with it */

@@ -59,7 +59,7 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
 	  "such protection ends after this, 0: never")                                             \
 	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
-	  "of `rayscaler plan` alone: resizes by ray.io/ippr")                                     \
+	  "resize workers as ray.io/ippr says")                                                    \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
 	  "GPU quota of a cluster, 0: none")
 

@@ -301,10 +301,6 @@ static int check_together(struct options *options, struct err *err)
 	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
 		return err_set(err, ERR_INPUT,
 			       "--backoff-initial-seconds must be at most --backoff-max-seconds");
-	if (options->settings.in_place_resize)
-		return err_set(err, ERR_INPUT,
-			       "--in-place-resize: this version plans resizes and does not carry "
-			       "them out; leave it to `rayscaler plan`");
 	if (name)
 		options->settings.mode = MODE_SIDECAR;
 	return check_metrics(options, err) < 0 ? -1 : check_leader_election(options, err);
@@ -360,7 +356,8 @@ static const struct subject {
 	{ "Scaling",
 	  " scan-interval-seconds gcs-reads-per-second idle-timeout-seconds packing max-starting-workers "
 	  "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
-	  "max-drains-per-pass keep-for-placement-groups protect-busy-pods protect-at-most-seconds driver-log " },
+	  "max-drains-per-pass keep-for-placement-groups in-place-resize protect-busy-pods "
+	  "protect-at-most-seconds driver-log " },
 	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
 		  "price-table accelerators conserve-accelerators " },
 	{ "Workers that do not start", " node-provision-timeout-seconds start-timeout-seconds "

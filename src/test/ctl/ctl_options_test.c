@@ -164,7 +164,6 @@ static void test_refusals(void **state)
 		  3,
 		  "--metrics-secure is for the controller" },
 		{ { "--metrics-cert-dir=/x" }, 1, "no effect without --metrics-secure" },
-		{ { "--in-place-resize=true" }, 1, "does not carry them out" },
 		{ { "--leader-elect-lease-duration=0" }, 1, "must be a time from 1s to 3600s" },
 		{ { "--leader-elect-lease-duration=" }, 1, "must be a time" },
 		{ { "--leader-elect-lease-duration=s" }, 1, "must be a time" },

@@ -92,7 +92,7 @@ static int integer_decode(const struct json_at *at, const char *name, int64_t *r
 	return json_type(&member) != JSON_NUMBER || json_integer_value(&member, ret_value) ? -1 : 0;
 }
 
-static int suggested_decode(const struct json_at *at, const char *name, int64_t *ret_amount)
+static int amount_member_decode(const struct json_at *at, const char *name, int64_t *ret_amount)
 {
 	struct json_at member = json_member(at, name);
 	const char *problem;
@@ -117,8 +117,10 @@ static int status_decode(const char *text, struct arena *arena, struct resize_st
 	root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) ||
 	    integer_decode(&root, "resizing-at", &status->resizing_at) ||
-	    suggested_decode(&root, "suggested-max-cpu", &status->suggested_cpu) ||
-	    suggested_decode(&root, "suggested-max-memory", &status->suggested_memory) ||
+	    amount_member_decode(&root, "suggested-max-cpu", &status->suggested_cpu) ||
+	    amount_member_decode(&root, "suggested-max-memory", &status->suggested_memory) ||
+	    amount_member_decode(&root, "wanted-cpu", &status->wanted_cpu) ||
+	    amount_member_decode(&root, "wanted-memory", &status->wanted_memory) ||
 	    integer_decode(&root, "last-failed-at", &status->last_failed_at))
 		return -1;
 	status->raylet_id = object_text_or_none(&root, "raylet-id");

@@ -142,6 +142,8 @@ static const char *resize_text(struct arena *arena, const struct resize_pod *sta
 	const char *cpu = change_text(arena, "CPU", now->cpu, wanted->cpu);
 	const char *memory = change_text(arena, "memory", now->memory, wanted->memory);
 
+	if (now->cpu == wanted->cpu && now->memory == wanted->memory)
+		return "Ray is informed";
 	if (now->memory == wanted->memory)
 		return cpu;
 	return now->cpu == wanted->cpu ? memory : arena_printf(arena, "%s, %s", cpu, memory);
@@ -165,6 +167,9 @@ static void add(const struct choice *choice, const struct schedule_node *node,
 		.message = state->message ? state->message : "",
 		.object = state->pod,
 		.ray_node_id = ray->id,
+		.asked = state->asked,
+		.raylet = { resources_amount(&ray->total, "CPU", -1),
+			    resources_amount(&ray->total, "memory", -1) },
 		.has_cpu_limit = state->has_cpu_limit,
 		.has_memory_limit = state->has_memory_limit,
 		.gap = state->gap,
@@ -172,8 +177,10 @@ static void add(const struct choice *choice, const struct schedule_node *node,
 	};
 	CHECK(resize->wanted.cpu > 0 && resize->wanted.memory > 0);
 	resize->status.raylet_id = ray->id;
-	resize->status.resizing_at = action == RESIZE_SYNC ? 0 :
-							     choice->snapshot->now / MS_PER_SECOND;
+	if (action == RESIZE_SYNC)
+		resize->status.resizing_at = 0;
+	else if (!resize->status.resizing_at)
+		resize->status.resizing_at = choice->snapshot->now / MS_PER_SECOND;
 }
 
 static void write_node(const struct choice *choice, size_t index, struct plan *plan)
@@ -234,7 +241,8 @@ static void write(const struct choice *choice, struct plan *plan)
 					     REASON_RESIZE_ON,
 			   resize->problem     ? resize->problem :
 			   progress[0] != '\0' ? progress :
-						 "no worker is being resized");
+						 "no worker is being resized")
+		->notice = !resize->problem;
 }
 
 const struct decision_feature in_place_resize_decisions = { .offer = offer, .write = write };

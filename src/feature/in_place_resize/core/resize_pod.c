@@ -97,14 +97,15 @@ static int64_t requests_of_others(const struct pod *pod, const char *name)
 	return sum;
 }
 
-/* Asks again for what the Node has: Ray's _apply_resize_suggestion. */
+/* Asks again for what the Node has: Ray's _apply_resize_suggestion. Not after a failure, which is
+ * final. */
 static void take_suggestion(struct resize_pod *state, const char *message, bool deferred)
 {
 	struct plan_size size = state->desired;
 	bool cpu;
 	int64_t room = reported_room(message, deferred, &cpu);
 
-	if (room < 0 || room > RESOURCE_AMOUNT_MAX / RESOURCE_UNIT)
+	if (state->status.last_failed_at || room < 0 || room > RESOURCE_AMOUNT_MAX / RESOURCE_UNIT)
 		return;
 	room = room * (cpu ? MILLI : RESOURCE_UNIT) + (cpu ? state->gap.cpu : state->gap.memory) -
 	       requests_of_others(state->pod, cpu ? "cpu" : "memory");
@@ -144,6 +145,24 @@ static void read_conditions(struct resize_pod *state)
 	}
 }
 
+/* The record was written, and the Pod does not have its size: the request is sent again. Sizes above
+ * the limits are not ours. */
+static void read_unsent(struct resize_pod *state, const struct resize_group *limits)
+{
+	const struct resize_status *status = &state->status;
+	struct plan_size wanted = { status->wanted_cpu, status->wanted_memory };
+	int64_t since = status->resizing_at;
+
+	if (!since || !wanted.cpu || !wanted.memory || state->progress == RESIZE_ERROR ||
+	    (wanted.cpu > limits->max_cpu && wanted.cpu > state->current.cpu) ||
+	    (wanted.memory > limits->max_memory && wanted.memory > state->current.memory) ||
+	    !resize_pod_queue(state, wanted))
+		return;
+	state->status.resizing_at = since;
+	state->reason = REASON_RESIZE_FOR_DEMAND;
+	state->message = "the request is sent again";
+}
+
 /* An error and a timeout are final for the Pod, and it returns to the size that it has. */
 static void read_failure(struct resize_pod *state, const struct resize_group *limits, time_ms now,
 			 struct due *due, struct arena *arena)
@@ -179,6 +198,7 @@ static void read_sizes(const struct pod *pod, struct resize_pod *state)
 
 	state->desired.cpu = value_of(limits, requests, "cpu");
 	state->desired.memory = value_of(limits, requests, "memory");
+	state->asked = state->desired;
 	if (status && status->resources) {
 		limits = &status->resources->limits;
 		requests = &status->resources->requests;
@@ -214,6 +234,7 @@ bool resize_pod_read(const struct pod *pod, const struct resize_group *limits, t
 	if (state.status.suggested_memory)
 		state.most.memory = state.status.suggested_memory;
 	read_conditions(&state);
+	read_unsent(&state, limits);
 	read_failure(&state, limits, now, due, arena);
 	*ret_state = state;
 	return true;

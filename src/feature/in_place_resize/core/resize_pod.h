@@ -17,6 +17,7 @@ enum resize_progress {
 struct resize_pod {
 	const struct pod *pod;
 	struct plan_size current, desired, most;
+	struct plan_size asked; /* by the spec; `desired` may replace it */
 	bool has_cpu_limit, has_memory_limit;
 	struct plan_size gap; /* limit - request */
 	struct resize_status status;

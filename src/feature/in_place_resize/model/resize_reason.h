@@ -3,6 +3,7 @@
 #define FEATURE_IN_PLACE_RESIZE_MODEL_RESIZE_REASON_H
 
 #define CONDITION_IN_PLACE_RESIZE "InPlaceResize"
+#define CONDITION_POD_RESIZE_REFUSED "PodResizeRefused"
 
 #define RESIZE_CONDITION_REASONS(X)                                                                \
 	X(RESIZE_OFF, "ResizeOff", "InPlaceResize: `ray.io/ippr` has no effect", "remove it")      \
@@ -12,6 +13,8 @@
 	X(RESIZE_FOR_DEMAND, "ResizeForDemand", "demand needs a larger worker", "nothing")         \
 	X(RESIZE_NODE_FULL, "ResizeNodeFull", "repeated with the room of the Node", "nothing")     \
 	X(RESIZE_FAILED, "ResizeFailed", "taken back, for good", "`kubectl describe pod`")         \
-	X(RESIZE_DONE, "ResizeDone", "Ray is informed of the new size", "nothing")
+	X(RESIZE_DONE, "ResizeDone", "Ray is informed of the new size", "nothing")                 \
+	X(POD_RESIZE_REFUSED, "PodResizeRefused", "the API server or Ray refuses resizes",         \
+	  "see the message")
 
 #endif

@@ -1,0 +1,230 @@
+"""Running workers are resized in place (annotation ray.io/ippr) before Pods are added: real raylets, a real API server.
+
+The kubelet stand-in (e2e/rayscaler_e2e/pod_resize.py) carries resizes out, defers or refuses them as the kubelet does.
+"""
+
+import json
+from contextlib import closing
+from typing import Any, Dict, List
+
+import pytest
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
+from rayscaler_e2e.kills import Bench, ControllerTarget
+from rayscaler_e2e.scenario import Scenario
+from rayscaler_e2e.wait import wait_until
+
+Object = Dict[str, Any]
+GROUP = "cpu-group"
+RECORD = "ray.io/ippr-status"
+IDLE = 600
+
+
+@pytest.fixture(autouse=True)
+def _real(api_server: ApiServer) -> None:
+    if api_server.kind != "real":
+        pytest.skip("the embedded API server has no subresource resize of Pods")
+
+
+def let_resize(server: ApiServer, namespace: str) -> None:
+    """As the chart's config.inPlaceResize."""
+    rbac = "rbac.authorization.k8s.io"
+    metadata = {"name": "resize-pods", "namespace": namespace}
+    rules = [{"apiGroups": [""], "resources": ["pods", "pods/resize"], "verbs": ["patch"]}]
+    subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
+    role = {"apiGroup": rbac, "kind": "Role", "name": "resize-pods"}
+    server.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules})
+    server.apply({"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": [subject]})
+
+
+def group(**fields: Any) -> Object:
+    """2 CPU; ``fields`` as of rm.group."""
+    made = rm.group(GROUP, cpus=2, **{"replicas": 1, "minReplicas": 1, **fields})
+    resources = made["template"]["spec"]["containers"][0]["resources"]
+    resources["requests"] = dict(resources["limits"])
+    return made
+
+
+def allow(one: Scenario, cpu: str = "6", memory: str = "2Gi", timeout: int = 300) -> None:
+    limits = {"groups": {GROUP: {"max-cpu": cpu, "max-memory": memory, "resize-timeout": timeout}}}
+    one.edit({"metadata": {"annotations": {"ray.io/ippr": json.dumps(limits)}}})
+
+
+def pod(one: Scenario, name: str) -> Object:
+    return next(found for found in one.worker_pods(GROUP) if found["metadata"]["name"] == name)
+
+
+def record(one: Scenario, name: str) -> Object:
+    return json.loads((pod(one, name)["metadata"].get("annotations") or {}).get(RECORD, "{}"))
+
+
+def limits(one: Scenario, name: str) -> Object:
+    return pod(one, name)["spec"]["containers"][0]["resources"]["limits"]
+
+
+def has(one: Scenario, name: str) -> Object:
+    return pod(one, name)["status"]["containerStatuses"][0]["resources"]["limits"]
+
+
+def raylet(one: Scenario, name: str) -> Dict[str, float]:
+    return (one.witness.node(name) or {}).get("total") or {}
+
+
+def conditions(one: Scenario) -> Dict[str, Object]:
+    status = (one.autoscaler() or {}).get("status") or {}
+    return {condition["type"]: condition for condition in status.get("conditions") or []}
+
+
+def workers_seen(one: Scenario) -> List[str]:
+    return sorted(found["metadata"]["name"] for found in one.worker_pods(GROUP))
+
+
+def test_a_worker_grows_for_a_task(shared, controller, api_server):
+    """2 CPU become 6 for a task that needs 5: the record, the Pod, the kubelet, then the raylet; no Pod is added."""
+    one = shared([group()], idle_seconds=IDLE)
+    allow(one)
+    let_resize(api_server, one.namespace)
+    (worker,) = one.wait_joined(1, GROUP)
+    control = controller(one.namespace, "--in-place-resize", "--metrics-bind-address", "127.0.0.1:0")
+    with one.program() as program:
+        program.tasks(1, name="large", num_cpus=5)
+        wait_until(lambda: limits(one, worker)["cpu"] == "6", 60, "the Pod to be resized")
+        assert record(one, worker)["resizing-at"], "the record is written before the Pod is resized"
+        assert program.ready("large", seconds=60) == [worker]
+        wait_until(lambda: raylet(one, worker).get("CPU") == 6, 20, "the raylet to have 6 CPU")
+        assert raylet(one, worker)["memory"] == 2 << 30
+        assert has(one, worker) == limits(one, worker) == {"cpu": "6", "memory": str(2 << 30)}
+        wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
+        assert record(one, worker)["last-failed-at"] is None
+        assert workers_seen(one) == [worker] and one.replicas(GROUP) == 1
+        assert pod(one, worker)["status"]["containerStatuses"][0]["restartCount"] == 0
+        text = control.get("/metrics")[1]
+        for result, count in (("requested", 1), ("done", 1), ("failed", 0)):
+            assert f'raycluster="{one.name}",result="{result}"}} {count}' in text
+        wait_until(lambda: conditions(one).get("InPlaceResize", {}).get("status") == "True", 20, "the condition")
+        program.call("release", name="large")
+        program.end()
+
+
+def lift(one: Scenario) -> None:
+    """The group's next Pods are on Nodes with room, and are resized as others."""
+    template = one.group(GROUP)["template"]
+    template["metadata"]["annotations"] = {}
+    one.edit_group(GROUP, template=template)
+
+
+@pytest.mark.parametrize(
+    "node, room, reason",
+    [({"bench.rayscaler.dev/node-cpu": "4 0"}, 4, "Infeasible"), ({"bench.rayscaler.dev/node-cpu": "8 5"}, 3, "Deferred")],
+)
+def test_a_node_without_room_falls_back_to_a_new_worker(shared, controller, api_server, node, room, reason):
+    """The worker gets what its Node has, and the task another worker."""
+    one = shared([group(annotations=node)], idle_seconds=IDLE)
+    allow(one)
+    let_resize(api_server, one.namespace)
+    (first,) = one.wait_joined(1, GROUP)
+    lift(one)
+    controller(one.namespace, "--in-place-resize")
+    with one.program() as program:
+        program.tasks(1, name="large", num_cpus=5)
+        wait_until(lambda: limits(one, first)["cpu"] == str(room), 60, f"the Pod to be resized to the room of its Node: {reason}")
+        (at,) = program.ready("large", seconds=90)
+        assert at != first and sorted(workers_seen(one)) == sorted([first, at])
+        wait_until(lambda: (raylet(one, first).get("CPU"), raylet(one, at).get("CPU")) == (room, 6), 30, "both raylets")
+        wait_until(lambda: record(one, first)["resizing-at"] is None, 20, "the record to end")
+        assert record(one, first)["suggested-max-cpu"] == room and record(one, first)["last-failed-at"] is None
+        program.call("release", name="large")
+        program.end()
+
+
+@pytest.mark.parametrize(
+    "kubelet, timeout, reason",
+    [
+        ({"bench.rayscaler.dev/resize-error": "no cgroup"}, 300, "no cgroup"),
+        ({"bench.rayscaler.dev/resize-seconds": "1000"}, 4, "Pod resize timed out"),
+    ],
+)
+def test_a_resize_that_fails_is_taken_back(shared, controller, api_server, kubelet, timeout, reason):
+    """Once and for all; the raylet keeps its size, and the task gets another worker."""
+    one = shared([group(annotations=kubelet)], idle_seconds=IDLE)
+    allow(one, timeout=timeout)
+    let_resize(api_server, one.namespace)
+    (first,) = one.wait_joined(1, GROUP)
+    lift(one)
+    controller(one.namespace, "--in-place-resize")
+    with one.program() as program:
+        program.tasks(1, name="large", num_cpus=5)
+        wait_until(lambda: record(one, first).get("last-failed-reason") == reason, 60, "the failure to be recorded")
+        wait_until(lambda: limits(one, first)["cpu"] == "2", 30, "the Pod to be taken back")
+        (at,) = program.ready("large", seconds=90)
+        assert at != first and raylet(one, first)["CPU"] == 2
+        program.call("release", name="large")
+        program.end()
+
+
+def test_what_is_in_use_is_not_taken(shared, controller, api_server):
+    """The Node is overcommitted and has 1 CPU for a worker of 2 that uses both: Ray is asked first, and keeps them."""
+    one = shared([group(annotations={"bench.rayscaler.dev/node-cpu": "8 7"})], idle_seconds=IDLE)
+    allow(one)
+    let_resize(api_server, one.namespace)
+    (first,) = one.wait_joined(1, GROUP)
+    lift(one)
+    controller(one.namespace, "--in-place-resize")
+    with one.program() as program:
+        program.actors(1, name="busy", num_cpus=2)
+        assert program.ready("busy") == [first]
+        program.tasks(1, name="large", num_cpus=4)
+        (at,) = program.ready("large", seconds=90)
+        assert at != first
+        wait_until(lambda: record(one, first).get("last-failed-at"), 30, "the resize to be given up")
+        wait_until(lambda: record(one, first)["resizing-at"] is None, 30, "the record to end")
+        assert limits(one, first) == {"cpu": "2", "memory": str(1 << 30)} and raylet(one, first)["CPU"] == 2
+        assert program.call("alive", name="busy") == [first]
+        for name in ("large", "busy"):
+            program.call("release", name=name)
+        program.end()
+
+
+# Each step of a growth, in the order in which it comes; after a request that was carried out, the next one.
+SHOTS = (
+    [("record", "before"), ("record", "unanswered"), ("resize", "before"), ("resize", "unanswered")],
+    [("raylet", "before"), ("raylet", "unanswered"), ("record", "before"), ("record", "unanswered")],
+    [("record", "answered"), ("resize", "answered"), ("raylet", "answered"), ("record", "answered")],
+)
+
+
+def test_killed_in_each_step(api_server, standins, namespace, work_dir, artefacts):
+    """kill -9 before a request, before its answer and after it: the next process goes on from the Pod."""
+    let_resize(api_server, namespace)
+    with closing(Bench(api_server, namespace, work_dir, groups=[group()])) as bench:
+        one, program = bench.one, bench.program
+        (worker,) = one.wait_joined(1, GROUP)
+        allow(one, cpu="4", memory="1Gi")
+        target = ControllerTarget(bench, "--in-place-resize")
+        artefacts.log("controller", target.log)
+
+        def shoot(kind: str, point: str) -> None:
+            bench.aim.arm(kind, point, target.kill_now)
+            wait_until(bench.aim.hit.is_set, 60, f"the request {kind}")
+            wait_until(lambda: not target.alive(), 10, "the process to end")
+            target.back()
+
+        try:
+            program.tasks(1, name="four", num_cpus=4)
+            for kind, point in SHOTS[0] + SHOTS[1]:
+                shoot(kind, point)
+            assert program.ready("four") == [worker]
+            wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
+            program.call("release", name="four")
+            allow(one, cpu="6", memory="1Gi")
+            program.tasks(1, name="six", num_cpus=6)
+            for kind, point in SHOTS[2]:
+                shoot(kind, point)
+            assert program.ready("six") == [worker]
+            wait_until(lambda: raylet(one, worker).get("CPU") == 6, 20, "the raylet to have 6 CPU")
+            wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
+            assert workers_seen(one) == [worker] and one.replicas(GROUP) == 1
+            program.call("release", name="six")
+        finally:
+            target.stop()

@@ -1,0 +1,548 @@
+#include "feature/in_place_resize/ctl/resizer.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/model/reason.h"
+#include "core/model/snapshot.h"
+#include "ctl/pass/pass.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
+#include "feature/in_place_resize/codec/resize_patch.h"
+#include "gcs/gcs_client.h"
+#include "kube/kube_client.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define FIELD_MANAGER "rayscaler"
+#define UNDER_WAY_MAX 10
+#define CACHE_WAIT_MS 10000 /* for our own writes to come back through the watch */
+#define RAY_WAIT_MS 10000   /* for Ray's replies to show a raylet's new size */
+#define RETRY_MS 5000
+#define REFUSED_RETRY_MS 60000 /* of all Pods of a cluster */
+#define FAILURE_SHOWN_MAX 200
+#define CURE "install the chart with config.inPlaceResize=true, or remove " ANNOTATION_RESIZE
+
+enum resized_result { RESIZED_REQUESTED = 0, RESIZED_DONE, RESIZED_FAILED, RESIZED_RESULTS };
+
+static const char *const result_names[] = {
+	[RESIZED_REQUESTED] = "requested",
+	[RESIZED_DONE] = "done",
+	[RESIZED_FAILED] = "failed",
+};
+
+struct resizer {
+	const struct control *control;
+	struct map clusters; /* "namespace/name" to struct resized */
+};
+
+struct resized {
+	char *namespace_, *name, *key;
+	struct map pods; /* name to struct resized_pod */
+	size_t under_way;
+	char *refused; /* why the last step was refused; NULL: it was not */
+	int64_t not_before_ms;
+	int64_t counts[RESIZED_RESULTS];
+};
+
+enum resized_step { STEP_NONE = 0, STEP_SHRINK, STEP_SYNC, STEP_RECORD, STEP_RESIZE, STEP_FAILURE };
+
+struct resized_pod {
+	struct resizer *resizer;
+	struct resized *cluster;
+	struct gcs_client *gcs; /* of `change`; lives as long as its cluster */
+	char *name;
+	enum resized_step step;
+	struct kube_call *kube;
+	struct gcs_call *call;
+	struct arena arena; /* of `change` */
+	struct plan_resize change;
+	/* The raylet was given the size of `change`, and Ray's next replies show it; INT64_MIN: it was
+	 * not. */
+	int64_t told_until_ms;
+	int64_t hidden_until_ms; /* the cache may show the Pod from before; INT64_MIN: it does not */
+	int64_t not_before_ms;
+};
+
+static void record(struct resized_pod *pod);
+
+static int64_t now_ms(const struct resizer *resizer)
+{
+	return loop_monotonic_ms(resizer->control->loop);
+}
+
+/* ---- memory ---- */
+
+static void pod_free(struct resized_pod *pod)
+{
+	if (!pod)
+		return;
+	kube_client_cancel(pod->kube);
+	if (pod->call)
+		gcs_call_cancel(pod->call);
+	arena_done(&pod->arena);
+	memory_free(pod->name);
+	memory_free(pod);
+}
+
+static void resized_free(struct resized *cluster)
+{
+	if (!cluster)
+		return;
+	for (size_t i = 0; i < cluster->pods.count; i++)
+		pod_free(cluster->pods.entries[i].value);
+	map_done(&cluster->pods);
+	memory_free(cluster->namespace_);
+	memory_free(cluster->name);
+	memory_free(cluster->key);
+	memory_free(cluster->refused);
+	memory_free(cluster);
+}
+
+static struct resized *find(const struct resizer *resizer, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	return map_get(&resizer->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
+}
+
+static struct resized *find_or_make(struct resizer *resizer, const struct ray_cluster *cluster)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
+
+	if (resized)
+		return resized;
+	resized = memory_alloc(sizeof(*resized));
+	resized->namespace_ = memory_strdup(cluster->namespace_);
+	resized->name = memory_strdup(cluster->name);
+	resized->key =
+		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
+	resized->not_before_ms = INT64_MIN;
+	map_set(&resizer->clusters, resized->key, resized);
+	return resized;
+}
+
+static struct resized_pod *pod_of(struct resizer *resizer, struct resized *cluster,
+				  const char *name)
+{
+	struct resized_pod *pod = map_get(&cluster->pods, name);
+
+	if (pod)
+		return pod;
+	pod = memory_alloc(sizeof(*pod));
+	pod->resizer = resizer;
+	pod->cluster = cluster;
+	pod->name = memory_strdup(name);
+	pod->arena = ARENA_INIT;
+	pod->told_until_ms = pod->hidden_until_ms = pod->not_before_ms = INT64_MIN;
+	map_set(&cluster->pods, name, pod);
+	return pod;
+}
+
+/* The decision's objects may be freed while requests are under way. */
+static void keep(struct resized_pod *pod, const struct plan_resize *resize)
+{
+	struct arena *arena = &pod->arena;
+	struct pod *object;
+	struct container *container;
+
+	arena_reset(arena);
+	object = ARENA_NEW(arena, struct pod);
+	container = ARENA_NEW(arena, struct container);
+	*object = pod_empty;
+	object->uid = arena_strdup(arena, resize->object->uid);
+	object->resource_version = arena_strdup(arena, resize->object->resource_version);
+	*container = (struct container){ .name = arena_strdup(
+						 arena, resize->object->spec.containers[0].name) };
+	object->spec.containers = container;
+	object->spec.container_count = 1;
+	pod->change = *resize;
+	pod->change.object = object;
+	pod->change.pod = pod->name;
+	pod->change.group = arena_strdup(arena, resize->group);
+	pod->change.reason = arena_strdup(arena, resize->reason);
+	pod->change.message = arena_strdup(arena, resize->message);
+	pod->change.ray_node_id = arena_strdup(arena, resize->ray_node_id);
+	pod->change.status.raylet_id = pod->change.ray_node_id;
+	pod->change.status.last_failed_reason =
+		arena_strdup(arena, resize->status.last_failed_reason);
+}
+
+/* ---- the ends of a change ---- */
+
+static void end_change(struct resized_pod *pod)
+{
+	pod->step = STEP_NONE;
+	pod->cluster->under_way--;
+	pod->hidden_until_ms = now_ms(pod->resizer) + CACHE_WAIT_MS;
+	pod->told_until_ms = INT64_MIN;
+}
+
+/* The Pod has changed, or the next decision tries again after a while. */
+static void failed(struct resized_pod *pod, const struct err *err, int64_t retry_after_ms)
+{
+	struct resized *cluster = pod->cluster;
+	int64_t now = now_ms(pod->resizer);
+	bool of_ray = pod->step == STEP_SHRINK || pod->step == STEP_SYNC;
+
+	pod->step = STEP_NONE;
+	cluster->under_way--;
+	if (err->kind == ERR_CONFLICT)
+		return;
+	pod->not_before_ms = now + (retry_after_ms > RETRY_MS ? retry_after_ms : RETRY_MS);
+	if (err->kind == ERR_DENIED || (of_ray && err->kind == ERR_NOT_FOUND)) {
+		if (!cluster->refused)
+			log_warning("cannot resize Pods", "cluster", cluster->key, "pod", pod->name,
+				    "error", err->text, NULL);
+		memory_set_string(&cluster->refused, err->text);
+		cluster->not_before_ms = now + REFUSED_RETRY_MS;
+		return;
+	}
+	log_debug("Pod was not resized", "pod", pod->name, "cluster", cluster->key, "error",
+		  err->text, NULL);
+}
+
+static void carried_out(struct resized_pod *pod, enum resized_result result)
+{
+	struct resized *cluster = pod->cluster;
+	const struct plan_resize *change = &pod->change;
+	char cpu[RESOURCE_AMOUNT_TEXT_SIZE], memory[RESOURCE_AMOUNT_TEXT_SIZE];
+
+	resource_amount_print(change->wanted.cpu, cpu);
+	resource_amount_print(change->wanted.memory, memory);
+	cluster->counts[result]++;
+	memory_set_string(&cluster->refused, NULL);
+	log_info("resize", "cluster", cluster->key, "pod", pod->name, "step", result_names[result],
+		 "cpu", cpu, "memory", memory, "reason", change->reason, "why", change->message,
+		 NULL);
+	end_change(pod);
+}
+
+/* ---- the API server ---- */
+
+static void ask_kube(struct resized_pod *pod, enum resized_step step, const char *subresource,
+		     const char *body, kube_client_done *done)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct resized *cluster = pod->cluster;
+	const char *path =
+		kube_path(&scratch, "v1", cluster->namespace_, "pods", pod->name, subresource);
+
+	pod->step = step;
+	pod->kube = kube_client_request(
+		pod->resizer->control->kube,
+		&(struct kube_request){
+			.verb = subresource ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH,
+			.path = kube_path_query(&scratch, path, "fieldManager", FIELD_MANAGER),
+			.body = body,
+			.body_size = strlen(body),
+			.flow = cluster->key },
+		done, pod);
+}
+
+static void failure_recorded(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct resized_pod *pod = context;
+
+	pod->kube = NULL;
+	if (err)
+		failed(pod, err, answer->retry_after_ms);
+	else
+		carried_out(pod, RESIZED_FAILED);
+}
+
+/* Repeating what is invalid, or above a quota, would keep the demand waiting. */
+static bool is_final(const struct kube_answer *answer, const struct err *err)
+{
+	return answer->status == 400 || answer->status == 422 ||
+	       (answer->status == 403 && strstr(err->text, "exceeded quota"));
+}
+
+static void record_failure(struct resized_pod *pod, const struct err *err)
+{
+	struct pod *object = ARENA_NEW(&pod->arena, struct pod);
+	struct resize_status *status = &pod->change.status;
+
+	*object = *pod->change.object;
+	object->resource_version = ""; /* the record has changed it */
+	pod->change.object = object;
+	status->resizing_at = 0;
+	status->last_failed_at = loop_wall(pod->resizer->control->loop) / MS_PER_SECOND;
+	status->last_failed_reason =
+		arena_printf(&pod->arena, "%.*s", FAILURE_SHOWN_MAX, err->text);
+	ask_kube(pod, STEP_FAILURE, NULL, resize_record_body(&pod->change, &pod->arena),
+		 failure_recorded);
+}
+
+static void resize_answered(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct resized_pod *pod = context;
+
+	pod->kube = NULL;
+	if (!err)
+		carried_out(pod, RESIZED_REQUESTED);
+	else if (is_final(answer, err))
+		record_failure(pod, err);
+	else
+		failed(pod, err, answer->retry_after_ms);
+}
+
+static void record_answered(void *context, const struct kube_answer *answer, const struct err *err)
+{
+	struct resized_pod *pod = context;
+
+	pod->kube = NULL;
+	if (err)
+		failed(pod, err, answer->retry_after_ms);
+	else if (pod->change.action == RESIZE_SYNC)
+		carried_out(pod, RESIZED_DONE);
+	else
+		ask_kube(pod, STEP_RESIZE, "resize", resize_patch_body(&pod->change, &pod->arena),
+			 resize_answered);
+}
+
+static void record(struct resized_pod *pod)
+{
+	ask_kube(pod, STEP_RECORD, NULL, resize_record_body(&pod->change, &pod->arena),
+		 record_answered);
+}
+
+/* ---- Ray ---- */
+
+static bool same_size(const struct plan_size *a, const struct plan_size *b)
+{
+	return a->cpu == b->cpu && a->memory == b->memory;
+}
+
+/* Growth is wanted as before; what shrinks keeps what is in use. */
+static void take_answer(struct plan_resize *change, const struct plan_size *size)
+{
+	if (change->wanted.cpu < change->now.cpu)
+		change->wanted.cpu = size->cpu;
+	if (change->wanted.memory < change->now.memory)
+		change->wanted.memory = size->memory;
+}
+
+/* The Node has no room for what Ray uses there: nothing is left to ask for. */
+static void take_back(struct resized_pod *pod)
+{
+	struct plan_resize *change = &pod->change;
+
+	change->wanted = change->now;
+	change->reason = REASON_RESIZE_FAILED;
+	change->status.last_failed_at = loop_wall(pod->resizer->control->loop) / MS_PER_SECOND;
+	change->status.last_failed_reason = change->message;
+}
+
+static void raylet_answered(void *context, const struct gcs_reply *reply, const struct err *err)
+{
+	struct resized_pod *pod = context;
+
+	pod->call = NULL;
+	if (err) {
+		failed(pod, err, 0);
+		return;
+	}
+	if (pod->step == STEP_SHRINK) {
+		take_answer(&pod->change, &reply->size);
+		if (same_size(&pod->change.wanted, &pod->change.asked))
+			take_back(pod);
+		record(pod);
+		return;
+	}
+	pod->step = STEP_NONE;
+	pod->cluster->under_way--;
+	pod->told_until_ms = now_ms(pod->resizer) + RAY_WAIT_MS;
+	pod->hidden_until_ms = INT64_MIN;
+}
+
+static void ask_raylet(struct resized_pod *pod, enum resized_step step, struct plan_size size)
+{
+	const struct options *options = pod->resizer->control->options;
+
+	pod->step = step;
+	pod->call = gcs_client_resize_node(pod->gcs, options->gcs_timeout_seconds * MS_PER_SECOND,
+					   pod->change.ray_node_id, &size, raylet_answered, pod);
+}
+
+/* ---- decisions ---- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_told(const struct resized_pod *pod, const struct plan_resize *resize)
+{
+	return pod->told_until_ms != INT64_MIN && same_size(&resize->wanted, &pod->change.wanted) &&
+	       strcmp(resize->object->uid, pod->change.object->uid) == 0;
+}
+
+/* The record ends when Ray's replies show the new size: a decision on an older one would see a worker
+ * that is too small for its demand, and add another. */
+static void begin_sync(struct resized_pod *pod, const struct plan_resize *resize)
+{
+	bool told = is_told(pod, resize), shown = same_size(&resize->raylet, &resize->wanted);
+
+	if (told && !shown && now_ms(pod->resizer) < pod->told_until_ms)
+		return;
+	keep(pod, resize);
+	pod->cluster->under_way++;
+	if (told || shown)
+		record(pod);
+	else
+		ask_raylet(pod, STEP_SYNC, pod->change.wanted);
+}
+
+static void begin_change(struct resized_pod *pod, const struct plan_resize *resize)
+{
+	const struct plan_size *now = &pod->change.now, *wanted = &pod->change.wanted;
+
+	keep(pod, resize);
+	pod->cluster->under_way++;
+	if (wanted->cpu < now->cpu || wanted->memory < now->memory)
+		ask_raylet(pod, STEP_SHRINK,
+			   (struct plan_size){ least(wanted->cpu, now->cpu),
+					       least(wanted->memory, now->memory) });
+	else
+		record(pod);
+}
+
+/* The cache shows what the last change has written, or another Pod of the name. */
+static bool is_shown(const struct resized_pod *pod, const struct plan_resize *resize)
+{
+	const struct plan_resize *change = &pod->change;
+	const struct resize_status *status = resize->object->resize;
+
+	if (strcmp(resize->object->uid, change->object->uid) != 0)
+		return true;
+	if (resize->action == RESIZE_SYNC && !same_size(&resize->wanted, &change->wanted))
+		return false;
+	return status && status->resizing_at == change->status.resizing_at &&
+	       strcmp(resize->object->resource_version, change->object->resource_version) != 0;
+}
+
+static void want(struct resizer *resizer, struct resized *cluster, struct gcs_client *gcs,
+		 const struct plan_resize *resize)
+{
+	struct resized_pod *pod = pod_of(resizer, cluster, resize->pod);
+	int64_t now = now_ms(resizer);
+
+	if (pod->step != STEP_NONE || now < pod->not_before_ms || now < cluster->not_before_ms ||
+	    cluster->under_way >= UNDER_WAY_MAX)
+		return;
+	if (now < pod->hidden_until_ms && !is_shown(pod, resize))
+		return;
+	pod->gcs = gcs;
+	if (resize->action == RESIZE_SYNC)
+		begin_sync(pod, resize);
+	else
+		begin_change(pod, resize);
+}
+
+static void forget_pods(struct resized *cluster, int64_t now)
+{
+	for (size_t i = cluster->pods.count; i > 0; i--) {
+		struct resized_pod *pod = cluster->pods.entries[i - 1].value;
+
+		if (pod->step == STEP_NONE && now >= pod->hidden_until_ms &&
+		    now >= pod->not_before_ms && now - RAY_WAIT_MS >= pod->told_until_ms)
+			pod_free(map_remove(&cluster->pods, pod->name));
+	}
+}
+
+static void decided(void *self, const struct pass_decision *decision)
+{
+	struct resizer *resizer = self;
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	const struct plan *plan = decision->plan;
+	struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
+
+	if (!resized && plan->resizes.count == 0)
+		return;
+	if (!resized)
+		resized = find_or_make(resizer, cluster);
+	if (plan->resizes.count == 0)
+		memory_set_string(&resized->refused, NULL);
+	forget_pods(resized, now_ms(resizer));
+	for (size_t i = 0; decision->gcs && i < plan->resizes.count; i++)
+		want(resizer, resized, decision->gcs, &plan->resizes.at[i]);
+}
+
+static void forget(void *self, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct resizer *resizer = self;
+
+	resized_free(
+		map_remove(&resizer->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
+		      struct extra_condition *ret_condition)
+{
+	const struct resized *resized = find(self, cluster->namespace_, cluster->name);
+
+	if (!resized || !resized->refused)
+		return false;
+	*ret_condition = (struct extra_condition){
+		.type = CONDITION_POD_RESIZE_REFUSED,
+		.reason = REASON_POD_RESIZE_REFUSED,
+		/* The status cuts long texts: the answer is last. */
+		.message = arena_printf(arena, "Pods cannot be resized: " CURE "; %s",
+					resized->refused),
+		.is_true = true,
+		.reported = "",
+	};
+	return true;
+}
+
+static void write_resizes(const void *self, const struct metrics_cluster *cluster,
+			  struct metrics_family *family)
+{
+	const struct resized *resized = find(self, cluster->namespace_, cluster->name);
+
+	for (int i = 0; resized && i < RESIZED_RESULTS; i++)
+		metrics_text_integer(family,
+				     (const char *const[]){ cluster->namespace_, cluster->name,
+							    result_names[i] },
+				     resized->counts[i]);
+}
+
+static const struct feature_metric metrics[] = {
+	{ .row = { METRICS_COUNTER, "rayscaler_pod_resizes_total", "namespace,raycluster,result",
+		   "In-place resizes of Pods: requested, done, failed." },
+	  .need = METRICS_SCALED,
+	  .write = write_resizes },
+};
+
+static void *begin(const struct control *control)
+{
+	struct resizer *resizer = memory_alloc(sizeof(*resizer));
+
+	resizer->control = control;
+	return resizer;
+}
+
+static void end(void *self)
+{
+	struct resizer *resizer = self;
+
+	for (size_t i = 0; i < resizer->clusters.count; i++)
+		resized_free(resizer->clusters.entries[i].value);
+	map_done(&resizer->clusters);
+	memory_free(resizer);
+}
+
+const struct feature in_place_resize_feature = {
+	.begin = begin,
+	.end = end,
+	.decided = decided,
+	.forget = forget,
+	.condition = condition,
+	.metrics = metrics,
+	.metric_count = sizeof(metrics) / sizeof(metrics[0]),
+};
