@@ -65,6 +65,8 @@ def run(clusters: int, options: argparse.Namespace) -> None:
         try:
             if options.autoscalers:
                 fleet.ask("autoscalers")
+            if options.pools:
+                fleet.add_pool()
             measure(fleet, options)
         finally:
             if options.log:
@@ -78,6 +80,7 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--autoscalers", action="store_true", help="serve RayClusterAutoscalers, wait for them")
+    parser.add_argument("--pools", action="store_true", help="a GPUPool that all clusters draw from")
     parser.add_argument("--log", action="store_true", help="show the end of the controller's log")
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of rayscaler run")
     options = parser.parse_args()

@@ -4,7 +4,7 @@ The honest ones are the fleet of rayscaler_e2e/fleet.py: each has a Ray head, an
 arrives at one after another. The controller has the chart's memory limit and its default election times.
 
 First each kind of tenant alone beside the fleet, then all kinds at once, and the fleet alone before, between
-and after. For each phase: from demand to accepted patch (p50, p99), peak of the RSS and longest turn of the loop (by the clock and by the
+and after. Then the same with a GPUPool and tenants that forge demand. For each phase: from demand to accepted patch (p50, p99), peak of the RSS and longest turn of the loop (by the clock and by the
 CPU time of its thread), since the controller's start, the longest answer of /healthz (which also waits for a processor), the longest time
 between two renewals of the Lease, and how often the controller ended.
 
@@ -35,6 +35,8 @@ PULSE_SECONDS = 0.005
 LONGEST_TURN = "rayscaler_event_loop_longest_turn_seconds"
 LONGEST_TURN_CPU = "rayscaler_event_loop_longest_turn_cpu_seconds"
 UNSAFE = re.compile(r'^rayscaler_safe_to_scale_down{namespace="fleet",.*} 0$', re.MULTILINE)
+FORGED_WAITS = re.compile(r'^rayscaler_queue_gpus_waiting{pool="all",queue=""} (\S+)$', re.MULTILINE)
+FORGED_GPUS = 100_000
 VICTIMS = 5
 PATCH_SECONDS = 30.0
 SAFE_SECONDS = 15.0
@@ -50,7 +52,7 @@ class Row(NamedTuple):
 
 
 class Bench:
-    def __init__(self, options: argparse.Namespace, work_dir: Path):
+    def __init__(self, options: argparse.Namespace, work_dir: Path, pool: bool = False):
         self.options = options
         self.limit = MemoryLimit(chart_limit_mib())
         self._work_dir = work_dir
@@ -59,6 +61,8 @@ class Bench:
         flags += ["--metrics-secure", "--metrics-bind-address", f"127.0.0.1:{self._metrics}", *options.flags]
         self.fleet = Fleet(options.clusters, options.pods, work_dir, flags, self.limit)
         self.rows: List[Row] = []
+        if pool:
+            self.fleet.add_pool()
 
     def close(self) -> None:
         self.fleet.stop()
@@ -119,6 +123,12 @@ class Bench:
         except WaitTimeout:
             print(f"    not scaled {RECOVERY_SECONDS:.0f} s later either")
 
+    def _pool_failures(self, figures: Figures) -> List[str]:
+        """The forged demand waits in the pool, as it is too large, and gets nothing."""
+        waiting = sum(float(value) for value in FORGED_WAITS.findall(self._read_metrics()))
+        failures = [] if waiting >= FORGED_GPUS else [f"{waiting:.0f} GPUs of forged demand wait for the pool"]
+        return failures + ([f"{figures['guest_patches']} patches for forged demand"] if figures["guest_patches"] else [])
+
     def _end(self, name: str, kinds: List[hostile.Kind], pulse: Pulse, before: float, begun: float) -> Row:
         """Demand ends, the hostile tenants are still there."""
         failures = []
@@ -133,6 +143,7 @@ class Bench:
             except WaitTimeout:
                 failures.append(f"{len(UNSAFE.findall(self._read_metrics()))} honest clusters were not safe to scale down")
         figures = self.fleet.ask("figures")
+        failures += self._pool_failures(figures) if hostile.FORGED_DEMAND in kinds else []
         if figures["token_reviews"] > REVIEWS_BURST + REVIEWS_PER_SECOND * (time.monotonic() - begun):
             failures.append(f"{figures['token_reviews']:.0f} reviews of tokens")
         figures["healthz_ms"] = pulse.stop()
@@ -213,14 +224,23 @@ def main() -> int:
     parser.add_argument("--only", help="a regular expression of kinds")
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of rayscaler run")
     options = parser.parse_args()
+    status = run_all(options, False)
+    if re.search(options.only or "", hostile.FORGED_DEMAND.name):
+        print("with a GPUPool, in which the honest clusters are within their guarantee:", flush=True)
+        status |= run_all(options, True)
+    return status
+
+
+def run_all(options: argparse.Namespace, pool: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile") as directory:
-        bench = Bench(options, Path(directory))
+        bench = Bench(options, Path(directory), pool)
         try:
             kinds = hostile.OBJECTS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
             kinds = kinds + [hostile.forged_pods(bench.victims()), hostile.forged_tokens(bench.metrics_address())]
-            return run(bench, [kind for kind in kinds if re.search(options.only or "", kind.name)])
+            kinds = [hostile.FORGED_DEMAND] if pool else [kind for kind in kinds if re.search(options.only or "", kind.name)]
+            return run(bench, kinds) if kinds else 0
         finally:
-            if options.log:
+            if options.log and bench.fleet.log.exists():
                 print(bench.fleet.log.read_text()[-5000:])
             bench.close()
 

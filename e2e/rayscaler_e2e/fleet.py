@@ -22,9 +22,10 @@ from .wait import wait_until
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SYNC_SECONDS = 300.0
+GPUS_MAX = 2 * 63  # of a cluster of src/test/fleet/fleet_objects.h
 DRAIN_SECONDS = 60.0
 PULSE_SECONDS = 0.02
-PLURALS = ("rayclusters", "pods")
+PLURALS = ("rayclusters", "pods", "rayclusterautoscalers", "nodes", "events", "gpupools", "namespaces")
 Figures = Dict[str, Any]
 
 KUBECONFIG = """apiVersion: v1
@@ -152,10 +153,21 @@ class Fleet:
         self._send("DELETE", plural, obj)
 
     def _send(self, method: str, plural: str, obj: Object, body: Optional[bytes] = None) -> None:
-        path = f"{PLURALS.index(plural)}/{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        path = f"{PLURALS.index(plural)}/{obj['metadata'].get('namespace', 'cluster')}/{obj['metadata']['name']}"
         url = f"http://127.0.0.1:{self._port}/fleet/object/{path}"
         with urllib.request.urlopen(urllib.request.Request(url, body, method=method), timeout=60) as answer:
             answer.read()
+
+    def add_pool(self) -> None:
+        """Before the controller starts: all GPUs that the clusters may have are guaranteed to them and not lent, and
+        other namespaces have none."""
+        self.ask("pools")
+        guaranteed = self.clusters * GPUS_MAX
+        queue = {"name": "fleet", "namespaceSelector": {"matchLabels": {"team": "fleet"}}, "guaranteed": guaranteed, "lendable": 0}
+        spec = {"gpus": guaranteed, "groups": {"resourceName": "nvidia.com/gpu"}, "queues": [queue]}
+        self.put("gpupools", {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "GPUPool", "metadata": {"name": "all"}, "spec": spec})
+        labels = {"team": "fleet"}
+        self.put("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fleet", "labels": labels}})
 
     def ask(self, what: str) -> Figures:
         with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/fleet/{what}", timeout=60) as answer:

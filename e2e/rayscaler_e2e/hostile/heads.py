@@ -210,6 +210,7 @@ KINDS: Dict[str, Callable[[str], Head]] = {
     "flood-unknown": lambda pod: Head(flood=lambda stream: Frame(UNKNOWN, 0, 0, b"")),
     "flood-ping": lambda pod: Head(flood=lambda stream: Frame(PING, 0, 0, bytes(8))),
     "flood-settings": lambda pod: Head(flood=lambda stream: Frame(SETTINGS, 0, 0, b"")),
+    "forged-demand": lambda pod: Head(replies.forged_demand(pod)),
     "rest": lambda pod: Head(replies.at_rest(pod)),
 }
 

@@ -1,5 +1,7 @@
 """The attacks, one row each, and how to run one."""
 
+import json
+import random
 import secrets
 import sys
 import threading
@@ -10,6 +12,7 @@ from .. import kuberay_pod as kp
 from .. import paths
 from ..processes import Process
 from ..ports import free_port
+from ..scenario import REQUEST_ANNOTATION
 from ..wait import wait_until
 from . import heads, objects, tokens
 from .objects import Object, Tenant, group
@@ -143,6 +146,23 @@ def _flood(name: str, what: str) -> Kind:
     return Kind(name, f"{what} without end", _plain, name)
 
 
+def _forge_demand(tenant: Tenant) -> None:
+    made = group(maxReplicas=10_000)
+    made["template"]["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "100"}
+    tenant.state["cluster"] = tenant.cluster(made)
+
+
+def _ask_otherwise(tenant: Tenant) -> None:
+    bundles = [{"GPU": 100}] * random.randrange(1, 1000)
+    tenant.state["cluster"]["metadata"]["annotations"][REQUEST_ANNOTATION] = json.dumps(bundles)
+    tenant.put("rayclusters", tenant.state["cluster"])
+
+
+# Beside a fleet with a GPUPool (``Fleet.add_pool``).
+FORGED_DEMAND = Kind(
+    "forged-demand", "1,000,000 bundles, a gang larger than the pool, asks that change each second", _forge_demand, "forged-demand",
+    _ask_otherwise,
+)
 OBJECTS = [
     Kind("nul-annotation", "NUL in an annotation of a RayCluster", lambda tenant: _annotated(tenant, NUL)),
     Kind("nul-group", "NUL in a groupName", lambda tenant: tenant.cluster(group("g\0"))),

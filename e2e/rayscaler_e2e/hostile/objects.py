@@ -109,7 +109,7 @@ def now() -> str:
 
 def uid_of(plural: str, obj: Object) -> str:
     """For an API server that gives none."""
-    names = "/".join((plural, obj["metadata"]["namespace"], obj["metadata"]["name"]))
+    names = "/".join((plural, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
     return str(uuid.uuid5(uuid.NAMESPACE_URL, names))
 
 

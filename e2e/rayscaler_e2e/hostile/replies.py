@@ -106,5 +106,10 @@ def numbers(pod: str) -> bytes:
     return reply(head(pod), *nodes, *shapes)
 
 
+def forged_demand(pod: str) -> bytes:
+    """1,000,000 bundles, and a placement group of 200,000 GPUs."""
+    return reply(head(pod), shape({"GPU": 1.0}, 1_000_000), gang({"GPU": 100.0} for _ in range(2000)))
+
+
 def at_rest(pod: str) -> bytes:
     return reply(head(pod))

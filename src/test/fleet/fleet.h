@@ -28,6 +28,8 @@ enum fleet_kind {
 	FLEET_AUTOSCALERS,
 	FLEET_NODES,
 	FLEET_EVENTS,
+	FLEET_POOLS, /* these two: guests alone */
+	FLEET_NAMESPACES,
 	FLEET_KINDS,
 };
 
@@ -55,6 +57,7 @@ struct fleet {
 	int gcs_port;
 	uint64_t version;    /* of the last change */
 	bool autoscalers;    /* their definition is there */
+	bool pools;          /* that of GPUPools */
 	struct cJSON *lease; /* NULL: not made yet */
 	uint64_t lease_version;
 	int64_t leased_us; /* of its last write */
@@ -165,8 +168,9 @@ static double fleet_percentile_ms(const struct fleet *fleet, double share)
 /* The counters, as one JSON object. */
 static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 {
-	static const char *const kinds[] = { "rayclusters", "pods", "rayclusterautoscalers",
-					     "nodes", "events" };
+	static const char *const kinds[] = { "rayclusters", "pods",   "rayclusterautoscalers",
+					     "nodes",       "events", "gpupools",
+					     "namespaces" };
 	unsigned made = 0, waiting = 0;
 
 	qsort(fleet->latencies_us, fleet->latency_count, sizeof(int64_t), fleet_compare_us);

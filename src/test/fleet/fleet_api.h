@@ -36,7 +36,7 @@ static size_t api_total(enum fleet_kind kind)
 {
 	const struct fleet *fleet = api.fleet;
 
-	if (kind == FLEET_EVENTS)
+	if (kind >= FLEET_EVENTS)
 		return 0;
 	if (kind == FLEET_NODES)
 		return fleet_nodes(fleet);
@@ -138,8 +138,9 @@ static void api_unwatch(struct http_peer *peer)
 
 static void api_end_watch(struct http_peer *peer)
 {
-	static const char *const kinds[] = { "RayCluster", "Pod", "RayClusterAutoscaler", "Node",
-					     "Event" };
+	static const char *const kinds[] = { "RayCluster", "Pod",   "RayClusterAutoscaler",
+					     "Node",       "Event", "GPUPool",
+					     "Namespace" };
 	struct buf line;
 
 	buf_init(&line, 1000);
@@ -341,11 +342,15 @@ static void api_lease(const struct http_request *request)
 
 /* --- guests --- */
 
-/* A patch of a guest is accepted, and its owner reverts it at once. */
+/* A patch of a guest is accepted, and its owner reverts it at once. The status of a GPUPool is not kept. */
 static void api_patch_guest(const struct http_request *request, struct fleet_guest *guest)
 {
-	api.fleet->guest_patches++;
-	api_tell_guest(guest, "MODIFIED");
+	if (guest->kind == FLEET_POOLS) {
+		api.fleet->writes[FLEET_POOLS]++;
+	} else {
+		api.fleet->guest_patches++;
+		api_tell_guest(guest, "MODIFIED");
+	}
 	http_answer_buf(request->peer, 200, &guest->text);
 }
 
@@ -355,6 +360,10 @@ static struct fleet_guest *api_guest_of(enum fleet_kind kind, const char *target
 	const char *namespace_ = strstr(target, "/namespaces/");
 	char path[600];
 
+	if (kind == FLEET_POOLS && *name) {
+		(void)snprintf(path, sizeof(path), "cluster/%.*s", (int)strcspn(name, "/?"), name);
+		return guest_find(kind, path);
+	}
 	if (!namespace_ || !*name)
 		return NULL;
 	namespace_ += strlen("/namespaces/");
@@ -393,20 +402,25 @@ static void api_put_guest(const struct http_request *request)
 
 static void api_discover(const struct http_request *request)
 {
-	static const char text[] =
-		"{'kind': 'APIResourceList', 'resources': [{'name': '%s', 'namespaced': true, 'kind':"
-		" '%s', 'verbs': ['get', 'list', 'watch', 'patch', 'create']}]}";
+	static const char text[] = "%s{'name': '%s', 'namespaced': %s, 'kind': '%s',"
+				   " 'verbs': ['get', 'list', 'watch', 'patch', 'create']}";
 	bool ray = !strcmp(request->target, "/apis/ray.io/v1");
 	struct buf body;
 
 	if (!ray && (strcmp(request->target, "/apis/rayscaler.dev/v1alpha1") != 0 ||
-		     !api.fleet->autoscalers)) {
+		     (!api.fleet->autoscalers && !api.fleet->pools))) {
 		api_status(request->peer, 404, "NotFound", "not served");
 		return;
 	}
 	buf_init(&body, 10000);
-	fleet_add(&body, text, ray ? "rayclusters" : "rayclusterautoscalers",
-		  ray ? "RayCluster" : "RayClusterAutoscaler");
+	fleet_add(&body, "{'kind': 'APIResourceList', 'resources': [");
+	if (ray || api.fleet->autoscalers)
+		fleet_add(&body, text, "", ray ? "rayclusters" : "rayclusterautoscalers", "true",
+			  ray ? "RayCluster" : "RayClusterAutoscaler");
+	if (!ray && api.fleet->pools)
+		fleet_add(&body, text, api.fleet->autoscalers ? ", " : "", "gpupools", "false",
+			  "GPUPool");
+	fleet_add(&body, "]}");
 	http_answer_buf(request->peer, 200, &body);
 	buf_done(&body);
 }
@@ -517,11 +531,15 @@ static void api_review(const struct http_request *request)
 
 static void api_handle(const struct http_request *request)
 {
-	static const char *const plurals[] = { "/rayclusters", "/pods", "/rayclusterautoscalers",
-					       "/nodes", "/events" };
+	static const char *const plurals[] = { "/rayclusters", "/pods",   "/rayclusterautoscalers",
+					       "/nodes",       "/events", "/gpupools" };
 	const char *name;
 
-	for (unsigned kind = 0; kind < FLEET_KINDS; kind++)
+	if (!strncmp(request->target, "/api/v1/namespaces?", 19)) {
+		api_take(request, FLEET_NAMESPACES, "");
+		return;
+	}
+	for (unsigned kind = 0; kind < FLEET_NAMESPACES; kind++)
 		if (api_is(request->target, plurals[kind], &name)) {
 			api_take(request, kind, name);
 			return;

@@ -5,6 +5,7 @@
  *   GET /fleet/change?rate=12.5   so many clusters per second have demand for one more worker,
  *                                 which comes 0.5 s after the patch
  *   GET /fleet/autoscalers        from now on RayClusterAutoscalers are served
+ *   GET /fleet/pools              likewise GPUPools
  *   PUT, DELETE /fleet/object/KIND/NAMESPACE/NAME   objects of others (fleet_guests.h) */
 #include "test/fleet/fleet_api.h"
 #include "test/fleet/fleet_gcs.h"
@@ -90,6 +91,8 @@ static void on_request(const struct http_request *request)
 	fleet_figures(&fleet, &body);
 	if (strstr(request->target, "/reset"))
 		fleet_reset(&fleet);
+	if (strstr(request->target, "/pools"))
+		fleet.pools = true;
 	if (strstr(request->target, "/autoscalers"))
 		fleet.autoscalers = true;
 	if (strstr(request->target, "rate="))
