@@ -29,8 +29,10 @@ def test_two_gangs_of_six_in_a_pool_of_eight(pool, teams, controller, namespace)
 
 
 def test_a_busy_worker_ends_after_its_deadline(pool, teams, controller, namespace):
-    """reclaim.busy: Ray reports the node as draining, the Pod ends after the deadline, and others have its GPU."""
-    pool.create(2, {"name": "a"}, {"name": "b", "guaranteed": 1}, reclaim={"idleAfterSeconds": 1, "busy": {"afterSeconds": 6}})
+    """``busy`` of a queue, as in examples/pools/reserve.yaml: Ray reports the node as draining, the Pod ends after the
+    deadline, and others have its GPU. That of ``reclaim``: test_pools_train.py."""
+    queues = {"name": "a", "busy": {"afterSeconds": 6}}, {"name": "b", "guaranteed": 1}
+    pool.create(2, *queues, reclaim={"idleAfterSeconds": 1})
     controller(namespace, everywhere=True)
     (one,) = teams.add("a", idle_seconds=300)
     fleet = Fleet(pool)
