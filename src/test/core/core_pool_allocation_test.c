@@ -294,6 +294,31 @@ static void test_an_amount_is_not_a_place(void **state)
 	expect(allocate(), 2, 0, 1);
 }
 
+/* Groups with equal requests and other selectors or tolerations have places of their own. */
+static void test_places_are_those_of_the_template(void **state)
+{
+	static const struct taint taint = { "team", "x", "NoSchedule" };
+	static const struct toleration tolerates = { "team", "Exists", "", "" };
+	static const struct label here = { "zone", "a" }, there = { "zone", "b" };
+	static const struct labels labels = { &here, 1 }, others = { &there, 1 };
+
+	(void)state;
+	scene.pool.gpus = UNITS(8);
+	add_node("n1");
+	scene.nodes[0].labels = labels;
+	scene.nodes[0].taints = &taint;
+	scene.nodes[0].taint_count = 1;
+	for (size_t i = 1; i < CLUSTERS_MAX; i++) {
+		scene.groups[i][0].template.spec.tolerations = i > 1 ? &tolerates : NULL;
+		scene.groups[i][0].template.spec.toleration_count = i > 1;
+		scene.groups[i][0].template.spec.node_selector = i == 2 ? others : labels;
+		ask(i, 0, 1, 2);
+	}
+	expect(allocate(), 1, 0, 0);
+	expect(allocate(), 2, 0, 0);
+	expect(allocate(), 3, 2, 0);
+}
+
 /* Idle workers of the borrower: those of one Node make the unit fit, and no others end. */
 static void test_whole_nodes_are_released_first(void **state)
 {
@@ -573,6 +598,7 @@ int main(void)
 		TEST(test_what_is_free_is_granted),
 		TEST(test_a_gang_is_granted_whole_or_not_at_all),
 		TEST(test_an_amount_is_not_a_place),
+		TEST(test_places_are_those_of_the_template),
 		TEST(test_whole_nodes_are_released_first),
 		TEST(test_workers_that_may_not_end),
 		TEST(test_a_drain_keeps_its_deadline),

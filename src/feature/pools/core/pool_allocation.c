@@ -213,6 +213,19 @@ static void add_run(struct building *b, size_t index, const struct pool_waiting 
 	}
 }
 
+static void reserve_workers(struct building *b)
+{
+	size_t *counts = arena_array(b->arena, b->input->pool_count, sizeof(*counts));
+
+	for (size_t m = 0; m < b->input->member_count; m++)
+		VEC_EACH(const struct pool_worker, worker, &b->input->members[m]->workers)
+			counts[worker->pool]++;
+	for (size_t p = 0; p < b->input->pool_count; p++) {
+		VEC_RESERVE(b->arena, &b->tables->at[p].workers, counts[p]);
+		VEC_RESERVE(b->arena, &b->tables->at[p].held, counts[p]);
+	}
+}
+
 static void add_member(struct building *b, size_t index)
 {
 	const struct pool_member *member = b->input->members[index];
@@ -416,6 +429,7 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 		tables->parts[i].cluster = POOL_NONE;
 	for (size_t p = 0; p < input->pool_count; p++)
 		start_table(&b, p);
+	reserve_workers(&b);
 	for (size_t m = 0; m < input->member_count; m++)
 		add_member(&b, m);
 	share_all(&b);
