@@ -154,6 +154,9 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 
 	if (cluster_set_decode(set, plan->arena, &setups, &count, settings, err))
 		return -1;
+	if (settings->in_place_resize)
+		return err_set(err, ERR_INPUT,
+			       "in-place-resize: resizes are not simulated; leave it out");
 	clusters = arena_array(plan->arena, count, sizeof(*clusters));
 	for (size_t i = 0; i < count; i++) {
 		clusters[i].cluster = &setups[i].cluster;

@@ -228,6 +228,7 @@ static void wrong_input_has_an_answer(void **state)
 		{ "--vary", "packing", "--vary takes PATH=VALUE,VALUE, not packing" },
 		{ "--vary", "packing=best",
 		  "packing=best: packing: must be one of ray|fewest-gpus" },
+		{ "--set", "in-place-resize=true", "in-place-resize: resizes are not simulated" },
 		{ "--vary", "workerGroupSpecs[cpu].maxReplicas=2",
 		  "--vary: workerGroupSpecs[cpu].maxReplicas: workerGroupSpecs has no element cpu" },
 		{ "--vary", "groups[cpu].idleTimeoutSeconds=2,3",
