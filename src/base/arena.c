@@ -32,6 +32,7 @@
 
 #define ALIGNMENT ((size_t)16)
 #define FIRST_BLOCK_BYTES ((size_t)4 << 10)
+#define LEAST_BLOCK_BYTES ((size_t)256) /* of an arena that began smaller, by arena_reserve */
 #define LARGEST_BLOCK_BYTES ((size_t)64 << 10)
 /* For an arena that is large already: malloc maps such blocks one by one (net/process), so that
  * they return to the system with the arena regardless of later allocations. */
@@ -138,8 +139,8 @@ static size_t next_block_bytes(const struct arena *arena)
 
 	if (arena->used_bytes > LARGE_ARENA_BYTES)
 		return LARGE_ARENA_BLOCK_BYTES;
-	if (bytes < FIRST_BLOCK_BYTES)
-		return FIRST_BLOCK_BYTES;
+	if (bytes < LEAST_BLOCK_BYTES)
+		return LEAST_BLOCK_BYTES;
 	return bytes < LARGEST_BLOCK_BYTES ? bytes : LARGEST_BLOCK_BYTES;
 }
 

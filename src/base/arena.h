@@ -34,7 +34,8 @@ void arena_done(struct arena *arena);  /* frees everything; usable again afterwa
 
 /* Reserves `bytes` in one block: in an empty arena a block of exactly that size. An object that is
  * built a second time in the same way fits the used_bytes of its first arena (to keep objects
- * compactly). */
+ * compactly). An arena that outgrows it gets blocks of twice the size, from this one on: with a
+ * few bytes reserved, a small arena stays small. */
 void arena_reserve(struct arena *arena, size_t bytes);
 
 void *arena_alloc(struct arena *arena, size_t bytes);              /* zeroed, aligned to 16 */

@@ -74,7 +74,7 @@ const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
 struct making {
 	const struct pool_member_input *input;
 	struct pool_member *member;
-	struct arena *arena;
+	struct arena *arena, *scratch;
 	struct map replicas; /* "group/replica" to the index of a worker + 1, of several hosts */
 	bool by_kueue;
 };
@@ -146,7 +146,7 @@ static struct pool_worker *replica_of(struct making *m, const struct gpu_holding
 	if (!name || holding->leaves || holding->group >= m->member->group_count ||
 	    m->member->groups[holding->group].hosts <= 1)
 		return NULL;
-	key = arena_printf(m->arena, "%zu/%s", holding->group, name);
+	key = arena_printf(m->scratch, "%zu/%s", holding->group, name);
 	index = (uintptr_t)map_get(&m->replicas, key);
 	if (index > 0)
 		return &m->member->workers.at[index - 1];
@@ -164,12 +164,12 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 		return;
 	if (holding->pod)
 		worker.pool = pool_match_spec(input->pools, input->pool_count, &holding->pod->spec,
-					      m->arena);
+					      m->scratch);
 	else if (holding->group < m->member->group_count)
 		worker.pool = m->member->groups[holding->group].pool;
 	else
 		worker.pool = pool_match_spec(input->pools, input->pool_count,
-					      &input->cluster->head_template.spec, m->arena);
+					      &input->cluster->head_template.spec, m->scratch);
 	if (worker.pool == POOL_NONE)
 		return;
 	worker.outside = is_outside(m, worker.pool);
@@ -190,7 +190,7 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 {
 	const struct pool_report *report = m->input->report;
 	const struct pool_member *member = m->member;
-	int64_t *spare = arena_array(m->arena, member->group_count, sizeof(*spare));
+	int64_t *spare = arena_array(m->scratch, member->group_count, sizeof(*spare));
 
 	VEC_EACH(const struct gpu_holding, holding, &holdings->list)
 		if (holding->group < member->group_count && !holding->leaves)
@@ -266,13 +266,14 @@ static void make_groups(struct making *m)
 					    .spec = &group->template.spec,
 					    .hosts = group->num_of_hosts > 0 ? group->num_of_hosts :
 									       1 };
-		capacity_of_group(cluster, g, input->settings, input->devices, m->arena, &capacity);
-		gpu_cost_of(own->spec, &capacity, input->devices, m->arena, &cost);
+		capacity_of_group(cluster, g, input->settings, input->devices, m->scratch,
+				  &capacity);
+		gpu_cost_of(own->spec, &capacity, input->devices, m->scratch, &cost);
 		own->replica_gpus = resource_product(cost.amount, own->hosts);
 		own->shape = shape_of(own, m->arena);
 		if (own->replica_gpus > 0)
 			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
-						    m->arena);
+						    m->scratch);
 		own->outside = is_outside(m, own->pool);
 	}
 }
@@ -281,7 +282,8 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 					   struct arena *arena)
 {
 	struct pool_member *member = ARENA_NEW(arena, struct pool_member);
-	struct making m = { .input = input, .member = member, .arena = arena };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct making m = { .input = input, .member = member, .arena = arena, .scratch = &scratch };
 	struct gpu_holdings holdings;
 
 	member->namespace_ = arena_strdup(arena, input->namespace_);
@@ -291,7 +293,8 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 		make_groups(&m);
 	}
 	gpu_count(input->cluster, input->pods, input->pod_count, input->replicas, input->settings,
-		  input->devices, arena, &holdings);
+		  input->devices, &scratch, &holdings);
+	VEC_RESERVE(arena, &member->workers, holdings.list.count);
 	VEC_EACH(const struct gpu_holding, holding, &holdings.list)
 		add_worker(&m, holding);
 	if (input->cluster)

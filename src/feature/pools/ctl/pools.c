@@ -89,13 +89,20 @@ static const void *slots_value(const struct slots *slots)
 	return slots->at[slots->current].value;
 }
 
+/* Of a value that is kept for each RayCluster; it grows from here. */
+#define KEPT_BYTES 512
+
 /* The arena of the next value; the value of the last allocation stays. */
 static struct arena *slots_next(struct slots *slots)
 {
+	struct arena *arena;
+
 	if (slots->allocated == slots->current)
 		slots->current = !slots->current;
-	arena_reset(&slots->at[slots->current].arena);
-	return &slots->at[slots->current].arena;
+	arena = &slots->at[slots->current].arena;
+	arena_done(arena);
+	arena_reserve(arena, KEPT_BYTES);
+	return arena;
 }
 
 static void slots_set(struct slots *slots, const void *value)
@@ -746,8 +753,10 @@ static bool note_report(struct pools *pools, struct pool_entry *entry, const str
 			time_ms now)
 {
 	struct arena arena = ARENA_INIT;
-	const struct pool_report *report = pool_report_make(plan, now, &arena);
+	const struct pool_report *report;
 
+	arena_reserve(&arena, KEPT_BYTES);
+	report = pool_report_make(plan, now, &arena);
 	if (same_report(entry->report, report)) {
 		arena_done(&arena);
 		return false;
