@@ -183,7 +183,7 @@ class RayHead:
         number = len(self.processes)
         process = Process(
             f"driver {number}",
-            [PYTHON, "-c", program],
+            [PYTHON, "-u", "-c", program],
             self.directory / f"driver-{number}.log",
             env={name: value for name, value in self.environment().items() if name != without},
         )

@@ -47,7 +47,7 @@ class RayProgram:
         self.directory = directory
         self._number = 0
         script = Path(__file__).parent / "ray_driver.py"
-        words = [sys.executable, str(script), str(directory), address, node_ip, *["prints"] * prints]
+        words = [sys.executable, "-u", str(script), str(directory), address, node_ip, *["prints"] * prints]
         self.process = Process("driver", sees_account(words, env), directory / "driver.log", env, directory)
 
     def call(self, do: str, seconds: float = 30.0, **arguments: Any) -> Any:
