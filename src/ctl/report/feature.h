@@ -34,8 +34,8 @@ struct feature_metric {
 };
 
 struct feature {
-	/* Its state, `self` of the other hooks, which `end` frees. Members of control are set after
-	 * `begin`: it may only keep the pointer. Without it `self` is NULL. */
+	/* Its state, `self` of the other hooks, which `end` frees. Of control only options and loop are
+	 * set: it keeps the pointer. Without it `self` is NULL. */
 	void *(*begin)(const struct control *control);
 	void (*end)(void *self);
 	/* All members of control are set: its watches may begin. */

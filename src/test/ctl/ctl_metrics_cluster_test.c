@@ -14,6 +14,7 @@
 #include "ctl/report/metrics_cluster.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "net/loop.h"
 #include "test/support/metrics_lines.h"
 #include "test/support/support.h"
 
@@ -83,7 +84,9 @@ static int setup(void **state)
 	struct fixture *fixture = memory_alloc(sizeof(*fixture));
 
 	fixture->metrics = metrics_new(0);
+	options_init(&fixture->options);
 	fixture->control.options = &fixture->options;
+	fixture->control.loop = loop_new();
 	fixture->features = features_new(&fixture->control, features_listed);
 	buf_init(&fixture->text, 1 << 20);
 	*state = fixture;
@@ -96,6 +99,8 @@ static int teardown(void **state)
 
 	metrics_free(fixture->metrics);
 	features_free(fixture->features);
+	loop_free(fixture->control.loop);
+	options_done(&fixture->options);
 	buf_done(&fixture->text);
 	arena_done(&fixture->arena);
 	memory_free(fixture);
@@ -354,6 +359,7 @@ static void test_every_counter_begins_with_the_cluster(void **state)
 	const void *self;
 
 	fixture->options.price_table = &prices;
+	fixture->options.settings.in_place_resize = true;
 	decided(fixture, working, 1000);
 	expose(fixture);
 #define X(kind, identifier, name, ...) KIND_##kind(name);

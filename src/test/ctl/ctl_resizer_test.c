@@ -85,6 +85,7 @@ static int setup(void **state)
 	arena = ARENA_INIT;
 	script_start(&script, patch_pod, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
+	options.settings.in_place_resize = true;
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
 	gcs = gcs_client_new(script.loop, &config);

@@ -11,12 +11,14 @@
 #include "ctl/features.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics.h"
+#include "ctl/shared/options.h"
 #include "net/https.h"
 #include "net/serve.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
 struct bench {
+	struct options options;
 	struct control control;
 	struct https *https;
 	struct serve *serve;
@@ -49,6 +51,8 @@ static int setup(void **state)
 	struct err err;
 
 	bench->known = "team/demo";
+	options_init(&bench->options);
+	bench->control.options = &bench->options;
 	bench->control.loop = loop_new();
 	bench->control.metrics = metrics_new(0);
 	bench->control.features = features_new(&bench->control, features_listed);
@@ -70,6 +74,7 @@ static int teardown(void **state)
 	features_free(bench->control.features);
 	metrics_free(bench->control.metrics);
 	loop_free(bench->control.loop);
+	options_done(&bench->options);
 	memory_free(bench);
 	return 0;
 }

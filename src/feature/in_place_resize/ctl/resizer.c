@@ -503,13 +503,16 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 static void write_resizes(const void *self, const struct metrics_cluster *cluster,
 			  struct metrics_family *family)
 {
-	const struct resized *resized = find(self, cluster->namespace_, cluster->name);
+	const struct resizer *resizer = self;
+	const struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
 
-	for (int i = 0; resized && i < RESIZED_RESULTS; i++)
+	if (!resizer->control->options->settings.in_place_resize)
+		return;
+	for (int i = 0; i < RESIZED_RESULTS; i++)
 		metrics_text_integer(family,
 				     (const char *const[]){ cluster->namespace_, cluster->name,
 							    result_names[i] },
-				     resized->counts[i]);
+				     resized ? resized->counts[i] : 0);
 }
 
 static const struct feature_metric metrics[] = {
