@@ -5,7 +5,7 @@ The kubelet stand-in (e2e/rayscaler_e2e/pod_resize.py) carries resizes out, defe
 
 import json
 from contextlib import closing
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import pytest
 
@@ -22,9 +22,12 @@ IDLE = 600
 
 
 @pytest.fixture(autouse=True)
-def _real(api_server: ApiServer) -> None:
+def _real(api_server: ApiServer) -> Iterator[None]:
+    """The right in the namespace of the shared head ends with the test."""
     if api_server.kind != "real":
         pytest.skip("the embedded API server has no subresource resize of Pods")
+    yield
+    api_server.admin.of("rolebindings", "shared").delete("resize-pods", missing_ok=True)
 
 
 def let_resize(server: ApiServer, namespace: str) -> None:
