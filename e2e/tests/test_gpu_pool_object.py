@@ -170,23 +170,33 @@ def allowed(cli: Cli) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def test_status_of_pools(api_server, pools, namespace, work_dir):
+@pytest.fixture
+def pools_reader(api_server, namespace):
+    """The chart's ClusterRole rayscaler-pools, which nothing but this makes here, bound to the user of the CLI on demand."""
+    role = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "rayscaler-pools"},
+        "rules": [{"apiGroups": ["rayscaler.dev"], "resources": ["gpupools"], "verbs": ["get", "list", "watch"]}],
+    }
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "pools-of-the-test"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "rayscaler-pools"},
+        "subjects": [{"kind": "ServiceAccount", "name": USER, "namespace": namespace}],
+    }
+    yield lambda: [api_server.apply(obj) for obj in (role, binding)]
+    # Helm takes no object that it has not made, so that an installation beside this one would fail.
+    for kind, obj in (("clusterrolebindings", binding), ("clusterroles", role)):
+        api_server.admin.of(kind).delete(obj["metadata"]["name"], missing_ok=True)
+
+
+def test_status_of_pools(api_server, pools, pools_reader, namespace, work_dir):
     cli = Cli(api_server, namespace, work_dir)
     denied = cli.run("status", "--pools", status=1)
     assert "create clusterrolebinding NAME --clusterrole=rayscaler-pools" in denied.stderr
-    subject = {"kind": "ServiceAccount", "name": USER, "namespace": namespace}
-    rules = [{"apiGroups": ["rayscaler.dev"], "resources": ["gpupools"], "verbs": ["get", "list", "watch"]}]
-    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "rayscaler-pools"}, "rules": rules}
-    api_server.apply(role)
-    api_server.apply(
-        {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": "pools-of-the-test"},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "rayscaler-pools"},
-            "subjects": [subject],
-        }
-    )
+    pools_reader()
     # The server sees a new binding after a moment.
     first = wait_until(lambda: allowed(cli), 20, "the right to read pools")
     assert first == "there are no GPUPools; docs/GPUPOOL.md has one to apply\n"
