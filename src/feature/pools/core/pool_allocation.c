@@ -349,10 +349,18 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 
 /* ---- what each member may do ---- */
 
+/* The member's first run in the pool; NULL: none. */
+static struct pool_run *first_run(const struct pool_table *table, const struct pool_part *part)
+{
+	if (part->cluster == POOL_NONE || part->first_run >= table->runs.count)
+		return NULL;
+	return table->runs.at + part->first_run;
+}
+
 /* Runs the next statement for each run, or worker, of the member in the pool. */
 #define RUNS_EACH(run, table, part)                                                                \
-	for (const struct pool_run *(run) = (table)->runs.at + (part)->first_run;                  \
-	     (part)->cluster != POOL_NONE && (run) < (table)->runs.at + (table)->runs.count &&     \
+	for (const struct pool_run *(run) = first_run((table), (part));                            \
+	     (run) && (run) < (table)->runs.at + (table)->runs.count &&                            \
 	     (run)->cluster == (part)->cluster;                                                    \
 	     (run)++)
 #define WORKERS_EACH(w, table, part)                                                               \
