@@ -4,7 +4,7 @@
 # Makes what the tests need and is not there: the Python environment and, for the real API server
 # (RAYSCALER_APISERVER=real, the default), kube-apiserver and etcd. Where those cannot be had the
 # tests run on the embedded API server and the count says so, as one skipped line of its own.
-# kubectl, kube-controller-manager and helm are made with them; a test without them is skipped.
+# kubectl, kube-controller-manager, kube-scheduler and helm are made with them; a test without them is skipped.
 # KUBERAY=real runs them with KubeRay's own operator and CRDs in place of the stand-in, and those of
 # e2e/kuberay, which need it.
 # Leaves BUILD/test-results/STAGE.count.
@@ -25,11 +25,11 @@ python=$("$here/setup-python.sh")
 missing=
 if [ "$RAYSCALER_APISERVER" = real ]; then
 	status=0
-	found=$("$here/setup-apiserver.sh" etcd kube-apiserver kubectl kube-controller-manager helm) || status=$?
+	found=$("$here/setup-apiserver.sh" etcd kube-apiserver kubectl kube-controller-manager kube-scheduler helm) || status=$?
 	echo "$found"
 	if [ "$status" -eq 3 ] && [ "$(grep -c -E '^(etcd|kube-apiserver) ' <<<"$found")" -eq 2 ]; then
 		status=0
-		echo "!! $stage: not all of kubectl, kube-controller-manager and helm can be had" >&2
+		echo "!! $stage: not all of kubectl, kube-controller-manager, kube-scheduler and helm can be had" >&2
 	fi
 	if [ "$status" -eq 3 ]; then
 		missing=yes

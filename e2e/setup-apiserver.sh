@@ -3,10 +3,11 @@
 #
 #   e2e/setup-apiserver.sh [PROGRAM...]
 #
-# PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager, helm.
-# The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl and
-# kube-controller-manager from KUBEBUILDER_ASSETS, else the cache, helm from the cache: they have to
-# be of the versions that are pinned here. Missing programs are built once into the cache, from
+# PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager,
+# kube-scheduler, helm.
+# The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
+# kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, helm from the
+# cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
 # e2e/apiserver (one build for all, so that what they share is compiled once) and helm from its own
 # module, with the Go in PATH when it is new enough, else with Debian's Go, unpacked into the cache.
 # etcd's last resort is Debian's etcd-server, unpacked. Standard output: one line "NAME PATH" each.
@@ -30,8 +31,8 @@ cannot() {
 	exit 3
 }
 
-# kubectl and the controllers of other versions would make other outputs.
-pinned() { case $1 in kubectl | kube-controller-manager | helm) ;; *) return 1 ;; esac }
+# kubectl, the controllers and the scheduler of other versions would make other outputs.
+pinned() { case $1 in kubectl | kube-controller-manager | kube-scheduler | helm) ;; *) return 1 ;; esac }
 
 find_program() {
 	if [ "$1" != helm ] && [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
@@ -116,7 +117,7 @@ build_kubernetes() {
 	"$go" mod download >&2 || cannot "the Go modules of Kubernetes could not be downloaded"
 	total=$("$go" list -deps "${@/#/./}" | wc -l)
 	say "building $* $version from source, once; two cores need" \
-		"4 to 6 minutes for the server, 1 for kubectl, 2 for the controllers"
+		"4 to 6 minutes for the server, 1 for kubectl, 2 for the controllers, 1 for the scheduler"
 	local stamp=k8s.io/component-base/version minor=${version#v1.}
 	rm -rf "$new"
 	mkdir "$new"
@@ -211,7 +212,7 @@ main() {
 	local name
 	for name in "${wanted[@]}"; do
 		case $name in
-		etcd | kube-apiserver | kubectl | kube-controller-manager | helm) ;;
+		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | helm) ;;
 		*) say "unknown program $name"; exit 2 ;;
 		esac
 	done
