@@ -18,6 +18,8 @@ Ray, and the parts of Kubernetes that the API server alone has not:
                       ``kuberay_status`` and ``kuberay_validate``
 ``kubelet``           stand-in for scheduler and kubelet; with ``pod_schedule``, ``pod_runner`` (one
                       Pod), ``pod_process`` (one container) and ``standin`` (shared by both)
+``dra``               Nodes with devices and the programs that allocate them to claims; with ``nvidia_devices`` (their
+                      form) and ``pod_devices`` (what a container sees of them)
 ``standins``          ``StandIns``: both as child processes
 ``ray_manifests``     RayClusters that run on them
 ``scenario``          ``Scenario``: one RayCluster with its head, its workers and Ray programs

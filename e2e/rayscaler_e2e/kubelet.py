@@ -12,6 +12,9 @@ runs as it is in the Pod, with two flags that replace a Pod's network and file s
 * after a container's end with restartPolicy Always: 1 s, then doubling up to 300 s (a real kubelet
   begins with 10 s).
 
+The container of a Pod with ResourceClaims sees the GPUs that they have (``pod_devices``). With --no-scheduler
+a kube-scheduler binds the Pods.
+
 With Node objects in the API server a Pod needs a Node with room (all resources that it requests),
 matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Annotations of a Pod
 (of a group's template, to have them on every Pod of it):
@@ -50,13 +53,13 @@ log = logging.getLogger("kubelet")
 class Kubelet:
     """One thread does everything, the main thread: a child dies with the thread that started it."""
 
-    def __init__(self, client: KubeClient, ca_file: Path, work_dir: Path):
+    def __init__(self, client: KubeClient, ca_file: Path, work_dir: Path, schedules: bool = True):
         self._client = client
         self._wake = threading.Event()
         self._stopping = False
         self._pods = WatchCache(client, "pods", changed=self._wake.set)
         self._nodes = WatchCache(client, "nodes", changed=self._wake.set)
-        self._scheduler = Scheduler(client)
+        self._scheduler = Scheduler(client) if schedules else None
         self.host = Host(client, ca_file, work_dir, self._pods)
         self._runners: Dict[str, PodRunner] = {}
         self._retry: Dict[str, float] = {}
@@ -99,7 +102,7 @@ class Kubelet:
 
     def _step(self, uid: str, pod: Object, pods: Any) -> None:
         if not pod["spec"].get("nodeName"):
-            if not pod["metadata"].get("deletionTimestamp"):
+            if self._scheduler and not pod["metadata"].get("deletionTimestamp"):
                 self._scheduler.schedule(pod, pods, self._nodes.objects())
             return
         runner = self._runners.get(uid)
@@ -124,10 +127,11 @@ def main() -> None:
     parser.add_argument("--work-dir", required=True, type=Path, help="logs of the Pods")
     parser.add_argument("--ray", required=True, type=Path, help="the ray program")
     parser.add_argument("--program", action="append", default=[], type=Path, help="found in every container")
+    parser.add_argument("--no-scheduler", action="store_true", help="Pods are bound by another program")
     arguments = parser.parse_args()
     log_to_stderr()
     client, ca_file = client_from_kubeconfig(arguments.kubeconfig)
-    kubelet = Kubelet(client, ca_file, arguments.work_dir)
+    kubelet = Kubelet(client, ca_file, arguments.work_dir, not arguments.no_scheduler)
     kubelet.host.add_ray(arguments.ray)
     for program in arguments.program:
         kubelet.host.add_program(program.name, program.resolve())

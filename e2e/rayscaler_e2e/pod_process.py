@@ -17,7 +17,7 @@ from typing import Any, Dict, Optional, Set, TextIO, Tuple
 from urllib.parse import urlsplit
 
 from . import kuberay_pod as kp
-from . import image, paths
+from . import image, paths, pod_devices
 from .agent_ports import AgentPorts
 from .kubeclient import ApiError, KubeClient
 from .kubeconfig import sees_account
@@ -121,6 +121,9 @@ class Host:
         account = self.service_account(pod)
         if account:
             env["RAYSCALER_BENCH_SERVICE_ACCOUNT"] = str(account)
+        if pod["spec"].get("resourceClaims"):
+            gpus = pod_devices.gpus(self.client, pod, container)
+            env.update(pod_devices.environment(gpus, self.short_dir / "nvml"))
         mounts = self.mounts(pod, container)
         for variable in container.get("env") or []:
             value = self.with_hosts(pod, expand(self._value(pod, variable, address), env))

@@ -1,6 +1,6 @@
 """etcd and kube-apiserver as child processes on free loopback ports, RBAC on.
 
-No scheduler or kubelet runs, and no controller-manager unless a test starts ``ControllerManager``:
+No kubelet runs, no scheduler unless a test starts ``KubeScheduler``, and no controller-manager unless it starts ``ControllerManager``:
 nothing is garbage collected by owner, no namespace deletion finishes, no Deployment makes Pods. Admission by ServiceAccount is off, because
 nothing here makes the ``default`` account that it wants.
 """
@@ -206,14 +206,32 @@ class ControllerManager:
 
     GARBAGE_COLLECTOR = ("garbage-collector-controller",)
 
-    def __init__(self, server: ApiServer, program: Path, work_dir: Path, controllers: Tuple[str, ...] = CONTROLLERS):
+    def __init__(
+        self, server: ApiServer, program: Path, work_dir: Path, controllers: Tuple[str, ...] = CONTROLLERS, *flags: str
+    ):
         kubeconfig = server.write_kubeconfig(work_dir / "controllers.kubeconfig", token=server.tokens[ADMIN_USER])
-        words = [str(program), f"--kubeconfig={kubeconfig}", f"--controllers={','.join(controllers)}"]
+        words = [str(program), f"--kubeconfig={kubeconfig}", f"--controllers={','.join(controllers)}", *flags]
         words += ["--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
         words += [f"--cert-dir={work_dir / 'controllers-cert'}", "--profiling=false", "--v=1"]
         self.process = Process("kube-controller-manager", words, work_dir / "kube-controller-manager.log")
 
     def __enter__(self) -> "ControllerManager":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.process.stop()
+
+
+class KubeScheduler:
+    """kube-scheduler against ``server``, with its default profile: in place of the scheduler of the kubelet stand-in."""
+
+    def __init__(self, server: ApiServer, program: Path, work_dir: Path, *flags: str):
+        kubeconfig = server.write_kubeconfig(work_dir / "scheduler.kubeconfig", token=server.tokens[ADMIN_USER])
+        words = [str(program), f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1", *flags]
+        words += [f"--secure-port={free_port()}", f"--cert-dir={work_dir / 'scheduler-cert'}", "--profiling=false"]
+        self.process = Process("kube-scheduler", words, work_dir / "kube-scheduler.log")
+
+    def __enter__(self) -> "KubeScheduler":
         return self
 
     def __exit__(self, *_exc: object) -> None:

@@ -31,9 +31,10 @@ def ray_program() -> Path:
 class StandIns:
     """Both, against one API server. Started from the main thread they die with this process."""
 
-    def __init__(self, server: ApiServer, work_dir: Path, ray: Optional[Path] = None):
-        """``ray``: runs in place of Ray's own ``ray`` in every Pod."""
+    def __init__(self, server: ApiServer, work_dir: Path, ray: Optional[Path] = None, schedules: bool = True):
+        """``ray``: runs in place of Ray's own ``ray`` in every Pod. ``schedules``: false beside a kube-scheduler."""
         self._server = server
+        self._schedules = schedules
         self._ray = ray or ray_program()
         self.work_dir = Path(work_dir)
         shutil.rmtree(self.work_dir, ignore_errors=True)
@@ -76,6 +77,7 @@ class StandIns:
     def start_kubelet(self) -> None:
         words = self._python("rayscaler_e2e.kubelet")
         words += ["--work-dir", str(self.pods_dir), "--ray", str(self._ray), "--program", str(paths.program())]
+        words += [] if self._schedules else ["--no-scheduler"]
         self.kubelet = Process("kubelet", words, self.work_dir / "kubelet.log", cwd=paths.E2E)
 
     @property

@@ -1,0 +1,191 @@
+"""Devices that Pods claim, on the real kube-apiserver, kube-scheduler and kube-controller-manager."""
+
+import re
+import shutil
+
+import pytest
+
+from bench_reaction import start_ray_autoscaler
+from bench_simulate import RayHead
+from rayscaler_e2e import nvidia_devices as nvidia
+from rayscaler_e2e import paths
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.dra import SERVER_FLAGS, Dra, request, with_claim
+from rayscaler_e2e.kuberay_pod import is_ready
+from rayscaler_e2e.real import RealApiServer
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.standins import StandIns
+from rayscaler_e2e.tools import ToolMissing
+from rayscaler_e2e.wait import wait_until
+
+# Of Ray's autoscaler.
+REFUSED = re.compile(r"No available node types can fulfill resource requests \{.*'GPU': 1.0.*\}\*2\.")
+
+
+@pytest.fixture(scope="module")
+def api_server():
+    if paths.chosen_api_server() != "real":
+        pytest.skip("the embedded API server has no resource.k8s.io")
+    directory = paths.work_root() / "apiserver-dra"
+    shutil.rmtree(directory, ignore_errors=True)
+    with RealApiServer(directory, *SERVER_FLAGS) as server:
+        server.install_bench()
+        yield server
+
+
+@pytest.fixture(scope="module")
+def devices(api_server):
+    try:
+        with Dra(api_server, paths.work_root() / "dra") as made:
+            yield made
+    except ToolMissing as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def standins(api_server, devices):
+    with StandIns(api_server, paths.work_root() / "standins-dra", schedules=False) as made:
+        yield made
+
+
+@pytest.fixture
+def dra(devices, standins, api_server, namespace, artefacts):
+    """Without Nodes that have devices; they and what the test made end with it."""
+    for log in devices.logs:
+        artefacts.log(log.stem, log)
+    yield devices
+    api_server.empty_namespace(namespace)
+    devices.free(namespace)
+    devices.remove_nodes()
+
+
+def sleeper(name, *templates):
+    spec = {"containers": [{"name": "main", "image": "none", "command": ["sleep", "1000"]}]}
+    for template in templates:
+        spec = with_claim(spec, template)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"terminationGracePeriodSeconds": 1, **spec}}
+
+
+def message(pods, name):
+    """Why the Pod is not scheduled."""
+    conditions = pods.get(name).get("status", {}).get("conditions") or []
+    return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled"), "")
+
+
+def runs(pods, *names):
+    wait_until(lambda: all(pods.get(name)["status"].get("phase") == "Running" for name in names), 20, f"{names} to run")
+
+
+def waits(pods, name):
+    wait_until(lambda: "cannot allocate all claims" in message(pods, name), 20, f"{name} to wait for a device")
+    return message(pods, name)
+
+
+def test_the_api_server_keeps_the_fields_behind_gates(api_server):
+    """Without the gates they are dropped in silence."""
+    names = {one["metadata"]["name"]: api_server.apply(one) for one in nvidia.classes()}
+    assert names["gpu.nvidia.com"]["spec"]["extendedResourceName"] == "nvidia.com/gpu"
+    (sent,) = nvidia.slices("kept", 1, mig=True)
+    sent["spec"]["devices"][0]["taints"] = [{"key": "gpu.nvidia.com/xid", "value": "79", "effect": "NoSchedule"}]
+    sent["spec"]["devices"][1]["allowMultipleAllocations"] = True
+    made = api_server.apply(sent)["spec"]
+    api_server.admin.of("resourceslices").delete(sent["metadata"]["name"])
+    assert made["sharedCounters"] == sent["spec"]["sharedCounters"]
+    assert [one["consumesCounters"] for one in made["devices"]] == [one["consumesCounters"] for one in sent["spec"]["devices"]]
+    (taint,) = made["devices"][0]["taints"]
+    assert (taint["key"], taint["value"], taint["effect"]) == ("gpu.nvidia.com/xid", "79", "NoSchedule")
+    assert made["devices"][1]["allowMultipleAllocations"] is True
+    assert api_server.admin.call("GET", "/apis/resource.k8s.io/v1alpha3/devicetaintrules")["items"] == []
+
+
+def test_a_pod_gets_devices_or_waits_for_them(dra, api_server, namespace):
+    pods = api_server.admin.of("pods", namespace)
+    dra.node("n1", gpus=3)
+    dra.taint("n1", "gpu-0")
+    dra.template(namespace, "one-gpu", request("gpu"))
+    dra.template(namespace, "large", request("gpu", cel="device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('100Gi'))"))
+    for pod in (sleeper("a", "one-gpu"), sleeper("b", "one-gpu"), sleeper("large", "large")):
+        pods.create(pod)
+    runs(pods, "a", "b")
+    found = dra.allocated(namespace)
+    assert sorted(found["a"] + found["b"]) == ["n1/gpu-1", "n1/gpu-2"], "not the tainted device"
+    assert waits(pods, "large").startswith("0/2 nodes are available: ")
+    pods.create(sleeper("c", "one-gpu"))
+    waits(pods, "c")
+    pods.delete("a")
+    runs(pods, "c")
+    assert dra.allocated(namespace)["c"] == found["a"]
+
+
+def test_mig_devices_share_the_counters_of_their_gpu(dra, api_server, namespace):
+    pods = api_server.admin.of("pods", namespace)
+    dra.node("n1", gpus=1, mig=True)
+    dra.template(namespace, "one-gpu", request("gpu"))
+    dra.template(namespace, "half", request("mig", "mig.nvidia.com", "device.attributes['gpu.nvidia.com'].profile == '3g.40gb'"))
+    for pod in (sleeper("a", "half"), sleeper("b", "half")):
+        pods.create(pod)
+    runs(pods, "a", "b")
+    found = dra.allocated(namespace)
+    assert sorted(found["a"] + found["b"]) == ["n1/gpu-0-mig-3g40gb-9-0", "n1/gpu-0-mig-3g40gb-9-4"]
+    for pod in (sleeper("c", "half"), sleeper("whole", "one-gpu")):
+        pods.create(pod)
+    waits(pods, "c")
+    waits(pods, "whole")
+
+
+def test_two_compute_domains_share_no_node(dra, api_server, namespace):
+    pods = api_server.admin.of("pods", namespace)
+    for name in ("n1", "n2", "n3"):
+        dra.node(name, gpus=2, clique="rack-1.0")
+    dra.template(namespace, "one-gpu", request("gpu"))
+    for domain in ("left", "right"):
+        dra.channel(namespace, domain)
+        for number in range(2):
+            pods.create(sleeper(f"{domain}-{number}", domain, "one-gpu"))
+    wait_until(lambda: len(dra.allocated(namespace)) == 3, 20, "three Pods with a channel")
+    found = dra.allocated(namespace)
+    assert sorted(device for devices in found.values() for device in devices if "channel" in device) == [
+        "n1/channel-0", "n2/channel-0", "n3/channel-0",
+    ]
+    (last,) = {"left-0", "left-1", "right-0", "right-1"} - set(found)
+    waits(pods, last)
+
+
+def claiming_group(name="gpu-group", *templates, **fields):
+    """A worker group whose limits have no GPU and whose rayStartParams have no num-gpus."""
+    made = rm.group(name, **fields)
+    for template in templates:
+        made["template"]["spec"] = with_claim(made["template"]["spec"], template)
+    return made
+
+
+def test_a_raylet_has_the_gpus_of_its_claims(dra, scenario, namespace):
+    """Ray counts what NVML shows: two MIG devices of one GPU are one."""
+    dra.node("n1", gpus=2)
+    dra.node("n2", gpus=1, mig=True)
+    dra.template(namespace, "two", request("gpu", count=2))
+    dra.template(namespace, "part", request("mig", "mig.nvidia.com", count=2))
+    groups = [claiming_group("whole", "two", replicas=1), claiming_group("parts", "part", replicas=1)]
+    one = scenario(rm.cluster("claims", groups))
+    for group, gpus in (("whole", 2), ("parts", 1)):
+        one.wait_joined(1, group)
+        (node,) = [node for node in one.witness.latest()["nodes"] if node["group"] == group]
+        assert (node["total"]["GPU"], node["total"]["accelerator_type:H100"]) == (gpus, 1)
+    wait_until(lambda: all(map(is_ready, one.worker_pods())), 30, "both to have started")
+
+
+@pytest.mark.test_all  # beside the test above, which shows what the worker would have
+def test_rays_own_autoscaler_never_launches_such_a_group(dra, scenario, namespace, api_server, work_dir, artefacts):
+    """From the group's limits it sees no GPU."""
+    dra.node("n1", gpus=4)
+    dra.template(namespace, "one-gpu", request("gpu"))
+    manifest = rm.cluster("theirs", [claiming_group("gpu-group", "one-gpu", maxReplicas=4)])
+    del manifest["spec"]["headGroupSpec"]["rayStartParams"]["include-log-monitor"]
+    one = scenario(manifest)
+    theirs = start_ray_autoscaler(api_server, namespace, "theirs", RayHead(one), work_dir)
+    artefacts.log("ray-autoscaler", theirs.log)
+    with theirs, one.program(prints=True) as program:
+        program.actors(2, num_gpus=1)
+        wait_until(lambda: REFUSED.search("\n".join(program.autoscaler_lines())), 60, "the line of Ray's autoscaler")
+        hold(lambda: one.replicas() == 0 and not one.worker_pods(), 12, "no worker, twice its interval")
+        program.end()
