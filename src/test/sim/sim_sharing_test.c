@@ -214,17 +214,20 @@ static void init_random(struct sharing_case *c, size_t number, size_t teams)
 	int64_t gpus = 8 + (int64_t)support_random_below(&random, 16), at_ms = 0;
 
 	init_pool(c, gpus);
-	for (size_t t = 0; t < teams; t++)
-		add_team(c, (int64_t)support_random_below(&random, 4),
-			 1 + (int64_t)support_random_below(&random, 2));
+	for (size_t t = 0; t < teams; t++) {
+		int64_t worker_gpus = 1 + (int64_t)support_random_below(&random, 2);
+
+		add_team(c, (int64_t)support_random_below(&random, 4), worker_gpus);
+	}
 	for (size_t i = 0; i < 40; i++) {
 		size_t bundles = support_random_below(&random, 3) > 0 ?
 					 1 :
 					 2 + 2 * support_random_below(&random, 4);
+		int64_t count = 1 + (int64_t)support_random_below(&random, 4);
+		int64_t duration_ms = 1 + (int64_t)support_random_below(&random, 200) * SECOND;
 
-		add_work(c, support_random_below(&random, teams), at_ms,
-			 1 + (int64_t)support_random_below(&random, 200) * SECOND,
-			 1 + (int64_t)support_random_below(&random, 4), bundles);
+		add_work(c, support_random_below(&random, teams), at_ms, duration_ms, count,
+			 bundles);
 		at_ms += (int64_t)support_random_below(&random, 30) * SECOND;
 	}
 	c->sim.input.seed = number;
