@@ -10,7 +10,7 @@ from bench_simulate import RayHead
 from rayscaler_e2e import nvidia_devices as nvidia
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.dra import SERVER_FLAGS, Dra, request, with_claim
+from rayscaler_e2e.dra import SERVER_FLAGS, Dra, first_available, request, with_claim
 from rayscaler_e2e.kuberay_pod import is_ready
 from rayscaler_e2e.real import RealApiServer
 from rayscaler_e2e.scenario import hold
@@ -133,6 +133,25 @@ def test_mig_devices_share_the_counters_of_their_gpu(dra, api_server, namespace)
     waits(pods, "whole")
 
 
+def test_alternatives_and_an_extended_resource(dra, api_server, namespace):
+    """The Node has no capacity nvidia.com/gpu: the scheduler makes a claim for a limit."""
+    pods = api_server.admin.of("pods", namespace)
+    dra.node("n1", gpus=3, product=nvidia.A100)
+    hopper = "device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
+    dra.template(namespace, "either", first_available("gpu", request("new", cel=hopper), request("old", count=2)))
+    limited = sleeper("limited")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+    for pod in (sleeper("either", "either"), limited):
+        pods.create(pod)
+    runs(pods, "either", "limited")
+    claims = api_server.admin.of("resourceclaims", namespace).items()
+    results = {one["status"]["reservedFor"][0]["name"]: one["status"]["allocation"]["devices"]["results"] for one in claims}
+    assert [one["request"] for one in results["either"]] == ["gpu/old", "gpu/old"]
+    assert len(results["limited"]) == 1
+    made = pods.get("limited")["status"]["extendedResourceClaimStatus"]["requestMappings"]
+    assert [one["resourceName"] for one in made] == ["nvidia.com/gpu"]
+
+
 def test_two_compute_domains_share_no_node(dra, api_server, namespace):
     pods = api_server.admin.of("pods", namespace)
     for name in ("n1", "n2", "n3"):
@@ -174,7 +193,40 @@ def test_a_raylet_has_the_gpus_of_its_claims(dra, scenario, namespace):
     wait_until(lambda: all(map(is_ready, one.worker_pods())), 30, "both to have started")
 
 
-@pytest.mark.test_all  # beside the test above, which shows what the worker would have
+@pytest.mark.test_all  # eight raylets; test_two_compute_domains_share_no_node has the channels
+def test_a_group_of_hosts_for_each_compute_domain(dra, scenario, namespace, controller):
+    """Each gang of four hosts is within one clique."""
+    dra.template(namespace, "four", request("gpu", count=4))
+    groups = []
+    for rack, domain in (("a", "left"), ("b", "right")):
+        for number in range(4):
+            dra.node(f"{rack}{number}", gpus=4, clique=f"rack-{rack}.0")
+        dra.channel(namespace, domain)
+        groups.append(in_one_clique(claiming_group(domain, domain, "four", params={"num-gpus": "4"}, numOfHosts=4, maxReplicas=1)))
+    one = scenario(rm.cluster("domains", groups))
+    controller(namespace)
+    with one.program() as program:
+        for gang in ("first", "second"):
+            program.call("group", name=gang, strategy="STRICT_SPREAD", bundles=[{"GPU": 4}] * 4)
+            program.ready(gang, seconds=120)
+        assert (one.replicas("left"), one.replicas("right")) == (1, 1)
+        cliques = [{pod["spec"]["nodeName"][0] for pod in one.worker_pods(group)} for group in ("left", "right")]
+        assert sorted(map(list, cliques)) == [["a"], ["b"]]
+        program.end()
+    for group in ("left", "right"):
+        one.wait_empty(group=group)
+
+
+def in_one_clique(group):
+    """The affinity that NVIDIA's documents ask for."""
+    selector = {"matchLabels": {"ray.io/group": group["groupName"]}}
+    term = {"labelSelector": selector, "topologyKey": nvidia.CLIQUE_LABEL}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    group["template"]["spec"]["affinity"] = affinity
+    return group
+
+
+@pytest.mark.test_all  # 35 s; test_a_raylet_has_the_gpus_of_its_claims shows what its worker would have, which shows what the worker would have
 def test_rays_own_autoscaler_never_launches_such_a_group(dra, scenario, namespace, api_server, work_dir, artefacts):
     """From the group's limits it sees no GPU."""
     dra.node("n1", gpus=4)
