@@ -8,6 +8,7 @@
 #include "feature/in_place_resize/core/resize_pod.h"
 
 #define MESSAGES_MAX 3
+#define TIME_TEXT_END_S INT64_C(253402300800) /* the year 10000 */
 
 struct resize_offer {
 	const char *problem; /* NULL, or why nothing, or not all, is resized */
@@ -201,7 +202,43 @@ static void write_node(const struct choice *choice, size_t index, struct plan *p
 		add(choice, node, state, RESIZE_SYNC, plan);
 }
 
-/* "worker small-abcde: CPU from 2 to 6", of the first few that are being resized. */
+/* A record of a Pod may have any number. */
+static const char *moment(struct arena *arena, int64_t seconds)
+{
+	bool known = seconds > 0 && seconds < TIME_TEXT_END_S;
+
+	return known ? time_text(arena, seconds * MS_PER_SECOND) : "an unknown time";
+}
+
+/* "CPU from 2 to 6, since 2026-11-20T10:00:00Z, at most until 2026-11-20T10:05:00Z". */
+static const char *under_way_text(struct arena *arena, const struct resize_pod *state)
+{
+	int64_t since = state->status.resizing_at;
+	const char *text = resize_text(arena, state);
+
+	if (since)
+		text = arena_printf(arena, "%s, since %s, at most until %s", text,
+				    moment(arena, since),
+				    moment(arena, since + state->timeout_seconds));
+	return state->pending[0] != '\0' ? arena_printf(arena, "%s, %.200s", text, state->pending) :
+					   text;
+}
+
+static const char *state_text(struct arena *arena, const struct resize_pod *state)
+{
+	const struct resize_status *status = &state->status;
+	bool under_way = status->resizing_at || state->progress == RESIZE_QUEUED;
+	const char *text = under_way ? under_way_text(arena, state) : "";
+
+	if (!status->last_failed_at)
+		return text;
+	return arena_printf(arena, "%s%snot resized again, failed at %s: %.200s", text,
+			    under_way ? ", " : "", moment(arena, status->last_failed_at),
+			    status->last_failed_reason[0] != '\0' ? status->last_failed_reason :
+								    "without a reason");
+}
+
+/* Of the first few that are being resized, or whose resize has failed. */
 static const char *progress_text(const struct choice *choice)
 {
 	const struct resize_offer *resize = choice->offer->resize;
@@ -210,14 +247,12 @@ static const char *progress_text(const struct choice *choice)
 
 	for (size_t i = 0; i < choice->packing->problem.node_count; i++) {
 		const struct resize_pod *state = resize->pods[i];
+		const char *own = state ? state_text(choice->arena, state) : "";
 
-		if (!state || (!state->status.resizing_at && state->progress != RESIZE_QUEUED) ||
-		    count++ >= MESSAGES_MAX)
+		if (own[0] == '\0' || count++ >= MESSAGES_MAX)
 			continue;
-		text = arena_printf(choice->arena, "%s%s%.253s: %s%s%.200s", text,
-				    count > 1 ? "; " : "", state->pod->name,
-				    resize_text(choice->arena, state),
-				    state->pending[0] != '\0' ? ", " : "", state->pending);
+		text = arena_printf(choice->arena, "%s%s%.253s: %s", text, count > 1 ? "; " : "",
+				    state->pod->name, own);
 	}
 	return count > MESSAGES_MAX ?
 		       arena_printf(choice->arena, "%s; and %zu more", text, count - MESSAGES_MAX) :

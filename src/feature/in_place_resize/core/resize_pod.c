@@ -217,6 +217,7 @@ bool resize_pod_read(const struct pod *pod, const struct resize_group *limits, t
 	struct resize_pod state = {
 		.pod = pod,
 		.most = { limits->max_cpu, limits->max_memory },
+		.timeout_seconds = limits->timeout_seconds,
 		.status = { .raylet_id = "", .last_failed_reason = "" },
 		.pending = "",
 	};

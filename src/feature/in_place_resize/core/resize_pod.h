@@ -20,6 +20,7 @@ struct resize_pod {
 	struct plan_size asked; /* by the spec; `desired` may replace it */
 	bool has_cpu_limit, has_memory_limit;
 	struct plan_size gap; /* limit - request */
+	int64_t timeout_seconds;
 	struct resize_status status;
 	enum resize_progress progress;
 	const char *reason, *message; /* of RESIZE_QUEUED */
