@@ -32,12 +32,15 @@ static int amount_decode(const struct json_at *group, const char *name, int64_t 
 
 static int group_decode(const struct json_at *at, struct resize_group *group)
 {
-	struct json_at timeout;
+	struct json_at memory, timeout;
 
 	*group = (struct resize_group){ .name = arena_strdup(at->reader->arena, at->name) };
 	if (json_expect(at, JSON_OBJECT) || amount_decode(at, "max-cpu", &group->max_cpu) ||
 	    amount_decode(at, "max-memory", &group->max_memory))
 		return -1;
+	memory = json_member(at, "max-memory");
+	if (json_type(&memory) == JSON_NUMBER && group->max_memory % RESOURCE_UNIT != 0)
+		return json_fail(&memory, "must be a whole number of bytes");
 	timeout = json_member(at, "resize-timeout");
 	if (json_type(&timeout) != JSON_NUMBER ||
 	    json_integer_value(&timeout, &group->timeout_seconds) || group->timeout_seconds < 0)
