@@ -6,6 +6,7 @@ and only then in ``status.containerStatuses[].resources``. Annotations of the Po
 
     bench.rayscaler.dev/node-cpu        "CAPACITY USED": CPUs of its Node, and those that other Pods requested;
                                         without it there is room
+    bench.rayscaler.dev/node-memory     the same of memory
     bench.rayscaler.dev/resize-seconds  how long a resize takes
     bench.rayscaler.dev/resize-error    any text: a resize ends with this error
 """
@@ -36,9 +37,13 @@ def amounts_of(all_resources: List[Object]) -> List[Object]:
     ]
 
 
-def requested_milli(amounts: List[Object]) -> int:
-    names = ((one.get("requests") or {}).get("cpu", (one.get("limits") or {}).get("cpu", 0)) for one in amounts)
-    return sum(quantity.ceil(quantity.parse(value) * 1000) for value in names)
+def requested(amounts: List[Object], name: str) -> int:
+    """In the unit of the kubelet's messages: 1/1000 CPU, or bytes."""
+    return sum(in_unit((one.get("requests") or {}).get(name, (one.get("limits") or {}).get(name, 0)), name) for one in amounts)
+
+
+def in_unit(value: Any, name: str) -> int:
+    return quantity.ceil(quantity.parse(value) * (1000 if name == "cpu" else 1))
 
 
 class PodResize:
@@ -69,13 +74,17 @@ class PodResize:
 
 
 def _refusal(pod: Object, wanted: List[Object]) -> Optional[Tuple[str, str]]:
-    node = annotation(pod, "node-cpu")
-    if not node:
-        return None
-    capacity, used = (quantity.ceil(quantity.parse(word) * 1000) for word in node.split())
-    asked = requested_milli(wanted)
-    if asked > capacity:
-        return "Infeasible", f"Node didn't have enough capacity: cpu, requested: {asked}, capacity: {capacity}"
-    if asked > capacity - used:
-        return "Deferred", f"Node didn't have enough resource: cpu, requested: {asked}, used: {used}, capacity: {capacity}"
-    return None
+    """Infeasible comes before Deferred, CPU before memory."""
+    found = []
+    for name in ("cpu", "memory"):
+        node = annotation(pod, f"node-{name}")
+        if not node:
+            continue
+        capacity, used = (in_unit(word, name) for word in node.split())
+        asked = requested(wanted, name)
+        if asked > capacity:
+            found.append(("Infeasible", f"Node didn't have enough capacity: {name}, requested: {asked}, capacity: {capacity}"))
+        elif asked > capacity - used:
+            text = f"Node didn't have enough resource: {name}, requested: {asked}, used: {used}, capacity: {capacity}"
+            found.append(("Deferred", text))
+    return min(found, key=lambda one: one[0] != "Infeasible") if found else None

@@ -8,6 +8,7 @@ or {"error": text}. Commands (``do``):
     group     ask for a placement group ``name``: ``strategy``, ``bundles``
     ready     wait until all of ``name`` run; the answer is the Pods (instance ids) they run in
     alive     call every actor of ``name`` once more; the Pods again
+    hold      every actor of ``name`` keeps ``mebibytes`` in the object store of its node
     devices   the ids of the ``resource`` (GPU, ...) that the raylet gave to each actor of ``name``
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
@@ -75,6 +76,9 @@ class Program:
             def pod(self) -> str:
                 return os.environ.get("RAY_CLOUD_INSTANCE_ID", "")
 
+            def hold(self, mebibytes: int) -> None:
+                self.held = ray.put(bytes(mebibytes << 20))
+
             def devices(self, resource: str) -> List[str]:
                 return ray.get_runtime_context().get_accelerator_ids()[resource]
 
@@ -112,6 +116,9 @@ class Program:
 
     def alive(self, name: str) -> List[str]:
         return sorted(self._ray.get([actor.pod.remote() for actor in self._actors[name]]))
+
+    def hold(self, name: str, mebibytes: int) -> None:
+        self._ray.get([actor.hold.remote(mebibytes) for actor in self._actors[name]])
 
     def devices(self, name: str, resource: str = "GPU") -> List[List[str]]:
         return self._ray.get([actor.devices.remote(resource) for actor in self._actors[name]])

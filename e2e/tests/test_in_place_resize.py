@@ -4,6 +4,7 @@ The kubelet stand-in (e2e/rayscaler_e2e/pod_resize.py) carries resizes out, defe
 """
 
 import json
+import re
 from contextlib import closing
 from typing import Any, Dict, Iterator, List
 
@@ -11,6 +12,7 @@ import pytest
 
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
+from rayscaler_e2e.cli import Cli
 from rayscaler_e2e.kills import Bench, ControllerTarget
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.wait import wait_until
@@ -49,9 +51,13 @@ def group(**fields: Any) -> Object:
     return made
 
 
-def allow(one: Scenario, cpu: str = "6", memory: str = "2Gi", timeout: int = 300) -> None:
-    limits = {"groups": {GROUP: {"max-cpu": cpu, "max-memory": memory, "resize-timeout": timeout}}}
-    one.edit({"metadata": {"annotations": {"ray.io/ippr": json.dumps(limits)}}})
+def annotation(cpu: str = "6", memory: str = "2Gi", timeout: int = 300) -> Dict[str, str]:
+    of_group = {"max-cpu": cpu, "max-memory": memory, "resize-timeout": timeout}
+    return {"ray.io/ippr": json.dumps({"groups": {GROUP: of_group}})}
+
+
+def allow(one: Scenario, **most: Any) -> None:
+    one.edit({"metadata": {"annotations": annotation(**most)}})
 
 
 def pod(one: Scenario, name: str) -> Object:
@@ -106,6 +112,24 @@ def test_a_worker_grows_for_a_task(shared, controller, api_server):
         for result, count in (("requested", 1), ("done", 1), ("failed", 0)):
             assert f'raycluster="{one.name}",result="{result}"}} {count}' in text
         wait_until(lambda: conditions(one).get("InPlaceResize", {}).get("status") == "True", 20, "the condition")
+        program.call("release", name="large")
+        program.end()
+
+
+def test_a_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
+    """KubeRay gives the autoscaler of a head Pod the rights for it, so no other is needed."""
+    side = rm.sidecar_options("--in-place-resize")
+    one = scenario(rm.cluster("side", [group()], idle_seconds=IDLE, annotations=annotation(), autoscaler=side))
+    role = api_server.admin.of("roles", namespace).get("side")
+    assert {"apiGroups": [""], "resources": ["pods/resize"], "verbs": ["patch"]} in role["rules"]
+    assert [found["metadata"]["name"] for found in api_server.admin.of("rolebindings", namespace).list()["items"]] == ["side"]
+    (worker,) = one.wait_joined(1, GROUP)
+    with one.program() as program:
+        program.tasks(1, name="large", num_cpus=5)
+        assert program.ready("large", seconds=60) == [worker]
+        wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
+        assert raylet(one, worker)["CPU"] == 6 and has(one, worker)["cpu"] == "6"
+        assert workers_seen(one) == [worker] and one.replicas(GROUP) == 1
         program.call("release", name="large")
         program.end()
 
@@ -186,6 +210,71 @@ def test_what_is_in_use_is_not_taken(shared, controller, api_server):
         assert program.call("alive", name="busy") == [first]
         for name in ("large", "busy"):
             program.call("release", name=name)
+        program.end()
+
+
+HELD_MIB = 768
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["in use", "ended"])
+def test_memory_in_use_is_not_taken(shared, controller, api_server, ended):
+    """The Node has 512Mi for a worker of 1Gi, of which an actor uses 768Mi. Ray keeps them, so the resize is given up;
+    when the actor has ended, the worker grows to 6 CPU and shrinks to 512Mi."""
+    one = shared([group(annotations={"bench.rayscaler.dev/node-memory": "4Gi 3584Mi"})], idle_seconds=IDLE)
+    allow(one)
+    let_resize(api_server, one.namespace)
+    (first,) = one.wait_joined(1, GROUP)
+    lift(one)
+    controller(one.namespace, "--in-place-resize")
+    with one.program() as program:
+        program.actors(1, name="holder", num_cpus=2, memory=HELD_MIB << 20)
+        assert program.ready("holder") == [first]
+        program.call("hold", name="holder", mebibytes=30)
+        if ended:
+            program.call("release", name="holder")
+            wait_until(lambda: not one.witness.node(first)["in_use"], 20, "the raylet to have its memory back")
+        program.tasks(1, name="large", num_cpus=4)
+        (at,) = program.ready("large", seconds=90)
+        assert (at == first) == ended
+        wait_until(lambda: record(one, first).get("raylet-id") and record(one, first)["resizing-at"] is None, 30, "the record to end")
+        seen = {int(state["total"]["memory"]) >> 20 for state in one.witness.history(first) if state.get("total")}
+        if ended:
+            assert limits(one, first) == has(one, first) == {"cpu": "6", "memory": str(512 << 20)}
+            assert record(one, first)["suggested-max-memory"] == 512 << 20 and record(one, first)["last-failed-at"] is None
+            wait_until(lambda: raylet(one, first)["memory"] == 512 << 20, 20, "the raylet to have 512Mi")
+        else:
+            assert record(one, first)["last-failed-at"] and limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+            assert min(seen) >= HELD_MIB and program.call("alive", name="holder") == [first]
+            wait_until(lambda: raylet(one, first)["memory"] == 1 << 30, 20, "the raylet to have its former size")
+            program.call("release", name="holder")
+        program.call("release", name="large")
+        program.end()
+
+
+def test_explain_names_a_resize_and_its_failure(shared, controller, api_server, work_dir):
+    """The Node has no room at all: the target, since when, until when and the kubelet's message; then why it has failed."""
+    one = shared([group(annotations={"bench.rayscaler.dev/node-cpu": "8 8"})], idle_seconds=IDLE)
+    allow(one, timeout=8)
+    let_resize(api_server, one.namespace)
+    (first,) = one.wait_joined(1, GROUP)
+    lift(one)
+    control = controller(one.namespace, "--in-place-resize", "--metrics-bind-address", "127.0.0.1:0")
+    cli = Cli(api_server, one.namespace, work_dir)
+
+    def says() -> str:
+        return " ".join(cli.run("explain", one.name, "--controller-url", control.address("metrics")).stdout.split())
+
+    with one.program() as program:
+        program.tasks(1, name="large", num_cpus=5)
+        time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+        pending = "Node didn't have enough resource: cpu, requested: 6000, used: 8000, capacity: 8000"
+        begun = rf"{first}: CPU from 2 to 6, memory from {1 << 30} to {2 << 30}, since {time}, at most until {time}, {pending}"
+        wait_until(lambda: re.search(begun, says()), 30, "explain to name the resize")
+        ended = rf"{first}: not resized again, failed at {time}: Pod resize timed out"
+        wait_until(lambda: re.search(ended, says()), 40, "explain to name the failure")
+        (at,) = program.ready("large", seconds=60)
+        assert at != first and limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+        program.call("release", name="large")
         program.end()
 
 

@@ -1,18 +1,11 @@
 #include "feature/in_place_resize/codec/resize_patch.h"
 
 #include "codec/text/json_write.h"
+#include "feature/in_place_resize/core/resize_step.h"
 
 #define BODY_MAX ((size_t)64 << 10)
 #define CONTAINER_PATH "/spec/containers/0"
 #define MILLI (RESOURCE_UNIT / 1000)
-
-/* As it is written: CPU in 1/1000, memory in bytes. */
-static int64_t rounded(int64_t amount, bool cpu)
-{
-	int64_t unit = cpu ? MILLI : RESOURCE_UNIT;
-
-	return (amount + unit - 1) / unit * unit;
-}
 
 static const char *text_of(struct buf *buf, struct arena *arena)
 {
@@ -56,8 +49,10 @@ static const char *status_text(const struct plan_resize *resize, struct arena *a
 	write_integer(&writer, "last-failed-at", status->last_failed_at);
 	write_text(&writer, "last-failed-reason", status->last_failed_reason);
 	if (status->resizing_at) {
-		json_write_amount(&writer, "wanted-cpu", rounded(resize->wanted.cpu, true));
-		json_write_amount(&writer, "wanted-memory", rounded(resize->wanted.memory, false));
+		json_write_amount(&writer, "wanted-cpu",
+				  resize_step_rounded(resize->wanted.cpu, true));
+		json_write_amount(&writer, "wanted-memory",
+				  resize_step_rounded(resize->wanted.memory, false));
 	}
 	json_write_object_end(&writer);
 	return text_of(&buf, arena);
@@ -96,8 +91,7 @@ static void write_operation(struct json_writer *writer, const char *op, const ch
 /* "4500m", or bytes. */
 static const char *quantity_text(struct arena *arena, int64_t amount, bool cpu)
 {
-	return arena_printf(arena, "%lld%s",
-			    (long long)(rounded(amount, cpu) / (cpu ? MILLI : RESOURCE_UNIT)),
+	return arena_printf(arena, "%lld%s", (long long)(amount / (cpu ? MILLI : RESOURCE_UNIT)),
 			    cpu ? "m" : "");
 }
 
@@ -105,17 +99,15 @@ static void write_resource(struct json_writer *writer, const struct plan_resize 
 			   struct arena *arena)
 {
 	const char *name = cpu ? "cpu" : "memory";
-	int64_t wanted = cpu ? resize->wanted.cpu : resize->wanted.memory;
+	struct resize_amount amount = resize_step_amount(resize, cpu);
 
-	if (cpu ? resize->has_cpu_limit : resize->has_memory_limit) {
+	if (amount.limit >= 0)
 		write_operation(writer, "replace",
 				arena_printf(arena, CONTAINER_PATH "/resources/limits/%s", name),
-				quantity_text(arena, wanted, cpu));
-		wanted -= cpu ? resize->gap.cpu : resize->gap.memory;
-	}
+				quantity_text(arena, amount.limit, cpu));
 	write_operation(writer, "replace",
 			arena_printf(arena, CONTAINER_PATH "/resources/requests/%s", name),
-			quantity_text(arena, wanted, cpu));
+			quantity_text(arena, amount.request, cpu));
 }
 
 const char *resize_patch_body(const struct plan_resize *resize, struct arena *arena)

@@ -10,6 +10,7 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/in_place_resize/codec/resize_patch.h"
+#include "feature/in_place_resize/core/resize_step.h"
 #include "gcs/gcs_client.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
@@ -317,26 +318,6 @@ static bool same_size(const struct plan_size *a, const struct plan_size *b)
 	return a->cpu == b->cpu && a->memory == b->memory;
 }
 
-/* Growth is wanted as before; what shrinks keeps what is in use. */
-static void take_answer(struct plan_resize *change, const struct plan_size *size)
-{
-	if (change->wanted.cpu < change->now.cpu)
-		change->wanted.cpu = size->cpu;
-	if (change->wanted.memory < change->now.memory)
-		change->wanted.memory = size->memory;
-}
-
-/* The Node has no room for what Ray uses there: nothing is left to ask for. */
-static void take_back(struct resized_pod *pod)
-{
-	struct plan_resize *change = &pod->change;
-
-	change->wanted = change->now;
-	change->reason = REASON_RESIZE_FAILED;
-	change->status.last_failed_at = loop_wall(pod->resizer->control->loop) / MS_PER_SECOND;
-	change->status.last_failed_reason = change->message;
-}
-
 static void raylet_answered(void *context, const struct gcs_reply *reply, const struct err *err)
 {
 	struct resized_pod *pod = context;
@@ -347,9 +328,8 @@ static void raylet_answered(void *context, const struct gcs_reply *reply, const 
 		return;
 	}
 	if (pod->step == STEP_SHRINK) {
-		take_answer(&pod->change, &reply->size);
-		if (same_size(&pod->change.wanted, &pod->change.asked))
-			take_back(pod);
+		resize_step_answered(&pod->change, &reply->size,
+				     loop_wall(pod->resizer->control->loop));
 		record(pod);
 		return;
 	}
@@ -370,11 +350,6 @@ static void ask_raylet(struct resized_pod *pod, enum resized_step step, struct p
 
 /* ---- decisions ---- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool is_told(const struct resized_pod *pod, const struct plan_resize *resize)
 {
 	return pod->told_until_ms != INT64_MIN && same_size(&resize->wanted, &pod->change.wanted) &&
@@ -382,7 +357,8 @@ static bool is_told(const struct resized_pod *pod, const struct plan_resize *res
 }
 
 /* The record ends when Ray's replies show the new size: a decision on an older one would see a worker
- * that is too small for its demand, and add another. */
+ * that is too small for its demand, and add another. A reply alone does not end it: it may be from before
+ * the raylet gave a part away. */
 static void begin_sync(struct resized_pod *pod, const struct plan_resize *resize)
 {
 	bool told = is_told(pod, resize), shown = same_size(&resize->raylet, &resize->wanted);
@@ -391,7 +367,7 @@ static void begin_sync(struct resized_pod *pod, const struct plan_resize *resize
 		return;
 	keep(pod, resize);
 	pod->cluster->under_way++;
-	if (told || shown)
+	if (told)
 		record(pod);
 	else
 		ask_raylet(pod, STEP_SYNC, pod->change.wanted);
@@ -399,14 +375,12 @@ static void begin_sync(struct resized_pod *pod, const struct plan_resize *resize
 
 static void begin_change(struct resized_pod *pod, const struct plan_resize *resize)
 {
-	const struct plan_size *now = &pod->change.now, *wanted = &pod->change.wanted;
+	struct plan_size smaller;
 
 	keep(pod, resize);
 	pod->cluster->under_way++;
-	if (wanted->cpu < now->cpu || wanted->memory < now->memory)
-		ask_raylet(pod, STEP_SHRINK,
-			   (struct plan_size){ least(wanted->cpu, now->cpu),
-					       least(wanted->memory, now->memory) });
+	if (resize_step_shrinks(&pod->change, &smaller))
+		ask_raylet(pod, STEP_SHRINK, smaller);
 	else
 		record(pod);
 }
