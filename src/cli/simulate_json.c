@@ -164,6 +164,7 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 	json_write_amount(writer, "peakGPUs", row->peak_gpus);
 	json_write_double(writer, "headHours", seconds(row->head_ms) / 3600);
 	json_write_integer(writer, "suspensions", row->suspensions);
+	json_write_integer(writer, "resizes", row->resizes);
 	json_write_integer(writer, "scaleUps", row->scale_ups);
 	json_write_integer(writer, "decisions", row->decisions);
 	write_groups(writer, row);

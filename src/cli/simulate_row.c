@@ -275,6 +275,7 @@ void simulate_row_make(const struct sim_result *result, struct arena *arena,
 				    .decisions = result->decisions,
 				    .head_ms = result->head_ms,
 				    .suspensions = result->suspensions,
+				    .resizes = result->resizes,
 				    .peak_gpus = result->peak_gpus };
 
 	set_groups(result, arena, &row);

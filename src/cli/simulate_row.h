@@ -66,7 +66,7 @@ struct simulate_row {
 	struct simulate_waits waits;
 	uint64_t course; /* as of the result */
 	int64_t finished, restarted, scale_ups, makespan_ms, end_ms, decisions;
-	int64_t head_ms, suspensions;            /* as of the result */
+	int64_t head_ms, suspensions, resizes;   /* as of the result */
 	int64_t peak_gpus;                       /* 1/10000 */
 	const struct sim_group *groups;          /* with their marks, without points */
 	const struct simulate_group_cost *costs; /* of each group */

@@ -76,6 +76,7 @@ int simulate_change(struct sim_input *input, struct cluster_set *set, struct are
 	} times[] = {
 		{ "pod-register", &input->models.register_ms },
 		{ "pod-terminate", &input->models.terminate_ms },
+		{ "pod-resize", &input->models.resize_ms },
 		{ "process-start", &input->models.process_start_ms },
 		{ "ray-pass", &input->models.ray_pass_ms },
 		{ "scan-interval", &input->models.scan_interval_ms },
@@ -154,9 +155,6 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 
 	if (cluster_set_decode(set, plan->arena, &setups, &count, settings, err))
 		return -1;
-	if (settings->in_place_resize)
-		return err_set(err, ERR_INPUT,
-			       "in-place-resize: resizes are not simulated; leave it out");
 	clusters = arena_array(plan->arena, count, sizeof(*clusters));
 	for (size_t i = 0; i < count; i++) {
 		clusters[i].cluster = &setups[i].cluster;

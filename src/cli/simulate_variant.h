@@ -49,8 +49,8 @@ struct simulate_plan {
 	VEC(struct simulate_variant) variants;
 };
 
-/* Sets a member of the model (pod-start, pod-register, pod-terminate, process-start, scan-interval,
- * ray-pass, seed, policy), or changes the set. -1 names the path. */
+/* Sets a member of the model (pod-start, pod-register, pod-terminate, pod-resize, process-start,
+ * scan-interval, ray-pass, seed, policy), or changes the set. -1 names the path. */
 int simulate_change(struct sim_input *input, struct cluster_set *set, struct arena *arena,
 		    const char *path, const char *value, struct err *err);
 

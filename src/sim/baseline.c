@@ -19,6 +19,7 @@ struct settings baseline_settings(const struct sim_input *input, const struct se
 	settings.keep_for_placement_groups = false;
 	settings.max_starting_workers = 0;
 	settings.max_gpus_per_cluster = 0;
+	settings.in_place_resize = true; /* where the cluster has the annotation */
 	return settings;
 }
 
@@ -34,6 +35,12 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 	copy->schedule_count = 0;
 	copy->idle_termination = NULL;
 	return copy;
+}
+
+bool baseline_resizes(const struct sim_input *input, const struct sim_cluster *cluster)
+{
+	return cluster->cluster->resize &&
+	       baseline_settings(input, cluster->settings).in_place_resize;
 }
 
 int64_t baseline_interval_ms(const struct sim_input *input)

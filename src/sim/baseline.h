@@ -18,6 +18,8 @@ struct settings baseline_settings(const struct sim_input *input, const struct se
 const struct autoscaler_object *baseline_autoscaler(const struct sim_input *input,
 						    const struct autoscaler_object *own,
 						    struct arena *arena);
+/* The annotation for in-place resize is followed. */
+bool baseline_resizes(const struct sim_input *input, const struct sim_cluster *cluster);
 int64_t baseline_interval_ms(const struct sim_input *input);
 bool baseline_wakes(const struct sim_input *input); /* passes after changes of Pods */
 /* The pass that drains a worker deletes its Pod. */

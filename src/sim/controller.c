@@ -25,6 +25,7 @@
 #include "sim/pass_time.h"
 #include "sim/place.h"
 #include "sim/pod.h"
+#include "sim/resize.h"
 #include "sim/sharing.h"
 #include "sim/view.h"
 
@@ -40,14 +41,6 @@ bool controller_is_done(const struct sim_ray *ray)
 
 /* ---- a pass ---- */
 
-static struct sim_worker *find_worker(struct sim_ray *ray, const char *pod)
-{
-	for (size_t i = 0; i < ray->workers.count; i++)
-		if (strcmp(ray->workers.at[i]->name, pod) == 0)
-			return ray->workers.at[i];
-	return NULL;
-}
-
 /* True when Ray accepted a drain. */
 static bool drain(struct sim_ray *ray, const struct plan *plan)
 {
@@ -55,9 +48,8 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 
 	for (size_t g = 0; g < plan->groups.count; g++)
 		VEC_EACH(const struct plan_termination, item, &plan->groups.at[g].terminate) {
-			struct sim_worker *worker = item->action == TERMINATE_DRAIN ?
-							    find_worker(ray, item->pod) :
-							    NULL;
+			struct sim_worker *worker =
+				item->action == TERMINATE_DRAIN ? pod_find(ray, item->pod) : NULL;
 
 			if (!worker)
 				continue;
@@ -130,7 +122,8 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 	for (size_t i = 0; i < ray->workers.count; i++)
 		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
 	ray->watches_work = plan->cluster.message != NULL || sharing_watches_work(ray) ||
-			    autoscaler_has_warm_workers(ray->input->autoscaler);
+			    autoscaler_has_warm_workers(ray->input->autoscaler) ||
+			    baseline_resizes(ray->world->input, ray->input);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =
@@ -202,6 +195,7 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray, plan);
 	kuberay_patch(ray, plan);
+	resize_plan(ray, plan);
 	sharing_patched(ray, plan);
 	kuberay_suspend(ray, plan);
 	plan_next(ray);

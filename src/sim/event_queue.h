@@ -20,6 +20,7 @@ enum sim_event_kind {
 	SIM_EVENT_RUNNING,  /* the Ray container of a struct sim_worker runs */
 	SIM_EVENT_REGISTER, /* its raylet has registered */
 	SIM_EVENT_GONE,     /* its deleted Pod has ended */
+	SIM_EVENT_RESIZE,   /* its container has another size */
 	SIM_EVENT_SHARE,    /* GPUPools are allocated */
 	SIM_EVENT_PASS,     /* of the controller of a struct sim_ray */
 };

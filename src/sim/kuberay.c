@@ -8,6 +8,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/resize.h"
 #include "sim/sharing.h"
 #include "sim/stock.h"
 
@@ -76,6 +77,8 @@ void kuberay_gone(struct sim_worker *worker)
 	ray->free_workers = worker;
 	if (worker->type > 0)
 		stock_release(worker);
+	resize_release(worker);
+	resize_retry(ray->world);
 	wake(ray);
 	sharing_changed(ray);
 	pass_time_pod_changed(ray, true);

@@ -16,6 +16,7 @@ void place_reset(struct sim_worker *worker)
 {
 	const struct sim_type *type = &worker->ray->types[worker->type];
 
+	worker->total = type->total.at;
 	for (size_t i = 0; i < type->total.count; i++)
 		worker->available[i] = type->total.at[i];
 	for (size_t d = 0; d < type->devices; d++)

@@ -57,12 +57,12 @@ bool policy_can_use(const struct sim_class *class_, const struct sim_worker *wor
 
 static double use_of(const struct sim_worker *worker, const char *name)
 {
-	const struct resources *total = &worker->ray->types[worker->type].total;
+	const struct resource *total = worker->total;
+	size_t count = worker->ray->types[worker->type].total.count;
 
-	for (size_t i = 0; i < total->count; i++)
-		if (total->at[i].amount > 0 && strcmp(total->at[i].name, name) == 0)
-			return 1.0 -
-			       (double)worker->available[i].amount / (double)total->at[i].amount;
+	for (size_t i = 0; i < count; i++)
+		if (total[i].amount > 0 && strcmp(total[i].name, name) == 0)
+			return 1.0 - (double)worker->available[i].amount / (double)total[i].amount;
 	return 0;
 }
 

@@ -77,6 +77,7 @@ static void fill_pod(struct sim_worker *worker)
 		pod->container_status_count = 1;
 	}
 	pod->spec.node_name = "";
+	worker->allocated = &pod->spec;
 	fill_labels(worker);
 	if (worker->type == 0) /* it has a Node of its own, beside the pools */
 		set_scheduled(worker, "True", "", "");
@@ -109,6 +110,7 @@ struct sim_worker *pod_new(struct sim_ray *ray, size_t type, int64_t replica)
 	worker->idle_processes = 0;
 	worker->counted = RECORD_NONE;
 	worker->draining = worker->waits_for_head = false;
+	worker->resize = NULL;
 	worker->pool = POD_WITHOUT_POOL;
 	snprintf(worker->ray_id, sizeof(worker->ray_id), "%016llx%040llx",
 		 (unsigned long long)worker->order, (unsigned long long)worker->id);
@@ -128,6 +130,14 @@ struct sim_worker *pod_new(struct sim_ray *ray, size_t type, int64_t replica)
 		world_fail(world, "the simulation needs more than 100000 Pods at one time: lower "
 				  "maxReplicas of the worker groups, or simulate less work");
 	return worker;
+}
+
+struct sim_worker *pod_find(const struct sim_ray *ray, const char *name)
+{
+	for (size_t i = 0; i < ray->workers.count; i++)
+		if (strcmp(ray->workers.at[i]->name, name) == 0)
+			return ray->workers.at[i];
+	return NULL;
 }
 
 /* ---- its life ---- */

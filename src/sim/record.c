@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "sim/sharing.h"
 
-enum course_kind { COURSE_WORKER, COURSE_USED, COURSE_START, COURSE_REPLICAS };
+enum course_kind { COURSE_WORKER, COURSE_USED, COURSE_START, COURSE_REPLICAS, COURSE_RESIZE };
 
 /* Those that have a Node. */
 static int64_t worker_count(const struct sim_account *account)
@@ -144,6 +144,11 @@ void record_end(struct sim_world *world)
 {
 	world->result->finished++;
 	world->result->makespan_ms = world->last_work_ms = world->now_ms;
+}
+
+void record_resize(const struct sim_worker *worker)
+{
+	add_to_course(worker->ray, worker->type, COURSE_RESIZE, 0);
 }
 
 void record_replicas(struct sim_ray *ray, size_t group, int64_t from, int64_t to,

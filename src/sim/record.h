@@ -14,6 +14,8 @@ void record_waiting(const struct sim_class *class_, int64_t instances);
 /* `after_ms`: from now until the work runs. */
 void record_start(struct sim_world *world, const struct sim_waiting *one, int64_t after_ms);
 void record_end(struct sim_world *world);
+/* Its container, or its raylet, has another size. */
+void record_resize(const struct sim_worker *worker);
 void record_replicas(struct sim_ray *ray, size_t group, int64_t from, int64_t to,
 		     const char *reason);
 /* Writes the result as of now; reasons of unstarted work are the classes' `reason`. */

@@ -98,6 +98,7 @@ struct sim_result {
 	int64_t decisions;   /* calls of decide() */
 	int64_t head_ms;     /* of all heads, while they had a Node */
 	int64_t suspensions; /* by idle termination */
+	int64_t resizes;     /* of containers in place */
 	const struct sim_queue *queues;
 	size_t queue_count; /* 0: no GPUPools */
 	const struct sim_pool *pools;

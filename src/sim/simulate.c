@@ -10,6 +10,7 @@
 #include "sim/place.h"
 #include "sim/pod.h"
 #include "sim/record.h"
+#include "sim/resize.h"
 #include "sim/sharing.h"
 #include "sim/stock.h"
 #include "sim/view.h"
@@ -27,6 +28,7 @@ void sim_models_init(struct sim_models *models)
 		.process_start_ms = 1000,
 		.ray_pass_ms = 50,
 		.terminate_ms = 2000,
+		.resize_ms = 2000,
 	};
 }
 
@@ -130,6 +132,10 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 	case SIM_EVENT_GONE:
 		if (worker->id == event->id)
 			handle_worker(event->kind, worker);
+		break;
+	case SIM_EVENT_RESIZE:
+		if (resize_is_due(worker, event->id))
+			resize_applied(worker);
 		break;
 	case SIM_EVENT_SHARE:
 		sharing_allocate(world);

@@ -63,6 +63,7 @@ struct sim_models {
 	struct pod_starts_list group_starts;
 	int64_t register_ms;  /* 5,000: from the running container to the registered raylet */
 	int64_t terminate_ms; /* 2,000: from the deletion of a Pod to its end */
+	int64_t resize_ms;    /* 2,000: from the request of an in-place resize to its container */
 	/* 1,000: of the Python process of a task or an actor, from its placement to its work, where
 	 * no process of an earlier task is left on the worker. */
 	int64_t process_start_ms;

@@ -250,9 +250,45 @@ void stock_release(struct sim_worker *worker)
 		world->unplaced--;
 		return;
 	}
-	struct resources request = pod_request(&worker->pod.spec, &world->pass_arena);
+	struct resources request = pod_request(worker->allocated, &world->pass_arena);
 	change(worker, &request, -1);
 	retry(world);
+}
+
+bool stock_resize(struct sim_worker *worker, struct stock_refusal *ret_refusal)
+{
+	struct sim_world *world = worker->ray->world;
+	struct resources before = pod_request(worker->allocated, &world->pass_arena);
+	struct resources after = pod_request(&worker->pod.spec, &world->pass_arena);
+	const struct stock_pool *pool;
+	struct stock_refusal found[2];
+	size_t count = 0;
+
+	if (worker->pool == POD_WITHOUT_POOL)
+		return true;
+	pool = &world->pools[worker->pool];
+	for (size_t i = 0; i < pool->allocatable.count; i++) {
+		const char *name = pool->allocatable.at[i].name;
+		int64_t asked = resources_amount(&after, name, 0);
+		int64_t own = resources_amount(&before, name, 0);
+		int64_t free = pool->nodes[worker->pool_node].free[i].amount + own;
+
+		if (asked > free && asked > own && count < 2)
+			found[count++] =
+				(struct stock_refusal){ name, asked,
+							pool->allocatable.at[i].amount - free,
+							pool->allocatable.at[i].amount };
+	}
+	if (count > 0) {
+		bool second = count == 2 && found[0].asked <= found[0].capacity &&
+			      found[1].asked > found[1].capacity;
+
+		*ret_refusal = found[second];
+		return false;
+	}
+	change(worker, &before, -1);
+	change(worker, &after, 1);
+	return true;
 }
 
 void stock_node_ready(struct sim_world *world, uint64_t id)

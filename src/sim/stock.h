@@ -31,7 +31,13 @@ static inline size_t stock_node_of(uint64_t id)
 void stock_init(struct sim_world *world);
 /* A Node for a new Pod: at once, later, or after a change of the stock. */
 void stock_request(struct sim_worker *worker);
-void stock_release(struct sim_worker *worker);               /* its Pod has ended */
+void stock_release(struct sim_worker *worker); /* its Pod has ended */
+struct stock_refusal {
+	const char *resource;
+	int64_t asked, used, capacity; /* 1/10000; used: by other Pods */
+};
+/* Its spec in place of what is allocated to it; false: its Node has no room. */
+bool stock_resize(struct sim_worker *worker, struct stock_refusal *ret_refusal);
 void stock_node_ready(struct sim_world *world, uint64_t id); /* SIM_EVENT_NODE */
 
 #endif

@@ -20,7 +20,7 @@ static void add_node(const struct sim_worker *worker, struct ray_node *node)
 		.instance_id = worker->name,
 		.type_name = worker->type == 0 ? HEAD_GROUP_NAME :
 						 worker->ray->groups[worker->type - 1].name,
-		.total = type->total,
+		.total = { worker->total, type->total.count },
 		.available = { worker->available, type->total.count },
 		.labels = type->labels,
 		.status = worker->draining ? RAY_NODE_DRAINING :

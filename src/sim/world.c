@@ -9,6 +9,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "core/capacity/capacity.h"
+#include "core/capacity/resize_limits.h"
+#include "sim/baseline.h"
 
 #define CLUSTERS_MAX 1000
 #define BUNDLES_MAX 10000                  /* of one placement group */
@@ -99,7 +101,8 @@ static void make_fit(const struct sim_ray *ray, const struct sim_type *type,
 
 		if (entry->amount == 0)
 			continue;
-		if (index == SIZE_MAX || type->total.at[index].amount < entry->amount)
+		if (index == SIZE_MAX ||
+		    resources_amount(&type->most, entry->name, 0) < entry->amount)
 			fit->possible = false;
 		needs[fit->need_count++] = (struct sim_need){ index, entry->amount };
 		if (single_devices && type->devices > 0 && index == type->device_index) {
@@ -262,6 +265,7 @@ static int check_models(const struct sim_models *models, struct err *err)
 		{ "pod_start_ms", models->pod_start_ms, 0 },
 		{ "register_ms", models->register_ms, 0 },
 		{ "terminate_ms", models->terminate_ms, 0 },
+		{ "resize_ms", models->resize_ms, 0 },
 		{ "process_start_ms", models->process_start_ms, 0 },
 		{ "ray_pass_ms", models->ray_pass_ms, 0 },
 	};
@@ -330,6 +334,35 @@ static int check_input(const struct sim_input *input, struct err *err)
 
 /* ---- RayClusters ---- */
 
+static const char *name_of_type(const struct sim_ray *ray, size_t type)
+{
+	return type == 0 ? HEAD_GROUP_NAME : ray->groups[type - 1].name;
+}
+
+static struct resources at_least(struct arena *arena, const struct resources *total,
+				 const char *name, int64_t amount)
+{
+	int64_t own = resources_amount(total, name, 0);
+
+	return resources_with(arena, total, name, own > amount ? own : amount);
+}
+
+/* With the limits of an in-place resize. */
+static struct resources most_of(const struct sim_ray *ray, size_t index,
+				const struct resources *total)
+{
+	struct arena *arena = ray->world->arena;
+	const struct resize_group *limits =
+		resize_limits_find(&ray->cluster, name_of_type(ray, index));
+	struct resources most;
+
+	if (!baseline_resizes(ray->world->input, ray->input) || !limits ||
+	    resize_limits_problem(&ray->cluster, limits, arena))
+		return *total;
+	most = at_least(arena, total, "CPU", limits->max_cpu);
+	return at_least(arena, &most, "memory", limits->max_memory);
+}
+
 static void make_type(struct sim_ray *ray, size_t index, struct sim_type *type)
 {
 	struct sim_world *world = ray->world;
@@ -346,14 +379,10 @@ static void make_type(struct sim_ray *ray, size_t index, struct sim_type *type)
 		capacity.resources = resources_with(world->arena, &capacity.resources,
 						    RAY_HEAD_RESOURCE, RESOURCE_UNIT);
 	type->total = capacity.resources;
+	type->most = most_of(ray, index, &type->total);
 	type->labels = capacity.labels;
 	type->gpus = capacity.gpu_amount;
 	shape_find_devices(type);
-}
-
-static const char *name_of_type(const struct sim_ray *ray, size_t type)
-{
-	return type == 0 ? HEAD_GROUP_NAME : ray->groups[type - 1].name;
 }
 
 static int check_groups(const struct sim_ray *ray, struct err *err)

@@ -18,6 +18,7 @@
 #define SIM_POD_NAME_SIZE 96
 
 struct sim_ray;
+struct sim_resize;
 struct sharing;
 
 /* ---- resources of workers, needs of work ---- */
@@ -28,7 +29,9 @@ struct sim_type {
 	struct labels labels;
 	size_t devices; /* of the resource at device_index; 0: fractions are not tracked */
 	size_t device_index;
-	int64_t gpus; /* 1/10000 */
+	int64_t gpus;          /* 1/10000 */
+	struct resources most; /* `total`, or what it may become in place */
+	struct sim_resize *free_resizes;
 };
 
 struct sim_need {
@@ -38,7 +41,7 @@ struct sim_need {
 
 /* One bundle on one type. */
 struct sim_fit {
-	bool possible;     /* on an empty worker, by amounts and labels */
+	bool possible;     /* on an empty worker of its largest size, by amounts and labels */
 	unsigned selector; /* the first label selector that matches; 0 without selectors */
 	const struct sim_need *needs;
 	size_t need_count;
@@ -103,7 +106,8 @@ struct sim_worker {
 	size_t index;    /* in ray->workers */
 	int64_t replica; /* number of its replica, shared by the hosts of one */
 	struct pod pod;
-	struct condition conditions[2]; /* PodScheduled; of a head that is registered: Ready */
+	struct condition
+		conditions[3]; /* PodScheduled; of a head that is registered: Ready; resize */
 	struct container_status status;
 	struct pod_owner owner;
 	struct label labels[4];
@@ -112,7 +116,10 @@ struct sim_worker {
 	char replica_name[32];
 	size_t pool; /* of its Node; SIZE_MAX: none */
 	size_t pool_node;
+	const struct pod_spec *allocated; /* what its Node gives it */
+	struct sim_resize *resize;        /* of sim/resize.h; NULL: it was never resized */
 	/* The Ray node: */
+	const struct resource *total; /* in the order of its type's */
 	struct resource *available;
 	int64_t device_free[SIM_DEVICES_MAX];
 	bool waits_for_head;                  /* its init container */
@@ -246,6 +253,7 @@ struct sim_world {
 	int64_t pods, running;
 	struct stock_pool *pools; /* as in the input */
 	int64_t unplaced;         /* Pods for which the stock has no Node */
+	int64_t resizes_waiting;  /* for room on their Nodes */
 	int64_t interruptions;    /* of workers */
 	struct sharing *sharing;  /* NULL: no GPUPools */
 	struct sim_result *result;

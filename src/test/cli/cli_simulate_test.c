@@ -189,6 +189,37 @@ static void json_has_all_variants(void **state)
 	assert_non_null(strstr(result.output, "\"bestTrade\": \"pod-start=10s\""));
 }
 
+/* A worker of 2 CPU becomes one of 6 for a task that needs 5; no other one starts. */
+static void workers_are_resized(void **state)
+{
+	static const char cluster[] =
+		"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: demo, annotations: {"
+		"ray.io/ippr: '{\"groups\": {\"cpu\": {\"max-cpu\": 6, \"max-memory\": \"8Gi\", "
+		"\"resize-timeout\": 60}}}'}}\nspec: {enableInTreeAutoscaling: true, headGroupSpec: "
+		"{rayStartParams: {num-cpus: '0'}, template: {spec: {containers: [{name: h}]}}},\n"
+		"  workerGroupSpecs: [{groupName: cpu, replicas: 1, minReplicas: 1, maxReplicas: 4,\n"
+		"  template: {spec: {containers: [{name: w, resources: {requests: {cpu: 2, memory: "
+		"4Gi},\n  limits: {cpu: 2, memory: 4Gi}}}]}}}]}\n";
+	static const char work[] = "apiVersion: rayscaler.dev/v1alpha1\nkind: Workload\nitems:\n"
+				   "- {submit: 0, duration: 5m, resources: {CPU: 5}}\n";
+	static struct cli_result result;
+	struct simulate_files *files = *state;
+	char *path = temp_path(files->directory, "resizable.yaml");
+	char *workload = temp_path(files->directory, "large.yaml");
+
+	temp_write(files->directory, "resizable.yaml", cluster);
+	temp_write(files->directory, "large.yaml", work);
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", workload, "-o", "json",
+		"--vary", "in-place-resize=false,true", "--set", "pod-resize=3s");
+	assert_int_equal(result.status, EXIT_DONE);
+	assert_non_null(strstr(result.output, "\"resizes\": 0"));
+	assert_non_null(strstr(result.output, "\"resizes\": 1"));
+	assert_non_null(strstr(result.output, "\"neverRan\": 1"));
+	assert_non_null(strstr(result.output, "\"neverRan\": 0"));
+	memory_free(path);
+	memory_free(workload);
+}
+
 static void the_end_is_common_to_all_rows(void **state)
 {
 	static struct cli_result result;
@@ -228,7 +259,6 @@ static void wrong_input_has_an_answer(void **state)
 		{ "--vary", "packing", "--vary takes PATH=VALUE,VALUE, not packing" },
 		{ "--vary", "packing=best",
 		  "packing=best: packing: must be one of ray|fewest-gpus" },
-		{ "--set", "in-place-resize=true", "in-place-resize: resizes are not simulated" },
 		{ "--vary", "workerGroupSpecs[cpu].maxReplicas=2",
 		  "--vary: workerGroupSpecs[cpu].maxReplicas: workerGroupSpecs has no element cpu" },
 		{ "--vary", "groups[cpu].idleTimeoutSeconds=2,3",
@@ -496,6 +526,7 @@ int main(void)
 		cmocka_unit_test(equal_rows_are_one_choice),
 		cmocka_unit_test(gpu_hours_are_those_of_the_work),
 		cmocka_unit_test(json_has_all_variants),
+		cmocka_unit_test(workers_are_resized),
 		cmocka_unit_test(the_end_is_common_to_all_rows),
 		cmocka_unit_test(csv_traces_are_read),
 		cmocka_unit_test(wrong_input_has_an_answer),
