@@ -72,6 +72,29 @@ static void test_prices_of_nodes(void **state)
 	assert_int_equal(group_of(run, "gpu")->cost.whole, 10 * 2 * (4 * 1000 + 10000));
 }
 
+/* Prices are of GPUs, which are never resized: more CPU and memory cost nothing, also while the resize is
+ * under way. */
+static void test_a_resize_costs_nothing(void **state)
+{
+	static const char resized[] = DEMO
+		"- {metadata: {namespace: team, name: AQI=, labels: {ray.io/cluster: demo,\n"
+		"    ray.io/node-type: worker, ray.io/group: gpu}, annotations: {\n"
+		"    ray.io/ippr-status: '{\"raylet-id\": \"02\", \"resizing-at\": 1795168700}'}},\n"
+		"   spec: {containers: [{name: w, resources: {limits: {cpu: 16, memory: 64Gi,\n"
+		"    nvidia.com/gpu: 2}}}], nodeName: n}, status: {" RUNS "}}\n" RAY
+		"  - {nodeId: AQI=, instanceId: AQI=, rayNodeTypeName: gpu, status: RUNNING,\n"
+		"     totalResources: {CPU: 16, GPU: 2}, availableResources: {CPU: 2, GPU: 0.5}}\n";
+	struct run *run = *state;
+
+	decide_on(run, one_worker);
+	pass_time(run, SECONDS(100));
+	decide_on(run, resized);
+	pass_time(run, SECONDS(100));
+	decide_on(run, resized);
+	expect(run, "gpu", 300, 100, 0, 0);
+	assert_int_equal(group_of(run, "gpu")->cost.whole, 400 * 1000);
+}
+
 /* Parts of a second and of a millionth are not lost. */
 static void test_nothing_is_lost_by_rounding(void **state)
 {
@@ -205,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_time_by_state),
 		TEST(test_prices_of_nodes),
+		TEST(test_a_resize_costs_nothing),
 		TEST(test_nothing_is_lost_by_rounding),
 		TEST(test_ray_is_not_reached),
 		TEST(test_a_restart_continues_where_the_status_ends),
