@@ -159,6 +159,9 @@ static const struct field row_fields[] = {
 	FIELD_NAME(ROW, instead, "instead", .check = check_other),
 	FIELD_NAME(ROW, ray_resource, "rayResource", .read = ray_resource_decode),
 	FIELD_NAME(ROW, vendor, "vendor"),
+	FIELD_NAME(ROW, driver, "driver"),
+	FIELD_NAME(ROW, device_type, "deviceType"),
+	FIELD_NAME(ROW, device_class, "deviceClass"),
 	FIELD_END,
 };
 
@@ -195,7 +198,7 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 	memcpy(rows, builtin->rows, builtin->count * sizeof(*rows));
 	if (own.count > 0)
 		memcpy(rows + builtin->count, own.rows, own.count * sizeof(*rows));
-	*ret_table = (struct device_table){ rows, builtin->count + own.count };
+	*ret_table = (struct device_table){ .rows = rows, .count = builtin->count + own.count };
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codec/schema/field.h"
+#include "codec/schema/scheduling.h"
 
 static int addresses_decode(const struct json_at *member, const struct field *field UNUSED,
 			    void *object)
@@ -33,13 +34,6 @@ static const struct field metadata_fields[] = {
 	FIELD_NOTES(struct node, annotations, "annotations"),
 	FIELD_CHECK(FIELD_KIND_TIME, "creationTimestamp"),
 	FIELD_CHECK(FIELD_KIND_TIME, "deletionTimestamp"),
-	FIELD_END,
-};
-
-static const struct field taint_fields[] = {
-	FIELD_TEXT(struct taint, key, "key"),
-	FIELD_TEXT(struct taint, value, "value"),
-	FIELD_TEXT(struct taint, effect, "effect"),
 	FIELD_END,
 };
 

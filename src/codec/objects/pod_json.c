@@ -181,6 +181,12 @@ static const struct field container_status_fields[] = {
 	FIELD_END,
 };
 
+static const struct field claim_status_fields[] = {
+	FIELD_TEXT(struct pod_claim_status, name, "name"),
+	FIELD_TEXT(struct pod_claim_status, claim, "resourceClaimName"),
+	FIELD_END,
+};
+
 static const struct field status_fields[] = {
 	FIELD_TEXT(struct pod, phase, "phase"),
 	FIELD_TEXT(struct pod, pod_ip, "podIP"),
@@ -190,6 +196,8 @@ static const struct field status_fields[] = {
 		   .flags = FIELD_LINE),
 	FIELD_LIST(struct pod, container_statuses, container_status_count, container_status_fields,
 		   "containerStatuses", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct pod, claim_statuses, claim_status_count, claim_status_fields,
+		   "resourceClaimStatuses", .flags = FIELD_LINE),
 	FIELD_END,
 };
 

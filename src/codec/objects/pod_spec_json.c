@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
+#include "codec/schema/scheduling.h"
 #include "core/model/autoscaler_container.h"
 #include "feature/in_place_resize/codec/resize_json.h"
 
@@ -71,10 +72,18 @@ const struct field env_fields[] = {
 	FIELD_NAMES("valueFrom"),
 };
 
+static const struct field container_claim_fields[] = {
+	FIELD_TEXT(struct container_claim, name, "name"),
+	FIELD_TEXT(struct container_claim, request, "request"),
+	FIELD_NAMES(NULL),
+};
+
 const struct field resources_fields[] = {
 	FIELD_QUANTITIES(struct container, limits, "limits"),
 	FIELD_QUANTITIES(struct container, requests, "requests"),
-	FIELD_NAMES("claims"),
+	FIELD_LIST(struct container, claims, claim_count, container_claim_fields, "claims",
+		   .flags = FIELD_LINE),
+	FIELD_NAMES(NULL),
 };
 
 /* The names of containers and Pods are those of Kubernetes 1.35: e2e/tests/test_lint_rows.py
@@ -97,55 +106,8 @@ static const struct field container_fields[] = {
 
 /* ---- node affinity ---- */
 
-/* matchExpressions and matchFields are one list in the struct. */
-static int expressions_decode(const struct json_at *member, const struct field *field, void *object)
-{
-	struct node_term *term = object, added = { .expressions = NULL };
-	struct node_expression *all;
-
-	if (field_decode(member, field, &added))
-		return -1;
-	all = arena_array(member->reader->arena, term->count + added.count, sizeof(*all));
-	for (size_t i = 0; i < term->count; i++)
-		all[i] = term->expressions[i];
-	for (size_t i = 0; i < added.count; i++)
-		all[term->count + i] = added.expressions[i];
-	*term = (struct node_term){ .expressions = all, .count = term->count + added.count };
-	return 0;
-}
-
-static void write_expressions(struct json_writer *writer, const struct field *field,
-			      const void *object)
-{
-	const struct node_term *term = object;
-
-	json_write_array(writer, field->name);
-	for (size_t i = 0; i < term->count; i++)
-		if (term->expressions[i].is_field == (field->initial != NULL))
-			field_write_line(writer, field->members, &term->expressions[i]);
-	json_write_array_end(writer);
-}
-
-static const struct field expression_fields[] = {
-	FIELD_TEXT(struct node_expression, key, "key"),
-	FIELD_TEXT(struct node_expression, operation, "operator"),
-	FIELD_TEXTS(struct node_expression, values, "values"),
-	FIELD_END,
-};
-
-static const struct node_expression match_field = { .is_field = true };
-
-static const struct field term_fields[] = {
-	FIELD_LIST(struct node_term, expressions, count, expression_fields, "matchExpressions",
-		   .flags = FIELD_ALWAYS, .read = expressions_decode, .write = write_expressions),
-	FIELD_LIST(struct node_term, expressions, count, expression_fields, "matchFields",
-		   .flags = FIELD_ALWAYS, .initial = &match_field, .read = expressions_decode,
-		   .write = write_expressions),
-	FIELD_END,
-};
-
 static const struct field required_fields[] = {
-	FIELD_LIST(struct pod_spec, required_node_terms, required_node_term_count, term_fields,
+	FIELD_LIST(struct pod_spec, required_node_terms, required_node_term_count, node_term_fields,
 		   "nodeSelectorTerms"),
 	FIELD_END,
 };
@@ -162,20 +124,19 @@ static const struct field affinity_fields[] = {
 
 /* ---- the spec ---- */
 
-static const struct field toleration_fields[] = {
-	FIELD_TEXT(struct toleration, key, "key"),
-	FIELD_TEXT(struct toleration, operation, "operator"),
-	FIELD_TEXT(struct toleration, value, "value"),
-	FIELD_TEXT(struct toleration, effect, "effect"),
-	FIELD_END,
-};
-
 /* struct strings is a list of these. */
 struct gate {
 	const char *name;
 };
 
 static const struct field gate_fields[] = { FIELD_TEXT(struct gate, name, "name"), FIELD_END };
+
+static const struct field claim_fields[] = {
+	FIELD_TEXT(struct pod_claim, name, "name"),
+	FIELD_TEXT(struct pod_claim, claim, "resourceClaimName"),
+	FIELD_TEXT(struct pod_claim, template_, "resourceClaimTemplateName"),
+	FIELD_NAMES(NULL),
+};
 
 const struct field pod_spec_fields[] = {
 	FIELD_LIST(struct pod_spec, containers, container_count, container_fields, "containers",
@@ -189,14 +150,16 @@ const struct field pod_spec_fields[] = {
 	FIELD_TEXT(struct pod_spec, node_name, "nodeName"),
 	FIELD_TEXT(struct pod_spec, restart_policy, "restartPolicy"),
 	FIELD_TEXT(struct pod_spec, scheduler_name, "schedulerName"),
+	FIELD_LIST(struct pod_spec, claims, claim_count, claim_fields, "resourceClaims",
+		   .flags = FIELD_LINE),
 	FIELD_HOOK("initContainers", .members = container_fields),
 	FIELD_NAMES("activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig",
 		    "dnsPolicy", "enableServiceLinks", "ephemeralContainers", "hostAliases",
 		    "hostIPC", "hostNetwork", "hostPID", "hostUsers", "hostname",
 		    "hostnameOverride", "imagePullSecrets", "os", "overhead", "preemptionPolicy",
-		    "priority", "priorityClassName", "readinessGates", "resourceClaims",
-		    "resources", "runtimeClassName", "securityContext", "serviceAccount",
-		    "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+		    "priority", "priorityClassName", "readinessGates", "resources",
+		    "runtimeClassName", "securityContext", "serviceAccount", "serviceAccountName",
+		    "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
 		    "terminationGracePeriodSeconds", "topologySpreadConstraints", "volumes",
 		    "workloadRef"),
 };

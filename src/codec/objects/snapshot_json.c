@@ -21,6 +21,8 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
+#include "feature/device_claims/codec/device_object_json.h"
+#include "feature/device_claims/core/resolve.h"
 #include "feature/pools/codec/pool_terms_json.h"
 
 const struct json_limits snapshot_limits = {
@@ -300,6 +302,40 @@ static void write_device_table(struct json_writer *writer, const struct field *f
 		device_table_write(writer, field->name, snapshot->device_table);
 }
 
+/* The row of struct device_objects with this name. */
+static const struct field *device_list(const char *name)
+{
+	const struct field *row = device_objects_fields;
+
+	while (strcmp(row->name, name) != 0)
+		row++;
+	return row;
+}
+
+static int device_list_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	struct snapshot *ret = object;
+	struct device_objects *objects;
+
+	if (!json_is_given(member))
+		return 0;
+	objects = ARENA_NEW(member->reader->arena, struct device_objects);
+	if (ret->device_objects)
+		*objects = *ret->device_objects;
+	ret->device_objects = objects;
+	return field_decode(member, device_list(field->name), objects);
+}
+
+static void write_device_list(struct json_writer *writer, const struct field *field,
+			      const void *object)
+{
+	const struct snapshot *snapshot = object;
+	const struct field *row = device_list(field->name);
+
+	if (snapshot->device_objects && *((const bool *)snapshot->device_objects + row->has))
+		field_write_value(writer, row, snapshot->device_objects);
+}
+
 static int memory_member_decode(const struct json_at *member, const struct field *field UNUSED,
 				void *object)
 {
@@ -363,6 +399,11 @@ static const struct field snapshot_fields[] = {
 		   .has = FIELD_HAS(SNAPSHOT, nodes_known), PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",
 		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), PROBLEMS(struct pod)),
+	FIELD_HOOK("resourceSlices", .read = device_list_decode, .write = write_device_list),
+	FIELD_HOOK("deviceClasses", .read = device_list_decode, .write = write_device_list),
+	FIELD_HOOK("resourceClaimTemplates", .read = device_list_decode,
+		   .write = write_device_list),
+	FIELD_HOOK("resourceClaims", .read = device_list_decode, .write = write_device_list),
 	FIELD_HOOK("deviceTable", .read = device_table_member_decode, .write = write_device_table),
 	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
 	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
@@ -388,6 +429,8 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	    field_decode_all(&root, snapshot_fields, &snapshot))
 		return -1;
 	request_resources_observe(&snapshot, arena);
+	snapshot.device_table =
+		device_claims_attach(snapshot.device_objects, snapshot.device_table, arena);
 	*ret_snapshot = snapshot;
 	return 0;
 }

@@ -395,6 +395,29 @@ static const char *vendor_of(const struct device_row *row)
 	return text_is_among(row->vendor, on_nvidia, COUNT(on_nvidia)) ? "NVIDIA" : row->vendor;
 }
 
+/* The product of the claimed devices, as their driver publishes it. */
+static bool of_claims(const struct pod_claims *claims, const char *vendor, const char *ray_version,
+		      struct arena *arena, struct accelerator_type *ret_type)
+{
+	bool is_amd = strcmp(vendor, "AMD") == 0;
+	const char *type;
+
+	if (!claims || *claims->product == '\0' || strlen(claims->product) > NAME_SIZE_MAX)
+		return false;
+	type = is_amd ? type_of_amd_name(claims->product, arena) :
+			type_of_product(claims->product, ray_version, arena);
+	if (!type)
+		return false;
+	*ret_type = (struct accelerator_type){
+		.type = type,
+		.vendor = is_amd ? "AMD" : "NVIDIA",
+		.resource = arena_printf(arena, ACCELERATOR_TYPE_PREFIX "%s", type),
+		.key = "productName",
+		.value = claims->product,
+	};
+	return true;
+}
+
 bool accelerator_type_of_group(const struct worker_group *group, const struct capacity *capacity,
 			       const char *ray_version, struct arena *arena,
 			       struct accelerator_type *ret_type)
@@ -404,6 +427,8 @@ bool accelerator_type_of_group(const struct worker_group *group, const struct ca
 	if (capacity->problem || capacity->gpu_amount <= 0 || !row ||
 	    capacity->device.kind != DEVICE_GPU)
 		return false;
-	return accelerator_type_of_pod(&group->template.spec, ray_version, arena, ret_type) &&
-	       strcmp(vendor_of(row), ret_type->vendor) == 0;
+	if (!accelerator_type_of_pod(&group->template.spec, ray_version, arena, ret_type) &&
+	    !of_claims(capacity->claims, vendor_of(row), ray_version, arena, ret_type))
+		return false;
+	return strcmp(vendor_of(row), ret_type->vendor) == 0;
 }

@@ -21,15 +21,20 @@ struct source {
 	const struct labels *labels;
 	const struct labels *start_params;
 	const struct pod_spec *pod;
+	const char *namespace_;
+	const struct pod_claim_status *claim_statuses;
+	size_t claim_status_count;
 };
 
 struct builder {
 	struct arena *arena;
+	const struct device_table *devices;
 	const struct source *source;
 	struct resources custom; /* merged last, overrides */
 	VEC(struct resource) entries;
 	VEC(const char *) warnings;
 	bool limits_declared; /* KubeRay passes accelerators in the limits to `ray start` */
+	const struct pod_claims *claims; /* NULL: none */
 	const char *problem;
 };
 
@@ -193,6 +198,28 @@ static const struct quantity *first_gpu(const struct builder *b,
 	return found;
 }
 
+/* The devices by Dynamic Resource Allocation of which the raylet counts this resource, because `ray
+ * start` names none. NVML and amdsmi list whole GPUs, however many parts of one the container has:
+ * parts count 1 together. */
+static int64_t claimed_amount(const struct builder *b, const char *ray_resource)
+{
+	int64_t amount = 0, part = 0;
+
+	for (size_t i = 0; b->claims && i < b->claims->ray.count; i++) {
+		const struct quantity *quantity = &b->claims->ray.at[i];
+		const struct device_row *row = device_find(b->devices, quantity->name);
+		const char *detected = row ? device_detected_resource(row) : NULL;
+
+		if (!detected || strcmp(detected, ray_resource) != 0)
+			continue;
+		if (row->share == DEVICE_WHOLE)
+			amount += whole(quantity->amount);
+		else
+			part = RESOURCE_UNIT;
+	}
+	return amount + part;
+}
+
 static void add_gpus(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
@@ -209,6 +236,8 @@ static void add_gpus(struct builder *b)
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_LIMITS)));
 	} else if (container && (quantity = first_gpu(b, &container->requests))) {
 		add(b, "GPU", whole(amount_of(b, quantity, PLACE_REQUESTS)));
+	} else if ((amount = claimed_amount(b, "GPU")) > 0) {
+		add(b, "GPU", amount);
 	}
 }
 
@@ -314,6 +343,8 @@ static void add_accelerator(struct builder *b)
 	if (quantity && (!quantity->valid || quantity->amount > 0))
 		b->custom = resources_with(b->arena, &b->custom, "TPU",
 					   amount_of(b, quantity, PLACE_REQUESTS));
+	else if (claimed_amount(b, "TPU") > 0)
+		b->custom = resources_with(b->arena, &b->custom, "TPU", claimed_amount(b, "TPU"));
 }
 
 /* Worker 0 of a slice has the head resource; Ray's configuration adds it to every node (T29). */
@@ -389,6 +420,20 @@ static bool holds_device(const struct source *source, const struct device_model 
 	return device->held_count > 0 || (container && holds_named(container, names));
 }
 
+/* Claimed devices are held as if the limits of the Ray container named them. */
+static void make_device(const struct builder *b, struct device_model *ret_device)
+{
+	const struct container *container = ray_container(b->source);
+	struct container counted;
+
+	if (container && b->claims) {
+		counted = *container;
+		counted.limits = pod_claims_with(&container->limits, &b->claims->ray, b->arena);
+		container = &counted;
+	}
+	device_model_make(container, b->devices, b->limits_declared, b->arena, ret_device);
+}
+
 static void check_capacity(const struct capacity *capacity)
 {
 	VEC_EACH(const struct resource, item, &capacity->resources)
@@ -404,7 +449,7 @@ static void build(const struct source *source, const struct settings *settings,
 		  const struct device_table *devices, struct arena *arena,
 		  struct capacity *ret_capacity)
 {
-	struct builder b = { .arena = arena, .source = source };
+	struct builder b = { .arena = arena, .devices = devices, .source = source };
 	struct strings accelerators = capacity_accelerators(settings, devices, arena);
 	if (!add_standard(&b, "CPU", "num-cpus", "cpu") && !source->is_head)
 		set_problem(&b, arena_printf(
@@ -414,6 +459,12 @@ static void build(const struct source *source, const struct settings *settings,
 					"resource limit for the Ray container.",
 					source->path, source->group));
 	add_standard(&b, "memory", "memory", "memory");
+	b.claims = pod_claims_make(source->namespace_, source->pod, source->claim_statuses,
+				   source->claim_status_count,
+				   arena_printf(arena, "%s.template.spec", source->path), devices,
+				   arena);
+	if (b.claims && b.claims->missing)
+		set_problem(&b, b.claims->missing);
 	b.limits_declared = are_limits_declared(&b);
 	if (!b.limits_declared)
 		warn_undeclared(&b);
@@ -427,11 +478,11 @@ static void build(const struct source *source, const struct settings *settings,
 	*ret_capacity = (struct capacity){
 		.resources = resources_sort(b.entries.at, b.entries.count),
 		.labels = *source->labels,
+		.claims = b.claims,
 		.problem = b.problem,
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
-	device_model_make(ray_container(source), devices, b.limits_declared, arena,
-			  &ret_capacity->device);
+	make_device(&b, &ret_capacity->device);
 	ret_capacity->gpu_amount = resources_amount(&ret_capacity->resources, "GPU", 0);
 	ret_capacity->accelerator = has_accelerator(&ret_capacity->resources, &accelerators) ||
 				    holds_device(source, &ret_capacity->device, &accelerators);
@@ -456,6 +507,27 @@ void capacity_of_group(const struct ray_cluster *cluster, size_t index,
 		.labels = &group->labels,
 		.start_params = &group->ray_start_params,
 		.pod = &group->template.spec,
+		.namespace_ = cluster->namespace_,
+	};
+	build(&source, settings, devices, arena, ret_capacity);
+}
+
+void capacity_of_pod(const struct pod *pod, const struct settings *settings,
+		     const struct device_table *devices, struct arena *arena,
+		     struct capacity *ret_capacity)
+{
+	static const struct quantities no_resources = { .at = NULL };
+	static const struct labels no_labels = { .at = NULL };
+	struct source source = {
+		.path = "Pod",
+		.group = "",
+		.resources = &no_resources,
+		.labels = &no_labels,
+		.start_params = &no_labels,
+		.pod = &pod->spec,
+		.namespace_ = pod->namespace_,
+		.claim_statuses = pod->claim_statuses,
+		.claim_status_count = pod->claim_status_count,
 	};
 	build(&source, settings, devices, arena, ret_capacity);
 }
@@ -472,6 +544,7 @@ void capacity_of_head(const struct ray_cluster *cluster, const struct settings *
 		.labels = &cluster->head_labels,
 		.start_params = &cluster->head_start_params,
 		.pod = &cluster->head_template.spec,
+		.namespace_ = cluster->namespace_,
 	};
 	build(&source, settings, devices, arena, ret_capacity);
 }

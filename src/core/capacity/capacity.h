@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "core/capacity/device_model.h"
+#include "core/capacity/pod_claims.h"
 #include "core/model/kubernetes.h"
 #include "core/model/resources.h"
 #include "core/model/settings.h"
@@ -15,8 +16,9 @@ struct capacity {
 	struct labels labels;
 	int64_t gpu_amount; /* 1/10000 GPU */
 	bool accelerator;   /* any accelerator resource above 0, or a device unknown to Ray */
-	struct device_model device; /* of its main accelerator, whether or not Ray counts it */
-	const char *problem;        /* NULL, or field and fix: the group then does not scale */
+	struct device_model device;      /* of its main accelerator, whether or not Ray counts it */
+	const struct pod_claims *claims; /* NULL: none */
+	const char *problem;             /* NULL, or field and fix: the group then does not scale */
 	struct strings warnings;
 };
 
@@ -29,6 +31,10 @@ struct strings capacity_accelerators(const struct settings *settings,
 void capacity_of_group(const struct ray_cluster *cluster, size_t index,
 		       const struct settings *settings, const struct device_table *devices,
 		       struct arena *arena, struct capacity *ret_capacity);
+/* Of a Pod by its own spec, as of a group with this template. */
+void capacity_of_pod(const struct pod *pod, const struct settings *settings,
+		     const struct device_table *devices, struct arena *arena,
+		     struct capacity *ret_capacity);
 /* Of the head group; a head without a number of CPUs is valid. */
 void capacity_of_head(const struct ray_cluster *cluster, const struct settings *settings,
 		      const struct device_table *devices, struct arena *arena,

@@ -100,57 +100,116 @@ static void add_memory(const struct device_held *held, const struct labels *sele
 		sum->vague += RESOURCE_UNIT;
 }
 
+static void add_held(const struct device_held *held, const struct labels *selector, struct sum *sum)
+{
+	if (held->row->kind != DEVICE_GPU)
+		return;
+	switch (held->row->share) {
+	case DEVICE_WHOLE:
+		sum->whole += held->amount;
+		break;
+	case DEVICE_SLICE:
+		add_slice(held, sum);
+		break;
+	case DEVICE_TURN:
+		add_turn(held, selector, sum);
+		break;
+	case DEVICE_MEMORY:
+		add_memory(held, selector, sum);
+		break;
+	case DEVICE_QUALIFIER:
+		break;
+	}
+}
+
 static void add_container(const struct device_model *model, const struct labels *selector,
 			  struct sum *sum)
 {
-	ARRAY_EACH(const struct device_held, held, model->held, model->held_count) {
-		if (held->row->kind != DEVICE_GPU)
-			continue;
-		switch (held->row->share) {
-		case DEVICE_WHOLE:
-			sum->whole += held->amount;
-			break;
-		case DEVICE_SLICE:
-			add_slice(held, sum);
-			break;
-		case DEVICE_TURN:
-			add_turn(held, selector, sum);
-			break;
-		case DEVICE_MEMORY:
-			add_memory(held, selector, sum);
-			break;
-		case DEVICE_QUALIFIER:
-			break;
-		}
+	ARRAY_EACH(const struct device_held, held, model->held, model->held_count)
+		add_held(held, selector, sum);
+}
+
+static int64_t saturated(__int128 amount)
+{
+	return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
+}
+
+int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
+			     const struct device_table *devices)
+{
+	const struct labels none = { .at = NULL };
+	const struct device_held held = { .resource = resource,
+					  .row = device_find(devices, resource),
+					  .amount = amount };
+	struct sum sum = { 0 };
+
+	if (held.row && amount > 0)
+		add_held(&held, &none, &sum);
+	return saturated(sum.whole + sum.shares + sum.vague);
+}
+
+static void add_quantities(const struct quantities *quantities, const struct pod_spec *spec,
+			   const struct device_table *devices, struct sum *sum)
+{
+	VEC_EACH(const struct quantity, quantity, quantities) {
+		const struct device_held held = { .resource = quantity->name,
+						  .row = device_find(devices, quantity->name),
+						  .amount = quantity->amount };
+
+		if (held.row)
+			add_held(&held, &spec->node_selector, sum);
 	}
+}
+
+/* At least the amount in Ray, unless that is a number of shares. */
+static int64_t total(const struct sum *sum, const struct capacity *capacity, bool is_share)
+{
+	__int128 amount = sum->whole + sum->shares;
+	int64_t declared = capacity->gpu_amount;
+
+	if (is_share && sum->vague > 0)
+		amount += declared > 0 ? declared : sum->vague;
+	else
+		amount += sum->vague;
+	if (!is_share && amount < declared)
+		amount = declared;
+	return saturated(amount);
 }
 
 void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 		 const struct device_table *devices, struct arena *arena, struct gpu_cost *ret_cost)
 {
-	struct sum sum = { 0 };
+	struct sum most = { 0 }, least;
 	const struct device_model *main = &capacity->device;
-	int64_t declared = capacity->gpu_amount;
-	__int128 amount;
+	const struct pod_claims *claims = capacity->claims;
+	bool is_share = main->kind == DEVICE_GPU && main->share != DEVICE_WHOLE;
 
-	*ret_cost = (struct gpu_cost){ 0 };
+	*ret_cost = (struct gpu_cost){ .is_share = is_share };
 	for (size_t i = 0; i < spec->container_count; i++) {
 		struct device_model model;
 
 		device_model_make(&spec->containers[i], devices, true, arena, &model);
-		add_container(&model, &spec->node_selector, &sum);
+		add_container(&model, &spec->node_selector, &most);
 	}
-	ret_cost->is_share = main->kind == DEVICE_GPU && main->share != DEVICE_WHOLE;
-	ret_cost->is_vague = ret_cost->is_share && sum.vague > 0;
-	amount = sum.whole + sum.shares;
-	if (ret_cost->is_vague)
-		amount += declared > 0 ? declared : sum.vague;
-	else
-		amount += sum.vague;
-	if (!ret_cost->is_share && amount < declared)
-		amount = declared;
-	ret_cost->amount = amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
-	CHECK(ret_cost->amount >= 0);
-	CHECK(ret_cost->is_share || !ret_cost->is_vague);
-	CHECK(ret_cost->is_share || ret_cost->amount >= declared);
+	for (size_t i = 0; claims && i < claims->shared_count; i++) {
+		struct sum shared = { 0 };
+
+		add_quantities(&claims->shared[i].charge, spec, devices, &shared);
+		ret_cost->shared = saturated((__int128)ret_cost->shared + shared.whole +
+					     shared.shares + shared.vague);
+	}
+	most.whole += ret_cost->shared;
+	least = most;
+	if (claims) {
+		add_quantities(&claims->charge, spec, devices, &most);
+		add_quantities(&claims->least, spec, devices, &least);
+	}
+	ret_cost->is_vague = is_share && most.vague > 0;
+	ret_cost->amount = total(&most, capacity, is_share);
+	ret_cost->least = total(&least, capacity, is_share);
+	CHECK(is_share || ret_cost->amount >= capacity->gpu_amount);
+	ret_cost->amount -= ret_cost->shared;
+	ret_cost->least -= ret_cost->shared;
+	CHECK(ret_cost->amount >= 0 && ret_cost->least >= 0);
+	CHECK(is_share || !ret_cost->is_vague);
 }

@@ -11,6 +11,8 @@
 
 struct gpu_cost {
 	int64_t amount; /* 1/10000 GPU */
+	int64_t least;  /* the same with the least that its claims can get */
+	int64_t shared; /* of claims that Pods share, beside amount: once for each claim */
 	bool is_share;  /* its Ray container has shares of GPUs, not whole ones */
 	/* A share of unknown fraction: amount is then the number in Ray, or whole GPUs where Ray
 	 * has none. */
@@ -26,5 +28,9 @@ struct gpu_cost {
 void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 		 const struct device_table *devices, struct arena *arena,
 		 struct gpu_cost *ret_cost);
+
+/* Of an amount of one resource, without the labels of Nodes. */
+int64_t gpu_cost_of_resource(const char *resource, int64_t amount,
+			     const struct device_table *devices);
 
 #endif

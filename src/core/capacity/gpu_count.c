@@ -9,8 +9,9 @@
 #include "core/model/name_set.h"
 
 struct tally {
-	int64_t kept; /* Pods */
-	int64_t cost; /* of a Pod by the group's template, 1/10000 GPU */
+	int64_t kept;         /* Pods */
+	struct gpu_cost cost; /* of a Pod by the group's template */
+	const struct pod_claims *claims;
 	struct name_set disruption_names;
 };
 
@@ -21,7 +22,9 @@ struct counting {
 	struct arena *arena;
 	struct tally *groups;
 	int64_t heads; /* Pods */
-	int64_t head_cost;
+	struct gpu_cost head_cost;
+	const struct pod_claims *head_claims;
+	VEC(const char *) shared; /* claims by name that are counted */
 	__int128 sum;
 	struct gpu_holdings *holdings;
 };
@@ -32,21 +35,45 @@ static void add(struct counting *c, const struct gpu_holding *holding)
 	c->sum += (__int128)holding->pods * holding->amount;
 }
 
+static const struct pod_claims *cost_of_pod(const struct pod *pod, const struct settings *settings,
+					    const struct device_table *devices,
+					    struct arena *scratch, struct gpu_cost *ret_cost)
+{
+	struct capacity capacity = { 0 };
+
+	capacity_of_pod(pod, settings, devices, scratch, &capacity);
+	gpu_cost_of(&pod->spec, &capacity, devices, scratch, ret_cost);
+	return capacity.claims;
+}
+
 int64_t gpu_count_of_pod(const struct pod *pod, const struct settings *settings,
 			 const struct device_table *devices, struct arena *scratch)
 {
-	struct worker_group group = {
-		.name = "", .num_of_hosts = 1, .template = { .spec = pod->spec }, .scale_gate = ""
-	};
-	struct ray_cluster cluster = {
-		.namespace_ = "", .name = "", .ray_version = "", .groups = &group, .group_count = 1
-	};
-	struct capacity capacity = { 0 };
 	struct gpu_cost cost;
 
-	capacity_of_group(&cluster, 0, settings, devices, scratch, &capacity);
-	gpu_cost_of(&pod->spec, &capacity, devices, scratch, &cost);
+	(void)cost_of_pod(pod, settings, devices, scratch, &cost);
 	return cost.amount;
+}
+
+/* The GPUs of the claims that Pods share and that no Pod before this one has counted. */
+static int64_t first_shared(struct counting *c, const struct pod_claims *claims)
+{
+	int64_t amount = 0;
+
+	for (size_t i = 0; claims && i < claims->shared_count; i++) {
+		const struct pod_claim_shared *shared = &claims->shared[i];
+		bool is_counted = false;
+
+		for (size_t s = 0; s < c->shared.count && !is_counted; s++)
+			is_counted = strcmp(c->shared.at[s], shared->claim) == 0;
+		if (is_counted)
+			continue;
+		VEC_PUSH(c->arena, &c->shared, shared->claim);
+		VEC_EACH(const struct quantity, quantity, &shared->charge)
+			amount +=
+				gpu_cost_of_resource(quantity->name, quantity->amount, c->devices);
+	}
+	return amount;
 }
 
 static bool has_finished(const struct pod *pod)
@@ -74,6 +101,8 @@ static void count_pod(struct counting *c, const struct pod *pod)
 	struct gpu_holding holding = {
 		.group = GPU_COUNT_OTHER, .pod = pod, .pods = 1, .leaves = pod->deleting
 	};
+	const struct pod_claims *claims;
+	struct gpu_cost cost;
 	int64_t at_least = 0;
 
 	if (has_finished(pod) || !identity_is_owned(c->cluster, pod))
@@ -82,21 +111,36 @@ static void count_pod(struct counting *c, const struct pod *pod)
 		holding.group = (size_t)(tally - c->groups);
 		holding.leaves |= name_set_contains(&tally->disruption_names, pod->name);
 		tally->kept += !holding.leaves;
-		at_least = tally->cost;
+		at_least = tally->cost.least;
 	} else if (c->cluster && pod_is_head(pod)) {
 		holding.group = GPU_COUNT_HEAD;
 		c->heads++;
-		at_least = c->head_cost;
+		at_least = c->head_cost.least;
 	}
-	holding.amount = gpu_count_of_pod(pod, c->settings, c->devices, c->arena);
-	if (holding.amount < at_least)
-		holding.amount = at_least;
+	claims = cost_of_pod(pod, c->settings, c->devices, c->arena, &cost);
+	holding.amount = cost.amount > at_least ? cost.amount : at_least;
+	holding.amount += first_shared(c, claims);
 	add(c, &holding);
 }
 
 static bool is_made(const struct ray_cluster *cluster)
 {
 	return !cluster->suspend && !cluster->deleting;
+}
+
+/* Pods that do not exist; the first of them has the shared claims. */
+static void add_requested(struct counting *c, size_t group, int64_t pods,
+			  const struct gpu_cost *cost, const struct pod_claims *claims)
+{
+	int64_t shared = first_shared(c, claims);
+
+	if (shared > 0)
+		add(c, &(struct gpu_holding){
+			       .group = group, .pods = 1, .amount = cost->amount + shared });
+	pods -= shared > 0;
+	if (pods > 0)
+		add(c,
+		    &(struct gpu_holding){ .group = group, .pods = pods, .amount = cost->amount });
 }
 
 /* The requested Pods of the group that do not exist. */
@@ -115,30 +159,28 @@ static void count_missing(struct counting *c, size_t index, const int64_t *repli
 	asked = asked > there ? asked : there;
 	CHECK((__int128)asked * hosts >= tally->kept);
 	if ((__int128)asked * hosts > tally->kept)
-		add(c, &(struct gpu_holding){ .group = index,
-					      .pods = asked * hosts - tally->kept,
-					      .amount = tally->cost });
+		add_requested(c, index, asked * hosts - tally->kept, &tally->cost, tally->claims);
 }
 
 static void make_tallies(struct counting *c)
 {
 	const struct ray_cluster *cluster = c->cluster;
 	struct capacity capacity = { 0 };
-	struct gpu_cost cost;
 
 	c->groups = arena_array(c->arena, cluster->group_count, sizeof(*c->groups));
 	for (size_t g = 0; g < cluster->group_count; g++) {
 		const struct worker_group *group = &cluster->groups[g];
 
 		capacity_of_group(cluster, g, c->settings, c->devices, c->arena, &capacity);
-		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->arena, &cost);
-		c->groups[g].cost = cost.amount;
+		gpu_cost_of(&group->template.spec, &capacity, c->devices, c->arena,
+			    &c->groups[g].cost);
+		c->groups[g].claims = capacity.claims;
 		c->groups[g].disruption_names =
 			name_set_of_strings(c->arena, &group->workers_to_delete);
 	}
 	capacity_of_head(cluster, c->settings, c->devices, c->arena, &capacity);
-	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->arena, &cost);
-	c->head_cost = cost.amount;
+	gpu_cost_of(&cluster->head_template.spec, &capacity, c->devices, c->arena, &c->head_cost);
+	c->head_claims = capacity.claims;
 }
 
 void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods, size_t pod_count,
@@ -160,8 +202,7 @@ void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
 	for (size_t g = 0; cluster && g < cluster->group_count; g++)
 		count_missing(&c, g, replicas);
 	if (cluster && c.heads == 0 && is_made(cluster))
-		add(&c, &(struct gpu_holding){
-				.group = GPU_COUNT_HEAD, .pods = 1, .amount = c.head_cost });
+		add_requested(&c, GPU_COUNT_HEAD, 1, &c.head_cost, c.head_claims);
 	CHECK(c.sum >= 0);
 	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);
 	ret_holdings->sum = c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;

@@ -73,6 +73,23 @@ static uint64_t hash_env_names(const struct container *container)
 	return sum;
 }
 
+/* Templates without claims keep their mark. */
+static uint64_t hash_claims(const struct pod_spec *spec)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < spec->claim_count; i++)
+		sum += spread(hash_add(
+			hash_add(hash_add(hash_add(HASH_START, "claim"), spec->claims[i].name),
+				 spec->claims[i].claim),
+			spec->claims[i].template_));
+	for (size_t i = 0; spec->container_count > 0 && i < spec->containers[0].claim_count; i++)
+		sum += spread(hash_add(hash_add(hash_add(HASH_START, "use"),
+						spec->containers[0].claims[i].name),
+				       spec->containers[0].claims[i].request));
+	return sum;
+}
+
 static uint64_t hash_container(const struct container *container)
 {
 	return hash_env_names(container) +
@@ -89,6 +106,7 @@ const char *template_mark_fingerprint(const struct worker_group *group, struct a
 		       hash_params(&group->ray_start_params) +
 		       hash_labels("nodeSelector", &spec->node_selector);
 
+	sum += hash_claims(spec);
 	if (spec->container_count > 0)
 		sum += hash_container(&spec->containers[0]);
 	for (size_t i = 0; i < spec->required_node_term_count; i++)
@@ -137,5 +155,6 @@ bool template_mark_same_resources(const struct pod_spec *pod, const struct pod_s
 	if (pod->containers == template->containers)
 		return true; /* a simulated Pod */
 	return covered(&pod->containers[0], &template->containers[0]) &&
-	       covered(&template->containers[0], &pod->containers[0]);
+	       covered(&template->containers[0], &pod->containers[0]) &&
+	       hash_claims(pod) == hash_claims(template);
 }

@@ -102,6 +102,9 @@ void limits_make_groups(struct facts *facts)
 		group->frozen = group->spec->suspend || group->problem;
 		if (group->problem)
 			VEC_PUSH(facts->arena, &facts->problems, group->problem);
+		if (group->template_capacity.claims && group->template_capacity.claims->problem)
+			VEC_PUSH(facts->arena, &facts->problems,
+				 group->template_capacity.claims->problem);
 	}
 }
 
@@ -122,6 +125,10 @@ int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *gro
 	int64_t cost = group->gpu_cost.amount,
 		seen = offer->groups[group->index].seen_capacity.gpu_amount;
 
+	if (group->gpu_cost.shared > 0)
+		return cost + (group->worker_count + (size_t)group->missing > 0 ?
+				       0 :
+				       group->gpu_cost.shared);
 	if (!group->gpu_cost.is_share)
 		return larger(cost, seen);
 	if (!group->gpu_cost.is_vague)
@@ -171,9 +178,15 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 			sum += gpus_of_worker(offer, group, worker);
 		else if (cancels_launches && offer->health->workers[worker->index].starved)
 			starved++;
+		else if (group->template_capacity.claims)
+			sum += gpu_count_of_pod(worker->pod, &offer->snapshot->settings,
+						offer->snapshot->device_table, offer->arena);
 		else
 			by_template++;
 	}
+	if (group->gpu_cost.shared > 0 && held + group->missing > 0)
+		return (__int128)(held + group->missing) * group->gpu_cost.amount +
+		       group->gpu_cost.shared;
 	if (cancels_launches) {
 		int64_t lack = group->min_replicas * group->hosts - (held - starved);
 

@@ -9,51 +9,74 @@
 /* Sources: the documentation of the device plugins (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi,
  * AWS Neuron, GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar,
  * Kunlunxin). */
+/* Drivers of Dynamic Resource Allocation and their DeviceClasses: kubernetes-sigs/dra-driver-nvidia-gpu
+ *, ROCm/k8s-gpu-dra-driver,
+ * intel/intel-resource-drivers-for-kubernetes, kubernetes-sigs/dra-driver-google-tpu,
+ * aws-neuron/aws-neuron-sdk. */
+#define NO_DRIVER "", "", ""
+
 static const struct device_row builtin_rows[] = {
-	{ "nvidia.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "NVIDIA" },
-	{ "nvidia.com/gpu.shared", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "NVIDIA" },
-	{ "nvidia.com/mig-*", DEVICE_GPU, DEVICE_SLICE, 0, "", "", "GPU", "NVIDIA" },
-	{ "nvidia.com/gpumem", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "HAMi" },
-	{ "nvidia.com/gpumem-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi" },
-	{ "nvidia.com/gpucores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi" },
+	{ "nvidia.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "NVIDIA", "gpu.nvidia.com",
+	  "gpu", "gpu.nvidia.com" },
+	{ "nvidia.com/gpu.shared", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "NVIDIA", NO_DRIVER },
+	{ "nvidia.com/mig-*", DEVICE_GPU, DEVICE_SLICE, 0, "", "", "GPU", "NVIDIA",
+	  "gpu.nvidia.com", "mig", "mig.nvidia.com" },
+	{ "nvidia.com/gpumem", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "HAMi", NO_DRIVER },
+	{ "nvidia.com/gpumem-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi",
+	  NO_DRIVER },
+	{ "nvidia.com/gpucores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "HAMi", NO_DRIVER },
 	{ "alpha.kubernetes.io/nvidia-gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "nvidia.com/gpu",
-	  "GPU", "NVIDIA" },
-	{ "amd.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "AMD" },
-	{ "gpu.intel.com/i915", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel" },
-	{ "gpu.intel.com/xe", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel" },
-	{ "gpu.intel.com/i915_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel" },
-	{ "gpu.intel.com/xe_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel" },
-	{ "habana.ai/gaudi", DEVICE_HPU, DEVICE_WHOLE, 0, "", "", "HPU", "Intel Gaudi" },
-	{ "aws.amazon.com/neuron", DEVICE_NEURON, DEVICE_WHOLE, 0, "", "", "neuron_cores", "AWS" },
+	  "GPU", "NVIDIA", NO_DRIVER },
+	{ "amd.com/gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "AMD", "gpu.amd.com", "",
+	  "gpu.amd.com" },
+	{ "gpu.intel.com/i915", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel", NO_DRIVER },
+	{ "gpu.intel.com/xe", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Intel", "gpu.intel.com",
+	  "", "gpu.intel.com" },
+	{ "gpu.intel.com/i915_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel",
+	  NO_DRIVER },
+	{ "gpu.intel.com/xe_monitoring", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Intel",
+	  NO_DRIVER },
+	{ "habana.ai/gaudi", DEVICE_HPU, DEVICE_WHOLE, 0, "", "", "HPU", "Intel Gaudi", NO_DRIVER },
+	{ "aws.amazon.com/neuron", DEVICE_NEURON, DEVICE_WHOLE, 0, "", "", "neuron_cores", "AWS",
+	  "neuron.aws.com", "", "neuron.aws.com" },
 	{ "aws.amazon.com/neuroncore", DEVICE_NEURON, DEVICE_SLICE, 0, "", "", "neuron_cores",
-	  "AWS" },
+	  "AWS", NO_DRIVER },
 	{ "aws.amazon.com/neurondevice", DEVICE_NEURON, DEVICE_WHOLE, 0, "",
-	  "aws.amazon.com/neuron", "neuron_cores", "AWS" },
-	{ "google.com/tpu", DEVICE_TPU, DEVICE_WHOLE, 0, "", "", "TPU", "Google" },
+	  "aws.amazon.com/neuron", "neuron_cores", "AWS", NO_DRIVER },
+	{ "google.com/tpu", DEVICE_TPU, DEVICE_WHOLE, 0, "", "", "TPU", "Google", "tpu.google.com",
+	  "", "tpu.google.com" },
 	{ "aliyun.com/gpu-mem", DEVICE_GPU, DEVICE_MEMORY, GIB, "aliyun.com/gpu-count", "", "GPU",
-	  "Alibaba gpushare" },
-	{ "aliyun.com/gpu-count", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Alibaba gpushare" },
-	{ "volcano.sh/vgpu-number", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Volcano" },
-	{ "volcano.sh/vgpu-memory", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "Volcano" },
+	  "Alibaba gpushare", NO_DRIVER },
+	{ "aliyun.com/gpu-count", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Alibaba gpushare",
+	  NO_DRIVER },
+	{ "volcano.sh/vgpu-number", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Volcano",
+	  NO_DRIVER },
+	{ "volcano.sh/vgpu-memory", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "Volcano",
+	  NO_DRIVER },
 	{ "volcano.sh/vgpu-memory-percentage", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "",
-	  "Volcano" },
-	{ "volcano.sh/vgpu-cores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Volcano" },
-	{ "microsoft.com/directx", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Microsoft" },
-	{ "huawei.com/Ascend*", DEVICE_NPU, DEVICE_WHOLE, 0, "", "", "NPU", "Huawei" },
-	{ "cambricon.com/vmlu", DEVICE_NPU, DEVICE_TURN, 0, "", "", "NPU", "Cambricon" },
-	{ "hygon.com/dcunum", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Hygon" },
-	{ "iluvatar.ai/*", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Iluvatar" },
-	{ "kunlunxin.com/xpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Kunlunxin" },
-	{ "metax-tech.com/sgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "MetaX" },
-	{ "mthreads.com/vgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Moore Threads" },
+	  "Volcano", NO_DRIVER },
+	{ "volcano.sh/vgpu-cores", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Volcano",
+	  NO_DRIVER },
+	{ "microsoft.com/directx", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Microsoft",
+	  NO_DRIVER },
+	{ "huawei.com/Ascend*", DEVICE_NPU, DEVICE_WHOLE, 0, "", "", "NPU", "Huawei", NO_DRIVER },
+	{ "cambricon.com/vmlu", DEVICE_NPU, DEVICE_TURN, 0, "", "", "NPU", "Cambricon", NO_DRIVER },
+	{ "hygon.com/dcunum", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Hygon", NO_DRIVER },
+	{ "iluvatar.ai/*", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Iluvatar", NO_DRIVER },
+	{ "kunlunxin.com/xpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "Kunlunxin", NO_DRIVER },
+	{ "metax-tech.com/sgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "MetaX", NO_DRIVER },
+	{ "mthreads.com/vgpu", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Moore Threads",
+	  NO_DRIVER },
 };
 
-static const struct device_row any_gpu = { "*gpu", DEVICE_GPU, DEVICE_WHOLE, 0, "", "", "GPU", "" };
+static const struct device_row any_gpu = { "*gpu", DEVICE_GPU, DEVICE_WHOLE, 0,        "",
+					   "",     "GPU",      "",           NO_DRIVER };
 
 const struct device_table *device_table_builtin(void)
 {
 	static const struct device_table table = { builtin_rows,
-						   sizeof(builtin_rows) / sizeof(builtin_rows[0]) };
+						   sizeof(builtin_rows) / sizeof(builtin_rows[0]),
+						   NULL };
 	return &table;
 }
 
@@ -67,8 +90,9 @@ struct device_table device_table_own(const struct device_table *table)
 	size_t built_in = sizeof(builtin_rows) / sizeof(builtin_rows[0]);
 
 	if (table->count <= built_in)
-		return (struct device_table){ NULL, 0 };
-	return (struct device_table){ table->rows + built_in, table->count - built_in };
+		return (struct device_table){ .rows = NULL };
+	return (struct device_table){ .rows = table->rows + built_in,
+				      .count = table->count - built_in };
 }
 
 static int compare_strings(const void *left, const void *right)
@@ -131,6 +155,52 @@ const struct device_row *device_find(const struct device_table *table, const cha
 		}
 	}
 	return found && found->kind == DEVICE_NONE ? NULL : found;
+}
+
+const struct device_row *device_of_class(const struct device_table *table, const char *name)
+{
+	const struct device_row *found = NULL;
+
+	for (size_t i = 0; *name != '\0' && i < table->count; i++)
+		if (strcmp(table->rows[i].device_class, name) == 0)
+			found = &table->rows[i];
+	return found && found->kind == DEVICE_NONE ? NULL : found;
+}
+
+/* Rank of a row for a type: 0 none, the same type highest. A driver's first row is that of whole
+ * devices. */
+static int type_rank(const struct device_row *row, const char *type)
+{
+	if (strcmp(row->device_type, type) == 0)
+		return 3;
+	if (*row->device_type == '\0')
+		return 2;
+	return *type == '\0' ? 1 : 0;
+}
+
+const struct device_row *device_of_driver(const struct device_table *table, const char *driver,
+					  const char *type)
+{
+	const struct device_row *found = NULL;
+	int best = 0;
+
+	for (size_t i = 0; *driver != '\0' && i < table->count; i++) {
+		const struct device_row *row = &table->rows[i];
+		int rank = strcmp(row->driver, driver) == 0 ? type_rank(row, type) : 0;
+
+		if (rank > best || (rank > 1 && rank == best)) {
+			best = rank;
+			found = row;
+		}
+	}
+	return found && found->kind == DEVICE_NONE ? NULL : found;
+}
+
+const char *device_detected_resource(const struct device_row *row)
+{
+	bool counted = row->kind == DEVICE_GPU && strcmp(row->vendor, "Intel") != 0;
+
+	return counted || row->kind == DEVICE_TPU ? row->ray_resource : NULL;
 }
 
 /* nvidia.com/mig-1g.5gb, not the .me variants. KubeRay's expression is bound to the end of the name

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "core/model/claimed.h"
 #include "core/model/kubernetes.h"
 
 enum device_kind {
@@ -42,6 +43,9 @@ struct device_row {
 		ray_resource; /* Ray's resource for it, "GPU", "HPU", for a group that declares it; ""
 				   * for a QUALIFIER */
 	const char *vendor;   /* "NVIDIA", for messages and `rayscaler devices` */
+	/* Dynamic Resource Allocation: the driver that allocates the same devices, their attribute
+	 * `type` ("": any), and the name of the driver's DeviceClass. "": none. */
+	const char *driver, *device_type, *device_class;
 };
 
 /* A full name takes precedence over a prefix, a longer prefix over a shorter one, and a later row
@@ -49,6 +53,7 @@ struct device_row {
 struct device_table {
 	const struct device_row *rows;
 	size_t count;
+	const struct claimed_index *claims; /* NULL: Dynamic Resource Allocation is not used */
 };
 
 /* Never NULL. */
@@ -62,6 +67,15 @@ struct strings device_ray_names(const struct device_table *table, const struct s
 /* The row of a resource name; NULL: an unknown name, or one of kind DEVICE_NONE. A name that ends
  * in "gpu" and has no row is of kind GPU, because KubeRay counts it as one. */
 const struct device_row *device_find(const struct device_table *table, const char *resource);
+/* The row of the devices of a DeviceClass, or of a driver with their attribute `type` ("": unknown).
+ * NULL: not an accelerator. */
+const struct device_row *device_of_class(const struct device_table *table, const char *name);
+const struct device_row *device_of_driver(const struct device_table *table, const char *driver,
+					  const char *type);
+/* The Ray resource of which a raylet counts one for each such device in its container when `ray
+ * start` names none (ray 2.60, _private/accelerators): NVML and amdsmi, TPUs. NULL: none. Intel's
+ * detection needs a package that images do not have, and Neuron's counts the cores of a device. */
+const char *device_detected_resource(const struct device_row *row);
 /* The Ray resource that KubeRay passes to `ray start` for a name in a container's limits (kuberay
  * 1.7, utils/resources.go IsGPUResourceKey and its table of custom accelerators): "GPU" for names
  * that end in "gpu" and for nvidia.com/mig-<n>g.<n>gb, "neuron_cores", "TPU"; NULL: KubeRay passes

@@ -52,6 +52,12 @@ struct env_variable {
 	const char *value; /* "" with valueFrom */
 };
 
+/* An entry of a container's resources.claims. */
+struct container_claim {
+	const char *name;    /* of spec.resourceClaims */
+	const char *request; /* "": all requests of the claim */
+};
+
 struct container {
 	const char *name;
 	const char *image;
@@ -65,6 +71,8 @@ struct container {
 	size_t env_count;
 	/* The first of cpu and memory whose resizePolicy restarts the container; NULL: none. */
 	const char *restarts_for;
+	const struct container_claim *claims; /* Dynamic Resource Allocation */
+	size_t claim_count;
 };
 
 struct toleration {
@@ -83,6 +91,19 @@ struct node_term {
 	size_t count;
 };
 
+/* An entry of spec.resourceClaims. One of claim and template_ is given. */
+struct pod_claim {
+	const char *name;
+	const char *claim;     /* resourceClaimName: all Pods of the template share it */
+	const char *template_; /* resourceClaimTemplateName: each Pod has a claim of its own */
+};
+
+/* An entry of a Pod's status.resourceClaimStatuses: the claim that was made from the template. */
+struct pod_claim_status {
+	const char *name;
+	const char *claim; /* "": none was needed */
+};
+
 struct pod_spec {
 	const struct container *containers; /* index 0 is the Ray container, as in KubeRay */
 	size_t container_count;
@@ -95,6 +116,8 @@ struct pod_spec {
 	const char *node_name;
 	const char *restart_policy;
 	const char *scheduler_name;
+	const struct pod_claim *claims;
+	size_t claim_count;
 };
 
 /* A value of a Secret in the Pod's namespace; secret "": none. */
@@ -283,6 +306,8 @@ struct pod {
 	const struct device_use *device_uses;
 	size_t device_use_count;
 	const struct resize_status *resize; /* NULL: it was never resized */
+	const struct pod_claim_status *claim_statuses;
+	size_t claim_status_count;
 	/* Why the object cannot be read; NULL: it can. If set, there are only names, uid, times of
 	 * creation and deletion and the labels of KubeRay, and the Pod counts as present and
 	 * busy. */

@@ -20,6 +20,8 @@
 #include "core/model/reason.h"
 #include "core/model/settings.h"
 
+struct device_objects;
+
 /* A condition that a feature states beside the decision. `type`, `reason` and `cure` are constants. */
 struct extra_condition {
 	const char *type, *reason, *message;
@@ -52,6 +54,8 @@ struct snapshot {
 	struct settings settings;
 	const struct device_table
 		*device_table; /* never NULL: the built-in one, or with rows added */
+	/* What device_table->claims was made from (feature/device_claims/core); NULL: none. */
+	const struct device_objects *device_objects;
 	const struct price_table *price_table;      /* for --packing=cheapest; NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */
 	/* Those of its schedules, each once, without UTC. */

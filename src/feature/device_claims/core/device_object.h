@@ -131,7 +131,6 @@ struct resource_claim {
 /* All of them that are known. known_: false where the kind is not read (not served, no right, or no
  * RayCluster uses claims). */
 struct device_objects {
-	bool slices_known, classes_known, templates_known, claims_known;
 	const struct resource_slice *slices;
 	size_t slice_count;
 	const struct device_class *classes;
@@ -140,6 +139,7 @@ struct device_objects {
 	size_t template_count;
 	const struct resource_claim *claims;
 	size_t claim_count;
+	bool slices_known, classes_known, templates_known, claims_known;
 };
 
 #endif

@@ -1,0 +1,597 @@
+#include "feature/device_claims/codec/device_object_json.h"
+
+#include <string.h>
+
+#include "codec/schema/scheduling.h"
+#include "codec/text/quantity.h"
+#include "core/model/resources.h"
+
+#define SLICE struct resource_slice
+#define DEVICE struct device
+#define ASK struct device_ask
+#define CLAIM struct resource_claim
+#define TEMPLATE struct claim_template
+
+/* Limits of the API server (resource/v1/types.go) with room for later versions. */
+#define DEVICES_MAX 1024
+#define ATTRIBUTES_MAX 256
+#define COUNTER_SETS_MAX 1024
+#define REQUESTS_MAX 256
+#define RESULTS_MAX 4096
+#define SELECTORS_MAX 256
+
+/* ---- maps of amounts: {"memory": {"value": "80Gi"}} ---- */
+
+/* The driver of the slice around a value; "": none. */
+static const char *driver_of(const struct json_at *at)
+{
+	for (; at; at = at->parent) {
+		struct json_at driver = json_member(at, "driver");
+
+		if (json_type(&driver) == JSON_STRING)
+			return json_text_value(&driver);
+	}
+	return "";
+}
+
+static const char *full_name(const struct json_at *at, const char *name)
+{
+	struct arena *arena = at->reader->arena;
+
+	return strchr(name, '/') ? arena_text(arena, name) :
+				   arena_printf(arena, "%s/%s", driver_of(at), name);
+}
+
+static int amounts_decode(const struct json_at *member, bool in_full, struct quantities *ret)
+{
+	size_t count = json_count(member);
+	struct quantity *items;
+
+	if (json_optional(member, JSON_OBJECT))
+		return -1;
+	if (count > ATTRIBUTES_MAX)
+		return json_fail(member, "has %zu members, more than %d", count, ATTRIBUTES_MAX);
+	items = arena_array(member->reader->arena, count, sizeof(*items));
+	*ret = (struct quantities){ items, 0 };
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		struct json_at value = json_member(&e, "value");
+		struct quantity *item = &items[ret->count++];
+
+		if (json_expect(&e, JSON_OBJECT) || quantity_decode(&value, item))
+			return -1;
+		item->name = in_full ? full_name(member, e.name) :
+				       arena_text(member->reader->arena, e.name);
+	}
+	return 0;
+}
+
+static int capacity_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	return amounts_decode(member, true, field_value(field, object));
+}
+
+static int counters_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	return amounts_decode(member, false, field_value(field, object));
+}
+
+static void write_amounts(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct quantities *amounts = field_value(field, object);
+
+	if (amounts->count == 0)
+		return;
+	json_write_object(writer, field->name);
+	for (size_t i = 0; i < amounts->count; i++) {
+		json_write_object_line(writer, amounts->at[i].name);
+		json_write_text(writer, "value", amounts->at[i].text);
+		json_write_object_end(writer);
+	}
+	json_write_object_end(writer);
+}
+
+/* ---- attributes: {"type": {"string": "gpu"}} ---- */
+
+static const char *const attribute_words[] = { "string", "bool", "int", "version" };
+
+static const char *attribute_word(unsigned value)
+{
+	return attribute_words[value];
+}
+
+static const struct field attribute_fields[] = {
+	FIELD_TEXT(struct device_attribute, name, "name"),
+	FIELD_WORD(struct device_attribute, kind, enum attribute_kind, attribute_word, "kind",
+		   .limit = ATTRIBUTE_VERSION + 1),
+	FIELD_TEXT(struct device_attribute, text, "text"),
+	FIELD_INTEGER(struct device_attribute, number, "number"),
+	FIELD_END,
+};
+
+/* One of the four members is given; an attribute of an unknown kind is left out. */
+static int attribute_decode(const struct json_at *at, struct device_attribute *ret, bool *ret_known)
+{
+	*ret = (struct device_attribute){ .text = "" };
+	*ret_known = true;
+	for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION; kind++) {
+		struct json_at value = json_member(at, attribute_words[kind]);
+
+		if (!json_is_given(&value))
+			continue;
+		ret->kind = (enum attribute_kind)kind;
+		if (kind == ATTRIBUTE_INT)
+			return json_integer_value(&value, &ret->number);
+		if (json_expect(&value, kind == ATTRIBUTE_BOOL ? JSON_BOOLEAN : JSON_STRING))
+			return -1;
+		if (kind == ATTRIBUTE_BOOL)
+			ret->number = json_boolean_value(&value);
+		else
+			ret->text = json_text_or_none(&value);
+		return 0;
+	}
+	*ret_known = false;
+	return 0;
+}
+
+static int attributes_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
+{
+	struct device *device = object;
+	size_t count = json_count(member);
+	struct device_attribute *attributes;
+
+	if (json_optional(member, JSON_OBJECT))
+		return -1;
+	if (count > ATTRIBUTES_MAX)
+		return json_fail(member, "has %zu members, more than %d", count, ATTRIBUTES_MAX);
+	attributes = arena_array(member->reader->arena, count, sizeof(*attributes));
+	device->attributes = attributes;
+	device->attribute_count = 0;
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		struct device_attribute *attribute = &attributes[device->attribute_count];
+		bool known;
+
+		if (json_expect(&e, JSON_OBJECT) || attribute_decode(&e, attribute, &known))
+			return -1;
+		attribute->name = full_name(member, e.name);
+		device->attribute_count += known;
+	}
+	return 0;
+}
+
+static void write_attributes(struct json_writer *writer, const struct field *field,
+			     const void *object)
+{
+	const struct device *device = object;
+
+	if (device->attribute_count == 0)
+		return;
+	json_write_object(writer, field->name);
+	ARRAY_EACH(const struct device_attribute, attribute, device->attributes,
+		   device->attribute_count) {
+		const char *word = attribute_words[attribute->kind];
+
+		json_write_object_line(writer, attribute->name);
+		if (attribute->kind == ATTRIBUTE_INT)
+			json_write_integer(writer, word, attribute->number);
+		else if (attribute->kind == ATTRIBUTE_BOOL)
+			json_write_boolean(writer, word, attribute->number != 0);
+		else
+			json_write_text(writer, word, attribute->text);
+		json_write_object_end(writer);
+	}
+	json_write_object_end(writer);
+}
+
+/* ---- ResourceSlice ---- */
+
+#define AMOUNTS(T, m, n, decode) FIELD_QUANTITIES(T, m, n, .read = (decode), .write = write_amounts)
+
+static const struct field consumed_fields[] = {
+	FIELD_TEXT(struct device_counters, set, "counterSet"),
+	AMOUNTS(struct device_counters, counters, "counters", counters_decode),
+	FIELD_END,
+};
+
+static const struct field shared_fields[] = {
+	FIELD_TEXT(struct device_counters, set, "name"),
+	AMOUNTS(struct device_counters, counters, "counters", counters_decode),
+	FIELD_END,
+};
+
+static const struct field device_selector_fields[] = {
+	FIELD_LIST(DEVICE, node_terms, node_term_count, node_term_fields, "nodeSelectorTerms"),
+	FIELD_END,
+};
+
+static const struct field device_fields[] = {
+	FIELD_NAME(DEVICE, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_LIST(DEVICE, attributes, attribute_count, attribute_fields, "attributes",
+		   .read = attributes_decode, .write = write_attributes),
+	AMOUNTS(DEVICE, capacity, "capacity", capacity_decode),
+	FIELD_LIST(DEVICE, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE,
+		   .limit = ATTRIBUTES_MAX),
+	FIELD_LIST(DEVICE, consumes, consumes_count, consumed_fields, "consumesCounters",
+		   .limit = ATTRIBUTES_MAX),
+	FIELD_BOOLEAN(DEVICE, allow_multiple, "allowMultipleAllocations"),
+	FIELD_TEXT(DEVICE, node_name, "nodeName"),
+	FIELD_BOOLEAN(DEVICE, all_nodes, "allNodes"),
+	FIELD_OBJECT(device_selector_fields, "nodeSelector"),
+	FIELD_END,
+};
+
+static const struct field slice_metadata_fields[] = {
+	FIELD_NAME(SLICE, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(SLICE, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+static const struct field pool_fields[] = {
+	FIELD_TEXT(SLICE, pool, "name"),
+	FIELD_INTEGER(SLICE, generation, "generation"),
+	FIELD_INTEGER(SLICE, slice_count, "resourceSliceCount"),
+	FIELD_END,
+};
+
+static const struct field slice_selector_fields[] = {
+	FIELD_LIST(SLICE, node_terms, node_term_count, node_term_fields, "nodeSelectorTerms"),
+	FIELD_END,
+};
+
+static const struct field slice_spec_fields[] = {
+	FIELD_NAME(SLICE, driver, "driver"),
+	FIELD_OBJECT(pool_fields, "pool"),
+	FIELD_TEXT(SLICE, node_name, "nodeName"),
+	FIELD_BOOLEAN(SLICE, all_nodes, "allNodes"),
+	FIELD_OBJECT(slice_selector_fields, "nodeSelector"),
+	FIELD_LIST(SLICE, shared, shared_count, shared_fields, "sharedCounters",
+		   .limit = COUNTER_SETS_MAX),
+	FIELD_LIST(SLICE, devices, device_count, device_fields, "devices", .limit = DEVICES_MAX),
+	FIELD_END,
+};
+
+const struct field resource_slice_fields[] = {
+	FIELD_OBJECT(slice_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(slice_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+/* ---- DeviceClass ---- */
+
+static const struct field class_metadata_fields[] = {
+	FIELD_NAME(struct device_class, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(struct device_class, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+/* struct strings is a list of these. */
+struct selector {
+	const char *expression;
+};
+
+static const struct field cel_fields[] = {
+	FIELD_TEXT(struct selector, expression, "expression"),
+	FIELD_END,
+};
+
+static const struct field selector_fields[] = { FIELD_OBJECT(cel_fields, "cel"), FIELD_END };
+
+#define SELECTORS(T)                                                                               \
+	FIELD_LIST(T, selectors.at, selectors.count, selector_fields, "selectors",                 \
+		   .limit = SELECTORS_MAX)
+
+static const struct field class_spec_fields[] = {
+	SELECTORS(struct device_class),
+	FIELD_NAME(struct device_class, extended_resource, "extendedResourceName"),
+	FIELD_END,
+};
+
+const struct field device_class_fields[] = {
+	FIELD_OBJECT(class_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(class_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+/* ---- requests ---- */
+
+static int mode_decode(const struct json_at *member, const struct field *field UNUSED, void *object)
+{
+	struct device_ask *ask = object;
+
+	if (json_optional(member, JSON_STRING))
+		return -1;
+	ask->all = json_is_given(member) && strcmp(json_text_value(member), "All") == 0;
+	return 0;
+}
+
+static void write_mode(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct device_ask *ask = object;
+
+	json_write_text(writer, field->name, ask->all ? "All" : "ExactCount");
+}
+
+static int check_count(const struct json_at *member, const struct field *field UNUSED, void *object)
+{
+	struct device_ask *ask = object;
+
+	if (ask->count >= 1 && ask->count <= RESULTS_MAX)
+		return 0;
+	json_problem(member, "must be 1 to %d, is %lld", RESULTS_MAX, (long long)ask->count);
+	ask->count = ask->count < 1 ? 1 : RESULTS_MAX;
+	return 0;
+}
+
+static const struct field ask_capacity_fields[] = {
+	FIELD_QUANTITIES(ASK, capacity, "requests"),
+	FIELD_END,
+};
+
+static const struct field ask_fields[] = {
+	FIELD_NAME(ASK, name, "name"),
+	FIELD_NAME(ASK, device_class, "deviceClassName"),
+	SELECTORS(ASK),
+	FIELD_BOOLEAN(ASK, all, "allocationMode", .read = mode_decode, .write = write_mode),
+	FIELD_INTEGER(ASK, count, "count", .check = check_count),
+	FIELD_BOOLEAN(ASK, admin_access, "adminAccess"),
+	FIELD_LIST(ASK, tolerations, toleration_count, toleration_fields, "tolerations",
+		   .flags = FIELD_LINE, .limit = ATTRIBUTES_MAX),
+	FIELD_OBJECT(ask_capacity_fields, "capacity"),
+	FIELD_END,
+};
+
+static const struct device_ask ask_initial = { .count = 1 };
+
+/* `exactly` is a list of one ask without a name. */
+static int exactly_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	struct device_request *request = object;
+	struct device_ask *ask;
+
+	if (json_optional(member, JSON_OBJECT))
+		return -1;
+	if (!json_is_given(member))
+		return 0;
+	ask = ARENA_NEW(member->reader->arena, struct device_ask);
+	*ask = ask_initial;
+	request->asks = ask;
+	request->ask_count = 1;
+	return field_decode_all(member, field->members, ask);
+}
+
+static bool is_exactly(const struct device_request *request)
+{
+	return request->ask_count == 1 && request->asks[0].name[0] == '\0';
+}
+
+static void write_exactly(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct device_request *request = object;
+
+	if (is_exactly(request))
+		field_write_object(writer, field->name, field->members, request->asks);
+}
+
+static int alternatives_decode(const struct json_at *member, const struct field *field,
+			       void *object)
+{
+	return json_is_given(member) ? field_decode(member, field, object) : 0;
+}
+
+static void write_alternatives(struct json_writer *writer, const struct field *field,
+			       const void *object)
+{
+	const struct device_request *request = object;
+
+	if (request->ask_count > 0 && !is_exactly(request))
+		field_write_value(writer, field, object);
+}
+
+static const struct field request_fields[] = {
+	FIELD_NAME(struct device_request, name, "name"),
+	FIELD_HOOK("exactly", .members = ask_fields, .read = exactly_decode,
+		   .write = write_exactly),
+	FIELD_LIST(struct device_request, asks, ask_count, ask_fields, "firstAvailable",
+		   .initial = &ask_initial, .limit = REQUESTS_MAX, .read = alternatives_decode,
+		   .write = write_alternatives),
+	FIELD_END,
+};
+
+static const struct field constraint_fields[] = {
+	FIELD_TEXTS(struct device_constraint, requests, "requests"),
+	FIELD_TEXT(struct device_constraint, match_attribute, "matchAttribute"),
+	FIELD_END,
+};
+
+static const struct field devices_fields[] = {
+	FIELD_LIST(struct claim_spec, requests, request_count, request_fields, "requests",
+		   .limit = REQUESTS_MAX),
+	FIELD_LIST(struct claim_spec, constraints, constraint_count, constraint_fields,
+		   "constraints", .flags = FIELD_LINE, .limit = REQUESTS_MAX),
+	FIELD_END,
+};
+
+static const struct field claim_spec_fields[] = {
+	FIELD_OBJECT(devices_fields, "devices"),
+	FIELD_END,
+};
+
+/* ---- ResourceClaimTemplate ---- */
+
+static const struct field template_metadata_fields[] = {
+	FIELD_NAME(TEMPLATE, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_NAME(TEMPLATE, namespace_, "namespace"),
+	FIELD_TEXT(TEMPLATE, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+static const struct field template_spec_fields[] = {
+	FIELD_PART(TEMPLATE, spec, claim_spec_fields, "spec"),
+	FIELD_END,
+};
+
+const struct field claim_template_fields[] = {
+	FIELD_TEXT(TEMPLATE, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
+	FIELD_OBJECT(template_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(template_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+/* ---- ResourceClaim ---- */
+
+static const struct field result_fields[] = {
+	FIELD_TEXT(struct claim_result, request, "request"),
+	FIELD_TEXT(struct claim_result, driver, "driver"),
+	FIELD_TEXT(struct claim_result, pool, "pool"),
+	FIELD_TEXT(struct claim_result, device, "device"),
+	FIELD_BOOLEAN(struct claim_result, admin_access, "adminAccess"),
+	FIELD_QUANTITIES(struct claim_result, consumed, "consumedCapacity"),
+	FIELD_END,
+};
+
+static const struct field allocated_fields[] = {
+	FIELD_LIST(CLAIM, results, result_count, result_fields, "results", .flags = FIELD_LINE,
+		   .limit = RESULTS_MAX),
+	FIELD_END,
+};
+
+static const struct field allocation_fields[] = {
+	FIELD_OBJECT(allocated_fields, "devices"),
+	FIELD_END,
+};
+
+/* struct strings is a list of these. */
+struct consumer {
+	const char *name;
+};
+
+static const struct field consumer_fields[] = {
+	FIELD_FIXED("resource", "pods"),
+	FIELD_TEXT(struct consumer, name, "name"),
+	FIELD_END,
+};
+
+static const struct field claim_status_fields[] = {
+	FIELD_OBJECT(allocation_fields, "allocation", .has = FIELD_HAS(CLAIM, allocated)),
+	FIELD_LIST(CLAIM, pods.at, pods.count, consumer_fields, "reservedFor", .flags = FIELD_LINE,
+		   .limit = RESULTS_MAX),
+	FIELD_END,
+};
+
+static const struct field claim_metadata_fields[] = {
+	FIELD_NAME(CLAIM, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_NAME(CLAIM, namespace_, "namespace"),
+	FIELD_TEXT(CLAIM, uid, "uid"),
+	FIELD_TEXT(CLAIM, resource_version, "resourceVersion"),
+	FIELD_END,
+};
+
+const struct field resource_claim_fields[] = {
+	FIELD_TEXT(CLAIM, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
+	FIELD_OBJECT(claim_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_PART(CLAIM, spec, claim_spec_fields, "spec"),
+	FIELD_OBJECT(claim_status_fields, "status"),
+	FIELD_END,
+};
+
+#define OBJECTS struct device_objects
+
+const struct field device_objects_fields[] = {
+	FIELD_LIST(OBJECTS, slices, slice_count, resource_slice_fields, "resourceSlices",
+		   .has = FIELD_HAS(OBJECTS, slices_known),
+		   .problems = offsetof(struct resource_slice, problems)),
+	FIELD_LIST(OBJECTS, classes, class_count, device_class_fields, "deviceClasses",
+		   .has = FIELD_HAS(OBJECTS, classes_known)),
+	FIELD_LIST(OBJECTS, templates, template_count, claim_template_fields,
+		   "resourceClaimTemplates", .has = FIELD_HAS(OBJECTS, templates_known)),
+	FIELD_LIST(OBJECTS, claims, claim_count, resource_claim_fields, "resourceClaims",
+		   .has = FIELD_HAS(OBJECTS, claims_known)),
+	FIELD_END,
+};
+
+/* ---- whole objects ---- */
+
+int resource_slice_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct resource_slice *ret_slice, struct err *err)
+{
+	struct resource_slice slice = { .name = "" };
+
+	if (field_decode_object(json, path, resource_slice_fields, arena, &slice, &slice.problems,
+				err))
+		return -1;
+	*ret_slice = slice;
+	return 0;
+}
+
+int device_class_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			struct device_class *ret_class, struct err *err)
+{
+	struct device_class found = { .name = "" };
+
+	if (field_decode_object(json, path, device_class_fields, arena, &found, NULL, err))
+		return -1;
+	*ret_class = found;
+	return 0;
+}
+
+/* The names of an object that cannot be read. */
+struct names {
+	const char *namespace_, *name, *uid, *resource_version;
+};
+
+static int names_decode(const struct cJSON *json, struct arena *arena, struct names *ret_names,
+			struct err *err)
+{
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root = json_root(json, "", &reader);
+	struct json_at metadata = json_member(&root, "metadata");
+
+	*ret_names = (struct names){ object_text_or_none(&metadata, "namespace"),
+				     object_text_or_none(&metadata, "name"),
+				     object_text_or_none(&metadata, "uid"),
+				     object_text_or_none(&metadata, "resourceVersion") };
+	return *ret_names->name == '\0' ? err_set(err, ERR_INPUT, "metadata.name is missing") : 0;
+}
+
+int claim_template_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct claim_template *ret_template, struct err *err)
+{
+	struct claim_template template_ = { .name = "" };
+	struct err problem;
+	struct names names;
+
+	if (field_decode_object(json, path, claim_template_fields, arena, &template_, NULL,
+				&problem) == 0) {
+		*ret_template = template_;
+		return 0;
+	}
+	if (names_decode(json, arena, &names, err))
+		return -1;
+	*ret_template = (struct claim_template){ .namespace_ = names.namespace_,
+						 .name = names.name,
+						 .resource_version = names.resource_version,
+						 .unreadable = arena_text(arena, problem.text) };
+	return 0;
+}
+
+int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct resource_claim *ret_claim, struct err *err)
+{
+	struct resource_claim claim = { .name = "" };
+	struct err problem;
+	struct names names;
+
+	if (field_decode_object(json, path, resource_claim_fields, arena, &claim, NULL, &problem) ==
+	    0) {
+		*ret_claim = claim;
+		return 0;
+	}
+	if (names_decode(json, arena, &names, err))
+		return -1;
+	*ret_claim = (struct resource_claim){ .namespace_ = names.namespace_,
+					      .name = names.name,
+					      .uid = names.uid,
+					      .resource_version = names.resource_version,
+					      .unreadable = arena_text(arena, problem.text) };
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* ResourceSlice, DeviceClass, ResourceClaimTemplate and ResourceClaim of resource.k8s.io/v1, JSON to
+ * and from the structs of feature/device_claims/core/device_object.h. Results live in the arena, nothing points into the
+ * tree. Writing is for the snapshot file only. */
+#ifndef FEATURE_DEVICE_CLAIMS_CODEC_DEVICE_OBJECT_JSON_H
+#define FEATURE_DEVICE_CLAIMS_CODEC_DEVICE_OBJECT_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/schema/field.h"
+#include "feature/device_claims/core/device_object.h"
+
+struct cJSON;
+
+#define DEVICE_CLAIMS_API "resource.k8s.io/v1"
+
+extern const struct field resource_slice_fields[];
+extern const struct field device_class_fields[];
+extern const struct field claim_template_fields[];
+extern const struct field resource_claim_fields[];
+/* Of struct device_objects: the members of a snapshot. */
+extern const struct field device_objects_fields[];
+
+/* As pod_decode. A template or claim whose spec or status cannot be read has only its names and
+ * `unreadable`. */
+int resource_slice_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct resource_slice *ret_slice, struct err *err);
+int device_class_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			struct device_class *ret_class, struct err *err);
+int claim_template_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct claim_template *ret_template, struct err *err);
+int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			  struct resource_claim *ret_claim, struct err *err);
+
+#endif

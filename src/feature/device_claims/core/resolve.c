@@ -1,0 +1,465 @@
+#include "feature/device_claims/core/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "core/capacity/gpu_cost.h"
+#include "core/model/resources.h"
+#include "feature/device_claims/core/selector_text.h"
+#include "feature/device_claims/core/slices.h"
+
+struct resolver {
+	const struct device_objects *objects;
+	const struct device_table *table;
+	struct arena *arena;
+	struct map classes; /* by name */
+	struct slice_devices devices;
+	VEC(struct claimed_request) requests;
+};
+
+/* A claim or a template. */
+struct subject {
+	const char *namespace_, *name;
+	bool is_template;
+	const struct claim_spec *spec;
+	const char *unreadable;
+};
+
+/* ---- the kind of a device ---- */
+
+static void add_selectors(const struct resolver *r, const struct strings *selectors,
+			  struct wanted_device *wanted)
+{
+	for (size_t i = 0; i < selectors->count; i++)
+		selector_text_read(selectors->at[i], r->table, r->arena, wanted);
+}
+
+/* The row of the devices of a class with these further selectors, and why there is none. */
+static const struct device_row *row_of(const struct resolver *r, const char *class_name,
+				       const struct strings *selectors,
+				       struct wanted_device *wanted, const char **ret_problem)
+{
+	const struct device_class *found = map_get(&r->classes, class_name);
+	const struct device_row *named = device_of_class(r->table, class_name);
+
+	*wanted = (struct wanted_device){ "", "", "", "" };
+	if (found)
+		add_selectors(r, &found->selectors, wanted);
+	else if (r->objects->classes_known)
+		*ret_problem =
+			arena_printf(r->arena,
+				     "DeviceClass %.80s does not exist; create it, or install "
+				     "the driver that brings it",
+				     class_name);
+	else if (!named)
+		*ret_problem = arena_printf(r->arena,
+					    "DeviceClass %.80s is not known; grant get, list and "
+					    "watch on deviceclasses (resource.k8s.io), or add the "
+					    "class to the device table",
+					    class_name);
+	if (*wanted->driver == '\0' && named) {
+		wanted->driver = named->driver;
+		wanted->type = named->device_type;
+	}
+	add_selectors(r, selectors, wanted);
+	if (*wanted->driver == '\0')
+		return named;
+	return device_of_driver(r->table, wanted->driver, wanted->type);
+}
+
+static bool is_wanted(const struct slice_kind *kind, const struct wanted_device *wanted)
+{
+	return strcmp(kind->driver, wanted->driver) == 0 &&
+	       (*wanted->type == '\0' || strcmp(kind->type, wanted->type) == 0) &&
+	       (*wanted->profile == '\0' || strcmp(kind->profile, wanted->profile) == 0) &&
+	       (*wanted->product == '\0' || strcmp(kind->product, wanted->product) == 0);
+}
+
+/* The text that all devices of a selection have; "": none, or several. */
+static void agree(const char **text, const char *other, bool first)
+{
+	if (first)
+		*text = other;
+	else if (strcmp(*text, other) != 0)
+		*text = "";
+}
+
+/* Completes profile and product by the devices that there are. */
+static void complete(const struct resolver *r, struct wanted_device *wanted)
+{
+	const char *profile = "", *product = "";
+	bool first = true;
+
+	ARRAY_EACH(const struct slice_kind, kind, r->devices.kinds, r->devices.kind_count) {
+		if (!is_wanted(kind, wanted))
+			continue;
+		agree(&profile, kind->profile, first);
+		agree(&product, kind->product, first);
+		first = false;
+	}
+	if (*wanted->profile == '\0')
+		wanted->profile = profile;
+	if (*wanted->product == '\0')
+		wanted->product = product;
+}
+
+/* The name of the device plugin: of a row for a prefix the profile completes it. NVIDIA writes
+ * 1g.10gb+me as 1g.10gb.me there. */
+static const char *resource_of(const struct resolver *r, const struct device_row *row,
+			       const char *profile)
+{
+	size_t size = strlen(row->resource);
+	char *name;
+
+	if (size == 0 || row->resource[size - 1] != '*')
+		return row->resource;
+	name = arena_printf(r->arena, "%.*s%s", (int)(size - 1), row->resource,
+			    *profile != '\0' ? profile : "unknown");
+	for (char *at = name; *at != '\0'; at++)
+		if (*at == '+')
+			*at = '.';
+	return name;
+}
+
+/* ---- amounts ---- */
+
+static struct claimed_amount devices_of(const char *resource, int64_t count)
+{
+	return (struct claimed_amount){ count > 0 ? resource : "", count * RESOURCE_UNIT };
+}
+
+/* The fewest and the most of them on one Node that has any. */
+static void count_on_nodes(const struct resolver *r, const struct wanted_device *wanted,
+			   int64_t *ret_least, int64_t *ret_most)
+{
+	AUTO(map_done) struct map nodes = MAP_INIT;
+
+	*ret_least = *ret_most = 0;
+	ARRAY_EACH(const struct slice_kind, kind, r->devices.kinds, r->devices.kind_count) {
+		int64_t *sum;
+
+		if (!is_wanted(kind, wanted))
+			continue;
+		sum = map_get(&nodes, kind->node);
+		if (!sum) {
+			sum = ARENA_NEW(r->arena, int64_t);
+			map_set(&nodes, kind->node, sum);
+		}
+		*sum += kind->count;
+	}
+	for (size_t i = 0; i < nodes.count; i++) {
+		int64_t sum = *(const int64_t *)nodes.entries[i].value;
+
+		*ret_least = i == 0 || sum < *ret_least ? sum : *ret_least;
+		*ret_most = sum > *ret_most ? sum : *ret_most;
+	}
+}
+
+/* One alternative of a request. */
+static void count_ask(const struct resolver *r, const struct device_ask *ask,
+		      struct claimed_request *ret)
+{
+	struct wanted_device wanted;
+	const struct device_row *row;
+	int64_t least = ask->count, most = ask->count;
+	const char *resource;
+
+	ret->promise = ret->charge = devices_of("", 0);
+	ret->product = "";
+	if (ask->admin_access)
+		return;
+	row = row_of(r, ask->device_class, &ask->selectors, &wanted, &ret->problem);
+	if (!row)
+		return;
+	complete(r, &wanted);
+	resource = resource_of(r, row, wanted.profile);
+	if (ask->all)
+		count_on_nodes(r, &wanted, &least, &most);
+	if (ask->all && most == 0)
+		ret->problem = arena_printf(r->arena,
+					    "allocationMode All of DeviceClass %.80s is counted by "
+					    "ResourceSlices, which have no such device",
+					    ask->device_class);
+	ret->promise = devices_of(resource, least);
+	ret->charge = devices_of(resource, most);
+	ret->product = wanted.product;
+}
+
+/* As a raylet counts it: of parts it counts the devices that have them, at least one. */
+static int64_t worth(const struct resolver *r, const struct claimed_amount *amount)
+{
+	const struct device_row *row = device_find(r->table, amount->resource);
+
+	if (!row || amount->amount <= 0)
+		return 0;
+	return row->share == DEVICE_WHOLE ? amount->amount : RESOURCE_UNIT;
+}
+
+static int64_t price(const struct resolver *r, const struct claimed_amount *amount)
+{
+	return gpu_cost_of_resource(amount->resource, amount->amount, r->table);
+}
+
+/* The least and the greatest of the alternatives. */
+static void count_request(const struct resolver *r, const struct device_request *request,
+			  struct claimed_request *ret)
+{
+	for (size_t i = 0; i < request->ask_count; i++) {
+		struct claimed_request one = *ret;
+
+		count_ask(r, &request->asks[i], &one);
+		if (i == 0) {
+			*ret = one;
+			continue;
+		}
+		agree(&ret->product, one.product, false);
+		ret->problem = ret->problem ? ret->problem : one.problem;
+		if (worth(r, &one.promise) < worth(r, &ret->promise))
+			ret->promise = one.promise;
+		if (price(r, &one.charge) > price(r, &ret->charge))
+			ret->charge = one.charge;
+	}
+}
+
+/* ---- allocated claims ---- */
+
+/* "gpus/small" is an alternative of the request "gpus". */
+static bool is_of_request(const struct claim_result *result, const char *request)
+{
+	size_t size = strlen(request);
+
+	return strncmp(result->request, request, size) == 0 &&
+	       (result->request[size] == '\0' || result->request[size] == '/');
+}
+
+/* 1/10000 of the device: of consumable capacity the largest of its parts. */
+static int64_t part_of(const struct resolver *r, const struct claim_result *result,
+		       const struct slice_device *device)
+{
+	int64_t part = 0;
+
+	for (size_t i = 0; device && i < result->consumed.count; i++) {
+		const struct quantity *used = &result->consumed.at[i], *whole;
+		const char *name =
+			strchr(used->name, '/') ?
+				used->name :
+				arena_printf(r->arena, "%s/%s", result->driver, used->name);
+		__int128 share;
+
+		whole = quantities_find(&device->device->capacity, name);
+		if (!whole || whole->amount <= 0 || !used->valid)
+			continue;
+		share = ((__int128)used->amount * RESOURCE_UNIT + whole->amount - 1) /
+			whole->amount;
+		share = share < RESOURCE_UNIT ? share : RESOURCE_UNIT;
+		part = share > part ? (int64_t)share : part;
+	}
+	return part > 0 ? part : RESOURCE_UNIT;
+}
+
+static void add_request(struct resolver *r, const struct claimed_request *request)
+{
+	VEC_PUSH(r->arena, &r->requests, *request);
+}
+
+/* Adds a device to the entry of its resource, of those from `first` on. */
+static void add_result(struct resolver *r, size_t first, const struct claimed_request *form,
+		       const char *resource, int64_t part)
+{
+	struct claimed_request *found = NULL;
+
+	for (size_t i = first; i < r->requests.count && !found; i++)
+		if (strcmp(r->requests.at[i].charge.resource, resource) == 0)
+			found = &r->requests.at[i];
+	if (!found) {
+		add_request(r, form);
+		found = &r->requests.at[r->requests.count - 1];
+		found->charge = (struct claimed_amount){ resource, 0 };
+	}
+	found->charge.amount += part;
+	found->promise = found->charge;
+}
+
+/* A device that is in no slice any more is as its request says. */
+static void count_results(struct resolver *r, const struct resource_claim *claim,
+			  const struct claimed_request *form, const char *fallback)
+{
+	size_t first = r->requests.count;
+
+	ARRAY_EACH(const struct claim_result, result, claim->results, claim->result_count) {
+		const struct slice_device *device = slice_devices_find(
+			&r->devices, result->driver, result->pool, result->device);
+		const struct device_row *row;
+
+		if (result->admin_access || !is_of_request(result, form->request))
+			continue;
+		row = device_of_driver(r->table, result->driver,
+				       device ? slice_attribute(device, "type") : "");
+		if (!row)
+			continue;
+		add_result(r, first, form,
+			   device || *fallback == '\0' ?
+				   resource_of(r, row,
+					       device ? slice_attribute(device, "profile") : "") :
+				   fallback,
+			   part_of(r, result, device));
+	}
+	if (r->requests.count == first)
+		add_request(r, form);
+}
+
+/* ---- claims and templates ---- */
+
+static void count_subject(struct resolver *r, const struct subject *subject,
+			  const struct resource_claim *claim)
+{
+	struct claimed_request form = {
+		.namespace_ = subject->namespace_,
+		.claim = subject->name,
+		.is_template = subject->is_template,
+		.request = "",
+		.promise = devices_of("", 0),
+		.charge = devices_of("", 0),
+		.product = "",
+		.problem = subject->unreadable,
+	};
+
+	for (size_t i = 0; i < subject->spec->request_count; i++) {
+		struct claimed_request request = form;
+
+		request.request = subject->spec->requests[i].name;
+		count_request(r, &subject->spec->requests[i], &request);
+		if (claim && claim->allocated) {
+			const char *fallback = request.charge.resource;
+
+			request.promise = request.charge = devices_of("", 0);
+			request.problem = NULL;
+			count_results(r, claim, &request, fallback);
+		} else {
+			add_request(r, &request);
+		}
+	}
+	if (subject->spec->request_count == 0)
+		add_request(r, &form);
+}
+
+static void count_all(struct resolver *r)
+{
+	const struct device_objects *objects = r->objects;
+
+	ARRAY_EACH(const struct claim_template, template_, objects->templates,
+		   objects->template_count)
+		count_subject(r,
+			      &(struct subject){ template_->namespace_, template_->name, true,
+						 &template_->spec, template_->unreadable },
+			      NULL);
+	ARRAY_EACH(const struct resource_claim, claim, objects->claims, objects->claim_count)
+		count_subject(r,
+			      &(struct subject){ claim->namespace_, claim->name, false,
+						 &claim->spec, claim->unreadable },
+			      claim);
+}
+
+/* ---- names of classes in limits ---- */
+
+struct class_list {
+	VEC(struct claimed_class) at;
+};
+
+static void add_class(const struct resolver *r, struct class_list *list, const char *class_name,
+		      const char *extended_resource)
+{
+	const struct device_ask ask = { .device_class = class_name, .count = 1 };
+	struct claimed_request one = { .problem = NULL };
+
+	count_ask(r, &ask, &one);
+	VEC_PUSH(r->arena, &list->at,
+		 ((struct claimed_class){
+			 arena_printf(r->arena, DEVICE_CLASS_RESOURCE_PREFIX "%s", class_name),
+			 one.promise.resource }));
+	if (*extended_resource != '\0')
+		VEC_PUSH(r->arena, &list->at,
+			 ((struct claimed_class){ extended_resource, one.promise.resource }));
+}
+
+/* Of a class that is not known the table may have the name. */
+static void count_classes(const struct resolver *r, struct class_list *list)
+{
+	ARRAY_EACH(const struct device_class, class, r->objects->classes, r->objects->class_count)
+		add_class(r, list, class->name, class->extended_resource);
+	for (size_t i = 0; !r->objects->classes_known && i < r->table->count; i++)
+		if (*r->table->rows[i].device_class != '\0')
+			add_class(r, list, r->table->rows[i].device_class, "");
+	if (list->at.count > 0)
+		qsort(list->at.at, list->at.count, sizeof(*list->at.at), claimed_class_compare);
+}
+
+/* NULL when no kind is known. */
+static const struct claimed_index *resolve(const struct device_objects *objects,
+					   const struct device_table *table, struct arena *arena)
+{
+	struct resolver r = {
+		.objects = objects, .table = table, .arena = arena, .classes = MAP_INIT
+	};
+	struct class_list classes = { .at = { .at = NULL } };
+	struct claimed_index *index;
+
+	if (!objects)
+		return NULL;
+	if (!objects->slices_known && !objects->classes_known && !objects->templates_known &&
+	    !objects->claims_known)
+		return NULL;
+	for (size_t i = 0; i < objects->class_count; i++)
+		map_set(&r.classes, objects->classes[i].name, (void *)&objects->classes[i]);
+	slice_devices_make(objects->slices, objects->slice_count, arena, &r.devices);
+	count_all(&r);
+	count_classes(&r, &classes);
+	map_done(&r.classes);
+	if (r.requests.count > 0)
+		qsort(r.requests.at, r.requests.count, sizeof(*r.requests.at), claimed_compare);
+	index = ARENA_NEW(arena, struct claimed_index);
+	*index = (struct claimed_index){ .at = r.requests.at,
+					 .count = r.requests.count,
+					 .classes = classes.at.at,
+					 .class_count = classes.at.count,
+					 .templates_known = objects->templates_known,
+					 .claims_known = objects->claims_known };
+	return index;
+}
+
+const struct device_table *device_claims_attach(const struct device_objects *objects,
+						const struct device_table *table,
+						struct arena *arena)
+{
+	const struct claimed_index *index = resolve(objects, table, arena);
+	struct device_table *counted;
+
+	if (!index)
+		return table;
+	counted = ARENA_NEW(arena, struct device_table);
+	*counted = *table;
+	counted->claims = index;
+	return counted;
+}
+
+static bool spec_uses(const struct pod_spec *spec)
+{
+	for (size_t c = 0; c < spec->container_count; c++)
+		for (size_t i = 0; i < spec->containers[c].limits.count; i++)
+			if (strncmp(spec->containers[c].limits.at[i].name,
+				    DEVICE_CLASS_RESOURCE_PREFIX,
+				    strlen(DEVICE_CLASS_RESOURCE_PREFIX)) == 0)
+				return true;
+	return spec->claim_count > 0;
+}
+
+bool device_claims_are_used(const struct ray_cluster *cluster)
+{
+	bool used = spec_uses(&cluster->head_template.spec);
+
+	for (size_t g = 0; g < cluster->group_count && !used; g++)
+		used = spec_uses(&cluster->groups[g].template.spec);
+	return used;
+}
