@@ -92,7 +92,7 @@ def command_line(head: list, options: dict) -> list:
     here = options["node-ip-address"]
     own = {
         "--static_resource_list": resources(options, here),
-        "--labels": json.dumps({"ray.io/node-group": os.environ.get("RAY_NODE_TYPE_NAME", "")}),
+        "--labels": json.dumps({"ray.io/node-group": os.environ.get("RAY_NODE_TYPE_NAME", ""), **labels(options)}),
         "--dashboard_agent_command": IDLE_AGENT,
         "--runtime_env_agent_command": IDLE_AGENT,
         "--object_store_memory": options.get("object-store-memory", OBJECT_STORE_BYTES),
@@ -117,6 +117,10 @@ def command_line(head: list, options: dict) -> list:
                 word = word.replace(old, new)
         command.append(word)
     return [*command, "--num_prestart_python_workers=0"]
+
+
+def labels(options: dict) -> dict:
+    return dict(pair.split("=", 1) for pair in options.get("labels", "").split(",") if pair)
 
 
 def resources(options: dict, here: str) -> str:

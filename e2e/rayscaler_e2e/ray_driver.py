@@ -98,10 +98,15 @@ class Program:
         work = work.options(max_retries=0, **options)
         self._tasks[name] = [work.remote(number) for number in range(count)]
 
-    def group(self, name: str, strategy: str, bundles: List[Dict[str, float]]) -> None:
+    def group(self, name: str, strategy: str, bundles: List[Dict[str, float]], label: str = "") -> None:
+        """``label``: all bundles on nodes with one value of it."""
         from ray.util.placement_group import placement_group
 
-        self._groups[name] = placement_group(bundles, strategy=strategy)
+        if label:
+            topology = {"ray.io/node-id": strategy, label: "STRICT_PACK"}
+            self._groups[name] = placement_group(bundles, topology_strategy=topology)
+        else:
+            self._groups[name] = placement_group(bundles, strategy=strategy)
 
     def ready(self, name: str) -> List[str]:
         if name in self._groups:

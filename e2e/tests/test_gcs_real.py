@@ -330,7 +330,8 @@ def test_report(ray_head):
             pass
 
         tasks = [task.remote() for _ in range(100)]
-        group = placement_group([{"GPU": 3}], strategy="STRICT_PACK")
+        topology = {"ray.io/node-id": "STRICT_PACK", "ray.io/gpu-domain": "STRICT_PACK"}
+        group = placement_group([{"GPU": 3}], topology_strategy=topology)
         time.sleep(600)
         """
     )
@@ -348,6 +349,7 @@ def test_report(ray_head):
     gangs = [gang for gang in report.infeasible_gang_resource_requests if gang.bundle_selectors]
     received = [g for g in reply.cluster_resource_state.pending_gang_resource_requests if g.bundle_selectors]
     assert gangs == received and len(gangs) == 1
+    assert gangs[0].bundle_selectors[0].locality_requirement.locality_constraint.label_name == "ray.io/gpu-domain"
     (launch,) = report.pending_instance_requests
     assert (launch.ray_node_type_name, launch.count) == ("gpu-group", 2)
     assert abs(launch.request_ts - time.time()) < 30

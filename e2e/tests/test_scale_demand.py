@@ -122,6 +122,19 @@ def test_the_two_requests_do_not_add_up(shared, controller):
         program.call("request", bundles=[])
 
 
+def test_a_placement_group_is_launched_in_one_domain(shared, controller):
+    """Ray places it only on nodes with one value of the label; a worker of each domain would serve nobody."""
+    domains = [
+        rm.gpu_group(f"rack-{number}", maxReplicas=number, labels={"ray.io/gpu-domain": f"rack-{number}"}) for number in (1, 2)
+    ]
+    one = shared([rm.gpu_group("plain"), *domains])
+    controller(one.namespace)
+    with one.program() as program:
+        program.call("group", name="pg", strategy="STRICT_SPREAD", bundles=[{"GPU": 1}] * 2, label="ray.io/gpu-domain")
+        program.ready("pg")
+        assert one.replicas("rack-2") == 2 and one.replicas("rack-1") == one.replicas("plain") == 0
+
+
 def test_idle_workers_stay_for_a_placement_group_that_waits(shared, controller):
     one = shared([rm.gpu_group(maxReplicas=3)])
     controller(one.namespace)

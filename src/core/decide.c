@@ -34,6 +34,7 @@
 #include "feature/in_place_resize/core/in_place_resize.h"
 #include "feature/protect_busy_pods/core/protect.h"
 #include "feature/schedules/core/window.h"
+#include "feature/topology/core/topology.h"
 #include "feature/warm_workers/core/warm.h"
 
 #define REQUEUE_ACTIVE_SECONDS 1
@@ -41,8 +42,13 @@
 
 /* The features that take part in decisions, in the order of their hooks. */
 static const struct decision_feature *const features[] = {
-	&idle_termination_decisions,  &warm_workers_decisions,    &schedules_decisions,
-	&protect_busy_pods_decisions, &in_place_resize_decisions, NULL,
+	&idle_termination_decisions,
+	&warm_workers_decisions,
+	&schedules_decisions,
+	&protect_busy_pods_decisions,
+	&in_place_resize_decisions,
+	&topology_decisions,
+	NULL,
 };
 
 #define EACH_FEATURE(hook, ...)                                                                    \

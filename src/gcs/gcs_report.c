@@ -131,6 +131,22 @@ static Ray__ResourceRequest **gcs_make_requests(struct arena *arena,
 	return messages;
 }
 
+static Ray__LocalityRequirement *gcs_make_locality(struct arena *arena,
+						   const struct locality *locality)
+{
+	Ray__LocalityRequirement *message = ARENA_NEW(arena, Ray__LocalityRequirement);
+	Ray__LocalityConstraint *constraint = ARENA_NEW(arena, Ray__LocalityConstraint);
+
+	ray__locality_requirement__init(message);
+	ray__locality_constraint__init(constraint);
+	constraint->label_name = GCS_STRING(locality->label);
+	constraint->placement_strategy = (Ray__PlacementStrategy)locality->strategy;
+	message->locality_constraint = constraint;
+	if (locality->selector.count > 0)
+		message->label_selector = gcs_make_selector(arena, &locality->selector);
+	return message;
+}
+
 static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct ray_gang *gang)
 {
 	Ray__GangResourceRequest *message = ARENA_NEW(arena, Ray__GangResourceRequest);
@@ -150,6 +166,8 @@ static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct
 		entry->resource_requests =
 			gcs_make_requests(arena, selector->requests, selector->count);
 		entry->n_resource_requests = selector->count;
+		if (locality_is_given(&selector->locality))
+			entry->locality_requirement = gcs_make_locality(arena, &selector->locality);
 		message->bundle_selectors[i] = entry;
 	}
 	return message;

@@ -85,22 +85,25 @@ static void gcs_read_label_selector(struct gcs_reader *reader, const Ray__LabelS
 	ret->count = message->n_label_constraints;
 }
 
+static bool gcs_selector_is_above(struct gcs_reader *reader, const Ray__LabelSelector *selector)
+{
+	if (gcs_reader_is_above(reader, "labelSelectors.labelConstraints",
+				selector->n_label_constraints, GCS_STATE_CONSTRAINTS_MAX,
+				"constraints"))
+		return true;
+	for (size_t k = 0; k < selector->n_label_constraints; k++)
+		if (gcs_reader_is_above(reader, "labelSelectors.labelConstraints.labelValues",
+					selector->label_constraints[k]->n_label_values,
+					GCS_STATE_CONSTRAINTS_MAX, "values"))
+			return true;
+	return false;
+}
+
 static bool gcs_request_is_above(struct gcs_reader *reader, const Ray__ResourceRequest *message)
 {
-	for (size_t i = 0; i < message->n_label_selectors; i++) {
-		const Ray__LabelSelector *selector = message->label_selectors[i];
-
-		if (gcs_reader_is_above(reader, "labelSelectors.labelConstraints",
-					selector->n_label_constraints, GCS_STATE_CONSTRAINTS_MAX,
-					"constraints"))
+	for (size_t i = 0; i < message->n_label_selectors; i++)
+		if (gcs_selector_is_above(reader, message->label_selectors[i]))
 			return true;
-		for (size_t k = 0; k < selector->n_label_constraints; k++)
-			if (gcs_reader_is_above(reader,
-						"labelSelectors.labelConstraints.labelValues",
-						selector->label_constraints[k]->n_label_values,
-						GCS_STATE_CONSTRAINTS_MAX, "values"))
-				return true;
-	}
 	return gcs_reader_is_above(reader, "resourcesBundle", message->n_resources_bundle,
 				   GCS_STATE_BUNDLE_RESOURCES_MAX, "resources") ||
 	       gcs_reader_is_above(reader, "placementConstraints", message->n_placement_constraints,
@@ -433,6 +436,44 @@ static int gcs_read_bundles(struct gcs_reader *reader, struct gcs_bytes bytes,
 	return 0;
 }
 
+static void gcs_locality_convert(struct gcs_reader *reader, const Ray__LocalityRequirement *message,
+				 struct locality *ret)
+{
+	const Ray__LabelSelector *selector = message->label_selector;
+
+	if (message->locality_constraint) {
+		ret->label = gcs_reader_text(reader, message->locality_constraint->label_name);
+		ret->strategy = (int32_t)message->locality_constraint->placement_strategy;
+	}
+	if (selector && !gcs_selector_is_above(reader, selector))
+		gcs_read_label_selector(reader, selector, &ret->selector);
+}
+
+static int gcs_read_locality(struct gcs_reader *reader, struct gcs_bytes bytes,
+			     struct locality *ret)
+{
+	const ProtobufCMessageDescriptor *message = &ray__bundle_selector__descriptor;
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+
+	while (!reader->failed && (field = gcs_wire_next_known(&bytes, message, &cut))) {
+		const Ray__LocalityRequirement *requirement;
+		size_t size = gcs_bytes_size(&cut.body);
+
+		if (field->offset != offsetof(Ray__BundleSelector, locality_requirement) ||
+		    gcs_reader_is_above(reader, "localityRequirement", size,
+					GCS_STATE_REQUEST_BYTES_MAX, "bytes"))
+			continue;
+		requirement = gcs_message_unpack(&ray__locality_requirement__descriptor,
+						 cut.body.at, size, &reader->entry, reader->err);
+		if (requirement)
+			gcs_locality_convert(reader, requirement, ret);
+		reader->failed |= !requirement;
+		arena_reset(&reader->entry);
+	}
+	return gcs_reader_check(reader);
+}
+
 static bool gcs_has_problem(const struct bundle_selector *selector)
 {
 	for (size_t i = 0; i < selector->count; i++)
@@ -457,7 +498,8 @@ static int gcs_read_selector(struct gcs_reader *reader, struct gcs_bytes bytes,
 		return gcs_reader_check(reader);
 	}
 	if (gcs_read_bundles(reader, bytes, &ray__bundle_selector__descriptor,
-			     offsetof(Ray__BundleSelector, resource_requests), ret) < 0)
+			     offsetof(Ray__BundleSelector, resource_requests), ret) < 0 ||
+	    gcs_read_locality(reader, bytes, &ret->locality) < 0)
 		return -1;
 	if (entry && !gcs_has_problem(ret)) {
 		shared = ARENA_NEW(&reader->equal, struct bundle_selector);

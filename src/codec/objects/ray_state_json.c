@@ -147,6 +147,28 @@ static int operator_decode(const struct json_at *member, const struct field *fie
 	return enum_decode(member, operator_table, &constraint->operation);
 }
 
+static int strategy_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
+{
+	struct locality *locality = object;
+	struct proto_enum table[PLACEMENT_STRATEGIES + 1] = { { NULL, 0 } };
+
+	for (int32_t i = 0; i < PLACEMENT_STRATEGIES; i++)
+		table[i] = (struct proto_enum){ placement_strategy_name(i), i };
+	return enum_decode(member, table, &locality->strategy);
+}
+
+static void write_strategy(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct locality *locality = object;
+
+	if (locality->strategy > 0 && locality->strategy < PLACEMENT_STRATEGIES)
+		json_write_text(writer, field->name, placement_strategy_name(locality->strategy));
+	else if (locality->strategy != 0)
+		json_write_integer(writer, field->name, locality->strategy);
+}
+
 static void write_operator(struct json_writer *writer, const struct field *field,
 			   const void *object)
 {
@@ -215,8 +237,21 @@ static const struct field counted_fields[] = {
 	FIELD_END,
 };
 
+static const struct field locality_constraint_fields[] = {
+	FIELD_TEXT(struct locality, label, "labelName"),
+	FIELD_HOOK("placementStrategy", .read = strategy_decode, .write = write_strategy),
+	FIELD_END,
+};
+
+static const struct field locality_fields[] = {
+	FIELD_OBJECT(locality_constraint_fields, "localityConstraint"),
+	FIELD_PART(struct locality, selector, selector_fields, "labelSelector"),
+	FIELD_END,
+};
+
 static const struct field bundle_selector_fields[] = {
 	FIELD_LIST(struct bundle_selector, requests, count, ray_request_fields, "resourceRequests"),
+	FIELD_PART(struct bundle_selector, locality, locality_fields, "localityRequirement"),
 	FIELD_END,
 };
 

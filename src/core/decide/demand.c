@@ -122,6 +122,16 @@ const struct ray_request *demand_gang_bundles(const struct ray_gang *gang, size_
 	return gang->requests;
 }
 
+/* NULL and "": none. */
+static int compare_localities(const struct bundle_selector *a, const struct bundle_selector *b)
+{
+	bool given_a = locality_is_given(&a->locality), given_b = locality_is_given(&b->locality);
+
+	if (!given_a || !given_b)
+		return compare_sizes(given_a, given_b);
+	return strcmp(a->locality.label, b->locality.label);
+}
+
 static int compare_choices(const struct ray_gang *a, const struct ray_gang *b, size_t choice)
 {
 	size_t count_a, count_b;
@@ -130,6 +140,8 @@ static int compare_choices(const struct ray_gang *a, const struct ray_gang *b, s
 	int order = 0;
 	for (size_t i = 0; order == 0 && i < count_a && i < count_b; i++)
 		order = demand_compare_requests(&bundles_a[i], &bundles_b[i]);
+	if (order == 0 && a->selector_count > 0 && b->selector_count > 0)
+		order = compare_localities(&a->selectors[choice], &b->selectors[choice]);
 	return order != 0 ? order : compare_sizes(count_a, count_b);
 }
 

@@ -9,6 +9,19 @@ int64_t ray_idle_duration_ms(int64_t reported_ms)
 	return reported_ms < RAY_IDLE_DURATION_MAX_MS ? reported_ms : RAY_IDLE_DURATION_MAX_MS;
 }
 
+const char *placement_strategy_name(enum placement_strategy strategy)
+{
+	static const char *const names[PLACEMENT_STRATEGIES] = { "PACK", "SPREAD", "STRICT_PACK",
+								 "STRICT_SPREAD" };
+
+	return names[strategy];
+}
+
+bool locality_is_given(const struct locality *locality)
+{
+	return locality->label && *locality->label;
+}
+
 int64_t ray_request_gpus(const struct ray_request *request)
 {
 	const struct bundle_entry *gpus =

@@ -89,9 +89,27 @@ struct ray_request_count {
 	int64_t count; /* 0 and above */
 };
 
+/* Numbers of ray.rpc.PlacementStrategy. */
+enum placement_strategy {
+	PLACEMENT_PACK = 0,
+	PLACEMENT_SPREAD = 1,
+	PLACEMENT_STRICT_PACK = 2,
+	PLACEMENT_STRICT_SPREAD = 3,
+};
+#define PLACEMENT_STRATEGIES 4
+const char *placement_strategy_name(enum placement_strategy strategy); /* "STRICT_PACK" */
+
+/* locality_requirement: of a placement group with a topology_strategy. */
+struct locality {
+	const char *label; /* "ray.io/gpu-domain"; NULL or "": none */
+	int32_t strategy;  /* enum placement_strategy */
+	struct label_selector selector;
+};
+
 struct bundle_selector {
 	const struct ray_request *requests;
 	size_t count;
+	struct locality locality;
 };
 
 /* A placement group that is (partly) unplaced; empty ones occur (T5). */
@@ -125,6 +143,7 @@ struct ray_state {
 	struct strings problems; /* "pendingResourceRequests[3].request.resourcesBundle.CPU: NaN" */
 };
 
+bool locality_is_given(const struct locality *locality);
 int64_t ray_request_gpus(const struct ray_request *request); /* the amount of "GPU" in its bundle */
 bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */

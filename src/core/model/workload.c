@@ -9,11 +9,3 @@ const char *work_kind_name(enum work_kind kind)
 
 	return names[kind];
 }
-
-const char *placement_strategy_name(enum placement_strategy strategy)
-{
-	static const char *const names[PLACEMENT_STRATEGIES] = { "PACK", "SPREAD", "STRICT_PACK",
-								 "STRICT_SPREAD" };
-
-	return names[strategy];
-}

@@ -18,16 +18,6 @@ enum work_kind {
 #define WORK_KINDS 4
 const char *work_kind_name(enum work_kind kind); /* of the files: "task", "placement_group" */
 
-/* Numbers of ray.rpc.PlacementStrategy. */
-enum placement_strategy {
-	PLACEMENT_PACK = 0,
-	PLACEMENT_SPREAD = 1,
-	PLACEMENT_STRICT_PACK = 2,
-	PLACEMENT_STRICT_SPREAD = 3,
-};
-#define PLACEMENT_STRATEGIES 4
-const char *placement_strategy_name(enum placement_strategy strategy); /* "STRICT_PACK" */
-
 /* `count` tasks, actors, placement groups or requests, submitted at once. */
 struct work_item {
 	enum work_kind kind;

@@ -496,6 +496,17 @@ static bool asks_part_of_gpu(const struct ray_request *request)
 	return ray_request_gpus(request) % RESOURCE_UNIT != 0;
 }
 
+/* together: how bundles of a placement group are tied. */
+static const char *with_domain(struct arena *arena, const struct ray_gang *gang,
+			       const char *together)
+{
+	if (gang->selector_count == 0 || !locality_is_given(&gang->selectors[0].locality))
+		return together;
+	return arena_printf(arena, "%s with one value of the label %s",
+			    *together ? together : " on workers",
+			    gang->selectors[0].locality.label);
+}
+
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
 static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang)
 {
@@ -526,19 +537,21 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		arena_printf(choice->arena,
 			     "the placement group would not fit on an empty cluster at its maxima: "
 			     "%zu bundles%s, the first %s%s",
-			     count, together, demand_bundle_text(choice->arena, &bundles[0]),
-			     order),
+			     count, with_domain(choice->arena, gang, together),
+			     demand_bundle_text(choice->arena, &bundles[0]), order),
 		NULL
 	};
 }
 
-static struct verdict judge_gang(const struct choice *choice, const struct gang *gang, bool starved,
+/* packed: as it was packed. */
+static struct verdict judge_gang(const struct choice *choice, const struct gang *gang,
+				 const struct ray_gang *packed, bool starved,
 				 const struct schedule_leftover *leftover)
 {
 	if (gang->reason)
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
 	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_group(choice) &&
-	    !schedule_gang_possible(&choice->packing->problem, gang->gang, choice->arena))
+	    !schedule_gang_possible(&choice->packing->problem, packed, choice->arena))
 		return explain_gang(choice, gang->gang);
 	struct verdict verdict = explain_unserved(choice, leftover);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
@@ -553,9 +566,13 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 {
 	struct schedule_leftover *left =
 		arena_array(choice->arena, choice->facts->gang_count, sizeof(*left));
+	const struct ray_gang **packed =
+		arena_array(choice->arena, choice->facts->gang_count, sizeof(*packed));
 	struct plan_demand *last = NULL;
-	for (size_t i = 0; i < choice->offer->packed_gangs.count; i++)
+	for (size_t i = 0; i < choice->offer->packed_gangs.count; i++) {
 		left[choice->offer->packed_gangs.index[i]] = choice->packing->result->gangs[i];
+		packed[choice->offer->packed_gangs.index[i]] = &choice->packing->problem.gangs[i];
+	}
 	for (size_t i = 0; i < choice->facts->gang_count; i++) {
 		const struct gang *gang = &choice->facts->gangs[choice->facts->gangs_by_content[i]];
 		const struct schedule_leftover *leftover =
@@ -564,7 +581,7 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 		if (!gang->reason && leftover->count <= 0)
 			continue;
 		struct verdict verdict = judge_gang(
-			choice, gang,
+			choice, gang, packed[choice->facts->gangs_by_content[i]],
 			choice->packing->starved_gangs[choice->facts->gangs_by_content[i]],
 			leftover);
 		if (last && demand_compare_gangs(last->gang, gang->gang) == 0 &&
