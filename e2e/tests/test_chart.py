@@ -525,6 +525,18 @@ def test_pools_are_read_where_a_value_says_so(helm):
     assert "gpuPools" in refused(helm, {"gpuPools": "yes"})
 
 
+def test_claims_are_read_where_a_value_says_so(helm):
+    def rights(values):
+        roles = [obj for obj in render(helm, values) if obj["kind"] in ("Role", "ClusterRole") and obj["metadata"]["name"] == "rayscaler"]
+        return {right for role in roles for right in _rights(role["rules"]) if right[1] == "resource.k8s.io"}
+
+    namespaced = {(verb, "resource.k8s.io", plural) for verb in ("list", "watch") for plural in ("resourceclaims", "resourceclaimtemplates")}
+    assert rights({"watchNamespace": "team-a"}) == namespaced
+    assert rights({}) == namespaced | {(verb, "resource.k8s.io", plural) for verb in ("list", "watch") for plural in ("deviceclasses", "resourceslices")}
+    assert rights({"deviceClaims": False}) == set()
+    assert "deviceClaims" in refused(helm, {"deviceClaims": "yes"})
+
+
 def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}

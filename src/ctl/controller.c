@@ -459,6 +459,7 @@ int controller_run(const struct options *options, struct err *err)
 	controller.control.features = features_new(&controller.control, features_listed);
 	if (features_gpu_share(controller.control.features, &controller.gpu_share))
 		controller.control.gpu_share = &controller.gpu_share;
+	controller.control.devices = features_devices(controller.control.features);
 	controller.control.wake = wake_cluster;
 	controller.control.ready = start_when_ready;
 	controller.control.wake_context = &controller;

@@ -1,6 +1,7 @@
 #include "ctl/features.h"
 
 #include "feature/cost/ctl/cost.h"
+#include "feature/device_claims/ctl/device_watch.h"
 #include "feature/in_place_resize/ctl/resizer.h"
 #include "feature/lint/ctl/linted.h"
 #include "feature/pools/ctl/pool_feature.h"
@@ -14,5 +15,6 @@ const struct feature *const features_listed[] = {
 	&pools_feature,
 	&protect_busy_pods_feature,
 	&in_place_resize_feature,
+	&device_claims_feature,
 	NULL,
 };

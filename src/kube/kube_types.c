@@ -2,6 +2,7 @@
 #include "kube/kube_informer.h"
 
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/event_json.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/namespace_json.h"
@@ -69,6 +70,30 @@ static int kube_decode_bad_gpu_pool(const struct cJSON *json, const char *proble
 				    struct arena *arena, void *ret_object)
 {
 	return gpu_pool_decode_unreadable(json, problem, arena, ret_object);
+}
+
+static int kube_decode_resource_slice(const struct cJSON *json, const char *path,
+				      struct arena *arena, void *ret_object, struct err *err)
+{
+	return resource_slice_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_device_class(const struct cJSON *json, const char *path, struct arena *arena,
+				    void *ret_object, struct err *err)
+{
+	return device_class_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_claim_template(const struct cJSON *json, const char *path,
+				      struct arena *arena, void *ret_object, struct err *err)
+{
+	return claim_template_decode(json, path, arena, ret_object, err);
+}
+
+static int kube_decode_resource_claim(const struct cJSON *json, const char *path,
+				      struct arena *arena, void *ret_object, struct err *err)
+{
+	return resource_claim_decode(json, path, arena, ret_object, err);
 }
 
 static void kube_index_pod(const void *object, struct buf *ret_key)
@@ -152,4 +177,44 @@ const struct kube_type kube_type_gpu_pool = {
 	.object_size = sizeof(struct gpu_pool),
 	.decode = kube_decode_gpu_pool,
 	.decode_bad = kube_decode_bad_gpu_pool,
+};
+
+const struct kube_type kube_type_resource_slice = {
+	.kind = "ResourceSlice",
+	.plural = "resourceslices",
+	.group = "resource.k8s.io",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct resource_slice),
+	.decode = kube_decode_resource_slice,
+};
+
+const struct kube_type kube_type_device_class = {
+	.kind = "DeviceClass",
+	.plural = "deviceclasses",
+	.group = "resource.k8s.io",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct device_class),
+	.decode = kube_decode_device_class,
+};
+
+const struct kube_type kube_type_claim_template = {
+	.kind = "ResourceClaimTemplate",
+	.plural = "resourceclaimtemplates",
+	.group = "resource.k8s.io",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct claim_template),
+	.decode = kube_decode_claim_template,
+};
+
+const struct kube_type kube_type_resource_claim = {
+	.kind = "ResourceClaim",
+	.plural = "resourceclaims",
+	.group = "resource.k8s.io",
+	.versions = { "v1", NULL },
+	.install = "",
+	.object_size = sizeof(struct resource_claim),
+	.decode = kube_decode_resource_claim,
 };

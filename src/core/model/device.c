@@ -8,11 +8,9 @@
 
 /* Sources: the documentation of the device plugins (NVIDIA k8s-device-plugin, ROCm, Intel, Gaudi,
  * AWS Neuron, GKE, Alibaba gpushare, Volcano vGPU, HAMi, Huawei, Cambricon, Hygon, Iluvatar,
- * Kunlunxin). */
-/* Drivers of Dynamic Resource Allocation and their DeviceClasses: kubernetes-sigs/dra-driver-nvidia-gpu
- *, ROCm/k8s-gpu-dra-driver,
- * intel/intel-resource-drivers-for-kubernetes, kubernetes-sigs/dra-driver-google-tpu,
- * aws-neuron/aws-neuron-sdk. */
+ * Kunlunxin); for drivers and DeviceClasses kubernetes-sigs/dra-driver-nvidia-gpu,
+ * ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes,
+ * kubernetes-sigs/dra-driver-google-tpu, aws-neuron/aws-neuron-sdk. */
 #define NO_DRIVER "", "", ""
 
 static const struct device_row builtin_rows[] = {

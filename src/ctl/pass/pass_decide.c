@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/decide.h"
 #include "ctl/pass/pass_intern.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 #include "net/work.h"
@@ -143,6 +144,7 @@ static void decision_done(void *context)
 
 void pass_release(struct pass *pass)
 {
+	device_view_drop(pass->devices);
 	for (struct pass_work *work = pass->work; work; work = work->previous)
 		arena_done(&work->arena);
 	for (size_t i = 0; i < PASS_WORK_LISTS; i++)

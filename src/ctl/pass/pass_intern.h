@@ -70,6 +70,7 @@ struct pass {
 	int64_t basis_ms; /* loop_boot_ms of the oldest data it is decided on */
 	int reads;        /* of the GCS's state */
 
+	struct device_view *devices; /* held; NULL: none */
 	const struct ray_state *ray_state;
 	uint64_t digest; /* of the reply; 0: not computed */
 	int64_t read_ms; /* loop_boot_ms of its arrival */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/model/network_policy.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "ctl/shared/time_zones.h"
 #include "net/h2.h"
@@ -98,7 +99,10 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 	observation.drains = pass->drains.at;
 	observation.drain_count = pass->drains.count;
 	snapshot->settings = options->settings;
-	snapshot->device_table = options->device_table;
+	if (!pass->devices)
+		pass->devices = device_view_hold(pass->config.control);
+	snapshot->device_table = pass->devices ? pass->devices->table : options->device_table;
+	snapshot->device_objects = pass->devices ? pass->devices->objects : NULL;
 	snapshot->price_table = options->price_table;
 	snapshot->memory = pass->config.memory;
 	snapshot->pools = gpu_share_terms(pass->config.control->gpu_share, &objects, &pass->arena);

@@ -61,6 +61,14 @@ bool features_gpu_share(const struct features *features, struct gpu_share *ret_s
 	return false;
 }
 
+struct device_view *const *features_devices(const struct features *features)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->devices)
+			return features->table[i]->devices(features->selves[i]);
+	return NULL;
+}
+
 void features_decided(void *listener, const struct pass_decision *decision)
 {
 	const struct features *features = listener;

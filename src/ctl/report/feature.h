@@ -14,6 +14,7 @@
 struct arena;
 struct autoscaler_parts;
 struct control;
+struct device_view;
 struct extra_condition;
 struct features;
 struct list_page_kind;
@@ -45,6 +46,10 @@ struct feature {
 	bool (*known)(const void *self);
 	/* For passes; at most one feature has them. False: nothing is shared. */
 	bool (*gpu_share)(void *self, struct gpu_share *ret_share);
+
+	/* The variable that has the current view (ctl/shared/device_view.h); at most one feature has
+	 * it. */
+	struct device_view *const *(*devices)(const void *self);
 
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);
@@ -84,6 +89,9 @@ void features_start(struct features *features);
 bool features_known(const struct features *features);
 /* Of the feature that has it; false: none has. */
 bool features_gpu_share(const struct features *features, struct gpu_share *ret_share);
+
+/* NULL: no feature has it. */
+struct device_view *const *features_devices(const struct features *features);
 
 /* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);

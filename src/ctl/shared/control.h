@@ -29,6 +29,8 @@ struct status;
 struct time_zones;
 struct queue;
 
+struct device_view;
+
 struct control {
 	struct loop *loop;
 	struct kube_client *kube; /* refuses writes while we do not lead */
@@ -44,7 +46,9 @@ struct control {
 	struct kube_informer *pods;         /* struct pod, index "namespace/cluster" */
 	const struct gcs_address *gcs_address; /* NULL: that of each head Pod */
 	struct events *events;
-	const struct gpu_share *gpu_share;      /* NULL: no GPUs are shared */
+	const struct gpu_share *gpu_share; /* NULL: no GPUs are shared */
+	/* The current view (ctl/shared/device_view.h), NULL in it: none. May be NULL. */
+	struct device_view *const *devices;
 	struct metrics *metrics;                /* may be NULL */
 	struct features *features;              /* may be NULL */
 	struct nodes *nodes;                    /* NULL in sidecar mode */

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/event_json.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/lease_json.h"
@@ -16,12 +17,41 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/secret_json.h"
+#include "feature/device_claims/core/resolve.h"
 #include "test/support/ray_state_text.h"
 
 static void check(int failed, const struct err *err)
 {
 	REQUIRE(failed == 0 || failed == -1);
 	REQUIRE(failed == 0 || (err->kind != ERR_NONE && err->text[0] != '\0'));
+}
+
+/* The tree as the only object of each kind. */
+static void decode_devices(const struct cJSON *tree, struct arena *arena)
+{
+	struct err err = { .kind = ERR_NONE };
+	struct resource_slice slice;
+	struct device_class class;
+	struct claim_template template_;
+	struct resource_claim claim;
+	struct device_objects objects = { .slices_known = true };
+
+	if (resource_slice_decode(tree, "", arena, &slice, &err) == 0)
+		objects = (struct device_objects){ .slices = &slice, .slice_count = 1 };
+	if (device_class_decode(tree, "", arena, &class, &err) == 0) {
+		objects.classes = &class;
+		objects.class_count = 1;
+	}
+	if (claim_template_decode(tree, "", arena, &template_, &err) == 0) {
+		objects.templates = &template_;
+		objects.template_count = 1;
+	}
+	if (resource_claim_decode(tree, "", arena, &claim, &err) == 0) {
+		objects.claims = &claim;
+		objects.claim_count = 1;
+	}
+	objects.templates_known = objects.claims_known = true;
+	REQUIRE(device_claims_attach(&objects, device_table_builtin(), arena)->claims != NULL);
 }
 
 static void decode_all(const struct cJSON *tree, struct arena *arena)
@@ -52,6 +82,7 @@ static void decode_all(const struct cJSON *tree, struct arena *arena)
 	check(ray_state_decode(tree, "", arena, &state, &err), &err);
 	check(secret_decode(tree, "", "auth_token", arena, &value, &size, &err), &err);
 	memory_decode(tree, arena, &memory);
+	decode_devices(tree, arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -248,6 +248,22 @@ static const char *shape_of(const struct pool_group *group, struct arena *arena)
 	return arena_strdup(arena, buf_string(&text));
 }
 
+/* The pool of the group, where claimed devices count as in the limits of the Ray container. */
+static size_t pool_of(const struct making *m, const struct pod_spec *spec,
+		      const struct pod_claims *claims)
+{
+	struct pod_spec counted = *spec;
+	struct container container;
+
+	if (claims && spec->container_count > 0) {
+		container = spec->containers[0];
+		container.limits = pod_claims_with(&container.limits, &claims->ray, m->scratch);
+		counted.containers = &container;
+		counted.container_count = 1;
+	}
+	return pool_match_spec(m->input->pools, m->input->pool_count, &counted, m->scratch);
+}
+
 static void make_groups(struct making *m)
 {
 	const struct pool_member_input *input = m->input;
@@ -269,11 +285,10 @@ static void make_groups(struct making *m)
 		capacity_of_group(cluster, g, input->settings, input->devices, m->scratch,
 				  &capacity);
 		gpu_cost_of(own->spec, &capacity, input->devices, m->scratch, &cost);
-		own->replica_gpus = resource_product(cost.amount, own->hosts);
+		own->replica_gpus = resource_product(cost.amount, own->hosts) + cost.shared;
 		own->shape = shape_of(own, m->arena);
 		if (own->replica_gpus > 0)
-			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
-						    m->scratch);
+			own->pool = pool_of(m, own->spec, capacity.claims);
 		own->outside = is_outside(m, own->pool);
 	}
 }

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
@@ -393,19 +394,20 @@ static const struct pool_member *make_member(const struct pools *pools,
 		if (with_patches)
 			replicas[g] = patched(entry, g, replicas[g]);
 	}
-	return pool_member_make(&(struct pool_member_input){ .namespace_ = entry->namespace_,
-							     .name = entry->name,
-							     .cluster = objects->cluster,
-							     .pods = objects->pods,
-							     .pod_count = objects->pod_count,
-							     .replicas = replicas,
-							     .report = entry->report,
-							     .drains = entry->drains,
-							     .pools = pools->list,
-							     .pool_count = pools->count,
-							     .settings = &options->settings,
-							     .devices = options->device_table },
-				arena);
+	return pool_member_make(
+		&(struct pool_member_input){ .namespace_ = entry->namespace_,
+					     .name = entry->name,
+					     .cluster = objects->cluster,
+					     .pods = objects->pods,
+					     .pod_count = objects->pod_count,
+					     .replicas = replicas,
+					     .report = entry->report,
+					     .drains = entry->drains,
+					     .pools = pools->list,
+					     .pool_count = pools->count,
+					     .settings = &options->settings,
+					     .devices = device_view_table(pools->control) },
+		arena);
 }
 
 /* The GPUs that it holds in a pool; limited: of those the ones that the pool limits. */

@@ -1,0 +1,31 @@
+/* The device table with the counted claims, and the objects that they were counted from. A view is
+ * never changed: a pass, whose decision runs on another thread, holds the one that it began with. Made
+ * by feature/device_claims/ctl; without Dynamic Resource Allocation there is none. */
+#ifndef CTL_SHARED_DEVICE_VIEW_H
+#define CTL_SHARED_DEVICE_VIEW_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "ctl/shared/control.h"
+
+struct device_objects;
+struct device_table;
+
+struct device_view {
+	size_t holders; /* counted on the loop's thread alone */
+	struct arena arena;
+	const struct device_objects *objects;
+	const struct device_table *table;
+};
+
+/* Empty, with one holder. */
+struct device_view *device_view_new(void);
+/* The current one of the program, held once more; NULL: none. */
+struct device_view *device_view_hold(const struct control *control);
+void device_view_drop(struct device_view *view); /* NULL is fine */
+
+/* That of the current view, or of the options. Borrowed until the loop turns. */
+const struct device_table *device_view_table(const struct control *control);
+
+#endif
