@@ -195,6 +195,34 @@ def test_a_raylet_has_the_gpus_of_its_claims(dra, scenario, namespace):
     wait_until(lambda: all(map(is_ready, one.worker_pods())), 30, "both to have started")
 
 
+def may_read_claims(api_server, namespace):
+    """The DeviceClass may not be read: its name is in the device table."""
+    rbac = "rbac.authorization.k8s.io"
+    rules = [{"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["list", "watch"]}]
+    meta = {"name": "claims", "namespace": namespace}
+    role = {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": meta, "rules": rules}
+    subjects = [{"kind": "ServiceAccount", "name": "rayscaler", "namespace": namespace}]
+    reference = {"apiGroup": rbac, "kind": "Role", "name": "claims"}
+    binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": subjects, "roleRef": reference}
+    api_server.admin.of("roles", namespace).create(role)
+    api_server.admin.of("rolebindings", namespace).create(binding)
+
+
+def test_a_group_that_claims_starts_from_zero(dra, scenario, namespace, controller, api_server):
+    """Without num-gpus: 0, two actors with a GPU each, and 0 again."""
+    may_read_claims(api_server, namespace)
+    dra.node("n1", gpus=4)
+    dra.template(namespace, "one-gpu", request("gpu"))
+    one = scenario(rm.cluster("from-zero", [claiming_group("gpu-group", "one-gpu", maxReplicas=4)]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(2, num_gpus=1)
+        wait_until(lambda: len(one.worker_pods()) == 2 and all(map(is_ready, one.worker_pods())), 60, "two workers")
+        assert one.replicas() == 2
+        program.end()
+    one.wait_empty()
+
+
 @pytest.mark.test_all  # eight raylets; test_two_compute_domains_share_no_node has the channels
 def test_a_group_of_hosts_for_each_compute_domain(dra, scenario, namespace, controller):
     """Each gang of four hosts is within one clique."""

@@ -54,7 +54,7 @@ struct snapshot {
 	struct settings settings;
 	const struct device_table
 		*device_table; /* never NULL: the built-in one, or with rows added */
-	/* What device_table->claims was made from (feature/device_claims/core); NULL: none. */
+	/* The source of device_table->claims (feature/device_claims/core); NULL: none. */
 	const struct device_objects *device_objects;
 	const struct price_table *price_table;      /* for --packing=cheapest; NULL: none */
 	const struct autoscaler_object *autoscaler; /* NULL: none */

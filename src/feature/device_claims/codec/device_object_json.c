@@ -250,7 +250,7 @@ static const struct field slice_spec_fields[] = {
 	FIELD_END,
 };
 
-const struct field resource_slice_fields[] = {
+static const struct field resource_slice_fields[] = {
 	FIELD_OBJECT(slice_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(slice_spec_fields, "spec", .flags = FIELD_ALWAYS),
 	FIELD_END,
@@ -286,7 +286,7 @@ static const struct field class_spec_fields[] = {
 	FIELD_END,
 };
 
-const struct field device_class_fields[] = {
+static const struct field device_class_fields[] = {
 	FIELD_OBJECT(class_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(class_spec_fields, "spec", .flags = FIELD_ALWAYS),
 	FIELD_END,
@@ -430,7 +430,7 @@ static const struct field template_spec_fields[] = {
 	FIELD_END,
 };
 
-const struct field claim_template_fields[] = {
+static const struct field claim_template_fields[] = {
 	FIELD_TEXT(TEMPLATE, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
 	FIELD_OBJECT(template_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(template_spec_fields, "spec", .flags = FIELD_ALWAYS),
@@ -486,7 +486,7 @@ static const struct field claim_metadata_fields[] = {
 	FIELD_END,
 };
 
-const struct field resource_claim_fields[] = {
+static const struct field resource_claim_fields[] = {
 	FIELD_TEXT(CLAIM, unreadable, OBJECT_UNREADABLE, .flags = FIELD_NULLABLE),
 	FIELD_OBJECT(claim_metadata_fields, "metadata", .flags = FIELD_ALWAYS),
 	FIELD_PART(CLAIM, spec, claim_spec_fields, "spec"),

@@ -13,10 +13,6 @@ struct cJSON;
 
 #define DEVICE_CLAIMS_API "resource.k8s.io/v1"
 
-extern const struct field resource_slice_fields[];
-extern const struct field device_class_fields[];
-extern const struct field claim_template_fields[];
-extern const struct field resource_claim_fields[];
 /* Of struct device_objects: the members of a snapshot. */
 extern const struct field device_objects_fields[];
 
