@@ -301,6 +301,8 @@ def test_killed_in_each_step(api_server, standins, namespace, work_dir, artefact
 
         def shoot(kind: str, point: str) -> bool:
             """False: too late. After an answer the process may take the next step before it is dead."""
+            if (kind, point) == ("resize", "answered") and limits(one, worker)["cpu"] == "6":
+                return False  # sent already
             bench.aim.arm(kind, point, target.kill_now)
             wait_until(lambda: bench.aim.hit.is_set() or (point == "answered" and grown()), 60, f"the request {kind}")
             if not bench.aim.disarm():
