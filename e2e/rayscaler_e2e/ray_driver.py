@@ -13,6 +13,7 @@ or {"error": text}. Commands (``do``):
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
     publish   ``line`` to all drivers, as a line of Ray's autoscaler
+    draining  the nodes that Ray drains, with their deadlines as seconds since 1970, 0 without one
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory
     trained   wait for its end; the metrics of its last report
@@ -153,6 +154,10 @@ class Program:
         batch = {"ip": worker.node_ip_address, "pid": "autoscaler", "job": "", "is_err": False}
         worker.gcs_client.publish_logs({**batch, "lines": [event], "actor_name": "", "task_name": ""})
 
+    def draining(self) -> Dict[str, float]:
+        """As Ray Train's PreemptionWatcher reads them."""
+        return {node: at / 1000 for node, at in self._ray._private.state.state.get_draining_nodes().items()}
+
     def key(self, name: str, drop: bool = False) -> Optional[str]:
         """As Ray's own list of scrape targets reads AutoscalerMetricsAddress: no namespace."""
         from ray.experimental import internal_kv
@@ -169,7 +174,9 @@ class Program:
         self._run.add_done_callback(lambda run: print(repr(run.exception()), file=sys.stderr, flush=True))
 
     def trained(self) -> Dict[str, Any]:
-        (self._directory / "finish").touch()
+        from ray_train_run import finish
+
+        finish(self._directory)
         assert self._run
         return self._run.result()
 

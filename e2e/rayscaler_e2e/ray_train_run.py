@@ -3,7 +3,8 @@ announced and at no other moment.
 
 Each rank appends JSON lines to DIRECTORY/rank.jsonl: {"at", "event", "rank", "world", "pod", "step", ...}. Events:
 ``begins`` (with ``from``, the step of the checkpoint it resumes from, or None), ``preemption`` (with ``deadline_ms`` and
-``nodes``), ``checkpoint``, ``step``. The run ends when DIRECTORY/finish exists.
+``nodes``), ``checkpoint``, ``step``. The run ends at the step that
+DIRECTORY/finish names (``finish``): all ranks at the same one, because each call of Ray Train waits for all of them.
 """
 
 import json
@@ -47,6 +48,14 @@ def lines(directory: Path) -> List[Dict[str, Any]]:
     return sorted(found, key=lambda line: line["at"])
 
 
+def finish(directory: Path) -> None:
+    """Ends the run some steps from now."""
+    step = next(line["step"] for line in reversed(lines(directory)) if line["event"] == "step")
+    made = directory / "finish.new"
+    made.write_text(str(step + 10))
+    made.rename(directory / "finish")
+
+
 def _loop() -> Any:
     """Nested, so that Ray ships its code: a worker cannot import this module."""
 
@@ -68,8 +77,8 @@ def _loop() -> Any:
             with resumed.as_directory() as path:
                 step = int((Path(path) / "step").read_text())
         note("begins", step=step, **{"from": step if resumed else None})
-        saved = False
-        while not (directory / "finish").exists():
+        saved, end = False, directory / "finish"
+        while not end.exists() or step < int(end.read_text()):
             time.sleep(STEP_SECONDS)
             step += 1
             note("step", step=step)

@@ -1,5 +1,8 @@
 """Workers that Kubernetes is about to take away: the replacement comes first, and only once."""
 
+import time
+from typing import Any, Set
+
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import wait_until
@@ -20,6 +23,11 @@ def disrupt(one: Scenario, pod: str) -> None:
     pods.patch_status(pod, {"status": {"conditions": [condition]}})
 
 
+def joined(one: Scenario) -> Set[str]:
+    nodes = one.witness.latest()["nodes"]
+    return {n["pod"] for n in nodes if n["group"] == "gpu-group" and n["status"] in ("RUNNING", "IDLE")}
+
+
 def wait_nothing_pending(one: Scenario) -> None:
     """Ray reports a running task as pending for a moment longer, which would be demand for one more worker."""
     wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
@@ -34,7 +42,8 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         wait_nothing_pending(one)
         disrupt(one, old)
         control.wait_for("ScaleUpReplacement", old, seconds=20)
-        new = next(pod for pod in one.wait_joined(2) if pod != old)
+        (new,) = wait_until(lambda: joined(one) - {old}, 60, "the replacement")
+        assert list(program.call("draining").values()) == [0], "an eviction without a time"
         # As soon as it is there replicas counts one of them, and both stay beyond the idle timeout.
         wait_until(lambda: one.replicas() == 1, 30, "replicas to be lowered")
         hold(lambda: set(one.workers()) == {old, new} and one.replicas() == 1, IDLE + 2, "both stay")
@@ -72,3 +81,40 @@ def test_a_node_that_ends(shared, controller, api_server):
         assert program.call("alive", name="busy") == [old]
         program.end()
     assert not control.find("Nodes cannot be read")
+
+
+def test_a_spot_notice_reaches_the_work(shared, controller, api_server):
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
+    nodes = api_server.admin.of("nodes")
+    api_server.let_read_nodes(one.namespace)
+    control = controller(one.namespace)
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        (old,) = program.ready("busy")
+        wait_nothing_pending(one)
+        node = one.worker_pods()[0]["spec"]["nodeName"]
+        assert program.call("draining") == {}
+        notified: Any = lambda: control.find("Ray drains a worker in use", old)  # noqa: E731
+        # As AWS's handler: without timeAdded.
+        taint = {"key": "aws-node-termination-handler/spot-itn", "value": "spot-itn-1", "effect": "NoSchedule"}
+        begun = time.time()
+        nodes.create({"metadata": {"name": node}, "spec": {"taints": [taint]}})
+        try:
+            ((ray_node, deadline),) = wait_until(lambda: program.call("draining").items(), 3, "Ray to know")
+            after = time.time() - begun
+            assert ray_node == one.witness.node(old)["id"] and begun + 118 < deadline <= time.time() + 120
+            control.wait_for("ScaleUpReplacement", f"Node {node} is about to be removed", taint["key"], seconds=3)
+            wait_until(lambda: len(one.worker_pods()) == 2, 5, "the Pod of the replacement")
+            wait_until(lambda: one.witness.node(old)["status"] == "DRAINING", 5, "Ray to report it")
+            hold(lambda: len(notified()) == 1, 2, "Ray is notified once")
+            # The Node ends earlier.
+            added = int(time.time()) - 60
+            text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(added))
+            nodes.patch_merge(node, {"spec": {"taints": [{**taint, "timeAdded": text}]}})
+            wait_until(lambda: program.call("draining") == {ray_node: added + 120}, 3, "Ray to know the new time")
+            hold(lambda: len(notified()) == 2 and old in one.workers(), 2, "it is notified once more, and stays")
+            assert program.call("alive", name="busy") == [old] and not one.workers_to_delete()
+        finally:
+            nodes.delete(node)
+        program.end()
+    print(f"from the taint to the deadline in Ray {after:.2f} s")

@@ -19,6 +19,7 @@
 #include "core/decide/progress.h"
 #include "core/decide/ray_session.h"
 #include "core/decide/raylet.h"
+#include "core/decide/relay.h"
 #include "core/decide/release.h"
 #include "core/decide/target.h"
 #include "core/decide/template_seen.h"
@@ -171,6 +172,7 @@ static const struct choice *choice_make(const struct packing *packing, const int
 			.packing = &packing->groups[g],
 		};
 	terminate_choose(choice);
+	relay_choose(choice);
 	launch_cancel(choice);
 	for (size_t g = 0; g < facts->group_count; g++)
 		target_launches(&choice->groups[g]);

@@ -100,9 +100,11 @@ struct gcs_call *gcs_client_get_state(struct gcs_client *client, int64_t timeout
 typedef bool gcs_state_known(void *context, uint64_t digest, size_t size);
 void gcs_call_ask_known(struct gcs_call *call, gcs_state_known *known);
 
+#define GCS_DEADLINE_UNKNOWN 0 /* of a drain with reason PREEMPTION, as in Ray's message */
+
 /* DrainNode. deadline TIME_NONE: with reason IDLE_TERMINATION, which Ray rejects for a node that is not
  * idle now; else with reason PREEMPTION, which Ray accepts while work runs, and reports the deadline to
- * this work. node_id_hex: ray_node.id (invalid hex ends with ERR_INPUT). message: shown by Ray. accepted is
+ * this work. A later call replaces the deadline. node_id_hex: ray_node.id (invalid hex ends with ERR_INPUT). message: shown by Ray. accepted is
  * true also for a node that Ray does not know, or that is draining already. rejection: Ray's text,
  * "" when accepted. */
 struct gcs_call *gcs_client_drain_node(struct gcs_client *client, int64_t timeout_ms,

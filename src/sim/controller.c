@@ -54,9 +54,9 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 			if (!worker)
 				continue;
 			/* A raylet refuses a drain for idleness while work runs, and accepts one
-			 * with a deadline: it takes no more work. */
+			 * for preemption: it takes no more work. */
 			worker->draining = worker->state == SIM_WORKER_REGISTERED &&
-					   (!worker->holds || item->deadline != TIME_NONE);
+					   (!worker->holds || item->busy);
 			accepted |= worker->draining;
 			if (worker->draining)
 				place_drained(worker);

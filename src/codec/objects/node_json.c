@@ -39,7 +39,8 @@ static const struct field metadata_fields[] = {
 
 static const struct field spec_fields[] = {
 	FIELD_BOOLEAN(struct node, unschedulable, "unschedulable"),
-	FIELD_LIST(struct node, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE),
+	FIELD_LIST(struct node, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE,
+		   .initial = &taint_initial),
 	FIELD_END,
 };
 

@@ -59,9 +59,12 @@ const struct field toleration_fields[] = {
 	FIELD_END,
 };
 
+const struct taint taint_initial = { .key = "", .value = "", .effect = "", .added = TIME_NONE };
+
 const struct field taint_fields[] = {
 	FIELD_TEXT(struct taint, key, "key"),
 	FIELD_TEXT(struct taint, value, "value"),
 	FIELD_TEXT(struct taint, effect, "effect"),
+	FIELD_TIME(struct taint, added, "timeAdded"),
 	FIELD_END,
 };

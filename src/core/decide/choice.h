@@ -8,7 +8,8 @@
 struct worker_choice {
 	enum terminate_action action;
 	const char *reason, *message;
-	const struct pool_release *notice; /* of a drain with a deadline; NULL: without */
+	bool busy;        /* of a drain: also while work runs there, which has until `deadline` */
+	time_ms deadline; /* TIME_NONE: unknown */
 };
 
 struct group_choice {

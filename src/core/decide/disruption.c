@@ -11,27 +11,54 @@
 #define TEXT_MAX 256
 #define KEEP_MS (30 * MS_PER_SECOND)
 
-/* The reason why Kubernetes disrupts the Pod; NULL: it does not. `node`: its Node, NULL when
- * unknown. A taint that the Pod tolerates is ignored: its replacement could be scheduled to such a
- * Node as well, and would be replaced in turn. */
-static const char *disruption_why(struct arena *arena, const struct pod *pod,
-				  const struct node *node)
+static time_ms earlier(time_ms a, time_ms b)
 {
-	const struct condition *target =
-		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
-	if (target && strcmp(target->status, "True") == 0)
-		return arena_printf(arena, "the Pod is about to be terminated (%s)%s%.*s",
-				    target->reason[0] != '\0' ? target->reason : "DisruptionTarget",
-				    target->message[0] != '\0' ? ": " : "", TEXT_MAX,
-				    target->message);
-	if (!node)
-		return NULL;
-	for (size_t i = 0; i < node->taint_count; i++)
-		if (disruption_taint_is_final(&node->taints[i]) &&
-		    !node_match_tolerates(&pod->spec, &node->taints[i]))
-			return arena_printf(arena, "Node %s is about to be removed (taint %s)",
-					    node->name, node->taints[i].key);
+	if (a == TIME_NONE || b == TIME_NONE)
+		return a == TIME_NONE ? b : a;
+	return a < b ? a : b;
+}
+
+/* Of Kubernetes; and of Kueue for Pods that are its jobs, pkg/controller/jobs/pod/pod_controller.go
+ * (its RayClusters are suspended instead). */
+static const struct condition *target_condition(const struct pod *pod)
+{
+	static const char *const types[] = { "DisruptionTarget", "TerminationTarget" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const struct condition *target =
+			condition_find(pod->conditions, pod->condition_count, types[i]);
+
+		if (target && strcmp(target->status, "True") == 0)
+			return target;
+	}
 	return NULL;
+}
+
+/* Kubernetes disrupts the Pod, for its condition or its Node (NULL when unknown). A taint that the Pod
+ * tolerates is ignored: its replacement could be scheduled to such a Node as well, and would be
+ * replaced in turn. */
+static void assess(struct arena *arena, const struct node *node, struct worker *worker)
+{
+	const struct pod *pod = worker->pod;
+	const struct condition *target = target_condition(pod);
+
+	if (target)
+		worker->disruption_why = arena_printf(
+			arena, "the Pod is about to be terminated (%s)%s%.*s",
+			target->reason[0] != '\0' ? target->reason : target->type,
+			target->message[0] != '\0' ? ": " : "", TEXT_MAX, target->message);
+	for (size_t i = 0; node && i < node->taint_count; i++) {
+		const struct taint *taint = &node->taints[i];
+
+		if (!disruption_taint_is_final(taint) || node_match_tolerates(&pod->spec, taint))
+			continue;
+		worker->ends = earlier(worker->ends, disruption_taint_end(taint));
+		if (!worker->disruption_why)
+			worker->disruption_why =
+				arena_printf(arena, "Node %s is about to be removed (taint %s)",
+					     node->name, taint->key);
+	}
+	worker->disrupted = worker->disruption_why != NULL;
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -43,6 +70,17 @@ static int compare_nodes(const void *left, const void *right)
 static int compare_name(const void *name, const void *node)
 {
 	return strcmp(name, (*(const struct node *const *)node)->name);
+}
+
+static bool has_ended(const struct worker *worker)
+{
+	return worker->finished || worker->raylet_gone;
+}
+
+/* A raylet that Ray drains exits when its work has ended, and does not return. */
+static bool was_notified(const struct facts *facts, const struct worker *worker)
+{
+	return mark_find(facts, MARK_NOTIFIED, worker->pod_name) != NULL;
 }
 
 void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
@@ -58,20 +96,22 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 	ARRAY_EACH(struct worker, worker, workers, count) {
 		const struct node *const *node;
 		const struct group *group;
-		if (worker->group == FACTS_NO_INDEX || worker->finished || worker->raylet_gone)
+		if (worker->group == FACTS_NO_INDEX ||
+		    (has_ended(worker) && !was_notified(facts, worker)))
 			continue;
 		group = &facts->groups[worker->group];
-		/* A Pod in workersToDelete is being deleted already, and a multi-host replica is
-		 * lost when one of its hosts is deleted. */
-		if (group->frozen ||
-		    name_set_contains(&group->disruption_names, worker->pod_name) ||
-		    (worker->deleting && group->hosts > 1))
+		/* A Pod in workersToDelete is being deleted already, and not for Kubernetes. */
+		if (group->frozen || name_set_contains(&group->disruption_names, worker->pod_name))
 			continue;
-		node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
-			       sizeof(struct node *), compare_name);
-		worker->disruption_why =
-			disruption_why(facts->arena, worker->pod, node ? *node : NULL);
-		worker->disrupted = worker->disruption_why != NULL;
+		if (worker->pod->deleting)
+			worker->ends = worker->pod->deletion_time;
+		/* A multi-host replica is lost when one of its hosts is deleted. */
+		if (!worker->deleting || group->hosts == 1) {
+			node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
+				       sizeof(struct node *), compare_name);
+			assess(facts->arena, node ? *node : NULL, worker);
+		}
+		worker->announced = worker->disrupted || worker->pod->deleting;
 	}
 }
 
@@ -80,18 +120,31 @@ void disruption_spread(const struct facts *facts, const struct group *group, str
 	struct worker *first = &workers[group->first_worker];
 	size_t lowest = FACTS_NO_INDEX;
 	/* The replicas of a group are numbered one after the other. */
-	bool *leaves = arena_array(facts->arena, group->worker_count + 1, sizeof(*leaves));
-	for (size_t i = 0; i < group->worker_count; i++)
+	struct {
+		bool leaves;
+		time_ms ends;
+	} *replicas = arena_array(facts->arena, group->worker_count + 1, sizeof(*replicas));
+	for (size_t i = 0; i < group->worker_count; i++) {
+		replicas[i].ends = TIME_NONE;
 		if (first[i].replica < lowest)
 			lowest = first[i].replica;
+	}
 	for (size_t i = 0; i < group->worker_count; i++)
-		if (first[i].disrupted && first[i].replica != FACTS_NO_INDEX)
-			leaves[first[i].replica - lowest] = true;
+		if (first[i].disrupted && first[i].replica != FACTS_NO_INDEX) {
+			size_t replica = first[i].replica - lowest;
+
+			replicas[replica].leaves = true;
+			replicas[replica].ends = earlier(replicas[replica].ends, first[i].ends);
+		}
 	for (size_t i = 0; i < group->worker_count; i++) {
-		if (first[i].replica == FACTS_NO_INDEX || first[i].disrupted ||
-		    !leaves[first[i].replica - lowest])
+		if (first[i].replica == FACTS_NO_INDEX ||
+		    !replicas[first[i].replica - lowest].leaves)
+			continue;
+		first[i].ends = earlier(first[i].ends, replicas[first[i].replica - lowest].ends);
+		if (first[i].disrupted)
 			continue;
 		first[i].disrupted = true;
+		first[i].announced = !first[i].deleting || first[i].pod->deleting;
 		first[i].disruption_why = "another host of its replica is about to be terminated";
 	}
 }

@@ -41,6 +41,8 @@ struct worker {
 	bool finished;      /* phase Failed or Succeeded */
 	bool raylet_gone;   /* Ray reports its node only as dead */
 	bool disrupted;     /* disrupted by Kubernetes; see disruption.h */
+	bool announced;     /* disrupted, or its Pod is being deleted; see relay.h */
+	time_ms ends;       /* then: when its Pod is killed; TIME_NONE: unknown */
 	/* Its Pod has the annotation with another value than "false": it is not terminated while it
 	 * is registered. */
 	bool do_not_disrupt;

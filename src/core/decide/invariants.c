@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "core/decide/relay.h"
 
 /* --- facts --- */
 
@@ -282,6 +283,12 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 
 	if (own->action == TERMINATE_NONE)
 		return;
+	if (relay_is_notified(choice, worker)) {
+		CHECK(own->action == TERMINATE_DRAIN && own->busy);
+		CHECK(!choice->facts->termination_forbidden);
+		CHECK(worker->announced && relay_is_in_use(worker));
+		return;
+	}
 	CHECK(!choice->packing->termination_forbidden);
 	CHECK(worker->pod && !worker->deleting);
 	CHECK(!choice->facts->groups[worker->group].frozen);
@@ -289,7 +296,7 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 	switch (own->action) {
 	case TERMINATE_DRAIN:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN ||
-		      (own->notice && worker->registered && !worker->do_not_disrupt));
+		      (own->busy && worker->registered && !worker->do_not_disrupt));
 		break;
 	case TERMINATE_DELETE:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DELETE);
@@ -374,8 +381,9 @@ void invariants_of_patch(const struct plan *plan)
 /* A worker that this plan terminates has a reason, and only with terminations allowed. */
 static void check_terminations(const struct choice *choice, const struct plan_group *group)
 {
-	CHECK(group->terminate.count == 0 || !choice->packing->termination_forbidden);
 	VEC_EACH(const struct plan_termination, item, &group->terminate) {
+		CHECK(item->busy ? !choice->facts->termination_forbidden :
+				   !choice->packing->termination_forbidden);
 		CHECK(item->action != TERMINATE_NONE);
 		CHECK(item->pod && item->reason && item->message);
 	}

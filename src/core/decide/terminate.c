@@ -121,7 +121,18 @@ void terminate_classify(struct offer *offer)
 
 void terminate_delete(struct worker_choice *worker, const char *reason, const char *message)
 {
-	*worker = (struct worker_choice){ TERMINATE_DELETE, reason, message, NULL };
+	*worker = (struct worker_choice){ TERMINATE_DELETE, reason, message, false, TIME_NONE };
+}
+
+void terminate_drain_busy(struct worker_choice *worker, const char *reason, const char *message,
+			  time_ms deadline)
+{
+	*worker = (struct worker_choice){ TERMINATE_DRAIN, reason, message, true, deadline };
+}
+
+static void drain_idle(struct worker_choice *worker, const char *reason, const char *message)
+{
+	*worker = (struct worker_choice){ TERMINATE_DRAIN, reason, message, false, TIME_NONE };
 }
 
 static const char *broken_reason(const struct choice *choice, const struct worker *worker,
@@ -149,18 +160,15 @@ static void drain(struct choice *choice, const struct worker *worker, const char
 	const char *message;
 
 	if (worker->release && strcmp(reason, REASON_IDLE) == 0) {
-		choice->workers[worker->index] =
-			(struct worker_choice){ TERMINATE_DRAIN, REASON_RELEASED_FOR_OTHERS,
-						worker->release->message, NULL };
+		drain_idle(&choice->workers[worker->index], REASON_RELEASED_FOR_OTHERS,
+			   worker->release->message);
 		return;
 	}
 	message = arena_printf(
 		choice->arena, "idle for %lld s, timeout %lld s",
 		(long long)(worker->node->idle_duration_ms / MS_PER_SECOND),
 		(long long)(choice->health->groups[worker->group].idle_timeout_ms / MS_PER_SECOND));
-
-	choice->workers[worker->index] =
-		(struct worker_choice){ TERMINATE_DRAIN, reason, message, NULL };
+	drain_idle(&choice->workers[worker->index], reason, message);
 }
 
 static void drain_replica(struct choice *choice, const struct group *group,
@@ -268,7 +276,7 @@ static void stop_replica(struct choice *choice, const struct group *group,
 {
 	for (size_t i = 0; i < replica->count; i++)
 		choice->workers[replica->members[i]] =
-			(struct worker_choice){ TERMINATE_STOP, reason, message, NULL };
+			(struct worker_choice){ TERMINATE_STOP, reason, message, false, TIME_NONE };
 	target_remove(&choice->groups[group->index], (int64_t)replica->count);
 }
 
@@ -344,12 +352,16 @@ static void choose_released(struct choice *choice, const struct group *group,
 	}
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
+		struct worker_choice *worker_choice = &choice->workers[worker->index];
 
-		if (worker->state != WORKER_DRAINING)
-			choice->workers[worker->index] =
-				(struct worker_choice){ TERMINATE_DRAIN, REASON_RELEASED_FOR_OTHERS,
-							state.release->message,
-							state.idle ? NULL : state.release };
+		if (worker->state == WORKER_DRAINING)
+			continue;
+		if (state.idle)
+			drain_idle(worker_choice, REASON_RELEASED_FOR_OTHERS,
+				   state.release->message);
+		else
+			terminate_drain_busy(worker_choice, REASON_RELEASED_FOR_OTHERS,
+					     state.release->message, state.release->deadline);
 	}
 	own->drained++;
 }
@@ -414,7 +426,8 @@ void terminate_write(const struct choice *choice, struct plan *plan)
 			.action = own->action,
 			.reason = own->reason,
 			.message = own->message,
-			.deadline = own->notice ? own->notice->deadline : TIME_NONE,
+			.busy = own->busy,
+			.deadline = own->busy ? own->deadline : TIME_NONE,
 			.needs_fresh_state = may_register(choice, worker),
 		};
 	}

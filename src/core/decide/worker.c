@@ -169,6 +169,7 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->pod = pod;
 	worker->pod_name = pod->name;
 	worker->replica = FACTS_NO_INDEX;
+	worker->ends = TIME_NONE;
 	worker->finished = worker_pod_finished(pod);
 	worker->never_started = worker_pod_never_started(pod);
 	worker->node = find_by_id(index, pod->name);

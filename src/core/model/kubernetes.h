@@ -319,6 +319,7 @@ extern const struct pod pod_empty;
 
 struct taint {
 	const char *key, *value, *effect;
+	time_ms added; /* TIME_NONE: unknown */
 };
 
 struct node {

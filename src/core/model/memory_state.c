@@ -11,6 +11,7 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 	[MARK_REPLICA_RAISE] = { "replicaRaises", MARK_KEPT_NEVER },
 	[MARK_LOWERED] = { "lowered", MARK_KEPT_NEVER },
 	[MARK_DISRUPTED] = { "leaving", MARK_KEPT_WITHOUT_TERMINATION },
+	[MARK_NOTIFIED] = { "notified", MARK_KEPT_NEVER },
 	[MARK_RAY_SESSION] = { "raySessions", MARK_KEPT_WITHOUT_RAY },
 	[MARK_CLUSTER_IDLE] = { "clusterIdle", MARK_KEPT_NEVER },
 	[MARK_DELETE_DENIED] = { "deleteDenied", MARK_KEPT_NEVER },

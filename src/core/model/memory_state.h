@@ -44,6 +44,9 @@ enum mark_kind {
 	MARK_REPLICA_RAISE,    /* the same, after this program lowered it */
 	MARK_LOWERED,          /* key: group; since: last patch; count: replicas */
 	MARK_DISRUPTED,        /* key: group; since: last seen in use; count: Pods */
+	/* Of relay.h. key: Pod name; since: when Ray accepted the drain; count: the deadline in seconds
+	 * since 1970, 0: unknown. */
+	MARK_NOTIFIED,
 	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
 	 * cluster_session_name; who: a run of the head's container. */
 	MARK_RAY_SESSION,

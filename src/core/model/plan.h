@@ -32,9 +32,10 @@ struct plan_termination {
 	enum terminate_action action;
 	const char *reason;  /* of core/model/reason.h */
 	const char *message; /* for Ray's drain message and the log */
-	/* TIME_NONE: a drain that Ray refuses unless the worker is idle. Otherwise its work has until
-	 * then. */
-	time_ms deadline;
+	/* A drain that Ray accepts while work runs there, which has until `deadline`; TIME_NONE: that is
+	 * unknown. Otherwise Ray refuses it unless the worker is idle. Not printed. */
+	bool busy;
+	time_ms deadline; /* TIME_NONE unless `busy` */
 	/* Its raylet may register at any moment: Ray's state is read again, and decided upon again,
 	 * right before the patch that has it. Not printed. */
 	bool needs_fresh_state;

@@ -29,7 +29,8 @@ static const struct taint *copy_taints(struct arena *arena, const struct node *n
 	for (size_t i = 0; i < node->taint_count; i++)
 		copy[i] = (struct taint){ arena_strdup(arena, node->taints[i].key),
 					  arena_strdup(arena, node->taints[i].value),
-					  arena_strdup(arena, node->taints[i].effect) };
+					  arena_strdup(arena, node->taints[i].effect),
+					  node->taints[i].added };
 	return copy;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/relay.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
 
@@ -69,6 +70,24 @@ static const char *and_release(const struct choice *choice, const struct worker 
 				     time_text(choice->arena, release->deadline));
 	return arena_printf(choice->arena, "%s%sreleased%s: %s", text, text[0] != '\0' ? "; " : "",
 			    until, release->message);
+}
+
+/* With the time that work has on a worker whose end is announced, and whether Ray knows. */
+static const char *and_end(const struct choice *choice, const struct worker *worker,
+			   const char *text)
+{
+	const char *left = "";
+	int64_t ms;
+
+	if (!worker->announced || !relay_is_in_use(worker))
+		return text;
+	ms = worker->ends - choice->snapshot->now;
+	if (worker->ends != TIME_NONE)
+		left = arena_printf(choice->arena, "; its work has %lld s",
+				    (long long)(ms > 0 ? ms / MS_PER_SECOND : 0));
+	if (relay_is_notified(choice, worker))
+		return arena_printf(choice->arena, "%s%s; Ray is notified", text, left);
+	return arena_printf(choice->arena, "%s%s; Ray was notified", text, left);
 }
 
 /* Why an idle worker stays; the first reason that applies: needed, protected by its annotation,
@@ -141,10 +160,11 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 			       status ? status->reason : "the container has not started" };
 }
 
-static struct words words_of_dead_raylet(const struct worker *worker)
+static struct words words_of_dead_raylet(const struct choice *choice, const struct worker *worker)
 {
 	if (worker->deleting)
-		return (struct words){ REASON_BEING_DELETED, "on its way out" };
+		return (struct words){ REASON_BEING_DELETED,
+				       and_end(choice, worker, "on its way out") };
 	return (struct words){ worker_gone_reason(worker), worker->finished ?
 								   worker->pod->phase :
 								   "the raylet is dead for Ray" };
@@ -162,8 +182,10 @@ static struct words words_of_disruption(const struct choice *choice, const struc
 				     (long long)group->spec->max_replicas);
 	else if (own->packing->replacements_waiting > 0)
 		waits = "; a replacement waits until it is deleted";
-	return (struct words){ REASON_LEAVING,
-			       arena_printf(choice->arena, "%s%s", worker->disruption_why, waits) };
+	return (struct words){
+		REASON_LEAVING, arena_printf(choice->arena, "%s%s",
+					     and_end(choice, worker, worker->disruption_why), waits)
+	};
 }
 
 static struct words words_of_group(const struct choice *choice, const struct worker *worker)
@@ -196,12 +218,12 @@ static struct words words_of_running(const struct choice *choice, const struct w
 static struct words words_of(const struct choice *choice, const struct worker *worker)
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
-	if (own->action != TERMINATE_NONE)
+	if (own->action != TERMINATE_NONE && !relay_is_notified(choice, worker))
 		return (struct words){ own->reason, own->message };
 	if (worker->disrupted)
 		return words_of_disruption(choice, worker);
 	if (worker->deleting)
-		return words_of_dead_raylet(worker);
+		return words_of_dead_raylet(choice, worker);
 	if (worker->pod->unreadable)
 		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
 	struct words of_group = words_of_group(choice, worker);
@@ -222,7 +244,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 				       and_release(choice, worker,
 						   activity_text(choice, worker->node)) };
 	case WORKER_GONE:
-		return words_of_dead_raylet(worker);
+		return words_of_dead_raylet(choice, worker);
 	case WORKER_NONE:
 		break;
 	}

@@ -12,6 +12,7 @@
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "ctl/pass/observe.h"
+#include "gcs/gcs_client.h"
 #include "net/log.h"
 
 void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
@@ -23,10 +24,13 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 			if (end->action != TERMINATE_DRAIN || ret_drains->list.count >= limit)
 				continue;
 			VEC_PUSH(arena, &ret_drains->list,
-				 ((struct act_drain){ .node_id = end->ray_node_id,
-						      .pod = end->pod,
-						      .message = end->message,
-						      .deadline = end->deadline }));
+				 ((struct act_drain){
+					 .node_id = end->ray_node_id,
+					 .pod = end->pod,
+					 .message = end->message,
+					 .deadline = end->busy && end->deadline == TIME_NONE ?
+							     GCS_DEADLINE_UNKNOWN :
+							     end->deadline }));
 		}
 	}
 }

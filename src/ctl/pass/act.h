@@ -18,7 +18,7 @@
 /* The drains of a plan: node ids and messages, borrowed from it. */
 struct act_drain {
 	const char *node_id, *pod, *message;
-	time_ms deadline; /* as of struct plan_termination */
+	time_ms deadline; /* as of gcs_client_drain_node() */
 };
 
 struct act_drains {

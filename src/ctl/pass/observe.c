@@ -21,7 +21,7 @@ static void observe_pods(struct arena *arena, struct snapshot *snapshot)
 static void apply_answer(struct ray_node *node, const struct drain_answer *answer)
 {
 	static const char *const rejected[] = { "Ray rejected the drain" };
-	static const char *const accepted[] = { "Ray drains it with a deadline" };
+	static const char *const accepted[] = { "Ray drains it for its end" };
 
 	node->idle_duration_ms = 0;
 	if (answer->accepted && answer->busy) {

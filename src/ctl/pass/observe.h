@@ -14,7 +14,7 @@
 struct drain_answer {
 	const char *node_id; /* hex */
 	bool accepted;
-	bool busy; /* with a deadline: Ray accepts it also while work runs */
+	bool busy; /* Ray accepts it also while work runs */
 };
 
 /* A snapshot that is not complete. */
@@ -27,7 +27,7 @@ struct observation {
 };
 
 /* An accepted drain is shown as Ray will show it in its next reply (DRAINING, nothing in use), so
- * that the patch follows in the same pass; one with a deadline as DRAINING and in use, which the next
+ * that the patch follows in the same pass; one of a worker in use as DRAINING and in use, which the next
  * reply may correct; a rejected one as busy. */
 void observe(const struct observation *observation, struct arena *arena,
 	     struct snapshot *ret_snapshot);

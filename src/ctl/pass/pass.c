@@ -335,6 +335,9 @@ static void drain_answered(void *context, const struct gcs_reply *reply, const s
 	else if (!reply->accepted)
 		log_info("drain rejected, the worker stays", "cluster", pass->key, "pod",
 			 request->pod, "why", reply->rejection, NULL);
+	else if (request->busy)
+		log_info("Ray drains a worker in use", "cluster", pass->key, "pod", request->pod,
+			 "why", request->why, NULL);
 	VEC_PUSH(&pass->arena, &pass->drains,
 		 ((struct drain_answer){ .node_id = request->node_id,
 					 .accepted = reply->accepted,
@@ -361,6 +364,7 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 
 		request->node_id = arena_strdup(&pass->arena, drain->node_id);
 		request->pod = arena_strdup(&pass->arena, drain->pod);
+		request->why = arena_strdup(&pass->arena, drain->message);
 		request->busy = drain->deadline != TIME_NONE;
 		request->gcs = gcs_client_drain_node(pass->config.gcs, gcs_timeout_ms(pass),
 						     drain->node_id, drain->message,

@@ -29,7 +29,8 @@ struct pass_request {
 	struct gcs_call *gcs;
 	const char *node_id; /* of a drain */
 	const char *pod;     /* of a drain */
-	bool busy;           /* of a drain: with a deadline */
+	bool busy;           /* of a drain: also while work runs */
+	const char *why;     /* of a drain */
 	const char *list;    /* of a list of work */
 };
 

@@ -10,7 +10,7 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 
-/* The kept part of a Node: its name, the taint of its disruption, and the labels that features read. */
+/* The kept part of a Node: its name, the taints of its disruption, and the labels that features read. */
 struct kept {
 	struct arena arena;
 	const struct node *node;
@@ -19,6 +19,7 @@ struct kept {
 struct nodes {
 	struct optional_watch watch; /* first: it is their context */
 	const struct features *features;
+	struct loop *loop;
 	struct map kept; /* name to struct kept */
 };
 
@@ -43,15 +44,39 @@ static struct labels labels_read(const struct nodes *nodes, const struct labels 
 	return (struct labels){ read.at, read.count };
 }
 
-static void keep(struct nodes *nodes, const struct node *node, const struct taint *taint)
+/* The termination handlers of AWS and Google set no timeAdded. Then it is when the watch reported the
+ * taint first, in whole seconds as that; unknown for taints of the first list, which may be old. */
+static time_ms taint_added(const struct nodes *nodes, const struct kept *kept,
+			   const struct taint *taint)
+{
+	if (taint->added != TIME_NONE)
+		return taint->added;
+	for (size_t i = 0; kept && i < kept->node->taint_count; i++)
+		if (strcmp(kept->node->taints[i].key, taint->key) == 0 &&
+		    strcmp(kept->node->taints[i].value, taint->value) == 0)
+			return kept->node->taints[i].added;
+	return nodes_known(nodes) ? loop_wall(nodes->loop) / MS_PER_SECOND * MS_PER_SECOND :
+				    TIME_NONE;
+}
+
+static void keep(struct nodes *nodes, const struct node *node)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct kept *kept = map_get(&nodes->kept, node->name);
-	const struct node reduced = { .name = node->name,
-				      .resource_version = "",
-				      .labels = labels_read(nodes, &node->labels, &scratch),
-				      .taints = taint,
-				      .taint_count = taint != NULL };
+	VEC(struct taint) taints = { .at = NULL };
+	struct node reduced = { .name = node->name,
+				.resource_version = "",
+				.labels = labels_read(nodes, &node->labels, &scratch) };
+
+	for (size_t i = 0; i < node->taint_count; i++)
+		if (disruption_taint_is_final(&node->taints[i])) {
+			struct taint *taint = VEC_ADD(&scratch, &taints);
+
+			*taint = node->taints[i];
+			taint->added = taint_added(nodes, kept, taint);
+		}
+	reduced.taints = taints.at;
+	reduced.taint_count = taints.count;
 
 	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
@@ -67,12 +92,11 @@ static void node_changed(void *context, enum kube_change change, const char *key
 {
 	struct nodes *nodes = context;
 	const struct node *node = new_object;
-	const struct taint *taint = node ? disruption_taint(node) : NULL;
 
 	(void)change;
 	(void)old;
-	if (node && (taint || features_read_node_label(nodes->features, NULL)))
-		keep(nodes, node, taint);
+	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
+		keep(nodes, node);
 	else
 		forget(nodes, key);
 }
@@ -85,6 +109,7 @@ struct nodes *nodes_new(const struct control *control)
 		return NULL;
 	nodes = memory_alloc(sizeof(*nodes));
 	nodes->features = control->features;
+	nodes->loop = control->loop;
 	nodes->watch.level = LOG_INFO;
 	nodes->watch.without = "Nodes cannot be read: the end of a Node is seen only from "
 			       "conditions of its Pods";

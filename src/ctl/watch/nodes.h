@@ -3,7 +3,7 @@
  * (ctl/report/feature.h). Controller mode only, and optional: without the right to read Nodes it logs
  * that once and retries every five minutes; the Pods' condition DisruptionTarget is still seen.
  *
- * Of disrupted Nodes name and that taint are kept, and those labels of each Node; of at most
+ * Of disrupted Nodes name and those taints are kept, and those labels of each Node; of at most
  * NODES_MAX. Owned by ctl/controller. Must not decide anything. */
 #ifndef CTL_WATCH_NODES_H
 #define CTL_WATCH_NODES_H

@@ -236,6 +236,27 @@ static bool is_released(const struct snapshot *snapshot, time_ms deadline)
 	return false;
 }
 
+/* Ray is notified of the end of this Pod: Kubernetes has announced it, and Ray reports it in use. */
+static bool is_notified(const struct snapshot *snapshot, const struct plan_termination *item,
+			const struct ray_node *node)
+{
+	const struct pod *pod = NULL;
+	bool announced = false;
+
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (strcmp(snapshot->pods[i]->name, item->pod) == 0)
+			pod = snapshot->pods[i];
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		announced = announced || snapshot->pods[i]->deleting ||
+			    condition_find(snapshot->pods[i]->conditions,
+					   snapshot->pods[i]->condition_count,
+					   "DisruptionTarget") ||
+			    condition_find(snapshot->pods[i]->conditions,
+					   snapshot->pods[i]->condition_count, "TerminationTarget");
+	return pod && node && !ray_node_is_unused(node) && node->status != RAY_NODE_IDLE &&
+	       (announced || snapshot->node_count > 0);
+}
+
 static void check_termination(const char *name, const struct snapshot *snapshot,
 			      const struct plan_termination *item)
 {
@@ -244,8 +265,10 @@ static void check_termination(const char *name, const struct snapshot *snapshot,
 	if (item->action == TERMINATE_STOP)
 		assert_true(snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
 			    is_released(snapshot, snapshot->now));
+	else if (strcmp(item->reason, REASON_LEAVING) == 0 && item->busy)
+		assert_true(item->action == TERMINATE_DRAIN && is_notified(snapshot, item, node));
 	else if (item->deadline != TIME_NONE)
-		assert_true(item->action == TERMINATE_DRAIN &&
+		assert_true(item->action == TERMINATE_DRAIN && item->busy &&
 			    is_released(snapshot, item->deadline));
 	else if (!node)
 		assert_int_equal(item->action, TERMINATE_DELETE);
@@ -327,6 +350,8 @@ static void accept_drains(struct snapshot *snapshot, const struct plan *plan)
 				    strcmp(item->ray_node_id, nodes[n].id) != 0)
 					continue;
 				nodes[n].status = RAY_NODE_DRAINING;
+				if (strcmp(item->reason, REASON_LEAVING) == 0)
+					continue; /* its work continues */
 				nodes[n].available = nodes[n].total;
 				nodes[n].activity = (struct strings){ NULL, 0 };
 			}
@@ -349,9 +374,11 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 
 		for (size_t i = 0; i < group->terminate.count; i++)
 			if (group->terminate.at[i].action == TERMINATE_DRAIN &&
-			    !is_deleted(after, group->terminate.at[i].pod))
-				fail_msg("%s: %s was drained and is not deleted", name,
-					 group->terminate.at[i].pod);
+			    is_deleted(after, group->terminate.at[i].pod) ==
+				    (strcmp(group->terminate.at[i].reason, REASON_LEAVING) == 0))
+				fail_msg(
+					"%s: %s was drained and is not deleted, or was notified and is",
+					name, group->terminate.at[i].pod);
 		if (after->groups.at[g].target_replicas != group->target_replicas)
 			fail_msg("%s: the drained group %s has another target", name, group->name);
 	}

@@ -77,7 +77,7 @@ static void test_c2_forecast(void **state)
 static void test_never_by_label_taint_and_size(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
-	static const struct taint taint = { "dedicated", "research", "NoSchedule" };
+	static const struct taint taint = { "dedicated", "research", "NoSchedule", TIME_NONE };
 	struct pod *pod = scene_pod(&s, "wanted", "", "cpu=1 nvidia.com/gpu=2");
 	struct node *node;
 
@@ -126,7 +126,7 @@ static void test_affinity_in_words(void **state)
 /* ExtendedResourceToleration adds the tolerations that a template does not have. */
 static void test_a7_taint_of_the_resource(void **state)
 {
-	static const struct taint taint = { "nvidia.com/gpu", "present", "NoSchedule" };
+	static const struct taint taint = { "nvidia.com/gpu", "present", "NoSchedule", TIME_NONE };
 	struct node_scene s = { .arena = ARENA_INIT };
 	struct pod *pod = scene_pod(&s, "wanted", "", "nvidia.com/gpu=1");
 	struct node *node = scene_node(&s, "n", "nvidia.com/gpu=1", "");
@@ -142,8 +142,9 @@ static void test_a7_taint_of_the_resource(void **state)
 static void test_passing_taints_do_not_count(void **state)
 {
 	static const struct taint passing = { "node.kubernetes.io/memory-pressure", "",
-					      "NoSchedule" };
-	static const struct taint ending = { "node.kubernetes.io/out-of-service", "", "NoExecute" };
+					      "NoSchedule", TIME_NONE };
+	static const struct taint ending = { "node.kubernetes.io/out-of-service", "", "NoExecute",
+					     TIME_NONE };
 	static const struct condition not_ready = { "Ready", "Unknown", "", "", TIME_NONE };
 	struct node_scene s = { .arena = ARENA_INIT };
 	struct pod *pod = scene_pod(&s, "wanted", "", "nvidia.com/gpu=1");

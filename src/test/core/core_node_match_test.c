@@ -3,8 +3,9 @@
 #include "test/support/support.h"
 
 static const struct label node_labels[] = { { "count", "8" }, { "model", "A100" } };
-static const struct taint node_taints[] = { { "soft", "", "PreferNoSchedule" },
-					    { "nvidia.com/gpu", "present", "NoSchedule" } };
+static const struct taint node_taints[] = { { "soft", "", "PreferNoSchedule", TIME_NONE },
+					    { "nvidia.com/gpu", "present", "NoSchedule",
+					      TIME_NONE } };
 
 static const struct node node_a = {
 	.name = "node-a", .labels = { node_labels, 2 }, .taints = node_taints, .taint_count = 2

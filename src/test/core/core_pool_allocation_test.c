@@ -297,7 +297,7 @@ static void test_an_amount_is_not_a_place(void **state)
 /* Groups with equal requests and other selectors or tolerations have places of their own. */
 static void test_places_are_those_of_the_template(void **state)
 {
-	static const struct taint taint = { "team", "x", "NoSchedule" };
+	static const struct taint taint = { "team", "x", "NoSchedule", TIME_NONE };
 	static const struct toleration tolerates = { "team", "Exists", "", "" };
 	static const struct label here = { "zone", "a" }, there = { "zone", "b" };
 	static const struct labels labels = { &here, 1 }, others = { &there, 1 };

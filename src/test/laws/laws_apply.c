@@ -218,7 +218,7 @@ static bool is_named(const struct cJSON *plan, const struct cJSON *pod)
 
 	TREE_EACH(planned, TREE_AT(plan, "groups")) {
 		TREE_EACH(item, TREE_AT(planned, "toTerminate")) {
-			if (tree_is(item, "pod", name))
+			if (tree_is(item, "pod", name) && !laws_is_notified(item))
 				return true;
 		}
 	}

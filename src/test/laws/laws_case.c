@@ -10,6 +10,7 @@
 #include "codec/text/rfc3339.h"
 #include "core/decide.h"
 #include "laws_apply.h"
+#include "laws_check.h"
 #include "laws_cut.h"
 #include "laws_identity.h"
 #include "laws_keeps.h"
@@ -200,8 +201,9 @@ static int64_t sum_of_unserved(const struct cJSON *plan)
 static bool lets_go(const struct cJSON *plan)
 {
 	TREE_EACH(group, TREE_AT(plan, "groups"))
-		if (cJSON_GetArraySize(TREE_AT(group, "toTerminate")) > 0)
-			return true;
+		TREE_EACH(item, TREE_AT(group, "toTerminate"))
+			if (!laws_is_notified(item))
+				return true;
 	return false;
 }
 
@@ -219,7 +221,7 @@ static int64_t kept_for_later(const struct cJSON *snapshot, const struct cJSON *
 	base = there > base ? there : base;
 	TREE_EACH(item, TREE_AT(planned, "toTerminate")) {
 		/* A Pod that is replaced keeps its place. */
-		base -= !tree_is(item, "reason", "RayletGone") &&
+		base -= !laws_is_notified(item) && !tree_is(item, "reason", "RayletGone") &&
 			!tree_is(item, "reason", "StartTimeout");
 	}
 	base += tree_integer(planned, "toLaunch", 0) - replicas;

@@ -253,13 +253,44 @@ static void check_stop(const struct going *going, struct laws_verdict *verdict)
 		broken(going, verdict, "is stopped within maxReplicas");
 }
 
+bool laws_is_notified(const struct cJSON *item)
+{
+	return tree_is(item, "reason", "Leaving");
+}
+
 static bool is_named(const struct cJSON *plan, const char *pod)
 {
 	TREE_EACH(group, TREE_AT(plan, "groups"))
 		TREE_EACH(item, TREE_AT(group, "toTerminate"))
-			if (tree_is(item, "pod", pod))
+			if (tree_is(item, "pod", pod) && !laws_is_notified(item))
 				return true;
 	return false;
+}
+
+static bool is_in_patch(const struct cJSON *plan, const char *pod)
+{
+	TREE_EACH(op, TREE_AT(plan, "patch"))
+		if (tree_is(op, "op", "add"))
+			TREE_EACH(name, TREE_AT(op, "value"))
+				if (cJSON_IsString(name) && strcmp(name->valuestring, pod) == 0)
+					return true;
+	return false;
+}
+
+/* Ray is notified of the end that Kubernetes has announced, and nothing is ended: here only Pods with a
+ * deletionTimestamp, until which their work has. */
+static void check_notified(const struct going *going, const struct cJSON *plan,
+			   struct laws_verdict *verdict)
+{
+	const struct cJSON *node = facts_living_node(going->snapshot, going->name);
+	const struct cJSON *end = TREE_AT(going->pod, "metadata", "deletionTimestamp");
+
+	if (!end || !tree_is(going->item, "deadline", end->valuestring))
+		broken(going, verdict, "is notified with another end than that of its Pod");
+	if (!node || tree_is(node, "status", "IDLE") || facts_node_is_unused(node))
+		broken(going, verdict, "is notified of its end and not in use");
+	if (strcmp(going->action, "drain") != 0 || is_in_patch(plan, going->name))
+		broken(going, verdict, "is notified of its end and ended");
 }
 
 /* The replica is released, and Ray drains this host of it already. */
@@ -294,16 +325,6 @@ static void check_whole(const struct going *going, const struct cJSON *plan,
 		    strcmp(going->reason, "ReplicaIncomplete") != 0 &&
 		    !is_drained_for_others(going, pod))
 			broken(going, verdict, "goes and another host of its replica stays");
-}
-
-static bool is_in_patch(const struct cJSON *plan, const char *pod)
-{
-	TREE_EACH(op, TREE_AT(plan, "patch"))
-		if (tree_is(op, "op", "add"))
-			TREE_EACH(name, TREE_AT(op, "value"))
-				if (cJSON_IsString(name) && strcmp(name->valuestring, pod) == 0)
-					return true;
-	return false;
 }
 
 static void check_going(const struct going *going, const struct cJSON *plan,
@@ -411,6 +432,10 @@ void laws_check_safety(const struct cJSON *snapshot, const struct cJSON *plan,
 
 			if (!laws_ray_was_read(plan) || laws_is_gated(plan))
 				broken(&going, verdict, "goes without a reply of Ray");
+			if (laws_is_notified(item)) {
+				check_notified(&going, plan, verdict);
+				continue;
+			}
 			check_going(&going, plan, verdict);
 			check_requests(&going, plan, verdict);
 			check_warm(&going, plan, verdict);

@@ -63,4 +63,7 @@ bool laws_is_active(const struct cJSON *schedule);
 /* Replicas of the group that spec and the active schedules want free, by count. */
 int64_t laws_warm_count(const struct cJSON *snapshot, const struct cJSON *group);
 
+/* An item of toTerminate that ends nothing: Ray is notified of an end that Kubernetes has announced. */
+bool laws_is_notified(const struct cJSON *item);
+
 #endif

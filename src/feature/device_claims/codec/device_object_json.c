@@ -210,7 +210,7 @@ static const struct field device_fields[] = {
 		   .read = attributes_decode, .write = write_attributes),
 	AMOUNTS(DEVICE, capacity, "capacity", capacity_decode),
 	FIELD_LIST(DEVICE, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE,
-		   .limit = ATTRIBUTES_MAX),
+		   .initial = &taint_initial, .limit = ATTRIBUTES_MAX),
 	FIELD_LIST(DEVICE, consumes, consumes_count, consumed_fields, "consumesCounters",
 		   .limit = ATTRIBUTES_MAX),
 	FIELD_BOOLEAN(DEVICE, allow_multiple, "allowMultipleAllocations"),

@@ -102,7 +102,7 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 	struct quantities devices = lint_devices(subject, subject->pod);
 	for (size_t i = 0; i < devices.count; i++) {
 		const char *resource = devices.at[i].name, *key = usual_taint(resource);
-		struct taint taint = { key, "", "NoSchedule" };
+		struct taint taint = { key, "", "NoSchedule", TIME_NONE };
 		if (judge_nodes(subject, resource))
 			return;
 		if (!key || tolerates_key(subject->pod, key))
