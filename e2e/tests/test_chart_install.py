@@ -32,12 +32,15 @@ BENCH_ARGS = [
 ]
 EARLIER = paths.MANIFESTS / "chart-0.1.0-first.yaml"
 
+CLAIMS = ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+
 # Rights that the scenario of this file need not use, and who uses them.
 OTHER_USES: Dict[Right, str] = {
     ("get", "rayscaler.dev", "gpupools"): "a GPUPool: test_pools.py",
     ("patch", "rayscaler.dev", "gpupools/status"): "a GPUPool: test_pools.py",
     ("list", "", "namespaces"): "a GPUPool: test_pools.py",
     ("watch", "", "namespaces"): "a GPUPool: test_pools.py",
+    **{(verb, "resource.k8s.io", plural): "a claim: test_dra.py" for verb in ("list", "watch") for plural in CLAIMS},
     ("get", "ray.io", "rayclusters"): "read again after a patch that met a conflict (test_scale_faults.py)",
     ("patch", "", "events"): "an Event that is sent again is counted (test_events.py)",
 }

@@ -69,6 +69,12 @@ CONTROLLER: Dict[Right, Lack] = {
     ("list", "rayscaler.dev", "gpupools"): Lack(),
     ("watch", "rayscaler.dev", "gpupools"): Lack(),
     ("patch", "rayscaler.dev", "gpupools/status"): Lack(),
+    # Only beside a RayCluster that claims devices (test_dra.py).
+    **{
+        (verb, "resource.k8s.io", plural): Lack()
+        for verb in ("list", "watch")
+        for plural in ("resourceclaims", "resourceclaimtemplates", "deviceclasses", "resourceslices")
+    },
     # Only beside a GPUPool.
     ("list", "", "namespaces"): Lack(),
     ("watch", "", "namespaces"): Lack(),
