@@ -256,6 +256,32 @@ def in_one_clique(group):
     return group
 
 
+def only(resource):
+    """rayStartParams of the one group that has this resource."""
+    return {"resources": f"'{{\"{resource}\": 1}}'"}
+
+
+def test_parts_and_alternatives_from_zero(dra, scenario, namespace, controller, api_server):
+    """A MIG device is a GPU to Ray. Of alternatives the least is promised; the worker has what it was given."""
+    dra.node("n1", gpus=1, mig=True)
+    dra.node("n2", gpus=2, product=nvidia.A100)
+    dra.template(namespace, "part", request("mig", "mig.nvidia.com", "device.attributes['gpu.nvidia.com'].profile == '1g.10gb'"))
+    dra.template(namespace, "either", first_available("gpu", request("new", cel=HOPPER), request("old", count=2)))
+    groups = [claiming_group(name, template, params=only(name)) for name, template in (("parts", "part"), ("whole", "either"))]
+    one = scenario(rm.cluster("kinds", groups))
+    may_read_claims(api_server, namespace)
+    controller(namespace)
+    with one.program() as program:
+        for name, gpus in (("parts", 1), ("whole", 2)):  # a MIG device was made of the only new GPU
+            program.actors(1, name, num_gpus=1, resources={name: 1})
+            (pod,) = program.ready(name)
+            assert [pod] == one.wait_joined(1, name)
+            assert one.witness.node(pod)["total"]["GPU"] == gpus
+        program.end()
+    for name in ("parts", "whole"):
+        one.wait_empty(group=name)
+
+
 @pytest.mark.test_all  # 35 s; test_a_raylet_has_the_gpus_of_its_claims shows what its worker would have, which shows what the worker would have
 def test_rays_own_autoscaler_never_launches_such_a_group(dra, scenario, namespace, api_server, work_dir, artefacts):
     """From the group's limits it sees no GPU."""
