@@ -52,6 +52,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "resourceflavors": ("apis/kueue.x-k8s.io/v1beta2", "ResourceFlavor", False),
     "clusterqueues": ("apis/kueue.x-k8s.io/v1beta2", "ClusterQueue", False),
     "localqueues": ("apis/kueue.x-k8s.io/v1beta2", "LocalQueue", True),
+    "workloadpriorityclasses": ("apis/kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", False),
     "workloads": ("apis/kueue.x-k8s.io/v1beta2", "Workload", True),
     "rayclusterautoscalers": ("apis/rayscaler.dev/v1alpha1", "RayClusterAutoscaler", True),
     "gpupools": ("apis/rayscaler.dev/v1alpha1", "GPUPool", False),

@@ -6,7 +6,7 @@ The manager makes its own certificates. The API server finds it as in a cluster,
 import base64
 import json
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 import yaml
 
@@ -107,14 +107,15 @@ class Kueue:
             (directory / name).write_bytes(base64.b64decode(value))
 
     def quota(self, **resources: Any) -> None:
-        """Nominal quotas; "gpu" is nvidia.com/gpu."""
+        """Nominal quotas; "gpu" is nvidia.com/gpu. Higher priorities preempt lower ones."""
         amounts = {"cpu": 100, "memory": "100Gi", **resources}
         listed = [
             {"name": "nvidia.com/gpu" if name == "gpu" else name, "nominalQuota": amount} for name, amount in amounts.items()
         ]
         covered = [one["name"] for one in listed]
         flavors = [{"name": "any", "resources": listed}]
-        spec = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": covered, "flavors": flavors}]}
+        spec: Object = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": covered, "flavors": flavors}]}
+        spec["preemption"] = {"withinClusterQueue": "LowerPriority"}
         self._server.apply(
             {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "all"}, "spec": spec}
         )
@@ -124,6 +125,35 @@ class Kueue:
         made = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": metadata}
         self._server.apply({**made, "spec": {"clusterQueue": "all"}})
         return metadata["name"]
+
+    def let_read(self, namespace: str, account: str) -> None:
+        """As the chart's kueue.readWorkloads."""
+        rbac, metadata = "rbac.authorization.k8s.io", {"name": "read-workloads", "namespace": namespace}
+        rules = [{"apiGroups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]}]
+        self._server.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules})
+        binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": metadata}
+        subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+        role = {"apiGroup": rbac, "kind": "Role", "name": metadata["name"]}
+        self._server.apply({**binding, "roleRef": role, "subjects": [subject]})
+
+    def preempt(self, namespace: str, gpus: int) -> Callable[[], None]:
+        """A Workload of high priority takes GPUs; the answer ends it."""
+        api = {"apiVersion": "kueue.x-k8s.io/v1beta2"}
+        priority = {**api, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 1000}
+        self._server.apply(priority)
+        limits = {"nvidia.com/gpu": str(gpus)}
+        container = {"name": "main", "image": "main", "resources": {"requests": limits, "limits": limits}}
+        pods = {"name": "main", "count": 1, "template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}
+        ref = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "high"}
+        spec = {"queueName": "research", "priorityClassRef": ref, "priority": 1000, "podSets": [pods]}
+        metadata = {"name": "urgent", "namespace": namespace}
+        self._server.apply({**api, "kind": "Workload", "metadata": metadata, "spec": spec})
+
+        def end() -> None:
+            self._server.admin.of("workloads", namespace).delete("urgent")
+            self._server.admin.for_object(priority).delete("high")
+
+        return end
 
     def workloads(self, namespace: str) -> List[Object]:
         """Those that have not finished."""

@@ -390,6 +390,14 @@ def test_resize_of_pods_is_a_right_of_its_own(helm):
     assert "--in-place-resize=true" in container["args"]
 
 
+def test_reading_workloads_is_a_right_of_its_own(helm):
+    def rights(values):
+        return {right for right in _rights(of_kind(render(helm, values), "ClusterRole", "rayscaler")["rules"]) if right[2] == "workloads"}
+
+    assert not rights({})
+    assert rights({"kueue": {"readWorkloads": True}}) == {("list", "kueue.x-k8s.io", "workloads")}
+
+
 def test_monitoring_objects(helm):
     objects = render(helm, ALL_ON)
     (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
@@ -541,7 +549,7 @@ def test_install_has_every_right(helm):
     rows = re.findall(r"^\| `([a-z/]+)` \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for resource, verbs in rows for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    rights = {"idleTermination": {"allowDelete": True}, "config": {"inPlaceResize": True}}
+    rights = {"idleTermination": {"allowDelete": True}, "config": {"inPlaceResize": True}, "kueue": {"readWorkloads": True}}
     objects = render(helm, {**rights, "rbac": {"readSecrets": {"all": True}}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(rule["resources"][0], verb) for rule in role["rules"] for verb in rule["verbs"]}

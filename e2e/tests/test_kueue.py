@@ -5,6 +5,8 @@
 KUEUE is a checkout of its tag v0.18.6, built there with ``go build -o bin/manager ./cmd/kueue``.
 """
 
+import json
+
 import pytest
 
 from rayscaler_e2e import paths
@@ -57,6 +59,85 @@ def test_a_launch_waits_for_quota_and_keeps_its_place(kueue, scenario, namespace
         program.end()
     one.wait_empty()
     wait_until(lambda: kueue.admitted(namespace) == {"head": 1, "gpu-group": 0}, 30, "the Workload without workers")
+
+
+def status_text(one):
+    return json.dumps((one.autoscaler() or {}).get("status", {}))
+
+
+def test_the_quota_that_is_missing_is_named_once_the_workload_may_be_read(kueue, scenario, namespace, controller):
+    kueue.quota(gpu=0)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    first = controller(namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        wait_until(lambda: "kueue.readWorkloads=true" in status_text(one), 60, "the right that is missing")
+        kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+        first.stop()
+        controller(namespace)
+        wait_until(lambda: "quota for nvidia.com/gpu in flavor any" in status_text(one), 60, "the quota's name")
+        assert one.replicas() == 1
+
+
+def test_a_group_without_quota_holds_back_no_other(kueue, scenario, namespace, controller, api_server):
+    """Both groups are one Workload; only the first one has quota."""
+    kueue.quota(gpu=0)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    groups = [rm.group("first", cpus=2), rm.gpu_group("second")]
+    one = scenario(elastic(kueue, namespace, groups))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(1, "gpus", num_gpus=1)
+        wait_until(lambda: one.replicas("second") == 1 and kueue.waiting(namespace), 30, "the second group waits")
+        program.actors(1, "cpus", num_cpus=2)
+        assert program.ready("cpus", seconds=60) == one.wait_workers(1, "first")
+        before = patches(api_server, namespace)
+        wait_until(lambda: one.replicas("second") == 1 and kueue.waiting(namespace), 60, "it waits again after its backoff")
+        hold(lambda: one.replicas("first") == 1 and one.replicas("second") == 1, 12, "its place in the queue")
+        assert patches(api_server, namespace) - before <= 2
+        assert kueue.admitted(namespace) == {"head": 1, "first": 1, "second": 0}
+        kueue.quota(gpu=1)
+        assert program.ready("gpus", seconds=60) == one.wait_workers(1, "second")
+        program.end()
+    one.wait_empty(group="first")
+    one.wait_empty(group="second")
+
+
+def test_what_fits_of_a_group_runs(kueue, scenario, namespace, controller, api_server):
+    kueue.quota(gpu=2)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(4, num_gpus=1)
+        wait_until(lambda: kueue.admitted(namespace) == {"head": 1, "gpu-group": 2}, 60, "what fits")
+        wait_until(lambda: one.replicas() == 4 and kueue.waiting(namespace), 60, "the others wait after the backoff")
+        before = patches(api_server, namespace)
+        hold(lambda: one.replicas() == 4 and kueue.waiting(namespace), 12, "their place in the queue")
+        assert patches(api_server, namespace) == before
+        kueue.quota(gpu=4)
+        program.ready("actors", seconds=60)
+        program.end()
+    one.wait_empty()
+
+
+def test_after_a_preemption_replicas_are_lowered(kueue, scenario, namespace, controller, api_server):
+    kueue.quota(gpu=3)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    controller(namespace, "--lower-while-suspended")
+    with one.program() as program:
+        program.actors(3, num_gpus=1)
+        program.ready("actors", seconds=60)
+        end = kueue.preempt(namespace, 2)
+        wait_until(lambda: one.get()["spec"].get("suspend"), 60, "the preemption")
+        wait_until(lambda: one.replicas() == 0, 30, "minReplicas")
+    one.recorder.excuse_all()
+    before = patches(api_server, namespace)
+    # The rest of the quota has no room for the 3 workers from before, but for the head.
+    wait_until(lambda: not one.get()["spec"].get("suspend"), 60, "the RayCluster without workers")
+    one.wait_head()
+    assert one.replicas() == 0 and patches(api_server, namespace) == before
+    end()
 
 
 def test_a_refused_launch_moves_to_the_next_group(kueue, scenario, namespace, controller):

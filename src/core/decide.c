@@ -33,6 +33,7 @@
 #include "core/report/verdict.h"
 #include "feature/idle_termination/core/idle.h"
 #include "feature/in_place_resize/core/in_place_resize.h"
+#include "feature/kueue/core/kueue.h"
 #include "feature/protect_busy_pods/core/protect.h"
 #include "feature/schedules/core/window.h"
 #include "feature/topology/core/topology.h"
@@ -49,6 +50,7 @@ static const struct decision_feature *const features[] = {
 	&protect_busy_pods_decisions,
 	&in_place_resize_decisions,
 	&topology_decisions,
+	&kueue_decisions,
 	NULL,
 };
 
@@ -95,6 +97,7 @@ static const struct health *health_make(const struct facts *facts)
 	};
 	raylet_update(health);
 	progress_assess(health);
+	EACH_FEATURE(assess, health);
 	conflict_update(health);
 	backoff_update(health);
 	invariants_of_health(health);

@@ -248,6 +248,7 @@ static void current_view(void *context, struct arena *arena, struct observation 
 		return;
 	snapshot->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
 								cluster->namespace_, cluster->name);
+	features_observe(cluster->control->features, ret_view->cluster, arena, snapshot);
 	snapshot->extra_conditions = features_conditions(cluster->control->features,
 							 ret_view->cluster, arena,
 							 &snapshot->extra_condition_count);

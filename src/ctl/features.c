@@ -3,6 +3,7 @@
 #include "feature/cost/ctl/cost.h"
 #include "feature/device_claims/ctl/device_watch.h"
 #include "feature/in_place_resize/ctl/resizer.h"
+#include "feature/kueue/ctl/kueue_reader.h"
 #include "feature/lint/ctl/linted.h"
 #include "feature/pools/ctl/pool_feature.h"
 #include "feature/protect_busy_pods/ctl/protector.h"
@@ -16,5 +17,6 @@ const struct feature *const features_listed[] = {
 	&protect_busy_pods_feature,
 	&in_place_resize_feature,
 	&device_claims_feature,
+	&kueue_feature,
 	NULL,
 };

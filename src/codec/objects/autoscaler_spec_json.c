@@ -4,6 +4,7 @@
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
 #include "feature/idle_termination/codec/idle_termination_json.h"
+#include "feature/kueue/codec/kueue_json.h"
 #include "feature/protect_busy_pods/codec/protect_json.h"
 
 #define AUTOSCALER struct autoscaler_object
@@ -94,5 +95,6 @@ const struct field autoscaler_spec_fields[] = {
 		   .element_schema = SCHEDULE_RULE),
 	IDLE_TERMINATION_ROW(AUTOSCALER),
 	PROTECT_ROWS(AUTOSCALER),
+	KUEUE_ROW(AUTOSCALER),
 	FIELD_NAMES(NULL),
 };

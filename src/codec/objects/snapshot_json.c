@@ -23,6 +23,7 @@
 #include "core/model/identity.h"
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/resolve.h"
+#include "feature/kueue/codec/kueue_json.h"
 #include "feature/pools/codec/pool_terms_json.h"
 
 const struct json_limits snapshot_limits = {
@@ -409,6 +410,7 @@ static const struct field snapshot_fields[] = {
 	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
 	FIELD_TEXT(SNAPSHOT, gpu_budget_of, "gpuBudgetOf"),
 	SNAPSHOT_POOLS_ROW(SNAPSHOT),
+	SNAPSHOT_KUEUE_ROW(SNAPSHOT),
 	FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
 	FIELD_POINTER(SNAPSHOT, cluster_work, cluster_work_fields, "clusterWork",
 		      .flags = FIELD_LINE),

@@ -55,48 +55,6 @@ static bool failed_and_replaced(const struct facts *facts, const struct group *g
 	       (!old || worker->pod->deletion_time > old->until);
 }
 
-static bool covers(const struct capacity *capacity, const struct capacity *other)
-{
-	ARRAY_EACH(const struct resource, resource, other->resources.at, other->resources.count) {
-		if (resources_amount(&capacity->resources, resource->name, 0) < resource->amount)
-			return false;
-	}
-	ARRAY_EACH(const struct label, label, other->labels.at, other->labels.count) {
-		const char *value = labels_value(&capacity->labels, label->key);
-
-		if (!value || strcmp(value, label->value) != 0)
-			return false;
-	}
-	return true;
-}
-
-static bool has_gated_pod(const struct health *health, const struct group *group)
-{
-	for (size_t i = 0; i < group->worker_count; i++)
-		if (health->workers[group->first_worker + i].obstacle == OBSTACLE_GATED)
-			return true;
-	return false;
-}
-
-/* Whether a launch that waits for Kueue is cancelled: another group serves whatever this one would.
- * All groups of a RayCluster are one Workload, so the two cannot both wait; and a launch does not
- * return to a group that it left within BACKOFF_FORGET_MS, so it loses its place in the queue at most
- * once for each group. */
-static bool moves_on(const struct health *health, const struct group *group)
-{
-	const struct facts *facts = health->facts;
-
-	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
-		if (other != group && !other->frozen && !remembered(facts, other->spec->name) &&
-		    !progress_scale_gate(other->spec) && other->hosts == group->hosts &&
-		    other->kept + other->missing < other->spec->max_replicas * other->hosts &&
-		    covers(&other->template_capacity, &group->template_capacity) &&
-		    !has_gated_pod(health, other))
-			return true;
-	}
-	return false;
-}
-
 static struct evidence evidence_of_pods(const struct health *health, const struct group *group,
 					const struct memory_backoff *old)
 {
@@ -109,8 +67,9 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 			cause = REASON_POD_FAILED;
 			message = progress_end_text(health->arena, worker->pod);
 		}
-		if (!cause || (own->obstacle == OBSTACLE_GATED &&
-			       progress_waits_for_kueue(worker->pod) && !moves_on(health, group)))
+		if (own->gate != GATE_BACKS_OFF)
+			cause = own->gate == GATE_CANCELLED ? REASON_KUEUE_QUOTA : NULL;
+		if (!cause)
 			continue;
 		return (struct evidence){ cause,
 					  arena_printf(health->arena, "Pod %s: %.*s",
@@ -325,6 +284,8 @@ static bool is_starved(const struct health *health, const struct worker *worker)
 	const struct worker_health *own = &health->workers[worker->index];
 	if (worker->deleting || worker->registered)
 		return false;
+	if (health->groups[worker->group].cancels_gated_only)
+		return own->gate == GATE_CANCELLED;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
 		return worker->finished || own->raylet_expired;
@@ -333,12 +294,13 @@ static bool is_starved(const struct health *health, const struct worker *worker)
 
 /* The Pods of one replica of several hosts. */
 struct hosts {
-	int64_t count;
-	bool starved, started;
+	int64_t count, cancelled;
+	bool started;
 };
 
 /* A replica starts or fails as a whole. While none of its hosts has started, an obstacle of one
- * host, or a host that cannot be created, counts for all of them. */
+ * host, or a host that cannot be created, counts for all of them. Where only gated Pods are cancelled,
+ * a host that is not cancelled keeps the others. */
 static void spread_over_replicas(struct health *health, const struct group *group)
 {
 	struct hosts *replicas =
@@ -352,7 +314,7 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 			continue;
 		hosts = &replicas[workers[i].replica];
 		hosts->count++;
-		hosts->starved = hosts->starved || health->workers[workers[i].index].starved;
+		hosts->cancelled += health->workers[workers[i].index].starved;
 		hosts->started = hosts->started || !workers[i].never_started;
 	}
 	for (size_t i = 0; i < group->worker_count; i++) {
@@ -361,8 +323,11 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 		if (workers[i].replica == FACTS_NO_INDEX)
 			continue;
 		hosts = &replicas[workers[i].replica];
-		if (!hosts->started &&
-		    (hosts->starved || (hosts->count < group->hosts && group->missing > 0)))
+		if (health->groups[group->index].cancels_gated_only)
+			health->workers[workers[i].index].starved = hosts->cancelled ==
+								    hosts->count;
+		else if (!hosts->started && (hosts->cancelled > 0 ||
+					     (hosts->count < group->hosts && group->missing > 0)))
 			health->workers[workers[i].index].starved = true;
 	}
 }
@@ -396,6 +361,8 @@ void backoff_update(struct health *health)
 		group->raises_held = group->backed_off &&
 				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
 		group->cancels_launches = group->backed_off && !group->raises_held;
+		group->cancels_gated_only = group->cancels_launches &&
+					    strcmp(group->backoff->cause, REASON_KUEUE_QUOTA) == 0;
 		mark_starved(health, &health->facts->groups[g]);
 	}
 }

@@ -16,6 +16,8 @@ struct decision_feature {
 	/* The end of facts, with the demand. With facts->gate nothing is scaled, and there is demand only
 	 * if the work of the cluster was read; it may set the gate's message. */
 	void (*judge)(struct facts *facts);
+	/* After the obstacles of Pods, before back-offs: messages, and what ends the wait at a gate. */
+	void (*assess)(struct health *health);
 	/* The end of the offer: changes of the problem for the packing. */
 	void (*offer)(struct offer *offer);
 	/* Workers that stay or start although nothing is placed on them; after the packing, gangs and

@@ -17,6 +17,13 @@ enum obstacle {
 	OBSTACLE_START_TIMEOUT,
 };
 
+/* The rule for a Pod whose obstacle is OBSTACLE_GATED. */
+enum gate_rule {
+	GATE_BACKS_OFF = 0, /* its group is backed off, with all Pods that cannot start */
+	GATE_WAITS,         /* for any time */
+	GATE_CANCELLED, /* its group is backed off, and of its Pods those with this rule are cancelled */
+};
+
 struct worker_health {
 	bool unsure;            /* raylet: missing in Ray's replies for a short time */
 	bool unregistered;      /* raylet: runs, but missing in Ray's replies for long enough */
@@ -24,6 +31,7 @@ struct worker_health {
 	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
 	const char *waiting_reason;   /* progress: why it has no Node; NULL: it may have one */
+	enum gate_rule gate;          /* features */
 	bool raylet_expired;          /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };
@@ -37,6 +45,7 @@ struct group_health {
 	/* backoff */
 	bool backed_off;
 	bool cancels_launches;                /* and Pods that cannot start are cancelled */
+	bool cancels_gated_only;              /* then: those with GATE_CANCELLED alone */
 	bool raises_held;                     /* because another writer reverts replicas */
 	const struct memory_backoff *backoff; /* in `memory`; NULL when there is none */
 };

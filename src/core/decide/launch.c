@@ -132,7 +132,10 @@ static void cancel_starved(struct choice *choice, const struct group *group)
 	const struct replica *replicas = choice->offer->groups[group->index].replicas;
 	size_t count = choice->offer->groups[group->index].replica_count;
 	int64_t starved = 0;
-	int64_t missing = smaller(group->missing / group->hosts, above_minimum(own));
+	/* Whether a Pod that does not exist yet will be gated is unknown. */
+	int64_t missing = own->health->cancels_gated_only ?
+				  0 :
+				  smaller(group->missing / group->hosts, above_minimum(own));
 	own->missing_taken += missing;
 	own->backed_off_taken += missing;
 	int64_t requested = requested_replicas(choice, group);

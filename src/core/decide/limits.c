@@ -163,8 +163,8 @@ static int64_t gpus_of_worker(const struct offer *offer, const struct group *gro
  * far as minReplicas keeps them. */
 static __int128 gpus_of_group(const struct offer *offer, const struct group *group)
 {
-	bool cancels_launches = offer->health->groups[group->index].cancels_launches &&
-				!offer->facts->termination_forbidden;
+	const struct group_health *health = &offer->health->groups[group->index];
+	bool cancels_launches = health->cancels_launches && !offer->facts->termination_forbidden;
 	int64_t by_template = group->missing, held = 0, starved = 0;
 	__int128 sum = 0;
 
@@ -189,9 +189,10 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 		       group->gpu_cost.shared;
 	if (cancels_launches) {
 		int64_t lack = group->min_replicas * group->hosts - (held - starved);
+		int64_t missing = health->cancels_gated_only ? 0 : group->missing;
 
-		starved += group->missing;
-		by_template -= group->missing;
+		starved += missing;
+		by_template -= missing;
 		by_template += lack < 0 ? 0 : lack < starved ? lack : starved;
 	}
 	return sum + (__int128)by_template * limits_gpus_of_launch(offer, group);

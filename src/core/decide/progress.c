@@ -23,13 +23,6 @@ bool progress_scale_gate(const struct worker_group *group)
 	return !text_is_among(group->scale_gate, nothing, sizeof(nothing) / sizeof(nothing[0]));
 }
 
-bool progress_waits_for_kueue(const struct pod *pod)
-{
-	const struct strings *gates = &pod->spec.scheduling_gates;
-
-	return text_is_among("kueue.x-k8s.io/elastic-job", gates->at, gates->count);
-}
-
 /* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not. The
  * newest event counts; of two at the same time, the positive one. */
 struct reaction {
@@ -90,8 +83,6 @@ static void assess_gated(struct health *health, const struct worker *worker)
 	own->waiting_reason = REASON_QUOTA_GATED;
 	own->obstacle_message =
 		arena_printf(health->arena, "scheduling gate %s", pod->spec.scheduling_gates.at[0]);
-	if (progress_waits_for_kueue(pod))
-		own->waiting_reason = REASON_WAITS_FOR_KUEUE;
 }
 
 /* Appends the text about Nodes to that of the scheduler or the node autoscaler. */

@@ -15,9 +15,6 @@ void progress_assess(struct health *health);
  * its Ray container, the start of the head's, and the first reply of the current GCS
  * (ray_session.h). TIME_NONE: not known. */
 time_ms progress_ray_start(const struct facts *facts, const struct pod *pod);
-/* Whether the gate of Kueue's elastic jobs holds the Pod: the Workload that asks for it waits in the
- * queue, and lowering replicas would end this Workload and lose its place (kueue: workloadslicing). */
-bool progress_waits_for_kueue(const struct pod *pod);
 /* "Failed: UnexpectedAdmissionError: ...", of a Pod that has ended. */
 const char *progress_end_text(struct arena *arena, const struct pod *pod);
 /* Whether scaleStrategy.scaleGate blocks the group. */

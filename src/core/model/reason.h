@@ -8,12 +8,14 @@
 
 #include "feature/idle_termination/model/idle_termination.h"
 #include "feature/in_place_resize/model/resize_reason.h"
+#include "feature/kueue/model/kueue.h"
 #include "feature/lint/model/lint_reason.h"
 #include "feature/pools/model/pool_reason.h"
 #include "feature/protect_busy_pods/model/protect_busy_pods.h"
 
 /* The rows of features, the last ones of their tables. */
-#define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X)
+#define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X) KUEUE_GROUP_REASONS(X)
+#define FEATURE_CAUSES(X) KUEUE_CAUSES(X)
 #define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X)                                                               \
@@ -179,7 +181,8 @@
 	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not register in time",                \
 	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")      \
 	X(REPLICAS_RESET, "ReplicasReverted", "another writer reverts its replicas",               \
-	  "keep replicas out of GitOps and of scripts")
+	  "keep replicas out of GitOps and of scripts")                                            \
+	FEATURE_CAUSES(X)
 
 /* The meaning starts with the type of the condition. */
 #define REASON_CONDITION_TABLE(X)                                                                         \

@@ -58,6 +58,8 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	X(INTEGER, protect_at_most_seconds, "protect-at-most-seconds",                             \
 	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
 	  "such protection ends after this, 0: never")                                             \
+	X(BOOLEAN, lower_while_suspended, "lower-while-suspended", false, 0, 1, "true|false",      \
+	  "replicas become minReplicas while Kueue suspends it")                                   \
 	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
 	  "resize workers as ray.io/ippr says")                                                    \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \

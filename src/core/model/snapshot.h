@@ -19,6 +19,7 @@
 #include "core/model/ray_state.h"
 #include "core/model/reason.h"
 #include "core/model/settings.h"
+#include "feature/kueue/model/kueue.h"
 
 struct device_objects;
 
@@ -73,10 +74,11 @@ struct snapshot {
 	const struct pod *other_pods;
 	size_t other_pod_count;
 	bool has_gpu_budget;
-	int64_t gpu_budget;                /* 1/10000 GPU that this cluster may still add */
-	const char *gpu_budget_of;         /* the limit whose rest it is; NULL or "": unknown */
-	const struct pool_terms *pools;    /* NULL: no group draws from a pool */
-	const struct memory_state *memory; /* NULL: a fresh start */
+	int64_t gpu_budget;                 /* 1/10000 GPU that this cluster may still add */
+	const char *gpu_budget_of;          /* the limit whose rest it is; NULL or "": unknown */
+	const struct kueue_workload *kueue; /* NULL: not read */
+	const struct pool_terms *pools;     /* NULL: no group draws from a pool */
+	const struct memory_state *memory;  /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
 	/* Of a running controller: never part of the file, and used only in a condition. */
 	const struct extra_condition *extra_conditions;

@@ -116,6 +116,14 @@ void features_ray_cluster_changed(void *watcher, const char *namespace_, const c
 								name, deleted);
 }
 
+void features_observe(const struct features *features, const struct ray_cluster *cluster,
+		      struct arena *arena, struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->observe)
+			features->table[i]->observe(features->selves[i], cluster, arena, snapshot);
+}
+
 const struct extra_condition *features_conditions(const struct features *features,
 						  const struct ray_cluster *cluster,
 						  struct arena *arena, size_t *ret_count)

@@ -21,6 +21,7 @@ struct list_page_kind;
 struct pass_decision;
 struct pod;
 struct ray_cluster;
+struct snapshot;
 
 /* A metric of each RayCluster or of the feature itself, in /metrics and docs/METRICS.md behind those
  * of METRICS_CLUSTER_TABLE. */
@@ -61,6 +62,10 @@ struct feature {
 	void (*ray_cluster_changed)(void *self, const char *namespace_, const char *name,
 				    bool deleted);
 
+	/* Sets its members of the snapshot of a decision; they live in the arena. */
+	void (*observe)(void *self, const struct ray_cluster *cluster, struct arena *arena,
+			struct snapshot *snapshot);
+
 	/* A condition beside the decisions on a RayCluster, in the arena; false: none. */
 	bool (*condition)(void *self, const struct ray_cluster *cluster, struct arena *arena,
 			  struct extra_condition *ret_condition);
@@ -100,6 +105,8 @@ void features_forget(void *listener, const char *namespace_, const char *name);
 void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
 void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
 				  bool deleted);
+void features_observe(const struct features *features, const struct ray_cluster *cluster,
+		      struct arena *arena, struct snapshot *snapshot);
 const struct extra_condition *features_conditions(const struct features *features,
 						  const struct ray_cluster *cluster,
 						  struct arena *arena, size_t *ret_count);

@@ -356,7 +356,7 @@ static const struct subject {
 	{ "Scaling",
 	  " scan-interval-seconds gcs-reads-per-second idle-timeout-seconds packing max-starting-workers "
 	  "cancel-launch-seconds stuck-demand-seconds state-max-age-seconds enforce-max "
-	  "max-drains-per-pass keep-for-placement-groups in-place-resize protect-busy-pods "
+	  "max-drains-per-pass keep-for-placement-groups in-place-resize lower-while-suspended protect-busy-pods "
 	  "protect-at-most-seconds driver-log " },
 	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
 		  "price-table accelerators conserve-accelerators " },

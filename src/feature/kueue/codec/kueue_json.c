@@ -1,0 +1,266 @@
+#include "feature/kueue/codec/kueue_json.h"
+
+#include <string.h>
+
+#include "codec/text/quantity.h"
+
+/* etcd's limit of an object is 1.5 MiB. */
+static const struct json_limits limits = {
+	.bytes = 4 << 20, .depth = 100, .elements = 500000, .foreign = true
+};
+
+#define NAMED "pod set "
+#define TOO_SMALL "insufficient "
+#define PREEMPTS "Pending the preemption"
+
+/* ---- a Workload in a snapshot ---- */
+
+const struct kueue_workload kueue_workload_none = { .problem = "", .name = "", .message = "" };
+
+static const struct kueue_pod_set pod_set_none = { .name = "", .resource = "" };
+
+#define SET struct kueue_pod_set
+#define WORKLOAD struct kueue_workload
+
+static const struct field snapshot_pod_set_fields[] = {
+	FIELD_NAME(SET, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_INTEGER(SET, pods, "pods", .flags = FIELD_ALWAYS, .most = INT32_MAX),
+	FIELD_INTEGER(SET, admitted, "admitted", .flags = FIELD_ALWAYS, .most = INT32_MAX),
+	FIELD_BOOLEAN(SET, refused, "refused"),
+	FIELD_TEXT(SET, resource, "resource"),
+	FIELD_AMOUNT(SET, lacks, "lacks"),
+	FIELD_END,
+};
+
+const struct field kueue_workload_fields[] = {
+	FIELD_TEXT(WORKLOAD, problem, "problem"),
+	FIELD_TEXT(WORKLOAD, name, "name"),
+	FIELD_TEXT(WORKLOAD, message, "message"),
+	FIELD_LIST(WORKLOAD, pod_sets, pod_set_count, snapshot_pod_set_fields, "podSets",
+		   .flags = FIELD_LINE, .initial = &pod_set_none, .limit = KUEUE_POD_SETS_MAX,
+		   .strict = "a Pod set"),
+	FIELD_END,
+};
+
+/* ---- a Workload of the API server ---- */
+
+struct kueue_condition {
+	const char *type, *status, *message;
+	int64_t generation; /* of the Workload that it is about; 0: not given */
+};
+
+#define SLICE struct kueue_slice
+#define CONDITION struct kueue_condition
+
+static const struct kueue_pod_set pod_set_initial = { .name = "", .pods = 1, .resource = "" };
+
+static const struct field condition_rows[] = {
+	FIELD_TEXT(CONDITION, type, "type"),
+	FIELD_TEXT(CONDITION, status, "status"),
+	FIELD_SHOWN(CONDITION, message, "message"),
+	FIELD_INTEGER(CONDITION, generation, "observedGeneration"),
+	FIELD_END,
+};
+
+static const struct field pod_set_rows[] = {
+	FIELD_TEXT(SET, name, "name"),
+	FIELD_INTEGER(SET, pods, "count", .most = INT32_MAX),
+	FIELD_END,
+};
+
+static const struct field metadata_rows[] = {
+	FIELD_TEXT(SLICE, name, "name"),
+	FIELD_TIME(SLICE, created, "creationTimestamp"),
+	FIELD_INTEGER(SLICE, generation, "generation"),
+	FIELD_END,
+};
+
+static const struct field spec_rows[] = {
+	FIELD_LIST(SLICE, pod_sets, pod_set_count, pod_set_rows, "podSets",
+		   .initial = &pod_set_initial, .limit = KUEUE_POD_SETS_MAX),
+	FIELD_END,
+};
+
+static const struct field status_rows[] = {
+	FIELD_LIST(SLICE, conditions, condition_count, condition_rows, "conditions", .limit = 1000),
+	FIELD_END,
+};
+
+static const struct field slice_fields[] = {
+	FIELD_OBJECT(metadata_rows, "metadata"),
+	FIELD_OBJECT(spec_rows, "spec"),
+	FIELD_OBJECT(status_rows, "status"),
+	FIELD_END,
+};
+
+static const struct kueue_condition *find(const struct kueue_slice *slice, const char *type)
+{
+	return ARRAY_FIND(slice->conditions, slice->condition_count, type, type);
+}
+
+static bool is(const struct kueue_slice *slice, const char *type)
+{
+	const struct kueue_condition *condition = find(slice, type);
+
+	return condition && strcmp(condition->status, "True") == 0;
+}
+
+int kueue_slices_add(const char *body, size_t size, struct arena *arena,
+		     struct kueue_slices *slices, struct err *err)
+{
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root, metadata, items, next;
+
+	if (json_parse(body, size, &limits, &json, err))
+		return -1;
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) || json_array(&root, "items", &items))
+		return -1;
+	metadata = json_member(&root, "metadata");
+	next = json_member(&metadata, "continue");
+	slices->next_page = json_text_or_none(&next);
+	for (struct json_at item = json_first(&items); item.json; json_next(&item)) {
+		struct kueue_slice slice = { .name = "" };
+
+		if (json_expect(&item, JSON_OBJECT) ||
+		    field_decode_all(&item, slice_fields, &slice))
+			return -1;
+		if (!is(&slice, "Finished") && !is(&slice, "Evicted"))
+			VEC_PUSH(arena, &slices->list, slice);
+	}
+	return 0;
+}
+
+/* ---- its message ---- */
+
+/* "2" before the end; also "500m", "10Gi". */
+static bool read_amount(const char *text, const char *end, struct arena *arena, int64_t *ret_amount)
+{
+	const char *problem, *stop = strstr(text, end);
+
+	return stop && quantity_parse(arena_strndup(arena, text, (size_t)(stop - text)), ret_amount,
+				      &problem) == 0;
+}
+
+/* The number between parentheses after `word`. */
+static bool read_part(const char *text, const char *word, struct arena *arena, int64_t *ret_amount)
+{
+	const char *at = strstr(text, word);
+
+	return at && read_amount(at + strlen(word), ")", arena, ret_amount);
+}
+
+/* "unused quota for nvidia.com/gpu in flavor any, 2 more needed", or "quota for nvidia.com/gpu in flavor
+ * any, previously considered podsets requests (0) + current podset request (5) > maximum capacity (4)". */
+static bool read_lack(const char *text, struct arena *arena, struct kueue_pod_set *set)
+{
+	const char *quota = strstr(text, "quota for "), *end, *comma;
+	int64_t before, request, most;
+
+	if (!quota)
+		return false;
+	quota += strlen("quota for ");
+	end = strstr(quota, " in flavor ");
+	comma = end ? strstr(end, ", ") : NULL;
+	if (!comma)
+		return false;
+	set->resource = arena_strndup(arena, quota, (size_t)(end - quota));
+	comma += strlen(", ");
+	if (strstr(comma, " more needed"))
+		return read_amount(comma, " more needed", arena, &set->lacks);
+	if (!read_part(comma, "podsets requests (", arena, &before) ||
+	    !read_part(comma, "podset request (", arena, &request) ||
+	    !read_part(comma, "maximum capacity (", arena, &most) || before + request <= most)
+		return false;
+	set->lacks = before + request - most;
+	return true;
+}
+
+/* The part of the message about this Pod set. Of several quotas that are too small, the numbers say
+ * nothing about how many Pods fit. */
+static void read_refusal(const char *part, struct arena *arena, struct kueue_pod_set *set)
+{
+	const char *first = strstr(part, TOO_SMALL);
+
+	set->refused = true;
+	if (first && !strstr(first + 1, TOO_SMALL) && read_lack(first, arena, set))
+		return;
+	set->resource = "";
+	set->lacks = 0;
+}
+
+/* "couldn't assign flavors to pod set first: ...; couldn't assign flavors to pod set second: ..." */
+static void read_message(const struct kueue_workload *workload, struct arena *arena,
+			 struct kueue_pod_set *sets)
+{
+	const char *at = workload->message;
+
+	/* Kueue is making room. */
+	if (strstr(at, PREEMPTS))
+		return;
+	while ((at = strstr(at, NAMED))) {
+		const char *name = at + strlen(NAMED), *colon = strstr(name, ": "), *end;
+
+		if (!colon)
+			return;
+		end = strstr(colon, NAMED);
+		for (size_t i = 0; i < workload->pod_set_count; i++)
+			if (strlen(sets[i].name) == (size_t)(colon - name) &&
+			    strncmp(sets[i].name, name, (size_t)(colon - name)) == 0)
+				read_refusal(end ? arena_strndup(arena, colon,
+								 (size_t)(end - colon)) :
+						   colon,
+					     arena, &sets[i]);
+		at = colon;
+	}
+}
+
+/* ---- the one that waits ---- */
+
+static const struct kueue_slice *newest(const struct kueue_slices *slices, bool with_quota)
+{
+	const struct kueue_slice *found = NULL;
+
+	VEC_EACH(const struct kueue_slice, slice, &slices->list)
+		if (is(slice, "QuotaReserved") == with_quota &&
+		    (!found || slice->created >= found->created))
+			found = slice;
+	return found;
+}
+
+/* Of the Workload as it is now. */
+static const char *refusal(const struct kueue_slice *slice)
+{
+	const struct kueue_condition *condition = find(slice, "QuotaReserved");
+
+	if (!condition || strcmp(condition->status, "False") != 0 ||
+	    (condition->generation != 0 && condition->generation != slice->generation))
+		return "";
+	return condition->message;
+}
+
+void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
+			 struct kueue_workload *ret_workload)
+{
+	const struct kueue_slice *waiting = newest(slices, false), *has = newest(slices, true);
+	struct kueue_pod_set *sets;
+
+	*ret_workload = kueue_workload_none;
+	if (!waiting || (has && has->created > waiting->created))
+		return;
+	sets = arena_array(arena, waiting->pod_set_count, sizeof(*sets));
+	for (size_t i = 0; i < waiting->pod_set_count; i++) {
+		const struct kueue_pod_set *old;
+
+		sets[i] = waiting->pod_sets[i];
+		old = has ? ARRAY_FIND(has->pod_sets, has->pod_set_count, name, sets[i].name) :
+			    NULL;
+		sets[i].admitted = old ? old->pods : 0;
+	}
+	ret_workload->name = waiting->name;
+	ret_workload->message = refusal(waiting);
+	ret_workload->pod_sets = sets;
+	ret_workload->pod_set_count = waiting->pod_set_count;
+	read_message(ret_workload, arena, sets);
+}

@@ -1,0 +1,49 @@
+/* The Workloads of a RayCluster from the lists of the API server, and their form in a snapshot. */
+#ifndef FEATURE_KUEUE_CODEC_KUEUE_JSON_H
+#define FEATURE_KUEUE_CODEC_KUEUE_JSON_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/time.h"
+#include "codec/schema/field.h"
+#include "feature/kueue/model/kueue.h"
+
+extern const struct field kueue_workload_fields[]; /* of struct kueue_workload */
+
+/* Rows of the tables of a snapshot and of a struct autoscaler_object. */
+#define SNAPSHOT_KUEUE_ROW(T)                                                                      \
+	FIELD_POINTER(T, kueue, kueue_workload_fields, "kueue", .strict = "a Workload",            \
+		      .initial = &kueue_workload_none)
+#define KUEUE_ROW(T)                                                                               \
+	FIELD_BOOLEAN(T, lower_while_suspended, "lowerWhileSuspended",                             \
+		      .has = FIELD_HAS(T, has_lower_while_suspended),                              \
+		      .description = "True: while Kueue has suspended the RayCluster, replicas "   \
+				     "become minReplicas.")
+
+extern const struct kueue_workload kueue_workload_none;
+
+/* One Workload that has not finished. */
+struct kueue_slice {
+	const char *name;
+	time_ms created;
+	int64_t generation;
+	const struct kueue_pod_set *pod_sets;
+	size_t pod_set_count;
+	const struct kueue_condition *conditions;
+	size_t condition_count;
+};
+
+struct kueue_slices {
+	VEC(struct kueue_slice) list;
+	const char *next_page; /* for the parameter `continue`; "": that was the last one */
+};
+
+/* Adds those of one page, of kueue.x-k8s.io/v1beta1 or v1beta2; copies into the arena. */
+int kueue_slices_add(const char *body, size_t size, struct arena *arena,
+		     struct kueue_slices *slices, struct err *err);
+/* The one that waits, of those of a RayCluster: Kueue keeps at most one that is admitted, and
+ * one that is to replace it. */
+void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
+			 struct kueue_workload *ret_workload);
+
+#endif

@@ -1,0 +1,334 @@
+#include "feature/kueue/ctl/kueue_reader.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/token_bucket.h"
+#include "core/model/field.h"
+#include "core/model/snapshot.h"
+#include "ctl/pass/pass.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
+#include "feature/kueue/codec/kueue_json.h"
+#include "feature/kueue/core/kueue.h"
+#include "kube/kube_client.h"
+#include "kube/kube_path.h"
+#include "net/log.h"
+#include "net/loop.h"
+
+#define PAGE_MAX ((size_t)4 << 20)
+#define CURE                                                                                       \
+	"install the chart with kueue.readWorkloads=true, which grants list of workloads.kueue.x-k8s.io"
+#define TEXT_MAX 200
+
+/* From the newest on; one that is not served is not tried again. */
+static const char *const versions[] = { "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1" };
+#define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
+
+struct reader {
+	const struct control *control;
+	struct map clusters; /* "namespace/name" to struct awaited */
+	struct token_bucket budget;
+	size_t version;
+	bool refused; /* logged */
+};
+
+/* A RayCluster with a Pod that waits. */
+struct awaited {
+	struct reader *reader;
+	char *namespace_, *name, *uid, *key;
+	struct kube_call *call;
+	struct buf body;
+	struct arena pages; /* of `slices` */
+	struct kueue_slices slices;
+	size_t page;
+	struct arena arena;                    /* of `workload` */
+	const struct kueue_workload *workload; /* NULL: not read yet */
+	int64_t counts;                        /* a digest of its groups' replicas */
+	int64_t next_ms, wait_ms;
+};
+
+static int64_t now_ms(const struct reader *reader)
+{
+	return loop_monotonic_ms(reader->control->loop);
+}
+
+/* ---- memory ---- */
+
+static void awaited_free(struct awaited *awaited)
+{
+	if (!awaited)
+		return;
+	kube_client_cancel(awaited->call);
+	buf_done(&awaited->body);
+	arena_done(&awaited->pages);
+	arena_done(&awaited->arena);
+	memory_free(awaited->namespace_);
+	memory_free(awaited->name);
+	memory_free(awaited->uid);
+	memory_free(awaited->key);
+	memory_free(awaited);
+}
+
+static void forget(void *self, const char *namespace_, const char *name)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct reader *reader = self;
+
+	awaited_free(
+		map_remove(&reader->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
+}
+
+static struct awaited *find(const struct reader *reader, const struct ray_cluster *cluster)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
+	return reader->clusters.count == 0 ?
+		       NULL :
+		       map_get(&reader->clusters,
+			       arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
+}
+
+static struct awaited *make(struct reader *reader, const struct ray_cluster *cluster)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct awaited *awaited = memory_alloc(sizeof(*awaited));
+
+	awaited->reader = reader;
+	awaited->namespace_ = memory_strdup(cluster->namespace_);
+	awaited->name = memory_strdup(cluster->name);
+	awaited->uid = memory_strdup(cluster->uid);
+	awaited->key =
+		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
+	awaited->pages = awaited->arena = ARENA_INIT;
+	buf_init(&awaited->body, PAGE_MAX);
+	awaited->next_ms = now_ms(reader);
+	awaited->wait_ms = KUEUE_READER_FIRST_MS;
+	map_set(&reader->clusters, awaited->key, awaited);
+	return awaited;
+}
+
+/* ---- answers ---- */
+
+static void ask(struct awaited *awaited);
+
+/* The cluster decides again when the answer is another one. */
+static void keep(struct awaited *awaited, const struct kueue_workload *workload)
+{
+	const struct control *control = awaited->reader->control;
+
+	if (awaited->workload && field_equal(kueue_workload_fields, awaited->workload, workload))
+		return;
+	arena_reset(&awaited->arena);
+	awaited->workload = FIELD_COPY(kueue_workload_fields, workload, &awaited->arena);
+	if (control->wake)
+		(void)control->wake(control->wake_context, awaited->namespace_, awaited->name);
+}
+
+static void keep_problem(struct awaited *awaited, const char *problem)
+{
+	struct kueue_workload workload = kueue_workload_none;
+
+	workload.problem = problem;
+	keep(awaited, &workload);
+}
+
+static void refused(struct awaited *awaited, const struct err *err)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct reader *reader = awaited->reader;
+
+	if (!reader->refused)
+		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->key, "error",
+			 err->text, "fix", CURE, NULL);
+	reader->refused = true;
+	awaited->next_ms = now_ms(reader) + KUEUE_READER_REFUSED_MS;
+	keep_problem(awaited, arena_printf(&scratch, "its Workload cannot be read: " CURE "; %.*s",
+					   TEXT_MAX, err->text));
+}
+
+static void failed(struct awaited *awaited, const struct err *err)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct reader *reader = awaited->reader;
+
+	if (err->kind == ERR_NOT_FOUND && reader->version + 1 < VERSION_COUNT) {
+		reader->version++;
+		awaited->next_ms = now_ms(reader);
+	} else if (err->kind == ERR_NOT_FOUND) {
+		reader->version = 0;
+		refused(awaited, err);
+	} else if (err->kind == ERR_DENIED) {
+		refused(awaited, err);
+	} else {
+		keep_problem(awaited, arena_printf(&scratch, "its Workload cannot be read: %.*s",
+						   TEXT_MAX, err->text));
+	}
+}
+
+static void finish(struct awaited *awaited)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct kueue_workload workload;
+
+	awaited->reader->refused = false;
+	kueue_workload_make(&awaited->slices, &scratch, &workload);
+	keep(awaited, &workload);
+}
+
+static int on_chunk(void *context, const char *data, size_t size)
+{
+	struct awaited *awaited = context;
+
+	return buf_add(&awaited->body, data, size);
+}
+
+static void answered(void *context, const struct kube_answer *answer UNUSED, const struct err *err)
+{
+	struct awaited *awaited = context;
+	struct err own;
+
+	awaited->call = NULL;
+	if (!err && kueue_slices_add(buf_string(&awaited->body), awaited->body.size,
+				     &awaited->pages, &awaited->slices, &own))
+		err = &own;
+	if (awaited->body.overflowed) {
+		err_set(&own, ERR_LIMIT, "a page of the list has more than %zu bytes", PAGE_MAX);
+		err = &own;
+	}
+	buf_done(&awaited->body);
+	buf_init(&awaited->body, PAGE_MAX);
+	awaited->page++;
+	if (!err && awaited->slices.next_page[0] != '\0') {
+		if (awaited->page < KUEUE_READER_PAGES) {
+			ask(awaited);
+			return;
+		}
+		err_set(&own, ERR_LIMIT,
+			"it has more than %d Workloads: set objectRetentionPolicies of Kueue",
+			KUEUE_READER_PAGES * KUEUE_READER_PAGE);
+		err = &own;
+	}
+	if (err)
+		failed(awaited, err);
+	else
+		finish(awaited);
+	arena_reset(&awaited->pages);
+	awaited->slices = (struct kueue_slices){ .next_page = "" };
+}
+
+/* ---- requests ---- */
+
+static void ask(struct awaited *awaited)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct reader *reader = awaited->reader;
+	char *path = kube_path(&scratch, versions[reader->version], awaited->namespace_,
+			       "workloads", NULL, NULL);
+
+	path = kube_path_query(&scratch, path, "labelSelector",
+			       arena_printf(&scratch, KUEUE_LABEL_JOB_UID "=%s", awaited->uid));
+	path = kube_path_query(&scratch, path, "limit",
+			       arena_printf(&scratch, "%d", KUEUE_READER_PAGE));
+	if (awaited->page > 0)
+		path = kube_path_query(&scratch, path, "continue", awaited->slices.next_page);
+	awaited->call = kube_client_request(reader->control->kube,
+					    &(struct kube_request){ .verb = KUBE_GET,
+								    .path = path,
+								    .flow = awaited->key,
+								    .on_chunk = on_chunk },
+					    answered, awaited);
+}
+
+static void begin_read(struct awaited *awaited)
+{
+	struct reader *reader = awaited->reader;
+	int64_t now = now_ms(reader);
+
+	if (awaited->call || now < awaited->next_ms || !token_bucket_take(&reader->budget, 1, now))
+		return;
+	awaited->next_ms = now + awaited->wait_ms;
+	awaited->wait_ms *= 2;
+	if (awaited->wait_ms > KUEUE_READER_LAST_MS)
+		awaited->wait_ms = KUEUE_READER_LAST_MS;
+	awaited->page = 0;
+	ask(awaited);
+}
+
+static int64_t counts_of(const struct ray_cluster *cluster)
+{
+	uint64_t digest = 0;
+
+	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count)
+		digest = digest * 1000003 + (uint64_t)group->replicas + 1;
+	return (int64_t)digest;
+}
+
+static void decided(void *self, const struct pass_decision *decision)
+{
+	struct reader *reader = self;
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	struct awaited *awaited = find(reader, cluster);
+	bool is_awaited = kueue_is_awaited(decision->plan) && cluster->uid[0] != '\0';
+
+	if (awaited && (!is_awaited || strcmp(awaited->uid, cluster->uid) != 0)) {
+		forget(reader, cluster->namespace_, cluster->name);
+		awaited = NULL;
+	}
+	if (!is_awaited)
+		return;
+	if (!awaited)
+		awaited = make(reader, cluster);
+	if (awaited->counts != counts_of(cluster)) {
+		awaited->counts = counts_of(cluster);
+		awaited->wait_ms = KUEUE_READER_FIRST_MS;
+		if (!awaited->workload || awaited->workload->problem[0] == '\0')
+			awaited->next_ms = now_ms(reader);
+	}
+	begin_read(awaited);
+}
+
+static void observe(void *self, const struct ray_cluster *cluster, struct arena *arena,
+		    struct snapshot *snapshot)
+{
+	const struct awaited *awaited = find(self, cluster);
+
+	if (awaited && awaited->workload && strcmp(awaited->uid, cluster->uid) == 0)
+		snapshot->kueue = FIELD_COPY(kueue_workload_fields, awaited->workload, arena);
+}
+
+/* ---- the feature ---- */
+
+static void *begin(const struct control *control)
+{
+	struct reader *reader = memory_alloc(sizeof(*reader));
+	int64_t rate = control->options->kube_api_qps / 10;
+
+	reader->control = control;
+	if (rate < 1)
+		rate = 1;
+	if (rate > KUEUE_READER_FLEET_PER_SECOND)
+		rate = KUEUE_READER_FLEET_PER_SECOND;
+	token_bucket_init(&reader->budget, rate, rate, loop_monotonic_ms(control->loop));
+	return reader;
+}
+
+static void end(void *self)
+{
+	struct reader *reader = self;
+
+	for (size_t i = 0; i < reader->clusters.count; i++)
+		awaited_free(reader->clusters.entries[i].value);
+	map_done(&reader->clusters);
+	memory_free(reader);
+}
+
+const struct feature kueue_feature = {
+	.begin = begin,
+	.end = end,
+	.decided = decided,
+	.observe = observe,
+	.forget = forget,
+};
