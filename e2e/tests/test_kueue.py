@@ -128,16 +128,45 @@ def test_after_a_preemption_replicas_are_lowered(kueue, scenario, namespace, con
     with one.program() as program:
         program.actors(3, num_gpus=1)
         program.ready("actors", seconds=60)
+        one.recorder.excuse_all()  # the preemption ends busy workers
         end = kueue.preempt(namespace, 2)
         wait_until(lambda: one.get()["spec"].get("suspend"), 60, "the preemption")
         wait_until(lambda: one.replicas() == 0, 30, "minReplicas")
-    one.recorder.excuse_all()
     before = patches(api_server, namespace)
     # The rest of the quota has no room for the 3 workers from before, but for the head.
     wait_until(lambda: not one.get()["spec"].get("suspend"), 60, "the RayCluster without workers")
     one.wait_head()
     assert one.replicas() == 0 and patches(api_server, namespace) == before
     end()
+
+
+@pytest.mark.test_all
+def test_no_fight(kueue, scenario, namespace, controller, api_server, capsys):
+    """Writes of rayclusters by anyone in a minute: at rest, and while a launch waits."""
+
+    def count(seconds):
+        before = len([w for w in api_server.writes(namespace) if w.plural == "rayclusters"])
+        ours = patches(api_server, namespace)
+        hold(lambda: True, seconds, "the time")
+        after = len([w for w in api_server.writes(namespace) if w.plural == "rayclusters"])
+        return patches(api_server, namespace) - ours, after - before
+
+    kueue.quota(gpu=1)
+    kueue.let_read(namespace, CONTROLLER_ACCOUNT)
+    one = scenario(elastic(kueue, namespace, [rm.gpu_group()]))
+    controller(namespace)
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        program.ready("actors", seconds=60)
+        rest = count(60)
+        program.actors(1, "more", num_gpus=1)
+        wait_until(lambda: one.replicas() == 2 and kueue.waiting(namespace), 30, "the larger Workload")
+        wait_until(lambda: "quota for nvidia.com/gpu" in status_text(one), 30, "the quota's name")
+        waits = count(60)
+        with capsys.disabled():
+            print(f"\npatches in 60 s (ours, all writers): at rest {rest}, while a launch waits {waits}")
+        assert rest[0] == waits[0] == 0 and rest[1] <= 2 and waits[1] <= 2
+        program.end()
 
 
 def test_a_refused_launch_moves_to_the_next_group(kueue, scenario, namespace, controller):
