@@ -169,6 +169,8 @@ static const struct quantity *counted_gpu(struct lint_subject *subject, bool *re
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
 	const struct quantity *found = NULL;
+	if (subject->capacity.claims)
+		devices = pod_claims_with(&devices, &subject->capacity.claims->ray, subject->arena);
 	*ret_others = false;
 	for (size_t i = 0; i < devices.count; i++) {
 		const char *ray = device_ray_resource(devices.at[i].name);
