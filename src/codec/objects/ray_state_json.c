@@ -154,7 +154,8 @@ static int strategy_decode(const struct json_at *member, const struct field *fie
 	struct proto_enum table[PLACEMENT_STRATEGIES + 1] = { { NULL, 0 } };
 
 	for (int32_t i = 0; i < PLACEMENT_STRATEGIES; i++)
-		table[i] = (struct proto_enum){ placement_strategy_name(i), i };
+		table[i] = (struct proto_enum){ placement_strategy_name((enum placement_strategy)i),
+						i };
 	return enum_decode(member, table, &locality->strategy);
 }
 
@@ -164,7 +165,9 @@ static void write_strategy(struct json_writer *writer, const struct field *field
 	const struct locality *locality = object;
 
 	if (locality->strategy > 0 && locality->strategy < PLACEMENT_STRATEGIES)
-		json_write_text(writer, field->name, placement_strategy_name(locality->strategy));
+		json_write_text(
+			writer, field->name,
+			placement_strategy_name((enum placement_strategy)locality->strategy));
 	else if (locality->strategy != 0)
 		json_write_integer(writer, field->name, locality->strategy);
 }
