@@ -163,7 +163,7 @@ static void count_ask(const struct resolver *r, const struct device_ask *ask,
 {
 	struct wanted_device wanted;
 	const struct device_row *row;
-	int64_t least = ask->count, most = ask->count;
+	int64_t least = ask->count, most = least;
 	const char *resource;
 
 	ret->promise = ret->charge = devices_of("", 0);
