@@ -130,7 +130,7 @@ DECISION: Sequence[Tuple[str, str, Sequence[str]]] = (
     (
         "choice",
         "Which workers are drained or deleted, how many replicas does each group get?",
-        ("terminate_choose", "launch_cancel", "target_launches", "limits_throttle", "target_finish", "launch_remember", "conflict_remember"),
+        ("terminate_choose", "relay_choose", "launch_cancel", "target_launches", "limits_throttle", "target_finish", "launch_remember", "conflict_remember"),
     ),
     (
         "plan",
