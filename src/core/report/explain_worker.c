@@ -76,15 +76,15 @@ static const char *and_release(const struct choice *choice, const struct worker 
 static const char *and_end(const struct choice *choice, const struct worker *worker,
 			   const char *text)
 {
+	time_ms now = choice->snapshot->now;
 	const char *left = "";
-	int64_t ms;
 
 	if (!worker->announced || !relay_is_in_use(worker))
 		return text;
-	ms = worker->ends - choice->snapshot->now;
 	if (worker->ends != TIME_NONE)
-		left = arena_printf(choice->arena, "; its work has %lld s",
-				    (long long)(ms > 0 ? ms / MS_PER_SECOND : 0));
+		left = arena_printf(
+			choice->arena, "; its work has %lld s",
+			(long long)(worker->ends > now ? (worker->ends - now) / MS_PER_SECOND : 0));
 	if (relay_is_notified(choice, worker))
 		return arena_printf(choice->arena, "%s%s; Ray is notified", text, left);
 	return arena_printf(choice->arena, "%s%s; Ray was notified", text, left);
