@@ -43,7 +43,8 @@ def measure(fleet: Fleet, options: argparse.Namespace) -> None:
         flush=True,
     )
     start = time.monotonic()
-    fleet.settle(QUIET_SECONDS, 60 + fleet.clusters / 5)
+    # --protect-busy-pods writes each Pod once, ten in a second.
+    fleet.settle(QUIET_SECONDS, 60 + fleet.clusters / 5 + fleet.clusters * options.pods / 10)
     if options.autoscalers:
         print(f"    RayClusterAutoscalers made and written in {time.monotonic() - start:.0f} s", flush=True)
     show("rest", fleet.sample(options.seconds))

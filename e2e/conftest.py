@@ -104,11 +104,12 @@ def namespace(request: pytest.FixtureRequest, api_server: ApiServer, artefacts: 
 
 def pytest_collection_modifyitems(items: List[pytest.Item]) -> None:
     """Tests without the stand-ins come first: once the operator runs, it makes Pods of every RayCluster,
-    also of those that a test means to have to itself. Of both, the files with most tests come first, so
-    that several processes end at about the same time."""
+    also of those that a test means to have to itself. Of both, the files with tests of minutes come first and
+    then those with most tests, so that several processes end at about the same time."""
     units = [("standins" in getattr(item, "fixturenames", ()), item.path.stem) for item in items]
     sizes = collections.Counter(units)
-    order = {id(item): (unit[0], -sizes[unit], unit[1]) for item, unit in zip(items, units)}
+    minutes = {unit for item, unit in zip(items, units) if item.get_closest_marker("minutes")}
+    order = {id(item): (unit[0], unit not in minutes, -sizes[unit], unit[1]) for item, unit in zip(items, units)}
     items.sort(key=lambda item: order[id(item)])
 
 

@@ -28,6 +28,8 @@ from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ADMIN_USER
 from rayscaler_e2e.tools import Tool, ToolMissing
 
+pytestmark = pytest.mark.minutes
+
 EPOCH = "1700000000"
 COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "run", "park", "version")
 

@@ -24,6 +24,8 @@ from rayscaler_e2e.kills import ControllerTarget
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = pytest.mark.minutes
+
 KEY = "rayscaler.dev/suspended-by-idle-termination"
 AFTER_SECONDS = 60
 # A loaded machine starts four heads at once.

@@ -1,8 +1,12 @@
 """GPUPools with real Ray: gangs whole or not at all, and busy workers that end after a deadline."""
 
+import pytest
+
 from rayscaler_e2e.pools import Fleet, Held
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
+
+pytestmark = pytest.mark.minutes
 
 
 def test_two_gangs_of_six_in_a_pool_of_eight(pool, teams, controller, namespace):

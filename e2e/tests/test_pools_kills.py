@@ -8,6 +8,8 @@ import pytest
 from rayscaler_e2e.pools import Held
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = pytest.mark.minutes
+
 GPUS = 8
 ASKED = {"a": 6, "b": 3, "c": 3}
 

@@ -2,9 +2,13 @@
 
 from typing import List
 
+import pytest
+
 from rayscaler_e2e.pools import Fleet, Held
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
+
+pytestmark = pytest.mark.minutes
 
 IDLE = 2
 REPETITIONS = 8

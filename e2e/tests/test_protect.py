@@ -6,10 +6,14 @@
 import re
 from typing import Any, Dict, List, Set
 
+import pytest
+
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.wait import wait_until
+
+pytestmark = pytest.mark.minutes
 
 RECORD = "rayscaler.dev/protected"
 KEEPS = {

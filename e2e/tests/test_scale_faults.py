@@ -6,10 +6,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pod_reaper import pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
+
+pytestmark = pytest.mark.minutes
 
 IDLE = 5
 ONE_GPU = '[{"GPU": 1}]'

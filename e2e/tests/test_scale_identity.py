@@ -12,6 +12,8 @@ from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.wait import wait_until
 
+pytestmark = pytest.mark.minutes
+
 TWO_GPUS = '[{"GPU": 1}, {"GPU": 1}]'
 FORGED = "a-head"
 ADDRESS = "127.77.7.7"
