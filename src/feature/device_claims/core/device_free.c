@@ -4,38 +4,17 @@
 #include <string.h>
 
 #include "core/nodes/node_match.h"
-#include "feature/device_claims/core/cel.h"
 
 /* A counter of a CounterSet. */
-struct counter {
+struct device_counter {
 	size_t pool;
 	const char *set, *name;
 	int64_t left;
 };
 
-struct counter_use {
-	struct counter *counter;
+struct device_counter_use {
+	struct device_counter *counter;
 	int64_t amount;
-};
-
-struct free_device {
-	const struct resource_slice *slice;
-	const struct device *device;
-	size_t pool;
-	bool claimed;
-	const struct counter_use *uses;
-	size_t use_count;
-	int64_t *left; /* of each capacity, for a device that claims share; else NULL */
-};
-
-struct device_free {
-	const struct device_objects *objects;
-	struct free_device *devices; /* by pool and name */
-	size_t device_count;
-	struct counter *counters; /* by pool, set and name */
-	size_t counter_count;
-	/* By the name of the Node; "" for those of no single Node. */
-	struct free_device **by_node;
 };
 
 /* ---- pools ---- */
@@ -70,7 +49,7 @@ static int compare_devices(const void *left, const void *right)
 
 static int compare_counters(const void *left, const void *right)
 {
-	const struct counter *a = left, *b = right;
+	const struct device_counter *a = left, *b = right;
 	int order;
 
 	if (a->pool != b->pool)
@@ -79,23 +58,17 @@ static int compare_counters(const void *left, const void *right)
 	return order ? order : strcmp(a->name, b->name);
 }
 
-/* "": by labels, or all Nodes. */
-static const char *node_name(const struct free_device *one)
-{
-	return *one->slice->node_name ? one->slice->node_name : one->device->node_name;
-}
-
 static int compare_nodes(const void *left, const void *right)
 {
 	const struct free_device *const *a = left, *const *b = right;
-	int order = strcmp(node_name(*a), node_name(*b));
+	int order = strcmp((*a)->node, (*b)->node);
 
 	return order ? order : (*a > *b) - (*a < *b);
 }
 
 struct collected {
 	VEC(struct free_device) devices;
-	VEC(struct counter) counters;
+	VEC(struct device_counter) counters;
 };
 
 static void collect_slice(const struct resource_slice *slice, size_t pool,
@@ -103,11 +76,16 @@ static void collect_slice(const struct resource_slice *slice, size_t pool,
 {
 	ARRAY_EACH(const struct device, device, slice->devices, slice->device_count)
 		VEC_PUSH(arena, &collected->devices,
-			 ((struct free_device){ .slice = slice, .device = device, .pool = pool }));
+			 ((struct free_device){ .slice = slice,
+						.device = device,
+						.node = *slice->node_name ? slice->node_name :
+									    device->node_name,
+						.pool = pool }));
 	ARRAY_EACH(const struct device_counters, set, slice->shared, slice->shared_count) {
 		ARRAY_EACH(const struct quantity, one, set->counters.at, set->counters.count)
 			VEC_PUSH(arena, &collected->counters,
-				 ((struct counter){ pool, set->set, one->name, one->amount }));
+				 ((struct device_counter){ pool, set->set, one->name,
+							   one->amount }));
 	}
 }
 
@@ -131,21 +109,21 @@ static void collect(const struct resource_slice *const *slices, size_t count,
 /* A counter that the pool does not have limits nothing, as in the scheduler. */
 static void find_uses(const struct device_free *free, struct free_device *one, struct arena *arena)
 {
-	VEC(struct counter_use) uses = { .at = NULL };
+	VEC(struct device_counter_use) uses = { .at = NULL };
 
 	ARRAY_EACH(const struct device_counters, set, one->device->consumes,
 		   one->device->consumes_count) {
 		ARRAY_EACH(const struct quantity, amount, set->counters.at, set->counters.count) {
-			const struct counter key = { one->pool, set->set, amount->name, 0 };
-			struct counter *counter = free->counter_count == 0 ?
-							  NULL :
-							  bsearch(&key, free->counters,
-								  free->counter_count, sizeof(key),
-								  compare_counters);
+			const struct device_counter key = { one->pool, set->set, amount->name, 0 };
+			struct device_counter *counter =
+				free->counter_count == 0 ?
+					NULL :
+					bsearch(&key, free->counters, free->counter_count,
+						sizeof(key), compare_counters);
 
 			if (counter)
 				VEC_PUSH(arena, &uses,
-					 ((struct counter_use){ counter, amount->amount }));
+					 ((struct device_counter_use){ counter, amount->amount }));
 		}
 	}
 	one->uses = uses.at;
@@ -165,21 +143,20 @@ static void init_capacity(struct free_device *one, struct arena *arena)
 
 /* ---- devices of claims ---- */
 
-/* The slices are those that collect() read. */
-static struct free_device *find_device(const struct device_free *free,
-				       const struct claim_result *result)
+const struct free_device *device_free_find(const struct device_free *free, const char *driver,
+					   const char *pool, const char *name)
 {
 	size_t low = 0, high = free->device_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		struct free_device *one = &free->devices[middle];
-		int order = strcmp(result->driver, one->slice->driver);
+		const struct free_device *one = &free->devices[middle];
+		int order = strcmp(driver, one->slice->driver);
 
 		if (order == 0)
-			order = strcmp(result->pool, one->slice->pool);
+			order = strcmp(pool, one->slice->pool);
 		if (order == 0)
-			order = strcmp(result->device, one->device->name);
+			order = strcmp(name, one->device->name);
 		if (order == 0)
 			return one;
 		if (order < 0)
@@ -198,10 +175,13 @@ static void subtract(int64_t *left, int64_t amount)
 
 static void claim_device(const struct device_free *free, const struct claim_result *result)
 {
-	struct free_device *one = result->admin_access ? NULL : find_device(free, result);
+	const struct free_device *found =
+		device_free_find(free, result->driver, result->pool, result->device);
+	struct free_device *one;
 
-	if (!one)
+	if (!found || result->admin_access)
 		return;
+	one = &free->devices[found - free->devices];
 	if (!one->left) {
 		for (size_t i = 0; i < one->use_count && !one->claimed; i++)
 			subtract(&one->uses[i].counter->left, one->uses[i].amount);
@@ -254,52 +234,58 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 
 /* ---- whether a device serves an ask ---- */
 
-/* An ask with its compiled selectors. */
-struct selection {
-	const struct device_ask *ask;
-	bool no_class; /* nothing matches */
-	bool unjudged;
-	VEC(const struct cel *) selectors;
-};
-
-static void add_selectors(struct selection *selection, const struct strings *texts,
+static void add_selectors(struct device_selection *selection, const struct strings *texts,
 			  struct arena *arena)
 {
 	for (size_t i = 0; i < texts->count; i++)
 		VEC_PUSH(arena, &selection->selectors, cel_compile(texts->at[i], arena));
 }
 
-static void init_selection(struct selection *selection, const struct device_objects *objects,
-			   const struct device_ask *ask, struct arena *arena)
+void device_free_select(const struct device_free *free, const struct device_ask *ask,
+			struct arena *arena, struct device_selection *ret_selection)
 {
+	const struct device_objects *objects = free->objects;
 	const struct device_class *class =
 		ARRAY_FIND(objects->classes, objects->class_count, name, ask->device_class);
 
-	*selection = (struct selection){ .ask = ask,
-					 .no_class = !class && objects->classes_known,
-					 .unjudged = !class && !objects->classes_known };
+	*ret_selection = (struct device_selection){ .no_class = !class && objects->classes_known,
+						    .unjudged = !class && !objects->classes_known };
 	if (class)
-		add_selectors(selection, &class->selectors, arena);
-	add_selectors(selection, &ask->selectors, arena);
+		add_selectors(ret_selection, &class->selectors, arena);
+	add_selectors(ret_selection, &ask->selectors, arena);
 }
 
-static bool is_selected(const struct selection *selection, const struct free_device *one,
-			bool *unjudged)
+enum cel_verdict device_free_matches(const struct device_selection *selection,
+				     const struct free_device *one)
 {
 	const struct cel_device device = { one->slice->driver, one->device };
-	bool unknown = selection->unjudged;
+	enum cel_verdict verdict = selection->unjudged ? CEL_UNKNOWN : CEL_YES;
 
 	if (selection->no_class)
-		return false;
+		return CEL_NO;
 	for (size_t i = 0; i < selection->selectors.count; i++) {
-		enum cel_verdict verdict = cel_judge(selection->selectors.at[i], &device);
+		enum cel_verdict next = cel_judge(selection->selectors.at[i], &device);
 
-		if (verdict == CEL_NO)
-			return false;
-		unknown = unknown || verdict == CEL_UNKNOWN;
+		if (next == CEL_NO)
+			return CEL_NO;
+		verdict = next == CEL_UNKNOWN ? CEL_UNKNOWN : verdict;
 	}
-	*unjudged = *unjudged || unknown;
-	return true;
+	return verdict;
+}
+
+const char *device_free_attribute(const struct free_device *one, const char *name)
+{
+	const char *driver = one->slice->driver;
+	size_t size = strlen(driver);
+
+	ARRAY_EACH(const struct device_attribute, attribute, one->device->attributes,
+		   one->device->attribute_count) {
+		if (attribute->kind == ATTRIBUTE_STRING &&
+		    strncmp(attribute->name, driver, size) == 0 && attribute->name[size] == '/' &&
+		    strcmp(attribute->name + size + 1, name) == 0)
+			return attribute->text;
+	}
+	return "";
 }
 
 static bool is_tainted(const struct device_ask *ask, const struct device *device)
@@ -344,13 +330,16 @@ static bool has_room(const struct device_ask *ask, const struct free_device *one
 void device_free_count(const struct device_free *free, const struct device_ask *ask,
 		       struct arena *arena, struct device_count *ret_count)
 {
-	struct selection selection;
+	struct device_selection selection;
 
 	*ret_count = (struct device_count){ .total = 0 };
-	init_selection(&selection, free->objects, ask, arena);
+	device_free_select(free, ask, arena, &selection);
 	ARRAY_EACH(const struct free_device, one, free->devices, free->device_count) {
-		if (!is_selected(&selection, one, &ret_count->unjudged))
+		enum cel_verdict verdict = device_free_matches(&selection, one);
+
+		if (verdict == CEL_NO)
 			continue;
+		ret_count->unjudged = ret_count->unjudged || verdict == CEL_UNKNOWN;
 		ret_count->total++;
 		if (one->claimed)
 			ret_count->claimed++;
@@ -409,8 +398,8 @@ static bool is_on_node(const struct free_device *one, const struct node *node)
 						       one->device->node_term_count,
 	};
 
-	if (*node_name(one))
-		return strcmp(node_name(one), node->name) == 0;
+	if (*one->node)
+		return strcmp(one->node, node->name) == 0;
 	if (by_slice ? slice->all_nodes : one->device->all_nodes)
 		return true;
 	return terms.required_node_term_count > 0 && node_match_affinity(&terms, node);
@@ -424,7 +413,7 @@ static size_t first_of_node(const struct device_free *free, const char *name)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(node_name(free->by_node[middle]), name) < 0)
+		if (strcmp(free->by_node[middle]->node, name) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -436,17 +425,21 @@ static size_t first_of_node(const struct device_free *free, const char *name)
 static void add_candidates(struct search *search, const struct device_free *free,
 			   const struct node *node, const char *name, struct ask_plan *plan)
 {
-	struct selection selection;
+	struct device_selection selection;
 
-	init_selection(&selection, free->objects, plan->ask, search->arena);
+	device_free_select(free, plan->ask, search->arena, &selection);
 	for (size_t i = first_of_node(free, name);
-	     i < free->device_count && strcmp(node_name(free->by_node[i]), name) == 0; i++) {
+	     i < free->device_count && strcmp(free->by_node[i]->node, name) == 0; i++) {
 		struct free_device *one = free->by_node[i];
 		bool usable = !one->claimed && !is_tainted(plan->ask, one->device);
+		enum cel_verdict verdict;
 
-		if ((!usable && !plan->ask->all) || !is_on_node(one, node) ||
-		    !is_selected(&selection, one, &search->unjudged))
+		if ((!usable && !plan->ask->all) || !is_on_node(one, node))
 			continue;
+		verdict = device_free_matches(&selection, one);
+		if (verdict == CEL_NO)
+			continue;
+		search->unjudged = search->unjudged || verdict == CEL_UNKNOWN;
 		VEC_PUSH(search->arena, &plan->candidates, one);
 		plan->shared = plan->shared || one->left;
 	}

@@ -1,5 +1,6 @@
-/* Which devices of ResourceSlices are free, and how many more Pods with given claims fit on a Node:
- * by the rules of the scheduler's allocator (k8s.io/dynamic-resource-allocation/structured 0.34.4).
+/* The devices of ResourceSlices: which of them count, which match a request, which are free, and how
+ * many more Pods with given claims fit on a Node, by the rules of the scheduler's allocator
+ * (k8s.io/dynamic-resource-allocation/structured 0.34.4).
  *
  * Only the newest generation of a pool counts, and only when all its slices are there. Not free are
  * devices of results of ResourceClaims, those with a taint NoSchedule or NoExecute that is not
@@ -14,15 +15,57 @@
 #define FEATURE_DEVICE_CLAIMS_CORE_DEVICE_FREE_H
 
 #include "base/arena.h"
+#include "feature/device_claims/core/cel.h"
 #include "feature/device_claims/core/device_object.h"
 
 #define DEVICE_FIT_STEPS_MAX 100000 /* devices tried in one search */
 #define DEVICE_FIT_DEVICES_MAX 256  /* of one Pod; bounds the recursion */
 
-struct device_free;
+struct device_counter_use;
+
+/* A device that counts. */
+struct free_device {
+	const struct resource_slice *slice;
+	const struct device *device;
+	const char *node; /* "": of no single Node */
+	bool claimed;     /* all of it */
+	/* Internal. */
+	size_t pool;
+	const struct device_counter_use *uses;
+	size_t use_count;
+	int64_t *left; /* of each capacity, for a device that claims share; else NULL */
+};
+
+struct device_free {
+	const struct device_objects *objects;
+	struct free_device *devices; /* by driver, pool and name */
+	size_t device_count;
+	struct free_device **by_node; /* by the name of the Node; "" for those of no single Node */
+	/* Internal. */
+	struct device_counter *counters; /* by pool, set and name */
+	size_t counter_count;
+};
 
 /* Points into the objects. */
 struct device_free *device_free_make(const struct device_objects *objects, struct arena *arena);
+/* NULL: none. */
+const struct free_device *device_free_find(const struct device_free *free, const char *driver,
+					   const char *pool, const char *name);
+/* The text of the driver's own attribute ("type"); "": none. */
+const char *device_free_attribute(const struct free_device *one, const char *name);
+
+/* An ask with its compiled selectors. */
+struct device_selection {
+	bool no_class; /* nothing matches */
+	bool unjudged;
+	VEC(const struct cel *) selectors;
+};
+
+void device_free_select(const struct device_free *free, const struct device_ask *ask,
+			struct arena *arena, struct device_selection *ret_selection);
+/* Whether class and selectors match; UNKNOWN: a selector or an unknown class is not judged. */
+enum cel_verdict device_free_matches(const struct device_selection *selection,
+				     const struct free_device *one);
 
 /* Of the devices that match an ask, over all Nodes. total: the sum of the others. */
 struct device_count {

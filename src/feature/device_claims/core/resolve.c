@@ -7,16 +7,25 @@
 #include "base/memory.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/resources.h"
+#include "feature/device_claims/core/device_free.h"
 #include "feature/device_claims/core/selector_text.h"
-#include "feature/device_claims/core/slices.h"
 
 struct resolver {
 	const struct device_objects *objects;
 	const struct device_table *table;
 	struct arena *arena;
 	struct map classes; /* by name */
-	struct slice_devices devices;
+	struct map kinds;   /* struct kind by class and selectors */
+	struct device_free *devices;
+	size_t judged; /* devices, of DEVICE_JUDGED_MAX */
 	VEC(struct claimed_request) requests;
+};
+
+/* The devices of a class with further selectors. */
+struct kind {
+	const char *resource, *product; /* NULL: not an accelerator; "": unknown, or several */
+	int64_t least, most;            /* on one Node that has any */
+	const char *problem;
 };
 
 /* A claim or a template. */
@@ -36,11 +45,12 @@ static void add_selectors(const struct resolver *r, const struct strings *select
 		selector_text_read(selectors->at[i], r->table, r->arena, wanted);
 }
 
-/* The row of the devices of a class with these further selectors, and why there is none. */
-static const struct device_row *row_of(const struct resolver *r, const char *class_name,
-				       const struct strings *selectors,
+/* By the text of the class and its further selectors: the row of its name in the table, and why its
+ * devices are not known. */
+static const struct device_row *row_of(const struct resolver *r, const struct device_ask *ask,
 				       struct wanted_device *wanted, const char **ret_problem)
 {
+	const char *class_name = ask->device_class;
 	const struct device_class *found = map_get(&r->classes, class_name);
 	const struct device_row *named = device_of_class(r->table, class_name);
 
@@ -63,18 +73,25 @@ static const struct device_row *row_of(const struct resolver *r, const char *cla
 		wanted->driver = named->driver;
 		wanted->type = named->device_type;
 	}
-	add_selectors(r, selectors, wanted);
-	if (*wanted->driver == '\0')
-		return named;
-	return device_of_driver(r->table, wanted->driver, wanted->type);
+	add_selectors(r, &ask->selectors, wanted);
+	return named;
 }
 
-static bool is_wanted(const struct slice_kind *kind, const struct wanted_device *wanted)
+static struct wanted_device attributes_of(const struct free_device *one)
 {
-	return strcmp(kind->driver, wanted->driver) == 0 &&
-	       (*wanted->type == '\0' || strcmp(kind->type, wanted->type) == 0) &&
-	       (*wanted->profile == '\0' || strcmp(kind->profile, wanted->profile) == 0) &&
-	       (*wanted->product == '\0' || strcmp(kind->product, wanted->product) == 0);
+	return (struct wanted_device){ .driver = one->slice->driver,
+				       .type = device_free_attribute(one, "type"),
+				       .profile = device_free_attribute(one, "profile"),
+				       .product = device_free_attribute(one, "productName") };
+}
+
+/* By the text of the selectors alone. */
+static bool is_wanted(const struct wanted_device *has, const struct wanted_device *wanted)
+{
+	return strcmp(has->driver, wanted->driver) == 0 &&
+	       (*wanted->type == '\0' || strcmp(has->type, wanted->type) == 0) &&
+	       (*wanted->profile == '\0' || strcmp(has->profile, wanted->profile) == 0) &&
+	       (*wanted->product == '\0' || strcmp(has->product, wanted->product) == 0);
 }
 
 /* The text that all devices of a selection have; "": none, or several. */
@@ -86,23 +103,52 @@ static void agree(const char **text, const char *other, bool first)
 		*text = "";
 }
 
-/* Completes profile and product by the devices that there are. */
-static void complete(const struct resolver *r, struct wanted_device *wanted)
+static void add_node(struct kind *kind, int64_t devices)
 {
-	const char *profile = "", *product = "";
-	bool first = true;
+	if (devices > 0 && (kind->most == 0 || devices < kind->least))
+		kind->least = devices;
+	if (devices > kind->most)
+		kind->most = devices;
+}
 
-	ARRAY_EACH(const struct slice_kind, kind, r->devices.kinds, r->devices.kind_count) {
-		if (!is_wanted(kind, wanted))
+/* Reads the devices that match: what all of them have replaces what the selectors' text says. */
+static void read_devices(struct resolver *r, const struct device_ask *ask,
+			 struct wanted_device *wanted, struct kind *kind)
+{
+	struct wanted_device found = { "", "", "", "" };
+	struct device_selection selection;
+	const char *node = "";
+	int64_t on_node = 0;
+
+	r->judged += r->devices->device_count;
+	if (r->judged > DEVICE_JUDGED_MAX)
+		return;
+	device_free_select(r->devices, ask, r->arena, &selection);
+	for (size_t i = 0; i < r->devices->device_count; i++) {
+		const struct free_device *one = r->devices->by_node[i];
+		enum cel_verdict verdict = device_free_matches(&selection, one);
+		bool first = kind->most == 0 && on_node == 0;
+		struct wanted_device has;
+
+		if (verdict == CEL_NO)
 			continue;
-		agree(&profile, kind->profile, first);
-		agree(&product, kind->product, first);
-		first = false;
+		has = attributes_of(one);
+		if (verdict == CEL_UNKNOWN && !is_wanted(&has, wanted))
+			continue;
+		agree(&found.driver, has.driver, first);
+		agree(&found.type, has.type, first);
+		agree(&found.profile, has.profile, first);
+		agree(&found.product, has.product, first);
+		if (strcmp(node, one->node) != 0) {
+			add_node(kind, on_node);
+			node = one->node;
+			on_node = 0;
+		}
+		on_node++;
 	}
-	if (*wanted->profile == '\0')
-		wanted->profile = profile;
-	if (*wanted->product == '\0')
-		wanted->product = product;
+	add_node(kind, on_node);
+	if (*found.driver != '\0')
+		*wanted = found;
 }
 
 /* The name of the device plugin: of a row for a prefix the profile completes it. NVIDIA writes
@@ -123,6 +169,29 @@ static const char *resource_of(const struct resolver *r, const struct device_row
 	return name;
 }
 
+static const struct kind *kind_of(struct resolver *r, const struct device_ask *ask)
+{
+	const char *key = ask->device_class;
+	const struct device_row *row;
+	struct wanted_device wanted;
+	struct kind *kind;
+
+	for (size_t i = 0; i < ask->selectors.count; i++)
+		key = arena_printf(r->arena, "%s\n%s", key, ask->selectors.at[i]);
+	kind = map_get(&r->kinds, key);
+	if (kind)
+		return kind;
+	kind = ARENA_NEW(r->arena, struct kind);
+	map_set(&r->kinds, key, kind);
+	row = row_of(r, ask, &wanted, &kind->problem);
+	read_devices(r, ask, &wanted, kind);
+	if (*wanted.driver != '\0')
+		row = device_of_driver(r->table, wanted.driver, wanted.type);
+	kind->resource = row ? resource_of(r, row, wanted.profile) : NULL;
+	kind->product = wanted.product;
+	return kind;
+}
+
 /* ---- amounts ---- */
 
 static struct claimed_amount devices_of(const char *resource, int64_t count)
@@ -130,61 +199,27 @@ static struct claimed_amount devices_of(const char *resource, int64_t count)
 	return (struct claimed_amount){ count > 0 ? resource : "", count * RESOURCE_UNIT };
 }
 
-/* The fewest and the most of them on one Node that has any. */
-static void count_on_nodes(const struct resolver *r, const struct wanted_device *wanted,
-			   int64_t *ret_least, int64_t *ret_most)
-{
-	AUTO(map_done) struct map nodes = MAP_INIT;
-
-	*ret_least = *ret_most = 0;
-	ARRAY_EACH(const struct slice_kind, kind, r->devices.kinds, r->devices.kind_count) {
-		int64_t *sum;
-
-		if (!is_wanted(kind, wanted))
-			continue;
-		sum = map_get(&nodes, kind->node);
-		if (!sum) {
-			sum = ARENA_NEW(r->arena, int64_t);
-			map_set(&nodes, kind->node, sum);
-		}
-		*sum += kind->count;
-	}
-	for (size_t i = 0; i < nodes.count; i++) {
-		int64_t sum = *(const int64_t *)nodes.entries[i].value;
-
-		*ret_least = i == 0 || sum < *ret_least ? sum : *ret_least;
-		*ret_most = sum > *ret_most ? sum : *ret_most;
-	}
-}
-
 /* One alternative of a request. */
-static void count_ask(const struct resolver *r, const struct device_ask *ask,
-		      struct claimed_request *ret)
+static void count_ask(struct resolver *r, const struct device_ask *ask, struct claimed_request *ret)
 {
-	struct wanted_device wanted;
-	const struct device_row *row;
-	int64_t least = ask->count, most = least;
-	const char *resource;
+	const struct kind *kind;
 
 	ret->promise = ret->charge = devices_of("", 0);
 	ret->product = "";
 	if (ask->admin_access)
 		return;
-	row = row_of(r, ask->device_class, &ask->selectors, &wanted, &ret->problem);
-	if (!row)
+	kind = kind_of(r, ask);
+	ret->problem = kind->problem ? kind->problem : ret->problem;
+	if (!kind->resource)
 		return;
-	complete(r, &wanted);
-	resource = resource_of(r, row, wanted.profile);
-	if (ask->all)
-		count_on_nodes(r, &wanted, &least, &most);
-	if (ask->all && most == 0)
+	if (ask->all && kind->most == 0)
 		ret->problem = arena_printf(r->arena,
 					    "allocationMode All of DeviceClass %.80s is counted by "
 					    "ResourceSlices, which have no such device",
 					    ask->device_class);
-	ret->promise = devices_of(resource, least);
-	ret->charge = devices_of(resource, most);
-	ret->product = wanted.product;
+	ret->promise = devices_of(kind->resource, ask->all ? kind->least : ask->count);
+	ret->charge = devices_of(kind->resource, ask->all ? kind->most : ask->count);
+	ret->product = kind->product;
 }
 
 /* As a raylet counts it: of parts it counts the devices that have them, at least one. */
@@ -203,7 +238,7 @@ static int64_t price(const struct resolver *r, const struct claimed_amount *amou
 }
 
 /* The least and the greatest of the alternatives. */
-static void count_request(const struct resolver *r, const struct device_request *request,
+static void count_request(struct resolver *r, const struct device_request *request,
 			  struct claimed_request *ret)
 {
 	for (size_t i = 0; i < request->ask_count; i++) {
@@ -236,7 +271,7 @@ static bool is_of_request(const struct claim_result *result, const char *request
 
 /* 1/10000 of the device: of consumable capacity the largest of its parts. */
 static int64_t part_of(const struct resolver *r, const struct claim_result *result,
-		       const struct slice_device *device)
+		       const struct free_device *device)
 {
 	int64_t part = 0;
 
@@ -289,20 +324,21 @@ static void count_results(struct resolver *r, const struct resource_claim *claim
 	size_t first = r->requests.count;
 
 	ARRAY_EACH(const struct claim_result, result, claim->results, claim->result_count) {
-		const struct slice_device *device = slice_devices_find(
-			&r->devices, result->driver, result->pool, result->device);
+		const struct free_device *device =
+			device_free_find(r->devices, result->driver, result->pool, result->device);
 		const struct device_row *row;
 
 		if (result->admin_access || !is_of_request(result, form->request))
 			continue;
 		row = device_of_driver(r->table, result->driver,
-				       device ? slice_attribute(device, "type") : "");
+				       device ? device_free_attribute(device, "type") : "");
 		if (!row)
 			continue;
 		add_result(r, first, form,
 			   device || *fallback == '\0' ?
 				   resource_of(r, row,
-					       device ? slice_attribute(device, "profile") : "") :
+					       device ? device_free_attribute(device, "profile") :
+							"") :
 				   fallback,
 			   part_of(r, result, device));
 	}
@@ -368,7 +404,7 @@ struct class_list {
 	VEC(struct claimed_class) at;
 };
 
-static void add_class(const struct resolver *r, struct class_list *list, const char *class_name,
+static void add_class(struct resolver *r, struct class_list *list, const char *class_name,
 		      const char *extended_resource)
 {
 	const struct device_ask ask = { .device_class = class_name, .count = 1 };
@@ -385,7 +421,7 @@ static void add_class(const struct resolver *r, struct class_list *list, const c
 }
 
 /* Of a class that is not known the table may have the name. */
-static void count_classes(const struct resolver *r, struct class_list *list)
+static void count_classes(struct resolver *r, struct class_list *list)
 {
 	ARRAY_EACH(const struct device_class, class, r->objects->classes, r->objects->class_count)
 		add_class(r, list, class->name, class->extended_resource);
@@ -401,7 +437,11 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 					   const struct device_table *table, struct arena *arena)
 {
 	struct resolver r = {
-		.objects = objects, .table = table, .arena = arena, .classes = MAP_INIT
+		.objects = objects,
+		.table = table,
+		.arena = arena,
+		.classes = MAP_INIT,
+		.kinds = MAP_INIT,
 	};
 	struct class_list classes = { .at = { .at = NULL } };
 	struct claimed_index *index;
@@ -411,12 +451,13 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 	if (!objects->slices_known && !objects->classes_known && !objects->templates_known &&
 	    !objects->claims_known)
 		return NULL;
+	r.devices = device_free_make(objects, arena);
 	for (size_t i = 0; i < objects->class_count; i++)
 		map_set(&r.classes, objects->classes[i].name, (void *)&objects->classes[i]);
-	slice_devices_make(objects->slices, objects->slice_count, arena, &r.devices);
 	count_all(&r);
 	count_classes(&r, &classes);
 	map_done(&r.classes);
+	map_done(&r.kinds);
 	if (r.requests.count > 0)
 		qsort(r.requests.at, r.requests.count, sizeof(*r.requests.at), claimed_compare);
 	index = ARENA_NEW(arena, struct claimed_index);

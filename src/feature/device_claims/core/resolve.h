@@ -1,13 +1,13 @@
 /* Counts the devices of claims: the requests of all ResourceClaimTemplates and ResourceClaims as
- * devices of the device table (core/model/claimed). The kind of a device follows from its
- * DeviceClass: by the name of the class in the table, or by the driver and the `type` in its
- * selectors, or by those of the request. A device that the table does not have (a network card, a
- * channel of a ComputeDomain) and one with adminAccess count 0. Of selectors only equalities of
- * type, profile and productName are used, of those only in a text without "||" and "!"; a selector
- * that is not understood changes no count. Pure.
+ * devices of the device table (core/model/claimed). The kind of a device, the product of a group and
+ * the devices of allocationMode All are those of the devices in ResourceSlices that class and
+ * selectors match (device_free). Where none matches, the kind follows from the text of the selectors
+ * (selector_text) or the name of the DeviceClass in the table; the text also decides about a device
+ * whose selectors are not judged. A device that the table does not have (a network card, a channel of
+ * a ComputeDomain) and one with adminAccess count 0. Pure.
  *
- * Cost: O((devices + requests) log devices); a request that needs the slices scans the kinds of
- * devices on each Node once. */
+ * Cost: O((devices + requests) log devices), and each device once for each different selection, up to
+ * DEVICE_JUDGED_MAX; selections beyond that are counted by their text. */
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_RESOLVE_H
 #define FEATURE_DEVICE_CLAIMS_CORE_RESOLVE_H
 
@@ -15,6 +15,7 @@
 #include "core/model/device.h"
 #include "feature/device_claims/core/device_object.h"
 
+#define DEVICE_JUDGED_MAX 1000000
 #define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
 
 /* The table with the claims of these objects; the same one when no kind is known. `objects` may be
