@@ -190,6 +190,8 @@ class Head:
         env.update(LIGHT_ENV, RAY_CLOUD_INSTANCE_ID=pod, RAY_NODE_TYPE_NAME=group)
         words = [Path(sys.executable).parent / "ray", "start", "--block", f"--address={self.address}"]
         words += [f"--node-ip-address={ip}", "--num-cpus=1", f"--object-store-memory={OBJECT_STORE_BYTES}"]
+        # Two that start in one directory within a moment take the same name of a socket.
+        words += [f"--temp-dir={self.temp / pod}"]
         return Process(pod, words, work_dir / f"{pod}.log", env)
 
     def program(self, work_dir: Path) -> RayProgram:
