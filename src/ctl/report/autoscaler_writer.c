@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/list.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
@@ -15,6 +14,7 @@
 #include "core/report/summary.h"
 #include "ctl/report/feature.h"
 #include "ctl/report/overload.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
@@ -53,11 +53,11 @@ struct second_controller {
 };
 
 struct entry {
+	struct cluster_entry of;
 	struct autoscaler_writer *writer;
 	struct list_item waits; /* in the list of the writer */
-	char *namespace_, *name, *key;
-	bool wanted;  /* the cluster is managed: it should have an object */
-	char *status; /* the status to write; NULL: none */
+	bool wanted;            /* the cluster is managed: it should have an object */
+	char *status;           /* the status to write; NULL: none */
 	struct kube_call *call;
 	int64_t not_before_ms; /* no call before */
 	/* The last write: the version it was based on, the hash of its content, its time, and the
@@ -78,7 +78,7 @@ struct entry {
 struct autoscaler_writer {
 	const struct control *control;
 	const struct kube_informer *informer;
-	struct map entries; /* "namespace/name" to struct entry * */
+	struct cluster_map entries; /* of struct entry */
 	struct loop_timer *timer;
 	int64_t timer_ms;   /* when the timer is due; INT64_MAX: it is not set */
 	int64_t spacing_ms; /* between two writes */
@@ -166,43 +166,33 @@ static void join(struct entry *entry)
 		list_add(&entry->writer->waiting, &entry->waits);
 }
 
-static void entry_free(struct entry *entry)
+static void entry_done(void *one)
 {
-	if (!entry)
-		return;
+	struct entry *entry = one;
+
 	list_remove(&entry->waits);
 	kube_client_cancel(entry->call);
 	scale_list_done(&entry->planned);
 	scale_list_done(&entry->done);
 	log_repeat_done(&entry->trouble);
 	arena_done(&entry->last_arena);
-	memory_free(entry->namespace_);
-	memory_free(entry->name);
-	memory_free(entry->key);
 	memory_free(entry->status);
 	memory_free(entry->base_version);
 	memory_free(entry->answer_version);
 	memory_free(entry->same_version);
-	memory_free(entry);
 }
 
 static struct entry *find_entry(struct autoscaler_writer *writer, const char *namespace_,
 				const char *name, bool make)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
-	struct entry *entry = map_get(&writer->entries, key);
+	struct entry *entry = cluster_map_get(&writer->entries, namespace_, name);
 
 	if (entry || !make)
 		return entry;
-	entry = memory_alloc(sizeof(*entry));
+	entry = cluster_map_make(&writer->entries, namespace_, name);
 	entry->writer = writer;
-	entry->namespace_ = memory_strdup(namespace_);
-	entry->name = memory_strdup(name);
-	entry->key = memory_strdup(key);
 	entry->not_before_ms = INT64_MIN / 2;
 	entry->sent_ms = INT64_MIN / 2;
-	map_set(&writer->entries, key, entry);
 	return entry;
 }
 
@@ -251,14 +241,14 @@ static void write_failed(struct entry *entry, const struct err *err, int64_t ret
 		break;
 	case ERR_INPUT:
 		after_ms = REFUSED_RETRY_MS;
-		log_repeat_error(&entry->trouble, MESSAGE, entry->key, err->text);
+		log_repeat_error(&entry->trouble, MESSAGE, entry->of.key, err->text);
 		break;
 	default:
-		log_repeat_error(&entry->trouble, MESSAGE, entry->key, err->text);
+		log_repeat_error(&entry->trouble, MESSAGE, entry->of.key, err->text);
 		break;
 	}
 	if (retry_after_ms > 0)
-		overload_refused(&writer->overload, entry->namespace_, now_ms(writer),
+		overload_refused(&writer->overload, entry->of.namespace_, now_ms(writer),
 				 retry_after_ms);
 	entry->not_before_ms =
 		now_ms(writer) + (retry_after_ms > after_ms ? retry_after_ms : after_ms);
@@ -289,7 +279,7 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 		write_failed(entry, err, answer->retry_after_ms);
 	} else {
 		keep_answer(entry, answer);
-		log_repeat_end(&entry->trouble, MESSAGE, entry->key);
+		log_repeat_end(&entry->trouble, MESSAGE, entry->of.key);
 		if (writer->denied)
 			log_info("RayClusterAutoscalers can be written now", NULL);
 		writer->denied = false;
@@ -303,9 +293,10 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 static const char *path_of(const struct entry *entry, const char *name, const char *subresource,
 			   struct arena *arena)
 {
-	return kube_path_query(
-		arena, kube_path(arena, API_VERSION, entry->namespace_, PLURAL, name, subresource),
-		"fieldManager", FIELD_MANAGER);
+	return kube_path_query(arena,
+			       kube_path(arena, API_VERSION, entry->of.namespace_, PLURAL, name,
+					 subresource),
+			       "fieldManager", FIELD_MANAGER);
 }
 
 static void send(struct entry *entry, enum kube_verb verb, const char *path, const char *body)
@@ -319,18 +310,18 @@ static void send(struct entry *entry, enum kube_verb verb, const char *path, con
 								  .path = path,
 								  .body = body,
 								  .body_size = strlen(body),
-								  .flow = entry->key },
+								  .flow = entry->of.key },
 					  write_ended, entry);
 }
 
 static bool create(struct entry *entry)
 {
 	const struct ray_cluster *cluster = kube_informer_get(entry->writer->control->ray_clusters,
-							      entry->namespace_, entry->name);
+							      entry->of.namespace_, entry->of.name);
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 
 	if (!cluster || cluster->deleting ||
-	    kube_informer_bad(entry->writer->informer, entry->namespace_, entry->name)) {
+	    kube_informer_bad(entry->writer->informer, entry->of.namespace_, entry->of.name)) {
 		entry->not_before_ms = now_ms(entry->writer) + RETRY_MS;
 		return false;
 	}
@@ -352,7 +343,7 @@ static bool write_status(struct entry *entry, const struct autoscaler_object *ob
 	memory_set_string(&entry->base_version, object->resource_version);
 	memory_set_string(&entry->answer_version, NULL);
 	entry->sent = hash(entry->status);
-	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->name, "status", &arena),
+	send(entry, KUBE_MERGE_PATCH, path_of(entry, entry->of.name, "status", &arena),
 	     autoscaler_status_body(entry->status, object->resource_version, &arena));
 	return true;
 }
@@ -372,7 +363,7 @@ static bool serve(struct entry *entry, int64_t *due_ms)
 	list_remove(&entry->waits);
 	if (entry->call)
 		return false; /* its end queues it again */
-	object = kube_informer_get(entry->writer->informer, entry->namespace_, entry->name);
+	object = kube_informer_get(entry->writer->informer, entry->of.namespace_, entry->of.name);
 	if (!is_due(entry, object))
 		return false;
 	if (entry->not_before_ms <= now_ms(entry->writer) &&
@@ -480,8 +471,8 @@ static void look_for_second(struct entry *entry, time_ms now, const struct summa
 	entry->second.seen = status->decided_at;
 	entry->second.until_ms = now_ms(writer) + SECOND_LIVES_MS;
 	(void)log_repeat_error(&writer->second_controllers,
-			       "a second controller decides about the same RayClusters", entry->key,
-			       status->controller);
+			       "a second controller decides about the same RayClusters",
+			       entry->of.key, status->controller);
 }
 
 /* Clusters that another autoscaler manages get no object; an existing one says why. */
@@ -506,7 +497,7 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 			   true);
 	entry->wanted = is_managed(decision->summary);
 	scale_list_set(&entry->planned, decision);
-	object = kube_informer_get(writer->informer, entry->namespace_, entry->name);
+	object = kube_informer_get(writer->informer, entry->of.namespace_, entry->of.name);
 	if (object) {
 		look_for_second(entry, decision->now, object->status);
 		want_status(entry, object, decision);
@@ -530,7 +521,7 @@ void autoscaler_writer_orphan(struct autoscaler_writer *writer,
 	if (entry->call || has_status(entry, object, text))
 		return;
 	if (!same(entry->status, text))
-		log_warning("RayClusterAutoscaler has no effect", "object", entry->key, "error",
+		log_warning("RayClusterAutoscaler has no effect", "object", entry->of.key, "error",
 			    message, NULL);
 	memory_set_string(&entry->status, text);
 	join(entry);
@@ -558,9 +549,7 @@ void autoscaler_writer_patched(struct autoscaler_writer *writer, const char *nam
 void autoscaler_writer_forget(struct autoscaler_writer *writer, const char *namespace_,
 			      const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	entry_free(map_remove(&writer->entries, arena_printf(&scratch, "%s/%s", namespace_, name)));
+	cluster_map_remove(&writer->entries, namespace_, name);
 }
 
 struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
@@ -571,6 +560,7 @@ struct autoscaler_writer *autoscaler_writer_new(const struct control *control,
 
 	rate = rate < 1 ? 1 : rate > WRITES_PER_SECOND_MAX ? WRITES_PER_SECOND_MAX : rate;
 	writer->control = control;
+	writer->entries = CLUSTER_MAP_INIT(struct entry, entry_done);
 	writer->informer = informer;
 	writer->spacing_ms = MS_PER_SECOND / rate;
 	writer->last_ms = INT64_MIN / 2;
@@ -586,9 +576,7 @@ void autoscaler_writer_free(struct autoscaler_writer *writer)
 {
 	if (!writer)
 		return;
-	for (size_t i = 0; i < writer->entries.count; i++)
-		entry_free(writer->entries.entries[i].value);
-	map_done(&writer->entries);
+	cluster_map_done(&writer->entries);
 	memory_free(writer->controller);
 	log_repeat_done(&writer->second_controllers);
 	loop_timer_free(writer->timer);

@@ -1,82 +1,72 @@
 #include "feature/cost/ctl/cost.h"
 
-#include "base/arena.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "core/capacity/price.h"
 #include "ctl/pass/pass.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/nodes.h"
 #include "feature/cost/core/metering.h"
 
 struct cost {
 	const struct control *control;
-	struct map meterings; /* "namespace/name" to struct metering */
+	struct cluster_map clusters; /* of struct metered */
 };
+
+struct metered {
+	struct cluster_entry of;
+	struct metering metering;
+};
+
+static void metered_done(void *one)
+{
+	metering_done(&((struct metered *)one)->metering);
+}
 
 static void *begin(const struct control *control)
 {
 	struct cost *cost = memory_alloc(sizeof(*cost));
 
 	cost->control = control;
+	cost->clusters = CLUSTER_MAP_INIT(struct metered, metered_done);
 	return cost;
-}
-
-static void metering_free(struct metering *metering)
-{
-	if (metering)
-		metering_done(metering);
-	memory_free(metering);
 }
 
 static void end(void *self)
 {
 	struct cost *cost = self;
 
-	for (size_t i = 0; i < cost->meterings.count; i++)
-		metering_free(cost->meterings.entries[i].value);
-	map_done(&cost->meterings);
+	cluster_map_done(&cost->clusters);
 	memory_free(cost);
-}
-
-static const char *key_of(const char *namespace_, const char *name, struct arena *arena)
-{
-	return arena_printf(arena, "%s/%s", namespace_, name);
 }
 
 /* NULL: no decision of this cluster. */
 static const struct metering *find(const struct cost *cost, const char *namespace_,
 				   const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct metered *metered = cluster_map_get(&cost->clusters, namespace_, name);
 
-	return map_get(&cost->meterings, key_of(namespace_, name, &scratch));
+	return metered ? &metered->metering : NULL;
 }
 
 static void decided(void *self, const struct pass_decision *decision)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct cost *cost = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct metering_prices prices = { cost->control->options->price_table, nodes_labels,
 						cost->control->nodes };
-	const char *key = key_of(cluster->namespace_, cluster->name, &scratch);
-	struct metering *metering = map_get(&cost->meterings, key);
+	struct metered *metered =
+		cluster_map_make(&cost->clusters, cluster->namespace_, cluster->name);
 
-	if (!metering) {
-		metering = memory_alloc(sizeof(*metering));
-		map_set(&cost->meterings, key, metering);
-	}
-	metering_count(metering, decision->snapshot, decision->plan, decision->summary, &prices,
-		       decision->monotonic_ms);
+	metering_count(&metered->metering, decision->snapshot, decision->plan, decision->summary,
+		       &prices, decision->monotonic_ms);
 }
 
 static void forget(void *self, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct cost *cost = self;
 
-	metering_free(map_remove(&cost->meterings, key_of(namespace_, name, &scratch)));
+	cluster_map_remove(&cost->clusters, namespace_, name);
 }
 
 static void set_status(const void *self, const struct pass_decision *decision, struct arena *arena,

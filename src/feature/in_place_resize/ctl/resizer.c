@@ -7,6 +7,7 @@
 #include "core/model/reason.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/in_place_resize/codec/resize_patch.h"
@@ -36,11 +37,11 @@ static const char *const result_names[] = {
 
 struct resizer {
 	const struct control *control;
-	struct map clusters; /* "namespace/name" to struct resized */
+	struct cluster_map clusters; /* of struct resized */
 };
 
 struct resized {
-	char *namespace_, *name, *key;
+	struct cluster_entry of;
 	struct map pods; /* name to struct resized_pod */
 	size_t under_way;
 	char *refused; /* why the last step was refused; NULL: it was not */
@@ -88,42 +89,14 @@ static void pod_free(struct resized_pod *pod)
 	memory_free(pod);
 }
 
-static void resized_free(struct resized *cluster)
+static void resized_done(void *one)
 {
-	if (!cluster)
-		return;
+	struct resized *cluster = one;
+
 	for (size_t i = 0; i < cluster->pods.count; i++)
 		pod_free(cluster->pods.entries[i].value);
 	map_done(&cluster->pods);
-	memory_free(cluster->namespace_);
-	memory_free(cluster->name);
-	memory_free(cluster->key);
 	memory_free(cluster->refused);
-	memory_free(cluster);
-}
-
-static struct resized *find(const struct resizer *resizer, const char *namespace_, const char *name)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	return map_get(&resizer->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
-}
-
-static struct resized *find_or_make(struct resizer *resizer, const struct ray_cluster *cluster)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
-
-	if (resized)
-		return resized;
-	resized = memory_alloc(sizeof(*resized));
-	resized->namespace_ = memory_strdup(cluster->namespace_);
-	resized->name = memory_strdup(cluster->name);
-	resized->key =
-		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
-	resized->not_before_ms = INT64_MIN;
-	map_set(&resizer->clusters, resized->key, resized);
-	return resized;
 }
 
 static struct resized_pod *pod_of(struct resizer *resizer, struct resized *cluster,
@@ -196,13 +169,13 @@ static void failed(struct resized_pod *pod, const struct err *err, int64_t retry
 	pod->not_before_ms = now + (retry_after_ms > RETRY_MS ? retry_after_ms : RETRY_MS);
 	if (err->kind == ERR_DENIED || (of_ray && err->kind == ERR_NOT_FOUND)) {
 		if (!cluster->refused)
-			log_warning("cannot resize Pods", "cluster", cluster->key, "pod", pod->name,
-				    "error", err->text, NULL);
+			log_warning("cannot resize Pods", "cluster", cluster->of.key, "pod",
+				    pod->name, "error", err->text, NULL);
 		memory_set_string(&cluster->refused, err->text);
 		cluster->not_before_ms = now + REFUSED_RETRY_MS;
 		return;
 	}
-	log_debug("Pod was not resized", "pod", pod->name, "cluster", cluster->key, "error",
+	log_debug("Pod was not resized", "pod", pod->name, "cluster", cluster->of.key, "error",
 		  err->text, NULL);
 }
 
@@ -216,9 +189,9 @@ static void carried_out(struct resized_pod *pod, enum resized_result result)
 	resource_amount_print(change->wanted.memory, memory);
 	cluster->counts[result]++;
 	memory_set_string(&cluster->refused, NULL);
-	log_info("resize", "cluster", cluster->key, "pod", pod->name, "step", result_names[result],
-		 "cpu", cpu, "memory", memory, "reason", change->reason, "why", change->message,
-		 NULL);
+	log_info("resize", "cluster", cluster->of.key, "pod", pod->name, "step",
+		 result_names[result], "cpu", cpu, "memory", memory, "reason", change->reason,
+		 "why", change->message, NULL);
 	end_change(pod);
 }
 
@@ -230,7 +203,7 @@ static void ask_kube(struct resized_pod *pod, enum resized_step step, const char
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct resized *cluster = pod->cluster;
 	const char *path =
-		kube_path(&scratch, "v1", cluster->namespace_, "pods", pod->name, subresource);
+		kube_path(&scratch, "v1", cluster->of.namespace_, "pods", pod->name, subresource);
 
 	pod->step = step;
 	pod->kube = kube_client_request(
@@ -240,7 +213,7 @@ static void ask_kube(struct resized_pod *pod, enum resized_step step, const char
 			.path = kube_path_query(&scratch, path, "fieldManager", FIELD_MANAGER),
 			.body = body,
 			.body_size = strlen(body),
-			.flow = cluster->key },
+			.flow = cluster->of.key },
 		done, pod);
 }
 
@@ -433,12 +406,12 @@ static void decided(void *self, const struct pass_decision *decision)
 	struct resizer *resizer = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct plan *plan = decision->plan;
-	struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
+	struct resized *resized =
+		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
 
 	if (!resized && plan->resizes.count == 0)
 		return;
-	if (!resized)
-		resized = find_or_make(resizer, cluster);
+	resized = cluster_map_make(&resizer->clusters, cluster->namespace_, cluster->name);
 	if (plan->resizes.count == 0)
 		memory_set_string(&resized->refused, NULL);
 	forget_pods(resized, now_ms(resizer));
@@ -448,17 +421,17 @@ static void decided(void *self, const struct pass_decision *decision)
 
 static void forget(void *self, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct resizer *resizer = self;
 
-	resized_free(
-		map_remove(&resizer->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
+	cluster_map_remove(&resizer->clusters, namespace_, name);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
-	const struct resized *resized = find(self, cluster->namespace_, cluster->name);
+	const struct resizer *resizer = self;
+	const struct resized *resized =
+		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
 
 	if (!resized || !resized->refused)
 		return false;
@@ -478,7 +451,8 @@ static void write_resizes(const void *self, const struct metrics_cluster *cluste
 			  struct metrics_family *family)
 {
 	const struct resizer *resizer = self;
-	const struct resized *resized = find(resizer, cluster->namespace_, cluster->name);
+	const struct resized *resized =
+		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
 
 	if (!resizer->control->options->settings.in_place_resize)
 		return;
@@ -501,6 +475,7 @@ static void *begin(const struct control *control)
 	struct resizer *resizer = memory_alloc(sizeof(*resizer));
 
 	resizer->control = control;
+	resizer->clusters = CLUSTER_MAP_INIT(struct resized, resized_done);
 	return resizer;
 }
 
@@ -508,9 +483,7 @@ static void end(void *self)
 {
 	struct resizer *resizer = self;
 
-	for (size_t i = 0; i < resizer->clusters.count; i++)
-		resized_free(resizer->clusters.entries[i].value);
-	map_done(&resizer->clusters);
+	cluster_map_done(&resizer->clusters);
 	memory_free(resizer);
 }
 

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/token_bucket.h"
 #include "core/model/field.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/kueue/codec/kueue_json.h"
@@ -29,7 +29,7 @@ static const char *const versions[] = { "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.i
 
 struct reader {
 	const struct control *control;
-	struct map clusters; /* "namespace/name" to struct awaited */
+	struct cluster_map clusters; /* of struct awaited */
 	struct token_bucket budget;
 	size_t version;
 	bool refused; /* logged */
@@ -37,8 +37,9 @@ struct reader {
 
 /* A RayCluster with a Pod that waits. */
 struct awaited {
+	struct cluster_entry of;
 	struct reader *reader;
-	char *namespace_, *name, *uid, *key;
+	char *uid;
 	struct kube_call *call;
 	struct buf body;
 	struct arena pages; /* of `slices` */
@@ -57,56 +58,35 @@ static int64_t now_ms(const struct reader *reader)
 
 /* ---- memory ---- */
 
-static void awaited_free(struct awaited *awaited)
+static void awaited_done(void *one)
 {
-	if (!awaited)
-		return;
+	struct awaited *awaited = one;
+
 	kube_client_cancel(awaited->call);
 	buf_done(&awaited->body);
 	arena_done(&awaited->pages);
 	arena_done(&awaited->arena);
-	memory_free(awaited->namespace_);
-	memory_free(awaited->name);
 	memory_free(awaited->uid);
-	memory_free(awaited->key);
-	memory_free(awaited);
 }
 
 static void forget(void *self, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct reader *reader = self;
 
-	awaited_free(
-		map_remove(&reader->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
-}
-
-static struct awaited *find(const struct reader *reader, const struct ray_cluster *cluster)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	return reader->clusters.count == 0 ?
-		       NULL :
-		       map_get(&reader->clusters,
-			       arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
+	cluster_map_remove(&reader->clusters, namespace_, name);
 }
 
 static struct awaited *make(struct reader *reader, const struct ray_cluster *cluster)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct awaited *awaited = memory_alloc(sizeof(*awaited));
+	struct awaited *awaited =
+		cluster_map_make(&reader->clusters, cluster->namespace_, cluster->name);
 
 	awaited->reader = reader;
-	awaited->namespace_ = memory_strdup(cluster->namespace_);
-	awaited->name = memory_strdup(cluster->name);
 	awaited->uid = memory_strdup(cluster->uid);
-	awaited->key =
-		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
 	awaited->pages = awaited->arena = ARENA_INIT;
 	buf_init(&awaited->body, PAGE_MAX);
 	awaited->next_ms = now_ms(reader);
 	awaited->wait_ms = KUEUE_READER_FIRST_MS;
-	map_set(&reader->clusters, awaited->key, awaited);
 	return awaited;
 }
 
@@ -124,7 +104,8 @@ static void keep(struct awaited *awaited, const struct kueue_workload *workload)
 	arena_reset(&awaited->arena);
 	awaited->workload = FIELD_COPY(kueue_workload_fields, workload, &awaited->arena);
 	if (control->wake)
-		(void)control->wake(control->wake_context, awaited->namespace_, awaited->name);
+		(void)control->wake(control->wake_context, awaited->of.namespace_,
+				    awaited->of.name);
 }
 
 static void keep_problem(struct awaited *awaited, const char *problem)
@@ -141,8 +122,8 @@ static void refused(struct awaited *awaited, const struct err *err)
 	struct reader *reader = awaited->reader;
 
 	if (!reader->refused)
-		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->key, "error",
-			 err->text, "fix", CURE, NULL);
+		log_info("the Workloads of Kueue cannot be read", "cluster", awaited->of.key,
+			 "error", err->text, "fix", CURE, NULL);
 	reader->refused = true;
 	awaited->next_ms = now_ms(reader) + KUEUE_READER_REFUSED_MS;
 	keep_problem(awaited, arena_printf(&scratch, "its Workload cannot be read: " CURE "; %.*s",
@@ -225,7 +206,7 @@ static void ask(struct awaited *awaited)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct reader *reader = awaited->reader;
-	char *path = kube_path(&scratch, versions[reader->version], awaited->namespace_,
+	char *path = kube_path(&scratch, versions[reader->version], awaited->of.namespace_,
 			       "workloads", NULL, NULL);
 
 	path = kube_path_query(&scratch, path, "labelSelector",
@@ -237,7 +218,7 @@ static void ask(struct awaited *awaited)
 	awaited->call = kube_client_request(reader->control->kube,
 					    &(struct kube_request){ .verb = KUBE_GET,
 								    .path = path,
-								    .flow = awaited->key,
+								    .flow = awaited->of.key,
 								    .on_chunk = on_chunk },
 					    answered, awaited);
 }
@@ -270,7 +251,8 @@ static void decided(void *self, const struct pass_decision *decision)
 {
 	struct reader *reader = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
-	struct awaited *awaited = find(reader, cluster);
+	struct awaited *awaited =
+		cluster_map_get(&reader->clusters, cluster->namespace_, cluster->name);
 	bool is_awaited = kueue_is_awaited(decision->plan) && cluster->uid[0] != '\0';
 
 	if (awaited && (!is_awaited || strcmp(awaited->uid, cluster->uid) != 0)) {
@@ -293,7 +275,9 @@ static void decided(void *self, const struct pass_decision *decision)
 static void observe(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		    struct snapshot *snapshot)
 {
-	const struct awaited *awaited = find(self, cluster);
+	const struct reader *reader = self;
+	const struct awaited *awaited =
+		cluster_map_get(&reader->clusters, cluster->namespace_, cluster->name);
 
 	if (awaited && awaited->workload && strcmp(awaited->uid, cluster->uid) == 0)
 		snapshot->kueue = FIELD_COPY(kueue_workload_fields, awaited->workload, arena);
@@ -307,6 +291,7 @@ static void *begin(const struct control *control)
 	int64_t rate = control->options->kube_api_qps / 10;
 
 	reader->control = control;
+	reader->clusters = CLUSTER_MAP_INIT(struct awaited, awaited_done);
 	if (rate < 1)
 		rate = 1;
 	if (rate > KUEUE_READER_FLEET_PER_SECOND)
@@ -319,9 +304,7 @@ static void end(void *self)
 {
 	struct reader *reader = self;
 
-	for (size_t i = 0; i < reader->clusters.count; i++)
-		awaited_free(reader->clusters.entries[i].value);
-	map_done(&reader->clusters);
+	cluster_map_done(&reader->clusters);
 	memory_free(reader);
 }
 

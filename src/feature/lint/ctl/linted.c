@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "core/model/field.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/lint/core/lint.h"
 
 struct linted {
+	struct cluster_entry of;
 	struct arena arena; /* of the condition */
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
@@ -27,56 +28,40 @@ static const struct field condition_fields[] = {
 
 struct lint {
 	const struct control *control;
-	struct map clusters; /* "namespace/name" to struct linted */
+	struct cluster_map clusters; /* of struct linted */
 	size_t runs;
 };
+
+static void linted_done(void *one)
+{
+	struct linted *linted = one;
+
+	arena_done(&linted->arena);
+	memory_free(linted->uid);
+}
 
 static void *begin(const struct control *control)
 {
 	struct lint *lint = memory_alloc(sizeof(*lint));
 
 	lint->control = control;
+	lint->clusters = CLUSTER_MAP_INIT(struct linted, linted_done);
 	return lint;
-}
-
-static void linted_free(struct linted *linted)
-{
-	if (!linted)
-		return;
-	arena_done(&linted->arena);
-	memory_free(linted->uid);
-	memory_free(linted);
 }
 
 static void end(void *self)
 {
 	struct lint *lint = self;
 
-	for (size_t i = 0; i < lint->clusters.count; i++)
-		linted_free(lint->clusters.entries[i].value);
-	map_done(&lint->clusters);
+	cluster_map_done(&lint->clusters);
 	memory_free(lint);
 }
 
 static void forget(void *self, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct lint *lint = self;
 
-	linted_free(map_remove(&lint->clusters, arena_printf(&scratch, "%s/%s", namespace_, name)));
-}
-
-static struct linted *linted_of(struct lint *lint, const struct ray_cluster *cluster)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name);
-	struct linted *linted = map_get(&lint->clusters, key);
-
-	if (!linted) {
-		linted = memory_alloc(sizeof(*linted));
-		map_set(&lint->clusters, key, linted);
-	}
-	return linted;
+	cluster_map_remove(&lint->clusters, namespace_, name);
 }
 
 static uint64_t hash_of(const struct labels *annotations)
@@ -106,7 +91,8 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 		      struct extra_condition *ret_condition)
 {
 	struct lint *lint = self;
-	struct linted *linted = linted_of(lint, cluster);
+	struct linted *linted =
+		cluster_map_make(&lint->clusters, cluster->namespace_, cluster->name);
 	uint64_t annotations = hash_of(&cluster->annotations);
 
 	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||

@@ -10,6 +10,7 @@
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/overload.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/protect_busy_pods/codec/protect_json.h"
@@ -31,10 +32,10 @@
 
 struct protector {
 	const struct control *control;
-	struct map clusters;      /* "namespace/name" to struct guarded */
-	struct list waiting;      /* Pods with a change, in the order in which they are served */
-	struct loop_timer *timer; /* NULL: nothing was ever to be written */
-	int64_t timer_ms;         /* when it is due; INT64_MAX: it is not set */
+	struct cluster_map clusters; /* of struct guarded */
+	struct list waiting;         /* Pods with a change, in the order in which they are served */
+	struct loop_timer *timer;    /* NULL: nothing was ever to be written */
+	int64_t timer_ms;            /* when it is due; INT64_MAX: it is not set */
 	struct token_bucket budget;
 	struct overload overload;
 	size_t under_way;
@@ -42,7 +43,7 @@ struct protector {
 };
 
 struct guarded {
-	char *namespace_, *name, *key;
+	struct cluster_entry of;
 	struct map pods;  /* name to struct guarded_pod */
 	size_t protected; /* Pods that carry a key of ours, in the last decision */
 	char *denied;     /* why the last write was forbidden; NULL: it was not */
@@ -96,18 +97,14 @@ static void pod_free(struct guarded_pod *pod)
 	memory_free(pod);
 }
 
-static void guarded_free(struct guarded *cluster)
+static void guarded_done(void *one)
 {
-	if (!cluster)
-		return;
+	struct guarded *cluster = one;
+
 	for (size_t i = 0; i < cluster->pods.count; i++)
 		pod_free(cluster->pods.entries[i].value);
 	map_done(&cluster->pods);
-	memory_free(cluster->namespace_);
-	memory_free(cluster->name);
-	memory_free(cluster->key);
 	memory_free(cluster->denied);
-	memory_free(cluster);
 }
 
 static void start(struct protector *protector)
@@ -119,33 +116,6 @@ static void start(struct protector *protector)
 	protector->timer_ms = INT64_MAX;
 	protector->timer = loop_timer_new(control->loop, sweep, protector);
 	token_bucket_init(&protector->budget, rate, rate, loop_monotonic_ms(control->loop));
-}
-
-static struct guarded *find(const struct protector *protector, const char *namespace_,
-			    const char *name)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	return map_get(&protector->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
-}
-
-/* The first cluster starts the timer: a fleet without protection has none. */
-static struct guarded *find_or_make(struct protector *protector, const struct ray_cluster *cluster)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct guarded *guarded = find(protector, cluster->namespace_, cluster->name);
-
-	if (guarded)
-		return guarded;
-	if (!protector->timer)
-		start(protector);
-	guarded = memory_alloc(sizeof(*guarded));
-	guarded->namespace_ = memory_strdup(cluster->namespace_);
-	guarded->name = memory_strdup(cluster->name);
-	guarded->key =
-		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
-	map_set(&protector->clusters, guarded->key, guarded);
-	return guarded;
 }
 
 static struct guarded_pod *pod_of(struct protector *protector, struct guarded *cluster,
@@ -214,7 +184,7 @@ static void keep_denied(struct guarded_pod *pod, const struct err *err)
 	cluster->denied_removal = pod->removal;
 	cluster->not_before_ms = now_ms(protector) + REFUSED_RETRY_MS;
 	if (!protector->denied)
-		log_warning("cannot protect Pods in use", "cluster", cluster->key, "error",
+		log_warning("cannot protect Pods in use", "cluster", cluster->of.key, "error",
 			    err->text, "fix", CURE, NULL);
 	protector->denied = true;
 }
@@ -242,12 +212,12 @@ static void failed(struct guarded_pod *pod, const struct err *err, int64_t retry
 		return;
 	default:
 		pod->not_before_ms = now_ms(protector) + wait_ms;
-		log_debug("Pod was not changed", "pod", pod->name, "cluster", pod->cluster->key,
+		log_debug("Pod was not changed", "pod", pod->name, "cluster", pod->cluster->of.key,
 			  "error", err->text, NULL);
 	}
 	if (retry_after_ms > 0)
-		overload_refused(&protector->overload, pod->cluster->namespace_, now_ms(protector),
-				 retry_after_ms);
+		overload_refused(&protector->overload, pod->cluster->of.namespace_,
+				 now_ms(protector), retry_after_ms);
 }
 
 static void carried_out(struct guarded_pod *pod)
@@ -281,7 +251,7 @@ static void send(struct guarded_pod *pod)
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct protector *protector = pod->protector;
 	const char *path = kube_path_query(&scratch,
-					   kube_path(&scratch, "v1", pod->cluster->namespace_,
+					   kube_path(&scratch, "v1", pod->cluster->of.namespace_,
 						     "pods", pod->name, NULL),
 					   "fieldManager", FIELD_MANAGER);
 
@@ -295,7 +265,7 @@ static void send(struct guarded_pod *pod)
 								.path = path,
 								.body = pod->body,
 								.body_size = strlen(pod->body),
-								.flow = pod->cluster->key },
+								.flow = pod->cluster->of.key },
 					answered, pod);
 }
 
@@ -380,12 +350,12 @@ static void decided(void *self, const struct pass_decision *decision)
 	struct guarded *guarded;
 	size_t changes = 0;
 
-	if (!protection && protector->clusters.count == 0)
+	if (!protection &&
+	    !cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name))
 		return;
-	guarded = protection ? find_or_make(protector, cluster) :
-			       find(protector, cluster->namespace_, cluster->name);
-	if (!guarded)
-		return;
+	if (!protector->timer) /* the first cluster: a fleet without protection has no timer */
+		start(protector);
+	guarded = cluster_map_make(&protector->clusters, cluster->namespace_, cluster->name);
 	guarded->protected = 0;
 	for (size_t i = 0; i < guarded->pods.count; i++)
 		memory_set_string(&((struct guarded_pod *)guarded->pods.entries[i].value)->body,
@@ -406,17 +376,17 @@ static void decided(void *self, const struct pass_decision *decision)
 
 static void forget(void *self, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct protector *protector = self;
 
-	guarded_free(map_remove(&protector->clusters,
-				arena_printf(&scratch, "%s/%s", namespace_, name)));
+	cluster_map_remove(&protector->clusters, namespace_, name);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
-	const struct guarded *guarded = find(self, cluster->namespace_, cluster->name);
+	const struct protector *protector = self;
+	const struct guarded *guarded =
+		cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name);
 	const char *cure = CURE;
 
 	if (!guarded || !guarded->denied)
@@ -443,7 +413,9 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 static void write_protected(const void *self, const struct metrics_cluster *cluster,
 			    struct metrics_family *family)
 {
-	const struct guarded *guarded = find(self, cluster->namespace_, cluster->name);
+	const struct protector *protector = self;
+	const struct guarded *guarded =
+		cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name);
 
 	if (guarded)
 		metrics_text_integer(family,
@@ -463,6 +435,7 @@ static void *begin(const struct control *control)
 	struct protector *protector = memory_alloc(sizeof(*protector));
 
 	protector->control = control;
+	protector->clusters = CLUSTER_MAP_INIT(struct guarded, guarded_done);
 	protector->overload = (struct overload)OVERLOAD_INIT;
 	return protector;
 }
@@ -471,9 +444,7 @@ static void end(void *self)
 {
 	struct protector *protector = self;
 
-	for (size_t i = 0; i < protector->clusters.count; i++)
-		guarded_free(protector->clusters.entries[i].value);
-	map_done(&protector->clusters);
+	cluster_map_done(&protector->clusters);
 	loop_timer_free(protector->timer);
 	memory_free(protector);
 }

@@ -1,0 +1,29 @@
+/* What a module keeps for each RayCluster, by namespace and name: structs on the heap, zeroed when they
+ * are made, whose first member is a struct cluster_entry. The map owns them. All of it may be lost. */
+#ifndef CTL_SHARED_CLUSTER_MAP_H
+#define CTL_SHARED_CLUSTER_MAP_H
+
+#include "base/map.h"
+
+struct cluster_entry {
+	char *namespace_, *name, *key; /* key: "namespace/name", the name in messages */
+};
+
+struct cluster_map {
+	struct map map; /* by key; count and entries may be read */
+	size_t size;    /* of one struct */
+	/* Frees all that the struct owns but the entry. */
+	void (*done)(void *one);
+};
+
+#define CLUSTER_MAP_INIT(type, free_members)                                                       \
+	((struct cluster_map){ .size = sizeof(type), .done = (free_members) })
+
+void cluster_map_done(struct cluster_map *map);
+/* NULL: none. */
+void *cluster_map_get(const struct cluster_map *map, const char *namespace_, const char *name);
+/* The one that is there, else a new one. */
+void *cluster_map_make(struct cluster_map *map, const char *namespace_, const char *name);
+void cluster_map_remove(struct cluster_map *map, const char *namespace_, const char *name);
+
+#endif
