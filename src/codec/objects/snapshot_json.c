@@ -22,6 +22,7 @@
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
 #include "feature/device_claims/codec/device_object_json.h"
+#include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
 #include "feature/kueue/codec/kueue_json.h"
 #include "feature/pools/codec/pool_terms_json.h"
@@ -417,6 +418,20 @@ static const struct field snapshot_fields[] = {
 	FIELD_END,
 };
 
+/* Where ResourceSlices are known: Nodes and Pods have the amounts that a controller gives them. */
+static void complete_nodes(struct snapshot *snapshot, struct arena *arena)
+{
+	struct device_free *devices;
+
+	if (!snapshot->device_objects || snapshot->device_objects->slice_count == 0 ||
+	    snapshot->node_count == 0)
+		return;
+	devices = device_free_make(snapshot->device_objects, arena);
+	snapshot->nodes = device_nodes_fill(devices, snapshot->nodes, snapshot->node_count, arena);
+	snapshot->other_pods = device_nodes_fill_pods(devices, snapshot->other_pods,
+						      snapshot->other_pod_count, arena);
+}
+
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err)
 {
@@ -433,6 +448,7 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	request_resources_observe(&snapshot, arena);
 	snapshot.device_table =
 		device_claims_attach(snapshot.device_objects, snapshot.device_table, arena);
+	complete_nodes(&snapshot, arena);
 	*ret_snapshot = snapshot;
 	return 0;
 }

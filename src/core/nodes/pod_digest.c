@@ -146,7 +146,7 @@ void pod_digest_add(struct pod_digest *digest, const struct pod *pod)
 	if (!holds && pod->spec.node_name[0] != '\0')
 		return; /* it has ended */
 	struct resources request = pod_request(&pod->spec, &scratch);
-	if (has_accelerator(digest, &request)) {
+	if (has_accelerator(digest, &request) || pod->spec.claim_count > 0) {
 		keep(digest, pod, &request);
 	} else if (holds) {
 		struct sum *sum = find_sum(digest, pod, &scratch);

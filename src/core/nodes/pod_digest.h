@@ -1,5 +1,5 @@
 /* All Pods of a Kubernetes cluster in little memory, for their use of Nodes: each Pod that requests
- * an accelerator is kept with a few fields (names, labels of Ray, Node, requests, its devices), and
+ * an accelerator or claims devices is kept with a few fields (names, labels of Ray, Node, requests, its devices), and
  * the others are summed, one sum for each Node and RayCluster. A sum is a Pod that counts as
  * several (POD_REQUEST_PODS). The caller owns struct pod_digest; added Pods are copied. Must be
  * used only for node capacity. */

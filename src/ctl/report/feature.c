@@ -69,6 +69,17 @@ struct device_view *const *features_devices(const struct features *features)
 	return NULL;
 }
 
+bool features_complete(const struct features *features, struct inventory_list *list,
+		       struct arena *arena)
+{
+	bool complete = true;
+
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->complete)
+			complete &= features->table[i]->complete(features->selves[i], list, arena);
+	return complete;
+}
+
 void features_decided(void *listener, const struct pass_decision *decision)
 {
 	const struct features *features = listener;

@@ -17,6 +17,7 @@ struct control;
 struct device_view;
 struct extra_condition;
 struct features;
+struct inventory_list;
 struct list_page_kind;
 struct pass_decision;
 struct pod;
@@ -51,6 +52,10 @@ struct feature {
 	/* The variable that has the current view (ctl/shared/device_view.h); at most one feature has
 	 * it. */
 	struct device_view *const *(*devices)(const void *self);
+
+	/* Completes the amounts of a new inventory, in its arena. False: the rest is not read yet, and
+	 * it is called again. */
+	bool (*complete)(void *self, struct inventory_list *list, struct arena *arena);
 
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);
@@ -97,6 +102,10 @@ bool features_gpu_share(const struct features *features, struct gpu_share *ret_s
 
 /* NULL: no feature has it. */
 struct device_view *const *features_devices(const struct features *features);
+
+/* False: it is called again. */
+bool features_complete(const struct features *features, struct inventory_list *list,
+		       struct arena *arena);
 
 /* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/nodes/node_sample.h"
+#include "ctl/report/feature.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/inventory_watch.h"
 #include "net/log.h"
@@ -44,6 +45,8 @@ struct capacity_watch {
 	int64_t asked_ms, next_ms;
 	/* The last inventory; stock NULL: none. */
 	struct inventory_watch *inventory_watch;
+	struct inventory_list list; /* of it, completed by features */
+	bool incomplete;            /* their part is still to come */
 	struct arena arena;
 	struct node_capacities capacities;
 	struct map choices; /* "namespace/name" to struct choice, in the arena */
@@ -87,14 +90,24 @@ static void on_timer(void *context)
 
 static void count_capacities(struct capacity_watch *capacity_watch)
 {
-	const struct inventory_list *list = inventory_watch_list(capacity_watch->inventory_watch);
+	const struct inventory_list *list = &capacity_watch->list;
 
+	map_done(&capacity_watch->choices);
+	capacity_watch->choices = MAP_INIT;
 	node_capacities_init(&capacity_watch->capacities, list->nodes, list->node_count,
 			     capacity_watch->control->options->device_table,
 			     &capacity_watch->arena);
 	for (size_t i = 0; i < list->pod_count; i++)
 		node_capacities_add(&capacity_watch->capacities, &list->pods[i]);
 	node_capacities_finish(&capacity_watch->capacities);
+}
+
+static void complete(struct capacity_watch *capacity_watch)
+{
+	capacity_watch->list = *inventory_watch_list(capacity_watch->inventory_watch);
+	capacity_watch->incomplete = !features_complete(
+		capacity_watch->control->features, &capacity_watch->list, &capacity_watch->arena);
+	count_capacities(capacity_watch);
 }
 
 static void looked(void *context, const struct err *err)
@@ -115,7 +128,7 @@ static void looked(void *context, const struct err *err)
 	}
 	log_repeat_end(&capacity_watch->trouble, "the free capacity of Nodes is unknown", "nodes");
 	capacity_watch->inventory_watch = inventory_watch;
-	count_capacities(capacity_watch);
+	complete(capacity_watch);
 	loop_timer_start(capacity_watch->timer, FORGET_MS);
 }
 
@@ -125,6 +138,8 @@ static void look(struct capacity_watch *capacity_watch)
 	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
 
 	capacity_watch->asked_ms = now;
+	if (capacity_watch->inventory_watch && capacity_watch->incomplete)
+		complete(capacity_watch);
 	if (capacity_watch->looking || now < capacity_watch->next_ms)
 		return;
 	capacity_watch->looking = inventory_watch_new(
@@ -143,7 +158,7 @@ static int compare_node_name(const char *name, const struct pod *pod)
 static const struct pod *pods_on(const struct capacity_watch *capacity_watch, const char *node,
 				 size_t *ret_count)
 {
-	const struct inventory_list *list = inventory_watch_list(capacity_watch->inventory_watch);
+	const struct inventory_list *list = &capacity_watch->list;
 	const struct pod *pods = list->pods;
 	size_t low = 0, high = list->pod_count, end;
 
@@ -241,8 +256,7 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 		map_set(&capacity_watch->choices, key, choice);
 	}
 	add_nodes(arena, choice, view);
-	view->snapshot.other_pods_known =
-		*inventory_watch_list(capacity_watch->inventory_watch)->pods_problem == '\0';
+	view->snapshot.other_pods_known = *capacity_watch->list.pods_problem == '\0';
 	view->snapshot.other_pods = choice->pods;
 	view->snapshot.other_pod_count = choice->pod_count;
 }
@@ -277,7 +291,5 @@ const struct inventory_list *capacity_watch_inventory(struct capacity_watch *cap
 	if (!capacity_watch)
 		return NULL;
 	look(capacity_watch);
-	return capacity_watch->inventory_watch ?
-		       inventory_watch_list(capacity_watch->inventory_watch) :
-		       NULL;
+	return capacity_watch->inventory_watch ? &capacity_watch->list : NULL;
 }

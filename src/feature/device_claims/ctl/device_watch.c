@@ -7,8 +7,10 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/inventory_watch.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/device_claims/codec/device_object_json.h"
+#include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
 #include "net/loop.h"
 
@@ -51,6 +53,7 @@ struct kind_watch {
 struct device_watch {
 	const struct control *control;
 	struct map users; /* keys of the RayClusters that claim devices */
+	bool nodes_lack;  /* accelerators that may be in ResourceSlices */
 	bool watches;
 	struct kind_watch kinds[KIND_COUNT];
 	struct loop_timer *timer; /* NULL: no watch ever began */
@@ -208,6 +211,14 @@ static void end_watches(struct device_watch *watch)
 	watch->view = NULL;
 }
 
+static void renew_watches(struct device_watch *watch)
+{
+	if (watch->users.count > 0 || watch->nodes_lack)
+		begin_watches(watch);
+	else if (watch->watches)
+		end_watches(watch);
+}
+
 /* ---- the feature ---- */
 
 static void *begin(const struct control *control)
@@ -248,10 +259,27 @@ static void ray_cluster_changed(void *self, const char *namespace_, const char *
 		map_set(&watch->users, key, watch);
 	else
 		(void)map_remove(&watch->users, key);
-	if (watch->users.count > 0)
-		begin_watches(watch);
-	else if (watch->watches)
-		end_watches(watch);
+	renew_watches(watch);
+}
+
+static bool complete(void *self, struct inventory_list *list, struct arena *arena)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct device_table *table;
+	struct device_watch *watch = self;
+	struct device_free *devices;
+
+	table = watch->control->options->device_table;
+	watch->nodes_lack = false;
+	for (size_t i = 0; i < list->node_count && !watch->nodes_lack; i++)
+		watch->nodes_lack = device_nodes_lacks(&list->nodes[i], table);
+	renew_watches(watch);
+	if (!watch->view)
+		return !watch->watches;
+	devices = device_free_make(watch->view->objects, &scratch);
+	list->nodes = device_nodes_fill(devices, list->nodes, list->node_count, arena);
+	list->pods = device_nodes_fill_pods(devices, list->pods, list->pod_count, arena);
+	return true;
 }
 
 static struct device_view *const *devices(const void *self)
@@ -267,4 +295,5 @@ const struct feature device_claims_feature = {
 	.known = known,
 	.ray_cluster_changed = ray_cluster_changed,
 	.devices = devices,
+	.complete = complete,
 };

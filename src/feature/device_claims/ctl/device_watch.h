@@ -1,4 +1,5 @@
-/* Watches the objects of Dynamic Resource Allocation while a RayCluster claims devices, and makes a
+/* Watches the objects of Dynamic Resource Allocation while a RayCluster claims devices, or while Nodes
+ * lack accelerators that labels promise, and makes a
  * view of them (ctl/shared/device_view) when they change. Each kind is optional: without its API or
  * the right to read it that is logged once and tried again every five minutes, and decisions go on
  * without it. A sidecar reads templates and claims of its own namespace alone. */
