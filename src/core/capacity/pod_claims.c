@@ -79,6 +79,7 @@ static void add_requests(struct maker *m, const struct pod_claim *claim,
 	struct amounts shared = { .at = { .at = NULL } };
 
 	for (size_t i = 0; i < count; i++) {
+		m->claims->channel |= requests[i].channel;
 		add(m, is_shared ? &shared : &m->charge, &requests[i].charge);
 		if (!is_shared)
 			add(m, &m->least, &requests[i].promise);

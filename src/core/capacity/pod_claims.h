@@ -23,6 +23,7 @@ struct pod_claims {
 	size_t shared_count;
 	/* The product of all GPUs in `ray`, "": unknown. */
 	const char *product;
+	bool channel; /* of an NVIDIA ComputeDomain, whichever of its containers uses it */
 	/* A template or claim that does not exist: no Pod can start. NULL: none. */
 	const char *missing;
 	/* Why some of them count 0. NULL: none. */

@@ -28,6 +28,8 @@ struct claimed_request {
 	/* The product of all devices in ResourceSlices that it can get ("NVIDIA A100-SXM4-80GB");
 	 * "": unknown, or several. */
 	const char *product;
+	/* A channel of an NVIDIA ComputeDomain: the Pods with it are on Nodes of one NVLink domain. */
+	bool channel;
 	const char *problem; /* NULL, or why it is counted as 0, with the cure */
 };
 

@@ -438,6 +438,8 @@ struct autoscaler_object {
 #define LABEL_REPLICA_NAME "ray.io/worker-group-replica-name"
 #define LABEL_REPLICA_INDEX "ray.io/worker-group-replica-index"
 #define LABEL_HOST_INDEX "ray.io/replica-host-index"
+/* Of NVIDIA's GPU feature discovery and DRA driver: the NVLink domain of a Node. */
+#define LABEL_CLIQUE "nvidia.com/gpu.clique"
 /* Of Alibaba's gpushare scheduler, on Pods. */
 #define GPUSHARE_ANNOTATION_INDEX "ALIYUN_COM_GPU_MEM_IDX"
 #define GPUSHARE_ANNOTATION_ALLOCATION "scheduler.framework.gpushare.allocation"

@@ -209,15 +209,17 @@ static struct words words_of_warm(const struct choice *choice, const struct grou
 				       (long long)lacking, plural(lacking), held) };
 }
 
-/* Nodes are mentioned only when none of them can hold the new Pods now. */
+/* Nodes are mentioned only when none of them can hold the new Pods now, or when whole replicas are
+ * counted. */
 static const char *capacity_check_text(const struct choice *choice, const struct group *group)
 {
 	const struct capacity_check_group *capacity_check =
 		capacity_check_of_launch(choice->health->capacity_check, group->index);
+	bool silent = capacity_check->text[0] == '\0' || capacity_check->fits_now;
 
-	return capacity_check->text[0] == '\0' || capacity_check->fits_now ?
-		       "" :
-		       arena_printf(choice->arena, "; %s", capacity_check->text);
+	return arena_printf(choice->arena, "%s%s%s%s", silent ? "" : "; ",
+			    silent ? "" : capacity_check->text, capacity_check->cliques ? "; " : "",
+			    capacity_check->cliques ? capacity_check->cliques : "");
 }
 
 static struct words words_of_minimum(const struct choice *choice, const struct group *group,

@@ -10,6 +10,11 @@
 #include "feature/device_claims/core/device_free.h"
 #include "feature/device_claims/core/selector_text.h"
 
+/* Of NVIDIA's driver (kubernetes-sigs/dra-driver-nvidia-gpu). */
+#define CHANNEL_CLASS "compute-domain-default-channel.nvidia.com"
+#define CHANNEL_DRIVER "'compute-domain.nvidia.com'"
+#define CHANNEL_TYPE "channel"
+
 struct resolver {
 	const struct device_objects *objects;
 	const struct device_table *table;
@@ -75,6 +80,29 @@ static const struct device_row *row_of(const struct resolver *r, const struct de
 	}
 	add_selectors(r, &ask->selectors, wanted);
 	return named;
+}
+
+static bool name_channel(const struct resolver *r, const struct strings *selectors,
+			 struct wanted_device *wanted)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < selectors->count; i++)
+		named |= strstr(selectors->at[i], CHANNEL_DRIVER) != NULL;
+	add_selectors(r, selectors, wanted);
+	return named;
+}
+
+/* The driver's class, or another one with the driver and the type of a channel. */
+static bool is_channel(const struct resolver *r, const struct device_ask *ask)
+{
+	const struct device_class *class = map_get(&r->classes, ask->device_class);
+	struct wanted_device wanted = { "", "", "", "" };
+	bool named = class && name_channel(r, &class->selectors, &wanted);
+
+	named |= name_channel(r, &ask->selectors, &wanted);
+	return strcmp(ask->device_class, CHANNEL_CLASS) == 0 ||
+	       (named && strcmp(wanted.type, CHANNEL_TYPE) == 0);
 }
 
 static struct wanted_device attributes_of(const struct free_device *one)
@@ -206,10 +234,15 @@ static void count_ask(struct resolver *r, const struct device_ask *ask, struct c
 
 	ret->promise = ret->charge = devices_of("", 0);
 	ret->product = "";
+	ret->channel = false;
+	ret->problem = NULL;
 	if (ask->admin_access)
 		return;
+	ret->channel = is_channel(r, ask);
+	if (ret->channel && !r->objects->classes_known)
+		return;
 	kind = kind_of(r, ask);
-	ret->problem = kind->problem ? kind->problem : ret->problem;
+	ret->problem = kind->problem;
 	if (!kind->resource)
 		return;
 	if (ask->all && kind->most == 0)
@@ -250,6 +283,7 @@ static void count_request(struct resolver *r, const struct device_request *reque
 			continue;
 		}
 		agree(&ret->product, one.product, false);
+		ret->channel |= one.channel;
 		ret->problem = ret->problem ? ret->problem : one.problem;
 		if (worth(r, &one.promise) < worth(r, &ret->promise))
 			ret->promise = one.promise;

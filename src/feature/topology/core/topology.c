@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the NVIDIA GPU feature discovery and its DRA driver: nodes of one NVLink domain. */
-#define LABEL_CLIQUE "nvidia.com/gpu.clique"
 /* `ray start --labels-file`; KubeRay refuses a parameter `labels`. */
 #define START_PARAM_LABELS_FILE "labels-file"
 /* Values of one label that are tried, those with the most free nodes first. */
