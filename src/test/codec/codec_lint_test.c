@@ -1,6 +1,6 @@
 /* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml breaks the rule, and
  * <rule>.good.yaml is the same with the fix and without a finding. Both are plain RayClusters, or a
- * RayClusterAutoscaler with its RayCluster, or a GPUPool;
+ * RayClusterAutoscaler or ComputeDomain with its RayCluster, or a GPUPool;
  * <rule>.nodes.yaml, where it exists, is a List of Nodes for both (and <rule>.<part>.bad.yaml is a
  * further case of the rule). The comment at the head of a bad file has its expected findings;
  * UPDATE=1 rewrites it. Rules about the JSON itself are tested with feature/lint/objects/lint_document,
@@ -103,7 +103,8 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 	context->devices = device_table_builtin();
 	context->settings = &settings;
 	context->time_zones = time_zones;
-	if (strstr(text, "kind: " AUTOSCALER_KIND) || strstr(text, "kind: " GPU_POOL_KIND)) {
+	if (strstr(text, "kind: " AUTOSCALER_KIND) || strstr(text, "kind: " GPU_POOL_KIND) ||
+	    strstr(text, "kind: ComputeDomain")) {
 		lint_documents(text, context, arena, ret_findings);
 		return;
 	}

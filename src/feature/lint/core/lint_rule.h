@@ -139,8 +139,7 @@
 	X(GPU_VISIBLE_WITHOUT_REQUEST, INFO, "gpu-visible-without-request",                                                                                          \
 	  lint_gpu_visible_without_request,                                                                                                                          \
 	  "Pods that ask for no GPU see all GPUs of a GPU Node "                                                                                                     \
-	  "that they land on (row A8); a warning when the Nodes are known and one takes them. "                                                                      \
-	  "Shares of a GPU (`aliyun.com/gpu-mem`) are not meant (row C5)",                                                                                           \
+	  "that they land on (row A8); a warning when the Nodes are known and one takes them",                                                                       \
 	  "set `NVIDIA_VISIBLE_DEVICES` to `void`")                                                                                                                  \
 	X(TPU_SELECTOR_MISSING, WARNING, "tpu-selector-missing", lint_tpu_selector_missing,                                                                          \
 	  "a group with TPUs lacks the node selectors of topology and accelerator, so the "                                                                          \
@@ -176,7 +175,12 @@
 	N(POOL_OVERLAP, INFO, "pool-overlap",                                                                                                                        \
 	  "a group may match two GPUPools; a warning if one has none left", "set `groups`")                                                                          \
 	N(GROUP_WITHOUT_POOL, INFO, "group-without-pool",                                                                                                            \
-	  "no GPUPool in the files matches a group with GPUs", "add one")
+	  "no GPUPool in the files matches a group with GPUs", "add one")                                                                                            \
+	N(CLIQUE_AFFINITY_MISSING, WARNING, "clique-affinity-missing",                                                                                               \
+	  "a group claims a channel of a ComputeDomain without affinity on `nvidia.com/gpu.clique`",                                                                 \
+	  "add the lines")                                                                                                                                           \
+	N(COMPUTE_DOMAIN_NODES, WARNING, "compute-domain-nodes",                                                                                                     \
+	  "`numNodes` of a ComputeDomain is deprecated", "write 0")
 
 enum lint_rule_id {
 #define X(identifier, ...) LINT_RULE_##identifier,

@@ -11,6 +11,7 @@
 #include "codec/objects/request_resources.h"
 #include "codec/text/yaml.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_domain.h"
 #include "feature/lint/objects/lint_kind.h"
 #include "feature/lint/objects/lint_pool.h"
 #include "feature/lint/objects/lint_shape.h"
@@ -208,6 +209,27 @@ static void remember_groups(struct work *work, const struct subject *subject,
 	}
 }
 
+/* Groups that may claim the channel of a ComputeDomain of these files. */
+static void remember_claims(struct work *work, const struct subject *subject,
+			    const struct ray_cluster *cluster, struct place spec)
+{
+	struct place groups = place_member(&work->positions, spec, "workerGroupSpecs");
+
+	for (size_t i = 0; i < cluster->group_count; i++) {
+		struct lint_entry entry = entry_of(work, subject->object);
+
+		if (!lint_domain_lacks_affinity(&cluster->groups[i],
+						cJSON_GetArrayItem(groups.json, (int)i)))
+			continue;
+		entry.finding.path = real_path(
+			work, subject,
+			arena_printf(&work->arena, "spec.workerGroupSpecs[%zu].template.spec", i));
+		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
+		lint_domain_add_group(work->report, &entry, cluster->namespace_,
+				      &cluster->groups[i]);
+	}
+}
+
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
@@ -225,6 +247,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		run_rules(&cluster, work->context, &work->arena, &findings);
 		lint_report_remember(work->report, &cluster);
 		remember_groups(work, subject, &cluster);
+		remember_claims(work, subject, &cluster, spec);
 	}
 	add_findings(work, subject, &findings, shape_count);
 }
@@ -350,6 +373,23 @@ static void check_settings(struct work *work, struct place object, bool is_pool)
 		remember_pool(work, object);
 }
 
+static void check_domain(struct work *work, struct place object)
+{
+	struct place metadata = place_member(&work->positions, object, "metadata");
+	struct subject subject = { .place = object, .spec_path = "spec" };
+	bool has_nodes = lint_domain_add(work->report, object.json);
+
+	subject.object = object_text(&work->arena, "ComputeDomain",
+				     text_of(work, metadata, "namespace"),
+				     text_of(work, metadata, "name"));
+	if (has_nodes)
+		add_one(work, &subject, LINT_WARNING, LINT_RULE_COMPUTE_DOMAIN_NODES,
+			"spec.numNodes",
+			"numNodes is deprecated: write 0, so that a group may have any number of "
+			"workers",
+			"numNodes: 0");
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const char *kind = text_of(work, object, "kind");
@@ -364,6 +404,10 @@ static void check_object(struct work *work, struct place object)
 	}
 	if (work->again)
 		return;
+	if (lint_domain_is(kind, version)) {
+		check_domain(work, object);
+		return;
+	}
 	if (!holder) {
 		check_kind(work, object);
 		return;
@@ -529,6 +573,7 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 {
 	lint_report_sort_pools(report);
 	check_groups_of_pools(report);
+	lint_domain_finish(report);
 	for (size_t i = 0; i < report->texts.count; i++) {
 		const struct lint_kept_text *kept = &report->texts.at[i];
 		struct work work = { .report = report,

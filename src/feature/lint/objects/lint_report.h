@@ -47,6 +47,18 @@ struct lint_gpu_group {
 	const struct pod_spec *spec;
 };
 
+/* A ComputeDomain, with the ResourceClaimTemplate of its channel. */
+struct lint_domain {
+	const char *namespace_, *template_;
+};
+
+/* A group without affinity on NVLink domains, and the ResourceClaimTemplates that it names. */
+struct lint_claiming_group {
+	struct lint_entry entry;
+	const char *namespace_, *name;
+	struct strings templates;
+};
+
 struct lint_report {
 	struct arena *arena;
 	VEC(struct lint_entry) list;
@@ -54,11 +66,13 @@ struct lint_report {
 	size_t dropped;                /* number of findings that are not kept */
 	size_t files, objects;         /* read; objects: those with a RayCluster */
 	size_t autoscalers;            /* RayClusterAutoscalers and GPUPools that were read */
-	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), and the texts with a
+	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, and the texts with a
 	 * RayClusterAutoscaler or GPUPool. */
 	VEC(struct lint_known_cluster) clusters;
 	VEC(struct lint_gpu_group) gpu_groups;
 	VEC(const struct gpu_pool *) pools;
+	VEC(struct lint_domain) domains;
+	VEC(struct lint_claiming_group) claiming_groups;
 	VEC(struct lint_kept_text) texts;
 	size_t kept_bytes;
 };
