@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "cli/gpu_devices.h"
 #include "cli/gpu_holders.h"
 #include "cli/shared/api_connection.h"
 #include "cli/shared/controller_client.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
+#include "feature/device_claims/core/device_nodes.h"
 
 /* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
 #define NODES_MAX 20000
@@ -50,6 +52,25 @@ static int check(const struct wait *wait, const struct inventory_list *list, str
 	return 0;
 }
 
+/* Nodes and Pods as they are with device plugins. */
+static void make_inventory(const struct device_objects *objects, const struct inventory_list *list,
+			   const struct device_table *devices, struct arena *arena,
+			   struct gpus_answer *answer)
+{
+	const struct node *nodes = list->nodes;
+	const struct pod *pods = list->pods;
+
+	if (objects) {
+		const struct device_free *free = device_free_make(objects, arena);
+
+		answer->stocks = device_nodes_stocks(free, arena, &answer->stock_count);
+		nodes = device_nodes_fill(free, nodes, list->node_count, arena);
+		pods = device_nodes_fill_pods(free, pods, list->pod_count, arena);
+	}
+	inventory_make(&answer->inventory, nodes, list->node_count, pods, list->pod_count, devices,
+		       arena);
+}
+
 int gpus_look(struct connection *connection, const struct device_table *devices,
 	      struct arena *arena, struct gpus_answer *ret_answer, struct err *err)
 {
@@ -63,8 +84,8 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 	list = inventory_watch_list(ret_answer->inventory_watch);
 	if (check(&wait, list, err))
 		return -1;
-	inventory_make(&ret_answer->inventory, list->nodes, list->node_count, list->pods,
-		       list->pod_count, devices, arena);
+	make_inventory(gpu_devices_read(connection, arena, &ret_answer->stocks_problem), list,
+		       devices, arena, ret_answer);
 	ret_answer->unreadable = list->unreadable;
 	return 0;
 }

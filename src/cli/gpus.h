@@ -13,6 +13,7 @@
 #include "core/nodes/inventory.h"
 
 struct connection;
+struct device_stock;
 struct inventory_watch;
 struct cluster_holders;
 struct gpu_holders;
@@ -25,6 +26,10 @@ struct gpus_answer {
 	struct inventory inventory;
 	size_t unreadable;                       /* Nodes and Pods that cannot be decoded */
 	struct inventory_watch *inventory_watch; /* the listing it was made from */
+	/* The devices of ResourceSlices; none: there are no slices, or they may not be read. */
+	const struct device_stock *stocks;
+	size_t stock_count;
+	const char *stocks_problem; /* "", or why it is unknown which are claimed */
 	/* By namespace and name, GPUS_CLUSTERS_MAX at most. */
 	const struct cluster_holders *clusters;
 	size_t cluster_count;

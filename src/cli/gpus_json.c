@@ -3,6 +3,7 @@
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
+#include "feature/device_claims/core/device_nodes.h"
 
 static void write_user(struct json_writer *writer, const struct gpus_answer *answer,
 		       const struct inventory_user *user)
@@ -91,6 +92,25 @@ static void write_total(struct json_writer *writer, const struct inventory_total
 	json_write_object_end(writer);
 }
 
+static void write_stocks(struct json_writer *writer, const struct gpus_answer *answer)
+{
+	if (answer->stock_count == 0)
+		return;
+	json_write_array(writer, "devices");
+	ARRAY_EACH(const struct device_stock, stock, answer->stocks, answer->stock_count) {
+		json_write_object_line(writer, NULL);
+		JSON_WRITE_TEXTS(writer, { "driver", stock->driver }, { "type", stock->type },
+				 { "product", stock->product });
+		json_write_integer(writer, "total", stock->count.total);
+		json_write_integer(writer, "free", stock->count.free);
+		json_write_integer(writer, "claimed", stock->count.claimed);
+		json_write_integer(writer, "tainted", stock->count.tainted);
+		json_write_integer(writer, "blocked", stock->count.blocked);
+		json_write_object_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
 int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct err *err)
 {
 	const struct inventory *inventory = &answer->inventory;
@@ -110,6 +130,7 @@ int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct er
 	for (size_t i = 0; i < inventory->total_count; i++)
 		write_total(&writer, &inventory->totals[i]);
 	json_write_array_end(&writer);
+	write_stocks(&writer, answer);
 	json_write_object_end(&writer);
 	buf_add_char(buf, '\n');
 	if (buf->overflowed)

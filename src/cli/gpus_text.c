@@ -6,6 +6,7 @@
 #include "cli/gpu_holders.h"
 #include "cli/shared/table.h"
 #include "codec/text/text.h"
+#include "feature/device_claims/core/device_nodes.h"
 
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
@@ -303,6 +304,39 @@ static void write_users(const struct writer *w)
 	write_holder_notes(w);
 }
 
+/* ---- devices of ResourceSlices ---- */
+
+static const struct table_column stock_columns[] = {
+	{ "DRIVER", false }, { "TYPE", false },   { "PRODUCT", false }, { "TOTAL", true },
+	{ "FREE", true },    { "CLAIMED", true }, { "TAINTED", true },  { "BLOCKED", true },
+};
+
+static const char *number(const struct writer *w, int64_t value)
+{
+	return arena_printf(w->arena, "%lld", (long long)value);
+}
+
+static void write_stocks(const struct writer *w)
+{
+	const struct gpus_answer *answer = w->answer;
+	struct table table;
+
+	if (answer->stock_count == 0)
+		return;
+	add_line(w, "%sdevices of ResourceSlices",
+		 w->inventory->total_count > 0 || w->inventory->node_count > 0 ? "\n" : "");
+	table_init(&table, w->arena, stock_columns,
+		   sizeof(stock_columns) / sizeof(stock_columns[0]));
+	ARRAY_EACH(const struct device_stock, stock, answer->stocks, answer->stock_count)
+		TABLE_ADD_TEXTS(&table, stock->driver, stock->type, stock->product,
+				number(w, stock->count.total), number(w, stock->count.free),
+				number(w, stock->count.claimed), number(w, stock->count.tainted),
+				number(w, stock->count.blocked));
+	table_write(&table, w->colours, w->buf);
+	if (answer->stocks_problem && *answer->stocks_problem != '\0')
+		add_line(w, "CLAIMED is unknown: %s", answer->stocks_problem);
+}
+
 void gpus_text_write(const struct gpus_answer *answer, bool colours, struct arena *arena,
 		     struct buf *buf)
 {
@@ -316,6 +350,7 @@ void gpus_text_write(const struct gpus_answer *answer, bool colours, struct aren
 	else
 		add_line(&w, "no accelerators on %zu Node%s", inventory->other_nodes,
 			 plural(inventory->other_nodes));
+	write_stocks(&w);
 	if (answer->unreadable > 0)
 		add_line(&w, "%zu object%s cannot be decoded and not counted", answer->unreadable,
 			 plural(answer->unreadable));

@@ -179,6 +179,92 @@ static void test_lists_of_the_api_server(void **state)
 	cli_server_stop();
 }
 
+#define DRA "/apis/resource.k8s.io/v1"
+#define DRA_KINDS                                                                                  \
+	{                                                                                          \
+		"GET " DRA, 0,                                                                     \
+			"{'resources':[{'name':'resourceslices'},{'name':'deviceclasses'},"        \
+			"{'name':'resourceclaims'}]}"                                              \
+	}
+#define BARE_NODE                                                                                  \
+	"{'metadata':{'name':'n','resourceVersion':'1'},'status':{'capacity':{'cpu':'4'},"         \
+	"'allocatable':{'cpu':'4'}}}"
+#define DEVICE(name, taints)                                                                       \
+	"{'name':'" name "','attributes':{'type':{'string':'gpu'},'productName':{'string':'H100'"  \
+	"}}" taints "}"
+#define SLICE                                                                                          \
+	"{'metadata':{'name':'n','resourceVersion':'1'},'spec':{'driver':'gpu.nvidia.com',"            \
+	"'nodeName':'n','pool':{'name':'n','generation':1,'resourceSliceCount':1},'devices':[" DEVICE( \
+		"gpu-0",                                                                               \
+		"") "," DEVICE("gpu-1",                                                                \
+			       "") "," DEVICE("gpu-2",                                                 \
+					      ",'taints':[{'key':'xid','effect':'NoSchedule'}]") "]}}"
+#define CLASS                                                                                      \
+	"{'metadata':{'name':'gpu.nvidia.com','resourceVersion':'1'},'spec':{'selectors':[{'cel':" \
+	"{'expression':'device.driver == \\\"gpu.nvidia.com\\\"'}}],'extendedResourceName':"       \
+	"'nvidia.com/gpu'}}"
+#define CLAIM                                                                                      \
+	"{'metadata':{'namespace':'ray','name':'c','resourceVersion':'1'},'spec':{},'status':{"    \
+	"'allocation':{'devices':{'results':[{'request':'gpu','driver':'gpu.nvidia.com','pool':"   \
+	"'n','device':'gpu-0'}]}},'reservedFor':[{'resource':'pods','name':'w','uid':'1'}]}}"
+
+/* A Node without nvidia.com/gpu: its devices are those of ResourceSlices, and the Pod that claims one
+ * is its user. */
+static void test_devices_of_slices(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0, LIST(BARE_NODE) },
+		{ "GET /api/v1/pods", 0,
+		  LIST("{'metadata':{'namespace':'ray','name':'w','resourceVersion':'3'},'spec':{"
+		       "'nodeName':'n','containers':[{'name':'c'}],'resourceClaims':[{'name':'g',"
+		       "'resourceClaimTemplateName':'t'}]},'status':{'phase':'Running'}}") },
+		KINDS,
+		{ "GET " DRA "/resourceslices", 0, LIST(SLICE) },
+		{ "GET " DRA "/deviceclasses", 0, LIST(CLASS) },
+		{ "GET " DRA "/resourceclaims", 0, LIST(CLAIM) },
+		DRA_KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	cli_server_start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "n     -          1/2              -         1 not allocatable");
+	EXPECT(result.output, "n     nvidia.com/gpu    -          1  ray        w");
+	EXPECT(result.output,
+	       "DRIVER          TYPE  PRODUCT  TOTAL  FREE  CLAIMED  TAINTED  BLOCKED");
+	EXPECT(result.output,
+	       "gpu.nvidia.com  gpu   H100         3     1        1        1        0");
+	CLI_RUN(&result, cli_status, "status", "--gpus", "-o", "json");
+	EXPECT(result.output, "\"devices\"");
+	EXPECT(result.output, "\"tainted\": 1");
+	cli_server_stop();
+}
+
+/* Without the right to read claims no device may be called free in silence. */
+static void test_claims_may_not_be_read(void **state)
+{
+	static const struct route routes[] = {
+		{ "GET /api/v1/nodes", 0, LIST(BARE_NODE) },
+		{ "GET /api/v1/pods", 0, LIST("") },
+		KINDS,
+		{ "GET " DRA "/resourceslices", 0, LIST(SLICE) },
+		{ "GET " DRA "/deviceclasses", 0, LIST(CLASS) },
+		{ "GET " DRA "/resourceclaims", 403, "{'kind':'Status','reason':'Forbidden'}" },
+		DRA_KINDS,
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	cli_server_start(routes);
+	CLI_RUN(&result, cli_status, "status", "--gpus");
+	assert_int_equal(result.status, 0);
+	EXPECT(result.output, "CLAIMED is unknown: ");
+	cli_server_stop();
+}
+
 /* A partial answer would look like free GPUs. */
 static void test_a_right_is_missing(void **state)
 {
@@ -217,6 +303,8 @@ int main(void)
 		cmocka_unit_test(test_names_are_made_safe),
 		cmocka_unit_test(test_no_accelerators),
 		cmocka_unit_test(test_lists_of_the_api_server),
+		cmocka_unit_test(test_devices_of_slices),
+		cmocka_unit_test(test_claims_may_not_be_read),
 		cmocka_unit_test(test_a_right_is_missing),
 		cmocka_unit_test(test_wrong_usage),
 	};

@@ -1,0 +1,107 @@
+#include "cli/gpu_devices.h"
+
+#include <string.h>
+
+#include "cli/shared/api_connection.h"
+#include "codec/objects/device_claim_object.h"
+#include "kube/kube_informer.h"
+
+#define WITHIN_MS 30000
+
+struct reading {
+	struct connection *connection;
+	struct kube_informer *informer;
+	struct err err; /* kind ERR_NONE: none */
+};
+
+static void listed(void *context)
+{
+	api_connection_wake(((const struct reading *)context)->connection);
+}
+
+static void failed(void *context, const struct err *err)
+{
+	struct reading *reading = context;
+
+	if (err->kind == ERR_LIMIT || err->kind == ERR_GONE)
+		return; /* the informer begins the list again */
+	reading->err = *err;
+	api_connection_wake(reading->connection);
+}
+
+static bool ended(void *context)
+{
+	const struct reading *reading = context;
+
+	return reading->err.kind != ERR_NONE || kube_informer_synced(reading->informer);
+}
+
+/* The row of struct device_objects with this name. */
+static const struct field *row_of(const char *name)
+{
+	const struct field *row = device_objects_fields;
+
+	while (strcmp(row->name, name) != 0)
+		row++;
+	return row;
+}
+
+static void copy(const struct kube_informer *informer, const struct field *row,
+		 struct device_objects *objects, struct arena *arena)
+{
+	size_t count = kube_informer_count(informer), at = 0, kept = 0;
+	char *list = arena_array(arena, count, row->size);
+	const void *object;
+	bool known = true;
+
+	while (kept < count && (object = kube_informer_next(informer, &at))) {
+		char *one = list + kept++ * row->size;
+
+		memcpy(one, object, row->size);
+		if (row->problems > 0)
+			memset(one + row->problems, 0, sizeof(struct strings));
+		field_own(row->members, one, arena);
+	}
+	memcpy(field_value(row, objects), &list, sizeof(list));
+	memcpy((char *)objects + row->count, &kept, sizeof(kept));
+	memcpy((char *)objects + row->has, &known, sizeof(known));
+}
+
+/* NULL, or why they cannot be read. */
+static const char *read_all(struct connection *connection, const struct kube_type *type,
+			    const char *name, struct device_objects *objects, struct arena *arena)
+{
+	struct reading reading = { .connection = connection, .err = { .kind = ERR_NONE } };
+	const struct kube_informer_options options = {
+		.type = type,
+		.callbacks = { .on_synced = listed, .on_error = failed, .context = &reading },
+	};
+	const char *problem = NULL;
+
+	reading.informer = kube_informer_new(api_connection_client(connection), &options);
+	(void)api_connection_wait(connection, ended, &reading, WITHIN_MS);
+	if (kube_informer_synced(reading.informer))
+		copy(reading.informer, row_of(name), objects, arena);
+	else
+		problem = reading.err.kind != ERR_NONE ? arena_strdup(arena, reading.err.text) :
+							 "they were not listed in time";
+	kube_informer_free(reading.informer);
+	return problem;
+}
+
+const struct device_objects *gpu_devices_read(struct connection *connection, struct arena *arena,
+					      const char **ret_problem)
+{
+	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
+	const char *problem;
+
+	*ret_problem = "";
+	if (read_all(connection, &kube_type_resource_slice, "resourceSlices", objects, arena) ||
+	    objects->slice_count == 0)
+		return NULL;
+	(void)read_all(connection, &kube_type_device_class, "deviceClasses", objects, arena);
+	problem = read_all(connection, &kube_type_resource_claim, "resourceClaims", objects, arena);
+	if (problem)
+		*ret_problem = problem;
+	return objects;
+}
