@@ -97,7 +97,7 @@ def controller_pod(server: ApiServer, namespace: str, name: str, address: str) -
 def grant(server: ApiServer, namespace: str, account: str, resources: Sequence[str]) -> None:
     """An account of the namespace may list and watch these in all namespaces."""
     name = f"{account}-of-{namespace}"
-    rules = [{"apiGroups": [""], "resources": list(resources), "verbs": ["list", "watch"]}]
+    rules = [{"apiGroups": ["", "resource.k8s.io"], "resources": list(resources), "verbs": ["list", "watch"]}]
     server.ensure_service_account(namespace, account)
     server.apply({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
     server.apply(

@@ -1,7 +1,9 @@
 """Devices that Pods claim, on the real kube-apiserver, kube-scheduler and kube-controller-manager."""
 
+import json
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -10,6 +12,7 @@ from bench_simulate import RayHead
 from rayscaler_e2e import nvidia_devices as nvidia
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.cli import user_config
 from rayscaler_e2e.dra import SERVER_FLAGS, Dra, first_available, request, with_claim
 from rayscaler_e2e.kuberay_pod import is_ready
 from rayscaler_e2e.real import RealApiServer
@@ -18,6 +21,7 @@ from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.tools import ToolMissing
 from rayscaler_e2e.wait import wait_until
 
+DRA_KINDS = ("resourceslices", "deviceclasses", "resourceclaims")
 HOPPER = "device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
 # Of Ray's autoscaler.
 REFUSED = re.compile(r"No available node types can fulfill resource requests \{.*'GPU': 1.0.*\}\*2\.")
@@ -152,6 +156,34 @@ def test_alternatives_and_an_extended_resource(dra, api_server, namespace):
     assert [one["resourceName"] for one in made] == ["nvidia.com/gpu"]
 
 
+def test_the_inventory_has_the_devices_of_slices(dra, api_server, namespace, work_dir):
+    """The Node has no nvidia.com/gpu; a Pod uses one by its limits, another by a claim."""
+    pods = api_server.admin.of("pods", namespace)
+    dra.node("n1", gpus=3)
+    dra.node("n2", gpus=1, mig=True)
+    dra.taint("n1", "gpu-0")
+    dra.template(namespace, "one-gpu", request("gpu", cel="device.attributes['gpu.nvidia.com'].productName.startsWith('NVIDIA')"))
+    dra.template(namespace, "half", request("mig", "mig.nvidia.com", "device.attributes['gpu.nvidia.com'].profile == '3g.40gb'"))
+    limited = sleeper("limited")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+    for pod in (sleeper("part", "half"), limited):
+        pods.create(pod)
+        runs(pods, pod["metadata"]["name"])
+    pods.create(sleeper("claims", "one-gpu"))
+    runs(pods, "claims")
+    config = user_config(api_server, namespace, ["nodes", "pods", *DRA_KINDS], work_dir)
+    command = [str(paths.program()), "status", "--gpus", "-o", "json", "--kubeconfig", config]
+    answer = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
+    found = {(one["type"], one["product"]): one for one in answer["devices"] if one["driver"] == nvidia.GPU}
+    whole = found["gpu", nvidia.H100.name]
+    assert [whole[name] for name in ("total", "free", "claimed", "tainted", "blocked")] == [4, 0, 2, 1, 1]
+    assert found["mig 3g.40gb", nvidia.H100.name]["claimed"] == 1
+    resources = {node["name"]: node["resources"] for node in answer["nodes"]}
+    (gpus,) = resources["n1"]
+    assert (gpus["resource"], gpus["capacity"], gpus["total"], gpus["allocated"]) == ("nvidia.com/gpu", 3, 2, 2)
+    assert sorted(user["pod"] for user in gpus["users"]) == ["claims", "limited"]
+
+
 def test_two_compute_domains_share_no_node(dra, api_server, namespace):
     pods = api_server.admin.of("pods", namespace)
     for name in ("n1", "n2", "n3"):
@@ -224,15 +256,16 @@ def test_a_group_that_claims_starts_from_zero(dra, scenario, namespace, controll
 
 
 @pytest.mark.test_all  # eight raylets; test_two_compute_domains_share_no_node has the channels
-def test_a_group_of_hosts_for_each_compute_domain(dra, scenario, namespace, controller):
-    """Each gang of four hosts is within one clique."""
+def test_a_group_of_hosts_for_each_compute_domain(dra, scenario, namespace, controller, api_server):
+    """Each gang of four hosts is within one clique, without num-gpus, and ends as a whole."""
+    may_read_claims(api_server, namespace)
     dra.template(namespace, "four", request("gpu", count=4))
     groups = []
     for rack, domain in (("a", "left"), ("b", "right")):
         for number in range(4):
             dra.node(f"{rack}{number}", gpus=4, clique=f"rack-{rack}.0")
         dra.channel(namespace, domain)
-        groups.append(in_one_clique(claiming_group(domain, domain, "four", params={"num-gpus": "4"}, numOfHosts=4, maxReplicas=1)))
+        groups.append(in_one_clique(claiming_group(domain, domain, "four", numOfHosts=4, maxReplicas=1)))
     one = scenario(rm.cluster("domains", groups))
     controller(namespace)
     with one.program() as program:
@@ -248,9 +281,9 @@ def test_a_group_of_hosts_for_each_compute_domain(dra, scenario, namespace, cont
 
 
 def in_one_clique(group):
-    """The affinity that NVIDIA's documents ask for."""
-    selector = {"matchLabels": {"ray.io/group": group["groupName"]}}
-    term = {"labelSelector": selector, "topologyKey": nvidia.CLIQUE_LABEL}
+    """The affinity that lint asks for."""
+    selector = {"matchLabels": {"ray.io/node-type": "worker"}}
+    term = {"labelSelector": selector, "matchLabelKeys": ["ray.io/cluster", "ray.io/group"], "topologyKey": nvidia.CLIQUE_LABEL}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     group["template"]["spec"]["affinity"] = affinity
     return group

@@ -48,6 +48,12 @@ def test_what_the_plan_says_is_its_text():
     assert elsewhere == {"rayjob", "rayservice"} and seen == every - elsewhere
 
 
+def test_every_kind_of_claimed_device_is_shown_by_a_test():
+    tests = re.findall(r"^\| `[^|]*\| [^|]* \| `(\w+)` \|$", TEXT, re.MULTILINE)
+    assert len(tests) >= 5
+    assert not set(tests) - existing()
+
+
 def rows() -> Iterator[Tuple[str, str]]:
     """Each row's name and its last cell, the names of its tests."""
     for line in EVIDENCE.splitlines():
