@@ -74,7 +74,7 @@ static void make_inventory(const struct device_objects *objects, const struct in
 int gpus_look(struct connection *connection, const struct device_table *devices,
 	      struct arena *arena, struct gpus_answer *ret_answer, struct err *err)
 {
-	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
+	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS, NULL };
 	struct wait wait = { .connection = connection, .err = { .kind = ERR_NONE } };
 	const struct inventory_list *list;
 

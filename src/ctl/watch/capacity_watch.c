@@ -40,6 +40,7 @@ struct old {
 
 struct capacity_watch {
 	const struct control *control;
+	const char *pod_selector;
 	struct loop_timer *timer;        /* drops the inventory */
 	struct inventory_watch *looking; /* listing in progress */
 	int64_t asked_ms, next_ms;
@@ -134,7 +135,8 @@ static void looked(void *context, const struct err *err)
 
 static void look(struct capacity_watch *capacity_watch)
 {
-	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS };
+	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS,
+						       capacity_watch->pod_selector };
 	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
 
 	capacity_watch->asked_ms = now;
@@ -261,7 +263,7 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 	view->snapshot.other_pod_count = choice->pod_count;
 }
 
-struct capacity_watch *capacity_watch_new(const struct control *control)
+struct capacity_watch *capacity_watch_new(const struct control *control, const char *pod_selector)
 {
 	struct capacity_watch *capacity_watch;
 
@@ -269,6 +271,7 @@ struct capacity_watch *capacity_watch_new(const struct control *control)
 		return NULL;
 	capacity_watch = memory_alloc(sizeof(*capacity_watch));
 	capacity_watch->control = control;
+	capacity_watch->pod_selector = pod_selector;
 	capacity_watch->timer = loop_timer_new(control->loop, on_timer, capacity_watch);
 	capacity_watch->next_ms = INT64_MIN;
 	return capacity_watch;

@@ -1,6 +1,6 @@
 /* Node capacity for passes of RayClusters that have Unschedulable Pods, so that a plan can
- * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check), and
- * for GPUPools (feature/pools).
+ * distinguish "fits on no Node of the cluster" from "waits for one" (core/decide/capacity_check). GPUPools
+ * have one of their own, without the Pods of RayClusters (feature/pools).
  * Controller mode only, and optional: without the right to list Nodes it logs that once, and plans
  * then leave the distinction out.
  *
@@ -20,8 +20,9 @@
 struct capacity_watch;
 struct inventory_list;
 
-/* NULL in sidecar mode; every function accepts NULL and does nothing then. */
-struct capacity_watch *capacity_watch_new(const struct control *control);
+/* NULL in sidecar mode; every function accepts NULL and does nothing then. pod_selector: labels of the
+ * Pods that are listed, borrowed; NULL: all. */
+struct capacity_watch *capacity_watch_new(const struct control *control, const char *pod_selector);
 void capacity_watch_free(struct capacity_watch *capacity_watch);
 
 /* Adds Nodes and other Pods to the view of a RayCluster that has Unschedulable Pods, when they are

@@ -194,6 +194,7 @@ struct inventory_watch *inventory_watch_new(struct kube_client *client,
 	};
 	const struct kube_informer_options pods = {
 		.type = &kube_type_pod,
+		.label_selector = limits->pod_selector,
 		.field_selector = POD_SELECTOR,
 		.passing = true,
 		.callbacks = { .on_change = pod_listed,

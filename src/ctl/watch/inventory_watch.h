@@ -16,8 +16,9 @@ struct kube_client;
 struct inventory_watch;
 
 struct inventory_watch_limits {
-	size_t nodes, pods; /* limits of the kept entries */
-	int64_t within_ms;  /* of both lists together */
+	size_t nodes, pods;       /* limits of the kept entries */
+	int64_t within_ms;        /* of both lists together */
+	const char *pod_selector; /* labels of the Pods that are listed; NULL: all */
 };
 
 /* err NULL: it is complete. ERR_LIMIT: there are more Nodes or Pods than the limits; else the first

@@ -77,7 +77,9 @@ static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *t
 {
 	const char *token = strstr(target, "continue=");
 	uint64_t limit = api_number(target, "limit="), version = api.fleet->version;
-	size_t at = 0, total = api_total(kind), count = 0;
+	/* Each Pod is of a RayCluster. */
+	size_t total = strstr(target, "=%21ray.io%2Fcluster") ? 0 : api_total(kind);
+	size_t at = 0, count = 0;
 	struct buf body;
 	char *end;
 

@@ -23,6 +23,7 @@ struct pool_feature {
 	struct pools *pools;
 	struct pool_writer *writer;
 	struct pool_metrics *metrics;
+	struct capacity_watch *nodes;
 	struct arena arenas[2]; /* of the statuses, and of those before */
 	int arena;
 	struct gpu_pool_status *statuses; /* of the last allocation, by pool */
@@ -82,11 +83,11 @@ static void look(void *context, const char *namespace_, const char *name,
 }
 
 /* The Pods of RayClusters are live, Nodes and other Pods up to a minute old. */
-static bool nodes(void *context, struct arena *arena, struct pool_nodes *ret_nodes)
+static bool list_nodes(void *context, struct arena *arena, struct pool_nodes *ret_nodes)
 {
 	const struct pool_feature *self = context;
 	const struct control *control = self->control;
-	const struct inventory_list *list = capacity_watch_inventory(control->capacity_watch);
+	const struct inventory_list *list = capacity_watch_inventory(self->nodes);
 	size_t count = 0, at = 0;
 	const struct pod **pods, *pod;
 
@@ -95,8 +96,7 @@ static bool nodes(void *context, struct arena *arena, struct pool_nodes *ret_nod
 	pods = arena_array(arena, list->pod_count + kube_informer_count(control->pods),
 			   sizeof(struct pod *));
 	for (size_t i = 0; i < list->pod_count; i++)
-		if (!labels_value(&list->pods[i].labels, LABEL_CLUSTER))
-			pods[count++] = &list->pods[i];
+		pods[count++] = &list->pods[i];
 	for (size_t left = kube_informer_count(control->pods);
 	     left > 0 && (pod = kube_informer_next(control->pods, &at)); left--)
 		pods[count++] = pod;
@@ -201,7 +201,7 @@ static void *begin(const struct control *control)
 						 .namespace_labels = namespace_labels,
 						 .each = each,
 						 .look = look,
-						 .nodes = nodes,
+						 .nodes = list_nodes,
 						 .ready = ready,
 						 .wake = wake,
 						 .allocated = allocated,
@@ -223,6 +223,7 @@ static void start(void *context)
 		return;
 	self->objects = pool_objects_new(self->control, objects_changed, self);
 	self->writer = pool_writer_new(self->control, self->objects);
+	self->nodes = capacity_watch_new(self->control, "!" LABEL_CLUSTER);
 }
 
 static void end(void *context)
@@ -233,6 +234,7 @@ static void end(void *context)
 	pool_writer_free(self->writer);
 	pool_metrics_free(self->metrics);
 	pool_objects_free(self->objects);
+	capacity_watch_free(self->nodes);
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);
 	memory_free(self);
