@@ -269,7 +269,7 @@ static struct arena *next_arena(struct arena *arenas)
 /* A copy: results of pool_asks_granted and pool_asks_launched point into their input. */
 static void keep_asks(struct sharing_ray *own, const struct pool_asks *asks)
 {
-	own->asks = pool_asks_copy(asks, next_arena(own->asks_arenas));
+	own->asks = FIELD_COPY(pool_asks_fields, asks, next_arena(own->asks_arenas));
 	own->dirty = true;
 }
 
@@ -281,7 +281,10 @@ static time_ms wall_ms(const struct sharing *sharing)
 static void note_plan(struct sharing *sharing, struct sharing_ray *own, const struct plan *plan)
 {
 	arena_reset(&own->report_arena);
-	own->report = pool_report_make(plan, wall_ms(sharing), &own->report_arena);
+	own->report = FIELD_COPY(pool_report_fields,
+				 pool_report_make(plan, NULL, wall_ms(sharing),
+						  &sharing->world->pass_arena),
+				 &own->report_arena);
 	keep_asks(own, pool_asks_update(own->asks, NULL, 0, plan->asks.at, plan->asks.count,
 					&own->ray->cluster, wall_ms(sharing),
 					&sharing->world->pass_arena));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "core/share/share_work.h"
 
 static int64_t larger(int64_t a, int64_t b)
@@ -343,19 +344,19 @@ static void find_next_change(struct share_work *work)
 /* ---- all of it ---- */
 
 static void start(struct share_work *work, const struct share_pool *pool,
-		  struct share_result *result, struct arena *arena)
+		  struct share_result *result, struct arena *scratch, struct arena *arena)
 {
 	*work = (struct share_work){ .pool = pool, .result = result, .reserved = SHARE_NONE };
-	work->accounts = arena_array(arena, pool->queue_count, sizeof(*work->accounts));
-	work->wins = arena_array(arena, pool->cluster_count, sizeof(*work->wins));
-	work->picked = arena_array(arena, pool->worker_count, sizeof(*work->picked));
+	work->accounts = arena_array(scratch, pool->queue_count, sizeof(*work->accounts));
+	work->wins = arena_array(scratch, pool->cluster_count, sizeof(*work->wins));
+	work->picked = arena_array(scratch, pool->worker_count, sizeof(*work->picked));
 	result->units = arena_array(arena, pool->unit_count, sizeof(*result->units));
 	result->workers = arena_array(arena, pool->worker_count, sizeof(*result->workers));
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		CHECK(pool->queues[i].weight >= 1 && pool->queues[i].weight <= SHARE_WEIGHT_MAX);
 		work->accounts[i].queue = &pool->queues[i];
 	}
-	rank_queues(work, arena);
+	rank_queues(work, scratch);
 	for (size_t i = 0; i < pool->worker_count; i++)
 		result->workers[i].unit = SHARE_NONE;
 	sum_workers(work);
@@ -378,13 +379,14 @@ static void finish(struct share_work *work, struct arena *arena)
 
 struct share_result *share(const struct share_pool *pools, size_t count, struct arena *arena)
 {
-	struct share_work *works = arena_array(arena, count, sizeof(*works));
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct share_work *works = arena_array(&scratch, count, sizeof(*works));
 	struct share_result *results = arena_array(arena, count, sizeof(*results));
 
 	for (size_t i = 0; i < count; i++)
-		start(&works[i], &pools[i], &results[i], arena);
-	link_teams(works, count, arena);
+		start(&works[i], &pools[i], &results[i], &scratch, arena);
+	link_teams(works, count, &scratch);
 	for (size_t i = 0; i < count; i++)
-		finish(&works[i], arena);
+		finish(&works[i], &scratch);
 	return results;
 }

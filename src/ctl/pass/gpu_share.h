@@ -46,8 +46,9 @@ struct gpu_share_hooks {
 	 * after any other error the patch may have taken effect. */
 	void (*answered)(void *self, const char *namespace_, const char *name,
 			 const struct err *err, int64_t generation);
-	/* size_t at = 0; while (figure(self, &at, &figure)) ... Valid until the loop turns. */
-	bool (*figure)(void *self, size_t *at, struct gpu_share_figure *ret_figure);
+	/* Of each quota, in the arena. */
+	const struct gpu_share_figure *(*figures)(void *self, struct arena *arena,
+						  size_t *ret_count);
 };
 
 struct gpu_share {
@@ -89,10 +90,11 @@ static inline void gpu_share_answered(const struct gpu_share *share, const char 
 		share->hooks->answered(share->self, namespace_, name, err, generation);
 }
 
-static inline bool gpu_share_figure(const struct gpu_share *share, size_t *at,
-				    struct gpu_share_figure *ret_figure)
+static inline const struct gpu_share_figure *
+gpu_share_figures(const struct gpu_share *share, struct arena *arena, size_t *ret_count)
 {
-	return share && share->hooks->figure(share->self, at, ret_figure);
+	*ret_count = 0;
+	return share ? share->hooks->figures(share->self, arena, ret_count) : NULL;
 }
 
 #endif

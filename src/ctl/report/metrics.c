@@ -351,12 +351,15 @@ static void write_cluster_counts(const struct metrics *metrics, struct buf *buf)
 static void write_ceilings(const struct metrics_now *now, enum metrics_id id, struct buf *buf)
 {
 	struct metrics_family family = METRICS_FAMILY(buf, id);
-	struct gpu_share_figure figure;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t count;
+	const struct gpu_share_figure *figures =
+		gpu_share_figures(now->gpu_share, &scratch, &count);
 
-	for (size_t at = 0; gpu_share_figure(now->gpu_share, &at, &figure);)
+	ARRAY_EACH(const struct gpu_share_figure, figure, figures, count)
 		metrics_text_amount(&family,
-				    (const char *const[]){ figure.scope, figure.namespace_ },
-				    id == METRICS_GPUS_CEILING ? figure.ceiling : figure.counted);
+				    (const char *const[]){ figure->scope, figure->namespace_ },
+				    id == METRICS_GPUS_CEILING ? figure->ceiling : figure->counted);
 }
 
 static void write_process(const struct metrics *metrics, struct buf *buf)

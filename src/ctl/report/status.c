@@ -97,15 +97,17 @@ static void answer_text(struct serve_request *request, int code, const char *for
 /* The GPU quotas; nothing when none is set. */
 static void write_ceilings(struct json_writer *writer, const struct gpu_share *share)
 {
-	struct gpu_share_figure figure;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t count;
+	const struct gpu_share_figure *figures = gpu_share_figures(share, &scratch, &count);
 
 	json_write_array(writer, "gpuCeilings");
-	for (size_t at = 0; gpu_share_figure(share, &at, &figure);) {
+	ARRAY_EACH(const struct gpu_share_figure, figure, figures, count) {
 		json_write_object_line(writer, NULL);
-		JSON_WRITE_TEXTS(writer, { "scope", figure.scope },
-				 { "namespace", figure.namespace_ });
-		json_write_amount(writer, "ceiling", figure.ceiling);
-		json_write_amount(writer, "counted", figure.counted);
+		JSON_WRITE_TEXTS(writer, { "scope", figure->scope },
+				 { "namespace", figure->namespace_ });
+		json_write_amount(writer, "ceiling", figure->ceiling);
+		json_write_amount(writer, "counted", figure->counted);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);

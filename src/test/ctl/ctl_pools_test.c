@@ -26,6 +26,9 @@ static struct world {
 	bool there[CLUSTERS], unreadable[CLUSTERS];
 	int woken[CLUSTERS];
 	const struct gpu_pool *gpu_pool; /* NULL: only the flags */
+	int64_t interval_ms;
+	int64_t allocated_ms; /* of the last allocation, monotonic */
+	int allocations;
 	struct options options;
 	struct control control;
 	struct pools *pools;
@@ -80,6 +83,15 @@ static void wake(void *context, const char *namespace_, const char *name)
 	world.woken[name[0] - '0']++;
 }
 
+static void allocated(void *context, const struct pool_allocation *allocation, int64_t cpu_us)
+{
+	(void)context;
+	(void)allocation;
+	(void)cpu_us;
+	world.allocations++;
+	world.allocated_ms = loop_monotonic_ms(world.control.loop);
+}
+
 static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64_t lost_patch_ms)
 {
 	const struct pools_source source = { .pools = list_pools,
@@ -87,6 +99,8 @@ static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64
 					     .each = each,
 					     .look = look,
 					     .wake = wake,
+					     .allocated = allocated,
+					     .interval_ms = world.interval_ms,
 					     .settle_ms = settle_ms,
 					     .lost_patch_ms = lost_patch_ms };
 
@@ -226,16 +240,17 @@ static void becomes(size_t i, int64_t replicas)
 static void test_without_quota_nothing_is_shared(void **state)
 {
 	const struct gpu_share_objects objects = { .cluster = &world.clusters[0] };
-	struct gpu_share_figure figure;
-	size_t at = 0;
+	size_t count;
 
 	(void)state;
 	begin(0, 0, 0, 60000);
 	assert_null(gpu_share_terms(&world.share, &objects, &world.arena));
 	assert_null(gpu_share_terms(NULL, &objects, &world.arena));
 	assert_true(fits(0, 100));
-	assert_false(gpu_share_figure(&world.share, &at, &figure));
-	assert_false(gpu_share_figure(NULL, &at, &figure));
+	(void)gpu_share_figures(&world.share, &world.arena, &count);
+	assert_int_equal(count, 0);
+	(void)gpu_share_figures(NULL, &world.arena, &count);
+	assert_int_equal(count, 0);
 }
 
 static void test_what_others_have_is_gone(void **state)
@@ -319,6 +334,49 @@ static void test_a_patch_on_newer_objects(void **state)
 	assert_true(gpu_share_fits(&world.share, &objects, &plan));
 	planned.patch_replicas = 9;
 	assert_false(gpu_share_fits(&world.share, &objects, &plan));
+}
+
+/* The caches replace and free an object while no allocation may be made yet. */
+static void test_terms_after_the_cluster_was_replaced(void **state)
+{
+	char name[] = "gpu";
+	const struct gpu_share_objects objects = { .cluster = &world.clusters[0] };
+	const struct pool_terms *terms;
+
+	(void)state;
+	world.interval_ms = 3600000;
+	world.groups[0].name = name;
+	begin(8, 0, 0, 60000);
+	asks(0, 2);
+	assert_int_equal(grant_of(&world.clusters[0])->replicas, 2);
+	memcpy(name, "---", 3);
+	world.groups[0].name = "other";
+	pools_ray_cluster_changed(world.pools, "a", "0");
+	terms = gpu_share_terms(&world.share, &objects, &world.arena);
+	assert_string_equal(terms->grants[0].group, "other");
+	assert_int_equal(terms->grants[0].replicas, 0);
+}
+
+static bool is_allocated(void *context)
+{
+	return world.allocations > *(const int *)context;
+}
+
+/* While nothing waits, what is held changes no grant: an allocation for it would only delay the next ask. */
+static void test_holdings_are_not_urgent_while_nothing_waits(void **state)
+{
+	int before;
+	int64_t at_ms;
+
+	(void)state;
+	world.interval_ms = 10;
+	begin(8, 0, 0, 60000);
+	asks(0, 2);
+	before = world.allocations;
+	at_ms = world.allocated_ms;
+	becomes(1, 3);
+	assert_true(loop_wait_until(world.control.loop, is_allocated, &before, WAIT_MS));
+	assert_true(world.allocated_ms - at_ms >= 1000);
 }
 
 /* Two decisions in one loop iteration. */
@@ -408,7 +466,7 @@ static void test_an_accepted_patch_is_held_until_it_shows(void **state)
 	/* Deleted and recreated: its generations start again. */
 	world.clusters[0].uid = "v";
 	pools_ray_cluster_changed(world.pools, "a", "0");
-	assert_int_equal(budget(1), UNITS(8));
+	assert_true(loop_wait_until(world.control.loop, is_free, NULL, WAIT_MS));
 }
 
 /* The pass ended while its patch was under way: no answer will arrive. */
@@ -436,8 +494,7 @@ static void test_after_a_start_it_settles(void **state)
 
 static void test_gone_clusters_count_nothing(void **state)
 {
-	struct gpu_share_figure figure;
-	size_t at = 0, figures = 0;
+	size_t figures;
 
 	(void)state;
 	world.groups[0].replicas = world.groups[2].replicas = 3;
@@ -447,8 +504,7 @@ static void test_gone_clusters_count_nothing(void **state)
 	pools_ray_cluster_changed(world.pools, "a", "0");
 	pools_ray_cluster_changed(world.pools, "b", "2");
 	assert_int_equal(budget(1), UNITS(6));
-	while (gpu_share_figure(&world.share, &at, &figure))
-		figures++;
+	(void)gpu_share_figures(&world.share, &world.arena, &figures);
 	assert_int_equal(figures, 2); /* total, and namespace a */
 }
 
@@ -519,28 +575,26 @@ static void expect_metrics(const char *line)
 
 static void test_figures(void **state)
 {
-	struct gpu_share_figure figure;
-	size_t at = 0;
+	const struct gpu_share_figure *figures;
+	size_t count;
 
 	(void)state;
 	world.groups[1].replicas = 3;
 	begin(8, 6, 0, 60000);
 	(void)budget(2);
 	sends(2, 2);
-	assert_true(gpu_share_figure(&world.share, &at, &figure));
-	assert_string_equal(figure.scope, "total");
-	assert_string_equal(figure.namespace_, "");
-	assert_int_equal(figure.ceiling, UNITS(8));
-	assert_int_equal(figure.counted, UNITS(5));
-	assert_true(gpu_share_figure(&world.share, &at, &figure));
-	assert_string_equal(figure.scope, "namespace");
-	assert_string_equal(figure.namespace_, "a");
-	assert_int_equal(figure.ceiling, UNITS(6));
-	assert_int_equal(figure.counted, UNITS(3));
-	assert_true(gpu_share_figure(&world.share, &at, &figure));
-	assert_string_equal(figure.namespace_, "b");
-	assert_int_equal(figure.counted, UNITS(2));
-	assert_false(gpu_share_figure(&world.share, &at, &figure));
+	figures = gpu_share_figures(&world.share, &world.arena, &count);
+	assert_int_equal(count, 3);
+	assert_string_equal(figures[0].scope, "total");
+	assert_string_equal(figures[0].namespace_, "");
+	assert_int_equal(figures[0].ceiling, UNITS(8));
+	assert_int_equal(figures[0].counted, UNITS(5));
+	assert_string_equal(figures[1].scope, "namespace");
+	assert_string_equal(figures[1].namespace_, "a");
+	assert_int_equal(figures[1].ceiling, UNITS(6));
+	assert_int_equal(figures[1].counted, UNITS(3));
+	assert_string_equal(figures[2].namespace_, "b");
+	assert_int_equal(figures[2].counted, UNITS(2));
 	expect_metrics("rayscaler_gpus_ceiling{scope=\"total\",namespace=\"\"} 8\n");
 	expect_metrics("rayscaler_gpus_counted{scope=\"total\",namespace=\"\"} 5\n");
 	expect_metrics("rayscaler_gpus_counted{scope=\"namespace\",namespace=\"a\"} 3\n");
@@ -601,6 +655,8 @@ int main(void)
 		TEST(test_grants_are_disjoint),
 		TEST(test_namespaces_share_alike),
 		TEST(test_a_patch_on_newer_objects),
+		TEST(test_terms_after_the_cluster_was_replaced),
+		TEST(test_holdings_are_not_urgent_while_nothing_waits),
 		TEST(test_a_patch_under_way_is_counted),
 		TEST(test_the_cache_is_quicker_than_the_answer),
 		TEST(test_a_refusal_frees),

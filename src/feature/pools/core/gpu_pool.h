@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/time.h"
 #include "core/model/kubernetes.h"
@@ -101,5 +102,10 @@ struct gpu_pool_status {
 	} conditions; /* Ready: False with the problems */
 	time_ms updated;
 };
+
+static inline bool gpu_pool_is_of_flags(const char *name)
+{
+	return strcmp(name, POOL_OF_FLAGS) == 0;
+}
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/sort.h"
 #include "core/model/reason.h"
 
@@ -35,6 +36,7 @@ struct pool_table {
 	QUEUE_STATUS *figures; /* by queue */
 	int64_t used;          /* of all queues */
 	int64_t granted;       /* not yet launched */
+	bool waits;            /* a unit has no grant */
 };
 
 /* Where the runs and the workers of a member begin in one pool. */
@@ -64,11 +66,6 @@ void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_n
 	};
 }
 
-static bool is_of_flags(const struct gpu_pool *pool)
-{
-	return strcmp(pool->name, POOL_OF_FLAGS) == 0;
-}
-
 static const struct pool_part *part_of(const struct pool_allocation *allocation, size_t pool,
 				       size_t member)
 {
@@ -80,7 +77,7 @@ static const struct pool_part *part_of(const struct pool_allocation *allocation,
 struct building {
 	const struct pool_input *input;
 	struct pool_tables *tables;
-	struct arena *arena;
+	struct arena *arena, *scratch; /* scratch: until the pools are shared */
 };
 
 static int64_t ms_of(int64_t seconds, int64_t never)
@@ -112,7 +109,7 @@ static void start_table(struct building *b, size_t pool)
 	struct pool_table *table = &b->tables->at[pool];
 
 	table->pool = b->input->pools[pool];
-	if (is_of_flags(table->pool))
+	if (gpu_pool_is_of_flags(table->pool->name))
 		return;
 	for (size_t q = 0; q < table->pool->queue_count; q++)
 		add_queue(b, table, &table->pool->queues[q]);
@@ -125,7 +122,7 @@ static size_t queue_of(struct building *b, struct pool_table *table, size_t inde
 {
 	const char *namespace_ = b->input->members[index]->namespace_;
 
-	if (!is_of_flags(table->pool))
+	if (!gpu_pool_is_of_flags(table->pool->name))
 		return pool_match_queue(table->pool, &b->input->namespace_labels[index]);
 	if (table->queues.count == 0 ||
 	    strcmp(table->queues.at[table->queues.count - 1].name, namespace_) != 0)
@@ -215,7 +212,7 @@ static void add_run(struct building *b, size_t index, const struct pool_waiting 
 
 static void reserve_workers(struct building *b)
 {
-	size_t *counts = arena_array(b->arena, b->input->pool_count, sizeof(*counts));
+	size_t *counts = arena_array(b->scratch, b->input->pool_count, sizeof(*counts));
 
 	for (size_t m = 0; m < b->input->member_count; m++)
 		VEC_EACH(const struct pool_worker, worker, &b->input->members[m]->workers)
@@ -241,7 +238,8 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 {
 	struct pool_table *table = &b->tables->at[pool];
 	int64_t capacity = b->input->capacities[pool] - table->outside;
-	bool places = b->input->nodes && table->units.count > 0 && !is_of_flags(table->pool);
+	bool places = b->input->nodes && table->units.count > 0 &&
+		      !gpu_pool_is_of_flags(table->pool->name);
 
 	table->places = (struct pool_places_input){ .nodes = b->input->nodes,
 						    .pool = table->pool,
@@ -267,7 +265,7 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 		.unit_count = table->units.count,
 		.workers = table->workers.at,
 		.worker_count = table->workers.count,
-		.places = places ? pool_places_make(&table->places, b->arena) : NULL,
+		.places = places ? pool_places_make(&table->places, b->scratch) : NULL,
 	};
 }
 
@@ -275,7 +273,7 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 static void share_all(struct building *b)
 {
 	size_t pools = b->input->pool_count, count = 0;
-	struct share_pool *shared = arena_array(b->arena, pools, sizeof(*shared));
+	struct share_pool *shared = arena_array(b->scratch, pools, sizeof(*shared));
 	const struct share_result *result;
 
 	for (size_t p = 0; p < pools; p++)
@@ -313,6 +311,7 @@ static void sum_runs(struct pool_table *table)
 		if (waits > 0 &&
 		    (queue->waiting_since == TIME_NONE || ask->since < queue->waiting_since))
 			queue->waiting_since = ask->since;
+		table->waits |= waits > 0;
 		queue->waiting_units += waits;
 		queue->waiting = resource_sum(queue->waiting, resource_product(amount, waits));
 	}
@@ -403,6 +402,7 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 
 		for (size_t p = 0; count > 0 && p < ask->part_count; p++)
 			own->grants[ask->parts[p].group] += count * ask->parts[p].replicas;
+		own->gives |= count > 0;
 	}
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	for (size_t p = 0; p < input->pool_count; p++) {
@@ -416,7 +416,7 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 				continue;
 			VEC_EACH(const char *const, pod, &table->held.at[w]->pods)
 				own->digest = hash_add(own->digest, *pod);
-			own->releases = true;
+			own->gives = true;
 			own->drains |= action == SHARE_DRAIN;
 		}
 	}
@@ -427,7 +427,8 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	struct pool_allocation *allocation = ARENA_NEW(arena, struct pool_allocation);
 	struct pool_input *copy = ARENA_NEW(arena, struct pool_input);
 	struct pool_tables *tables = ARENA_NEW(arena, struct pool_tables);
-	struct building b = { .input = copy, .tables = tables, .arena = arena };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct building b = { copy, tables, arena, &scratch };
 	size_t parts = input->pool_count * input->member_count;
 
 	*copy = *input;
@@ -445,6 +446,7 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 		(struct pool_allocation){ .input = copy, .tables = tables, .next = INT64_MAX };
 	for (size_t p = 0; p < input->pool_count; p++) {
 		sum_queues(&tables->at[p], input->capacities[p], arena);
+		allocation->waits |= tables->at[p].waits;
 		if (tables->at[p].result.next_ms < allocation->next)
 			allocation->next = tables->at[p].result.next_ms;
 	}
@@ -580,7 +582,7 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 	const char *cause = allocation->input->held[pool];
 	size_t queue;
 
-	if (is_of_flags(table->pool)) {
+	if (gpu_pool_is_of_flags(table->pool->name)) {
 		explain_of_flags(allocation, pool, unit, arena, ret_grant);
 		return;
 	}
@@ -762,7 +764,7 @@ const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocati
 
 		if (!ret && (after.since != asks->list.at[e].since ||
 			     after.granted_since != asks->list.at[e].granted_since))
-			ret = pool_asks_copy(asks, arena);
+			ret = field_copy(pool_asks_fields, asks, sizeof(*asks), arena);
 		if (ret) {
 			ret->list.at[e].since = after.since;
 			ret->list.at[e].granted_since = after.granted_since;

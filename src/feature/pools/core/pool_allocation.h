@@ -38,7 +38,7 @@ struct pool_input {
 struct pool_share {
 	int64_t *grants;        /* replicas, by group */
 	const int64_t *granted; /* units, by entry of the asks; below 0: in no pool */
-	bool releases;          /* of workers */
+	bool gives;             /* grants or releases */
 	bool drains;            /* of busy workers, that begin with this allocation */
 	uint64_t digest;        /* of grants and releases: equal ones need no new decision */
 };
@@ -48,6 +48,7 @@ struct pool_allocation {
 	struct pool_share *shares;      /* by member */
 	struct pool_tables *tables;     /* internal */
 	time_ms next;                   /* time alone changes nothing before it; INT64_MAX: ever */
+	bool waits;                     /* a unit has no grant */
 };
 
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena);

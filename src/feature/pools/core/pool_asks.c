@@ -7,6 +7,21 @@
 
 const struct pool_asks pool_asks_unknown;
 
+static const struct field part_fields[] = { FIELD_END };
+
+static const struct field waiting_fields[] = {
+	FIELD_LIST(struct pool_waiting, parts, part_count, part_fields, "parts"),
+	FIELD_TEXT(struct pool_waiting, groups, "groups"),
+	FIELD_INTEGER(struct pool_waiting, count, "count"),
+	FIELD_TIME(struct pool_waiting, since, "since"),
+	FIELD_END,
+};
+
+const struct field pool_asks_fields[] = {
+	FIELD_VEC(struct pool_asks, list, waiting_fields, "list"),
+	FIELD_END,
+};
+
 static const char *groups_text(const struct pool_ask *ask, const struct ray_cluster *cluster,
 			       struct arena *arena)
 {
@@ -86,16 +101,6 @@ static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const ch
 	}
 }
 
-/* A copy, because the plan does not live as long. */
-static struct pool_ask copy_ask(const struct pool_ask *ask, struct arena *arena)
-{
-	struct pool_ask copy = { .count = ask->count, .gang = ask->gang };
-
-	VEC_EACH(const struct pool_ask_part, part, &ask->parts)
-		VEC_PUSH(arena, &copy.parts, *part);
-	return copy;
-}
-
 const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 					 const struct gpu_pool_waiting *stored, size_t stored_count,
 					 const struct pool_ask *asks, size_t ask_count,
@@ -106,8 +111,7 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 	struct map seen = MAP_INIT; /* groups to struct times */
 
 	for (size_t i = 0; i < ask_count; i++) {
-		struct pool_ask ask = copy_ask(&asks[i], arena);
-		const char *groups = groups_text(&ask, cluster, arena);
+		const char *groups = groups_text(&asks[i], cluster, arena);
 		struct times *times = map_get(&seen, groups);
 
 		if (!times) {
@@ -115,25 +119,9 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 			*times = times_of(groups, old, stored, stored_count, arena);
 			map_set(&seen, groups, times);
 		}
-		add_ask(ret, &ask, groups, times, now, arena);
+		add_ask(ret, &asks[i], groups, times, now, arena);
 	}
 	map_done(&seen);
-	return ret;
-}
-
-struct pool_asks *pool_asks_copy(const struct pool_asks *asks, struct arena *arena)
-{
-	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
-
-	VEC_RESERVE(arena, &ret->list, asks->list.count);
-	VEC_EACH(const struct pool_waiting, old, &asks->list) {
-		struct pool_waiting *entry = VEC_ADD(arena, &ret->list);
-
-		*entry = *old;
-		entry->groups = arena_strdup(arena, old->groups);
-		entry->parts = arena_array(arena, old->part_count, sizeof(*old->parts));
-		memcpy(entry->parts, old->parts, old->part_count * sizeof(*old->parts));
-	}
 	return ret;
 }
 

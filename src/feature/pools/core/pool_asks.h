@@ -5,6 +5,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_ASKS_H
 #define FEATURE_POOLS_CORE_POOL_ASKS_H
 
+#include "core/model/field.h"
 #include "core/model/pool.h"
 #include "feature/pools/core/gpu_pool.h"
 
@@ -26,6 +27,8 @@ struct pool_waiting {
 struct pool_asks {
 	VEC(struct pool_waiting) list; /* in the order of the plan, equal ones by age */
 };
+/* Equal ones have the same place in the order. */
+extern const struct field pool_asks_fields[];
 
 /* The asks of a plan. old: those before it (NULL: none), from which equal asks keep their times, or
  * else from stored, the entries of this RayCluster in the statuses of the pools. */
@@ -35,8 +38,6 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 					 const struct pool_ask *asks, size_t ask_count,
 					 const struct ray_cluster *cluster, time_ms now,
 					 struct arena *arena);
-/* With all that it points to. */
-struct pool_asks *pool_asks_copy(const struct pool_asks *asks, struct arena *arena);
 /* Without those that a patch launches, which raises `replicas` by launched[group]. */
 const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
 					   size_t group_count, struct arena *arena);

@@ -13,6 +13,72 @@
 #define LABEL_KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
 #define SHAPE_BYTES_MAX 65536
 
+/* ---- tables ---- */
+
+static const struct field name_rows[] = {
+	{ .name = "pod", .kind = FIELD_KIND_TEXT },
+	FIELD_END,
+};
+
+static const struct field report_worker_fields[] = {
+	FIELD_TEXT(struct pool_report_worker, pod, "pod"),
+	FIELD_HOOK("state", .offset = offsetof(struct pool_report_worker, state),
+		   .size = sizeof(enum share_state)),
+	FIELD_BOOLEAN(struct pool_report_worker, needed, "needed"),
+	FIELD_TIME(struct pool_report_worker, since, "since"),
+	FIELD_END,
+};
+
+static const struct field minimum_rows[] = {
+	{ .name = "minReplicas", .kind = FIELD_KIND_INTEGER },
+	FIELD_END,
+};
+
+const struct field pool_report_fields[] = {
+	FIELD_LIST(struct pool_report, workers, worker_count, report_worker_fields, "workers"),
+	FIELD_LIST(struct pool_report, min_replicas, group_count, minimum_rows, "groups"),
+	FIELD_END,
+};
+
+static const struct field drain_fields[] = {
+	FIELD_TEXT(struct pool_release, pod, "pod"),
+	FIELD_TEXT(struct pool_release, message, "message"),
+	FIELD_END,
+};
+
+const struct field pool_drains_fields[] = {
+	FIELD_VEC(struct pool_drains, list, drain_fields, "list"),
+	FIELD_END,
+};
+
+static const struct field group_fields[] = {
+	FIELD_TEXT(struct pool_group, name, "name"),
+	FIELD_COUNT(struct pool_group, pool, "pool"),
+	FIELD_AMOUNT(struct pool_group, replica_gpus, "replicaGpus"),
+	FIELD_TEXT(struct pool_group, shape, "shape"),
+	FIELD_BOOLEAN(struct pool_group, outside, "outside"),
+	FIELD_END,
+};
+
+const struct field pool_member_group_fields[] = {
+	FIELD_LIST(struct pool_member, groups, group_count, group_fields, "groups"),
+	FIELD_END,
+};
+
+static const struct field worker_fields[] = {
+	FIELD_VEC(struct pool_worker, pods, name_rows, "pods"),
+	FIELD_POINTER(struct pool_worker, drain, drain_fields, "drain"),
+	FIELD_END,
+};
+
+const struct field pool_member_fields[] = {
+	FIELD_TEXT(struct pool_member, namespace_, "namespace"),
+	FIELD_TEXT(struct pool_member, key, "key"),
+	FIELD_OBJECT(pool_member_group_fields, "groups"),
+	FIELD_VEC(struct pool_member, workers, worker_fields, "workers"),
+	FIELD_END,
+};
+
 /* ---- the last plan ---- */
 
 static enum share_state state_of(const struct plan_worker *worker)
@@ -44,23 +110,43 @@ static int by_pod(const void *left, const void *right)
 	return strcmp(a->pod, b->pod);
 }
 
-const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
-					   struct arena *arena)
+static const struct pool_report_worker *reported(const struct pool_report *report, const char *pod)
+{
+	const struct pool_report_worker key = { .pod = pod };
+
+	if (!report || report->worker_count == 0)
+		return NULL;
+	return bsearch(&key, report->workers, report->worker_count, sizeof(key), by_pod);
+}
+
+static struct pool_report_worker report_worker(const struct plan_worker *worker,
+					       const struct pool_report *old, time_ms now)
+{
+	const struct pool_report_worker *before = reported(old, worker->pod);
+	struct pool_report_worker report = {
+		.pod = worker->pod,
+		.state = state_of(worker),
+		.needed = strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) == 0 ||
+			  strcmp(worker->reason, REASON_NEEDED_BY_PLACEMENT_GROUP) == 0,
+		.since = worker->node ? now - worker->node->idle_duration_ms : now,
+	};
+
+	/* The time of idle ones is rounded. */
+	if (before && before->state == report.state &&
+	    (report.state != SHARE_IDLE || llabs(report.since - before->since) < MS_PER_SECOND))
+		report.since = before->since;
+	return report;
+}
+
+const struct pool_report *pool_report_make(const struct plan *plan, const struct pool_report *old,
+					   time_ms now, struct arena *arena)
 {
 	struct pool_report *report = ARENA_NEW(arena, struct pool_report);
 
 	report->workers = arena_array(arena, plan->workers.count, sizeof(*report->workers));
-	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
-		if (worker->pod[0] == '\0')
-			continue;
-		report->workers[report->worker_count++] = (struct pool_report_worker){
-			.pod = arena_strdup(arena, worker->pod),
-			.state = state_of(worker),
-			.needed = strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) == 0 ||
-				  strcmp(worker->reason, REASON_NEEDED_BY_PLACEMENT_GROUP) == 0,
-			.since = worker->node ? now - worker->node->idle_duration_ms : now,
-		};
-	}
+	VEC_EACH(const struct plan_worker, worker, &plan->workers)
+		if (worker->pod[0] != '\0')
+			report->workers[report->worker_count++] = report_worker(worker, old, now);
 	qsort(report->workers, report->worker_count, sizeof(*report->workers), by_pod);
 	report->group_count = plan->groups.count;
 	report->min_replicas = arena_array(arena, plan->groups.count, sizeof(int64_t));
@@ -82,18 +168,7 @@ struct making {
 static bool is_outside(const struct making *m, size_t pool)
 {
 	return m->by_kueue && pool != POOL_NONE &&
-	       strcmp(m->input->pools[pool]->name, POOL_OF_FLAGS) != 0;
-}
-
-static const struct pool_report_worker *reported(const struct pool_member_input *input,
-						 const char *pod)
-{
-	const struct pool_report_worker key = { .pod = pod };
-
-	if (!input->report || input->report->worker_count == 0)
-		return NULL;
-	return bsearch(&key, input->report->workers, input->report->worker_count, sizeof(key),
-		       by_pod);
+	       !gpu_pool_is_of_flags(m->input->pools[pool]->name);
 }
 
 /* A Pod that no plan has seen yet starts; without any plan nothing is known. */
@@ -113,7 +188,7 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 	if (!pod || holding->group >= m->member->group_count ||
 	    labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT))
 		return;
-	found = reported(m->input, pod->name);
+	found = reported(m->input->report, pod->name);
 	if (!found && !m->input->report)
 		worker->state = SHARE_BUSY;
 	if (!found)
@@ -182,7 +257,7 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 		*replica = worker;
 	}
 	if (holding->pod)
-		VEC_PUSH(m->arena, &replica->pods, arena_strdup(m->arena, holding->pod->name));
+		VEC_PUSH(m->arena, &replica->pods, holding->pod->name);
 }
 
 /* Workers that minReplicas keeps may not be ended: of a group with more, the busy ones. */
@@ -301,7 +376,7 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 	struct making m = { .input = input, .member = member, .arena = arena, .scratch = &scratch };
 	struct gpu_holdings holdings;
 
-	member->namespace_ = arena_strdup(arena, input->namespace_);
+	member->namespace_ = input->namespace_;
 	member->key = arena_printf(arena, "%s/%s", input->namespace_, input->name);
 	if (input->cluster) {
 		m.by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;

@@ -5,6 +5,7 @@
 #ifndef FEATURE_POOLS_CORE_POOL_MEMBER_H
 #define FEATURE_POOLS_CORE_POOL_MEMBER_H
 
+#include "core/model/field.h"
 #include "core/model/plan.h"
 #include "core/share/share.h"
 #include "feature/pools/core/pool_asks.h"
@@ -15,7 +16,7 @@ struct pool_report_worker {
 	const char *pod;
 	enum share_state state;
 	bool needed;   /* of an idle one: request_resources or a waiting gang holds it */
-	time_ms since; /* of an idle one: its last work has ended */
+	time_ms since; /* in this state; of an idle one: its last work has ended */
 };
 
 struct pool_report {
@@ -24,11 +25,13 @@ struct pool_report {
 	int64_t *min_replicas; /* by group, with those of schedules */
 	size_t group_count;
 };
+extern const struct field pool_report_fields[];
 
 /* Busy workers that are drained, until their Pods have ended. */
 struct pool_drains {
 	VEC(struct pool_release) list;
 };
+extern const struct field pool_drains_fields[];
 
 struct pool_member_input {
 	const char *namespace_, *name;
@@ -74,10 +77,13 @@ struct pool_member {
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
 };
+/* A copy borrows the specs of the cluster's templates. */
+extern const struct field pool_member_fields[], pool_member_group_fields[];
 
-const struct pool_report *pool_report_make(const struct plan *plan, time_ms now,
-					   struct arena *arena);
-/* Borrows the specs of the cluster's templates, and no other object. */
+/* old: the last one, from which `since` is kept while the state is the same; NULL: none. Borrows. */
+const struct pool_report *pool_report_make(const struct plan *plan, const struct pool_report *old,
+					   time_ms now, struct arena *arena);
+/* Borrows all objects. */
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena);
 /* It has groups that draw from a pool, or holds GPUs of one. */

@@ -27,7 +27,7 @@ struct released {
 struct pool_metrics {
 	struct pool_metrics_allocation last;
 	struct map queues;   /* "pool\nqueue" to struct counters */
-	struct map clusters; /* key to struct map, of Pods to struct released */
+	struct map released; /* "namespace/name\npod" to struct released */
 	int64_t allocations, cpu_us;
 };
 
@@ -36,18 +36,13 @@ struct pool_metrics *pool_metrics_new(void)
 	return memory_alloc(sizeof(struct pool_metrics));
 }
 
-static void pods_free(struct map *pods)
+static void drop(struct pool_metrics *metrics, size_t index)
 {
-	if (!pods)
-		return;
-	for (size_t i = 0; i < pods->count; i++) {
-		struct released *released = pods->entries[i].value;
+	struct released *released =
+		map_remove(&metrics->released, metrics->released.entries[index].key);
 
-		memory_free(released->counters);
-		memory_free(released);
-	}
-	map_done(pods);
-	memory_free(pods);
+	memory_free(released->counters);
+	memory_free(released);
 }
 
 void pool_metrics_free(struct pool_metrics *metrics)
@@ -57,9 +52,9 @@ void pool_metrics_free(struct pool_metrics *metrics)
 	for (size_t i = 0; i < metrics->queues.count; i++)
 		memory_free(metrics->queues.entries[i].value);
 	map_done(&metrics->queues);
-	for (size_t i = 0; i < metrics->clusters.count; i++)
-		pods_free(metrics->clusters.entries[i].value);
-	map_done(&metrics->clusters);
+	while (metrics->released.count > 0)
+		drop(metrics, 0);
+	map_done(&metrics->released);
 	memory_free(metrics);
 }
 
@@ -99,11 +94,6 @@ static void note_queue(struct pool_metrics *metrics, const char *pool,
 	counters->listed = true;
 }
 
-static bool is_of_flags(const char *pool)
-{
-	return strcmp(pool, POOL_OF_FLAGS) == 0;
-}
-
 /* Those of pools and queues that no longer exist. */
 static void drop_unlisted(struct pool_metrics *metrics)
 {
@@ -128,8 +118,8 @@ void pool_metrics_allocated(struct pool_metrics *metrics,
 	for (size_t i = 0; i < metrics->queues.count; i++)
 		((struct counters *)metrics->queues.entries[i].value)->listed = false;
 	for (size_t p = 0; p < allocation->count; p++)
-		for (size_t q = 0;
-		     !is_of_flags(allocation->names[p]) && q < allocation->statuses[p].queue_count;
+		for (size_t q = 0; !gpu_pool_is_of_flags(allocation->names[p]) &&
+				   q < allocation->statuses[p].queue_count;
 		     q++)
 			note_queue(metrics, allocation->names[p],
 				   &allocation->statuses[p].queues[q]);
@@ -147,15 +137,27 @@ static const struct pool_worker *find_worker(const struct pool_member *member, c
 	return NULL;
 }
 
-static void release(const struct gpu_pool *pool, const struct pool_worker *worker,
-		    const struct labels *labels, const struct plan_termination *one,
-		    struct map *pods)
+/* The Pod of an entry of this RayCluster; NULL: it is of another one. */
+static const char *pod_of(const struct map_entry *entry, const char *key)
+{
+	size_t size = strlen(key);
+
+	return strncmp(entry->key, key, size) == 0 && entry->key[size] == '\n' ?
+		       entry->key + size + 1 :
+		       NULL;
+}
+
+static void release(struct pool_metrics *metrics, const char *key, const struct gpu_pool *pool,
+		    const struct pool_worker *worker, const struct labels *labels,
+		    const struct plan_termination *one)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const char *own = key_of(key, one->pod, &scratch);
 	size_t queue = pool_match_queue(pool, labels);
 	struct released *released;
 
-	if (map_get(pods, one->pod) || pods->count >= POOL_METRICS_RELEASED_MAX)
+	if (map_get(&metrics->released, own) ||
+	    metrics->released.count >= POOL_METRICS_RELEASED_MAX)
 		return;
 	released = memory_alloc(sizeof(*released));
 	released->counters = memory_strdup(key_of(
@@ -164,61 +166,47 @@ static void release(const struct gpu_pool *pool, const struct pool_worker *worke
 	released->gpus = worker->gpus / (int64_t)worker->pods.count;
 	released->kind = one->deadline != TIME_NONE || one->action == TERMINATE_STOP ? OF_BUSY :
 										       OF_IDLE;
-	map_set(pods, one->pod, released);
+	map_set(&metrics->released, own, released);
 }
 
-static bool is_in(const struct plan *plan, const char *pod)
+/* Those that are no longer in the plan have ended. */
+static void drop_ended(struct pool_metrics *metrics, const char *key, const struct plan *plan)
 {
-	VEC_EACH(const struct plan_worker, worker, &plan->workers)
-		if (strcmp(worker->pod, pod) == 0)
-			return true;
-	return false;
-}
+	for (size_t i = 0; i < metrics->released.count;) {
+		const char *pod = pod_of(&metrics->released.entries[i], key);
 
-static void drop(struct map *pods, size_t index)
-{
-	struct released *released = map_remove(pods, pods->entries[index].key);
-
-	memory_free(released->counters);
-	memory_free(released);
+		if (pod && !VEC_FIND(&plan->workers, pod, pod))
+			drop(metrics, i);
+		else
+			i++;
+	}
 }
 
 void pool_metrics_decided(struct pool_metrics *metrics, const struct gpu_pool *const *pools,
 			  size_t pool_count, const struct pool_member *member,
 			  const struct labels *labels, const struct plan *plan)
 {
-	struct map *pods = map_get(&metrics->clusters, member->key);
-
-	for (size_t i = 0; pods && i < pods->count;)
-		if (is_in(plan, pods->entries[i].key))
-			i++;
-		else
-			drop(pods, i);
+	drop_ended(metrics, member->key, plan);
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		VEC_EACH(const struct plan_termination, one, &group->terminate) {
 			const struct pool_worker *worker = find_worker(member, one->pod);
 
-			if (strcmp(one->reason, REASON_RELEASED_FOR_OTHERS) != 0 || !worker ||
-			    worker->pool >= pool_count)
-				continue;
-			if (!pods) {
-				pods = memory_alloc(sizeof(*pods));
-				map_set(&metrics->clusters, member->key, pods);
-			}
-			release(pools[worker->pool], worker, labels, one, pods);
+			if (worker && worker->pool < pool_count &&
+			    strcmp(one->reason, REASON_RELEASED_FOR_OTHERS) == 0)
+				release(metrics, member->key, pools[worker->pool], worker, labels,
+					one);
 		}
 	}
 }
 
 void pool_metrics_sent(struct pool_metrics *metrics, const char *key, const struct plan *plan)
 {
-	const struct map *pods = map_get(&metrics->clusters, key);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (!pods)
-		return;
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		VEC_EACH(const struct plan_termination, one, &group->terminate) {
-			struct released *released = map_get(pods, one->pod);
+			struct released *released =
+				map_get(&metrics->released, key_of(key, one->pod, &scratch));
 
 			if (released && one->action != TERMINATE_DRAIN)
 				released->sent = true;
@@ -228,28 +216,27 @@ void pool_metrics_sent(struct pool_metrics *metrics, const char *key, const stru
 
 void pool_metrics_answered(struct pool_metrics *metrics, const char *key, bool accepted)
 {
-	struct map *pods = map_get(&metrics->clusters, key);
-
-	for (size_t i = 0; pods && i < pods->count;) {
-		struct released *released = pods->entries[i].value;
+	for (size_t i = 0; i < metrics->released.count;) {
+		struct released *released = metrics->released.entries[i].value;
 		struct counters *counters = map_get(&metrics->queues, released->counters);
+		bool ended = pod_of(&metrics->released.entries[i], key) && released->sent;
 
-		if (!released->sent || !accepted) {
-			released->sent = false;
+		if (!ended || !accepted) {
+			released->sent &= !ended;
 			i++;
 			continue;
 		}
 		if (counters)
 			counters->reclaimed[released->kind] += released->gpus;
-		drop(pods, i);
+		drop(metrics, i);
 	}
-	if (pods && pods->count == 0)
-		pool_metrics_forget(metrics, key);
 }
 
 void pool_metrics_forget(struct pool_metrics *metrics, const char *key)
 {
-	pods_free(map_remove(&metrics->clusters, key));
+	static const struct plan without_workers;
+
+	drop_ended(metrics, key, &without_workers);
 }
 
 /* ---- exposition ---- */
@@ -344,6 +331,6 @@ void pool_metrics_write(const struct pool_metrics *metrics, enum pool_metric id,
 		return;
 	}
 	for (size_t p = 0; p < metrics->last.count; p++)
-		if (!is_of_flags(metrics->last.names[p]))
+		if (!gpu_pool_is_of_flags(metrics->last.names[p]))
 			write_pool(metrics, id, p, monotonic_ms, now, family);
 }

@@ -8,7 +8,7 @@
 #include "ctl/report/feature.h"
 #include "feature/pools/core/pool_allocation.h"
 
-/* Pods of one RayCluster that are remembered until they end for others. */
+/* Pods that are remembered until they end for others. */
 #define POOL_METRICS_RELEASED_MAX 10000
 
 struct pool_metrics;

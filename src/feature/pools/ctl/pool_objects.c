@@ -28,17 +28,16 @@ struct pool_objects {
 
 /* ---- copies ---- */
 
+static const struct field problem_fields[] = {
+	FIELD_TEXTS(struct gpu_pool, problems, "problems"),
+	FIELD_END,
+};
+
 static const struct gpu_pool *copy_pool(const struct gpu_pool *pool, struct arena *arena)
 {
 	struct gpu_pool *copy = field_copy(gpu_pool_fields, pool, sizeof(*pool), arena);
-	const char **problems = arena_array(arena, pool->problems.count, sizeof(*problems));
 
-	for (size_t i = 0; i < pool->problems.count; i++)
-		problems[i] = arena_strdup(arena, pool->problems.at[i]);
-	copy->problems = (struct strings){ problems, pool->problems.count };
-	if (pool->status)
-		copy->status = field_copy(gpu_pool_status_fields, pool->status,
-					  sizeof(*pool->status), arena);
+	field_own(problem_fields, copy, arena);
 	return copy;
 }
 
@@ -68,17 +67,17 @@ static void make_list(struct pool_objects *objects, const char *name, const stru
 
 /* ---- watches ---- */
 
+static const struct field label_fields[] = {
+	FIELD_LABELS(struct namespace, labels, "labels"),
+	FIELD_END,
+};
+
 static void namespace_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
 			      const void *old, const void *new_object)
 {
 	const struct objects_watch *watch = context;
-	const struct namespace *before = old, *now = new_object;
-	bool same = before && now && before->labels.count == now->labels.count;
 
-	for (size_t i = 0; same && i < now->labels.count; i++)
-		same = strcmp(before->labels.at[i].key, now->labels.at[i].key) == 0 &&
-		       strcmp(before->labels.at[i].value, now->labels.at[i].value) == 0;
-	if (!same)
+	if (!old || !new_object || !field_equal(label_fields, old, new_object))
 		watch->owner->changed(watch->owner->context);
 }
 

@@ -171,7 +171,7 @@ void pool_writer_allocated(struct pool_writer *writer, const struct gpu_pool_sta
 	for (size_t p = 0; p < allocation->input->pool_count; p++) {
 		const char *name = allocation->input->pools[p]->name;
 
-		if (strcmp(name, POOL_OF_FLAGS) != 0 && pool_objects_version(writer->objects, name))
+		if (!gpu_pool_is_of_flags(name) && pool_objects_version(writer->objects, name))
 			want(entry_of(writer, name), &statuses[p]);
 	}
 }

@@ -11,43 +11,43 @@
 #include "net/loop.h"
 
 /* Between two allocations is at least so many times the CPU time of the last one. */
-#define REST 20
+#define REST 10
 /* Nodes may have changed: nothing says so. */
 #define NODES_AGAIN_MS 10000
 #define NOT_READY_MS 1000
+/* While nothing waits, figures alone change. */
+#define CALM_MS 1000
 
 /* A patch in flight, without an answer, or accepted and not yet in the caches. */
 struct pool_patch {
 	struct pool_patch *older;
-	int64_t *replicas, *before; /* by group */
-	size_t group_count;
 	int64_t until_ms, generation; /* generation 0: it was not accepted */
+	size_t group_count;
+	struct {
+		int64_t replicas, launched;
+	} groups[];
 };
 
-/* A value that the last allocation may still use while it is replaced. */
-struct slot {
+/* A value in a block of its size. */
+struct kept {
 	struct arena arena;
-	const void *value;
-};
-
-struct slots {
-	struct slot at[2];
-	int current, allocated; /* allocated: that of the last allocation; -1: none */
+	void *value; /* NULL: none */
+	bool used;   /* by the last allocation */
 };
 
 /* One RayCluster, or Pods whose label names a RayCluster. */
 struct pool_entry {
-	char *namespace_, *name, *key;
-	struct slots members, asks; /* struct pool_member, struct pool_asks */
-	struct arena report_arena, drains_arena;
-	const struct pool_report *report; /* of its last decision; NULL: none */
-	const struct pool_drains *drains; /* NULL: none */
-	struct pool_patch *patches;       /* the newest first */
-	char *sent_uid;                   /* uid for the generation; NULL: no patch yet */
-	size_t index;                     /* in the last allocation; SIZE_MAX: it is not there */
-	uint64_t digest;                  /* of its share of the last allocation */
-	bool spent;      /* its grants of the last allocation are used by a patch */
-	bool decided;    /* a decision was made since the start */
+	char *key; /* "namespace/name" */
+	char *namespace_;
+	const char *name; /* in the key */
+	/* struct pool_member, pool_asks, pool_drains, and pool_report of its last decision. */
+	struct kept member, asks, drains, report;
+	struct pool_patch *patches; /* the newest first */
+	char *sent_uid;             /* uid for the generation; NULL: no patch yet */
+	size_t index;               /* in the last allocation; SIZE_MAX: it is not there */
+	uint64_t digest;            /* of its share of the last allocation */
+	bool spent;                 /* its grants of the last allocation are used by a patch */
+	bool decided;               /* a decision was made since the start */
 	bool unreadable; /* the RayCluster: its last member is used, without its groups */
 	bool expected;   /* its first decision is waited for */
 	bool changed;
@@ -66,55 +66,51 @@ struct pools {
 	const char *problem; /* of all pools of the source; NULL: none */
 	struct map entries;  /* "namespace/name" */
 	struct list open;
-	struct arena arenas[2]; /* of the last allocation and of the one before */
-	int arena;
+	struct arena arena;                       /* of the last allocation */
 	const struct pool_allocation *allocation; /* NULL: none yet */
-	struct pool_entry **allocated;            /* by member */
+	/* Values that it uses and that were replaced since. */
+	struct arena replaced_arena;
+	VEC(struct arena) replaced;
 	struct loop_timer *timer;
-	int64_t allocated_ms;       /* monotonic */
-	int64_t interval_ms;        /* until the next one at the earliest */
-	int64_t started_ms;         /* monotonic; 0: nothing was asked yet */
-	bool stale;                 /* an ask, a holding or a pool has changed */
-	struct arena figures_arena; /* of the last figures */
-	struct gpu_share_figure *figures;
-	size_t figure_count;
+	int64_t due_ms;       /* of the timer, monotonic; INT64_MAX: it is not set */
+	int64_t allocated_ms; /* monotonic */
+	int64_t interval_ms;  /* until the next one at the earliest */
+	int64_t started_ms;   /* monotonic; 0: nothing was asked yet */
 };
 
-static void allocate(struct pools *pools);
 static void time_is_due(void *context);
 
-/* ---- slots ---- */
+/* ---- kept values ---- */
 
-static const void *slots_value(const struct slots *slots)
+/* The memory of a value that is used stays until the next allocation. */
+static void drop(struct pools *pools, struct kept *kept)
 {
-	return slots->at[slots->current].value;
+	if (kept->used)
+		VEC_PUSH(&pools->replaced_arena, &pools->replaced, kept->arena);
+	else
+		arena_done(&kept->arena);
+	*kept = (struct kept){ .value = NULL };
 }
 
-/* Of a value that is kept for each RayCluster; it grows from here. */
-#define KEPT_BYTES 512
-
-/* The arena of the next value; the value of the last allocation stays. */
-static struct arena *slots_next(struct slots *slots)
+#define KEEP(pools, kept, fields, new_value)                                                       \
+	keep((pools), (kept), (fields), (new_value), sizeof(*(new_value)))
+static void keep(struct pools *pools, struct kept *kept, const struct field *fields,
+		 const void *value, size_t size)
 {
-	struct arena *arena;
+	struct arena arena = ARENA_INIT;
+	void *copy = field_keep(fields, value, size, SIZE_MAX, &arena);
 
-	if (slots->allocated == slots->current)
-		slots->current = !slots->current;
-	arena = &slots->at[slots->current].arena;
-	arena_done(arena);
-	arena_reserve(arena, KEPT_BYTES);
-	return arena;
+	drop(pools, kept);
+	*kept = (struct kept){ .arena = arena, .value = copy };
 }
 
-static void slots_set(struct slots *slots, const void *value)
+static void free_replaced(struct pools *pools)
 {
-	slots->at[slots->current].value = value;
-}
-
-static void slots_done(struct slots *slots)
-{
-	arena_done(&slots->at[0].arena);
-	arena_done(&slots->at[1].arena);
+	VEC_EACH(struct arena, arena, &pools->replaced)
+		arena_done(arena);
+	pools->replaced.at = NULL;
+	pools->replaced.count = pools->replaced.capacity = 0;
+	arena_done(&pools->replaced_arena);
 }
 
 /* ---- entries ---- */
@@ -133,25 +129,22 @@ static bool drop_patches(struct pool_entry *entry,
 			continue;
 		}
 		*at = patch->older;
-		memory_free(patch->replicas);
-		memory_free(patch->before);
 		memory_free(patch);
 		dropped = true;
 	}
 	return dropped;
 }
 
-static void entry_free(struct pool_entry *entry)
+static void entry_free(struct pools *pools, struct pool_entry *entry)
 {
 	list_remove(&entry->open);
-	slots_done(&entry->members);
-	slots_done(&entry->asks);
-	arena_done(&entry->report_arena);
-	arena_done(&entry->drains_arena);
+	drop(pools, &entry->member);
+	drop(pools, &entry->asks);
+	drop(pools, &entry->drains);
+	drop(pools, &entry->report);
 	(void)drop_patches(entry, NULL, 0);
 	memory_free(entry->sent_uid);
 	memory_free(entry->namespace_);
-	memory_free(entry->name);
 	memory_free(entry->key);
 	memory_free(entry);
 }
@@ -172,9 +165,8 @@ static struct pool_entry *entry_make(struct pools *pools, const char *namespace_
 		return entry;
 	entry = memory_alloc(sizeof(*entry));
 	entry->namespace_ = memory_strdup(namespace_);
-	entry->name = memory_strdup(name);
 	entry->key = memory_strdup(key);
-	entry->members.allocated = entry->asks.allocated = -1;
+	entry->name = entry->key + strlen(namespace_) + 1;
 	entry->index = SIZE_MAX;
 	entry->changed = true;
 	map_set(&pools->entries, key, entry);
@@ -188,14 +180,31 @@ static void note_change(struct pools *pools, struct pool_entry *entry)
 	entry_open(pools, entry);
 }
 
-/* An allocation is made soon, in a turn of its own. */
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* An allocation is made then at the latest, in a turn of its own. */
+static void allocate_by(struct pools *pools, int64_t due_ms)
+{
+	if (due_ms >= pools->due_ms)
+		return;
+	pools->due_ms = due_ms;
+	loop_timer_start(pools->timer, larger(due_ms - loop_monotonic_ms(pools->control->loop), 0));
+}
+
 static void allocate_soon(struct pools *pools)
 {
-	int64_t due_ms = pools->allocated_ms + pools->interval_ms;
-	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
+	allocate_by(pools, pools->allocated_ms + pools->interval_ms);
+}
 
-	pools->stale = true;
-	loop_timer_start(pools->timer, due_ms > now_ms ? due_ms - now_ms : 0);
+/* For a change of holdings: while nothing waits it changes no grant. */
+static void allocate_for_holding(struct pools *pools)
+{
+	bool calm = pools->allocation && !pools->allocation->waits;
+
+	allocate_by(pools, pools->allocated_ms + larger(pools->interval_ms, calm ? CALM_MS : 0));
 }
 
 static bool is_used(const struct pools *pools)
@@ -210,7 +219,7 @@ void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, cons
 	if (!is_used(pools))
 		return;
 	note_change(pools, entry_make(pools, namespace_, name));
-	allocate_soon(pools);
+	allocate_for_holding(pools);
 }
 
 /* NULL: it did not exist, or was deleted. */
@@ -250,18 +259,15 @@ void pools_pod_changed(struct pools *pools, const struct pod *old, const struct 
 
 /* ---- pools ---- */
 
-static const char *problem_of(const struct pools *pools, size_t index)
+static const char *problem_of(const struct pools *pools, const struct gpu_pool *pool, bool counted)
 {
-	const struct gpu_pool *pool = pools->list[index];
-
 	if (pool != &pools->of_flags.pool && pools->problem)
 		return pools->problem;
 	if (pool->problems.count > 0)
 		return pool->problems.at[0];
-	if (pools->capacities[index] < 0)
-		return "the number of its GPUs is not known: set spec.gpus, or grant list and watch "
-		       "of nodes";
-	return NULL;
+	return counted ? NULL :
+			 "the number of its GPUs is not known: set spec.gpus, or grant list and "
+			 "watch of nodes";
 }
 
 static void measure_pools(struct pools *pools, const struct pool_nodes *nodes)
@@ -271,14 +277,10 @@ static void measure_pools(struct pools *pools, const struct pool_nodes *nodes)
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool *pool = pools->list[p];
 
-		pools->capacities[p] = -1;
-		if (pool->has_gpus)
-			pools->capacities[p] = pool->gpus;
-		else if (nodes)
-			pools->capacities[p] = pool_nodes_gpus(nodes, pool, &scratch);
-		pools->problems[p] = problem_of(pools, p);
-		if (pools->capacities[p] < 0)
-			pools->capacities[p] = 0;
+		pools->problems[p] = problem_of(pools, pool, pool->has_gpus || nodes);
+		pools->capacities[p] = pool->has_gpus ? pool->gpus :
+				       nodes          ? pool_nodes_gpus(nodes, pool, &scratch) :
+							0;
 	}
 }
 
@@ -305,7 +307,7 @@ static void read_pools(struct pools *pools)
 	for (size_t i = 0; i < pools->entries.count; i++) {
 		struct pool_entry *entry = pools->entries.entries[i].value;
 
-		slots_set(&entry->members, NULL);
+		drop(pools, &entry->member);
 		entry->index = SIZE_MAX;
 		note_change(pools, entry);
 	}
@@ -315,9 +317,8 @@ static void read_pools(struct pools *pools)
 static void forget_all(struct pools *pools)
 {
 	for (size_t i = 0; i < pools->entries.count; i++)
-		entry_free(pools->entries.entries[i].value);
+		entry_free(pools, pools->entries.entries[i].value);
 	map_done(&pools->entries);
-	memory_free(steal(&pools->allocated));
 }
 
 void pools_changed(struct pools *pools)
@@ -344,6 +345,7 @@ struct pools *pools_new(const struct control *control, const struct pools_source
 	pools->has_flags = options->max_gpus_total > 0 || options->max_gpus_per_namespace > 0;
 	pool_of_flags_init(&pools->of_flags, options->max_gpus_total * RESOURCE_UNIT,
 			   options->max_gpus_per_namespace * RESOURCE_UNIT);
+	pools->due_ms = INT64_MAX;
 	pools->allocated_ms = INT64_MIN / 2;
 	pools->timer = loop_timer_new(control->loop, time_is_due, pools);
 	read_pools(pools);
@@ -355,45 +357,31 @@ void pools_free(struct pools *pools)
 	if (!pools)
 		return;
 	forget_all(pools);
+	free_replaced(pools);
 	loop_timer_free(pools->timer);
-	arena_done(&pools->arenas[0]);
-	arena_done(&pools->arenas[1]);
+	arena_done(&pools->arena);
 	memory_free(pools->list);
 	memory_free(pools->capacities);
 	memory_free(pools->problems);
-	arena_done(&pools->figures_arena);
 	memory_free(pools);
 }
 
 /* ---- counting ---- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t patched(const struct pool_entry *entry, size_t group, int64_t replicas)
 {
 	for (const struct pool_patch *patch = entry->patches; patch; patch = patch->older)
 		if (group < patch->group_count)
-			replicas = larger(replicas, patch->replicas[group]);
+			replicas = larger(replicas, patch->groups[group].replicas);
 	return replicas;
 }
 
+/* replicas: by group, instead of those of the RayCluster; NULL: those. */
 static const struct pool_member *make_member(const struct pools *pools,
 					     const struct pool_entry *entry,
 					     const struct gpu_share_objects *objects,
-					     bool with_patches, struct arena *arena)
+					     const int64_t *replicas, struct arena *arena)
 {
-	const struct options *options = pools->control->options;
-	size_t groups = objects->cluster ? objects->cluster->group_count : 0;
-	int64_t *replicas = arena_array(arena, groups, sizeof(*replicas));
-
-	for (size_t g = 0; g < groups; g++) {
-		replicas[g] = objects->cluster->groups[g].replicas;
-		if (with_patches)
-			replicas[g] = patched(entry, g, replicas[g]);
-	}
 	return pool_member_make(
 		&(struct pool_member_input){ .namespace_ = entry->namespace_,
 					     .name = entry->name,
@@ -401,13 +389,26 @@ static const struct pool_member *make_member(const struct pools *pools,
 					     .pods = objects->pods,
 					     .pod_count = objects->pod_count,
 					     .replicas = replicas,
-					     .report = entry->report,
-					     .drains = entry->drains,
+					     .report = entry->report.value,
+					     .drains = entry->drains.value,
 					     .pools = pools->list,
 					     .pool_count = pools->count,
-					     .settings = &options->settings,
+					     .settings = &pools->control->options->settings,
 					     .devices = device_view_table(pools->control) },
 		arena);
+}
+
+static const struct pool_member *count_member(const struct pools *pools,
+					      const struct pool_entry *entry,
+					      const struct gpu_share_objects *objects,
+					      struct arena *arena)
+{
+	size_t count = objects->cluster ? objects->cluster->group_count : 0;
+	int64_t *replicas = arena_array(arena, count, sizeof(*replicas));
+
+	for (size_t g = 0; g < count; g++)
+		replicas[g] = patched(entry, g, objects->cluster->groups[g].replicas);
+	return make_member(pools, entry, objects, replicas, arena);
 }
 
 /* The GPUs that it holds in a pool; limited: of those the ones that the pool limits. */
@@ -430,7 +431,7 @@ static __int128 all_held_in(const struct pools *pools, size_t pool)
 	for (size_t i = 0; i < pools->entries.count; i++) {
 		const struct pool_entry *entry = pools->entries.entries[i].value;
 
-		sum += held_in(slots_value(&entry->members), pool, false);
+		sum += held_in(entry->member.value, pool, false);
 	}
 	return sum;
 }
@@ -459,7 +460,9 @@ static bool is_over(const struct pool_patch *patch, int64_t now_ms)
 /* Nothing of the cluster is left: its entry is dropped. */
 static bool recount(struct pools *pools, struct pool_entry *entry)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct gpu_share_objects objects = { .cluster = NULL };
+	struct pool_member *last = entry->member.value;
 	const struct pool_member *member;
 	bool unreadable = false;
 
@@ -467,8 +470,10 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	pools->source.look(pools->source.context, entry->namespace_, entry->name, &objects,
 			   &unreadable);
 	entry->unreadable = unreadable;
-	if (unreadable && slots_value(&entry->members))
-		return false; /* at least its last amount */
+	if (unreadable && last) {
+		last->group_count = 0; /* their specs are those of an object that is freed */
+		return false;          /* at least its last amount */
+	}
 	if (!objects.cluster && !unreadable)
 		(void)drop_patches(entry, NULL, 0);
 	else if (objects.cluster && entry->sent_uid) /* or another RayCluster of this name */
@@ -476,18 +481,16 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 				   strcmp(objects.cluster->uid, entry->sent_uid) == 0 ?
 					   objects.cluster->generation :
 					   INT64_MAX);
-	member = make_member(pools, entry, &objects, true, slots_next(&entry->members));
-	slots_set(&entry->members, member);
+	member = count_member(pools, entry, &objects, &scratch);
+	KEEP(pools, &entry->member, pool_member_fields, member);
 	entry->expected = is_expected(objects.cluster, member);
 	return !objects.cluster && !unreadable && objects.pod_count == 0;
 }
 
 static void forget(struct pools *pools, struct pool_entry *entry)
 {
-	if (entry->index != SIZE_MAX && pools->allocated)
-		pools->allocated[entry->index] = NULL;
 	(void)map_remove(&pools->entries, entry->key);
-	entry_free(entry);
+	entry_free(pools, entry);
 }
 
 /* Recounts changed entries, and drops patches that no longer count. */
@@ -530,33 +533,24 @@ static bool is_settling(const struct pools *pools)
 }
 
 /* The entries that hold GPUs of a pool or may ask for some, sorted. */
-static size_t collect(struct pools *pools)
+static struct pool_entry **collect(struct pools *pools, struct arena *arena, size_t *ret_count)
 {
+	struct pool_entry **list = arena_array(arena, pools->entries.count, sizeof(*list));
 	size_t count = 0;
 
-	memory_free(pools->allocated);
-	pools->allocated = memory_array(pools->entries.count + 1, sizeof(struct pool_entry *));
 	for (size_t i = 0; i < pools->entries.count; i++) {
 		struct pool_entry *entry = pools->entries.entries[i].value;
+		bool draws = pool_member_draws(entry->member.value);
 
 		entry->index = SIZE_MAX;
-		entry->members.allocated = entry->asks.allocated = -1;
-		if (pool_member_draws(slots_value(&entry->members)))
-			pools->allocated[count++] = entry;
+		entry->spent = false;
+		entry->member.used = entry->asks.used = draws;
+		if (draws)
+			list[count++] = entry;
 	}
-	qsort(pools->allocated, count, sizeof(struct pool_entry *), by_key);
-	return count;
-}
-
-/* The specs of its groups are those of an object that is freed. */
-static const struct pool_member *without_groups(const struct pool_member *member,
-						struct arena *arena)
-{
-	struct pool_member *copy = ARENA_NEW(arena, struct pool_member);
-
-	*copy = *member;
-	copy->group_count = 0;
-	return copy;
+	qsort(list, count, sizeof(*list), by_key);
+	*ret_count = count;
+	return list;
 }
 
 /* NULL: not known. */
@@ -571,33 +565,27 @@ static const struct pool_nodes *read_nodes(struct pools *pools, struct arena *ar
 	return nodes;
 }
 
-static void fill_input(struct pools *pools, struct arena *arena, struct pool_input *ret_input)
+static void fill_input(struct pools *pools, struct pool_entry **entries, size_t count,
+		       struct pool_input *ret_input)
 {
 	static const struct labels no_labels;
+	struct arena *arena = &pools->arena;
 	const struct pool_nodes *nodes = read_nodes(pools, arena);
 	bool settling = is_settling(pools);
-	size_t count = collect(pools);
 	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
 	const struct pool_asks **asks = arena_array(arena, count, sizeof(*asks));
 	struct labels *labels = arena_array(arena, count, sizeof(*labels));
 	const char **held = arena_array(arena, pools->count, sizeof(*held));
 
 	for (size_t i = 0; i < count; i++) {
-		struct pool_entry *entry = pools->allocated[i];
+		struct pool_entry *entry = entries[i];
 		const struct labels *own =
 			pools->source.namespace_labels(pools->source.context, entry->namespace_);
 
 		entry->index = i;
-		entry->spent = false;
-		entry->members.allocated = entry->members.current;
-		entry->asks.allocated = entry->asks.current;
-		members[i] = slots_value(&entry->members);
-		asks[i] = slots_value(&entry->asks) ? slots_value(&entry->asks) :
-						      &pool_asks_unknown;
-		if (entry->unreadable) {
-			members[i] = without_groups(members[i], arena);
-			asks[i] = &pool_asks_unknown;
-		}
+		members[i] = entry->member.value;
+		asks[i] = entry->asks.value && !entry->unreadable ? entry->asks.value :
+								    &pool_asks_unknown;
 		labels[i] = own ? *own : no_labels;
 	}
 	for (size_t p = 0; p < pools->count; p++)
@@ -619,20 +607,8 @@ static void fill_input(struct pools *pools, struct arena *arena, struct pool_inp
 	};
 }
 
-static bool grants_something(const struct pools *pools, size_t index)
-{
-	const struct pool_share *own = &pools->allocation->shares[index];
-
-	if (own->releases)
-		return true;
-	for (size_t g = 0; g < pools->allocation->input->members[index]->group_count; g++)
-		if (own->grants[g] > 0)
-			return true;
-	return false;
-}
-
-/* Keeps what the allocation changed of the entry. True: its terms have changed. */
-static bool take_over(struct pools *pools, struct pool_entry *entry)
+/* Keeps what the allocation changed of the entry, and wakes it if its terms have changed. */
+static void take_over(struct pools *pools, struct pool_entry *entry)
 {
 	const struct pool_share *own = &pools->allocation->shares[entry->index];
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -640,20 +616,16 @@ static bool take_over(struct pools *pools, struct pool_entry *entry)
 	const struct pool_asks *asks;
 
 	asks = pool_asks_granted(pools->allocation, entry->index, &scratch);
-	if (asks != pools->allocation->input->asks[entry->index]) {
-		slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
-		pools->stale = true;
-	}
+	if (asks != pools->allocation->input->asks[entry->index])
+		KEEP(pools, &entry->asks, pool_asks_fields, asks);
 	if (own->drains) {
-		struct arena arena = ARENA_INIT;
-
-		entry->drains = pool_drains_make(pools->allocation, entry->index, &arena);
-		arena_done(&entry->drains_arena);
-		entry->drains_arena = arena;
+		KEEP(pools, &entry->drains, pool_drains_fields,
+		     pool_drains_make(pools->allocation, entry->index, &scratch));
 		note_change(pools, entry);
 	}
 	entry->digest = own->digest;
-	return changed && grants_something(pools, entry->index);
+	if (changed && own->gives)
+		pools->source.wake(pools->source.context, entry->namespace_, entry->name);
 }
 
 static void start_next(struct pools *pools)
@@ -667,34 +639,29 @@ static void start_next(struct pools *pools)
 	if (after_ms < pools->interval_ms || is_settling(pools))
 		after_ms = pools->interval_ms;
 	pools->allocated_ms = now_ms;
-	if (pools->stale)
-		loop_timer_start(pools->timer, pools->interval_ms);
-	else if (after_ms < INT64_MAX)
-		loop_timer_start(pools->timer, after_ms);
-	else
-		loop_timer_stop(pools->timer);
+	pools->due_ms = INT64_MAX;
+	loop_timer_stop(pools->timer);
+	if (after_ms < INT64_MAX)
+		allocate_by(pools, now_ms + after_ms);
 }
 
 static void allocate(struct pools *pools)
 {
-	struct arena *arena = &pools->arenas[!pools->arena];
 	int64_t begun_us = loop_cpu_us(), took_us;
+	struct pool_entry **entries;
 	struct pool_input input;
+	size_t count;
 
 	if (pools->started_ms == 0)
 		pools->started_ms = loop_monotonic_ms(pools->control->loop);
 	settle(pools);
-	pools->arena = !pools->arena;
-	arena_reset(arena);
-	fill_input(pools, arena, &input);
-	pools->allocation = pool_allocate(&input, arena);
-	pools->stale = false;
-	for (size_t i = 0; i < input.member_count; i++) {
-		struct pool_entry *entry = pools->allocated[i];
-
-		if (take_over(pools, entry))
-			pools->source.wake(pools->source.context, entry->namespace_, entry->name);
-	}
+	arena_reset(&pools->arena);
+	free_replaced(pools);
+	entries = collect(pools, &pools->arena, &count);
+	fill_input(pools, entries, count, &input);
+	pools->allocation = pool_allocate(&input, &pools->arena);
+	for (size_t i = 0; i < count; i++)
+		take_over(pools, entries[i]);
 	took_us = loop_cpu_us() - begun_us;
 	if (pools->source.allocated)
 		pools->source.allocated(pools->source.context, pools->allocation, took_us);
@@ -711,74 +678,64 @@ static void time_is_due(void *context)
 {
 	struct pools *pools = context;
 
+	pools->due_ms = INT64_MAX;
 	if (!is_used(pools))
 		return;
 	if (!pools->source.ready || pools->source.ready(pools->source.context))
 		allocate(pools);
 	else
-		loop_timer_start(pools->timer, NOT_READY_MS);
+		allocate_by(pools, loop_monotonic_ms(pools->control->loop) + NOT_READY_MS);
 }
 
 /* ---- a pass ---- */
+
+/* A new one where the caches do not show the RayCluster: allocate() forgets those. */
+static struct pool_entry *entry_of(struct pools *pools, const struct gpu_share_objects *objects)
+{
+	return entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+}
+
+/* The last allocation knows the entry, with the groups that it has now. */
+static bool is_allocated(const struct pools *pools, const struct pool_entry *entry)
+{
+	return pools->allocation && entry->index != SIZE_MAX &&
+	       field_equal(pool_member_group_fields,
+			   pools->allocation->input->members[entry->index], entry->member.value);
+}
 
 static const struct pool_terms *terms(void *self, const struct gpu_share_objects *objects,
 				      struct arena *arena)
 {
 	struct pools *pools = self;
+	const struct pool_asks *asks;
 	struct pool_entry *entry;
 
 	if (!is_used(pools))
 		return NULL;
-	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
-	if ((entry->changed || !pools->allocation) && may_allocate(pools))
+	settle(pools);
+	entry = entry_of(pools, objects);
+	asks = entry->asks.value;
+	if ((!is_allocated(pools, entry) || (entry->spent && asks && asks->list.count > 0)) &&
+	    may_allocate(pools)) {
 		allocate(pools);
-	if (entry->index != SIZE_MAX && pools->allocation)
+		entry = entry_of(pools, objects);
+	}
+	if (is_allocated(pools, entry))
 		return pool_terms_make(pools->allocation, entry->index, entry->spent, arena);
-	return pool_terms_none(make_member(pools, entry, objects, false, arena), arena);
-}
-
-static bool same_report(const struct pool_report *a, const struct pool_report *b)
-{
-	if (!a || a->worker_count != b->worker_count || a->group_count != b->group_count ||
-	    memcmp(a->min_replicas, b->min_replicas, b->group_count * sizeof(int64_t)) != 0)
-		return false;
-	for (size_t i = 0; i < b->worker_count; i++)
-		if (strcmp(a->workers[i].pod, b->workers[i].pod) != 0 ||
-		    a->workers[i].state != b->workers[i].state ||
-		    a->workers[i].needed != b->workers[i].needed ||
-		    llabs(a->workers[i].since - b->workers[i].since) >= MS_PER_SECOND)
-			return false;
-	return true;
+	return pool_terms_none(make_member(pools, entry, objects, NULL, arena), arena);
 }
 
 static bool note_report(struct pools *pools, struct pool_entry *entry, const struct plan *plan,
 			time_ms now)
 {
-	struct arena arena = ARENA_INIT;
-	const struct pool_report *report;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct pool_report *old = entry->report.value;
+	const struct pool_report *report = pool_report_make(plan, old, now, &scratch);
 
-	arena_reserve(&arena, KEPT_BYTES);
-	report = pool_report_make(plan, now, &arena);
-	if (same_report(entry->report, report)) {
-		arena_done(&arena);
+	if (old && field_equal(pool_report_fields, old, report))
 		return false;
-	}
-	arena_done(&entry->report_arena);
-	entry->report_arena = arena;
-	entry->report = report;
+	KEEP(pools, &entry->report, pool_report_fields, report);
 	note_change(pools, entry);
-	return true;
-}
-
-static bool same_asks(const struct pool_asks *a, const struct pool_asks *b)
-{
-	if (!a || a->list.count != b->list.count)
-		return !a && b->list.count == 0;
-	for (size_t i = 0; i < b->list.count; i++)
-		if (a->list.at[i].count != b->list.at[i].count ||
-		    a->list.at[i].since != b->list.at[i].since ||
-		    strcmp(a->list.at[i].groups, b->list.at[i].groups) != 0)
-			return false;
 	return true;
 }
 
@@ -803,7 +760,7 @@ static bool note_asks(struct pools *pools, struct pool_entry *entry,
 		      const struct ray_cluster *cluster, const struct plan *plan, time_ms now)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct pool_asks *old = slots_value(&entry->asks), *asks;
+	const struct pool_asks *old = entry->asks.value, *asks;
 	const struct gpu_pool_waiting *stored = NULL;
 	size_t stored_count = 0;
 
@@ -811,9 +768,9 @@ static bool note_asks(struct pools *pools, struct pool_entry *entry,
 		stored = stored_asks(pools, entry->key, &scratch, &stored_count);
 	asks = pool_asks_update(old, stored, stored_count, plan->asks.at, plan->asks.count, cluster,
 				now, &scratch);
-	if (same_asks(old, asks))
+	if (field_equal(pool_asks_fields, old ? old : &pool_asks_unknown, asks))
 		return false;
-	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
+	KEEP(pools, &entry->asks, pool_asks_fields, asks);
 	return true;
 }
 
@@ -823,9 +780,9 @@ static void count_releases(const struct pools *pools, const struct pool_entry *e
 	const struct labels *labels =
 		pools->source.namespace_labels(pools->source.context, entry->namespace_);
 
-	if (pools->source.metrics && slots_value(&entry->members))
+	if (pools->source.metrics && entry->member.value)
 		pool_metrics_decided(pools->source.metrics, pools->list,
-				     pools->count - pools->has_flags, slots_value(&entry->members),
+				     pools->count - pools->has_flags, entry->member.value,
 				     labels ? labels : &(struct labels){ .count = 0 }, plan);
 }
 
@@ -834,26 +791,30 @@ static bool decided(void *self, const struct gpu_share_objects *objects, const s
 {
 	struct pools *pools = self;
 	struct pool_entry *entry;
-	bool changed = false;
+	bool asks, changed = false;
 	uint64_t digest;
 
 	if (!is_used(pools))
 		return false;
-	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	entry = entry_of(pools, objects);
 	digest = entry->digest;
+	asks = !entry->decided;
+	entry->decided = true;
 	changed |= note_report(pools, entry, plan, now);
 	/* While Ray does not answer, what it asked for keeps its place. */
 	if (knows_demand || plan->asks.count > 0)
 		changed |= note_asks(pools, entry, objects->cluster, plan, now);
-	changed |= !entry->decided;
-	entry->decided = true;
-	if (changed && may_allocate(pools))
+	asks |= changed && plan->asks.count > 0;
+	if (asks && may_allocate(pools))
 		allocate(pools);
-	else if (changed)
+	else if (asks)
 		allocate_soon(pools);
+	else if (changed)
+		allocate_for_holding(pools);
+	entry = entry_of(pools, objects);
 	count_releases(pools, entry, plan);
 	return entry->index != SIZE_MAX && entry->digest != digest &&
-	       grants_something(pools, entry->index);
+	       pools->allocation->shares[entry->index].gives;
 }
 
 /* The replicas that the patch sets; those of the spec for groups that it does not change. */
@@ -874,7 +835,7 @@ static int64_t *patched_replicas(const struct ray_cluster *cluster, const struct
 }
 
 /* The grants of the last allocation to the entry in this pool, in 1/10000 GPU. */
-static int64_t granted_in(const struct pools *pools, const struct pool_entry *entry, size_t pool)
+static __int128 granted_in(const struct pools *pools, const struct pool_entry *entry, size_t pool)
 {
 	const struct pool_member *member;
 	__int128 sum = 0;
@@ -886,7 +847,7 @@ static int64_t granted_in(const struct pools *pools, const struct pool_entry *en
 		if (member->groups[g].pool == pool)
 			sum += (__int128)pools->allocation->shares[entry->index].grants[g] *
 			       member->groups[g].replica_gpus;
-	return sum > RESOURCE_AMOUNT_MAX ? RESOURCE_AMOUNT_MAX : (int64_t)sum;
+	return sum;
 }
 
 /* The patch adds more than is granted, or with it a pool would be exceeded, counting all others with
@@ -895,29 +856,17 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 		    const struct gpu_share_objects *objects, const struct plan *plan)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct ray_cluster patched_cluster = *objects->cluster;
-	struct worker_group *groups =
-		arena_array(&arena, patched_cluster.group_count, sizeof(*groups));
 	const int64_t *replicas = patched_replicas(objects->cluster, plan, &arena);
-	struct gpu_share_objects with = *objects;
-	const struct pool_member *before, *after;
+	const struct pool_member *before = make_member(pools, entry, objects, NULL, &arena);
+	const struct pool_member *after = make_member(pools, entry, objects, replicas, &arena);
 
-	for (size_t g = 0; g < patched_cluster.group_count; g++) {
-		groups[g] = objects->cluster->groups[g];
-		groups[g].replicas = replicas[g];
-	}
-	patched_cluster.groups = groups;
-	with.cluster = &patched_cluster;
-	before = make_member(pools, entry, objects, false, &arena);
-	after = make_member(pools, entry, &with, false, &arena);
 	for (size_t p = 0; p < pools->count; p++) {
 		int64_t more = held_in(after, p, true) - held_in(before, p, true);
 
-		if (more > 0 &&
-		    (more > granted_in(pools, entry, p) ||
-		     all_held_in(pools, p) - held_in(slots_value(&entry->members), p, false) +
-				     held_in(after, p, true) >
-			     pools->capacities[p]))
+		if (more > 0 && (more > granted_in(pools, entry, p) ||
+				 all_held_in(pools, p) - held_in(entry->member.value, p, false) +
+						 held_in(after, p, true) >
+					 pools->capacities[p]))
 			return true;
 	}
 	return false;
@@ -931,7 +880,7 @@ static bool fits(void *self, const struct gpu_share_objects *objects, const stru
 	if (!is_used(pools))
 		return true;
 	settle(pools);
-	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
+	entry = entry_of(pools, objects);
 	return !exceeds(pools, entry, objects, plan);
 }
 
@@ -946,19 +895,15 @@ static void sent(void *self, const struct gpu_share_objects *objects, const stru
 
 	if (!is_used(pools))
 		return;
-	entry = entry_make(pools, objects->cluster->namespace_, objects->cluster->name);
-	patch = memory_alloc(sizeof(*patch));
-	*patch = (struct pool_patch){
-		.older = entry->patches,
-		.replicas = memory_array(count + 1, sizeof(*replicas)),
-		.before = memory_array(count + 1, sizeof(*replicas)),
-		.group_count = count,
-		.until_ms = loop_monotonic_ms(pools->control->loop) + pools->source.lost_patch_ms +
-			    pools->control->options->kube_api_timeout_seconds * MS_PER_SECOND,
-	};
+	entry = entry_of(pools, objects);
+	patch = memory_alloc(sizeof(*patch) + count * sizeof(*patch->groups));
+	patch->older = entry->patches;
+	patch->until_ms = loop_monotonic_ms(pools->control->loop) + pools->source.lost_patch_ms +
+			  pools->control->options->kube_api_timeout_seconds * MS_PER_SECOND;
+	patch->group_count = count;
 	for (size_t g = 0; g < count; g++) {
-		patch->replicas[g] = replicas[g];
-		patch->before[g] = objects->cluster->groups[g].replicas;
+		patch->groups[g].replicas = replicas[g];
+		patch->groups[g].launched = replicas[g] - objects->cluster->groups[g].replicas;
 	}
 	entry->patches = patch;
 	if (pools->source.metrics)
@@ -966,7 +911,7 @@ static void sent(void *self, const struct gpu_share_objects *objects, const stru
 	memory_set_string(&entry->sent_uid, objects->cluster->uid);
 	entry->spent = true;
 	note_change(pools, entry);
-	allocate_soon(pools);
+	allocate_for_holding(pools);
 }
 
 static bool is_refusal(const struct err *err)
@@ -976,21 +921,17 @@ static bool is_refusal(const struct err *err)
 }
 
 /* The asks that the patch has launched wait no longer. */
-static void note_launched(struct pool_entry *entry)
+static void note_launched(struct pools *pools, struct pool_entry *entry)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct pool_asks *asks = slots_value(&entry->asks);
 	const struct pool_patch *patch = entry->patches;
 	int64_t *launched = arena_array(&scratch, patch->group_count, sizeof(*launched));
 
-	if (!asks || asks->list.count == 0)
-		return;
 	for (size_t g = 0; g < patch->group_count; g++)
-		launched[g] = patch->replicas[g] - patch->before[g];
-	/* A copy first, because the next slot may be that of the old asks. */
-	asks = pool_asks_launched(pool_asks_copy(asks, &scratch), launched, patch->group_count,
-				  &scratch);
-	slots_set(&entry->asks, pool_asks_copy(asks, slots_next(&entry->asks)));
+		launched[g] = patch->groups[g].launched;
+	if (entry->asks.value)
+		KEEP(pools, &entry->asks, pool_asks_fields,
+		     pool_asks_launched(entry->asks.value, launched, patch->group_count, &scratch));
 }
 
 static void answered(void *self, const char *namespace_, const char *name, const struct err *err,
@@ -1003,7 +944,7 @@ static void answered(void *self, const char *namespace_, const char *name, const
 		return;
 	entry = entry_make(pools, namespace_, name);
 	if (entry->patches && !err) {
-		note_launched(entry);
+		note_launched(pools, entry);
 		entry->patches->generation = generation;
 	} else if (entry->patches && is_refusal(err)) {
 		entry->patches->until_ms = INT64_MIN;
@@ -1012,63 +953,52 @@ static void answered(void *self, const char *namespace_, const char *name, const
 		pool_metrics_answered(pools->source.metrics, entry->key, !err);
 	/* The cache may have received the patched object before the answer. */
 	note_change(pools, entry);
-	allocate_soon(pools);
+	if (err)
+		allocate_soon(pools);
+	else
+		allocate_for_holding(pools);
 }
 
 /* ---- the quotas of the flags ---- */
 
-/* The total, then each namespace in the order of its first RayCluster. */
-static void make_figures(struct pools *pools)
+static int64_t saturated(__int128 sum)
 {
+	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+}
+
+/* The total, then each namespace in the order of its first RayCluster. */
+static const struct gpu_share_figure *figures(void *self, struct arena *arena, size_t *ret_count)
+{
+	struct pools *pools = self;
 	const struct options *options = pools->control->options;
 	VEC(struct gpu_share_figure) list = { .at = NULL };
 	struct map spaces = MAP_INIT; /* to the index in the list + 1 */
 	size_t pool = pools->count - 1;
 
-	arena_reset(&pools->figures_arena);
 	settle(pools);
-	if (options->max_gpus_total > 0) {
-		__int128 held = all_held_in(pools, pool);
-
-		VEC_PUSH(&pools->figures_arena, &list,
-			 ((struct gpu_share_figure){
-				 "total", "", options->max_gpus_total * RESOURCE_UNIT,
-				 held > INT64_MAX ? INT64_MAX : (int64_t)held }));
-	}
+	if (options->max_gpus_total > 0)
+		VEC_PUSH(arena, &list,
+			 ((struct gpu_share_figure){ "total", "",
+						     options->max_gpus_total * RESOURCE_UNIT,
+						     saturated(all_held_in(pools, pool)) }));
 	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.count; i++) {
 		const struct pool_entry *entry = pools->entries.entries[i].value;
 		uintptr_t index = (uintptr_t)map_get(&spaces, entry->namespace_);
 
 		if (index == 0) {
-			VEC_PUSH(&pools->figures_arena, &list,
+			VEC_PUSH(arena, &list,
 				 ((struct gpu_share_figure){
-					 "namespace",
-					 arena_strdup(&pools->figures_arena, entry->namespace_),
+					 "namespace", arena_strdup(arena, entry->namespace_),
 					 options->max_gpus_per_namespace * RESOURCE_UNIT, 0 }));
 			index = list.count;
 			map_set(&spaces, entry->namespace_, (void *)index);
 		}
-		list.at[index - 1].counted =
-			resource_sum(list.at[index - 1].counted,
-				     held_in(slots_value(&entry->members), pool, false));
+		list.at[index - 1].counted = resource_sum(
+			list.at[index - 1].counted, held_in(entry->member.value, pool, false));
 	}
 	map_done(&spaces);
-	pools->figures = list.at;
-	pools->figure_count = list.count;
-}
-
-static bool figure(void *self, size_t *at, struct gpu_share_figure *ret_figure)
-{
-	struct pools *pools = self;
-
-	if (!pools->has_flags)
-		return false;
-	if (*at == 0)
-		make_figures(pools);
-	if (*at >= pools->figure_count)
-		return false;
-	*ret_figure = pools->figures[(*at)++];
-	return true;
+	*ret_count = list.count;
+	return list.at;
 }
 
 const struct gpu_share_hooks pools_hooks = {
@@ -1077,5 +1007,5 @@ const struct gpu_share_hooks pools_hooks = {
 	.fits = fits,
 	.sent = sent,
 	.answered = answered,
-	.figure = figure,
+	.figures = figures,
 };
