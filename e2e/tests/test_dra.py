@@ -12,7 +12,7 @@ from bench_simulate import RayHead
 from rayscaler_e2e import nvidia_devices as nvidia
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.cli import user_config
+from rayscaler_e2e.cli import Cli, user_config
 from rayscaler_e2e.dra import SERVER_FLAGS, Dra, first_available, request, with_claim
 from rayscaler_e2e.kuberay_pod import is_ready
 from rayscaler_e2e.real import RealApiServer
@@ -253,6 +253,53 @@ def test_a_group_that_claims_starts_from_zero(dra, scenario, namespace, controll
         assert one.replicas() == 2
         program.end()
     one.wait_empty()
+
+
+@pytest.fixture
+def device_reader(api_server, namespace):
+    """The controller may read slices and classes, which have no namespace, until the test ends."""
+    rbac, name = "rbac.authorization.k8s.io", f"devices-for-{namespace}"
+    rules = [{"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices", "deviceclasses"], "verbs": ["list", "watch"]}]
+    subjects = [{"kind": "ServiceAccount", "name": "rayscaler", "namespace": namespace}]
+    reference = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
+    meta = {"name": name}
+    api_server.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": meta, "rules": rules})
+    api_server.apply({"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": meta, "subjects": subjects, "roleRef": reference})
+    yield
+    for plural in ("clusterrolebindings", "clusterroles"):
+        api_server.admin.of(plural).delete(name)
+
+
+def test_a_claim_that_no_device_satisfies(dra, device_reader, scenario, namespace, controller, api_server, work_dir):
+    """The next group serves the demand; once it is full, the first one is launched, and says what it waits for."""
+    may_read_claims(api_server, namespace)
+    dra.node("n1", gpus=2)
+    dra.template(namespace, "large", request("gpu", cel="device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('100Gi'))"))
+    dra.template(namespace, "one-gpu", request("gpu"))
+    one = scenario(rm.cluster("lacking", [claiming_group("first", "large"), claiming_group("second", "one-gpu", maxReplicas=1)]))
+    control = controller(namespace, "--node-provision-timeout-seconds", "6")
+    cli = Cli(api_server, namespace, work_dir, system=namespace)
+    lack = "waits for a device: class gpu.nvidia.com with memory > 100Gi, 0 of 0 free"
+
+    def explained(text):
+        found = cli.run("explain", "lacking", "--controller-url", control.address("metrics")).stdout
+        return text in " ".join(found.split())
+
+    def conditions():
+        found = ((one.autoscaler() or {}).get("status") or {}).get("conditions") or []
+        return [f"{each['type']} {each['message']}" for each in found]
+
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors") == one.wait_workers(1, "second")
+        assert not control.find("scaled", '"group": "first"')
+        program.actors(1, "more", num_gpus=1)
+        (pod,) = one.wait_workers(1, "first")
+        wait_until(lambda: explained(f"{pod} first Pending NoDevice: {lack}"), 20, "the reason")
+        begin = "AbleToScale group first provides no capacity (NoDevice)"
+        wait_until(lambda: any(begin in text and lack in text for text in conditions()), 20, "the condition")
+        assert (one.replicas("first"), one.replicas("second")) == (0, 1)
+        program.end()
 
 
 @pytest.mark.test_all  # eight raylets; test_two_compute_domains_share_no_node has the channels

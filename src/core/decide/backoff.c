@@ -24,15 +24,15 @@ static const struct memory_backoff *remembered(const struct facts *facts, const 
 	return VEC_FIND(&memory->backoffs, group, group);
 }
 
-static const char *cause_of(enum obstacle obstacle)
+static const char *cause_of(const struct worker_health *worker)
 {
-	switch (obstacle) {
+	switch (worker->obstacle) {
 	case OBSTACLE_GATED:
 		return REASON_QUOTA_GATE;
 	case OBSTACLE_NO_NODE:
-		return REASON_NO_NODE;
+		return worker->lacks_device ? REASON_DEVICES_LACK : REASON_NO_NODE;
 	case OBSTACLE_NODE_TIMEOUT:
-		return REASON_NODE_PROVISION_TIMEOUT;
+		return worker->lacks_device ? REASON_DEVICES_LACK : REASON_NODE_PROVISION_TIMEOUT;
 	case OBSTACLE_FAILED:
 		return REASON_POD_FAILED;
 	case OBSTACLE_START_TIMEOUT:
@@ -61,7 +61,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
 		const struct worker_health *own = &health->workers[worker->index];
-		const char *cause = cause_of(own->obstacle);
+		const char *cause = cause_of(own);
 		const char *message = own->obstacle_message;
 		if (!cause && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;

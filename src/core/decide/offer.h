@@ -44,6 +44,7 @@ struct group_offer {
 	struct accelerator_type inferred; /* type NULL for none */
 	const struct template_lack *lacks;
 	size_t lack_count;
+	const char *device_lack; /* features: what a new worker waits for; NULL: nothing known */
 };
 
 /* Which demands (or gangs) are in a list of schedule_problem: maps its index to theirs. */

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the feature. */
+struct claim_spec;
+struct device_free;
+
 /* An amount of devices of one kind. */
 struct claimed_amount {
 	const char *resource; /* a row of the device table has it; "": not an accelerator */
@@ -31,6 +35,9 @@ struct claimed_request {
 	/* A channel of an NVIDIA ComputeDomain: the Pods with it are on Nodes of one NVLink domain. */
 	bool channel;
 	const char *problem; /* NULL, or why it is counted as 0, with the cure */
+	/* Of the whole claim. */
+	const struct claim_spec *spec;
+	bool allocated;
 };
 
 /* A name of an extended resource that a DeviceClass has. */
@@ -45,6 +52,7 @@ struct claimed_index {
 	const struct claimed_class *classes; /* by name */
 	size_t class_count;
 	bool templates_known, claims_known; /* else one that is not here may exist */
+	const struct device_free *devices;  /* NULL: ResourceSlices are not known */
 };
 
 /* The requests of a claim or template, which are adjacent. NULL: it is not known. */

@@ -6,6 +6,7 @@
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H
 
+#include "feature/device_claims/model/device_reason.h"
 #include "feature/idle_termination/model/idle_termination.h"
 #include "feature/in_place_resize/model/resize_reason.h"
 #include "feature/kueue/model/kueue.h"
@@ -15,7 +16,8 @@
 
 /* The rows of features, the last ones of their tables. */
 #define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X) KUEUE_GROUP_REASONS(X)
-#define FEATURE_CAUSES(X) KUEUE_CAUSES(X)
+#define FEATURE_CAUSES(X) KUEUE_CAUSES(X) DEVICE_CAUSES(X)
+#define FEATURE_WORKER_REASONS(X) DEVICE_WORKER_REASONS(X)
 #define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X)                                                               \
@@ -132,7 +134,8 @@
 	  "correct or delete the Pod; the message names the field")                                \
 	X(WORKER_VIEW_STALE, "ViewStale",                                                          \
 	  "the caches of the API server are stale, nothing is terminated",                         \
-	  "see the condition ViewStale")
+	  "see the condition ViewStale")                                                           \
+	FEATURE_WORKER_REASONS(X)
 
 #define REASON_DEMAND_TABLE(X)                                                                     \
 	X(NO_GROUP_FITS, "NoGroupFits", "it fits on no empty worker of any group",                 \

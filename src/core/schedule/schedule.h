@@ -32,6 +32,10 @@ struct schedule_type {
 	/* Of all nodes, those of min_nodes as well; no node is terminated for it. */
 	bool has_pool;
 	int64_t pool_nodes;
+	/* New nodes above this number of all nodes come after those of other types: what they need is not
+	 * there. */
+	bool scarce;
+	int64_t supplied_nodes;
 	int64_t hosts; /* numOfHosts: nodes are launched in multiples of it, 1 and above */
 	int64_t priority;
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */

@@ -28,6 +28,13 @@
 
 /* ---- the heap ---- */
 
+/* A new node that lacks what its type needs. */
+static bool is_last(const struct schedule_run *run, const struct schedule_candidate *c)
+{
+	return c->type != SCHEDULE_NO_INDEX && run->problem->types[c->type].scarce &&
+	       run->type_nodes[c->type] >= run->problem->types[c->type].supplied_nodes;
+}
+
 static bool is_before(const struct schedule_try *try, const struct schedule_candidate *a,
 		      const struct schedule_candidate *b)
 {
@@ -35,6 +42,8 @@ static bool is_before(const struct schedule_try *try, const struct schedule_cand
 
 	if ((a->type == SCHEDULE_NO_INDEX) != (b->type == SCHEDULE_NO_INDEX))
 		return a->type == SCHEDULE_NO_INDEX;
+	if (is_last(try->run, a) != is_last(try->run, b))
+		return is_last(try->run, b);
 	order = schedule_key_compare(&a->key, &b->key);
 	if (order)
 		return order > 0;

@@ -13,7 +13,7 @@ struct device_counter {
 };
 
 struct device_counter_use {
-	struct device_counter *counter;
+	size_t counter;
 	int64_t amount;
 };
 
@@ -123,7 +123,9 @@ static void find_uses(const struct device_free *free, struct free_device *one, s
 
 			if (counter)
 				VEC_PUSH(arena, &uses,
-					 ((struct device_counter_use){ counter, amount->amount }));
+					 ((struct device_counter_use){
+						 (size_t)(counter - free->counters),
+						 amount->amount }));
 		}
 	}
 	one->uses = uses.at;
@@ -184,7 +186,7 @@ static void claim_device(const struct device_free *free, const struct claim_resu
 	one = &free->devices[found - free->devices];
 	if (!one->left) {
 		for (size_t i = 0; i < one->use_count && !one->claimed; i++)
-			subtract(&one->uses[i].counter->left, one->uses[i].amount);
+			subtract(&free->counters[one->uses[i].counter].left, one->uses[i].amount);
 		one->claimed = true;
 		return;
 	}
@@ -230,6 +232,30 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 			claim_device(free, &claim->results[i]);
 	}
 	return free;
+}
+
+struct device_free *device_free_copy(const struct device_free *free, struct arena *arena)
+{
+	struct device_free *copy = ARENA_NEW(arena, struct device_free);
+
+	*copy = *free;
+	copy->devices = arena_array(arena, free->device_count, sizeof(*copy->devices));
+	copy->by_node = arena_array(arena, free->device_count, sizeof(struct free_device *));
+	copy->counters = arena_array(arena, free->counter_count, sizeof(*copy->counters));
+	for (size_t i = 0; i < free->counter_count; i++)
+		copy->counters[i] = free->counters[i];
+	for (size_t i = 0; i < free->device_count; i++) {
+		struct free_device *one = &copy->devices[i];
+
+		*one = free->devices[i];
+		copy->by_node[i] = &copy->devices[free->by_node[i] - free->devices];
+		if (!one->left)
+			continue;
+		one->left = arena_array(arena, one->device->capacity.count, sizeof(*one->left));
+		for (size_t c = 0; c < one->device->capacity.count; c++)
+			one->left[c] = free->devices[i].left[c];
+	}
+	return copy;
 }
 
 /* ---- whether a device serves an ask ---- */
@@ -306,7 +332,8 @@ static int64_t share_of(const struct device_ask *ask, const struct quantity *cap
 }
 
 /* Counters and capacity are left. */
-static bool has_room(const struct device_ask *ask, const struct free_device *one)
+static bool has_room(const struct device_free *free, const struct device_ask *ask,
+		     const struct free_device *one)
 {
 	const struct quantities *capacity = &one->device->capacity;
 
@@ -321,7 +348,7 @@ static bool has_room(const struct device_ask *ask, const struct free_device *one
 			return false;
 	}
 	for (size_t i = 0; !one->left && i < one->use_count; i++) {
-		if (one->uses[i].amount > one->uses[i].counter->left)
+		if (one->uses[i].amount > free->counters[one->uses[i].counter].left)
 			return false;
 	}
 	return true;
@@ -345,14 +372,14 @@ void device_free_count(const struct device_free *free, const struct device_ask *
 			ret_count->claimed++;
 		else if (is_tainted(ask, one->device))
 			ret_count->tainted++;
-		else if (!has_room(ask, one))
+		else if (!has_room(free, ask, one))
 			ret_count->blocked++;
 		else
 			ret_count->free++;
 	}
 }
 
-/* ---- how many Pods fit on a Node ----
+/* ---- how many Pods fit ----
  *
  * A depth-first search: the devices of one ask are chosen in the order of its candidates, so that a
  * set of equal devices is tried once and not in each order, and an ask ends when fewer candidates are
@@ -368,8 +395,10 @@ struct request_plan {
 
 struct ask_plan {
 	const struct device_ask *ask;
+	struct device_selection selection;
 	size_t request; /* in requests */
-	bool shared;    /* a candidate is a shared device */
+	/* Of the Node. */
+	bool shared; /* a candidate is a shared device */
 	VEC(struct free_device *) candidates;
 };
 
@@ -382,12 +411,15 @@ struct search {
 	VEC(struct request_plan) requests;
 	VEC(struct ask_plan) asks; /* in the order of requests */
 	VEC(struct choice) chosen;
+	struct device_free *free;
 	size_t pod_start; /* in chosen: of the Pod that is placed */
+	int64_t pods;     /* that are placed */
 	size_t steps;
 	bool cut, unjudged;
 	struct arena *arena;
 };
 
+/* A device of the Node's name, or of no single one. NULL: a Node that is not known. */
 static bool is_on_node(const struct free_device *one, const struct node *node)
 {
 	const struct resource_slice *slice = one->slice;
@@ -398,9 +430,7 @@ static bool is_on_node(const struct free_device *one, const struct node *node)
 						       one->device->node_term_count,
 	};
 
-	if (*one->node)
-		return strcmp(one->node, node->name) == 0;
-	if (by_slice ? slice->all_nodes : one->device->all_nodes)
+	if (*one->node || !node || (by_slice ? slice->all_nodes : one->device->all_nodes))
 		return true;
 	return terms.required_node_term_count > 0 && node_match_affinity(&terms, node);
 }
@@ -422,21 +452,22 @@ static size_t first_of_node(const struct device_free *free, const char *name)
 }
 
 /* With `all` also those that are claimed: the ask then fails. */
-static void add_candidates(struct search *search, const struct device_free *free,
-			   const struct node *node, const char *name, struct ask_plan *plan)
+static void add_candidates(struct search *search, const char *name, const struct node *node,
+			   struct ask_plan *plan)
 {
-	struct device_selection selection;
+	const struct device_free *free = search->free;
 
-	device_free_select(free, plan->ask, search->arena, &selection);
 	for (size_t i = first_of_node(free, name);
-	     i < free->device_count && strcmp(free->by_node[i]->node, name) == 0; i++) {
+	     i < free->device_count && strcmp(free->by_node[i]->node, name) == 0 && !search->cut;
+	     i++) {
 		struct free_device *one = free->by_node[i];
 		bool usable = !one->claimed && !is_tainted(plan->ask, one->device);
 		enum cel_verdict verdict;
 
+		search->cut = ++search->steps > DEVICE_FIT_STEPS_MAX;
 		if ((!usable && !plan->ask->all) || !is_on_node(one, node))
 			continue;
-		verdict = device_free_matches(&selection, one);
+		verdict = device_free_matches(&plan->selection, one);
 		if (verdict == CEL_NO)
 			continue;
 		search->unjudged = search->unjudged || verdict == CEL_UNKNOWN;
@@ -445,18 +476,14 @@ static void add_candidates(struct search *search, const struct device_free *free
 	}
 }
 
-static void add_request(struct search *search, const struct device_free *free,
-			const struct node *node, const struct claim_spec *spec,
+static void add_request(struct search *search, const struct claim_spec *spec,
 			const struct device_request *request)
 {
 	VEC_PUSH(search->arena, &search->requests, ((struct request_plan){ spec, request }));
 	ARRAY_EACH(const struct device_ask, ask, request->asks, request->ask_count) {
 		struct ask_plan plan = { .ask = ask, .request = search->requests.count - 1 };
 
-		if (!ask->admin_access) {
-			add_candidates(search, free, node, node->name, &plan);
-			add_candidates(search, free, node, "", &plan);
-		}
+		device_free_select(search->free, ask, search->arena, &plan.selection);
 		VEC_PUSH(search->arena, &search->asks, plan);
 	}
 }
@@ -516,14 +543,14 @@ static bool agrees(const struct search *search, const struct ask_plan *plan,
 }
 
 /* sign -1 takes, 1 returns. */
-static void move(const struct choice *choice, int sign)
+static void move(const struct search *search, const struct choice *choice, int sign)
 {
 	struct free_device *one = choice->one;
 
 	for (size_t i = 0; one->left && i < one->device->capacity.count; i++)
 		one->left[i] += sign * share_of(choice->ask->ask, &one->device->capacity.at[i]);
 	for (size_t i = 0; !one->left && i < one->use_count; i++)
-		one->uses[i].counter->left += sign * one->uses[i].amount;
+		search->free->counters[one->uses[i].counter].left += sign * one->uses[i].amount;
 	if (!one->left)
 		one->claimed = sign < 0;
 }
@@ -535,7 +562,7 @@ static bool take(struct search *search, const struct ask_plan *plan, struct free
 
 	search->cut = search->cut || ++search->steps > DEVICE_FIT_STEPS_MAX ||
 		      search->chosen.count - search->pod_start >= DEVICE_FIT_DEVICES_MAX;
-	if (search->cut || one->claimed || !has_room(plan->ask, one) ||
+	if (search->cut || one->claimed || !has_room(search->free, plan->ask, one) ||
 	    is_tainted(plan->ask, one->device))
 		return false;
 	ARRAY_EACH(const struct device_constraint, constraint, spec->constraints,
@@ -543,14 +570,14 @@ static bool take(struct search *search, const struct ask_plan *plan, struct free
 		if (!agrees(search, plan, one->device, constraint))
 			return false;
 	}
-	move(&choice, -1);
+	move(search, &choice, -1);
 	VEC_PUSH(search->arena, &search->chosen, choice);
 	return true;
 }
 
 static void return_last(struct search *search)
 {
-	move(&search->chosen.at[--search->chosen.count], 1);
+	move(search, &search->chosen.at[--search->chosen.count], 1);
 }
 
 static bool place_request(struct search *search, size_t request, size_t ask);
@@ -605,27 +632,49 @@ static bool place_request(struct search *search, size_t request, size_t ask)
 	return false;
 }
 
-void device_free_fit(struct device_free *free, const struct node *node,
-		     const struct claim_spec *const *specs, size_t spec_count, int64_t max_pods,
-		     struct arena *arena, struct device_fit *ret_fit)
+/* As many Pods as fit on the Node of this name. */
+static void fit_on(struct search *search, const char *name, const struct device_pods *pods)
 {
-	struct search search = { .arena = arena };
-	int64_t pods = 0;
+	const struct node *node = ARRAY_FIND(pods->nodes, pods->node_count, name, name);
 
-	for (size_t i = 0; i < spec_count; i++) {
-		ARRAY_EACH(const struct device_request, request, specs[i]->requests,
-			   specs[i]->request_count)
-			add_request(&search, free, node, specs[i], request);
+	if (node && pods->spec &&
+	    (!node_match_selects(pods->spec, node) || node_match_taint(pods->spec, node)))
+		return;
+	VEC_EACH(struct ask_plan, plan, &search->asks) {
+		plan->candidates.count = 0;
+		plan->shared = false;
+		if (plan->ask->admin_access)
+			continue;
+		add_candidates(search, name, node, plan);
+		if (*name)
+			add_candidates(search, "", node, plan);
+	}
+	while (!search->cut && search->pods < pods->most && place_request(search, 0, 0)) {
+		search->pods++;
+		/* Without devices all Pods fit. */
+		if (search->chosen.count == search->pod_start)
+			search->pods = pods->most;
+		search->pod_start = search->chosen.count;
+	}
+}
+
+void device_free_fit(struct device_free *free, const struct device_pods *pods, struct arena *arena,
+		     struct device_fit *ret_fit)
+{
+	struct search search = { .free = free, .arena = arena };
+
+	for (size_t i = 0; i < pods->spec_count; i++) {
+		ARRAY_EACH(const struct device_request, request, pods->specs[i]->requests,
+			   pods->specs[i]->request_count)
+			add_request(&search, pods->specs[i], request);
 	}
 	search.cut = search.requests.count > DEVICE_FIT_DEVICES_MAX;
-	while (!search.cut && pods < max_pods && place_request(&search, 0, 0)) {
-		pods++;
-		/* Without devices all Pods fit. */
-		if (search.chosen.count == search.pod_start)
-			pods = max_pods;
-		search.pod_start = search.chosen.count;
+	fit_on(&search, "", pods);
+	for (size_t i = 0; i < free->device_count && !search.cut && search.pods < pods->most; i++) {
+		if (i == 0 || strcmp(free->by_node[i - 1]->node, free->by_node[i]->node) != 0)
+			fit_on(&search, free->by_node[i]->node, pods);
 	}
-	while (search.chosen.count > 0)
+	while (search.chosen.count > 0 && !pods->keep)
 		return_last(&search);
-	*ret_fit = (struct device_fit){ pods, search.cut, search.unjudged };
+	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged };
 }

@@ -9,8 +9,8 @@
  * gives all of it: a driver's requestPolicy is not read. A selector that is not judged counts as
  * matching, so that it never stops a scale-up.
  *
- * Cost: O(n log n) for n devices, counters and results, once; a count reads each device; a fit reads
- * the devices of its Node and those of no single Node. Pure; all memory is in the arena. */
+ * Cost: O(n log n) for n devices, counters and results, once; a count reads each device; a fit reads,
+ * for each Node, its devices and those of no single Node. Pure; all memory is in the arena. */
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_DEVICE_FREE_H
 #define FEATURE_DEVICE_CLAIMS_CORE_DEVICE_FREE_H
 
@@ -18,7 +18,7 @@
 #include "feature/device_claims/core/cel.h"
 #include "feature/device_claims/core/device_object.h"
 
-#define DEVICE_FIT_STEPS_MAX 100000 /* devices tried in one search */
+#define DEVICE_FIT_STEPS_MAX 100000 /* devices read and tried in one search */
 #define DEVICE_FIT_DEVICES_MAX 256  /* of one Pod; bounds the recursion */
 
 struct device_counter_use;
@@ -48,6 +48,8 @@ struct device_free {
 
 /* Points into the objects. */
 struct device_free *device_free_make(const struct device_objects *objects, struct arena *arena);
+/* One whose devices can be taken while others read the first. */
+struct device_free *device_free_copy(const struct device_free *free, struct arena *arena);
 /* NULL: none. */
 const struct free_device *device_free_find(const struct device_free *free, const char *driver,
 					   const char *pool, const char *name);
@@ -77,17 +79,27 @@ struct device_count {
 void device_free_count(const struct device_free *free, const struct device_ask *ask,
 		       struct arena *arena, struct device_count *ret_count);
 
+/* Pods with these claims each, besides what is allocated. */
+struct device_pods {
+	const struct claim_spec *const *specs;
+	size_t spec_count;
+	const struct pod_spec *spec; /* selects Nodes; NULL: any */
+	const struct node *nodes;    /* any other Node counts as matching */
+	size_t node_count;
+	int64_t most;
+	bool keep; /* their devices stay taken */
+};
+
 struct device_fit {
-	int64_t pods;  /* that certainly fit by the numbers, at most max_pods */
+	int64_t pods;  /* that certainly fit by the numbers, at most `most` */
 	bool unknown;  /* the search ended early: more may fit */
 	bool unjudged; /* as above: fewer may fit */
 };
 
-/* Pods with these claims each, besides what is allocated. Requests are served greedily, by the first
- * devices that fit; the answer is a lower bound where devices of one chip exclude each other.
- * Changes `free` only while it runs. */
-void device_free_fit(struct device_free *free, const struct node *node,
-		     const struct claim_spec *const *specs, size_t spec_count, int64_t max_pods,
-		     struct arena *arena, struct device_fit *ret_fit);
+/* On all Nodes. Requests are served greedily, by the first devices that fit; the answer is a lower
+ * bound where devices of one chip exclude each other. Without `keep`, `free` changes only while it
+ * runs. */
+void device_free_fit(struct device_free *free, const struct device_pods *pods, struct arena *arena,
+		     struct device_fit *ret_fit);
 
 #endif

@@ -394,6 +394,8 @@ static void count_subject(struct resolver *r, const struct subject *subject,
 		.charge = devices_of("", 0),
 		.product = "",
 		.problem = subject->unreadable,
+		.spec = subject->spec,
+		.allocated = claim && claim->allocated,
 	};
 
 	for (size_t i = 0; i < subject->spec->request_count; i++) {
@@ -401,7 +403,7 @@ static void count_subject(struct resolver *r, const struct subject *subject,
 
 		request.request = subject->spec->requests[i].name;
 		count_request(r, &subject->spec->requests[i], &request);
-		if (claim && claim->allocated) {
+		if (form.allocated) {
 			const char *fallback = request.charge.resource;
 
 			request.promise = request.charge = devices_of("", 0);
@@ -500,7 +502,8 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 					 .classes = classes.at.at,
 					 .class_count = classes.at.count,
 					 .templates_known = objects->templates_known,
-					 .claims_known = objects->claims_known };
+					 .claims_known = objects->claims_known,
+					 .devices = objects->slices_known ? r.devices : NULL };
 	return index;
 }
 

@@ -70,3 +70,106 @@ void selector_text_read(const char *text, const struct device_table *table, stru
 			*attributes[i].value = value;
 	}
 }
+
+/* ---- in short ---- */
+
+struct short_text {
+	char at[SELECTOR_SHORT_MAX + 1];
+	size_t size;
+};
+
+static void add(struct short_text *out, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size && out->size < SELECTOR_SHORT_MAX; i++)
+		if (text[i] != ' ' || (out->size > 0 && out->at[out->size - 1] != ' '))
+			out->at[out->size++] = text[i];
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Where the text between the quotes at the first one ends; NULL: nowhere. */
+static const char *quoted_end(const char *text)
+{
+	return is_quote(*text) ? strchr(text + 1, *text) : NULL;
+}
+
+/* The part of a name before that of the attribute: device.attributes['gpu.nvidia.com']. */
+static const char *skip_domain(const char *at)
+{
+	static const char *const maps[] = { "device.attributes[", "device.capacity[" };
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		const char *end = begins(at, maps[i]) ? quoted_end(at + strlen(maps[i])) : NULL;
+
+		if (end && end[1] == ']' && end[2] == '.')
+			return end + 3;
+	}
+	return begins(at, "device.") ? at + strlen("device.") : at;
+}
+
+/* A comparison by a method: .compareTo(quantity('80Gi')) >= 0. */
+static const char *read_comparison(const char *at, struct short_text *out)
+{
+	static const struct {
+		const char *method, *sign; /* NULL: it follows, with a 0 */
+	} methods[] = { { ".compareTo(", NULL },
+			{ ".isGreaterThan(", ">" },
+			{ ".isLessThan(", "<" } };
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		const char *value = at + strlen(methods[i].method), *end, *sign = methods[i].sign;
+		size_t size = sign ? 1 : 0;
+
+		if (!begins(at, methods[i].method))
+			continue;
+		value += begins(value, "quantity(") ? strlen("quantity(") :
+			 begins(value, "semver(")   ? strlen("semver(") :
+						      0;
+		end = quoted_end(value);
+		if (!end || !begins(end + 1, "))"))
+			continue;
+		at = end + 3;
+		if (!sign) {
+			sign = at + strspn(at, " ");
+			size = strspn(sign, "<>=!");
+			at = sign + size + strspn(sign + size, " ");
+			if (size == 0 || *at++ != '0')
+				return NULL;
+		}
+		add(out, " ", 1);
+		add(out, sign, size);
+		add(out, " ", 1);
+		add(out, value + 1, (size_t)(end - value - 1));
+		return at;
+	}
+	return NULL;
+}
+
+/* One character, or an operator as a word. */
+static const char *read_rest(const char *at, struct short_text *out)
+{
+	if (begins(at, "&&") || begins(at, "||")) {
+		add(out, *at == '&' ? "and" : "or", *at == '&' ? 3 : 2);
+		return at + 2;
+	}
+	if (!is_quote(*at))
+		add(out, *at > ' ' && *at < 0x7f ? at : " ", 1);
+	return at + 1;
+}
+
+const char *selector_text_short(const char *text, struct arena *arena)
+{
+	struct short_text out = { .size = 0 };
+
+	while (*text != '\0' && out.size < SELECTOR_SHORT_MAX) {
+		const char *next = read_comparison(text, &out);
+
+		if (!next)
+			next = skip_domain(text);
+		text = next == text ? read_rest(text, &out) : next;
+	}
+	return arena_printf(arena, "%.*s%s", (int)out.size, out.at, *text != '\0' ? "..." : "");
+}

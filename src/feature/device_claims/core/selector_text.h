@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "core/model/device.h"
 
+#define SELECTOR_SHORT_MAX 100
+
 struct wanted_device {
 	const char *driver; /* of a row of the table that a selector names; "": none */
 	const char *type, *profile, *product; /* "": any */
@@ -15,5 +17,8 @@ struct wanted_device {
 /* Adds what one selector asks for. */
 void selector_text_read(const char *text, const struct device_table *table, struct arena *arena,
 			struct wanted_device *wanted);
+/* The selector in short, for messages: "memory >= 80Gi and architecture == Hopper", at most
+ * SELECTOR_SHORT_MAX bytes. */
+const char *selector_text_short(const char *text, struct arena *arena);
 
 #endif
