@@ -11,6 +11,10 @@
 
 #define CLIQUES_MAX 256 /* counted; a clique has up to 18 Nodes */
 #define CLIQUES_SHOWN 4
+/* A user writes templates and claims: what is beyond these limits does not make a Node full. */
+#define POD_CLAIMS_MAX 64
+#define ASKS_MAX 256
+#define JUDGED_MAX 200000 /* devices, for one group */
 
 struct clique {
 	const char *name;
@@ -33,6 +37,7 @@ struct ask {
 struct asks {
 	VEC(struct ask) at;
 	size_t request_count;
+	size_t judged;
 };
 
 /* ---- one Node ---- */
@@ -57,6 +62,8 @@ static void add_asks(const struct health *health, const struct device_free *devi
 			struct ask one = { .request = asks->request_count,
 					   .count = ask->all ? 1 : ask->count };
 
+			if (asks->at.count == ASKS_MAX)
+				return;
 			if (ask->admin_access)
 				one.count = 0;
 			device_free_select(devices, ask, health->arena, &one.selection);
@@ -71,7 +78,7 @@ static struct asks asks_of(const struct health *health, const struct device_free
 {
 	struct asks asks = { .request_count = 0 };
 
-	for (size_t i = 0; devices && i < pod->claim_count; i++) {
+	for (size_t i = 0; devices && i < pod->claim_count && i < POD_CLAIMS_MAX; i++) {
 		const struct claim_spec *spec =
 			*pod->claims[i].template_ != '\0' ?
 				find_spec(health, pod->claims[i].template_) :
@@ -96,19 +103,20 @@ static int64_t count_free(const struct ask *ask, const struct free_device *const
 
 /* Each request by itself has an alternative of which the Node has enough: an upper bound, so that a
  * clique is not called full that is not. */
-static bool has_devices(const struct asks *asks, const struct device_free *devices,
-			const char *node)
+static bool has_devices(struct asks *asks, const struct device_free *devices, const char *node)
 {
 	size_t count;
 	const struct free_device *const *on_node = device_nodes_of(devices, node, &count);
 
 	for (size_t i = 0; i < asks->at.count;) {
 		size_t request = asks->at.at[i].request;
-		bool served = false;
+		bool served = asks->judged > JUDGED_MAX;
 
-		for (; i < asks->at.count && asks->at.at[i].request == request; i++)
+		for (; i < asks->at.count && asks->at.at[i].request == request; i++) {
+			asks->judged += served ? 0 : count;
 			served = served || count_free(&asks->at.at[i], on_node, count) ==
 						   asks->at.at[i].count;
+		}
 		if (!served)
 			return false;
 	}
@@ -117,7 +125,7 @@ static bool has_devices(const struct asks *asks, const struct device_free *devic
 
 /* Without ResourceSlices the devices are unknown, and only the Node counts. */
 static bool holds_one(const struct health *health, const struct node_demand *demand,
-		      const struct node_capacity *capacity, const struct asks *asks,
+		      const struct node_capacity *capacity, struct asks *asks,
 		      const struct device_free *devices)
 {
 	struct node_fit fit;
@@ -143,19 +151,16 @@ static void add_node(struct cliques *cliques, const char *name)
 }
 
 /* One domain has one clique, so that of a living worker is that of all. */
-static const char *own_clique(const struct health *health, const struct group *group)
+static const char *own_clique(const struct health *health, const struct group *group,
+			      const struct map *taken)
 {
 	const struct snapshot *snapshot = health->snapshot;
 
-	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &health->facts->workers[group->first_worker + i];
-		const struct node *node = !worker->pod || worker->deleting ?
-						  NULL :
-						  ARRAY_FIND(snapshot->nodes, snapshot->node_count,
-							     name, worker->pod->spec.node_name);
-		const char *name = node ? labels_value(&node->labels, LABEL_CLIQUE) : NULL;
+	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
+		const struct worker *worker = map_get(taken, node->name);
+		const char *name = labels_value(&node->labels, LABEL_CLIQUE);
 
-		if (name)
+		if (name && worker && worker->group == group->index && !worker->deleting)
 			return name;
 	}
 	return NULL;
@@ -168,7 +173,7 @@ static void count_nodes(struct health *health, const struct group *group, const 
 	struct asks asks = asks_of(health, devices, &group->spec->template.spec);
 	struct node_demand demand;
 
-	*cliques = (struct cliques){ .own = own_clique(health, group) };
+	*cliques = (struct cliques){ .own = own_clique(health, group, taken) };
 	node_demand_init(&demand, &group->spec->template.spec, true, capacities->devices,
 			 health->arena);
 	for (size_t i = 0; i < capacities->count; i++) {

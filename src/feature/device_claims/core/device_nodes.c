@@ -45,13 +45,17 @@ struct extended {
 	struct device_selection selection;
 };
 
+/* Each device is judged once for each class: where there are more, the rest has no class. */
+#define JUDGED_MAX 300000
+
 struct extended_list {
 	VEC(struct extended) at;
+	size_t judged;
 };
 
 static struct extended_list extended_of(const struct device_free *free, struct arena *arena)
 {
-	struct extended_list list = { .at = { .at = NULL } };
+	struct extended_list list = { .judged = 0 };
 
 	ARRAY_EACH(const struct device_class, class, free->objects->classes,
 		   free->objects->class_count) {
@@ -67,9 +71,10 @@ static struct extended_list extended_of(const struct device_free *free, struct a
 }
 
 /* A class that is not judged has no devices here: a Node gets none that it may not have. */
-static bool is_of(const struct extended *extended, const struct free_device *one)
+static bool is_of(struct extended_list *list, const struct extended *extended,
+		  const struct free_device *one)
 {
-	return !extended->selection.no_class &&
+	return list->judged++ < JUDGED_MAX && !extended->selection.no_class &&
 	       device_free_matches(&extended->selection, one) == CEL_YES;
 }
 
@@ -99,8 +104,8 @@ static bool has_amount(const struct quantities *amounts, const char *name)
 }
 
 /* True: the Node got some. */
-static bool fill_node(const struct device_free *free, const struct extended *extended,
-		      struct node *node, struct arena *arena)
+static bool fill_node(const struct device_free *free, struct extended_list *list,
+		      const struct extended *extended, struct node *node, struct arena *arena)
 {
 	size_t count;
 	const struct free_device *const *devices = device_nodes_of(free, node->name, &count);
@@ -109,12 +114,12 @@ static bool fill_node(const struct device_free *free, const struct extended *ext
 	if (node->allocatable.count == 0 || has_amount(&node->allocatable, extended->resource))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (!is_of(extended, devices[i]))
+		if (!is_of(list, extended, devices[i]))
 			continue;
 		total++;
 		usable += device_nodes_usable(devices[i]);
 	}
-	if (total == 0)
+	if (total == 0 || list->judged > JUDGED_MAX)
 		return false;
 	node->capacity = with_amount(&node->capacity, extended->resource, total, arena);
 	node->allocatable = with_amount(&node->allocatable, extended->resource, usable, arena);
@@ -134,7 +139,7 @@ const struct node *device_nodes_fill(const struct device_free *free, const struc
 	for (size_t i = 0; i < count; i++) {
 		made[i] = nodes[i];
 		VEC_EACH(const struct extended, extended, &list.at)
-			changed |= fill_node(free, extended, &made[i], arena);
+			changed |= fill_node(free, &list, extended, &made[i], arena);
 	}
 	return changed ? made : nodes;
 }
@@ -180,7 +185,7 @@ static void hold(struct map *holdings, const char *key, const char *resource, st
 }
 
 /* A claim that Pods share counts for the first. */
-static void add_claim(const struct device_free *free, const struct extended_list *list,
+static void add_claim(const struct device_free *free, struct extended_list *list,
 		      const struct resource_claim *claim, struct map *holdings, struct arena *arena)
 {
 	const char *key;
@@ -193,7 +198,7 @@ static void add_claim(const struct device_free *free, const struct extended_list
 			device_free_find(free, result->driver, result->pool, result->device);
 
 		for (size_t i = 0; one && !result->admin_access && i < list->at.count; i++) {
-			if (!is_of(&list->at.at[i], one))
+			if (!is_of(list, &list->at.at[i], one))
 				continue;
 			hold(holdings, key, list->at.at[i].resource, arena);
 			break;
@@ -255,6 +260,8 @@ const struct pod *device_nodes_fill_pods(const struct device_free *free, const s
 }
 
 /* ---- equal devices ---- */
+
+#define STOCKS_JUDGED_MAX ((size_t)10 * 1000 * 1000) /* devices, for all rows together */
 
 struct stock_key {
 	const char *driver, *type, *profile, *product;
@@ -325,7 +332,9 @@ const struct device_stock *device_nodes_stocks(const struct device_free *free, s
 		};
 	if (free->device_count > 0)
 		qsort(keys, free->device_count, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < free->device_count && count < DEVICE_STOCKS_MAX; i++)
+	for (size_t i = 0; i < free->device_count && count < DEVICE_STOCKS_MAX &&
+			   count * free->device_count < STOCKS_JUDGED_MAX;
+	     i++)
 		if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
 			keys[count++] = keys[i];
 	/* An ask of no known class is for all devices. */
