@@ -10,12 +10,15 @@
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 
-/* Between two allocations is at least so many times the CPU time of the last one. */
+/* Allocations take at most 1/REST of a processor, counted over BURST_MS: some asks that arrive together are
+ * each answered at once. */
 #define REST 10
+#define BURST_MS 500
 /* Nodes may have changed: nothing says so. */
 #define NODES_AGAIN_MS 10000
 #define NOT_READY_MS 1000
-/* While nothing waits, figures alone change. */
+/* Between the last allocation and one for a change of holdings: while nothing waits, figures alone change. */
+#define HOLDING_MS 100
 #define CALM_MS 1000
 
 /* A patch in flight, without an answer, or accepted and not yet in the caches. */
@@ -73,8 +76,9 @@ struct pools {
 	VEC(struct arena) replaced;
 	struct loop_timer *timer;
 	int64_t due_ms;       /* of the timer, monotonic; INT64_MAX: it is not set */
-	int64_t allocated_ms; /* monotonic */
-	int64_t interval_ms;  /* until the next one at the earliest */
+	int64_t allocated_ms; /* monotonic, as the next three */
+	int64_t rested_ms;    /* REST times the CPU time of all so far has passed */
+	int64_t next_ms;      /* the next one at the earliest */
 	int64_t started_ms;   /* monotonic; 0: nothing was asked yet */
 };
 
@@ -196,7 +200,7 @@ static void allocate_by(struct pools *pools, int64_t due_ms)
 
 static void allocate_soon(struct pools *pools)
 {
-	allocate_by(pools, pools->allocated_ms + pools->interval_ms);
+	allocate_by(pools, pools->next_ms);
 }
 
 /* For a change of holdings: while nothing waits it changes no grant. */
@@ -204,7 +208,8 @@ static void allocate_for_holding(struct pools *pools)
 {
 	bool calm = pools->allocation && !pools->allocation->waits;
 
-	allocate_by(pools, pools->allocated_ms + larger(pools->interval_ms, calm ? CALM_MS : 0));
+	allocate_by(pools,
+		    larger(pools->next_ms, pools->allocated_ms + (calm ? CALM_MS : HOLDING_MS)));
 }
 
 static bool is_used(const struct pools *pools)
@@ -346,7 +351,6 @@ struct pools *pools_new(const struct control *control, const struct pools_source
 	pool_of_flags_init(&pools->of_flags, options->max_gpus_total * RESOURCE_UNIT,
 			   options->max_gpus_per_namespace * RESOURCE_UNIT);
 	pools->due_ms = INT64_MAX;
-	pools->allocated_ms = INT64_MIN / 2;
 	pools->timer = loop_timer_new(control->loop, time_is_due, pools);
 	read_pools(pools);
 	return pools;
@@ -628,7 +632,7 @@ static void take_over(struct pools *pools, struct pool_entry *entry)
 		pools->source.wake(pools->source.context, entry->namespace_, entry->name);
 }
 
-static void start_next(struct pools *pools)
+static void start_next(struct pools *pools, int64_t took_us)
 {
 	int64_t now_ms = loop_monotonic_ms(pools->control->loop);
 	time_ms now = pools->allocation->input->now, next = pools->allocation->next;
@@ -636,13 +640,14 @@ static void start_next(struct pools *pools)
 
 	if (after_ms > NODES_AGAIN_MS && pools->count > pools->has_flags)
 		after_ms = NODES_AGAIN_MS;
-	if (after_ms < pools->interval_ms || is_settling(pools))
-		after_ms = pools->interval_ms;
 	pools->allocated_ms = now_ms;
+	pools->rested_ms = larger(pools->rested_ms, now_ms) + took_us * REST / 1000;
+	pools->next_ms = larger(now_ms + pools->source.interval_ms, pools->rested_ms - BURST_MS);
+	after_ms = is_settling(pools) ? HOLDING_MS : larger(after_ms, 0);
 	pools->due_ms = INT64_MAX;
 	loop_timer_stop(pools->timer);
 	if (after_ms < INT64_MAX)
-		allocate_by(pools, now_ms + after_ms);
+		allocate_by(pools, larger(now_ms + after_ms, pools->next_ms));
 }
 
 static void allocate(struct pools *pools)
@@ -665,13 +670,12 @@ static void allocate(struct pools *pools)
 	took_us = loop_cpu_us() - begun_us;
 	if (pools->source.allocated)
 		pools->source.allocated(pools->source.context, pools->allocation, took_us);
-	pools->interval_ms = larger(pools->source.interval_ms, took_us / 1000 * REST);
-	start_next(pools);
+	start_next(pools, took_us);
 }
 
 static bool may_allocate(const struct pools *pools)
 {
-	return loop_monotonic_ms(pools->control->loop) >= pools->allocated_ms + pools->interval_ms;
+	return loop_monotonic_ms(pools->control->loop) >= pools->next_ms;
 }
 
 static void time_is_due(void *context)

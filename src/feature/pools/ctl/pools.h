@@ -1,8 +1,7 @@
 /* GPUs shared between RayClusters, in the controller: keeps what each RayCluster holds and asks for,
- * shares the pools again when one of these changes (feature/pools/core/pool_allocation), at least
- * POOLS_INTERVAL_MS apart and with at most a tenth of a processor, and wakes the RayClusters whose terms have
- * changed. An ask is answered at once when the last allocation is older; while nothing waits, a change of
- * what is held can wait for a second, since it changes figures alone. Patches in flight count
+ * shares the pools again when one of these changes (feature/pools/core/pool_allocation), and wakes the
+ * RayClusters whose terms have changed. An ask is answered at once, a change of what is held within 0.1 s,
+ * or 1 s while nothing waits; all allocations take at most a tenth of a processor. Patches in flight count
  * as held until the caches show them. Also the quotas of --max-gpus-total and
  * --max-gpus-per-namespace. State that a restart loses: patches in flight (nothing is added for
  * settle_ms after the start), the deadlines of drains (they begin again), and, of asks younger than
@@ -15,7 +14,7 @@
 #include "feature/pools/core/pool_allocation.h"
 #include "feature/pools/ctl/pool_metrics.h"
 
-#define POOLS_INTERVAL_MS 50
+#define POOLS_INTERVAL_MS 10 /* between two allocations */
 /* How long a patch without an answer may still take effect after our deadline for it: the API server
  * ends a request after 60 s (kube-apiserver --request-timeout). */
 #define POOLS_LOST_PATCH_MS 60000
