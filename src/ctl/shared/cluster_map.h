@@ -1,5 +1,5 @@
-/* What a module keeps for each RayCluster, by namespace and name: structs on the heap, zeroed when they
- * are made, whose first member is a struct cluster_entry. The map owns them. All of it may be lost. */
+/* The structs that a module keeps for each RayCluster, by namespace and name: on the heap, zeroed when
+ * they are made. Their first member is a struct cluster_entry. The map owns them. All of it may be lost. */
 #ifndef CTL_SHARED_CLUSTER_MAP_H
 #define CTL_SHARED_CLUSTER_MAP_H
 

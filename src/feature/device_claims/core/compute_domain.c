@@ -295,12 +295,20 @@ static void find_taken(const struct health *health, struct map *taken)
 	}
 }
 
+static bool has_domain(const struct facts *facts)
+{
+	for (size_t g = 0; g < facts->group_count; g++)
+		if (is_of_domain(&facts->groups[g]))
+			return true;
+	return false;
+}
+
 static void assess(struct health *health)
 {
 	const struct device_objects *objects = health->snapshot->device_objects;
 	AUTO(map_done) struct map taken = MAP_INIT;
 	struct device_free *devices = NULL;
-	bool known = objects && knows_cliques(health->snapshot);
+	bool known = objects && has_domain(health->facts) && knows_cliques(health->snapshot);
 
 	if (known)
 		find_taken(health, &taken);
