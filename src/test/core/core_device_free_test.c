@@ -403,6 +403,32 @@ static void test_search_is_bounded(void **state)
 	assert_false(fit_spec(&scene, "a", &spec).unknown);
 }
 
+/* Searches of one decision share a limit; one that it ends counts as fitting. */
+static void test_searches_share_a_limit(void **state)
+{
+	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
+	struct device_ask ask = ask_of(1);
+	const struct device_request request = { "gpus", &ask, 1 };
+	const struct claim_spec spec = { &request, 1, NULL, 0 };
+	const struct claim_spec *specs[] = { &spec };
+	const struct device_pods pods = { .specs = specs, .spec_count = 1, .most = 1 };
+	struct device devices[100];
+	struct device_free *free;
+	struct device_fit fit = { .unknown = false };
+	size_t searches = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		devices[i] = gpu(arena_printf(&scene.arena, "gpu-%zu", i), "40Gi", &scene);
+	ask.selectors = (struct strings){ memory_selector, 1 };
+	add_slice(&scene, "a", devices, 100);
+	for (free = make(&scene); !fit.unknown && searches < DEVICE_STEPS_MAX; searches++) {
+		device_free_fit(free, &pods, &scene.arena, &fit);
+		assert_int_equal(fit.pods, 0);
+	}
+	assert_int_equal(searches, DEVICE_STEPS_MAX / 100 + 1);
+}
+
 /* 10,000 slices of 10 devices with 10 counters each: 10^6 counters. */
 static void test_many_slices(void **state)
 {
@@ -440,11 +466,16 @@ static void test_many_slices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_generations),     cmocka_unit_test(test_claimed_and_tainted),
-		cmocka_unit_test(test_unjudged),        cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_first_available), cmocka_unit_test(test_shared_capacity),
-		cmocka_unit_test(test_match_attribute), cmocka_unit_test(test_search_is_bounded),
+		cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_claimed_and_tainted),
+		cmocka_unit_test(test_unjudged),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_first_available),
+		cmocka_unit_test(test_shared_capacity),
+		cmocka_unit_test(test_match_attribute),
+		cmocka_unit_test(test_search_is_bounded),
 		cmocka_unit_test(test_many_slices),
+		cmocka_unit_test(test_searches_share_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

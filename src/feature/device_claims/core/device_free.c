@@ -213,6 +213,7 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 	*free = (struct device_free){ .objects = objects,
 				      .devices = collected.devices.at,
 				      .device_count = collected.devices.count,
+				      .steps_left = DEVICE_STEPS_MAX,
 				      .counters = collected.counters.at,
 				      .counter_count = collected.counters.count };
 	free->by_node = arena_array(arena, free->device_count + 1, sizeof(struct free_device *));
@@ -414,7 +415,7 @@ struct search {
 	struct device_free *free;
 	size_t pod_start; /* in chosen: of the Pod that is placed */
 	int64_t pods;     /* that are placed */
-	size_t steps;
+	size_t steps, steps_max;
 	bool cut, unjudged;
 	struct arena *arena;
 };
@@ -464,7 +465,7 @@ static void add_candidates(struct search *search, const char *name, const struct
 		bool usable = !one->claimed && !is_tainted(plan->ask, one->device);
 		enum cel_verdict verdict;
 
-		search->cut = ++search->steps > DEVICE_FIT_STEPS_MAX;
+		search->cut = ++search->steps > search->steps_max;
 		if ((!usable && !plan->ask->all) || !is_on_node(one, node))
 			continue;
 		verdict = device_free_matches(&plan->selection, one);
@@ -560,7 +561,7 @@ static bool take(struct search *search, const struct ask_plan *plan, struct free
 	const struct claim_spec *spec = search->requests.at[plan->request].spec;
 	struct choice choice = { plan, one };
 
-	search->cut = search->cut || ++search->steps > DEVICE_FIT_STEPS_MAX ||
+	search->cut = search->cut || ++search->steps > search->steps_max ||
 		      search->chosen.count - search->pod_start >= DEVICE_FIT_DEVICES_MAX;
 	if (search->cut || one->claimed || !has_room(search->free, plan->ask, one) ||
 	    is_tainted(plan->ask, one->device))
@@ -661,7 +662,9 @@ static void fit_on(struct search *search, const char *name, const struct device_
 void device_free_fit(struct device_free *free, const struct device_pods *pods, struct arena *arena,
 		     struct device_fit *ret_fit)
 {
-	struct search search = { .free = free, .arena = arena };
+	size_t limit = free->steps_left < DEVICE_FIT_STEPS_MAX ? free->steps_left :
+								 DEVICE_FIT_STEPS_MAX;
+	struct search search = { .free = free, .arena = arena, .steps_max = limit };
 
 	for (size_t i = 0; i < pods->spec_count; i++) {
 		ARRAY_EACH(const struct device_request, request, pods->specs[i]->requests,
@@ -676,5 +679,6 @@ void device_free_fit(struct device_free *free, const struct device_pods *pods, s
 	}
 	while (search.chosen.count > 0 && !pods->keep)
 		return_last(&search);
+	free->steps_left -= search.steps < limit ? search.steps : limit;
 	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged };
 }

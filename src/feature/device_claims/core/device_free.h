@@ -19,6 +19,7 @@
 #include "feature/device_claims/core/device_object.h"
 
 #define DEVICE_FIT_STEPS_MAX 100000 /* devices read and tried in one search */
+#define DEVICE_STEPS_MAX 300000     /* of all searches in one copy: those of a decision */
 #define DEVICE_FIT_DEVICES_MAX 256  /* of one Pod; bounds the recursion */
 
 struct device_counter_use;
@@ -41,6 +42,7 @@ struct device_free {
 	struct free_device *devices; /* by driver, pool and name */
 	size_t device_count;
 	struct free_device **by_node; /* by the name of the Node; "" for those of no single Node */
+	size_t steps_left;            /* for searches */
 	/* Internal. */
 	struct device_counter *counters; /* by pool, set and name */
 	size_t counter_count;

@@ -83,12 +83,16 @@ static int64_t fit(const struct facts *facts, struct device_free *free, const st
 /* ---- in words ---- */
 
 /* "class gpu.nvidia.com with memory >= 80Gi, 0 of 16 free" */
-static const char *ask_text(const struct device_free *free, const struct device_ask *ask,
+static const char *ask_text(struct device_free *free, const struct device_ask *ask,
 			    struct arena *arena, bool *ret_short)
 {
 	struct device_count count;
 	const char *with = "", *more = "";
 
+	*ret_short = false;
+	if (free->steps_left < free->device_count)
+		return arena_printf(arena, "class %.80s", ask->device_class);
+	free->steps_left -= free->device_count;
 	device_free_count(free, ask, arena, &count);
 	*ret_short = count.free < (ask->all ? count.total : ask->count) || count.total == 0;
 	for (size_t i = 0; i < ask->selectors.count; i++) {
@@ -113,7 +117,7 @@ static const char *ask_text(const struct device_free *free, const struct device_
 }
 
 /* The first request of which no alternative has enough devices, else the first one. */
-static const char *lack_text(const struct device_free *free, const struct wants *wants,
+static const char *lack_text(struct device_free *free, const struct wants *wants,
 			     struct arena *arena)
 {
 	const char *first = "";
@@ -211,23 +215,36 @@ static bool is_wanted(const struct offer *offer)
 	return false;
 }
 
-/* Takes the devices of workers that have none yet. */
-static void take_launched(const struct offer *offer, struct device_free *free)
+static bool has_no_devices(const struct worker *worker)
+{
+	return !worker->registered && !worker->deleting &&
+	       (!worker->pod || *worker->pod->spec.node_name == '\0');
+}
+
+/* Takes the devices of workers that have none yet: those without any claim that is allocated wait for
+ * the devices of the template, and are counted together. */
+static void take_launched(const struct offer *offer, const struct group *group,
+			  struct device_free *free)
 {
 	const struct facts *facts = offer->facts;
+	const struct pod_spec *spec = &group->spec->template.spec;
+	struct wants whole, wants;
+	int64_t pods = 0;
 
-	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
-		const struct pod_spec *spec;
-		struct wants wants;
+	find_wants(facts, spec, NULL, &whole);
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &facts->workers[group->first_worker + i];
 
-		if (worker->registered || worker->deleting || worker->group == FACTS_NO_INDEX ||
-		    (worker->pod && *worker->pod->spec.node_name != '\0'))
+		if (!has_no_devices(worker))
 			continue;
-		spec = worker->pod ? &worker->pod->spec :
-				     &facts->groups[worker->group].spec->template.spec;
-		find_wants(facts, spec, worker->pod, &wants);
-		(void)fit(facts, free, spec, &wants, 1, true);
+		find_wants(facts, worker->pod ? &worker->pod->spec : spec, worker->pod, &wants);
+		if (wants.specs.count == whole.specs.count)
+			pods++;
+		else
+			(void)fit(facts, free, spec, &wants, 1, true);
 	}
+	if (pods > 0)
+		(void)fit(facts, free, spec, &whole, pods, true);
 }
 
 static void supply_group(struct offer *offer, size_t g, struct device_free *free,
@@ -264,7 +281,9 @@ static void supply_devices(struct offer *offer)
 	free = device_free_copy(devices, offer->arena);
 	types = arena_array(offer->arena, problem->type_count, sizeof(*types));
 	memcpy(types, problem->types, problem->type_count * sizeof(*types));
-	take_launched(offer, free);
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		if (has_claims(offer->facts, g))
+			take_launched(offer, &offer->facts->groups[g], free);
 	for (size_t g = 0; g < offer->facts->group_count; g++)
 		if (has_claims(offer->facts, g))
 			supply_group(offer, g, free, &types[g + 1]);
