@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
@@ -40,9 +41,8 @@ struct kept {
 
 /* One RayCluster, or Pods whose label names a RayCluster. */
 struct pool_entry {
-	char *key; /* "namespace/name" */
-	char *namespace_;
-	const char *name; /* in the key */
+	struct cluster_entry cluster;
+	struct pools *pools; /* NULL: it is new */
 	/* struct pool_member, pool_asks, pool_drains, and pool_report of its last decision. */
 	struct kept member, asks, drains, report;
 	struct pool_patch *patches; /* the newest first */
@@ -67,7 +67,7 @@ struct pools {
 	const char **problems;        /* by pool: why it is held; NULL */
 	size_t count;
 	const char *problem; /* of all pools of the source; NULL: none */
-	struct map entries;  /* "namespace/name" */
+	struct cluster_map entries;
 	struct list open;
 	struct arena arena;                       /* of the last allocation */
 	const struct pool_allocation *allocation; /* NULL: none yet */
@@ -139,49 +139,36 @@ static bool drop_patches(struct pool_entry *entry,
 	return dropped;
 }
 
-static void entry_free(struct pools *pools, struct pool_entry *entry)
+static void entry_done(void *one)
 {
+	struct pool_entry *entry = one;
+
 	list_remove(&entry->open);
-	drop(pools, &entry->member);
-	drop(pools, &entry->asks);
-	drop(pools, &entry->drains);
-	drop(pools, &entry->report);
+	drop(entry->pools, &entry->member);
+	drop(entry->pools, &entry->asks);
+	drop(entry->pools, &entry->drains);
+	drop(entry->pools, &entry->report);
 	(void)drop_patches(entry, NULL, 0);
 	memory_free(entry->sent_uid);
-	memory_free(entry->namespace_);
-	memory_free(entry->key);
-	memory_free(entry);
 }
 
-static void entry_open(struct pools *pools, struct pool_entry *entry)
+static void note_change(struct pool_entry *entry)
 {
+	entry->changed = true;
 	if (!entry->open.list)
-		list_add(&pools->open, &entry->open);
+		list_add(&entry->pools->open, &entry->open);
 }
 
 static struct pool_entry *entry_make(struct pools *pools, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
-	struct pool_entry *entry = map_get(&pools->entries, key);
+	struct pool_entry *entry = cluster_map_make(&pools->entries, namespace_, name);
 
-	if (entry)
-		return entry;
-	entry = memory_alloc(sizeof(*entry));
-	entry->namespace_ = memory_strdup(namespace_);
-	entry->key = memory_strdup(key);
-	entry->name = entry->key + strlen(namespace_) + 1;
-	entry->index = SIZE_MAX;
-	entry->changed = true;
-	map_set(&pools->entries, key, entry);
-	entry_open(pools, entry);
+	if (!entry->pools) {
+		entry->pools = pools;
+		entry->index = SIZE_MAX;
+		note_change(entry);
+	}
 	return entry;
-}
-
-static void note_change(struct pools *pools, struct pool_entry *entry)
-{
-	entry->changed = true;
-	entry_open(pools, entry);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -223,7 +210,7 @@ void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, cons
 {
 	if (!is_used(pools))
 		return;
-	note_change(pools, entry_make(pools, namespace_, name));
+	note_change(entry_make(pools, namespace_, name));
 	allocate_for_holding(pools);
 }
 
@@ -309,21 +296,14 @@ static void read_pools(struct pools *pools)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
 	measure_pools(pools, NULL);
-	for (size_t i = 0; i < pools->entries.count; i++) {
-		struct pool_entry *entry = pools->entries.entries[i].value;
+	for (size_t i = 0; i < pools->entries.map.count; i++) {
+		struct pool_entry *entry = pools->entries.map.entries[i].value;
 
 		drop(pools, &entry->member);
 		entry->index = SIZE_MAX;
-		note_change(pools, entry);
+		note_change(entry);
 	}
 	pools->allocation = NULL;
-}
-
-static void forget_all(struct pools *pools)
-{
-	for (size_t i = 0; i < pools->entries.count; i++)
-		entry_free(pools, pools->entries.entries[i].value);
-	map_done(&pools->entries);
 }
 
 void pools_changed(struct pools *pools)
@@ -332,7 +312,7 @@ void pools_changed(struct pools *pools)
 
 	read_pools(pools);
 	if (!is_used(pools)) {
-		forget_all(pools);
+		cluster_map_done(&pools->entries);
 		return;
 	}
 	if (!was_used)
@@ -350,6 +330,7 @@ struct pools *pools_new(const struct control *control, const struct pools_source
 	pools->has_flags = options->max_gpus_total > 0 || options->max_gpus_per_namespace > 0;
 	pool_of_flags_init(&pools->of_flags, options->max_gpus_total * RESOURCE_UNIT,
 			   options->max_gpus_per_namespace * RESOURCE_UNIT);
+	pools->entries = CLUSTER_MAP_INIT(struct pool_entry, entry_done);
 	pools->due_ms = INT64_MAX;
 	pools->timer = loop_timer_new(control->loop, time_is_due, pools);
 	read_pools(pools);
@@ -360,7 +341,7 @@ void pools_free(struct pools *pools)
 {
 	if (!pools)
 		return;
-	forget_all(pools);
+	cluster_map_done(&pools->entries);
 	free_replaced(pools);
 	loop_timer_free(pools->timer);
 	arena_done(&pools->arena);
@@ -387,8 +368,8 @@ static const struct pool_member *make_member(const struct pools *pools,
 					     const int64_t *replicas, struct arena *arena)
 {
 	return pool_member_make(
-		&(struct pool_member_input){ .namespace_ = entry->namespace_,
-					     .name = entry->name,
+		&(struct pool_member_input){ .namespace_ = entry->cluster.namespace_,
+					     .name = entry->cluster.name,
 					     .cluster = objects->cluster,
 					     .pods = objects->pods,
 					     .pod_count = objects->pod_count,
@@ -432,8 +413,8 @@ static __int128 all_held_in(const struct pools *pools, size_t pool)
 {
 	__int128 sum = 0;
 
-	for (size_t i = 0; i < pools->entries.count; i++) {
-		const struct pool_entry *entry = pools->entries.entries[i].value;
+	for (size_t i = 0; i < pools->entries.map.count; i++) {
+		const struct pool_entry *entry = pools->entries.map.entries[i].value;
 
 		sum += held_in(entry->member.value, pool, false);
 	}
@@ -471,8 +452,8 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	bool unreadable = false;
 
 	entry->changed = false;
-	pools->source.look(pools->source.context, entry->namespace_, entry->name, &objects,
-			   &unreadable);
+	pools->source.look(pools->source.context, entry->cluster.namespace_, entry->cluster.name,
+			   &objects, &unreadable);
 	entry->unreadable = unreadable;
 	if (unreadable && last) {
 		last->group_count = 0; /* their specs are those of an object that is freed */
@@ -491,12 +472,6 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	return !objects.cluster && !unreadable && objects.pod_count == 0;
 }
 
-static void forget(struct pools *pools, struct pool_entry *entry)
-{
-	(void)map_remove(&pools->entries, entry->key);
-	entry_free(pools, entry);
-}
-
 /* Recounts changed entries, and drops patches that no longer count. */
 static void settle(struct pools *pools)
 {
@@ -505,7 +480,8 @@ static void settle(struct pools *pools)
 	LIST_EACH(struct pool_entry, entry, &pools->open, open) {
 		entry->changed |= drop_patches(entry, is_over, now_ms);
 		if (entry->changed && recount(pools, entry)) {
-			forget(pools, entry);
+			cluster_map_remove(&pools->entries, entry->cluster.namespace_,
+					   entry->cluster.name);
 			continue;
 		}
 		if (!entry->patches)
@@ -517,8 +493,8 @@ static void settle(struct pools *pools)
 
 static int by_key(const void *left, const void *right)
 {
-	return strcmp((*(struct pool_entry *const *)left)->key,
-		      (*(struct pool_entry *const *)right)->key);
+	return strcmp((*(struct pool_entry *const *)left)->cluster.key,
+		      (*(struct pool_entry *const *)right)->cluster.key);
 }
 
 static bool is_settling(const struct pools *pools)
@@ -527,8 +503,9 @@ static bool is_settling(const struct pools *pools)
 
 	if (age_ms < pools->source.settle_ms)
 		return true;
-	for (size_t i = 0; age_ms < pools->source.settle_max_ms && i < pools->entries.count; i++) {
-		const struct pool_entry *entry = pools->entries.entries[i].value;
+	for (size_t i = 0; age_ms < pools->source.settle_max_ms && i < pools->entries.map.count;
+	     i++) {
+		const struct pool_entry *entry = pools->entries.map.entries[i].value;
 
 		if (entry->expected && !entry->decided)
 			return true;
@@ -539,11 +516,11 @@ static bool is_settling(const struct pools *pools)
 /* The entries that hold GPUs of a pool or may ask for some, sorted. */
 static struct pool_entry **collect(struct pools *pools, struct arena *arena, size_t *ret_count)
 {
-	struct pool_entry **list = arena_array(arena, pools->entries.count, sizeof(*list));
+	struct pool_entry **list = arena_array(arena, pools->entries.map.count, sizeof(*list));
 	size_t count = 0;
 
-	for (size_t i = 0; i < pools->entries.count; i++) {
-		struct pool_entry *entry = pools->entries.entries[i].value;
+	for (size_t i = 0; i < pools->entries.map.count; i++) {
+		struct pool_entry *entry = pools->entries.map.entries[i].value;
 		bool draws = pool_member_draws(entry->member.value);
 
 		entry->index = SIZE_MAX;
@@ -583,8 +560,8 @@ static void fill_input(struct pools *pools, struct pool_entry **entries, size_t 
 
 	for (size_t i = 0; i < count; i++) {
 		struct pool_entry *entry = entries[i];
-		const struct labels *own =
-			pools->source.namespace_labels(pools->source.context, entry->namespace_);
+		const struct labels *own = pools->source.namespace_labels(
+			pools->source.context, entry->cluster.namespace_);
 
 		entry->index = i;
 		members[i] = entry->member.value;
@@ -625,11 +602,12 @@ static void take_over(struct pools *pools, struct pool_entry *entry)
 	if (own->drains) {
 		KEEP(pools, &entry->drains, pool_drains_fields,
 		     pool_drains_make(pools->allocation, entry->index, &scratch));
-		note_change(pools, entry);
+		note_change(entry);
 	}
 	entry->digest = own->digest;
 	if (changed && own->gives)
-		pools->source.wake(pools->source.context, entry->namespace_, entry->name);
+		pools->source.wake(pools->source.context, entry->cluster.namespace_,
+				   entry->cluster.name);
 }
 
 static void start_next(struct pools *pools, int64_t took_us)
@@ -739,7 +717,7 @@ static bool note_report(struct pools *pools, struct pool_entry *entry, const str
 	if (old && field_equal(pool_report_fields, old, report))
 		return false;
 	KEEP(pools, &entry->report, pool_report_fields, report);
-	note_change(pools, entry);
+	note_change(entry);
 	return true;
 }
 
@@ -769,7 +747,7 @@ static bool note_asks(struct pools *pools, struct pool_entry *entry,
 	size_t stored_count = 0;
 
 	if (!old)
-		stored = stored_asks(pools, entry->key, &scratch, &stored_count);
+		stored = stored_asks(pools, entry->cluster.key, &scratch, &stored_count);
 	asks = pool_asks_update(old, stored, stored_count, plan->asks.at, plan->asks.count, cluster,
 				now, &scratch);
 	if (field_equal(pool_asks_fields, old ? old : &pool_asks_unknown, asks))
@@ -782,7 +760,7 @@ static void count_releases(const struct pools *pools, const struct pool_entry *e
 			   const struct plan *plan)
 {
 	const struct labels *labels =
-		pools->source.namespace_labels(pools->source.context, entry->namespace_);
+		pools->source.namespace_labels(pools->source.context, entry->cluster.namespace_);
 
 	if (pools->source.metrics && entry->member.value)
 		pool_metrics_decided(pools->source.metrics, pools->list,
@@ -911,10 +889,10 @@ static void sent(void *self, const struct gpu_share_objects *objects, const stru
 	}
 	entry->patches = patch;
 	if (pools->source.metrics)
-		pool_metrics_sent(pools->source.metrics, entry->key, plan);
+		pool_metrics_sent(pools->source.metrics, entry->cluster.key, plan);
 	memory_set_string(&entry->sent_uid, objects->cluster->uid);
 	entry->spent = true;
-	note_change(pools, entry);
+	note_change(entry);
 	allocate_for_holding(pools);
 }
 
@@ -954,9 +932,9 @@ static void answered(void *self, const char *namespace_, const char *name, const
 		entry->patches->until_ms = INT64_MIN;
 	}
 	if (pools->source.metrics)
-		pool_metrics_answered(pools->source.metrics, entry->key, !err);
+		pool_metrics_answered(pools->source.metrics, entry->cluster.key, !err);
 	/* The cache may have received the patched object before the answer. */
-	note_change(pools, entry);
+	note_change(entry);
 	if (err)
 		allocate_soon(pools);
 	else
@@ -985,17 +963,19 @@ static const struct gpu_share_figure *figures(void *self, struct arena *arena, s
 			 ((struct gpu_share_figure){ "total", "",
 						     options->max_gpus_total * RESOURCE_UNIT,
 						     saturated(all_held_in(pools, pool)) }));
-	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.count; i++) {
-		const struct pool_entry *entry = pools->entries.entries[i].value;
-		uintptr_t index = (uintptr_t)map_get(&spaces, entry->namespace_);
+	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.map.count;
+	     i++) {
+		const struct pool_entry *entry = pools->entries.map.entries[i].value;
+		uintptr_t index = (uintptr_t)map_get(&spaces, entry->cluster.namespace_);
 
 		if (index == 0) {
 			VEC_PUSH(arena, &list,
 				 ((struct gpu_share_figure){
-					 "namespace", arena_strdup(arena, entry->namespace_),
+					 "namespace",
+					 arena_strdup(arena, entry->cluster.namespace_),
 					 options->max_gpus_per_namespace * RESOURCE_UNIT, 0 }));
 			index = list.count;
-			map_set(&spaces, entry->namespace_, (void *)index);
+			map_set(&spaces, entry->cluster.namespace_, (void *)index);
 		}
 		list.at[index - 1].counted = resource_sum(
 			list.at[index - 1].counted, held_in(entry->member.value, pool, false));
