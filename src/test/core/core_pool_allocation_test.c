@@ -499,6 +499,69 @@ static void test_a_pool_with_problems_changes_nothing(void **state)
 	assert_string_equal(status.conditions.at[0].message, problem);
 }
 
+/* Workers without a limit of GPUs: by their claims they hold those of a pool for a resource, or for the
+ * product of the devices. */
+static void test_claimed_devices_are_of_a_pool(void **state)
+{
+	static const struct claimed_request request = {
+		.namespace_ = "a",
+		.claim = "one",
+		.is_template = true,
+		.request = "gpu",
+		.promise = { "nvidia.com/gpu", UNITS(1) },
+		.charge = { "nvidia.com/gpu", UNITS(1) },
+		.product = "NVIDIA A100-SXM4-80GB",
+	};
+	static const struct claimed_index index = { .at = &request,
+						    .count = 1,
+						    .templates_known = true };
+	static const struct pod_claim claim = { .name = "g", .claim = "", .template_ = "one" };
+	static const struct container_claim use = { .name = "g", .request = "" };
+	struct device_table devices = *device_table_builtin();
+	const struct {
+		const char *type, *resource;
+		int64_t held;
+	} table[] = {
+		{ "", "", UNITS(2) },     { "", "nvidia.com/gpu", UNITS(2) },
+		{ "A100", "", UNITS(2) }, { "A100", "nvidia.com/gpu", UNITS(2) },
+		{ "H100", "", 0 },        { "", "amd.com/gpu", 0 },
+	};
+
+	(void)state;
+	devices.claims = &index;
+	scene.one =
+		(struct container){ .name = "ray", .image = "", .claims = &use, .claim_count = 1 };
+	scene.groups[0][0].template.spec.claims = &claim;
+	scene.groups[0][0].template.spec.claim_count = 1;
+	/* One has a Pod, the other one is requested. */
+	add_worker(0, 0, "n", SHARE_BUSY);
+	scene.groups[0][0].replicas++;
+	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
+		const struct gpu_pool *const pools[] = { &scene.pool };
+		const struct pool_member_input input = {
+			.namespace_ = "a",
+			.name = "demo",
+			.cluster = &scene.clusters[0],
+			.pods = scene.lists[0],
+			.pod_count = 1,
+			.pools = pools,
+			.pool_count = 1,
+			.settings = &scene.settings,
+			.devices = &devices,
+		};
+		const struct pool_member *member;
+		int64_t held = 0;
+
+		scene.pool.groups.accelerator_type = table[i].type;
+		scene.pool.groups.resource_name = table[i].resource;
+		member = pool_member_make(&input, &scene.arena);
+		VEC_EACH(const struct pool_worker, worker, &member->workers)
+			held += worker->gpus;
+		if (held != table[i].held)
+			fail_msg("%s %s: %lld", table[i].type, table[i].resource, (long long)held);
+	}
+}
+
 static void test_figures_of_queues(void **state)
 {
 	struct gpu_pool_status status, later;
@@ -607,6 +670,7 @@ int main(void)
 		TEST(test_an_unused_grant_costs_the_place),
 		TEST(test_a_cluster_of_kueue),
 		TEST(test_a_pool_with_problems_changes_nothing),
+		TEST(test_claimed_devices_are_of_a_pool),
 		TEST(test_figures_of_queues),
 		TEST(test_saved_for_a_gang),
 		TEST(test_why_a_unit_waits),

@@ -159,7 +159,7 @@ void lint_pool_group(const struct pod_spec *spec, const char *title, const char 
 		     const struct gpu_pool *const *all, size_t count, struct arena *arena,
 		     struct lint_findings *findings)
 {
-	if (pool_match_spec(all, count, spec, arena) == POOL_NONE)
+	if (pool_match_spec(all, count, spec, NULL, arena) == POOL_NONE)
 		lint_add(arena, findings, LINT_RULE_GROUP_WITHOUT_POOL, path,
 			 arena_printf(arena,
 				      "group %.100s has GPUs, and no pool in these files matches "

@@ -18,31 +18,55 @@ static bool has_labels(const struct labels *wanted, const struct labels *labels)
 	return true;
 }
 
+/* Limits of the Ray container, NULL without one, and the model of its Nodes, NULL when unknown. */
+struct demanded {
+	const struct quantities *limits;
+	const char *type;
+};
+
 static bool matches(const struct gpu_pool_groups *groups, const struct pod_spec *spec,
-		    const char *type)
+		    const struct demanded *demanded)
 {
-	if (groups->accelerator_type[0] && (!type || strcmp(type, groups->accelerator_type) != 0))
+	if (groups->accelerator_type[0] &&
+	    (!demanded->type || strcmp(demanded->type, groups->accelerator_type) != 0))
 		return false;
 	if (groups->resource_name[0] &&
-	    (spec->container_count == 0 ||
-	     !quantities_find(&spec->containers[0].limits, groups->resource_name)))
+	    (!demanded->limits || !quantities_find(demanded->limits, groups->resource_name)))
 		return false;
 	return has_labels(&groups->node_selector, &spec->node_selector);
 }
 
-size_t pool_match_spec(const struct gpu_pool *const *pools, size_t count,
-		       const struct pod_spec *spec, struct arena *scratch)
+static const char *type_of(const struct pod_spec *spec, const struct pod_claims *claims,
+			   struct arena *scratch)
 {
-	struct accelerator_type found = { .type = NULL };
+	struct accelerator_type found;
+
+	if (accelerator_type_of_pod(spec, NAMES_OF_RAY, scratch, &found))
+		return found.type;
+	return claims && *claims->product ? accelerator_type_of_name(claims->product, scratch) :
+					    NULL;
+}
+
+size_t pool_match_spec(const struct gpu_pool *const *pools, size_t count,
+		       const struct pod_spec *spec, const struct pod_claims *claims,
+		       struct arena *scratch)
+{
+	struct demanded demanded = { .limits = spec->container_count > 0 ?
+						       &spec->containers[0].limits :
+						       NULL };
+	struct quantities counted;
 	bool known = false;
 
+	if (claims && demanded.limits) {
+		counted = pod_claims_with(demanded.limits, &claims->ray, scratch);
+		demanded.limits = &counted;
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (!known && pools[i]->groups.accelerator_type[0]) {
-			if (!accelerator_type_of_pod(spec, NAMES_OF_RAY, scratch, &found))
-				found.type = NULL;
+			demanded.type = type_of(spec, claims, scratch);
 			known = true;
 		}
-		if (matches(&pools[i]->groups, spec, found.type))
+		if (matches(&pools[i]->groups, spec, &demanded))
 			return i;
 	}
 	return POOL_NONE;
@@ -87,5 +111,5 @@ bool pool_match_node(const struct gpu_pool *pool, const struct node *node, struc
 				       .node_selector = node->labels };
 	const struct gpu_pool *const pools[] = { pool };
 
-	return pool_match_spec(pools, 1, &spec, scratch) == 0;
+	return pool_match_spec(pools, 1, &spec, NULL, scratch) == 0;
 }

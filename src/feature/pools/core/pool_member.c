@@ -229,6 +229,22 @@ static struct pool_worker *replica_of(struct making *m, const struct gpu_holding
 	return NULL;
 }
 
+static size_t pool_of(const struct making *m, const char *namespace_, const struct pod_spec *spec,
+		      const struct pod_claim_status *statuses, size_t status_count)
+{
+	const struct pool_member_input *input = m->input;
+	const struct pod_claims *claims = pod_claims_make(namespace_, spec, statuses, status_count,
+							  "spec", input->devices, m->scratch);
+
+	return pool_match_spec(input->pools, input->pool_count, spec, claims, m->scratch);
+}
+
+static size_t pool_of_pod(const struct making *m, const struct pod *pod)
+{
+	return pool_of(m, pod->namespace_, &pod->spec, pod->claim_statuses,
+		       pod->claim_status_count);
+}
+
 static void add_worker(struct making *m, const struct gpu_holding *holding)
 {
 	const struct pool_member_input *input = m->input;
@@ -238,13 +254,12 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 	if (worker.gpus == 0)
 		return;
 	if (holding->pod)
-		worker.pool = pool_match_spec(input->pools, input->pool_count, &holding->pod->spec,
-					      m->scratch);
+		worker.pool = pool_of_pod(m, holding->pod);
 	else if (holding->group < m->member->group_count)
 		worker.pool = m->member->groups[holding->group].pool;
 	else
-		worker.pool = pool_match_spec(input->pools, input->pool_count,
-					      &input->cluster->head_template.spec, m->scratch);
+		worker.pool = pool_of(m, input->cluster->namespace_,
+				      &input->cluster->head_template.spec, NULL, 0);
 	if (worker.pool == POOL_NONE)
 		return;
 	worker.outside = is_outside(m, worker.pool);
@@ -323,22 +338,6 @@ static const char *shape_of(const struct pool_group *group, struct arena *arena)
 	return arena_strdup(arena, buf_string(&text));
 }
 
-/* The pool of the group, where claimed devices count as in the limits of the Ray container. */
-static size_t pool_of(const struct making *m, const struct pod_spec *spec,
-		      const struct pod_claims *claims)
-{
-	struct pod_spec counted = *spec;
-	struct container container;
-
-	if (claims && spec->container_count > 0) {
-		container = spec->containers[0];
-		container.limits = pod_claims_with(&container.limits, &claims->ray, m->scratch);
-		counted.containers = &container;
-		counted.container_count = 1;
-	}
-	return pool_match_spec(m->input->pools, m->input->pool_count, &counted, m->scratch);
-}
-
 static void make_groups(struct making *m)
 {
 	const struct pool_member_input *input = m->input;
@@ -363,7 +362,8 @@ static void make_groups(struct making *m)
 		own->replica_gpus = resource_product(cost.amount, own->hosts) + cost.shared;
 		own->shape = shape_of(own, m->arena);
 		if (own->replica_gpus > 0)
-			own->pool = pool_of(m, own->spec, capacity.claims);
+			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
+						    capacity.claims, m->scratch);
 		own->outside = is_outside(m, own->pool);
 	}
 }
