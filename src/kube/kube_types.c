@@ -179,12 +179,15 @@ const struct kube_type kube_type_gpu_pool = {
 	.decode_bad = kube_decode_bad_gpu_pool,
 };
 
+#define CLAIMS_INSTALL                                                                             \
+	"Kubernetes 1.34 and later serve resource.k8s.io/v1, unless --runtime-config turns it off"
+
 const struct kube_type kube_type_resource_slice = {
 	.kind = "ResourceSlice",
 	.plural = "resourceslices",
 	.group = "resource.k8s.io",
 	.versions = { "v1", NULL },
-	.install = "",
+	.install = CLAIMS_INSTALL,
 	.object_size = sizeof(struct resource_slice),
 	.decode = kube_decode_resource_slice,
 };
@@ -194,7 +197,7 @@ const struct kube_type kube_type_device_class = {
 	.plural = "deviceclasses",
 	.group = "resource.k8s.io",
 	.versions = { "v1", NULL },
-	.install = "",
+	.install = CLAIMS_INSTALL,
 	.object_size = sizeof(struct device_class),
 	.decode = kube_decode_device_class,
 };
@@ -204,7 +207,7 @@ const struct kube_type kube_type_claim_template = {
 	.plural = "resourceclaimtemplates",
 	.group = "resource.k8s.io",
 	.versions = { "v1", NULL },
-	.install = "",
+	.install = CLAIMS_INSTALL,
 	.object_size = sizeof(struct claim_template),
 	.decode = kube_decode_claim_template,
 };
@@ -214,7 +217,7 @@ const struct kube_type kube_type_resource_claim = {
 	.plural = "resourceclaims",
 	.group = "resource.k8s.io",
 	.versions = { "v1", NULL },
-	.install = "",
+	.install = CLAIMS_INSTALL,
 	.object_size = sizeof(struct resource_claim),
 	.decode = kube_decode_resource_claim,
 };

@@ -12,12 +12,15 @@ struct maker {
 	const char *namespace_, *path;
 	const struct pod_spec *spec;
 	const struct device_table *devices;
+	const struct claimed_index *index;
 	struct arena *arena;
 	struct amounts ray, charge, least;
 	VEC(struct pod_claim_shared) shared;
 	struct pod_claims *claims;
 	bool has_product;
 };
+
+static const struct claimed_index nothing_known = { .at = NULL };
 
 static void add(struct maker *m, struct amounts *amounts, const struct claimed_amount *amount)
 {
@@ -107,7 +110,7 @@ static const char *made_claim(const struct pod_claim *claim,
 
 static void add_missing(struct maker *m, const struct pod_claim *claim)
 {
-	const struct claimed_index *index = m->devices->claims;
+	const struct claimed_index *index = m->index;
 	bool is_shared = *claim->claim != '\0';
 	const char *kind = is_shared ? "ResourceClaim" : "ResourceClaimTemplate";
 	const char *name = is_shared ? claim->claim : claim->template_;
@@ -129,7 +132,7 @@ static void add_missing(struct maker *m, const struct pod_claim *claim)
 
 static void add_claim(struct maker *m, const struct pod_claim *claim, const char *made)
 {
-	const struct claimed_index *index = m->devices->claims;
+	const struct claimed_index *index = m->index;
 	const struct claimed_request *found = NULL;
 	size_t count;
 
@@ -154,7 +157,7 @@ static void add_limits(struct maker *m, const struct container *container, bool 
 		const struct claimed_class *class = NULL;
 
 		if (limit->valid && limit->amount > 0 && !device_find(m->devices, limit->name))
-			class = claimed_class_find(m->devices->claims, limit->name);
+			class = claimed_class_find(m->index, limit->name);
 		if (!class)
 			continue;
 		const struct claimed_amount amount = { class->resource, limit->amount };
@@ -174,9 +177,10 @@ const struct pod_claims *pod_claims_make(const char *namespace_, const struct po
 			   .path = path,
 			   .spec = spec,
 			   .devices = devices,
+			   .index = devices->claims ? devices->claims : &nothing_known,
 			   .arena = arena };
 
-	if (!devices->claims)
+	if (!devices->claims && spec->claim_count == 0)
 		return NULL;
 	m.claims = ARENA_NEW(arena, struct pod_claims);
 	m.claims->product = "";

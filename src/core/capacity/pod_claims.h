@@ -31,7 +31,7 @@ struct pod_claims {
 };
 
 /* Of a Pod, or of a template with no statuses. `path` is of the spec, for messages. NULL: it has
- * neither claims nor names of classes, or Dynamic Resource Allocation is not used. */
+ * neither claims nor names of classes. */
 const struct pod_claims *pod_claims_make(const char *namespace_, const struct pod_spec *spec,
 					 const struct pod_claim_status *statuses,
 					 size_t status_count, const char *path,

@@ -227,6 +227,14 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 	own->unneeded_since = own->unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 }
 
+/* Whether demand can be compared with the group: not while the devices that it claims cannot be
+ * counted, as without the right to read the claims. */
+static bool is_counted(const struct group *group)
+{
+	const struct pod_claims *claims = group->template_capacity.claims;
+	return !claims || !claims->problem;
+}
+
 void launch_cancel(struct choice *choice)
 {
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
@@ -234,7 +242,7 @@ void launch_cancel(struct choice *choice)
 			continue;
 		if (choice->health->groups[group->index].cancels_launches)
 			cancel_starved(choice, group);
-		else
+		else if (is_counted(group))
 			cancel_unneeded(choice, group);
 	}
 }

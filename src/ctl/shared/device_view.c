@@ -32,6 +32,11 @@ void device_view_drop(struct device_view *view)
 	memory_free(view);
 }
 
+uint64_t device_view_number(const struct control *control)
+{
+	return control->devices && *control->devices ? (*control->devices)->number : 0;
+}
+
 const struct device_table *device_view_table(const struct control *control)
 {
 	return control->devices && *control->devices ? (*control->devices)->table :

@@ -5,6 +5,7 @@
 #define CTL_SHARED_DEVICE_VIEW_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "ctl/shared/control.h"
@@ -13,7 +14,8 @@ struct device_objects;
 struct device_table;
 
 struct device_view {
-	size_t holders; /* counted on the loop's thread alone */
+	size_t holders;  /* counted on the loop's thread alone */
+	uint64_t number; /* another one than those of earlier views; above 0 */
 	struct arena arena;
 	const struct device_objects *objects;
 	const struct device_table *table;
@@ -25,6 +27,7 @@ struct device_view *device_view_new(void);
 struct device_view *device_view_hold(const struct control *control);
 void device_view_drop(struct device_view *view); /* NULL is fine */
 
+uint64_t device_view_number(const struct control *control); /* of the current one; 0: none */
 /* That of the current view, or of the options. Borrowed until the loop turns. */
 const struct device_table *device_view_table(const struct control *control);
 

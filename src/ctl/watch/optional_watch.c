@@ -14,7 +14,9 @@ static void on_error(void *context, const struct err *err)
 	if (watch->refused == err->kind)
 		return;
 	watch->refused = err->kind;
-	log_write(watch->level, watch->without, "error", err->text, NULL);
+	log_write(watch->level,
+		  err->kind == ERR_NOT_FOUND && watch->absent ? watch->absent : watch->without,
+		  "error", err->text, NULL);
 	if (watch->on_refused)
 		watch->on_refused(watch);
 }

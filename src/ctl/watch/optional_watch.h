@@ -17,6 +17,7 @@ struct optional_watch {
 	const char *plural;
 	enum log_level level;            /* of the line about a refusal */
 	const char *without, *again;     /* the messages of a refusal and of its end */
+	const char *absent;              /* of a kind that is not served; NULL: `without` */
 	void (*on_refused)(void *owner); /* NULL: not called */
 };
 

@@ -25,13 +25,14 @@
 /* The driver of the slice around a value; "": none. */
 static const char *driver_of(const struct json_at *at)
 {
-	for (; at; at = at->parent) {
-		struct json_at driver = json_member(at, "driver");
+	struct json_at driver;
 
-		if (json_type(&driver) == JSON_STRING)
-			return json_text_value(&driver);
-	}
-	return "";
+	while (at && (!at->name || strcmp(at->name, "spec") != 0))
+		at = at->parent;
+	if (!at)
+		return "";
+	driver = json_member(at, "driver");
+	return json_type(&driver) == JSON_STRING ? json_text_value(&driver) : "";
 }
 
 static const char *full_name(const struct json_at *at, const char *name)
@@ -108,28 +109,35 @@ static const struct field attribute_fields[] = {
 	FIELD_END,
 };
 
+static int attribute_value(const struct json_at *value, enum attribute_kind kind,
+			   struct device_attribute *ret)
+{
+	ret->kind = kind;
+	if (kind == ATTRIBUTE_INT)
+		return json_integer_value(value, &ret->number);
+	if (json_expect(value, kind == ATTRIBUTE_BOOL ? JSON_BOOLEAN : JSON_STRING))
+		return -1;
+	if (kind == ATTRIBUTE_BOOL)
+		ret->number = json_boolean_value(value);
+	else
+		ret->text = json_text_or_none(value);
+	return 0;
+}
+
 /* One of the four members is given; an attribute of an unknown kind is left out. */
 static int attribute_decode(const struct json_at *at, struct device_attribute *ret, bool *ret_known)
 {
 	*ret = (struct device_attribute){ .text = "" };
-	*ret_known = true;
-	for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION; kind++) {
-		struct json_at value = json_member(at, attribute_words[kind]);
-
-		if (!json_is_given(&value))
-			continue;
-		ret->kind = (enum attribute_kind)kind;
-		if (kind == ATTRIBUTE_INT)
-			return json_integer_value(&value, &ret->number);
-		if (json_expect(&value, kind == ATTRIBUTE_BOOL ? JSON_BOOLEAN : JSON_STRING))
-			return -1;
-		if (kind == ATTRIBUTE_BOOL)
-			ret->number = json_boolean_value(&value);
-		else
-			ret->text = json_text_or_none(&value);
-		return 0;
-	}
 	*ret_known = false;
+	for (struct json_at e = json_first(at); e.json && !*ret_known; json_next(&e)) {
+		for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION && !*ret_known; kind++) {
+			if (strcmp(e.name, attribute_words[kind]) != 0 || !json_is_given(&e))
+				continue;
+			*ret_known = true;
+			if (attribute_value(&e, (enum attribute_kind)kind, ret))
+				return -1;
+		}
+	}
 	return 0;
 }
 
@@ -327,6 +335,7 @@ static const struct field ask_capacity_fields[] = {
 	FIELD_END,
 };
 
+/* `exactly` has all but the first. */
 static const struct field ask_fields[] = {
 	FIELD_NAME(ASK, name, "name"),
 	FIELD_NAME(ASK, device_class, "deviceClassName"),
@@ -340,7 +349,7 @@ static const struct field ask_fields[] = {
 	FIELD_END,
 };
 
-static const struct device_ask ask_initial = { .count = 1 };
+static const struct device_ask ask_initial = { .name = "", .count = 1 };
 
 /* `exactly` is a list of one ask without a name. */
 static int exactly_decode(const struct json_at *member, const struct field *field, void *object)
@@ -389,7 +398,7 @@ static void write_alternatives(struct json_writer *writer, const struct field *f
 
 static const struct field request_fields[] = {
 	FIELD_NAME(struct device_request, name, "name"),
-	FIELD_HOOK("exactly", .members = ask_fields, .read = exactly_decode,
+	FIELD_HOOK("exactly", .members = ask_fields + 1, .read = exactly_decode,
 		   .write = write_exactly),
 	FIELD_LIST(struct device_request, asks, ask_count, ask_fields, "firstAvailable",
 		   .initial = &ask_initial, .limit = REQUESTS_MAX, .read = alternatives_decode,

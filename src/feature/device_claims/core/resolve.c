@@ -468,7 +468,15 @@ static void count_classes(struct resolver *r, struct class_list *list)
 		qsort(list->at.at, list->at.count, sizeof(*list->at.at), claimed_class_compare);
 }
 
-/* NULL when no kind is known. */
+/* Files may have a part of them. */
+static bool any_is_known(const struct device_objects *objects)
+{
+	return objects->slices_known || objects->classes_known || objects->templates_known ||
+	       objects->claims_known || objects->class_count > 0 || objects->template_count > 0 ||
+	       objects->claim_count > 0;
+}
+
+/* NULL when no object and no kind is known. */
 static const struct claimed_index *resolve(const struct device_objects *objects,
 					   const struct device_table *table, struct arena *arena)
 {
@@ -482,10 +490,7 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 	struct class_list classes = { .at = { .at = NULL } };
 	struct claimed_index *index;
 
-	if (!objects)
-		return NULL;
-	if (!objects->slices_known && !objects->classes_known && !objects->templates_known &&
-	    !objects->claims_known)
+	if (!objects || !any_is_known(objects))
 		return NULL;
 	r.devices = device_free_make(objects, arena);
 	for (size_t i = 0; i < objects->class_count; i++)

@@ -13,35 +13,43 @@
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
 #include "net/loop.h"
+#include "net/work.h"
 
-/* Changes of one Pod's start come together. */
+/* Changes of one Pod's start come together. A view whose objects take long to copy is made more
+ * rarely, so that the loop copies for a twentieth of the time at most. */
 #define VIEW_DELAY_MS 200
+#define VIEW_DELAY_COPIES 20
+/* A kind that is not read after so many timeouts of the API server is not waited for. */
+#define FIRST_LISTS_TIMEOUTS 3
 
 enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
+
+#define DENIED(kind, plural, effect)                                                               \
+	kind " cannot be read: grant list and watch of " plural                                    \
+	     " of resource.k8s.io (chart value deviceClaims; for a sidecar to the ServiceAccount " \
+	     "of the head Pod); " effect
+#define ABSENT(kind, effect) kind " are not served by the API server; " effect
+#define MESSAGES(kind, plural, effect)                                                             \
+	DENIED(kind, plural, effect), ABSENT(kind, effect), kind " can be read now"
 
 static const struct {
 	const struct kube_type *type;
 	bool in_namespace;
-	const char *without, *again;
+	const char *without, *absent, *again;
 } kinds[KIND_COUNT] = {
 	[SLICES] = { &kube_type_resource_slice, false,
-		     "ResourceSlices cannot be read: grant list and watch of resourceslices (chart "
-		     "value deviceClaims); the product of claimed devices is unknown, and "
-		     "allocationMode All counts 0",
-		     "ResourceSlices can be read now" },
+		     MESSAGES("ResourceSlices", "resourceslices",
+			      "the product of claimed devices is unknown, and allocationMode All "
+			      "counts 0") },
 	[CLASSES] = { &kube_type_device_class, false,
-		      "DeviceClasses cannot be read: grant list and watch of deviceclasses (chart "
-		      "value deviceClaims); only the names in the device table are known",
-		      "DeviceClasses can be read now" },
+		      MESSAGES("DeviceClasses", "deviceclasses",
+			       "only the names in the device table are known") },
 	[TEMPLATES] = { &kube_type_claim_template, true,
-			"ResourceClaimTemplates cannot be read: grant list and watch of "
-			"resourceclaimtemplates (chart value deviceClaims); the devices that "
-			"worker groups claim are not counted",
-			"ResourceClaimTemplates can be read now" },
+			MESSAGES("ResourceClaimTemplates", "resourceclaimtemplates",
+				 "the devices that worker groups claim are not counted") },
 	[CLAIMS] = { &kube_type_resource_claim, true,
-		     "ResourceClaims cannot be read: grant list and watch of resourceclaims (chart "
-		     "value deviceClaims); what a Pod was given is unknown",
-		     "ResourceClaims can be read now" },
+		     MESSAGES("ResourceClaims", "resourceclaims",
+			      "what a Pod was given is unknown") },
 };
 
 /* A watch finds its owner by its first member. */
@@ -56,9 +64,14 @@ struct device_watch {
 	bool nodes_lack;  /* accelerators that may be in ResourceSlices */
 	bool watches;
 	struct kind_watch kinds[KIND_COUNT];
-	struct loop_timer *timer; /* NULL: no watch ever began */
-	bool due;                 /* the timer is set */
-	struct device_view *view; /* NULL: nothing is watched, or not all is read */
+	struct loop_timer *timer, *deadline; /* NULL: no watch ever began */
+	bool due;                            /* the timer is set */
+	struct work_job *job;                /* counts a view; NULL: none */
+	bool changed;                        /* since the last view was begun */
+	int64_t copy_us;                     /* of the last view */
+	bool late;                           /* the deadline of the first view has passed */
+	struct device_view *view;            /* NULL: nothing is watched, or not all is read */
+	uint64_t views;                      /* were made */
 };
 
 /* ---- the view ---- */
@@ -95,28 +108,19 @@ static bool all_known(const struct device_watch *watch)
 	return true;
 }
 
-static void make_view(struct device_watch *watch)
+/* A view under way: the objects are copied on the loop, and counted on another thread. */
+struct making {
+	struct device_watch *watch;
+	const struct device_table *table;
+	struct device_view *view;
+};
+
+static void count_view(void *context, const struct work_job *job UNUSED)
 {
-	struct device_view *view = device_view_new();
-	struct device_objects *objects = ARENA_NEW(&view->arena, struct device_objects);
+	struct making *making = context;
+	struct device_view *view = making->view;
 
-	for (size_t k = 0; k < KIND_COUNT; k++) {
-		const struct field *row = &device_objects_fields[k];
-		const struct kube_informer *informer = watch->kinds[k].watch.informer;
-		bool known = watch->kinds[k].watch.refused == ERR_NONE &&
-			     kube_informer_synced(informer);
-		size_t count = 0;
-		void *list = known ? copy_objects(informer, row, &view->arena, &count) : NULL;
-
-		memcpy(field_value(row, objects), &list, sizeof(list));
-		memcpy((char *)objects + row->count, &count, sizeof(count));
-		memcpy((char *)objects + row->has, &known, sizeof(known));
-	}
-	view->objects = objects;
-	view->table =
-		device_claims_attach(objects, watch->control->options->device_table, &view->arena);
-	device_view_drop(watch->view);
-	watch->view = view;
+	view->table = device_claims_attach(view->objects, making->table, &view->arena);
 }
 
 static void wake_users(const struct device_watch *watch)
@@ -134,28 +138,104 @@ static void wake_users(const struct device_watch *watch)
 	}
 }
 
+static void renew(struct device_watch *watch);
+
+static void view_counted(void *context)
+{
+	struct making *making = context;
+	struct device_watch *watch = making->watch;
+	bool first = !watch->view;
+
+	device_view_drop(watch->view);
+	watch->view = making->view;
+	watch->job = NULL;
+	memory_free(making);
+	if (first && watch->control->ready)
+		watch->control->ready(watch->control->wake_context);
+	wake_users(watch);
+	if (watch->changed)
+		renew(watch);
+}
+
+static void view_dropped(void *context)
+{
+	struct making *making = context;
+
+	device_view_drop(making->view);
+	memory_free(making);
+}
+
+static void copy_kinds(const struct device_watch *watch, struct device_objects *objects,
+		       struct arena *arena)
+{
+	for (size_t k = 0; k < KIND_COUNT; k++) {
+		const struct field *row = &device_objects_fields[k];
+		const struct kube_informer *informer = watch->kinds[k].watch.informer;
+		bool known = watch->kinds[k].watch.refused == ERR_NONE &&
+			     kube_informer_synced(informer);
+		size_t count = 0;
+		void *list = known ? copy_objects(informer, row, arena, &count) : NULL;
+
+		memcpy(field_value(row, objects), &list, sizeof(list));
+		memcpy((char *)objects + row->count, &count, sizeof(count));
+		memcpy((char *)objects + row->has, &known, sizeof(known));
+	}
+}
+
+static void make_view(struct device_watch *watch)
+{
+	static const struct work_functions functions = { count_view, view_counted, view_dropped };
+	struct making *making = memory_alloc(sizeof(*making));
+	struct device_view *view = device_view_new();
+	struct device_objects *objects = ARENA_NEW(&view->arena, struct device_objects);
+
+	watch->copy_us = -loop_precise_us();
+	copy_kinds(watch, objects, &view->arena);
+	watch->copy_us += loop_precise_us();
+	view->number = ++watch->views;
+	view->objects = objects;
+	*making = (struct making){ watch, watch->control->options->device_table, view };
+	watch->changed = false;
+	watch->job = work_start_slow(watch->control->loop, &functions, making, loop_boot_ms());
+}
+
 static void timer_due(void *context)
 {
 	struct device_watch *watch = context;
 	bool first = !watch->view;
 
 	watch->due = false;
-	if (!watch->watches || !all_known(watch))
-		return;
-	make_view(watch);
-	if (first && watch->control->ready)
-		watch->control->ready(watch->control->wake_context);
-	wake_users(watch);
+	if (watch->watches && (!first || watch->late || all_known(watch)))
+		make_view(watch);
+}
+
+static void deadline_due(void *context)
+{
+	struct device_watch *watch = context;
+
+	watch->late = true;
+	if (watch->watches && !watch->view)
+		renew(watch);
 }
 
 /* ---- watches ---- */
 
+static int64_t view_delay_ms(const struct device_watch *watch)
+{
+	int64_t copies_ms = VIEW_DELAY_COPIES * watch->copy_us / 1000;
+
+	if (!watch->view)
+		return 0;
+	return copies_ms > VIEW_DELAY_MS ? copies_ms : VIEW_DELAY_MS;
+}
+
 static void renew(struct device_watch *watch)
 {
-	if (watch->due)
+	watch->changed = true;
+	if (watch->due || watch->job)
 		return;
 	watch->due = true;
-	loop_timer_start(watch->timer, watch->view ? VIEW_DELAY_MS : 0);
+	loop_timer_start(watch->timer, view_delay_ms(watch));
 }
 
 static void object_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
@@ -163,7 +243,7 @@ static void object_changed(void *context, enum kube_change change UNUSED, const 
 {
 	const struct kind_watch *kind = context;
 
-	if (kind->owner->view)
+	if (kind->owner->view || kind->owner->job)
 		renew(kind->owner);
 }
 
@@ -181,14 +261,20 @@ static void begin_watches(struct device_watch *watch)
 	if (watch->watches)
 		return;
 	watch->watches = true;
-	if (!watch->timer)
+	if (!watch->timer) {
 		watch->timer = loop_timer_new(watch->control->loop, timer_due, watch);
+		watch->deadline = loop_timer_new(watch->control->loop, deadline_due, watch);
+	}
+	watch->late = false;
+	loop_timer_start(watch->deadline,
+			 options->kube_api_timeout_seconds * MS_PER_SECOND * FIRST_LISTS_TIMEOUTS);
 	for (size_t k = 0; k < KIND_COUNT; k++) {
 		struct kind_watch *kind = &watch->kinds[k];
 
 		*kind = (struct kind_watch){ .owner = watch,
 					     .watch = { .level = LOG_WARNING,
 							.without = kinds[k].without,
+							.absent = kinds[k].absent,
 							.again = kinds[k].again,
 							.on_refused = kind_read } };
 		optional_watch_start(
@@ -207,6 +293,9 @@ static void end_watches(struct device_watch *watch)
 	for (size_t k = 0; watch->watches && k < KIND_COUNT; k++)
 		optional_watch_done(&watch->kinds[k].watch);
 	watch->watches = false;
+	if (watch->job)
+		work_cancel(watch->job);
+	watch->job = NULL;
 	device_view_drop(watch->view);
 	watch->view = NULL;
 }
@@ -236,6 +325,7 @@ static void end(void *self)
 
 	end_watches(watch);
 	loop_timer_free(watch->timer);
+	loop_timer_free(watch->deadline);
 	map_done(&watch->users);
 	memory_free(watch);
 }

@@ -1,0 +1,367 @@
+/* feature/device_claims/ctl/device_watch against a scripted API server: when it reads, its messages
+ * about kinds that it cannot read, and the views that it makes. */
+#include "feature/device_claims/ctl/device_watch.h"
+
+#include <string.h>
+
+#include "core/model/device.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/device_view.h"
+#include "ctl/shared/options.h"
+#include "feature/device_claims/core/device_object.h"
+#include "kube/kube_informer.h"
+#include "test/support/kube_script.h"
+#include "test/support/log_capture.h"
+
+#define CLUSTER(name, claims)                                                                      \
+	"{'metadata':{'namespace':'a','name':'" name "','resourceVersion':'1','uid':'" name        \
+	"'},'spec':{'headGroupSpec':{'template':{'spec':{'containers':[{'name':'h'}]}}},"          \
+	"'workerGroupSpecs':[{'groupName':'g','template':{'spec':{'containers':[{'name':'w'}]"     \
+	"," claims "}}}]}}"
+#define CLAIMS "'resourceClaims':[{'name':'gpus','resourceClaimTemplateName':'one'}]"
+#define ONE                                                                                        \
+	"{'metadata':{'namespace':'a','name':'one','resourceVersion':'1'},'spec':{'spec':"         \
+	"{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu.nvidia.com'}}]}}}}"
+#define TWO                                                                                        \
+	"{'metadata':{'namespace':'a','name':'two','resourceVersion':'10'},'spec':{'spec':"        \
+	"{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'gpu.nvidia.com'}}]}}}}"
+#define LIST_OF(items) "{'metadata':{'resourceVersion':'9'},'items':[" items "]}"
+
+static struct kube_script script;
+static struct options options;
+static struct control control;
+static void *watch;
+static int woken, readied;
+
+/* Of the server's threads. */
+static _Atomic int list_status, discover_status, failing_slices;
+static _Atomic int open_watches; /* of kinds of resource.k8s.io */
+static _Atomic bool second_template;
+
+/* Until the flag is set, or the client closes. */
+static void await_second(struct exchange *exchange)
+{
+	char byte;
+
+	while (!second_template && recv(exchange->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		usleep(1000);
+}
+
+static void hold_watch(struct exchange *exchange)
+{
+	bool counts = strstr(exchange->path, "/resource.k8s.io/") != NULL;
+
+	exchange_open_stream(exchange);
+	open_watches += counts;
+	if (strstr(exchange->path, "/resourceclaimtemplates")) {
+		await_second(exchange);
+		if (second_template) {
+			char *event = script_text("{'type':'ADDED','object':" TWO "}\n");
+
+			exchange_chunk(exchange, event, strlen(event));
+			memory_free(event);
+		}
+	}
+	exchange_hold(exchange);
+	open_watches -= counts;
+}
+
+static const char *answer_of(const char *path, int *ret_status)
+{
+	*ret_status = 200;
+	if (strcmp(path, "/apis/ray.io/v1") == 0)
+		return "{'resources':[{'name':'rayclusters'}]}";
+	if (strstr(path, "/rayclusters"))
+		return LIST_OF(CLUSTER("demo", CLAIMS) "," CLUSTER("plain", "'nodeSelector':{}"));
+	if (strcmp(path, "/apis/resource.k8s.io/v1") == 0) {
+		*ret_status = discover_status;
+		return "{'resources':[{'name':'resourceslices'},{'name':'deviceclasses'},"
+		       "{'name':'resourceclaimtemplates'},{'name':'resourceclaims'}]}";
+	}
+	*ret_status = strstr(path, "/resourceslices") && failing_slices ? 500 : list_status;
+	return strstr(path, "/resourceclaimtemplates") ? LIST_OF(ONE) : LIST_OF("");
+}
+
+static void serve(struct exchange *exchange, void *context)
+{
+	int status;
+	char *text;
+
+	(void)context;
+	if (strstr(exchange->path, "watch=true")) {
+		hold_watch(exchange);
+		return;
+	}
+	text = script_text(answer_of(exchange->path, &status));
+	exchange_answer(exchange, status, "", status == 200 ? text : "{}");
+	memory_free(text);
+}
+
+static bool wake(void *context, const char *namespace_, const char *name)
+{
+	(void)context;
+	assert_string_equal(namespace_, "a");
+	assert_string_equal(name, "demo");
+	woken++;
+	return true;
+}
+
+static void ready(void *context)
+{
+	(void)context;
+	readied++;
+}
+
+static bool clusters_synced(void *context)
+{
+	(void)context;
+	return kube_informer_synced(control.ray_clusters);
+}
+
+static int setup(void **state)
+{
+	static const struct kube_informer_options clusters = { .type = &kube_type_ray_cluster };
+
+	(void)state;
+	script = (struct kube_script){ .loop = NULL };
+	list_status = discover_status = 200;
+	failing_slices = open_watches = 0;
+	second_template = false;
+	woken = readied = 0;
+	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
+	options_init(&options);
+	control = (struct control){ .loop = script.loop,
+				    .kube = script.client,
+				    .options = &options,
+				    .wake = wake,
+				    .ready = ready };
+	control.ray_clusters = kube_informer_new(script.client, &clusters);
+	watch = device_claims_feature.begin(&control);
+	control.devices = device_claims_feature.devices(watch);
+	assert_true(loop_wait_until(script.loop, clusters_synced, NULL, WAIT_MS));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	device_claims_feature.end(watch);
+	kube_informer_free(control.ray_clusters);
+	second_template = true; /* ends the thread that waits for it */
+	script_done(&script);
+	options_done(&options);
+	return 0;
+}
+
+static void changed(const char *name, bool deleted)
+{
+	device_claims_feature.ray_cluster_changed(watch, "a", name, deleted);
+}
+
+static bool has_view(void *context)
+{
+	(void)context;
+	return *control.devices != NULL;
+}
+
+static void await_view(void)
+{
+	assert_true(loop_wait_until(script.loop, has_view, NULL, WAIT_MS));
+}
+
+static bool all_watched(void *context)
+{
+	return open_watches == *(const int *)context;
+}
+
+static void await_watches(int count)
+{
+	if (!loop_wait_until(script.loop, all_watched, &count, WAIT_MS))
+		fail_msg("%d watches, not %d", (int)open_watches, count);
+}
+
+static bool has_read(void *context)
+{
+	(void)context;
+	return server_count(script.server, "resource.k8s.io") > 0;
+}
+
+static void test_nothing_is_read_without_claims(void **state)
+{
+	(void)state;
+	changed("plain", false);
+	changed("plain", true);
+	changed("unknown", false);
+	assert_false(loop_wait_until(script.loop, has_read, NULL, 200));
+	assert_true(device_claims_feature.known(watch));
+	assert_null(*control.devices);
+	assert_ptr_equal(device_view_table(&control), options.device_table);
+	assert_int_equal(device_view_number(&control), 0);
+}
+
+static const struct claimed_request *request_of(const char *template_)
+{
+	const struct claimed_index *claims = device_view_table(&control)->claims;
+	size_t count;
+
+	return claims ? claimed_find(claims, "a", template_, true, &count) : NULL;
+}
+
+static void test_watches_while_a_cluster_claims(void **state)
+{
+	(void)state;
+	changed("demo", false);
+	assert_false(device_claims_feature.known(watch));
+	await_view();
+	assert_true(device_claims_feature.known(watch));
+	assert_true(woken == 1 && readied == 1);
+	assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
+	await_watches(4);
+	/* A change of the RayCluster, or one more without claims, is not a reason to read again. */
+	changed("demo", false);
+	changed("plain", false);
+	assert_int_equal(server_count(script.server, "&limit="), 0);
+	assert_int_equal(server_count(script.server, "/resourceslices?limit="), 1);
+	assert_int_equal(server_count(script.server, "/deviceclasses?limit="), 1);
+	assert_int_equal(server_count(script.server, "/resourceclaimtemplates?limit="), 1);
+	assert_int_equal(server_count(script.server, "/resourceclaims?limit="), 1);
+	changed("plain", true);
+	await_watches(4);
+	changed("demo", true);
+	assert_null(*control.devices);
+	assert_true(device_claims_feature.known(watch));
+	await_watches(0);
+	/* And again. */
+	changed("demo", false);
+	await_view();
+	await_watches(4);
+}
+
+static bool has_second(void *context)
+{
+	(void)context;
+	return request_of("two") != NULL;
+}
+
+/* A pass that holds the old view is not disturbed. */
+static void test_a_change_makes_a_new_view(void **state)
+{
+	struct device_view *old;
+	uint64_t number;
+	size_t count;
+
+	(void)state;
+	changed("demo", false);
+	await_view();
+	old = device_view_hold(&control);
+	number = device_view_number(&control);
+	assert_null(request_of("two"));
+	second_template = true;
+	assert_true(loop_wait_until(script.loop, has_second, NULL, WAIT_MS));
+	assert_true(device_view_number(&control) > number);
+	assert_true(woken == 2 && readied == 1);
+	assert_null(claimed_find(old->table->claims, "a", "two", true, &count));
+	assert_non_null(claimed_find(old->table->claims, "a", "one", true, &count));
+	device_view_drop(old);
+}
+
+static void check_line(const char *text)
+{
+	if (!strstr(output, text))
+		fail_msg("no \"%s\" in: %s", text, output);
+}
+
+/* Each is said once, and nothing is known. */
+static void check_refused(void)
+{
+	const struct device_objects *objects;
+
+	CAPTURE_LOG({
+		changed("demo", false);
+		await_view();
+	});
+	objects = (*control.devices)->objects;
+	assert_false(objects->slices_known || objects->classes_known || objects->templates_known ||
+		     objects->claims_known);
+	assert_true(device_claims_feature.known(watch));
+	assert_true(woken == 1 && readied == 1);
+}
+
+static void test_without_the_right(void **state)
+{
+	static const char *const kinds[] = { "resourceslices", "deviceclasses",
+					     "resourceclaimtemplates", "resourceclaims" };
+
+	(void)state;
+	list_status = 403;
+	check_refused();
+	for (size_t i = 0; i < SUPPORT_COUNT(kinds); i++) {
+		char text[100];
+
+		(void)snprintf(text, sizeof(text),
+			       " cannot be read: grant list and watch of %s of resource.k8s.io "
+			       "(chart value deviceClaims",
+			       kinds[i]);
+		check_line(text);
+	}
+	check_line("the devices that worker groups claim are not counted");
+	check_line("allocationMode All counts 0");
+}
+
+static void test_without_the_api(void **state)
+{
+	(void)state;
+	discover_status = 404;
+	check_refused();
+	check_line("ResourceSlices are not served by the API server");
+	check_line("DeviceClasses are not served");
+	check_line("ResourceClaimTemplates are not served");
+	check_line("ResourceClaims are not served");
+	check_line("Kubernetes 1.34 and later serve resource.k8s.io/v1");
+	assert_null(strstr(output, "grant"));
+	assert_int_equal(server_count(script.server, "/resourceclaims?"), 0);
+}
+
+/* The others are used, so that one broken kind does not stop all decisions. */
+static void test_a_kind_that_fails(void **state)
+{
+	(void)state;
+	options.kube_api_timeout_seconds = 1;
+	failing_slices = true;
+	changed("demo", false);
+	await_view();
+	assert_false((*control.devices)->objects->slices_known);
+	assert_true((*control.devices)->objects->templates_known);
+	assert_non_null(request_of("one"));
+	assert_int_equal(readied, 1);
+}
+
+static void test_a_sidecar_reads_its_namespace(void **state)
+{
+	(void)state;
+	options.namespace_ = "a";
+	changed("demo", false);
+	await_view();
+	assert_int_equal(server_count(script.server, "/v1/resourceslices?limit="), 1);
+	assert_int_equal(server_count(script.server, "/v1/deviceclasses?limit="), 1);
+	assert_int_equal(server_count(script.server, "/namespaces/a/resourceclaimtemplates?limit="),
+			 1);
+	assert_int_equal(server_count(script.server, "/namespaces/a/resourceclaims?limit="), 1);
+}
+
+#define TEST_OF(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_OF(test_nothing_is_read_without_claims),
+		TEST_OF(test_watches_while_a_cluster_claims),
+		TEST_OF(test_a_change_makes_a_new_view),
+		TEST_OF(test_without_the_right),
+		TEST_OF(test_without_the_api),
+		TEST_OF(test_a_kind_that_fails),
+		TEST_OF(test_a_sidecar_reads_its_namespace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
