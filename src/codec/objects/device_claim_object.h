@@ -3,5 +3,6 @@
 #define CODEC_OBJECTS_DEVICE_CLAIM_OBJECT_H
 
 #include "feature/device_claims/codec/device_object_json.h"
+#include "feature/device_claims/core/resolve.h"
 
 #endif

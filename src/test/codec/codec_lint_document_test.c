@@ -329,6 +329,63 @@ static void test_autoscalers(void **state)
 	assert_int_equal(report.files, 3);
 }
 
+#define PARTS_CLUSTER                                                                                \
+	HEAD "  enableInTreeAutoscaling: true\n"                                                     \
+	     "  headGroupSpec: {template: {spec: {containers: [{name: h}]}}}\n"                      \
+	     "  workerGroupSpecs:\n"                                                                 \
+	     "  - groupName: g\n"                                                                    \
+	     "    maxReplicas: 2\n"                                                                  \
+	     "    minReplicas: 3\n"                                                                  \
+	     "    template: {spec: {resourceClaims: [{name: x, resourceClaimTemplateName: parts}], " \
+	     "containers: [{name: w, resources: {limits: {cpu: 1}, claims: [{name: x}]}}]}}\n"
+#define PARTS_TEMPLATE(namespace)                                                                                                     \
+	"apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\n"                                                               \
+	"metadata: {name: parts, namespace: " namespace "}\nspec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: " \
+							"mig.nvidia.com, count: 2}}]}}}\n"
+
+/* A template after the RayCluster, or in another file. Findings of other rules are there once, and a
+ * template that the files do not have may exist. */
+static void test_claims(void **state)
+{
+	static const char one[] =
+		"9:5 min-above-max RayCluster n/a spec.workerGroupSpecs[0].maxReplicas | "
+		"maxReplicas: 3  # or minReplicas: 2\n";
+	static const char *const texts[] = {
+		PARTS_CLUSTER "---\n" PARTS_TEMPLATE("n"),
+		PARTS_TEMPLATE("n") "---\n" PARTS_CLUSTER,
+		PARTS_CLUSTER "---\n" PARTS_TEMPLATE("m"),
+		PARTS_CLUSTER,
+	};
+	const struct lint_context context = { .devices = device_table_builtin(),
+					      .settings = &settings };
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(texts); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct lint_report report;
+		const char *found;
+
+		lint(&report, &arena, texts[i]);
+		assert_int_equal(report.objects, 1);
+		assert_string_equal(declared(&report, OWN " claim-missing field-invalid", &arena),
+				    "");
+		found = declared(&report, "claim-of-parts", &arena);
+		assert_true((*found != '\0') == (i < 2));
+		if (i != 1)
+			assert_string_equal(declared(&report, "min-above-max", &arena), one);
+	}
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct lint_report report;
+	static const char cluster[] = PARTS_CLUSTER, template_[] = PARTS_TEMPLATE("n");
+
+	lint_report_init(&report, &arena);
+	lint_text_add(&report, "a.yaml", cluster, strlen(cluster), &context);
+	lint_text_add(&report, "b.yaml", template_, strlen(template_), &context);
+	lint_report_finish(&report, &context);
+	assert_non_null(strstr(declared(&report, "claim-of-parts", &arena), "RayCluster n/a"));
+	assert_int_equal(report.files, 2);
+}
+
 static void test_order(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -373,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_many_groups),
 		cmocka_unit_test(test_findings_are_bounded),
 		cmocka_unit_test(test_autoscalers),
+		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_order),
 	};
 

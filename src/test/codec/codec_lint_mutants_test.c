@@ -24,7 +24,8 @@ static long long refused, linted, findings_seen;
 
 static bool is_nodes(int index)
 {
-	return strstr(files.names[index], ".nodes.yaml") != NULL;
+	return strstr(files.names[index], ".nodes.yaml") ||
+	       strstr(files.names[index], ".claims.yaml");
 }
 
 /* Nodes that cannot be read are left out, as the controller does. */

@@ -1,7 +1,8 @@
 /* The lint rules on files: src/test/lint_cases/<rule>.bad.yaml breaks the rule, and
  * <rule>.good.yaml is the same with the fix and without a finding. Both are plain RayClusters, or a
  * RayClusterAutoscaler or ComputeDomain with its RayCluster, or a GPUPool;
- * <rule>.nodes.yaml, where it exists, is a List of Nodes for both (and <rule>.<part>.bad.yaml is a
+ * <rule>.nodes.yaml, where it exists, is a List of Nodes for both, <rule>.claims.yaml has the objects of
+ * resource.k8s.io (and <rule>.<part>.bad.yaml is a
  * further case of the rule). The comment at the head of a bad file has its expected findings;
  * UPDATE=1 rewrites it. Rules about the JSON itself are tested with feature/lint/objects/lint_document,
  * which finds them. */
@@ -12,6 +13,7 @@
 
 #include "base/buf.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
@@ -67,6 +69,23 @@ static void read_nodes(const char *path, struct arena *arena, struct lint_contex
 	context->node_count = nodes.count;
 }
 
+/* The objects of claims, as in a snapshot. */
+static void read_claims(const char *path, struct arena *arena, struct lint_context *context)
+{
+	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct err err;
+	char *text;
+
+	context->devices = device_table_builtin();
+	if (!read_text(path, arena, &text))
+		return;
+	tree = codec_tree(text);
+	if (field_decode_object(tree, "", device_objects_fields, arena, objects, NULL, &err))
+		fail_msg("%s: %s", path, err.text);
+	context->devices = device_claims_attach(objects, context->devices, arena);
+}
+
 static const struct time_zone *time_zones(void *zones, const struct autoscaler_object *object,
 					  struct arena *arena, size_t *ret_count)
 {
@@ -100,7 +119,6 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 
 	*ret_findings = (struct lint_findings){ .list = { .at = NULL } };
 	settings_init(&settings);
-	context->devices = device_table_builtin();
 	context->settings = &settings;
 	context->time_zones = time_zones;
 	if (strstr(text, "kind: " AUTOSCALER_KIND) || strstr(text, "kind: " GPU_POOL_KIND) ||
@@ -195,6 +213,7 @@ static void check_file(const char *file)
 		return;
 	buf_init(&found, TEXT_BYTES_MAX);
 	read_nodes(arena_printf(&arena, DIRECTORY "/%s.nodes.yaml", stem), &arena, &context);
+	read_claims(arena_printf(&arena, DIRECTORY "/%s.claims.yaml", stem), &arena, &context);
 	assert_true(read_text(path, &arena, &text));
 	lint_text(path, text, &context, &arena, &findings);
 	print_findings(&findings, &found);

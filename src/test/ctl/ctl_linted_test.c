@@ -8,6 +8,7 @@
 #include "core/model/device.h"
 #include "core/model/snapshot.h"
 #include "ctl/shared/control.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "test/support/support.h"
 
@@ -106,11 +107,62 @@ static void test_again_for_another_annotation(void **state)
 	lint_feature.end(linted);
 }
 
+/* The counts of claims may change without the RayCluster. */
+static void test_again_for_other_claims(void **state)
+{
+	static const struct pod_claim claim = { .name = "x", .claim = "", .template_ = "parts" };
+	static const struct container_claim use = { .name = "x", .request = "" };
+	static const struct container container = { .name = "ray",
+						    .claims = &use,
+						    .claim_count = 1 };
+	static const struct claimed_request parts = {
+		.namespace_ = "ray",
+		.claim = "parts",
+		.is_template = true,
+		.request = "r",
+		.promise = { "nvidia.com/mig-1g.10gb", 20000 },
+		.charge = { "nvidia.com/mig-1g.10gb", 20000 },
+		.product = "",
+	};
+	static const struct claimed_index none = { .templates_known = true }, index = { &parts, 1 };
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct options options;
+	struct device_table empty = *device_table_builtin(), table = empty;
+	struct device_view first = { .number = 1, .table = &empty };
+	struct device_view second = { .number = 2, .table = &table }, *view = NULL;
+	const struct control control = { .options = &options, .devices = &view };
+	struct extra_condition condition;
+	struct worker_group group;
+	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
+	void *linted = lint_feature.begin(&control);
+
+	(void)state;
+	settings_init(&options.settings);
+	options.device_table = device_table_builtin();
+	empty.claims = &none;
+	table.claims = &index;
+	group.template.spec.containers = &container;
+	group.template.spec.claims = &claim;
+	group.template.spec.claim_count = 1;
+	assert_false(lint_feature.condition(linted, &cluster, &arena, &condition));
+	view = &first; /* the decision reports what is missing */
+	for (int pass = 0; pass < 3; pass++)
+		assert_false(lint_feature.condition(linted, &cluster, &arena, &condition));
+	assert_int_equal(linted_runs(linted), 2);
+	view = &second;
+	for (int pass = 0; pass < 3; pass++)
+		assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
+	assert_non_null(strstr(condition.message, "claim-of-parts"));
+	assert_int_equal(linted_runs(linted), 3);
+	lint_feature.end(linted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lint_runs_once_per_generation),
 		cmocka_unit_test(test_again_for_another_annotation),
+		cmocka_unit_test(test_again_for_other_claims),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

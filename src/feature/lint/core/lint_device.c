@@ -34,8 +34,7 @@ static bool has_custom_resource(const struct lint_subject *subject)
 	return false;
 }
 
-/* Whether the group itself declares the GPUs of its workers. */
-static bool declares_gpus(const struct lint_subject *subject)
+bool lint_declares_gpus(const struct lint_subject *subject)
 {
 	if (labels_value(subject->start_params, "num-gpus"))
 		return true;
@@ -87,7 +86,7 @@ static void report_mig(struct lint_subject *subject, const struct quantity *quan
 {
 	const char *profile = strchr(quantity->name, '/') + 1, *fix;
 	const char *path;
-	if (declares_gpus(subject) || has_custom_resource(subject))
+	if (lint_declares_gpus(subject) || has_custom_resource(subject))
 		return;
 	path = declare(subject, profile, lint_whole(quantity->amount), &fix);
 	lint_report_finding_as(
@@ -102,7 +101,7 @@ static void report_unknown(struct lint_subject *subject, const struct quantity *
 {
 	const char *ray = row->ray_resource, *fix, *path, *hint = "";
 	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
-	if (strcmp(ray, "GPU") == 0 ? declares_gpus(subject) || has_custom_resource(subject) :
+	if (strcmp(ray, "GPU") == 0 ? lint_declares_gpus(subject) || has_custom_resource(subject) :
 				      resources_amount(&subject->capacity.resources, ray, 0) > 0)
 		return;
 	if (row->kind == DEVICE_NEURON) {
@@ -195,6 +194,24 @@ static bool has_invalid_gpus(const struct lint_subject *subject)
 	return false;
 }
 
+/* Its claims are not counted, or not all of them. */
+static bool has_unknown_claims(const struct lint_subject *subject)
+{
+	const struct pod_claims *claims = subject->capacity.claims;
+	return subject->container && subject->container->claim_count > 0 &&
+	       (!claims || claims->missing || claims->problem);
+}
+
+/* Of claimed parts Ray counts the GPUs that they are on. */
+static bool may_be_on(const struct lint_subject *subject, const struct quantity *counted,
+		      int64_t declared)
+{
+	const struct device_row *row = counted ? lint_device(subject, counted) : NULL;
+	return row && row->share != DEVICE_WHOLE &&
+	       !lint_quantity(&subject->container->limits, counted->name) && declared > 0 &&
+	       declared <= counted->amount;
+}
+
 void lint_gpu_count_mismatch(struct lint_subject *subject)
 {
 	bool others, own = resources_find(&subject->capacity.resources, "GPU") != NULL;
@@ -202,7 +219,8 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 	long long has = counted ? lint_whole(counted->amount) : 0;
 	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
 	int64_t declared = subject->capacity.gpu_amount, ignored;
-	if (!own || has_invalid_gpus(subject) || !declares_gpus(subject) ||
+	if (!own || has_invalid_gpus(subject) || has_unknown_claims(subject) ||
+	    may_be_on(subject, counted, declared) || !lint_declares_gpus(subject) ||
 	    declared == has * RESOURCE_UNIT || (!counted && others) ||
 	    (param && !start_params_number(param, &ignored)))
 		return;

@@ -66,10 +66,6 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 void lint_field_invalid(struct lint_subject *subject)
 {
 	const struct strings *problems = &subject->cluster->problems;
-	const struct pod_claims *claims = subject->capacity.claims;
-
-	if (claims && claims->missing)
-		lint_problem(subject, LINT_RULE_FIELD_INVALID, claims->missing);
 	if (subject->group) {
 		lint_group_name(subject);
 		return;

@@ -167,7 +167,7 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	size_t at = 0;
 	bool any;
 	if (!container || lint_devices(subject, subject->pod).count > 0 ||
-	    !subject->cluster_has_nvidia)
+	    container->claim_count > 0 || !subject->cluster_has_nvidia)
 		return;
 	while (at < container->env_count && strcmp(container->env[at].name, VISIBLE_DEVICES) != 0)
 		at++;

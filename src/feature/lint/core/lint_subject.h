@@ -57,6 +57,8 @@ bool lint_is_nvidia(const struct device_row *row); /* NULL: no */
 /* The accelerators of a Pod's Ray container: its limits, and requests that are not in the
  * limits. */
 struct quantities lint_devices(const struct lint_subject *subject, const struct pod_spec *pod);
+/* Whether the group itself declares the GPUs of its workers. */
+bool lint_declares_gpus(const struct lint_subject *subject);
 /* Whole units, rounded up, at least 1. */
 long long lint_whole(int64_t amount);
 /* The path and the lines that add `lines` to a mapping `name` of `path`: the mapping's own path

@@ -4,9 +4,11 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "codec/objects/device_claim_object.h"
 #include "core/model/field.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "feature/lint/core/lint.h"
 
@@ -16,11 +18,12 @@ struct linted {
 	char *uid;          /* NULL: nothing is kept */
 	int64_t generation;
 	uint64_t annotations; /* they have no generation */
+	uint64_t claims;      /* the number of the view of its claims; 0: it has none */
 	const struct extra_condition *condition;
 };
 
 /* The texts that are made for a cluster. */
-static const struct field condition_fields[] = {
+static const struct field kept_fields[] = {
 	FIELD_TEXT(struct extra_condition, reported, "reported"),
 	FIELD_TEXT(struct extra_condition, message, "message"),
 	FIELD_END,
@@ -73,18 +76,23 @@ static uint64_t hash_of(const struct labels *annotations)
 	return hash;
 }
 
+static uint64_t claims_number(const struct lint *lint, const struct ray_cluster *cluster)
+{
+	return device_claims_are_used(cluster) ? device_view_number(lint->control) : 0;
+}
+
 /* Drops the findings and keeps the condition. */
 static void run_rules(const struct lint *lint, struct linted *linted,
 		      const struct ray_cluster *cluster)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct lint_context context = { .devices = lint->control->options->device_table,
+	const struct lint_context context = { .devices = device_view_table(lint->control),
 					      .settings = &lint->control->options->settings };
 	struct extra_condition condition;
 
 	lint_condition_make(cluster, &context, &scratch, &condition);
-	linted->condition = field_keep(condition_fields, &condition, sizeof(condition), SIZE_MAX,
-				       &linted->arena);
+	linted->condition =
+		field_keep(kept_fields, &condition, sizeof(condition), SIZE_MAX, &linted->arena);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
@@ -94,16 +102,19 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	struct linted *linted =
 		cluster_map_make(&lint->clusters, cluster->namespace_, cluster->name);
 	uint64_t annotations = hash_of(&cluster->annotations);
+	uint64_t claims = claims_number(lint, cluster);
 
 	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||
-	    linted->generation != cluster->generation || linted->annotations != annotations) {
+	    linted->generation != cluster->generation || linted->annotations != annotations ||
+	    linted->claims != claims) {
 		run_rules(lint, linted, cluster);
 		memory_set_string(&linted->uid, cluster->uid);
 		linted->generation = cluster->generation;
 		linted->annotations = annotations;
+		linted->claims = claims;
 		lint->runs++;
 	}
-	*ret_condition = *FIELD_COPY(condition_fields, linted->condition, arena);
+	*ret_condition = *FIELD_COPY(kept_fields, linted->condition, arena);
 	return ret_condition->message[0] != '\0';
 }
 

@@ -32,7 +32,9 @@ struct work {
 	const struct lint_context *context;
 	const char *file;
 	size_t file_number, document;
-	bool again;        /* read once more, for its RayClusterAutoscalers and GPUPools alone */
+	/* Read once more, for its RayClusterAutoscalers, GPUPools and RayClusters that claim devices
+	 * alone. */
+	bool again;
 	bool has_settings; /* it has some of them, so it is read again */
 	struct positions positions;
 	struct arena arena; /* of this document */
@@ -192,6 +194,15 @@ static void run_rules(const struct ray_cluster *cluster, const struct lint_conte
 	lint_cluster(cluster, &own, arena, findings);
 }
 
+/* Its claims may be in a file that is not read yet. */
+static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
+{
+	bool later = !work->again && device_claims_are_used(cluster);
+
+	work->has_settings = work->has_settings || later;
+	return later;
+}
+
 /* Groups with GPUs, which are compared with the pools of all files. */
 static void remember_groups(struct work *work, const struct subject *subject,
 			    const struct ray_cluster *cluster)
@@ -230,6 +241,14 @@ static void remember_claims(struct work *work, const struct subject *subject,
 	}
 }
 
+static void remember(struct work *work, const struct subject *subject,
+		     const struct ray_cluster *cluster, struct place spec)
+{
+	lint_report_remember(work->report, cluster);
+	remember_groups(work, subject, cluster);
+	remember_claims(work, subject, cluster, spec);
+}
+
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *tree = make_cluster(work, subject, spec);
@@ -242,12 +261,18 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	shape_count = findings.list.count;
 	need_name(tree, work, subject, &findings);
 	if (ray_cluster_decode(tree, "", &work->arena, &cluster, &err)) {
+		if (work->again)
+			return;
 		add_decode_error(work, subject, &err);
+	} else if (work->again && !device_claims_are_used(&cluster)) {
+		return;
+	} else if (is_for_later(work, &cluster)) {
+		remember(work, subject, &cluster, spec);
+		return;
 	} else {
 		run_rules(&cluster, work->context, &work->arena, &findings);
-		lint_report_remember(work->report, &cluster);
-		remember_groups(work, subject, &cluster);
-		remember_claims(work, subject, &cluster, spec);
+		if (!work->again)
+			remember(work, subject, &cluster, spec);
 	}
 	add_findings(work, subject, &findings, shape_count);
 }
@@ -390,6 +415,41 @@ static void check_domain(struct work *work, struct place object)
 			"numNodes: 0");
 }
 
+/* One that is not valid is left to the API server. */
+static void remember_claim_object(struct work *work, const struct cJSON *json, const char *kind)
+{
+	struct lint_report *report = work->report;
+	struct arena *arena = report->arena;
+	struct claim_template template_;
+	struct resource_claim claim;
+	struct device_class class;
+	struct err err;
+
+	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
+		return;
+	if (strcmp(kind, "DeviceClass") == 0 &&
+	    device_class_decode(json, "", arena, &class, &err) == 0)
+		VEC_PUSH(arena, &report->classes, class);
+	else if (strcmp(kind, "ResourceClaimTemplate") == 0 &&
+		 claim_template_decode(json, "", arena, &template_, &err) == 0)
+		VEC_PUSH(arena, &report->templates, template_);
+	else if (strcmp(kind, "ResourceClaim") == 0 &&
+		 resource_claim_decode(json, "", arena, &claim, &err) == 0)
+		VEC_PUSH(arena, &report->claims, claim);
+}
+
+static void check_other(struct work *work, struct place object)
+{
+	if (work->again)
+		return;
+	if (lint_domain_is(text_of(work, object, "kind"), text_of(work, object, "apiVersion")))
+		check_domain(work, object);
+	else if (lint_kind_is_of_claims(text_of(work, object, "apiVersion")))
+		remember_claim_object(work, object.json, text_of(work, object, "kind"));
+	else
+		check_kind(work, object);
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const char *kind = text_of(work, object, "kind");
@@ -402,17 +462,11 @@ static void check_object(struct work *work, struct place object)
 		check_settings(work, object, lint_kind_is_pool(kind, version));
 		return;
 	}
-	if (work->again)
-		return;
-	if (lint_domain_is(kind, version)) {
-		check_domain(work, object);
-		return;
-	}
 	if (!holder) {
-		check_kind(work, object);
+		check_other(work, object);
 		return;
 	}
-	work->report->objects++;
+	work->report->objects += !work->again;
 	for (size_t i = 0; holder->path[i]; i++) {
 		spec = place_member(&work->positions, spec, holder->path[i]);
 		subject.spec_path =
@@ -423,10 +477,12 @@ static void check_object(struct work *work, struct place object)
 		name = text_of(work, metadata, "generateName");
 	subject.object =
 		object_text(&work->arena, holder->kind, text_of(work, metadata, "namespace"), name);
-	check_version(work, &subject);
+	if (!work->again)
+		check_version(work, &subject);
 	if (spec.json)
 		check_cluster(work, &subject, spec);
-	else if (lint_kind_is_cluster(holder)) /* a RayJob may run on an existing RayCluster */
+	else if (lint_kind_is_cluster(holder) &&
+		 !work->again) /* a RayJob may run on an existing RayCluster */
 		add_one(work, &subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "",
 			"the object has no spec; the API server refuses it: add spec with "
 			"headGroupSpec and workerGroupSpecs",
@@ -547,8 +603,8 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 	if (work.has_settings && lint_report_keep_text(report, work.file, text, size))
 		lint_problem_add(
 			report, file, "",
-			"the files with RayClusterAutoscalers and GPUPools are too large together; those of "
-			"this one are not checked: give fewer files");
+			"the files with RayClusterAutoscalers, GPUPools and claims are too large "
+			"together; those of this one are not checked: give fewer files");
 	else
 		report->files++;
 }
@@ -569,15 +625,32 @@ static void check_groups_of_pools(struct lint_report *report)
 	}
 }
 
+/* The device table with the claims of the files, if they have any. Others may exist as well. */
+static const struct device_table *count_claims(struct lint_report *report,
+					       const struct device_table *table)
+{
+	const struct device_objects objects = { .classes = report->classes.at,
+						.class_count = report->classes.count,
+						.templates = report->templates.at,
+						.template_count = report->templates.count,
+						.claims = report->claims.at,
+						.claim_count = report->claims.count };
+
+	return device_claims_attach(&objects, table, report->arena);
+}
+
 void lint_report_finish(struct lint_report *report, const struct lint_context *context)
 {
+	struct lint_context counted = *context;
+
+	counted.devices = count_claims(report, context->devices);
 	lint_report_sort_pools(report);
 	check_groups_of_pools(report);
 	lint_domain_finish(report);
 	for (size_t i = 0; i < report->texts.count; i++) {
 		const struct lint_kept_text *kept = &report->texts.at[i];
 		struct work work = { .report = report,
-				     .context = context,
+				     .context = &counted,
 				     .file = kept->file,
 				     .file_number = kept->file_number,
 				     .again = true,

@@ -8,6 +8,7 @@
 
 #define GROUP "ray.io"
 #define OWN_GROUP "rayscaler.dev"
+#define CLAIM_GROUP "resource.k8s.io"
 #define GROUP_ERRORS_MAX 2
 
 static const struct lint_kind kinds[] = {
@@ -59,6 +60,11 @@ bool lint_kind_is_autoscaler(const char *kind, const char *api_version)
 bool lint_kind_is_pool(const char *kind, const char *api_version)
 {
 	return strcmp(kind, GPU_POOL_KIND) == 0 && may_be_group(api_version, OWN_GROUP);
+}
+
+bool lint_kind_is_of_claims(const char *api_version)
+{
+	return is_group(api_version, CLAIM_GROUP);
 }
 
 const char *lint_kind_version_problem(const char *kind, const char *api_version,

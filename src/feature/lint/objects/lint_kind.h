@@ -18,6 +18,7 @@ const struct lint_kind *lint_kind_find(const char *kind, const char *api_version
 bool lint_kind_is_cluster(const struct lint_kind *kind); /* the RayCluster itself */
 bool lint_kind_is_autoscaler(const char *kind, const char *api_version);
 bool lint_kind_is_pool(const char *kind, const char *api_version);
+bool lint_kind_is_of_claims(const char *api_version); /* resource.k8s.io */
 /* Of an object that the functions above accept: why the API server refuses its version, and the
  * line to write; NULL: it does not. */
 const char *lint_kind_version_problem(const char *kind, const char *api_version,

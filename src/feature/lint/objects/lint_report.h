@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/text/position.h"
 #include "feature/lint/core/lint.h"
@@ -14,7 +15,8 @@
 #define LINT_ENTRIES_MAX 100000
 #define LINT_REPORT_BYTES_MAX ((size_t)64 << 20)
 
-/* Of all texts with a RayClusterAutoscaler or a GPUPool. */
+/* Of all texts that are read twice: with a RayClusterAutoscaler, a GPUPool or a RayCluster that claims
+ * devices. */
 #define LINT_KEPT_BYTES_MAX ((size_t)32 << 20)
 
 struct lint_known_cluster {
@@ -66,13 +68,16 @@ struct lint_report {
 	size_t dropped;                /* number of findings that are not kept */
 	size_t files, objects;         /* read; objects: those with a RayCluster */
 	size_t autoscalers;            /* RayClusterAutoscalers and GPUPools that were read */
-	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, and the texts with a
-	 * RayClusterAutoscaler or GPUPool. */
+	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, the objects of
+	 * Dynamic Resource Allocation, and the texts that are read again. */
 	VEC(struct lint_known_cluster) clusters;
 	VEC(struct lint_gpu_group) gpu_groups;
 	VEC(const struct gpu_pool *) pools;
 	VEC(struct lint_domain) domains;
 	VEC(struct lint_claiming_group) claiming_groups;
+	VEC(struct device_class) classes;
+	VEC(struct claim_template) templates;
+	VEC(struct resource_claim) claims;
 	VEC(struct lint_kept_text) texts;
 	size_t kept_bytes;
 };
