@@ -235,7 +235,7 @@ def run_all(options: argparse.Namespace, pool: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile") as directory:
         bench = Bench(options, Path(directory), pool)
         try:
-            kinds = hostile.OBJECTS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
+            kinds = hostile.OBJECTS + hostile.CLAIMS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
             kinds = kinds + [hostile.forged_pods(bench.victims()), hostile.forged_tokens(bench.metrics_address())]
             kinds = [hostile.FORGED_DEMAND] if pool else [kind for kind in kinds if re.search(options.only or "", kind.name)]
             return run(bench, kinds) if kinds else 0

@@ -19,7 +19,7 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 	ceil floor fabs fmin fmax isnan llround nearbyint pow round rint trunc _GLOBAL_OFFSET_TABLE_
 
 # Functions that only tests call from another file: state that they check, and single parsers and rules.
-FOR_TESTS := accelerator_type_of_name buf_consume endpoints_probe_port event_store_objects gcs_requests_parse gpu_pool_status_initial identity_is_foreign \
+FOR_TESTS := buf_consume endpoints_probe_port event_store_objects gcs_requests_parse gpu_pool_status_initial identity_is_foreign \
 	kube_informer_counters kube_lease_held leader_identity lint_limits linted_runs \
 	metrics_duration metrics_write options_print_markdown pass_step_name registration_address controller_client_url \
 	snapshot_decode snapshot_limits work_queue_waiting words_count \

@@ -26,6 +26,7 @@ GPUS_MAX = 2 * 63  # of a cluster of src/test/fleet/fleet_objects.h
 DRAIN_SECONDS = 60.0
 PULSE_SECONDS = 0.02
 PLURALS = ("rayclusters", "pods", "rayclusterautoscalers", "nodes", "events", "gpupools", "namespaces")
+PLURALS += ("resourceslices", "deviceclasses", "resourceclaimtemplates", "resourceclaims")
 Figures = Dict[str, Any]
 
 KUBECONFIG = """apiVersion: v1

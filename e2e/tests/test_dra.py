@@ -9,6 +9,7 @@ import pytest
 
 from bench_reaction import start_ray_autoscaler
 from bench_simulate import RayHead
+from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import nvidia_devices as nvidia
 from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
@@ -227,13 +228,13 @@ def test_a_raylet_has_the_gpus_of_its_claims(dra, scenario, namespace):
     wait_until(lambda: all(map(is_ready, one.worker_pods())), 30, "both to have started")
 
 
-def may_read_claims(api_server, namespace):
+def may_read_claims(api_server, namespace, account="rayscaler"):
     """The DeviceClass may not be read: its name is in the device table."""
     rbac = "rbac.authorization.k8s.io"
     rules = [{"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims", "resourceclaimtemplates"], "verbs": ["list", "watch"]}]
     meta = {"name": "claims", "namespace": namespace}
     role = {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": meta, "rules": rules}
-    subjects = [{"kind": "ServiceAccount", "name": "rayscaler", "namespace": namespace}]
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
     reference = {"apiGroup": rbac, "kind": "Role", "name": "claims"}
     binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": subjects, "roleRef": reference}
     api_server.admin.of("roles", namespace).create(role)
@@ -360,6 +361,32 @@ def test_parts_and_alternatives_from_zero(dra, scenario, namespace, controller, 
         program.end()
     for name in ("parts", "whole"):
         one.wait_empty(group=name)
+
+
+def test_a_sidecar_that_may_read_claims(dra, standins, scenario, namespace, api_server):
+    """KubeRay's Role has no right on resource.k8s.io: the log says which, and one more Role for the head's
+    ServiceAccount gives it."""
+    may_read_claims(api_server, namespace, "side")
+    dra.node("n1", gpus=2)
+    dra.template(namespace, "one-gpu", request("gpu"))
+    bare, one = (
+        scenario(rm.cluster(name, [claiming_group("gpu-group", "one-gpu", maxReplicas=2)], autoscaler=rm.sidecar_options()))
+        for name in ("bare", "side")
+    )
+
+    def refused(cluster, kind):
+        head = cluster.head()["metadata"]["name"]
+        log = standins.pods_dir / namespace / head / f"{kp.AUTOSCALER_CONTAINER}.log"
+        return f" cannot be read: grant list and watch of {kind} of resource.k8s.io" in log.read_text()
+
+    for kind in ("resourceclaimtemplates", "resourceclaims", "resourceslices", "deviceclasses"):
+        wait_until(lambda kind=kind: refused(bare, kind), 30, f"the line about {kind}")
+    with one.program() as program:
+        program.actors(1, num_gpus=1)
+        assert program.ready("actors") == one.wait_joined(1, "gpu-group")
+        program.end()
+    one.wait_empty()
+    assert refused(one, "resourceslices") and not refused(one, "resourceclaims")
 
 
 @pytest.mark.test_all  # 35 s; test_a_raylet_has_the_gpus_of_its_claims shows what its worker would have, which shows what the worker would have

@@ -41,6 +41,12 @@ def test_at_rest_nothing_is_written_and_no_cluster_is_asked_for(fleet: Fleet):
     assert figures["connections"] == connections >= CLUSTERS
 
 
+def test_kinds_of_device_claims_are_not_asked_for(fleet: Fleet):
+    """No RayCluster claims devices: since the start neither their API was asked for nor a kind of it."""
+    total = fleet.ask("totals")
+    assert {"rayclusters", "pods", "nodes"} <= set(total) <= {"rayclusters", "pods", "nodes", "events", "rayclusterautoscalers"}
+
+
 def test_every_demand_is_patched_once(fleet: Fleet):
     fleet.ask("reset")
     fleet.change(10)

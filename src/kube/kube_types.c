@@ -179,8 +179,7 @@ const struct kube_type kube_type_gpu_pool = {
 	.decode_bad = kube_decode_bad_gpu_pool,
 };
 
-#define CLAIMS_INSTALL                                                                             \
-	"Kubernetes 1.34 and later serve resource.k8s.io/v1, unless --runtime-config turns it off"
+#define CLAIMS_INSTALL "Kubernetes 1.34 and later serve resource.k8s.io/v1, unless it is turned off"
 
 const struct kube_type kube_type_resource_slice = {
 	.kind = "ResourceSlice",

@@ -63,10 +63,8 @@ class Honest:
         wait_until(lambda: self.group()["replicas"] == 0, SECONDS, f"replicas of {self.name} to become 0")
         assert sorted(self.named()) == sorted(self._workers), (self.named(), self._workers)
         gone, self._workers = self._workers, []
-        for plural, obj in list(self._tenant.made):
-            if obj["metadata"]["name"] in gone:
-                self._tenant.made.remove((plural, obj))
-                self._tenant.api.remove(plural, obj)
+        for key in [key for key in self._tenant.made if key[2] in gone]:
+            self._tenant.api.remove(key[0], self._tenant.made.pop(key))
 
     def _answer(self, _address: str, method: str, _request: bytes) -> Head:
         if method != heads.STATE:

@@ -14,7 +14,7 @@ from ..processes import Process
 from ..ports import free_port
 from ..scenario import REQUEST_ANNOTATION
 from ..wait import wait_until
-from . import heads, objects, tokens
+from . import claims, heads, objects, tokens
 from .objects import Object, Tenant, group
 
 NUL = "a\0b"
@@ -171,6 +171,16 @@ OBJECTS = [
     Kind("big-pod", "a Pod of 8.4 MB of JSON, changed once a second", _one_big_pod, step=_change_big_pod),
     Kind("big-pods", "30 Pods of 8.4 MB of JSON", _big_pods, most=1),
     Kind("deep", "a RayCluster nested 9,000 deep", lambda tenant: tenant.cluster(tlsOptions=_nested(DEPTH))),
+]
+# Of Dynamic Resource Allocation.
+CLAIMS = [
+    Kind("dra-slices", "10,000 ResourceSlices", claims.many_slices, most=1),
+    Kind("dra-counters", "1,000,000 counters of partitionable devices", claims.many_counters, most=1),
+    Kind("dra-cel", "selectors that are deep, loop or grow", claims.costly_selectors),
+    Kind("dra-circles", "claims and requests that name each other", claims.circles),
+    Kind("dra-results", "1,000,000 results of claims", claims.many_results, most=1),
+    Kind("dra-changing", "claims that change 100 times a second, beside 1,000 ResourceSlices", claims.changing, "rest",
+         claims.change, 0.01),
 ]
 SPEEDS = [
     Kind("changing", "a RayCluster that changes 100 times a second", _changing, "rest",

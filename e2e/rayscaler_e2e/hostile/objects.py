@@ -120,15 +120,13 @@ class Tenant:
         """``namespace`` "": one of its own."""
         self.api, self.kind, self.number, self.ip, self.port = api, kind, number, ip, port
         self.namespace = namespace or f"hostile-{kind}-{number}"
-        self.made: List[Any] = []
+        self.made: Dict[Tuple[str, str, str], Object] = {}
         self.state: Object = {}
         """What the kind's step remembers."""
 
     def put(self, plural: str, obj: Object) -> Object:
         stored = self.api.put(plural, obj)
-        key = (plural, obj["metadata"]["namespace"], obj["metadata"]["name"])
-        if all(key != (one, other["metadata"]["namespace"], other["metadata"]["name"]) for one, other in self.made):
-            self.made.append((plural, stored))
+        self.made.setdefault((plural, obj["metadata"].get("namespace", ""), obj["metadata"]["name"]), stored)
         return stored
 
     def cluster(self, *groups: Object, edit: Optional[Any] = None, **spec: Any) -> Object:
@@ -144,6 +142,6 @@ class Tenant:
         return made
 
     def remove(self) -> None:
-        for plural, obj in reversed(self.made):
+        for (plural, _, _), obj in reversed(self.made.items()):
             self.api.remove(plural, obj)
         self.made.clear()

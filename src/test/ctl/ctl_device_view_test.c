@@ -1,7 +1,9 @@
-/* feature/device_claims/ctl/device_watch against a scripted API server: when it reads, its messages
+/* The views of ctl/shared/device_view that feature/device_claims/ctl/device_watch makes of a scripted API
+ * server: when it reads, its messages
  * about kinds that it cannot read, and the views that it makes. */
 #include "feature/device_claims/ctl/device_watch.h"
 
+#include <poll.h>
 #include <string.h>
 
 #include "core/model/device.h"
@@ -41,10 +43,10 @@ static _Atomic bool second_template;
 /* Until the flag is set, or the client closes. */
 static void await_second(struct exchange *exchange)
 {
-	char byte;
+	struct pollfd closed = { exchange->fd, POLLRDHUP, 0 };
 
-	while (!second_template && recv(exchange->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
-		usleep(1000);
+	while (!second_template && poll(&closed, 1, 1) == 0)
+		;
 }
 
 static void hold_watch(struct exchange *exchange)

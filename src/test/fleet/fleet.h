@@ -28,8 +28,12 @@ enum fleet_kind {
 	FLEET_AUTOSCALERS,
 	FLEET_NODES,
 	FLEET_EVENTS,
-	FLEET_POOLS, /* these two: guests alone */
+	FLEET_POOLS, /* from here on: guests alone */
 	FLEET_NAMESPACES,
+	FLEET_SLICES,
+	FLEET_CLASSES,
+	FLEET_TEMPLATES,
+	FLEET_CLAIMS,
 	FLEET_KINDS,
 };
 
@@ -69,6 +73,7 @@ struct fleet {
 	size_t active_count;
 	/* counters since the last reset */
 	int64_t reset_us;
+	uint64_t totals[FLEET_KINDS]; /* of requests of each kind, never reset */
 	uint64_t reads[FLEET_KINDS], single_reads, watches, writes[FLEET_KINDS], refused;
 	uint64_t states, reports, other_calls, connections;
 	int64_t lease_gap_us; /* the longest time between two writes of the Lease */
@@ -165,12 +170,38 @@ static double fleet_percentile_ms(const struct fleet *fleet, double share)
 	return (double)fleet->latencies_us[at] / 1000;
 }
 
+static const char *const fleet_kind_names[FLEET_KINDS] = {
+	"rayclusters",
+	"pods",
+	"rayclusterautoscalers",
+	"nodes",
+	"events",
+	"gpupools",
+	"namespaces",
+	"resourceslices",
+	"deviceclasses",
+	"resourceclaimtemplates",
+	"resourceclaims",
+};
+
+/* The requests of each kind since the start, without those that had none. */
+static void fleet_totals(const struct fleet *fleet, struct buf *ret_text)
+{
+	const char *before = "{";
+
+	for (unsigned i = 0; i < FLEET_KINDS; i++) {
+		if (fleet->totals[i] == 0)
+			continue;
+		fleet_add(ret_text, "%s'%s': %llu", before, fleet_kind_names[i],
+			  (unsigned long long)fleet->totals[i]);
+		before = ", ";
+	}
+	fleet_add(ret_text, "%s}", *before == '{' ? "{" : "");
+}
+
 /* The counters, as one JSON object. */
 static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 {
-	static const char *const kinds[] = { "rayclusters", "pods",   "rayclusterautoscalers",
-					     "nodes",       "events", "gpupools",
-					     "namespaces" };
 	unsigned made = 0, waiting = 0;
 
 	qsort(fleet->latencies_us, fleet->latency_count, sizeof(int64_t), fleet_compare_us);
@@ -182,8 +213,8 @@ static void fleet_figures(struct fleet *fleet, struct buf *ret_text)
 		  (double)(loop_precise_us() - fleet->reset_us) / 1e6, fleet->asked,
 		  (long long)fleet->all_asked_us, made);
 	for (unsigned i = 0; i < FLEET_KINDS; i++)
-		fleet_add(ret_text, " 'list_%s': %llu, 'write_%s': %llu,", kinds[i],
-			  (unsigned long long)fleet->reads[i], kinds[i],
+		fleet_add(ret_text, " 'list_%s': %llu, 'write_%s': %llu,", fleet_kind_names[i],
+			  (unsigned long long)fleet->reads[i], fleet_kind_names[i],
 			  (unsigned long long)fleet->writes[i]);
 	fleet_add(ret_text, " 'single_reads': %llu, 'watches': %llu, 'refused': %llu,",
 		  (unsigned long long)fleet->single_reads, (unsigned long long)fleet->watches,

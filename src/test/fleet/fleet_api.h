@@ -140,9 +140,17 @@ static void api_unwatch(struct http_peer *peer)
 
 static void api_end_watch(struct http_peer *peer)
 {
-	static const char *const kinds[] = { "RayCluster", "Pod",   "RayClusterAutoscaler",
-					     "Node",       "Event", "GPUPool",
-					     "Namespace" };
+	static const char *const kinds[] = { "RayCluster",
+					     "Pod",
+					     "RayClusterAutoscaler",
+					     "Node",
+					     "Event",
+					     "GPUPool",
+					     "Namespace",
+					     "ResourceSlice",
+					     "DeviceClass",
+					     "ResourceClaimTemplate",
+					     "ResourceClaim" };
 	struct buf line;
 
 	buf_init(&line, 1000);
@@ -406,8 +414,17 @@ static void api_discover(const struct http_request *request)
 {
 	static const char text[] = "%s{'name': '%s', 'namespaced': %s, 'kind': '%s',"
 				   " 'verbs': ['get', 'list', 'watch', 'patch', 'create']}";
+	static const char claims[] =
+		"{\"resources\": [{\"name\": \"resourceslices\"}, {\"name\": \"deviceclasses\"},"
+		" {\"name\": \"resourceclaimtemplates\"}, {\"name\": \"resourceclaims\"}]}";
 	bool ray = !strcmp(request->target, "/apis/ray.io/v1");
 	struct buf body;
+
+	if (!strcmp(request->target, "/apis/resource.k8s.io/v1")) {
+		api.fleet->totals[FLEET_CLAIMS]++;
+		http_answer(request->peer, 200, claims, sizeof(claims) - 1);
+		return;
+	}
 
 	if (!ray && (strcmp(request->target, "/apis/rayscaler.dev/v1alpha1") != 0 ||
 		     (!api.fleet->autoscalers && !api.fleet->pools))) {
@@ -484,6 +501,7 @@ static void api_take(const struct http_request *request, enum fleet_kind kind, c
 	unsigned index = strncmp(name, "rc-", 3) != 0 ? api.fleet->count :
 							(unsigned)strtoul(name + 3, NULL, 10);
 
+	api.fleet->totals[kind]++;
 	if (get && !*name && strstr(request->target, "watch=")) {
 		api_watch(request->peer, kind, request->target);
 	} else if (get && !*name && !strstr(request->target, "cluster%3D")) {
@@ -533,16 +551,27 @@ static void api_review(const struct http_request *request)
 
 static void api_handle(const struct http_request *request)
 {
-	static const char *const plurals[] = { "/rayclusters", "/pods",   "/rayclusterautoscalers",
-					       "/nodes",       "/events", "/gpupools" };
+	/* Namespaces are in the paths of others. */
+	static const char *const plurals[FLEET_KINDS] = {
+		[FLEET_CLUSTERS] = "/rayclusters",
+		[FLEET_PODS] = "/pods",
+		[FLEET_AUTOSCALERS] = "/rayclusterautoscalers",
+		[FLEET_NODES] = "/nodes",
+		[FLEET_EVENTS] = "/events",
+		[FLEET_POOLS] = "/gpupools",
+		[FLEET_SLICES] = "/resourceslices",
+		[FLEET_CLASSES] = "/deviceclasses",
+		[FLEET_TEMPLATES] = "/resourceclaimtemplates",
+		[FLEET_CLAIMS] = "/resourceclaims",
+	};
 	const char *name;
 
 	if (!strncmp(request->target, "/api/v1/namespaces?", 19)) {
 		api_take(request, FLEET_NAMESPACES, "");
 		return;
 	}
-	for (unsigned kind = 0; kind < FLEET_NAMESPACES; kind++)
-		if (api_is(request->target, plurals[kind], &name)) {
+	for (unsigned kind = 0; kind < FLEET_KINDS; kind++)
+		if (plurals[kind] && api_is(request->target, plurals[kind], &name)) {
 			api_take(request, kind, name);
 			return;
 		}

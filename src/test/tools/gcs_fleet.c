@@ -2,6 +2,7 @@
  * a Ray head for each, in one process; for e2e/bench_fleet.py. Prints "ready PORT". Beside the API:
  *   GET /fleet/figures            the counters since the last reset
  *   GET /fleet/reset              resets the counters
+ *   GET /fleet/totals             the requests of each kind since the start
  *   GET /fleet/change?rate=12.5   so many clusters per second have demand for one more worker,
  *                                 which comes 0.5 s after the patch
  *   GET /fleet/autoscalers        from now on RayClusterAutoscalers are served
@@ -88,7 +89,10 @@ static void on_request(const struct http_request *request)
 		return;
 	}
 	buf_init(&body, 100000);
-	fleet_figures(&fleet, &body);
+	if (strstr(request->target, "/totals"))
+		fleet_totals(&fleet, &body);
+	else
+		fleet_figures(&fleet, &body);
 	if (strstr(request->target, "/reset"))
 		fleet_reset(&fleet);
 	if (strstr(request->target, "/pools"))

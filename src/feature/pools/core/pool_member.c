@@ -258,8 +258,8 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 	else if (holding->group < m->member->group_count)
 		worker.pool = m->member->groups[holding->group].pool;
 	else
-		worker.pool = pool_of(m, input->cluster->namespace_,
-				      &input->cluster->head_template.spec, NULL, 0);
+		worker.pool =
+			pool_of(m, input->namespace_, &input->cluster->head_template.spec, NULL, 0);
 	if (worker.pool == POOL_NONE)
 		return;
 	worker.outside = is_outside(m, worker.pool);
