@@ -261,6 +261,7 @@ static void supply_group(struct offer *offer, size_t g, struct device_free *free
 	fits = fit(offer->facts, free, spec, &wants, most, false);
 	if (fits >= most)
 		return;
+	fits -= fits % type->hosts;
 	type->scarce = true;
 	type->supplied_nodes = there + fits;
 	if (fits > 0)
