@@ -79,7 +79,7 @@ static int setup(void **state)
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
 	control.features = features_new(&control, table);
-	control.capacity_watch = capacity_watch_new(&control);
+	control.capacity_watch = capacity_watch_new(&control, NULL);
 	return 0;
 }
 
