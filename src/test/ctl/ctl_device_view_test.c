@@ -341,7 +341,8 @@ static void test_a_kind_that_fails(void **state)
 static void test_a_sidecar_reads_its_namespace(void **state)
 {
 	(void)state;
-	options.namespace_ = "a";
+	options.cluster_name = "demo";
+	options.cluster_namespace = "a";
 	changed("demo", false);
 	await_view();
 	assert_int_equal(server_count(script.server, "/v1/resourceslices?limit="), 1);

@@ -257,6 +257,8 @@ static void kind_read(void *context)
 static void begin_watches(struct device_watch *watch)
 {
 	const struct options *options = watch->control->options;
+	const char *own = options->cluster_name[0] ? options->cluster_namespace :
+						     options->namespace_; /* of a sidecar */
 
 	if (watch->watches)
 		return;
@@ -277,14 +279,13 @@ static void begin_watches(struct device_watch *watch)
 							.absent = kinds[k].absent,
 							.again = kinds[k].again,
 							.on_refused = kind_read } };
-		optional_watch_start(
-			&kind->watch, watch->control->kube,
-			(struct kube_informer_options){
-				.type = kinds[k].type,
-				.namespace_ = kinds[k].in_namespace ? options->namespace_ : "",
-				.callbacks = { .on_change = object_changed,
-					       .on_synced = kind_read },
-			});
+		optional_watch_start(&kind->watch, watch->control->kube,
+				     (struct kube_informer_options){
+					     .type = kinds[k].type,
+					     .namespace_ = kinds[k].in_namespace ? own : "",
+					     .callbacks = { .on_change = object_changed,
+							    .on_synced = kind_read },
+				     });
 	}
 }
 
