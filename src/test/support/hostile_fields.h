@@ -19,7 +19,9 @@
 #include "base/check.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/foreign_object.h"
+#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/lease_json.h"
 #include "codec/objects/secret_json.h"
 #include "codec/text/json.h"
@@ -69,7 +71,7 @@ static const char *const hostile_result_names[] = { "-",          "read",     "n
 /* ---- kinds ---- */
 
 /* For members that exclude each other. */
-static const char *const hostile_samples[] = { "", ".other", ".old" };
+static const char *const hostile_samples[] = { "", ".other", ".old", ".more" };
 #define HOSTILE_SAMPLES (sizeof(hostile_samples) / sizeof(hostile_samples[0]))
 
 struct hostile_field {
@@ -113,8 +115,11 @@ static const struct kube_type hostile_type_secret = {
 };
 
 static const struct kube_type *const hostile_types[] = {
-	&kube_type_ray_cluster, &kube_type_pod,      &kube_type_autoscaler, &kube_type_node,
-	&kube_type_event,       &hostile_type_lease, &hostile_type_secret,
+	&kube_type_ray_cluster,    &kube_type_pod,          &kube_type_autoscaler,
+	&kube_type_node,           &kube_type_event,        &hostile_type_lease,
+	&hostile_type_secret,      &kube_type_gpu_pool,     &kube_type_namespace,
+	&kube_type_resource_slice, &kube_type_device_class, &kube_type_claim_template,
+	&kube_type_resource_claim,
 };
 #define HOSTILE_KINDS (sizeof(hostile_types) / sizeof(hostile_types[0]))
 
@@ -448,13 +453,26 @@ static size_t hostile_problems(const struct kube_type *type, const void *object)
 		return ((const struct node *)object)->problems.count;
 	if (type == &kube_type_autoscaler)
 		return ((const struct autoscaler_object *)object)->problems.count;
+	if (type == &kube_type_gpu_pool)
+		return ((const struct gpu_pool *)object)->problems.count;
+	if (type == &kube_type_resource_slice)
+		return ((const struct resource_slice *)object)->problems.count;
 	return 0;
+}
+
+/* It is kept with its names. */
+static bool hostile_is_unreadable(const struct kube_type *type, const void *object)
+{
+	if (type == &kube_type_claim_template)
+		return ((const struct claim_template *)object)->unreadable != NULL;
+	return type == &kube_type_resource_claim &&
+	       ((const struct resource_claim *)object)->unreadable != NULL;
 }
 
 static enum hostile_result hostile_result_of(const struct kube_type *type, enum kube_change change,
 					     const void *object)
 {
-	if (change == KUBE_BAD)
+	if (change == KUBE_BAD || hostile_is_unreadable(type, object))
 		return HOSTILE_UNREADABLE;
 	return hostile_problems(type, object) > 0 ? HOSTILE_NOTED : HOSTILE_READ;
 }

@@ -120,6 +120,13 @@ static void print_case(const struct hostile_kind *kind, const struct hostile_fie
 	free(patch);
 }
 
+static bool is_in_no_namespace(const struct kube_type *type)
+{
+	return type == &kube_type_node || type == &kube_type_namespace ||
+	       type == &kube_type_gpu_pool || type == &kube_type_resource_slice ||
+	       type == &kube_type_device_class;
+}
+
 static void print_cases(const char *namespace_, size_t part, size_t parts)
 {
 	size_t number = 0;
@@ -137,7 +144,7 @@ static void print_cases(const char *namespace_, size_t part, size_t parts)
 					continue;
 				(void)snprintf(name, sizeof(name), "field-%zu", number);
 				address(kind->fields[f].tree,
-					kind->type == &kube_type_node ? "" : namespace_, name);
+					is_in_no_namespace(kind->type) ? "" : namespace_, name);
 				print_case(kind, &kind->fields[f], m, name);
 			}
 		}
