@@ -10,9 +10,11 @@ API = "resource.k8s.io/v1"
 DRIVER = "gpu.nvidia.com"
 SLICES = 10_000
 COUNTERS = 1_000_000
-COUNTERS_OF_SLICE = 50_000
-RESULTS = 1_000_000
-RESULTS_OF_CLAIM = 4_000
+SETS_OF_SLICE = 32
+COUNTERS_OF_SET = 128
+RESULTS = 100_000
+"""Of each of ten tenants."""
+RESULTS_OF_CLAIM = 128
 CEL_BYTES = 10_000
 """The API server refuses more than 10 KiB."""
 
@@ -60,8 +62,10 @@ def many_slices(tenant: Tenant) -> None:
 
 def many_counters(tenant: Tenant) -> None:
     tenant.put("resourceclaimtemplates", _template(tenant.namespace, "one", request("r")))
-    for number in range(COUNTERS // COUNTERS_OF_SLICE):
-        sets = [{"name": f"set-{i}", "counters": {f"c{j}": {"value": "1"} for j in range(250)}} for i in range(COUNTERS_OF_SLICE // 250)]
+    for number in range(COUNTERS // (SETS_OF_SLICE * COUNTERS_OF_SET) + 1):
+        # The first one is above the limit.
+        counters = {f"c{j}": {"value": "1"} for j in range(COUNTERS_OF_SET)}
+        sets = [{"name": f"set-{i}", "counters": counters} for i in range(SETS_OF_SLICE + (400 if number == 0 else 0))]
         devices = [{**gpu(i), "consumesCounters": [{"counterSet": "set-0", "counters": {"c0": {"value": "1"}}}]} for i in range(128)]
         tenant.put("resourceslices", slice_of(f"counters-{number}", devices, sharedCounters=sets))
     _claiming(tenant, "one")

@@ -431,33 +431,33 @@ static int decode_claim(const char *text, struct arena *arena, struct err *err)
 static void test_limits(void **state)
 {
 	(void)state;
-	check_limit(decode_slice, "{metadata: {name: s}, spec: {devices: [", "{name: x}", 1024,
-		    "]}}", "spec.devices: has 1025 elements, more than 1024");
-	check_limit(decode_slice, "{metadata: {name: s}, spec: {sharedCounters: [", "{name: x}",
-		    1024, "]}}", "spec.sharedCounters: has 1025 elements, more than 1024");
-	check_limit(decode_slice, ONE_DEVICE "attributes: {", "%: {int: 1}", 256, "}}]}}",
-		    "spec.devices[0].attributes: has 257 members, more than 256");
-	check_limit(decode_slice, ONE_DEVICE "capacity: {", "%: {value: 1}", 256, "}}]}}",
-		    "spec.devices[0].capacity: has 257 members, more than 256");
-	check_limit(decode_slice, ONE_DEVICE "taints: [", "{key: x}", 256, "]}]}}",
-		    "spec.devices[0].taints: has 257 elements, more than 256");
-	check_limit(decode_slice, ONE_DEVICE "consumesCounters: [", "{counterSet: x}", 256, "]}]}}",
-		    "spec.devices[0].consumesCounters: has 257 elements, more than 256");
-	check_limit(decode_template, TEMPLATE "requests: [", "{name: x}", 256, "]}}}}",
-		    "spec.spec.devices.requests: has 257 elements, more than 256");
-	check_limit(decode_template, TEMPLATE "constraints: [", "{}", 256, "]}}}}",
-		    "spec.spec.devices.constraints: has 257 elements, more than 256");
-	check_limit(decode_template, TEMPLATE "requests: [{firstAvailable: [", "{name: x}", 256,
+	check_limit(decode_slice, "{metadata: {name: s}, spec: {devices: [", "{name: x}", 512,
+		    "]}}", "spec.devices: has 513 elements, more than 512");
+	check_limit(decode_slice, "{metadata: {name: s}, spec: {sharedCounters: [", "{name: x}", 32,
+		    "]}}", "spec.sharedCounters: has 33 elements, more than 32");
+	check_limit(decode_slice, ONE_DEVICE "attributes: {", "%: {int: 1}", 128, "}}]}}",
+		    "spec.devices[0].attributes: has 129 members, more than 128");
+	check_limit(decode_slice, ONE_DEVICE "capacity: {", "%: {value: 1}", 128, "}}]}}",
+		    "spec.devices[0].capacity: has 129 members, more than 128");
+	check_limit(decode_slice, ONE_DEVICE "taints: [", "{key: x}", 128, "]}]}}",
+		    "spec.devices[0].taints: has 129 elements, more than 128");
+	check_limit(decode_slice, ONE_DEVICE "consumesCounters: [", "{counterSet: x}", 32, "]}]}}",
+		    "spec.devices[0].consumesCounters: has 33 elements, more than 32");
+	check_limit(decode_template, TEMPLATE "requests: [", "{name: x}", 128, "]}}}}",
+		    "spec.spec.devices.requests: has 129 elements, more than 128");
+	check_limit(decode_template, TEMPLATE "constraints: [", "{}", 128, "]}}}}",
+		    "spec.spec.devices.constraints: has 129 elements, more than 128");
+	check_limit(decode_template, TEMPLATE "requests: [{firstAvailable: [", "{name: x}", 128,
 		    "]}]}}}}",
-		    "spec.spec.devices.requests[0].firstAvailable: has 257 elements, more than");
-	check_limit(decode_template, TEMPLATE "requests: [{exactly: {selectors: [", "{}", 256,
+		    "spec.spec.devices.requests[0].firstAvailable: has 129 elements, more than");
+	check_limit(decode_template, TEMPLATE "requests: [{exactly: {selectors: [", "{}", 128,
 		    "]}}]}}}}",
-		    "spec.spec.devices.requests[0].exactly.selectors: has 257 elements");
+		    "spec.spec.devices.requests[0].exactly.selectors: has 129 elements");
 	check_limit(decode_claim,
-		    "{metadata: {name: c}, status: {allocation: {devices: {results: [", "{}", 4096,
-		    "]}}}}", RESULTS ": has 4097 elements, more than 4096");
-	check_limit(decode_claim, "{metadata: {name: c}, status: {reservedFor: [", "{}", 4096,
-		    "]}}", "status.reservedFor: has 4097 elements, more than 4096");
+		    "{metadata: {name: c}, status: {allocation: {devices: {results: [", "{}", 128,
+		    "]}}}}", RESULTS ": has 129 elements, more than 128");
+	check_limit(decode_claim, "{metadata: {name: c}, status: {reservedFor: [", "{}", 1024,
+		    "]}}", "status.reservedFor: has 1025 elements, more than 1024");
 }
 
 /* ---- counts ---- */

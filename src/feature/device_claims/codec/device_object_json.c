@@ -12,13 +12,14 @@
 #define CLAIM struct resource_claim
 #define TEMPLATE struct claim_template
 
-/* Limits of the API server (resource/v1/types.go) with room for later versions. */
-#define DEVICES_MAX 1024
-#define ATTRIBUTES_MAX 256
-#define COUNTER_SETS_MAX 1024
-#define REQUESTS_MAX 256
-#define RESULTS_MAX 4096
-#define SELECTORS_MAX 256
+/* Four times those of the API server (resource/v1/types.go of 1.36), which refuses larger objects. */
+#define DEVICES_MAX 512
+#define ATTRIBUTES_MAX 128
+#define COUNTER_SETS_MAX 32
+#define REQUESTS_MAX 128
+#define RESULTS_MAX 128
+#define PODS_MAX 1024
+#define SELECTORS_MAX 128
 
 /* ---- maps of amounts: {"memory": {"value": "80Gi"}} ---- */
 
@@ -220,7 +221,7 @@ static const struct field device_fields[] = {
 	FIELD_LIST(DEVICE, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE,
 		   .initial = &taint_initial, .limit = ATTRIBUTES_MAX),
 	FIELD_LIST(DEVICE, consumes, consumes_count, consumed_fields, "consumesCounters",
-		   .limit = ATTRIBUTES_MAX),
+		   .limit = COUNTER_SETS_MAX),
 	FIELD_BOOLEAN(DEVICE, allow_multiple, "allowMultipleAllocations"),
 	FIELD_TEXT(DEVICE, node_name, "nodeName"),
 	FIELD_BOOLEAN(DEVICE, all_nodes, "allNodes"),
@@ -483,7 +484,7 @@ static const struct field consumer_fields[] = {
 static const struct field claim_status_fields[] = {
 	FIELD_OBJECT(allocation_fields, "allocation", .has = FIELD_HAS(CLAIM, allocated)),
 	FIELD_LIST(CLAIM, pods.at, pods.count, consumer_fields, "reservedFor", .flags = FIELD_LINE,
-		   .limit = RESULTS_MAX),
+		   .limit = PODS_MAX),
 	FIELD_END,
 };
 

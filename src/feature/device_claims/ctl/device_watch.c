@@ -12,6 +12,7 @@
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
+#include "net/log.h"
 #include "net/loop.h"
 #include "net/work.h"
 
@@ -21,6 +22,8 @@
 #define VIEW_DELAY_COPIES 20
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
+/* Of the copied objects. There may be two views. */
+#define VIEW_MAX_BYTES ((size_t)64 << 20)
 
 enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
 
@@ -30,12 +33,12 @@ enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
 	     "of the head Pod); " effect
 #define ABSENT(kind, effect) kind " are not served by the API server; " effect
 #define MESSAGES(kind, plural, effect)                                                             \
-	DENIED(kind, plural, effect), ABSENT(kind, effect), kind " can be read now"
+	DENIED(kind, plural, effect), ABSENT(kind, effect), kind " can be read now", kind, effect
 
 static const struct {
 	const struct kube_type *type;
 	bool in_namespace;
-	const char *without, *absent, *again;
+	const char *without, *absent, *again, *name, *effect;
 } kinds[KIND_COUNT] = {
 	[SLICES] = { &kube_type_resource_slice, false,
 		     MESSAGES("ResourceSlices", "resourceslices",
@@ -70,12 +73,14 @@ struct device_watch {
 	bool changed;                        /* since the last view was begun */
 	int64_t copy_us;                     /* of the last view */
 	bool late;                           /* the deadline of the first view has passed */
+	bool too_large;                      /* was logged of the last view */
 	struct device_view *view;            /* NULL: nothing is watched, or not all is read */
 	uint64_t views;                      /* were made */
 };
 
 /* ---- the view ---- */
 
+/* NULL: they are above the limit of the view. */
 static void *copy_objects(const struct kube_informer *informer, const struct field *row,
 			  struct arena *arena, size_t *ret_count)
 {
@@ -91,6 +96,10 @@ static void *copy_objects(const struct kube_informer *informer, const struct fie
 		if (row->problems > 0)
 			memset(copy + row->problems, 0, sizeof(struct strings));
 		field_own(row->members, copy, arena);
+		if (arena->used_bytes > VIEW_MAX_BYTES) {
+			*ret_count = 0;
+			return NULL;
+		}
 	}
 	return list;
 }
@@ -165,9 +174,12 @@ static void view_dropped(void *context)
 	memory_free(making);
 }
 
-static void copy_kinds(const struct device_watch *watch, struct device_objects *objects,
+/* A kind above the limit counts as one that may not be read. */
+static void copy_kinds(struct device_watch *watch, struct device_objects *objects,
 		       struct arena *arena)
 {
+	bool too_large = false;
+
 	for (size_t k = 0; k < KIND_COUNT; k++) {
 		const struct field *row = &device_objects_fields[k];
 		const struct kube_informer *informer = watch->kinds[k].watch.informer;
@@ -176,10 +188,18 @@ static void copy_kinds(const struct device_watch *watch, struct device_objects *
 		size_t count = 0;
 		void *list = known ? copy_objects(informer, row, arena, &count) : NULL;
 
+		if (known && !list) {
+			known = false;
+			too_large = true;
+			if (!watch->too_large)
+				log_warning("too many or too large objects", "kind", kinds[k].name,
+					    "effect", kinds[k].effect, NULL);
+		}
 		memcpy(field_value(row, objects), &list, sizeof(list));
 		memcpy((char *)objects + row->count, &count, sizeof(count));
 		memcpy((char *)objects + row->has, &known, sizeof(known));
 	}
+	watch->too_large = too_large;
 }
 
 static void make_view(struct device_watch *watch)
