@@ -23,7 +23,7 @@
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
 /* Of the copied objects. There may be two views. */
-#define VIEW_MAX_BYTES ((size_t)64 << 20)
+#define VIEW_MAX_BYTES ((size_t)24 << 20)
 
 enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
 
