@@ -103,7 +103,8 @@ static void add_requests(struct maker *m, const struct pod_claim *claim,
 static const char *made_claim(const struct pod_claim *claim,
 			      const struct pod_claim_status *statuses, size_t count)
 {
-	const struct pod_claim_status *status = ARRAY_FIND(statuses, count, name, claim->name);
+	const struct pod_claim_status *status =
+		statuses ? ARRAY_FIND(statuses, count, name, claim->name) : NULL;
 
 	return status ? status->claim : "";
 }
