@@ -13,7 +13,9 @@ from .kubeconfig import sees_account
 from .processes import Process
 from .wait import wait_until
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
+# The first answer of a program comes after its start.
+CALL_SECONDS = 60.0
 # A Ray client takes these from its environment; nothing of the user's may decide how it connects.
 _RAY_VARIABLES = ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_USE_TLS")
 
@@ -50,7 +52,7 @@ class RayProgram:
         words = [sys.executable, "-u", str(script), str(directory), address, node_ip, *["prints"] * prints]
         self.process = Process("driver", sees_account(words, env), directory / "driver.log", env, directory)
 
-    def call(self, do: str, seconds: float = 30.0, **arguments: Any) -> Any:
+    def call(self, do: str, seconds: float = CALL_SECONDS, **arguments: Any) -> Any:
         """Do one command and return its answer; RayError when Ray refuses or loses something."""
         self.begin(do, **arguments)
         return self.answer(seconds)
@@ -61,7 +63,7 @@ class RayProgram:
         order.with_suffix(".tmp").write_text(json.dumps({"do": do, **arguments}))
         order.with_suffix(".tmp").rename(order)
 
-    def answer(self, seconds: float = 30.0) -> Any:
+    def answer(self, seconds: float = CALL_SECONDS) -> Any:
         out = self.directory / f"{self._number}.out"
 
         def arrived() -> bool:

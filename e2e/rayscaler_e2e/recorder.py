@@ -20,7 +20,7 @@ UNSEEN = "unseen"
 
 @dataclass
 class Event:
-    """``kind``: replicas, workersToDelete, created, phase, ready, deleted (asked for), gone."""
+    """``kind``: replicas, workersToDelete, created, phase, ready, deleted (asked for; whether it had ended), gone."""
 
     at: float
     kind: str
@@ -32,8 +32,8 @@ class Event:
 class _PodSeen:
     phase: str = ""
     ready: bool = False
+    ended: bool = False
     deleted: bool = False
-    uid: str = ""
 
 
 class Recorder:
@@ -92,7 +92,8 @@ class Recorder:
         """Pods that were deleted, or named in workersToDelete, while Ray reported them busy.
 
         A deletion that the witness could not see, because its reply is too old, is one of them too
-        unless ``may_be_blind`` was called: a check that saw nothing must not pass for one that did.
+        unless ``may_be_blind`` was called or the Pod had ended: a check that saw nothing must not pass for one that
+        did.
         """
         found = []
         for event in self.of("deleted") + self.of("workersToDelete"):
@@ -100,19 +101,20 @@ class Recorder:
             for pod in names:
                 if pod in self._excused or (self._excuse_all_from and event.at >= self._excuse_all_from):
                     continue
-                verdict = self._verdict(witness, pod, event.at)
+                ended = event.kind == "deleted" and event.value
+                verdict = self._verdict(witness, pod, event.at, ended)
                 if verdict:
                     found.append(f"{pod} at {event.at:.3f} ({event.kind}): {verdict}")
         return found
 
-    def _verdict(self, witness: Witness, pod: str, at: float) -> str:
-        verdict = busy_when_deleted(witness.lines(), pod, at)
+    def _verdict(self, witness: Witness, pod: str, at: float, ended: bool) -> str:
+        verdict = busy_when_deleted(witness.lines(), pod, at, ended)
         if verdict.startswith(UNSEEN):
             return "" if self._may_be_blind else verdict
         deadline = time.time() + DEATH_SECONDS
         while verdict and time.time() < deadline:
             time.sleep(0.1)
-            verdict = busy_when_deleted(witness.lines(), pod, at)
+            verdict = busy_when_deleted(witness.lines(), pod, at, ended)
         return verdict
 
     # -- watching -------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ class Recorder:
                 self._look_at_pod(pod)
             for name in self._pods.keys() - there:
                 if not self._pods[name].deleted:
-                    self._add("deleted", name)
+                    self._add("deleted", name, self._pods[name].ended)
                 self._add("gone", name)
                 del self._pods[name]
 
@@ -145,9 +147,12 @@ class Recorder:
         if ready != seen.ready:
             seen.ready = ready
             self._add("ready", name, ready)
-        if pod["metadata"].get("deletionTimestamp") and not seen.deleted:
-            seen.deleted = True
-            self._add("deleted", name)
+        if pod["metadata"].get("deletionTimestamp"):
+            if not seen.deleted:
+                seen.deleted = True
+                self._add("deleted", name, seen.ended)
+        elif seen.phase in ("Failed", "Succeeded"):
+            seen.ended = True
 
     def _look_at_cluster(self) -> None:
         with self._lock:
@@ -165,17 +170,18 @@ class Recorder:
                 self._groups[name] = {"replicas": replicas, "named": named}
 
 
-def busy_when_deleted(lines: List[Object], pod: str, at: float) -> str:
+def busy_when_deleted(lines: List[Object], pod: str, at: float, ended: bool = False) -> str:
     """The objection of a witness to a deletion of ``pod`` at ``at``; "" is none. Pure.
 
     The last reply before decides, and a worker may end its work between that reply and the deletion.
     Only its own raylet can tell, by the cause of its death: it ends so only after it took a drain with
-    nothing to do. That it looks idle later is not a proof: the deletion may have ended its work.
+    nothing to do. That it looks idle later is not a proof: the deletion may have ended its work. Without a reply a
+    Pod that had ``ended`` (Failed or Succeeded) was not busy: a head takes its workers down with it.
     """
     good = [line for line in lines if "nodes" in line]
     before = [line for line in good if line["at"] < at]
     if not before or at - before[-1]["at"] > FRESH_SECONDS:
-        return f"{UNSEEN}, the last reply is {before[-1] if before else None}"
+        return "" if ended else f"{UNSEEN}, the last reply is {before[-1] if before else None}"
     node = node_of(before[-1], pod)
     if not node or not _busy(node) or _drained_idle(good, node["id"]):
         return ""

@@ -243,10 +243,12 @@ class Scenario:
         self._clusters.patch_json(self.name, operations)
 
     def _delete_workers(self) -> bool:
-        pods = self.worker_pods()
+        return self._delete_at_once(self.worker_pods())
+
+    def _delete_at_once(self, pods: List[Object]) -> bool:
+        """Whether there was none. Their grace periods are no part of a test."""
         for pod in pods:
-            if not pod["metadata"].get("deletionTimestamp"):
-                self._pods.delete(pod["metadata"]["name"], missing_ok=True)
+            self._pods.delete(pod["metadata"]["name"], grace_seconds=0, missing_ok=True)
         return not pods
 
     def close(self) -> None:
@@ -264,5 +266,4 @@ class Scenario:
         self.edit({"metadata": {"finalizers": None}})
         self._clusters.delete(self.name, missing_ok=True)
         self._autoscalers.delete(self.name, missing_ok=True)  # no garbage collector runs
-        selector = f"{kp.CLUSTER_LABEL}={self.name}"
-        wait_until(lambda: not self._pods.items(selector), 40, f"the Pods of {self.name} to be gone")
+        wait_until(lambda: self._delete_at_once(self.pods()), 60, f"the Pods of {self.name} to be gone", 0.2)

@@ -13,9 +13,9 @@ def reply(at: float, status: str, gpus: float = 0, death: str = "", node: str = 
     return {"at": at, "nodes": [{"id": node, "pod": "p", "status": status, "in_use": in_use, "death": death}]}
 
 
-def verdict(*replies: Object) -> str:
+def verdict(*replies: Object, ended: bool = False) -> str:
     lines: List[Object] = list(replies)
-    return busy_when_deleted(lines, "p", DELETED_AT)
+    return busy_when_deleted(lines, "p", DELETED_AT, ended)
 
 
 def test_a_worker_that_was_busy_and_died_of_its_deletion_was_busy():
@@ -51,3 +51,8 @@ def test_what_the_witness_could_not_see_is_no_proof():
     assert "unseen" in verdict()
     assert "unseen" in verdict(reply(9.2, "IDLE"))
     assert "unseen" in verdict(reply(10.4, "IDLE"))
+
+
+def test_unseen_a_pod_that_had_ended_was_not_busy():
+    assert verdict(ended=True) == verdict(reply(9.2, "RUNNING", 1), ended=True) == ""
+    assert "RUNNING" in verdict(reply(10.2, "RUNNING", 1), ended=True)
