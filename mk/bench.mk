@@ -1,6 +1,6 @@
 # Measurements, fleets of clusters and faults. Figures: docs/internals/performance.md, reliability.md.
 
-BENCHES := schedule decide gpus share simulate-speed lint workload schedule-ray reaction events list
+BENCHES := schedule decide gpus share simulate-speed lint workload schedule-ray reaction head events list
 ## bench: all of bench-NAME
 bench: $(BENCHES:%=bench-%)
 
@@ -48,6 +48,10 @@ BENCH ?=
 bench-reaction: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_reaction.py $(BENCH)
+## bench-head: CPU that reading costs a real Ray head of 1, 100 and 1,000 nodes; BENCH="--rounds 5"
+bench-head: $(BUILD)/rayscaler
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/bench_head.py $(BENCH)
 ## timeline: the workload of docs/pictures/timeline.svg with Ray's autoscaler and with rayscaler
 timeline: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh

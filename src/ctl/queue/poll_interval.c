@@ -61,6 +61,19 @@ static int64_t slow_us(const struct poll *poll)
 	return least;
 }
 
+/* The middle one of the last three: what a read takes, but for a single slow one. */
+static int64_t usual_us(const struct poll *poll)
+{
+	int64_t sum = 0, most = 0;
+
+	_Static_assert(POLL_READINGS == 3, "the middle of three");
+	for (size_t i = 0; i < POLL_READINGS; i++) {
+		sum += poll->took_us[i];
+		most = poll->took_us[i] > most ? poll->took_us[i] : most;
+	}
+	return sum - most - slow_us(poll);
+}
+
 static void explain(struct poll *poll, const struct poll_reading *reading, bool size_rules)
 {
 	char seconds[32];
@@ -96,7 +109,7 @@ bool poll_update(struct poll *poll, int64_t scan_ms, const struct poll_reading *
 	if (reading->refused)
 		by_size = ceiling_ms(scan_ms);
 	wanted = by_size > by_time ? by_size : by_time;
-	poll->least_ms = slow_us(poll) * POLL_HEAD_SHARE / 1000;
+	poll->least_ms = usual_us(poll) * POLL_HEAD_SHARE / 1000;
 	if (by_size > poll->least_ms)
 		poll->least_ms = by_size;
 	up = step_for(wanted, scan_ms);

@@ -56,6 +56,12 @@ static void test_a_head_does_not_feel_short_intervals(void **state)
 		assert_int_equal(poll_interval_ms(&poll, 100, SCAN_MS), cases[i].interval_ms);
 		assert_int_equal(poll_interval_ms(&poll, SCAN_MS, SCAN_MS), SCAN_MS);
 	}
+	/* A reading faster than the others is not what a reading takes. */
+	poll = (struct poll){ .next = 0 };
+	for (int j = 0; j < POLL_READINGS; j++)
+		(void)poll_update(&poll, SCAN_MS,
+				  &(struct poll_reading){ .took_us = 5000 + 5000 * (j > 0) });
+	assert_int_equal(poll_interval_ms(&poll, 100, SCAN_MS), 500);
 	/* Beyond it as with a fixed one. */
 	(void)after(1900, 5 * MIB);
 	assert_int_equal(poll_interval_ms(&poll, 100, SCAN_MS), 8000);
