@@ -292,21 +292,28 @@ static void reset_caps(struct search *search)
 
 /* ---- all that is cheaper ---- */
 
-static __int128 replica_cost(const struct search *search, size_t type)
+static __int128 replicas_cost(const struct search *search, size_t type, int64_t replicas)
 {
 	const struct schedule_type *kind = &search->problem->types[type];
 
-	return (__int128)kind->cost * kind->hosts;
+	return schedule_trial_cost_of(kind, replicas * kind->hosts);
+}
+
+static __int128 replica_cost(const struct search *search, size_t type)
+{
+	return replicas_cost(search, type, 1);
 }
 
 /* Whether some cap could be raised while the total stays below the best's. */
 static bool could_be_raised(const struct search *search, __int128 room)
 {
 	for (size_t i = 1; i < search->problem->type_count; i++) {
-		__int128 cost = replica_cost(search, i);
+		int64_t hosts = search->problem->types[i].hosts;
+		int64_t replicas = search->caps[i] / hosts;
+		__int128 cost =
+			replicas_cost(search, i, replicas + 1) - replicas_cost(search, i, replicas);
 
-		if (cost > 0 && cost < room &&
-		    search->caps[i] + search->problem->types[i].hosts <= search->trial.most[i])
+		if (cost > 0 && cost < room && search->caps[i] + hosts <= search->trial.most[i])
 			return true;
 	}
 	return false;
@@ -319,12 +326,20 @@ static size_t next_type(const struct search *search, size_t type)
 	return type;
 }
 
-/* The largest n with n * cost < room. */
-static int64_t below(__int128 room, __int128 cost)
+/* The largest number of replicas up to `most` that cost less than room; 0: also where none does. */
+static int64_t below(const struct search *search, size_t type, int64_t most, __int128 room)
 {
-	__int128 n = cost < room ? (room - 1) / cost : 0;
+	int64_t low = 0;
 
-	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+	while (low < most) {
+		int64_t middle = most - (most - low) / 2;
+
+		if (replicas_cost(search, type, middle) < room)
+			low = middle;
+		else
+			most = middle - 1;
+	}
+	return low;
 }
 
 /* Enumerates the caps that cost less than the best and cannot be raised; smaller caps would allow
@@ -334,21 +349,17 @@ static bool consider_cheaper(struct search *search, size_t type, __int128 room)
 	const struct schedule_problem *problem = search->problem;
 	size_t next = next_type(search, type + 1);
 	int64_t hosts, most;
-	__int128 cost;
 
 	if (type == problem->type_count)
 		return !could_be_raised(search, room) && consider_caps(search);
 	hosts = problem->types[type].hosts;
-	cost = replica_cost(search, type);
-	most = search->trial.most[type] / hosts;
-	if (most > below(room, cost))
-		most = below(room, cost);
+	most = below(search, type, search->trial.most[type] / hosts, room);
 	for (int64_t i = most; i >= 0 && i * hosts >= search->trial.minimum[type]; i--) {
 		if (!may_run(search) || !search->choices_left)
 			return false;
 		search->choices_left--;
 		search->caps[type] = i * hosts;
-		if (consider_cheaper(search, next, room - i * cost))
+		if (consider_cheaper(search, next, room - replicas_cost(search, type, i)))
 			return true;
 		/* Fewer of the last could be raised. */
 		if (next == problem->type_count)

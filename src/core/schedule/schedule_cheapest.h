@@ -54,7 +54,10 @@ bool schedule_trial_launches_any(const struct schedule_problem *problem, const i
 /* Whether `a` has no more launches of any type than `b`, and of one type fewer. */
 bool schedule_trial_launches_fewer(const struct schedule_problem *problem, const int64_t *a,
 				   const int64_t *b);
+/* A node that lacks what its type needs costs more. */
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches);
+/* Of so many new nodes of the type, at least: beside rivals they may cost more. */
+__int128 schedule_trial_cost_of(const struct schedule_type *type, int64_t nodes);
 /* No packing that serves what `ray` serves costs less: the GPUs allocated to demand, minus the free
  * ones, where they cost least; or the cost of the minimum. */
 __int128 schedule_trial_least_cost(const struct schedule_trial *trial,

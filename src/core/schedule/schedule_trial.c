@@ -3,6 +3,9 @@
 #include "core/model/cpu_budget.h"
 #include "core/schedule/schedule_cheapest.h"
 
+/* A launch that would wait costs so many times as much. */
+#define SCARCE_COST 1000
+
 static void find_limits(struct schedule_trial *trial)
 {
 	const struct schedule_problem *problem = trial->problem;
@@ -200,12 +203,30 @@ bool schedule_trial_launches_fewer(const struct schedule_problem *problem, const
 	return fewer;
 }
 
+static __int128 cost_of_nodes(const struct schedule_type *type, int64_t nodes, int64_t supplied)
+{
+	int64_t over = type->scarce ? nodes - (supplied > 0 ? supplied : 0) : 0;
+
+	return (__int128)type->cost * nodes +
+	       (over > 0 ? (__int128)type->cost * (SCARCE_COST - 1) * over : 0);
+}
+
+__int128 schedule_trial_cost_of(const struct schedule_type *type, int64_t nodes)
+{
+	return cost_of_nodes(type, nodes, type->supplied_nodes - type->given_nodes);
+}
+
 __int128 schedule_trial_cost(const struct schedule_problem *problem, const int64_t *launches)
 {
 	__int128 sum = 0;
 
-	for (size_t i = 0; i < problem->type_count; i++)
-		sum += (__int128)launches[i] * problem->types[i].cost;
+	for (size_t i = 0; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+
+		sum += cost_of_nodes(type, launches[i],
+				     schedule_supplied(problem, i, launches, true) -
+					     type->given_nodes);
+	}
 	return sum;
 }
 
@@ -277,12 +298,12 @@ static __int128 cost_of_gpus(const struct schedule_problem *problem, __int128 gp
 	for (size_t i = 1; i < problem->type_count; i++) {
 		const struct schedule_type *type = &problem->types[i];
 		int64_t each = resources_amount(&type->resources, "GPU", 0);
-		__int128 cost;
+		__int128 cost = schedule_trial_cost_of(type, 1);
 
 		if (type->launch_held || each <= 0 ||
-		    (type->cost > 0 && gpus > ((__int128)1 << 126) / type->cost))
+		    (cost > 0 && gpus > ((__int128)1 << 126) / cost))
 			continue;
-		cost = gpus * type->cost / each;
+		cost = gpus * cost / each;
 		if (least < 0 || cost < least)
 			least = cost;
 	}

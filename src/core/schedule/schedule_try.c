@@ -28,11 +28,13 @@
 
 /* ---- the heap ---- */
 
-/* A new node that lacks what its type needs. */
-static bool is_last(const struct schedule_run *run, const struct schedule_candidate *c)
+/* A new node of the type lacks what it needs. */
+static bool is_last(const struct schedule_run *run, size_t type)
 {
-	return c->type != SCHEDULE_NO_INDEX && run->problem->types[c->type].scarce &&
-	       run->type_nodes[c->type] >= run->problem->types[c->type].supplied_nodes;
+	const struct schedule_type *own = &run->problem->types[type];
+
+	return own->scarce && run->type_nodes[type] + own->hosts >
+				      schedule_supplied(run->problem, type, run->type_nodes, false);
 }
 
 static bool is_before(const struct schedule_try *try, const struct schedule_candidate *a,
@@ -42,8 +44,8 @@ static bool is_before(const struct schedule_try *try, const struct schedule_cand
 
 	if ((a->type == SCHEDULE_NO_INDEX) != (b->type == SCHEDULE_NO_INDEX))
 		return a->type == SCHEDULE_NO_INDEX;
-	if (is_last(try->run, a) != is_last(try->run, b))
-		return is_last(try->run, b);
+	if (a->last != b->last)
+		return b->last;
 	order = schedule_key_compare(&a->key, &b->key);
 	if (order)
 		return order > 0;
@@ -329,7 +331,22 @@ static void add_type(struct schedule_try *try, size_t type)
 
 	c->rest = try->run->template_rest[type];
 	c->rank = try->next_rank++;
+	c->last = is_last(try->run, type);
+	if (try->run->problem->types[type].scarce)
+		VEC_PUSH(try->run->attempt, &try->scarce, c);
 	heap_add(try, c);
+}
+
+/* After a launch. One at a time, so that the rest of the heap is in order. */
+static void review_scarce(struct schedule_try *try)
+{
+	for (size_t i = 0; i < try->scarce.count; i++) {
+		struct schedule_candidate *c = try->scarce.at[i];
+
+		c->last = is_last(try->run, c->type);
+		if (c->listed)
+			heap_move(try, c);
+	}
 }
 
 /* Reads the first member of the class. Resets the key to the bound if that could improve it. */
@@ -454,6 +471,7 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 	if (c->type != SCHEDULE_NO_INDEX) {
 		c->rank = try->next_rank++;
 		heap_move(try, c);
+		review_scarce(try);
 	} else if (c->resized) {
 		heap_drop(try, c);
 		if (c->next_equal && try->active_count)

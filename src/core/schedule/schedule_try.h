@@ -21,6 +21,7 @@ struct schedule_candidate {
 	uint32_t state;
 	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
+	bool last;          /* a new node that lacks what its type needs: after all others */
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
 	uint32_t node;
 	uint64_t rank;
@@ -78,6 +79,7 @@ struct schedule_try {
 	struct schedule_holders *holders;      /* by shape; some are out of date */
 	VEC(struct schedule_cursor) cursors;   /* of one fill */
 	VEC(struct schedule_candidate *) heap; /* the best first */
+	VEC(struct schedule_candidate *) scarce; /* types */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
 	bool ranked;        /* the ranking bounds the keys of the remaining classes */

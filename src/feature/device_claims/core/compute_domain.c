@@ -90,8 +90,7 @@ static struct asks asks_of(const struct health *health, const struct device_free
 	return asks;
 }
 
-static int64_t count_free(const struct ask *ask, const struct free_device *const *on_node,
-			  size_t count)
+static int64_t count_free(const struct ask *ask, struct free_device *const *on_node, size_t count)
 {
 	int64_t found = 0;
 
@@ -106,7 +105,7 @@ static int64_t count_free(const struct ask *ask, const struct free_device *const
 static bool has_devices(struct asks *asks, const struct device_free *devices, const char *node)
 {
 	size_t count;
-	const struct free_device *const *on_node = device_nodes_of(devices, node, &count);
+	struct free_device *const *on_node = device_free_of_node(devices, node, &count);
 
 	for (size_t i = 0; i < asks->at.count;) {
 		size_t request = asks->at.at[i].request;

@@ -300,6 +300,25 @@ enum cel_verdict device_free_matches(const struct device_selection *selection,
 	return verdict;
 }
 
+struct free_device *const *device_free_of_node(const struct device_free *free, const char *node,
+					       size_t *ret_count)
+{
+	size_t low = 0, high = free->device_count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(free->by_node[middle]->node, node) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < free->device_count && strcmp(free->by_node[end]->node, node) == 0;)
+		end++;
+	*ret_count = end - low;
+	return free->by_node + low;
+}
+
 const char *device_free_attribute(const struct free_device *one, const char *name)
 {
 	const char *driver = one->slice->driver;
@@ -403,15 +422,16 @@ struct ask_plan {
 	VEC(struct free_device *) candidates;
 };
 
-struct choice {
-	const struct ask_plan *ask;
+struct device_choice {
+	const struct device_ask *ask;
+	size_t request; /* in requests */
 	struct free_device *one;
 };
 
 struct search {
 	VEC(struct request_plan) requests;
 	VEC(struct ask_plan) asks; /* in the order of requests */
-	VEC(struct choice) chosen;
+	VEC(struct device_choice) chosen;
 	struct device_free *free;
 	size_t pod_start; /* in chosen: of the Pod that is placed */
 	int64_t pods;     /* that are placed */
@@ -436,32 +456,15 @@ static bool is_on_node(const struct free_device *one, const struct node *node)
 	return terms.required_node_term_count > 0 && node_match_affinity(&terms, node);
 }
 
-/* The first of by_node whose Node is not before the name. */
-static size_t first_of_node(const struct device_free *free, const char *name)
-{
-	size_t low = 0, high = free->device_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(free->by_node[middle]->node, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* With `all` also those that are claimed: the ask then fails. */
 static void add_candidates(struct search *search, const char *name, const struct node *node,
 			   struct ask_plan *plan)
 {
-	const struct device_free *free = search->free;
+	size_t count;
+	struct free_device *const *devices = device_free_of_node(search->free, name, &count);
 
-	for (size_t i = first_of_node(free, name);
-	     i < free->device_count && strcmp(free->by_node[i]->node, name) == 0 && !search->cut;
-	     i++) {
-		struct free_device *one = free->by_node[i];
+	for (size_t i = 0; i < count && !search->cut; i++) {
+		struct free_device *one = devices[i];
 		bool usable = !one->claimed && !is_tainted(plan->ask, one->device);
 		enum cel_verdict verdict;
 
@@ -532,11 +535,11 @@ static bool agrees(const struct search *search, const struct ask_plan *plan,
 	if (!attribute_of(device, constraint->match_attribute))
 		return false;
 	for (size_t i = search->pod_start; i < search->chosen.count; i++) {
-		const struct choice *other = &search->chosen.at[i];
-		const struct request_plan *its = &search->requests.at[other->ask->request];
+		const struct device_choice *other = &search->chosen.at[i];
+		const struct request_plan *its = &search->requests.at[other->request];
 
 		if (its->spec == mine->spec &&
-		    is_constrained(constraint, its->request->name, other->ask->ask->name))
+		    is_constrained(constraint, its->request->name, other->ask->name))
 			return same_attribute(device, other->one->device,
 					      constraint->match_attribute);
 	}
@@ -544,14 +547,14 @@ static bool agrees(const struct search *search, const struct ask_plan *plan,
 }
 
 /* sign -1 takes, 1 returns. */
-static void move(const struct search *search, const struct choice *choice, int sign)
+static void move(const struct device_free *free, const struct device_choice *choice, int sign)
 {
 	struct free_device *one = choice->one;
 
 	for (size_t i = 0; one->left && i < one->device->capacity.count; i++)
-		one->left[i] += sign * share_of(choice->ask->ask, &one->device->capacity.at[i]);
+		one->left[i] += sign * share_of(choice->ask, &one->device->capacity.at[i]);
 	for (size_t i = 0; !one->left && i < one->use_count; i++)
-		search->free->counters[one->uses[i].counter].left += sign * one->uses[i].amount;
+		free->counters[one->uses[i].counter].left += sign * one->uses[i].amount;
 	if (!one->left)
 		one->claimed = sign < 0;
 }
@@ -559,7 +562,7 @@ static void move(const struct search *search, const struct choice *choice, int s
 static bool take(struct search *search, const struct ask_plan *plan, struct free_device *one)
 {
 	const struct claim_spec *spec = search->requests.at[plan->request].spec;
-	struct choice choice = { plan, one };
+	struct device_choice choice = { plan->ask, plan->request, one };
 
 	search->cut = search->cut || ++search->steps > search->steps_max ||
 		      search->chosen.count - search->pod_start >= DEVICE_FIT_DEVICES_MAX;
@@ -571,14 +574,14 @@ static bool take(struct search *search, const struct ask_plan *plan, struct free
 		if (!agrees(search, plan, one->device, constraint))
 			return false;
 	}
-	move(search, &choice, -1);
+	move(search->free, &choice, -1);
 	VEC_PUSH(search->arena, &search->chosen, choice);
 	return true;
 }
 
 static void return_last(struct search *search)
 {
-	move(search, &search->chosen.at[--search->chosen.count], 1);
+	move(search->free, &search->chosen.at[--search->chosen.count], 1);
 }
 
 static bool place_request(struct search *search, size_t request, size_t ask);
@@ -680,5 +683,12 @@ void device_free_fit(struct device_free *free, const struct device_pods *pods, s
 	while (search.chosen.count > 0 && !pods->keep)
 		return_last(&search);
 	free->steps_left -= search.steps < limit ? search.steps : limit;
-	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged };
+	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged, search.chosen.at,
+					search.chosen.count };
+}
+
+void device_free_return(struct device_free *free, const struct device_fit *fit)
+{
+	for (size_t i = fit->taken_count; i > 0; i--)
+		move(free, &fit->taken[i - 1], 1);
 }

@@ -55,6 +55,9 @@ struct device_free *device_free_copy(const struct device_free *free, struct aren
 /* NULL: none. */
 const struct free_device *device_free_find(const struct device_free *free, const char *driver,
 					   const char *pool, const char *name);
+/* Those of the Node alone; "": of no single Node. */
+struct free_device *const *device_free_of_node(const struct device_free *free, const char *node,
+					       size_t *ret_count);
 /* The text of the driver's own attribute ("type"); "": none. */
 const char *device_free_attribute(const struct free_device *one, const char *name);
 
@@ -92,10 +95,15 @@ struct device_pods {
 	bool keep; /* their devices stay taken */
 };
 
+struct device_choice;
+
 struct device_fit {
 	int64_t pods;  /* that certainly fit by the numbers, at most `most` */
 	bool unknown;  /* the search ended early: more may fit */
 	bool unjudged; /* as above: fewer may fit */
+	/* With `keep`, what they took. */
+	const struct device_choice *taken;
+	size_t taken_count;
 };
 
 /* On all Nodes. Requests are served greedily, by the first devices that fit; the answer is a lower
@@ -103,5 +111,7 @@ struct device_fit {
  * runs. */
 void device_free_fit(struct device_free *free, const struct device_pods *pods, struct arena *arena,
 		     struct device_fit *ret_fit);
+/* Returns what was taken; the last fit with `keep` first. */
+void device_free_return(struct device_free *free, const struct device_fit *fit);
 
 #endif

@@ -9,25 +9,6 @@
 
 /* ---- the devices of a Node ---- */
 
-const struct free_device *const *device_nodes_of(const struct device_free *free, const char *node,
-						 size_t *ret_count)
-{
-	size_t low = 0, high = free->device_count, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(free->by_node[middle]->node, node) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < free->device_count && strcmp(free->by_node[end]->node, node) == 0;)
-		end++;
-	*ret_count = end - low;
-	return (const struct free_device *const *)free->by_node + low;
-}
-
 bool device_nodes_usable(const struct free_device *one)
 {
 	ARRAY_EACH(const struct taint, taint, one->device->taints, one->device->taint_count) {
@@ -108,7 +89,7 @@ static bool fill_node(const struct device_free *free, struct extended_list *list
 		      const struct extended *extended, struct node *node, struct arena *arena)
 {
 	size_t count;
-	const struct free_device *const *devices = device_nodes_of(free, node->name, &count);
+	struct free_device *const *devices = device_free_of_node(free, node->name, &count);
 	int64_t total = 0, usable = 0;
 
 	if (node->allocatable.count == 0 || has_amount(&node->allocatable, extended->resource))

@@ -7,9 +7,6 @@
 #include "core/model/device.h"
 #include "feature/device_claims/core/device_free.h"
 
-/* Those of the Node alone; "": of no single Node. */
-const struct free_device *const *device_nodes_of(const struct device_free *free, const char *node,
-						 size_t *ret_count);
 /* No taint keeps new Pods away from it. */
 bool device_nodes_usable(const struct free_device *one);
 

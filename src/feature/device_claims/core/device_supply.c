@@ -3,18 +3,30 @@
 #include <string.h>
 
 #include "core/model/reason.h"
+#include "core/model/resources.h"
 #include "feature/device_claims/core/device_free.h"
+#include "feature/device_claims/core/resolve.h"
 #include "feature/device_claims/core/selector_text.h"
 
-/* With cheapest, a launch that would wait for a device costs as much more. */
-#define SCARCE_COST 1000
-#define COST_MAX (INT64_MAX / SCARCE_COST / SCHEDULE_NEW_NODES_MAX)
-
-/* The claims of a Pod that are not allocated yet. */
+/* The claims of a Pod that are not allocated yet, and the devices of names in its limits. */
 struct wants {
 	VEC(const struct claim_spec *) specs;
-	bool shared;  /* one of them has a name, so other Pods share it */
+	bool shared;  /* a claim has a name, so other Pods share it */
 	bool unknown; /* so nothing is said about the Pod */
+};
+
+/* A name in limits. */
+struct named_class {
+	const char *resource;
+	const char *class; /* NULL: its devices are not searched */
+};
+
+/* Of one hook of a decision. */
+struct supplier {
+	const struct facts *facts;
+	struct device_free *free;
+	VEC(struct named_class) names;
+	struct arena *arena;
 };
 
 static const struct device_free *devices_of(const struct snapshot *snapshot)
@@ -23,6 +35,109 @@ static const struct device_free *devices_of(const struct snapshot *snapshot)
 
 	return index ? index->devices : NULL;
 }
+
+static struct supplier supplier_of(const struct facts *facts, struct arena *arena)
+{
+	return (struct supplier){ .facts = facts,
+				  .free = device_free_copy(devices_of(facts->snapshot), arena),
+				  .arena = arena };
+}
+
+/* ---- names of classes in limits ---- */
+
+static const struct device_class *find_class(const struct supplier *s, const char *resource)
+{
+	const struct device_objects *objects = s->free->objects;
+	size_t prefix = strlen(DEVICE_CLASS_RESOURCE_PREFIX);
+
+	if (!claimed_class_find(s->facts->snapshot->device_table->claims, resource))
+		return NULL;
+	if (strncmp(resource, DEVICE_CLASS_RESOURCE_PREFIX, prefix) == 0)
+		return ARRAY_FIND(objects->classes, objects->class_count, name, resource + prefix);
+	return ARRAY_FIND(objects->classes, objects->class_count, extended_resource, resource);
+}
+
+static int64_t count_matches(struct supplier *s, const struct device_selection *selection,
+			     struct free_device *const *devices, size_t count)
+{
+	int64_t found = 0;
+
+	for (size_t i = 0; i < count && s->free->steps_left > 0; i++, s->free->steps_left--)
+		found += device_free_matches(selection, devices[i]) != CEL_NO;
+	return found;
+}
+
+/* Some Node has the resource by a device plugin, because none of its devices is of the class, or all
+ * may, because no device is. */
+static bool is_of_plugin(struct supplier *s, const char *resource, const struct device_class *class)
+{
+	const struct device_ask ask = { .device_class = class->name, .count = 1 };
+	const struct snapshot *snapshot = s->facts->snapshot;
+	const struct device_free *free = s->free;
+	struct device_selection selection;
+
+	device_free_select(free, &ask, s->arena, &selection);
+	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
+		const struct quantity *amount = quantities_find(&node->allocatable, resource);
+		struct free_device *const *devices;
+		size_t count;
+
+		if (!amount || amount->amount <= 0)
+			continue;
+		devices = device_free_of_node(free, node->name, &count);
+		if (count_matches(s, &selection, devices, count) == 0)
+			return true;
+	}
+	return strcmp(resource, class->extended_resource) == 0 &&
+	       count_matches(s, &selection, free->by_node, free->device_count) == 0;
+}
+
+static const char *class_of(struct supplier *s, const char *resource)
+{
+	const struct named_class *known = VEC_FIND(&s->names, resource, resource);
+	const struct device_class *class;
+
+	if (known)
+		return known->class;
+	class = find_class(s, resource);
+	if (class && is_of_plugin(s, resource, class))
+		class = NULL;
+	VEC_PUSH(s->arena, &s->names,
+		 ((struct named_class){ resource, class ? class->name : NULL }));
+	return class ? class->name : NULL;
+}
+
+/* The scheduler makes one claim of them, with a request for each name of each container. */
+static void add_limits(struct supplier *s, const struct pod_spec *spec, struct wants *wants)
+{
+	VEC(struct device_request) requests = { .at = NULL };
+	struct claim_spec *made;
+
+	for (size_t c = 0; c < spec->container_count; c++) {
+		ARRAY_EACH(const struct quantity, limit, spec->containers[c].limits.at,
+			   spec->containers[c].limits.count) {
+			const char *class = limit->valid && limit->amount >= RESOURCE_UNIT ?
+						    class_of(s, limit->name) :
+						    NULL;
+			struct device_ask *ask;
+
+			if (!class)
+				continue;
+			ask = ARENA_NEW(s->arena, struct device_ask);
+			*ask = (struct device_ask){ .name = "",
+						    .device_class = class,
+						    .count = limit->amount / RESOURCE_UNIT };
+			VEC_PUSH(s->arena, &requests, ((struct device_request){ "", ask, 1 }));
+		}
+	}
+	if (requests.count == 0)
+		return;
+	made = ARENA_NEW(s->arena, struct claim_spec);
+	*made = (struct claim_spec){ .requests = requests.at, .request_count = requests.count };
+	VEC_PUSH(s->arena, &wants->specs, made);
+}
+
+/* ---- what a Pod wants ---- */
 
 static const struct claimed_request *find_claim(const struct snapshot *snapshot, const char *claim,
 						bool is_template)
@@ -34,9 +149,11 @@ static const struct claimed_request *find_claim(const struct snapshot *snapshot,
 }
 
 /* pod: NULL for a new one of this template. */
-static void find_wants(const struct facts *facts, const struct pod_spec *spec,
-		       const struct pod *pod, struct wants *ret)
+static void find_wants(struct supplier *s, const struct pod_spec *spec, const struct pod *pod,
+		       struct wants *ret)
 {
+	const struct snapshot *snapshot = s->facts->snapshot;
+
 	*ret = (struct wants){ .shared = false };
 	ARRAY_EACH(const struct pod_claim, claim, spec->claims, spec->claim_count) {
 		const struct pod_claim_status *made = pod ? ARRAY_FIND(pod->claim_statuses,
@@ -46,37 +163,43 @@ static void find_wants(const struct facts *facts, const struct pod_spec *spec,
 		const struct claimed_request *found = NULL;
 
 		if (*claim->claim != '\0')
-			found = find_claim(facts->snapshot, claim->claim, false);
+			found = find_claim(snapshot, claim->claim, false);
 		else if (made && *made->claim != '\0')
-			found = find_claim(facts->snapshot, made->claim, false);
+			found = find_claim(snapshot, made->claim, false);
 		if (!found && *claim->template_ != '\0')
-			found = find_claim(facts->snapshot, claim->template_, true);
+			found = find_claim(snapshot, claim->template_, true);
 		ret->unknown = ret->unknown || !found;
 		if (!found || found->allocated)
 			continue;
 		ret->shared = ret->shared || *claim->claim != '\0';
-		VEC_PUSH(facts->arena, &ret->specs, found->spec);
+		VEC_PUSH(s->arena, &ret->specs, found->spec);
 	}
+	add_limits(s, spec, ret);
 }
 
-/* How many Pods fit; `most` when it is not known. */
-static int64_t fit(const struct facts *facts, struct device_free *free, const struct pod_spec *spec,
-		   const struct wants *wants, int64_t most, bool keep)
+/* How many Pods fit; `most` when it is not known. ret_taken: they stay taken; NULL: they do not. */
+static int64_t fit(struct supplier *s, const struct pod_spec *spec, const struct wants *wants,
+		   int64_t most, struct device_fit *ret_taken)
 {
-	struct device_fit found;
+	const struct snapshot *snapshot = s->facts->snapshot;
+	struct device_fit found = { .pods = 0 };
 
+	if (ret_taken)
+		*ret_taken = found;
 	if (wants->unknown || wants->specs.count == 0)
 		return most;
 	/* Of a shared claim one Pod says it for all. */
-	device_free_fit(free,
+	device_free_fit(s->free,
 			&(struct device_pods){ .specs = wants->specs.at,
 					       .spec_count = wants->specs.count,
 					       .spec = spec,
-					       .nodes = facts->snapshot->nodes,
-					       .node_count = facts->snapshot->node_count,
+					       .nodes = snapshot->nodes,
+					       .node_count = snapshot->node_count,
 					       .most = wants->shared ? 1 : most,
-					       .keep = keep },
-			facts->arena, &found);
+					       .keep = ret_taken != NULL },
+			s->arena, &found);
+	if (ret_taken)
+		*ret_taken = found;
 	return found.unknown || (wants->shared && found.pods > 0) ? most : found.pods;
 }
 
@@ -143,8 +266,25 @@ static const char *lack_text(struct device_free *free, const struct wants *wants
 
 /* ---- Pods that wait ---- */
 
+/* A claim, or the name of a class in limits. */
+static bool may_want(const struct facts *facts, const struct pod_spec *spec)
+{
+	const struct claimed_index *index = facts->snapshot->device_table->claims;
+	bool found = spec->claim_count > 0;
+
+	for (size_t c = 0; c < spec->container_count && !found; c++)
+		for (size_t i = 0; i < spec->containers[c].limits.count && !found; i++)
+			found = claimed_class_find(index, spec->containers[c].limits.at[i].name);
+	return found;
+}
+
+static bool waits_for_node(const struct worker_health *own)
+{
+	return own->waiting_reason && strcmp(own->waiting_reason, REASON_WAITING_FOR_NODE) == 0;
+}
+
 /* All Pods of a group wait for the same devices: the first one's answer counts. */
-static void assess_group(struct health *health, const struct group *group, struct device_free *free)
+static void assess_group(struct health *health, const struct group *group, struct supplier *s)
 {
 	const char *text = NULL;
 
@@ -153,16 +293,15 @@ static void assess_group(struct health *health, const struct group *group, struc
 		struct worker_health *own = &health->workers[worker->index];
 		struct wants wants;
 
-		if (!worker->pod || !own->waiting_reason ||
-		    strcmp(own->waiting_reason, REASON_WAITING_FOR_NODE) != 0)
+		if (!worker->pod || !waits_for_node(own))
 			continue;
-		find_wants(health->facts, &worker->pod->spec, worker->pod, &wants);
+		find_wants(s, &worker->pod->spec, worker->pod, &wants);
 		if (wants.specs.count == 0)
 			continue;
 		if (!text)
-			text = fit(health->facts, free, &worker->pod->spec, &wants, 1, false) > 0 ?
+			text = fit(s, &worker->pod->spec, &wants, 1, NULL) > 0 ?
 				       "" :
-				       lack_text(free, &wants, health->arena);
+				       lack_text(s->free, &wants, health->arena);
 		if (*text == '\0')
 			continue;
 		own->lacks_device = true;
@@ -175,23 +314,27 @@ static void assess_group(struct health *health, const struct group *group, struc
 
 static void assess_devices(struct health *health)
 {
-	const struct device_free *devices = devices_of(health->snapshot);
-	struct device_free *free = NULL;
+	const struct facts *facts = health->facts;
+	struct supplier s;
+	bool waits = false;
 
-	for (size_t i = 0; devices && !free && i < health->facts->worker_count; i++)
-		if (health->workers[i].waiting_reason &&
-		    strcmp(health->workers[i].waiting_reason, REASON_WAITING_FOR_NODE) == 0)
-			free = device_free_copy(devices, health->arena);
-	for (size_t g = 0; free && g < health->facts->group_count; g++)
-		assess_group(health, &health->facts->groups[g], free);
+	for (size_t i = 0; devices_of(health->snapshot) && i < facts->worker_count && !waits; i++)
+		waits = facts->workers[i].pod && waits_for_node(&health->workers[i]) &&
+			may_want(facts, &facts->workers[i].pod->spec);
+	if (!waits)
+		return;
+	s = supplier_of(facts, health->arena);
+	for (size_t g = 0; g < facts->group_count; g++)
+		assess_group(health, &facts->groups[g], &s);
 }
 
 /* ---- groups ---- */
 
-static bool has_claims(const struct facts *facts, size_t g)
-{
-	return facts->groups[g].spec->template.spec.claim_count > 0;
-}
+struct supplied_group {
+	struct wants wants; /* of a new Pod */
+	const struct pod_spec *spec;
+	int64_t there, most, fits; /* Pods: existing ones, new ones, those of them with devices */
+};
 
 static int64_t nodes_of(const struct schedule_problem *problem, size_t type)
 {
@@ -202,17 +345,11 @@ static int64_t nodes_of(const struct schedule_problem *problem, size_t type)
 	return count;
 }
 
-/* A group with claims may be launched. */
-static bool is_wanted(const struct offer *offer)
+/* The group may be launched. */
+static bool is_wanted(const struct schedule_problem *problem, size_t type)
 {
-	const struct schedule_problem *problem = &offer->problem;
-	bool demand = problem->demand_count + problem->gang_count + problem->constraint_count > 0;
-
-	for (size_t g = 0; g < offer->facts->group_count; g++)
-		if (has_claims(offer->facts, g) &&
-		    (demand || nodes_of(problem, g + 1) < problem->types[g + 1].min_nodes))
-			return true;
-	return false;
+	return problem->demand_count + problem->gang_count + problem->constraint_count > 0 ||
+	       nodes_of(problem, type) < problem->types[type].min_nodes;
 }
 
 static bool has_no_devices(const struct worker *worker)
@@ -223,71 +360,132 @@ static bool has_no_devices(const struct worker *worker)
 
 /* Takes the devices of workers that have none yet: those without any claim that is allocated wait for
  * the devices of the template, and are counted together. */
-static void take_launched(const struct offer *offer, const struct group *group,
-			  struct device_free *free)
+static void take_launched(struct supplier *s, const struct group *group,
+			  const struct supplied_group *own)
 {
-	const struct facts *facts = offer->facts;
-	const struct pod_spec *spec = &group->spec->template.spec;
-	struct wants whole, wants;
+	struct device_fit taken;
+	struct wants wants;
 	int64_t pods = 0;
 
-	find_wants(facts, spec, NULL, &whole);
 	for (size_t i = 0; i < group->worker_count; i++) {
-		const struct worker *worker = &facts->workers[group->first_worker + i];
+		const struct worker *worker = &s->facts->workers[group->first_worker + i];
 
 		if (!has_no_devices(worker))
 			continue;
-		find_wants(facts, worker->pod ? &worker->pod->spec : spec, worker->pod, &wants);
-		if (wants.specs.count == whole.specs.count)
+		find_wants(s, worker->pod ? &worker->pod->spec : own->spec, worker->pod, &wants);
+		if (wants.specs.count == own->wants.specs.count)
 			pods++;
 		else
-			(void)fit(facts, free, spec, &wants, 1, true);
+			(void)fit(s, own->spec, &wants, 1, &taken);
 	}
 	if (pods > 0)
-		(void)fit(facts, free, spec, &whole, pods, true);
+		(void)fit(s, own->spec, &own->wants, pods, &taken);
 }
 
-static void supply_group(struct offer *offer, size_t g, struct device_free *free,
-			 struct schedule_type *type)
+static void supply_group(struct offer *offer, size_t g, struct supplier *s,
+			 struct supplied_group *own, struct schedule_type *type)
 {
-	const struct pod_spec *spec = &offer->facts->groups[g].spec->template.spec;
-	int64_t there = nodes_of(&offer->problem, g + 1), most = type->max_nodes - there, fits;
-	struct wants wants;
+	own->most = type->max_nodes - own->there;
+	type->given_nodes = own->there;
+	if (own->most <= 0 || own->wants.specs.count == 0)
+		return;
+	own->most = own->most < DEVICE_SUPPLY_PODS_MAX ? own->most : DEVICE_SUPPLY_PODS_MAX;
+	own->fits = fit(s, own->spec, &own->wants, own->most, NULL);
+	type->scarce = own->fits < own->most;
+	type->supplied_nodes = own->there + own->fits - own->fits % type->hosts;
+	if (own->fits == 0)
+		offer->groups[g].device_lack = lack_text(s->free, &own->wants, offer->arena);
+}
 
-	if (most <= 0)
-		return;
-	most = most < DEVICE_SUPPLY_PODS_MAX ? most : DEVICE_SUPPLY_PODS_MAX;
-	find_wants(offer->facts, spec, NULL, &wants);
-	fits = fit(offer->facts, free, spec, &wants, most, false);
-	if (fits >= most)
-		return;
-	fits -= fits % type->hosts;
-	type->scarce = true;
-	type->supplied_nodes = there + fits;
-	if (fits > 0)
-		return;
-	type->cost = (type->cost < COST_MAX ? type->cost : COST_MAX) * SCARCE_COST;
-	offer->groups[g].device_lack = lack_text(free, &wants, offer->arena);
+/* ---- groups for the same devices ---- */
+
+/* The Pods that `own` loses to those of the other group, at up to DEVICE_RIVAL_POINTS numbers of
+ * them. False: nothing. */
+static bool find_losses(struct supplier *s, const struct supplied_group *own,
+			const struct supplied_group *other, struct schedule_rival *ret)
+{
+	int64_t step = (other->fits + DEVICE_RIVAL_POINTS - 1) / DEVICE_RIVAL_POINTS;
+	struct device_fit taken[DEVICE_RIVAL_POINTS + 1];
+	int64_t *lost = arena_array(s->arena, DEVICE_RIVAL_POINTS + 1, sizeof(*lost));
+	size_t count = 1;
+
+	for (int64_t pods = 0; pods < other->fits; pods += step, count++) {
+		int64_t more = other->fits - pods < step ? other->fits - pods : step, left;
+
+		(void)fit(s, other->spec, &other->wants, more, &taken[count]);
+		left = fit(s, own->spec, &own->wants, own->most, NULL);
+		lost[count] = own->fits - left > lost[count - 1] ? own->fits - left :
+								   lost[count - 1];
+	}
+	for (size_t i = count; i > 1; i--)
+		device_free_return(s->free, &taken[i - 1]);
+	ret->lost = lost;
+	ret->count = count;
+	ret->step = step;
+	return lost[count - 1] > 0;
+}
+
+/* All that fit of the other group leave fewer. */
+static bool is_rival(struct supplier *s, const struct supplied_group *own,
+		     const struct supplied_group *other)
+{
+	struct device_fit taken;
+	int64_t left;
+
+	if (own == other || own->fits <= 0 || other->fits <= 0)
+		return false;
+	(void)fit(s, other->spec, &other->wants, other->fits, &taken);
+	left = fit(s, own->spec, &own->wants, own->most, NULL);
+	device_free_return(s->free, &taken);
+	return left < own->fits;
+}
+
+static void find_rivals(struct supplier *s, const struct supplied_group *groups, size_t count,
+			size_t g, struct schedule_type *type)
+{
+	VEC(struct schedule_rival) rivals = { .at = NULL };
+
+	for (size_t o = 0; o < count && rivals.count < DEVICE_RIVALS_MAX; o++) {
+		struct schedule_rival rival = { .type = o + 1 };
+
+		if (is_rival(s, &groups[g], &groups[o]) &&
+		    find_losses(s, &groups[g], &groups[o], &rival))
+			VEC_PUSH(s->arena, &rivals, rival);
+	}
+	type->rivals = rivals.at;
+	type->rival_count = rivals.count;
+	type->scarce = type->scarce || rivals.count > 0;
 }
 
 static void supply_devices(struct offer *offer)
 {
-	const struct device_free *devices = devices_of(offer->snapshot);
+	const struct facts *facts = offer->facts;
 	struct schedule_problem *problem = &offer->problem;
+	struct supplied_group *groups;
 	struct schedule_type *types;
-	struct device_free *free;
+	struct supplier s;
+	bool wanted = false;
 
-	if (!devices || !is_wanted(offer))
+	for (size_t g = 0; devices_of(offer->snapshot) && g < facts->group_count && !wanted; g++)
+		wanted = may_want(facts, &facts->groups[g].spec->template.spec) &&
+			 is_wanted(problem, g + 1);
+	if (!wanted)
 		return;
-	free = device_free_copy(devices, offer->arena);
+	s = supplier_of(facts, offer->arena);
+	groups = arena_array(offer->arena, facts->group_count, sizeof(*groups));
+	for (size_t g = 0; g < facts->group_count; g++) {
+		groups[g].spec = &facts->groups[g].spec->template.spec;
+		groups[g].there = nodes_of(problem, g + 1);
+		find_wants(&s, groups[g].spec, NULL, &groups[g].wants);
+	}
 	types = arena_array(offer->arena, problem->type_count, sizeof(*types));
 	memcpy(types, problem->types, problem->type_count * sizeof(*types));
-	for (size_t g = 0; g < offer->facts->group_count; g++)
-		if (has_claims(offer->facts, g))
-			take_launched(offer, &offer->facts->groups[g], free);
-	for (size_t g = 0; g < offer->facts->group_count; g++)
-		if (has_claims(offer->facts, g))
-			supply_group(offer, g, free, &types[g + 1]);
+	for (size_t g = 0; g < facts->group_count; g++)
+		take_launched(&s, &facts->groups[g], &groups[g]);
+	for (size_t g = 0; g < facts->group_count; g++)
+		supply_group(offer, g, &s, &groups[g], &types[g + 1]);
+	for (size_t g = 0; g < facts->group_count; g++)
+		find_rivals(&s, groups, facts->group_count, g, &types[g + 1]);
 	problem->types = types;
 }
 
