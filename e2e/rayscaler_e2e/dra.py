@@ -73,9 +73,9 @@ class Dra:
         nodes.patch_merge(name, {"status": status}, "status")
         nodes.patch_merge(name, {"spec": {"taints": None}})  # admission has added not-ready
 
-    def node(self, name: str, gpus: int = 1, clique: str = "", **form: Any) -> None:
+    def node(self, name: str, gpus: int = 1, clique: str = "", labels: Object = {}, **form: Any) -> None:
         """With GPUs (``nvidia_devices.slices``), and the channel of a compute domain in a ``clique``."""
-        self.add_node(name, {nvidia.CLIQUE_LABEL: clique} if clique else {})
+        self.add_node(name, {**labels, nvidia.CLIQUE_LABEL: clique} if clique else labels)
         for one in nvidia.slices(name, gpus, **form):
             self._server.apply(one)
         if clique:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from . import kuberay_pod as kp
 from . import rayclusters
 from .apiserver import ApiServer
+from .dra import with_claim
 from .scenario import REQUEST_ANNOTATION
 from .wait import wait_until
 from .watchcache import WatchCache
@@ -29,10 +30,12 @@ class Pool:
         self._pools = server.admin.of("gpupools")
         self._watch: Optional["Held"] = None
 
-    def create(self, gpus: float, *queues: Object, **spec: Any) -> None:
-        """``queues``: {"name": ..., "guaranteed": ...}; the selector is the label of the team."""
+    def create(self, gpus: Optional[float], *queues: Object, **spec: Any) -> None:
+        """``queues``: {"name": ..., "guaranteed": ...}; the selector is the label of the team. Without ``gpus`` those of Nodes."""
         listed = [{"namespaceSelector": {"matchLabels": {"team": queue["name"]}}, **queue} for queue in queues]
-        body = {"groups": {"nodeSelector": self.selector}, "gpus": gpus, "queues": listed, **spec}
+        body = {"groups": {"nodeSelector": self.selector}, "queues": listed, **spec}
+        if gpus is not None:
+            body["gpus"] = gpus
         self._pools.create(
             {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "GPUPool", "metadata": {"name": self.name}, "spec": body}
         )
@@ -86,15 +89,19 @@ class Fleet:
     def _of(self, name: str) -> Any:
         return self.pool.server.admin.of("rayclusters", self.pool.space(self._teams[name]))
 
-    def add(self, name: str, team: str, gpus: int, labels: Optional[Dict[str, str]] = None) -> None:
+    def add(self, name: str, team: str, gpus: int, labels: Optional[Dict[str, str]] = None, claim: str = "") -> Object:
+        """``claim``: the ResourceClaimTemplate of its GPUs."""
         self._teams[name] = team
-        group = self.pool.group(rayclusters.group("gpu", GPU, replicas=0, minReplicas=0, maxReplicas=100))
+        limits = {"cpu": "1", "memory": "1Gi"} if claim else GPU
+        group = self.pool.group(rayclusters.group("gpu", limits, replicas=0, minReplicas=0, maxReplicas=100))
+        if claim:
+            group["template"]["spec"] = with_claim(group["template"]["spec"], claim)
         made = rayclusters.minimal(name, group)
         made["metadata"]["annotations"] = {REQUEST_ANNOTATION: _request(gpus)}
         made["metadata"]["labels"] = dict(labels or {})
         # An operator of the session takes it for invalid.
         made["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "held=by-the-test"
-        self._of(name).create(made)
+        return self._of(name).create(made)
 
     def ask(self, name: str, gpus: int) -> None:
         self._of(name).patch_merge(name, {"metadata": {"annotations": {REQUEST_ANNOTATION: _request(gpus)}}})

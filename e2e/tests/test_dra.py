@@ -16,6 +16,7 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.cli import Cli, user_config
 from rayscaler_e2e.dra import SERVER_FLAGS, Dra, first_available, request, with_claim
 from rayscaler_e2e.kuberay_pod import is_ready
+from rayscaler_e2e.pools import Fleet
 from rayscaler_e2e.real import RealApiServer
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.standins import StandIns
@@ -301,6 +302,42 @@ def test_a_claim_that_no_device_satisfies(dra, device_reader, scenario, namespac
         wait_until(lambda: any(begin in text and lack in text for text in conditions()), 20, "the condition")
         assert (one.replicas("first"), one.replicas("second")) == (0, 1)
         program.end()
+
+
+def test_a_pool_of_the_gpus_in_slices(dra, pool, api_server, namespace, controller):
+    """Nodes without nvidia.com/gpu: their slices are the size of a GPUPool, and claims use them up, of whichever Pod."""
+    for name in ("n1", "n2", "n3"):
+        dra.node(name, gpus=2, labels=pool.selector)
+    pool.create(None, {"name": "a", "guaranteed": 0})
+    space, fleet = pool.space("a"), Fleet(pool)
+    for where in (space, namespace):
+        dra.template(where, "one", request("gpu"))
+        dra.template(where, "two", request("gpu", count=2))
+
+    def there(where, node, **metadata):
+        """A Pod with one GPU of the Node."""
+        made = sleeper(f"on-{node}", "one")
+        made["metadata"].update(metadata)
+        made["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node, **pool.selector}
+        api_server.admin.of("pods", where).create(made)
+
+    owner = fleet.add("one", "a", 2, claim="one")["metadata"]
+    owns = [{"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "one", "uid": owner["uid"], "controller": True}]
+    labels = {kp.CLUSTER_LABEL: "one", kp.GROUP_LABEL: "gpu", kp.NODE_TYPE_LABEL: "worker"}
+    for node in ("n1", "n2"):
+        there(space, node, labels=labels, ownerReferences=owns)
+    there(namespace, "n3")
+    runs(api_server.admin.of("pods", space), "on-n1", "on-n2")
+    runs(api_server.admin.of("pods", namespace), "on-n3")
+    controller(namespace, everywhere=True)
+    fleet.wait(one=2)
+    wait_until(lambda: (pool.status().get("gpus") or {}).get("total") == "6", 20, "the size of the pool")
+    # One GPU is free on each Node, and a worker needs two of one.
+    fleet.add("two", "a", 2, claim="two")
+    wait_until(lambda: fleet.limited("two").startswith("WaitsForPool"), 20, "the other to wait")
+    hold(lambda: fleet.replicas() == {"one": 2, "two": 0}, 2, "it waits")
+    api_server.admin.of("pods", space).delete("on-n1")
+    fleet.wait(two=1)
 
 
 @pytest.mark.test_all  # eight raylets; test_two_compute_domains_share_no_node has the channels

@@ -34,6 +34,7 @@ static struct scene {
 	const struct pool_drains *drains[CLUSTERS_MAX];
 	struct node nodes[NODES_MAX];
 	size_t node_count;
+	const struct device_table *devices;
 	struct settings settings;
 	struct gpu_pool_queue queues[2];
 	struct gpu_pool pool;
@@ -63,6 +64,7 @@ static int setup(void **state)
 	(void)state;
 	memset(&scene, 0, sizeof(scene));
 	settings_init(&scene.settings);
+	scene.devices = device_table_builtin();
 	scene.now = NOW;
 	scene.head = (struct container){ .name = "head", .image = "" };
 	scene.one = (struct container){ .name = "ray", .image = "", .limits = { one_gpu, 1 } };
@@ -181,7 +183,7 @@ static const struct pool_allocation *allocate(void)
 				      .node_count = scene.node_count,
 				      .pods = pods,
 				      .settings = &scene.settings,
-				      .devices = device_table_builtin() };
+				      .devices = scene.devices };
 	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
 		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
 
@@ -200,7 +202,7 @@ static const struct pool_allocation *allocate(void)
 						     .pools = pools,
 						     .pool_count = 1,
 						     .settings = &scene.settings,
-						     .devices = device_table_builtin() },
+						     .devices = scene.devices },
 			&scene.arena);
 		asks[i] = pool_asks_update(scene.old[i], NULL, 0, scene.asks[i].at,
 					   scene.asks[i].count, &scene.clusters[i], scene.now,
@@ -655,6 +657,52 @@ static void test_why_a_unit_may_not_be_granted(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Two GPUs by a claim, on Nodes whose GPUs are those of ResourceSlices. */
+static void test_claims_use_up_the_devices_of_nodes(void **state)
+{
+	static const struct claimed_request request = {
+		.namespace_ = "a",
+		.claim = "two",
+		.is_template = true,
+		.request = "gpu",
+		.promise = { "nvidia.com/gpu", UNITS(2) },
+		.charge = { "nvidia.com/gpu", UNITS(2) },
+		.product = "",
+	};
+	static const struct claimed_index index = { .at = &request, .count = 1 };
+	static const struct pod_claim claim = { .name = "g", .claim = "", .template_ = "two" };
+	static const struct container_claim use = { .name = "g", .request = "" };
+	static struct container ray = {
+		.name = "ray", .image = "", .claims = &use, .claim_count = 1
+	};
+	struct device_table devices = *device_table_builtin();
+	struct pod_spec *spec = &scene.groups[0][0].template.spec;
+
+	(void)state;
+	devices.claims = &index;
+	scene.devices = &devices;
+	spec->containers = &ray;
+	spec->claims = &claim;
+	spec->claim_count = 1;
+	add_node("n1");
+	add_node("n2");
+	/* Four GPUs are free on each, and none is whole. */
+	for (int i = 0; i < 4; i++)
+		add_worker(0, 0, i % 2 ? "n1" : "n2", SHARE_BUSY);
+	ask(2, 1, 1, 1);
+	expect(allocate(), 2, 0, 0);
+	/* One GPU is free on each: a claim of two fits nowhere. */
+	for (int i = 0; i < 6; i++)
+		add_worker(1, 0, i % 2 ? "n1" : "n2", SHARE_BUSY);
+	ask(0, 0, 1, 1);
+	expect(allocate(), 0, 0, 0);
+	add_node("n3");
+	add_node("n4");
+	scene.pool.gpus = UNITS(32);
+	expect(allocate(), 0, 1, 0);
+	expect(allocate(), 2, 0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -671,6 +719,7 @@ int main(void)
 		TEST(test_a_cluster_of_kueue),
 		TEST(test_a_pool_with_problems_changes_nothing),
 		TEST(test_claimed_devices_are_of_a_pool),
+		TEST(test_claims_use_up_the_devices_of_nodes),
 		TEST(test_figures_of_queues),
 		TEST(test_saved_for_a_gang),
 		TEST(test_why_a_unit_waits),

@@ -307,8 +307,9 @@ static void add_strings(struct buf *text, const struct strings *strings)
 		(void)buf_printf(text, "%s,", strings->at[i]);
 }
 
-/* All that core/nodes/node_fit reads of a Pod. */
-static const char *shape_of(const struct pool_group *group, struct arena *arena)
+/* All that core/nodes/node_fit reads of a Pod, and its claimed devices. */
+static const char *shape_of(const struct pool_group *group, const struct pod_claims *claims,
+			    struct arena *arena)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	AUTO(buf_done) struct buf text;
@@ -320,6 +321,9 @@ static const char *shape_of(const struct pool_group *group, struct arena *arena)
 			 (long long)group->hosts);
 	VEC_EACH(const struct resource, one, &request)
 		(void)buf_printf(&text, "%s=%lld\n", one->name, (long long)one->amount);
+	for (size_t i = 0; claims && i < claims->charge.count; i++)
+		(void)buf_printf(&text, "claim %s=%lld\n", claims->charge.at[i].name,
+				 (long long)claims->charge.at[i].amount);
 	VEC_EACH(const struct label, one, &spec->node_selector)
 		(void)buf_printf(&text, "label %s=%s\n", one->key, one->value);
 	ARRAY_EACH(const struct node_term, term, spec->required_node_terms,
@@ -360,7 +364,7 @@ static void make_groups(struct making *m)
 				  &capacity);
 		gpu_cost_of(own->spec, &capacity, input->devices, m->scratch, &cost);
 		own->replica_gpus = resource_product(cost.amount, own->hosts) + cost.shared;
-		own->shape = shape_of(own, m->arena);
+		own->shape = shape_of(own, capacity.claims, m->arena);
 		if (own->replica_gpus > 0)
 			own->pool = pool_match_spec(input->pools, input->pool_count, own->spec,
 						    capacity.claims, m->scratch);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
@@ -57,6 +58,12 @@ struct step {
 	int sign; /* 1: takes */
 };
 
+/* A resource of claimed devices. */
+struct claimed {
+	const char *resource;
+	bool on_nodes;
+};
+
 struct places {
 	struct share_places hooks;
 	const struct pool_places_input *input;
@@ -64,6 +71,8 @@ struct places {
 	struct place_node *nodes; /* by name */
 	size_t node_count, leaves;
 	struct names node_names, pod_names, shapes;
+	VEC(struct claimed) claimed;
+	struct map shared; /* claims by namespace and name that a Pod has; while Pods are added */
 	VEC(const char *) columns; /* the resources that Pods request */
 	struct place_spec *specs;  /* by shape */
 	struct place_spec ***spec; /* by cluster and group */
@@ -299,13 +308,83 @@ static void leave(void *context, size_t index)
 	}
 }
 
+/* ---- requests ---- */
+
+/* Some Node has the resource. Where claimed devices are of no resource of Nodes, they are counted
+ * by the GPUs of the Node alone. */
+static bool is_on_nodes(struct places *places, const char *resource)
+{
+	const struct pool_nodes *nodes = places->input->nodes;
+	const struct claimed *known = VEC_FIND(&places->claimed, resource, resource);
+	bool found = false;
+
+	if (known)
+		return known->on_nodes;
+	for (size_t i = 0; i < nodes->node_count && !found; i++)
+		found = quantities_find(&nodes->nodes[i].allocatable, resource) != NULL;
+	VEC_PUSH(places->arena, &places->claimed, ((struct claimed){ resource, found }));
+	return found;
+}
+
+static void add_amounts(struct places *places, struct resources *request,
+			const struct quantities *more, struct arena *arena)
+{
+	for (size_t i = 0; i < more->count; i++) {
+		const char *name = more->at[i].name;
+
+		if (is_on_nodes(places, name))
+			*request = resources_with(arena, request, name,
+						  resource_sum(resources_amount(request, name, 0),
+							       more->at[i].amount));
+	}
+}
+
+/* The first Pod on a Node with the claim has its devices. */
+static bool is_first(struct places *places, const char *namespace_, const char *claim)
+{
+	const char *key = arena_printf(places->arena, "%s/%s", namespace_, claim);
+
+	if (map_get(&places->shared, key))
+		return false;
+	map_set(&places->shared, key, places);
+	return true;
+}
+
+/* With claimed devices, as Nodes have those of their ResourceSlices. The Pods of others request them
+ * already (ctl/report/feature.h, complete). pod: NULL for one of the template. */
+static struct resources request_of(struct places *places, const char *namespace_,
+				   const struct pod_spec *spec, const struct pod *pod,
+				   struct arena *arena)
+{
+	struct resources request = pod_request(spec, arena);
+	const struct pod_claims *claims = NULL;
+
+	if (!pod || labels_value(&pod->labels, LABEL_CLUSTER))
+		claims = pod_claims_make(namespace_, spec, pod ? pod->claim_statuses : NULL,
+					 pod ? pod->claim_status_count : 0, "spec",
+					 places->input->nodes->devices, arena);
+	if (!claims)
+		return request;
+	add_amounts(places, &request, &claims->charge, arena);
+	for (size_t i = 0; pod && i < claims->shared_count; i++)
+		if (is_first(places, namespace_, claims->shared[i].claim))
+			add_amounts(places, &request, &claims->shared[i].charge, arena);
+	return request;
+}
+
 /* ---- the shapes ---- */
 
+/* The name of a DeviceClass is a resource of no Node. */
 static void add_columns(struct places *places, const struct resources *request)
 {
+	const struct claimed_index *index = places->input->nodes->devices->claims;
+
 	for (size_t i = 0; i < request->count; i++) {
 		size_t c = 0;
 
+		if (index && claimed_class_find(index, request->at[i].name) &&
+		    !is_on_nodes(places, request->at[i].name))
+			continue;
 		while (c < places->columns.count &&
 		       strcmp(places->columns.at[c], request->at[i].name) != 0)
 			c++;
@@ -326,12 +405,14 @@ static const int64_t *amounts_of(const struct places *places, const struct resou
 static void make_specs(struct places *places)
 {
 	const struct pool_places_input *input = places->input;
+	struct resources *requests;
 	size_t most = 0;
 
 	for (size_t c = 0; c < input->cluster_count; c++)
 		most += input->members[c]->group_count;
 	names_init(&places->shapes, most, places->arena);
 	places->specs = arena_array(places->arena, most, sizeof(*places->specs));
+	requests = arena_array(places->arena, most, sizeof(*requests));
 	places->spec = arena_array(places->arena, input->cluster_count, sizeof(*places->spec));
 	for (size_t c = 0; c < input->cluster_count; c++) {
 		size_t count = input->members[c]->group_count;
@@ -348,11 +429,14 @@ static void make_specs(struct places *places)
 			spec->gpus = group->replica_gpus / group->hosts;
 			node_demand_init(&spec->demand, group->spec, true, input->nodes->devices,
 					 places->arena);
-			add_columns(places, &spec->demand.request);
+			requests[spec - places->specs] =
+				request_of(places, input->members[c]->namespace_, group->spec, NULL,
+					   places->arena);
+			add_columns(places, &requests[spec - places->specs]);
 		}
 	}
 	for (size_t i = 0; i < places->shapes.count; i++)
-		places->specs[i].amounts = amounts_of(places, &places->specs[i].demand.request);
+		places->specs[i].amounts = amounts_of(places, &requests[i]);
 }
 
 /* ---- Nodes ---- */
@@ -449,7 +533,7 @@ static void add_pods(struct places *places)
 
 		if (node > 0) {
 			arena_reset(&scratch);
-			request = pod_request(&pod->spec, &scratch);
+			request = request_of(places, pod->namespace_, &pod->spec, pod, &scratch);
 			own = (struct place_pod){ node - 1, amounts_of(places, &request), false };
 			for (enum when when = NOW; when < WHENS; when++)
 				apply(places, &(struct step){ own.node, own.amounts, 0, when, 1 },
@@ -459,6 +543,8 @@ static void add_pods(struct places *places)
 			places->pods[names_add(&places->pod_names, pod->namespace_, pod->name)] =
 				own;
 	}
+	map_done(&places->shared);
+	places->shared = MAP_INIT;
 }
 
 /* ---- workers ---- */
@@ -532,7 +618,8 @@ const struct share_places *pool_places_make(const struct pool_places_input *inpu
 
 	*places = (struct places){ .hooks = { places, take, leave, mark, rollback },
 				   .input = input,
-				   .arena = arena };
+				   .arena = arena,
+				   .shared = MAP_INIT };
 	make_specs(places);
 	make_nodes(places);
 	add_pods(places);

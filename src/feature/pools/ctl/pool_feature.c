@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "core/model/field.h"
+#include "ctl/shared/device_view.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"
@@ -105,7 +106,7 @@ static bool list_nodes(void *context, struct arena *arena, struct pool_nodes *re
 					  .pods = pods,
 					  .pod_count = count,
 					  .settings = &control->options->settings,
-					  .devices = control->options->device_table };
+					  .devices = device_view_table(control) };
 	return true;
 }
 
