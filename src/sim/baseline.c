@@ -27,8 +27,7 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 						    const struct autoscaler_object *own,
 						    struct arena *arena)
 {
-	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || !own ||
-	    (own->schedule_count == 0 && !own->idle_termination))
+	if (input->policy != SIM_POLICY_RAY_AUTOSCALER || !own)
 		return own;
 	struct autoscaler_object *copy = ARENA_NEW(arena, struct autoscaler_object);
 	*copy = *own;

@@ -4,10 +4,9 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_spec_json.h"
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
-#include "codec/objects/schedule_json.h"
-#include "feature/cost/codec/metering_json.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
 #define STATUS_LIST_MAX 1000
@@ -324,9 +323,7 @@ const struct field autoscaler_status_fields[] = {
 				   "while they are true.",
 		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
 	METERING_FIELD(STATUS, parts.metering),
-	FIELD_LIST(STATUS, schedules, schedule_count, schedule_status_fields, "schedules",
-		   .flags = FIELD_ALWAYS | FIELD_NULLABLE, .limit = STATUS_LIST_MAX,
-		   .description = "Those of spec; absent without any."),
+	STATUS_SCHEDULES_ROW(STATUS, STATUS_LIST_MAX),
 	ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
 	FIELD_END,
 };

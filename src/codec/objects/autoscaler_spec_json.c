@@ -1,15 +1,13 @@
 #include "codec/objects/autoscaler_spec_json.h"
 
-#include "codec/objects/schedule_json.h"
+#include "codec/objects/feature_rows.h"
+#include "codec/objects/request_resources.h"
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
-#include "feature/idle_termination/codec/idle_termination_json.h"
-#include "feature/kueue/codec/kueue_json.h"
-#include "feature/protect_busy_pods/codec/protect_json.h"
 
 #define AUTOSCALER struct autoscaler_object
+#define SCHEDULE struct autoscaler_schedule
 #define NOT_NEGATIVE "format: int32\nminimum: 0"
-#define WARM_MAX 1000
 
 static int max_gpus_decode(const struct json_at *member, const struct field *field UNUSED,
 			   void *object)
@@ -41,7 +39,7 @@ static void write_max_gpus(struct json_writer *writer, const struct field *field
 }
 
 static const struct field spec_group_fields[] = {
-	FIELD_TEXT(struct autoscaler_group, name, "name", .read = schedule_group_name_decode,
+	FIELD_TEXT(struct autoscaler_group, name, "name", .read = field_group_name_decode,
 		   .flags = FIELD_REQUIRED,
 		   .description = "groupName of the worker group in the RayCluster.",
 		   .schema = "minLength: 1\nmaxLength: 253"),
@@ -51,6 +49,8 @@ static const struct field spec_group_fields[] = {
 		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
 	FIELD_NAMES(NULL),
 };
+
+SCHEDULE_TABLE(SCHEDULE, REQUEST_BUNDLES_ROW, SCHEDULE_WARM_ROW(SCHEDULE));
 
 const struct field autoscaler_spec_fields[] = {
 	FIELD_BOOLEAN(AUTOSCALER, paused, "paused",
@@ -79,20 +79,8 @@ const struct field autoscaler_spec_fields[] = {
 				     "- rule: has(self.idleTimeoutSeconds)\n"
 				     "  message: a group without a setting; set idleTimeoutSeconds "
 				     "or remove the group"),
-	FIELD_LIST(AUTOSCALER, warm_workers, warm_count, warm_fields, "warmWorkers",
-		   .flags = FIELD_LINE, .limit = WARM_MAX,
-		   .description = "Free workers that stay ready beyond demand, within maxReplicas "
-				  "and the GPU limits.",
-		   .schema = "maxItems: 1000\n"
-			     "x-kubernetes-list-type: map\n"
-			     "x-kubernetes-list-map-keys: [group]",
-		   .element_schema = WARM_RULE),
-	FIELD_LIST(AUTOSCALER, schedules, schedule_count, schedule_fields, "schedules",
-		   .limit = SCHEDULES_MAX, .description = "Requests within windows of time.",
-		   .schema = "maxItems: 32\n"
-			     "x-kubernetes-list-type: map\n"
-			     "x-kubernetes-list-map-keys: [name]",
-		   .element_schema = SCHEDULE_RULE),
+	AUTOSCALER_WARM_ROW(AUTOSCALER),
+	SCHEDULES_ROW(AUTOSCALER),
 	IDLE_TERMINATION_ROW(AUTOSCALER),
 	PROTECT_ROWS(AUTOSCALER),
 	KUEUE_ROW(AUTOSCALER),

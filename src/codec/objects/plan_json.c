@@ -1,13 +1,10 @@
 #include "codec/objects/plan_json.h"
 
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
-#include "feature/idle_termination/codec/idle_termination_json.h"
-#include "feature/in_place_resize/codec/resize_json.h"
-#include "feature/pools/codec/pool_terms_json.h"
-#include "feature/protect_busy_pods/codec/protect_json.h"
 
 FIELD_WORDS(terminate_action, enum terminate_action)
 FIELD_WORDS(worker_state, enum worker_state)
@@ -59,15 +56,6 @@ static const struct field group_fields[] = {
 		      .flags = FIELD_ALWAYS | FIELD_LINE),
 	TEXT(GROUP, reason, "reason"),
 	TEXT(GROUP, message, "message"),
-	FIELD_END,
-};
-
-const struct field plan_schedule_fields[] = {
-	TEXT(struct plan_schedule, name, "name"),
-	FIELD_BOOLEAN(struct plan_schedule, active, "active", .flags = FIELD_ALWAYS),
-	FIELD_TIME(struct plan_schedule, next_change, "nextChange"),
-	FIELD_TEXT(struct plan_schedule, problem, "problem", .flags = FIELD_NULLABLE),
-	FIELD_BOOLEAN(struct plan_schedule, never_starts, "neverStarts"),
 	FIELD_END,
 };
 
@@ -223,8 +211,7 @@ static const struct field plan_fields[] = {
 	FIELD_FIXED("kind", "Plan"),
 	FIELD_OBJECT(cluster_fields, "cluster", .flags = FIELD_ALWAYS | FIELD_LINE),
 	LIST(PLAN, groups.at, groups.count, group_fields, "groups"),
-	FIELD_LIST(PLAN, schedules, schedule_count, plan_schedule_fields, "schedules",
-		   .flags = FIELD_LINE),
+	PLAN_SCHEDULES_ROW(PLAN),
 	PLAN_IDLE_ROW(PLAN),
 	PLAN_PROTECTION_ROW(PLAN),
 	PLAN_RESIZES_ROW(PLAN),

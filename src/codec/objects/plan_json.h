@@ -17,7 +17,6 @@ int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
 /* Members that other documents have too. A condition's message that is NULL is left out. */
 extern const struct field plan_backoff_fields[];
-extern const struct field plan_schedule_fields[];
 extern const struct field plan_condition_fields[];
 
 #endif

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpushare_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/ray_auth_json.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
-#include "feature/in_place_resize/codec/resize_json.h"
 
 static const struct field state_fields[] = {
 	FIELD_TEXT(struct container_status, reason, "reason"),

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "codec/schema/scheduling.h"
 #include "core/model/autoscaler_container.h"
-#include "feature/in_place_resize/codec/resize_json.h"
 
 #define PORT_MAX 65535
 
@@ -125,11 +125,11 @@ static const struct field affinity_fields[] = {
 /* ---- the spec ---- */
 
 /* struct strings is a list of these. */
-struct gate {
+struct pod_gate {
 	const char *name;
 };
 
-static const struct field gate_fields[] = { FIELD_TEXT(struct gate, name, "name"), FIELD_END };
+static const struct field gate_fields[] = { FIELD_TEXT(struct pod_gate, name, "name"), FIELD_END };
 
 static const struct field claim_fields[] = {
 	FIELD_TEXT(struct pod_claim, name, "name"),

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
-#include "feature/idle_termination/codec/idle_termination_json.h"
-#include "feature/in_place_resize/codec/resize_json.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX

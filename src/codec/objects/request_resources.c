@@ -21,6 +21,7 @@ static const struct json_limits limits = {
 
 #define LABEL_VALUE_SIZE_MAX 63
 #define SHAPE_BYTES_MAX (32 << 20)
+#define BUNDLES_MAX 1000 /* of a schedule */
 
 /* ---- selectors: "spot", "!spot", "in(A100, H100)", "!in(A100)" ---- */
 
@@ -263,4 +264,40 @@ void request_resources_observe(struct snapshot *snapshot, struct arena *arena)
 				     "annotation %s: %s; it must be a JSON list of bundles like "
 				     "[{\"GPU\": 1}]",
 				     ANNOTATION_REQUEST_RESOURCES, err.text);
+}
+
+int request_bundles_decode(const struct json_at *member, const struct field *field UNUSED,
+			   void *object)
+{
+	struct json_at own;
+	struct ray_constraint *bundles = ARENA_NEW(member->reader->arena, struct ray_constraint);
+	struct err err = { .kind = ERR_NONE };
+	struct json_reader reader = { .arena = member->reader->arena, .err = &err };
+	struct autoscaler_schedule *schedule = object;
+	size_t count = 0;
+
+	if (!json_is_given(member))
+		return 0;
+	schedule->has_bundles = true;
+	schedule->bundles_text = json_print(member);
+	own = json_root(member->json, "", &reader);
+	for (struct json_at e = json_first(&own); e.json; json_next(&e))
+		count++;
+	if (count > BUNDLES_MAX)
+		json_problem(member, "has %zu bundles, above the limit of %d", count, BUNDLES_MAX);
+	else if (request_list_decode(&own, bundles))
+		json_problem(member, "%.300s; it must be a list of bundles like [{GPU: 1}]",
+			     err.text);
+	else
+		schedule->bundles = bundles;
+	return 0;
+}
+
+void request_bundles_write(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct autoscaler_schedule *schedule = object;
+
+	if (schedule->has_bundles)
+		json_write_raw(writer, field->name, schedule->bundles_text);
 }

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "codec/schema/field.h"
 #include "codec/text/json.h"
 #include "core/model/ray_state.h"
 #include "core/model/snapshot.h"
@@ -27,8 +28,23 @@ int request_bundle_decode(const struct json_at *at, struct ray_request *ret_requ
 int request_selector_decode(const struct json_at *at, const char *name,
 			    struct ray_request *ret_request);
 
+/* Hooks of a schedule: `bundles` as the list above. Malformed ones are a problem of the schedule, and the
+ * rest of it counts. */
+int request_bundles_decode(const struct json_at *member, const struct field *field, void *object);
+void request_bundles_write(struct json_writer *writer, const struct field *field,
+			   const void *object);
+
 /* Sets has_annotation_request, annotation_request and annotation_problem of a snapshot from the
  * annotations of its cluster. */
 void request_resources_observe(struct snapshot *snapshot, struct arena *arena);
+
+#define REQUEST_BUNDLES_ROW                                                                        \
+	FIELD_HOOK("bundles", .read = request_bundles_decode, .write = request_bundles_write,      \
+		   .description = "As in request-resources; schedules do not add up.",             \
+		   .schema = "type: array\nminItems: 1\nmaxItems: 1000\n"                          \
+			     "items:\n"                                                            \
+			     "  type: object\n"                                                    \
+			     "  minProperties: 1\n"                                                \
+			     "  x-kubernetes-preserve-unknown-fields: true")
 
 #endif

@@ -9,6 +9,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
 #include "codec/objects/event_json.h"
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
@@ -16,7 +17,6 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/request_resources.h"
-#include "codec/objects/schedule_json.h"
 #include "codec/schema/document_head.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
@@ -24,8 +24,6 @@
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
-#include "feature/kueue/codec/kueue_json.h"
-#include "feature/pools/codec/pool_terms_json.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,
@@ -395,8 +393,7 @@ static const struct field snapshot_fields[] = {
 	FIELD_HOOK("settings", .read = settings_decode, .write = write_settings),
 	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
 		      PROBLEMS(struct autoscaler_object)),
-	FIELD_LIST(SNAPSHOT, time_zones, time_zone_count, time_zone_fields, "timeZones",
-		   .limit = SCHEDULES_MAX, .read = time_zones_decode),
+	TIME_ZONES_ROW(SNAPSHOT),
 	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .initial = &node_initial,
 		   .has = FIELD_HAS(SNAPSHOT, nodes_known), PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",

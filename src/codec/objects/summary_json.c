@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "codec/objects/explain_text.h"
+#include "codec/objects/feature_rows.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/schema/field.h"
@@ -200,8 +201,7 @@ static const struct field summary_fields[] = {
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
-	FIELD_LIST(struct summary, schedules, schedule_count, plan_schedule_fields, "schedules",
-		   .flags = FIELD_LINE),
+	PLAN_SCHEDULES_ROW(struct summary),
 	FIELD_END,
 };
 

@@ -402,6 +402,18 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 	return 0;
 }
 
+int field_group_name_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	const char *const *name = field_value(field, object);
+
+	if (field_decode(member, field, object))
+		return -1;
+	if (**name == '\0')
+		json_problem(member->parent, "%s is required: the groupName of the RayCluster",
+			     field->name);
+	return 0;
+}
+
 int field_check_not_negative(const struct json_at *member, const struct field *field, void *object)
 {
 	void *value = field_value(field, object), *has = (char *)object + field->has;

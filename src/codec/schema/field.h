@@ -39,6 +39,8 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 int field_decode(const struct json_at *member, const struct field *field, void *object);
 /* Checks. An INTEGER with `has`: a negative one is a problem and counts as not given. */
 int field_check_not_negative(const struct json_at *member, const struct field *field, void *object);
+/* A hook of a TEXT: the groupName of a group of the object's own list; "" is a problem of the object. */
+int field_group_name_decode(const struct json_at *member, const struct field *field, void *object);
 /* A NAME of an element, whose size is `size`: fails when an earlier element has it as well. */
 int field_check_unique(const struct json_at *member, const struct field *field, void *object);
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "core/model/field.h"
 
 /* The range of RFC 8536, 3.2. */
 #define TIME_ZONE_OFFSET_MIN (-89999)
@@ -41,6 +42,8 @@ struct time_zone {
 	const struct time_zone_change *changes; /* ascending */
 	size_t change_count;
 };
+
+extern const struct field time_zone_fields[]; /* of struct time_zone */
 
 /* How far the next change of a schedule is searched for, and the end of windows that follow each other. */
 #define CALENDAR_SEARCH_DAYS 366

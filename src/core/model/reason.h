@@ -22,8 +22,12 @@
 #define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
 #define FEATURE_CONDITION_REASONS(X)                                                               \
 	IDLE_CONDITION_REASONS(X)                                                                  \
-	LINT_CONDITION_REASONS(X) PROTECT_CONDITION_REASONS(X) RESIZE_CONDITION_REASONS(X)
-#define FEATURE_EVENTS(X) IDLE_EVENTS(X) LINT_EVENTS(X)
+	LINT_CONDITION_REASONS(X)                                                                  \
+	PROTECT_CONDITION_REASONS(X)                                                               \
+	RESIZE_CONDITION_REASONS(X)
+#define FEATURE_EVENTS(X)                                                                          \
+	IDLE_EVENTS(X)                                                                             \
+	LINT_EVENTS(X)
 
 /* X(identifier, word, meaning, what to do) */
 #define REASON_GROUP_TABLE(X)                                                                      \

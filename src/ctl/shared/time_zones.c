@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "codec/objects/schedule_json.h"
 #include "codec/text/tzif.h"
 
 #define DIRECTORY "/usr/share/zoneinfo"

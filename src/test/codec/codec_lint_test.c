@@ -371,7 +371,7 @@ static void test_every_rule_has_files(void **state)
 	static const bool has_check[] = {
 #define X(...) true,
 #define N(...) false,
-		LINT_RULE_TABLE(X, N)
+		LINT_RULE_TABLE(X, N, N)
 #undef N
 #undef X
 	};

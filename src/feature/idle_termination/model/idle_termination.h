@@ -1,5 +1,5 @@
 /* Idle termination in the objects and tables of core/model: its settings, and its rows in the tables of
- * core/model/reason.h. */
+ * core/model/reason.h and of lint. */
 #ifndef FEATURE_IDLE_TERMINATION_MODEL_IDLE_TERMINATION_H
 #define FEATURE_IDLE_TERMINATION_MODEL_IDLE_TERMINATION_H
 
@@ -37,5 +37,14 @@ struct idle_termination {
 	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                               \
 	  "an idle RayCluster was suspended or deleted", "the message has the command")            \
 	X(RESUMED, NORMAL, "Resumed", "a suspended RayCluster is wanted again", "nothing")
+
+/* The rows of lint about it: see feature/lint/core/lint_rule.h. */
+#define IDLE_LINT_RULES(S)                                                                         \
+	S(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", idle_delete_problem,                       \
+	  "`action: Delete` needs a right",                                                        \
+	  "install the chart with `idleTermination.allowDelete`")                                  \
+	S(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked", idle_owner_problem,       \
+	  "a RayJob, RayService or Kueue decides when the RayCluster runs",                        \
+	  "remove `idleTermination`")
 
 #endif

@@ -7,7 +7,7 @@ static void run_rules(struct lint_subject *subject)
 	static void (*const checks[])(struct lint_subject *) = {
 #define X(identifier, severity, name, check, what, cure) check,
 #define N(...)
-		LINT_RULE_TABLE(X, N)
+		LINT_RULE_TABLE(X, N, N)
 #undef N
 #undef X
 	};

@@ -15,7 +15,7 @@ const struct lint_rule *lint_rules(void)
 	static const struct lint_rule rules[] = {
 #define X(identifier, severity, name, check, what, cure) { LINT_##severity, name, what, cure },
 #define N(identifier, severity, name, what, cure) { LINT_##severity, name, what, cure },
-		LINT_RULE_TABLE(X, N)
+		LINT_RULE_TABLE(X, N, X)
 #undef N
 #undef X
 	};

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "core/model/reason.h"
 #include "feature/lint/core/lint.h"
 
 /* X(identifier, severity, name, check, error, what to do)
@@ -15,10 +16,14 @@
  *
  * severity: the usual one; a rule that can have another states so in its text.
  *
+ * S(identifier, severity, name, problem, error, what to do): rules of features about a RayClusterAutoscaler.
+ *
  * check: a function in a file feature/lint/core/lint_*.c, which the row declares.
  *
+ * problem: a lint_problem_function of the feature, which the row declares.
+ *
  * Findings of one group are in this order. */
-#define LINT_RULE_TABLE(X, N)                                                                                                                                   \
+#define LINT_RULE_TABLE(X, N, S)                                                                                                                                \
 	N(CANNOT_BE_READ, ERROR, "cannot-be-read",                                                                                                              \
 	  "a file is not YAML or JSON, has a duplicate member, or is too large",                                                                                \
 	  "fix the text at the named line and column")                                                                                                          \
@@ -165,11 +170,7 @@
 	N(GROUP_TOO_SMALL, WARNING, "group-too-small",                                                                                                          \
 	  "a minimum or warm count is above the group's `maxReplicas`",                                                                                         \
 	  "raise `maxReplicas`, or lower it")                                                                                                                   \
-	N(IDLE_DELETE_RIGHT, INFO, "idle-delete-right", "`action: Delete` needs a right",                                                                       \
-	  "install the chart with `idleTermination.allowDelete`")                                                                                               \
-	N(IDLE_TERMINATION_BLOCKED, WARNING, "idle-termination-blocked",                                                                                        \
-	  "a RayJob, RayService or Kueue decides when the RayCluster runs",                                                                                     \
-	  "remove `idleTermination`")                                                                                                                           \
+	IDLE_LINT_RULES(S)                                                                                                                                      \
 	N(POOL_GUARANTEES, WARNING, "pool-guarantees",                                                                                                          \
 	  "the guarantees of a GPUPool exceed its `gpus`", "raise `gpus`, or lower them")                                                                       \
 	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                      \
@@ -186,7 +187,7 @@
 
 enum lint_rule_id {
 #define X(identifier, ...) LINT_RULE_##identifier,
-	LINT_RULE_TABLE(X, X)
+	LINT_RULE_TABLE(X, X, X)
 #undef X
 		LINT_RULE_COUNT
 };

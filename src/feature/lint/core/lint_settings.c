@@ -67,20 +67,30 @@ static void check_zones(struct lint_subject *subject, const struct autoscaler_ob
 	}
 }
 
-static void check_idle(struct lint_subject *subject, const struct idle_termination *idle,
-		       const char *owner)
+static void check_features(struct lint_subject *subject, const struct autoscaler_object *object,
+			   const char *owner)
 {
-	if (!idle)
-		return;
-	if (strcmp(idle->action, IDLE_ACTION_DELETE) == 0)
-		lint_report_finding(
-			subject, LINT_RULE_IDLE_DELETE_RIGHT, "spec.idleTermination.action", "",
-			"action Delete needs the right to delete RayClusters, which only the chart "
-			"value idleTermination.allowDelete gives the controller");
-	if (owner)
-		lint_report_finding(subject, LINT_RULE_IDLE_TERMINATION_BLOCKED,
-				    "spec.idleTermination", "",
-				    "the RayCluster is not terminated while idle: %s", owner);
+	static const struct {
+		enum lint_rule_id rule;
+		lint_problem_function *problem;
+	} rules[] = {
+#define N(...)
+#define S(identifier, severity, name, problem, ...) { LINT_RULE_##identifier, problem },
+		LINT_RULE_TABLE(N, N, S){ LINT_RULE_COUNT, NULL },
+#undef S
+#undef N
+	};
+
+	for (size_t i = 0; rules[i].problem; i++) {
+		const char *problem = rules[i].problem(object, owner, subject->arena);
+		const char *what = problem ? strstr(problem, ": ") : NULL;
+
+		if (what)
+			lint_report_finding(subject, rules[i].rule,
+					    arena_strndup(subject->arena, problem,
+							  (size_t)(what - problem)),
+					    "", "%s", what + 2);
+	}
 }
 
 /* ---- with its RayCluster ---- */
@@ -153,7 +163,7 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 
 		check_zones(&subject, object, zones, count);
 	}
-	check_idle(&subject, object->idle_termination, owner);
+	check_features(&subject, object, owner);
 	if (cluster)
 		check_groups(&subject, object);
 }

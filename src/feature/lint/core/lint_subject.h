@@ -67,10 +67,17 @@ long long lint_whole(int64_t amount);
 const char *lint_place(struct lint_subject *subject, const char *path, const char *name,
 		       bool is_there, const char **fix);
 
+/* "PATH: what is wrong" in a RayClusterAutoscaler, in the arena; NULL: nothing. `owner` as of
+ * lint_settings. Features have the same type of function without this header. */
+typedef const char *lint_problem_function(const struct autoscaler_object *object, const char *owner,
+					  struct arena *arena);
+
 /* The checks of the table: each in the file of its kin, feature/lint/core/lint_*.c. */
 #define X(identifier, severity, name, check, what, cure) void check(struct lint_subject *subject);
 #define N(...)
-LINT_RULE_TABLE(X, N)
+#define S(identifier, severity, name, problem, what, cure) lint_problem_function problem;
+LINT_RULE_TABLE(X, N, S)
+#undef S
 #undef N
 #undef X
 

@@ -26,7 +26,7 @@ static const struct form {
 	{ 0, 7, weekdays, 7, 0,
 	  "has a day of the week (field 5) that is not *, 0 to 7, SUN to SAT, a list, range or step" },
 };
-#define FIELD_COUNT (sizeof(forms) / sizeof(forms[0]))
+#define CRON_FIELDS (sizeof(forms) / sizeof(forms[0]))
 
 /* At most two digits, at least one. */
 static int read_number(const char **text, int *ret_value)
@@ -104,10 +104,10 @@ static int read_field(const struct form *form, const char **text, uint64_t *ret_
 
 int cron_parse(const char *text, struct cron *ret_cron, const char **ret_problem)
 {
-	uint64_t bits[FIELD_COUNT];
-	bool starred[FIELD_COUNT];
+	uint64_t bits[CRON_FIELDS];
+	bool starred[CRON_FIELDS];
 
-	for (size_t i = 0; i < FIELD_COUNT; i++) {
+	for (size_t i = 0; i < CRON_FIELDS; i++) {
 		while (is_space(*text))
 			text++;
 		*ret_problem = "does not have five fields: minute, hour, day of the month, month, "
