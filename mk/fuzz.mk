@@ -39,10 +39,9 @@ fuzz: $(FUZZ_TARGETS:%=fuzz-%)
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
 .PHONY: fuzz fuzz-programs
 
-# Every target, as a stage of make test: JOBS at once, so with the 20 of today and two cores the time of
-# ten (docs/CONTRIBUTING.md).
+# Every target, as a stage of make test, JOBS at once (docs/CONTRIBUTING.md).
 FUZZ_STAGE := $(FUZZ_TARGETS)
-FUZZ_STAGE_SECONDS ?= $(if $(TEST_ALL),30,10)
+FUZZ_STAGE_SECONDS ?= $(if $(TEST_ALL),30,6)
 test-fuzz:
 	@mkdir -p $(RESULTS)
 	@rm -f $(FUZZ_STAGE:%=$(BUILD)/fuzz/%.passed) $(RESULTS)/fuzz.count; status=0; \

@@ -37,7 +37,7 @@ test-all:
 AHEAD ?=
 export AHEAD
 ## ahead: what later stages need, and AHEAD; make test compiles it beside the stage e2e
-ahead: tsan-programs clang-programs fuzz-programs $(AHEAD)
+ahead: tsan-programs $(if $(TEST_ALL),clang-programs,clang-part-programs) fuzz-programs $(AHEAD)
 ## beside-programs: what e2e and the stages beside it both need
 beside-programs: $(BUILD)/rayscaler tools $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 
@@ -61,23 +61,29 @@ $(SUPPORT:%=$(DIR_$(1))/obj/%.o): PRIVATE_CFLAGS = \
 $(call support,$(1)): $(SUPPORT:%=$(DIR_$(1))/obj/%.o) $(wildcard src/test/support)
 	$$(pack)
 endef
-$(foreach v,release asan,$(eval $(call support_rules,$(v))))
+$(foreach v,release asan fuzz,$(eval $(call support_rules,$(v))))
 
 # The group of a test, a tool or a fuzz target: the first word of its name.
 name_group = $(firstword $(subst _, ,$(notdir $(1))))
 
+# Of the same sources, by clang with the archives of the fuzz targets.
+CC_clang := $(FUZZ_CC)
+LINK_clang := $(SANITIZE) -fsanitize=fuzzer-no-link -Wl,--as-needed
+
 # $(1): group, $(2): name
 define test_rules
-$(BUILD)/asan/obj/test/$(1)/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers \
+$(BUILD)/asan/obj/test/$(1)/$(2).o $(BUILD)/fuzz/obj/test/$(1)/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers \
 	$$(call vendor_flags,--cflags,cmocka $$(call vendor_of,$$(LINKS_$(1))))
 $(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $(call support,asan) $(call archives,asan,$(1))
 	$$(call link,asan,$(1),$$(call vendor_flags,--libs,cmocka))
+$(BUILD)/fuzz/test/$(2): $(BUILD)/fuzz/obj/test/$(1)/$(2).o $(call support,fuzz) $(call archives,fuzz,$(1))
+	$$(call link,clang,$(1),$$(call vendor_flags,--libs,cmocka))
 unit-$(2) unit-$(2:_test=): $(BUILD)/test/$(2)
 	$$<
 .PHONY: unit-$(2) unit-$(2:_test=)
 endef
 $(foreach t,$(TESTS),$(eval $(call test_rules,$(call name_group,$(t)),$(t))))
-.SECONDARY: $(TEST_PATHS:%=$(BUILD)/asan/obj/test/%.o)
+.SECONDARY: $(TEST_PATHS:%=$(BUILD)/asan/obj/test/%.o) $(TEST_PATHS:%=$(BUILD)/fuzz/obj/test/%.o)
 
 ## unit: all unit tests, with ASan and UBSan; unit-<layer>_<module>: one; unit-programs: build them
 # Honest counts: see the head of the script.
@@ -224,7 +230,7 @@ test-tsan:
 .PHONY: tsan tsan-programs
 
 ## clang: program, tools and tests built by clang; clang-unit: run these tests; clang-programs: build
-##   what it runs; test-clang: run one of CLANG_PARTS (4) parts, CLANG_PART by the day of the year
+##   what it runs; clang-part: build and run one of CLANG_PARTS (4) parts, CLANG_PART by the day of the year
 ## coverage: clang-unit, the laws, and which branches of core they took (COVERAGE_PERCENT);
 ##   clang-coverage: on what clang-unit left
 # With counters: with the laws of COVERAGE_LAWS random snapshots they show which branches were taken.
@@ -243,8 +249,7 @@ clang-programs:
 clang-unit: clang-programs
 	@rm -rf $(CLANG_BUILD)/profile; mkdir -p $(CLANG_BUILD)/profile
 	@MUTANTS=32 $(COVERAGE_ENVIRONMENT) src/test/run_unit.sh $(CLANG_BUILD)/test-results \
-		$(CLANG_RUN:%=$(CLANG_BUILD)/test/%)
-CLANG_RUN = $(TESTS)
+		$(TESTS:%=$(CLANG_BUILD)/test/%)
 # Programs that link core and run here.
 COVERAGE_OBJECTS = $(CLANG_BUILD)/tools/laws \
 	$(patsubst %,$(CLANG_BUILD)/test/%,$(filter-out base_%,$(TESTS)))
@@ -261,17 +266,24 @@ clang-coverage:
 coverage:
 	@$(MAKE) --no-print-directory clang-unit
 	@$(MAKE) --no-print-directory clang-coverage
-# make test compiles all of it and runs a part: the sanitizers of gcc and clang find much the same, and gcc's
-# run on all tests.
+# make test runs a part, linked with the archives of the fuzz targets: the sanitizers of gcc and clang find much
+# the same, and gcc's run on all tests.
 CLANG_PARTS := 4
 CLANG_PART ?= $(shell expr $$(date +%j) % $(CLANG_PARTS) + 1)
-CLANG_PART_TESTS = $(shell printf '%s\n' $(TESTS) | awk 'NR % $(CLANG_PARTS) + 1 == $(CLANG_PART)')
+CLANG_PART_PROGRAMS = $(addprefix $(BUILD)/fuzz/test/,$(shell printf '%s\n' $(TESTS) | \
+	awk 'NR % $(CLANG_PARTS) + 1 == $(CLANG_PART)'))
+clang-part-programs:
+	@$(MAKE) --no-print-directory -k -j$(JOBS) $(CLANG_PART_PROGRAMS)
+clang-part: clang-part-programs
+	@MUTANTS=32 src/test/run_unit.sh $(BUILD)/fuzz/test-results $(CLANG_PART_PROGRAMS)
 test-clang-unit:
 	$(call unit_again,clang,$(CLANG_BUILD),clang-unit)
+test-clang-part:
+	$(call unit_again,clang,$(BUILD)/fuzz,clang-part)
 ifeq ($(TEST_ALL),)
 test-clang:
 	@echo 'part $(CLANG_PART) of $(CLANG_PARTS) of the unit tests (CLANG_PART=$(CLANG_PART) repeats it)'
-	@$(MAKE) --no-print-directory test-clang-unit CLANG_RUN='$(CLANG_PART_TESTS)'; status=$$?; \
+	@$(MAKE) --no-print-directory test-clang-part; status=$$?; \
 		sed -i 's/clang:unit /clang:part-$(CLANG_PART)-of-$(CLANG_PARTS) /' $(RESULTS)/clang.count; exit $$status
 else
 test-clang:
@@ -281,7 +293,8 @@ test-clang:
 		echo "clang:coverage-of-core $$line 0" >> $(RESULTS)/clang.count; \
 		tail -n 1 $(CLANG_BUILD)/coverage.txt; exit $$status
 endif
-.PHONY: clang clang-programs clang-unit clang-coverage coverage test-clang-unit
+.PHONY: clang clang-programs clang-unit clang-coverage coverage test-clang-unit clang-part clang-part-programs \
+	test-clang-part
 
 # ---- valgrind and confinement -------------------------------------------------------------
 # src/test/run_commands.sh, run_controller.sh. With real Ray: e2e/tests/test_hardened.py and valgrind-e2e.
