@@ -158,11 +158,9 @@ def test_work_keeps_a_cluster(sleepers, namespace, controller):
     wait_until(lambda: awake(clusters["control"]), 20, "the annotation to be removed after a user's resume")
     clusters["control"].recorder.excuse_all()  # the witness does not see its next head
     others = [clusters[name] for name in ("detached", "driver", "task")]
-    hold(lambda: all(awake(one) for one in others), 20, "work keeps its cluster")
+    hold(lambda: all(awake(one) for one in others), 8, "work keeps its cluster")
     task.call("release", name="tasks")
     task.end()
-    wait_until(lambda: asleep(clusters["task"]), SUSPEND_SECONDS, "the cluster whose work ended to be suspended")
-    assert awake(clusters["detached"]) and awake(clusters["driver"])
     driver.end()
 
 
