@@ -243,12 +243,11 @@ class Scenario:
         self._clusters.patch_json(self.name, operations)
 
     def _delete_workers(self) -> bool:
-        return self._delete_at_once(self.worker_pods())
-
-    def _delete_at_once(self, pods: List[Object]) -> bool:
-        """Whether there was none. Their grace periods are no part of a test."""
+        """In good order: Ray would give work to one that was killed, until it misses the heartbeats."""
+        pods = self.worker_pods()
         for pod in pods:
-            self._pods.delete(pod["metadata"]["name"], grace_seconds=0, missing_ok=True)
+            if not pod["metadata"].get("deletionTimestamp"):
+                self._pods.delete(pod["metadata"]["name"], missing_ok=True)
         return not pods
 
     def close(self) -> None:
@@ -266,4 +265,11 @@ class Scenario:
         self.edit({"metadata": {"finalizers": None}})
         self._clusters.delete(self.name, missing_ok=True)
         self._autoscalers.delete(self.name, missing_ok=True)  # no garbage collector runs
-        wait_until(lambda: self._delete_at_once(self.pods()), 60, f"the Pods of {self.name} to be gone", 0.2)
+        wait_until(self._delete_pods, 60, f"the Pods of {self.name} to be gone", 0.2)
+
+    def _delete_pods(self) -> bool:
+        """At once: their grace periods are no part of a test."""
+        pods = self.pods()
+        for pod in pods:
+            self._pods.delete(pod["metadata"]["name"], grace_seconds=0, missing_ok=True)
+        return not pods
