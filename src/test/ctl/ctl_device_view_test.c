@@ -38,7 +38,40 @@ static int woken, readied;
 /* Of the server's threads. */
 static _Atomic int list_status, discover_status, failing_slices;
 static _Atomic int open_watches; /* of kinds of resource.k8s.io */
-static _Atomic bool second_template;
+static _Atomic bool second_template, large_classes;
+
+/* Above the limit of a view, 24 MiB: 30 classes of 100 long selectors. */
+#define LARGE_CLASSES 30
+#define LARGE_SELECTORS 100
+#define LARGE_TEXT 9000
+
+static const char *list_large(struct arena *arena)
+{
+	char *selector = arena_alloc(arena, LARGE_TEXT + 1);
+	struct buf text;
+	const char *made;
+
+	memset(selector, 'x', LARGE_TEXT);
+	buf_init(&text, (size_t)64 << 20);
+	(void)buf_add_string(&text, "{'metadata':{'resourceVersion':'9'},'items':[");
+	for (int c = 0; c < LARGE_CLASSES; c++) {
+		(void)buf_printf(&text,
+				 "%s{'metadata':{'name':'c%d','resourceVersion':'1'},'spec':{"
+				 "'selectors':[",
+				 c > 0 ? "," : "", c);
+		for (int i = 0; i < LARGE_SELECTORS; i++) {
+			(void)buf_add_string(&text, i > 0 ? ",{'cel':{'expression':'" :
+							    "{'cel':{'expression':'");
+			(void)buf_add_string(&text, selector);
+			(void)buf_add_string(&text, "'}}");
+		}
+		(void)buf_add_string(&text, "]}}");
+	}
+	(void)buf_add_string(&text, "]}");
+	made = arena_strdup(arena, buf_string(&text));
+	buf_done(&text);
+	return made;
+}
 
 /* Until the flag is set, or the client closes. */
 static void await_second(struct exchange *exchange)
@@ -86,6 +119,8 @@ static const char *answer_of(const char *path, int *ret_status)
 
 static void serve(struct exchange *exchange, void *context)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const char *answer;
 	int status;
 	char *text;
 
@@ -94,7 +129,10 @@ static void serve(struct exchange *exchange, void *context)
 		hold_watch(exchange);
 		return;
 	}
-	text = script_text(answer_of(exchange->path, &status));
+	answer = answer_of(exchange->path, &status);
+	if (large_classes && strstr(exchange->path, "/deviceclasses"))
+		answer = list_large(&arena);
+	text = script_text(answer);
 	exchange_answer(exchange, status, "", status == 200 ? text : "{}");
 	memory_free(text);
 }
@@ -128,7 +166,7 @@ static int setup(void **state)
 	script = (struct kube_script){ .loop = NULL };
 	list_status = discover_status = 200;
 	failing_slices = open_watches = 0;
-	second_template = false;
+	second_template = large_classes = false;
 	woken = readied = 0;
 	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
@@ -338,6 +376,20 @@ static void test_a_kind_that_fails(void **state)
 	assert_int_equal(readied, 1);
 }
 
+static void test_a_kind_above_the_limit_of_a_view(void **state)
+{
+	(void)state;
+	large_classes = true;
+	CAPTURE_LOG({
+		changed("demo", false);
+		await_view();
+	});
+	assert_false((*control.devices)->objects->classes_known);
+	assert_int_equal((*control.devices)->objects->class_count, 0);
+	check_line("too many or too large objects");
+	check_line("DeviceClasses");
+}
+
 static void test_a_sidecar_reads_its_namespace(void **state)
 {
 	(void)state;
@@ -363,6 +415,7 @@ int main(void)
 		TEST_OF(test_without_the_right),
 		TEST_OF(test_without_the_api),
 		TEST_OF(test_a_kind_that_fails),
+		TEST_OF(test_a_kind_above_the_limit_of_a_view),
 		TEST_OF(test_a_sidecar_reads_its_namespace),
 	};
 

@@ -17,7 +17,7 @@
 #include "net/work.h"
 
 /* Changes of one Pod's start come together. A view whose objects take long to copy is made more
- * rarely, so that the loop copies for a twentieth of the time at most. */
+ * rarely, so that a thread copies for a twentieth of the time at most. */
 #define VIEW_DELAY_MS 200
 #define VIEW_DELAY_COPIES 20
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
@@ -58,15 +58,20 @@ static const struct {
 /* A watch finds its owner by its first member. */
 struct kind_watch {
 	struct optional_watch watch;
-	struct device_watch *owner;
+	struct watches *set;
+};
+
+/* They end when no job reads their objects any longer. */
+struct watches {
+	struct device_watch *owner; /* NULL: they have ended */
+	struct kind_watch kinds[KIND_COUNT];
 };
 
 struct device_watch {
 	const struct control *control;
-	struct map users; /* keys of the RayClusters that claim devices */
-	bool nodes_lack;  /* accelerators that may be in ResourceSlices */
-	bool watches;
-	struct kind_watch kinds[KIND_COUNT];
+	struct map users;                    /* keys of the RayClusters that claim devices */
+	bool nodes_lack;                     /* accelerators that may be in ResourceSlices */
+	struct watches *watches;             /* NULL: none */
 	struct loop_timer *timer, *deadline; /* NULL: no watch ever began */
 	bool due;                            /* the timer is set */
 	struct work_job *job;                /* counts a view; NULL: none */
@@ -80,28 +85,32 @@ struct device_watch {
 
 /* ---- the view ---- */
 
-/* NULL: they are above the limit of the view. */
-static void *copy_objects(const struct kube_informer *informer, const struct field *row,
+/* Without what their members point to. */
+static void *list_objects(const struct kube_informer *informer, const struct field *row,
 			  struct arena *arena, size_t *ret_count)
 {
 	size_t count = kube_informer_count(informer), at = 0;
 	char *list = arena_array(arena, count, row->size);
 	const void *object;
 
-	for (*ret_count = 0; *ret_count < count && (object = kube_informer_next(informer, &at));
-	     (*ret_count)++) {
-		char *copy = list + *ret_count * row->size;
-
-		memcpy(copy, object, row->size);
-		if (row->problems > 0)
-			memset(copy + row->problems, 0, sizeof(struct strings));
-		field_own(row->members, copy, arena);
-		if (arena->used_bytes > VIEW_MAX_BYTES) {
-			*ret_count = 0;
-			return NULL;
-		}
-	}
+	for (*ret_count = 0; *ret_count < count && (object = kube_informer_next(informer, &at));)
+		memcpy(list + (*ret_count)++ * row->size, object, row->size);
 	return list;
+}
+
+/* False: they are above the limit of the view. */
+static bool own_objects(void *list, size_t count, const struct field *row, struct arena *arena)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *object = (char *)list + i * row->size;
+
+		if (row->problems > 0)
+			memset(object + row->problems, 0, sizeof(struct strings));
+		field_own(row->members, object, arena);
+		if (arena->used_bytes > VIEW_MAX_BYTES)
+			return false;
+	}
+	return true;
 }
 
 static bool kind_known(const struct kind_watch *kind)
@@ -112,24 +121,70 @@ static bool kind_known(const struct kind_watch *kind)
 static bool all_known(const struct device_watch *watch)
 {
 	for (size_t k = 0; k < KIND_COUNT; k++)
-		if (!kind_known(&watch->kinds[k]))
+		if (!kind_known(&watch->watches->kinds[k]))
 			return false;
 	return true;
 }
 
-/* A view under way: the objects are copied on the loop, and counted on another thread. */
+/* A view under way: the objects are listed on the loop, and copied and counted on another thread. The
+ * informers retire those that they replace meanwhile (net/work.h). */
 struct making {
 	struct device_watch *watch;
 	const struct device_table *table;
 	struct device_view *view;
+	struct device_objects *objects;
+	bool too_large[KIND_COUNT];
+	int64_t copy_us;
 };
+
+static void set_list(struct device_objects *objects, const struct field *row, void *list,
+		     size_t count, bool known)
+{
+	memcpy(field_value(row, objects), &list, sizeof(list));
+	memcpy((char *)objects + row->count, &count, sizeof(count));
+	memcpy((char *)objects + row->has, &known, sizeof(known));
+}
+
+/* A kind above the limit counts as one that may not be read. */
+static void copy_objects(struct making *making)
+{
+	struct device_objects *objects = making->objects;
+
+	for (size_t k = 0; k < KIND_COUNT; k++) {
+		const struct field *row = &device_objects_fields[k];
+		size_t count;
+		void *list;
+
+		memcpy(&list, field_value(row, objects), sizeof(list));
+		memcpy(&count, (char *)objects + row->count, sizeof(count));
+		making->too_large[k] = !own_objects(list, count, row, &making->view->arena);
+		if (making->too_large[k])
+			set_list(objects, row, NULL, 0, false);
+	}
+}
 
 static void count_view(void *context, const struct work_job *job UNUSED)
 {
 	struct making *making = context;
 	struct device_view *view = making->view;
 
+	making->copy_us = -loop_precise_us();
+	copy_objects(making);
+	making->copy_us += loop_precise_us();
 	view->table = device_claims_attach(view->objects, making->table, &view->arena);
+}
+
+static void note_too_large(struct device_watch *watch, const struct making *making)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < KIND_COUNT; k++) {
+		if (making->too_large[k] && !watch->too_large)
+			log_warning("too many or too large objects", "kind", kinds[k].name,
+				    "effect", kinds[k].effect, NULL);
+		any = any || making->too_large[k];
+	}
+	watch->too_large = any;
 }
 
 static void wake_users(const struct device_watch *watch)
@@ -157,7 +212,9 @@ static void view_counted(void *context)
 
 	device_view_drop(watch->view);
 	watch->view = making->view;
+	watch->copy_us = making->copy_us;
 	watch->job = NULL;
+	note_too_large(watch, making);
 	memory_free(making);
 	if (first && watch->control->ready)
 		watch->control->ready(watch->control->wake_context);
@@ -174,32 +231,18 @@ static void view_dropped(void *context)
 	memory_free(making);
 }
 
-/* A kind above the limit counts as one that may not be read. */
-static void copy_kinds(struct device_watch *watch, struct device_objects *objects,
+static void list_kinds(const struct watches *watches, struct device_objects *objects,
 		       struct arena *arena)
 {
-	bool too_large = false;
-
 	for (size_t k = 0; k < KIND_COUNT; k++) {
+		const struct optional_watch *watch = &watches->kinds[k].watch;
 		const struct field *row = &device_objects_fields[k];
-		const struct kube_informer *informer = watch->kinds[k].watch.informer;
-		bool known = watch->kinds[k].watch.refused == ERR_NONE &&
-			     kube_informer_synced(informer);
+		bool known = watch->refused == ERR_NONE && kube_informer_synced(watch->informer);
 		size_t count = 0;
-		void *list = known ? copy_objects(informer, row, arena, &count) : NULL;
+		void *list = known ? list_objects(watch->informer, row, arena, &count) : NULL;
 
-		if (known && !list) {
-			known = false;
-			too_large = true;
-			if (!watch->too_large)
-				log_warning("too many or too large objects", "kind", kinds[k].name,
-					    "effect", kinds[k].effect, NULL);
-		}
-		memcpy(field_value(row, objects), &list, sizeof(list));
-		memcpy((char *)objects + row->count, &count, sizeof(count));
-		memcpy((char *)objects + row->has, &known, sizeof(known));
+		set_list(objects, row, list, count, known);
 	}
-	watch->too_large = too_large;
 }
 
 static void make_view(struct device_watch *watch)
@@ -209,12 +252,13 @@ static void make_view(struct device_watch *watch)
 	struct device_view *view = device_view_new();
 	struct device_objects *objects = ARENA_NEW(&view->arena, struct device_objects);
 
-	watch->copy_us = -loop_precise_us();
-	copy_kinds(watch, objects, &view->arena);
-	watch->copy_us += loop_precise_us();
+	list_kinds(watch->watches, objects, &view->arena);
 	view->number = ++watch->views;
 	view->objects = objects;
-	*making = (struct making){ watch, watch->control->options->device_table, view };
+	*making = (struct making){ .watch = watch,
+				   .table = watch->control->options->device_table,
+				   .view = view,
+				   .objects = objects };
 	watch->changed = false;
 	watch->job = work_start_slow(watch->control->loop, &functions, making, loop_boot_ms());
 }
@@ -261,17 +305,18 @@ static void renew(struct device_watch *watch)
 static void object_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
 			   const void *old UNUSED, const void *new_object UNUSED)
 {
-	const struct kind_watch *kind = context;
+	struct device_watch *watch = ((const struct kind_watch *)context)->set->owner;
 
-	if (kind->owner->view || kind->owner->job)
-		renew(kind->owner);
+	if (watch && (watch->view || watch->job))
+		renew(watch);
 }
 
 static void kind_read(void *context)
 {
-	const struct kind_watch *kind = context;
+	struct device_watch *watch = ((const struct kind_watch *)context)->set->owner;
 
-	renew(kind->owner);
+	if (watch)
+		renew(watch);
 }
 
 static void begin_watches(struct device_watch *watch)
@@ -282,7 +327,8 @@ static void begin_watches(struct device_watch *watch)
 
 	if (watch->watches)
 		return;
-	watch->watches = true;
+	watch->watches = memory_alloc(sizeof(*watch->watches));
+	watch->watches->owner = watch;
 	if (!watch->timer) {
 		watch->timer = loop_timer_new(watch->control->loop, timer_due, watch);
 		watch->deadline = loop_timer_new(watch->control->loop, deadline_due, watch);
@@ -291,9 +337,9 @@ static void begin_watches(struct device_watch *watch)
 	loop_timer_start(watch->deadline,
 			 options->kube_api_timeout_seconds * MS_PER_SECOND * FIRST_LISTS_TIMEOUTS);
 	for (size_t k = 0; k < KIND_COUNT; k++) {
-		struct kind_watch *kind = &watch->kinds[k];
+		struct kind_watch *kind = &watch->watches->kinds[k];
 
-		*kind = (struct kind_watch){ .owner = watch,
+		*kind = (struct kind_watch){ .set = watch->watches,
 					     .watch = { .level = LOG_WARNING,
 							.without = kinds[k].without,
 							.absent = kinds[k].absent,
@@ -309,14 +355,25 @@ static void begin_watches(struct device_watch *watch)
 	}
 }
 
+static void free_watches(void *memory)
+{
+	struct watches *watches = memory;
+
+	for (size_t k = 0; k < KIND_COUNT; k++)
+		optional_watch_done(&watches->kinds[k].watch);
+	memory_free(watches);
+}
+
 static void end_watches(struct device_watch *watch)
 {
-	for (size_t k = 0; watch->watches && k < KIND_COUNT; k++)
-		optional_watch_done(&watch->kinds[k].watch);
-	watch->watches = false;
 	if (watch->job)
 		work_cancel(watch->job);
 	watch->job = NULL;
+	if (watch->watches) {
+		watch->watches->owner = NULL;
+		work_retire(watch->control->loop, free_watches, watch->watches);
+	}
+	watch->watches = NULL;
 	device_view_drop(watch->view);
 	watch->view = NULL;
 }
