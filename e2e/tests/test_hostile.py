@@ -23,7 +23,7 @@ GROUPS = {
     "large-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-300k", "nodes-1m", "nodes-empty", "stall-60m")],
     "costly-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-100k", "shapes-8k", "gangs-1k", "numbers")],
     "floods": hostile.FLOODS,
-    "claims": [kind for kind in hostile.OBJECTS if kind.name.startswith("dra-")],
+    "dra": hostile.CLAIMS,
 }
 
 
