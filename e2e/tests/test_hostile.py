@@ -23,7 +23,7 @@ GROUPS = {
     "large-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-300k", "nodes-1m", "nodes-empty", "stall-60m")],
     "costly-replies": [kind for kind in hostile.REPLIES if kind.name in ("shapes-100k", "shapes-8k", "gangs-1k", "numbers")],
     "floods": hostile.FLOODS,
-    "dra": hostile.CLAIMS,
+    "dra": [kind for kind in hostile.CLAIMS if kind.name == "dra-changing"],
 }
 
 

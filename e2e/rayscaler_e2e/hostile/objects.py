@@ -30,18 +30,19 @@ class RealApi:
         self._made: Set[Tuple[str, str, str]] = set()
 
     def put(self, plural: str, obj: Object) -> Object:
-        namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+        namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
         objects = self._server.admin.of(plural, namespace)
         if (plural, namespace, name) in self._made:
             patch = {"metadata": {"annotations": obj["metadata"].get("annotations") or {}}}
             return objects.patch_merge(name, patch if plural == "pods" else {**patch, "spec": obj["spec"]})
-        self._server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        if namespace:
+            self._server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         made = objects.create(obj)
         self._made.add((plural, namespace, name))
         return objects.patch_merge(name, {"status": obj["status"]}, "status") if "status" in obj else made
 
     def remove(self, plural: str, obj: Object) -> None:
-        namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+        namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
         self._made.discard((plural, namespace, name))
         self._server.admin.of(plural, namespace).delete(name, 0, missing_ok=True)
 
