@@ -9,7 +9,8 @@ void cpu_budget_step(struct cpu_budget *budget)
 	if (!budget || budget->exhausted || ++budget->steps % CPU_BUDGET_STEPS != 0)
 		return;
 	spent = budget->spent(budget->context);
-	budget->cut = budget->cut || (budget->placing && spent == CPU_CUT);
+	if (budget->placing && (spent == CPU_STOP || (spent == CPU_CUT && !budget->fruitless)))
+		budget->cut = true;
 	if (spent != CPU_OVER)
 		return;
 	budget->exhausted = true;

@@ -3,8 +3,9 @@
  * (ctl/pass/pass) sets `spent`, `context` and `ms`; decide() does the rest. Every function accepts
  * NULL for no budget (plan, tests: a decision depends only on its snapshot).
  *
- * CPU_CUT ends the packing with what it has placed: the plan launches for that part, and terminates
- * nothing. With CPU_OVER nothing is decided. cpu_budget_step does not return then: it frees the
+ * CPU_CUT ends the packing with what it has placed, once that launches something: a placement group that
+ * alone takes more is placed nevertheless. CPU_STOP ends it in any case. The plan launches for the placed
+ * part, and terminates nothing. With CPU_OVER nothing is decided. cpu_budget_step does not return then: it frees the
  * registered arenas and jumps back to decide(), so the packing has no partial results to clean up.
  * Between two calls a caller owns no memory except arenas that are registered or belong to the
  * decision. */
@@ -21,7 +22,7 @@
 #define CPU_BUDGET_ARENAS_MAX 8 /* of functions that call each other */
 #define CPU_BUDGET_STEPS 16     /* between two calls of spent: a step takes 0.1 to 100 us */
 
-enum cpu_spent { CPU_LEFT = 0, CPU_CUT, CPU_OVER };
+enum cpu_spent { CPU_LEFT = 0, CPU_CUT, CPU_STOP, CPU_OVER };
 
 struct cpu_budget {
 	enum cpu_spent (*spent)(void *context);
@@ -32,6 +33,7 @@ struct cpu_budget {
 	/* Of decide() and this module: */
 	bool exhausted; /* the plan changes nothing because of it */
 	bool placing;   /* demand is placed: the work that is cut */
+	bool fruitless; /* nothing is launched yet: CPU_CUT has to wait */
 	bool cut;       /* no more is placed */
 	unsigned steps;
 	struct arena *arenas[CPU_BUDGET_ARENAS_MAX];

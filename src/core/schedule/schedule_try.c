@@ -515,6 +515,21 @@ static void choose_resized(struct schedule_try *try, struct schedule_candidate *
 	book(try, c);
 }
 
+/* Whether the packing ends here. Not before it launches something, which an atomic try does at its end: a
+ * group that needs more than the budget would never be placed. A search ends with what Ray's policy
+ * launches. */
+static bool is_cut(const struct schedule_try *try)
+{
+	const struct schedule_run *run = try->run;
+	struct cpu_budget *budget = run->problem->cpu_budget;
+
+	if (budget)
+		budget->fruitless = !run->problem->cheapest &&
+				    !(try->source->atomic ? try->new_before : run->new_nodes);
+	cpu_budget_step(budget);
+	return cpu_budget_is_cut(budget);
+}
+
 /* Takes the best candidate until none takes a unit: a node that is there, or a node to launch. The
  * other nodes of its replica are then there: they are filled before the next launch. */
 static void take_best(struct schedule_try *try)
@@ -527,8 +542,7 @@ static void take_best(struct schedule_try *try)
 		size_t type = best->type;
 		uint32_t node, state = best->state;
 
-		cpu_budget_step(run->problem->cpu_budget);
-		if (cpu_budget_is_cut(run->problem->cpu_budget))
+		if (is_cut(try))
 			break;
 		if (type != SCHEDULE_NO_INDEX && !schedule_run_permits(run, type, false, &limit)) {
 			heap_drop(try, best);
@@ -784,15 +798,18 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 					     const struct schedule_try_source *source)
 {
 	struct schedule_try try = {
-		.run = run, .requests = requests, .list = requests->list, .source = source
+		.run = run,
+		.requests = requests,
+		.list = requests->list,
+		.source = source,
+		.new_before = run->new_nodes,
 	};
 	size_t types = run->problem->type_count;
-	int64_t budget = run->budget, list_nodes = run->list_nodes, new_nodes = run->new_nodes;
+	int64_t budget = run->budget, list_nodes = run->list_nodes;
 	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
 	const struct schedule_leftover *left;
 
-	cpu_budget_step(run->problem->cpu_budget);
-	if (cpu_budget_is_cut(run->problem->cpu_budget))
+	if (is_cut(&try))
 		return leave_all(run, requests->list);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	run->new_types.count = 0;
@@ -805,7 +822,7 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));
 		run->budget = budget;
 		run->list_nodes = list_nodes;
-		run->new_nodes = new_nodes;
+		run->new_nodes = try.new_before;
 		undo(&try);
 	} else {
 		keep(&try);

@@ -82,6 +82,7 @@ struct schedule_try {
 	VEC(struct schedule_candidate *) scarce; /* types */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
+	int64_t new_before; /* new nodes of the run before the try */
 	bool ranked;        /* the ranking bounds the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
 	int labels_max;

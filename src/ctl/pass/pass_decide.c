@@ -15,9 +15,10 @@
  *   small ones on threads as well: CPU at rest 1.17, 1.21, 1.09, 1.08, CPU beside the tenants 1.7
  *   no slow ones either: p99 from demand to patch beside the tenants 20.2 s instead of 1.0 s */
 #define OVERTAKEN_MAX 3
-/* A packing that is cut at the budget, and the linear steps before and after it, end within this
- * many budgets. */
-#define CUT_END_FACTOR 4
+/* A packing that has launched nothing at its budget continues until it has, up to this many budgets. */
+#define STOP_FACTOR 3
+/* And with the linear steps before and after it up to this many. */
+#define CUT_END_FACTOR 6
 /* Entries of the reply times worker groups, at about 1 us. */
 #define SMALL_PAIRS ((size_t)500)
 #define QUICK_PAIRS ((size_t)20000)
@@ -36,7 +37,10 @@ static enum cpu_spent cpu_spent(void *context)
 		return CPU_OVER;
 	if (work->budget.placing && !work->cpu_cut_us)
 		work->cpu_cut_us = now_us + work->budget.ms * 1000;
-	return work->budget.placing && now_us > work->cpu_cut_us ? CPU_CUT : CPU_LEFT;
+	if (!work->budget.placing || now_us <= work->cpu_cut_us)
+		return CPU_LEFT;
+	return now_us - work->cpu_cut_us > (STOP_FACTOR - 1) * work->budget.ms * 1000 ? CPU_STOP :
+											CPU_CUT;
 }
 
 /* A decision that takes too much is made again as a slower one. */

@@ -174,7 +174,8 @@ static bool expect_part(const struct plan *plan, const struct plan *whole, int64
 	return cut;
 }
 
-/* Cut at each question, it launches a part of the whole, and more the later it is cut. */
+/* Cut at each question, it launches a part of the whole, and more the later it is cut; nothing only where
+ * it is stopped. */
 static void test_cut_short(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -192,6 +193,10 @@ static void test_cut_short(void **state)
 		struct cpu_budget budget = { .spent = spent, .context = &watch, .ms = 250 };
 
 		snapshot.cpu_budget = &budget;
+		expect_part(decide(&snapshot, &scratch), whole, &launches);
+		assert_true(launches > 0);
+		watch = (struct watch){ .allowed = allowed, .then = CPU_STOP };
+		budget = (struct cpu_budget){ .spent = spent, .context = &watch, .ms = 250 };
 		cuts += expect_part(decide(&snapshot, &scratch), whole, &launches);
 		assert_false(budget.exhausted);
 		assert_int_equal(budget.arena_count, 0);

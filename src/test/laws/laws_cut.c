@@ -8,7 +8,7 @@
 static enum cpu_spent cut_now(void *context)
 {
 	(void)context;
-	return CPU_CUT;
+	return CPU_STOP;
 }
 
 /* A group in which the whole one terminates hosts of a replica is left out: without the termination the

@@ -344,6 +344,34 @@ static void load_above_the_budget(void **state)
 	sim_case_done(&c);
 }
 
+/* One placement group needs four times what a decision may use: it is placed nevertheless, and what waits
+ * behind it. */
+static void group_above_the_budget(void **state)
+{
+	struct watch watch = { .allowed = INT64_MAX };
+	struct sim_case c;
+	struct sim_result *whole, *part;
+
+	(void)state;
+	init_one_group(&c, 8, LOAD_GANGS + 1);
+	sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
+		     sim_case_bundles(&c, GPU, 8 * GPU, LOAD_GANGS), LOAD_GANGS);
+	sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
+	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch };
+	c.input.cpu_budget = &sim_budget;
+	c.input.models.scan_interval_ms = 30 * SECOND;
+	whole = sim_case_run(&c);
+	assert_non_null(whole);
+	assert_int_equal(whole->finished, 2);
+	watch.allowed = watch.most / 4;
+	assert_true(watch.allowed > 0);
+	part = sim_case_run(&c);
+	assert_non_null(part);
+	assert_int_equal(part->finished, 2);
+	assert_int_equal(part->peak_gpus, whole->peak_gpus);
+	sim_case_done(&c);
+}
+
 static void names_of_policies(void **state)
 {
 	(void)state;
@@ -364,6 +392,7 @@ int main(void)
 		cmocka_unit_test(tasks_are_seen_when_the_gcs_asks),
 		cmocka_unit_test(gang_keeps_idle_workers),
 		cmocka_unit_test(load_above_the_budget),
+		cmocka_unit_test(group_above_the_budget),
 		cmocka_unit_test(names_of_policies),
 	};
 
