@@ -85,32 +85,29 @@ static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t 
 struct gang {
 	const struct ray_gang *gang;
 	size_t index;
-	struct schedule_list *lists;         /* one for each choice, in their order */
-	struct schedule_requests **requests; /* the same; set by place_gangs */
+	struct schedule_requests **choices; /* in their order */
 };
 
 /* All requests of the problem, read before anything is placed. */
 struct lists {
-	struct schedule_list *constraints;
+	struct schedule_requests **constraints;
 	struct gang *gangs; /* in the order in which they are placed */
-	struct schedule_list demands;
+	struct schedule_requests *demands;
 };
 
 /* One list, from Ray's order to Ray's order. */
-static void try_alone(struct schedule_run *run, const struct schedule_list *list,
+static void try_alone(struct schedule_run *run, struct schedule_requests *requests,
 		      const struct schedule_try_source *source,
 		      struct schedule_leftover *ret_leftovers)
 {
-	struct schedule_requests *requests;
 	const struct schedule_leftover *left;
 
-	if (!list->count)
+	if (!requests->list.count)
 		return;
-	requests = schedule_requests_new(run, list);
 	schedule_classes_make(run, &requests, 1);
 	left = schedule_try(run, requests, source);
 	if (left)
-		share_left(ret_leftovers, list, left);
+		share_left(ret_leftovers, &requests->list, left);
 }
 
 static void place_constraints(struct schedule_run *run, const struct lists *lists,
@@ -129,9 +126,9 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 		};
 
 		result->constraints[i] = leftovers_new(run, constraint->count);
-		if (lists->constraints[i].count)
+		if (lists->constraints[i]->list.count)
 			schedule_run_set_source(run, true);
-		try_alone(run, &lists->constraints[i], &source, result->constraints[i]);
+		try_alone(run, lists->constraints[i], &source, result->constraints[i]);
 	}
 }
 
@@ -142,21 +139,21 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 {
 	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
 
-	if (!gang->lists[0].count)
+	if (!gang->choices[0]->list.count)
 		return;
 	for (size_t i = 0; i < schedule_gang_choices(gang->gang); i++) {
 		const struct schedule_leftover *left;
 
-		if (!gang->lists[i].count)
+		if (!gang->choices[i]->list.count)
 			continue;
 		if (run->resizable) /* the order of equal nodes changes with each try */
-			schedule_classes_make(run, &gang->requests[i], 1);
-		left = schedule_try(run, gang->requests[i], &source);
+			schedule_classes_make(run, &gang->choices[i], 1);
+		left = schedule_try(run, gang->choices[i], &source);
 		if (!left) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
 		}
-		for (size_t j = 0; j < gang->lists[i].count && !leftover->limit; j++)
+		for (size_t j = 0; j < gang->choices[i]->list.count && !leftover->limit; j++)
 			if (left[j].limit != SCHEDULE_LIMIT_NONE)
 				*leftover = left[j];
 		leftover->count = 1;
@@ -174,14 +171,10 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 	if (!count)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		struct gang *gang = &lists->gangs[i];
-		size_t choices = schedule_gang_choices(gang->gang);
+		const struct gang *gang = &lists->gangs[i];
 
-		gang->requests = arena_array(run->scratch, choices, sizeof(*gang->requests));
-		for (size_t j = 0; j < choices; j++) {
-			gang->requests[j] = schedule_requests_new(run, &gang->lists[j]);
-			VEC_PUSH(run->scratch, &all, gang->requests[j]);
-		}
+		for (size_t j = 0; j < schedule_gang_choices(gang->gang); j++)
+			VEC_PUSH(run->scratch, &all, gang->choices[j]);
 	}
 	if (!run->resizable)
 		schedule_classes_make(run, all.at, all.count);
@@ -195,7 +188,7 @@ static void place_demands(struct schedule_run *run, const struct lists *lists,
 	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
 
 	result->demands = leftovers_new(run, run->problem->demand_count);
-	try_alone(run, &lists->demands, &source, result->demands);
+	try_alone(run, lists->demands, &source, result->demands);
 }
 
 /* ---- reading the requests ---- */
@@ -234,26 +227,6 @@ const size_t *schedule_gang_order(const struct schedule_problem *problem, struct
 	return order;
 }
 
-static struct gang *sort_gangs(struct schedule_run *run)
-{
-	const struct schedule_problem *problem = run->problem;
-	struct gang *gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*gangs));
-	const size_t *order = schedule_gang_order(problem, run->scratch);
-
-	for (size_t i = 0; i < problem->gang_count; i++) {
-		const struct ray_gang *gang = &problem->gangs[order[i]];
-		size_t choices = schedule_gang_choices(gang);
-
-		cpu_budget_step(problem->cpu_budget);
-		gangs[i].gang = gang;
-		gangs[i].index = order[i];
-		gangs[i].lists = arena_array(run->scratch, choices, sizeof(*gangs[i].lists));
-		for (size_t j = 0; j < choices; j++)
-			gangs[i].lists[j] = schedule_list_of_gang(&run->words, order[i], j);
-	}
-	return gangs;
-}
-
 struct ordered_shape {
 	int64_t gpus;
 	uint32_t place;
@@ -270,47 +243,56 @@ static int compare_ordered(const void *a, const void *b)
 }
 
 /* Puts the shapes into the order of the policy; Ray's breaks ties. */
-static void sort_by_policy(struct schedule_run *run, const struct schedule_list *list)
+static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list)
 {
 	const struct schedule_policy *policy = &run->policy;
-	struct ordered_shape *ordered =
-		arena_array(run->scratch, list->count + 1, sizeof(*ordered));
+	struct ordered_shape *ordered;
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct schedule_shape *shape = &list->shapes[i];
+	if (policy->gpus_first || policy->shuffle) {
+		ordered = arena_array(run->scratch, list.count + 1, sizeof(*ordered));
+		for (size_t i = 0; i < list.count; i++) {
+			const struct schedule_shape *shape = &list.shapes[i];
 
-		ordered[i].shape = *shape;
-		if (policy->shuffle)
-			ordered[i].place = schedule_shuffled(policy->shuffle, i);
-		for (uint32_t j = 0; j < shape->piece_count && policy->gpus_first; j++)
-			ordered[i].gpus += shape->pieces[j].amount * shape->pieces[j].count;
+			ordered[i].shape = *shape;
+			if (policy->shuffle)
+				ordered[i].place = schedule_shuffled(policy->shuffle, i);
+			for (uint32_t j = 0; j < shape->piece_count && policy->gpus_first; j++)
+				ordered[i].gpus += shape->pieces[j].amount * shape->pieces[j].count;
+		}
+		sort_stable(ordered, list.count, sizeof(*ordered), compare_ordered);
+		for (size_t i = 0; i < list.count; i++)
+			list.shapes[i] = ordered[i].shape;
 	}
-	sort_stable(ordered, list->count, sizeof(*ordered), compare_ordered);
-	for (size_t i = 0; i < list->count; i++)
-		list->shapes[i] = ordered[i].shape;
+	return schedule_requests_new(run, list);
 }
 
 static void read_lists(struct schedule_run *run, struct lists *lists)
 {
 	const struct schedule_problem *problem = run->problem;
+	const size_t *order = schedule_gang_order(problem, run->scratch);
 
 	lists->constraints = arena_array(run->scratch, problem->constraint_count + 1,
 					 sizeof(*lists->constraints));
-	for (size_t i = 0; i < problem->constraint_count; i++)
-		lists->constraints[i] = schedule_list_of_demands(&run->words,
-								 problem->constraints[i].demands,
-								 problem->constraints[i].count);
-	lists->gangs = sort_gangs(run);
-	lists->demands =
-		schedule_list_of_demands(&run->words, problem->demands, problem->demand_count);
-	if (!run->policy.gpus_first && !run->policy.shuffle)
-		return;
-	for (size_t i = 0; i < problem->constraint_count; i++)
-		sort_by_policy(run, &lists->constraints[i]);
-	for (size_t i = 0; i < problem->gang_count; i++)
-		for (size_t j = 0; j < schedule_gang_choices(lists->gangs[i].gang); j++)
-			sort_by_policy(run, &lists->gangs[i].lists[j]);
-	sort_by_policy(run, &lists->demands);
+	for (size_t i = 0; i < problem->constraint_count; i++) {
+		const struct schedule_constraint *own = &problem->constraints[i];
+
+		lists->constraints[i] = read_list(
+			run, schedule_list_of_demands(&run->words, own->demands, own->count));
+	}
+	lists->gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*lists->gangs));
+	for (size_t i = 0; i < problem->gang_count; i++) {
+		struct gang *gang = &lists->gangs[i];
+
+		cpu_budget_step(problem->cpu_budget);
+		gang->gang = &problem->gangs[gang->index = order[i]];
+		gang->choices = arena_array(run->scratch, schedule_gang_choices(gang->gang),
+					    sizeof(*gang->choices));
+		for (size_t j = 0; j < schedule_gang_choices(gang->gang); j++)
+			gang->choices[j] =
+				read_list(run, schedule_list_of_gang(&run->words, order[i], j));
+	}
+	lists->demands = read_list(run, schedule_list_of_demands(&run->words, problem->demands,
+								 problem->demand_count));
 }
 
 /* ---- the result ---- */
@@ -423,7 +405,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	if (problem->cpu_budget)
 		problem->cpu_budget->placing = problem->may_be_cut;
 	place_constraints(&run, &lists, result);
-	if (lists.demands.count > 0 || problem->gang_count > 0)
+	if (lists.demands->list.count > 0 || problem->gang_count > 0)
 		schedule_run_set_source(&run, false);
 	if (run.policy.demands_first)
 		place_demands(&run, &lists, result);

@@ -394,9 +394,7 @@ static bool remove_replica(struct search *search, size_t type)
 	memcpy(search->caps, search->best.launches,
 	       search->problem->type_count * sizeof(*search->caps));
 	search->caps[type] -= search->problem->types[type].hosts;
-	return search->caps[type] >= search->trial.minimum[type] &&
-	       schedule_trial_may_serve(&search->trial, search->caps, search->ray, type) &&
-	       confirm(search, search->caps);
+	return search->caps[type] >= search->trial.minimum[type] && confirm(search, search->caps);
 }
 
 /* Removes replicas from the best choice, of the dearest type first, until it needs one of each. */

@@ -62,10 +62,6 @@ __int128 schedule_trial_cost_of(const struct schedule_type *type, int64_t nodes)
  * ones, where they cost least; or the cost of the minimum. */
 __int128 schedule_trial_least_cost(const struct schedule_trial *trial,
 				   const struct schedule_result *ray);
-/* Whether these launches could serve what `ray` serves, by the sum of each resource that nodes of
- * the type have. */
-bool schedule_trial_may_serve(const struct schedule_trial *trial, const int64_t *launches,
-			      const struct schedule_result *ray, size_t type);
 /* The number of units left over. */
 __int128 schedule_trial_left(const struct schedule_problem *problem,
 			     const struct schedule_result *result);

@@ -224,7 +224,7 @@ static void find_needs(struct schedule_run *run, struct schedule_requests *const
 
 	classes->most = arena_array(run->scratch, names + 1, sizeof(*classes->most));
 	for (size_t i = 0; i < count; i++) {
-		const struct schedule_list *list = requests[i]->list;
+		const struct schedule_list *list = &requests[i]->list;
 
 		for (size_t j = 0; j < list->count; j++) {
 			if (list->shapes[j].impossible)

@@ -25,7 +25,7 @@
 /* Counts the shapes by name into run->name_counts. */
 static void find_names(struct schedule_requests *requests, struct schedule_run *run)
 {
-	const struct schedule_list *list = requests->list;
+	const struct schedule_list *list = &requests->list;
 	size_t most = 0;
 
 	for (size_t i = 0; i < list->count; i++)
@@ -68,7 +68,7 @@ static int64_t largest_piece(const struct schedule_shape *shape)
 static void set_leaf(const struct schedule_requests *requests, struct schedule_kind *kind,
 		     size_t place, bool active)
 {
-	const struct schedule_shape *shape = &requests->list->shapes[kind->shapes.at[place]];
+	const struct schedule_shape *shape = &requests->list.shapes[kind->shapes.at[place]];
 	size_t at = kind->leaves + place;
 	int64_t *least = &kind->least[at * (kind->names + 1)];
 	double *ratio = &kind->ratio[at * (kind->names + 1)];
@@ -144,7 +144,7 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 {
 	struct schedule_vocabulary *words = &run->words;
 	struct schedule_intern ids = { .arena = run->scratch };
-	const struct schedule_list *list = requests->list;
+	const struct schedule_list *list = &requests->list;
 
 	requests->kind_of = arena_array(run->scratch, list->count + 1, sizeof(uint32_t));
 	requests->place_of = arena_array(run->scratch, list->count + 1, sizeof(uint32_t));
@@ -257,14 +257,13 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 		    compare_tags);
 }
 
-struct schedule_requests *schedule_requests_new(struct schedule_run *run,
-						const struct schedule_list *list)
+struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct schedule_list list)
 {
 	struct schedule_requests *requests = ARENA_NEW(run->scratch, struct schedule_requests);
 
 	*requests = (struct schedule_requests){ .list = list };
-	for (uint32_t i = 0; i < list->count; i++) {
-		const struct schedule_shape *shape = &list->shapes[i];
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct schedule_shape *shape = &list.shapes[i];
 
 		requests->adds_labels = requests->adds_labels || shape->anti_label_count;
 		if (!shape->selector)
@@ -332,10 +331,10 @@ size_t schedule_requests_next(const struct schedule_kind *kind, const struct sch
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state)
 {
-	const struct schedule_shape *shape = requests->list->shapes;
+	const struct schedule_shape *shape = requests->list.shapes;
 	bool fit = false;
 
-	if (requests->list->count == 1) /* as of most gangs: without a room */
+	if (requests->list.count == 1) /* as of most gangs: without a room */
 		return !shape->impossible &&
 		       schedule_state_has(&run->states, &run->states.states.at[state], shape->needs,
 					  shape->need_count);

@@ -61,29 +61,6 @@ static uint32_t *list_filled(const struct schedule_try *try)
 	return list;
 }
 
-/* Its state and names with what this try has chosen for it. */
-static void fill_chosen(struct schedule_try *try, struct schedule_candidate *c)
-{
-	struct schedule_run *run = try->run;
-
-	c->state = run->states_of.at[c->node];
-	c->placed = run->nodes.at[c->node].placed;
-	for (size_t i = 0; i < try->chosen.count; i++) {
-		const struct schedule_chosen *chosen = &try->chosen.at[i];
-
-		if (chosen->node != c->node)
-			continue;
-		schedule_room_load(&run->room, chosen->state);
-		for (size_t j = 0; j < chosen->fill_count; j++)
-			schedule_room_take(&run->room, &try->list->shapes[chosen->fill[j].shape],
-					   chosen->fill[j].count);
-		c->placed = schedule_placed_with(&run->room, chosen->placed, try->list,
-						 chosen->fill, chosen->fill_count);
-		c->state = schedule_room_save(&run->room, c->placed);
-		schedule_room_unload(&run->room);
-	}
-}
-
 static void make_candidate(struct schedule_try *try, uint32_t node,
 			   const struct schedule_size *size, struct schedule_candidate *c)
 {
@@ -100,7 +77,11 @@ static void make_candidate(struct schedule_try *try, uint32_t node,
 	schedule_run_amounts(run, &resized, &total, &available);
 	schedule_state_of(&run->states, run->states.states.at[run->states_of.at[node]], &total,
 			  &available, &c->rest);
-	fill_chosen(try, c);
+	c->state = run->states_of.at[node];
+	c->placed = run->nodes.at[node].placed;
+	for (size_t i = 0; i < try->chosen.count; i++)
+		if (try->chosen.at[i].node == node)
+			c->state = schedule_try_outcome(try, &try->chosen.at[i], &c->placed);
 	c->state = schedule_state_resized(&run->states, c->state, size, c->rest);
 }
 

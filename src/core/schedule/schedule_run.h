@@ -34,7 +34,7 @@ struct schedule_tag {
 
 /* The needs of a list of shapes. */
 struct schedule_requests {
-	const struct schedule_list *list;
+	struct schedule_list list;
 	VEC(struct schedule_kind) kinds;
 	uint32_t *kind_of, *place_of;  /* by shape: its kind, its place there */
 	VEC(struct schedule_tag) tags; /* ascending */
@@ -197,7 +197,7 @@ struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
 					  enum schedule_phase phase);
 
 struct schedule_requests *schedule_requests_new(struct schedule_run *run,
-						const struct schedule_list *list);
+						struct schedule_list list);
 /* Whether any of them fits the state, by the sums alone. */
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state);

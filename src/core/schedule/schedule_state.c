@@ -720,28 +720,6 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 	return placed_add(states, &after);
 }
 
-/* The first request on the node, in the order of placement, that has a selector which the node's
- * labels satisfy decides. */
-static int label_rank(struct schedule_room *room, const struct schedule_placed *before,
-		      const struct schedule_list *list, const struct schedule_fill *fill,
-		      size_t fill_count)
-{
-	int rank;
-
-	for (uint32_t i = 0; i < before->selector_count; i++) {
-		rank = schedule_label_rank(room->states, room->labels, before->selectors[i]);
-		if (rank)
-			return rank;
-	}
-	for (size_t i = 0; i < fill_count; i++) {
-		rank = schedule_label_rank(room->states, room->labels,
-					   list->shapes[fill[i].shape].selector);
-		if (rank)
-			return rank;
-	}
-	return 0;
-}
-
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       union schedule_key *key)
 {
@@ -753,31 +731,20 @@ void schedule_key_type(const struct schedule_problem *problem, const struct sche
 	key->recency = problem->types[state->type].failure_recency;
 }
 
-void schedule_key_fill(struct schedule_room *room, uint32_t placed,
-		       const struct schedule_list *list, const struct schedule_fill *fill,
-		       size_t fill_count, union schedule_key *key)
+void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
+			 union schedule_key *key)
 {
 	const struct schedule_problem *problem = room->states->words->problem;
-	const struct schedule_placed *before = &room->states->placed.at[placed];
-	const struct schedule_state *state = &room->state;
-	bool asks_accelerator = before->asks_accelerator;
+	const struct schedule_placed *placed = &room->states->placed.at[placed_id];
 
-	room->stamp++;
-	schedule_key_type(problem, state, key);
-	for (uint32_t i = 0; i < before->name_count; i++)
-		key->types += first_seen(room, before->names[i]) &&
-			      room->total[before->names[i]] >= 0;
-	for (size_t i = 0; i < fill_count; i++) {
-		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
-
-		asks_accelerator = asks_accelerator || shape->asks_accelerator;
-		for (uint32_t j = 0; j < shape->need_count; j++)
-			key->types += first_seen(room, shape->needs[j].name) &&
-				      room->total[shape->needs[j].name] >= 0;
-	}
-	key->labels = label_rank(room, before, list, fill, fill_count);
-	key->accelerator_ok = !problem->conserve_accelerators || !state->accelerator ||
-			      asks_accelerator;
+	schedule_key_type(problem, &room->state, key);
+	for (uint32_t i = 0; i < placed->name_count; i++)
+		key->types += room->total[placed->names[i]] >= 0;
+	/* The first selector that the node's labels satisfy decides. */
+	for (uint32_t i = 0; i < placed->selector_count && !(key->labels > 0); i++)
+		key->labels = schedule_label_rank(room->states, room->labels, placed->selectors[i]);
+	key->accelerator_ok = !problem->conserve_accelerators || !room->state.accelerator ||
+			      placed->asks_accelerator;
 }
 
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,

@@ -161,10 +161,9 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 /* Sets the part of the key that the node's type defines, and clears the rest. */
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       union schedule_key *key);
-/* Sets the part of the key that the fill defines; schedule_key_rest sets minimum and average. */
-void schedule_key_fill(struct schedule_room *room, uint32_t placed,
-		       const struct schedule_list *list, const struct schedule_fill *fill,
-		       size_t fill_count, union schedule_key *key);
+/* Sets the part of the key that all placed requests define; schedule_key_rest sets minimum and average. */
+void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
+			 union schedule_key *key);
 /* Puts minimum and average into the key, from the terms of the state's amounts and the rest. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
 		       const double *terms, uint32_t rest, union schedule_key *key);

@@ -275,7 +275,10 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	take_all(try, c);
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
-		schedule_key_fill(room, c->placed, try->list, c->fill.at, c->fill.count, &c->key);
+		schedule_key_placed(room,
+				    schedule_placed_with(room, c->placed, try->list, c->fill.at,
+							 c->fill.count),
+				    &c->key);
 		if (run->policy.spare_gpus && c->type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(run, c);
 		else if (run->policy.shuffle)
@@ -648,22 +651,31 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 	}
 }
 
+uint32_t schedule_try_outcome(struct schedule_try *try, const struct schedule_chosen *chosen,
+			      uint32_t *ret_placed)
+{
+	struct schedule_room *room = &try->run->room;
+	uint32_t state;
+
+	schedule_room_load(room, chosen->state);
+	for (size_t i = 0; i < chosen->fill_count; i++)
+		schedule_room_take(room, &try->list->shapes[chosen->fill[i].shape],
+				   chosen->fill[i].count);
+	*ret_placed = schedule_placed_with(room, chosen->placed, try->list, chosen->fill,
+					   chosen->fill_count);
+	state = schedule_room_save(room, *ret_placed);
+	schedule_room_unload(room);
+	return state;
+}
+
 static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *chosen,
 			struct cursor *cursors)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_work *work = &run->nodes.at[chosen->node];
-	uint32_t state;
+	uint32_t state = schedule_try_outcome(try, chosen, &work->placed);
 
-	schedule_room_load(&run->room, chosen->state);
-	for (size_t i = 0; i < chosen->fill_count; i++)
-		schedule_room_take(&run->room, &try->list->shapes[chosen->fill[i].shape],
-				   chosen->fill[i].count);
-	work->placed = schedule_placed_with(&run->room, chosen->placed, try->list, chosen->fill,
-					    chosen->fill_count);
-	work->labels = run->room.labels;
-	state = schedule_room_save(&run->room, work->placed);
-	schedule_room_unload(&run->room);
+	work->labels = run->states.states.at[state].labels;
 	run->states_of.at[chosen->node] = state;
 	if (chosen->resized) {
 		run->rests_of.at[chosen->node] = chosen->rest;
@@ -778,19 +790,6 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 	return any ? left : NULL;
 }
 
-/* Of a packing that was cut before this try. */
-static const struct schedule_leftover *leave_all(struct schedule_run *run,
-						 const struct schedule_list *list)
-{
-	struct schedule_leftover *left = arena_array(run->scratch, list->count, sizeof(*left));
-
-	for (size_t i = 0; i < list->count; i++)
-		left[i] = (struct schedule_leftover){ list->shapes[i].count,
-						      SCHEDULE_LIMIT_CPU_BUDGET,
-						      SCHEDULE_NO_INDEX };
-	return left;
-}
-
 /* The limits are saved before; an atomic try with units left over restores them and undoes its
  * launches and placements. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
@@ -800,7 +799,7 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 	struct schedule_try try = {
 		.run = run,
 		.requests = requests,
-		.list = requests->list,
+		.list = &requests->list,
 		.source = source,
 		.new_before = run->new_nodes,
 	};
@@ -809,12 +808,10 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
 	const struct schedule_leftover *left;
 
-	if (is_cut(&try))
-		return leave_all(run, requests->list);
 	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
 	run->new_types.count = 0;
 	try_init(&try);
-	if (!schedule_try_exactly(&try))
+	if (!is_cut(&try) && !schedule_try_exactly(&try))
 		place(&try);
 	left = find_left(&try);
 	schedule_requests_reset(requests);
