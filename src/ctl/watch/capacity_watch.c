@@ -47,6 +47,7 @@ struct capacity_watch {
 	/* The last inventory; stock NULL: none. */
 	struct inventory_watch *inventory_watch;
 	struct inventory_list list; /* of it, completed by features */
+	uint64_t version;           /* of the list */
 	bool incomplete;            /* their part is still to come */
 	struct arena arena;
 	struct node_capacities capacities;
@@ -106,6 +107,7 @@ static void count_capacities(struct capacity_watch *capacity_watch)
 static void complete(struct capacity_watch *capacity_watch)
 {
 	capacity_watch->list = *inventory_watch_list(capacity_watch->inventory_watch);
+	capacity_watch->list.version = ++capacity_watch->version;
 	capacity_watch->incomplete = !features_complete(
 		capacity_watch->control->features, &capacity_watch->list, &capacity_watch->arena);
 	count_capacities(capacity_watch);

@@ -41,6 +41,7 @@ struct inventory_list {
 	/* "" or why Pods are not known (they may not be listed); then there are none. */
 	const char *pods_problem;
 	size_t unreadable; /* objects that cannot be decoded */
+	uint64_t version;  /* of ctl/watch/capacity_watch: changes with the content */
 };
 
 /* After done without an error; borrowed. */

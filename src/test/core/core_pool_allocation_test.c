@@ -36,6 +36,7 @@ static struct scene {
 	size_t node_count;
 	const struct device_table *devices;
 	struct settings settings;
+	struct pool_free free;
 	struct gpu_pool_queue queues[2];
 	struct gpu_pool pool;
 	struct label team[2];
@@ -115,6 +116,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	arena_done(&scene.arena);
+	pool_free_done(&scene.free);
 	return 0;
 }
 
@@ -173,17 +175,16 @@ static const struct pool_allocation *allocate(void)
 	static const struct gpu_pool *pools[1];
 	static int64_t capacity;
 	static const char *held[1];
-	const struct pod **pods = arena_array(&scene.arena, CLUSTERS_MAX * PODS_MAX, sizeof(*pods));
-	struct pool_nodes *nodes = ARENA_NEW(&scene.arena, struct pool_nodes);
 
 	pools[0] = &scene.pool;
 	capacity = scene.pool.gpus;
 	held[0] = scene.pool.problems.count > 0 ? scene.pool.problems.at[0] : NULL;
-	*nodes = (struct pool_nodes){ .nodes = scene.nodes,
-				      .node_count = scene.node_count,
-				      .pods = pods,
-				      .settings = &scene.settings,
-				      .devices = scene.devices };
+	pool_free_make(&scene.free, &(struct pool_free_input){ .pools = pools,
+							       .pool_count = 1,
+							       .nodes = scene.nodes,
+							       .node_count = scene.node_count,
+							       .settings = &scene.settings,
+							       .devices = scene.devices });
 	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
 		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
 
@@ -211,7 +212,8 @@ static const struct pool_allocation *allocate(void)
 		scene.members[i] = members[i];
 		labels[i] = (struct labels){ i < 2 ? &scene.team[i] : NULL, i < 2 };
 		for (size_t p = 0; p < scene.pod_counts[i]; p++)
-			pods[nodes->pod_count++] = scene.lists[i][p];
+			pool_free_count(&scene.free, scene.lists[i][p], 1);
+		pool_member_locate((struct pool_member *)members[i], &scene.free);
 	}
 	return pool_allocate(&(struct pool_input){ .pools = pools,
 						   .capacities = &capacity,
@@ -222,7 +224,9 @@ static const struct pool_allocation *allocate(void)
 						   .asks = asks,
 						   .member_count = CLUSTERS_MAX,
 						   .namespace_labels = labels,
-						   .nodes = scene.node_count > 0 ? nodes : NULL,
+						   .free = scene.node_count > 0 ? &scene.free :
+										  NULL,
+						   .devices = scene.devices,
 						   .now = scene.now },
 			     &scene.arena);
 }

@@ -180,9 +180,9 @@ static struct pool_member *member(void)
 
 	pool.queues = &queue;
 	pool.queue_count = 1;
-	VEC_PUSH(&arena, &slice.pods, "h0");
-	VEC_PUSH(&arena, &slice.pods, "h1");
-	VEC_PUSH(&arena, &single.pods, "w");
+	VEC_PUSH(&arena, &slice.pods, ((struct pool_pod){ .name = "h0" }));
+	VEC_PUSH(&arena, &slice.pods, ((struct pool_pod){ .name = "h1" }));
+	VEC_PUSH(&arena, &single.pods, ((struct pool_pod){ .name = "w" }));
 	made->namespace_ = "ml";
 	made->key = KEY;
 	VEC_PUSH(&arena, &made->workers, slice);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "ctl/report/metrics.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/inventory_watch.h"
 #include "net/loop.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
@@ -25,7 +26,8 @@ static struct world {
 	struct ray_cluster clusters[CLUSTERS];
 	bool there[CLUSTERS], unreadable[CLUSTERS];
 	int woken[CLUSTERS];
-	const struct gpu_pool *gpu_pool; /* NULL: only the flags */
+	const struct gpu_pool *gpu_pool;    /* NULL: only the flags */
+	const struct inventory_list *nodes; /* NULL: not known */
 	int64_t interval_ms;
 	int64_t allocated_ms; /* of the last allocation, monotonic */
 	int allocations;
@@ -69,6 +71,19 @@ static const struct labels *namespace_labels(void *context, const char *namespac
 	return NULL;
 }
 
+static const struct inventory_list *list_nodes(void *context)
+{
+	(void)context;
+	return world.nodes;
+}
+
+static const struct pod *next_pod(void *context, size_t *at)
+{
+	(void)context;
+	(void)at;
+	return NULL;
+}
+
 static void each(void *context, struct pools *pools)
 {
 	(void)context;
@@ -99,6 +114,8 @@ static void begin(int64_t total, int64_t per_namespace, int64_t settle_ms, int64
 					     .each = each,
 					     .look = look,
 					     .wake = wake,
+					     .nodes = list_nodes,
+					     .next_pod = next_pod,
 					     .allocated = allocated,
 					     .interval_ms = world.interval_ms,
 					     .settle_ms = settle_ms,
@@ -560,6 +577,51 @@ static void test_kueue_and_a_gpu_pool(void **state)
 	assert_int_equal(budget(2), UNITS(2));
 }
 
+/* Pods that come and go change what is free on a Node that was listed once. */
+static void test_pods_take_and_leave_a_node(void **state)
+{
+	static const struct gpu_pool pool = { .name = "p",
+					      .uid = "",
+					      .resource_version = "",
+					      .groups = { .accelerator_type = "",
+							  .resource_name = "" },
+					      .busy_after_seconds = GPU_POOL_NEVER };
+	static const struct quantity cpu[] = { { "cpu", "1", true, UNITS(1) } };
+	static const struct quantity all[] = { { "cpu", "4", true, UNITS(4) },
+					       { "nvidia.com/gpu", "8", true, UNITS(8) } };
+	static const struct label labels[] = { { LABEL_CLUSTER, "2" } };
+	const struct container container = { .name = "c", .image = "", .requests = { cpu, 1 } };
+	const struct node node = { .name = "n", .resource_version = "", .allocatable = { all, 2 } };
+	struct pod other = {
+		.namespace_ = "b",
+		.name = "other",
+		.phase = "Running",
+		.spec = { .containers = &container, .container_count = 1, .node_name = "n" }
+	};
+	struct pod head = other, waits;
+	struct inventory_list list = { .nodes = &node, .node_count = 1, .version = 1 };
+
+	(void)state;
+	head.labels = (struct labels){ labels, 1 };
+	waits = head;
+	waits.spec.node_name = "";
+	list.pods = &other;
+	list.pod_count = 1;
+	world.gpu_pool = &pool;
+	world.nodes = &list;
+	begin(0, 0, 0, 60000);
+	assert_int_equal(budget(0), UNITS(3));
+	pools_pod_changed(world.pools, NULL, &waits);
+	assert_int_equal(budget(0), UNITS(3));
+	pools_pod_changed(world.pools, &waits, &head);
+	assert_int_equal(budget(0), UNITS(2));
+	pools_pod_changed(world.pools, &head, NULL);
+	assert_int_equal(budget(0), UNITS(3));
+	list.pod_count = 0;
+	list.version++;
+	assert_int_equal(budget(0), UNITS(4));
+}
+
 static void expect_metrics(const char *line)
 {
 	struct metrics *metrics = metrics_new(0);
@@ -668,6 +730,7 @@ int main(void)
 		TEST(test_an_unreadable_cluster_keeps_its_count),
 		TEST(test_kueue_and_a_quota),
 		TEST(test_kueue_and_a_gpu_pool),
+		TEST(test_pods_take_and_leave_a_node),
 		TEST(test_figures),
 		TEST(test_law_never_above_the_ceiling),
 	};

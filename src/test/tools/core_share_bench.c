@@ -123,14 +123,21 @@ struct fleet {
 	const struct gpu_pool *pools[1];
 	int64_t capacity;
 	const char *held[1];
-	struct pool_nodes nodes;
+	struct pod *pods;
+	struct pool_free free;
 };
 
-static void add_nodes(struct fleet *fleet, size_t workers, const struct pod **pods)
+static void add_nodes(struct fleet *fleet, size_t workers, const struct settings *settings)
 {
 	static const struct label labels[] = { { LABEL_CLUSTER, "demo" } };
 	struct node *nodes = arena_array(&fleet->arena, workers / 8, sizeof(*nodes));
 	struct pod *all = arena_array(&fleet->arena, workers, sizeof(*all));
+	const struct pool_free_input input = { .pools = fleet->pools,
+					       .pool_count = 1,
+					       .nodes = nodes,
+					       .node_count = workers / 8,
+					       .settings = settings,
+					       .devices = device_table_builtin() };
 
 	for (size_t i = 0; i < workers / 8; i++)
 		nodes[i] = (struct node){ .name = arena_printf(&fleet->arena, "node-%04zu", i),
@@ -144,10 +151,11 @@ static void add_nodes(struct fleet *fleet, size_t workers, const struct pod **po
 				       .labels = { labels, 1 },
 				       .spec = one_spec };
 		all[i].spec.node_name = nodes[i / 8].name;
-		pods[i] = &all[i];
 	}
-	fleet->nodes.nodes = nodes;
-	fleet->nodes.node_count = workers / 8;
+	fleet->pods = all;
+	pool_free_make(&fleet->free, &input);
+	for (size_t i = 0; i < workers; i++)
+		pool_free_count(&fleet->free, &all[i], 1);
 }
 
 static void add_queues(struct fleet *fleet, size_t queues, size_t clusters)
@@ -192,7 +200,8 @@ static void add_member(struct fleet *fleet, size_t index, size_t clusters,
 						.state = w % 2 ? SHARE_IDLE : SHARE_BUSY,
 						.since = SCENE_NOW - 60 * SECOND };
 		VEC_PUSH(&fleet->arena, &worker->pods,
-			 arena_printf(&fleet->arena, "worker-%zu", index * 10 + w % 10));
+			 ((struct pool_pod){ .pod = &fleet->pods[index * 10 + w % 10] }));
+		worker->pods.at[0].name = worker->pods.at[0].pod->name;
 	}
 	VEC_PUSH(&fleet->arena, &asks->list,
 		 ((struct pool_waiting){ .parts = ARENA_NEW(&fleet->arena, struct pool_ask_part),
@@ -213,7 +222,6 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 	const struct pool_asks **asks =
 		arena_array(&fleet->arena, clusters, sizeof(struct pool_asks *));
 	struct labels *labels = arena_array(&fleet->arena, clusters, sizeof(*labels));
-	const struct pod **pods = arena_array(&fleet->arena, clusters * 10, sizeof(struct pod *));
 	static struct settings settings;
 
 	settings_init(&settings);
@@ -224,21 +232,18 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 					 .idle_after_seconds = 5,
 					 .busy_after_seconds = GPU_POOL_NEVER,
 					 .reserve_after_seconds = 120 };
+	fleet->pools[0] = &fleet->pool;
+	add_nodes(fleet, clusters * 10, &settings);
 	add_queues(fleet, 50, clusters);
 	for (size_t i = 0; i < clusters; i++) {
 		struct pool_member *member = ARENA_NEW(&fleet->arena, struct pool_member);
 		struct pool_asks *own = ARENA_NEW(&fleet->arena, struct pool_asks);
 
 		add_member(fleet, i, clusters, &labels[i], member, own);
+		pool_member_locate(member, &fleet->free);
 		members[i] = member;
 		asks[i] = own;
 	}
-	add_nodes(fleet, clusters * 10, pods);
-	fleet->nodes.pods = pods;
-	fleet->nodes.pod_count = clusters * 10;
-	fleet->nodes.settings = &settings;
-	fleet->nodes.devices = device_table_builtin();
-	fleet->pools[0] = &fleet->pool;
 	fleet->capacity = (int64_t)clusters * 10 * GPU;
 	fleet->input = (struct pool_input){ .pools = fleet->pools,
 					    .capacities = &fleet->capacity,
@@ -248,7 +253,8 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 					    .asks = asks,
 					    .member_count = clusters,
 					    .namespace_labels = labels,
-					    .nodes = places ? &fleet->nodes : NULL,
+					    .free = places ? &fleet->free : NULL,
+					    .devices = device_table_builtin(),
 					    .now = SCENE_NOW };
 }
 
@@ -269,6 +275,7 @@ static double fleet_ms(size_t part, bool places)
 	}
 	arena_done(&arena);
 	arena_done(&fleet.arena);
+	pool_free_done(&fleet.free);
 	return best;
 }
 

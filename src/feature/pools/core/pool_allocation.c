@@ -238,11 +238,11 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 {
 	struct pool_table *table = &b->tables->at[pool];
 	int64_t capacity = b->input->capacities[pool] - table->outside;
-	bool places = b->input->nodes && table->units.count > 0 &&
+	bool places = b->input->free && table->units.count > 0 &&
 		      !gpu_pool_is_of_flags(table->pool->name);
 
-	table->places = (struct pool_places_input){ .nodes = b->input->nodes,
-						    .pool = table->pool,
+	table->places = (struct pool_places_input){ .free = b->input->free,
+						    .devices = b->input->devices,
 						    .index = pool,
 						    .capacity = capacity,
 						    .members = table->members.at,
@@ -414,8 +414,8 @@ static void make_share(const struct pool_allocation *allocation, size_t index, s
 
 			if (action == SHARE_STAY)
 				continue;
-			VEC_EACH(const char *const, pod, &table->held.at[w]->pods)
-				own->digest = hash_add(own->digest, *pod);
+			VEC_EACH(const struct pool_pod, pod, &table->held.at[w]->pods)
+				own->digest = hash_add(own->digest, pod->name);
 			own->gives = true;
 			own->drains |= action == SHARE_DRAIN;
 		}
@@ -668,8 +668,8 @@ static void add_releases(const struct pool_allocation *allocation, size_t index,
 			release.message = worker->drain ?
 						  arena_strdup(arena, worker->drain->message) :
 						  release_text(table, order->unit, arena);
-			VEC_EACH(const char *const, pod, &worker->pods) {
-				release.pod = arena_strdup(arena, *pod);
+			VEC_EACH(const struct pool_pod, pod, &worker->pods) {
+				release.pod = arena_strdup(arena, pod->name);
 				VEC_PUSH(arena, &terms->releases, release);
 			}
 		}

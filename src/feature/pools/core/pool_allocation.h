@@ -30,7 +30,9 @@ struct pool_input {
 	size_t member_count;
 	/* Labels of the members' namespaces, parallel to members; an unknown namespace has none. */
 	const struct labels *namespace_labels;
-	const struct pool_nodes *nodes; /* NULL: not known, amounts alone decide */
+	/* Of these pools, with all Pods; NULL: not known, amounts alone decide. */
+	const struct pool_free *free;
+	const struct device_table *devices; /* of free */
 	time_ms now;
 };
 

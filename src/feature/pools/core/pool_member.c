@@ -16,7 +16,7 @@
 /* ---- tables ---- */
 
 static const struct field name_rows[] = {
-	{ .name = "pod", .kind = FIELD_KIND_TEXT },
+	FIELD_TEXT(struct pool_pod, name, "pod"),
 	FIELD_END,
 };
 
@@ -272,7 +272,8 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 		*replica = worker;
 	}
 	if (holding->pod)
-		VEC_PUSH(m->arena, &replica->pods, holding->pod->name);
+		VEC_PUSH(m->arena, &replica->pods,
+			 ((struct pool_pod){ holding->pod->name, holding->pod, SIZE_MAX }));
 }
 
 /* Workers that minReplicas keeps may not be ended: of a group with more, the busy ones. */
@@ -395,6 +396,13 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 		keep_minimum(&m, &holdings);
 	map_done(&m.replicas);
 	return member;
+}
+
+void pool_member_locate(struct pool_member *member, const struct pool_free *free)
+{
+	VEC_EACH(struct pool_worker, worker, &member->workers)
+		VEC_EACH(struct pool_pod, pod, &worker->pods)
+			pod->node = pod->pod ? pool_free_node_of(free, pod->pod) : SIZE_MAX;
 }
 
 bool pool_member_draws(const struct pool_member *member)

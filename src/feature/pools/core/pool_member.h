@@ -9,7 +9,7 @@
 #include "core/model/plan.h"
 #include "core/share/share.h"
 #include "feature/pools/core/pool_asks.h"
-#include "feature/pools/core/pool_match.h"
+#include "feature/pools/core/pool_free.h"
 
 /* The workers of the last plan, by Pod. */
 struct pool_report_worker {
@@ -59,11 +59,17 @@ struct pool_group {
 	bool outside;
 };
 
+struct pool_pod {
+	const char *name;
+	const struct pod *pod; /* borrowed, also by a copy: until it changes; NULL: not known */
+	size_t node;           /* of pool_member_locate */
+};
+
 /* A replica, or requested ones that do not exist. */
 struct pool_worker {
-	size_t group, pool;     /* group: as of a gpu_holding */
-	bool outside;           /* as of a pool_group */
-	VEC(const char *) pods; /* names; none: requested */
+	size_t group, pool;        /* group: as of a gpu_holding */
+	bool outside;              /* as of a pool_group */
+	VEC(struct pool_pod) pods; /* none: requested */
 	int64_t gpus;
 	enum share_state state; /* STARTING also of one that may not be ended here */
 	bool needed;
@@ -77,7 +83,7 @@ struct pool_member {
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
 };
-/* A copy borrows the specs of the cluster's templates. */
+/* A copy borrows the specs of the cluster's templates and the Pods. */
 extern const struct field pool_member_fields[], pool_member_group_fields[];
 
 /* old: the last one, from which `since` is kept while the state is the same; NULL: none. Borrows. */
@@ -86,6 +92,8 @@ const struct pool_report *pool_report_make(const struct plan *plan, const struct
 /* Borrows all objects. */
 const struct pool_member *pool_member_make(const struct pool_member_input *input,
 					   struct arena *arena);
+/* Finds the Nodes of all Pods, before an allocation with these free amounts. */
+void pool_member_locate(struct pool_member *member, const struct pool_free *free);
 /* It has groups that draw from a pool, or holds GPUs of one. */
 bool pool_member_draws(const struct pool_member *member);
 

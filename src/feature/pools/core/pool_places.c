@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/map.h"
 #include "core/nodes/node_fit.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
@@ -14,11 +13,9 @@
 
 enum when { NOW = 0, SOON, WHENS };
 
-/* Names with the index of what they name. */
+/* Texts with their indices. */
 struct names {
-	struct name {
-		const char *namespace_, *name;
-	} * at;
+	const char **at;
 	size_t count;
 	size_t *slots; /* index + 1 */
 	size_t mask;
@@ -38,15 +35,9 @@ struct place_spec {
 	int64_t gpus;
 	const int64_t *amounts; /* by column */
 	bool *matches;          /* by Node; NULL: not asked for yet */
+	bool named;             /* Nodes have all that it requests */
 	size_t *best[WHENS]; /* a tournament: of the Nodes below each, the index + 1 of the one to take */
 	size_t seen;         /* changes of Nodes that are in it */
-};
-
-/* A Pod of a RayCluster. */
-struct place_pod {
-	size_t node;
-	const int64_t *amounts;
-	bool waits; /* it has no Node yet */
 };
 
 /* A Pod takes amounts of a Node, or leaves it. */
@@ -58,27 +49,18 @@ struct step {
 	int sign; /* 1: takes */
 };
 
-/* A resource of claimed devices. */
-struct claimed {
-	const char *resource;
-	bool on_nodes;
-};
-
 struct places {
 	struct share_places hooks;
 	const struct pool_places_input *input;
 	struct arena *arena;
 	struct place_node *nodes; /* by name */
 	size_t node_count, leaves;
-	struct names node_names, pod_names, shapes;
-	VEC(struct claimed) claimed;
-	struct map shared; /* claims by namespace and name that a Pod has; while Pods are added */
-	VEC(const char *) columns; /* the resources that Pods request */
-	struct place_spec *specs;  /* by shape */
-	struct place_spec ***spec; /* by cluster and group */
-	struct place_pod *pods;
-	const struct place_pod ***own; /* by worker and Pod; NULL: on no Node of the pool */
-	int64_t spare[WHENS];          /* GPUs that are on no Node yet */
+	size_t *own;                 /* by Node of the free amounts: index here, or NO_NODE */
+	struct names shapes, claims; /* claims: "namespace/name" that Pods on Nodes have */
+	const struct pod **first;    /* by claim: the Pod that counts its devices */
+	struct place_spec *specs;    /* by shape */
+	struct place_spec ***spec;   /* by cluster and group; NULL: not asked for yet */
+	int64_t spare[WHENS];        /* GPUs that are on no Node yet */
 	VEC(struct step) log;
 	size_t *changed; /* the last changes of Nodes, as many as leaves */
 	size_t change_count;
@@ -95,30 +77,18 @@ static void names_init(struct names *names, size_t most, struct arena *arena)
 	names->at = arena_array(arena, most, sizeof(*names->at));
 }
 
-static size_t *slot_of(const struct names *names, const char *namespace_, const char *name)
+/* The index of the name, which is added if it is new. */
+static size_t names_add(struct names *names, const char *name)
 {
-	uint64_t hash = hash_add(hash_text(namespace_), name);
+	uint64_t hash = hash_text(name);
 	size_t slot = (hash ^ hash >> 32) & names->mask;
 
-	for (; names->slots[slot] > 0; slot = (slot + 1) & names->mask) {
-		const struct name *found = &names->at[names->slots[slot] - 1];
-
-		if (strcmp(found->name, name) == 0 && strcmp(found->namespace_, namespace_) == 0)
-			break;
-	}
-	return &names->slots[slot];
-}
-
-/* The index of the name, which is added if it is new. */
-static size_t names_add(struct names *names, const char *namespace_, const char *name)
-{
-	size_t *slot = slot_of(names, namespace_, name);
-
-	if (*slot == 0) {
-		names->at[names->count] = (struct name){ namespace_, name };
-		*slot = ++names->count;
-	}
-	return *slot - 1;
+	for (; names->slots[slot] > 0; slot = (slot + 1) & names->mask)
+		if (strcmp(names->at[names->slots[slot] - 1], name) == 0)
+			return names->slots[slot] - 1;
+	names->at[names->count] = name;
+	names->slots[slot] = ++names->count;
+	return names->count - 1;
 }
 
 /* ---- changes ---- */
@@ -128,9 +98,9 @@ static void note_change(struct places *places, size_t node)
 	places->changed[places->change_count++ & (places->leaves - 1)] = node;
 }
 
-static int64_t bounded(int64_t left)
+static int64_t bounded(__int128 left)
 {
-	return left > UNLIMITED ? UNLIMITED : left < -UNLIMITED ? -UNLIMITED : left;
+	return left > UNLIMITED ? UNLIMITED : left < -UNLIMITED ? -UNLIMITED : (int64_t)left;
 }
 
 static void apply(struct places *places, const struct step *step, int sign)
@@ -142,7 +112,7 @@ static void apply(struct places *places, const struct step *step, int sign)
 		return;
 	}
 	node = &places->nodes[step->node];
-	for (size_t i = 0; i < places->columns.count; i++)
+	for (size_t i = 0; i < places->input->free->columns.count; i++)
 		node->left[step->when][i] =
 			bounded(node->left[step->when][i] - sign * step->amounts[i]);
 	if (step->when == NOW)
@@ -179,7 +149,7 @@ static bool has_room(const struct places *places, const struct place_spec *spec,
 {
 	const int64_t *left = places->nodes[node].left[when];
 
-	for (size_t i = 0; i < places->columns.count; i++)
+	for (size_t i = 0; i < places->input->free->columns.count; i++)
 		if (left[i] < spec->amounts[i] && spec->amounts[i] > 0)
 			return false;
 	return true;
@@ -215,7 +185,8 @@ static void start_spec(const struct places *places, struct place_spec *spec)
 		const struct node *node = places->nodes[i].node;
 		const struct node_capacity capacity = { .node = node };
 
-		spec->matches[i] = !node->unschedulable && node_capacity_ready(&capacity) &&
+		spec->matches[i] = spec->named && !node->unschedulable &&
+				   node_capacity_ready(&capacity) &&
 				   node_match_selects(spec->demand.spec, node) &&
 				   !node_fit_taint(&spec->demand, node);
 	}
@@ -243,6 +214,138 @@ static void update(const struct places *places, struct place_spec *spec)
 	}
 }
 
+/* ---- requests ---- */
+
+static void add_amounts(const struct places *places, struct resources *request,
+			const struct quantities *more)
+{
+	for (size_t i = 0; i < more->count; i++) {
+		const char *name = more->at[i].name;
+		int64_t sum = resource_sum(resources_amount(request, name, 0), more->at[i].amount);
+
+		/* Other devices are counted by the GPUs of the Node alone. */
+		if (pool_free_has(places->input->free, name))
+			*request = resources_with(places->arena, request, name, sum);
+	}
+}
+
+/* The first Pod on a Node with the claim has its devices. */
+static bool is_first(const struct places *places, struct names *claims, const struct pod *pod,
+		     const char *claim)
+{
+	size_t index =
+		names_add(claims, arena_printf(places->arena, "%s/%s", pod->namespace_, claim));
+
+	if (!places->first[index])
+		places->first[index] = pod;
+	return places->first[index] == pod;
+}
+
+/* With claimed devices, as Nodes have those of their ResourceSlices. pod: of a RayCluster, because those of
+ * others request them already (ctl/report/feature.h, complete); NULL: one of the template. */
+static struct resources request_of(struct places *places, const char *namespace_,
+				   const struct pod_spec *spec, const struct pod *pod)
+{
+	struct resources request = pod_request(spec, places->arena);
+	const struct pod_claims *claims = pod_claims_make(namespace_, spec,
+							  pod ? pod->claim_statuses : NULL,
+							  pod ? pod->claim_status_count : 0, "spec",
+							  places->input->devices, places->arena);
+
+	if (!claims)
+		return request;
+	add_amounts(places, &request, &claims->charge);
+	for (size_t i = 0; pod && i < claims->shared_count; i++)
+		if (is_first(places, &places->claims, pod, claims->shared[i].claim))
+			add_amounts(places, &request, &claims->shared[i].charge);
+	return request;
+}
+
+/* Nodes have all resources of the request; the name of a DeviceClass is a resource of no Node. */
+static bool is_named(const struct places *places, const struct resources *request)
+{
+	const struct claimed_index *index = places->input->devices->claims;
+
+	for (size_t i = 0; i < request->count; i++) {
+		const char *name = request->at[i].name;
+
+		if (request->at[i].amount > 0 && strcmp(name, POD_REQUEST_PODS) != 0 &&
+		    !pool_free_has(places->input->free, name) &&
+		    !(index && claimed_class_find(index, name)))
+			return false;
+	}
+	return true;
+}
+
+/* Of a Pod on a Node. */
+static const int64_t *pod_amounts(struct places *places, const struct pod *pod)
+{
+	const struct resources request = request_of(places, pod->namespace_, &pod->spec, pod);
+
+	return pool_free_amounts(places->input->free, &request, places->arena);
+}
+
+/* The Pods that the free amounts leave out. */
+static void add_claimers(struct places *places)
+{
+	const struct map *claimers = &places->input->free->claimers;
+	size_t most = 0;
+
+	for (size_t i = 0; i < claimers->count; i++)
+		most += ((const struct pod *)claimers->entries[i].value)->spec.claim_count;
+	names_init(&places->claims, most, places->arena);
+	places->first = arena_array(places->arena, most, sizeof(struct pod *));
+	for (size_t i = 0; i < claimers->count; i++) {
+		const struct pod *pod = claimers->entries[i].value;
+		size_t node = places->own[pool_free_node_of(places->input->free, pod)];
+		struct step step = { node, NULL, 0, NOW, 1 };
+
+		if (node == NO_NODE)
+			continue;
+		step.amounts = pod_amounts(places, pod);
+		apply(places, &step, 1);
+		step.when = SOON;
+		apply(places, &step, 1);
+	}
+}
+
+/* ---- the shapes ---- */
+
+static struct place_spec *spec_of(struct places *places, size_t cluster, size_t index)
+{
+	const struct pool_member *member = places->input->members[cluster];
+	const struct pool_group *group = &member->groups[index];
+	struct place_spec **rows = places->spec[cluster], *spec;
+	struct resources request;
+
+	if (!rows)
+		rows = places->spec[cluster] =
+			arena_array(places->arena, member->group_count, sizeof(*rows));
+	if (rows[index])
+		return rows[index];
+	spec = rows[index] = &places->specs[names_add(&places->shapes, group->shape)];
+	if (spec->demand.spec)
+		return spec;
+	spec->gpus = group->replica_gpus / group->hosts;
+	node_demand_init(&spec->demand, group->spec, true, places->input->devices, places->arena);
+	request = request_of(places, member->namespace_, group->spec, NULL);
+	spec->named = is_named(places, &request);
+	spec->amounts = pool_free_amounts(places->input->free, &request, places->arena);
+	return spec;
+}
+
+static void start_shapes(struct places *places)
+{
+	const struct pool_places_input *input = places->input;
+	size_t most = 0;
+
+	for (size_t c = 0; c < input->cluster_count; c++)
+		most += input->members[c]->group_count;
+	names_init(&places->shapes, most, places->arena);
+	places->specs = arena_array(places->arena, most, sizeof(*places->specs));
+	places->spec = arena_array(places->arena, input->cluster_count, sizeof(*places->spec));
+}
+
 /* ---- Pods ---- */
 
 /* On a Node, or on one that will be added. */
@@ -264,7 +367,7 @@ static bool place_pod(struct places *places, struct place_spec *spec, bool soon)
 static bool place_replicas(struct places *places, size_t cluster, size_t group, int64_t replicas,
 			   bool soon)
 {
-	struct place_spec *spec = places->spec[cluster][group];
+	struct place_spec *spec = spec_of(places, cluster, group);
 	int64_t pods = replicas * places->input->members[cluster]->groups[group].hosts;
 
 	while (pods > 0 && place_pod(places, spec, soon))
@@ -290,6 +393,12 @@ static bool take(void *context, size_t unit, bool soon)
 	return true;
 }
 
+/* NO_NODE: on none of the pool. */
+static size_t node_of(const struct places *places, const struct pool_pod *pod)
+{
+	return pod->node < SIZE_MAX ? places->own[pod->node] : NO_NODE;
+}
+
 static int64_t pod_gpus(const struct pool_worker *worker)
 {
 	return worker->pods.count > 0 ? worker->gpus / (int64_t)worker->pods.count : 0;
@@ -301,250 +410,45 @@ static void leave(void *context, size_t index)
 	const struct pool_worker *worker = places->input->held[index];
 
 	for (size_t p = 0; p < worker->pods.count; p++) {
-		const struct place_pod *pod = places->own[index][p];
+		size_t node = node_of(places, &worker->pods.at[p]);
+		const int64_t *amounts =
+			node != NO_NODE ? pod_amounts(places, worker->pods.at[p].pod) : NULL;
 
-		do_step(places, (struct step){ pod ? pod->node : NO_NODE, pod ? pod->amounts : NULL,
-					       pod_gpus(worker), SOON, -1 });
+		do_step(places, (struct step){ node, amounts, pod_gpus(worker), SOON, -1 });
 	}
-}
-
-/* ---- requests ---- */
-
-/* Some Node has the resource. Where claimed devices are of no resource of Nodes, they are counted
- * by the GPUs of the Node alone. */
-static bool is_on_nodes(struct places *places, const char *resource)
-{
-	const struct pool_nodes *nodes = places->input->nodes;
-	const struct claimed *known = VEC_FIND(&places->claimed, resource, resource);
-	bool found = false;
-
-	if (known)
-		return known->on_nodes;
-	for (size_t i = 0; i < nodes->node_count && !found; i++)
-		found = quantities_find(&nodes->nodes[i].allocatable, resource) != NULL;
-	VEC_PUSH(places->arena, &places->claimed, ((struct claimed){ resource, found }));
-	return found;
-}
-
-static void add_amounts(struct places *places, struct resources *request,
-			const struct quantities *more, struct arena *arena)
-{
-	for (size_t i = 0; i < more->count; i++) {
-		const char *name = more->at[i].name;
-
-		if (is_on_nodes(places, name))
-			*request = resources_with(arena, request, name,
-						  resource_sum(resources_amount(request, name, 0),
-							       more->at[i].amount));
-	}
-}
-
-/* The first Pod on a Node with the claim has its devices. */
-static bool is_first(struct places *places, const char *namespace_, const char *claim)
-{
-	const char *key = arena_printf(places->arena, "%s/%s", namespace_, claim);
-
-	if (map_get(&places->shared, key))
-		return false;
-	map_set(&places->shared, key, places);
-	return true;
-}
-
-/* With claimed devices, as Nodes have those of their ResourceSlices. The Pods of others request them
- * already (ctl/report/feature.h, complete). pod: NULL for one of the template. */
-static struct resources request_of(struct places *places, const char *namespace_,
-				   const struct pod_spec *spec, const struct pod *pod,
-				   struct arena *arena)
-{
-	struct resources request = pod_request(spec, arena);
-	const struct pod_claims *claims = NULL;
-
-	if (!pod || labels_value(&pod->labels, LABEL_CLUSTER))
-		claims = pod_claims_make(namespace_, spec, pod ? pod->claim_statuses : NULL,
-					 pod ? pod->claim_status_count : 0, "spec",
-					 places->input->nodes->devices, arena);
-	if (!claims)
-		return request;
-	add_amounts(places, &request, &claims->charge, arena);
-	for (size_t i = 0; pod && i < claims->shared_count; i++)
-		if (is_first(places, namespace_, claims->shared[i].claim))
-			add_amounts(places, &request, &claims->shared[i].charge, arena);
-	return request;
-}
-
-/* ---- the shapes ---- */
-
-/* The name of a DeviceClass is a resource of no Node. */
-static void add_columns(struct places *places, const struct resources *request)
-{
-	const struct claimed_index *index = places->input->nodes->devices->claims;
-
-	for (size_t i = 0; i < request->count; i++) {
-		size_t c = 0;
-
-		if (index && claimed_class_find(index, request->at[i].name) &&
-		    !is_on_nodes(places, request->at[i].name))
-			continue;
-		while (c < places->columns.count &&
-		       strcmp(places->columns.at[c], request->at[i].name) != 0)
-			c++;
-		if (c == places->columns.count)
-			VEC_PUSH(places->arena, &places->columns, request->at[i].name);
-	}
-}
-
-static const int64_t *amounts_of(const struct places *places, const struct resources *request)
-{
-	int64_t *amounts = arena_array(places->arena, places->columns.count, sizeof(*amounts));
-
-	for (size_t i = 0; i < places->columns.count; i++)
-		amounts[i] = resources_amount(request, places->columns.at[i], 0);
-	return amounts;
-}
-
-static void make_specs(struct places *places)
-{
-	const struct pool_places_input *input = places->input;
-	struct resources *requests;
-	size_t most = 0;
-
-	for (size_t c = 0; c < input->cluster_count; c++)
-		most += input->members[c]->group_count;
-	names_init(&places->shapes, most, places->arena);
-	places->specs = arena_array(places->arena, most, sizeof(*places->specs));
-	requests = arena_array(places->arena, most, sizeof(*requests));
-	places->spec = arena_array(places->arena, input->cluster_count, sizeof(*places->spec));
-	for (size_t c = 0; c < input->cluster_count; c++) {
-		size_t count = input->members[c]->group_count;
-
-		places->spec[c] = arena_array(places->arena, count, sizeof(struct place_spec *));
-		for (size_t g = 0; g < count; g++) {
-			const struct pool_group *group = &input->members[c]->groups[g];
-			struct place_spec *spec =
-				&places->specs[names_add(&places->shapes, "", group->shape)];
-
-			places->spec[c][g] = spec;
-			if (spec->demand.spec)
-				continue;
-			spec->gpus = group->replica_gpus / group->hosts;
-			node_demand_init(&spec->demand, group->spec, true, input->nodes->devices,
-					 places->arena);
-			requests[spec - places->specs] =
-				request_of(places, input->members[c]->namespace_, group->spec, NULL,
-					   places->arena);
-			add_columns(places, &requests[spec - places->specs]);
-		}
-	}
-	for (size_t i = 0; i < places->shapes.count; i++)
-		places->specs[i].amounts = amounts_of(places, &requests[i]);
 }
 
 /* ---- Nodes ---- */
 
-static int64_t node_gpus(const struct pool_nodes *nodes, const struct node *node,
-			 struct arena *scratch)
-{
-	const struct container container = {
-		.name = "", .image = "", .limits = node->allocatable, .requests = node->allocatable
-	};
-	const struct pod whole = { .spec = { .containers = &container,
-					     .container_count = 1,
-					     .node_selector = node->labels,
-					     .node_name = "" } };
-
-	return gpu_count_of_pod(&whole, nodes->settings, nodes->devices, scratch);
-}
-
-int64_t pool_nodes_gpus(const struct pool_nodes *nodes, const struct gpu_pool *pool,
-			struct arena *scratch)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < nodes->node_count; i++)
-		if (pool_match_node(pool, &nodes->nodes[i], scratch))
-			sum = resource_sum(sum, node_gpus(nodes, &nodes->nodes[i], scratch));
-	return sum;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct place_node *)a)->node->name,
-		      ((const struct place_node *)b)->node->name);
-}
-
-/* A Node that does not name a resource has none of it, and no limit of Pods. */
-static int64_t allocatable(const struct node *node, const char *resource)
-{
-	const struct quantity *found = quantities_find(&node->allocatable, resource);
-
-	if (!found)
-		return strcmp(resource, POD_REQUEST_PODS) == 0 ? UNLIMITED : 0;
-	return found->amount;
-}
-
 static void make_nodes(struct places *places)
 {
-	const struct pool_nodes *input = places->input->nodes;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	int64_t spare = places->input->capacity;
+	const struct pool_free *free = places->input->free;
+	int64_t *left = arena_array(places->arena, WHENS * free->nodes.count * free->columns.count,
+				    sizeof(*left));
 
-	places->nodes = arena_array(places->arena, input->node_count, sizeof(*places->nodes));
-	for (size_t i = 0; i < input->node_count; i++)
-		if (input->nodes[i].allocatable.count > 0 &&
-		    pool_match_node(places->input->pool, &input->nodes[i], &scratch))
-			places->nodes[places->node_count++].node = &input->nodes[i];
-	qsort(places->nodes, places->node_count, sizeof(*places->nodes), by_name);
-	names_init(&places->node_names, places->node_count, places->arena);
-	for (size_t i = 0; i < places->node_count; i++) {
-		struct place_node *own = &places->nodes[i];
+	places->spare[NOW] = places->input->capacity;
+	places->nodes = arena_array(places->arena, free->nodes.count, sizeof(*places->nodes));
+	places->own = arena_array(places->arena, free->nodes.count, sizeof(*places->own));
+	for (size_t i = 0; i < free->nodes.count; i++) {
+		const struct pool_free_node *from = &free->nodes.at[i];
+		struct place_node *own = &places->nodes[places->node_count];
 
-		(void)names_add(&places->node_names, "", own->node->name);
-		arena_reset(&scratch);
-		own->free = own->gpus = node_gpus(input, own->node, &scratch);
-		spare -= own->gpus;
-		for (enum when when = NOW; when < WHENS; when++) {
-			own->left[when] = arena_array(places->arena, places->columns.count,
-						      sizeof(*own->left[when]));
-			for (size_t c = 0; c < places->columns.count; c++)
-				own->left[when][c] = allocatable(own->node, places->columns.at[c]);
+		places->own[i] = from->in[places->input->index] ? places->node_count++ : NO_NODE;
+		if (places->own[i] == NO_NODE)
+			continue;
+		own->node = from->node;
+		own->free = own->gpus = from->gpus;
+		places->spare[NOW] -= own->gpus;
+		for (enum when when = NOW; when < WHENS; when++, left += free->columns.count) {
+			own->left[when] = left;
+			for (size_t c = 0; c < free->columns.count; c++)
+				left[c] = bounded(from->left[c]);
 		}
 	}
-	places->spare[NOW] = places->spare[SOON] = spare;
+	places->spare[SOON] = places->spare[NOW];
 	for (places->leaves = 1; places->leaves < places->node_count;)
 		places->leaves *= 2;
 	places->changed = arena_array(places->arena, places->leaves, sizeof(*places->changed));
-}
-
-/* All Pods use what they request of their Nodes. */
-static void add_pods(struct places *places)
-{
-	const struct pool_nodes *input = places->input->nodes;
-
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
-	names_init(&places->pod_names, input->pod_count, places->arena);
-	places->pods = arena_array(places->arena, input->pod_count, sizeof(*places->pods));
-	for (size_t i = 0; i < input->pod_count; i++) {
-		const struct pod *pod = input->pods[i];
-		bool holds = pod_request_holds(pod);
-		size_t node = holds ? *slot_of(&places->node_names, "", pod->spec.node_name) : 0;
-		struct place_pod own = { .node = NO_NODE, .waits = pod->spec.node_name[0] == '\0' };
-		struct resources request;
-
-		if (node > 0) {
-			arena_reset(&scratch);
-			request = request_of(places, pod->namespace_, &pod->spec, pod, &scratch);
-			own = (struct place_pod){ node - 1, amounts_of(places, &request), false };
-			for (enum when when = NOW; when < WHENS; when++)
-				apply(places, &(struct step){ own.node, own.amounts, 0, when, 1 },
-				      1);
-		}
-		if (labels_value(&pod->labels, LABEL_CLUSTER))
-			places->pods[names_add(&places->pod_names, pod->namespace_, pod->name)] =
-				own;
-	}
-	map_done(&places->shared);
-	places->shared = MAP_INIT;
 }
 
 /* ---- workers ---- */
@@ -556,17 +460,16 @@ static void settle_pod(struct places *places, size_t index, size_t p)
 	size_t cluster = places->input->workers[index].cluster;
 	const struct pool_member *member = places->input->members[cluster];
 	const struct pool_worker *worker = places->input->held[index];
-	size_t found = *slot_of(&places->pod_names, member->namespace_, worker->pods.at[p]);
-	const struct place_pod *pod = found > 0 ? &places->pods[found - 1] : NULL;
+	const struct pod *pod = worker->pods.at[p].pod;
+	size_t node = node_of(places, &worker->pods.at[p]);
 	int64_t gpus = pod_gpus(worker);
 
-	if (pod && pod->node != NO_NODE) {
-		places->own[index][p] = pod;
-		places->nodes[pod->node].free -= gpus;
-		places->nodes[pod->node].idle += worker->state == SHARE_IDLE ? gpus : 0;
-		note_change(places, pod->node);
-	} else if (!pod || !pod->waits || worker->group >= member->group_count ||
-		   !place_pod(places, places->spec[cluster][worker->group], false)) {
+	if (node != NO_NODE) {
+		places->nodes[node].free -= gpus;
+		places->nodes[node].idle += worker->state == SHARE_IDLE ? gpus : 0;
+		note_change(places, node);
+	} else if (!pod || pod->spec.node_name[0] != '\0' || worker->group >= member->group_count ||
+		   !place_pod(places, spec_of(places, cluster, worker->group), false)) {
 		places->spare[NOW] -= gpus;
 		places->spare[SOON] -= gpus;
 	}
@@ -577,14 +480,11 @@ static void place_workers(struct places *places)
 {
 	const struct pool_places_input *input = places->input;
 
-	places->own = arena_array(places->arena, input->worker_count, sizeof(*places->own));
 	for (size_t i = 0; i < input->worker_count; i++) {
 		const struct pool_worker *worker = input->held[i];
 		size_t cluster = input->workers[i].cluster;
 		const struct pool_member *member = input->members[cluster];
 
-		places->own[i] =
-			arena_array(places->arena, worker->pods.count, sizeof(struct place_pod *));
 		for (size_t p = 0; p < worker->pods.count; p++)
 			settle_pod(places, i, p);
 		if (worker->pods.count == 0 && worker->group < member->group_count &&
@@ -603,10 +503,10 @@ static int64_t beside(const struct places *places, size_t worker)
 	int64_t sum = 0;
 
 	for (size_t p = 0; p < places->input->held[worker]->pods.count; p++) {
-		const struct place_pod *pod = places->own[worker][p];
-		const struct place_node *node = pod ? &places->nodes[pod->node] : NULL;
+		size_t at = node_of(places, &places->input->held[worker]->pods.at[p]);
+		const struct place_node *node = &places->nodes[at];
 
-		sum += node ? node->gpus - node->free - node->idle : 0;
+		sum += at != NO_NODE ? node->gpus - node->free - node->idle : 0;
 	}
 	return sum;
 }
@@ -618,11 +518,10 @@ const struct share_places *pool_places_make(const struct pool_places_input *inpu
 
 	*places = (struct places){ .hooks = { places, take, leave, mark, rollback },
 				   .input = input,
-				   .arena = arena,
-				   .shared = MAP_INIT };
-	make_specs(places);
+				   .arena = arena };
+	start_shapes(places);
 	make_nodes(places);
-	add_pods(places);
+	add_claimers(places);
 	place_workers(places);
 	for (size_t i = 0; i < input->worker_count; i++)
 		input->workers[i].order = beside(places, i);

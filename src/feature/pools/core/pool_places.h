@@ -16,24 +16,10 @@
 #include "core/share/share.h"
 #include "feature/pools/core/pool_member.h"
 
-/* Nodes and the Pods on them. */
-struct pool_nodes {
-	const struct node *nodes;
-	size_t node_count;
-	const struct pod *const *pods; /* those of RayClusters have LABEL_CLUSTER */
-	size_t pod_count;
-	const struct settings *settings;
-	const struct device_table *devices;
-};
-
-/* The GPUs on Nodes that match the pool, in 1/10000. */
-int64_t pool_nodes_gpus(const struct pool_nodes *nodes, const struct gpu_pool *pool,
-			struct arena *scratch);
-
 /* One pool as core/share sees it, with what its clusters, units and workers are. */
 struct pool_places_input {
-	const struct pool_nodes *nodes;
-	const struct gpu_pool *pool;
+	const struct pool_free *free;
+	const struct device_table *devices;
 	size_t index; /* of the pool, in the members */
 	int64_t capacity;
 	const struct pool_member *const *members; /* by cluster */

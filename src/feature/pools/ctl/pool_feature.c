@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "core/model/field.h"
-#include "ctl/shared/device_view.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"
@@ -54,16 +53,18 @@ static void each(void *context, struct pools *pools)
 {
 	const struct pool_feature *self = context;
 	const struct ray_cluster *cluster;
-	const struct pod *pod;
 	size_t at = 0;
 
-	if (!self->control->ray_clusters || !self->control->pods)
-		return;
-	while ((cluster = kube_informer_next(self->control->ray_clusters, &at)))
+	while (self->control->ray_clusters &&
+	       (cluster = kube_informer_next(self->control->ray_clusters, &at)))
 		pools_ray_cluster_changed(pools, cluster->namespace_, cluster->name);
-	at = 0;
-	while ((pod = kube_informer_next(self->control->pods, &at)))
-		pools_pod_changed(pools, NULL, pod);
+}
+
+static const struct pod *next_pod(void *context, size_t *at)
+{
+	const struct pool_feature *self = context;
+
+	return self->control->pods ? kube_informer_next(self->control->pods, at) : NULL;
 }
 
 static void look(void *context, const char *namespace_, const char *name,
@@ -83,31 +84,11 @@ static void look(void *context, const char *namespace_, const char *name,
 		&ret_objects->pod_count);
 }
 
-/* The Pods of RayClusters are live, Nodes and other Pods up to a minute old. */
-static bool list_nodes(void *context, struct arena *arena, struct pool_nodes *ret_nodes)
+static const struct inventory_list *list_nodes(void *context)
 {
 	const struct pool_feature *self = context;
-	const struct control *control = self->control;
-	const struct inventory_list *list = capacity_watch_inventory(self->nodes);
-	size_t count = 0, at = 0;
-	const struct pod **pods, *pod;
 
-	if (!list || !control->pods)
-		return false;
-	pods = arena_array(arena, list->pod_count + kube_informer_count(control->pods),
-			   sizeof(struct pod *));
-	for (size_t i = 0; i < list->pod_count; i++)
-		pods[count++] = &list->pods[i];
-	for (size_t left = kube_informer_count(control->pods);
-	     left > 0 && (pod = kube_informer_next(control->pods, &at)); left--)
-		pods[count++] = pod;
-	*ret_nodes = (struct pool_nodes){ .nodes = list->nodes,
-					  .node_count = list->node_count,
-					  .pods = pods,
-					  .pod_count = count,
-					  .settings = &control->options->settings,
-					  .devices = device_view_table(control) };
-	return true;
+	return self->control->pods ? capacity_watch_inventory(self->nodes) : NULL;
 }
 
 static bool ready(void *context)
@@ -203,6 +184,7 @@ static void *begin(const struct control *control)
 						 .each = each,
 						 .look = look,
 						 .nodes = list_nodes,
+						 .next_pod = next_pod,
 						 .ready = ready,
 						 .wake = wake,
 						 .allocated = allocated,

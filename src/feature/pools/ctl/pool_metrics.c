@@ -131,8 +131,8 @@ void pool_metrics_allocated(struct pool_metrics *metrics,
 static const struct pool_worker *find_worker(const struct pool_member *member, const char *pod)
 {
 	VEC_EACH(const struct pool_worker, worker, &member->workers)
-		VEC_EACH(const char *const, name, &worker->pods)
-			if (strcmp(*name, pod) == 0)
+		VEC_EACH(const struct pool_pod, own, &worker->pods)
+			if (strcmp(own->name, pod) == 0)
 				return worker;
 	return NULL;
 }

@@ -9,6 +9,7 @@
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/inventory_watch.h"
 #include "net/loop.h"
 
 /* Allocations take at most 1/REST of a processor, counted over BURST_MS: some asks that arrive together are
@@ -34,7 +35,7 @@ struct pool_patch {
 
 /* A value in a block of its size. */
 struct kept {
-	struct arena arena;
+	struct arena_block *block;
 	void *value; /* NULL: none */
 	bool used;   /* by the last allocation */
 };
@@ -54,6 +55,7 @@ struct pool_entry {
 	bool unreadable; /* the RayCluster: its last member is used, without its groups */
 	bool expected;   /* its first decision is waited for */
 	bool changed;
+	uint64_t located; /* free_version for which the Nodes of its Pods were found; 0: none */
 	struct list_item open; /* to be looked at before the next allocation */
 };
 
@@ -69,6 +71,8 @@ struct pools {
 	const char *problem; /* of all pools of the source; NULL: none */
 	struct cluster_map entries;
 	struct list open;
+	struct pool_free free;
+	uint64_t free_version;                    /* of the Nodes in it; 0: none */
 	struct arena arena;                       /* of the last allocation */
 	const struct pool_allocation *allocation; /* NULL: none yet */
 	/* Values that it uses and that were replaced since. */
@@ -89,10 +93,12 @@ static void time_is_due(void *context);
 /* The memory of a value that is used stays until the next allocation. */
 static void drop(struct pools *pools, struct kept *kept)
 {
+	struct arena arena = { .head = kept->block };
+
 	if (kept->used)
-		VEC_PUSH(&pools->replaced_arena, &pools->replaced, kept->arena);
+		VEC_PUSH(&pools->replaced_arena, &pools->replaced, arena);
 	else
-		arena_done(&kept->arena);
+		arena_done(&arena);
 	*kept = (struct kept){ .value = NULL };
 }
 
@@ -105,7 +111,7 @@ static void keep(struct pools *pools, struct kept *kept, const struct field *fie
 	void *copy = field_keep(fields, value, size, SIZE_MAX, &arena);
 
 	drop(pools, kept);
-	*kept = (struct kept){ .arena = arena, .value = copy };
+	*kept = (struct kept){ .block = arena.head, .value = copy };
 }
 
 static void free_replaced(struct pools *pools)
@@ -233,20 +239,27 @@ static bool counts_alike(const struct pod *old, const struct pod *new_object)
 	       !labels_value(&new_object->annotations, ANNOTATION_DO_NOT_DISRUPT);
 }
 
-static void note_pod(struct pools *pools, const struct pod *pod)
+/* alike: it counts as before, but the member of its RayCluster points to an object that was replaced. */
+static void note_pod(struct pools *pools, const struct pod *pod, bool alike)
 {
 	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 
-	if (name)
+	if (name && alike)
+		note_change(entry_make(pools, pod->namespace_, name));
+	else if (name)
 		pools_ray_cluster_changed(pools, pod->namespace_, name);
 }
 
 void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object)
 {
-	if (counts_alike(old, new_object))
+	bool alike = counts_alike(old, new_object);
+
+	if (!is_used(pools))
 		return;
-	note_pod(pools, old);
-	note_pod(pools, new_object);
+	pool_free_count(&pools->free, old, -1);
+	pool_free_count(&pools->free, new_object, 1);
+	note_pod(pools, old, alike);
+	note_pod(pools, new_object, alike);
 }
 
 /* ---- pools ---- */
@@ -262,17 +275,13 @@ static const char *problem_of(const struct pools *pools, const struct gpu_pool *
 			 "watch of nodes";
 }
 
-static void measure_pools(struct pools *pools, const struct pool_nodes *nodes)
+static void measure_pools(struct pools *pools, const struct pool_free *free)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool *pool = pools->list[p];
 
-		pools->problems[p] = problem_of(pools, pool, pool->has_gpus || nodes);
-		pools->capacities[p] = pool->has_gpus ? pool->gpus :
-				       nodes          ? pool_nodes_gpus(nodes, pool, &scratch) :
-							0;
+		pools->problems[p] = problem_of(pools, pool, pool->has_gpus || free);
+		pools->capacities[p] = pool->has_gpus ? pool->gpus : free ? free->gpus[p] : 0;
 	}
 }
 
@@ -295,6 +304,7 @@ static void read_pools(struct pools *pools)
 	if (pools->has_flags)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
+	pools->free_version = 0;
 	measure_pools(pools, NULL);
 	for (size_t i = 0; i < pools->entries.map.count; i++) {
 		struct pool_entry *entry = pools->entries.map.entries[i].value;
@@ -306,6 +316,16 @@ static void read_pools(struct pools *pools)
 	pools->allocation = NULL;
 }
 
+static void note_all(struct pools *pools)
+{
+	const struct pod *pod;
+	size_t at = 0;
+
+	pools->source.each(pools->source.context, pools);
+	while (pools->source.next_pod && (pod = pools->source.next_pod(pools->source.context, &at)))
+		note_pod(pools, pod, false);
+}
+
 void pools_changed(struct pools *pools)
 {
 	bool was_used = is_used(pools);
@@ -313,10 +333,11 @@ void pools_changed(struct pools *pools)
 	read_pools(pools);
 	if (!is_used(pools)) {
 		cluster_map_done(&pools->entries);
+		pool_free_done(&pools->free);
 		return;
 	}
 	if (!was_used)
-		pools->source.each(pools->source.context, pools);
+		note_all(pools);
 	allocate_soon(pools);
 }
 
@@ -342,6 +363,7 @@ void pools_free(struct pools *pools)
 	if (!pools)
 		return;
 	cluster_map_done(&pools->entries);
+	pool_free_done(&pools->free);
 	free_replaced(pools);
 	loop_timer_free(pools->timer);
 	arena_done(&pools->arena);
@@ -442,6 +464,13 @@ static bool is_over(const struct pool_patch *patch, int64_t now_ms)
 	return !accepted && now_ms >= patch->until_ms;
 }
 
+static void forget_pods(struct pool_member *member)
+{
+	VEC_EACH(struct pool_worker, worker, &member->workers)
+		VEC_EACH(struct pool_pod, pod, &worker->pods)
+			pod->pod = NULL;
+}
+
 /* Nothing of the cluster is left: its entry is dropped. */
 static bool recount(struct pools *pools, struct pool_entry *entry)
 {
@@ -452,12 +481,14 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	bool unreadable = false;
 
 	entry->changed = false;
+	entry->located = 0;
 	pools->source.look(pools->source.context, entry->cluster.namespace_, entry->cluster.name,
 			   &objects, &unreadable);
 	entry->unreadable = unreadable;
 	if (unreadable && last) {
 		last->group_count = 0; /* their specs are those of an object that is freed */
-		return false;          /* at least its last amount */
+		forget_pods(last);
+		return false; /* at least its last amount */
 	}
 	if (!objects.cluster && !unreadable)
 		(void)drop_patches(entry, NULL, 0);
@@ -534,16 +565,39 @@ static struct pool_entry **collect(struct pools *pools, struct arena *arena, siz
 	return list;
 }
 
-/* NULL: not known. */
-static const struct pool_nodes *read_nodes(struct pools *pools, struct arena *arena)
+static void count_pods(struct pools *pools, const struct inventory_list *list)
 {
-	struct pool_nodes *nodes = ARENA_NEW(arena, struct pool_nodes);
+	const struct pod *pod;
+	size_t at = 0;
 
-	if (pools->count == pools->has_flags || !pools->source.nodes ||
-	    !pools->source.nodes(pools->source.context, arena, nodes))
-		nodes = NULL;
-	measure_pools(pools, nodes);
-	return nodes;
+	for (size_t i = 0; i < list->pod_count; i++)
+		pool_free_count(&pools->free, &list->pods[i], 1);
+	while ((pod = pools->source.next_pod(pools->source.context, &at)))
+		pool_free_count(&pools->free, pod, 1);
+}
+
+/* NULL: not known. */
+static const struct pool_free *read_nodes(struct pools *pools)
+{
+	const struct inventory_list *list = pools->count > pools->has_flags && pools->source.nodes ?
+						    pools->source.nodes(pools->source.context) :
+						    NULL;
+	const struct options *options = pools->control->options;
+
+	if (list && list->version != pools->free_version) {
+		pool_free_make(
+			&pools->free,
+			&(struct pool_free_input){ .pools = pools->list,
+						   .pool_count = pools->count,
+						   .nodes = list->nodes,
+						   .node_count = list->node_count,
+						   .settings = &options->settings,
+						   .devices = device_view_table(pools->control) });
+		pools->free_version = list->version;
+		count_pods(pools, list);
+	}
+	measure_pools(pools, list ? &pools->free : NULL);
+	return list ? &pools->free : NULL;
 }
 
 static void fill_input(struct pools *pools, struct pool_entry **entries, size_t count,
@@ -551,19 +605,24 @@ static void fill_input(struct pools *pools, struct pool_entry **entries, size_t 
 {
 	static const struct labels no_labels;
 	struct arena *arena = &pools->arena;
-	const struct pool_nodes *nodes = read_nodes(pools, arena);
+	const struct pool_free *free = read_nodes(pools);
 	bool settling = is_settling(pools);
 	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
 	const struct pool_asks **asks = arena_array(arena, count, sizeof(*asks));
 	struct labels *labels = arena_array(arena, count, sizeof(*labels));
 	const char **held = arena_array(arena, pools->count, sizeof(*held));
+	const struct labels *own = NULL; /* of the namespace, whose members follow each other */
 
 	for (size_t i = 0; i < count; i++) {
 		struct pool_entry *entry = entries[i];
-		const struct labels *own = pools->source.namespace_labels(
-			pools->source.context, entry->cluster.namespace_);
 
+		if (i == 0 || strcmp(entry->cluster.namespace_, members[i - 1]->namespace_) != 0)
+			own = pools->source.namespace_labels(pools->source.context,
+							     entry->cluster.namespace_);
 		entry->index = i;
+		if (free && entry->located != pools->free_version)
+			pool_member_locate(entry->member.value, free);
+		entry->located = pools->free_version;
 		members[i] = entry->member.value;
 		asks[i] = entry->asks.value && !entry->unreadable ? entry->asks.value :
 								    &pool_asks_unknown;
@@ -583,7 +642,8 @@ static void fill_input(struct pools *pools, struct pool_entry **entries, size_t 
 		.asks = asks,
 		.member_count = count,
 		.namespace_labels = labels,
-		.nodes = nodes,
+		.free = free,
+		.devices = device_view_table(pools->control),
 		.now = loop_wall(pools->control->loop),
 	};
 }

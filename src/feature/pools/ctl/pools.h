@@ -33,9 +33,12 @@ struct pools_source {
 					       const char **ret_problem);
 	/* NULL: the namespace is not known. */
 	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
-	/* Nodes and their Pods, until the loop turns; false: not known, now or ever. NULL: never. */
-	bool (*nodes)(void *context, struct arena *arena, struct pool_nodes *ret_nodes);
-	/* Calls pools_ray_cluster_changed for each RayCluster and each Pod of one. */
+	/* The Nodes, and Pods on them that are of no RayCluster, until the loop turns; NULL: not known, now or
+	 * ever. */
+	const struct inventory_list *(*nodes)(void *context);
+	/* The Pods of RayClusters, as kube_informer_next. */
+	const struct pod *(*next_pod)(void *context, size_t *at);
+	/* Calls pools_ray_cluster_changed for each RayCluster. */
 	void (*each)(void *context, struct pools *pools);
 	/* The objects of one cluster; unreadable: it exists and counts at least its last amount. */
 	void (*look)(void *context, const char *namespace_, const char *name,
