@@ -42,14 +42,16 @@ def read_jobs(path, begin, days):
     ]
 
 
-def item(team, job, checkpoint):
+def item(team, job, args):
     submit, duration, gpus = job
     one = {"submit": submit, "duration": duration, "cluster": team, "job": team}
-    if checkpoint is not None:
-        one["checkpoint"] = checkpoint
+    if args.checkpoint is not None:
+        one["checkpoint"] = args.checkpoint
     if gpus <= SERVER:
         return one | {"resources": {"GPU": gpus}}
     bundles = [{"GPU": SERVER}] * -(-gpus // SERVER)
+    if args.gang_clusters:
+        one["cluster"] = f"{team}-gangs"
     return one | {"kind": "placement_group", "bundles": bundles, "job": "gangs"}
 
 
@@ -59,9 +61,52 @@ def demanded(jobs, days):
     return sum(min(d, end - s) * gpus for s, d, gpus in jobs) / 3600
 
 
-def objects(teams, servers, busy):
+def servers_of(teams, days, load):
+    hours = sum(demanded(jobs, days) for jobs in teams.values())
+    return max(round(hours / (days * 24 * load) / SERVER), 4)
+
+
+def guarantee(teams, servers):
+    """The GPUs of each of so many teams."""
+    return servers * SERVER // (2 * teams) // SERVER * SERVER
+
+
+def ray_cluster(namespace, name, servers):
+    limits = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": str(SERVER)}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "rayVersion": "2.60.0",
+            "enableInTreeAutoscaling": True,
+            "headGroupSpec": {
+                "rayStartParams": {"num-cpus": "0"},
+                "template": {"spec": {"containers": [{"name": "ray", "image": "ray"}]}},
+            },
+            "workerGroupSpecs": [
+                {
+                    "groupName": "gpu",
+                    "replicas": 0,
+                    "minReplicas": 0,
+                    "maxReplicas": servers,
+                    "rayStartParams": {},
+                    "template": {
+                        "spec": {
+                            "containers": [
+                                {"name": "ray", "image": "ray", "resources": {"limits": limits}}
+                            ]
+                        }
+                    },
+                }
+            ],
+        },
+    }
+
+
+def objects(teams, servers, args):
     gpus = servers * SERVER
-    guaranteed = gpus // (2 * len(teams)) // SERVER * SERVER
+    guaranteed = guarantee(len(teams), servers)
     pool = {
         "apiVersion": "rayscaler.dev/v1alpha1",
         "kind": "GPUPool",
@@ -73,10 +118,11 @@ def objects(teams, servers, busy):
                     "name": team,
                     "namespaceSelector": {"matchLabels": {"team": team}},
                     "guaranteed": guaranteed,
+                    "lendable": int(args.lendable * guaranteed) // SERVER * SERVER,
                 }
                 for team in teams
             ],
-            "reclaim": {"busy": {"afterSeconds": busy} if busy else "Never"},
+            "reclaim": {"busy": {"afterSeconds": args.busy} if args.busy else "Never"},
         },
     }
     yield pool
@@ -86,36 +132,8 @@ def objects(teams, servers, busy):
             "kind": "Namespace",
             "metadata": {"name": team, "labels": {"team": team}},
         }
-        limits = {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": str(SERVER)}
-        yield {
-            "apiVersion": "ray.io/v1",
-            "kind": "RayCluster",
-            "metadata": {"name": team, "namespace": team},
-            "spec": {
-                "rayVersion": "2.60.0",
-                "enableInTreeAutoscaling": True,
-                "headGroupSpec": {
-                    "rayStartParams": {"num-cpus": "0"},
-                    "template": {"spec": {"containers": [{"name": "ray", "image": "ray"}]}},
-                },
-                "workerGroupSpecs": [
-                    {
-                        "groupName": "gpu",
-                        "replicas": 0,
-                        "minReplicas": 0,
-                        "maxReplicas": servers,
-                        "rayStartParams": {},
-                        "template": {
-                            "spec": {
-                                "containers": [
-                                    {"name": "ray", "image": "ray", "resources": {"limits": limits}}
-                                ]
-                            }
-                        },
-                    }
-                ],
-            },
-        }
+        for name in [team, f"{team}-gangs"] if args.gang_clusters else [team]:
+            yield ray_cluster(team, name, servers)
 
 
 def nodes(servers):
@@ -135,8 +153,7 @@ def nodes(servers):
 
 def simulate(args, teams, load):
     """The GPUs, the policies until the window ends, the pools until all work has run."""
-    hours = sum(demanded(jobs, args.days) for jobs in teams.values())
-    servers = max(round(hours / (args.days * 24 * load) / SERVER), 4)
+    servers = servers_of(teams, args.days, load)
     with tempfile.TemporaryDirectory() as folder:
 
         def write(name, lines):
@@ -146,12 +163,12 @@ def simulate(args, teams, load):
             return path
 
         work = sorted(
-            (item(team, job, args.checkpoint) for team, jobs in teams.items() for job in jobs),
+            (item(team, job, args) for team, jobs in teams.items() for job in jobs),
             key=lambda one: one["submit"],
         )
         command = [args.binary, "simulate", "-o", "json"]
         command += ["-w", write("work.jsonl", work)]
-        for i, one in enumerate(objects(list(teams), servers, args.busy)):
+        for i, one in enumerate(objects(list(teams), servers, args)):
             command += ["-f", write(f"object-{i}.json", [one])]
         command += ["--node-pools", write("nodes.json", [nodes(servers)])]
         whole = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -239,11 +256,13 @@ def main():
     parser.add_argument("--begin", type=int, default=35, help="the day on which the window begins")
     parser.add_argument("--loads", default="0.7,1.0,1.5")
     parser.add_argument("--busy", type=int, default=0, help="reclaim.busy.afterSeconds; 0: Never")
+    parser.add_argument("--lendable", type=float, default=1, help="part of each guarantee that is lent")
     parser.add_argument(
         "--checkpoint",
         type=float,
         help="work saves checkpoints; seconds of a save and a start (default: it saves none)",
     )
+    parser.add_argument("--gang-clusters", action="store_true", help="a RayCluster of its own for the placement groups of each team")
     parser.add_argument("--report", help="writes PREFIX-LOAD.html")
     parser.add_argument("traces", nargs="+", help="CSV files, one for each team")
     args = parser.parse_args()

@@ -95,6 +95,12 @@ test-unit:
 	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
 		src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS) || status=1; exit $$status
 
+## mutants: errors in the source of the sharing of GPUs, each of which a test must notice (src/test/mutants.py);
+##   MUTANTS=REGEX: those whose number and file match
+mutants:
+	@$(PYTHON) src/test/mutants.py --tree $(BUILD)/mutants --only '$(MUTANTS)'
+.PHONY: mutants
+
 ## golden: the golden decisions alone; GOLDEN_ONLY=0012 selects, UPDATE=1 rewrites the wanted members
 golden: $(BUILD)/test/codec_golden_test
 	$<
