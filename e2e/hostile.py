@@ -13,6 +13,7 @@ was not scaled.
 """
 
 import argparse
+import http.client
 import os
 import platform
 import re
@@ -80,7 +81,7 @@ class Bench:
         try:
             with urllib.request.urlopen(request, timeout=30, context=tokens.UNVERIFIED) as answer:
                 return answer.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return ""
 
     def _milliseconds(self, metric: str) -> Optional[float]:

@@ -347,6 +347,43 @@ static const char *check_guarantee(const struct share_result *result)
 	return NULL;
 }
 
+/* The first unit within its guarantee that waits, of each queue. */
+static int64_t first_claims(const struct share_result *result)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < scene.units.count; i++)
+		if (is_first_claim(result, i))
+			sum += scene.units.at[i].amount;
+	return sum;
+}
+
+/* A queue that was given anything left the parts of others that are not lent. One that borrows also left
+ * the GPUs of guarantees that wait: of those that are free as well, unless it waits itself. */
+static const char *check_kept(const struct share_result *result)
+{
+	int64_t free = scene.pool.capacity - total_held - total_granted;
+	int64_t soon = scene.pool.capacity - total_staying - total_granted - total_coming;
+	bool given = false, kept = false, granted = false, kept_now = false;
+
+	for (size_t i = 0; i < scene.queues.count; i++) {
+		if (sums[i].granted + sums[i].coming == 0)
+			continue;
+		given = true;
+		kept |= soon >= unlent_of_others(i);
+		granted |= sums[i].granted > 0;
+		kept_now |= sums[i].granted > 0 && free >= unlent_of_others(i);
+		if (usage(i) <= sums[i].guaranteed)
+			continue;
+		if (soon < first_claims(result) ||
+		    (sums[i].coming == 0 && free < first_claims(result)))
+			return "3: GPUs are lent for which a guarantee waits";
+	}
+	return (given && !kept) || (granted && !kept_now) ?
+		       "3: a part of a guarantee that is not lent is given away" :
+		       NULL;
+}
+
 /* Only while nothing is kept for claims and reservations; those have laws of their own. */
 static const char *check_waste(const struct share_result *result)
 {
@@ -420,7 +457,7 @@ static const char *check_reservation(const struct share_result *result)
 static const char *check(const struct share_result *result)
 {
 	static const char *(*const LAWS[])(const struct share_result *) = {
-		check_safety, check_ends,   check_guarantee,
+		check_safety, check_ends,   check_guarantee,   check_kept,
 		check_waste,  check_shares, check_reservation,
 	};
 

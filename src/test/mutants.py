@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Errors in the source of the sharing of GPUs, each of which a law or a test must notice.
+
+Each mutant is one replaced text of a file; the program is built in a copy of the tree and must fail. `make mutants`
+runs all, MUTANTS=REGEX those whose number and file match. A text that is not there once is an error: the list follows
+the source. The laws run with few states: what they notice with these, they notice with more.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, NamedTuple
+
+FILL = "src/core/share/share_fill.c"
+RELEASE = "src/core/share/share_release.c"
+SHARE = "src/core/share/share.c"
+WORK = "src/core/share/share_work.c"
+POOLS = "src/feature/pools/ctl/pools.c"
+ALLOCATION = "src/feature/pools/core/pool_allocation.c"
+ASKS = "src/feature/pools/core/pool_asks.c"
+LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
+FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300"}
+TIMEOUT = 900
+
+
+class Mutant(NamedTuple):
+    file: str
+    old: str
+    new: str
+    program: str
+    law: str  # in its output
+
+
+MUTANTS = [
+    # ---- core/share: the state of one call
+    Mutant(FILL, "share_room(work, account, guaranteed, work->free) &&", "work->free &&", LAWS, "law 3"),
+    Mutant(FILL, "account->usage + account->leaving + amount <=", "account->usage + amount <=", LAWS, "law 1"),
+    Mutant(FILL, "work->free -= given->amount;", ";", LAWS, "law 1"),
+    Mutant(FILL, "share_charge(work, account, given->amount, 0);", "share_charge(work, account, 0, 0);", LAWS, "law 1"),
+    Mutant(FILL, "share_charge(work, account, 0, amount);", "share_charge(work, account, 0, 0);", LAWS, "law 3"),
+    Mutant(FILL, "account->usage + account->claim + amount > account->guaranteed", "account->usage > account->guaranteed", LAWS, "law"),
+    Mutant(FILL, "return unit == work->reserved ||", "return false &&", LAWS, "law 5"),
+    Mutant(FILL, "return order < 0;\n\tsince_a", "return order > 0;\n\tsince_a", LAWS, "law"),
+    Mutant(FILL, "return a->queue->priority > b->queue->priority;", "return a->queue->priority < b->queue->priority;", LAWS, "law 4"),
+    Mutant(FILL, "return a->rank < b->rank;", "return a < b;", LAWS, "another order of the input"),
+    Mutant(RELEASE, "if (loser->usage - loser->coming - worker->amount < loser->guaranteed)", "if (loser->usage < 0)", LAWS, "law 2"),
+    Mutant(SHARE, "->queue->drain_after_ms >= 0;", "->queue->drain_after_ms >= -1;", LAWS, "law 2"),
+    Mutant(SHARE, ">= work->pool->idle_after_ms;", ">= 0;", LAWS, "law 2"),
+    Mutant(SHARE, "return worker->state == SHARE_IDLE &&", "return worker->state != SHARE_LEAVING &&", LAWS, "law 2"),
+    Mutant(RELEASE, "order->deadline_ms = work->pool->now_ms + account", "order->deadline_ms = account", LAWS, "law 2"),
+    Mutant(RELEASE, "order->unit = need->unit;", "order->unit = 0;", LAWS, "law 2"),
+    Mutant(RELEASE, "account->leaving -= worker->amount;\n\tshare_charge(work, account, worker->amount, 0);", "account->leaving -= worker->amount;", LAWS, "law"),
+    Mutant(SHARE, "scale(account->guaranteed, pool->capacity, sum)", "account->guaranteed", LAWS, "law"),
+    Mutant(SHARE, "share_waits_long(work->pool, unit) &&", "true &&", LAWS, "law 5"),
+    Mutant(WORK, "return free - (work->unlent - share_unlent(account));", "return free;", LAWS, "law 3"),
+    Mutant(WORK, "return account->claim > unlent ? account->claim : unlent;", "return unlent;", LAWS, "law 3"),
+    # ---- core/share: rounds
+    Mutant(RELEASE, "share_dominant(need->account, need->given->amount)) >= 0;", "share_dominant(need->account, 0)) >= 0;", ROUNDS, "FAILED"),
+    Mutant(WORK, "return work->pool->units[work->reserved].amount;", "return 0;", ROUNDS, "FAILED"),
+    Mutant(RELEASE, "busy <= (need->guaranteed ? 1 : 0)", "busy <= 0", ROUNDS, "FAILED"),
+    # ---- the caller: law 1
+    Mutant(POOLS, "replicas = larger(replicas, patch->groups[group].replicas);", "replicas = larger(replicas, 0);", CALLER, "law 1"),
+    Mutant(POOLS, "return err->kind == ERR_CONFLICT ||", "return err->kind == ERR_CONFLICT || err->kind == ERR_TIMEOUT ||", CALLER, "law 1"),
+    Mutant(POOLS, "return patch->generation > 0 && generation >= patch->generation;", "return generation >= patch->generation;", CALLER, "law 1"),
+    Mutant(POOLS, "return !accepted && now_ms >= patch->until_ms;", "return !accepted && now_ms >= 0 * patch->until_ms;", CALLER, "law 1"),
+    Mutant(POOLS, "patch->older = entry->patches;", "patch->older = NULL;", CALLER, "law 1"),
+    Mutant(POOLS, "patch->groups[g].replicas = replicas[g];", "patch->groups[g].replicas = 0;", CALLER, "law 1"),
+    Mutant(POOLS, "\t\t\t\t   objects.cluster->generation :\n", "\t\t\t\t   INT64_MAX :\n", CALLER, "law 1"),
+    Mutant(POOLS, "if (more > 0 && (more", "if (false && (more", CALLER, "law 1"),
+    Mutant(ALLOCATION, "int64_t capacity = b->input->capacities[pool] - table->outside;", "int64_t capacity = b->input->capacities[pool] + 2 * RESOURCE_UNIT;", "core_pool_allocation_test", "FAILED"),
+    # ---- the caller: law 8
+    Mutant(POOLS, "if (entry->expected && !entry->decided)", "if (entry->expected && false)", CALLER, "law 8"),
+    Mutant(POOLS, "if (!old)\n\t\tstored =", "if (false)\n\t\tstored =", CALLER, "law 8"),
+    Mutant(POOLS, "strcmp(status->waiting_units[i].cluster, key) == 0", "strcmp(status->waiting_units[i].cluster, key) > 0", CALLER, "law 8"),
+    Mutant(ASKS, ".since = stored[i].since,", ".since = stored[0].since,", CALLER, "law 8"),
+    Mutant(ASKS, "for (size_t i = 0; !old && i < stored_count; i++)", "for (size_t i = 1; !old && i < stored_count; i++)", CALLER, "law 8"),
+    Mutant(ASKS, "entry.since = time->since < now ? time->since : now;", "entry.since = now;", CALLER, "law 8"),
+    Mutant(POOLS, "entry->patches->generation = generation;", "entry->patches->generation = 0 * generation;", CALLER, "law 8"),
+    Mutant(POOLS, "\t\tentry->spent = false;\n", "", CALLER, "law 8"),
+    Mutant(POOLS, "entry->patches->until_ms = INT64_MIN;", ";", CALLER, "law 8"),
+    # ---- the caller: law 10
+    Mutant(ALLOCATION, "int64_t count = granted[ask - input->asks[index]->list.at];", "int64_t count = granted[ask - input->asks[index]->list.at] / 2;", CALLER, "law 10"),
+    Mutant(ALLOCATION, "own->grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "own->grants[ask->parts[p].group] += count;", CALLER, "law 10"),
+    Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
+]
+
+
+def copy_tree(tree: Path) -> None:
+    """Sources and objects with their times, so that only what a mutant changes is built again."""
+    keep = {".": {"src", "mk", "build", "Makefile", "crd", "charts", "docs"}, "./build": {"asan", "gen", "flags", "test"}}
+
+    def ignore(folder: str, names: List[str]) -> List[str]:
+        return [name for name in names if folder in keep and name not in keep[folder]]
+
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(".", tree, symlinks=True, ignore=ignore)
+
+
+def build_and_run(tree: Path, program: str) -> "subprocess.CompletedProcess[str]":
+    make = subprocess.run(["make", "BUILD=build", f"build/test/{program}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if make.returncode:
+        return subprocess.CompletedProcess([], 0, f"law 0: it does not build: {make.stdout[-1000:]}")
+    env = {**os.environ, **FEW}
+    return subprocess.run([f"build/test/{program}"], cwd=tree, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
+
+
+def run(tree: Path, number: int, mutant: Mutant) -> bool:
+    path = tree / mutant.file
+    source = path.read_text()
+    if source.count(mutant.old) != 1:
+        print(f"{number:2} {mutant.file}: {source.count(mutant.old)} times instead of once: {mutant.old!r}")
+        return False
+    path.write_text(source.replace(mutant.old, mutant.new))
+    try:
+        result = build_and_run(tree, mutant.program)
+        noticed = result.returncode != 0 and mutant.law in result.stdout
+        output = result.stdout
+    except subprocess.TimeoutExpired:
+        noticed, output = True, "[  FAILED  ] a loop without an end"
+    finally:
+        path.write_text(source)
+    found = re.search(r"(law \d+: .*|seed \d+: .*|\[  FAILED  \] .*)", output)
+    print(f"{number:2} {'noticed' if noticed else 'MISSED '} {mutant.file}: {mutant.old.strip()!r}: {found.group(1) if found else mutant.law}", flush=True)
+    return noticed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tree", type=Path, default=Path("build/mutants"))
+    parser.add_argument("--only", default="", help="a regular expression of number and file")
+    options = parser.parse_args()
+    chosen: List[tuple] = [(n, one) for n, one in enumerate(MUTANTS, 1) if re.search(options.only, f"{n} {one.file}")]
+    copy_tree(options.tree)
+    for program in sorted({one.program for _, one in chosen}):
+        result = build_and_run(options.tree, program)
+        if result.returncode or "does not build" in result.stdout:
+            print(f"{program} fails without a mutant:\n{result.stdout[-3000:]}")
+            return 1
+    noticed = sum([run(options.tree, number, one) for number, one in chosen])
+    print(f"{noticed} of {len(chosen)} mutants are noticed")
+    return 0 if noticed == len(chosen) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
