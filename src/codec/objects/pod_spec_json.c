@@ -104,7 +104,12 @@ static const struct field container_fields[] = {
 		    "tty", "volumeDevices", "volumeMounts", "workingDir"),
 };
 
-/* ---- node affinity ---- */
+/* ---- affinity ---- */
+
+/* struct strings is a list of these. */
+struct text_item {
+	const char *name;
+};
 
 static const struct field required_fields[] = {
 	FIELD_LIST(struct pod_spec, required_node_terms, required_node_term_count, node_term_fields,
@@ -117,19 +122,26 @@ static const struct field node_affinity_fields[] = {
 	FIELD_END,
 };
 
+static const struct field pod_term_fields[] = {
+	FIELD_TEXT(struct text_item, name, "topologyKey"),
+	FIELD_END,
+};
+
+static const struct field pod_affinity_fields[] = {
+	FIELD_LIST(struct pod_spec, pod_affinity_keys.at, pod_affinity_keys.count, pod_term_fields,
+		   "requiredDuringSchedulingIgnoredDuringExecution", .flags = FIELD_LINE),
+	FIELD_END,
+};
+
 static const struct field affinity_fields[] = {
 	FIELD_OBJECT(node_affinity_fields, "nodeAffinity"),
+	FIELD_OBJECT(pod_affinity_fields, "podAffinity"),
 	FIELD_END,
 };
 
 /* ---- the spec ---- */
 
-/* struct strings is a list of these. */
-struct pod_gate {
-	const char *name;
-};
-
-static const struct field gate_fields[] = { FIELD_TEXT(struct pod_gate, name, "name"), FIELD_END };
+static const struct field gate_fields[] = { FIELD_TEXT(struct text_item, name, "name"), FIELD_END };
 
 static const struct field claim_fields[] = {
 	FIELD_TEXT(struct pod_claim, name, "name"),

@@ -110,6 +110,7 @@ struct pod_spec {
 	struct labels node_selector;
 	const struct node_term *required_node_terms; /* NULL: no required node affinity */
 	size_t required_node_term_count;
+	struct strings pod_affinity_keys; /* topologyKeys of required affinity to Pods */
 	const struct toleration *tolerations;
 	size_t toleration_count;
 	struct strings scheduling_gates; /* names */

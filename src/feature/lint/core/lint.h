@@ -57,6 +57,11 @@ struct lint_context {
  * table. */
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,
 		  struct arena *arena, struct lint_findings *findings);
+/* The Pods of the group, all on Nodes of one NVLink domain when they claim a channel, lack affinity on
+ * it. The text and the fix of that finding. */
+bool lint_lacks_clique(const struct worker_group *group);
+const char *lint_clique_text(const char *group, struct arena *arena);
+extern const char lint_clique_lines[];
 /* Those of a RayClusterAutoscaler. `cluster`: the RayCluster of its name, of which the
  * groups are read; NULL: unknown. `owner`: autoscaler_problem_owner of it. */
 void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,

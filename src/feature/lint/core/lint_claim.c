@@ -68,3 +68,52 @@ void lint_claim_of_parts(struct lint_subject *subject)
 		"that they are on, 1 to %lld: tasks cannot rely on a number; declare it",
 		subject->title, lint_whole(parts), lint_whole(parts));
 }
+
+/* ---- channels of ComputeDomains ---- */
+
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+
+const char lint_clique_lines[] = "affinity:\n"
+				 "  podAffinity:\n"
+				 "    " REQUIRED ":\n"
+				 "    - topologyKey: " LABEL_CLIQUE "\n"
+				 "      matchLabelKeys: [" LABEL_CLUSTER ", " LABEL_GROUP "]\n"
+				 "      labelSelector: {matchLabels: {" LABEL_NODE_TYPE
+				 ": worker}}";
+
+bool lint_lacks_clique(const struct worker_group *group)
+{
+	const struct pod_spec *pod = &group->template.spec;
+	if (pod->claim_count == 0 || (group->num_of_hosts <= 1 && group->max_replicas <= 1) ||
+	    labels_value(&pod->node_selector, LABEL_CLIQUE))
+		return false;
+	for (size_t i = 0; i < pod->required_node_term_count; i++) {
+		const struct node_term *term = &pod->required_node_terms[i];
+		if (ARRAY_FIND(term->expressions, term->count, key, LABEL_CLIQUE))
+			return false;
+	}
+	for (size_t i = 0; i < pod->pod_affinity_keys.count; i++)
+		if (strcmp(pod->pod_affinity_keys.at[i], LABEL_CLIQUE) == 0)
+			return false;
+	return true;
+}
+
+const char *lint_clique_text(const char *group, struct arena *arena)
+{
+	return arena_printf(
+		arena,
+		"group %.63s claims a channel of a ComputeDomain without required affinity on " LABEL_CLIQUE
+		": its Pods may be in several NVLink domains",
+		group);
+}
+
+void lint_clique_affinity_missing(struct lint_subject *subject)
+{
+	const struct pod_claims *claims = subject->capacity.claims;
+	if (!claims || !claims->channel || !subject->group || !lint_lacks_clique(subject->group))
+		return;
+	lint_report_finding(subject, LINT_RULE_CLIQUE_AFFINITY_MISSING,
+			    arena_printf(subject->arena, "%s.template.spec", subject->path),
+			    lint_clique_lines, "%s",
+			    lint_clique_text(subject->group->name, subject->arena));
+}

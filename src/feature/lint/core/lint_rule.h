@@ -179,7 +179,8 @@
 	  "a group may match two GPUPools; a warning if one has none left", "set `groups`")                                                                     \
 	N(GROUP_WITHOUT_POOL, INFO, "group-without-pool",                                                                                                       \
 	  "no GPUPool in the files matches a group with GPUs", "add one")                                                                                       \
-	N(CLIQUE_AFFINITY_MISSING, WARNING, "clique-affinity-missing",                                                                                          \
+	X(CLIQUE_AFFINITY_MISSING, WARNING, "clique-affinity-missing",                                                                                          \
+	  lint_clique_affinity_missing,                                                                                                                         \
 	  "a group claims a channel of a ComputeDomain without affinity on `nvidia.com/gpu.clique`",                                                            \
 	  "add the lines")                                                                                                                                      \
 	N(COMPUTE_DOMAIN_NODES, WARNING, "compute-domain-nodes",                                                                                                \

@@ -222,15 +222,12 @@ static void remember_groups(struct work *work, const struct subject *subject,
 
 /* Groups that may claim the channel of a ComputeDomain of these files. */
 static void remember_claims(struct work *work, const struct subject *subject,
-			    const struct ray_cluster *cluster, struct place spec)
+			    const struct ray_cluster *cluster)
 {
-	struct place groups = place_member(&work->positions, spec, "workerGroupSpecs");
-
 	for (size_t i = 0; i < cluster->group_count; i++) {
 		struct lint_entry entry = entry_of(work, subject->object);
 
-		if (!lint_domain_lacks_affinity(&cluster->groups[i],
-						cJSON_GetArrayItem(groups.json, (int)i)))
+		if (!lint_lacks_clique(&cluster->groups[i]))
 			continue;
 		entry.finding.path = real_path(
 			work, subject,
@@ -242,11 +239,11 @@ static void remember_claims(struct work *work, const struct subject *subject,
 }
 
 static void remember(struct work *work, const struct subject *subject,
-		     const struct ray_cluster *cluster, struct place spec)
+		     const struct ray_cluster *cluster)
 {
 	lint_report_remember(work->report, cluster);
 	remember_groups(work, subject, cluster);
-	remember_claims(work, subject, cluster, spec);
+	remember_claims(work, subject, cluster);
 }
 
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
@@ -267,12 +264,12 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	} else if (work->again && !device_claims_are_used(&cluster)) {
 		return;
 	} else if (is_for_later(work, &cluster)) {
-		remember(work, subject, &cluster, spec);
+		remember(work, subject, &cluster);
 		return;
 	} else {
 		run_rules(&cluster, work->context, &work->arena, &findings);
 		if (!work->again)
-			remember(work, subject, &cluster, spec);
+			remember(work, subject, &cluster);
 	}
 	add_findings(work, subject, &findings, shape_count);
 }
@@ -646,7 +643,6 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 	counted.devices = count_claims(report, context->devices);
 	lint_report_sort_pools(report);
 	check_groups_of_pools(report);
-	lint_domain_finish(report);
 	for (size_t i = 0; i < report->texts.count; i++) {
 		const struct lint_kept_text *kept = &report->texts.at[i];
 		struct work work = { .report = report,
@@ -658,6 +654,7 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 
 		read_text(&work, kept->text, kept->size);
 	}
+	lint_domain_finish(report);
 	lint_report_sort(report);
 }
 

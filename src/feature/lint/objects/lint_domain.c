@@ -6,16 +6,7 @@
 #include "feature/lint/core/lint_rule.h"
 
 #define API_GROUP "resource.nvidia.com/"
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define DOMAINS_MAX 1000
-
-static const char affinity_lines[] = "affinity:\n"
-				     "  podAffinity:\n"
-				     "    " REQUIRED ":\n"
-				     "    - topologyKey: " LABEL_CLIQUE "\n"
-				     "      matchLabelKeys: [" LABEL_CLUSTER ", " LABEL_GROUP "]\n"
-				     "      labelSelector: {matchLabels: {" LABEL_NODE_TYPE
-				     ": worker}}";
 
 static const struct cJSON *member(const struct cJSON *json, const char *name)
 {
@@ -47,33 +38,6 @@ bool lint_domain_add(struct lint_report *report, const struct cJSON *object)
 					 text_of(member(member(object, "metadata"), "namespace"))),
 				 arena_strdup(report->arena, template_) }));
 	return nodes && cJSON_IsNumber(nodes) && nodes->valuedouble > 0;
-}
-
-static bool has_term(const struct node_term *term)
-{
-	return ARRAY_FIND(term->expressions, term->count, key, LABEL_CLIQUE) != NULL;
-}
-
-bool lint_domain_lacks_affinity(const struct worker_group *group, const struct cJSON *json)
-{
-	const struct pod_spec *pod = &group->template.spec;
-	const struct cJSON *spec = member(member(json, "template"), "spec");
-	const struct cJSON *terms =
-		member(member(member(spec, "affinity"), "podAffinity"), REQUIRED);
-	const struct cJSON *term;
-
-	if (pod->claim_count == 0 || (group->num_of_hosts <= 1 && group->max_replicas <= 1) ||
-	    labels_value(&pod->node_selector, LABEL_CLIQUE))
-		return false;
-	for (size_t i = 0; i < pod->required_node_term_count; i++)
-		if (has_term(&pod->required_node_terms[i]))
-			return false;
-	cJSON_ArrayForEach(term, terms)
-	{
-		if (strcmp(text_of(member(term, "topologyKey")), LABEL_CLIQUE) == 0)
-			return false;
-	}
-	return true;
 }
 
 void lint_domain_add_group(struct lint_report *report, const struct lint_entry *entry,
@@ -119,13 +83,27 @@ static void report_group(struct lint_report *report, const struct lint_claiming_
 
 	entry.finding.severity = rule->severity;
 	entry.finding.rule = rule->name;
-	entry.finding.message = arena_printf(
-		report->arena,
-		"group %.63s claims a channel of a ComputeDomain without required affinity on " LABEL_CLIQUE
-		": its Pods may be in several NVLink domains",
-		group->name);
-	entry.finding.fix = affinity_lines;
+	entry.finding.message = lint_clique_text(group->name, report->arena);
+	entry.finding.fix = lint_clique_lines;
 	lint_report_add(report, &entry);
+}
+
+/* By the ResourceClaimTemplate of the channel, which is in the files. */
+static bool is_reported(const struct lint_report *report, const struct lint_entry *group)
+{
+	const char *rule = lint_rules()[LINT_RULE_CLIQUE_AFFINITY_MISSING].name;
+
+	for (size_t i = 0; report->templates.count > 0 && i < report->list.count; i++) {
+		const struct lint_entry *entry = &report->list.at[i];
+
+		if (strcmp(entry->finding.rule, rule) == 0 &&
+		    entry->file_number == group->file_number &&
+		    entry->document == group->document &&
+		    strcmp(entry->object, group->object) == 0 &&
+		    strcmp(entry->finding.path, group->finding.path) == 0)
+			return true;
+	}
+	return false;
 }
 
 void lint_domain_finish(struct lint_report *report)
@@ -133,7 +111,8 @@ void lint_domain_finish(struct lint_report *report)
 	VEC_EACH(const struct lint_claiming_group, group, &report->claiming_groups)
 		VEC_EACH(const struct lint_domain, domain, &report->domains)
 			if (is_channel_of(group, domain)) {
-				report_group(report, group);
+				if (!is_reported(report, &group->entry))
+					report_group(report, group);
 				break;
 			}
 }
