@@ -16,33 +16,6 @@ struct schedule_result *schedule(const struct schedule_problem *problem, struct 
 				   schedule_phases(problem, &ray, arena);
 }
 
-/* ---- what new nodes need ---- */
-
-static int64_t lost_to(const struct schedule_rival *rival, int64_t nodes)
-{
-	int64_t last = (int64_t)rival->count - 1, at = nodes / rival->step;
-
-	if (nodes <= 0)
-		return 0;
-	if (at >= last)
-		return rival->lost[last];
-	return rival->lost[at] +
-	       (rival->lost[at + 1] - rival->lost[at]) * (nodes % rival->step) / rival->step;
-}
-
-int64_t schedule_supplied(const struct schedule_problem *problem, size_t type, const int64_t *nodes,
-			  bool only_new)
-{
-	const struct schedule_type *own = &problem->types[type];
-	int64_t supplied = own->supplied_nodes;
-
-	ARRAY_EACH(const struct schedule_rival, rival, own->rivals, own->rival_count)
-		supplied -= lost_to(
-			rival, nodes[rival->type] -
-				       (only_new ? 0 : problem->types[rival->type].given_nodes));
-	return supplied;
-}
-
 /* ---- empty nodes ---- */
 
 static bool selector_holds(const struct label_selector *selector, const struct labels *labels)

@@ -79,9 +79,13 @@ static void make_candidate(struct schedule_try *try, uint32_t node,
 			  &available, &c->rest);
 	c->state = run->states_of.at[node];
 	c->placed = run->nodes.at[node].placed;
-	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i].node == node)
-			c->state = schedule_try_outcome(try, &try->chosen.at[i], &c->placed);
+	VEC_EACH(const struct schedule_chosen, chosen, &try->chosen)
+		if (chosen->node == node) {
+			c->placed = chosen->placed;
+			c->state = schedule_state_filled(&run->room, chosen->state, try->list,
+							 chosen->fill, chosen->fill_count,
+							 &c->placed);
+		}
 	c->state = schedule_state_resized(&run->states, c->state, size, c->rest);
 }
 

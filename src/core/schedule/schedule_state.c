@@ -720,6 +720,21 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 	return placed_add(states, &after);
 }
 
+uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id,
+			       const struct schedule_list *list, const struct schedule_fill *fill,
+			       size_t fill_count, uint32_t *placed)
+{
+	uint32_t filled;
+
+	schedule_room_load(room, id);
+	for (size_t i = 0; i < fill_count; i++)
+		schedule_room_take(room, &list->shapes[fill[i].shape], fill[i].count);
+	*placed = schedule_placed_with(room, *placed, list, fill, fill_count);
+	filled = schedule_room_save(room, *placed);
+	schedule_room_unload(room);
+	return filled;
+}
+
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       union schedule_key *key)
 {

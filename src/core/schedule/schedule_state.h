@@ -158,6 +158,10 @@ void schedule_room_unload(struct schedule_room *room);
 uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,
 			      size_t fill_count);
+/* The state `id` with the fill; `placed`: the set before, then the set after. */
+uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id,
+			       const struct schedule_list *list, const struct schedule_fill *fill,
+			       size_t fill_count, uint32_t *placed);
 /* Sets the part of the key that the node's type defines, and clears the rest. */
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       union schedule_key *key);

@@ -651,29 +651,16 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 	}
 }
 
-uint32_t schedule_try_outcome(struct schedule_try *try, const struct schedule_chosen *chosen,
-			      uint32_t *ret_placed)
-{
-	struct schedule_room *room = &try->run->room;
-	uint32_t state;
-
-	schedule_room_load(room, chosen->state);
-	for (size_t i = 0; i < chosen->fill_count; i++)
-		schedule_room_take(room, &try->list->shapes[chosen->fill[i].shape],
-				   chosen->fill[i].count);
-	*ret_placed = schedule_placed_with(room, chosen->placed, try->list, chosen->fill,
-					   chosen->fill_count);
-	state = schedule_room_save(room, *ret_placed);
-	schedule_room_unload(room);
-	return state;
-}
-
 static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *chosen,
 			struct cursor *cursors)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_work *work = &run->nodes.at[chosen->node];
-	uint32_t state = schedule_try_outcome(try, chosen, &work->placed);
+	uint32_t state;
+
+	work->placed = chosen->placed;
+	state = schedule_state_filled(&run->room, chosen->state, try->list, chosen->fill,
+				      chosen->fill_count, &work->placed);
 
 	work->labels = run->states.states.at[state].labels;
 	run->states_of.at[chosen->node] = state;

@@ -99,9 +99,6 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source);
 
-/* The state of the node, and the set of names and selectors placed on it, with the fill. */
-uint32_t schedule_try_outcome(struct schedule_try *try, const struct schedule_chosen *chosen,
-			      uint32_t *ret_placed);
 /* Notes that the node gets this fill. */
 void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
 			 const struct schedule_fill *fill, size_t fill_count);
