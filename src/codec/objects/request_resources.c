@@ -219,7 +219,7 @@ static int list_decode(const struct json_at *root, struct requests *requests)
 	return 0;
 }
 
-int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint)
+static int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint)
 {
 	AUTO(requests_done) struct requests requests = { .by_shape = MAP_INIT };
 

@@ -18,8 +18,6 @@
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
 
-/* The same of a JSON value; -1 with the reader's error. */
-int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint);
 /* One bundle: {"GPU": 1}, or {"resources": {"GPU": 1}, "label_selector": {...}}; -1 with the reader's
  * error. Amounts that no machine has give the request a problem. */
 int request_bundle_decode(const struct json_at *at, struct ray_request *ret_request);
@@ -28,7 +26,7 @@ int request_bundle_decode(const struct json_at *at, struct ray_request *ret_requ
 int request_selector_decode(const struct json_at *at, const char *name,
 			    struct ray_request *ret_request);
 
-/* Hooks of a schedule: `bundles` as the list above. Malformed ones are a problem of the schedule, and the
+/* Hooks of a schedule: `bundles` as that list, a JSON value. Malformed ones are a problem of the schedule, and the
  * rest of it counts. */
 int request_bundles_decode(const struct json_at *member, const struct field *field, void *object);
 void request_bundles_write(struct json_writer *writer, const struct field *field,
