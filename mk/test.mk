@@ -272,7 +272,8 @@ clang-coverage:
 coverage:
 	@$(MAKE) --no-print-directory clang-unit
 	@$(MAKE) --no-print-directory clang-coverage
-# make test runs a part, linked with the archives of the fuzz targets: the sanitizers of gcc and clang find much
+## clang-part, clang-part-programs: the part of clang's tests that make test runs today
+# It is linked with the archives of the fuzz targets: the sanitizers of gcc and clang find much
 # the same, and gcc's run on all tests.
 CLANG_PARTS := 4
 CLANG_PART ?= $(shell expr $$(date +%j) % $(CLANG_PARTS) + 1)

@@ -56,6 +56,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make valgrind( confined)?", "stage valgrind"),
     (r"make (confined|profiled)", "stage confined"),
     (r"make valgrind-e2e", "stage valgrind-e2e"),
+    (r"make mutants", "test_mutants.py::test_"),
     (r"make torture( .*)?", "test_torture.py::test_"),
     (r"make torture-kill( .*)?", "test_kill.py::test_"),
     (r"make fleet", "test_fleet.py::test_"),
