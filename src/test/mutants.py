@@ -58,6 +58,7 @@ MUTANTS = [
     Mutant(SHARE, "share_waits_long(work->pool, unit) &&", "true &&", LAWS, "law 5"),
     Mutant(WORK, "return free - (work->unlent - share_unlent(account));", "return free;", LAWS, "law 3"),
     Mutant(WORK, "return account->claim > unlent ? account->claim : unlent;", "return unlent;", LAWS, "law 3"),
+    Mutant(SHARE, "ret_key->by[0] = index != work->reserved;", "ret_key->by[0] = 0;", "core_share_test", "FAILED"),
     # ---- core/share: rounds
     Mutant(RELEASE, "share_dominant(need->account, need->given->amount)) >= 0;", "share_dominant(need->account, 0)) >= 0;", ROUNDS, "FAILED"),
     Mutant(WORK, "return work->pool->units[work->reserved].amount;", "return 0;", ROUNDS, "FAILED"),

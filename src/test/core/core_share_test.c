@@ -242,6 +242,23 @@ static void a_gang_that_waits_long_collects_free_GPUs(void **state)
 	assert_int_equal(scene.result->reserved, 0);
 }
 
+static void a_reserved_gang_is_before_urgent_units_of_its_queue(void **state)
+{
+	size_t urgent;
+
+	(void)state;
+	scene_start(&scene, 8);
+	asks("gang", 0, 0, 1);
+	scene_ask(&scene, 8, 120);
+	urgent = scene_ask(&scene, 1, 100);
+	scene.units.at[urgent].priority = 1;
+	asks("stream", 0, 0, 1);
+	scene_hold(&scene, SHARE_BUSY, 5);
+	scene_share(&scene);
+	assert_int_equal(scene.result->reserved, 0);
+	expect_granted("gang", 0);
+}
+
 static void a_reservation_leaves_guarantees_and_lower_shares(void **state)
 {
 	(void)state;
@@ -689,6 +706,7 @@ int main(void)
 		CASE(a_gang_is_granted_whole_or_not),
 		CASE(of_two_gangs_of_six_one_runs_and_then_the_other),
 		CASE(a_gang_that_waits_long_collects_free_GPUs),
+		CASE(a_reserved_gang_is_before_urgent_units_of_its_queue),
 		CASE(a_reservation_leaves_guarantees_and_lower_shares),
 		CASE(a_gang_that_guarantees_exclude_reserves_nothing),
 		CASE(one_that_is_larger_than_the_pool_reserves_nothing),
