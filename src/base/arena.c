@@ -132,6 +132,21 @@ void arena_reserve(struct arena *arena, size_t bytes)
 	arena->head = block;
 }
 
+bool arena_trim(struct arena *arena)
+{
+	struct arena_block *block = arena->head;
+	uintptr_t before = (uintptr_t)block;
+	size_t capacity = block ? rounded(block->used) : 0;
+
+	if (!block || capacity >= block->capacity)
+		return true;
+	UNPOISON(block->data, block->capacity);
+	budget_release(arena->budget, block->capacity - capacity);
+	block->capacity = capacity;
+	arena->head = memory_resize(block, 1, sizeof(*block) + capacity);
+	return (uintptr_t)arena->head == before;
+}
+
 static size_t next_block_bytes(const struct arena *arena)
 {
 	const struct arena_block *head = arena->head;

@@ -37,6 +37,9 @@ void arena_done(struct arena *arena);  /* frees everything; usable again afterwa
  * compactly). An arena that outgrows it gets blocks of twice the size, from this one on: with a
  * few bytes reserved, a small arena stays small. */
 void arena_reserve(struct arena *arena, size_t bytes);
+/* Gives the unused end of the newest block back to the heap, to keep the content compactly. False: the
+ * heap moved the block (glibc never does, a memory checker always), so all pointers are invalid. */
+bool arena_trim(struct arena *arena);
 
 void *arena_alloc(struct arena *arena, size_t bytes);              /* zeroed, aligned to 16 */
 void *arena_array(struct arena *arena, size_t count, size_t size); /* zeroed; CHECKs the product */

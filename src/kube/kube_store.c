@@ -21,7 +21,7 @@ struct kube_group {
 
 /* Memory of one version of an object. */
 struct kube_content {
-	struct arena arena; /* one block of the right size: object and resource_version */
+	struct arena arena; /* trimmed: object and resource_version */
 	void *object;       /* NULL: bad, and the type has no decode_bad */
 	char *bad;          /* why, NULL when the object is good */
 	const char *resource_version;
@@ -177,36 +177,35 @@ static void *kube_store_decode_bad(const struct kube_store *store, const struct 
 	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
 }
 
-/* Decodes twice: the first time measures the size, so that the object that is kept wastes nothing.
- * Not a copy by its field table: hooks fill pointers that no row has, and one that is forgotten would be
- * read after it is freed. */
-static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
-			      const char *problem, const char *resource_version,
-			      struct kube_content *ret_content)
+static struct kube_content kube_store_decode(struct kube_store *store, const struct cJSON *json,
+					     const char *problem, const char *resource_version)
 {
-	const struct kube_type *type = store->type;
-	AUTO(arena_done) struct arena measure = ARENA_INIT;
-	struct kube_content content = { .arena = ARENA_INIT };
+	struct kube_content content = { .arena = { .words = store->words, .learns = true } };
 	struct err err = { .kind = ERR_NONE };
-	void *object = arena_alloc(&measure, type->object_size);
 
-	measure.words = store->words;
-	measure.learns = true;
+	content.object = arena_alloc(&content.arena, store->type->object_size);
+	if (!problem && store->type->decode(json, "", &content.arena, content.object, &err) < 0)
+		problem = err.text;
 	if (problem) {
+		arena_done(&content.arena);
 		content.bad = memory_strdup(problem);
-	} else if (type->decode(json, "", &measure, object, &err) == 0) {
-		(void)arena_strdup(&measure, resource_version);
-		arena_reserve(&content.arena, measure.used_bytes);
-		content.arena.words = store->words;
-		content.object = arena_alloc(&content.arena, type->object_size);
-		CHECK(type->decode(json, "", &content.arena, content.object, &err) == 0);
-	} else {
-		content.bad = memory_strdup(err.text);
+		content.object = kube_store_decode_bad(store, json, problem, &content.arena);
 	}
-	if (content.bad)
-		content.object = kube_store_decode_bad(store, json, content.bad, &content.arena);
 	content.resource_version = arena_strdup(&content.arena, resource_version);
-	*ret_content = content;
+	return content;
+}
+
+/* In a block of the right size. Not a copy by its field table: hooks fill pointers that no row has, and one
+ * that is forgotten would be read after it is freed. */
+static struct kube_content kube_store_content(struct kube_store *store, const struct cJSON *json,
+					      const char *problem, const char *resource_version)
+{
+	struct kube_content content = kube_store_decode(store, json, problem, resource_version);
+
+	if (arena_trim(&content.arena))
+		return content;
+	kube_content_done(&content);
+	return kube_store_decode(store, json, problem, resource_version);
 }
 
 static void kube_store_count(struct kube_store *store, const struct kube_content *content,
@@ -276,7 +275,7 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		entry->round = store->round;
 		map_set(&store->entries, meta.key, entry);
 	}
-	kube_store_decode(store, json, problem, meta.resource_version, &entry->content);
+	entry->content = kube_store_content(store, json, problem, meta.resource_version);
 	kube_store_count(store, &entry->content, 1);
 	kube_store_index(store, entry);
 	if (entry->content.bad)

@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/budget.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -217,6 +218,26 @@ static void test_reserve_of_what_is_there_changes_nothing(void **state)
 	arena_done(&arena);
 }
 
+static void test_a_trimmed_block_is_as_large_as_its_content(void **state)
+{
+	struct budget budget = { .name = "test" };
+	struct arena arena = ARENA_INIT;
+	char *text;
+
+	(void)state;
+	assert_true(arena_trim(&arena));
+	arena.budget = &budget;
+	text = arena_strdup(&arena, "pod");
+	if (arena_trim(&arena))
+		assert_string_equal(text, "pod");
+	assert_true(budget.used_bytes < 100);
+	assert_true(arena_trim(&arena));
+	text = arena_strdup(&arena, "node");
+	assert_string_equal(text, "node");
+	arena_done(&arena);
+	assert_int_equal(budget.used_bytes, 0);
+}
+
 static void test_reset_and_done_allow_reuse(void **state)
 {
 	struct arena arena = ARENA_INIT;
@@ -311,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_lone_vec_grows_in_place),
 		cmocka_unit_test(test_second_making_fits_reserved_block),
 		cmocka_unit_test(test_reserve_of_what_is_there_changes_nothing),
+		cmocka_unit_test(test_a_trimmed_block_is_as_large_as_its_content),
 		cmocka_unit_test(test_reset_and_done_allow_reuse),
 		cmocka_unit_test(test_each_and_find),
 #ifdef IS_POISONED
