@@ -56,8 +56,10 @@ def test_borrowing_up_to_the_pool_and_guarantees(pool, fleet, controller, namesp
         assert [(w["cluster"], w["groups"], w["count"]) for w in status["waiting"]] == [(f"{pool.space('b')}/two", "gpu*1", 3)]
         # What the first team gives back is the second one's, before a third that only borrows.
         fleet.add("three", "c", 8)
+        # The order is that of the first decisions: without this wait the fourth one's may be the earlier one.
+        wait_until(lambda: pool.queue("c").get("waiting") == "8", 20, "the third one to wait")
         fleet.add("four", "", 8)
-        wait_until(lambda: pool.queue("c").get("waiting") == pool.queue("").get("waiting") == "8", 20, "both to wait")
+        wait_until(lambda: pool.queue("").get("waiting") == "8", 20, "the fourth one to wait")
         fleet.end("one")
         # First b up to its guarantee and its last one beyond it, then by turns, the oldest first.
         fleet.wait(two=5, three=2, four=1)
