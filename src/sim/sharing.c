@@ -66,7 +66,7 @@ static const struct pool_member *make_member(struct sharing *sharing, struct sha
 	const struct pod **pods = arena_array(arena, ray->workers.count, sizeof(*pods));
 	struct pool_member_input input = {
 		.namespace_ = ray->cluster.namespace_,
-		.name = ray->cluster.name,
+		.key = arena_printf(arena, "%s/%s", ray->cluster.namespace_, ray->cluster.name),
 		.cluster = &ray->cluster,
 		.pods = pods,
 		.report = own->report,
@@ -285,9 +285,9 @@ static void note_plan(struct sharing *sharing, struct sharing_ray *own, const st
 				 pool_report_make(plan, NULL, wall_ms(sharing),
 						  &sharing->world->pass_arena),
 				 &own->report_arena);
-	keep_asks(own, pool_asks_update(own->asks, NULL, 0, plan->asks.at, plan->asks.count,
-					&own->ray->cluster, wall_ms(sharing),
-					&sharing->world->pass_arena));
+	keep_asks(own,
+		  pool_asks_update(own->asks, plan->asks.at, plan->asks.count, &own->ray->cluster,
+				   wall_ms(sharing), &sharing->world->pass_arena));
 }
 
 /* Replicas that it asks for. */

@@ -75,17 +75,18 @@ MUTANTS = [
     Mutant(ALLOCATION, "int64_t capacity = b->input->capacities[pool] - table->outside;", "int64_t capacity = b->input->capacities[pool] + 2 * RESOURCE_UNIT;", "core_pool_allocation_test", "FAILED"),
     # ---- the caller: law 8
     Mutant(POOLS, "if (entry->expected && !entry->decided)", "if (entry->expected && false)", CALLER, "law 8"),
-    Mutant(POOLS, "if (!old)\n\t\tstored =", "if (false)\n\t\tstored =", CALLER, "law 8"),
-    Mutant(POOLS, "strcmp(status->waiting_units[i].cluster, key) == 0", "strcmp(status->waiting_units[i].cluster, key) > 0", CALLER, "law 8"),
-    Mutant(ASKS, ".since = stored[i].since,", ".since = stored[0].since,", CALLER, "law 8"),
-    Mutant(ASKS, "for (size_t i = 0; !old && i < stored_count; i++)", "for (size_t i = 1; !old && i < stored_count; i++)", CALLER, "law 8"),
+    Mutant(POOLS, "old ? old : stored_asks(", "old || true ? old : stored_asks(", CALLER, "law 8"),
+    Mutant(POOLS, "strcmp(one->cluster, key) == 0", "strcmp(one->cluster, key) > 0", CALLER, "law 8"),
+    Mutant(POOLS, ".since = one->since,", ".since = status->waiting_units[0].since,", CALLER, "law 8"),
+    Mutant(POOLS, "for (size_t i = 0; status && i < status", "for (size_t i = 1; status && i < status", CALLER, "law 8"),
+    Mutant(POOLS, "pools->held[p] += held_in(member, p, false)", "pools->held[p] += 0 * held_in(member, p, false)", CALLER, "law 1"),
     Mutant(ASKS, "entry.since = time->since < now ? time->since : now;", "entry.since = now;", CALLER, "law 8"),
     Mutant(POOLS, "entry->patches->generation = generation;", "entry->patches->generation = 0 * generation;", CALLER, "law 8"),
     Mutant(POOLS, "\t\tentry->spent = false;\n", "", CALLER, "law 8"),
     Mutant(POOLS, "entry->patches->until_ms = INT64_MIN;", ";", CALLER, "law 8"),
     # ---- the caller: law 10
     Mutant(ALLOCATION, "int64_t count = granted[ask - input->asks[index]->list.at];", "int64_t count = granted[ask - input->asks[index]->list.at] / 2;", CALLER, "law 10"),
-    Mutant(ALLOCATION, "own->grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "own->grants[ask->parts[p].group] += count;", CALLER, "law 10"),
+    Mutant(ALLOCATION, "grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "grants[ask->parts[p].group] += count;", CALLER, "law 10"),
     Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
 ]
 

@@ -1,8 +1,10 @@
 /* Pools over RayClusters: holdings and asks of objects, places on Nodes, terms, drains and figures. */
 #include "feature/pools/core/pool_allocation.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "core/model/reason.h"
 #include "test/support/support.h"
 
@@ -142,8 +144,9 @@ static const char *add_worker(size_t cluster, size_t group, const char *node,
 	scene.lists[cluster][i] = pod;
 	scene.groups[cluster][group].replicas++;
 	VEC_PUSH(&scene.arena, &scene.reports[cluster],
-		 ((struct pool_report_worker){
-			 .pod = name, .state = reported, .since = scene.now - IDLE_MS }));
+		 ((struct pool_report_worker){ .pod = hash_text(name),
+					       .state = reported,
+					       .since = scene.now - IDLE_MS }));
 	return name;
 }
 
@@ -167,6 +170,13 @@ static void ask(size_t cluster, size_t group, int64_t replicas, int64_t count)
 	VEC_PUSH(&scene.arena, &added->parts, ((struct pool_ask_part){ group, replicas }));
 }
 
+static int by_pod(const void *left, const void *right)
+{
+	const struct pool_report_worker *a = left, *b = right;
+
+	return (a->pod > b->pod) - (a->pod < b->pod);
+}
+
 static const struct pool_allocation *allocate(void)
 {
 	static const struct pool_member *members[CLUSTERS_MAX];
@@ -188,26 +198,29 @@ static const struct pool_allocation *allocate(void)
 	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
 		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
 
+		if (scene.reports[i].count > 0)
+			qsort(scene.reports[i].at, scene.reports[i].count,
+			      sizeof(*scene.reports[i].at), by_pod);
 		report->workers = scene.reports[i].at;
 		report->worker_count = scene.reports[i].count;
 		report->group_count = 2;
 		report->min_replicas = arena_array(&scene.arena, 2, sizeof(int64_t));
 		members[i] = pool_member_make(
-			&(struct pool_member_input){ .namespace_ = namespaces[i],
-						     .name = "demo",
-						     .cluster = &scene.clusters[i],
-						     .pods = scene.lists[i],
-						     .pod_count = scene.pod_counts[i],
-						     .report = report,
-						     .drains = scene.drains[i],
-						     .pools = pools,
-						     .pool_count = 1,
-						     .settings = &scene.settings,
-						     .devices = scene.devices },
+			&(struct pool_member_input){
+				.namespace_ = namespaces[i],
+				.key = arena_printf(&scene.arena, "%s/demo", namespaces[i]),
+				.cluster = &scene.clusters[i],
+				.pods = scene.lists[i],
+				.pod_count = scene.pod_counts[i],
+				.report = report,
+				.drains = scene.drains[i],
+				.pools = pools,
+				.pool_count = 1,
+				.settings = &scene.settings,
+				.devices = scene.devices },
 			&scene.arena);
-		asks[i] = pool_asks_update(scene.old[i], NULL, 0, scene.asks[i].at,
-					   scene.asks[i].count, &scene.clusters[i], scene.now,
-					   &scene.arena);
+		asks[i] = pool_asks_update(scene.old[i], scene.asks[i].at, scene.asks[i].count,
+					   &scene.clusters[i], scene.now, &scene.arena);
 		scene.old[i] = asks[i];
 		scene.members[i] = members[i];
 		labels[i] = (struct labels){ i < 2 ? &scene.team[i] : NULL, i < 2 };
@@ -431,14 +444,15 @@ static void test_places_in_the_order_are_kept(void **state)
 /* A new process has the times of the status. */
 static void test_places_after_a_restart(void **state)
 {
-	const struct gpu_pool_waiting stored = {
-		.cluster = "c/demo", .groups = "one*1", .count = 2, .since = NOW - 5000
+	struct pool_waiting waiting = {
+		.groups = "one*1", .count = 2, .since = NOW - 5000, .granted_since = TIME_NONE
 	};
+	const struct pool_asks stored = { .list = { &waiting, 1, 1 } };
 	const struct pool_asks *asks;
 
 	(void)state;
 	ask(2, 0, 1, 3);
-	asks = pool_asks_update(NULL, &stored, 1, scene.asks[2].at, 1, &scene.clusters[2], NOW,
+	asks = pool_asks_update(&stored, scene.asks[2].at, 1, &scene.clusters[2], NOW,
 				&scene.arena);
 	assert_int_equal(asks->list.count, 2);
 	assert_int_equal(asks->list.at[0].since, NOW - 5000);
@@ -546,7 +560,7 @@ static void test_claimed_devices_are_of_a_pool(void **state)
 		const struct gpu_pool *const pools[] = { &scene.pool };
 		const struct pool_member_input input = {
 			.namespace_ = "a",
-			.name = "demo",
+			.key = "a/demo",
 			.cluster = &scene.clusters[0],
 			.pods = scene.lists[0],
 			.pod_count = 1,

@@ -78,6 +78,7 @@ struct building {
 	const struct pool_input *input;
 	struct pool_tables *tables;
 	struct arena *arena, *scratch; /* scratch: until the pools are shared */
+	size_t most_groups;            /* of a member */
 };
 
 static int64_t ms_of(int64_t seconds, int64_t never)
@@ -160,13 +161,14 @@ static void add_worker(struct building *b, size_t index, const struct pool_worke
 		return;
 	}
 	cluster = cluster_in(b, worker->pool, index);
-	VEC_PUSH(b->arena, &table->workers,
-		 ((struct share_worker){ .cluster = cluster,
-					 .amount = worker->gpus,
-					 .state = worker->state,
-					 .needed = worker->needed,
-					 .since_ms = worker->since }));
-	VEC_PUSH(b->arena, &table->held, worker);
+	/* reserve_tables has made room. */
+	table->workers.at[table->workers.count++] =
+		(struct share_worker){ .cluster = cluster,
+				       .amount = worker->gpus,
+				       .state = worker->state,
+				       .needed = worker->needed,
+				       .since_ms = worker->since };
+	table->held.at[table->held.count++] = worker;
 }
 
 /* The group that draws from this pool; NULL: another one. */
@@ -210,16 +212,28 @@ static void add_run(struct building *b, size_t index, const struct pool_waiting 
 	}
 }
 
-static void reserve_workers(struct building *b)
+static void reserve_tables(struct building *b)
 {
-	size_t *counts = arena_array(b->scratch, b->input->pool_count, sizeof(*counts));
+	struct {
+		size_t workers, clusters;
+	} *counts = arena_array(b->scratch, b->input->pool_count, sizeof(*counts));
 
-	for (size_t m = 0; m < b->input->member_count; m++)
-		VEC_EACH(const struct pool_worker, worker, &b->input->members[m]->workers)
-			counts[worker->pool]++;
+	for (size_t m = 0; m < b->input->member_count; m++) {
+		const struct pool_worker *last = NULL;
+
+		if (b->input->members[m]->group_count > b->most_groups)
+			b->most_groups = b->input->members[m]->group_count;
+		VEC_EACH(const struct pool_worker, worker, &b->input->members[m]->workers) {
+			counts[worker->pool].workers++;
+			counts[worker->pool].clusters += !last || last->pool != worker->pool;
+			last = worker;
+		}
+	}
 	for (size_t p = 0; p < b->input->pool_count; p++) {
-		VEC_RESERVE(b->arena, &b->tables->at[p].workers, counts[p]);
-		VEC_RESERVE(b->arena, &b->tables->at[p].held, counts[p]);
+		VEC_RESERVE(b->arena, &b->tables->at[p].workers, counts[p].workers);
+		VEC_RESERVE(b->arena, &b->tables->at[p].held, counts[p].workers);
+		VEC_RESERVE(b->arena, &b->tables->at[p].clusters, counts[p].clusters);
+		VEC_RESERVE(b->arena, &b->tables->at[p].members, counts[p].clusters);
 	}
 }
 
@@ -238,8 +252,8 @@ static struct share_pool share_pool_of(const struct building *b, size_t pool)
 {
 	struct pool_table *table = &b->tables->at[pool];
 	int64_t capacity = b->input->capacities[pool] - table->outside;
-	bool places = b->input->free && table->units.count > 0 &&
-		      !gpu_pool_is_of_flags(table->pool->name);
+	/* Without a Node with GPUs the amounts say the same. */
+	bool places = b->input->free && b->input->free->gpus[pool] > 0 && table->units.count > 0;
 
 	table->places = (struct pool_places_input){ .free = b->input->free,
 						    .devices = b->input->devices,
@@ -388,22 +402,35 @@ static int64_t *granted_of(const struct pool_allocation *allocation, size_t inde
 	return granted;
 }
 
-static void make_share(const struct pool_allocation *allocation, size_t index, struct arena *arena)
+static void make_grants(const struct pool_allocation *allocation, size_t index, struct arena *arena)
 {
 	const struct pool_input *input = allocation->input;
-	size_t groups = input->members[index]->group_count;
 	struct pool_share *own = &allocation->shares[index];
+	int64_t *grants = arena_array(arena, input->members[index]->group_count, sizeof(*grants));
 	const int64_t *granted = granted_of(allocation, index, arena);
 
-	own->granted = granted;
-	own->grants = arena_array(arena, groups, sizeof(*own->grants));
 	VEC_EACH(const struct pool_waiting, ask, &input->asks[index]->list) {
 		int64_t count = granted[ask - input->asks[index]->list.at];
 
 		for (size_t p = 0; count > 0 && p < ask->part_count; p++)
-			own->grants[ask->parts[p].group] += count * ask->parts[p].replicas;
+			grants[ask->parts[p].group] += count * ask->parts[p].replicas;
 		own->gives |= count > 0;
 	}
+	own->granted = granted;
+	own->grants = grants;
+}
+
+/* none: zeros, for members that ask for nothing. */
+static void make_share(const struct pool_allocation *allocation, size_t index, const int64_t *none,
+		       struct arena *arena)
+{
+	const struct pool_input *input = allocation->input;
+	size_t groups = input->members[index]->group_count;
+	struct pool_share *own = &allocation->shares[index];
+
+	own->grants = none;
+	if (input->asks[index]->list.count > 0)
+		make_grants(allocation, index, arena);
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
 	for (size_t p = 0; p < input->pool_count; p++) {
 		const struct pool_table *table = &allocation->tables->at[p];
@@ -428,8 +455,9 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	struct pool_input *copy = ARENA_NEW(arena, struct pool_input);
 	struct pool_tables *tables = ARENA_NEW(arena, struct pool_tables);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct building b = { copy, tables, arena, &scratch };
+	struct building b = { copy, tables, arena, &scratch, 0 };
 	size_t parts = input->pool_count * input->member_count;
+	const int64_t *none;
 
 	*copy = *input;
 	tables->at = arena_array(arena, input->pool_count, sizeof(*tables->at));
@@ -438,7 +466,7 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 		tables->parts[i].cluster = POOL_NONE;
 	for (size_t p = 0; p < input->pool_count; p++)
 		start_table(&b, p);
-	reserve_workers(&b);
+	reserve_tables(&b);
 	for (size_t m = 0; m < input->member_count; m++)
 		add_member(&b, m);
 	share_all(&b);
@@ -451,8 +479,9 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 			allocation->next = tables->at[p].result.next_ms;
 	}
 	allocation->shares = arena_array(arena, input->member_count, sizeof(*allocation->shares));
+	none = arena_array(arena, b.most_groups, sizeof(*none));
 	for (size_t m = 0; m < input->member_count; m++)
-		make_share(allocation, m, arena);
+		make_share(allocation, m, none, arena);
 	return allocation;
 }
 

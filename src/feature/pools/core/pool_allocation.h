@@ -38,8 +38,8 @@ struct pool_input {
 
 /* Of one member: what its decisions may do. Without texts, which pool_terms_make adds. */
 struct pool_share {
-	int64_t *grants;        /* replicas, by group */
-	const int64_t *granted; /* units, by entry of the asks; below 0: in no pool */
+	const int64_t *grants;  /* replicas, by group */
+	const int64_t *granted; /* units, by entry of the asks, NULL: none; below 0: in no pool */
 	bool gives;             /* grants or releases */
 	bool drains;            /* of busy workers, that begin with this allocation */
 	uint64_t digest;        /* of grants and releases: equal ones need no new decision */

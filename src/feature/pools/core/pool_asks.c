@@ -48,21 +48,13 @@ static int by_age(const void *left, const void *right)
 	return (a->since > b->since) - (a->since < b->since);
 }
 
-static struct times times_of(const char *groups, const struct pool_asks *old,
-			     const struct gpu_pool_waiting *stored, size_t stored_count,
-			     struct arena *arena)
+static struct times times_of(const char *groups, const struct pool_asks *old, struct arena *arena)
 {
 	struct times times = { .next = 0 };
 
 	for (size_t i = 0; old && i < old->list.count; i++)
 		if (strcmp(old->list.at[i].groups, groups) == 0)
 			VEC_PUSH(arena, &times.at, old->list.at[i]);
-	for (size_t i = 0; !old && i < stored_count; i++)
-		if (strcmp(stored[i].groups, groups) == 0)
-			VEC_PUSH(arena, &times.at,
-				 ((struct pool_waiting){ .count = stored[i].count,
-							 .since = stored[i].since,
-							 .granted_since = TIME_NONE }));
 	sort_stable(times.at.at, times.at.count, sizeof(*times.at.at), by_age);
 	return times;
 }
@@ -101,11 +93,9 @@ static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const ch
 	}
 }
 
-const struct pool_asks *pool_asks_update(const struct pool_asks *old,
-					 const struct gpu_pool_waiting *stored, size_t stored_count,
-					 const struct pool_ask *asks, size_t ask_count,
-					 const struct ray_cluster *cluster, time_ms now,
-					 struct arena *arena)
+const struct pool_asks *pool_asks_update(const struct pool_asks *old, const struct pool_ask *asks,
+					 size_t ask_count, const struct ray_cluster *cluster,
+					 time_ms now, struct arena *arena)
 {
 	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
 	struct map seen = MAP_INIT; /* groups to struct times */
@@ -116,7 +106,7 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old,
 
 		if (!times) {
 			times = ARENA_NEW(arena, struct times);
-			*times = times_of(groups, old, stored, stored_count, arena);
+			*times = times_of(groups, old, arena);
 			map_set(&seen, groups, times);
 		}
 		add_ask(ret, &asks[i], groups, times, now, arena);

@@ -30,14 +30,11 @@ struct pool_asks {
 /* Equal ones have the same place in the order. */
 extern const struct field pool_asks_fields[];
 
-/* The asks of a plan. old: those before it (NULL: none), from which equal asks keep their times, or
- * else from stored, the entries of this RayCluster in the statuses of the pools. */
 extern const struct pool_asks pool_asks_unknown; /* empty */
-const struct pool_asks *pool_asks_update(const struct pool_asks *old,
-					 const struct gpu_pool_waiting *stored, size_t stored_count,
-					 const struct pool_ask *asks, size_t ask_count,
-					 const struct ray_cluster *cluster, time_ms now,
-					 struct arena *arena);
+/* The asks of a plan. old: those before it, from which equal asks keep their times; NULL: none. */
+const struct pool_asks *pool_asks_update(const struct pool_asks *old, const struct pool_ask *asks,
+					 size_t ask_count, const struct ray_cluster *cluster,
+					 time_ms now, struct arena *arena);
 /* Without those that a patch launches, which raises `replicas` by launched[group]. */
 const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
 					   size_t group_count, struct arena *arena);

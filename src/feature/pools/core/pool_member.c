@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
@@ -21,7 +22,7 @@ static const struct field name_rows[] = {
 };
 
 static const struct field report_worker_fields[] = {
-	FIELD_TEXT(struct pool_report_worker, pod, "pod"),
+	FIELD_COUNT(struct pool_report_worker, pod, "pod"),
 	FIELD_HOOK("state", .offset = offsetof(struct pool_report_worker, state),
 		   .size = sizeof(enum share_state)),
 	FIELD_BOOLEAN(struct pool_report_worker, needed, "needed"),
@@ -72,8 +73,6 @@ static const struct field worker_fields[] = {
 };
 
 const struct field pool_member_fields[] = {
-	FIELD_TEXT(struct pool_member, namespace_, "namespace"),
-	FIELD_TEXT(struct pool_member, key, "key"),
 	FIELD_OBJECT(pool_member_group_fields, "groups"),
 	FIELD_VEC(struct pool_member, workers, worker_fields, "workers"),
 	FIELD_END,
@@ -107,12 +106,12 @@ static int by_pod(const void *left, const void *right)
 	const struct pool_report_worker *a = left;
 	const struct pool_report_worker *b = right;
 
-	return strcmp(a->pod, b->pod);
+	return (a->pod > b->pod) - (a->pod < b->pod);
 }
 
 static const struct pool_report_worker *reported(const struct pool_report *report, const char *pod)
 {
-	const struct pool_report_worker key = { .pod = pod };
+	const struct pool_report_worker key = { .pod = hash_text(pod) };
 
 	if (!report || report->worker_count == 0)
 		return NULL;
@@ -124,7 +123,7 @@ static struct pool_report_worker report_worker(const struct plan_worker *worker,
 {
 	const struct pool_report_worker *before = reported(old, worker->pod);
 	struct pool_report_worker report = {
-		.pod = worker->pod,
+		.pod = hash_text(worker->pod),
 		.state = state_of(worker),
 		.needed = strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) == 0 ||
 			  strcmp(worker->reason, REASON_NEEDED_BY_PLACEMENT_GROUP) == 0,
@@ -248,21 +247,24 @@ static size_t pool_of_pod(const struct making *m, const struct pod *pod)
 static void add_worker(struct making *m, const struct gpu_holding *holding)
 {
 	const struct pool_member_input *input = m->input;
-	struct pool_worker worker = { .group = holding->group, .pool = POOL_NONE }, *replica;
+	struct pool_worker worker = { .gpus = resource_product(holding->amount, holding->pods) };
+	struct pool_worker *replica;
+	size_t pool;
 
-	worker.gpus = resource_product(holding->amount, holding->pods);
 	if (worker.gpus == 0)
 		return;
 	if (holding->pod)
-		worker.pool = pool_of_pod(m, holding->pod);
+		pool = pool_of_pod(m, holding->pod);
 	else if (holding->group < m->member->group_count)
-		worker.pool = m->member->groups[holding->group].pool;
+		pool = m->member->groups[holding->group].pool;
 	else
-		worker.pool =
-			pool_of(m, input->namespace_, &input->cluster->head_template.spec, NULL, 0);
-	if (worker.pool == POOL_NONE)
+		pool = pool_of(m, input->namespace_, &input->cluster->head_template.spec, NULL, 0);
+	if (pool == POOL_NONE)
 		return;
-	worker.outside = is_outside(m, worker.pool);
+	worker.pool = (uint32_t)pool;
+	worker.group = holding->group < m->member->group_count ? (uint32_t)holding->group :
+								 UINT32_MAX;
+	worker.outside = is_outside(m, pool);
 	judge(m, holding, &worker);
 	replica = replica_of(m, holding);
 	if (replica) {
@@ -273,7 +275,7 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 	}
 	if (holding->pod)
 		VEC_PUSH(m->arena, &replica->pods,
-			 ((struct pool_pod){ holding->pod->name, holding->pod, SIZE_MAX }));
+			 ((struct pool_pod){ holding->pod->name, holding->pod, POOL_NODE_OTHER }));
 }
 
 /* Workers that minReplicas keeps may not be ended: of a group with more, the busy ones. */
@@ -382,7 +384,7 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 	struct gpu_holdings holdings;
 
 	member->namespace_ = input->namespace_;
-	member->key = arena_printf(arena, "%s/%s", input->namespace_, input->name);
+	member->key = input->key;
 	if (input->cluster) {
 		m.by_kueue = labels_value(&input->cluster->labels, LABEL_KUEUE_QUEUE) != NULL;
 		make_groups(&m);
@@ -402,7 +404,10 @@ void pool_member_locate(struct pool_member *member, const struct pool_free *free
 {
 	VEC_EACH(struct pool_worker, worker, &member->workers)
 		VEC_EACH(struct pool_pod, pod, &worker->pods)
-			pod->node = pod->pod ? pool_free_node_of(free, pod->pod) : SIZE_MAX;
+			pod->node = !pod->pod ? POOL_NODE_OTHER :
+				    pod->pod->spec.node_name[0] == '\0' ?
+						POOL_NODE_UNBOUND :
+						pool_free_node_of(free, pod->pod);
 }
 
 bool pool_member_draws(const struct pool_member *member)

@@ -13,7 +13,7 @@
 
 /* The workers of the last plan, by Pod. */
 struct pool_report_worker {
-	const char *pod;
+	uint64_t pod; /* hash_text of its name: a RayCluster may only deceive itself with equal ones */
 	enum share_state state;
 	bool needed;   /* of an idle one: request_resources or a waiting gang holds it */
 	time_ms since; /* in this state; of an idle one: its last work has ended */
@@ -34,7 +34,7 @@ struct pool_drains {
 extern const struct field pool_drains_fields[];
 
 struct pool_member_input {
-	const char *namespace_, *name;
+	const char *namespace_, *key;      /* key: "namespace/name" */
 	const struct ray_cluster *cluster; /* NULL: deleted, or it cannot be read */
 	const struct pod *const *pods;
 	size_t pod_count;
@@ -59,22 +59,25 @@ struct pool_group {
 	bool outside;
 };
 
+#define POOL_NODE_OTHER SIZE_MAX         /* none of the pools', or it is not known */
+#define POOL_NODE_UNBOUND (SIZE_MAX - 1) /* it waits for a Node */
+
 struct pool_pod {
 	const char *name;
 	const struct pod *pod; /* borrowed, also by a copy: until it changes; NULL: not known */
-	size_t node;           /* of pool_member_locate */
+	size_t node;           /* of pool_member_locate; POOL_NODE_... */
 };
 
 /* A replica, or requested ones that do not exist. */
 struct pool_worker {
-	size_t group, pool;        /* group: as of a gpu_holding */
-	bool outside;              /* as of a pool_group */
-	VEC(struct pool_pod) pods; /* none: requested */
-	int64_t gpus;
+	uint32_t group, pool;   /* group: UINT32_MAX: the head, or none of the cluster's */
 	enum share_state state; /* STARTING also of one that may not be ended here */
 	bool needed;
+	bool outside; /* as of a pool_group */
+	int64_t gpus;
 	time_ms since;
 	const struct pool_release *drain; /* NULL: none */
+	VEC(struct pool_pod) pods;        /* none: requested */
 };
 
 struct pool_member {
@@ -83,7 +86,7 @@ struct pool_member {
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
 };
-/* A copy borrows the specs of the cluster's templates and the Pods. */
+/* A copy borrows its names, the specs of the cluster's templates and the Pods. */
 extern const struct field pool_member_fields[], pool_member_group_fields[];
 
 /* old: the last one, from which `since` is kept while the state is the same; NULL: none. Borrows. */

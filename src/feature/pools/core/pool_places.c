@@ -396,7 +396,7 @@ static bool take(void *context, size_t unit, bool soon)
 /* NO_NODE: on none of the pool. */
 static size_t node_of(const struct places *places, const struct pool_pod *pod)
 {
-	return pod->node < SIZE_MAX ? places->own[pod->node] : NO_NODE;
+	return pod->node < POOL_NODE_UNBOUND ? places->own[pod->node] : NO_NODE;
 }
 
 static int64_t pod_gpus(const struct pool_worker *worker)
@@ -460,7 +460,6 @@ static void settle_pod(struct places *places, size_t index, size_t p)
 	size_t cluster = places->input->workers[index].cluster;
 	const struct pool_member *member = places->input->members[cluster];
 	const struct pool_worker *worker = places->input->held[index];
-	const struct pod *pod = worker->pods.at[p].pod;
 	size_t node = node_of(places, &worker->pods.at[p]);
 	int64_t gpus = pod_gpus(worker);
 
@@ -468,7 +467,8 @@ static void settle_pod(struct places *places, size_t index, size_t p)
 		places->nodes[node].free -= gpus;
 		places->nodes[node].idle += worker->state == SHARE_IDLE ? gpus : 0;
 		note_change(places, node);
-	} else if (!pod || pod->spec.node_name[0] != '\0' || worker->group >= member->group_count ||
+	} else if (worker->pods.at[p].node != POOL_NODE_UNBOUND ||
+		   worker->group >= member->group_count ||
 		   !place_pod(places, spec_of(places, cluster, worker->group), false)) {
 		places->spare[NOW] -= gpus;
 		places->spare[SOON] -= gpus;

@@ -37,7 +37,6 @@ struct pool_patch {
 struct kept {
 	struct arena_block *block;
 	void *value; /* NULL: none */
-	bool used;   /* by the last allocation */
 };
 
 /* One RayCluster, or Pods whose label names a RayCluster. */
@@ -50,11 +49,14 @@ struct pool_entry {
 	char *sent_uid;             /* uid for the generation; NULL: no patch yet */
 	size_t index;               /* in the last allocation; SIZE_MAX: it is not there */
 	uint64_t digest;            /* of its share of the last allocation */
+	bool draws;                 /* it holds GPUs of a pool or may ask for some */
+	bool leads;                 /* of those that draw, the first of its namespace */
 	bool spent;                 /* its grants of the last allocation are used by a patch */
 	bool decided;               /* a decision was made since the start */
 	bool unreadable; /* the RayCluster: its last member is used, without its groups */
 	bool expected;   /* its first decision is waited for */
 	bool changed;
+	bool gone;        /* nothing of the RayCluster is left */
 	uint64_t located; /* free_version for which the Nodes of its Pods were found; 0: none */
 	struct list_item open; /* to be looked at before the next allocation */
 };
@@ -70,12 +72,16 @@ struct pools {
 	size_t count;
 	const char *problem; /* of all pools of the source; NULL: none */
 	struct cluster_map entries;
+	struct pool_entry *
+		*drawing; /* the entries that draw, sorted by key; NULL: to be listed again */
+	size_t drawing_count;
+	__int128 *held; /* by pool: the sum of all entries */
 	struct list open;
 	struct pool_free free;
 	uint64_t free_version;                    /* of the Nodes in it; 0: none */
 	struct arena arena;                       /* of the last allocation */
 	const struct pool_allocation *allocation; /* NULL: none yet */
-	/* Values that it uses and that were replaced since. */
+	/* Values of its entries that were replaced since. */
 	struct arena replaced_arena;
 	VEC(struct arena) replaced;
 	struct loop_timer *timer;
@@ -90,28 +96,42 @@ static void time_is_due(void *context);
 
 /* ---- kept values ---- */
 
-/* The memory of a value that is used stays until the next allocation. */
-static void drop(struct pools *pools, struct kept *kept)
+/* The memory of a value that the last allocation uses stays until the next one. */
+static void drop(struct pool_entry *entry, struct kept *kept)
 {
+	struct pools *pools = entry->pools;
 	struct arena arena = { .head = kept->block };
 
-	if (kept->used)
+	if (entry->index != SIZE_MAX)
 		VEC_PUSH(&pools->replaced_arena, &pools->replaced, arena);
 	else
 		arena_done(&arena);
 	*kept = (struct kept){ .value = NULL };
 }
 
-#define KEEP(pools, kept, fields, new_value)                                                       \
-	keep((pools), (kept), (fields), (new_value), sizeof(*(new_value)))
-static void keep(struct pools *pools, struct kept *kept, const struct field *fields,
+#define KEEP(entry, kept, fields, new_value)                                                       \
+	keep((entry), &(entry)->kept, (fields), (new_value), sizeof(*(new_value)))
+static void keep(struct pool_entry *entry, struct kept *kept, const struct field *fields,
 		 const void *value, size_t size)
 {
 	struct arena arena = ARENA_INIT;
 	void *copy = field_keep(fields, value, size, SIZE_MAX, &arena);
 
-	drop(pools, kept);
+	drop(entry, kept);
 	*kept = (struct kept){ .block = arena.head, .value = copy };
+}
+
+/* A cluster that asks for nothing needs no memory for it. */
+static void keep_asks(struct pool_entry *entry, const struct pool_asks *asks)
+{
+	static struct pool_asks none;
+
+	if (asks->list.count > 0) {
+		KEEP(entry, asks, pool_asks_fields, asks);
+		return;
+	}
+	drop(entry, &entry->asks);
+	entry->asks.value = &none;
 }
 
 static void free_replaced(struct pools *pools)
@@ -145,15 +165,45 @@ static bool drop_patches(struct pool_entry *entry,
 	return dropped;
 }
 
+/* The GPUs that it holds in a pool; limited: of those the ones that the pool limits. */
+static int64_t held_in(const struct pool_member *member, size_t pool, bool limited)
+{
+	int64_t sum = 0;
+
+	if (member)
+		VEC_EACH(const struct pool_worker, worker, &member->workers)
+			if (worker->pool == pool && !(limited && worker->outside))
+				sum = resource_sum(sum, worker->gpus);
+	return sum;
+}
+
+/* Replaces what the entry holds; NULL: nothing. */
+static void set_member(struct pool_entry *entry, const struct pool_member *member)
+{
+	struct pools *pools = entry->pools;
+	bool draws = member && pool_member_draws(member);
+
+	for (size_t p = 0; p < pools->count; p++)
+		pools->held[p] += held_in(member, p, false) -
+				  (__int128)held_in(entry->member.value, p, false);
+	if (draws != entry->draws)
+		memory_free(steal(&pools->drawing));
+	entry->draws = draws;
+	if (member)
+		KEEP(entry, member, pool_member_fields, member);
+	else
+		drop(entry, &entry->member);
+}
+
 static void entry_done(void *one)
 {
 	struct pool_entry *entry = one;
 
 	list_remove(&entry->open);
-	drop(entry->pools, &entry->member);
-	drop(entry->pools, &entry->asks);
-	drop(entry->pools, &entry->drains);
-	drop(entry->pools, &entry->report);
+	set_member(entry, NULL);
+	drop(entry, &entry->asks);
+	drop(entry, &entry->drains);
+	drop(entry, &entry->report);
 	(void)drop_patches(entry, NULL, 0);
 	memory_free(entry->sent_uid);
 }
@@ -285,6 +335,14 @@ static void measure_pools(struct pools *pools, const struct pool_free *free)
 	}
 }
 
+static void free_lists(struct pools *pools)
+{
+	memory_free(pools->list);
+	memory_free(pools->capacities);
+	memory_free(pools->problems);
+	memory_free(pools->held);
+}
+
 /* Every entry is counted again. */
 static void read_pools(struct pools *pools)
 {
@@ -293,12 +351,18 @@ static void read_pools(struct pools *pools)
 		pools->source.pools(pools->source.context, &count, &pools->problem);
 	size_t all = count + pools->has_flags;
 
-	memory_free(pools->list);
-	memory_free(pools->capacities);
-	memory_free(pools->problems);
+	for (size_t i = 0; i < pools->entries.map.count; i++) {
+		struct pool_entry *entry = pools->entries.map.entries[i].value;
+
+		set_member(entry, NULL);
+		entry->index = SIZE_MAX;
+		note_change(entry);
+	}
+	free_lists(pools);
 	pools->list = memory_array(all + 1, sizeof(*pools->list));
 	pools->capacities = memory_array(all + 1, sizeof(*pools->capacities));
 	pools->problems = memory_array(all + 1, sizeof(*pools->problems));
+	pools->held = memory_array(all + 1, sizeof(*pools->held));
 	for (size_t i = 0; i < count; i++)
 		pools->list[i] = list[i];
 	if (pools->has_flags)
@@ -306,13 +370,6 @@ static void read_pools(struct pools *pools)
 	pools->count = all;
 	pools->free_version = 0;
 	measure_pools(pools, NULL);
-	for (size_t i = 0; i < pools->entries.map.count; i++) {
-		struct pool_entry *entry = pools->entries.map.entries[i].value;
-
-		drop(pools, &entry->member);
-		entry->index = SIZE_MAX;
-		note_change(entry);
-	}
 	pools->allocation = NULL;
 }
 
@@ -367,9 +424,8 @@ void pools_free(struct pools *pools)
 	free_replaced(pools);
 	loop_timer_free(pools->timer);
 	arena_done(&pools->arena);
-	memory_free(pools->list);
-	memory_free(pools->capacities);
-	memory_free(pools->problems);
+	memory_free(pools->drawing);
+	free_lists(pools);
 	memory_free(pools);
 }
 
@@ -391,7 +447,7 @@ static const struct pool_member *make_member(const struct pools *pools,
 {
 	return pool_member_make(
 		&(struct pool_member_input){ .namespace_ = entry->cluster.namespace_,
-					     .name = entry->cluster.name,
+					     .key = entry->cluster.key,
 					     .cluster = objects->cluster,
 					     .pods = objects->pods,
 					     .pod_count = objects->pod_count,
@@ -416,31 +472,6 @@ static const struct pool_member *count_member(const struct pools *pools,
 	for (size_t g = 0; g < count; g++)
 		replicas[g] = patched(entry, g, objects->cluster->groups[g].replicas);
 	return make_member(pools, entry, objects, replicas, arena);
-}
-
-/* The GPUs that it holds in a pool; limited: of those the ones that the pool limits. */
-static int64_t held_in(const struct pool_member *member, size_t pool, bool limited)
-{
-	int64_t sum = 0;
-
-	if (member)
-		VEC_EACH(const struct pool_worker, worker, &member->workers)
-			if (worker->pool == pool && !(limited && worker->outside))
-				sum = resource_sum(sum, worker->gpus);
-	return sum;
-}
-
-/* Of all entries. */
-static __int128 all_held_in(const struct pools *pools, size_t pool)
-{
-	__int128 sum = 0;
-
-	for (size_t i = 0; i < pools->entries.map.count; i++) {
-		const struct pool_entry *entry = pools->entries.map.entries[i].value;
-
-		sum += held_in(entry->member.value, pool, false);
-	}
-	return sum;
 }
 
 static bool is_expected(const struct ray_cluster *cluster, const struct pool_member *member)
@@ -471,8 +502,7 @@ static void forget_pods(struct pool_member *member)
 			pod->pod = NULL;
 }
 
-/* Nothing of the cluster is left: its entry is dropped. */
-static bool recount(struct pools *pools, struct pool_entry *entry)
+static void recount(struct pools *pools, struct pool_entry *entry)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct gpu_share_objects objects = { .cluster = NULL };
@@ -488,7 +518,7 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 	if (unreadable && last) {
 		last->group_count = 0; /* their specs are those of an object that is freed */
 		forget_pods(last);
-		return false; /* at least its last amount */
+		return; /* at least its last amount */
 	}
 	if (!objects.cluster && !unreadable)
 		(void)drop_patches(entry, NULL, 0);
@@ -498,9 +528,9 @@ static bool recount(struct pools *pools, struct pool_entry *entry)
 					   objects.cluster->generation :
 					   INT64_MAX);
 	member = count_member(pools, entry, &objects, &scratch);
-	KEEP(pools, &entry->member, pool_member_fields, member);
+	set_member(entry, member);
 	entry->expected = is_expected(objects.cluster, member);
-	return !objects.cluster && !unreadable && objects.pod_count == 0;
+	entry->gone = !objects.cluster && !unreadable && objects.pod_count == 0;
 }
 
 /* Recounts changed entries, and drops patches that no longer count. */
@@ -510,14 +540,20 @@ static void settle(struct pools *pools)
 
 	LIST_EACH(struct pool_entry, entry, &pools->open, open) {
 		entry->changed |= drop_patches(entry, is_over, now_ms);
-		if (entry->changed && recount(pools, entry)) {
-			cluster_map_remove(&pools->entries, entry->cluster.namespace_,
-					   entry->cluster.name);
-			continue;
-		}
-		if (!entry->patches)
+		if (entry->changed)
+			recount(pools, entry);
+		if (!entry->patches && !entry->gone)
 			list_remove(&entry->open);
 	}
+}
+
+/* The last allocation has the names of its entries. */
+static void forget_gone(struct pools *pools)
+{
+	LIST_EACH(struct pool_entry, entry, &pools->open, open)
+		if (entry->gone)
+			cluster_map_remove(&pools->entries, entry->cluster.namespace_,
+					   entry->cluster.name);
 }
 
 /* ---- allocating ---- */
@@ -544,25 +580,27 @@ static bool is_settling(const struct pools *pools)
 	return false;
 }
 
-/* The entries that hold GPUs of a pool or may ask for some, sorted. */
-static struct pool_entry **collect(struct pools *pools, struct arena *arena, size_t *ret_count)
+/* An entry that does not draw is in no allocation. */
+static void list_drawing(struct pools *pools)
 {
-	struct pool_entry **list = arena_array(arena, pools->entries.map.count, sizeof(*list));
-	size_t count = 0;
+	size_t all = pools->entries.map.count;
 
-	for (size_t i = 0; i < pools->entries.map.count; i++) {
+	if (pools->drawing)
+		return;
+	pools->drawing = memory_array(all + 1, sizeof(*pools->drawing));
+	pools->drawing_count = 0;
+	for (size_t i = 0; i < all; i++) {
 		struct pool_entry *entry = pools->entries.map.entries[i].value;
-		bool draws = pool_member_draws(entry->member.value);
 
 		entry->index = SIZE_MAX;
-		entry->spent = false;
-		entry->member.used = entry->asks.used = draws;
-		if (draws)
-			list[count++] = entry;
+		if (entry->draws)
+			pools->drawing[pools->drawing_count++] = entry;
 	}
-	qsort(list, count, sizeof(*list), by_key);
-	*ret_count = count;
-	return list;
+	qsort(pools->drawing, pools->drawing_count, sizeof(*pools->drawing), by_key);
+	for (size_t i = 0; i < pools->drawing_count; i++)
+		pools->drawing[i]->leads = i == 0 ||
+					   strcmp(pools->drawing[i - 1]->cluster.namespace_,
+						  pools->drawing[i]->cluster.namespace_) != 0;
 }
 
 static void count_pods(struct pools *pools, const struct inventory_list *list)
@@ -600,13 +638,13 @@ static const struct pool_free *read_nodes(struct pools *pools)
 	return list ? &pools->free : NULL;
 }
 
-static void fill_input(struct pools *pools, struct pool_entry **entries, size_t count,
-		       struct pool_input *ret_input)
+static void fill_input(struct pools *pools, struct pool_input *ret_input)
 {
 	static const struct labels no_labels;
 	struct arena *arena = &pools->arena;
 	const struct pool_free *free = read_nodes(pools);
 	bool settling = is_settling(pools);
+	size_t count = pools->drawing_count;
 	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
 	const struct pool_asks **asks = arena_array(arena, count, sizeof(*asks));
 	struct labels *labels = arena_array(arena, count, sizeof(*labels));
@@ -614,12 +652,13 @@ static void fill_input(struct pools *pools, struct pool_entry **entries, size_t 
 	const struct labels *own = NULL; /* of the namespace, whose members follow each other */
 
 	for (size_t i = 0; i < count; i++) {
-		struct pool_entry *entry = entries[i];
+		struct pool_entry *entry = pools->drawing[i];
 
-		if (i == 0 || strcmp(entry->cluster.namespace_, members[i - 1]->namespace_) != 0)
+		if (entry->leads)
 			own = pools->source.namespace_labels(pools->source.context,
 							     entry->cluster.namespace_);
 		entry->index = i;
+		entry->spent = false;
 		if (free && entry->located != pools->free_version)
 			pool_member_locate(entry->member.value, free);
 		entry->located = pools->free_version;
@@ -658,9 +697,9 @@ static void take_over(struct pools *pools, struct pool_entry *entry)
 
 	asks = pool_asks_granted(pools->allocation, entry->index, &scratch);
 	if (asks != pools->allocation->input->asks[entry->index])
-		KEEP(pools, &entry->asks, pool_asks_fields, asks);
+		keep_asks(entry, asks);
 	if (own->drains) {
-		KEEP(pools, &entry->drains, pool_drains_fields,
+		KEEP(entry, drains, pool_drains_fields,
 		     pool_drains_make(pools->allocation, entry->index, &scratch));
 		note_change(entry);
 	}
@@ -691,20 +730,19 @@ static void start_next(struct pools *pools, int64_t took_us)
 static void allocate(struct pools *pools)
 {
 	int64_t begun_us = loop_cpu_us(), took_us;
-	struct pool_entry **entries;
 	struct pool_input input;
-	size_t count;
 
 	if (pools->started_ms == 0)
 		pools->started_ms = loop_monotonic_ms(pools->control->loop);
 	settle(pools);
 	arena_reset(&pools->arena);
+	forget_gone(pools);
 	free_replaced(pools);
-	entries = collect(pools, &pools->arena, &count);
-	fill_input(pools, entries, count, &input);
+	list_drawing(pools);
+	fill_input(pools, &input);
 	pools->allocation = pool_allocate(&input, &pools->arena);
-	for (size_t i = 0; i < count; i++)
-		take_over(pools, entries[i]);
+	for (size_t i = 0; i < input.member_count; i++)
+		take_over(pools, pools->drawing[i]);
 	took_us = loop_cpu_us() - begun_us;
 	if (pools->source.allocated)
 		pools->source.allocated(pools->source.context, pools->allocation, took_us);
@@ -767,8 +805,7 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 	return pool_terms_none(make_member(pools, entry, objects, NULL, arena), arena);
 }
 
-static bool note_report(struct pools *pools, struct pool_entry *entry, const struct plan *plan,
-			time_ms now)
+static bool note_report(struct pool_entry *entry, const struct plan *plan, time_ms now)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct pool_report *old = entry->report.value;
@@ -776,26 +813,32 @@ static bool note_report(struct pools *pools, struct pool_entry *entry, const str
 
 	if (old && field_equal(pool_report_fields, old, report))
 		return false;
-	KEEP(pools, &entry->report, pool_report_fields, report);
+	KEEP(entry, report, pool_report_fields, report);
 	note_change(entry);
 	return true;
 }
 
-/* The entries of this cluster in the statuses of the pools. */
-static const struct gpu_pool_waiting *stored_asks(const struct pools *pools, const char *key,
-						  struct arena *arena, size_t *ret_count)
+/* Those of this cluster in the statuses of the pools. */
+static const struct pool_asks *stored_asks(const struct pools *pools, const char *key,
+					   struct arena *arena)
 {
-	VEC(struct gpu_pool_waiting) found = { .at = NULL };
+	struct pool_asks *found = ARENA_NEW(arena, struct pool_asks);
 
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool_status *status = pools->list[p]->status;
 
-		for (size_t i = 0; status && i < status->waiting_unit_count; i++)
-			if (strcmp(status->waiting_units[i].cluster, key) == 0)
-				VEC_PUSH(arena, &found, status->waiting_units[i]);
+		for (size_t i = 0; status && i < status->waiting_unit_count; i++) {
+			const struct gpu_pool_waiting *one = &status->waiting_units[i];
+
+			if (strcmp(one->cluster, key) == 0)
+				VEC_PUSH(arena, &found->list,
+					 ((struct pool_waiting){ .groups = one->groups,
+								 .count = one->count,
+								 .since = one->since,
+								 .granted_since = TIME_NONE }));
+		}
 	}
-	*ret_count = found.count;
-	return found.at;
+	return found;
 }
 
 static bool note_asks(struct pools *pools, struct pool_entry *entry,
@@ -803,16 +846,12 @@ static bool note_asks(struct pools *pools, struct pool_entry *entry,
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct pool_asks *old = entry->asks.value, *asks;
-	const struct gpu_pool_waiting *stored = NULL;
-	size_t stored_count = 0;
 
-	if (!old)
-		stored = stored_asks(pools, entry->cluster.key, &scratch, &stored_count);
-	asks = pool_asks_update(old, stored, stored_count, plan->asks.at, plan->asks.count, cluster,
-				now, &scratch);
+	asks = pool_asks_update(old ? old : stored_asks(pools, entry->cluster.key, &scratch),
+				plan->asks.at, plan->asks.count, cluster, now, &scratch);
 	if (field_equal(pool_asks_fields, old ? old : &pool_asks_unknown, asks))
 		return false;
-	KEEP(pools, &entry->asks, pool_asks_fields, asks);
+	keep_asks(entry, asks);
 	return true;
 }
 
@@ -842,7 +881,7 @@ static bool decided(void *self, const struct gpu_share_objects *objects, const s
 	digest = entry->digest;
 	asks = !entry->decided;
 	entry->decided = true;
-	changed |= note_report(pools, entry, plan, now);
+	changed |= note_report(entry, plan, now);
 	/* While Ray does not answer, what it asked for keeps its place. */
 	if (knows_demand || plan->asks.count > 0)
 		changed |= note_asks(pools, entry, objects->cluster, plan, now);
@@ -906,7 +945,7 @@ static bool exceeds(const struct pools *pools, const struct pool_entry *entry,
 		int64_t more = held_in(after, p, true) - held_in(before, p, true);
 
 		if (more > 0 && (more > granted_in(pools, entry, p) ||
-				 all_held_in(pools, p) - held_in(entry->member.value, p, false) +
+				 pools->held[p] - held_in(entry->member.value, p, false) +
 						 held_in(after, p, true) >
 					 pools->capacities[p]))
 			return true;
@@ -963,7 +1002,7 @@ static bool is_refusal(const struct err *err)
 }
 
 /* The asks that the patch has launched wait no longer. */
-static void note_launched(struct pools *pools, struct pool_entry *entry)
+static void note_launched(struct pool_entry *entry)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct pool_patch *patch = entry->patches;
@@ -972,8 +1011,8 @@ static void note_launched(struct pools *pools, struct pool_entry *entry)
 	for (size_t g = 0; g < patch->group_count; g++)
 		launched[g] = patch->groups[g].launched;
 	if (entry->asks.value)
-		KEEP(pools, &entry->asks, pool_asks_fields,
-		     pool_asks_launched(entry->asks.value, launched, patch->group_count, &scratch));
+		keep_asks(entry, pool_asks_launched(entry->asks.value, launched, patch->group_count,
+						    &scratch));
 }
 
 static void answered(void *self, const char *namespace_, const char *name, const struct err *err,
@@ -986,7 +1025,7 @@ static void answered(void *self, const char *namespace_, const char *name, const
 		return;
 	entry = entry_make(pools, namespace_, name);
 	if (entry->patches && !err) {
-		note_launched(pools, entry);
+		note_launched(entry);
 		entry->patches->generation = generation;
 	} else if (entry->patches && is_refusal(err)) {
 		entry->patches->until_ms = INT64_MIN;
@@ -1022,12 +1061,14 @@ static const struct gpu_share_figure *figures(void *self, struct arena *arena, s
 		VEC_PUSH(arena, &list,
 			 ((struct gpu_share_figure){ "total", "",
 						     options->max_gpus_total * RESOURCE_UNIT,
-						     saturated(all_held_in(pools, pool)) }));
+						     saturated(pools->held[pool]) }));
 	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.map.count;
 	     i++) {
 		const struct pool_entry *entry = pools->entries.map.entries[i].value;
 		uintptr_t index = (uintptr_t)map_get(&spaces, entry->cluster.namespace_);
 
+		if (entry->gone)
+			continue;
 		if (index == 0) {
 			VEC_PUSH(arena, &list,
 				 ((struct gpu_share_figure){
