@@ -26,8 +26,9 @@ static void launch_minimum(struct schedule_run *run)
 	for (size_t i = 0; i < given; i++) {
 		const struct schedule_work *work = &run->nodes.at[i];
 
-		if (work->type != SCHEDULE_NO_INDEX && work->status != SCHEDULE_TERMINATE)
-			missing[work->type]--;
+		if (work->result.type != SCHEDULE_NO_INDEX &&
+		    work->result.status != SCHEDULE_TERMINATE)
+			missing[work->result.type]--;
 	}
 	for (size_t type = 1; type < problem->type_count; type++) {
 		int64_t hosts = problem->types[type].hosts, replicas, permits;
@@ -37,7 +38,6 @@ static void launch_minimum(struct schedule_run *run)
 		replicas = missing[type] / hosts + (missing[type] % hosts != 0);
 		permits = schedule_run_permits(run, type, true, &limit);
 		replicas = replicas < permits ? replicas : permits;
-		schedule_run_count(run, type, replicas);
 		for (int64_t i = 0; i < replicas * hosts; i++)
 			schedule_run_launch(run, type, SCHEDULE_PHASE_MIN);
 	}
@@ -297,37 +297,18 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 
 /* ---- the result ---- */
 
-static void add_result(struct schedule_run *run, struct schedule_result *result,
-		       const struct schedule_work *work)
-{
-	struct schedule_node_result *node = &result->nodes[result->node_count++];
-
-	*node = (struct schedule_node_result){
-		.type = work->type,
-		.worker = SCHEDULE_NO_INDEX,
-		.status = work->status,
-		.cause = work->cause,
-		.launch_phase = work->launch_phase,
-		.needed = work->placement_count > 0,
-		.resized = work->resized,
-		.placements = work->placements,
-		.placement_count = work->placement_count,
-	};
-	if (work->given != SCHEDULE_NO_INDEX)
-		node->worker = run->problem->nodes[work->given].worker;
-}
-
 static void fill_result(struct schedule_run *run, struct schedule_result *result)
 {
 	size_t given = run->problem->node_count;
 
 	result->nodes = arena_array(run->arena, run->nodes.count + 1, sizeof(*result->nodes));
 	for (size_t i = 0; i < given; i++)
-		add_result(run, result, &run->nodes.at[i]);
+		result->nodes[i] = run->nodes.at[i].result;
+	result->node_count = given;
 	for (size_t type = 0; type < run->problem->type_count; type++)
 		for (size_t i = given; i < run->nodes.count && run->launches[type]; i++)
-			if (run->nodes.at[i].type == type && !run->nodes.at[i].cancelled)
-				add_result(run, result, &run->nodes.at[i]);
+			if (run->nodes.at[i].result.type == type && !run->nodes.at[i].cancelled)
+				result->nodes[result->node_count++] = run->nodes.at[i].result;
 	result->launches = run->launches;
 }
 

@@ -151,7 +151,7 @@ struct schedule_node_result {
 	enum schedule_phase launch_phase; /* of SCHEDULE_LAUNCH: the phase that launched it */
 	bool needed;                      /* this run placed a request on it */
 	bool resized;                     /* to `resizable` of the node: some request needs that */
-	const struct schedule_placement *placements;
+	const struct schedule_placement *placements; /* in the order of the phases */
 	size_t placement_count;
 };
 

@@ -127,7 +127,7 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 	const struct schedule_state *state = &run->states.states.at[id];
 	struct schedule_class *class = &run->classes.at.at[id];
 	const struct schedule_rest *rest =
-		schedule_rest_at(&run->states, schedule_run_rest(run, class->members.at[0]));
+		schedule_rest_at(&run->states, run->rests_of.at[class->members.at[0]]);
 	double minimum = rest->minimum, sum = rest->sum;
 	bool known = state->running; /* the others may have several rests */
 	uint64_t count = rest->count;
@@ -160,10 +160,14 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 /* Whether some shape of the gangs may fit. */
 static void find_spent(struct schedule_run *run, uint32_t id)
 {
-	const struct schedule_classes *classes = &run->classes;
+	struct schedule_class *class = &run->classes.at.at[id];
 
-	classes->at.at[id].spent = !schedule_state_has(&run->states, &run->states.states.at[id],
-						       classes->common.at, classes->common.count);
+	class->spent = false;
+	schedule_room_load(&run->room, id);
+	VEC_EACH(const struct schedule_need, need, &run->classes.common)
+		class->spent = class->spent ||
+			       schedule_room_available(&run->room, need->name) < need->amount;
+	schedule_room_unload(&run->room);
 }
 
 void schedule_class_rank(struct schedule_run *run, uint32_t state)

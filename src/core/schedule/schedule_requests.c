@@ -331,13 +331,8 @@ size_t schedule_requests_next(const struct schedule_kind *kind, const struct sch
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state)
 {
-	const struct schedule_shape *shape = requests->list.shapes;
 	bool fit = false;
 
-	if (requests->list.count == 1) /* as of most gangs: without a room */
-		return !shape->impossible &&
-		       schedule_state_has(&run->states, &run->states.states.at[state], shape->needs,
-					  shape->need_count);
 	schedule_room_load(&run->room, state);
 	for (size_t i = 0; i < requests->kinds.count && !fit; i++)
 		fit = next(&requests->kinds.at[i], &run->room, 0, NO_LIMIT) != SCHEDULE_NO_INDEX;

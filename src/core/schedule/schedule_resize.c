@@ -3,6 +3,7 @@
  * resized is a candidate with its largest size, before any new node; one that takes a unit is resized to
  * that size. Afterwards Ray's list has the nodes that could not be resized, those that are, those that
  * could have been, and new ones. The list is a plain array here, made for each try. */
+#include <limits.h>
 #include <string.h>
 
 #include "core/schedule/schedule_try.h"
@@ -11,7 +12,7 @@ static const struct schedule_size *size_of(const struct schedule_run *run, uint3
 {
 	const struct schedule_work *work = &run->nodes.at[node];
 
-	if (work->given == SCHEDULE_NO_INDEX || work->resized)
+	if (work->given == SCHEDULE_NO_INDEX || work->result.resized)
 		return NULL;
 	return run->problem->nodes[work->given].resizable;
 }
@@ -49,8 +50,7 @@ static uint32_t *list_filled(const struct schedule_try *try)
 	for (size_t i = 0; i < try->chosen.count; i++) {
 		uint32_t node = try->chosen.at[i].node;
 
-		if (node >= run->nodes.count || try->chosen.at[i].resized || chosen[node] ||
-		    run->places.count <= node)
+		if (node >= run->places.count || try->chosen.at[i].resized || chosen[node])
 			continue;
 		chosen[node] = true;
 		list[count++] = node;
@@ -61,59 +61,77 @@ static uint32_t *list_filled(const struct schedule_try *try)
 	return list;
 }
 
-static void make_candidate(struct schedule_try *try, uint32_t node,
-			   const struct schedule_size *size, struct schedule_candidate *c)
+struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
+						  size_t type)
+{
+	struct schedule_run *run = try->run;
+	struct schedule_candidate *c = ARENA_NEW(run->attempt, struct schedule_candidate);
+
+	*c = (struct schedule_candidate){
+		.state = state,
+		.type = type,
+		.bound_at = -1,
+		.rest = SCHEDULE_ID_NONE,
+		.key = { .labels = INT_MAX },
+	};
+	schedule_requests_see(try->requests, run, state, &c->kinds);
+	c->terms = arena_array(run->attempt, run->states.states.at[state].amount_count + 1,
+			       sizeof(*c->terms));
+	return c;
+}
+
+static struct schedule_candidate *make_candidate(struct schedule_try *try, uint32_t node,
+						 const struct schedule_size *size)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_work resized = run->nodes.at[node];
+	uint32_t state = run->states_of.at[node], placed = resized.placed, rest;
+	struct schedule_candidate *c;
 	struct resources total, available;
 
-	*c = (struct schedule_candidate){ .type = SCHEDULE_NO_INDEX,
-					  .node = node,
-					  .bound_at = -1,
-					  .resized = true,
-					  .key = { .labels = INT32_MAX } };
-	resized.resized = true;
+	resized.result.resized = true;
 	schedule_run_amounts(run, &resized, &total, &available);
-	schedule_state_of(&run->states, run->states.states.at[run->states_of.at[node]], &total,
-			  &available, &c->rest);
-	c->state = run->states_of.at[node];
-	c->placed = run->nodes.at[node].placed;
+	schedule_state_of(&run->states, run->states.states.at[state], &total, &available, &rest);
 	VEC_EACH(const struct schedule_chosen, chosen, &try->chosen)
 		if (chosen->node == node) {
-			c->placed = chosen->placed;
-			c->state = schedule_state_filled(&run->room, chosen->state, try->list,
-							 chosen->fill, chosen->fill_count,
-							 &c->placed);
+			placed = chosen->placed;
+			state = schedule_state_filled(&run->room, chosen->state, try->list,
+						      chosen->fill, chosen->fill_count, &placed);
 		}
-	c->state = schedule_state_resized(&run->states, c->state, size, c->rest);
+	state = schedule_state_resized(&run->states, state, size, rest);
+	c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
+	c->node = node;
+	c->placed = placed;
+	c->rest = rest;
+	c->resized = true;
+	return c;
 }
 
 /* Of nodes that do not run Ray examines one in each state. */
-static void link_equal(struct schedule_try *try, struct schedule_candidate *list, size_t count)
+static void link_equal(struct schedule_try *try, struct schedule_candidate **list, size_t count)
 {
 	struct schedule_intern keys = { .arena = try->run->attempt };
 	size_t *last = arena_array(try->run->attempt, count + 1, sizeof(*last));
 	uint32_t known = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t key[2] = { list[i].state, list[i].rest }, id;
+		uint32_t key[2] = { list[i]->state, list[i]->rest }, id;
 
-		list[i].rank = i;
-		if (try->run->states.states.at[list[i].state].running)
+		list[i]->rank = i;
+		if (try->run->states.states.at[list[i]->state].running)
 			continue;
 		id = schedule_intern_add(&keys, key, sizeof(key));
 		if (id == known) {
 			known++;
 		} else {
-			list[last[id]].next_equal = &list[i];
-			list[i].follows = true;
+			list[last[id]]->next_equal = list[i];
+			list[i]->follows = true;
 		}
 		last[id] = i;
 	}
 }
 
-size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate **ret_list)
+size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate ***ret_list)
 {
 	struct schedule_run *run = try->run;
 	const uint32_t *list = list_filled(try);
@@ -124,7 +142,7 @@ size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_cand
 		const struct schedule_size *size = size_of(run, list[i]);
 
 		if (size)
-			make_candidate(try, list[i], size, &(*ret_list)[count++]);
+			(*ret_list)[count++] = make_candidate(try, list[i], size);
 	}
 	link_equal(try, *ret_list, count);
 	return count;

@@ -45,9 +45,9 @@ void schedule_run_amounts(const struct schedule_run *run, const struct schedule_
 	const struct schedule_node *node;
 
 	if (work->given == SCHEDULE_NO_INDEX) {
-		*ret_total = work->launch_phase == SCHEDULE_PHASE_MIN ?
-				     run->problem->types[work->type].resources :
-				     run->template_amounts[work->type];
+		*ret_total = work->result.launch_phase == SCHEDULE_PHASE_MIN ?
+				     run->problem->types[work->result.type].resources :
+				     run->templates[work->result.type].amounts;
 		*ret_available = *ret_total;
 		return;
 	}
@@ -58,7 +58,7 @@ void schedule_run_amounts(const struct schedule_run *run, const struct schedule_
 	*ret_available = run->totals ? *ret_total : node->available;
 	if (node->resizing)
 		resize(run, node->resizing, ret_total, ret_available);
-	if (work->resized)
+	if (work->result.resized)
 		resize(run, node->resizable, ret_total, ret_available);
 }
 
@@ -81,16 +81,13 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
 	run->ratios = arena_array(scratch, names, sizeof(*run->ratios));
 	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
-	run->template_labels = arena_array(scratch, types, sizeof(*run->template_labels));
-	run->template_amounts = arena_array(scratch, types, sizeof(*run->template_amounts));
-	run->template_state = arena_array(scratch, types, sizeof(*run->template_state));
-	run->template_rest = arena_array(scratch, types, sizeof(*run->template_rest));
+	run->templates = arena_array(scratch, types, sizeof(*run->templates));
 	run->type_nodes = arena_array(scratch, types, sizeof(*run->type_nodes));
 	run->launches = arena_array(arena, types, sizeof(*run->launches));
 	for (size_t i = 0; i < problem->type_count; i++) {
-		run->template_labels[i] =
+		run->templates[i].labels =
 			schedule_label_set_of(&run->states, &problem->types[i].labels);
-		run->template_amounts[i] = launched_amounts(run, &problem->types[i]);
+		run->templates[i].amounts = launched_amounts(run, &problem->types[i]);
 		run->states.sizes = run->states.sizes || problem->types[i].resizable;
 	}
 	for (size_t i = 0; i < problem->node_count; i++) {
@@ -100,9 +97,11 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->states.sizes = run->states.sizes || node->resizable || node->resizing;
 		VEC_PUSH(scratch, &run->nodes,
 			 ((struct schedule_work){
-				 .type = node->type,
 				 .given = i,
-				 .status = node->disrupted ? SCHEDULE_TERMINATE : SCHEDULE_KEEP,
+				 .result = { .type = node->type,
+					     .worker = node->worker,
+					     .status = node->disrupted ? SCHEDULE_TERMINATE :
+									 SCHEDULE_KEEP },
 				 .labels = schedule_label_set_of(&run->states, &node->labels),
 			 }));
 		VEC_PUSH(scratch, &run->order, (uint32_t)i);
@@ -123,13 +122,12 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 	classes->placed_selectors = false;
 	run->totals = totals;
 	for (size_t i = 0; i < run->problem->type_count; i++) {
-		const struct resources *own = &run->template_amounts[i];
+		struct schedule_template *own = &run->templates[i];
 
-		run->template_state[i] = schedule_state_of(
-			&run->states,
-			(struct schedule_state){ .type = (uint32_t)i,
-						 .labels = run->template_labels[i] },
-			own, own, &run->template_rest[i]);
+		own->state = schedule_state_of(&run->states,
+					       (struct schedule_state){ .type = (uint32_t)i,
+									.labels = own->labels },
+					       &own->amounts, &own->amounts, &own->rest);
 	}
 	for (size_t i = 0; i < run->nodes.count; i++) {
 		struct schedule_work *work = &run->nodes.at[i];
@@ -137,8 +135,8 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 		struct resources total, available;
 
 		work->placed = 0;
-		if (work->type != SCHEDULE_NO_INDEX)
-			state.type = (uint32_t)work->type;
+		if (work->result.type != SCHEDULE_NO_INDEX)
+			state.type = (uint32_t)work->result.type;
 		if (work->given != SCHEDULE_NO_INDEX) {
 			const struct schedule_node *node = &run->problem->nodes[work->given];
 
@@ -192,10 +190,10 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 	return permits;
 }
 
-void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas)
+/* Adds `nodes` of the type to the counts. */
+static void count_launches(struct schedule_run *run, size_t type, int64_t nodes)
 {
-	int64_t nodes = replicas * run->problem->types[type].hosts;
-
+	run->launches[type] += nodes;
 	run->type_nodes[type] += nodes;
 	run->list_nodes += nodes;
 	run->new_nodes += nodes;
@@ -203,22 +201,26 @@ void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas)
 		run->budget -= nodes * run->problem->types[type].gpu_amount;
 }
 
-struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
-					  enum schedule_phase phase)
+uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedule_phase phase)
 {
-	struct schedule_work *work = VEC_ADD(run->scratch, &run->nodes);
+	VEC_PUSH(run->scratch, &run->nodes,
+		 ((struct schedule_work){
+			 .given = SCHEDULE_NO_INDEX,
+			 .result = { .type = type,
+				     .worker = SCHEDULE_NO_INDEX,
+				     .status = SCHEDULE_LAUNCH,
+				     .launch_phase = phase },
+			 .labels = run->templates[type].labels,
+		 }));
+	VEC_PUSH(run->scratch, &run->states_of, run->templates[type].state);
+	VEC_PUSH(run->scratch, &run->rests_of, run->templates[type].rest);
+	count_launches(run, type, 1);
+	return (uint32_t)(run->nodes.count - 1);
+}
 
-	*work = (struct schedule_work){
-		.type = type,
-		.given = SCHEDULE_NO_INDEX,
-		.status = SCHEDULE_LAUNCH,
-		.launch_phase = phase,
-		.labels = run->template_labels[type],
-	};
-	VEC_PUSH(run->scratch, &run->states_of, run->template_state[type]);
-	VEC_PUSH(run->scratch, &run->rests_of, run->template_rest[type]);
-	run->launches[type]++;
-	return work;
+void schedule_run_cancel(struct schedule_run *run, size_t type)
+{
+	count_launches(run, type, -1);
 }
 
 /* ---- Ray's list of nodes ---- */
@@ -296,7 +298,7 @@ bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
 	const struct schedule_place *first, *second;
 	uint32_t since;
 
-	if (a >= run->nodes.count || b >= run->nodes.count)
+	if (a >= run->places.count || b >= run->places.count)
 		return a < b;
 	first = &run->places.at[a];
 	second = &run->places.at[b];

@@ -95,18 +95,12 @@ struct schedule_exhausted {
 /* ---- the run ---- */
 
 struct schedule_work {
-	size_t type, given; /* given: index into problem.nodes, SCHEDULE_NO_INDEX for
-                         a new node */
-	enum schedule_status status;
-	enum schedule_cause cause;
-	enum schedule_phase launch_phase;
-	bool resized;    /* to the size of problem.nodes[given].resizable */
+	struct schedule_node_result result;
+	size_t given;    /* index into problem.nodes, SCHEDULE_NO_INDEX for a new node */
 	bool cancelled;  /* a cancelled launch: no longer part of the run */
 	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed; /* of the source that is placed now; more of it: states_of,
                       rests_of */
-	struct schedule_placement *placements; /* in the order of the phases */
-	size_t placement_count;
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */
@@ -119,6 +113,12 @@ struct schedule_policy {
 	const struct schedule_result *served; /* with exact: the placements to reproduce */
 	size_t *steps_left;                   /* with exact: of the whole search */
 	uint32_t shuffle; /* not 0: seed of the order of requests and of node types */
+};
+
+/* A node launched for demand. */
+struct schedule_template {
+	struct resources amounts;
+	uint32_t labels, state, rest; /* state and rest: of the source that is placed now */
 };
 
 struct schedule_run {
@@ -134,22 +134,18 @@ struct schedule_run {
 	double *ratios;      /* by name: see schedule_try.c */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
-	nodes; /* given nodes in their order, then new ones */
+	nodes; /* given nodes in their order, then new ones; those from places.count on are of the try */
 	VEC(uint32_t)
 	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
-	VEC(uint32_t)
-	new_types; /* of nodes to be launched by a try: numbers from nodes.count on */
 	VEC(uint32_t)
 	order; /* Ray's list of nodes before the first try, and the nodes launched since */
 	VEC(struct schedule_place) places; /* by node */
 	int64_t first_number, last_number;
 	VEC(const struct schedule_requests *) kept; /* the lists of requests that were placed */
 	VEC(struct schedule_exhausted) exhausted;   /* by state */
-	uint32_t *template_labels;                  /* by type */
-	struct resources *template_amounts;         /* by type: of a node launched for demand */
-	bool resizable; /* some node is: then Ray's list is numbered again after each try */
-	bool totals;    /* of the source that is placed now */
-	uint32_t *template_state, *template_rest; /* by type, of the source that is placed now */
+	struct schedule_template *templates;        /* by type */
+	bool resizable;      /* some node is: then Ray's list is numbered again after each try */
+	bool totals;         /* of the source that is placed now */
 	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
                           (trap T6) */
 	int64_t *launches;   /* by type */
@@ -167,18 +163,6 @@ static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 	return (uint32_t)(mixed >> 32);
 }
 
-static inline uint32_t schedule_run_rest(const struct schedule_run *run, uint32_t node)
-{
-	if (node < run->nodes.count)
-		return run->rests_of.at[node];
-	return run->template_rest[run->new_types.at[node - run->nodes.count]];
-}
-
-static inline uint32_t schedule_run_placed(const struct schedule_run *run, uint32_t node)
-{
-	return node < run->nodes.count ? run->nodes.at[node].placed : 0;
-}
-
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);
 /* Of the source; a node that is resized has its new size. */
@@ -190,11 +174,11 @@ void schedule_run_set_source(struct schedule_run *run, bool totals);
  * minimum: for min_nodes, which Ray does not limit by any maximum. */
 int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
 			     enum schedule_limit *ret_limit);
-/* Counts replicas against the limits. */
-void schedule_run_count(struct schedule_run *run, size_t type, int64_t replicas);
-/* Adds one node of the type at the end of nodes (not of order). */
-struct schedule_work *schedule_run_launch(struct schedule_run *run, size_t type,
-					  enum schedule_phase phase);
+/* Adds one node of the type at the end of nodes (not of order), counts it against the limits and returns
+ * its index. */
+uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedule_phase phase);
+/* Takes one launch of the type out of the counts. */
+void schedule_run_cancel(struct schedule_run *run, size_t type);
 
 struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 						struct schedule_list list);
@@ -227,7 +211,7 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state);
 void schedule_order_number(struct schedule_run *run);
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count);
-/* Whether node `a` is earlier in Ray's list. Nodes that a try would launch are behind all others. */
+/* Whether node `a` is earlier in Ray's list. Those that the try launches are behind all others. */
 bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
 /* Keeps a list: these nodes, all that are there, are Ray's list in this order, and new ones follow. */
 void schedule_order_set(struct schedule_run *run, const struct schedule_requests *requests,

@@ -88,27 +88,6 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 	return id;
 }
 
-bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
-			const struct schedule_need *needs, size_t count)
-{
-	uint32_t at = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t name = needs[i].name;
-		int64_t available = -1;
-
-		while (at < state->amount_count && state->amounts[at].name < name)
-			at++;
-		if (at < state->amount_count && state->amounts[at].name == name)
-			available = state->amounts[at].available;
-		if (available < 0)
-			available = states->words->is_implicit[name] ? RESOURCE_UNIT : 0;
-		if (available < needs[i].amount)
-			return false;
-	}
-	return true;
-}
-
 /* ---- a node ---- */
 
 struct reading {

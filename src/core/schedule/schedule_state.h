@@ -85,9 +85,6 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 /* The state after a resize; `rest` is that of the node with its new size. */
 uint32_t schedule_state_resized(struct schedule_states *states, uint32_t id,
 				const struct schedule_size *size, uint32_t rest);
-/* Whether these amounts, in ascending order of their names, are free. */
-bool schedule_state_has(const struct schedule_states *states, const struct schedule_state *state,
-			const struct schedule_need *needs, size_t count);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);
 

@@ -26,7 +26,7 @@ static uint32_t *find_replicas(struct schedule_run *run)
 
 	for (uint32_t i = 0; i < run->nodes.count; i++) {
 		const struct schedule_node *given = given_node(run, i);
-		size_t type = run->nodes.at[i].type;
+		size_t type = run->nodes.at[i].result.type;
 		size_t key[3] = { type, given ? given->replica : 0, !given };
 		uint32_t id;
 
@@ -125,7 +125,7 @@ static bool may_terminate(const struct schedule_run *run, const uint32_t *replic
 	do {
 		const struct schedule_node *given = given_node(run, node);
 
-		if (run->nodes.at[node].status != SCHEDULE_TERMINATE && given &&
+		if (run->nodes.at[node].result.status != SCHEDULE_TERMINATE && given &&
 		    (!given->may_terminate || given->head))
 			return false;
 		node = replicas[node];
@@ -145,20 +145,15 @@ static int64_t terminate(struct schedule_run *run, const uint32_t *replicas, uin
 		struct schedule_work *work = &run->nodes.at[node];
 
 		node = replicas[node];
-		if (work->status == SCHEDULE_TERMINATE)
+		if (work->result.status == SCHEDULE_TERMINATE)
 			continue;
-		work->status = SCHEDULE_TERMINATE;
-		work->cause = cause;
+		work->result.status = SCHEDULE_TERMINATE;
+		work->result.cause = cause;
 		count++;
 		if (work->given != SCHEDULE_NO_INDEX)
 			continue;
 		work->cancelled = true;
-		run->launches[work->type]--;
-		run->type_nodes[work->type]--;
-		run->list_nodes--;
-		run->new_nodes--;
-		if (run->problem->has_gpu_budget)
-			run->budget += run->problem->types[work->type].gpu_amount;
+		schedule_run_cancel(run, work->result.type);
 	} while (node != first);
 	return count;
 }
@@ -171,78 +166,73 @@ static void enforce(struct schedule_run *run, const uint32_t *replicas, uint32_t
 		return;
 	sort_nodes(run, nodes, count, true);
 	for (size_t i = 0; i < count && extra > 0; i++)
-		if (run->nodes.at[nodes[i]].status != SCHEDULE_TERMINATE &&
+		if (run->nodes.at[nodes[i]].result.status != SCHEDULE_TERMINATE &&
 		    may_terminate(run, replicas, nodes[i]))
 			extra -= terminate(run, replicas, nodes[i], cause);
 }
 
-/* Takes those of the list from `first` on that are not sorted yet: all, or those of its type. */
-static size_t take_group(const struct schedule_run *run, const uint32_t *list, size_t count,
-			 bool *sorted, size_t first, bool by_type, uint32_t *ret_nodes)
-{
-	size_t same = 0;
+/* A node of Ray's list. Group 0: terminated. */
+struct listed {
+	size_t group;
+	uint32_t node;
+};
 
-	for (size_t i = first; i < count; i++) {
-		if (sorted[i] ||
-		    (by_type && run->nodes.at[list[i]].type != run->nodes.at[list[first]].type))
-			continue;
-		ret_nodes[same++] = list[i];
-		sorted[i] = true;
-	}
-	return same;
+static int compare_listed(const void *a, const void *b)
+{
+	const struct listed *first = a, *second = b;
+
+	return (first->group > second->group) - (first->group < second->group);
 }
 
-/* Adds the terminated nodes to the list; returns the number of the others. */
-static size_t list_terminated(struct schedule_run *run, const uint32_t *nodes, size_t count,
-			      uint32_t *ret_kept)
+/* Sorts the list: terminated nodes, then the others, with by_type type by type, in the order of the first
+ * node of each. Cancelled launches leave it. Returns the number of terminated nodes. */
+static size_t sort_groups(struct schedule_run *run, bool by_type)
 {
-	size_t kept = 0;
+	size_t types = run->problem->type_count, count = 0, terminated = 0;
+	size_t *groups = arena_array(run->scratch, types + 1, sizeof(*groups));
+	struct listed *list = arena_array(run->scratch, run->order.count + 1, sizeof(*list));
 
-	for (size_t i = 0; i < count; i++) {
-		const struct schedule_work *work = &run->nodes.at[nodes[i]];
+	for (size_t i = 0; i < run->order.count; i++) {
+		const struct schedule_work *work = &run->nodes.at[run->order.at[i]];
+		size_t type = work->result.type == SCHEDULE_NO_INDEX ? types : work->result.type;
+		bool kept = work->result.status != SCHEDULE_TERMINATE;
 
-		if (work->status != SCHEDULE_TERMINATE)
-			ret_kept[kept++] = nodes[i];
-		else if (!work->cancelled)
-			run->order.at[run->order.count++] = nodes[i];
+		if (work->cancelled)
+			continue;
+		if (kept && !groups[type])
+			groups[type] = by_type ? count + 1 : 1;
+		list[count++] = (struct listed){ kept ? groups[type] : 0, run->order.at[i] };
+		terminated += !kept;
 	}
-	return kept;
+	sort_stable(list, count, sizeof(*list), compare_listed);
+	run->order.count = count;
+	for (size_t i = 0; i < count; i++)
+		run->order.at[i] = list[i].node;
+	return terminated;
 }
 
 void schedule_terminate_over_max(struct schedule_run *run, bool by_type)
 {
 	const struct schedule_problem *problem = run->problem;
-	size_t count = run->order.count, kept_count = 0;
-	uint32_t *list = arena_array(run->scratch, 3 * count + 1, sizeof(*list));
-	uint32_t *nodes = list + count, *kept = nodes + count;
-	bool *sorted = arena_array(run->scratch, count + 1, sizeof(*sorted));
-	uint32_t *replicas;
+	uint32_t *list = run->order.at, *replicas;
+	size_t same;
 
-	if (!count || (!by_type && (!problem->has_max_nodes || problem->max_nodes <= 0)))
+	if (!by_type && (!problem->has_max_nodes || problem->max_nodes <= 0))
 		return;
 	replicas = find_replicas(run);
-	memcpy(list, run->order.at, count * sizeof(*list));
-	run->order.count = 0;
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = run->nodes.at[list[i]].status == SCHEDULE_TERMINATE;
-		if (sorted[i])
-			run->order.at[run->order.count++] = list[i];
-	}
-	for (size_t i = 0; i < count; i++) {
-		size_t type = run->nodes.at[list[i]].type, same;
+	for (size_t i = sort_groups(run, by_type); i < run->order.count; i += same) {
+		size_t type = run->nodes.at[list[i]].result.type;
 		int64_t most = by_type ? INT64_MAX : problem->max_nodes;
 
-		if (sorted[i])
-			continue;
-		same = take_group(run, list, count, sorted, i, by_type, nodes);
+		for (same = 1; i + same < run->order.count; same++)
+			if (by_type && run->nodes.at[list[i + same]].result.type != type)
+				break;
 		if (by_type && type != SCHEDULE_NO_INDEX)
 			most = problem->types[type].max_nodes;
-		enforce(run, replicas, nodes, same, (int64_t)same - most,
+		enforce(run, replicas, &list[i], same, (int64_t)same - most,
 			by_type ? SCHEDULE_CAUSE_MAX_PER_TYPE : SCHEDULE_CAUSE_MAX_GLOBAL);
-		kept_count += list_terminated(run, nodes, same, kept + kept_count);
 	}
-	memcpy(&run->order.at[run->order.count], kept, kept_count * sizeof(*kept));
-	run->order.count += kept_count;
+	sort_groups(run, by_type);
 }
 
 void schedule_terminate_set_aside(struct schedule_run *run)
@@ -250,7 +240,7 @@ void schedule_terminate_set_aside(struct schedule_run *run)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < run->order.count; i++)
-		if (run->nodes.at[run->order.at[i]].status != SCHEDULE_TERMINATE)
+		if (run->nodes.at[run->order.at[i]].result.status != SCHEDULE_TERMINATE)
 			run->order.at[kept++] = run->order.at[i];
 	run->order.count = kept;
 }
@@ -262,10 +252,10 @@ static bool is_idle(const struct schedule_run *run, uint32_t index)
 	const struct schedule_work *work = &run->nodes.at[index];
 	const struct schedule_node *node = given_node(run, index);
 
-	if (work->status == SCHEDULE_TERMINATE)
+	if (work->result.status == SCHEDULE_TERMINATE)
 		return true;
-	return node && work->status == SCHEDULE_KEEP && !node->head && node->may_terminate &&
-	       node->idle_ms > node->idle_timeout_ms && !work->placement_count;
+	return node && work->result.status == SCHEDULE_KEEP && !node->head && node->may_terminate &&
+	       node->idle_ms > node->idle_timeout_ms && !work->result.placement_count;
 }
 
 void schedule_terminate_idle(struct schedule_run *run)
@@ -280,22 +270,22 @@ void schedule_terminate_idle(struct schedule_run *run)
 		uint32_t node = run->order.at[i];
 		const struct schedule_work *work = &run->nodes.at[node];
 
-		if (work->status != SCHEDULE_TERMINATE)
-			kept[work->type == SCHEDULE_NO_INDEX ? types : work->type]++;
-		if (work->status == SCHEDULE_KEEP && is_idle(run, node))
+		if (work->result.status != SCHEDULE_TERMINATE)
+			kept[work->result.type == SCHEDULE_NO_INDEX ? types : work->result.type]++;
+		if (work->result.status == SCHEDULE_KEEP && is_idle(run, node))
 			nodes[count++] = node;
 	}
 	schedule_order_sort(run, nodes, count);
 	sort_nodes(run, nodes, count, false);
 	for (size_t i = 0; i < count; i++) {
-		size_t type = run->nodes.at[nodes[i]].type;
+		size_t type = run->nodes.at[nodes[i]].result.type;
 		int64_t minimum = 0, going = 0;
 		uint32_t node = nodes[i];
-		bool idle = run->nodes.at[node].status != SCHEDULE_TERMINATE;
+		bool idle = run->nodes.at[node].result.status != SCHEDULE_TERMINATE;
 
 		do {
 			idle = idle && is_idle(run, node);
-			going += run->nodes.at[node].status != SCHEDULE_TERMINATE;
+			going += run->nodes.at[node].result.status != SCHEDULE_TERMINATE;
 			node = replicas[node];
 		} while (node != nodes[i]);
 		if (type == SCHEDULE_NO_INDEX)

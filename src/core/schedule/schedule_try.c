@@ -98,25 +98,11 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- the bound ---- */
 
-/* An upper bound of the label rank over the kinds that fit. */
-static int labels_max(const struct schedule_states *states, const struct schedule_candidate *c)
-{
-	int best = states->placed.at[c->placed].selector_count ? INT_MAX - 1 : 0;
-
-	for (size_t i = 0; i < c->kinds.count; i++) {
-		int rank = schedule_label_rank(states, states->states.at[c->state].labels,
-					       c->kinds.at[i]->first->selector);
-
-		if (rank > best)
-			best = rank;
-	}
-	return best;
-}
-
 /* Sets by name, for those of the state, the largest need of a shape per unit of the pivot; infinite
- * when a shape does not need the pivot. False when no shape has units left. */
+ * when a shape does not need the pivot. False when no shape has units left. Raises the label rank to the
+ * highest of the kinds. */
 static bool find_ratios(struct schedule_try *try, const struct schedule_candidate *c,
-			const struct schedule_state *state, bool *accelerated)
+			const struct schedule_state *state, bool *accelerated, int *labels)
 {
 	double *ratios = try->run->ratios;
 	bool any = false;
@@ -126,10 +112,14 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 	for (size_t i = 0; i < c->kinds.count; i++) {
 		const struct schedule_kind *kind = c->kinds.at[i];
 		size_t width = kind->names + 1; /* the root */
+		int rank = schedule_label_rank(&try->run->states, state->labels,
+					       kind->first->selector);
 
 		if (kind->least[width + kind->names] == INT64_MAX)
 			continue;
 		any = true;
+		if (rank > *labels)
+			*labels = rank;
 		*accelerated = *accelerated || kind->first->asks_accelerator;
 		for (uint32_t j = 0; j < kind->names; j++)
 			if (kind->ratio[width + j] > ratios[kind->first->needs[j].name])
@@ -151,18 +141,13 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 	const struct schedule_requests *requests = try->requests;
 	union schedule_key *key = &c->bound;
 	bool accelerated = placed->asks_accelerator;
+	int labels = placed->selector_count ? INT_MAX - 1 : 0;
 	int64_t pivot = 0;
 
-	if (!c->seen) {
-		c->seen = true;
-		schedule_requests_see(requests, run, c->state, &c->kinds);
-		c->terms = arena_array(run->attempt, state->amount_count + 1, sizeof(*c->terms));
-		c->labels_max = labels_max(&run->states, c);
-	}
-	if (!find_ratios(try, c, state, &accelerated))
+	if (!find_ratios(try, c, state, &accelerated, &labels))
 		return false;
 	schedule_key_type(run->problem, state, key);
-	key->labels = c->labels_max;
+	key->labels = labels;
 	key->accelerator_ok = !run->problem->conserve_accelerators || !state->accelerator ||
 			      accelerated;
 	key->types = placed->name_count;
@@ -292,21 +277,6 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- choosing ---- */
 
-static struct schedule_candidate *candidate_new(struct schedule_try *try, uint32_t state,
-						size_t type)
-{
-	struct schedule_candidate *c = ARENA_NEW(try->run->attempt, struct schedule_candidate);
-
-	*c = (struct schedule_candidate){
-		.state = state,
-		.type = type,
-		.bound_at = -1,
-		.rest = SCHEDULE_ID_NONE,
-		.key = { .labels = INT_MAX },
-	};
-	return c;
-}
-
 /* Expects run, requests, list and source. */
 static void try_init(struct schedule_try *try)
 {
@@ -330,9 +300,10 @@ static void try_init(struct schedule_try *try)
 
 static void add_type(struct schedule_try *try, size_t type)
 {
-	struct schedule_candidate *c = candidate_new(try, try->run->template_state[type], type);
+	struct schedule_candidate *c =
+		schedule_candidate_new(try, try->run->templates[type].state, type);
 
-	c->rest = try->run->template_rest[type];
+	c->rest = try->run->templates[type].rest;
 	c->rank = try->next_rank++;
 	c->last = is_last(try->run, type);
 	if (try->run->problem->types[type].scarce)
@@ -357,7 +328,7 @@ static void read_first(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
 	uint32_t node = run->classes.at.at[c->state].members.at[0];
-	uint32_t placed = schedule_run_placed(run, node), rest = schedule_run_rest(run, node);
+	uint32_t placed = run->nodes.at[node].placed, rest = run->rests_of.at[node];
 	const struct schedule_state *state = &run->states.states.at[c->state];
 
 	if (c->fresh && rest != c->rest && placed == c->placed && state->running) {
@@ -380,7 +351,7 @@ static void add_class(struct schedule_try *try, uint32_t state)
 
 	if (class->stamp != try->run->classes.tries) {
 		class->stamp = try->run->classes.tries;
-		class->candidate = candidate_new(try, state, SCHEDULE_NO_INDEX);
+		class->candidate = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
 	}
 	if (!class->members.count)
 		return;
@@ -501,12 +472,6 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- placing ---- */
 
-static uint32_t new_node(struct schedule_run *run, size_t type)
-{
-	VEC_PUSH(run->scratch, &run->new_types, (uint32_t)type);
-	return (uint32_t)(run->nodes.count + run->new_types.count - 1);
-}
-
 static void choose_resized(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_chosen *chosen;
@@ -555,17 +520,17 @@ static void take_best(struct schedule_try *try)
 			choose_resized(try, best);
 			continue;
 		}
-		if (type == SCHEDULE_NO_INDEX) {
+		if (type == SCHEDULE_NO_INDEX)
 			node = schedule_class_take(run, state);
-		} else {
-			node = new_node(run, type);
-			schedule_run_count(run, type, 1);
-		}
+		else
+			node = schedule_run_launch(run, type, try->source->phase);
 		schedule_try_choose(try, node, state, best->placed, best->fill.at,
 				    best->fill.count);
 		if (type != SCHEDULE_NO_INDEX)
 			for (int64_t i = 1; i < run->problem->types[type].hosts; i++)
-				schedule_class_add(run, state, new_node(run, type));
+				schedule_class_add(run, state,
+						   schedule_run_launch(run, type,
+								       try->source->phase));
 		book(try, best);
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
 			add_class(try, state);
@@ -575,12 +540,12 @@ static void take_best(struct schedule_try *try)
 /* Units that no node takes as it is: Ray resizes nodes before it launches any. */
 static void resize_nodes(struct schedule_try *try)
 {
-	struct schedule_candidate *list;
+	struct schedule_candidate **list;
 	size_t count = schedule_resize_candidates(try, &list);
 
 	for (size_t i = 0; i < count; i++)
-		if (!list[i].follows)
-			heap_add(try, &list[i]);
+		if (!list[i]->follows)
+			heap_add(try, list[i]);
 	take_best(try);
 	try->heap.count = 0;
 }
@@ -613,8 +578,8 @@ struct cursor {
 static void hand_out(struct schedule_try *try, const struct schedule_chosen *chosen,
 		     struct cursor *cursors)
 {
-	struct schedule_work *work = &try->run->nodes.at[chosen->node];
-	size_t most = work->placement_count;
+	struct schedule_node_result *node = &try->run->nodes.at[chosen->node].result;
+	size_t most = node->placement_count;
 	struct schedule_placement *at;
 
 	for (size_t i = 0; i < chosen->fill_count; i++) {
@@ -624,9 +589,10 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 		most += shape->combined || entries < units ? entries : units;
 	}
 	at = arena_array(try->run->arena, most, sizeof(*at));
-	if (work->placement_count)
-		memcpy(at, work->placements, work->placement_count * sizeof(*at));
-	work->placements = at;
+	if (node->placement_count)
+		memcpy(at, node->placements, node->placement_count * sizeof(*at));
+	node->placements = at;
+	node->needed = true;
 	for (size_t i = 0; i < chosen->fill_count; i++) {
 		const struct schedule_shape *shape = &try->list->shapes[chosen->fill[i].shape];
 		const struct schedule_entry *end = shape->entries.at + shape->entries.count;
@@ -636,7 +602,7 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 		while (units > 0 && cursor->entry < end) {
 			int64_t taken = units < cursor->left ? units : cursor->left;
 
-			at[work->placement_count++] = (struct schedule_placement){
+			at[node->placement_count++] = (struct schedule_placement){
 				.phase = try->source->phase,
 				.list = try->source->list_index,
 				.index = cursor->entry->index,
@@ -649,6 +615,14 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 				cursor->left = cursor->entry->count;
 		}
 	}
+}
+
+/* Whether the try launched nodes of another type before this one. */
+static bool begins_type(const struct schedule_try *try, uint32_t node)
+{
+	const struct schedule_work *works = try->run->nodes.at;
+
+	return node == try->first_new || works[node].result.type != works[node - 1].result.type;
 }
 
 static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *chosen,
@@ -666,7 +640,7 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 	run->states_of.at[chosen->node] = state;
 	if (chosen->resized) {
 		run->rests_of.at[chosen->node] = chosen->rest;
-		work->resized = true;
+		work->result.resized = true;
 	}
 	hand_out(try, chosen, cursors);
 	if (!run->classes.lasting)
@@ -680,7 +654,6 @@ static void keep(struct schedule_try *try)
 {
 	struct schedule_run *run = try->run;
 	struct schedule_classes *classes = &run->classes;
-	uint32_t first_new = (uint32_t)run->nodes.count;
 	uint32_t *chosen = arena_array(run->attempt, try->chosen.count + 1, sizeof(*chosen));
 	struct cursor *cursors = arena_array(run->attempt, try->list->count + 1, sizeof(*cursors));
 	size_t count = 0;
@@ -689,11 +662,9 @@ static void keep(struct schedule_try *try)
 		cursors[i].entry = try->list->shapes[i].entries.at;
 		cursors[i].left = cursors[i].entry->count;
 	}
-	for (size_t i = 0; i < run->new_types.count; i++)
-		schedule_run_launch(run, run->new_types.at[i], try->source->phase);
 	/* Ray's list begins with the chosen nodes that are there. */
 	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i].node < first_new)
+		if (try->chosen.at[i].node < try->first_new)
 			chosen[count++] = try->chosen.at[i].node;
 	if (try->listed)
 		schedule_resize_keep(try);
@@ -709,24 +680,29 @@ static void keep(struct schedule_try *try)
 	classes->placed_selectors = classes->placed_selectors || try->requests->selects;
 	for (size_t i = 0; i < try->chosen.count; i++)
 		keep_chosen(try, &try->chosen.at[i], cursors);
-	for (size_t i = 0; i < run->new_types.count; i++)
-		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
-			schedule_class_rank(run, run->template_state[run->new_types.at[i]]);
+	for (uint32_t i = try->first_new; i < run->nodes.count; i++)
+		if (begins_type(try, i))
+			schedule_class_rank(run,
+					    run->templates[run->nodes.at[i].result.type].state);
 }
 
-/* Returns the chosen nodes to their classes. */
+/* Cancels the launches and returns the chosen nodes to their classes. */
 static void undo(struct schedule_try *try)
 {
 	struct schedule_run *run = try->run;
+	bool lasting = run->classes.lasting;
 
-	if (!run->classes.lasting)
-		return;
-	for (size_t i = 0; i < run->new_types.count; i++)
-		if (!i || run->new_types.at[i] != run->new_types.at[i - 1])
-			schedule_class_remove(run, run->template_state[run->new_types.at[i]],
-					      (uint32_t)run->nodes.count, UINT32_MAX);
-	for (size_t i = 0; i < try->chosen.count; i++)
-		if (try->chosen.at[i].node < run->nodes.count)
+	for (uint32_t i = try->first_new; i < run->nodes.count; i++) {
+		size_t type = run->nodes.at[i].result.type;
+
+		if (lasting && begins_type(try, i))
+			schedule_class_remove(run, run->templates[type].state, try->first_new,
+					      UINT32_MAX);
+		schedule_run_cancel(run, type);
+	}
+	run->nodes.count = run->states_of.count = run->rests_of.count = try->first_new;
+	for (size_t i = 0; i < try->chosen.count && lasting; i++)
+		if (try->chosen.at[i].node < try->first_new)
 			schedule_class_add(run, try->chosen.at[i].state, try->chosen.at[i].node);
 }
 
@@ -740,7 +716,7 @@ static void find_limit(struct schedule_run *run, const struct schedule_shape *sh
 		enum schedule_limit limit;
 		bool serves;
 
-		schedule_room_load(&run->room, run->template_state[type]);
+		schedule_room_load(&run->room, run->templates[type].state);
 		serves = schedule_room_take(&run->room, shape, 1);
 		schedule_room_unload(&run->room);
 		if (!serves)
@@ -777,8 +753,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 	return any ? left : NULL;
 }
 
-/* The limits are saved before; an atomic try with units left over restores them and undoes its
- * launches and placements. */
+/* An atomic try with units left over undoes its launches and placements. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
 					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source)
@@ -789,29 +764,19 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 		.list = &requests->list,
 		.source = source,
 		.new_before = run->new_nodes,
+		.first_new = (uint32_t)run->nodes.count,
 	};
-	size_t types = run->problem->type_count;
-	int64_t budget = run->budget, list_nodes = run->list_nodes;
-	int64_t *type_nodes = arena_array(run->attempt, types + 1, sizeof(*type_nodes));
 	const struct schedule_leftover *left;
 
-	memcpy(type_nodes, run->type_nodes, types * sizeof(*type_nodes));
-	run->new_types.count = 0;
 	try_init(&try);
 	if (!is_cut(&try) && !schedule_try_exactly(&try))
 		place(&try);
 	left = find_left(&try);
 	schedule_requests_reset(requests);
-	if (left && source->atomic) {
-		memcpy(run->type_nodes, type_nodes, types * sizeof(*type_nodes));
-		run->budget = budget;
-		run->list_nodes = list_nodes;
-		run->new_nodes = try.new_before;
+	if (left && source->atomic)
 		undo(&try);
-	} else {
+	else
 		keep(&try);
-	}
-	run->new_types.count = 0;
 	arena_reset(run->attempt);
 	return left;
 }

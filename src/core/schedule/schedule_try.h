@@ -26,15 +26,13 @@ struct schedule_candidate {
 	uint32_t node;
 	uint64_t rank;
 	uint32_t rest, placed;       /* of its first member */
-	struct schedule_kinds kinds; /* that may fit into its state, see `seen` */
-	bool seen;
-	uint32_t fills; /* that it had */
+	struct schedule_kinds kinds; /* that may fit into its state */
+	uint32_t fills;              /* that it had */
 	VEC(struct schedule_fill) fill;
 	double *terms;
 	union schedule_key key; /* while not fresh: the bound */
 	union schedule_key bound;
 	int64_t bound_at; /* active_count when the bound was made; -1: none */
-	int labels_max;
 	size_t heap_at;
 	/* A node that would be resized, alone; state, rest and placed are those after it. Not running
 	 * ones in the same state follow each other: Ray examines the first. */
@@ -83,6 +81,7 @@ struct schedule_try {
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
 	int64_t new_before; /* new nodes of the run before the try */
+	uint32_t first_new; /* the first node that the try launches */
 	bool ranked;        /* the ranking bounds the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
 	int labels_max;
@@ -99,6 +98,9 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 					     struct schedule_requests *requests,
 					     const struct schedule_try_source *source);
 
+/* Nodes in the state (or new ones of the type), with a key above all others. */
+struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
+						  size_t type);
 /* Notes that the node gets this fill. */
 void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
 			 const struct schedule_fill *fill, size_t fill_count);
@@ -109,7 +111,7 @@ void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state
 void schedule_resize_begin(struct schedule_try *try);
 /* The candidates in Ray's order, once nothing fits any node as it is. They continue from what the try
  * has chosen on them. */
-size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate **ret_list);
+size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_candidate ***ret_list);
 /* Keeps Ray's list after the try: its nodes, those chosen for a resize, those that could have been,
  * new ones. */
 void schedule_resize_keep(struct schedule_try *try);

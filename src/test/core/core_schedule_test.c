@@ -322,6 +322,47 @@ static void fits_empty_minds_labels_and_parts(void **state)
 	assert_false(schedule_fits_empty(request, &gpu, &none));
 }
 
+/* Two starting workers end in the same state, one of them with a bundle that has a selector. The larger
+ * task is placed on the other, the smaller one then on this one and not on the running worker. */
+static void placed_selectors_count_on_every_member_of_a_class(void **state)
+{
+	struct world *w = *state;
+	struct arena *a = &w->arena;
+	struct resources most = resources_of(a, "CPU", UNITS(7), NULL);
+	struct ray_request *selecting = request_of(a, most);
+	const char *zones[] = { "a" };
+	struct label_constraint in = { "zone", LABEL_OPERATOR_IN, { zones, 1 } };
+	struct label_selector selector = { &in, 1 };
+	struct label zone = { "zone", "a" };
+	struct schedule_result *result;
+
+	selecting->selectors = &selector;
+	selecting->selector_count = 1;
+	w->types[1].labels = (struct labels){ &zone, 1 };
+	w->types[1].resources =
+		resources_of(a, "CPU", UNITS(8), "disk", UNITS(8), "net", UNITS(8), NULL);
+	w->nodes[1] = starting_of(w->types, 1, 1);
+	w->nodes[2] = starting_of(w->types, 1, 2);
+	w->nodes[3] =
+		running_of(w->types, 1, 3,
+			   resources_of(a, "CPU", UNITS(0.1), "a", UNITS(1), "b", UNITS(1), NULL));
+	w->nodes[3].total = resources_of(a, "CPU", UNITS(8), "a", UNITS(1), "b", UNITS(1), NULL);
+	w->problem.node_count = 4;
+	w->gangs[0] = gang_of(a, selecting, 1, 0, "selecting");
+	w->gangs[1] = gang_of(a, request_of(a, most), 1, 0, "any");
+	w->gangs[2] = gang_of(a, request_of(a, resources_of(a, "a", UNITS(1), "b", UNITS(1), NULL)),
+			      1, 0, "ab");
+	w->problem.gang_count = 3;
+	ask(w, resources_of(a, "CPU", UNITS(1), "disk", UNITS(8), "net", UNITS(8), NULL), 1);
+	ask(w, resources_of(a, "CPU", UNITS(0.1), NULL), 1);
+	result = run(w);
+	assert_int_equal(result->nodes[1].placement_count, 2);
+	assert_int_equal(result->nodes[1].placements[1].index, 1);
+	assert_int_equal(result->nodes[2].placement_count, 2);
+	assert_int_equal(result->nodes[2].placements[1].index, 0);
+	assert_int_equal(result->nodes[3].placement_count, 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -338,6 +379,7 @@ int main(void)
 		CASE(a_maximum_takes_launches_back_before_workers),
 		CASE(a_huge_count_costs_nothing),
 		CASE(fits_empty_minds_labels_and_parts),
+		CASE(placed_selectors_count_on_every_member_of_a_class),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
