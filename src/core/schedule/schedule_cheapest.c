@@ -481,9 +481,12 @@ struct schedule_result *schedule_cheapest(const struct schedule_problem *problem
 					  struct arena *arena)
 {
 	struct arena scratch = ARENA_INIT;
-	struct schedule_result *ray = schedule_phases(problem, &RAY, arena), *result = ray;
-	struct search search = { .problem = problem, .scratch = &scratch, .ray = ray };
+	struct schedule_problem plain = *problem;
+	struct search search = { .problem = problem, .scratch = &scratch };
+	struct schedule_result *ray, *result;
 
+	plain.cheapest = false; /* so that it is not cut before it launches something */
+	search.ray = ray = result = schedule_phases(&plain, &RAY, arena);
 	cpu_budget_own(problem->cpu_budget, &scratch);
 	search_init(&search);
 	search_best(&search);

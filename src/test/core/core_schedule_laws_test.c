@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "core/model/cpu_budget.h"
 #include "test/support/gang_order.h"
 #include "test/support/schedule_random.h"
 
@@ -457,6 +458,42 @@ static void cheapest_launches_nothing_more(void **state)
 	}
 }
 
+static enum cpu_spent cut_at_once(void *context)
+{
+	(void)context;
+	return CPU_CUT;
+}
+
+/* A search that is cut short launches something where Ray's policy does: it would not come further in
+ * the next decision either. */
+static void cut_search_launches_something(void **state)
+{
+	int cuts = 0;
+
+	(void)state;
+	for (int i = 0; i < count / 30; i++) {
+		struct cpu_budget budget = { .spent = cut_at_once, .steps = CPU_BUDGET_STEPS - 1 };
+		uint64_t seed = first_seed + (uint64_t)i;
+		struct arena arena = ARENA_INIT;
+		const struct schedule_result *ray, *cut;
+
+		random_make(&world, &arena, seed);
+		draw_costs(i);
+		ray = schedule(&world.problem, &arena);
+		world.problem.cheapest = world.problem.may_be_cut = true;
+		world.problem.cpu_budget = &budget;
+		cut = schedule(&world.problem, &arena);
+		LAW(!cut->cut || !all_launches(&world.problem, cut) ==
+					 !all_launches(&world.problem, ray),
+		    0);
+		cuts += cut->cut;
+		world.problem.cheapest = world.problem.may_be_cut = false;
+		world.problem.cpu_budget = NULL;
+		arena_done(&arena);
+	}
+	assert_true(cuts > 0);
+}
+
 static long number_of(const char *name, long otherwise)
 {
 	const char *text = getenv(name);
@@ -473,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_second_run_launches_nothing),
 		cmocka_unit_test(cheapest_never_costs_more),
 		cmocka_unit_test(cheapest_launches_nothing_more),
+		cmocka_unit_test(cut_search_launches_something),
 	};
 
 	first_seed = (uint64_t)number_of("SCHEDULE_LAWS_SEED", 1);
