@@ -15,9 +15,9 @@ struct work_job {
 	uv_work_t uv;
 	struct work *work;
 	struct list_item item;
-	uint64_t number; /* of the start: increases */
-	bool begun, slow;
-	int64_t since_ms; /* of a slow one: the oldest runs next */
+	uint64_t number;           /* of the start: increases */
+	bool begun, slow, is_long; /* a long one is slow as well */
+	int64_t since_ms;          /* of a slow one: the oldest runs next */
 	atomic_bool cancelled;
 	struct work_functions functions;
 	void *context;
@@ -36,6 +36,7 @@ struct work {
 	struct list jobs;
 	size_t running;
 	size_t slow_count, slow_running; /* of these */
+	bool long_running;               /* beside these */
 	uint64_t started;
 	struct list retired;
 };
@@ -110,8 +111,12 @@ static void on_ended(uv_work_t *uv, int status)
 	struct work *work = job->work;
 
 	(void)status;
-	work->running--;
-	work->slow_running -= job->slow;
+	if (job->is_long) {
+		work->long_running = false;
+	} else {
+		work->running--;
+		work->slow_running -= job->slow;
+	}
 	begin_some(work);
 	if (work_is_cancelled(job))
 		job->functions.drop(job->context);
@@ -139,20 +144,25 @@ static struct work_job *next_job(const struct work *work)
 	return first && first->slow ? oldest : first;
 }
 
+static void job_begin(struct work_job *job)
+{
+	job->begun = true;
+	CHECK(uv_queue_work(loop_uv(job->work->loop), &job->uv, on_run, on_ended) == 0);
+}
+
 static void begin_some(struct work *work)
 {
 	struct work_job *job;
 
 	while (work->running < work_at_once() && (job = next_job(work))) {
-		job->begun = true;
 		work->running++;
 		work->slow_running += job->slow;
-		CHECK(uv_queue_work(loop_uv(work->loop), &job->uv, on_run, on_ended) == 0);
+		job_begin(job);
 	}
 }
 
-static struct work_job *job_start(struct loop *loop, const struct work_functions *functions,
-				  void *context, bool slow, int64_t since_ms)
+static struct work_job *job_new(struct loop *loop, const struct work_functions *functions,
+				void *context)
 {
 	struct work *work = work_of(loop);
 	struct work_job *job = memory_alloc(sizeof(*job));
@@ -161,25 +171,49 @@ static struct work_job *job_start(struct loop *loop, const struct work_functions
 	job->work = work;
 	job->functions = *functions;
 	job->context = context;
-	job->slow = slow;
-	job->since_ms = since_ms;
 	job->number = work->started++;
 	list_add(&work->jobs, &job->item);
-	work->slow_count += slow;
-	begin_some(work);
 	return job;
 }
 
 struct work_job *work_start(struct loop *loop, const struct work_functions *functions,
 			    void *context)
 {
-	return job_start(loop, functions, context, false, 0);
+	struct work_job *job = job_new(loop, functions, context);
+
+	begin_some(job->work);
+	return job;
 }
 
 struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
 				 void *context, int64_t since_ms)
 {
-	return job_start(loop, functions, context, true, since_ms);
+	struct work_job *job = job_new(loop, functions, context);
+
+	job->slow = true;
+	job->since_ms = since_ms;
+	job->work->slow_count++;
+	begin_some(job->work);
+	return job;
+}
+
+bool work_long_is_free(const struct loop *loop)
+{
+	const struct work *work = loop_work((struct loop *)loop)->queue;
+
+	return !work || !work->long_running;
+}
+
+struct work_job *work_start_long(struct loop *loop, const struct work_functions *functions,
+				 void *context)
+{
+	struct work_job *job = job_new(loop, functions, context);
+
+	CHECK(!job->work->long_running);
+	job->slow = job->is_long = job->work->long_running = true;
+	job->work->slow_count++;
+	job_begin(job);
+	return job;
 }
 
 void work_cancel(struct work_job *job)

@@ -9,6 +9,9 @@
  * the age of their input: a reply that was decoded is decided before the next one is decoded, so
  * that few decoded replies wait in memory.
  *
+ * One long job, which may take many seconds, runs at once, beside all of these: none waits for it, and none
+ * ever waits to be the long one.
+ *
  * Objects that a job reads and the loop replaces meanwhile must live until the job has ended: their
  * owner passes them to work_retire instead of freeing them. */
 #ifndef NET_WORK_H
@@ -18,7 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WORK_JOBS_MAX 4 /* libuv's pool has as many threads; nothing else here uses it */
+/* libuv's pool has as many threads; nothing else here uses it. A long job takes one of them. */
+#define WORK_JOBS_MAX 4
 
 struct loop;
 struct work_job;
@@ -39,6 +43,10 @@ struct work_job *work_start(struct loop *loop, const struct work_functions *func
 /* A slow job. since_ms: the arrival of its input, of loop_boot_ms. */
 struct work_job *work_start_slow(struct loop *loop, const struct work_functions *functions,
 				 void *context, int64_t since_ms);
+/* Whether work_start_long may be called: no long job runs. */
+bool work_long_is_free(const struct loop *loop);
+struct work_job *work_start_long(struct loop *loop, const struct work_functions *functions,
+				 void *context);
 /* Drops a waiting job at once, a running one when it has ended. Not after done. */
 void work_cancel(struct work_job *job);
 /* From any thread, for as long as the job runs: its result will not be used. */
@@ -54,7 +62,7 @@ void work_retire(struct loop *loop, void (*release)(void *memory), void *memory)
 bool work_stop(struct loop *loop, int64_t max_ms);
 
 size_t work_count(const struct loop *loop);       /* jobs that wait or run */
-size_t work_count_quick(const struct loop *loop); /* the same, without slow ones */
+size_t work_count_quick(const struct loop *loop); /* the same, without slow and long ones */
 size_t work_at_once(void);                        /* number of jobs that run at once in one loop */
 size_t work_slow_at_once(void);                   /* slow ones among them */
 

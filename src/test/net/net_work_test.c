@@ -202,6 +202,53 @@ static void test_slow_jobs_leave_threads_to_the_others(void **state)
 	assert_in_range(atomic_load(&f->busiest), 1, work_slow_at_once() + 1);
 }
 
+/* It takes no place of the others, and a second one is not started. */
+static void test_a_long_job_delays_no_other(void **state)
+{
+	static const struct work_functions functions = { task_run, task_done, task_drop };
+	struct fixture *f = *state;
+	struct task slow = { .fixture = f, .name = "s" }, quick = { .fixture = f, .name = "q" };
+	struct task last = { .fixture = f, .name = "l", .gated = true };
+
+	assert_true(work_long_is_free(f->loop));
+	last.job = work_start_long(f->loop, &functions, &last);
+	await_running(f, 1);
+	assert_false(work_long_is_free(f->loop));
+	f->left = SIZE_MAX;
+	start_slow(&slow, 0);
+	assert_true(loop_wait_until(f->loop, one_has_ended, f, WAIT_MS));
+	f->left = SIZE_MAX;
+	task_start(&quick);
+	assert_int_equal(work_count_quick(f->loop), 1);
+	assert_true(loop_wait_until(f->loop, one_has_ended, f, WAIT_MS));
+	f->left = 1;
+	open_gate(f, 1);
+	loop_run(f->loop);
+	assert_string_equal(f->done, "s q l ");
+	assert_true(work_long_is_free(f->loop));
+}
+
+/* Quick jobs on all of their threads, beside a long one. */
+static void test_a_long_job_runs_beside_all_others(void **state)
+{
+	static const struct work_functions functions = { task_run, task_done, task_drop };
+	struct fixture *f = *state;
+	struct task blocks[WORK_JOBS_MAX], last = { .fixture = f, .name = "l" };
+	size_t taken = work_at_once() < WORK_JOBS_MAX ? work_at_once() : WORK_JOBS_MAX - 1;
+
+	f->left = SIZE_MAX;
+	for (size_t i = 0; i < taken; i++) {
+		blocks[i] = (struct task){ .fixture = f, .name = "b", .gated = true };
+		task_start(&blocks[i]);
+	}
+	await_running(f, taken);
+	last.job = work_start_long(f->loop, &functions, &last);
+	assert_true(loop_wait_until(f->loop, one_has_ended, f, WAIT_MS));
+	assert_string_equal(f->done, "l ");
+	open_gate(f, taken);
+	assert_true(work_stop(f->loop, WAIT_MS));
+}
+
 static void test_slow_jobs_run_in_the_order_of_their_input(void **state)
 {
 	struct fixture *f = *state;
@@ -352,6 +399,8 @@ int main(void)
 		TEST(test_a_job_runs_on_another_thread_and_ends_on_the_loop),
 		TEST(test_first_come_first_served),
 		TEST(test_slow_jobs_leave_threads_to_the_others),
+		TEST(test_a_long_job_delays_no_other),
+		TEST(test_a_long_job_runs_beside_all_others),
 		TEST(test_slow_jobs_run_in_the_order_of_their_input),
 		TEST(test_a_cancelled_job_that_waits_never_runs),
 		TEST(test_a_cancelled_job_that_runs_is_dropped_when_it_ends),
