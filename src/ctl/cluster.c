@@ -76,6 +76,7 @@ struct cluster {
 	struct loop_timer *timer;
 	struct turn turn;
 	enum pass_cost cost;    /* as of the last pass */
+	int64_t cpu_factor;     /* likewise; 0: as 1 */
 	enum cluster_gate gate; /* as of the last pass; ENDING: and its Ray has answered */
 	bool woken;             /* the next pass comes early, because something changed */
 	bool wake_again;        /* something changed during a pass */
@@ -491,6 +492,7 @@ static void pass_ended(void *context, const struct pass_result *result)
 	if (result->decided)
 		poll_decided(&cluster->poll, scan_ms(cluster), result->undecided);
 	cluster->cost = result->cost;
+	cluster->cpu_factor = result->cpu_factor;
 	count_pass(cluster, result);
 	keep_off(cluster, result);
 	if (result->memory)
@@ -539,6 +541,7 @@ static void start_pass(void *context)
 		.ray_note = cluster->poll.text,
 		.memory = cluster->memory,
 		.cost = cluster->cost,
+		.cpu_factor = cluster->cpu_factor,
 		.small_ms = PASS_SMALL_MS,
 		.quick_ms = PASS_QUICK_MS,
 		.undecided_ms = poll_undecided_next_ms(&cluster->poll, scan_ms(cluster)),

@@ -64,21 +64,28 @@ static bool drain(struct sim_ray *ray, const struct plan *plan)
 	return accepted;
 }
 
-static const struct plan *decide_on(struct sim_world *world, struct snapshot *snapshot)
+static const struct plan *decide_on(struct sim_ray *ray, struct snapshot *snapshot)
 {
+	struct sim_world *world = ray->world;
 	struct cpu_budget *budget = world->input->cpu_budget;
+	const struct plan *plan;
 
 	if (budget)
-		*budget = (struct cpu_budget){ .spent = budget->spent, .context = budget->context };
+		*budget = (struct cpu_budget){ .spent = budget->spent,
+					       .context = budget->context,
+					       .factor = ray->cpu_factor };
 	snapshot->cpu_budget = budget;
 	world->result->decisions++;
-	return decide(snapshot, &world->pass_arena);
+	plan = decide(snapshot, &world->pass_arena);
+	if (budget)
+		ray->cpu_factor = cpu_budget_next_factor(budget, plan->patch.count > 0);
+	return plan;
 }
 
 static const struct plan *decide_now(struct sim_ray *ray, struct sim_view *view)
 {
 	view_make(ray, &ray->world->pass_arena, view);
-	return decide_on(ray->world, &view->snapshot);
+	return decide_on(ray, &view->snapshot);
 }
 
 /* Ray's lists: all work is on nodes here, so they show no more than the nodes do. */
@@ -90,7 +97,7 @@ static const struct plan *decide_with_lists(struct sim_ray *ray, struct sim_view
 		.begun = view->snapshot.now, .problem = "", .in_use = "", .ended = TIME_NONE
 	};
 	view->snapshot.cluster_work = work;
-	return decide_on(ray->world, &view->snapshot);
+	return decide_on(ray, &view->snapshot);
 }
 
 /* The memory of the plan becomes the first of the two arenas. */
@@ -228,6 +235,7 @@ void controller_start(struct sim_ray *ray)
 	ray->phase_ms = first_ms - baseline_interval_ms(ray->world->input);
 	ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
 	ray->changed = true;
+	ray->cpu_factor = 1;
 	ray->next_pass_ms = SIM_NEVER_MS;
 	pass_time_plan(ray, first_ms);
 }

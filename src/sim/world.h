@@ -221,6 +221,7 @@ struct sim_ray {
 	/* Of its controller, sim/controller.h: */
 	struct arena memory_arenas[2]; /* the one of the last plan's memory is the first */
 	const struct memory_state *memory;
+	int64_t cpu_factor;   /* of the budget of its next decision */
 	int64_t phase_ms;     /* a pass, decided or skipped, from which intervals count */
 	int64_t next_pass_ms; /* SIM_NEVER_MS: none is planned */
 	uint64_t pass_id;     /* of the planned one */

@@ -19,6 +19,16 @@ void cpu_budget_step(struct cpu_budget *budget)
 	longjmp(budget->out, 1);
 }
 
+int64_t cpu_budget_next_factor(const struct cpu_budget *budget, bool launches)
+{
+	bool in_vain = budget->exhausted || (budget->cut && !launches);
+
+	if (!in_vain)
+		return budget->cut ? budget->factor : 1;
+	return 2 * budget->factor < CPU_BUDGET_FACTOR_MAX ? 2 * budget->factor :
+							    CPU_BUDGET_FACTOR_MAX;
+}
+
 void cpu_budget_own(struct cpu_budget *budget, struct arena *arena)
 {
 	if (!budget)

@@ -35,6 +35,14 @@ void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 	}
 }
 
+bool act_launches_only(const struct plan *plan)
+{
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		if (group->terminate.count > 0 || group->patch_replicas < group->replicas)
+			return false;
+	return plan->cluster.action == CLUSTER_KEEP;
+}
+
 bool act_needs_fresh_pods(const struct plan *plan)
 {
 	VEC_EACH(const struct plan_group, group, &plan->groups) {

@@ -29,6 +29,8 @@ struct act_drains {
 void act_drains(const struct plan *plan, size_t limit, struct arena *arena,
 		struct act_drains *ret_drains);
 
+/* True when nothing is terminated, no launch is cancelled, and the RayCluster is kept. */
+bool act_launches_only(const struct plan *plan);
 /* True when the patch names a Pod that never registered: its cached state may be outdated. */
 bool act_needs_fresh_pods(const struct plan *plan);
 

@@ -100,8 +100,9 @@ static void finish(struct pass *pass, const struct memory_state *memory, const c
 		.drain_errors = pass->drain_errors,
 		.reading = pass->reading,
 		.decided = pass->decided,
-		.undecided = pass->undecided,
+		.undecided = pass->rests,
 		.cost = pass->cost,
+		.cpu_factor = pass->cpu_factor,
 		.took_us = loop_precise_us() - pass->started_us,
 	};
 
@@ -385,7 +386,7 @@ static void announce(struct pass *pass)
 		.now = pass->now,
 		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
 		.digest = pass->reads == 1 ? pass->digest : 0,
-		.undecided_ms = pass->undecided ? pass->config.undecided_ms : 0,
+		.undecided_ms = pass->rests ? pass->config.undecided_ms : 0,
 	};
 
 	pass->new_memory = work->memory;
@@ -631,6 +632,8 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	struct pass *pass = memory_alloc(sizeof(*pass));
 
 	pass->config = *config;
+	pass->cpu_factor = pass->config.cpu_factor = config->cpu_factor > 1 ? config->cpu_factor :
+									      1;
 	pass->callbacks = *callbacks;
 	pass->cost = config->cost;
 	pass->on_decided = decided;

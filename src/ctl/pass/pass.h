@@ -18,10 +18,14 @@
  *   Refreshing  GET of the RayCluster after a failed `test` (409, 422), then a new decision; and after
  *               a patch that suspends and has no answer: it shows whether that was carried out
  *
+ * A decision that launched nothing for want of CPU time makes the next one of its cluster a long job with
+ * a multiple of the budget (core/model/cpu_budget.h, PASS_GROWN_MS), if no other one runs.
+ *
  * Draining, Verifying and Refreshing are followed by a new decision on the current data. Data older
  * than state-max-age-seconds by our own clock is not acted upon: Ray is read once more, and a patch
  * that could not be sent in time is dropped (the next pass decides). A drain that Ray has accepted
- * is patched at any age. */
+ * is patched at any age. The time of a slow or long decision does not count, up to PASS_SPARED_MS, where its
+ * plan only launches. */
 #ifndef CTL_PASS_PASS_H
 #define CTL_PASS_PASS_H
 
@@ -43,6 +47,9 @@ struct pass;
  * 6 ms. */
 #define PASS_SMALL_MS 1
 #define PASS_QUICK_MS 20
+/* The most CPU time to which the budget of a cluster grows, unless the configured one is more. */
+#define PASS_GROWN_MS 8000
+#define PASS_SPARED_MS 60000
 /* CPU time of a cluster's decisions: PASS_QUICK is at most PASS_QUICK_MS. */
 enum pass_cost { PASS_COST_UNKNOWN = 0, PASS_SMALL, PASS_QUICK, PASS_SLOW };
 
@@ -56,8 +63,9 @@ struct pass_result {
 	size_t drain_errors;                  /* DrainNode calls that failed */
 	struct poll_reading reading;          /* the cost of Ray's state */
 	bool decided;                         /* a decision was made, or tried */
-	bool undecided;                       /* the decision exceeded its CPU time */
+	bool undecided;                       /* the decision exceeded its CPU time in vain */
 	enum pass_cost cost;                  /* of its decisions */
+	int64_t cpu_factor;                   /* of the budget of the next one */
 	int64_t took_us;
 };
 
@@ -112,6 +120,7 @@ struct pass_config {
 	const struct memory_state *memory; /* of the last pass; NULL: none */
 	struct pass_meter meter;
 	enum pass_cost cost;   /* of the last pass */
+	int64_t cpu_factor;    /* of the last pass; 0: as 1 */
 	int64_t small_ms;      /* PASS_SMALL_MS; 0: no decision on the loop */
 	int64_t quick_ms;      /* PASS_QUICK_MS */
 	int64_t undecided_ms;  /* the interval that follows if the decision takes too much */

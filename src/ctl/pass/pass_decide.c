@@ -15,7 +15,8 @@
  *   small ones on threads as well: CPU at rest 1.17, 1.21, 1.09, 1.08, CPU beside the tenants 1.7
  *   no slow ones either: p99 from demand to patch beside the tenants 20.2 s instead of 1.0 s */
 #define OVERTAKEN_MAX 3
-/* A packing that has launched nothing at its budget continues until it has, up to this many budgets. */
+/* A packing has its budget from its first launch on: before it places again what the last decisions have
+ * launched for, up to this many budgets in all. */
 #define STOP_FACTOR 3
 /* And with the linear steps before and after it up to this many. */
 #define CUT_END_FACTOR 6
@@ -35,12 +36,17 @@ static enum cpu_spent cpu_spent(void *context)
 	if (work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
 	    now_us > work->cpu_end_us)
 		return CPU_OVER;
-	if (work->budget.placing && !work->cpu_cut_us)
-		work->cpu_cut_us = now_us + work->budget.ms * 1000;
-	if (!work->budget.placing || now_us <= work->cpu_cut_us)
+	if (!work->budget.placing || pass->drain_accepted)
 		return CPU_LEFT;
-	return now_us - work->cpu_cut_us > (STOP_FACTOR - 1) * work->budget.ms * 1000 ? CPU_STOP :
-											CPU_CUT;
+	if (!work->placing_us)
+		work->placing_us = now_us;
+	if (!work->launching_us && !work->budget.fruitless)
+		work->launching_us = now_us;
+	if (now_us - work->placing_us > STOP_FACTOR * work->budget.ms * 1000)
+		return CPU_STOP;
+	return work->launching_us && now_us - work->launching_us > work->budget.ms * 1000 ?
+		       CPU_CUT :
+		       CPU_LEFT;
 }
 
 /* A decision that takes too much is made again as a slower one. */
@@ -63,7 +69,7 @@ static void decision_run(void *context, const struct work_job *job)
 	work->cpu_end_us =
 		begun_cpu_us + (may_use_more(pass) ? 1 : CUT_END_FACTOR) * work->budget.ms * 1000;
 	if (pass->drain_accepted)
-		work->cpu_cut_us = work->cpu_end_us = INT64_MAX;
+		work->cpu_end_us = INT64_MAX;
 	check_key_set(pass->key);
 	work->plan = decide(&work->snapshot, &work->arena);
 	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
@@ -99,6 +105,17 @@ static int64_t cpu_limit_ms(const struct pass *pass, enum pass_cost cost)
 	return cost == PASS_SLOW || own_ms > ms ? ms : own_ms;
 }
 
+/* The budget as it has grown; as configured: it has not, or the one place of long jobs is taken, for which
+ * no decoded reply waits in memory. */
+static int64_t grown_ms(const struct pass *pass)
+{
+	int64_t ms = pass->config.control->options->decision_cpu_budget_ms;
+	int64_t grown = ms * pass->config.cpu_factor;
+
+	grown = grown > PASS_GROWN_MS ? PASS_GROWN_MS : grown;
+	return grown > ms && work_long_is_free(pass->config.control->loop) ? grown : ms;
+}
+
 /* True when a decision that is not slow exhausted its CPU time, not its memory, and a slow one may
  * use more. */
 static bool is_slower_than_thought(const struct pass *pass)
@@ -127,9 +144,30 @@ void pass_measure(const struct pass *pass, const char *phase, int64_t us)
 		pass->config.meter.phase(pass->config.meter.context, phase, (double)us / 1e6);
 }
 
+/* The decision was whole, because its budget had grown: it keeps that, and is as seldom as one in vain. */
+static bool is_long_without_change(const struct pass *pass)
+{
+	int64_t ms = pass->config.control->options->decision_cpu_budget_ms;
+
+	return !pass->drain_accepted && pass->work->plan->patch.count == 0 &&
+	       pass->work->cpu_us > STOP_FACTOR * ms * 1000;
+}
+
+/* Of the last decision: its plan may be acted upon as if it had taken no time. */
+static int64_t spared_ms(const struct pass *pass)
+{
+	const struct pass_work *work = pass->work;
+	int64_t took_ms = loop_boot_ms() - work->begun_ms;
+
+	if (work->cost != PASS_SLOW || !act_launches_only(work->plan))
+		return 0;
+	return took_ms < PASS_SPARED_MS ? took_ms : PASS_SPARED_MS;
+}
+
 static void decision_done(void *context)
 {
 	struct pass *pass = context;
+	bool launches;
 
 	pass->job = NULL;
 	if (is_slower_than_thought(pass)) {
@@ -140,8 +178,12 @@ static void decision_done(void *context)
 	}
 	pass->cost = measured_cost(pass);
 	pass->decided = true;
-	pass->undecided = pass->work->budget.exhausted ||
-			  (pass->work->budget.cut && !pass->work->plan->patch.count);
+	launches = pass->work->plan->patch.count > 0;
+	pass->undecided = pass->work->budget.exhausted || (pass->work->budget.cut && !launches);
+	pass->rests = pass->undecided || is_long_without_change(pass);
+	if (!pass->rests || pass->undecided)
+		pass->cpu_factor = cpu_budget_next_factor(&pass->work->budget, launches);
+	pass->spared_ms = spared_ms(pass);
 	pass_measure(pass, "deciding", pass->work->took_us);
 	pass->on_decided(pass);
 }
@@ -176,7 +218,9 @@ void pass_decide(struct pass *pass)
 							 .drop = decision_drop };
 	struct pass_work *work = ARENA_NEW(&pass->arena, struct pass_work);
 	struct loop *loop = pass->config.control->loop;
+	bool is_long;
 
+	work->begun_ms = loop_boot_ms();
 	work->view.snapshot.view_problem = "";
 	pass->callbacks.view(pass->callbacks.context, &pass->arena, &work->view);
 	if (!work->view.cluster) {
@@ -191,18 +235,24 @@ void pass_decide(struct pass *pass)
 	if (work->cost == PASS_SMALL &&
 	    (pass->work || estimate(pass, &work->snapshot) != PASS_SMALL))
 		work->cost = PASS_QUICK;
+	is_long = grown_ms(pass) > pass->config.control->options->decision_cpu_budget_ms;
+	if (is_long)
+		work->cost = PASS_SLOW;
 	work->arena.budget = pass->memory;
 	work->budget = (struct cpu_budget){
 		.spent = cpu_spent,
 		.context = pass,
 		.memory = pass->memory,
-		.ms = cpu_limit_ms(pass, work->cost),
+		.ms = is_long ? grown_ms(pass) : cpu_limit_ms(pass, work->cost),
+		.factor = pass->config.cpu_factor,
 	};
 	work->snapshot.cpu_budget = &work->budget;
 	work->previous = pass->work;
 	pass->work = work;
 	pass->step = PASS_DECIDING;
-	if (work->cost == PASS_SLOW) {
+	if (is_long) {
+		pass->job = work_start_long(loop, &functions, pass);
+	} else if (work->cost == PASS_SLOW) {
 		pass->job = work_start_slow(loop, &functions, pass, pass->read_ms);
 	} else if (work->cost != PASS_SMALL) {
 		pass->job = work_start(loop, &functions, pass);

@@ -42,9 +42,11 @@ struct pass_work {
 	struct observation view;    /* the objects live until the job has ended (net/work.h) */
 	struct snapshot snapshot;
 	struct cpu_budget budget;
-	const struct work_job *job;     /* NULL: on the loop */
-	int64_t cpu_cut_us, cpu_end_us; /* of the thread; cut: 0 until it places */
+	const struct work_job *job; /* NULL: on the loop */
+	/* CPU time of the thread: when it began to place, and to launch (0: not yet), and its end. */
+	int64_t placing_us, launching_us, cpu_end_us;
 	enum pass_cost cost;
+	int64_t begun_ms; /* loop_boot_ms */
 	int64_t took_us, cpu_us;
 	const struct plan *plan;
 	const struct summary *summary;
@@ -68,8 +70,9 @@ struct pass {
 	void (*on_decided)(struct pass *pass);
 	const char *key; /* "namespace/name" */
 	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
-	int64_t basis_ms; /* loop_boot_ms of the oldest data it is decided on */
-	int reads;        /* of the GCS's state */
+	int64_t basis_ms;  /* loop_boot_ms of the oldest data it is decided on */
+	int64_t spared_ms; /* of the last decision, which its data may be older than usual */
+	int reads;         /* of the GCS's state */
 
 	struct device_view *devices; /* held; NULL: none */
 	const struct ray_state *ray_state;
@@ -97,7 +100,9 @@ struct pass {
 	bool decided;   /* a decision was made, or tried */
 	bool shared;    /* the part that shares GPUs knows the decision */
 	bool undecided; /* the last decision exceeded its CPU time and changes nothing */
+	bool rests;     /* that, or it changes nothing after a multiple of its CPU time */
 	enum pass_cost cost;
+	int64_t cpu_factor;     /* of the next pass */
 	int overtaken;          /* decisions on a RayCluster that changed in the meantime */
 	int64_t retry_after_ms; /* of the API server's last answer */
 	/* For metrics: */

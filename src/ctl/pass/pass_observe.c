@@ -30,7 +30,7 @@ void pass_observe_begin(struct pass *pass)
 
 int64_t pass_observe_until_ms(const struct pass *pass)
 {
-	return pass->drain_accepted ? 0 : pass->basis_ms + max_age_ms(pass);
+	return pass->drain_accepted ? 0 : pass->basis_ms + max_age_ms(pass) + pass->spared_ms;
 }
 
 bool pass_observe_is_old(const struct pass *pass)

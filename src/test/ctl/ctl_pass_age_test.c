@@ -47,6 +47,40 @@ static void test_an_old_plan_is_not_sent(void **state)
 	assert_string_equal(seen.memory, "");
 }
 
+static void grow_very_old(void)
+{
+	jump_boot_s += LONG_S;
+}
+
+/* Launches may wait for a slow decision; not for one that took an hour. */
+static void test_a_slow_decision_launches_nevertheless(void **state)
+{
+	(void)state;
+	set_pending_gpus(2);
+	seen.cost = PASS_SLOW;
+	seen.on_view = grow_old;
+	run_pass(NULL);
+	assert_int_equal(ray.reads, 1);
+	assert_true(seen.patched);
+	seen.endings = 0;
+	seen.cost = PASS_SLOW;
+	seen.on_view = grow_very_old;
+	run_pass("{'templates': []}");
+	assert_int_equal(ray.reads, 3);
+	assert_int_equal(api.patches, 1);
+}
+
+/* A worker may have become busy meanwhile: Ray is read again. */
+static void test_a_slow_decision_is_too_old_to_terminate(void **state)
+{
+	(void)state;
+	pass_bench_idle_worker();
+	seen.cost = PASS_SLOW;
+	seen.on_view = grow_old;
+	run_pass(NULL);
+	assert_true(ray.reads > 1);
+}
+
 /* Another writer changed the RayCluster, and reading it took long: Ray is read again. */
 static void test_a_late_conflict_reads_ray_again(void **state)
 {
@@ -157,6 +191,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_old_plan_is_not_sent),
+		TEST(test_a_slow_decision_launches_nevertheless),
+		TEST(test_a_slow_decision_is_too_old_to_terminate),
 		TEST(test_a_late_conflict_reads_ray_again),
 		TEST(test_a_late_conflict_with_a_silent_gcs),
 		TEST(test_a_conflict_in_time_does_not),

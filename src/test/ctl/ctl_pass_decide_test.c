@@ -185,6 +185,7 @@ static void test_an_expensive_decision_changes_nothing(void **state)
 	run_pass("{'templates': []}");
 	assert_true(seen.undecided);
 	assert_int_equal(seen.undecided_ms, 8000); /* for the status */
+	assert_int_equal(seen.cpu_factor, 2);
 	assert_false(seen.patched);
 	assert_int_equal(api.patches, 1);
 	assert_non_null(strstr(seen.active, "undecided, nothing is changed"));
@@ -312,6 +313,37 @@ static void test_slow_decisions_do_not_delay_quick_ones(void **state)
 	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 }
 
+static bool a_place_is_waited_for(void *context)
+{
+	(void)context;
+	return is_deciding(NULL) && work_count(script.loop) > work_slow_at_once() + 1;
+}
+
+/* One whose budget has grown takes no place of slow jobs: it needs none, and where another one runs already,
+ * it waits for one with the usual budget. */
+static void test_a_grown_decision_delays_no_other(void **state)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+
+	(void)state;
+	set_pending_gpus(2);
+	take_slow_places();
+	seen.cpu_factor = 2;
+	run_pass(NULL);
+	assert_true(seen.patched);
+	assert_int_equal(seen.cpu_factor, 1);
+	assert_int_equal(work_count(script.loop), work_slow_at_once());
+	seen.endings = 0;
+	seen.cost = PASS_SLOW;
+	seen.cpu_factor = 2;
+	(void)work_start_long(script.loop, &functions, NULL);
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, a_place_is_waited_for, NULL, WAIT_MS));
+	assert_int_equal(seen.endings, 0);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+}
+
 /* A state that fits in the memory of a pass, and a decision that does not. */
 static void test_a_decision_without_memory_changes_nothing(void **state)
 {
@@ -362,6 +394,7 @@ int main(void)
 		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
 		TEST(test_the_second_decision_of_a_pass_takes_a_thread),
 		TEST(test_slow_decisions_do_not_delay_quick_ones),
+		TEST(test_a_grown_decision_delays_no_other),
 		TEST(test_a_decision_without_memory_changes_nothing),
 	};
 

@@ -311,6 +311,16 @@ static enum cpu_spent spent(void *context)
 	return watch->asked > watch->allowed ? CPU_CUT : CPU_LEFT;
 }
 
+/* As ctl/pass does: an end in any case, and all in proportion to the factor. */
+static enum cpu_spent spent_and_stop(void *context)
+{
+	struct watch *watch = context;
+
+	if (spent(context) == CPU_LEFT || watch->asked <= watch->allowed * sim_budget.factor)
+		return CPU_LEFT;
+	return watch->asked > 3 * watch->allowed * sim_budget.factor ? CPU_STOP : CPU_CUT;
+}
+
 /* Placement groups of 4 nodes each, which need 100 times as much as a decision may use: the cluster grows
  * to the same size in more decisions, and shrinks afterwards. */
 static void load_above_the_budget(void **state)
@@ -372,6 +382,49 @@ static void group_above_the_budget(void **state)
 	sim_case_done(&c);
 }
 
+/* Two placement groups, each of which needs ten times what a decision may use, on their own or under a
+ * search for what is cheapest: the budget grows until the first is placed, and then the second. */
+static void expect_growth(enum settings_packing packing)
+{
+	struct watch watch = { .allowed = INT64_MAX };
+	struct sim_case c;
+	struct sim_result *whole, *part;
+	int64_t decisions;
+
+	init_one_group(&c, 8, 2 * LOAD_GANGS);
+	c.settings.packing = packing;
+	for (int64_t i = 1; i <= 2; i++)
+		sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
+			     sim_case_bundles(&c, i * GPU, 8 * GPU, LOAD_GANGS), LOAD_GANGS);
+	sim_budget = (struct cpu_budget){ .spent = spent_and_stop, .context = &watch };
+	c.input.cpu_budget = &sim_budget;
+	c.input.models.scan_interval_ms = 30 * SECOND;
+	whole = sim_case_run(&c);
+	assert_non_null(whole);
+	assert_int_equal(whole->finished, 2);
+	decisions = whole->decisions;
+	watch.allowed = watch.most / 20;
+	assert_true(watch.allowed > 0);
+	part = sim_case_run(&c);
+	assert_non_null(part);
+	assert_int_equal(part->finished, 2);
+	assert_int_equal(part->peak_gpus, whole->peak_gpus);
+	assert_in_range(part->decisions, decisions + 2, decisions + 20);
+	sim_case_done(&c);
+}
+
+static void groups_far_above_the_budget(void **state)
+{
+	(void)state;
+	expect_growth(PACKING_RAY);
+}
+
+static void groups_far_above_the_budget_of_a_search(void **state)
+{
+	(void)state;
+	expect_growth(PACKING_CHEAPEST);
+}
+
 static void names_of_policies(void **state)
 {
 	(void)state;
@@ -393,6 +446,8 @@ int main(void)
 		cmocka_unit_test(gang_keeps_idle_workers),
 		cmocka_unit_test(load_above_the_budget),
 		cmocka_unit_test(group_above_the_budget),
+		cmocka_unit_test(groups_far_above_the_budget),
+		cmocka_unit_test(groups_far_above_the_budget_of_a_search),
 		cmocka_unit_test(names_of_policies),
 	};
 

@@ -249,6 +249,7 @@ void pass_bench_ended(void *context, const struct pass_result *result)
 	seen.endings++;
 	seen.patched = result->patched_body != NULL;
 	seen.undecided = result->undecided;
+	seen.cpu_factor = result->cpu_factor;
 	seen.cost = result->cost;
 	seen.reading = result->reading;
 	if (result->err)
@@ -325,6 +326,7 @@ void start_pass(const char *memory)
 				    .read_kv_requests = seen.kv,
 				    .ray_note = seen.ray_note,
 				    .cost = seen.cost,
+				    .cpu_factor = seen.cpu_factor,
 				    .undecided_ms = 8000,
 				    .small_ms = seen.small_ms,
 				    .quick_ms = seen.quick_ms ? seen.quick_ms : PASS_QUICK_MS };

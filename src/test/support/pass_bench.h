@@ -96,6 +96,7 @@ extern struct pass_seen {
 	bool read_work;           /* the pass reads the users of the cluster at first */
 	bool ray_reached, undecided;
 	enum pass_cost cost;  /* of the last pass, for the next one */
+	int64_t cpu_factor;   /* likewise */
 	int64_t small_ms;     /* 0: no decision on the loop */
 	int64_t quick_ms;     /* 0: as usual */
 	int64_t undecided_ms; /* of the last decision */
