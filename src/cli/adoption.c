@@ -164,7 +164,9 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 void adoption_compare_head(struct adoption *adoption, bool release, const struct pod *pod)
 {
 	adoption->head_is_unknown = !pod;
-	for (size_t i = 0; pod && i < pod->spec.container_count; i++) {
+	if (!pod)
+		return;
+	for (size_t i = 0; i < pod->spec.container_count; i++) {
 		const struct container *container = &pod->spec.containers[i];
 		enum autoscaler_runs runs = autoscaler_container_runs(container);
 

@@ -82,9 +82,11 @@ static const char *winner_of(const struct sim_input *input, const char *path, st
 		snapshot->autoscaler = cluster->autoscaler;
 		snapshot->settings = *cluster->settings;
 		winner = mode_winner(snapshot, path, arena);
-		for (size_t g = 0; !winner && g < cluster->cluster->group_count; g++) {
+		for (size_t g = 0; g < cluster->cluster->group_count; g++) {
 			bool sets = false;
 
+			if (winner)
+				break;
 			winner = idle_winner(snapshot, &cluster->cluster->groups[g], path, &sets,
 					     arena);
 			if (sets && !winner)
@@ -151,7 +153,9 @@ static void note_classes(struct simulate_plan *plan, const bool *skip)
 		const char *names = plan->variants.at[i].name;
 		size_t equal = 1;
 
-		for (size_t k = i + 1; k < count && !skip[i]; k++)
+		if (skip[i])
+			continue;
+		for (size_t k = i + 1; k < count; k++)
 			if (!skip[k] && simulate_row_first(rows, count, k) == i &&
 			    equal++ < NAMES_MAX)
 				names = arena_printf(plan->arena, "%s; %s", names,

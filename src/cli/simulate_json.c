@@ -140,8 +140,9 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 	json_write_object(writer, NULL);
 	json_write_text(writer, "name", variant->name);
 	json_write_object_line(writer, "vary");
-	for (size_t i = 0; variant->values && i < plan->axis_count; i++)
-		json_write_text(writer, plan->axes[i].path, variant->values[i]);
+	if (variant->values)
+		for (size_t i = 0; i < plan->axis_count; i++)
+			json_write_text(writer, plan->axes[i].path, variant->values[i]);
 	json_write_object_end(writer);
 	json_write_text(writer, "policy", sim_policy_name(variant->input.policy));
 	json_write_boolean(writer, "best", simulate_row_is_starred(rows, count, index));

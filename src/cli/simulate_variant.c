@@ -209,9 +209,12 @@ static int make_combination(struct simulate_plan *plan, size_t number, struct er
 
 	set_values(plan, number, variant);
 	variant->input = plan->input;
-	for (size_t i = 0; i < plan->axis_count && !failed; i++)
+	for (size_t i = 0; i < plan->axis_count; i++) {
 		failed = simulate_change(&variant->input, set, plan->arena, plan->axes[i].path,
 					 variant->values[i], err);
+		if (failed)
+			break;
+	}
 	if (failed)
 		err_prefix(err, "--vary");
 	else if (decode_set(plan, set, &variant->input, err))

@@ -56,15 +56,16 @@ void status_changes_update(struct status_changes *changes, const struct view_clu
 	char when[RFC3339_SIZE];
 
 	rfc3339_print(now / MS_PER_SECOND * MS_PER_SECOND, when);
-	for (size_t i = 0; changes->began && i < rows.count; i++) {
-		const char *before = map_get(&changes->rows, rows.entries[i].key);
-		const char *row = rows.entries[i].value;
+	if (changes->began)
+		for (size_t i = 0; i < rows.count; i++) {
+			const char *before = map_get(&changes->rows, rows.entries[i].key);
+			const char *row = rows.entries[i].value;
 
-		if (!before || strcmp(before, row) != 0)
-			add_line(changes,
-				 arena_printf(&arena, "%s %s: %s -> %s", when, rows.entries[i].key,
-					      before ? before : "new", row));
-	}
+			if (!before || strcmp(before, row) != 0)
+				add_line(changes, arena_printf(&arena, "%s %s: %s -> %s", when,
+							       rows.entries[i].key,
+							       before ? before : "new", row));
+		}
 	for (size_t i = 0; i < changes->rows.count; i++)
 		if (!map_get(&rows, changes->rows.entries[i].key))
 			add_line(changes, arena_printf(&arena, "%s %s: deleted", when,

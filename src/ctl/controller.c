@@ -140,10 +140,11 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 	bool deleted = change == KUBE_DELETED;
 	const char *slash = strchr(key, '/');
 
-	for (size_t i = 0; slash && i < WATCHER_COUNT; i++)
-		watchers[i].ray_cluster(watcher_self(controller, i),
-					arena_strndup(&scratch, key, (size_t)(slash - key)),
-					slash + 1, deleted);
+	if (slash)
+		for (size_t i = 0; i < WATCHER_COUNT; i++)
+			watchers[i].ray_cluster(watcher_self(controller, i),
+						arena_strndup(&scratch, key, (size_t)(slash - key)),
+						slash + 1, deleted);
 	if (!controller->started)
 		return;
 	if (deleted)

@@ -216,15 +216,17 @@ static void gcs_resize_read(struct gcs_call *call, const void *message, size_t s
 	const Ray__ResizeRayletResourceInstancesReply *reply =
 		gcs_message_unpack(&ray__resize_raylet_resource_instances_reply__descriptor,
 				   message, size, &scratch, &err);
-	for (size_t i = 0; reply && i < reply->n_total_resources; i++) {
-		const char *name = reply->total_resources[i]->key, *problem;
-		int64_t amount = amount_from_double(reply->total_resources[i]->value, &problem);
+	if (reply)
+		for (size_t i = 0; i < reply->n_total_resources; i++) {
+			const char *name = reply->total_resources[i]->key, *problem;
+			int64_t amount =
+				amount_from_double(reply->total_resources[i]->value, &problem);
 
-		if (!problem && !strcmp(name, "CPU"))
-			ended.size.cpu = amount;
-		else if (!problem && !strcmp(name, "memory"))
-			ended.size.memory = amount;
-	}
+			if (!problem && !strcmp(name, "CPU"))
+				ended.size.cpu = amount;
+			else if (!problem && !strcmp(name, "memory"))
+				ended.size.memory = amount;
+		}
 	if (reply && (ended.size.cpu < 0 || ended.size.memory < 0)) {
 		err_set(&err, ERR_INPUT, "the reply has no valid CPU and memory");
 		reply = NULL;

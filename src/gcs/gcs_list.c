@@ -53,7 +53,9 @@ int gcs_list_id(const struct gcs_list_reading *reading, const char *member, Prot
 const char *gcs_list_submission(const struct gcs_list_reading *reading,
 				const Ray__JobTableData *job)
 {
-	for (size_t i = 0; job->config && i < job->config->n_metadata; i++)
+	if (!job->config)
+		return "";
+	for (size_t i = 0; i < job->config->n_metadata; i++)
 		if (strcmp(job->config->metadata[i]->key, JOB_SUBMISSION_KEY) == 0)
 			return gcs_list_text(reading, job->config->metadata[i]->value,
 					     GCS_LIST_NAME_MAX_BYTES);

@@ -108,8 +108,8 @@ static void make_environment(const struct kubeconfig_exec *plugin, const char *i
 		const struct kubeconfig_variable *one = &plugin->environment.at[i];
 		bool again = strcmp(one->name, INFO_NAME) == 0;
 
-		for (size_t j = i + 1; j < plugin->environment.count && !again; j++)
-			again = strcmp(plugin->environment.at[j].name, one->name) == 0;
+		for (size_t j = i + 1; j < plugin->environment.count; j++)
+			again |= strcmp(plugin->environment.at[j].name, one->name) == 0;
 		if (!again)
 			VEC_PUSH(arena, &ret_words->list,
 				 arena_printf(arena, "%s=%s", one->name, one->value));

@@ -276,8 +276,11 @@ bool work_stop(struct loop *loop, int64_t max_ms)
 		return true;
 	struct loop_timer *timer = loop_timer_new(loop, on_late, &deadline);
 	loop_timer_start(timer, max_ms);
-	for (cancel_all(work); work->jobs.count > 0 && !deadline.late; cancel_all(work))
+	cancel_all(work);
+	while (work->jobs.count > 0 && !deadline.late) {
 		(void)uv_run(loop_uv(loop), UV_RUN_ONCE);
+		cancel_all(work);
+	}
 	loop_timer_free(timer);
 	if (work->jobs.count > 0)
 		return false;

@@ -125,7 +125,9 @@ static void delete_named(struct sim_ray *ray, size_t group)
 {
 	const struct strings *names = &ray->groups[group].workers_to_delete;
 
-	for (size_t i = 0; names->count > 0 && i < ray->workers.count; i++) {
+	if (names->count == 0)
+		return;
+	for (size_t i = 0; i < ray->workers.count; i++) {
 		struct sim_worker *worker = ray->workers.at[i];
 
 		if (worker->type == group + 1 && worker->state != SIM_WORKER_DELETING &&
@@ -148,11 +150,14 @@ static void create_missing(struct sim_ray *ray, size_t group)
 	for (size_t i = 0; i < ray->workers.count; i++)
 		pods += ray->workers.at[i]->type == group + 1 &&
 			ray->workers.at[i]->state != SIM_WORKER_DELETING;
-	for (int64_t replica = pods / hosts; replica < wanted && !ray->world->failed; replica++) {
+	for (int64_t replica = pods / hosts; replica < wanted; replica++) {
 		int64_t number = (int64_t)++ray->next_replica;
 
-		for (int64_t host = 0; host < hosts && !ray->world->failed; host++)
+		for (int64_t host = 0; host < hosts; host++) {
+			if (ray->world->failed)
+				return;
 			stock_request(pod_new(ray, group + 1, number));
+		}
 	}
 }
 
@@ -177,7 +182,9 @@ void kuberay_reconcile(struct sim_ray *ray)
 	ray->operator_due = false;
 	if (!reconcile_head(ray))
 		return;
-	for (size_t g = 0; g < ray->cluster.group_count && !ray->world->failed; g++) {
+	for (size_t g = 0; g < ray->cluster.group_count; g++) {
+		if (ray->world->failed)
+			return;
 		delete_named(ray, g);
 		create_missing(ray, g);
 	}
@@ -296,9 +303,11 @@ void kuberay_start(struct sim_ray *ray)
 	bool always = ray->world->input->policy == SIM_POLICY_ALWAYS_ON;
 
 	make_ready(pod_new(ray, 0, 0));
-	for (size_t g = 0; g < ray->cluster.group_count && !ray->world->failed; g++) {
+	for (size_t g = 0; g < ray->cluster.group_count; g++) {
 		struct worker_group *spec = &ray->groups[g];
 
+		if (ray->world->failed)
+			break;
 		if (spec->replicas > spec->max_replicas || always)
 			spec->replicas = spec->max_replicas;
 		if (spec->replicas < spec->min_replicas)

@@ -169,7 +169,9 @@ static size_t take_strict_pack(struct sim_run *run)
 		policy_node_of_bundle(class_->ray, class_->whole, run->id, false);
 	size_t taken = 0;
 
-	for (; worker && taken < class_->bundle_count; taken++) {
+	if (!worker)
+		return 0;
+	for (; taken < class_->bundle_count; taken++) {
 		if (!policy_fits(&class_->bundles[taken], worker))
 			break;
 		take(run, taken, worker);

@@ -77,8 +77,9 @@ static const struct pool_member *make_member(struct sharing *sharing, struct sha
 		.devices = sharing->world->input->devices,
 	};
 
-	for (size_t i = 0; with_pods && i < ray->workers.count; i++)
-		pods[input.pod_count++] = &ray->workers.at[i]->pod;
+	if (with_pods)
+		for (size_t i = 0; i < ray->workers.count; i++)
+			pods[input.pod_count++] = &ray->workers.at[i]->pod;
 	return pool_member_make(&input, arena);
 }
 
@@ -295,7 +296,9 @@ static int64_t asked(const struct pool_asks *asks)
 {
 	int64_t sum = 0;
 
-	for (size_t e = 0; asks && e < asks->list.count; e++)
+	if (!asks)
+		return sum;
+	for (size_t e = 0; e < asks->list.count; e++)
 		for (size_t p = 0; p < asks->list.at[e].part_count; p++)
 			sum += asks->list.at[e].count * asks->list.at[e].parts[p].replicas;
 	return sum;
@@ -469,8 +472,9 @@ static void use_grants(struct sharing_ray *own, const int64_t *launched)
 
 	for (size_t g = 0; g < own->ray->cluster.group_count; g++)
 		used |= launched[g] > 0;
-	for (size_t i = 0; used && grants && i < own->terms->grant_count; i++)
-		grants[i].replicas = 0;
+	if (used && grants)
+		for (size_t i = 0; i < own->terms->grant_count; i++)
+			grants[i].replicas = 0;
 	if (used)
 		own->digest = 0;
 }
@@ -548,11 +552,14 @@ static void add_waiting(struct sharing *sharing, const struct sharing_ray *own)
 {
 	const struct sim_ray *ray = own->ray;
 
-	for (size_t e = 0; own->asks && e < own->asks->list.count; e++)
-		for (size_t p = 0; p < sharing->count; p++)
-			add_unit(&sharing->queues[own->queues[p]],
-				 unit_gpus(own, &own->asks->list.at[e], p));
-	for (size_t i = 0; ray->world->unplaced > 0 && i < ray->workers.count; i++) {
+	if (own->asks)
+		for (size_t e = 0; e < own->asks->list.count; e++)
+			for (size_t p = 0; p < sharing->count; p++)
+				add_unit(&sharing->queues[own->queues[p]],
+					 unit_gpus(own, &own->asks->list.at[e], p));
+	if (ray->world->unplaced == 0)
+		return;
+	for (size_t i = 0; i < ray->workers.count; i++) {
 		const struct sim_worker *worker = ray->workers.at[i];
 		const struct pool_group *group;
 		struct sharing_queue *queue;

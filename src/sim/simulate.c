@@ -238,7 +238,9 @@ struct sim_result *simulate(const struct sim_input *input, struct arena *arena, 
 	if (world_init(&world, input, &own, arena, err) != 0 || sharing_init(&world, err) != 0)
 		return NULL;
 	stock_init(&world);
-	for (size_t r = 0; r < world.ray_count && !world.failed; r++) {
+	for (size_t r = 0; r < world.ray_count; r++) {
+		if (world.failed)
+			break;
 		kuberay_start(&world.rays[r]);
 		controller_start(&world.rays[r]);
 		check_settings(&world.rays[r]);

@@ -95,10 +95,12 @@ static void make_fit(const struct sim_ray *ray, const struct sim_type *type,
 
 	fit->needs = needs;
 	fit->possible = !request->problem && find_selector(request, &type->labels, &fit->selector);
-	for (size_t i = 0; fit->possible && i < request->bundle_count; i++) {
+	for (size_t i = 0; i < request->bundle_count; i++) {
 		const struct bundle_entry *entry = &request->bundle[i];
 		size_t index = index_of(&type->total, entry->name);
 
+		if (!fit->possible)
+			return;
 		if (entry->amount == 0)
 			continue;
 		if (index == SIZE_MAX ||
@@ -541,8 +543,9 @@ void world_done(struct sim_world *world)
 	ARRAY_EACH(struct sim_ray, ray, world->rays, world->ray_count) {
 		for (size_t c = 0; c < ray->classes.count; c++)
 			memory_free(ray->classes.at[c]->queue.at);
-		for (size_t g = 0; ray->to_delete && g < ray->cluster.group_count; g++)
-			arena_done(&ray->to_delete[g]);
+		if (ray->to_delete)
+			for (size_t g = 0; g < ray->cluster.group_count; g++)
+				arena_done(&ray->to_delete[g]);
 		arena_done(&ray->memory_arenas[0]);
 		arena_done(&ray->memory_arenas[1]);
 	}

@@ -63,13 +63,14 @@ static const char *similar_name(const char *path, struct arena *arena)
 	DIR *directory = opendir(folder);
 	const struct dirent *entry;
 
-	for (int i = 0; directory && i < ENTRIES_MAX && (entry = readdir(directory)); i++) {
+	if (!directory)
+		return "";
+	for (int i = 0; i < ENTRIES_MAX && (entry = readdir(directory)); i++) {
 		nearest_offer(&nearest, entry->d_name);
 		if (nearest.word && nearest.word != found)
 			nearest.word = found = arena_strdup(arena, nearest.word);
 	}
-	if (directory)
-		closedir(directory);
+	closedir(directory);
 	return found ? arena_printf(arena, "%s%s", slash ? folder : "", found) : "";
 }
 

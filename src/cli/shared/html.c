@@ -236,7 +236,9 @@ static void add_hovers(const struct html_steps *chart, const struct scale *scale
 	double width = (WIDTH - LEFT) / HOVERS;
 	size_t point = 0;
 
-	for (size_t i = 0; i < HOVERS && chart->point_count > 0; i++) {
+	if (chart->point_count == 0)
+		return;
+	for (size_t i = 0; i < HOVERS; i++) {
 		double at = scale->end * ((double)i + 0.5) / HOVERS;
 		const double *values;
 
@@ -365,16 +367,16 @@ static struct box box_of_dot(const struct field_scale *scale, const struct html_
 static bool is_covered(const struct field_scale *scale, const struct html_dot *dots, size_t count,
 		       const struct box *labels, size_t label_count, const struct box *box)
 {
-	bool covered = box->left < LEFT || box->right > WIDTH || box->top < 0;
-
-	for (size_t i = 0; i < count && !covered; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct box dot = box_of_dot(scale, &dots[i]);
 
-		covered = overlap(box, &dot);
+		if (overlap(box, &dot))
+			return true;
 	}
-	for (size_t i = 0; i < label_count && !covered; i++)
-		covered = overlap(box, &labels[i]);
-	return covered;
+	for (size_t i = 0; i < label_count; i++)
+		if (overlap(box, &labels[i]))
+			return true;
+	return box->left < LEFT || box->right > WIDTH || box->top < 0;
 }
 
 /* Above, below, right and left of its dot, then farther away: the first place that is free, else

@@ -98,9 +98,10 @@ static const char *names_text(const struct found *found, bool here)
 		const struct name *one = &found->clusters.at.at[i];
 		bool repeated = false;
 
-		for (size_t k = 0; k < i && !here; k++)
-			repeated = repeated || strcmp(found->clusters.at.at[k].namespace_,
-						      one->namespace_) == 0;
+		if (!here)
+			for (size_t k = 0; k < i; k++)
+				repeated = repeated || strcmp(found->clusters.at.at[k].namespace_,
+							      one->namespace_) == 0;
 		if (repeated || is_here(found, one) != here || count++ >= NAMES_SHOWN)
 			continue;
 		text = arena_printf(arena, "%s%s%s", text, count > 1 ? ", " : "",

@@ -373,7 +373,9 @@ static const char *sidecar_pod(struct view *view, const struct view_cluster *clu
 	size_t count;
 	const struct pod *const *pods = pods_of(view, cluster, arena, &count);
 
-	for (size_t i = 0; object && i < count; i++)
+	if (!object)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
 		if (pod_is_head(pods[i]) && identity_is_owned(object, pods[i]) &&
 		    runs_sidecar(pods[i]))
 			return arena_strdup(arena, pods[i]->name);

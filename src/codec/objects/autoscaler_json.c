@@ -183,14 +183,16 @@ static void write_bundle(struct json_writer *writer, const struct field *field, 
 	const struct ray_request *request = ((const struct summary_request *)object)->bundle;
 
 	json_write_object(writer, field->name);
-	for (size_t i = 0; request && i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
-		const struct field amount = AMOUNT(struct bundle_entry, amount, entry->name, 0);
+	if (request)
+		for (size_t i = 0; i < request->bundle_count; i++) {
+			const struct bundle_entry *entry = &request->bundle[i];
+			const struct field amount =
+				AMOUNT(struct bundle_entry, amount, entry->name, 0);
 
-		/* Long names that were cut may be equal. */
-		if (i == 0 || strcmp(entry[-1].name, entry->name) != 0)
-			field_write_value(writer, &amount, entry);
-	}
+			/* Long names that were cut may be equal. */
+			if (i == 0 || strcmp(entry[-1].name, entry->name) != 0)
+				field_write_value(writer, &amount, entry);
+		}
 	json_write_object_end(writer);
 }
 

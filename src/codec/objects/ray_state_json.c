@@ -93,8 +93,9 @@ void ray_request_set_bundle(struct ray_request *request, struct bundle_entry *en
 			request->problem = arena_printf(arena, "%s %s", entry.name, problem);
 		entries[kept++] = entry;
 	}
-	for (size_t i = 0; request->problem && i < kept; i++)
-		entries[i].amount = 0;
+	if (request->problem)
+		for (size_t i = 0; i < kept; i++)
+			entries[i].amount = 0;
 	request->bundle = entries;
 	request->bundle_count = kept;
 }

@@ -33,9 +33,11 @@ int spec_edit_check(const struct field *table, const struct json_steps *steps, c
 {
 	const struct field *fields = spec_fields(table);
 
-	for (size_t i = 0; i < steps->count && fields; i++) {
+	for (size_t i = 0; i < steps->count; i++) {
 		const struct field *row = find_row(fields, steps->at[i].name);
 
+		if (!fields)
+			break;
 		if (steps->at[i].bracket)
 			continue;
 		if (!row)

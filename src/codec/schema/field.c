@@ -237,14 +237,15 @@ static int list_decode(const struct json_at *member, const struct field *field, 
 		return json_fail(member, "has %zu elements, more than %zu", count, field->limit);
 	if (count > 0)
 		elements = arena_array(member->reader->arena, count, field->size);
-	for (struct json_at e = json_first(member); elements && e.json; json_next(&e)) {
-		char *element = elements + e.index * field->size;
+	if (elements)
+		for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+			char *element = elements + e.index * field->size;
 
-		if (field->initial)
-			memcpy(element, field->initial, field->size);
-		if (json_expect(&e, JSON_OBJECT) || part_decode(&e, field, element))
-			return -1;
-	}
+			if (field->initial)
+				memcpy(element, field->initial, field->size);
+			if (json_expect(&e, JSON_OBJECT) || part_decode(&e, field, element))
+				return -1;
+		}
 	memcpy(field_value(field, object), &elements, sizeof(elements));
 	memcpy((char *)object + field->count, &count, sizeof(count));
 	return 0;

@@ -211,9 +211,11 @@ struct position position_find(struct positions *positions, struct place from, co
 {
 	struct step step;
 
-	for (size_t depth = 0; from.json && next_step(&path, &step) == 0; depth++) {
-		struct place below = take_step(positions, from, &step, depth);
+	for (size_t depth = 0; next_step(&path, &step) == 0; depth++) {
+		struct place below = from;
 
+		if (from.json)
+			below = take_step(positions, from, &step, depth);
 		if (!below.json)
 			break;
 		from = below;

@@ -138,10 +138,12 @@ static void warn_twice(struct builder *b, const char *name, const struct quantit
 static const struct quantity *own_resource(const struct source *source, const char *name)
 {
 	const struct quantity *found = quantities_find(source->resources, name);
-	for (size_t i = 0; !found && i < source->resources->count; i++)
+	if (found)
+		return found;
+	for (size_t i = 0; i < source->resources->count; i++)
 		if (equal_ignoring_case(source->resources->at[i].name, name))
-			found = &source->resources->at[i];
-	return found;
+			return &source->resources->at[i];
+	return NULL;
 }
 
 /* CPU and memory: resources, rayStartParams, limits, requests. */
@@ -205,18 +207,19 @@ static int64_t claimed_amount(const struct builder *b, const char *ray_resource)
 {
 	int64_t amount = 0, part = 0;
 
-	for (size_t i = 0; b->claims && i < b->claims->ray.count; i++) {
-		const struct quantity *quantity = &b->claims->ray.at[i];
-		const struct device_row *row = device_find(b->devices, quantity->name);
-		const char *detected = row ? device_detected_resource(row) : NULL;
+	if (b->claims)
+		for (size_t i = 0; i < b->claims->ray.count; i++) {
+			const struct quantity *quantity = &b->claims->ray.at[i];
+			const struct device_row *row = device_find(b->devices, quantity->name);
+			const char *detected = row ? device_detected_resource(row) : NULL;
 
-		if (!detected || strcmp(detected, ray_resource) != 0)
-			continue;
-		if (row->share == DEVICE_WHOLE)
-			amount += whole(quantity->amount);
-		else
-			part = RESOURCE_UNIT;
-	}
+			if (!detected || strcmp(detected, ray_resource) != 0)
+				continue;
+			if (row->share == DEVICE_WHOLE)
+				amount += whole(quantity->amount);
+			else
+				part = RESOURCE_UNIT;
+		}
 	return amount + part;
 }
 
@@ -309,7 +312,9 @@ static bool has_custom_accelerator(const struct resources *resources)
 static void warn_undeclared(struct builder *b)
 {
 	const struct container *container = ray_container(b->source);
-	for (size_t i = 0; container && i < container->limits.count; i++) {
+	if (!container)
+		return;
+	for (size_t i = 0; i < container->limits.count; i++) {
 		const struct quantity *quantity = &container->limits.at[i];
 		if (!device_ray_resource(quantity->name) || device_found_resource(quantity->name) ||
 		    quantity->amount == 0)

@@ -191,13 +191,14 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 		device_model_make(&spec->containers[i], devices, true, arena, &model);
 		add_container(&model, &spec->node_selector, &most);
 	}
-	for (size_t i = 0; claims && i < claims->shared_count; i++) {
-		struct sum shared = { 0 };
+	if (claims)
+		for (size_t i = 0; i < claims->shared_count; i++) {
+			struct sum shared = { 0 };
 
-		add_quantities(&claims->shared[i].charge, spec, devices, &shared);
-		ret_cost->shared = saturated((__int128)ret_cost->shared + shared.whole +
-					     shared.shares + shared.vague);
-	}
+			add_quantities(&claims->shared[i].charge, spec, devices, &shared);
+			ret_cost->shared = saturated((__int128)ret_cost->shared + shared.whole +
+						     shared.shares + shared.vague);
+		}
 	most.whole += ret_cost->shared;
 	least = most;
 	if (claims) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/identity.h"
@@ -60,13 +61,12 @@ static int64_t first_shared(struct counting *c, const struct pod_claims *claims)
 {
 	int64_t amount = 0;
 
-	for (size_t i = 0; claims && i < claims->shared_count; i++) {
+	if (!claims)
+		return amount;
+	for (size_t i = 0; i < claims->shared_count; i++) {
 		const struct pod_claim_shared *shared = &claims->shared[i];
-		bool is_counted = false;
 
-		for (size_t s = 0; s < c->shared.count && !is_counted; s++)
-			is_counted = strcmp(c->shared.at[s], shared->claim) == 0;
-		if (is_counted)
+		if (text_is_among(shared->claim, c->shared.at, c->shared.count))
 			continue;
 		VEC_PUSH(c->arena, &c->shared, shared->claim);
 		VEC_EACH(const struct quantity, quantity, &shared->charge)
@@ -199,10 +199,12 @@ void gpu_count(const struct ray_cluster *cluster, const struct pod *const *pods,
 		make_tallies(&c);
 	for (size_t i = 0; i < pod_count; i++)
 		count_pod(&c, pods[i]);
-	for (size_t g = 0; cluster && g < cluster->group_count; g++)
-		count_missing(&c, g, replicas);
-	if (cluster && c.heads == 0 && is_made(cluster))
-		add_requested(&c, GPU_COUNT_HEAD, 1, &c.head_cost, c.head_claims);
+	if (cluster) {
+		for (size_t g = 0; g < cluster->group_count; g++)
+			count_missing(&c, g, replicas);
+		if (c.heads == 0 && is_made(cluster))
+			add_requested(&c, GPU_COUNT_HEAD, 1, &c.head_cost, c.head_claims);
+	}
 	CHECK(c.sum >= 0);
 	CHECK(c.heads >= 0 && (size_t)c.heads <= pod_count);
 	ret_holdings->sum = c.sum > INT64_MAX ? INT64_MAX : (int64_t)c.sum;

@@ -65,7 +65,9 @@ static bool ray_uses(const struct maker *m, const struct pod_claim *claim, const
 	const struct container *container = m->spec->container_count > 0 ? m->spec->containers :
 									   NULL;
 
-	for (size_t i = 0; container && i < container->claim_count; i++) {
+	if (!container)
+		return false;
+	for (size_t i = 0; i < container->claim_count; i++) {
 		const struct container_claim *use = &container->claims[i];
 
 		if (strcmp(use->name, claim->name) == 0 &&

@@ -4,7 +4,9 @@
 
 const struct resize_group *resize_limits_find(const struct ray_cluster *cluster, const char *group)
 {
-	for (size_t i = 0; cluster->resize && i < cluster->resize->group_count; i++)
+	if (!cluster->resize)
+		return NULL;
+	for (size_t i = 0; i < cluster->resize->group_count; i++)
 		if (strcmp(cluster->resize->groups[i].name, group) == 0)
 			return &cluster->resize->groups[i];
 	return NULL;

@@ -83,7 +83,9 @@ static uint64_t hash_claims(const struct pod_spec *spec)
 			hash_add(hash_add(hash_add(HASH_START, "claim"), spec->claims[i].name),
 				 spec->claims[i].claim),
 			spec->claims[i].template_));
-	for (size_t i = 0; spec->container_count > 0 && i < spec->containers[0].claim_count; i++)
+	if (spec->container_count == 0)
+		return sum;
+	for (size_t i = 0; i < spec->containers[0].claim_count; i++)
 		sum += spread(hash_add(hash_add(hash_add(HASH_START, "use"),
 						spec->containers[0].claims[i].name),
 				       spec->containers[0].claims[i].request));

@@ -292,8 +292,9 @@ static void judge_gang(struct facts *facts, struct gang *gang)
 	for (size_t c = 0; c < gang_choices(gang->gang); c++) {
 		size_t count;
 		const struct ray_request *bundles = demand_gang_bundles(gang->gang, c, &count);
-		for (size_t b = 0; b < count && !gang->reason; b++)
-			judge_request(facts, &bundles[b], &gang->reason, &gang->message);
+		for (size_t b = 0; b < count; b++)
+			if (!gang->reason)
+				judge_request(facts, &bundles[b], &gang->reason, &gang->message);
 	}
 }
 

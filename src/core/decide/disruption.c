@@ -47,17 +47,19 @@ static void assess(struct arena *arena, const struct node *node, struct worker *
 			arena, "the Pod is about to be terminated (%s)%s%.*s",
 			target->reason[0] != '\0' ? target->reason : target->type,
 			target->message[0] != '\0' ? ": " : "", TEXT_MAX, target->message);
-	for (size_t i = 0; node && i < node->taint_count; i++) {
-		const struct taint *taint = &node->taints[i];
+	if (node)
+		for (size_t i = 0; i < node->taint_count; i++) {
+			const struct taint *taint = &node->taints[i];
 
-		if (!disruption_taint_is_final(taint) || node_match_tolerates(&pod->spec, taint))
-			continue;
-		worker->ends = earlier(worker->ends, disruption_taint_end(taint));
-		if (!worker->disruption_why)
-			worker->disruption_why =
-				arena_printf(arena, "Node %s is about to be removed (taint %s)",
-					     node->name, taint->key);
-	}
+			if (!disruption_taint_is_final(taint) ||
+			    node_match_tolerates(&pod->spec, taint))
+				continue;
+			worker->ends = earlier(worker->ends, disruption_taint_end(taint));
+			if (!worker->disruption_why)
+				worker->disruption_why = arena_printf(
+					arena, "Node %s is about to be removed (taint %s)",
+					node->name, taint->key);
+		}
 	worker->disrupted = worker->disruption_why != NULL;
 }
 

@@ -23,17 +23,22 @@ static bool is_idle_for_too_long(const struct schedule_node_result *node)
 	return node->status == SCHEDULE_TERMINATE && node->cause == SCHEDULE_CAUSE_IDLE;
 }
 
+static bool is_gang_waiting(const struct packing *packing)
+{
+	for (size_t i = 0; i < packing->problem.gang_count; i++)
+		if (packing->result->gangs[i].count > 0)
+			return true;
+	return false;
+}
+
 static bool is_anything_to_keep(const struct packing *packing)
 {
-	bool waits = false, idle = false;
-
-	for (size_t i = 0; i < packing->problem.gang_count && !waits; i++)
-		waits = packing->result->gangs[i].count > 0;
-	if (!waits)
+	if (!is_gang_waiting(packing))
 		return false;
-	for (size_t i = 0; i < packing->problem.node_count && !idle; i++)
-		idle = is_idle_for_too_long(&packing->result->nodes[i]);
-	return idle;
+	for (size_t i = 0; i < packing->problem.node_count; i++)
+		if (is_idle_for_too_long(&packing->result->nodes[i]))
+			return true;
+	return false;
 }
 
 /* ---- the nodes ---- */
@@ -214,14 +219,14 @@ void gang_hold(struct packing *packing)
 	const size_t *order;
 	struct node_list list;
 	size_t trials = 0;
-	bool done = false;
 
 	if (!packing->snapshot->settings.keep_for_placement_groups ||
 	    packing->termination_forbidden || !is_anything_to_keep(packing))
 		return;
 	list = list_nodes(packing);
 	order = schedule_gang_order(&packing->problem, packing->arena);
-	for (size_t i = 0; i < packing->problem.gang_count && !done && trials < TRIALS_MAX; i++)
-		if (packing->result->gangs[order[i]].count > 0 && !is_starved(packing, order[i]))
-			done = keep_for(packing, &list, &packing->problem.gangs[order[i]], &trials);
+	for (size_t i = 0; i < packing->problem.gang_count && trials < TRIALS_MAX; i++)
+		if (packing->result->gangs[order[i]].count > 0 && !is_starved(packing, order[i]) &&
+		    keep_for(packing, &list, &packing->problem.gangs[order[i]], &trials))
+			return;
 }

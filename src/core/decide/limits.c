@@ -274,11 +274,11 @@ static bool starts_gpus(const struct offer *offer)
 	ARRAY_EACH(const struct group, group, offer->facts->groups, offer->facts->group_count) {
 		bool starts = group->missing > 0;
 
-		for (size_t i = 0; i < group->worker_count && !starts; i++) {
+		for (size_t i = 0; i < group->worker_count; i++) {
 			const struct worker *worker =
 				&offer->facts->workers[group->first_worker + i];
 
-			starts = holds_gpus(offer, worker) && !worker->registered;
+			starts = starts || (holds_gpus(offer, worker) && !worker->registered);
 		}
 		if (starts && limits_gpus_of_launch(offer, group) > 0)
 			return true;

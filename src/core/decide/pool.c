@@ -166,13 +166,16 @@ static void add_gang(const struct choice *choice, struct fresh_list *list, size_
 		asks |= fresh->unit_size == 0 || fresh->unit_size > size;
 		phase = fresh->phase < phase ? fresh->phase : phase;
 	}
-	for (size_t i = 0; asks && i < size; i++) {
-		struct fresh *fresh = &list->at.at[gang->fresh.at[i]];
+	if (asks)
+		for (size_t i = 0; i < size; i++) {
+			struct fresh *fresh = &list->at.at[gang->fresh.at[i]];
 
-		if (fresh->unit_size == 0 || fresh->unit_size > size)
-			fresh->unit_size = size;
-	}
-	for (size_t i = 0; asks && i < gang->fresh.count; i++)
+			if (fresh->unit_size == 0 || fresh->unit_size > size)
+				fresh->unit_size = size;
+		}
+	if (!asks)
+		return;
+	for (size_t i = 0; i < gang->fresh.count; i++)
 		add_member(choice, &list->at.at[gang->fresh.at[i]], phase, rank, list);
 }
 

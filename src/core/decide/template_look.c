@@ -176,12 +176,13 @@ static struct labels common_labels(const struct offer *offer, const struct witne
 		const char *value = labels_value(&witnesses->at[0]->node->labels, kept_labels[k]);
 		bool common = value && strlen(value) <= TEMPLATE_SEEN_NAME_SIZE_MAX;
 
-		for (size_t i = 1; common && i < witnesses->count; i++) {
-			const char *other =
-				labels_value(&witnesses->at[i]->node->labels, kept_labels[k]);
+		if (common)
+			for (size_t i = 1; i < witnesses->count; i++) {
+				const char *other = labels_value(&witnesses->at[i]->node->labels,
+								 kept_labels[k]);
 
-			common = other && strcmp(other, value) == 0;
-		}
+				common = other && strcmp(other, value) == 0;
+			}
 		if (common)
 			labels[count++] = (struct label){ kept_labels[k], value };
 	}

@@ -61,14 +61,18 @@ bool autoscaler_has_warm_workers(const struct autoscaler_object *object)
 {
 	bool has = object && object->warm_count > 0;
 
-	for (size_t i = 0; object && i < object->schedule_count; i++)
+	if (!object)
+		return has;
+	for (size_t i = 0; i < object->schedule_count; i++)
 		has = has || object->schedules[i].warm_count > 0;
 	return has;
 }
 
 bool autoscaler_has_bundles(const struct autoscaler_object *object)
 {
-	for (size_t i = 0; object && i < object->schedule_count; i++)
+	if (!object)
+		return false;
+	for (size_t i = 0; i < object->schedule_count; i++)
 		if (object->schedules[i].bundles)
 			return true;
 	return false;

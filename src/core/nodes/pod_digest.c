@@ -151,8 +151,9 @@ void pod_digest_add(struct pod_digest *digest, const struct pod *pod)
 	} else if (holds) {
 		struct sum *sum = find_sum(digest, pod, &scratch);
 
-		for (size_t i = 0; sum && i < request.count; i++)
-			add_up(digest, sum, &request.at[i]);
+		if (sum)
+			for (size_t i = 0; i < request.count; i++)
+				add_up(digest, sum, &request.at[i]);
 		if (sum)
 			sum->pods++;
 	}

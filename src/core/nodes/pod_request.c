@@ -8,11 +8,8 @@ struct sum {
 
 static void add(struct arena *arena, struct sum *sum, const struct quantity *quantity)
 {
-	struct resource *item = NULL;
+	struct resource *item = VEC_FIND(&sum->items, name, quantity->name);
 
-	for (size_t i = 0; i < sum->items.count && !item; i++)
-		if (strcmp(sum->items.at[i].name, quantity->name) == 0)
-			item = &sum->items.at[i];
 	if (!item) {
 		item = VEC_ADD(arena, &sum->items);
 		item->name = quantity->name;

@@ -128,8 +128,9 @@ static struct rows all_rows(const struct gpu_use *const *lists, struct arena *ar
 		count += lists[i] ? lists[i]->row_count : 0;
 	rows.at = arena_array(arena, count, sizeof(*rows.at));
 	for (size_t i = 0; i < RAY_LISTS; i++)
-		for (size_t k = 0; lists[i] && k < lists[i]->row_count; k++)
-			rows.at[rows.count++] = lists[i]->rows[k];
+		if (lists[i])
+			for (size_t k = 0; k < lists[i]->row_count; k++)
+				rows.at[rows.count++] = lists[i]->rows[k];
 	subtract_groups(&rows);
 	sort_stable(rows.at, rows.count, sizeof(*rows.at), compare_holders);
 	return rows;

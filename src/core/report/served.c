@@ -392,16 +392,16 @@ static const char *meant_resource(const struct choice *choice, const char *name)
 
 	if (resources_amount(&choice->packing->most_of_living, name, 0) > 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !meant; i++)
-		if (is_meant(name, known[i]))
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!meant && is_meant(name, known[i]))
 			meant = known[i];
 	for (size_t t = 0; t < problem->type_count; t++) {
 		const struct resources *resources = &problem->types[t].resources;
 
 		if (resources_amount(resources, name, 0) > 0)
 			return NULL;
-		for (size_t i = 0; i < resources->count && !meant; i++)
-			if (is_meant(name, resources->at[i].name))
+		for (size_t i = 0; i < resources->count; i++)
+			if (!meant && is_meant(name, resources->at[i].name))
 				meant = resources->at[i].name;
 	}
 	return meant && strcmp(meant, name) != 0 ? meant : NULL;

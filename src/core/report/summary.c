@@ -358,7 +358,9 @@ static void add_requested(struct arena *arena, struct request_list *list,
 			  const struct ray_constraint *constraint, enum demand_source source,
 			  const char *schedule)
 {
-	for (size_t i = 0; constraint && i < constraint->count; i++)
+	if (!constraint)
+		return;
+	for (size_t i = 0; i < constraint->count; i++)
 		VEC_PUSH(arena, &list->at,
 			 ((struct summary_request){ source, schedule,
 						    &constraint->requests[i].request,
@@ -373,8 +375,9 @@ static void sum_requested(const struct snapshot *snapshot, const struct plan *pl
 	const struct ray_state *state = summary->ray_reachable ? snapshot->ray_state : NULL;
 	struct request_list requested = { .at = { .at = NULL } };
 
-	for (size_t i = 0; state && i < state->constraint_count; i++)
-		add_requested(arena, &requested, &state->constraints[i], SOURCE_RAY, "");
+	if (state)
+		for (size_t i = 0; i < state->constraint_count; i++)
+			add_requested(arena, &requested, &state->constraints[i], SOURCE_RAY, "");
 	add_requested(arena, &requested, snapshot->annotation_request, SOURCE_ANNOTATION, "");
 	for (size_t i = 0; i < plan->schedule_count; i++)
 		if (plan->schedules[i].active)
@@ -409,10 +412,9 @@ static void add_unserved(struct arena *arena, struct unserved_list *list,
 {
 	struct summary_unserved *item = NULL;
 
-	for (size_t i = 0; !item && i < list->at.count; i++)
-		if (list->at.at[i].infeasible == infeasible &&
-		    strcmp(list->at.at[i].reason, demand->reason) == 0)
-			item = &list->at.at[i];
+	VEC_EACH(struct summary_unserved, each, &list->at)
+		if (each->infeasible == infeasible && strcmp(each->reason, demand->reason) == 0)
+			item = each;
 	if (!item) {
 		item = VEC_ADD(arena, &list->at);
 		item->reason = demand->reason;

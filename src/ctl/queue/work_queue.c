@@ -19,9 +19,12 @@ static void begin_some(void *context)
 		return;
 	}
 	/* A pass that asks again from inside its callback is queued behind the others. */
-	for (size_t begun = 0; queue->waiting.first && begun < TURNS_BEGIN_MAX; begun++) {
-		struct turn *turn = LIST_MEMBER(queue->waiting.first, struct turn, item);
+	for (size_t begun = 0; begun < TURNS_BEGIN_MAX; begun++) {
+		struct turn *turn;
 
+		if (!queue->waiting.first)
+			break;
+		turn = LIST_MEMBER(queue->waiting.first, struct turn, item);
 		work_queue_leave(turn);
 		turn->begin(turn->context);
 	}

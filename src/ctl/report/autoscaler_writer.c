@@ -122,7 +122,9 @@ static void scale_list_set(struct scale_list *list, const struct pass_decision *
 	const struct plan *plan = decision->plan;
 
 	scale_list_done(list);
-	for (size_t i = 0; plan->patch.count > 0 && i < plan->groups.count; i++) {
+	if (plan->patch.count == 0)
+		return;
+	for (size_t i = 0; i < plan->groups.count; i++) {
 		const struct plan_group *group = &plan->groups.at[i];
 
 		if (group->reason[0] && group->replicas != group->target_replicas)

@@ -263,9 +263,11 @@ static bool is_ripe(struct event_correlator *correlator, const struct decision_e
 
 static void forget_marks(struct event_correlator *correlator)
 {
-	for (size_t i = 0; correlator->marks && i < DECISION_EVENT_MARKS_MAX; i++)
-		if (correlator->marks[i].key && correlator->marks[i].pass == correlator->pass)
-			return;
+	if (correlator->marks)
+		for (size_t i = 0; i < DECISION_EVENT_MARKS_MAX; i++)
+			if (correlator->marks[i].key &&
+			    correlator->marks[i].pass == correlator->pass)
+				return;
 	memory_free(steal(&correlator->marks));
 }
 

@@ -355,7 +355,9 @@ void event_recorder_patched(void *listener, const char *namespace_, const char *
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
 
-	for (enum about about = 0; recorder && about < ABOUT_COUNT; about++) {
+	if (!recorder)
+		return;
+	for (enum about about = 0; about < ABOUT_COUNT; about++) {
 		struct target *target =
 			map_get(&recorder->targets, key_of(&scratch, namespace_, name, about));
 
@@ -373,7 +375,9 @@ void event_recorder_forget(void *listener, const char *namespace_, const char *n
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
 
-	for (enum about about = 0; recorder && about < ABOUT_COUNT; about++)
+	if (!recorder)
+		return;
+	for (enum about about = 0; about < ABOUT_COUNT; about++)
 		target_free(
 			map_remove(&recorder->targets, key_of(&scratch, namespace_, name, about)));
 }

@@ -25,12 +25,13 @@ static void write(void *own, const struct list_answer *lists, const char *proble
 	const char *problems[RAY_LISTS];
 
 	holders->problem = problem;
-	for (size_t i = 0; lists && i < RAY_LISTS; i++) {
-		uses[i] = lists[i].reply.gpu_use;
-		problems[i] = lists[i].problem;
-	}
-	if (lists)
+	if (lists) {
+		for (size_t i = 0; i < RAY_LISTS; i++) {
+			uses[i] = lists[i].reply.gpu_use;
+			problems[i] = lists[i].problem;
+		}
 		gpu_holders_join(holders, uses, problems, arena);
+	}
 	field_write_all(writer, gpu_holders_fields, holders);
 }
 

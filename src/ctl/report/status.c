@@ -64,8 +64,8 @@ bool status_parse_path(const char *path, struct status_path *ret_path)
 {
 	char *const parts[] = { ret_path->page, ret_path->namespace_, ret_path->name };
 
-	for (size_t i = 0; path && i < sizeof(parts) / sizeof(parts[0]); i++)
-		path = *path == '/' ? take_name(path + 1, parts[i]) : NULL;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		path = path && *path == '/' ? take_name(path + 1, parts[i]) : NULL;
 	return path && *path == '\0';
 }
 
@@ -135,8 +135,10 @@ static void write_all(const struct status *status, bool all, struct buf *buf)
 	json_write_text(&writer, "holder", leader_holder(control->leader));
 	write_ceilings(&writer, all ? control->gpu_share : NULL);
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0;
-	     all && (summary = metrics_summary(control->metrics, i, &namespace_, &name)); i++) {
+	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
+	     i++) {
+		if (!all)
+			break;
 		json_write_object(&writer, NULL);
 		JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
 		field_write_all(&writer, seen_fields, summary);

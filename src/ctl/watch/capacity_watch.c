@@ -239,16 +239,22 @@ static void add_nodes(struct arena *arena, const struct choice *choice, struct o
 	view->snapshot.node_count = count;
 }
 
+static bool has_unschedulable(const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (node_sample_unschedulable(snapshot->pods[i]))
+			return true;
+	return false;
+}
+
 void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *arena,
 			 struct observation *view)
 {
-	bool waits = false;
 	struct choice *choice;
 	const char *key;
 
-	for (size_t i = 0; capacity_watch && i < view->snapshot.pod_count && !waits; i++)
-		waits = node_sample_unschedulable(view->snapshot.pods[i]);
-	if (!waits || !view->cluster || !view->snapshot.nodes_known)
+	if (!capacity_watch || !has_unschedulable(&view->snapshot) || !view->cluster ||
+	    !view->snapshot.nodes_known)
 		return;
 	look(capacity_watch);
 	if (!capacity_watch->inventory_watch)

@@ -198,14 +198,16 @@ void event_store_remove(struct event_store *store, const struct event *event)
 	struct object *object =
 		find(store, event->involved_kind, event->namespace_, event->involved_name);
 
-	for (size_t i = 0; object && i < object->count; i++) {
+	if (!object)
+		return;
+	for (size_t i = 0; i < object->count; i++) {
 		if (strcmp(object->kept[i].event->name, event->name) != 0)
 			continue;
 		arena_done(&object->kept[i].arena);
 		object->kept[i] = object->kept[--object->count];
 		break;
 	}
-	if (object && object->count == 0)
+	if (object->count == 0)
 		drop(store, object);
 }
 

@@ -51,10 +51,11 @@ static time_ms taint_added(const struct nodes *nodes, const struct kept *kept,
 {
 	if (taint->added != TIME_NONE)
 		return taint->added;
-	for (size_t i = 0; kept && i < kept->node->taint_count; i++)
-		if (strcmp(kept->node->taints[i].key, taint->key) == 0 &&
-		    strcmp(kept->node->taints[i].value, taint->value) == 0)
-			return kept->node->taints[i].added;
+	if (kept)
+		for (size_t i = 0; i < kept->node->taint_count; i++)
+			if (strcmp(kept->node->taints[i].key, taint->key) == 0 &&
+			    strcmp(kept->node->taints[i].value, taint->value) == 0)
+				return kept->node->taints[i].added;
 	return nodes_known(nodes) ? loop_wall(nodes->loop) / MS_PER_SECOND * MS_PER_SECOND :
 				    TIME_NONE;
 }
@@ -151,19 +152,20 @@ void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, siz
 {
 	VEC(struct node) found = { .at = NULL };
 
-	for (size_t i = 0; nodes && nodes->kept.count > 0 && i < pod_count; i++) {
-		const struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
-		struct node *node;
+	if (nodes && nodes->kept.count > 0)
+		for (size_t i = 0; i < pod_count; i++) {
+			const struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
+			struct node *node;
 
-		if (!kept || kept->node->taint_count == 0 ||
-		    VEC_FIND(&found, name, kept->node->name))
-			continue;
-		/* A copy: the Node may be freed before the decision has been made. */
-		node = VEC_ADD(arena, &found);
-		*node = *kept->node;
-		node->labels = (struct labels){ .count = 0 };
-		field_own(node_fields, node, arena);
-	}
+			if (!kept || kept->node->taint_count == 0 ||
+			    VEC_FIND(&found, name, kept->node->name))
+				continue;
+			/* A copy: the Node may be freed before the decision has been made. */
+			node = VEC_ADD(arena, &found);
+			*node = *kept->node;
+			node->labels = (struct labels){ .count = 0 };
+			field_own(node_fields, node, arena);
+		}
 	*ret_nodes = found.at;
 	*ret_count = found.count;
 }

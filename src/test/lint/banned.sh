@@ -15,4 +15,19 @@ for file; do
 	grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "$file" | sed "s|^|$file: unfinished work: line |" &&
 		status=1
 done
+# A condition of a `for` that no turn changes is a guard: an `if` before the loop; a flag that a turn sets is
+# a search: a return or a break. Tests may have them, and the folders of the packing and of the shares.
+guards=$(printf '%s\n' "$@" | grep -vE '^src/(test|core/schedule|core/share|feature/pools)/' | xargs -r perl -0777 -ne '
+	while (/\bfor\ \(((?:[^;()]|(\((?:[^()]|(?2))*\)))*);((?:[^;()]|(\((?:[^()]|(?4))*\)))*);((?:[^;()]|(\((?:[^()]|(?6))*\)))*)\)/g) {
+		my ($condition, $step, $at) = ($3, $5, $-[0]);
+		my %moves = map { $_ => 1 } $step =~ /([A-Za-z_]\w*)/g;
+		next unless $condition =~ /&&/;
+		for my $part (split /&&/, $condition) {
+			$part =~ s/^\s+|\s+$//g;
+			next unless $part =~ /^!?[A-Za-z_][\w.\[\]]*(->[\w.\[\]]+)*$/;
+			next if grep { $moves{$_} } $part =~ /([A-Za-z_]\w*)/g;
+			printf "%s: guard in a loop condition: line %d: %s\n", $ARGV, 1 + (substr($_, 0, $at) =~ tr/\n//), $part;
+		}
+	}')
+[ -z "$guards" ] || { echo "$guards"; status=1; }
 exit $status

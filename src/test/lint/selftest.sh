@@ -119,6 +119,9 @@ sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int pla
 sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'
 sees lint-banned $c 'banned function: line 1' 'sleep(1);'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
+sees lint-banned $c 'loop condition: line 1: ok' 'for (i = 0; ok && i < n; i++)'
+sees lint-banned $c 'loop condition: line 1: !found' 'for (i = 0; i < n && !found; i++)'
+passes lint-banned $c 'for (e = first; e.json && i < n; next(&e))'
 passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_sleep(x);'
 
 sees lint-format $c 'make format' 'int  planted;'

@@ -94,10 +94,10 @@ static void sum_rows(const struct rows *rows, bool all, struct arena *arena, str
 		const char *key = all ? "" : row->key;
 		struct row *sum = NULL;
 
-		for (size_t s = 0; s < ret_sums->at.count && !sum; s++)
-			if (strcmp(ret_sums->at.at[s].currency, row->currency) == 0 &&
-			    strcmp(ret_sums->at.at[s].key, key) == 0)
-				sum = &ret_sums->at.at[s];
+		VEC_EACH(struct row, each, &ret_sums->at)
+			if (strcmp(each->currency, row->currency) == 0 &&
+			    strcmp(each->key, key) == 0)
+				sum = each;
 		if (!row->known)
 			continue;
 		if (!sum) {
@@ -121,7 +121,9 @@ static int compare(const void *a, const void *b)
 static const struct view_cluster *find_unscaled(const struct view_clusters *clusters,
 						const struct ray_cluster *object)
 {
-	for (size_t i = 0; clusters->unscaled > 0 && i < clusters->count; i++)
+	if (clusters->unscaled == 0)
+		return NULL;
+	for (size_t i = 0; i < clusters->count; i++)
 		if (clusters->at[i].unscaled && strcmp(clusters->at[i].name, object->name) == 0 &&
 		    strcmp(clusters->at[i].namespace_, object->namespace_) == 0)
 			return &clusters->at[i];

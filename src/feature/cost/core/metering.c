@@ -149,12 +149,13 @@ struct counting {
 
 static bool are_equal(const struct labels *a, const struct labels *b)
 {
-	bool equal = a->count == b->count;
-
-	for (size_t i = 0; i < a->count && equal; i++)
-		equal = strcmp(a->at[i].key, b->at[i].key) == 0 &&
-			strcmp(a->at[i].value, b->at[i].value) == 0;
-	return equal;
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (strcmp(a->at[i].key, b->at[i].key) != 0 ||
+		    strcmp(a->at[i].value, b->at[i].value) != 0)
+			return false;
+	return true;
 }
 
 /* `node` NULL: not known. */

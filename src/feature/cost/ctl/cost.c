@@ -96,7 +96,9 @@ static void write_gpu_seconds(const void *self, const struct metrics_cluster *cl
 {
 	const struct metering *metering = find(self, cluster->namespace_, cluster->name);
 
-	for (size_t i = 0; metering && i < metering->group_count; i++)
+	if (!metering)
+		return;
+	for (size_t i = 0; i < metering->group_count; i++)
 		for (enum metering_state s = METERING_USED; s < METERING_STATE_COUNT; s++)
 			metrics_text_integer(
 				family,
@@ -109,7 +111,9 @@ static void write_cost(const void *self, const struct metrics_cluster *cluster,
 {
 	const struct metering *metering = find(self, cluster->namespace_, cluster->name);
 
-	for (size_t i = 0; metering && metering->currency && i < metering->group_count; i++)
+	if (!metering || !metering->currency)
+		return;
+	for (size_t i = 0; i < metering->group_count; i++)
 		metrics_text_double(
 			family, LABELS(cluster, &metering->groups[i], metering->currency),
 			(double)metering_cost_shown(metering, &metering->groups[i]) / PRICE_MICROS);

@@ -130,13 +130,12 @@ static int attribute_decode(const struct json_at *at, struct device_attribute *r
 {
 	*ret = (struct device_attribute){ .text = "" };
 	*ret_known = false;
-	for (struct json_at e = json_first(at); e.json && !*ret_known; json_next(&e)) {
-		for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION && !*ret_known; kind++) {
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION; kind++) {
 			if (strcmp(e.name, attribute_words[kind]) != 0 || !json_is_given(&e))
 				continue;
 			*ret_known = true;
-			if (attribute_value(&e, (enum attribute_kind)kind, ret))
-				return -1;
+			return attribute_value(&e, (enum attribute_kind)kind, ret);
 		}
 	}
 	return 0;

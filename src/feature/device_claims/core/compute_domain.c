@@ -78,7 +78,9 @@ static struct asks asks_of(const struct health *health, const struct device_free
 {
 	struct asks asks = { .request_count = 0 };
 
-	for (size_t i = 0; devices && i < pod->claim_count && i < POD_CLAIMS_MAX; i++) {
+	if (!devices)
+		return asks;
+	for (size_t i = 0; i < pod->claim_count && i < POD_CLAIMS_MAX; i++) {
 		const struct claim_spec *spec =
 			*pod->claims[i].template_ != '\0' ?
 				find_spec(health, pod->claims[i].template_) :
@@ -309,9 +311,10 @@ static void assess(struct health *health)
 	struct device_free *devices = NULL;
 	bool known = objects && has_domain(health->facts) && knows_cliques(health->snapshot);
 
-	if (known)
-		find_taken(health, &taken);
-	for (size_t g = 0; known && g < health->facts->group_count; g++) {
+	if (!known)
+		return;
+	find_taken(health, &taken);
+	for (size_t g = 0; g < health->facts->group_count; g++) {
 		const struct group *group = &health->facts->groups[g];
 		struct cliques cliques;
 

@@ -185,7 +185,9 @@ static void claim_device(const struct device_free *free, const struct claim_resu
 		return;
 	one = &free->devices[found - free->devices];
 	if (!one->left) {
-		for (size_t i = 0; i < one->use_count && !one->claimed; i++)
+		if (one->claimed)
+			return;
+		for (size_t i = 0; i < one->use_count; i++)
 			subtract(&free->counters[one->uses[i].counter].left, one->uses[i].amount);
 		one->claimed = true;
 		return;
@@ -229,8 +231,9 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 	}
 	qsort(free->by_node, free->device_count, sizeof(struct free_device *), compare_nodes);
 	ARRAY_EACH(const struct resource_claim, claim, objects->claims, objects->claim_count) {
-		for (size_t i = 0; claim->allocated && i < claim->result_count; i++)
-			claim_device(free, &claim->results[i]);
+		if (claim->allocated)
+			for (size_t i = 0; i < claim->result_count; i++)
+				claim_device(free, &claim->results[i]);
 	}
 	return free;
 }
@@ -363,14 +366,15 @@ static bool has_room(const struct device_free *free, const struct device_ask *as
 		if (!offered || asked->amount > offered->amount)
 			return false;
 	}
-	for (size_t i = 0; one->left && i < capacity->count; i++) {
-		if (share_of(ask, &capacity->at[i]) > one->left[i])
-			return false;
+	if (one->left) {
+		for (size_t i = 0; i < capacity->count; i++)
+			if (share_of(ask, &capacity->at[i]) > one->left[i])
+				return false;
+		return true;
 	}
-	for (size_t i = 0; !one->left && i < one->use_count; i++) {
+	for (size_t i = 0; i < one->use_count; i++)
 		if (one->uses[i].amount > free->counters[one->uses[i].counter].left)
 			return false;
-	}
 	return true;
 }
 
@@ -463,11 +467,13 @@ static void add_candidates(struct search *search, const char *name, const struct
 	size_t count;
 	struct free_device *const *devices = device_free_of_node(search->free, name, &count);
 
-	for (size_t i = 0; i < count && !search->cut; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct free_device *one = devices[i];
 		bool usable = !one->claimed && !is_tainted(plan->ask, one->device);
 		enum cel_verdict verdict;
 
+		if (search->cut)
+			break;
 		search->cut = ++search->steps > search->steps_max;
 		if ((!usable && !plan->ask->all) || !is_on_node(one, node))
 			continue;
@@ -551,12 +557,14 @@ static void move(const struct device_free *free, const struct device_choice *cho
 {
 	struct free_device *one = choice->one;
 
-	for (size_t i = 0; one->left && i < one->device->capacity.count; i++)
-		one->left[i] += sign * share_of(choice->ask, &one->device->capacity.at[i]);
-	for (size_t i = 0; !one->left && i < one->use_count; i++)
-		free->counters[one->uses[i].counter].left += sign * one->uses[i].amount;
-	if (!one->left)
+	if (one->left) {
+		for (size_t i = 0; i < one->device->capacity.count; i++)
+			one->left[i] += sign * share_of(choice->ask, &one->device->capacity.at[i]);
+	} else {
+		for (size_t i = 0; i < one->use_count; i++)
+			free->counters[one->uses[i].counter].left += sign * one->uses[i].amount;
 		one->claimed = sign < 0;
+	}
 }
 
 static bool take(struct search *search, const struct ask_plan *plan, struct free_device *one)
@@ -597,11 +605,13 @@ static bool place_ask(struct search *search, size_t ask, int64_t needed, size_t 
 			next++;
 		return place_request(search, plan->request + 1, next);
 	}
-	for (size_t i = from; i < plan->candidates.count && !search->cut; i++) {
+	for (size_t i = from; i < plan->candidates.count; i++) {
 		struct free_device *one = plan->candidates.at[i];
 		/* A shared device may serve the ask several times. */
 		bool again = one->left && !plan->ask->all;
 
+		if (search->cut)
+			return false;
 		if (!plan->shared && (int64_t)(plan->candidates.count - i) < needed)
 			return false;
 		if (take(search, plan, one)) {
@@ -676,7 +686,9 @@ void device_free_fit(struct device_free *free, const struct device_pods *pods, s
 	}
 	search.cut = search.requests.count > DEVICE_FIT_DEVICES_MAX;
 	fit_on(&search, "", pods);
-	for (size_t i = 0; i < free->device_count && !search.cut && search.pods < pods->most; i++) {
+	for (size_t i = 0; i < free->device_count; i++) {
+		if (search.cut || search.pods >= pods->most)
+			break;
 		if (i == 0 || strcmp(free->by_node[i - 1]->node, free->by_node[i]->node) != 0)
 			fit_on(&search, free->by_node[i]->node, pods);
 	}

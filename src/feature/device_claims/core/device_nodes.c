@@ -134,15 +134,17 @@ bool device_nodes_lacks(const struct node *node, const struct device_table *devi
 
 	if (node->allocatable.count == 0)
 		return false;
-	for (size_t i = 0; i < node->labels.count && !expected; i++)
+	for (size_t i = 0; i < node->labels.count; i++)
 		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
 			expected |= strncmp(node->labels.at[i].key, prefixes[p],
 					    strlen(prefixes[p])) == 0;
-	for (size_t i = 0; i < node->allocatable.count && expected; i++)
+	if (!expected)
+		return false;
+	for (size_t i = 0; i < node->allocatable.count; i++)
 		if (node->allocatable.at[i].amount > 0 &&
 		    device_find(devices, node->allocatable.at[i].name))
 			return false;
-	return expected;
+	return true;
 }
 
 /* ---- Pods ---- */
@@ -178,12 +180,13 @@ static void add_claim(const struct device_free *free, struct extended_list *list
 		const struct free_device *one =
 			device_free_find(free, result->driver, result->pool, result->device);
 
-		for (size_t i = 0; one && !result->admin_access && i < list->at.count; i++) {
-			if (!is_of(list, &list->at.at[i], one))
-				continue;
-			hold(holdings, key, list->at.at[i].resource, arena);
-			break;
-		}
+		if (one && !result->admin_access)
+			for (size_t i = 0; i < list->at.count; i++) {
+				if (!is_of(list, &list->at.at[i], one))
+					continue;
+				hold(holdings, key, list->at.at[i].resource, arena);
+				break;
+			}
 	}
 }
 
@@ -223,8 +226,9 @@ const struct pod *device_nodes_fill_pods(const struct device_free *free, const s
 	AUTO(map_done) struct map holdings = MAP_INIT;
 	struct pod *made;
 
-	for (size_t i = 0; list.at.count > 0 && i < free->objects->claim_count; i++)
-		add_claim(free, &list, &free->objects->claims[i], &holdings, arena);
+	if (list.at.count > 0)
+		for (size_t i = 0; i < free->objects->claim_count; i++)
+			add_claim(free, &list, &free->objects->claims[i], &holdings, arena);
 	if (holdings.count == 0)
 		return pods;
 	made = arena_array(arena, count, sizeof(*made));

@@ -270,12 +270,12 @@ static const char *lack_text(struct device_free *free, const struct wants *wants
 static bool may_want(const struct facts *facts, const struct pod_spec *spec)
 {
 	const struct claimed_index *index = facts->snapshot->device_table->claims;
-	bool found = spec->claim_count > 0;
 
-	for (size_t c = 0; c < spec->container_count && !found; c++)
-		for (size_t i = 0; i < spec->containers[c].limits.count && !found; i++)
-			found = claimed_class_find(index, spec->containers[c].limits.at[i].name);
-	return found;
+	for (size_t c = 0; c < spec->container_count; c++)
+		for (size_t i = 0; i < spec->containers[c].limits.count; i++)
+			if (claimed_class_find(index, spec->containers[c].limits.at[i].name))
+				return true;
+	return spec->claim_count > 0;
 }
 
 static bool waits_for_node(const struct worker_health *own)
@@ -312,16 +312,23 @@ static void assess_group(struct health *health, const struct group *group, struc
 	}
 }
 
+static bool waits_any(const struct health *health)
+{
+	const struct facts *facts = health->facts;
+
+	for (size_t i = 0; i < facts->worker_count; i++)
+		if (facts->workers[i].pod && waits_for_node(&health->workers[i]) &&
+		    may_want(facts, &facts->workers[i].pod->spec))
+			return true;
+	return false;
+}
+
 static void assess_devices(struct health *health)
 {
 	const struct facts *facts = health->facts;
 	struct supplier s;
-	bool waits = false;
 
-	for (size_t i = 0; devices_of(health->snapshot) && i < facts->worker_count && !waits; i++)
-		waits = facts->workers[i].pod && waits_for_node(&health->workers[i]) &&
-			may_want(facts, &facts->workers[i].pod->spec);
-	if (!waits)
+	if (!devices_of(health->snapshot) || !waits_any(health))
 		return;
 	s = supplier_of(facts, health->arena);
 	for (size_t g = 0; g < facts->group_count; g++)
@@ -457,6 +464,17 @@ static void find_rivals(struct supplier *s, const struct supplied_group *groups,
 	type->scarce = type->scarce || rivals.count > 0;
 }
 
+static bool wants_any(const struct offer *offer)
+{
+	const struct facts *facts = offer->facts;
+
+	for (size_t g = 0; g < facts->group_count; g++)
+		if (may_want(facts, &facts->groups[g].spec->template.spec) &&
+		    is_wanted(&offer->problem, g + 1))
+			return true;
+	return false;
+}
+
 static void supply_devices(struct offer *offer)
 {
 	const struct facts *facts = offer->facts;
@@ -464,12 +482,8 @@ static void supply_devices(struct offer *offer)
 	struct supplied_group *groups;
 	struct schedule_type *types;
 	struct supplier s;
-	bool wanted = false;
 
-	for (size_t g = 0; devices_of(offer->snapshot) && g < facts->group_count && !wanted; g++)
-		wanted = may_want(facts, &facts->groups[g].spec->template.spec) &&
-			 is_wanted(problem, g + 1);
-	if (!wanted)
+	if (!devices_of(offer->snapshot) || !wants_any(offer))
 		return;
 	s = supplier_of(facts, offer->arena);
 	groups = arena_array(offer->arena, facts->group_count, sizeof(*groups));

@@ -309,22 +309,23 @@ static int64_t part_of(const struct resolver *r, const struct claim_result *resu
 {
 	int64_t part = 0;
 
-	for (size_t i = 0; device && i < result->consumed.count; i++) {
-		const struct quantity *used = &result->consumed.at[i], *whole;
-		const char *name =
-			strchr(used->name, '/') ?
-				used->name :
-				arena_printf(r->arena, "%s/%s", result->driver, used->name);
-		__int128 share;
+	if (device)
+		for (size_t i = 0; i < result->consumed.count; i++) {
+			const struct quantity *used = &result->consumed.at[i], *whole;
+			const char *name =
+				strchr(used->name, '/') ?
+					used->name :
+					arena_printf(r->arena, "%s/%s", result->driver, used->name);
+			__int128 share;
 
-		whole = quantities_find(&device->device->capacity, name);
-		if (!whole || whole->amount <= 0 || !used->valid)
-			continue;
-		share = ((__int128)used->amount * RESOURCE_UNIT + whole->amount - 1) /
-			whole->amount;
-		share = share < RESOURCE_UNIT ? share : RESOURCE_UNIT;
-		part = share > part ? (int64_t)share : part;
-	}
+			whole = quantities_find(&device->device->capacity, name);
+			if (!whole || whole->amount <= 0 || !used->valid)
+				continue;
+			share = ((__int128)used->amount * RESOURCE_UNIT + whole->amount - 1) /
+				whole->amount;
+			share = share < RESOURCE_UNIT ? share : RESOURCE_UNIT;
+			part = share > part ? (int64_t)share : part;
+		}
 	return part > 0 ? part : RESOURCE_UNIT;
 }
 
@@ -339,9 +340,9 @@ static void add_result(struct resolver *r, size_t first, const struct claimed_re
 {
 	struct claimed_request *found = NULL;
 
-	for (size_t i = first; i < r->requests.count && !found; i++)
-		if (strcmp(r->requests.at[i].charge.resource, resource) == 0)
-			found = &r->requests.at[i];
+	if (first < r->requests.count)
+		found = ARRAY_FIND(&r->requests.at[first], r->requests.count - first,
+				   charge.resource, resource);
 	if (!found) {
 		add_request(r, form);
 		found = &r->requests.at[r->requests.count - 1];
@@ -461,9 +462,10 @@ static void count_classes(struct resolver *r, struct class_list *list)
 {
 	ARRAY_EACH(const struct device_class, class, r->objects->classes, r->objects->class_count)
 		add_class(r, list, class->name, class->extended_resource);
-	for (size_t i = 0; !r->objects->classes_known && i < r->table->count; i++)
-		if (*r->table->rows[i].device_class != '\0')
-			add_class(r, list, r->table->rows[i].device_class, "");
+	if (!r->objects->classes_known)
+		for (size_t i = 0; i < r->table->count; i++)
+			if (*r->table->rows[i].device_class != '\0')
+				add_class(r, list, r->table->rows[i].device_class, "");
 	if (list->at.count > 0)
 		qsort(list->at.at, list->at.count, sizeof(*list->at.at), claimed_class_compare);
 }
@@ -540,9 +542,8 @@ static bool spec_uses(const struct pod_spec *spec)
 
 bool device_claims_are_used(const struct ray_cluster *cluster)
 {
-	bool used = spec_uses(&cluster->head_template.spec);
-
-	for (size_t g = 0; g < cluster->group_count && !used; g++)
-		used = spec_uses(&cluster->groups[g].template.spec);
-	return used;
+	for (size_t g = 0; g < cluster->group_count; g++)
+		if (spec_uses(&cluster->groups[g].template.spec))
+			return true;
+	return spec_uses(&cluster->head_template.spec);
 }

@@ -191,7 +191,9 @@ static void wake_users(const struct device_watch *watch)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	for (size_t i = 0; watch->control->wake && i < watch->users.count; i++) {
+	if (!watch->control->wake)
+		return;
+	for (size_t i = 0; i < watch->users.count; i++) {
 		char *key = arena_strdup(&scratch, watch->users.entries[i].key);
 		char *slash = strchr(key, '/');
 
@@ -439,8 +441,8 @@ static bool complete(void *self, struct inventory_list *list, struct arena *aren
 
 	table = watch->control->options->device_table;
 	watch->nodes_lack = false;
-	for (size_t i = 0; i < list->node_count && !watch->nodes_lack; i++)
-		watch->nodes_lack = device_nodes_lacks(&list->nodes[i], table);
+	for (size_t i = 0; i < list->node_count; i++)
+		watch->nodes_lack = watch->nodes_lack || device_nodes_lacks(&list->nodes[i], table);
 	renew_watches(watch);
 	if (!watch->view)
 		return !watch->watches;

@@ -107,9 +107,9 @@ static int resume(const struct arguments *arguments, struct connection *connecti
 	int failed = -1;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	for (int i = 0; failed && i < TRIES; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		failed = try_resume(connection, path, &output, err);
-		if (failed && err->kind != ERR_CONFLICT)
+		if (!failed || err->kind != ERR_CONFLICT)
 			break;
 	}
 	if (failed && err->kind == ERR_NOT_FOUND)

@@ -148,12 +148,11 @@ const struct resize_status *resize_status_decode(const struct labels *annotation
 /* The Pod around `member`, an element of status.containerStatuses. */
 static bool was_resized(const struct json_at *member)
 {
-	const struct json_at *status = member->parent, *pod;
+	const struct json_at *pod = member;
 	struct json_at metadata, annotations, own;
 
-	for (int i = 0; i < 2 && status; i++)
-		status = status->parent;
-	pod = status ? status->parent : NULL;
+	for (int level = 0; level < 4; level++)
+		pod = pod ? pod->parent : NULL;
 	if (!pod)
 		return false;
 	metadata = json_member(pod, "metadata");

@@ -79,14 +79,18 @@ static void offer_type(struct offer *offer, struct schedule_type *type, struct c
 static const char *problem_of(const struct offer *offer)
 {
 	const struct ray_cluster *cluster = &offer->snapshot->cluster;
-	const char *problem = NULL;
 
 	if (cluster->resize->problem)
 		return arena_printf(offer->arena, "metadata.annotations[" ANNOTATION_RESIZE "]: %s",
 				    cluster->resize->problem);
-	for (size_t i = 0; i < cluster->resize->group_count && !problem; i++)
-		problem = resize_limits_problem(cluster, &cluster->resize->groups[i], offer->arena);
-	return problem;
+	for (size_t i = 0; i < cluster->resize->group_count; i++) {
+		const char *problem =
+			resize_limits_problem(cluster, &cluster->resize->groups[i], offer->arena);
+
+		if (problem)
+			return problem;
+	}
+	return NULL;
 }
 
 static void offer_sizes(struct offer *offer)
@@ -266,10 +270,11 @@ static void write(const struct choice *choice, struct plan *plan)
 
 	if (!resize)
 		return;
-	for (size_t i = 0; resize->pods && i < choice->packing->problem.node_count; i++)
-		write_node(choice, i, plan);
-	if (resize->pods)
+	if (resize->pods) {
+		for (size_t i = 0; i < choice->packing->problem.node_count; i++)
+			write_node(choice, i, plan);
 		progress = progress_text(choice);
+	}
 	plan_add_condition(choice->arena, plan, CONDITION_IN_PLACE_RESIZE, !resize->problem,
 			   resize->off     ? REASON_RESIZE_OFF :
 			   resize->problem ? REASON_RESIZE_INVALID :

@@ -415,7 +415,9 @@ static void decided(void *self, const struct pass_decision *decision)
 	if (plan->resizes.count == 0)
 		memory_set_string(&resized->refused, NULL);
 	forget_pods(resized, now_ms(resizer));
-	for (size_t i = 0; decision->gcs && i < plan->resizes.count; i++)
+	if (!decision->gcs)
+		return;
+	for (size_t i = 0; i < plan->resizes.count; i++)
 		want(resizer, resized, decision->gcs, &plan->resizes.at[i]);
 }
 

@@ -123,7 +123,9 @@ static bool is_lower_case_of(const char *lower, const char *name)
 static const struct kueue_pod_set *pod_set_of(const struct kueue_workload *workload,
 					      const struct group *group)
 {
-	for (size_t i = 0; workload && i < workload->pod_set_count; i++)
+	if (!workload)
+		return NULL;
+	for (size_t i = 0; i < workload->pod_set_count; i++)
 		if (is_lower_case_of(workload->pod_sets[i].name, group->spec->name))
 			return &workload->pod_sets[i];
 	return NULL;

@@ -29,13 +29,13 @@ static bool has_nvidia(const struct lint_subject *subject, const struct pod_spec
 	return false;
 }
 
-static void find_nvidia(struct lint_subject *subject)
+static bool cluster_has_nvidia(const struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
-	bool has = has_nvidia(subject, &cluster->head_template.spec);
-	for (size_t g = 0; g < cluster->group_count && !has; g++)
-		has = has_nvidia(subject, &cluster->groups[g].template.spec);
-	subject->cluster_has_nvidia = has;
+	for (size_t g = 0; g < cluster->group_count; g++)
+		if (has_nvidia(subject, &cluster->groups[g].template.spec))
+			return true;
+	return has_nvidia(subject, &cluster->head_template.spec);
 }
 
 static void lint_head(struct lint_subject *subject)
@@ -76,7 +76,7 @@ void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *
 		.arena = arena,
 		.findings = findings,
 	};
-	find_nvidia(&subject);
+	subject.cluster_has_nvidia = cluster_has_nvidia(&subject);
 	lint_head(&subject);
 	for (size_t g = 0; g < cluster->group_count; g++)
 		lint_group(&subject, g);

@@ -24,10 +24,10 @@ static bool has_custom_resource(const struct lint_subject *subject)
 	const struct resources *all = &subject->capacity.resources;
 	for (size_t i = 0; i < all->count; i++) {
 		bool own = all->at[i].amount > 0;
-		for (size_t o = 0; own && o < sizeof(others) / sizeof(others[0]); o++)
-			own = strcmp(all->at[i].name, others[o]) != 0;
-		for (size_t p = 0; own && p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
-			own = !begins_with(all->at[i].name, prefixes[p]);
+		for (size_t o = 0; o < sizeof(others) / sizeof(others[0]); o++)
+			own = own && strcmp(all->at[i].name, others[o]) != 0;
+		for (size_t p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++)
+			own = own && !begins_with(all->at[i].name, prefixes[p]);
 		if (own)
 			return true;
 	}
@@ -187,7 +187,9 @@ static const struct quantity *counted_gpu(struct lint_subject *subject, bool *re
 static bool has_invalid_gpus(const struct lint_subject *subject)
 {
 	const struct container *container = subject->container;
-	for (size_t i = 0; container && i < lint_amount_count(&container->limits); i++)
+	if (!container)
+		return false;
+	for (size_t i = 0; i < lint_amount_count(&container->limits); i++)
 		if (!container->limits.at[i].valid &&
 		    device_find(subject->context->devices, container->limits.at[i].name))
 			return true;

@@ -258,8 +258,9 @@ void lint_request_invalid(struct lint_subject *subject)
 	if (context->annotation_problem && context->annotation_problem[0] != '\0')
 		lint_report_finding(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
 				    context->annotation_problem);
-	for (size_t r = 0; context->annotation_request && r < context->annotation_request->count;
-	     r++) {
+	if (!context->annotation_request)
+		return;
+	for (size_t r = 0; r < context->annotation_request->count; r++) {
 		const struct ray_request *request =
 			&context->annotation_request->requests[r].request;
 		for (size_t i = 0; i < request->bundle_count; i++) {

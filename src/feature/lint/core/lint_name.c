@@ -25,7 +25,9 @@ static void unknown_annotation(struct lint_subject *subject, const char *path, c
 void lint_annotation_invalid(struct lint_subject *subject)
 {
 	const struct labels *annotations = &subject->cluster->annotations;
-	for (size_t i = 0; !subject->group && i < annotations->count; i++) {
+	if (subject->group)
+		return;
+	for (size_t i = 0; i < annotations->count; i++) {
 		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
 		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);
 		if (strncmp(key, PREFIX, strlen(PREFIX)) != 0)
@@ -86,7 +88,9 @@ static void look_for_misspelt(struct lint_subject *subject, const char *path,
 /* Limits and requests of the Ray container. Names that the table describes are left out. */
 void lint_gpu_name_misspelt(struct lint_subject *subject)
 {
-	for (int l = 0; subject->container && l < 2; l++) {
+	if (!subject->container)
+		return;
+	for (int l = 0; l < 2; l++) {
 		const struct quantities *list = l == 0 ? &subject->container->limits :
 							 &subject->container->requests;
 		const char *path = arena_printf(subject->arena, "%s.resources.%s",

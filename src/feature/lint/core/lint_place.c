@@ -68,19 +68,20 @@ static bool judge_nodes(struct lint_subject *subject, const char *resource)
 	const struct lint_context *context = subject->context;
 	const struct taint *taint = NULL;
 	const struct node *node = NULL;
-	for (size_t i = 0; context->nodes_known && i < context->node_count; i++) {
-		const struct taint *keeps;
-		if (!node_has(&context->nodes[i], resource) ||
-		    !node_match_selects(subject->pod, &context->nodes[i]))
-			continue;
-		keeps = node_match_taint(subject->pod, &context->nodes[i]);
-		if (!keeps)
-			return true;
-		if (!taint) {
-			taint = keeps;
-			node = &context->nodes[i];
+	if (context->nodes_known)
+		for (size_t i = 0; i < context->node_count; i++) {
+			const struct taint *keeps;
+			if (!node_has(&context->nodes[i], resource) ||
+			    !node_match_selects(subject->pod, &context->nodes[i]))
+				continue;
+			keeps = node_match_taint(subject->pod, &context->nodes[i]);
+			if (!keeps)
+				return true;
+			if (!taint) {
+				taint = keeps;
+				node = &context->nodes[i];
+			}
 		}
-	}
 	if (!taint)
 		return false;
 	report_toleration(
@@ -136,7 +137,9 @@ static const struct node *open_gpu_node(const struct lint_subject *subject, bool
 {
 	const struct lint_context *context = subject->context;
 	*ret_any = false;
-	for (size_t i = 0; context->nodes_known && i < context->node_count; i++) {
+	if (!context->nodes_known)
+		return NULL;
+	for (size_t i = 0; i < context->node_count; i++) {
 		const struct node *node = &context->nodes[i];
 		if (!node_has_nvidia(subject, node))
 			continue;

@@ -608,7 +608,9 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 
 static void check_groups_of_pools(struct lint_report *report)
 {
-	for (size_t i = 0; i < report->gpu_groups.count && report->pools.count > 0; i++) {
+	if (report->pools.count == 0)
+		return;
+	for (size_t i = 0; i < report->gpu_groups.count; i++) {
 		const struct lint_gpu_group *group = &report->gpu_groups.at[i];
 		struct lint_findings findings = { .list = { .at = NULL } };
 		struct lint_entry entry = group->entry;

@@ -93,7 +93,9 @@ static bool is_reported(const struct lint_report *report, const struct lint_entr
 {
 	const char *rule = lint_rules()[LINT_RULE_CLIQUE_AFFINITY_MISSING].name;
 
-	for (size_t i = 0; report->templates.count > 0 && i < report->list.count; i++) {
+	if (report->templates.count == 0)
+		return false;
+	for (size_t i = 0; i < report->list.count; i++) {
 		const struct lint_entry *entry = &report->list.at[i];
 
 		if (strcmp(entry->finding.rule, rule) == 0 &&

@@ -146,7 +146,9 @@ bool lint_pool_counts(const struct pod_spec *spec, const struct device_table *de
 	const struct quantities *limits = spec->container_count > 0 ? &spec->containers[0].limits :
 								      NULL;
 
-	for (size_t i = 0; limits && i < limits->count; i++) {
+	if (!limits)
+		return false;
+	for (size_t i = 0; i < limits->count; i++) {
 		const struct device_row *row = device_find(devices, limits->at[i].name);
 
 		if (row && limits->at[i].amount > 0 && strcmp(row->ray_resource, "GPU") == 0)

@@ -388,12 +388,12 @@ static bool is_below(const char *path, const char *above)
 bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i)
 {
 	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
-	bool hidden = false;
 
 	if (i < shape_count)
 		return false;
-	for (size_t j = 0; j < shape_count && j < HIDING_MAX && !hidden; j++)
-		hidden = strcmp(findings->list.at[j].rule, wrong) == 0 &&
-			 is_below(findings->list.at[i].path, findings->list.at[j].path);
-	return hidden;
+	for (size_t j = 0; j < shape_count && j < HIDING_MAX; j++)
+		if (strcmp(findings->list.at[j].rule, wrong) == 0 &&
+		    is_below(findings->list.at[i].path, findings->list.at[j].path))
+			return true;
+	return false;
 }

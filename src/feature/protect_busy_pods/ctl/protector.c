@@ -360,15 +360,16 @@ static void decided(void *self, const struct pass_decision *decision)
 	for (size_t i = 0; i < guarded->pods.count; i++)
 		memory_set_string(&((struct guarded_pod *)guarded->pods.entries[i].value)->body,
 				  NULL);
-	for (size_t i = 0; protection && i < protection->pods.count; i++) {
-		const struct protected_pod *item = &protection->pods.at[i];
+	if (protection)
+		for (size_t i = 0; i < protection->pods.count; i++) {
+			const struct protected_pod *item = &protection->pods.at[i];
 
-		guarded->protected += item->action == PROTECT_KEEP && !item->ended;
-		if (item->action == PROTECT_KEEP)
-			continue;
-		want(protector, guarded, item);
-		changes++;
-	}
+			guarded->protected += item->action == PROTECT_KEEP && !item->ended;
+			if (item->action == PROTECT_KEEP)
+				continue;
+			want(protector, guarded, item);
+			changes++;
+		}
 	if (changes == 0)
 		memory_set_string(&guarded->denied, NULL);
 	forget_pods(guarded, now_ms(protector));

@@ -90,10 +90,12 @@ static void add_nodes(struct recorder *recorder, const struct snapshot *snapshot
 	const struct ray_state *state = snapshot->ray_state;
 	struct map pods = MAP_INIT;
 
-	for (size_t i = 0; state && i < snapshot->pod_count; i++)
+	if (!state)
+		return;
+	for (size_t i = 0; i < snapshot->pod_count; i++)
 		if (pod_start_time_ms(snapshot->pods[i]) >= 0)
 			map_set(&pods, snapshot->pods[i]->name, (void *)snapshot->pods[i]);
-	for (size_t i = 0; state && i < state->node_count; i++) {
+	for (size_t i = 0; i < state->node_count; i++) {
 		const struct pod *pod = map_get(&pods, state->nodes[i].instance_id);
 
 		if (pod)

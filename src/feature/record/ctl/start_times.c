@@ -146,7 +146,9 @@ const struct ray_work_start *start_times_of(const struct start_times *times, con
 
 	*ret_count = starts ? starts->count : 0;
 	copy = arena_array(arena, *ret_count, sizeof(*copy));
-	for (size_t i = 0; starts && i < starts->count; i++)
+	if (!starts)
+		return copy;
+	for (size_t i = 0; i < starts->count; i++)
 		copy[i] = (struct ray_work_start){ arena_strdup(arena, starts->at[i].uid),
 						   arena_strdup(arena, starts->at[i].group),
 						   starts->at[i].ready, starts->at[i].ms };

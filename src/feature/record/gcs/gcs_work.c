@@ -223,19 +223,22 @@ static int read_group(struct gcs_list_reading *list, const void *message)
 	row.over = group->state == RAY__PLACEMENT_GROUP_TABLE_DATA__PLACEMENT_GROUP_STATE__REMOVED;
 	row.submitted = signed_time(group->placement_group_creation_timestamp_ms);
 	row.started = signed_time(group->placement_group_final_bundle_placement_timestamp_ms);
-	bool bad = group->n_bundles == 0 || group->n_bundles > GCS_WORK_BUNDLES_MAX ||
-		   (unsigned)group->strategy >= PLACEMENT_STRATEGIES;
-	bundles = arena_array(list->arena, bad ? 0 : group->n_bundles, sizeof(*bundles));
-	for (size_t b = 0; b < group->n_bundles && !bad; b++) {
+	if (group->n_bundles == 0 || group->n_bundles > GCS_WORK_BUNDLES_MAX ||
+	    (unsigned)group->strategy >= PLACEMENT_STRATEGIES) {
+		reading->unreadable++;
+		return 0;
+	}
+	bundles = arena_array(list->arena, group->n_bundles, sizeof(*bundles));
+	for (size_t b = 0; b < group->n_bundles; b++) {
 		struct needs needs = { .reading = reading, .group = "" };
 
 		ADD_NEEDS(&needs, group->bundles[b], unit_resources);
 		bundles[b] = bundle_of(&needs);
-		bad = needs.bad || needs.resources.count == 0;
+		if (needs.bad || needs.resources.count == 0) {
+			reading->unreadable++;
+			return 0;
+		}
 	}
-	reading->unreadable += bad;
-	if (bad)
-		return 0;
 	row.strategy = (enum placement_strategy)group->strategy;
 	row.bundles = bundles;
 	row.bundle_count = group->n_bundles;

@@ -167,8 +167,11 @@ static void write_workload(const struct recording *recording, struct buf *buf)
 	for (size_t i = 0; i < recording->notes.count; i++)
 		text_add_line(buf, "# %s", recording->notes.at[i]);
 	buf_add_string(buf, "apiVersion: " API_VERSION "\nkind: Workload\nitems:\n");
-	for (size_t i = 0; i < recording->items.count && !buf->overflowed; i++)
+	for (size_t i = 0; i < recording->items.count; i++) {
+		if (buf->overflowed)
+			return;
 		write_item(&recording->items.at[i], buf);
+	}
 }
 
 int recording_write(const struct recording *recording, struct arena *arena, struct buf *buf,

@@ -86,9 +86,10 @@ static time_ms next_start(const struct cron *cron, const struct time_zone *zone,
 	last_day = floor_divide(until + greatest_ms, MS_PER_DAY);
 	for (int64_t day = floor_divide(first, 24 * 60); day <= last_day; day++) {
 		int64_t minute = first > day * 24 * 60 ? first - day * 24 * 60 : 0;
-		bool matches = day_matches(cron, day);
 
-		for (; matches && minute < 24 * 60; minute++) {
+		if (!day_matches(cron, day))
+			continue;
+		for (; minute < 24 * 60; minute++) {
 			time_ms start;
 
 			if (!minute_matches(cron, minute))
@@ -112,10 +113,11 @@ static time_ms last_start(const struct cron *cron, const struct time_zone *zone,
 	first_day = floor_divide(after + smallest_ms, MS_PER_DAY);
 	for (int64_t day = floor_divide(last, 24 * 60); day >= first_day; day--) {
 		int64_t minute = last - day * 24 * 60;
-		bool matches = day_matches(cron, day);
 
+		if (!day_matches(cron, day))
+			continue;
 		minute = minute < 24 * 60 ? minute : 24 * 60 - 1;
-		for (; matches && minute >= 0; minute--) {
+		for (; minute >= 0; minute--) {
 			time_ms start;
 
 			if (!minute_matches(cron, minute))
