@@ -41,7 +41,7 @@ fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)
 
 # Every target, as a stage of make test, JOBS at once (docs/CONTRIBUTING.md).
 FUZZ_STAGE := $(FUZZ_TARGETS)
-FUZZ_STAGE_SECONDS ?= $(if $(TEST_ALL),30,6)
+FUZZ_STAGE_SECONDS ?= $(if $(TEST_ALL),30,4)
 test-fuzz:
 	@mkdir -p $(RESULTS)
 	@rm -f $(FUZZ_STAGE:%=$(BUILD)/fuzz/%.passed) $(RESULTS)/fuzz.count; status=0; \

@@ -165,7 +165,7 @@ static void test_invalid(void **state)
 
 /* ---- random snapshots ---- */
 
-#define SEEDS 20000
+#define SEEDS 4000
 #define GROUPS 3
 #define PODS_MAX 5
 

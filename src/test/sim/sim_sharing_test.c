@@ -9,7 +9,7 @@
 #define GPU RESOURCE_UNIT
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)
-#define CASES 40
+#define CASES 20
 
 static const char *const team_names[] = { "one", "two", "three", "four" };
 
