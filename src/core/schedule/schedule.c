@@ -97,7 +97,6 @@ struct lists {
 
 /* One list, from Ray's order to Ray's order. */
 static void try_alone(struct schedule_run *run, struct schedule_requests *requests,
-		      const struct schedule_try_source *source,
 		      struct schedule_leftover *ret_leftovers)
 {
 	const struct schedule_leftover *left;
@@ -105,7 +104,7 @@ static void try_alone(struct schedule_run *run, struct schedule_requests *reques
 	if (!requests->list.count)
 		return;
 	schedule_classes_make(run, &requests, 1);
-	left = schedule_try(run, requests, source);
+	left = schedule_try(run, requests);
 	if (left)
 		share_left(ret_leftovers, &requests->list, left);
 }
@@ -118,17 +117,10 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
 					  sizeof(*result->constraints));
 	for (size_t i = 0; i < problem->constraint_count; i++) {
-		const struct schedule_constraint *constraint = &problem->constraints[i];
-		struct schedule_try_source source = {
-			.phase = SCHEDULE_PHASE_CONSTRAINT,
-			.list_index = i,
-			.atomic = constraint->atomic,
-		};
-
-		result->constraints[i] = leftovers_new(run, constraint->count);
+		result->constraints[i] = leftovers_new(run, problem->constraints[i].count);
 		if (lists->constraints[i]->list.count)
 			schedule_run_set_source(run, true);
-		try_alone(run, lists->constraints[i], &source, result->constraints[i]);
+		try_alone(run, lists->constraints[i], result->constraints[i]);
 	}
 }
 
@@ -137,8 +129,6 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 static void place_gang(struct schedule_run *run, const struct gang *gang,
 		       struct schedule_leftover *leftover)
 {
-	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_GANG, .atomic = true };
-
 	if (!gang->choices[0]->list.count)
 		return;
 	for (size_t i = 0; i < schedule_gang_choices(gang->gang); i++) {
@@ -148,7 +138,7 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 			continue;
 		if (run->resizable) /* the order of equal nodes changes with each try */
 			schedule_classes_make(run, &gang->choices[i], 1);
-		left = schedule_try(run, gang->choices[i], &source);
+		left = schedule_try(run, gang->choices[i]);
 		if (!left) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
@@ -185,10 +175,8 @@ static void place_gangs(struct schedule_run *run, const struct lists *lists,
 static void place_demands(struct schedule_run *run, const struct lists *lists,
 			  struct schedule_result *result)
 {
-	const struct schedule_try_source source = { .phase = SCHEDULE_PHASE_DEMAND };
-
 	result->demands = leftovers_new(run, run->problem->demand_count);
-	try_alone(run, lists->demands, &source, result->demands);
+	try_alone(run, lists->demands, result->demands);
 }
 
 /* ---- reading the requests ---- */
@@ -243,9 +231,11 @@ static int compare_ordered(const void *a, const void *b)
 }
 
 /* Puts the shapes into the order of the policy; Ray's breaks ties. */
-static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list)
+static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list,
+					   enum schedule_phase phase, bool atomic)
 {
 	const struct schedule_policy *policy = &run->policy;
+	struct schedule_requests *requests;
 	struct ordered_shape *ordered;
 
 	if (policy->gpus_first || policy->shuffle) {
@@ -263,7 +253,10 @@ static struct schedule_requests *read_list(struct schedule_run *run, struct sche
 		for (size_t i = 0; i < list.count; i++)
 			list.shapes[i] = ordered[i].shape;
 	}
-	return schedule_requests_new(run, list);
+	requests = schedule_requests_new(run, list);
+	requests->phase = phase;
+	requests->atomic = atomic;
+	return requests;
 }
 
 static void read_lists(struct schedule_run *run, struct lists *lists)
@@ -277,7 +270,9 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 		const struct schedule_constraint *own = &problem->constraints[i];
 
 		lists->constraints[i] = read_list(
-			run, schedule_list_of_demands(&run->words, own->demands, own->count));
+			run, schedule_list_of_demands(&run->words, own->demands, own->count),
+			SCHEDULE_PHASE_CONSTRAINT, own->atomic);
+		lists->constraints[i]->list_index = i;
 	}
 	lists->gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*lists->gangs));
 	for (size_t i = 0; i < problem->gang_count; i++) {
@@ -289,10 +284,12 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 					    sizeof(*gang->choices));
 		for (size_t j = 0; j < schedule_gang_choices(gang->gang); j++)
 			gang->choices[j] =
-				read_list(run, schedule_list_of_gang(&run->words, order[i], j));
+				read_list(run, schedule_list_of_gang(&run->words, order[i], j),
+					  SCHEDULE_PHASE_GANG, true);
 	}
-	lists->demands = read_list(run, schedule_list_of_demands(&run->words, problem->demands,
-								 problem->demand_count));
+	lists->demands = read_list(
+		run, schedule_list_of_demands(&run->words, problem->demands, problem->demand_count),
+		SCHEDULE_PHASE_DEMAND, false);
 }
 
 /* ---- the result ---- */

@@ -186,16 +186,16 @@ static bool place(struct search *search, uint32_t shape, int64_t units, size_t f
 static int64_t served_units(const struct schedule_try *try, const struct schedule_shape *shape)
 {
 	const struct schedule_result *served = try->run->policy.served;
-	const struct schedule_try_source *source = try->source;
+	const struct schedule_requests *requests = try->requests;
 	int64_t units = shape->count;
 
 	for (size_t i = 0; i < shape->entries.count; i++) {
 		size_t index = shape->entries.at[i].index;
 		int64_t left;
 
-		if (source->phase == SCHEDULE_PHASE_CONSTRAINT)
-			left = served->constraints[source->list_index][index].count;
-		else if (source->phase == SCHEDULE_PHASE_GANG)
+		if (requests->phase == SCHEDULE_PHASE_CONSTRAINT)
+			left = served->constraints[requests->list_index][index].count;
+		else if (requests->phase == SCHEDULE_PHASE_GANG)
 			left = served->gangs[index].count ? INT64_MAX : 0;
 		else
 			left = served->demands[index].count;

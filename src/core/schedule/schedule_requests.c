@@ -280,15 +280,15 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 
 /* ---- what fits ---- */
 
-static bool fits(const struct schedule_kind *kind, const struct schedule_room *room, size_t at,
-		 int64_t piece)
+/* Whether the least needs of the tree node are free. */
+static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t at)
 {
 	const int64_t *least = &kind->least[at * (kind->names + 1)];
 
-	for (uint32_t i = 0; i < kind->names; i++)
-		if (least[i] > schedule_room_available(room, kind->first->needs[i].name))
+	for (uint32_t i = 0; i <= kind->names; i++)
+		if (least[i] > free[i])
 			return false;
-	return least[kind->names] <= piece;
+	return true;
 }
 
 static size_t next(const struct schedule_kind *kind, const struct schedule_room *room, size_t from,
@@ -298,11 +298,14 @@ static size_t next(const struct schedule_kind *kind, const struct schedule_room 
 
 	if (from >= kind->shapes.count)
 		return SCHEDULE_NO_INDEX;
+	for (uint32_t i = 0; i < kind->names; i++)
+		room->free[i] = schedule_room_available(room, kind->first->needs[i].name);
+	room->free[kind->names] = piece;
 	/* The largest tree that begins there. */
 	while (!(at & 1))
 		at /= 2;
 	while (at) {
-		if (fits(kind, room, at, piece)) {
+		if (fits(kind, room->free, at)) {
 			if (at >= kind->leaves)
 				return at - kind->leaves;
 			at *= 2;

@@ -168,5 +168,5 @@ void schedule_resize_keep(struct schedule_try *try)
 	for (size_t i = 0; i < run->order.count; i++)
 		if (size_of(run, list[i]) && !taken[list[i]])
 			after[count++] = list[i];
-	schedule_order_set(run, try->requests, after, count);
+	schedule_order_keep(run, try->requests, after, count);
 }

@@ -90,6 +90,9 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->templates[i].amounts = launched_amounts(run, &problem->types[i]);
 		run->states.sizes = run->states.sizes || problem->types[i].resizable;
 	}
+	/* The size is known; growth would leave the smaller arrays in the arena. */
+	run->nodes.at = arena_array(scratch, problem->node_count + 1, sizeof(*run->nodes.at));
+	run->nodes.capacity = problem->node_count + 1;
 	for (size_t i = 0; i < problem->node_count; i++) {
 		const struct schedule_node *node = &problem->nodes[i];
 
@@ -256,18 +259,6 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 	for (size_t i = 0; i < chosen_count; i++)
 		run->places.at[chosen[i]] =
 			(struct schedule_place){ run->first_number + (int64_t)i, since };
-	add_places(run);
-}
-
-void schedule_order_set(struct schedule_run *run, const struct schedule_requests *requests,
-			const uint32_t *nodes, size_t count)
-{
-	VEC_PUSH(run->scratch, &run->kept, requests);
-	for (size_t i = 0; i < count; i++)
-		run->places.at[nodes[i]] =
-			(struct schedule_place){ (int64_t)i, (uint32_t)run->kept.count };
-	run->first_number = 0;
-	run->last_number = (int64_t)count;
 	add_places(run);
 }
 

@@ -32,8 +32,11 @@ struct schedule_tag {
 	uint32_t tag, kind;
 };
 
-/* The needs of a list of shapes. */
+/* A list of shapes and what they need. */
 struct schedule_requests {
+	enum schedule_phase phase;
+	size_t list_index; /* of the constraint */
+	bool atomic;       /* all or nothing */
 	struct schedule_list list;
 	VEC(struct schedule_kind) kinds;
 	uint32_t *kind_of, *place_of;  /* by shape: its kind, its place there */
@@ -209,13 +212,11 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state);
 
 /* Numbers the nodes of the list, before the first try. */
 void schedule_order_number(struct schedule_run *run);
+/* Keeps a list: these nodes, in this order, begin Ray's list, and the new ones end it. */
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count);
 /* Whether node `a` is earlier in Ray's list. Those that the try launches are behind all others. */
 bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b);
-/* Keeps a list: these nodes, all that are there, are Ray's list in this order, and new ones follow. */
-void schedule_order_set(struct schedule_run *run, const struct schedule_requests *requests,
-			const uint32_t *nodes, size_t count);
 /* Puts nodes, in the order of run->order, into Ray's order. */
 void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count);
 

@@ -369,6 +369,7 @@ void schedule_room_init(struct schedule_room *room, struct schedule_states *stat
 	*room = (struct schedule_room){ .states = states };
 	room->total = arena_array(states->arena, count, sizeof(*room->total));
 	room->available = arena_array(states->arena, count, sizeof(*room->available));
+	room->free = arena_array(states->arena, count, sizeof(*room->free));
 	room->seen = arena_array(states->arena, count, sizeof(*room->seen));
 	for (size_t i = 0; i < count; i++)
 		room->total[i] = room->available[i] = -1;
@@ -758,12 +759,4 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 	}
 	key->minimum = count ? minimum : 0;
 	key->average = count ? sum / (double)count : 0;
-}
-
-int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
-{
-	for (size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
-		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
-			return a->parts[i] > b->parts[i] ? 1 : -1;
-	return 0;
 }

@@ -116,6 +116,7 @@ struct schedule_room {
 	struct schedule_state state; /* the loaded state; its arrays belong to the states */
 	bool loaded;
 	int64_t *total, *available; /* by name; -1: not there */
+	int64_t *free;              /* scratch of schedule_requests_next */
 	uint32_t *seen;             /* by name: stamp of the last count */
 	uint32_t stamp;
 	uint32_t labels;
@@ -169,6 +170,12 @@ void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
 		       const double *terms, uint32_t rest, union schedule_key *key);
 /* Positive when a is better, 0 when the order of the nodes decides. */
-int schedule_key_compare(const union schedule_key *a, const union schedule_key *b);
+static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
+{
+	for (size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
+		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
+			return a->parts[i] > b->parts[i] ? 1 : -1;
+	return 0;
+}
 
 #endif

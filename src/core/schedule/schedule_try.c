@@ -277,7 +277,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- choosing ---- */
 
-/* Expects run, requests, list and source. */
+/* Expects run, requests and list. */
 static void try_init(struct schedule_try *try)
 {
 	struct schedule_run *run = try->run;
@@ -493,7 +493,7 @@ static bool is_cut(const struct schedule_try *try)
 
 	if (budget)
 		budget->fruitless = !run->problem->cheapest &&
-				    !(try->source->atomic ? try->new_before : run->new_nodes);
+				    !(try->requests->atomic ? try->new_before : run->new_nodes);
 	cpu_budget_step(budget);
 	return cpu_budget_is_cut(budget);
 }
@@ -523,14 +523,14 @@ static void take_best(struct schedule_try *try)
 		if (type == SCHEDULE_NO_INDEX)
 			node = schedule_class_take(run, state);
 		else
-			node = schedule_run_launch(run, type, try->source->phase);
+			node = schedule_run_launch(run, type, try->requests->phase);
 		schedule_try_choose(try, node, state, best->placed, best->fill.at,
 				    best->fill.count);
 		if (type != SCHEDULE_NO_INDEX)
 			for (int64_t i = 1; i < run->problem->types[type].hosts; i++)
 				schedule_class_add(run, state,
 						   schedule_run_launch(run, type,
-								       try->source->phase));
+								       try->requests->phase));
 		book(try, best);
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
 			add_class(try, state);
@@ -603,8 +603,8 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 			int64_t taken = units < cursor->left ? units : cursor->left;
 
 			at[node->placement_count++] = (struct schedule_placement){
-				.phase = try->source->phase,
-				.list = try->source->list_index,
+				.phase = try->requests->phase,
+				.list = try->requests->list_index,
 				.index = cursor->entry->index,
 				.bundle = cursor->entry->bundle,
 				.count = taken,
@@ -739,7 +739,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 	for (size_t i = 0; i < count; i++) {
 		const struct schedule_shape *shape = &try->list->shapes[i];
 
-		left[i].count = try->source->atomic ? shape->count : try->left[i];
+		left[i].count = try->requests->atomic ? shape->count : try->left[i];
 		left[i].limit_type = SCHEDULE_NO_INDEX;
 		if (!try->left[i])
 			continue;
@@ -755,14 +755,12 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 
 /* An atomic try with units left over undoes its launches and placements. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
-					     struct schedule_requests *requests,
-					     const struct schedule_try_source *source)
+					     struct schedule_requests *requests)
 {
 	struct schedule_try try = {
 		.run = run,
 		.requests = requests,
 		.list = &requests->list,
-		.source = source,
 		.new_before = run->new_nodes,
 		.first_new = (uint32_t)run->nodes.count,
 	};
@@ -773,7 +771,7 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 		place(&try);
 	left = find_left(&try);
 	schedule_requests_reset(requests);
-	if (left && source->atomic)
+	if (left && requests->atomic)
 		undo(&try);
 	else
 		keep(&try);

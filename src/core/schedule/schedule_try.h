@@ -11,12 +11,6 @@
 
 #include "core/schedule/schedule_run.h"
 
-struct schedule_try_source {
-	enum schedule_phase phase;
-	size_t list_index; /* of the constraint */
-	bool atomic;       /* all or nothing */
-};
-
 struct schedule_candidate {
 	uint32_t state;
 	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
@@ -70,7 +64,6 @@ struct schedule_try {
 	struct schedule_run *run;
 	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
-	const struct schedule_try_source *source;
 	int64_t *left;                         /* by shape: units to place */
 	int64_t active_count;                  /* shapes with units left */
 	int64_t *most;                         /* by shape: units of it in a fresh fill, at most */
@@ -95,8 +88,7 @@ struct schedule_try {
  * of a kind. Returns the units of each shape that are left over, in the run's scratch arena; NULL:
  * none is. */
 const struct schedule_leftover *schedule_try(struct schedule_run *run,
-					     struct schedule_requests *requests,
-					     const struct schedule_try_source *source);
+					     struct schedule_requests *requests);
 
 /* Nodes in the state (or new ones of the type), with a key above all others. */
 struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
