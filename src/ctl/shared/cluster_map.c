@@ -1,25 +1,16 @@
 #include "ctl/shared/cluster_map.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/memory.h"
 
-static void free_one(const struct cluster_map *map, void *one)
-{
-	struct cluster_entry *entry = one;
-
-	if (!one)
-		return;
-	map->done(one);
-	memory_free(entry->namespace_);
-	memory_free(entry->name);
-	memory_free(entry->key);
-	memory_free(one);
-}
-
 void cluster_map_done(struct cluster_map *map)
 {
-	for (size_t i = 0; i < map->map.count; i++)
-		free_one(map, map->map.entries[i].value);
+	for (size_t i = 0; i < map->map.count; i++) {
+		map->done(map->map.entries[i].value);
+		memory_free(map->map.entries[i].value);
+	}
 	map_done(&map->map);
 }
 
@@ -36,20 +27,25 @@ void *cluster_map_make(struct cluster_map *map, const char *namespace_, const ch
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct cluster_entry *entry = cluster_map_get(map, namespace_, name);
+	size_t size = strlen(namespace_) + 1;
 
 	if (entry)
 		return entry;
-	entry = memory_alloc(map->size);
-	entry->namespace_ = memory_strdup(namespace_);
-	entry->name = memory_strdup(name);
-	entry->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
-	map_set(&map->map, entry->key, entry);
+	entry = memory_alloc(map->size + size);
+	entry->namespace_ = memcpy((char *)entry + map->size, namespace_, size);
+	map_set(&map->map, arena_printf(&scratch, "%s/%s", namespace_, name), entry);
+	entry->key = map->map.entries[map->map.count - 1].key;
+	entry->name = entry->key + size;
 	return entry;
 }
 
 void cluster_map_remove(struct cluster_map *map, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct cluster_entry *entry = cluster_map_get(map, namespace_, name);
 
-	free_one(map, map_remove(&map->map, arena_printf(&scratch, "%s/%s", namespace_, name)));
+	if (!entry)
+		return;
+	map->done(entry);
+	(void)map_remove(&map->map, entry->key);
+	memory_free(entry);
 }

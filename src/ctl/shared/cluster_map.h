@@ -6,13 +6,14 @@
 #include "base/map.h"
 
 struct cluster_entry {
-	char *namespace_, *name, *key; /* key: "namespace/name", the name in messages */
+	/* key: "namespace/name", the name in messages. In the memory of the struct and of the map. */
+	const char *namespace_, *name, *key;
 };
 
 struct cluster_map {
 	struct map map; /* by key; count and entries may be read */
 	size_t size;    /* of one struct */
-	/* Frees all that the struct owns but the entry. */
+	/* Frees all that the struct owns but the entry, while it is still in the map. */
 	void (*done)(void *one);
 };
 
