@@ -401,8 +401,9 @@ static bool is_granted_more(struct pass *pass, const struct gpu_share_objects *o
 	if (pass->shared || pass->undecided)
 		return false;
 	pass->shared = true;
-	return gpu_share_decided(pass->config.control->gpu_share, objects, plan,
-				 pass->work->snapshot.ray_state != NULL, pass->now);
+	pass->granted = gpu_share_decided(pass->config.control->gpu_share, objects, plan,
+					  pass->work->snapshot.ray_state != NULL, pass->now);
+	return pass->granted;
 }
 
 /* Takes the next step that the plan needs. */

@@ -206,11 +206,21 @@ static void decision_drop(void *context)
 	pass_release(context);
 }
 
+/* The first decision of the pass, or the second one, with what the first one's asks were granted, if
+ * that took a quarter of a small one at most. */
+static bool may_use_loop(const struct pass *pass)
+{
+	const struct pass_work *first = pass->work;
+
+	return !first || (pass->granted && !first->previous && first->cost == PASS_SMALL &&
+			  first->cpu_us < pass->config.small_ms * 1000 / 4);
+}
+
 /* Takes a new view and snapshot for each decision, because objects may have changed since the
  * last one of this pass. The cost is that of the cluster's last decisions, or an estimate for the
  * first one; decision_done restarts one that exceeded its CPU time as the next larger. A small
  * decision is made on the loop, because two switches of threads cost as much, unless this pass has
- * decided before or the cluster has grown: so no pass holds up the loop twice. */
+ * held up the loop or the cluster has grown. */
 void pass_decide(struct pass *pass)
 {
 	static const struct work_functions functions = { .run = decision_run,
@@ -233,7 +243,7 @@ void pass_decide(struct pass *pass)
 		pass->cost = estimate(pass, &work->snapshot);
 	work->cost = pass->cost;
 	if (work->cost == PASS_SMALL &&
-	    (pass->work || estimate(pass, &work->snapshot) != PASS_SMALL))
+	    (!may_use_loop(pass) || estimate(pass, &work->snapshot) != PASS_SMALL))
 		work->cost = PASS_QUICK;
 	is_long = grown_ms(pass) > pass->config.control->options->decision_cpu_budget_ms;
 	if (is_long)

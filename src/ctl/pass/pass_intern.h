@@ -99,6 +99,7 @@ struct pass {
 	int conflicts;
 	bool decided;   /* a decision was made, or tried */
 	bool shared;    /* the part that shares GPUs knows the decision */
+	bool granted;   /* and has granted more for it */
 	bool undecided; /* the last decision exceeded its CPU time and changes nothing */
 	bool rests;     /* that, or it changes nothing after a multiple of its CPU time */
 	enum pass_cost cost;

@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "base/budget.h"
+#include "ctl/pass/gpu_share.h"
 #include "net/work.h"
 #include "test/support/pass_bench.h"
 
@@ -228,6 +229,60 @@ static void test_a_small_decision_is_made_on_the_loop(void **state)
 	open_pool();
 }
 
+static const struct pool_terms *no_terms(void *self UNUSED,
+					 const struct gpu_share_objects *objects UNUSED,
+					 struct arena *arena UNUSED)
+{
+	return NULL;
+}
+
+static bool grant_more(void *self UNUSED, const struct gpu_share_objects *objects UNUSED,
+		       const struct plan *plan UNUSED, bool knows_demand UNUSED, time_ms now UNUSED)
+{
+	return true;
+}
+
+/* The patch is one that adds nothing to what is shared. */
+static bool fits(void *self UNUSED, const struct gpu_share_objects *objects UNUSED,
+		 const struct plan *plan UNUSED)
+{
+	return true;
+}
+
+static void sent(void *self UNUSED, const struct gpu_share_objects *objects UNUSED,
+		 const struct plan *plan UNUSED)
+{
+}
+
+static void answered(void *self UNUSED, const char *namespace_ UNUSED, const char *name UNUSED,
+		     const struct err *err UNUSED, int64_t generation UNUSED)
+{
+}
+
+static void test_a_small_decision_with_new_grants_is_made_on_the_loop(void **state)
+{
+	static const struct gpu_share_hooks hooks = { .terms = no_terms,
+						      .decided = grant_more,
+						      .fits = fits,
+						      .sent = sent,
+						      .answered = answered };
+	static const struct gpu_share share = { &hooks, NULL };
+
+	(void)state;
+	set_pending_gpus(2);
+	control.gpu_share = &share;
+	seen.small_ms = LONG_MS;
+	seen.on_view = close_pool;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	control.gpu_share = NULL;
+	assert_int_equal(work_count(script.loop), work_at_once());
+	assert_true(seen.patched);
+	assert_int_equal(seen.decisions, 1);
+	assert_int_equal(seen.views, 2);
+	open_pool();
+}
+
 /* All places of slow jobs are taken until open_pool. */
 static void take_slow_places(void)
 {
@@ -390,6 +445,7 @@ int main(void)
 		TEST(test_an_expensive_decision_changes_nothing),
 		TEST(test_a_long_decision_is_made_as_a_slow_job),
 		TEST(test_a_small_decision_is_made_on_the_loop),
+		TEST(test_a_small_decision_with_new_grants_is_made_on_the_loop),
 		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
 		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
 		TEST(test_the_second_decision_of_a_pass_takes_a_thread),
