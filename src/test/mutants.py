@@ -79,7 +79,6 @@ MUTANTS = [
     Mutant(POOLS, "strcmp(one->cluster, key) == 0", "strcmp(one->cluster, key) > 0", CALLER, "law 8"),
     Mutant(POOLS, ".since = one->since,", ".since = status->waiting_units[0].since,", CALLER, "law 8"),
     Mutant(POOLS, "for (size_t i = 0; status && i < status", "for (size_t i = 1; status && i < status", CALLER, "law 8"),
-    Mutant(POOLS, "pools->held[p] += held_in(member, p, false)", "pools->held[p] += 0 * held_in(member, p, false)", CALLER, "law 1"),
     Mutant(ASKS, "entry.since = time->since < now ? time->since : now;", "entry.since = now;", CALLER, "law 8"),
     Mutant(POOLS, "entry->patches->generation = generation;", "entry->patches->generation = 0 * generation;", CALLER, "law 8"),
     Mutant(POOLS, "\t\tentry->spent = false;\n", "", CALLER, "law 8"),
@@ -87,6 +86,7 @@ MUTANTS = [
     # ---- the caller: law 10
     Mutant(ALLOCATION, "int64_t count = granted[ask - input->asks[index]->list.at];", "int64_t count = granted[ask - input->asks[index]->list.at] / 2;", CALLER, "law 10"),
     Mutant(ALLOCATION, "grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "grants[ask->parts[p].group] += count;", CALLER, "law 10"),
+    Mutant(POOLS, "(__int128)held_in(entry->member.value, p, false);", "0;", CALLER, "law 10"),
     Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
 ]
 

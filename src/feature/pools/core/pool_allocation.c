@@ -22,6 +22,8 @@ struct pool_run {
  * each other, and so do its workers. */
 struct pool_table {
 	const struct gpu_pool *pool;
+	const struct label *last_labels; /* of the last cluster's namespace, which is in last_queue */
+	size_t last_queue;
 	VEC(struct share_queue) queues;
 	VEC(struct share_cluster) clusters;
 	VEC(const struct pool_member *) members; /* by cluster */
@@ -122,9 +124,14 @@ static void start_table(struct building *b, size_t pool)
 static size_t queue_of(struct building *b, struct pool_table *table, size_t index)
 {
 	const char *namespace_ = b->input->members[index]->namespace_;
+	const struct labels *labels = &b->input->namespace_labels[index];
 
-	if (!gpu_pool_is_of_flags(table->pool->name))
-		return pool_match_queue(table->pool, &b->input->namespace_labels[index]);
+	if (!gpu_pool_is_of_flags(table->pool->name)) {
+		if (!table->last_labels || labels->at != table->last_labels)
+			table->last_queue = pool_match_queue(table->pool, labels);
+		table->last_labels = labels->at;
+		return table->last_queue;
+	}
 	if (table->queues.count == 0 ||
 	    strcmp(table->queues.at[table->queues.count - 1].name, namespace_) != 0)
 		add_queue(b, table,
