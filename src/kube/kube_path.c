@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "core/model/kubernetes.h"
 
 #define KUBE_PATH_MAX_BYTES ((size_t)1 << 20)
 #define KUBE_PATH_SEGMENTS 8
@@ -92,6 +93,11 @@ char *kube_path_query(struct arena *arena, const char *path, const char *key, co
 	(void)buf_add_char(&buf, '=');
 	kube_path_add_encoded(&buf, value);
 	return kube_path_finish(arena, &buf);
+}
+
+char *kube_path_managed(struct arena *arena, const char *path)
+{
+	return kube_path_query(arena, path, "fieldManager", FIELD_MANAGER);
 }
 
 /* Undoes kube_path_add_encoded, in place. */

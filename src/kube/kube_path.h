@@ -18,6 +18,8 @@ char *kube_path_append(struct arena *arena, const char *path, const char *segmen
 
 /* The path with one more query parameter, the value percent-encoded. */
 char *kube_path_query(struct arena *arena, const char *path, const char *key, const char *value);
+/* The path of a write, with our field manager. */
+char *kube_path_managed(struct arena *arena, const char *path);
 
 /* The parts of such a path; "" for what is not there. */
 struct kube_path_parts {

@@ -14,12 +14,9 @@
 #define REPLICAS_MAX INT32_MAX
 /* KubeRay has no limit; the API server's 1.5 MiB per object would allow tens of thousands. */
 #define GROUPS_MAX 1000
-/* The field manager that the API server derives from our User-Agent, and its limit for such
- * names. */
-#define OWN_MANAGER "rayscaler"
 #define PORT_MAX 65535
-#define GCS_PORT 6379 /* Ray's default */
-#define MANAGER_MAX 128
+#define GCS_PORT 6379   /* Ray's default */
+#define MANAGER_MAX 128 /* the API server's limit for names of field managers */
 
 /* ---- a group ---- */
 
@@ -403,7 +400,7 @@ static int groups_manager_decode(const struct json_at *member, const struct fiel
 		const char *when = json_type(&time) == JSON_STRING ? json_text_value(&time) : "";
 
 		if (json_type(&name) != JSON_STRING ||
-		    strcmp(json_text_value(&name), OWN_MANAGER) == 0 ||
+		    strcmp(json_text_value(&name), FIELD_MANAGER) == 0 ||
 		    strlen(json_text_value(&name)) > MANAGER_MAX || !owns_groups(&e) ||
 		    strcmp(when, newest) < 0)
 			continue;

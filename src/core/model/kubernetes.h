@@ -434,6 +434,8 @@ struct autoscaler_object {
 
 /* Labels and annotations that KubeRay and this program agree on. */
 #define LABEL_CLUSTER "ray.io/cluster"
+/* The field manager of our writes, in the query, or as the API server derives it from our User-Agent. */
+#define FIELD_MANAGER "rayscaler"
 #define LABEL_NODE_TYPE "ray.io/node-type" /* head, worker, redis-cleanup, ... */
 #define LABEL_GROUP "ray.io/group"
 #define LABEL_REPLICA_NAME "ray.io/worker-group-replica-name"

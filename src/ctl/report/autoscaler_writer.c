@@ -25,7 +25,6 @@
 
 #define API_VERSION "rayscaler.dev/v1alpha1"
 #define PLURAL "rayclusterautoscalers"
-#define FIELD_MANAGER "rayscaler"
 #define STATUS_INTERVAL_MS 1000 /* between two writes of one object */
 #define CACHE_WAIT_MS 5000      /* for our own write to come back through the watch */
 #define RETRY_MS 5000
@@ -295,10 +294,8 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 static const char *path_of(const struct entry *entry, const char *name, const char *subresource,
 			   struct arena *arena)
 {
-	return kube_path_query(arena,
-			       kube_path(arena, API_VERSION, entry->of.namespace_, PLURAL, name,
-					 subresource),
-			       "fieldManager", FIELD_MANAGER);
+	return kube_path_managed(arena, kube_path(arena, API_VERSION, entry->of.namespace_, PLURAL,
+						  name, subresource));
 }
 
 static void send(struct entry *entry, enum kube_verb verb, const char *path, const char *body)

@@ -23,7 +23,7 @@ struct metrics_series {
 struct metrics {
 	time_ms start;
 	struct map series[METRICS_COUNT]; /* used by METRICS_PROGRAM_TABLE alone */
-	struct map clusters;              /* "namespace/name" to struct metrics_cluster */
+	struct cluster_map clusters;      /* of struct metrics_cluster */
 };
 
 void metrics_free(struct metrics *metrics)
@@ -35,9 +35,7 @@ void metrics_free(struct metrics *metrics)
 			memory_free(metrics->series[id].entries[i].value);
 		map_done(&metrics->series[id]);
 	}
-	for (size_t i = 0; i < metrics->clusters.count; i++)
-		metrics_cluster_free(metrics->clusters.entries[i].value);
-	map_done(&metrics->clusters);
+	cluster_map_done(&metrics->clusters);
 	memory_free(metrics);
 }
 
@@ -131,6 +129,7 @@ struct metrics *metrics_new(time_ms start)
 	struct metrics *metrics = memory_alloc(sizeof(*metrics));
 
 	metrics->start = start;
+	metrics->clusters = CLUSTER_MAP_INIT(struct metrics_cluster, metrics_cluster_done);
 	begin_series(metrics);
 	return metrics;
 }
@@ -160,20 +159,6 @@ void metrics_gcs_failed(void *metrics, const struct err *err)
 }
 
 /* ---- clusters ---- */
-
-static struct metrics_cluster *find_cluster(struct metrics *metrics, const char *namespace_,
-					    const char *name, bool make)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
-	struct metrics_cluster *cluster = map_get(&metrics->clusters, key);
-
-	if (!cluster && make) {
-		cluster = metrics_cluster_new(namespace_, name);
-		map_set(&metrics->clusters, key, cluster);
-	}
-	return cluster;
-}
 
 /* Each reason that was not there before counts once. */
 static void count_begun(struct metrics *metrics, const struct summary *now,
@@ -217,12 +202,14 @@ void metrics_decided(void *listener, const struct pass_decision *decision)
 
 	if (!metrics)
 		return;
-	cluster = find_cluster(metrics, snapshot->cluster.namespace_, snapshot->cluster.name, true);
+	cluster = cluster_map_make(&metrics->clusters, snapshot->cluster.namespace_,
+				   snapshot->cluster.name);
 	count_begun(metrics, decision->summary, &cluster->summary);
 	metrics_cluster_keep(cluster, decision->summary);
 	mark_groups(metrics, cluster, decision->monotonic_ms);
-	if (snapshot->ray_state)
-		memory_set_string(&cluster->session, snapshot->ray_state->session_name);
+	if (snapshot->ray_state || !cluster->session)
+		memory_set_string(&cluster->session,
+				  snapshot->ray_state ? snapshot->ray_state->session_name : "");
 }
 
 static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluster,
@@ -251,8 +238,8 @@ static void count_scaled(struct metrics *metrics, struct metrics_cluster *cluste
 void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const char *name,
 			const struct metrics_pass *pass)
 {
-	struct metrics_cluster *cluster = metrics ? find_cluster(metrics, namespace_, name, false) :
-						    NULL;
+	struct metrics_cluster *cluster =
+		metrics ? cluster_map_get(&metrics->clusters, namespace_, name) : NULL;
 	const struct plan_condition *active;
 
 	if (pass->undecided)
@@ -279,11 +266,9 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 void metrics_forget(void *listener, const char *namespace_, const char *name)
 {
 	struct metrics *metrics = listener;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	if (metrics)
-		metrics_cluster_free(map_remove(&metrics->clusters,
-						arena_printf(&scratch, "%s/%s", namespace_, name)));
+		cluster_map_remove(&metrics->clusters, namespace_, name);
 }
 
 const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
@@ -291,11 +276,11 @@ const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 {
 	const struct metrics_cluster *cluster;
 
-	if (at >= metrics->clusters.count)
+	if (at >= metrics->clusters.map.count)
 		return NULL;
-	cluster = metrics->clusters.entries[at].value;
-	*ret_namespace = cluster->namespace_;
-	*ret_name = cluster->name;
+	cluster = metrics->clusters.map.entries[at].value;
+	*ret_namespace = cluster->of.namespace_;
+	*ret_name = cluster->of.name;
 	return &cluster->summary;
 }
 
@@ -338,13 +323,13 @@ static void write_cluster_counts(const struct metrics *metrics, struct buf *buf)
 	struct metrics_family family = METRICS_FAMILY(buf, METRICS_CLUSTERS);
 	size_t hands_off = 0;
 
-	for (size_t i = 0; i < metrics->clusters.count; i++) {
-		const struct metrics_cluster *cluster = metrics->clusters.entries[i].value;
+	for (size_t i = 0; i < metrics->clusters.map.count; i++) {
+		const struct metrics_cluster *cluster = metrics->clusters.map.entries[i].value;
 
 		hands_off += cluster->summary.hands_off;
 	}
 	metrics_text_integer(&family, (const char *const[]){ "managed" },
-			     (int64_t)(metrics->clusters.count - hands_off));
+			     (int64_t)(metrics->clusters.map.count - hands_off));
 	metrics_text_integer(&family, (const char *const[]){ "hands_off" }, (int64_t)hands_off);
 }
 
@@ -379,7 +364,7 @@ static void write_process(const struct metrics *metrics, struct buf *buf)
 bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
 			struct buf *buf)
 {
-	if (metrics_clusters_write_part(&metrics->clusters, now, part, buf))
+	if (metrics_clusters_write_part(&metrics->clusters.map, now, part, buf))
 		return true;
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);

@@ -7,25 +7,12 @@
 #include "core/model/kubernetes.h"
 #include "ctl/report/feature.h"
 
-struct metrics_cluster *metrics_cluster_new(const char *namespace_, const char *name)
+void metrics_cluster_done(void *one)
 {
-	struct metrics_cluster *cluster = memory_alloc(sizeof(*cluster));
+	struct metrics_cluster *cluster = one;
 
-	cluster->namespace_ = memory_strdup(namespace_);
-	cluster->name = memory_strdup(name);
-	cluster->session = memory_strdup("");
-	return cluster;
-}
-
-void metrics_cluster_free(struct metrics_cluster *cluster)
-{
-	if (!cluster)
-		return;
 	arena_done(&cluster->arena);
-	memory_free(cluster->namespace_);
-	memory_free(cluster->name);
 	memory_free(cluster->session);
-	memory_free(cluster);
 }
 
 /* ---- the summary that is kept ---- */
@@ -184,7 +171,7 @@ static const struct {
 };
 
 #define LABELS(cluster, third, fourth)                                                             \
-	((const char *const[]){ (cluster)->namespace_, (cluster)->name, (third), (fourth) })
+	((const char *const[]){ (cluster)->of.namespace_, (cluster)->of.name, (third), (fourth) })
 
 static void write_backoff(const struct metrics_cluster *cluster, struct metrics_family *family)
 {

@@ -5,10 +5,10 @@
 #define CTL_REPORT_METRICS_CLUSTER_H
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "core/report/summary.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/metrics_text.h"
+#include "ctl/shared/cluster_map.h"
 
 #define METRICS_GROUPS_MAX 256 /* groups beyond it are left out */
 
@@ -19,7 +19,7 @@ struct metrics_marks {
 };
 
 struct metrics_cluster {
-	char *namespace_, *name;
+	struct cluster_entry of;
 	char *session; /* of Ray's last reply; "" before it */
 	struct arena arena;
 	/* Of the last decision, zeroed before the first: numbers, names and reasons in the arena;
@@ -40,8 +40,7 @@ enum metrics_need {
 
 #define METRICS_CLUSTER_BYTES sizeof(struct metrics_cluster)
 
-struct metrics_cluster *metrics_cluster_new(const char *namespace_, const char *name);
-void metrics_cluster_free(struct metrics_cluster *cluster);
+void metrics_cluster_done(void *one); /* of a struct cluster_map */
 
 /* Replaces the summary by a copy, in one block of its size, and carries the marks over. */
 void metrics_cluster_keep(struct metrics_cluster *cluster, const struct summary *summary);

@@ -34,7 +34,7 @@ static void meter(void)
 
 static int64_t shown_seconds(void)
 {
-	const struct metrics_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };
 	const void *self;
 	const struct feature_metric *metric = features_metric(control.features, 0, &self);
 	AUTO(buf_done) struct buf text;

@@ -429,14 +429,14 @@ static void test_series_end_with_the_cluster(void **state)
 static void test_bytes_of_a_cluster(void **state)
 {
 	struct fixture *fixture = *state;
-	struct metrics_cluster *cluster = metrics_cluster_new("team", "demo");
+	struct metrics_cluster cluster = { .session = NULL };
 	size_t bytes;
 
 	decided(fixture, working, 1000);
-	metrics_cluster_keep(cluster, fixture->summary);
-	bytes = cluster->arena.used_bytes;
+	metrics_cluster_keep(&cluster, fixture->summary);
+	bytes = cluster.arena.used_bytes;
 	print_message("summary %zu + %zu bytes\n", bytes, METRICS_CLUSTER_BYTES);
-	metrics_cluster_free(cluster);
+	metrics_cluster_done(&cluster);
 	assert_in_range(bytes + METRICS_CLUSTER_BYTES, 500, 2048);
 }
 

@@ -175,7 +175,7 @@ static void rest(int64_t ms)
 
 static int64_t shown_pods(void)
 {
-	const struct metrics_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };
 	const struct feature_metric *metric = protect_busy_pods_feature.metrics;
 	AUTO(buf_done) struct buf text;
 	struct metrics_family family = { .buf = &text, .row = &metric->row };

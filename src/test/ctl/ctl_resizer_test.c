@@ -163,7 +163,7 @@ static void rest(int64_t ms)
 
 static const char *shown(void)
 {
-	const struct metrics_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	const struct metrics_cluster cluster = { .of = { "a", "demo", "a/demo" } };
 	const struct feature_metric *metric = in_place_resize_feature.metrics;
 	AUTO(buf_done) struct buf text;
 	struct metrics_family family = { .buf = &text, .row = &metric->row };

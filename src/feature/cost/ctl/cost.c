@@ -89,12 +89,13 @@ static bool reads_node_label(const void *self, const char *key)
 /* ---- metrics ---- */
 
 #define LABELS(cluster, group, fourth)                                                             \
-	((const char *const[]){ (cluster)->namespace_, (cluster)->name, (group)->name, (fourth) })
+	((const char *const[]){ (cluster)->of.namespace_, (cluster)->of.name, (group)->name,       \
+				(fourth) })
 
 static void write_gpu_seconds(const void *self, const struct metrics_cluster *cluster,
 			      struct metrics_family *family)
 {
-	const struct metering *metering = find(self, cluster->namespace_, cluster->name);
+	const struct metering *metering = find(self, cluster->of.namespace_, cluster->of.name);
 
 	if (!metering)
 		return;
@@ -109,7 +110,7 @@ static void write_gpu_seconds(const void *self, const struct metrics_cluster *cl
 static void write_cost(const void *self, const struct metrics_cluster *cluster,
 		       struct metrics_family *family)
 {
-	const struct metering *metering = find(self, cluster->namespace_, cluster->name);
+	const struct metering *metering = find(self, cluster->of.namespace_, cluster->of.name);
 
 	if (!metering || !metering->currency)
 		return;

@@ -18,7 +18,6 @@
 #include "net/log.h"
 #include "net/loop.h"
 
-#define FIELD_MANAGER "rayscaler"
 #define UNDER_WAY_MAX 10
 #define CACHE_WAIT_MS 10000 /* for our own writes to come back through the watch */
 #define RAY_WAIT_MS 10000   /* for Ray's replies to show a raylet's new size */
@@ -208,12 +207,11 @@ static void ask_kube(struct resized_pod *pod, enum resized_step step, const char
 	pod->step = step;
 	pod->kube = kube_client_request(
 		pod->resizer->control->kube,
-		&(struct kube_request){
-			.verb = subresource ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH,
-			.path = kube_path_query(&scratch, path, "fieldManager", FIELD_MANAGER),
-			.body = body,
-			.body_size = strlen(body),
-			.flow = cluster->of.key },
+		&(struct kube_request){ .verb = subresource ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH,
+					.path = kube_path_managed(&scratch, path),
+					.body = body,
+					.body_size = strlen(body),
+					.flow = cluster->of.key },
 		done, pod);
 }
 
@@ -454,14 +452,14 @@ static void write_resizes(const void *self, const struct metrics_cluster *cluste
 {
 	const struct resizer *resizer = self;
 	const struct resized *resized =
-		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&resizer->clusters, cluster->of.namespace_, cluster->of.name);
 
 	if (!resizer->control->options->settings.in_place_resize)
 		return;
 	for (int i = 0; i < RESIZED_RESULTS; i++)
 		metrics_text_integer(family,
-				     (const char *const[]){ cluster->namespace_, cluster->name,
-							    result_names[i] },
+				     (const char *const[]){ cluster->of.namespace_,
+							    cluster->of.name, result_names[i] },
 				     resized ? resized->counts[i] : 0);
 }
 

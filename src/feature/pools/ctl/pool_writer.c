@@ -14,7 +14,6 @@
 #include "net/loop.h"
 
 #define PLURAL "gpupools"
-#define FIELD_MANAGER "rayscaler"
 #define RETRY_MS 10000
 #define MESSAGE "cannot write the status of the GPUPool"
 
@@ -106,10 +105,8 @@ static void send(void *context)
 	if (entry->call || !entry->wanted || !version ||
 	    !leader_is_leading(writer->control->leader))
 		return;
-	path = kube_path_query(&scratch,
-			       kube_path(&scratch, GPU_POOL_API_VERSION, NULL, PLURAL, entry->name,
-					 "status"),
-			       "fieldManager", FIELD_MANAGER);
+	path = kube_path_managed(&scratch, kube_path(&scratch, GPU_POOL_API_VERSION, NULL, PLURAL,
+						     entry->name, "status"));
 	body = autoscaler_status_body(entry->wanted, version, &scratch);
 	entry->call = kube_client_request(writer->control->kube,
 					  &(struct kube_request){ .verb = KUBE_MERGE_PATCH,

@@ -19,7 +19,6 @@
 #include "net/log.h"
 #include "net/loop.h"
 
-#define FIELD_MANAGER "rayscaler"
 #define FLEET_SHARE 10 /* of --kube-api-qps */
 #define UNDER_WAY_MAX 10
 #define CACHE_WAIT_MS 10000 /* for our own write to come back through the watch */
@@ -250,10 +249,9 @@ static void send(struct guarded_pod *pod)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct protector *protector = pod->protector;
-	const char *path = kube_path_query(&scratch,
-					   kube_path(&scratch, "v1", pod->cluster->of.namespace_,
-						     "pods", pod->name, NULL),
-					   "fieldManager", FIELD_MANAGER);
+	const char *path =
+		kube_path_managed(&scratch, kube_path(&scratch, "v1", pod->cluster->of.namespace_,
+						      "pods", pod->name, NULL));
 
 	memmove(&pod->sent_ms[1], &pod->sent_ms[0], sizeof(pod->sent_ms) - sizeof(pod->sent_ms[0]));
 	pod->sent_ms[0] = now_ms(protector);
@@ -416,12 +414,12 @@ static void write_protected(const void *self, const struct metrics_cluster *clus
 {
 	const struct protector *protector = self;
 	const struct guarded *guarded =
-		cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&protector->clusters, cluster->of.namespace_, cluster->of.name);
 
 	if (guarded)
-		metrics_text_integer(family,
-				     (const char *const[]){ cluster->namespace_, cluster->name },
-				     (int64_t)guarded->protected);
+		metrics_text_integer(
+			family, (const char *const[]){ cluster->of.namespace_, cluster->of.name },
+			(int64_t)guarded->protected);
 }
 
 static const struct feature_metric metrics[] = {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/cluster_map.h"
 #include "feature/record/core/pod_start_time.h"
 #include "kube/kube_informer.h"
 
@@ -15,24 +15,16 @@ struct start {
 
 /* A ring: when it is full, `next` is the oldest. */
 struct starts {
+	struct cluster_entry of;
 	struct start *at;
 	size_t count, next;
 };
 
 struct start_times {
 	const struct control *control;
-	struct map clusters; /* "namespace/name": struct starts */
-	size_t count;        /* of all */
+	struct cluster_map clusters; /* of struct starts */
+	size_t count;                /* of all */
 };
-
-struct start_times *start_times_new(const struct control *control)
-{
-	struct start_times *times = memory_alloc(sizeof(*times));
-
-	times->control = control;
-	times->clusters = MAP_INIT;
-	return times;
-}
 
 static void free_start(struct start *start)
 {
@@ -40,42 +32,33 @@ static void free_start(struct start *start)
 	memory_free(start->group);
 }
 
-static void free_starts(struct start_times *times, struct starts *starts)
+static void starts_done(void *one)
 {
-	if (!starts)
-		return;
+	struct starts *starts = one;
+
 	for (size_t i = 0; i < starts->count; i++)
 		free_start(&starts->at[i]);
-	times->count -= starts->count;
 	memory_free(starts->at);
-	memory_free(starts);
+}
+
+struct start_times *start_times_new(const struct control *control)
+{
+	struct start_times *times = memory_alloc(sizeof(*times));
+
+	times->control = control;
+	times->clusters = CLUSTER_MAP_INIT(struct starts, starts_done);
+	return times;
 }
 
 void start_times_free(struct start_times *times)
 {
 	if (!times)
 		return;
-	for (size_t i = 0; i < times->clusters.count; i++)
-		free_starts(times, times->clusters.entries[i].value);
-	map_done(&times->clusters);
+	cluster_map_done(&times->clusters);
 	memory_free(times);
 }
 
 /* ---- Pods ---- */
-
-static struct starts *starts_of(struct start_times *times, const struct pod *pod,
-				const char *cluster)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *key = arena_printf(&scratch, "%s/%s", pod->namespace_, cluster);
-	struct starts *starts = map_get(&times->clusters, key);
-
-	if (!starts && times->count < START_TIMES_MAX) {
-		starts = memory_alloc(sizeof(*starts));
-		map_set(&times->clusters, key, starts);
-	}
-	return starts;
-}
 
 /* The place for another one: a new one, else that of the oldest. */
 static struct start *next_start(struct start_times *times, struct starts *starts)
@@ -113,7 +96,9 @@ void start_times_pod_changed(void *context, const struct pod *old, const struct 
 	group = labels_value(&new_object->labels, LABEL_GROUP);
 	if (!cluster || !group || !may_exist(times->control, new_object->namespace_, cluster))
 		return;
-	starts = starts_of(times, new_object, cluster);
+	starts = times->count < START_TIMES_MAX ?
+			 cluster_map_make(&times->clusters, new_object->namespace_, cluster) :
+			 cluster_map_get(&times->clusters, new_object->namespace_, cluster);
 	/* Its readiness was interrupted: the time that was kept first is that of the start. */
 	if (!starts || (old && VEC_FIND(starts, uid, new_object->uid)))
 		return;
@@ -128,20 +113,22 @@ void start_times_pod_changed(void *context, const struct pod *old, const struct 
 void start_times_ray_cluster_changed(void *context, const char *namespace_, const char *name,
 				     bool deleted)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct start_times *times = context;
+	const struct starts *starts =
+		times && deleted ? cluster_map_get(&times->clusters, namespace_, name) : NULL;
 
-	if (times && deleted)
-		free_starts(times, map_remove(&times->clusters,
-					      arena_printf(&scratch, "%s/%s", namespace_, name)));
+	if (!starts)
+		return;
+	times->count -= starts->count;
+	cluster_map_remove(&times->clusters, namespace_, name);
 }
 
 const struct ray_work_start *start_times_of(const struct start_times *times, const char *namespace_,
 					    const char *name, struct arena *arena,
 					    size_t *ret_count)
 {
-	const char *key = arena_printf(arena, "%s/%s", namespace_, name);
-	const struct starts *starts = times ? map_get(&times->clusters, key) : NULL;
+	const struct starts *starts = times ? cluster_map_get(&times->clusters, namespace_, name) :
+					      NULL;
 	struct ray_work_start *copy;
 
 	*ret_count = starts ? starts->count : 0;
