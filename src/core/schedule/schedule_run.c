@@ -90,9 +90,9 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->templates[i].amounts = launched_amounts(run, &problem->types[i]);
 		run->states.sizes = run->states.sizes || problem->types[i].resizable;
 	}
-	/* The size is known; growth would leave the smaller arrays in the arena. */
-	run->nodes.at = arena_array(scratch, problem->node_count + 1, sizeof(*run->nodes.at));
-	run->nodes.capacity = problem->node_count + 1;
+	/* For as many launches as nodes; growth leaves the smaller arrays in the arena. */
+	run->nodes.capacity = 2 * problem->node_count + 1;
+	run->nodes.at = arena_array(scratch, run->nodes.capacity, sizeof(*run->nodes.at));
 	for (size_t i = 0; i < problem->node_count; i++) {
 		const struct schedule_node *node = &problem->nodes[i];
 
