@@ -124,6 +124,17 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 	}
 }
 
+static void note_first_limit(const struct schedule_leftover *left, size_t count,
+			     struct schedule_leftover *leftover)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (left[i].limit == SCHEDULE_LIMIT_NONE)
+			continue;
+		*leftover = left[i];
+		return;
+	}
+}
+
 /* The first choice that fits. Of those that do not, the limit of the first that has one is
  * reported. */
 static void place_gang(struct schedule_run *run, const struct gang *gang,
@@ -143,9 +154,8 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
 		}
-		for (size_t j = 0; j < gang->choices[i]->list.count && !leftover->limit; j++)
-			if (left[j].limit != SCHEDULE_LIMIT_NONE)
-				*leftover = left[j];
+		if (leftover->limit == SCHEDULE_LIMIT_NONE)
+			note_first_limit(left, gang->choices[i]->list.count, leftover);
 		leftover->count = 1;
 	}
 }
@@ -230,6 +240,15 @@ static int compare_ordered(const void *a, const void *b)
 	return (first->place > second->place) - (first->place < second->place);
 }
 
+static int64_t gpus_of(const struct schedule_shape *shape)
+{
+	int64_t gpus = 0;
+
+	for (uint32_t i = 0; i < shape->piece_count; i++)
+		gpus += shape->pieces[i].amount * shape->pieces[i].count;
+	return gpus;
+}
+
 /* Puts the shapes into the order of the policy; Ray's breaks ties. */
 static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list,
 					   enum schedule_phase phase, bool atomic)
@@ -246,8 +265,8 @@ static struct schedule_requests *read_list(struct schedule_run *run, struct sche
 			ordered[i].shape = *shape;
 			if (policy->shuffle)
 				ordered[i].place = schedule_shuffled(policy->shuffle, i);
-			for (uint32_t j = 0; j < shape->piece_count && policy->gpus_first; j++)
-				ordered[i].gpus += shape->pieces[j].amount * shape->pieces[j].count;
+			if (policy->gpus_first)
+				ordered[i].gpus = gpus_of(shape);
 		}
 		sort_stable(ordered, list.count, sizeof(*ordered), compare_ordered);
 		for (size_t i = 0; i < list.count; i++)
@@ -302,10 +321,13 @@ static void fill_result(struct schedule_run *run, struct schedule_result *result
 	for (size_t i = 0; i < given; i++)
 		result->nodes[i] = run->nodes.at[i].result;
 	result->node_count = given;
-	for (size_t type = 0; type < run->problem->type_count; type++)
-		for (size_t i = given; i < run->nodes.count && run->launches[type]; i++)
+	for (size_t type = 0; type < run->problem->type_count; type++) {
+		if (!run->launches[type])
+			continue;
+		for (size_t i = given; i < run->nodes.count; i++)
 			if (run->nodes.at[i].result.type == type && !run->nodes.at[i].cancelled)
 				result->nodes[result->node_count++] = run->nodes.at[i].result;
+	}
 	result->launches = run->launches;
 }
 

@@ -165,21 +165,24 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 
 	cpu_budget_own(problem->cpu_budget, &arena);
 	memcpy(tried, launches, size);
-	for (int round = 0; round < CONFIRM_ROUNDS && may_run(search) && !confirmed; round++) {
+	for (int round = 0; round < CONFIRM_ROUNDS; round++) {
 		const struct schedule_result *result;
 
+		if (!may_run(search))
+			break;
 		search->runs_left--;
 		result = run_trial(search, tried, policy, &arena);
 		if (!result || !serves_enough(search, result, search->ray) ||
 		    !is_better(search, result) ||
 		    !schedule_trial_allows(&search->trial, result->launches))
 			break;
-		if (memcmp(tried, result->launches, size) != 0)
+		if (memcmp(tried, result->launches, size) != 0) {
 			memcpy(tried, result->launches, size);
-		else if (lasts(search, result, tried, &arena))
-			confirmed = true;
-		if (confirmed)
+		} else if (lasts(search, result, tried, &arena)) {
 			choose(search, policy, result);
+			confirmed = true;
+			break;
+		}
 	}
 	cpu_budget_done(problem->cpu_budget, &arena);
 	return confirmed;

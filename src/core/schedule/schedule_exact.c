@@ -156,10 +156,12 @@ static bool place(struct search *search, uint32_t shape, int64_t units, size_t f
 	order = search->orders[wanted->piece_count == 0];
 	if (!could_fit(search, wanted))
 		return false;
-	for (size_t i = first; i < search->token_count && search->steps_left; i++) {
+	for (size_t i = first; i < search->token_count; i++) {
 		struct token *token = &search->tokens[order[i]];
 		uint32_t before = token->state, next;
 
+		if (!search->steps_left)
+			break;
 		if (was_tried(search, order, first, i))
 			continue;
 		next = next_state(search, before, shape);

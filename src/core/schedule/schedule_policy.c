@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "core/schedule/schedule_cheapest.h"
 #include "core/schedule/schedule_try.h"
 
@@ -23,10 +24,9 @@ static bool selector_holds(const struct label_selector *selector, const struct l
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct label_constraint *constraint = &selector->constraints[i];
 		const char *value = labels_value(labels, constraint->key);
-		bool has = false;
+		bool has = value &&
+			   text_is_among(value, constraint->values.at, constraint->values.count);
 
-		for (size_t j = 0; value && j < constraint->values.count && !has; j++)
-			has = !strcmp(value, constraint->values.at[j]);
 		if (constraint->operation == LABEL_OPERATOR_IN ?
 			    !has :
 			    has || constraint->operation != LABEL_OPERATOR_NOT_IN)
@@ -95,12 +95,13 @@ bool schedule_gang_possible(const struct schedule_problem *problem, const struct
 		types[i].min_nodes = 0;
 		types[i].launch_held = types[i].has_pool = false;
 	}
-	for (size_t i = 0; i < problem->node_count && !empty.node_count; i++) {
+	for (size_t i = 0; i < problem->node_count; i++) {
 		if (!problem->nodes[i].head)
 			continue;
 		*head = problem->nodes[i];
 		head->available = head->total;
 		empty.node_count = 1;
+		break;
 	}
 	return schedule(&empty, arena)->gangs[0].count == 0;
 }

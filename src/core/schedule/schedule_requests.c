@@ -337,10 +337,21 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 	bool fit = false;
 
 	schedule_room_load(&run->room, state);
-	for (size_t i = 0; i < requests->kinds.count && !fit; i++)
+	for (size_t i = 0; i < requests->kinds.count; i++) {
 		fit = next(&requests->kinds.at[i], &run->room, 0, NO_LIMIT) != SCHEDULE_NO_INDEX;
+		if (fit)
+			break;
+	}
 	schedule_room_unload(&run->room);
 	return fit;
+}
+
+static bool is_seen(const struct schedule_kinds *seen, const struct schedule_kind *kind)
+{
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen->at[i] == kind)
+			return true;
+	return false;
 }
 
 /* Adds the kinds of one tag that may fit into the loaded room. */
@@ -359,15 +370,12 @@ static void see_tag(const struct schedule_requests *requests, struct schedule_ru
 	}
 	for (; low < requests->tags.count && requests->tags.at[low].tag == tag; low++) {
 		struct schedule_kind *kind = &requests->kinds.at[requests->tags.at[low].kind];
-		bool known = false;
 
 		if (schedule_room_refuses(&run->room, kind->first, requests->adds_labels) ||
 		    schedule_requests_next(kind, &run->room, 0) == SCHEDULE_NO_INDEX)
 			continue;
 		/* A node may have several labels that one selector names. */
-		for (size_t i = 0; i < seen->count && kind->first->selector; i++)
-			known = known || seen->at[i] == kind;
-		if (!known)
+		if (!kind->first->selector || !is_seen(seen, kind))
 			VEC_PUSH(run->attempt, seen, kind);
 	}
 }

@@ -138,7 +138,9 @@ size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_cand
 	size_t count = 0;
 
 	*ret_list = arena_array(run->attempt, run->order.count + 1, sizeof(**ret_list));
-	for (size_t i = 0; i < run->order.count && try->active_count; i++) {
+	if (!try->active_count)
+		return 0;
+	for (size_t i = 0; i < run->order.count; i++) {
 		const struct schedule_size *size = size_of(run, list[i]);
 
 		if (size)

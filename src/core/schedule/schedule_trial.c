@@ -130,7 +130,9 @@ static void add_launches(const struct schedule_trial *trial, struct schedule_res
 
 	for (int64_t i = 0; i < count; i++)
 		needed = needed || nodes[i].placement_count;
-	for (int64_t i = 0; i < count && needed; i++) {
+	if (!needed)
+		return;
+	for (int64_t i = 0; i < count; i++) {
 		struct schedule_node_result *node = &result->nodes[result->node_count++];
 		int64_t number = result->launches[nodes[i].type]++;
 

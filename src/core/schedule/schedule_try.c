@@ -701,7 +701,9 @@ static void undo(struct schedule_try *try)
 		schedule_run_cancel(run, type);
 	}
 	run->nodes.count = run->states_of.count = run->rests_of.count = try->first_new;
-	for (size_t i = 0; i < try->chosen.count && lasting; i++)
+	if (!lasting)
+		return;
+	for (size_t i = 0; i < try->chosen.count; i++)
 		if (try->chosen.at[i].node < try->first_new)
 			schedule_class_add(run, try->chosen.at[i].state, try->chosen.at[i].node);
 }

@@ -64,6 +64,14 @@ static void sift_up(struct heap *heap, size_t index)
 	moved->fell = false;
 }
 
+/* After a change of keys towards the front. */
+static void restore_order(struct heap *heap)
+{
+	for (size_t i = 0; i < heap->count; i++)
+		if (heap->at[i]->fell)
+			sift_up(heap, i);
+}
+
 static void push(struct heap *heap, struct share_account *account)
 {
 	heap->at[heap->count] = account;
@@ -205,9 +213,8 @@ static void run_step(struct share_work *work, struct heap *heap)
 
 		work->usage_fell = false;
 		given = give_next(work, first, heap->guaranteed);
-		for (size_t i = 0; work->usage_fell && i < heap->count; i++)
-			if (heap->at[i]->fell)
-				sift_up(heap, i);
+		if (work->usage_fell)
+			restore_order(heap);
 		if (given)
 			push(heap, first);
 	}

@@ -17,7 +17,7 @@ for file; do
 done
 # A condition of a `for` that no turn changes is a guard: an `if` before the loop; a flag that a turn sets is
 # a search: a return or a break. Tests may have them, and the folders of the packing and of the shares.
-guards=$(printf '%s\n' "$@" | grep -vE '^src/(test|core/schedule|core/share|feature/pools)/' | xargs -r perl -0777 -ne '
+guards=$(printf '%s\n' "$@" | grep -v '^src/test/' | xargs -r perl -0777 -ne '
 	while (/\bfor\ \(((?:[^;()]|(\((?:[^()]|(?2))*\)))*);((?:[^;()]|(\((?:[^()]|(?4))*\)))*);((?:[^;()]|(\((?:[^()]|(?6))*\)))*)\)/g) {
 		my ($condition, $step, $at) = ($3, $5, $-[0]);
 		my %moves = map { $_ => 1 } $step =~ /([A-Za-z_]\w*)/g;

@@ -854,9 +854,11 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 						     .gpus = table->units.at[run->first].amount,
 						     .count = run->ask->count,
 						     .since = run->ask->since }));
-	for (size_t i = 0; old && i < old->waiting_unit_count; i++)
-		if (keeps_place(allocation->input, old->waiting_units[i].cluster))
-			VEC_PUSH(arena, &list, old->waiting_units[i]);
+	if (old)
+		ARRAY_EACH(const struct gpu_pool_waiting, unit, old->waiting_units,
+			   old->waiting_unit_count)
+			if (keeps_place(allocation->input, unit->cluster))
+				VEC_PUSH(arena, &list, *unit);
 	sort_stable(list.at, list.count, sizeof(*list.at), by_since);
 	status->waiting_units = list.at;
 	status->waiting_unit_count = list.count < GPU_POOL_WAITING_MAX ? list.count :

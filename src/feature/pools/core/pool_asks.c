@@ -52,7 +52,9 @@ static struct times times_of(const char *groups, const struct pool_asks *old, st
 {
 	struct times times = { .next = 0 };
 
-	for (size_t i = 0; old && i < old->list.count; i++)
+	if (!old)
+		return times;
+	for (size_t i = 0; i < old->list.count; i++)
 		if (strcmp(old->list.at[i].groups, groups) == 0)
 			VEC_PUSH(arena, &times.at, old->list.at[i]);
 	sort_stable(times.at.at, times.at.count, sizeof(*times.at.at), by_age);

@@ -3,20 +3,10 @@
 #include <string.h>
 
 #include "core/capacity/accelerator_type.h"
+#include "core/nodes/node_match.h"
 
 /* The names of the newest Ray, whatever Ray the cluster has. */
 #define NAMES_OF_RAY "2.60.0"
-
-static bool has_labels(const struct labels *wanted, const struct labels *labels)
-{
-	for (size_t i = 0; i < wanted->count; i++) {
-		const char *value = labels_value(labels, wanted->at[i].key);
-
-		if (!value || strcmp(value, wanted->at[i].value) != 0)
-			return false;
-	}
-	return true;
-}
 
 /* Limits of the Ray container, NULL without one, and the model of its Nodes, NULL when unknown. */
 struct demanded {
@@ -33,7 +23,8 @@ static bool matches(const struct gpu_pool_groups *groups, const struct pod_spec 
 	if (groups->resource_name[0] &&
 	    (!demanded->limits || !quantities_find(demanded->limits, groups->resource_name)))
 		return false;
-	return has_labels(&groups->node_selector, &spec->node_selector);
+	return node_match_selector(&groups->node_selector,
+				   &(const struct node){ .labels = spec->node_selector });
 }
 
 static const char *type_of(const struct pod_spec *spec, const struct pod_claims *claims,
@@ -72,30 +63,16 @@ size_t pool_match_spec(const struct gpu_pool *const *pools, size_t count,
 	return POOL_NONE;
 }
 
-static bool is_selected(const struct node_expression *expression, const struct labels *labels)
-{
-	const char *value = labels_value(labels, expression->key);
-	bool listed = false;
-
-	for (size_t i = 0; value && i < expression->values.count; i++)
-		listed |= strcmp(value, expression->values.at[i]) == 0;
-	if (strcmp(expression->operation, "In") == 0)
-		return listed;
-	if (strcmp(expression->operation, "NotIn") == 0)
-		return !listed;
-	if (strcmp(expression->operation, "Exists") == 0)
-		return value != NULL;
-	return strcmp(expression->operation, "DoesNotExist") == 0 && !value;
-}
-
 size_t pool_match_queue(const struct gpu_pool *pool, const struct labels *namespace_labels)
 {
+	const struct node named = { .labels = *namespace_labels };
+
 	for (size_t q = 0; q < pool->queue_count; q++) {
 		const struct gpu_pool_selector *selector = &pool->queues[q].namespaces;
-		bool selected = has_labels(&selector->match_labels, namespace_labels);
+		bool selected = node_match_selector(&selector->match_labels, &named);
 
 		for (size_t i = 0; i < selector->expression_count; i++)
-			selected &= is_selected(&selector->expressions[i], namespace_labels);
+			selected &= node_match_expression(&selector->expressions[i], &named);
 		if (selected)
 			return q;
 	}

@@ -324,9 +324,10 @@ static const char *shape_of(const struct pool_group *group, const struct pod_cla
 			 (long long)group->hosts);
 	VEC_EACH(const struct resource, one, &request)
 		(void)buf_printf(&text, "%s=%lld\n", one->name, (long long)one->amount);
-	for (size_t i = 0; claims && i < claims->charge.count; i++)
-		(void)buf_printf(&text, "claim %s=%lld\n", claims->charge.at[i].name,
-				 (long long)claims->charge.at[i].amount);
+	if (claims)
+		VEC_EACH(const struct quantity, one, &claims->charge)
+			(void)buf_printf(&text, "claim %s=%lld\n", one->name,
+					 (long long)one->amount);
 	VEC_EACH(const struct label, one, &spec->node_selector)
 		(void)buf_printf(&text, "label %s=%s\n", one->key, one->value);
 	ARRAY_EACH(const struct node_term, term, spec->required_node_terms,

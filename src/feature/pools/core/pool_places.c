@@ -255,7 +255,9 @@ static struct resources request_of(struct places *places, const char *namespace_
 	if (!claims)
 		return request;
 	add_amounts(places, &request, &claims->charge);
-	for (size_t i = 0; pod && i < claims->shared_count; i++)
+	if (!pod)
+		return request;
+	for (size_t i = 0; i < claims->shared_count; i++)
 		if (is_first(places, &places->claims, pod, claims->shared[i].claim))
 			add_amounts(places, &request, &claims->shared[i].charge);
 	return request;

@@ -47,6 +47,14 @@ static int by_name(const void *left, const void *right)
 		      (*(const struct gpu_pool *const *)right)->name);
 }
 
+static const struct gpu_pool *pool_named(const struct pool_objects *objects, const char *name)
+{
+	for (size_t i = 0; i < objects->count; i++)
+		if (strcmp(objects->list[i]->name, name) == 0)
+			return objects->list[i];
+	return NULL;
+}
+
 /* Copies the list again, with `now` for the pool `name`; NULL: without it. */
 static void make_list(struct pool_objects *objects, const char *name, const struct gpu_pool *now)
 {
@@ -116,15 +124,12 @@ static void pool_changed(void *context, enum kube_change change UNUSED, const ch
 	const struct objects_watch *watch = context;
 	struct pool_objects *objects = watch->owner;
 	const struct gpu_pool *now = new_object;
-	const struct gpu_pool *const *found = NULL;
+	const struct gpu_pool *found = pool_named(objects, key);
 	struct arena before = objects->arena;
 
-	for (size_t i = 0; i < objects->count && !found; i++)
-		if (strcmp(objects->list[i]->name, key) == 0)
-			found = &objects->list[i];
 	/* A change of the status alone: written by us, or by the leader whose place we may take. */
-	if (found && now && (*found)->generation == now->generation &&
-	    strcmp((*found)->uid, now->uid) == 0 && leader_is_leading(objects->control->leader))
+	if (found && now && found->generation == now->generation &&
+	    strcmp(found->uid, now->uid) == 0 && leader_is_leading(objects->control->leader))
 		return;
 	make_list(objects, key, now);
 	if (now)

@@ -827,7 +827,9 @@ static const struct pool_asks *stored_asks(const struct pools *pools, const char
 	for (size_t p = 0; p < pools->count; p++) {
 		const struct gpu_pool_status *status = pools->list[p]->status;
 
-		for (size_t i = 0; status && i < status->waiting_unit_count; i++) {
+		if (!status)
+			continue;
+		for (size_t i = 0; i < status->waiting_unit_count; i++) {
 			const struct gpu_pool_waiting *one = &status->waiting_units[i];
 
 			if (strcmp(one->cluster, key) == 0)
