@@ -65,7 +65,8 @@ def test_a_raylet_that_died_in_a_pod_that_runs(shared, controller):
         line = control.wait_for('"scaled"', "WorkerRecycled", seconds=60)
         recycled = time.time()
         assert "raylet is dead" in line["why"] and recycled - killed > 2, line
-        assert one.recorder.of("workersToDelete", killed)[0].value == [victim]
+        named = wait_until(lambda: one.recorder.of("workersToDelete", killed), 20, "the patch to be seen")
+        assert named[0].value == [victim]
         for pid in set(processes) - {raylet}:
             os.kill(pid, signal.SIGCONT)
         wait_until(lambda: victim not in one.workers(), 60, "the Pod to go")
