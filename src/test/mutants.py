@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(POOLS, "old ? old : stored_asks(", "old || true ? old : stored_asks(", CALLER, "law 8"),
     Mutant(POOLS, "strcmp(one->cluster, key) == 0", "strcmp(one->cluster, key) > 0", CALLER, "law 8"),
     Mutant(POOLS, ".since = one->since,", ".since = status->waiting_units[0].since,", CALLER, "law 8"),
-    Mutant(POOLS, "for (size_t i = 0; status && i < status", "for (size_t i = 1; status && i < status", CALLER, "law 8"),
+    Mutant(POOLS, "for (size_t i = 0; i < status->waiting_unit_count", "for (size_t i = 1; i < status->waiting_unit_count", CALLER, "law 8"),
     Mutant(ASKS, "entry.since = time->since < now ? time->since : now;", "entry.since = now;", CALLER, "law 8"),
     Mutant(POOLS, "entry->patches->generation = generation;", "entry->patches->generation = 0 * generation;", CALLER, "law 8"),
     Mutant(POOLS, "\t\tentry->spent = false;\n", "", CALLER, "law 8"),
