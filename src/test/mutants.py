@@ -86,7 +86,7 @@ MUTANTS = [
     # ---- the caller: law 10
     Mutant(ALLOCATION, "int64_t count = granted[ask - input->asks[index]->list.at];", "int64_t count = granted[ask - input->asks[index]->list.at] / 2;", CALLER, "law 10"),
     Mutant(ALLOCATION, "grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "grants[ask->parts[p].group] += count;", CALLER, "law 10"),
-    Mutant(POOLS, "(__int128)held_in(entry->member.value, p, false);", "0;", CALLER, "law 10"),
+    Mutant(POOLS, "(__int128)held_in(entry->member.value, p, false);", "0;", "ctl_pools_test", "FAILED"),
     Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
 ]
 
