@@ -22,7 +22,7 @@ from .agent_ports import AgentPorts
 from .kubeclient import ApiError, KubeClient
 from .kubeconfig import sees_account
 from .pki import addresses_of
-from .pod_reaper import MARK_VARIABLE, kill, pids_of
+from .pod_reaper import MARK_VARIABLE, kill_all
 from .processes import Process
 from .watchcache import WatchCache
 
@@ -367,7 +367,7 @@ class Container:
         """End the group and whatever left it, which is found by a variable of its environment."""
         if self._process:
             self._process.kill()
-        kill(pids_of(self._pod["metadata"]["uid"], self._spec["name"]))
+        kill_all(self._pod["metadata"]["uid"], self._spec["name"])
 
 
 def expand(text: str, env: Dict[str, str]) -> str:

@@ -55,13 +55,18 @@ def kill(pids: List[int]) -> bool:
     return bool(pids)
 
 
+def kill_all(pod_uid: str = "[^/]+", container: str = "[^/]+", node: str = "[^/]+") -> None:
+    """Until no process of them is left: a killed one may have been starting another, and one that is killed
+    ends a little later."""
+    deadline = time.monotonic() + REAP_SECONDS
+    while kill(pids_of(pod_uid, container, node)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def main() -> None:
     node, directory = sys.argv[1:]
     sys.stdin.buffer.read()
-    deadline = time.monotonic() + REAP_SECONDS
-    # Again until no process is left: a killed one may have been starting another.
-    while kill(pids_of(node=node)) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    kill_all(node=node)
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any, Dict
 
@@ -9,7 +10,7 @@ import pytest
 
 from rayscaler_e2e import kuberay_pod as kp
 from rayscaler_e2e import ray_manifests as rm
-from rayscaler_e2e.pod_reaper import pids_of
+from rayscaler_e2e.pod_reaper import MARK_VARIABLE, kill_all, pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.start_apiserver import start_api_server
@@ -89,6 +90,16 @@ def test_a_deleted_pod_gets_its_grace_period_and_nothing_of_it_stays(pods):
     wait_until(lambda: not pods.find("polite"), 5, "polite to be gone long before its grace period")
     wait_until(lambda: not pods.find("stubborn"), 6, "stubborn to be gone after its grace period")
     assert pids_of(uids["polite"]) == [] and pids_of(uids["stubborn"]) == []
+
+
+def test_a_container_that_starts_processes_while_it_is_killed_ends_whole():
+    script = "for i in 1 2 3 4 5 6 7 8 9 10; do for j in $(seq 30); do setsid sleep 1000 & done; sleep 0.02; done; wait"
+    environment = {**os.environ, MARK_VARIABLE: "forks/main/node"}
+    shell = subprocess.Popen(["/bin/sh", "-c", script], env=environment, start_new_session=True)
+    wait_until(lambda: len(pids_of("forks")) >= 2, 5, "the first of its processes")
+    kill_all("forks", "main")
+    assert pids_of("forks") == []
+    shell.wait()
 
 
 def test_pods_wait_for_nodes_with_room(pods, api_server):
