@@ -8,9 +8,9 @@
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
 # kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, helm from the
 # cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
-# e2e/apiserver (one build for all, so that what they share is compiled once) and helm from its own
-# module, with the Go in PATH when it is new enough, else with Debian's Go, unpacked into the cache.
-# etcd's last resort is Debian's etcd-server, unpacked. Standard output: one line "NAME PATH" each.
+# e2e/apiserver (one build for all of Kubernetes, so that what they share is compiled once; etcd is a module of its own
+# there, because its dependencies have other versions) and helm from its own module, with the Go in PATH when it is new
+# enough, else with Debian's Go, unpacked into the cache. Standard output: one line "NAME PATH" each.
 #
 # Exit status: 0 all are there, 3 one cannot be had on this machine (the message says why; those
 # that are there are printed).
@@ -48,18 +48,7 @@ find_program() {
 
 . "$here/debian.sh"
 
-# ---- etcd ---------------------------------------------------------------------------------------
-
-make_etcd() {
-	say "unpacking Debian's etcd-server into $cache/etcd (no service is installed)"
-	unpack_debian "$cache/etcd" etcd-server ||
-		cannot "no etcd in PATH, and Debian's etcd-server could not be downloaded"
-	mkdir -p "$cache/bin"
-	ln -sf ../etcd/usr/bin/etcd "$cache/bin/etcd"
-	"$cache/bin/etcd" --version >&2
-}
-
-# ---- programs of Kubernetes and helm --------------------------------------------------------------
+# ---- builds --------------------------------------------------------------------------------------
 
 kubernetes_version() {
 	awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/apiserver/go.mod"
@@ -133,6 +122,19 @@ build_kubernetes() {
 	say "built $* in $((SECONDS - started)) s"
 }
 
+build_etcd() {
+	local started=$SECONDS
+	prepare_go
+	say "building etcd from source: 1 minute on two cores, once"
+	(cd "$here/apiserver/etcd" && "$go" build -v -o "$cache/bin/etcd.new" -ldflags "-s -w" . 2>&1) |
+		show_progress "about 500" || cannot "etcd could not be built"
+	mv "$cache/bin/etcd.new" "$cache/bin/etcd"
+	rm -rf "$cache/etcd"
+	source_key etcd >"$cache/bin/etcd.key"
+	"$cache/bin/etcd" --version >&2
+	say "built etcd in $((SECONDS - started)) s"
+}
+
 build_helm() {
 	local started=$SECONDS minor version
 	version=$(kubernetes_version)
@@ -168,6 +170,8 @@ show_progress() {
 source_key() {
 	if [ "$1" = helm ]; then
 		echo "$helm_version"
+	elif [ "$1" = etcd ]; then
+		cat "$here"/apiserver/etcd/*
 	else
 		cat "$here/apiserver/$1/main.go" "$here"/apiserver/go.{mod,sum}
 	fi | sha256sum | cut -c1-16
@@ -181,6 +185,11 @@ drop_old_build() {
 	fi
 }
 
+# etcd 3.4, which earlier versions of this script unpacked: it costs seven times as much while nothing happens.
+is_of_debian() {
+	[ "$1" = etcd ] && [ "$(readlink "$cache/bin/etcd")" = ../etcd/usr/bin/etcd ]
+}
+
 print_found() {
 	local name path
 	for name in "${wanted[@]}"; do
@@ -191,19 +200,20 @@ print_found() {
 }
 
 make_missing() {
-	local name kubernetes=() helm=
+	local name kubernetes=() etcd= helm=
 	for name in "${wanted[@]}"; do
-		[ "$name" = etcd ] || drop_old_build "$name"
-		if find_program "$name" >/dev/null; then
+		drop_old_build "$name"
+		if find_program "$name" >/dev/null && ! is_of_debian "$name"; then
 			continue
 		fi
 		case $name in
-		etcd) make_etcd ;;
+		etcd) etcd=yes ;;
 		helm) helm=yes ;;
 		*) kubernetes+=("$name") ;;
 		esac
 	done
 	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "${kubernetes[@]}"
+	[ -z "$etcd" ] || build_etcd
 	[ -z "$helm" ] || build_helm
 	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
 }

@@ -138,7 +138,7 @@ class RealApiServer(ApiServer):
     def _start_etcd(self) -> None:
         client = f"http://127.0.0.1:{self._etcd_port}"
         peer = f"http://127.0.0.1:{free_port()}"
-        # Older ones cannot be asked how far they are; without this a watch may wait for minutes.
+        # An old one in PATH cannot be asked how far it is; without this a watch may wait for minutes.
         old = _first_line([str(self._etcd_program), "--version"]).split()[-1].startswith("3.4.")
         progress = ["--experimental-watch-progress-notify-interval=1s"] if old else []
         self._etcd = Process(
