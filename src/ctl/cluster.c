@@ -259,11 +259,10 @@ static void current_view(void *context, struct arena *arena, struct observation 
 
 /* --- log and reports of a decision --- */
 
-static void report_done(void *context, const struct gcs_reply *reply, const struct err *err)
+static void report_done(void *context, const struct gcs_reply *reply UNUSED, const struct err *err)
 {
 	const struct cluster *cluster = context;
 
-	(void)reply;
 	if (!err)
 		return;
 	metrics_gcs_failed(cluster->control->metrics, err);

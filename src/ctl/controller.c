@@ -187,14 +187,13 @@ static void log_unreadable_pod(struct controller *controller, const char *key,
 				 pod->unreadable, loop_monotonic_ms(controller->control.loop));
 }
 
-static void pod_changed(void *context, enum kube_change change, const char *key, const void *old,
-			const void *new_object)
+static void pod_changed(void *context, enum kube_change change UNUSED, const char *key,
+			const void *old, const void *new_object)
 {
 	struct controller *controller = context;
 	const struct pod *pod = new_object ? new_object : old;
 	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 
-	(void)change;
 	if (pod && pod->unreadable &&
 	    (!old ||
 	     !object_change_same_text(((const struct pod *)old)->unreadable, pod->unreadable)))

@@ -271,10 +271,9 @@ struct gcs_call *gcs_client_resize_node(struct gcs_client *client, int64_t timeo
 
 /* ---- ReportAutoscalingState ---- */
 
-static void gcs_report_read(struct gcs_call *call, const void *message, size_t size)
+/* An empty message. */
+static void gcs_report_read(struct gcs_call *call, const void *message UNUSED, size_t size UNUSED)
 {
-	(void)message; /* an empty message */
-	(void)size;
 	gcs_call_end(call, &(struct gcs_reply){ .rejection = "" }, NULL);
 }
 

@@ -40,11 +40,10 @@ static void gcs_decode_free(void *context)
 	memory_free(decode);
 }
 
-static void gcs_digest_run(void *context, const struct work_job *job)
+static void gcs_digest_run(void *context, const struct work_job *job UNUSED)
 {
 	struct gcs_decode *decode = context;
 
-	(void)job;
 	decode->digest = gcs_state_digest(buf_string(&decode->body), decode->body.size);
 }
 
@@ -143,12 +142,10 @@ static void gcs_decode_digested(void *context)
 	gcs_decode_start(decode);
 }
 
-void gcs_decode(struct gcs_call *call, const void *message, size_t size)
+void gcs_decode(struct gcs_call *call, const void *message UNUSED, size_t size UNUSED)
 {
 	struct gcs_decode *decode = memory_alloc(sizeof(*decode));
 
-	(void)message;
-	(void)size;
 	decode->call = call;
 	decode->list_use = call->list_use;
 	decode->list = call->list;

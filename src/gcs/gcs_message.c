@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 struct gcs_message_memory {
 	ProtobufCAllocator allocator;
 	struct arena *arena;
@@ -22,10 +24,9 @@ static void *gcs_message_alloc(void *context, size_t bytes)
 	return arena_alloc(memory->arena, bytes);
 }
 
-static void gcs_message_free(void *context, void *pointer)
+/* Freed with the arena. */
+static void gcs_message_free(void *context UNUSED, void *pointer UNUSED)
 {
-	(void)context;
-	(void)pointer; /* freed with the arena */
 }
 
 void *gcs_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,

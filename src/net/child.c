@@ -90,11 +90,10 @@ static void child_on_exit(uv_process_t *process, int64_t exit_status, int signal
 	child_look(child);
 }
 
-static void child_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
+static void child_on_alloc(uv_handle_t *handle, size_t suggested UNUSED, uv_buf_t *ret_buf)
 {
 	struct child *child = handle->data;
 
-	(void)suggested;
 	*ret_buf = uv_buf_init(child->chunk, sizeof(child->chunk));
 }
 

@@ -176,15 +176,13 @@ static void h2_call_free(struct h2_call *call)
 	memory_free(call);
 }
 
-static ssize_t h2_on_body(nghttp2_session *unused, int32_t stream_id, uint8_t *data, size_t size,
-			  uint32_t *flags, nghttp2_data_source *source, void *context)
+static ssize_t h2_on_body(nghttp2_session *unused UNUSED, int32_t stream_id UNUSED, uint8_t *data,
+			  size_t size, uint32_t *flags, nghttp2_data_source *source,
+			  void *context UNUSED)
 {
 	struct h2_call *call = source->ptr;
 	size_t left = call->body_size - call->body_sent;
 
-	(void)unused;
-	(void)stream_id;
-	(void)context;
 	if (size > left)
 		size = left;
 	memcpy(data, call->body + call->body_sent, size);

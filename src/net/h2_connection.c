@@ -351,12 +351,11 @@ static void h2_connection_on_read(uv_stream_t *stream, ssize_t size, const uv_bu
 
 /* libuv reads up to 32 times for one poll event. Without room it stops (UV_ENOBUFS), and continues
  * in the next turn of the loop, after the other sockets. */
-static void h2_connection_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_bytes)
+static void h2_connection_on_room(uv_handle_t *handle, size_t suggested UNUSED, uv_buf_t *ret_bytes)
 {
 	struct h2_connection *connection = handle->data;
 	bool stop = connection->full_reads++ == H2_READS_MAX;
 
-	(void)suggested;
 	if (stop)
 		connection->full_reads = 0;
 	*ret_bytes = uv_buf_init(h2_read_bytes, stop ? 0 : sizeof(h2_read_bytes));

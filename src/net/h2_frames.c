@@ -26,13 +26,12 @@ static void h2_frames_note(struct h2_frames *frames, const char *text)
 }
 
 static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-			size_t name_size, const uint8_t *value, size_t value_size, uint8_t flags,
-			void *context)
+			size_t name_size, const uint8_t *value, size_t value_size,
+			uint8_t flags UNUSED, void *context)
 {
 	struct h2_frames *frames = context;
 	void *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
 
-	(void)flags;
 	frames->header_bytes += name_size + value_size;
 	if (stream)
 		frames->events->header(stream, (const char *)name, name_size, (const char *)value,
@@ -40,13 +39,12 @@ static int h2_on_header(nghttp2_session *session, const nghttp2_frame *frame, co
 	return 0;
 }
 
-static int h2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id,
+static int h2_on_data(nghttp2_session *session, uint8_t flags UNUSED, int32_t stream_id,
 		      const uint8_t *data, size_t size, void *context)
 {
 	struct h2_frames *frames = context;
 	void *stream = nghttp2_session_get_stream_user_data(session, stream_id);
 
-	(void)flags;
 	if (!stream)
 		return 0;
 	if (frames->events->data(stream, data, size) < 0)
@@ -91,56 +89,48 @@ static int h2_on_stream_close(nghttp2_session *session, int32_t stream_id, uint3
 	return 0;
 }
 
-static int h2_on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error,
-			       void *context)
+static int h2_on_invalid_frame(nghttp2_session *session UNUSED, const nghttp2_frame *frame UNUSED,
+			       int error, void *context)
 {
-	(void)session;
-	(void)frame;
 	h2_frames_note(context, nghttp2_strerror(error));
 	return 0;
 }
 
-static int h2_on_error(nghttp2_session *session, int code, const char *text, size_t size,
-		       void *context)
+static int h2_on_error(nghttp2_session *session UNUSED, int code UNUSED, const char *text,
+		       size_t size, void *context)
 {
 	struct h2_frames *frames = context;
 
-	(void)session;
-	(void)code;
 	if (!frames->why && size > 0)
 		frames->why = memory_strndup(text, size < H2_WHY_BYTES ? size : H2_WHY_BYTES);
 	return 0;
 }
 
-static void *h2_malloc(size_t size, void *context)
+static void *h2_malloc(size_t size, void *context UNUSED)
 {
-	(void)context;
 	return malloc(size);
 }
 
-static void h2_free(void *block, void *context)
+static void h2_free(void *block, void *context UNUSED)
 {
-	(void)context;
 	free(block);
 }
 
-static void *h2_calloc(size_t count, size_t size, void *context)
+static void *h2_calloc(size_t count, size_t size, void *context UNUSED)
 {
-	(void)context;
 	return calloc(count, size);
 }
 
 /* nghttp2 reserves a buffer of 16 KiB for the largest frame in each session, and our requests fill
  * a few hundred bytes of it. Its inner pages, which may come from memory that was in use before, are
  * given back to the kernel until they are written. */
-static void *h2_realloc(void *block, size_t size, void *context)
+static void *h2_realloc(void *block, size_t size, void *context UNUSED)
 {
 	void *resized = realloc(block, size);
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = ((uintptr_t)resized + page - 1) / page * page;
 	uintptr_t end = ((uintptr_t)resized + size) / page * page;
 
-	(void)context;
 	if (!block && resized && end > first)
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 	return resized;

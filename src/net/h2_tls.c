@@ -61,11 +61,9 @@ static int h2_tls_bio_write(BIO *bio, const char *data, size_t size, size_t *ret
 	return 1;
 }
 
-static long h2_tls_bio_control(BIO *bio, int command, long number, void *pointer)
+static long h2_tls_bio_control(BIO *bio UNUSED, int command, long number UNUSED,
+			       void *pointer UNUSED)
 {
-	(void)bio;
-	(void)number;
-	(void)pointer;
 	return command == BIO_CTRL_FLUSH;
 }
 
@@ -82,12 +80,9 @@ static BIO_METHOD *h2_tls_bio_method_new(void)
 
 /* ---- the material ---- */
 
-static int h2_tls_no_password(char *ret_text, int size, int writing, void *context)
+static int h2_tls_no_password(char *ret_text UNUSED, int size UNUSED, int writing UNUSED,
+			      void *context UNUSED)
 {
-	(void)ret_text;
-	(void)size;
-	(void)writing;
-	(void)context;
 	return -1; /* an encrypted key is an error, never a prompt on the terminal */
 }
 

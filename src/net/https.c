@@ -413,11 +413,10 @@ static void https_action(struct https *https, curl_socket_t fd, int events)
 	https_settle(https);
 }
 
-static int https_on_timer_change(CURLM *multi, long timeout_ms, void *context)
+static int https_on_timer_change(CURLM *multi UNUSED, long timeout_ms, void *context)
 {
 	struct https *https = context;
 
-	(void)multi;
 	if (timeout_ms < 0)
 		loop_timer_stop(https->timer);
 	else
@@ -467,13 +466,13 @@ static struct https_socket *https_socket_new(struct https *https, curl_socket_t 
 }
 
 /* curl: watch this socket for these events. */
-static int https_on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *assigned)
+static int https_on_socket(CURL *curl UNUSED, curl_socket_t fd, int what, void *context,
+			   void *assigned)
 {
 	struct https_socket *socket = assigned;
 	struct https *https = context;
 	int events = 0;
 
-	(void)curl;
 	if (what == CURL_POLL_REMOVE) {
 		if (socket) {
 			(void)curl_multi_assign(https->multi, fd, NULL);
@@ -665,14 +664,11 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 }
 
 /* libcurl: the connection is up, and the request is about to be sent. */
-static int https_on_send(void *context, char *peer, char *own, int peer_port, int own_port)
+static int https_on_send(void *context, char *peer UNUSED, char *own UNUSED, int peer_port UNUSED,
+			 int own_port UNUSED)
 {
 	struct https_request *request = context;
 
-	(void)peer;
-	(void)own;
-	(void)peer_port;
-	(void)own_port;
 	if (request->cancelled)
 		return CURL_PREREQFUNC_ABORT;
 	const char *why = request->may_send ? request->may_send(request->context) : NULL;

@@ -198,11 +198,10 @@ void loop_timer_free(struct loop_timer *timer)
 		loop_handle_free(timer);
 }
 
-static void loop_on_signal(uv_signal_t *handle, int number)
+static void loop_on_signal(uv_signal_t *handle, int number UNUSED)
 {
 	struct loop_signal *signal = handle->data;
 
-	(void)number;
 	signal->callback(signal->context);
 }
 

@@ -97,11 +97,10 @@ void loop_port_free(struct loop_port *port)
 
 /* ---- the thread ---- */
 
-static void loop_thread_on_stop(void *context, void *message)
+static void loop_thread_on_stop(void *context, void *message UNUSED)
 {
 	struct loop_thread *thread = context;
 
-	(void)message;
 	loop_stop(thread->loop);
 }
 

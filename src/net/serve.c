@@ -271,13 +271,12 @@ static bool is_token(const char *text, size_t size)
 	return size > 0 && strspn(text, token) == size;
 }
 
-static enum MHD_Result look_at_field(void *context, enum MHD_ValueKind kind, const char *name,
-				     size_t name_size, const char *value, size_t value_size)
+static enum MHD_Result look_at_field(void *context, enum MHD_ValueKind kind UNUSED,
+				     const char *name, size_t name_size, const char *value,
+				     size_t value_size UNUSED)
 {
 	struct serve_strict *found = context;
 
-	(void)kind;
-	(void)value_size;
 	found->bad_name |= !is_token(name, name_size);
 	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST)) {
 		found->hosts++;
@@ -337,14 +336,12 @@ static struct serve_request *request_new(struct serve *serve, struct MHD_Connect
 }
 
 /* Every request that on_request has seen ends here, whether it was read to its end or not. */
-static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
-			 enum MHD_RequestTerminationCode code)
+static void on_completed(void *context, struct MHD_Connection *mhd UNUSED, void **state,
+			 enum MHD_RequestTerminationCode code UNUSED)
 {
 	struct serve *serve = context;
 	struct serve_request *request = *state;
 
-	(void)mhd;
-	(void)code;
 	if (!request)
 		return;
 	CHECK(!request->waiting);
@@ -433,13 +430,12 @@ static bool is_refused(struct serve_request *request, const char *method, const 
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
-				  const char *method, const char *version, const char *data,
+				  const char *method, const char *version, const char *data UNUSED,
 				  size_t *data_size, void **state)
 {
 	struct serve *serve = context;
 	struct serve_request *request = *state;
 
-	(void)data;
 	if (!request) { /* the first call has only the header */
 		*state = request = request_new(serve, mhd);
 		return is_refused(request, method, version) ? send_answer(request) : MHD_YES;
@@ -568,10 +564,8 @@ static void serve_turn(void *context)
 		watch_timeouts(serve);
 }
 
-static void on_poll(uv_poll_t *handle, int status, int events)
+static void on_poll(uv_poll_t *handle, int status UNUSED, int events UNUSED)
 {
-	(void)status;
-	(void)events;
 	serve_turn(handle->data);
 }
 

@@ -80,12 +80,9 @@ static void make_self_signed(struct serve_certificate *ret_certificate)
 
 /* ---- files ---- */
 
-static int no_password(char *ret_text, int size, int writing, void *context)
+static int no_password(char *ret_text UNUSED, int size UNUSED, int writing UNUSED,
+		       void *context UNUSED)
 {
-	(void)ret_text;
-	(void)size;
-	(void)writing;
-	(void)context;
 	return -1; /* an encrypted key is an error, never a prompt on the terminal */
 }
 

@@ -105,12 +105,11 @@ static void on_run(uv_work_t *uv)
 
 static void begin_some(struct work *work);
 
-static void on_ended(uv_work_t *uv, int status)
+static void on_ended(uv_work_t *uv, int status UNUSED)
 {
 	struct work_job *job = uv->data;
 	struct work *work = job->work;
 
-	(void)status;
 	if (job->is_long) {
 		work->long_running = false;
 	} else {

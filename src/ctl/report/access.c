@@ -380,9 +380,8 @@ static void for_waits(struct list *waits, struct token *token,
 	}
 }
 
-static void give_up(struct token *token, struct access_question *question)
+static void give_up(struct token *token UNUSED, struct access_question *question)
 {
-	(void)token;
 	answer_unanswered(question);
 }
 
@@ -499,9 +498,8 @@ static void authorize(struct token *token, struct access_question *question)
 
 /* ---- tokens ---- */
 
-static void refuse(struct token *token, struct access_question *question)
+static void refuse(struct token *token UNUSED, struct access_question *question)
 {
-	(void)token;
 	answer_unknown(question);
 }
 

@@ -32,11 +32,10 @@ static void add_lines(const struct act_scaled *scaled, struct arena *arena, stru
 				      (long long)removed, scaled->group, scaled->message));
 }
 
-static void published(void *context, const struct gcs_reply *reply, const struct err *err)
+static void published(void *context, const struct gcs_reply *reply UNUSED, const struct err *err)
 {
 	const struct control *control = context;
 
-	(void)reply;
 	if (!err)
 		return;
 	metrics_gcs_failed(control->metrics, err);

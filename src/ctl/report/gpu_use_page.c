@@ -1,5 +1,6 @@
 #include "ctl/report/list_page.h"
 
+#include "base/memory.h"
 #include "codec/objects/gpu_holders_json.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/pass/pass.h"
@@ -7,11 +8,11 @@
 
 #define BUDGET_BYTES ((size_t)64 << 20)
 
-static void *begin(const void *self, const struct pass_decision *decision, struct arena *arena)
+static void *begin(const void *self UNUSED, const struct pass_decision *decision,
+		   struct arena *arena)
 {
 	struct gpu_holders *holders = ARENA_NEW(arena, struct gpu_holders);
 
-	(void)self;
 	gpu_holders_begin(decision->plan, arena, holders);
 	holders->at = decision->now;
 	return holders;

@@ -85,9 +85,8 @@ static void page_answer(void *context)
 }
 
 /* On a thread of the pool. */
-static void page_run(void *context, const struct work_job *job)
+static void page_run(void *context, const struct work_job *job UNUSED)
 {
-	(void)job;
 	page_write(context);
 }
 

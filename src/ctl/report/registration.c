@@ -55,11 +55,10 @@ const char *registration_address(const char *bind_address, int port, const char 
 	return arena_printf(arena, strchr(pod_ip, ':') ? "[%s]:%d" : "%s:%d", pod_ip, port);
 }
 
-static void written(void *context, const struct gcs_reply *reply, const struct err *err)
+static void written(void *context, const struct gcs_reply *reply UNUSED, const struct err *err)
 {
 	struct registration *registration = context;
 
-	(void)reply;
 	if (!err) {
 		log_repeat_end(&registration->trouble,
 			       "the address of the metrics is not announced to Ray",

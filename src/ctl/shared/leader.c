@@ -153,11 +153,10 @@ static void on_released(void *context, const struct err *err)
 	send_released(context, true, err);
 }
 
-static void on_release(void *context, void *message)
+static void on_release(void *context, void *message UNUSED)
 {
 	struct leader *leader = context;
 
-	(void)message;
 	if (!kube_lease_release(leader->election.lease, on_released, leader))
 		send_released(leader, false, NULL);
 }

@@ -51,15 +51,14 @@ static const char *cluster_of(const struct events *events, const struct event *e
 	return labels_value(&pod->labels, LABEL_CLUSTER);
 }
 
-static void event_changed(void *context, enum kube_change change, const char *key, const void *old,
-			  const void *new_object)
+static void event_changed(void *context, enum kube_change change, const char *key UNUSED,
+			  const void *old, const void *new_object)
 {
 	struct events *events = context;
 	const struct event *event = new_object;
 	const char *cluster;
 	bool settled;
 
-	(void)key;
 	if (change == KUBE_DELETED)
 		event_store_remove(events->store, old);
 	if (!event || event_meaning(event) == EVENT_MEANS_NOTHING)

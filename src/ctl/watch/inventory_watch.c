@@ -48,13 +48,11 @@ static bool begins_anew(const struct err *err)
 
 /* ---- Nodes ---- */
 
-static void node_listed(void *context, enum kube_change change, const char *key, const void *old,
-			const void *new_object)
+static void node_listed(void *context, enum kube_change change, const char *key UNUSED,
+			const void *old UNUSED, const void *new_object)
 {
 	struct inventory_watch *inventory_watch = context;
 
-	(void)key;
-	(void)old;
 	if (inventory_watch->nodes_here || inventory_watch->err.kind != ERR_NONE)
 		return;
 	if (!new_object) {
@@ -96,13 +94,11 @@ static void nodes_synced(void *context)
 
 /* ---- Pods ---- */
 
-static void pod_listed(void *context, enum kube_change change, const char *key, const void *old,
-		       const void *new_object)
+static void pod_listed(void *context, enum kube_change change, const char *key UNUSED,
+		       const void *old UNUSED, const void *new_object)
 {
 	struct inventory_watch *inventory_watch = context;
 
-	(void)key;
-	(void)old;
 	if (inventory_watch->pods_here || inventory_watch->err.kind != ERR_NONE)
 		return;
 	inventory_watch->unreadable += change == KUBE_BAD;

@@ -88,14 +88,12 @@ static void keep(struct nodes *nodes, const struct node *node)
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
 
-static void node_changed(void *context, enum kube_change change, const char *key, const void *old,
-			 const void *new_object)
+static void node_changed(void *context, enum kube_change change UNUSED, const char *key,
+			 const void *old UNUSED, const void *new_object)
 {
 	struct nodes *nodes = context;
 	const struct node *node = new_object;
 
-	(void)change;
-	(void)old;
 	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
 		keep(nodes, node);
 	else
