@@ -51,19 +51,13 @@ static int kube_discover_serves(const char *body, size_t size, const char *plura
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
 
-static void kube_informer_note_whole(struct kube_informer *informer)
-{
-	informer->whole_until = loop_wall(informer->loop);
-	informer->proof_ms = loop_boot_ms();
-}
-
 static void kube_informer_set_live(struct kube_informer *informer)
 {
 	bool was_live = informer->live;
 
 	informer->live = true;
 	informer->problem.text[0] = '\0';
-	kube_informer_note_whole(informer);
+	informer->proof_ms = loop_boot_ms();
 	if (!was_live && informer->callbacks.on_live)
 		informer->callbacks.on_live(informer->callbacks.context);
 }
@@ -99,7 +93,7 @@ static void kube_informer_set_synced(struct kube_informer *informer)
 	bool was_synced = informer->synced;
 
 	informer->synced = true;
-	kube_informer_note_whole(informer);
+	informer->proof_ms = loop_boot_ms();
 	if (!was_synced && informer->callbacks.on_synced)
 		informer->callbacks.on_synced(informer->callbacks.context);
 }
@@ -338,7 +332,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	informer->progress = true;
 	informer->backoff.failures = 0;
 	informer->watch_failures = 0;
-	kube_informer_note_whole(informer);
+	informer->proof_ms = loop_boot_ms();
 }
 
 static void kube_informer_on_end(void *context, const struct kube_answer *answer,
@@ -353,7 +347,7 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 	if (!err && (informer->progress || lasted_ms >= KUBE_WATCH_SHORT_MS)) {
 		informer->backoff.failures = 0;
 		informer->watch_failures = 0;
-		kube_informer_note_whole(informer);
+		informer->proof_ms = loop_boot_ms();
 		kube_informer_step(informer, KUBE_STATE_WATCH);
 		return;
 	}
@@ -498,7 +492,6 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->store.passing = options->passing;
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;
-	informer->whole_until = TIME_NONE;
 	informer->backoff = KUBE_BACKOFF;
 	informer->timer = loop_timer_new(informer->loop, kube_informer_on_timer, informer);
 	informer->state = KUBE_STATE_WAIT;

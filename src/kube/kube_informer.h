@@ -124,10 +124,9 @@ bool kube_informer_synced(const struct kube_informer *informer);
 /* True: synced, and the watch is open (or is being opened again after its regular end), or the last
  * poll succeeded; and that is no longer ago than KUBE_INFORMER_SILENCE_MAX_MS (of a poll: and its
  * period) by the present clock, so that a process that was stopped, or waits for credentials, does
- * not take an old view for a fresh one. False: *ret_since (may be NULL) is the wall time up to
- * which the view is known to be complete, TIME_NONE before the first sync. A hanging server is
+ * not take an old view for a fresh one. A hanging server is
  * noticed after 25 s at most (a poll: after the client's deadline). */
-bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since);
+bool kube_informer_fresh(const struct kube_informer *informer);
 /* The last failure while not fresh, "" otherwise. */
 const char *kube_informer_problem(const struct kube_informer *informer);
 /* "ray.io/v1": the version that is served; "" before it is known. */

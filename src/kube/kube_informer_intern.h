@@ -41,8 +41,7 @@ struct kube_informer {
 	bool progress;      /* this watch has delivered an event or bookmark */
 
 	bool synced, live;
-	time_ms whole_until; /* the view is known to be complete up to then */
-	int64_t proof_ms;    /* loop_boot_ms of that */
+	int64_t proof_ms; /* loop_boot_ms up to which the view is known to be complete */
 	struct err problem;
 	struct kube_informer_counters counters;
 };

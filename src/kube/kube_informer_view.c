@@ -14,13 +14,9 @@ static bool kube_informer_is_live(const struct kube_informer *informer)
 					 KUBE_INFORMER_SILENCE_MAX_MS + informer->poll_ms;
 }
 
-bool kube_informer_fresh(const struct kube_informer *informer, time_ms *ret_since)
+bool kube_informer_fresh(const struct kube_informer *informer)
 {
-	if (informer->synced && kube_informer_is_live(informer))
-		return true;
-	if (ret_since)
-		*ret_since = informer->whole_until;
-	return false;
+	return informer->synced && kube_informer_is_live(informer);
 }
 
 const char *kube_informer_problem(const struct kube_informer *informer)

@@ -5,10 +5,11 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "core/model/kubernetes.h"
 
-#define KUBE_PATH_MAX_BYTES ((size_t)1 << 20)
+#define KUBE_TEXT_MAX_BYTES ((size_t)1 << 20)
 #define KUBE_PATH_SEGMENTS 8
 
 static bool kube_path_unreserved(char c)
@@ -17,82 +18,51 @@ static bool kube_path_unreserved(char c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-static void kube_path_add_encoded(struct buf *buf, const char *text)
+static const char *kube_path_encoded(struct arena *arena, const char *text)
 {
 	/* "." and ".." are unreserved, and yet a client or a proxy may resolve them. */
 	bool dots = strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
+	AUTO(buf_done) struct buf buf;
 
+	buf_init(&buf, KUBE_TEXT_MAX_BYTES);
 	for (; *text; text++) {
 		if (kube_path_unreserved(*text) && !dots)
-			(void)buf_add_char(buf, *text);
+			(void)buf_add_char(&buf, *text);
 		else
-			(void)buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*text);
+			(void)buf_printf(&buf, "%%%02X", (unsigned)(unsigned char)*text);
 	}
-}
-
-static void kube_path_add_segment(struct buf *buf, const char *text)
-{
-	if (!text || !*text)
-		return;
-	(void)buf_add_char(buf, '/');
-	kube_path_add_encoded(buf, text);
-}
-
-static char *kube_path_finish(struct arena *arena, struct buf *buf)
-{
 	/* Names come from decoded objects, which are far smaller. */
-	CHECK(!buf->overflowed);
-	char *path = arena_strndup(arena, buf_string(buf), buf->size);
-	buf_done(buf);
-	return path;
+	CHECK(!buf.overflowed);
+	return arena_strdup(arena, buf_string(&buf));
+}
+
+char *kube_path_append(struct arena *arena, const char *path, const char *segment)
+{
+	if (!segment || !*segment)
+		return arena_strdup(arena, path);
+	return arena_printf(arena, "%s/%s", path, kube_path_encoded(arena, segment));
 }
 
 char *kube_path(struct arena *arena, const char *api_version, const char *namespace_,
 		const char *plural, const char *name, const char *subresource)
 {
 	const char *slash = strchr(api_version, '/');
-	struct buf buf;
+	const char *group =
+		slash ? arena_strndup(arena, api_version, (size_t)(slash - api_version)) : NULL;
+	char *path = kube_path_append(arena, slash ? "/apis" : "/api", group);
 
-	buf_init(&buf, KUBE_PATH_MAX_BYTES);
-	(void)buf_add_string(&buf, slash ? "/apis" : "/api");
-	if (slash) {
-		kube_path_add_segment(&buf, arena_strndup(arena, api_version,
-							  (size_t)(slash - api_version)));
-		api_version = slash + 1;
-	}
-	kube_path_add_segment(&buf, api_version);
-	if (namespace_ && *namespace_) {
-		kube_path_add_segment(&buf, "namespaces");
-		kube_path_add_segment(&buf, namespace_);
-	}
-	kube_path_add_segment(&buf, plural);
-	kube_path_add_segment(&buf, name);
-	if (name && *name)
-		kube_path_add_segment(&buf, subresource);
-	return kube_path_finish(arena, &buf);
-}
-
-char *kube_path_append(struct arena *arena, const char *path, const char *segment)
-{
-	struct buf buf;
-
-	buf_init(&buf, KUBE_PATH_MAX_BYTES);
-	(void)buf_add_string(&buf, path);
-	kube_path_add_segment(&buf, segment);
-	return kube_path_finish(arena, &buf);
+	path = kube_path_append(arena, path, slash ? slash + 1 : api_version);
+	if (namespace_ && *namespace_)
+		path = kube_path_append(arena, kube_path_append(arena, path, "namespaces"),
+					namespace_);
+	path = kube_path_append(arena, kube_path_append(arena, path, plural), name);
+	return name && *name ? kube_path_append(arena, path, subresource) : path;
 }
 
 char *kube_path_query(struct arena *arena, const char *path, const char *key, const char *value)
 {
-	struct buf buf;
-
-	buf_init(&buf, KUBE_PATH_MAX_BYTES);
-	(void)buf_add_string(&buf, path);
-	(void)buf_add_char(&buf, strchr(path, '?') ? '&' : '?');
-	kube_path_add_encoded(&buf, key);
-	(void)buf_add_char(&buf, '=');
-	kube_path_add_encoded(&buf, value);
-	return kube_path_finish(arena, &buf);
+	return arena_printf(arena, "%s%c%s=%s", path, strchr(path, '?') ? '&' : '?',
+			    kube_path_encoded(arena, key), kube_path_encoded(arena, value));
 }
 
 char *kube_path_managed(struct arena *arena, const char *path)

@@ -424,9 +424,9 @@ static void ask(struct view *view, const struct controller *controller,
 
 static const char *outdated_text(const struct view *view)
 {
-	if (!kube_informer_fresh(view->ray_clusters, NULL))
+	if (!kube_informer_fresh(view->ray_clusters))
 		return kube_informer_problem(view->ray_clusters);
-	if (!view->pods_denied && !kube_informer_fresh(view->pods, NULL))
+	if (!view->pods_denied && !kube_informer_fresh(view->pods))
 		return kube_informer_problem(view->pods);
 	return "";
 }

@@ -20,7 +20,7 @@ const char *control_stale(const struct control *control, struct arena *arena)
 	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
 		if (!caches[i].informer)
 			return arena_printf(arena, "%s: not asked for yet", caches[i].kind);
-		if (!kube_informer_fresh(caches[i].informer, NULL))
+		if (!kube_informer_fresh(caches[i].informer))
 			return arena_printf(arena, "%s: %s", caches[i].kind,
 					    problem_of(caches[i].informer));
 	}

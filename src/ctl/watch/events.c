@@ -111,7 +111,7 @@ void events_free(struct events *events)
 
 bool events_known(const struct events *events)
 {
-	return kube_informer_fresh(events->watch.informer, NULL);
+	return kube_informer_fresh(events->watch.informer);
 }
 
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,

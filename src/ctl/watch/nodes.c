@@ -135,7 +135,7 @@ void nodes_free(struct nodes *nodes)
 
 bool nodes_known(const struct nodes *nodes)
 {
-	return nodes && kube_informer_fresh(nodes->watch.informer, NULL);
+	return nodes && kube_informer_fresh(nodes->watch.informer);
 }
 
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name)

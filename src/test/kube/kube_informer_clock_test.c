@@ -14,17 +14,14 @@ static int setup_clocks(void **state)
 /* As SIGSTOP and SIGCONT, or a machine that slept: no timer has fired yet. */
 static void test_a_process_that_stood_still(void **state)
 {
-	time_ms since = 0;
-
 	(void)state;
 	START({ LIST_PAGE, .text = LIST("10", "", POD("p1", "1")) },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
 	informer_wait_seen("synced;live;");
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 - 10;
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
-	assert_false(kube_informer_fresh(informer, &since));
-	assert_true(since > 0);
+	assert_false(kube_informer_fresh(informer));
 	assert_string_equal(kube_informer_problem(informer),
 			    "nothing was heard of it for too long");
 	informer_stop();
@@ -42,7 +39,7 @@ static void answer_pod(struct exchange *exchange, void *context)
 static bool is_fresh(void *context)
 {
 	(void)context;
-	return kube_informer_fresh(informer, NULL);
+	return kube_informer_fresh(informer);
 }
 
 /* The next answer shows that the cache is complete again. */
@@ -59,7 +56,7 @@ static void test_fresh_again_with_the_next_answer(void **state)
 	informer = kube_informer_new(informer_script.client, &options);
 	informer_wait_seen("synced;live;");
 	jump_boot_s = KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
-	assert_false(kube_informer_fresh(informer, NULL));
+	assert_false(kube_informer_fresh(informer));
 	assert_true(loop_wait_until(informer_script.loop, is_fresh, NULL, WAIT_MS));
 	assert_string_equal(kube_informer_problem(informer), "");
 	informer_stop();
@@ -78,9 +75,9 @@ static void test_a_poll_that_stood_still(void **state)
 	informer_start_with(steps, SUPPORT_COUNT(steps), &options);
 	informer_wait_seen("synced;live;");
 	jump_boot_s = 60;
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	jump_boot_s = 60 + KUBE_INFORMER_SILENCE_MAX_MS / 1000 + 1;
-	assert_false(kube_informer_fresh(informer, NULL));
+	assert_false(kube_informer_fresh(informer));
 	informer_stop();
 }
 
@@ -91,9 +88,9 @@ static void test_a_wall_clock_that_jumps(void **state)
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_HOLD });
 	informer_wait_seen("synced;live;");
 	jump_wall_s = DAY_S;
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	jump_wall_s = -DAY_S;
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	informer_stop();
 }
 

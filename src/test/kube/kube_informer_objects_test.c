@@ -34,7 +34,7 @@ static void test_bad_objects_in_a_watch(void **state)
 		"live;BAD a/p2 2 11;ADDED a/p3 - 12;MODIFIED a/p1 1 13;DELETED a/p2 11 -;error Input;"
 		"error Input;");
 	assert_non_null(strstr(last_error.text, "Pod: metadata.name"));
-	assert_true(kube_informer_fresh(informer, NULL)); /* the others are known all the same */
+	assert_true(kube_informer_fresh(informer)); /* the others are known all the same */
 	assert_null(kube_informer_bad(informer, "a", "p1"));
 	assert_int_equal(kube_informer_bad_count(informer), 0);
 	assert_int_equal(kube_informer_count(informer), 2);
@@ -67,7 +67,7 @@ static void test_unreadable_strings_cost_their_own_object(void **state)
 	assert_int_equal(count, 4);
 	assert_non_null(strstr(kube_informer_bad(informer, "a", "p1"),
 			       "spec.nodeName: must be a string, is unreadable: "));
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	informer_stop();
 }
 
@@ -424,7 +424,7 @@ static void test_poll(void **state)
 	informer_wait_seen("error Retry;error Input;MODIFIED a/c");
 	informer_wait_seen("live;DELETED a/c");
 	assert_int_equal(kube_informer_count(informer), 0);
-	assert_true(kube_informer_fresh(informer, NULL)); /* known to be absent */
+	assert_true(kube_informer_fresh(informer)); /* known to be absent */
 	informer_wait_seen("ADDED a/c");
 	assert_non_null(kube_informer_get(informer, "a", "c"));
 	informer_stop();

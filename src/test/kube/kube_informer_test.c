@@ -6,7 +6,6 @@
 
 static void test_list_in_pages_then_watch(void **state)
 {
-	time_ms since = 0;
 	size_t count, at = 0;
 
 	(void)state;
@@ -15,13 +14,12 @@ static void test_list_in_pages_then_watch(void **state)
 	      { "watch=true&allowWatchBookmarks=true&" WATCH_FROM("10"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("ADDED", POD("p4", "11")) EVENT("MODIFIED", POD("p1", "12"))
 			EVENT("DELETED", POD("p2", "13")) });
-	assert_false(kube_informer_fresh(informer, &since));
-	assert_int_equal(since, TIME_NONE);
+	assert_false(kube_informer_fresh(informer));
 	informer_wait_seen(
 		"ADDED a/p1 - 1;ADDED a/p2 - 2;ADDED a/p3 - 3;synced;live;ADDED a/p4 - 11;"
 		"MODIFIED a/p1 1 12;DELETED a/p2 2 -;");
 	assert_true(kube_informer_synced(informer));
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	assert_string_equal(kube_informer_problem(informer), "");
 	assert_string_equal(kube_informer_api_version(informer), "v1");
 	assert_int_equal(kube_informer_count(informer), 3);
@@ -48,7 +46,7 @@ static void test_watch_again_after_its_end(void **state)
 	      { WATCH_FROM("15"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("MODIFIED", POD("p1", "16")) });
 	informer_wait_seen("ADDED a/p1 - 1;synced;live;MODIFIED a/p1 1 11;MODIFIED a/p1 11 16;");
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	assert_int_equal(kube_informer_counters(informer).bookmarks, 1);
 	assert_int_equal(kube_informer_counters(informer).watches, 3);
 	assert_int_equal(kube_informer_counters(informer).errors, 0);
@@ -111,7 +109,7 @@ static void test_list_faults(void **state)
 		informer_wait_seen("error ");
 		assert_string_equal(err_kind_name(last_error.kind), err_kind_name(faults[i].kind));
 		assert_false(kube_informer_synced(informer));
-		assert_false(kube_informer_fresh(informer, NULL));
+		assert_false(kube_informer_fresh(informer));
 		assert_string_equal(kube_informer_problem(informer), last_error.text);
 		informer_wait_seen("ADDED a/p1 - 1;synced;live;");
 		informer_stop();
@@ -152,7 +150,7 @@ static void test_rights_are_missing(void **state)
 	informer_wait_seen("error Denied;");
 	assert_non_null(strstr(last_error.text, "list pods: 403; fix: grant"));
 	assert_string_equal(kube_informer_problem(informer), last_error.text);
-	assert_false(kube_informer_fresh(informer, NULL));
+	assert_false(kube_informer_fresh(informer));
 	informer_wait_seen("synced;live;");
 	informer_stop();
 }
@@ -213,8 +211,6 @@ static void test_list_has_no_limit(void **state)
 
 static void test_cut_resumes_without_a_list(void **state)
 {
-	time_ms since = 0;
-
 	(void)state;
 	START({ NULL, .text = LIST("10", "", POD("p1", "1")) },
 	      { WATCH_FROM("10"), .kind = STEP_STREAM_CUT,
@@ -223,11 +219,10 @@ static void test_cut_resumes_without_a_list(void **state)
 	      { WATCH_FROM("11"), .kind = STEP_STREAM_HOLD,
 		.text = EVENT("DELETED", POD("p1", "12")) });
 	informer_wait_seen("live;MODIFIED a/p1 1 11;error Retry;");
-	assert_false(kube_informer_fresh(informer, &since));
-	assert_int_not_equal(since, TIME_NONE);
+	assert_false(kube_informer_fresh(informer));
 	assert_string_equal(informer_version("p1"), "11"); /* stale, and still there */
 	informer_wait_seen("error Retry;live;DELETED a/p1 11 -;");
-	assert_true(kube_informer_fresh(informer, NULL));
+	assert_true(kube_informer_fresh(informer));
 	assert_int_equal(kube_informer_counters(informer).lists, 1);
 	informer_stop();
 }

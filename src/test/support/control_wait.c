@@ -13,8 +13,7 @@ bool control_is_synced(void *context)
 {
 	const struct control *control = context;
 
-	return kube_informer_fresh(control->ray_clusters, NULL) &&
-	       kube_informer_fresh(control->pods, NULL);
+	return kube_informer_fresh(control->ray_clusters) && kube_informer_fresh(control->pods);
 }
 
 void control_no_news(void *context, const char *namespace_, const char *name)
