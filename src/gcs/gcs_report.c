@@ -9,26 +9,39 @@
 /* The generated structs use char * for strings that they only read. */
 #define GCS_STRING(text) ((char *)(text))
 
+/* The lists of a report; those of demand by its kind. */
+enum { GCS_LAUNCHES = DEMAND_CONSTRAINT + 1, GCS_STARTING, GCS_REPORT_LISTS };
+
 struct gcs_report {
 	struct arena *arena;
 	size_t bytes; /* of the entries so far */
-	VEC(Ray__ResourceRequest *) requests;
-	VEC(Ray__GangResourceRequest *) gangs;
-	VEC(Ray__ResourceRequestByCount *) constraint;
-	VEC(Ray__PendingInstanceRequest *) launches;
-	VEC(Ray__PendingInstance *) starting;
+	struct gcs_report_list {
+		VEC(void *) messages;
+	} lists[GCS_REPORT_LISTS];
 };
 
-/* False: the entry is above a limit of the report. */
-static bool gcs_report_admit(struct gcs_report *report, size_t entries,
-			     const ProtobufCMessage *message)
+static void *gcs_new(struct arena *arena, const ProtobufCMessageDescriptor *descriptor)
+{
+	void *message = arena_alloc(arena, descriptor->sizeof_message);
+
+	protobuf_c_message_init(descriptor, message);
+	return message;
+}
+
+static bool gcs_report_is_full(const struct gcs_report *report, int list)
+{
+	return report->lists[list].messages.count >= GCS_REPORT_MAX_ENTRIES;
+}
+
+/* Leaves out an entry that is above a limit of the report. */
+static void gcs_report_add(struct gcs_report *report, int list, void *message)
 {
 	size_t bytes = protobuf_c_message_get_packed_size(message);
 
-	if (entries >= GCS_REPORT_MAX_ENTRIES || bytes > GCS_REPORT_MAX_BYTES - report->bytes)
-		return false;
+	if (gcs_report_is_full(report, list) || bytes > GCS_REPORT_MAX_BYTES - report->bytes)
+		return;
 	report->bytes += bytes;
-	return true;
+	VEC_PUSH(report->arena, &report->lists[list].messages, message);
 }
 
 /* ---- requests, as they were received ---- */
@@ -42,9 +55,8 @@ static void gcs_fill_bundle(struct arena *arena, const struct ray_request *reque
 	message->n_resources_bundle = count;
 	for (size_t i = 0; i < count; i++) {
 		Ray__ResourceRequest__ResourcesBundleEntry *entry =
-			ARENA_NEW(arena, Ray__ResourceRequest__ResourcesBundleEntry);
+			gcs_new(arena, &ray__resource_request__resources_bundle_entry__descriptor);
 
-		ray__resource_request__resources_bundle_entry__init(entry);
 		entry->key = GCS_STRING(request->bundle[i].name);
 		entry->value = request->bundle[i].received;
 		message->resources_bundle[i] = entry;
@@ -61,19 +73,18 @@ static void gcs_fill_placements(struct arena *arena, const struct ray_request *r
 	message->n_placement_constraints = count;
 	for (size_t i = 0; i < count; i++) {
 		const struct placement_constraint *placement = &request->placements[i];
-		Ray__PlacementConstraint *entry = ARENA_NEW(arena, Ray__PlacementConstraint);
+		Ray__PlacementConstraint *entry =
+			gcs_new(arena, &ray__placement_constraint__descriptor);
 
-		ray__placement_constraint__init(entry);
 		if (placement->has_anti_affinity) {
-			entry->anti_affinity = ARENA_NEW(arena, Ray__AntiAffinityConstraint);
-			ray__anti_affinity_constraint__init(entry->anti_affinity);
+			entry->anti_affinity =
+				gcs_new(arena, &ray__anti_affinity_constraint__descriptor);
 			entry->anti_affinity->label_name = GCS_STRING(placement->anti_affinity.key);
 			entry->anti_affinity->label_value =
 				GCS_STRING(placement->anti_affinity.value);
 		}
 		if (placement->has_affinity) {
-			entry->affinity = ARENA_NEW(arena, Ray__AffinityConstraint);
-			ray__affinity_constraint__init(entry->affinity);
+			entry->affinity = gcs_new(arena, &ray__affinity_constraint__descriptor);
 			entry->affinity->label_name = GCS_STRING(placement->affinity.key);
 			entry->affinity->label_value = GCS_STRING(placement->affinity.value);
 		}
@@ -84,18 +95,16 @@ static void gcs_fill_placements(struct arena *arena, const struct ray_request *r
 static Ray__LabelSelector *gcs_make_selector(struct arena *arena,
 					     const struct label_selector *selector)
 {
-	Ray__LabelSelector *message = ARENA_NEW(arena, Ray__LabelSelector);
+	Ray__LabelSelector *message = gcs_new(arena, &ray__label_selector__descriptor);
 
-	ray__label_selector__init(message);
 	message->label_constraints =
 		arena_array(arena, selector->count, sizeof(*message->label_constraints));
 	message->n_label_constraints = selector->count;
 	for (size_t i = 0; i < selector->count; i++) {
 		const struct label_constraint *constraint = &selector->constraints[i];
 		Ray__LabelSelectorConstraint *entry =
-			ARENA_NEW(arena, Ray__LabelSelectorConstraint);
+			gcs_new(arena, &ray__label_selector_constraint__descriptor);
 
-		ray__label_selector_constraint__init(entry);
 		entry->label_key = GCS_STRING(constraint->key);
 		entry->operator_ = (Ray__LabelSelectorOperator)constraint->operation;
 		entry->label_values = (char **)constraint->values.at;
@@ -108,9 +117,8 @@ static Ray__LabelSelector *gcs_make_selector(struct arena *arena,
 static Ray__ResourceRequest *gcs_make_request(struct arena *arena,
 					      const struct ray_request *request)
 {
-	Ray__ResourceRequest *message = ARENA_NEW(arena, Ray__ResourceRequest);
+	Ray__ResourceRequest *message = gcs_new(arena, &ray__resource_request__descriptor);
 
-	ray__resource_request__init(message);
 	gcs_fill_bundle(arena, request, message);
 	gcs_fill_placements(arena, request, message);
 	message->label_selectors =
@@ -134,11 +142,9 @@ static Ray__ResourceRequest **gcs_make_requests(struct arena *arena,
 static Ray__LocalityRequirement *gcs_make_locality(struct arena *arena,
 						   const struct locality *locality)
 {
-	Ray__LocalityRequirement *message = ARENA_NEW(arena, Ray__LocalityRequirement);
-	Ray__LocalityConstraint *constraint = ARENA_NEW(arena, Ray__LocalityConstraint);
+	Ray__LocalityRequirement *message = gcs_new(arena, &ray__locality_requirement__descriptor);
+	Ray__LocalityConstraint *constraint = gcs_new(arena, &ray__locality_constraint__descriptor);
 
-	ray__locality_requirement__init(message);
-	ray__locality_constraint__init(constraint);
 	constraint->label_name = GCS_STRING(locality->label);
 	constraint->placement_strategy = (Ray__PlacementStrategy)locality->strategy;
 	message->locality_constraint = constraint;
@@ -149,9 +155,8 @@ static Ray__LocalityRequirement *gcs_make_locality(struct arena *arena,
 
 static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct ray_gang *gang)
 {
-	Ray__GangResourceRequest *message = ARENA_NEW(arena, Ray__GangResourceRequest);
+	Ray__GangResourceRequest *message = gcs_new(arena, &ray__gang_resource_request__descriptor);
 
-	ray__gang_resource_request__init(message);
 	message->requests = gcs_make_requests(arena, gang->requests, gang->request_count);
 	message->n_requests = gang->request_count;
 	message->details = GCS_STRING(gang->details);
@@ -160,9 +165,8 @@ static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct
 	message->n_bundle_selectors = gang->selector_count;
 	for (size_t i = 0; i < gang->selector_count; i++) {
 		const struct bundle_selector *selector = &gang->selectors[i];
-		Ray__BundleSelector *entry = ARENA_NEW(arena, Ray__BundleSelector);
+		Ray__BundleSelector *entry = gcs_new(arena, &ray__bundle_selector__descriptor);
 
-		ray__bundle_selector__init(entry);
 		entry->resource_requests =
 			gcs_make_requests(arena, selector->requests, selector->count);
 		entry->n_resource_requests = selector->count;
@@ -175,61 +179,28 @@ static Ray__GangResourceRequest *gcs_make_gang(struct arena *arena, const struct
 
 /* ---- the plan ---- */
 
-static void gcs_report_request(struct gcs_report *report, const struct plan_demand *demand)
+static void *gcs_make_demand(struct arena *arena, const struct plan_demand *demand)
 {
-	Ray__ResourceRequest *message = gcs_make_request(report->arena, demand->request);
+	Ray__ResourceRequestByCount *message;
 
-	if (gcs_report_admit(report, report->requests.count, &message->base))
-		VEC_PUSH(report->arena, &report->requests, message);
-}
-
-static void gcs_report_gang(struct gcs_report *report, const struct plan_demand *demand)
-{
-	Ray__GangResourceRequest *message = gcs_make_gang(report->arena, demand->gang);
-
-	if (gcs_report_admit(report, report->gangs.count, &message->base))
-		VEC_PUSH(report->arena, &report->gangs, message);
-}
-
-static void gcs_report_constraint(struct gcs_report *report, const struct plan_demand *demand)
-{
-	Ray__ResourceRequestByCount *message =
-		ARENA_NEW(report->arena, Ray__ResourceRequestByCount);
-
-	ray__resource_request_by_count__init(message);
-	message->request = gcs_make_request(report->arena, demand->request);
+	if (demand->kind == DEMAND_REQUEST)
+		return gcs_make_request(arena, demand->request);
+	if (demand->kind == DEMAND_GANG)
+		return gcs_make_gang(arena, demand->gang);
+	message = gcs_new(arena, &ray__resource_request_by_count__descriptor);
+	message->request = gcs_make_request(arena, demand->request);
 	message->count = demand->count;
-	if (gcs_report_admit(report, report->constraint.count, &message->base))
-		VEC_PUSH(report->arena, &report->constraint, message);
+	return message;
 }
 
 /* Once the limits are reached no entry is built: a plan may name 100,000 shapes. */
-static bool gcs_report_is_full(const struct gcs_report *report, enum demand_kind kind)
-{
-	switch (kind) {
-	case DEMAND_REQUEST:
-		return report->requests.count >= GCS_REPORT_MAX_ENTRIES;
-	case DEMAND_GANG:
-		return report->gangs.count >= GCS_REPORT_MAX_ENTRIES;
-	case DEMAND_CONSTRAINT:
-		return report->constraint.count >= GCS_REPORT_MAX_ENTRIES;
-	}
-	return true;
-}
-
 static void gcs_report_infeasible(struct gcs_report *report, const struct plan *plan)
 {
-	VEC_EACH(const struct plan_demand, demand, &plan->infeasible) {
+	VEC_EACH(const struct plan_demand, demand, &plan->infeasible)
 		/* The demand of the annotation is not from Ray. */
-		if (demand->source != SOURCE_RAY || gcs_report_is_full(report, demand->kind))
-			continue;
-		if (demand->kind == DEMAND_REQUEST)
-			gcs_report_request(report, demand);
-		else if (demand->kind == DEMAND_GANG)
-			gcs_report_gang(report, demand);
-		else
-			gcs_report_constraint(report, demand);
-	}
+		if (demand->source == SOURCE_RAY && !gcs_report_is_full(report, demand->kind))
+			gcs_report_add(report, demand->kind,
+				       gcs_make_demand(report->arena, demand));
 }
 
 static void gcs_report_launches(struct gcs_report *report, const struct plan *plan, time_ms now)
@@ -238,15 +209,13 @@ static void gcs_report_launches(struct gcs_report *report, const struct plan *pl
 		if (group->to_launch <= 0)
 			continue;
 		Ray__PendingInstanceRequest *message =
-			ARENA_NEW(report->arena, Ray__PendingInstanceRequest);
-		ray__pending_instance_request__init(message);
+			gcs_new(report->arena, &ray__pending_instance_request__descriptor);
 		message->instance_type_name = GCS_STRING(group->name);
 		message->ray_node_type_name = GCS_STRING(group->name);
 		message->count = group->to_launch > INT32_MAX ? INT32_MAX :
 								(int32_t)group->to_launch;
 		message->request_ts = now / MS_PER_SECOND;
-		if (gcs_report_admit(report, report->launches.count, &message->base))
-			VEC_PUSH(report->arena, &report->launches, message);
+		gcs_report_add(report, GCS_LAUNCHES, message);
 	}
 }
 
@@ -255,17 +224,16 @@ static void gcs_report_starting(struct gcs_report *report, const struct plan *pl
 	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
 		if (worker->state != WORKER_PENDING && worker->state != WORKER_STARTING)
 			continue;
-		if (report->starting.count >= GCS_REPORT_MAX_ENTRIES)
+		if (gcs_report_is_full(report, GCS_STARTING))
 			break;
-		Ray__PendingInstance *message = ARENA_NEW(report->arena, Ray__PendingInstance);
-		ray__pending_instance__init(message);
+		Ray__PendingInstance *message =
+			gcs_new(report->arena, &ray__pending_instance__descriptor);
 		message->instance_type_name = GCS_STRING(worker->group);
 		message->ray_node_type_name = GCS_STRING(worker->group);
 		message->instance_id = GCS_STRING(worker->pod);
 		message->details = arena_printf(report->arena, "%s: %s",
 						worker_state_name(worker->state), worker->message);
-		if (gcs_report_admit(report, report->starting.count, &message->base))
-			VEC_PUSH(report->arena, &report->starting, message);
+		gcs_report_add(report, GCS_STARTING, message);
 	}
 }
 
@@ -284,6 +252,7 @@ int gcs_report_write(int64_t version, time_ms now, const struct ray_state *state
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct gcs_report report = { .arena = &arena };
+	const struct gcs_report_list *lists = report.lists;
 	Ray__ReportAutoscalingStateRequest request = RAY__REPORT_AUTOSCALING_STATE_REQUEST__INIT;
 	Ray__AutoscalingState message = RAY__AUTOSCALING_STATE__INIT;
 	Ray__ClusterResourceConstraint constraint = RAY__CLUSTER_RESOURCE_CONSTRAINT__INIT;
@@ -294,17 +263,17 @@ int gcs_report_write(int64_t version, time_ms now, const struct ray_state *state
 	gcs_report_infeasible(&report, plan);
 	message.last_seen_cluster_resource_state_version = state->version;
 	message.autoscaler_state_version = version;
-	message.pending_instance_requests = report.launches.at;
-	message.n_pending_instance_requests = report.launches.count;
-	message.pending_instances = report.starting.at;
-	message.n_pending_instances = report.starting.count;
-	message.infeasible_resource_requests = report.requests.at;
-	message.n_infeasible_resource_requests = report.requests.count;
-	message.infeasible_gang_resource_requests = report.gangs.at;
-	message.n_infeasible_gang_resource_requests = report.gangs.count;
-	constraint.resource_requests = report.constraint.at;
-	constraint.n_resource_requests = report.constraint.count;
-	if (report.constraint.count > 0) {
+	message.pending_instance_requests = (void *)lists[GCS_LAUNCHES].messages.at;
+	message.n_pending_instance_requests = lists[GCS_LAUNCHES].messages.count;
+	message.pending_instances = (void *)lists[GCS_STARTING].messages.at;
+	message.n_pending_instances = lists[GCS_STARTING].messages.count;
+	message.infeasible_resource_requests = (void *)lists[DEMAND_REQUEST].messages.at;
+	message.n_infeasible_resource_requests = lists[DEMAND_REQUEST].messages.count;
+	message.infeasible_gang_resource_requests = (void *)lists[DEMAND_GANG].messages.at;
+	message.n_infeasible_gang_resource_requests = lists[DEMAND_GANG].messages.count;
+	constraint.resource_requests = (void *)lists[DEMAND_CONSTRAINT].messages.at;
+	constraint.n_resource_requests = lists[DEMAND_CONSTRAINT].messages.count;
+	if (constraint.n_resource_requests > 0) {
 		message.infeasible_cluster_resource_constraints = constraints;
 		message.n_infeasible_cluster_resource_constraints = 1;
 	}
