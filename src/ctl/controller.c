@@ -167,11 +167,6 @@ static bool wake_cluster(void *context, const char *namespace_, const char *name
 	return cluster != NULL;
 }
 
-static void news_came(void *context, const char *namespace_, const char *cluster)
-{
-	(void)wake_cluster(context, namespace_, cluster);
-}
-
 static void log_unreadable_pod(struct controller *controller, const char *key,
 			       const struct pod *pod)
 {
@@ -268,15 +263,12 @@ static void start_informers(struct controller *controller, struct arena *arena)
 	controller->control.nodes = nodes_new(&controller->control);
 	controller->control.capacity_watch = capacity_watch_new(&controller->control, NULL);
 	controller->control.recorder = event_recorder_new(&controller->control);
-	controller->control.events = events_new(&controller->control, news_came, controller);
+	controller->control.events = events_new(&controller->control);
 	features_start(controller->control.features);
 	if (sidecar)
 		return;
 	controller->control.time_zones = time_zones_new();
-	controller->control.autoscalers = autoscaler_objects_new(
-		&controller->control,
-		&(struct autoscaler_objects_callbacks){
-			.context = controller, .changed = news_came, .known = start_when_ready });
+	controller->control.autoscalers = autoscaler_objects_new(&controller->control);
 }
 
 static void stopped(void *context)
@@ -428,7 +420,7 @@ static int open_endpoints(struct controller *controller, struct err *err)
 	struct control *control = &controller->control;
 	int port;
 
-	control->status = status_new(control, wake_cluster, controller);
+	control->status = status_new(control);
 	controller->endpoints = endpoints_new(control, err);
 	if (!controller->endpoints)
 		return -1;

@@ -36,8 +36,6 @@ struct status_wait {
 
 struct status {
 	const struct control *control;
-	bool (*wake)(void *context, const char *namespace_, const char *name);
-	void *context;
 	struct list_pages **lists; /* that of GPUs in use, then those of features */
 	size_t list_count;
 	struct list waits;        /* the oldest first */
@@ -257,7 +255,7 @@ static void ask_cluster(struct status *status, const struct status_path *path,
 		answer_text(request, STATUS_NOT_LEADING,
 			    "this replica does not lead, so it decides nothing; ask %s",
 			    holder[0] ? holder : "again later, there is no leader yet");
-	else if (!status->wake(status->context, path->namespace_, path->name))
+	else if (!control_wake(status->control, path->namespace_, path->name))
 		answer_unknown(status, path, request);
 	else if (serve_may_wait(request))
 		add_wait(status, path, request);
@@ -308,16 +306,12 @@ static void add_lists(struct status *status, const struct list_page_kind *kind, 
 		status->lists[status->list_count++] = list_pages_new(kind, self, status->control);
 }
 
-struct status *status_new(const struct control *control,
-			  bool (*wake)(void *context, const char *namespace_, const char *name),
-			  void *context)
+struct status *status_new(const struct control *control)
 {
 	struct status *status = memory_alloc(sizeof(*status));
 	const void *self;
 
 	status->control = control;
-	status->wake = wake;
-	status->context = context;
 	status->timer = loop_timer_new(control->loop, deadline_passed, status);
 	status->lists = memory_array(features_count(control->features) + 1, sizeof(*status->lists));
 	add_lists(status, &gpu_use_page, NULL);

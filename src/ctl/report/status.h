@@ -30,10 +30,7 @@ struct status_path {
 /* `path` is the client's text with %XX decoded: any bytes. false: it does not have this form. */
 bool status_parse_path(const char *path, struct status_path *ret_path);
 
-/* wake: starts a pass of the cluster soon; false: there is no such cluster here. */
-struct status *status_new(const struct control *control,
-			  bool (*wake)(void *context, const char *namespace_, const char *name),
-			  void *context);
+struct status *status_new(const struct control *control);
 /* Those that wait get no answer (net/serve closes them). NULL is fine. */
 void status_free(struct status *status);
 

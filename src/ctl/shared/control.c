@@ -3,6 +3,17 @@
 #include "base/arena.h"
 #include "kube/kube_informer.h"
 
+bool control_wake(const struct control *control, const char *namespace_, const char *name)
+{
+	return control->wake && control->wake(control->wake_context, namespace_, name);
+}
+
+void control_ready(const struct control *control)
+{
+	if (control->ready)
+		control->ready(control->wake_context);
+}
+
 static const char *problem_of(const struct kube_informer *informer)
 {
 	const char *problem = kube_informer_problem(informer);

@@ -57,13 +57,17 @@ struct control {
 	struct status *status;                  /* may be NULL */
 	struct autoscaler_objects *autoscalers; /* NULL in sidecar mode */
 	struct time_zones *time_zones;          /* of the schedules; NULL in sidecar mode */
-	/* The RayCluster decides again soon; false: it is not decided on. NULL in tests. */
+	/* Of control_wake and control_ready; NULL in tests. */
 	bool (*wake)(void *context, const char *namespace_, const char *name);
-	void (*ready)(void *context);      /* features_known may be true now. NULL in tests. */
+	void (*ready)(void *context);
 	void *wake_context;                /* of both */
 	struct registration *registration; /* NULL unless a sidecar that serves metrics */
 };
 
+/* The RayCluster decides again soon; false: it is not decided on. */
+bool control_wake(const struct control *control, const char *namespace_, const char *name);
+/* What passes wait for may be there now: autoscaler_objects_known, features_known, the lead. */
+void control_ready(const struct control *control);
 /* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */
 bool control_synced(const struct control *control);
 /* "Pods: why": the first of these caches that is not fresh (kube_informer_fresh); then nothing is

@@ -17,7 +17,6 @@
 struct autoscaler_objects {
 	struct optional_watch watch; /* first: it is their context */
 	const struct control *control;
-	struct autoscaler_objects_callbacks callbacks;
 	struct autoscaler_writer *writer;
 	struct trouble_lines lines; /* of all objects; each has its condition */
 	struct loop_timer *orphans_timer;
@@ -138,14 +137,12 @@ static void object_changed(void *context, enum kube_change change, const char *k
 	if (!now && before && is_orphan(objects, before))
 		autoscaler_writer_forget(objects->writer, namespace_, slash + 1);
 	if (!before || !now || before->generation != now->generation) /* a setting changed */
-		objects->callbacks.changed(objects->callbacks.context, namespace_, slash + 1);
+		(void)control_wake(objects->control, namespace_, slash + 1);
 }
 
 static void now_known(void *context)
 {
-	struct autoscaler_objects *objects = context;
-
-	objects->callbacks.known(objects->callbacks.context);
+	control_ready(((const struct autoscaler_objects *)context)->control);
 }
 
 /* A status can only be written to an object that can be read. */
@@ -180,13 +177,11 @@ void autoscaler_objects_forget(void *listener, const char *namespace_, const cha
 		autoscaler_writer_forget(objects->writer, namespace_, name);
 }
 
-struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
-						  const struct autoscaler_objects_callbacks *how)
+struct autoscaler_objects *autoscaler_objects_new(const struct control *control)
 {
 	struct autoscaler_objects *objects = memory_alloc(sizeof(*objects));
 
 	objects->control = control;
-	objects->callbacks = *how;
 	trouble_lines_init(&objects->lines, loop_monotonic_ms(control->loop));
 	objects->watch.level = LOG_WARNING;
 	objects->watch.without =

@@ -13,17 +13,9 @@
 
 struct autoscaler_objects;
 
-struct autoscaler_objects_callbacks {
-	void *context;
-	/* The user has changed, created or deleted the object of this RayCluster. */
-	void (*changed)(void *context, const char *namespace_, const char *name);
-	/* autoscaler_objects_known turned true. */
-	void (*known)(void *context);
-};
-
-/* control must have its caches of RayClusters. */
-struct autoscaler_objects *autoscaler_objects_new(const struct control *control,
-						  const struct autoscaler_objects_callbacks *how);
+/* control must have its caches of RayClusters. A RayCluster whose object the user has changed, created or
+ * deleted is woken; control_ready is called when autoscaler_objects_known turned true. */
+struct autoscaler_objects *autoscaler_objects_new(const struct control *control);
 void autoscaler_objects_free(struct autoscaler_objects *objects); /* NULL is fine */
 
 /* All existing objects are read, or are known to be unreadable. Decisions must wait for this: else

@@ -25,8 +25,6 @@
 struct events {
 	struct optional_watch watch; /* first: it is their context */
 	const struct control *control;
-	void (*news)(void *context, const char *namespace_, const char *cluster);
-	void *context;
 	struct event_store *store;
 };
 
@@ -69,19 +67,15 @@ static void event_changed(void *context, enum kube_change change, const char *ke
 	if (event_store_put(events->store, event, cluster != NULL,
 			    loop_monotonic_ms(events->control->loop)) &&
 	    cluster)
-		events->news(events->context, event->namespace_, cluster);
+		(void)control_wake(events->control, event->namespace_, cluster);
 }
 
-struct events *events_new(const struct control *control,
-			  void (*news)(void *context, const char *namespace_, const char *cluster),
-			  void *context)
+struct events *events_new(const struct control *control)
 {
 	const struct options *options = control->options;
 	struct events *events = memory_alloc(sizeof(*events));
 
 	events->control = control;
-	events->news = news;
-	events->context = context;
 	events->store = event_store_new();
 	events->watch.level = options_sidecar(options) ? LOG_INFO : LOG_WARNING;
 	events->watch.without =

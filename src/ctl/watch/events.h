@@ -18,11 +18,9 @@
 
 struct events;
 
-/* `news` is called after a new Event of a RayCluster or of one of its Pods. control must have its
+/* Wakes the RayCluster after a new Event of it or of one of its Pods. control must have its
  * caches of Pods and RayClusters. */
-struct events *events_new(const struct control *control,
-			  void (*news)(void *context, const char *namespace_, const char *cluster),
-			  void *context);
+struct events *events_new(const struct control *control);
 void events_free(struct events *events); /* NULL is fine */
 
 /* Events can be read now. */

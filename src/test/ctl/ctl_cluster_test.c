@@ -121,7 +121,7 @@ static int start(const char *list, const char *autoscalers)
 	control.ray_clusters = kube_informer_new(script.client, &informer);
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
-	control.events = events_new(&control, control_no_news, NULL);
+	control.events = events_new(&control);
 	control.recorder = event_recorder_new(&control);
 	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
 	return 0;
@@ -131,11 +131,6 @@ static int setup(void **state)
 {
 	(void)state;
 	return start(LIST(OBJECT("0")), "");
-}
-
-static void on_known(void *context)
-{
-	(void)context;
 }
 
 static bool autoscaler_is_known(void *context)
@@ -150,9 +145,7 @@ static bool autoscaler_is_known(void *context)
 static int start_with_autoscalers(const char *list)
 {
 	(void)start(LIST(OBJECT("0")), list);
-	control.autoscalers = autoscaler_objects_new(
-		&control, &(struct autoscaler_objects_callbacks){ .changed = control_no_news,
-								  .known = on_known });
+	control.autoscalers = autoscaler_objects_new(&control);
 	assert_true(loop_wait_until(script.loop, autoscaler_is_known, NULL, WAIT_MS));
 	return 0;
 }

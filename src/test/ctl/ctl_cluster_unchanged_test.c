@@ -102,7 +102,7 @@ static void make_informers(void)
 	control.ray_clusters = kube_informer_new(script.client, &informer);
 	informer.type = &kube_type_pod;
 	control.pods = kube_informer_new(script.client, &informer);
-	control.events = events_new(&control, control_no_news, NULL);
+	control.events = events_new(&control);
 	assert_true(loop_wait_until(script.loop, control_is_synced, &control, WAIT_MS));
 }
 

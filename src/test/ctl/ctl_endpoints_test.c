@@ -281,14 +281,6 @@ static struct secure {
 	char *directory;
 } secure;
 
-static bool no_cluster(void *context, const char *namespace_, const char *name)
-{
-	(void)context;
-	(void)namespace_;
-	(void)name;
-	return false;
-}
-
 static void use_server(size_t number)
 {
 	temp_write(secure.directory, "tls.crt", secure.servers[number].certificate_pem);
@@ -312,7 +304,7 @@ static int setup_secure(void **state)
 	control.reviews = script.client;
 	control.metrics = metrics_new(0);
 	control.features = features_new(&control, features_listed);
-	control.status = status_new(&control, no_cluster, NULL);
+	control.status = status_new(&control);
 	endpoints = endpoints_new(&control, &err);
 	assert_non_null(endpoints);
 	return 0;

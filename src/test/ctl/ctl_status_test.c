@@ -56,7 +56,9 @@ static int setup(void **state)
 	bench->control.loop = loop_new();
 	bench->control.metrics = metrics_new(0);
 	bench->control.features = features_new(&bench->control, features_listed);
-	bench->control.status = status_new(&bench->control, wake, bench);
+	bench->control.wake = wake;
+	bench->control.wake_context = bench;
+	bench->control.status = status_new(&bench->control);
 	bench->https = https_new(bench->control.loop, "test/1");
 	bench->serve = serve_new(bench->control.loop, "127.0.0.1:0", &limits, handle, bench, &err);
 	assert_non_null(bench->serve);

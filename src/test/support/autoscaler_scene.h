@@ -23,12 +23,13 @@ static const char *decided_namespace;
 static time_ms later_ms;       /* of the decisions' clock */
 static int64_t clock_start_ms; /* it also runs, since this time of the loop; 0: it does not */
 
-static void changed(void *context, const char *namespace_, const char *name)
+static bool changed(void *context, const char *namespace_, const char *name)
 {
 	(void)context;
 	assert_string_equal(namespace_, "a");
 	assert_string_equal(name, "demo");
 	changes++;
+	return true;
 }
 
 static void known(void *context)
@@ -52,8 +53,9 @@ static void start(void)
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
 	control.ray_clusters = kube_informer_new(script.client, &clusters);
-	objects = autoscaler_objects_new(&control, &(struct autoscaler_objects_callbacks){
-							   .changed = changed, .known = known });
+	control.wake = changed;
+	control.ready = known;
+	objects = autoscaler_objects_new(&control);
 	control.autoscalers = objects;
 	assert_true(loop_wait_until(script.loop, is_known, NULL, WAIT_MS));
 	assert_true(autoscaler_objects_known(objects));

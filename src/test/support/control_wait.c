@@ -16,13 +16,6 @@ bool control_is_synced(void *context)
 	return kube_informer_fresh(control->ray_clusters) && kube_informer_fresh(control->pods);
 }
 
-void control_no_news(void *context, const char *namespace_, const char *name)
-{
-	(void)context;
-	(void)namespace_;
-	(void)name;
-}
-
 unsigned control_decisions(const struct control *control)
 {
 	static const char line[] =

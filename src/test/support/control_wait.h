@@ -1,5 +1,5 @@
-/* For tests of ctl/cluster: the states that they wait for, an empty listener of
- * events, and the number of decisions. */
+/* For tests of ctl/cluster: the states that they wait for, and the number of
+ * decisions. */
 #ifndef TEST_SUPPORT_CONTROL_WAIT_H
 #define TEST_SUPPORT_CONTROL_WAIT_H
 
@@ -9,7 +9,6 @@ struct control;
 
 /* context: a struct control. Its RayClusters and Pods are listed. */
 bool control_is_synced(void *context);
-void control_no_news(void *context, const char *namespace_, const char *name);
 /* As its metrics count them. */
 unsigned control_decisions(const struct control *control);
 

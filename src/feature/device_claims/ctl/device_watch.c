@@ -191,8 +191,6 @@ static void wake_users(const struct device_watch *watch)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
-	if (!watch->control->wake)
-		return;
 	for (size_t i = 0; i < watch->users.count; i++) {
 		char *key = arena_strdup(&scratch, watch->users.entries[i].key);
 		char *slash = strchr(key, '/');
@@ -200,7 +198,7 @@ static void wake_users(const struct device_watch *watch)
 		if (!slash)
 			continue;
 		*slash = '\0';
-		(void)watch->control->wake(watch->control->wake_context, key, slash + 1);
+		(void)control_wake(watch->control, key, slash + 1);
 	}
 }
 
@@ -218,8 +216,8 @@ static void view_counted(void *context)
 	watch->job = NULL;
 	note_too_large(watch, making);
 	memory_free(making);
-	if (first && watch->control->ready)
-		watch->control->ready(watch->control->wake_context);
+	if (first)
+		control_ready(watch->control);
 	wake_users(watch);
 	if (watch->changed)
 		renew(watch);

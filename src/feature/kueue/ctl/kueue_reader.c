@@ -97,15 +97,11 @@ static void ask(struct awaited *awaited);
 /* The cluster decides again when the answer is another one. */
 static void keep(struct awaited *awaited, const struct kueue_workload *workload)
 {
-	const struct control *control = awaited->reader->control;
-
 	if (awaited->workload && field_equal(kueue_workload_fields, awaited->workload, workload))
 		return;
 	arena_reset(&awaited->arena);
 	awaited->workload = FIELD_COPY(kueue_workload_fields, workload, &awaited->arena);
-	if (control->wake)
-		(void)control->wake(control->wake_context, awaited->of.namespace_,
-				    awaited->of.name);
+	(void)control_wake(awaited->reader->control, awaited->of.namespace_, awaited->of.name);
 }
 
 static void keep_problem(struct awaited *awaited, const char *problem)

@@ -103,8 +103,7 @@ static void wake(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
 
-	if (self->control->wake)
-		(void)self->control->wake(self->control->wake_context, namespace_, name);
+	(void)control_wake(self->control, namespace_, name);
 }
 
 static const struct gpu_pool_status *status_before(const struct pool_feature *self,
@@ -155,8 +154,7 @@ static void objects_changed(void *context)
 	struct pool_feature *self = context;
 	size_t count;
 
-	if (self->control->ready)
-		self->control->ready(self->control->wake_context);
+	control_ready(self->control);
 	pools_changed(self->pools);
 	(void)pool_objects_list(self->objects, &count);
 	if (count == 0) /* perhaps none is allocated any longer */
