@@ -8,6 +8,7 @@
 #include "codec/objects/secret_json.h"
 #include "codec/objects/token_request_json.h"
 #include "codec/text/json.h"
+#include "core/model/field.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
@@ -27,7 +28,7 @@ struct needs {
 	struct secret_key from[PARTS]; /* secret "": not wanted */
 	bool delegated;                /* from[PART_TOKEN].secret is a ServiceAccount */
 	const char *plain_token;       /* "": none */
-	const char *missing; /* a variable (constant) whose file is in no Secret; NULL: none */
+	const char *missing;           /* a variable whose file is in no Secret; NULL: none */
 	const char *token_source, *tls_source;
 };
 
@@ -178,21 +179,29 @@ static struct needs needs_of(const struct ray_cluster *cluster, const struct pod
 	return needs;
 }
 
-static bool is_same(const struct secret_key *a, const struct secret_key *b)
-{
-	return strcmp(a->secret, b->secret) == 0 && strcmp(a->key, b->key) == 0;
-}
+static const struct field secret_fields[] = {
+	FIELD_TEXT(struct secret_key, secret, "secret"),
+	FIELD_TEXT(struct secret_key, key, "key"),
+	FIELD_END,
+};
 
-static bool same_needs(const struct needs *a, const struct needs *b)
-{
-	if (a->delegated != b->delegated || a->missing != b->missing ||
-	    strcmp(a->plain_token, b->plain_token) != 0)
-		return false;
-	for (enum part part = 0; part < PARTS; part++)
-		if (!is_same(&a->from[part], &b->from[part]))
-			return false;
-	return true;
-}
+/* Other values of these are other needs. */
+static const struct field needs_fields[] = {
+	FIELD_PART(struct needs, from[PART_TOKEN], secret_fields, "token"),
+	FIELD_PART(struct needs, from[PART_CERTIFICATE], secret_fields, "certificate"),
+	FIELD_PART(struct needs, from[PART_PRIVATE_KEY], secret_fields, "privateKey"),
+	FIELD_PART(struct needs, from[PART_CA], secret_fields, "ca"),
+	FIELD_BOOLEAN(struct needs, delegated, "delegated"),
+	FIELD_TEXT(struct needs, plain_token, "plainToken"),
+	FIELD_TEXT(struct needs, missing, "missing"),
+	FIELD_END,
+};
+
+static const struct field source_fields[] = {
+	FIELD_TEXT(struct needs, token_source, "tokenSource"),
+	FIELD_TEXT(struct needs, tls_source, "tlsSource"),
+	FIELD_END,
+};
 
 /* Something has to be read or made. */
 static bool is_secured(const struct needs *needs)
@@ -240,19 +249,12 @@ void credentials_free(struct credentials *credentials)
 static struct reader *reader_new(struct credentials *credentials, const struct needs *needs)
 {
 	struct reader *reader = memory_alloc(sizeof(*reader));
-	struct needs *own = &reader->needs;
 
 	reader->credentials = credentials;
-	reader->arena = ARENA_INIT;
 	reader->next_ms = INT64_MIN;
-	*own = *needs;
-	for (enum part part = 0; part < PARTS; part++) {
-		own->from[part].secret = arena_strdup(&reader->arena, needs->from[part].secret);
-		own->from[part].key = arena_strdup(&reader->arena, needs->from[part].key);
-	}
-	own->plain_token = arena_strdup(&reader->arena, needs->plain_token);
-	own->token_source = arena_strdup(&reader->arena, needs->token_source);
-	own->tls_source = arena_strdup(&reader->arena, needs->tls_source);
+	reader->needs = *needs;
+	field_own(needs_fields, &reader->needs, &reader->arena);
+	field_own(source_fields, &reader->needs, &reader->arena);
 	return reader;
 }
 
@@ -515,7 +517,7 @@ static int follow_head(struct credentials *credentials, const struct ray_cluster
 	struct needs needs = needs_of(cluster, head, &scratch);
 	struct reader *reader = credentials->reader;
 
-	if (reader && !same_needs(&reader->needs, &needs)) {
+	if (reader && !field_equal(needs_fields, &reader->needs, &needs)) {
 		reader_free(steal(&credentials->reader));
 		gcs_auth_done(&credentials->auth);
 	}

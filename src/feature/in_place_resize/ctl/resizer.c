@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/model/field.h"
 #include "core/model/reason.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
@@ -115,33 +116,46 @@ static struct resized_pod *pod_of(struct resizer *resizer, struct resized *clust
 	return pod;
 }
 
+static const struct field container_fields[] = {
+	FIELD_TEXT(struct container, name, "name"),
+	FIELD_END,
+};
+
+static const struct field object_fields[] = {
+	FIELD_TEXT(struct pod, uid, "uid"),
+	FIELD_TEXT(struct pod, resource_version, "resourceVersion"),
+	FIELD_LIST(struct pod, spec.containers, spec.container_count, container_fields,
+		   "containers"),
+	FIELD_END,
+};
+
+static const struct field change_fields[] = {
+	FIELD_TEXT(struct plan_resize, pod, "pod"),
+	FIELD_TEXT(struct plan_resize, group, "group"),
+	FIELD_TEXT(struct plan_resize, reason, "reason"),
+	FIELD_TEXT(struct plan_resize, message, "message"),
+	FIELD_TEXT(struct plan_resize, ray_node_id, "rayNodeId"),
+	FIELD_TEXT(struct plan_resize, status.raylet_id, "rayletId"),
+	FIELD_TEXT(struct plan_resize, status.last_failed_reason, "lastFailedReason"),
+	FIELD_POINTER(struct plan_resize, object, object_fields, "object"),
+	FIELD_END,
+};
+
 /* The decision's objects may be freed while requests are under way. */
 static void keep(struct resized_pod *pod, const struct plan_resize *resize)
 {
-	struct arena *arena = &pod->arena;
-	struct pod *object;
-	struct container *container;
+	const struct container container = { .name = resize->object->spec.containers[0].name };
+	struct pod object = pod_empty;
 
-	arena_reset(arena);
-	object = ARENA_NEW(arena, struct pod);
-	container = ARENA_NEW(arena, struct container);
-	*object = pod_empty;
-	object->uid = arena_strdup(arena, resize->object->uid);
-	object->resource_version = arena_strdup(arena, resize->object->resource_version);
-	*container = (struct container){ .name = arena_strdup(
-						 arena, resize->object->spec.containers[0].name) };
-	object->spec.containers = container;
-	object->spec.container_count = 1;
+	object.uid = resize->object->uid;
+	object.resource_version = resize->object->resource_version;
+	object.spec.containers = &container;
+	object.spec.container_count = 1;
+	arena_reset(&pod->arena);
 	pod->change = *resize;
-	pod->change.object = object;
-	pod->change.pod = pod->name;
-	pod->change.group = arena_strdup(arena, resize->group);
-	pod->change.reason = arena_strdup(arena, resize->reason);
-	pod->change.message = arena_strdup(arena, resize->message);
-	pod->change.ray_node_id = arena_strdup(arena, resize->ray_node_id);
-	pod->change.status.raylet_id = pod->change.ray_node_id;
-	pod->change.status.last_failed_reason =
-		arena_strdup(arena, resize->status.last_failed_reason);
+	pod->change.object = &object;
+	pod->change.status.raylet_id = resize->ray_node_id;
+	field_own(change_fields, &pod->change, &pod->arena);
 }
 
 /* ---- the ends of a change ---- */
