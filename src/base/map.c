@@ -72,6 +72,17 @@ void map_set(struct map *map, const char *key, void *value)
 	map->slots[slot] = ++map->count;
 }
 
+void *map_make(struct map *map, const char *key, size_t size)
+{
+	void *value = map_get(map, key);
+
+	if (!value) {
+		value = memory_alloc(size);
+		map_set(map, key, value);
+	}
+	return value;
+}
+
 /* Frees a slot. Later slots of the same run move up; otherwise a look-up would stop at the gap. */
 static void free_slot(struct map *map, size_t gap)
 {

@@ -24,6 +24,8 @@ struct map {
 void map_done(struct map *map);                        /* frees keys and table, not the values */
 void *map_get(const struct map *map, const char *key); /* NULL when absent */
 void map_set(struct map *map, const char *key, void *value); /* value must not be NULL; replaces */
-void *map_remove(struct map *map, const char *key);          /* the old value, NULL when absent */
+/* The value of the key; zeroed memory of `size` bytes that it sets when there is none. */
+void *map_make(struct map *map, const char *key, size_t size);
+void *map_remove(struct map *map, const char *key); /* the old value, NULL when absent */
 
 #endif

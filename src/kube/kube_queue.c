@@ -7,12 +7,9 @@ static struct kube_flow *flow_for(struct kube_queue *queue, const char *key)
 {
 	if (!key)
 		return &queue->own;
-	struct kube_flow *flow = map_get(&queue->flows, key);
-	if (flow)
-		return flow;
-	flow = memory_alloc(sizeof(*flow));
-	flow->key = memory_strdup(key);
-	map_set(&queue->flows, key, flow);
+	struct kube_flow *flow = map_make(&queue->flows, key, sizeof(*flow));
+	if (!flow->key)
+		flow->key = memory_strdup(key);
 	return flow;
 }
 

@@ -113,13 +113,10 @@ static void kube_store_unindex(struct kube_store *store, struct kube_entry *entr
 
 static struct kube_group *kube_store_group(struct kube_store *store, const char *key)
 {
-	struct kube_group *group = map_get(&store->groups, key);
+	struct kube_group *group = map_make(&store->groups, key, sizeof(*group));
 
-	if (group)
-		return group;
-	group = memory_alloc(sizeof(*group));
-	group->key = memory_strdup(key);
-	map_set(&store->groups, key, group);
+	if (!group->key)
+		group->key = memory_strdup(key);
 	return group;
 }
 
@@ -261,19 +258,15 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		return kube_store_pass(store, json, false, problem, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
-	struct kube_entry *entry = map_get(&store->entries, meta.key);
-	if (entry) {
-		entry->round = store->round;
+	struct kube_entry *entry = map_make(&store->entries, meta.key, sizeof(*entry));
+	entry->round = store->round;
+	if (entry->content.resource_version) {
 		if (*meta.resource_version &&
 		    strcmp(entry->content.resource_version, meta.resource_version) == 0)
 			return 0;
 		kube_store_unindex(store, entry);
 		kube_store_count(store, &entry->content, (size_t)-1);
 		old = entry->content;
-	} else {
-		entry = memory_alloc(sizeof(*entry));
-		entry->round = store->round;
-		map_set(&store->entries, meta.key, entry);
 	}
 	entry->content = kube_store_content(store, json, problem, meta.resource_version);
 	kube_store_count(store, &entry->content, 1);

@@ -45,15 +45,10 @@ static struct metrics_series *find_series(struct metrics *metrics, enum metrics_
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct map *map = &metrics->series[id];
 	const char *key = arena_printf(&scratch, "%s\n%s", first, second);
-	struct metrics_series *series = map_get(map, key);
 
-	if (series)
-		return series;
-	if (map->count >= METRICS_SERIES_MAX && strcmp(first, "other") != 0)
+	if (map->count >= METRICS_SERIES_MAX && strcmp(first, "other") != 0 && !map_get(map, key))
 		return find_series(metrics, id, "other", "other");
-	series = memory_alloc(sizeof(*series));
-	map_set(map, key, series);
-	return series;
+	return map_make(map, key, sizeof(struct metrics_series));
 }
 
 /* ScaleUp... and ScaleDown... have one direction; the others may have both. */

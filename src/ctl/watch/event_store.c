@@ -105,10 +105,9 @@ static struct object *find_or_add(struct event_store *store, const struct event 
 
 	if (object || !key || store->objects.count >= EVENT_OBJECTS_MAX)
 		return object;
-	object = memory_alloc(sizeof(*object));
+	object = map_make(&store->objects, key, sizeof(*object));
 	object->key = memory_strdup(key);
 	object->since_ms = monotonic_ms;
-	map_set(&store->objects, key, object);
 	list_add(&store->strangers, &object->stranger);
 	return object;
 }

@@ -81,10 +81,7 @@ static void keep(struct nodes *nodes, const struct node *node)
 
 	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
-	if (!kept) {
-		kept = memory_alloc(sizeof(*kept));
-		map_set(&nodes->kept, node->name, kept);
-	}
+	kept = map_make(&nodes->kept, node->name, sizeof(*kept));
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
 

@@ -102,17 +102,14 @@ static void resized_done(void *one)
 static struct resized_pod *pod_of(struct resizer *resizer, struct resized *cluster,
 				  const char *name)
 {
-	struct resized_pod *pod = map_get(&cluster->pods, name);
+	struct resized_pod *pod = map_make(&cluster->pods, name, sizeof(*pod));
 
-	if (pod)
+	if (pod->resizer)
 		return pod;
-	pod = memory_alloc(sizeof(*pod));
 	pod->resizer = resizer;
 	pod->cluster = cluster;
 	pod->name = memory_strdup(name);
-	pod->arena = ARENA_INIT;
 	pod->told_until_ms = pod->hidden_until_ms = pod->not_before_ms = INT64_MIN;
-	map_set(&cluster->pods, name, pod);
 	return pod;
 }
 

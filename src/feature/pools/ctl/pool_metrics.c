@@ -65,17 +65,6 @@ static const char *key_of(const char *pool, const char *queue, struct arena *are
 	return arena_printf(arena, "%s\n%s", pool, queue);
 }
 
-static struct counters *counters_of(struct pool_metrics *metrics, const char *key)
-{
-	struct counters *counters = map_get(&metrics->queues, key);
-
-	if (counters)
-		return counters;
-	counters = memory_alloc(sizeof(*counters));
-	map_set(&metrics->queues, key, counters);
-	return counters;
-}
-
 static int64_t below_ms(const struct counters *counters, int64_t monotonic_ms)
 {
 	return counters->below_ms + (counters->below ? monotonic_ms - counters->at_ms : 0);
@@ -85,7 +74,8 @@ static void note_queue(struct pool_metrics *metrics, const char *pool,
 		       const struct gpu_pool_queue_status *queue)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct counters *counters = counters_of(metrics, key_of(pool, queue->name, &scratch));
+	struct counters *counters =
+		map_make(&metrics->queues, key_of(pool, queue->name, &scratch), sizeof(*counters));
 	int64_t now_ms = metrics->last.monotonic_ms;
 
 	counters->below_ms = below_ms(counters, now_ms);

@@ -119,15 +119,13 @@ static void send(void *context)
 
 static struct entry *entry_of(struct pool_writer *writer, const char *name)
 {
-	struct entry *entry = map_get(&writer->entries, name);
+	struct entry *entry = map_make(&writer->entries, name, sizeof(*entry));
 
-	if (entry)
+	if (entry->writer)
 		return entry;
-	entry = memory_alloc(sizeof(*entry));
 	entry->writer = writer;
 	entry->name = memory_strdup(name);
 	entry->timer = loop_timer_new(writer->control->loop, send, entry);
-	map_set(&writer->entries, name, entry);
 	return entry;
 }
 

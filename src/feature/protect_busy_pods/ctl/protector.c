@@ -122,13 +122,11 @@ static struct guarded_pod *pod_of(struct protector *protector, struct guarded *c
 {
 	struct guarded_pod *pod = map_get(&cluster->pods, object->name);
 
-	if (pod && strcmp(pod->uid, object->uid) != 0) {
+	if (pod && strcmp(pod->uid, object->uid) != 0)
 		pod_free(map_remove(&cluster->pods, object->name));
-		pod = NULL;
-	}
-	if (pod)
+	pod = map_make(&cluster->pods, object->name, sizeof(*pod));
+	if (pod->protector)
 		return pod;
-	pod = memory_alloc(sizeof(*pod));
 	pod->protector = protector;
 	pod->cluster = cluster;
 	pod->name = memory_strdup(object->name);
@@ -136,7 +134,6 @@ static struct guarded_pod *pod_of(struct protector *protector, struct guarded *c
 	for (size_t i = 0; i < PROTECTOR_WRITES_MAX; i++)
 		pod->sent_ms[i] = INT64_MIN / 2;
 	pod->not_before_ms = INT64_MIN / 2;
-	map_set(&cluster->pods, object->name, pod);
 	return pod;
 }
 
