@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/list.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/token_bucket.h"
 #include "codec/objects/autoscaler_json.h"
@@ -15,6 +14,7 @@
 #include "ctl/report/event_correlator.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
@@ -34,21 +34,26 @@ static const char *const kinds[ABOUT_COUNT] = { "RayCluster", AUTOSCALER_KIND };
 /* State of one object. */
 struct target {
 	enum about about;
-	char *key;
-	char *cluster; /* "namespace/name" */
+	const char *cluster; /* "namespace/name" */
 	struct arena arena;
-	const struct event_object *object; /* that the correlator is about, in the arena */
-	uint64_t id_start;                 /* the names of the correlator's Events begin here */
-	struct event_correlator *correlator;
+	const struct event_object *object;   /* that the correlator is about, in the arena */
+	uint64_t id_start;                   /* the names of the correlator's Events begin here */
+	struct event_correlator *correlator; /* NULL: the object has had no Event */
 	int64_t not_before_ms; /* no right to send, or no quota left, in its namespace */
 	int64_t retry_ms;      /* Retry-After of the API server */
+};
+
+struct recorded {
+	struct cluster_entry of;
+	struct target targets[ABOUT_COUNT];
 };
 
 struct sending {
 	struct event_recorder *recorder;
 	struct list_item item;
 	struct kube_call *call;
-	char *key, *uid;
+	enum about about;
+	char *cluster, *uid;
 	uint64_t id;
 	enum decision_event_reason reason;
 	bool create;
@@ -56,13 +61,27 @@ struct sending {
 
 struct event_recorder {
 	const struct control *control;
-	struct map targets; /* key_of() to struct target */
+	struct cluster_map clusters; /* of struct recorded */
 	struct list under_way;
 	struct token_bucket rate;
 	struct overload overload;
 	bool denied; /* the refusal was logged */
 	char instance[INSTANCE_SIZE];
 };
+
+/* Empty and usable again. */
+static void target_done(struct target *target)
+{
+	event_correlator_free(target->correlator);
+	arena_done(&target->arena);
+	*target = (struct target){ .correlator = NULL };
+}
+
+static void recorded_done(void *one)
+{
+	for (enum about about = 0; about < ABOUT_COUNT; about++)
+		target_done(&((struct recorded *)one)->targets[about]);
+}
 
 struct event_recorder *event_recorder_new(const struct control *control)
 {
@@ -73,6 +92,7 @@ struct event_recorder *event_recorder_new(const struct control *control)
 		return NULL;
 	recorder = memory_alloc(sizeof(*recorder));
 	recorder->control = control;
+	recorder->clusters = CLUSTER_MAP_INIT(struct recorded, recorded_done);
 	token_bucket_init(&recorder->rate, EVENT_RECORDER_RATE, EVENT_RECORDER_BURST,
 			  loop_monotonic_ms(control->loop));
 	recorder->overload = (struct overload)OVERLOAD_INIT;
@@ -83,20 +103,9 @@ struct event_recorder *event_recorder_new(const struct control *control)
 	return recorder;
 }
 
-static void target_free(struct target *target)
-{
-	if (!target)
-		return;
-	event_correlator_free(target->correlator);
-	memory_free(target->key);
-	memory_free(target->cluster);
-	arena_done(&target->arena);
-	memory_free(target);
-}
-
 static void sending_free(struct sending *sending)
 {
-	memory_free(sending->key);
+	memory_free(sending->cluster);
 	memory_free(sending->uid);
 	memory_free(sending);
 }
@@ -109,9 +118,7 @@ void event_recorder_free(struct event_recorder *recorder)
 		kube_client_cancel(sending->call);
 		sending_free(sending);
 	}
-	for (size_t i = 0; i < recorder->targets.count; i++)
-		target_free(recorder->targets.entries[i].value);
-	map_done(&recorder->targets);
+	cluster_map_done(&recorder->clusters);
 	memory_free(recorder);
 }
 
@@ -146,14 +153,17 @@ static enum decision_event_answer judge(struct event_recorder *recorder,
 					const struct sending *sending, struct target *target,
 					const struct err *err)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	if (!err) {
 		note_allowed(recorder, target);
 		metrics_count(recorder->control->metrics, METRICS_EVENTS_SENT,
 			      decision_event_reason_word(sending->reason), "");
 		return DECISION_EVENT_SENT;
 	}
-	log_debug("Event was not taken", "object", sending->key, "reason",
-		  decision_event_reason_word(sending->reason), "error", err->text, NULL);
+	log_debug("Event was not taken", "object",
+		  arena_printf(&scratch, "%s/%s", sending->cluster, kinds[sending->about]),
+		  "reason", decision_event_reason_word(sending->reason), "error", err->text, NULL);
 	switch (err->kind) {
 	case ERR_DENIED:
 		/* A namespace that is being deleted accepts no new object: not a missing right. */
@@ -182,11 +192,18 @@ static void note_retry_after(struct event_recorder *recorder, struct target *tar
 	overload_refused(&recorder->overload, target->object->namespace_, now_ms, retry_after_ms);
 }
 
+/* NULL: the object has had no Event. */
+static struct target *target_in(struct recorded *recorded, enum about about)
+{
+	return recorded->targets[about].correlator ? &recorded->targets[about] : NULL;
+}
+
 static void answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct sending *sending = context;
 	struct event_recorder *recorder = sending->recorder;
-	struct target *target = map_get(&recorder->targets, sending->key);
+	struct recorded *recorded = map_get(&recorder->clusters.map, sending->cluster);
+	struct target *target = recorded ? target_in(recorded, sending->about) : NULL;
 	enum decision_event_answer what = judge(recorder, sending, target, err);
 
 	note_retry_after(recorder, target, answer->retry_after_ms);
@@ -239,7 +256,8 @@ static void send(struct event_recorder *recorder, const struct target *target,
 	else
 		event_write_repeat(&body, &event);
 	*sending = (struct sending){ .recorder = recorder,
-				     .key = memory_strdup(target->key),
+				     .about = target->about,
+				     .cluster = memory_strdup(target->cluster),
 				     .uid = memory_strdup(about->uid),
 				     .id = order->id,
 				     .reason = order->reason,
@@ -268,12 +286,6 @@ static void send_due(struct event_recorder *recorder, const struct target *targe
 
 /* --- input --- */
 
-static const char *key_of(struct arena *arena, const char *namespace_, const char *name,
-			  enum about about)
-{
-	return arena_printf(arena, "%s/%s/%s", namespace_, name, kinds[about]);
-}
-
 /* The object in the snapshot; false: there is none, or its uid is unknown. */
 static bool object_of(const struct snapshot *snapshot, enum about about,
 		      struct event_object *ret_object)
@@ -295,29 +307,22 @@ static bool object_of(const struct snapshot *snapshot, enum about about,
 }
 
 /* The target of the object; replaced when another object has the same name. */
-static struct target *target_of(struct event_recorder *recorder, const char *key, enum about about,
-				const struct event_object *object)
+static struct target *target_of(const struct event_recorder *recorder, struct recorded *recorded,
+				enum about about, const struct event_object *object)
 {
-	struct target *target = map_get(&recorder->targets, key);
-	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct target *target = &recorded->targets[about];
 
-	if (target && strcmp(target->object->uid, object->uid) != 0) {
-		target_free(map_remove(&recorder->targets, key));
-		target = NULL;
-	}
-	if (!target) {
-		target = memory_alloc(sizeof(*target));
+	if (target->correlator && strcmp(target->object->uid, object->uid) != 0)
+		target_done(target);
+	if (!target->correlator) {
 		target->about = about;
-		target->key = memory_strdup(key);
-		target->cluster = memory_strdup(
-			arena_printf(&scratch, "%s/%s", object->namespace_, object->name));
-		target->correlator = event_correlator_new(now_ms);
+		target->cluster = recorded->of.key;
+		target->correlator =
+			event_correlator_new(loop_monotonic_ms(recorder->control->loop));
 		target->not_before_ms = target->retry_ms = INT64_MIN;
 		/* The names of the two objects are the same, those of their Events are not. */
 		target->id_start = (uint64_t)loop_wall(recorder->control->loop) << NUMBER_BITS |
 				   (uint64_t)about << (NUMBER_BITS - 1);
-		map_set(&recorder->targets, key, target);
 	}
 	target->object =
 		field_keep(event_object_fields, object, sizeof(*object), SIZE_MAX, &target->arena);
@@ -327,23 +332,26 @@ static struct target *target_of(struct event_recorder *recorder, const char *key
 void event_recorder_decided(void *listener, const struct pass_decision *decision)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct event_recorder *recorder = listener;
 	struct decision_event_list list;
+	struct recorded *recorded;
 
 	if (!recorder)
 		return;
 	decision_event_make(decision->snapshot, decision->plan, &scratch, &list);
+	recorded = cluster_map_get(&recorder->clusters, cluster->namespace_, cluster->name);
+	if (!recorded && list.at.count == 0)
+		return;
+	recorded = cluster_map_make(&recorder->clusters, cluster->namespace_, cluster->name);
 	for (enum about about = 0; about < ABOUT_COUNT; about++) {
 		struct event_object object;
 		struct target *target;
-		const char *key;
 
-		if (!object_of(decision->snapshot, about, &object))
+		if (!object_of(decision->snapshot, about, &object) ||
+		    (list.at.count == 0 && !target_in(recorded, about)))
 			continue;
-		key = key_of(&scratch, object.namespace_, object.name, about);
-		if (list.at.count == 0 && !map_get(&recorder->targets, key))
-			continue;
-		target = target_of(recorder, key, about, &object);
+		target = target_of(recorder, recorded, about, &object);
 		event_correlator_decided(target->correlator, &list,
 					 loop_monotonic_ms(recorder->control->loop), decision->now);
 		send_due(recorder, target);
@@ -352,14 +360,14 @@ void event_recorder_decided(void *listener, const struct pass_decision *decision
 
 void event_recorder_patched(void *listener, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
+	struct recorded *recorded =
+		recorder ? cluster_map_get(&recorder->clusters, namespace_, name) : NULL;
 
-	if (!recorder)
+	if (!recorded)
 		return;
 	for (enum about about = 0; about < ABOUT_COUNT; about++) {
-		struct target *target =
-			map_get(&recorder->targets, key_of(&scratch, namespace_, name, about));
+		struct target *target = target_in(recorded, about);
 
 		if (!target)
 			continue;
@@ -372,12 +380,8 @@ void event_recorder_patched(void *listener, const char *namespace_, const char *
 
 void event_recorder_forget(void *listener, const char *namespace_, const char *name)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct event_recorder *recorder = listener;
 
-	if (!recorder)
-		return;
-	for (enum about about = 0; about < ABOUT_COUNT; about++)
-		target_free(
-			map_remove(&recorder->targets, key_of(&scratch, namespace_, name, about)));
+	if (recorder)
+		cluster_map_remove(&recorder->clusters, namespace_, name);
 }

@@ -8,7 +8,8 @@
 void cluster_map_done(struct cluster_map *map)
 {
 	for (size_t i = 0; i < map->map.count; i++) {
-		map->done(map->map.entries[i].value);
+		if (map->done)
+			map->done(map->map.entries[i].value);
 		memory_free(map->map.entries[i].value);
 	}
 	map_done(&map->map);
@@ -45,7 +46,8 @@ void cluster_map_remove(struct cluster_map *map, const char *namespace_, const c
 
 	if (!entry)
 		return;
-	map->done(entry);
+	if (map->done)
+		map->done(entry);
 	(void)map_remove(&map->map, entry->key);
 	memory_free(entry);
 }

@@ -13,7 +13,7 @@ struct cluster_entry {
 struct cluster_map {
 	struct map map; /* by key; count and entries may be read */
 	size_t size;    /* of one struct */
-	/* Frees all that the struct owns but the entry, while it is still in the map. */
+	/* Frees all that the struct owns but the entry, while it is still in the map; NULL: nothing. */
 	void (*done)(void *one);
 };
 

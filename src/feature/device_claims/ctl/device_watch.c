@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/map.h"
 #include "base/memory.h"
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
@@ -69,7 +69,7 @@ struct watches {
 
 struct device_watch {
 	const struct control *control;
-	struct map users;                    /* keys of the RayClusters that claim devices */
+	struct cluster_map users;            /* of struct cluster_entry: those that claim devices */
 	bool nodes_lack;                     /* accelerators that may be in ResourceSlices */
 	struct watches *watches;             /* NULL: none */
 	struct loop_timer *timer, *deadline; /* NULL: no watch ever began */
@@ -189,16 +189,10 @@ static void note_too_large(struct device_watch *watch, const struct making *maki
 
 static void wake_users(const struct device_watch *watch)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	for (size_t i = 0; i < watch->users.map.count; i++) {
+		const struct cluster_entry *user = watch->users.map.entries[i].value;
 
-	for (size_t i = 0; i < watch->users.count; i++) {
-		char *key = arena_strdup(&scratch, watch->users.entries[i].key);
-		char *slash = strchr(key, '/');
-
-		if (!slash)
-			continue;
-		*slash = '\0';
-		(void)control_wake(watch->control, key, slash + 1);
+		(void)control_wake(watch->control, user->namespace_, user->name);
 	}
 }
 
@@ -380,7 +374,7 @@ static void end_watches(struct device_watch *watch)
 
 static void renew_watches(struct device_watch *watch)
 {
-	if (watch->users.count > 0 || watch->nodes_lack)
+	if (watch->users.map.count > 0 || watch->nodes_lack)
 		begin_watches(watch);
 	else if (watch->watches)
 		end_watches(watch);
@@ -393,7 +387,7 @@ static void *begin(const struct control *control)
 	struct device_watch *watch = memory_alloc(sizeof(*watch));
 
 	watch->control = control;
-	watch->users = MAP_INIT;
+	watch->users = CLUSTER_MAP_INIT(struct cluster_entry, NULL);
 	return watch;
 }
 
@@ -404,7 +398,7 @@ static void end(void *self)
 	end_watches(watch);
 	loop_timer_free(watch->timer);
 	loop_timer_free(watch->deadline);
-	map_done(&watch->users);
+	cluster_map_done(&watch->users);
 	memory_free(watch);
 }
 
@@ -417,16 +411,14 @@ static bool known(const void *self)
 
 static void ray_cluster_changed(void *self, const char *namespace_, const char *name, bool deleted)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct device_watch *watch = self;
 	const struct ray_cluster *cluster =
 		deleted ? NULL : kube_informer_get(watch->control->ray_clusters, namespace_, name);
-	const char *key = arena_printf(&scratch, "%s/%s", namespace_, name);
 
 	if (cluster && device_claims_are_used(cluster))
-		map_set(&watch->users, key, watch);
+		(void)cluster_map_make(&watch->users, namespace_, name);
 	else
-		(void)map_remove(&watch->users, key);
+		cluster_map_remove(&watch->users, namespace_, name);
 	renew_watches(watch);
 }
 
