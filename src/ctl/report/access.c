@@ -1,6 +1,5 @@
 #include "ctl/report/access.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -28,7 +27,6 @@
 #define REVIEW_MAX_BYTES ((size_t)256 << 10) /* of a body that is sent */
 #define USER_MAX_BYTES ((size_t)16 << 10)    /* of the members of one user */
 #define USER_NAME_SHOWN_MAX 200
-#define TEXT_MAX 1024
 
 static const struct json_limits limits = { .bytes = (size_t)1 << 20,
 					   .depth = 32,
@@ -45,6 +43,14 @@ struct judged {
 	struct list waits;      /* questions */
 };
 
+/* The members of a user in a TokenReview, and in a SubjectAccessReview. */
+static const struct {
+	const char *reviewed, *sent;
+} user_members[] = {
+	{ "username", "user" }, { "uid", "uid" }, { "groups", "groups" }, { "extra", "extra" }
+};
+#define USER_MEMBERS (sizeof(user_members) / sizeof(user_members[0]))
+
 enum token_state {
 	TOKEN_NEW = 0, /* its first review is on its way */
 	TOKEN_GOOD,
@@ -56,12 +62,11 @@ struct token {
 	char key[SHA256_TEXT_SIZE];
 	struct access *access;
 	enum token_state state;
-	int64_t until_ms;       /* of the answer that made the state */
-	struct kube_call *call; /* TokenReview that is on its way; NULL: none */
-	struct list waits;      /* questions that wait for it */
-	/* Of a good one: its user's members of a SubjectAccessReview as JSON, NULL: absent. */
-	char *name_json, *uid_json, *groups_json, *extra_json;
-	char *name; /* for messages */
+	int64_t until_ms;         /* of the answer that made the state */
+	struct kube_call *call;   /* TokenReview that is on its way; NULL: none */
+	struct list waits;        /* questions that wait for it */
+	char *user[USER_MEMBERS]; /* of a good one, as JSON; NULL: absent */
+	char *name;               /* for messages */
 	struct token_bucket bucket;
 	struct list rights; /* struct judged */
 };
@@ -128,19 +133,10 @@ static struct access_question *question_new(struct access *access, const struct 
 	return question;
 }
 
-static void answer(struct access_question *question, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void answer(struct access_question *question, int status, const char *format, ...)
+static void answer(struct access_question *question, int status, const char *text)
 {
-	char text[TEXT_MAX];
-	struct access_verdict verdict = { .status = status, .text = text };
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	question->done(question->context, &verdict);
+	question->done(question->context,
+		       &(struct access_verdict){ .status = status, .text = text });
 	question_free(question);
 }
 
@@ -163,19 +159,20 @@ static void answer_too_many(struct access_question *question)
 
 static void answer_forbidden(struct access_question *question, const char *user)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct access_right *right = &question->right;
+	const char *need =
+		right->path ?
+			arena_printf(&scratch, "nonResourceURLs %s (ClusterRole)", right->path) :
+			arena_printf(&scratch,
+				     "resource rayclusterautoscalers/status of API group "
+				     "rayscaler.dev in %s%s",
+				     right->namespace_[0] ? "namespace " : "all namespaces",
+				     right->namespace_);
 
-	if (right->path)
-		answer(question, 403,
-		       "%s may not read this; it needs the verb get on nonResourceURLs %s "
-		       "(ClusterRole)",
-		       user, right->path);
-	else
-		answer(question, 403,
-		       "%s may not read this; it needs the verb get on resource "
-		       "rayclusterautoscalers/status of API group rayscaler.dev in %s%s",
-		       user, right->namespace_[0] ? "namespace " : "all namespaces",
-		       right->namespace_);
+	answer(question, 403,
+	       arena_printf(&scratch, "%s may not read this; it needs the verb get on %s", user,
+			    need));
 }
 
 /* ---- the tables ---- */
@@ -204,11 +201,9 @@ static void forget_rights(struct token *token)
 
 static void forget_user(struct token *token)
 {
-	char **const texts[] = { &token->name_json, &token->uid_json, &token->groups_json,
-				 &token->extra_json, &token->name };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		memory_free(steal(texts[i]));
+	for (size_t i = 0; i < USER_MEMBERS; i++)
+		memory_free(steal(&token->user[i]));
+	memory_free(steal(&token->name));
 }
 
 static void token_free(struct token *token)
@@ -284,36 +279,27 @@ static struct judged *judged_new(struct token *token, const char *key)
 	return judged;
 }
 
-static void key_of_right(const struct access_right *right, char *ret_key)
+/* make: a new one if there is none; else NULL then. */
+static struct judged *judged_find(struct token *token, const struct access_right *right, bool make)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	char key[SHA256_TEXT_SIZE];
 
 	/* A namespace has no "/" and a path begins with one. */
 	sha256_text(right->path ? right->path :
 				  arena_printf(&scratch, "%s/%s", right->namespace_, right->name),
-		    ret_key);
-}
-
-static struct judged *judged_find(struct token *token, const struct access_right *right)
-{
-	char key[SHA256_TEXT_SIZE];
-
-	key_of_right(right, key);
+		    key);
 	LIST_EACH(struct judged, judged, &token->rights, item)
 		if (strcmp(judged->key, key) == 0)
 			return judged;
-	return judged_new(token, key);
+	return make ? judged_new(token, key) : NULL;
 }
 
 static bool is_allowed_already(struct token *token, const struct access_right *right)
 {
-	char key[SHA256_TEXT_SIZE];
+	const struct judged *judged = judged_find(token, right, false);
 
-	key_of_right(right, key);
-	LIST_EACH(struct judged, judged, &token->rights, item)
-		if (strcmp(judged->key, key) == 0)
-			return judged->allowed && judged->until_ms > now_of(token->access);
-	return false;
+	return judged && judged->allowed && judged->until_ms > now_of(token->access);
 }
 
 /* ---- reviews ---- */
@@ -431,19 +417,13 @@ static void write_attributes(struct json_writer *writer, const struct access_rig
 static void review_right(struct judged *judged, const struct access_right *right)
 {
 	const struct token *token = judged->token;
-	const struct {
-		const char *name, *json;
-	} members[] = { { "user", token->name_json },
-			{ "uid", token->uid_json },
-			{ "groups", token->groups_json },
-			{ "extra", token->extra_json } };
 	AUTO(buf_done) struct buf body;
 	struct json_writer writer;
 
 	begin_review(&writer, &body, AUTHORIZATION_VERSION, "SubjectAccessReview");
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (members[i].json)
-			json_write_raw(&writer, members[i].name, members[i].json);
+	for (size_t i = 0; i < USER_MEMBERS; i++)
+		if (token->user[i])
+			json_write_raw(&writer, user_members[i].sent, token->user[i]);
 	write_attributes(&writer, right);
 	judged->call = send_review(token->access, &writer, AUTHORIZATION_VERSION,
 				   "subjectaccessreviews", on_right, judged);
@@ -454,7 +434,7 @@ static int judge(struct token *token, const struct access_right *right,
 		 struct access_question *question)
 {
 	int64_t now_ms = now_of(token->access);
-	struct judged *judged = judged_find(token, right);
+	struct judged *judged = judged_find(token, right, true);
 
 	if (judged && judged->until_ms > now_ms) {
 		struct list *rights = judged->item.list;
@@ -491,7 +471,7 @@ static void authorize(struct token *token, struct access_question *question)
 	if (allowed == 0)
 		allowed = judge(token, right, question);
 	if (allowed == 1)
-		answer(question, 200, "%s", "");
+		answer(question, 200, "");
 	else if (allowed == 0)
 		answer_forbidden(question, token->name);
 }
@@ -519,18 +499,16 @@ static bool same_text(const char *a, const char *b)
 static int read_user(struct token *token, const struct json_at *user)
 {
 	const char *name = "";
-	char *const texts[] = { member_json(user, "username"), member_json(user, "uid"),
-				member_json(user, "groups"), member_json(user, "extra") };
-	char **const places[] = { &token->name_json, &token->uid_json, &token->groups_json,
-				  &token->extra_json };
 	size_t size = 0;
 	bool same = true;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		size += texts[i] ? strlen(texts[i]) : 0;
-		same &= same_text(texts[i], *places[i]);
-		memory_free(*places[i]);
-		*places[i] = texts[i];
+	for (size_t i = 0; i < USER_MEMBERS; i++) {
+		char *text = member_json(user, user_members[i].reviewed);
+
+		size += text ? strlen(text) : 0;
+		same &= same_text(text, token->user[i]);
+		memory_free(token->user[i]);
+		token->user[i] = text;
 	}
 	if (!same)
 		forget_rights(token);

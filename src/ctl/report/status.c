@@ -1,7 +1,5 @@
 #include "ctl/report/status.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -77,20 +75,6 @@ static struct list_pages *lists_of(const struct status *status, const char *page
 }
 
 /* ---- answers ---- */
-
-static void answer_text(struct serve_request *request, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void answer_text(struct serve_request *request, int code, const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	serve_answer_text(request, code, text);
-}
 
 /* The GPU quotas; nothing when none is set. */
 static void write_ceilings(struct json_writer *writer, const struct gpu_share *share)
@@ -181,14 +165,17 @@ static void watch_deadline(struct status *status)
 
 static void deadline_passed(void *context)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct status *status = context;
 
 	LIST_EACH(struct status_wait, wait, &status->waits, item) {
 		if (wait->deadline_ms > loop_monotonic_ms(status->control->loop))
 			break;
 		list_remove(&wait->item);
-		answer_text(wait->request, 504, "no pass over %s/%s ended within %d s",
-			    wait->path.namespace_, wait->path.name, STATUS_WAIT_MS / 1000);
+		serve_answer_text(wait->request, 504,
+				  arena_printf(&scratch, "no pass over %s/%s ended within %d s",
+					       wait->path.namespace_, wait->path.name,
+					       STATUS_WAIT_MS / 1000));
 		memory_free(wait);
 	}
 	watch_deadline(status);
@@ -239,22 +226,29 @@ void status_forget(void *listener, const char *namespace_, const char *name)
 static void answer_unknown(const struct status *status, const struct status_path *path,
 			   struct serve_request *request)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	if (!control_synced(status->control))
-		answer_text(request, 503, "the lists of RayClusters and Pods are not complete yet");
+		serve_answer_text(request, 503,
+				  "the lists of RayClusters and Pods are not complete yet");
 	else
-		answer_text(request, 404, "no RayCluster %s/%s is seen here", path->namespace_,
-			    path->name);
+		serve_answer_text(request, 404,
+				  arena_printf(&scratch, "no RayCluster %s/%s is seen here",
+					       path->namespace_, path->name));
 }
 
 static void ask_cluster(struct status *status, const struct status_path *path,
 			struct serve_request *request)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *holder = leader_holder(status->control->leader);
 
 	if (!leader_is_leading(status->control->leader))
-		answer_text(request, STATUS_NOT_LEADING,
-			    "this replica does not lead, so it decides nothing; ask %s",
-			    holder[0] ? holder : "again later, there is no leader yet");
+		serve_answer_text(
+			request, STATUS_NOT_LEADING,
+			arena_printf(&scratch,
+				     "this replica does not lead, so it decides nothing; ask %s",
+				     holder[0] ? holder : "again later, there is no leader yet"));
 	else if (!control_wake(status->control, path->namespace_, path->name))
 		answer_unknown(status, path, request);
 	else if (serve_may_wait(request))
@@ -268,9 +262,12 @@ static void answer_no_page(const struct status *status, struct serve_request *re
 
 	for (size_t i = 0; i < status->list_count; i++)
 		pages = arena_printf(&scratch, "%s, /%s", pages, list_pages_path(status->lists[i]));
-	answer_text(request, 404,
-		    "here are /metrics, /status, and of RayClusters %s, each with /NAMESPACE/NAME",
-		    pages);
+	serve_answer_text(
+		request, 404,
+		arena_printf(&scratch,
+			     "here are /metrics, /status, and of RayClusters %s, each with "
+			     "/NAMESPACE/NAME",
+			     pages));
 }
 
 bool status_is_list(const char *path)
