@@ -25,7 +25,7 @@ struct autoscaler_objects {
 
 bool autoscaler_objects_known(const struct autoscaler_objects *objects)
 {
-	return objects->watch.refused != ERR_NONE || kube_informer_synced(objects->watch.informer);
+	return optional_watch_known(&objects->watch);
 }
 
 const struct autoscaler_object *autoscaler_objects_get(const struct autoscaler_objects *objects,

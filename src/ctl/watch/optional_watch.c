@@ -43,6 +43,11 @@ void optional_watch_start(struct optional_watch *watch, struct kube_client *clie
 	watch->informer = kube_informer_new(client, &informer);
 }
 
+bool optional_watch_known(const struct optional_watch *watch)
+{
+	return watch->refused != ERR_NONE || kube_informer_synced(watch->informer);
+}
+
 void optional_watch_done(struct optional_watch *watch)
 {
 	kube_informer_free(watch->informer);

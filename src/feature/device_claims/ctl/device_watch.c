@@ -55,16 +55,10 @@ static const struct {
 			      "what a Pod was given is unknown") },
 };
 
-/* A watch finds its owner by its first member. */
-struct kind_watch {
-	struct optional_watch watch;
-	struct watches *set;
-};
-
 /* They end when no job reads their objects any longer. */
 struct watches {
-	struct device_watch *owner; /* NULL: they have ended */
-	struct kind_watch kinds[KIND_COUNT];
+	struct device_watch *owner;              /* NULL: they have ended */
+	struct optional_watch kinds[KIND_COUNT]; /* their owner: this struct */
 };
 
 struct device_watch {
@@ -113,15 +107,10 @@ static bool own_objects(void *list, size_t count, const struct field *row, struc
 	return true;
 }
 
-static bool kind_known(const struct kind_watch *kind)
-{
-	return kind->watch.refused != ERR_NONE || kube_informer_synced(kind->watch.informer);
-}
-
 static bool all_known(const struct device_watch *watch)
 {
 	for (size_t k = 0; k < KIND_COUNT; k++)
-		if (!kind_known(&watch->watches->kinds[k]))
+		if (!optional_watch_known(&watch->watches->kinds[k]))
 			return false;
 	return true;
 }
@@ -229,7 +218,7 @@ static void list_kinds(const struct watches *watches, struct device_objects *obj
 		       struct arena *arena)
 {
 	for (size_t k = 0; k < KIND_COUNT; k++) {
-		const struct optional_watch *watch = &watches->kinds[k].watch;
+		const struct optional_watch *watch = &watches->kinds[k];
 		const struct field *row = &device_objects_fields[k];
 		bool known = watch->refused == ERR_NONE && kube_informer_synced(watch->informer);
 		size_t count = 0;
@@ -296,10 +285,18 @@ static void renew(struct device_watch *watch)
 	loop_timer_start(watch->timer, view_delay_ms(watch));
 }
 
+/* NULL: the watches have ended. */
+static struct device_watch *owner_of(const struct optional_watch *kind)
+{
+	const struct watches *watches = kind->owner;
+
+	return watches->owner;
+}
+
 static void object_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
 			   const void *old UNUSED, const void *new_object UNUSED)
 {
-	struct device_watch *watch = ((const struct kind_watch *)context)->set->owner;
+	struct device_watch *watch = owner_of(context);
 
 	if (watch && (watch->view || watch->job))
 		renew(watch);
@@ -307,7 +304,7 @@ static void object_changed(void *context, enum kube_change change UNUSED, const 
 
 static void kind_read(void *context)
 {
-	struct device_watch *watch = ((const struct kind_watch *)context)->set->owner;
+	struct device_watch *watch = owner_of(context);
 
 	if (watch)
 		renew(watch);
@@ -331,15 +328,15 @@ static void begin_watches(struct device_watch *watch)
 	loop_timer_start(watch->deadline,
 			 options->kube_api_timeout_seconds * MS_PER_SECOND * FIRST_LISTS_TIMEOUTS);
 	for (size_t k = 0; k < KIND_COUNT; k++) {
-		struct kind_watch *kind = &watch->watches->kinds[k];
+		struct optional_watch *kind = &watch->watches->kinds[k];
 
-		*kind = (struct kind_watch){ .set = watch->watches,
-					     .watch = { .level = LOG_WARNING,
-							.without = kinds[k].without,
-							.absent = kinds[k].absent,
-							.again = kinds[k].again,
-							.on_refused = kind_read } };
-		optional_watch_start(&kind->watch, watch->control->kube,
+		*kind = (struct optional_watch){ .owner = watch->watches,
+						 .level = LOG_WARNING,
+						 .without = kinds[k].without,
+						 .absent = kinds[k].absent,
+						 .again = kinds[k].again,
+						 .on_refused = kind_read };
+		optional_watch_start(kind, watch->control->kube,
 				     (struct kube_informer_options){
 					     .type = kinds[k].type,
 					     .namespace_ = kinds[k].in_namespace ? own : "",
@@ -354,7 +351,7 @@ static void free_watches(void *memory)
 	struct watches *watches = memory;
 
 	for (size_t k = 0; k < KIND_COUNT; k++)
-		optional_watch_done(&watches->kinds[k].watch);
+		optional_watch_done(&watches->kinds[k]);
 	memory_free(watches);
 }
 

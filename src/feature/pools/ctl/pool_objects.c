@@ -9,15 +9,9 @@
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
-/* A watch finds its owner by its first member. */
-struct objects_watch {
-	struct optional_watch watch;
-	struct pool_objects *owner;
-};
-
 struct pool_objects {
 	const struct control *control;
-	struct objects_watch pools, namespaces;
+	struct optional_watch pools, namespaces;
 	bool reads_namespaces;        /* the second watch runs */
 	struct arena arena;           /* of the copies */
 	const struct gpu_pool **list; /* by name */
@@ -80,38 +74,35 @@ static const struct field label_fields[] = {
 	FIELD_END,
 };
 
+static void synced(void *context)
+{
+	const struct pool_objects *objects = ((const struct optional_watch *)context)->owner;
+
+	objects->changed(objects->context);
+}
+
 static void namespace_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
 			      const void *old, const void *new_object)
 {
-	const struct objects_watch *watch = context;
-
 	if (!old || !new_object || !field_equal(label_fields, old, new_object))
-		watch->owner->changed(watch->owner->context);
-}
-
-static void synced(void *context)
-{
-	const struct objects_watch *watch = context;
-
-	watch->owner->changed(watch->owner->context);
+		synced(context);
 }
 
 static void read_namespaces(struct pool_objects *objects)
 {
-	struct objects_watch *own = &objects->namespaces;
+	struct optional_watch *watch = &objects->namespaces;
 
 	if (objects->reads_namespaces)
 		return;
 	objects->reads_namespaces = true;
-	own->owner = objects;
-	own->watch.level = LOG_WARNING;
-	own->watch.without =
-		"Namespaces cannot be read: the queues of GPUPools are unknown, and no "
-		"GPU of them is granted";
-	own->watch.again = "Namespaces can be read now";
-	own->watch.on_refused = synced;
+	watch->owner = objects;
+	watch->level = LOG_WARNING;
+	watch->without = "Namespaces cannot be read: the queues of GPUPools are unknown, and no "
+			 "GPU of them is granted";
+	watch->again = "Namespaces can be read now";
+	watch->on_refused = synced;
 	optional_watch_start(
-		&own->watch, objects->control->kube,
+		watch, objects->control->kube,
 		(struct kube_informer_options){
 			.type = &kube_type_namespace,
 			.callbacks = { .on_change = namespace_changed, .on_synced = synced },
@@ -121,8 +112,7 @@ static void read_namespaces(struct pool_objects *objects)
 static void pool_changed(void *context, enum kube_change change UNUSED, const char *key,
 			 const void *old UNUSED, const void *new_object)
 {
-	const struct objects_watch *watch = context;
-	struct pool_objects *objects = watch->owner;
+	struct pool_objects *objects = ((const struct optional_watch *)context)->owner;
 	const struct gpu_pool *now = new_object;
 	const struct gpu_pool *found = pool_named(objects, key);
 	struct arena before = objects->arena;
@@ -142,22 +132,22 @@ struct pool_objects *pool_objects_new(const struct control *control, void (*chan
 				      void *context)
 {
 	struct pool_objects *objects;
-	struct objects_watch *own;
+	struct optional_watch *watch;
 
 	if (control->options->namespace_[0] != '\0')
 		return NULL;
 	objects = memory_alloc(sizeof(*objects));
-	own = &objects->pools;
+	watch = &objects->pools;
 	objects->control = control;
 	objects->changed = changed;
 	objects->context = context;
-	own->owner = objects;
-	own->watch.level = LOG_INFO;
-	own->watch.without = "GPUPools cannot be read: GPUs are shared by no pool";
-	own->watch.again = "GPUPools can be read now";
-	own->watch.on_refused = synced;
+	watch->owner = objects;
+	watch->level = LOG_INFO;
+	watch->without = "GPUPools cannot be read: GPUs are shared by no pool";
+	watch->again = "GPUPools can be read now";
+	watch->on_refused = synced;
 	optional_watch_start(
-		&own->watch, control->kube,
+		watch, control->kube,
 		(struct kube_informer_options){
 			.type = &kube_type_gpu_pool,
 			.callbacks = { .on_change = pool_changed, .on_synced = synced },
@@ -169,9 +159,9 @@ void pool_objects_free(struct pool_objects *objects)
 {
 	if (!objects)
 		return;
-	optional_watch_done(&objects->pools.watch);
+	optional_watch_done(&objects->pools);
 	if (objects->reads_namespaces)
-		optional_watch_done(&objects->namespaces.watch);
+		optional_watch_done(&objects->namespaces);
 	arena_done(&objects->arena);
 	memory_free(objects);
 }
@@ -185,30 +175,25 @@ const struct gpu_pool *const *pool_objects_list(const struct pool_objects *objec
 	return objects ? objects->list : none;
 }
 
-static bool watch_known(const struct objects_watch *watch)
-{
-	return watch->watch.refused != ERR_NONE || kube_informer_synced(watch->watch.informer);
-}
-
 bool pool_objects_known(const struct pool_objects *objects)
 {
-	return !objects || (watch_known(&objects->pools) &&
-			    (!objects->reads_namespaces || watch_known(&objects->namespaces)));
+	return !objects ||
+	       (optional_watch_known(&objects->pools) &&
+		(!objects->reads_namespaces || optional_watch_known(&objects->namespaces)));
 }
 
 const char *pool_objects_problem(const struct pool_objects *objects)
 {
 	if (!objects)
 		return NULL;
-	if (objects->pools.watch.refused == ERR_NONE &&
-	    !kube_informer_synced(objects->pools.watch.informer))
+	if (objects->pools.refused == ERR_NONE && !kube_informer_synced(objects->pools.informer))
 		return "the GPUPools are not all read yet";
 	if (!objects->reads_namespaces)
 		return NULL;
-	if (objects->namespaces.watch.refused != ERR_NONE)
+	if (objects->namespaces.refused != ERR_NONE)
 		return "the labels of namespaces cannot be read: grant list and watch of "
 		       "namespaces (chart value gpuPools)";
-	if (!kube_informer_synced(objects->namespaces.watch.informer))
+	if (!kube_informer_synced(objects->namespaces.informer))
 		return "the namespaces are not all read yet";
 	return NULL;
 }
@@ -217,7 +202,7 @@ const struct labels *pool_objects_namespace(const struct pool_objects *objects, 
 {
 	const struct namespace *found =
 		objects && objects->reads_namespaces ?
-			kube_informer_get(objects->namespaces.watch.informer, "", name) :
+			kube_informer_get(objects->namespaces.informer, "", name) :
 			NULL;
 
 	return found ? &found->labels : NULL;
@@ -226,7 +211,7 @@ const struct labels *pool_objects_namespace(const struct pool_objects *objects, 
 const char *pool_objects_version(const struct pool_objects *objects, const char *name)
 {
 	const struct gpu_pool *found =
-		objects ? kube_informer_get(objects->pools.watch.informer, "", name) : NULL;
+		objects ? kube_informer_get(objects->pools.informer, "", name) : NULL;
 
 	return found ? found->resource_version : NULL;
 }
