@@ -63,18 +63,6 @@ static void gcs_client_set_token(struct gcs_client *client, const char *token)
 	memory_set_string(&client->token, token ? token : "");
 }
 
-static void gcs_client_set_source(char **text, const char *source)
-{
-	if (!*text || strcmp(*text, source ? source : "") != 0)
-		memory_set_string(text, source ? source : "");
-}
-
-static void gcs_client_set_sources(struct gcs_client *client, const struct gcs_config *config)
-{
-	gcs_client_set_source(&client->token_source, config->token_source);
-	gcs_client_set_source(&client->tls_source, config->tls_source);
-}
-
 struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *config)
 {
 	struct gcs_client *client = memory_alloc(sizeof(*client));
@@ -83,9 +71,7 @@ struct gcs_client *gcs_client_new(struct loop *loop, const struct gcs_config *co
 	client->cluster = memory_strdup(config->cluster);
 	client->may_write = config->may_write;
 	client->may_write_context = config->may_write_context;
-	gcs_client_set_token(client, config->token);
-	gcs_client_set_sources(client, config);
-	gcs_client_take(client, config);
+	gcs_client_configure(client, config);
 	return client;
 }
 
@@ -93,11 +79,12 @@ void gcs_client_configure(struct gcs_client *client, const struct gcs_config *co
 {
 	struct err err;
 
-	if (strcmp(client->token, config->token ? config->token : "") != 0)
+	if (!client->token || strcmp(client->token, config->token ? config->token : "") != 0)
 		gcs_client_set_token(client, config->token);
-	gcs_client_set_sources(client, config);
-	if (strcmp(client->host, config->host) == 0 && client->port == config->port &&
-	    client->tls == config->tls &&
+	memory_set_string(&client->token_source, config->token_source ? config->token_source : "");
+	memory_set_string(&client->tls_source, config->tls_source ? config->tls_source : "");
+	if (client->host && strcmp(client->host, config->host) == 0 &&
+	    client->port == config->port && client->tls == config->tls &&
 	    client->reply_ceiling_bytes == config->reply_ceiling_bytes)
 		return;
 	gcs_client_drop(client);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/err.h"
@@ -113,7 +114,7 @@ static char *https_origin(const char *url)
 static int https_add_header(struct https_easy *easy, const char *name, const char *value,
 			    struct err *err)
 {
-	size_t size = strlen(name) + strlen(value) + 1;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	for (const char *c = value; *c; c++) {
 		if ((unsigned char)*c < 0x20 || *c == 0x7F)
@@ -121,10 +122,8 @@ static int https_add_header(struct https_easy *easy, const char *name, const cha
 				       "a control character in the value of header %s",
 				       *name ? name : "(own)");
 	}
-	char *line = memory_alloc(size);
-	(void)snprintf(line, size, "%s%s", name, value);
-	struct curl_slist *list = curl_slist_append(easy->headers, line);
-	memory_free(line);
+	struct curl_slist *list =
+		curl_slist_append(easy->headers, arena_printf(&scratch, "%s%s", name, value));
 	if (!list)
 		return err_set(err, ERR_FATAL, "out of memory for a header");
 	easy->headers = list;
