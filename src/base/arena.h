@@ -11,8 +11,6 @@
 #include <string.h>
 
 struct arena_block;
-struct budget;
-struct words;
 
 struct arena {
 	struct arena_block *head; /* newest block; NULL in an empty arena */

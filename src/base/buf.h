@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct budget;
-
 struct buf {
 	char *data;  /* NULL only before the first byte */
 	size_t size; /* bytes in use, NUL not counted */

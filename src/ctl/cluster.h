@@ -7,7 +7,6 @@
 #include "ctl/shared/control.h"
 
 struct cluster;
-struct trouble_lines;
 
 /* The first pass runs within one scan interval (spread over it by name), or with cluster_wake. */
 struct cluster *cluster_new(const struct control *control, const char *namespace_,

@@ -8,8 +8,6 @@
 
 #include "base/err.h"
 
-struct h2_tls;
-
 #define GCS_AUTH_SECRET_KEY "auth_token" /* KubeRay: key of the Secret */
 #define GCS_AUTH_TLS_CA_KEY "ca.crt"
 #define GCS_AUTH_TLS_CERT_KEY "tls.crt"

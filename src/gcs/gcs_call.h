@@ -15,12 +15,6 @@
 #include "gcs/gcs_client.h"
 #include "ray.pb-c.h"
 
-struct gcs_list_use;
-struct h2_call;
-struct h2_session;
-struct loop_timer;
-struct work_job;
-
 #define GCS_CLUSTER_ID_MAX_BYTES 64
 /* Limit of the small replies: an id, a refusal, a key's value that is not a list of bundles. */
 #define GCS_SMALL_REPLY_BYTES ((size_t)1 << 20)

@@ -36,9 +36,7 @@
 struct gcs_client;
 struct gcs_call;
 struct gcs_list_use;
-struct h2_tls;
 struct loop;
-struct ray_work;
 
 struct gcs_config {
 	const char *cluster; /* "namespace/name", for messages */

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-struct gcs_list_use;
-
 /* Rows that are requested; a reply with more is refused. */
 #define GCS_GPU_USE_ROWS_MAX 10000
 #define GCS_GPU_USE_REPLY_MAX_BYTES ((size_t)16 << 20)

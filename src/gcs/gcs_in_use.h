@@ -8,8 +8,6 @@
 
 #include "base/time.h"
 
-struct gcs_list_use;
-
 /* Ray shows no more either. Rows of ended work count. */
 #define GCS_IN_USE_ROWS_MAX 10000
 #define GCS_IN_USE_REPLY_MAX_BYTES ((size_t)32 << 20)

@@ -12,8 +12,6 @@
 #include "core/model/ray_state.h"
 #include "gcs/gcs_wire.h"
 
-struct work_job;
-
 /* Interns equal byte strings of one reply, so that their decoded values are stored once. Best
  * effort: at most GCS_INTERN_PROBES slots are probed, so bytes that were built to collide are
  * stored twice and cost no time. Affects only where a result is stored, never its content. Pure. */

@@ -13,8 +13,6 @@ enum kube_call_state {
 	KUBE_CALL_DONE, /* its callback runs */
 };
 
-struct kube_flow;
-
 struct kube_call {
 	struct kube_client *client;
 	struct list_item item;  /* of all that wait (kube_queue), or of `sent` of the client */

@@ -12,7 +12,6 @@
 #include "kube/kube_informer.h"
 
 struct kube_entry;
-struct loop;
 
 struct kube_store {
 	const struct kube_type *type;

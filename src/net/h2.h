@@ -18,11 +18,8 @@
 
 #include "base/err.h"
 
-struct budget;
-struct buf;
 struct h2_call;
 struct h2_session;
-struct h2_tls;
 struct loop;
 
 #define H2_REPLY_CEILING_BYTES ((size_t)64 << 20)

@@ -12,8 +12,6 @@
 struct loop;
 struct loop_timer;
 struct loop_signal;
-struct uv_loop_s;
-struct work;
 
 typedef void loop_callback(void *context);
 

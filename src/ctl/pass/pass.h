@@ -38,8 +38,6 @@
 #include "ctl/queue/poll_interval.h"
 #include "ctl/shared/control.h"
 
-struct act_scaled_list;
-struct gcs_client;
 struct observation;
 struct pass;
 

@@ -5,9 +5,6 @@
 
 #include "base/arena.h"
 
-struct loop;
-struct ray_cluster;
-
 struct patched {
 	struct loop *loop; /* set by the owner; the others are 0 at first */
 	struct arena arena;

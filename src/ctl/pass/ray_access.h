@@ -10,7 +10,6 @@
 #include "core/model/kubernetes.h"
 #include "ctl/shared/control.h"
 
-struct gcs_client;
 struct ray_access;
 
 struct ray_access *ray_access_new(const struct control *control, const char *namespace_,

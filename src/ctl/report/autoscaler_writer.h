@@ -11,7 +11,6 @@
 #include "ctl/shared/control.h"
 
 struct autoscaler_writer;
-struct kube_informer;
 
 /* The informer is that of the RayClusterAutoscalers; it must live longer. */
 struct autoscaler_writer *autoscaler_writer_new(const struct control *control,

@@ -11,18 +11,9 @@
 #include "ctl/pass/gpu_share.h"
 #include "ctl/report/metrics_cluster.h"
 
-struct arena;
-struct autoscaler_parts;
 struct control;
-struct device_view;
-struct extra_condition;
 struct features;
 struct inventory_list;
-struct list_page_kind;
-struct pass_decision;
-struct pod;
-struct ray_cluster;
-struct snapshot;
 
 /* A metric of each RayCluster or of the feature itself, in /metrics and docs/METRICS.md behind those
  * of METRICS_CLUSTER_TABLE. */

@@ -18,12 +18,8 @@
  * words of our tables and HTTP codes, so this is never reached. */
 #define METRICS_SERIES_MAX 256
 
-struct act_scaled_list;
 struct err;
-struct features;
-struct gpu_share;
 struct pass_decision;
-struct summary;
 
 struct metrics;
 

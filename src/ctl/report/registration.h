@@ -14,7 +14,6 @@
 #define REGISTRATION_AGAIN_MS 30000
 #define REGISTRATION_RETRY_MS 5000
 
-struct arena;
 struct pass_decision;
 struct registration;
 

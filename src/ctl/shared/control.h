@@ -8,28 +8,6 @@
 #define CONTROL_USER_AGENT "rayscaler"
 
 struct arena;
-struct autoscaler_objects;
-struct budget;
-struct events;
-struct features;
-struct gcs_address;
-struct gpu_share;
-struct kube_client;
-struct kube_informer;
-struct leader;
-struct loop;
-struct metrics;
-struct nodes;
-struct event_recorder;
-struct options;
-struct registration;
-struct capacity_watch;
-struct scan_pace;
-struct status;
-struct time_zones;
-struct queue;
-
-struct device_view;
 
 struct control {
 	struct loop *loop;

@@ -10,9 +10,6 @@
 #include "base/arena.h"
 #include "ctl/shared/control.h"
 
-struct device_objects;
-struct device_table;
-
 struct device_view {
 	size_t holders;  /* counted on the loop's thread alone */
 	uint64_t number; /* another one than those of earlier views; above 0 */

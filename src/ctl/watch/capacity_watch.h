@@ -18,7 +18,6 @@
 #include "ctl/shared/control.h"
 
 struct capacity_watch;
-struct inventory_list;
 
 /* NULL in sidecar mode; every function accepts NULL and does nothing then. pod_selector: labels of the
  * Pods that are listed, borrowed; NULL: all. */

@@ -8,8 +8,6 @@
 
 #include "feature/record/core/ray_work.h"
 
-struct gcs_list_use;
-
 /* Rows that are requested of each list. A GCS keeps 100,000 task events by
  * default (RAY_task_events_max_num_task_in_gcs). */
 #define GCS_WORK_ROWS_MAX 30000
