@@ -32,7 +32,7 @@ def light(spec: Object, python_path: str = "") -> int:
         {"name": name, "containerPort": port} for name, port in ports.items()
     ]
     for group in (head, *groups):
-        group["rayStartParams"].update({"object-store-memory": rm.OBJECT_STORE_BYTES, **rm.NO_METRICS})
+        group["rayStartParams"].update({"object-store-memory": rm.OBJECT_STORE_BYTES, **rm.LIGHT_PARAMS})
         env = group["template"]["spec"]["containers"][0].setdefault("env", [])
         env[:] = [one for one in env if one["name"] != "PYTHONPATH"]
         more = {**rm.LIGHT_ENV, **({"PYTHONPATH": python_path} if python_path else {})}

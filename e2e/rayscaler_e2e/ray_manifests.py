@@ -14,7 +14,8 @@ Object = Dict[str, Any]
 OBJECT_STORE_BYTES = "80000000"
 PARK_RESOURCES = {"requests": {"cpu": "1m", "memory": "4Mi"}, "limits": {"cpu": "50m", "memory": "16Mi"}}
 # All Pods share one network, and the agent of Ray's dashboard, where it is installed, ends when its port is taken.
-NO_METRICS = {"metrics-export-port": "0"}
+# No driver here shows what its workers print; the monitor of logs is half a second of a core for each raylet.
+LIGHT_PARAMS = {"metrics-export-port": "0", "include-log-monitor": "false"}
 # A raylet must not keep idle Python workers: each is 80 MB and a second of a core.
 LIGHT_ENV = {
     "RAY_prestart_worker_first_driver": "0",
@@ -39,7 +40,7 @@ def group(
     if gpus:
         limits["nvidia.com/gpu"] = str(gpus)
     made = rayclusters.group(name, limits, **{"replicas": 0, "minReplicas": 0, "maxReplicas": 5, **fields})
-    made["rayStartParams"] = {"object-store-memory": OBJECT_STORE_BYTES, **NO_METRICS, **(params or {})}
+    made["rayStartParams"] = {"object-store-memory": OBJECT_STORE_BYTES, **LIGHT_PARAMS, **(params or {})}
     made["template"]["metadata"] = {"annotations": dict(annotations or {})}
     made["template"]["spec"]["containers"][0]["env"] = _env({**LIGHT_ENV, **(env or {})})
     return made
@@ -78,9 +79,8 @@ def cluster(
         "port": str(port),
         "num-cpus": str(head_cpus),
         "include-dashboard": "false",
-        "include-log-monitor": "false",
         "object-store-memory": OBJECT_STORE_BYTES,
-        **NO_METRICS,
+        **LIGHT_PARAMS,
     }
     if head_gpus:
         head["rayStartParams"]["num-gpus"] = str(head_gpus)

@@ -300,7 +300,8 @@ def test_a_claim_that_no_device_satisfies(dra, device_reader, scenario, namespac
         wait_until(lambda: explained(f"{pod} first Pending NoDevice: {lack}"), 20, "the reason")
         begin = "AbleToScale group first provides no capacity (NoDevice)"
         wait_until(lambda: any(begin in text and lack in text for text in conditions()), 20, "the condition")
-        assert (one.replicas("first"), one.replicas("second")) == (0, 1)
+        # The object says so before the patch is sent.
+        wait_until(lambda: (one.replicas("first"), one.replicas("second")) == (0, 1), 20, "the launch to be taken back")
         program.end()
 
 

@@ -11,6 +11,7 @@ from rayscaler_e2e.wait import wait_until
 pytestmark = pytest.mark.minutes
 
 GPUS = 8
+KILLS = 20
 ASKED = {"a": 6, "b": 3, "c": 3}
 
 
@@ -47,8 +48,8 @@ class Work:
                 self.release(name)
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.test_all)])  # test_pools.py has 20 without Ray
-def test_kills_beside_busy_workers(pool, teams, controller, namespace, kills):
+@pytest.mark.test_all  # 90 s of CPU with 6 kills; test_pools.py has 20 without Ray
+def test_kills_beside_busy_workers(pool, teams, controller, namespace):
     """The pool is never exceeded, by replicas or by Pods; each task runs to its end, in the worker that it began in."""
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
@@ -65,7 +66,7 @@ def test_kills_beside_busy_workers(pool, teams, controller, namespace, kills):
         for team, count in ASKED.items():
             work.add(team, count)
         wait_until(lambda: len(work.running()) == GPUS, 120, "the pool to be in use")
-        for _ in range(kills):
+        for _ in range(KILLS):
             if rng.random() < 0.7 and work.running():
                 work.release(rng.choice(work.running()))
             else:
