@@ -1,95 +1,166 @@
 #include "cli/simulate_text.h"
 
-#include "codec/text/json_write.h"
+#include "codec/schema/field.h"
 
-static double seconds(int64_t ms)
+/* Members are always written. */
+#define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS)
+#define INTEGER(T, m, n) FIELD_INTEGER(T, m, n, .flags = FIELD_ALWAYS)
+#define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS)
+#define LINES(T, m, number, fields, n)                                                             \
+	FIELD_LIST(T, m, number, fields, n, .flags = FIELD_ALWAYS | FIELD_LINE)
+#define DOUBLE(T, m, ...)                                                                          \
+	FIELD_HOOK(__VA_ARGS__, .offset = FIELD_OFFSET(T, m, double), .write = write_double)
+/* A span in ms, in seconds. */
+#define SECONDS(T, m, n)                                                                           \
+	FIELD_HOOK(n, .offset = FIELD_OFFSET(T, m, int64_t), .write = write_seconds)
+
+static void write_double(struct json_writer *writer, const struct field *field, const void *object)
 {
-	return (double)ms / 1000;
+	const double *value = field_value(field, object);
+
+	json_write_double(writer, field->name, *value);
 }
 
-static void write_waits(struct json_writer *writer, const struct simulate_waits *waits)
+static void write_seconds(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_integer(writer, "started", waits->started);
-	json_write_integer(writer, "neverRan", waits->unstarted);
-	json_write_object_line(writer, "waitingSeconds");
-	if (waits->started > 0) {
-		json_write_double(writer, "p50", seconds(waits->p50_ms));
-		json_write_double(writer, "p95", seconds(waits->p95_ms));
-		json_write_double(writer, "max", seconds(waits->max_ms));
-	}
-	json_write_object_end(writer);
-	json_write_object_line(writer, "unweightedWaitingSeconds");
-	if (waits->started > 0) {
-		json_write_double(writer, "p50", seconds(waits->item_p50_ms));
-		json_write_double(writer, "p95", seconds(waits->item_p95_ms));
-	}
-	json_write_object_end(writer);
-	json_write_double(writer, "waitedGPUHours", waits->waited);
+	const int64_t *ms = field_value(field, object);
+
+	json_write_double(writer, field->name, (double)*ms / 1000);
 }
 
-static void write_lists(struct json_writer *writer, const struct simulate_row *row)
+/* ---- waiting times ---- */
+
+#define WAITS struct simulate_waits
+/* Of what started. */
+#define WAIT(m, n) FIELD_HOOK(n, .offset = FIELD_OFFSET(WAITS, m, int64_t), .write = write_wait)
+
+static void write_wait(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, "jobs");
-	for (size_t i = 0; i < row->job_count; i++) {
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "job", row->jobs[i].job);
-		write_waits(writer, &row->jobs[i].waits);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-	json_write_array(writer, "reasons");
-	for (size_t i = 0; i < row->never_count; i++) {
-		json_write_object_line(writer, NULL);
-		json_write_text(writer, "job", row->never[i].job);
-		json_write_integer(writer, "count", row->never[i].count);
-		JSON_WRITE_TEXTS(writer, { "reason", row->never[i].reason },
-				 { "message", row->never[i].message });
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
+	const struct simulate_waits *waits = object;
+
+	if (waits->started > 0)
+		write_seconds(writer, field, object);
 }
 
-static void write_queues(struct json_writer *writer, const struct simulate_row *row, size_t pool)
-{
-	json_write_array(writer, "queues");
-	for (size_t i = 0; i < row->queue_count; i++) {
-		const struct simulate_queue *queue = &row->queues[i];
+static const struct field weighted_fields[] = {
+	WAIT(p50_ms, "p50"),
+	WAIT(p95_ms, "p95"),
+	WAIT(max_ms, "max"),
+	FIELD_END,
+};
 
-		if (queue->pool != pool)
-			continue;
+static const struct field unweighted_fields[] = {
+	WAIT(item_p50_ms, "p50"),
+	WAIT(item_p95_ms, "p95"),
+	FIELD_END,
+};
+
+static const struct field waits_fields[] = {
+	INTEGER(WAITS, started, "started"),
+	INTEGER(WAITS, unstarted, "neverRan"),
+	FIELD_OBJECT(weighted_fields, "waitingSeconds", .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_OBJECT(unweighted_fields, "unweightedWaitingSeconds",
+		     .flags = FIELD_ALWAYS | FIELD_LINE),
+	DOUBLE(WAITS, waited, "waitedGPUHours"),
+	FIELD_END,
+};
+
+/* A row of waits_fields among the members of another struct. */
+#define WAITS_OF(T)                                                                                \
+	FIELD_HOOK("waits", .offset = FIELD_OFFSET(T, waits, WAITS), .write = write_waits)
+
+static void write_waits(struct json_writer *writer, const struct field *field, const void *object)
+{
+	field_write_all(writer, waits_fields, field_value(field, object));
+}
+
+/* ---- lists ---- */
+
+#define JOB struct simulate_job
+#define NEVER struct simulate_never
+#define QUEUE struct simulate_queue
+#define POOL struct simulate_pool
+#define MARK struct sim_mark
+#define GROUP struct sim_group
+
+static const struct field job_fields[] = {
+	TEXT(JOB, job, "job"),
+	WAITS_OF(JOB),
+	FIELD_END,
+};
+
+static const struct field never_fields[] = {
+	TEXT(NEVER, job, "job"),
+	INTEGER(NEVER, count, "count"),
+	TEXT(NEVER, reason, "reason"),
+	TEXT(NEVER, message, "message"),
+	FIELD_END,
+};
+
+static const struct field queue_fields[] = {
+	TEXT(QUEUE, name, "name"),
+	DOUBLE(QUEUE, used, "usedGPUHours"),
+	DOUBLE(QUEUE, lost, "lostGPUHours"),
+	DOUBLE(QUEUE, held, "heldGPUHours"),
+	DOUBLE(QUEUE, idle_while_others_waited, "idleWhileOthersWaitedGPUHours"),
+	SECONDS(QUEUE, below_guarantee_ms, "belowGuaranteeSeconds"),
+	WAITS_OF(QUEUE),
+	FIELD_END,
+};
+
+static void write_jain(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct simulate_pool *pool = object;
+
+	if (pool->contended_ms > 0)
+		json_write_double(writer, field->name, pool->jain);
+}
+
+static const struct field pool_fields[] = {
+	TEXT(POOL, name, "name"),
+	AMOUNT(POOL, gpus, "gpus"),
+	AMOUNT(POOL, peak, "peak"),
+	SECONDS(POOL, contended_ms, "contendedSeconds"),
+	FIELD_HOOK("jain", .write = write_jain),
+	FIELD_END,
+};
+
+/* Each with its queues. */
+static void write_pools(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct simulate_row *row = object;
+
+	if (row->pool_count == 0)
+		return;
+	json_write_array(writer, field->name);
+	for (size_t p = 0; p < row->pool_count; p++) {
 		json_write_object(writer, NULL);
-		json_write_text(writer, "name", queue->name);
-		json_write_double(writer, "usedGPUHours", queue->used);
-		json_write_double(writer, "lostGPUHours", queue->lost);
-		json_write_double(writer, "heldGPUHours", queue->held);
-		json_write_double(writer, "idleWhileOthersWaitedGPUHours",
-				  queue->idle_while_others_waited);
-		json_write_double(writer, "belowGuaranteeSeconds",
-				  seconds(queue->below_guarantee_ms));
-		write_waits(writer, &queue->waits);
+		field_write_all(writer, pool_fields, &row->pools[p]);
+		json_write_array(writer, "queues");
+		for (size_t q = 0; q < row->queue_count; q++)
+			if (row->queues[q].pool == p)
+				field_write_object(writer, NULL, queue_fields, &row->queues[q]);
+		json_write_array_end(writer);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
 }
 
-static void write_pools(struct json_writer *writer, const struct simulate_row *row)
-{
-	json_write_array(writer, "gpuPools");
-	for (size_t i = 0; i < row->pool_count; i++) {
-		const struct simulate_pool *pool = &row->pools[i];
+static const struct field mark_fields[] = {
+	SECONDS(MARK, at_ms, "at"),
+	INTEGER(MARK, from, "from"),
+	INTEGER(MARK, to, "to"),
+	TEXT(MARK, reason, "reason"),
+	FIELD_END,
+};
 
-		json_write_object(writer, NULL);
-		json_write_text(writer, "name", pool->name);
-		json_write_amount(writer, "gpus", pool->gpus);
-		json_write_amount(writer, "peak", pool->peak);
-		json_write_double(writer, "contendedSeconds", seconds(pool->contended_ms));
-		if (pool->contended_ms > 0)
-			json_write_double(writer, "jain", pool->jain);
-		write_queues(writer, row, i);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
-}
+static const struct field group_fields[] = {
+	INTEGER(GROUP, peak_workers, "peakWorkers"),
+	INTEGER(GROUP, interruptions, "interruptions"),
+	LINES(GROUP, marks, mark_count, mark_fields, "targets"),
+	FIELD_COUNT(GROUP, marks_dropped, "targetsOmitted", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
 
 static void write_cost(struct json_writer *writer, const struct simulate_row *row, size_t i)
 {
@@ -100,41 +171,70 @@ static void write_cost(struct json_writer *writer, const struct simulate_row *ro
 	json_write_double(writer, "gpuHours", simulate_gpu_hours(row->groups[i].provisioned));
 }
 
-static void write_groups(struct json_writer *writer, const struct simulate_row *row)
+static void write_groups(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, "groups");
+	const struct simulate_row *row = object;
+
+	json_write_array(writer, field->name);
 	for (size_t i = 0; i < row->group_count; i++) {
 		const struct sim_group *group = &row->groups[i];
 
 		json_write_object(writer, NULL);
 		JSON_WRITE_TEXTS(writer, { "cluster", group->cluster }, { "name", group->name });
 		write_cost(writer, row, i);
-		json_write_integer(writer, "peakWorkers", group->peak_workers);
-		json_write_integer(writer, "interruptions", group->interruptions);
-		json_write_array(writer, "targets");
-		for (size_t j = 0; j < group->mark_count; j++) {
-			const struct sim_mark *mark = &group->marks[j];
-
-			json_write_object_line(writer, NULL);
-			json_write_double(writer, "at", seconds(mark->at_ms));
-			json_write_integer(writer, "from", mark->from);
-			json_write_integer(writer, "to", mark->to);
-			json_write_text(writer, "reason", mark->reason);
-			json_write_object_end(writer);
-		}
-		json_write_array_end(writer);
-		json_write_integer(writer, "targetsOmitted", (int64_t)group->marks_dropped);
+		field_write_all(writer, group_fields, group);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
 }
+
+/* ---- variants ---- */
+
+#define ROW struct simulate_row
+
+static const struct field hours_fields[] = {
+	DOUBLE(ROW, provisioned, "provisioned"),
+	DOUBLE(ROW, used, "used"),
+	DOUBLE(ROW, idle, "idle"),
+	DOUBLE(ROW, starting, "starting"),
+	DOUBLE(ROW, terminating, "terminating"),
+	FIELD_END,
+};
+
+static void write_head_hours(struct json_writer *writer, const struct field *field,
+			     const void *object)
+{
+	const struct simulate_row *row = object;
+
+	json_write_double(writer, field->name, (double)row->head_ms / 1000 / 3600);
+}
+
+static const struct field row_fields[] = {
+	DOUBLE(ROW, cost, "cost", .has = FIELD_HAS(ROW, has_cost)),
+	FIELD_OBJECT(hours_fields, "gpuHours", .flags = FIELD_ALWAYS | FIELD_LINE),
+	WAITS_OF(ROW),
+	INTEGER(ROW, finished, "finished"),
+	INTEGER(ROW, restarted, "restarted"),
+	SECONDS(ROW, makespan_ms, "makespanSeconds"),
+	SECONDS(ROW, end_ms, "endSeconds"),
+	AMOUNT(ROW, peak_gpus, "peakGPUs"),
+	FIELD_HOOK("headHours", .write = write_head_hours),
+	INTEGER(ROW, suspensions, "suspensions"),
+	INTEGER(ROW, resizes, "resizes"),
+	INTEGER(ROW, scale_ups, "scaleUps"),
+	INTEGER(ROW, decisions, "decisions"),
+	FIELD_HOOK("groups", .write = write_groups),
+	FIELD_HOOK("gpuPools", .write = write_pools),
+	LINES(ROW, jobs, job_count, job_fields, "jobs"),
+	LINES(ROW, never, never_count, never_fields, "reasons"),
+	FIELD_END,
+};
 
 static void write_variant(struct json_writer *writer, const struct simulate_plan *plan,
 			  size_t index)
 {
 	const struct simulate_variant *variant = &plan->variants.at[index];
 	const struct simulate_row *const *rows = simulate_rows(plan);
-	const struct simulate_row *row = &variant->row;
 	size_t count = plan->variants.count, first = simulate_row_first(rows, count, index);
 
 	json_write_object(writer, NULL);
@@ -148,30 +248,7 @@ static void write_variant(struct json_writer *writer, const struct simulate_plan
 	json_write_boolean(writer, "best", simulate_row_is_starred(rows, count, index));
 	if (first != index)
 		json_write_text(writer, "sameAs", plan->variants.at[first].name);
-	if (row->has_cost)
-		json_write_double(writer, "cost", row->cost);
-	json_write_object_line(writer, "gpuHours");
-	json_write_double(writer, "provisioned", row->provisioned);
-	json_write_double(writer, "used", row->used);
-	json_write_double(writer, "idle", row->idle);
-	json_write_double(writer, "starting", row->starting);
-	json_write_double(writer, "terminating", row->terminating);
-	json_write_object_end(writer);
-	write_waits(writer, &row->waits);
-	json_write_integer(writer, "finished", row->finished);
-	json_write_integer(writer, "restarted", row->restarted);
-	json_write_double(writer, "makespanSeconds", seconds(row->makespan_ms));
-	json_write_double(writer, "endSeconds", seconds(row->end_ms));
-	json_write_amount(writer, "peakGPUs", row->peak_gpus);
-	json_write_double(writer, "headHours", seconds(row->head_ms) / 3600);
-	json_write_integer(writer, "suspensions", row->suspensions);
-	json_write_integer(writer, "resizes", row->resizes);
-	json_write_integer(writer, "scaleUps", row->scale_ups);
-	json_write_integer(writer, "decisions", row->decisions);
-	write_groups(writer, row);
-	if (row->pool_count > 0)
-		write_pools(writer, row);
-	write_lists(writer, row);
+	field_write_all(writer, row_fields, &variant->row);
 	json_write_object_end(writer);
 }
 
