@@ -266,10 +266,9 @@ void adoption_write_patch(const struct adoption *adoption, struct buf *buf)
 	if (adoption->options) {
 		write_op(&writer, "test", OPTIONS_PATH, adoption->options);
 	} else {
-		json_write_object(&writer, NULL);
-		JSON_WRITE_TEXTS(&writer, { "op", "test" }, { "path", "/metadata/resourceVersion" },
-				 { "value", adoption->cluster.resource_version });
-		json_write_object_end(&writer);
+		JSON_WRITE_TEXTS_LINE(&writer, NULL, { "op", "test" },
+				      { "path", "/metadata/resourceVersion" },
+				      { "value", adoption->cluster.resource_version });
 		write_op(&writer, "add", OPTIONS_PATH, "{}");
 	}
 	if (adoption->empties)

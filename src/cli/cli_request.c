@@ -13,7 +13,6 @@
 #include "cli/shared/view.h"
 #include "codec/objects/plan_text.h"
 #include "codec/objects/request_resources.h"
-#include "codec/text/json_write.h"
 #include "codec/text/text.h"
 #include "core/decide.h"
 #include "core/model/plan.h"
@@ -113,40 +112,33 @@ static int check_bundles(const char *text, struct arena *arena, struct ray_const
 	return 0;
 }
 
-/* {"metadata": {"annotations": {KEY: text or null}}} */
-static void write_patch(struct buf *buf, const char *text)
+/* The merge patch; null removes the annotation. */
+static const struct field annotation_fields[] = {
+	FIELD_TEXT(struct arguments, bundles, ANNOTATION_REQUEST_RESOURCES, .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+static const struct field metadata_fields[] = {
+	FIELD_OBJECT(annotation_fields, "annotations"),
+	FIELD_END,
+};
+
+static const struct field patch_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata"),
+	FIELD_END,
+};
+
+static int send_patch(const struct view_one *one, const struct arguments *arguments,
+		      struct arena *arena, struct err *err)
 {
-	struct json_writer writer;
-
-	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	json_write_object(&writer, NULL);
-	json_write_object(&writer, "metadata");
-	json_write_object(&writer, "annotations");
-	if (text)
-		json_write_text(&writer, ANNOTATION_REQUEST_RESOURCES, text);
-	else
-		json_write_null(&writer, ANNOTATION_REQUEST_RESOURCES);
-	json_write_object_end(&writer);
-	json_write_object_end(&writer);
-	json_write_object_end(&writer);
-}
-
-static int send_patch(const struct view_one *one, const char *text, struct arena *arena,
-		      struct err *err)
-{
-	AUTO(buf_done) struct buf body;
-	struct fetch fetch;
-	int failed;
-
-	buf_init(&body, ANNOTATION_BYTES_MAX * 6 + 1024);
-	write_patch(&body, text);
-	fetch = (struct fetch){
+	struct fetch fetch = {
 		.path = kube_path(arena, view_api_version(one->view), one->cluster->namespace_,
 				  "rayclusters", one->cluster->name, NULL),
 		.verb = KUBE_MERGE_PATCH,
-		.body = buf_string(&body),
+		.body = field_text(patch_fields, arguments, arena),
 	};
-	failed = api_connection_fetch_one(one->connection, &fetch, err);
+	int failed = api_connection_fetch_one(one->connection, &fetch, err);
+
 	fetch_done(&fetch);
 	return failed;
 }
@@ -279,7 +271,7 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 		buf_add_string(&output,
 			       "from the object's status, without the controller: use in Ray "
 			       "is unknown\n");
-	if (send_patch(&one, arguments->bundles, arena, err))
+	if (send_patch(&one, arguments, arena, err))
 		return -1;
 	return file_print(&output, err);
 }

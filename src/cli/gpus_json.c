@@ -5,6 +5,10 @@
 #include "codec/text/json_write.h"
 #include "feature/device_claims/core/device_nodes.h"
 
+/* Members are always written. */
+#define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS)
+#define COUNT(T, m, n) FIELD_COUNT(T, m, n, .flags = FIELD_ALWAYS)
+
 static void write_user(struct json_writer *writer, const struct gpus_answer *answer,
 		       const struct inventory_user *user)
 {
@@ -26,19 +30,41 @@ static void write_user(struct json_writer *writer, const struct gpus_answer *ans
 	json_write_object_end(writer);
 }
 
-static void write_devices(struct json_writer *writer, const struct node_amount *amount)
+static const struct field device_fields[] = {
+	AMOUNT(struct node_device, used, "allocated"),
+	AMOUNT(struct node_device, forecast, "forecast"),
+	AMOUNT(struct node_device, total, "total"),
+	FIELD_END,
+};
+
+static void write_devices(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, "gpus");
+	const struct node_amount *amount = object;
+
+	json_write_array(writer, field->name);
 	for (size_t i = 0; i < amount->device_count; i++) {
 		json_write_object_line(writer, NULL);
 		json_write_integer(writer, "gpu", (int64_t)i);
-		json_write_amount(writer, "allocated", amount->devices[i].used);
-		json_write_amount(writer, "forecast", amount->devices[i].forecast);
-		json_write_amount(writer, "total", amount->devices[i].total);
+		field_write_all(writer, device_fields, &amount->devices[i]);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
 }
+
+static const struct field amount_fields[] = {
+	AMOUNT(struct node_amount, capacity, "capacity"),
+	AMOUNT(struct node_amount, allocatable, "total"),
+	AMOUNT(struct node_amount, used, "allocated"),
+	FIELD_HOOK("gpus", .write = write_devices),
+	AMOUNT(struct node_amount, unplaced, "withoutGpu"),
+	FIELD_END,
+};
+
+static const struct field stranded_fields[] = {
+	AMOUNT(struct inventory_resource, stranded, "stranded"),
+	FIELD_TEXT(struct inventory_resource, stranded_why, "strandedWhy", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
 
 static void write_resource(struct json_writer *writer, const struct gpus_answer *answer,
 			   const struct inventory_resource *resource)
@@ -49,13 +75,8 @@ static void write_resource(struct json_writer *writer, const struct gpus_answer 
 	JSON_WRITE_TEXTS(writer, { "resource", amount->resource },
 			 { "kind", device_kind_name(amount->row->kind) },
 			 { "share", device_share_name(amount->row->share) });
-	json_write_amount(writer, "capacity", amount->capacity);
-	json_write_amount(writer, "total", amount->allocatable);
-	json_write_amount(writer, "allocated", amount->used);
-	write_devices(writer, amount);
-	json_write_amount(writer, "withoutGpu", amount->unplaced);
-	json_write_amount(writer, "stranded", resource->stranded);
-	json_write_text(writer, "strandedWhy", resource->stranded_why);
+	field_write_all(writer, amount_fields, amount);
+	field_write_all(writer, stranded_fields, resource);
 	json_write_array(writer, "users");
 	for (size_t i = 0; i < resource->users.count; i++)
 		write_user(writer, answer, &resource->users.at[i]);
@@ -79,59 +100,61 @@ static void write_node(struct json_writer *writer, const struct gpus_answer *ans
 	json_write_object_end(writer);
 }
 
-static void write_total(struct json_writer *writer, const struct inventory_total *total)
+static void write_nodes(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_object_line(writer, NULL);
-	json_write_text(writer, "resource", total->resource);
-	json_write_integer(writer, "nodes", (int64_t)total->nodes);
-	json_write_amount(writer, "total", total->allocatable);
-	json_write_amount(writer, "allocated", total->used);
-	json_write_amount(writer, "stranded", total->stranded);
-	json_write_integer(writer, "waitingPods", (int64_t)total->waiting_pods);
-	json_write_amount(writer, "waiting", total->waiting);
-	json_write_object_end(writer);
-}
+	const struct gpus_answer *answer = object;
 
-static void write_stocks(struct json_writer *writer, const struct gpus_answer *answer)
-{
-	if (answer->stock_count == 0)
-		return;
-	json_write_array(writer, "devices");
-	ARRAY_EACH(const struct device_stock, stock, answer->stocks, answer->stock_count) {
-		json_write_object_line(writer, NULL);
-		JSON_WRITE_TEXTS(writer, { "driver", stock->driver }, { "type", stock->type },
-				 { "product", stock->product });
-		json_write_integer(writer, "total", stock->count.total);
-		json_write_integer(writer, "free", stock->count.free);
-		json_write_integer(writer, "claimed", stock->count.claimed);
-		json_write_integer(writer, "tainted", stock->count.tainted);
-		json_write_integer(writer, "blocked", stock->count.blocked);
-		json_write_object_end(writer);
-	}
+	json_write_array(writer, field->name);
+	for (size_t i = 0; i < answer->inventory.node_count; i++)
+		write_node(writer, answer, &answer->inventory.nodes[i]);
 	json_write_array_end(writer);
 }
 
+static const struct field total_fields[] = {
+	FIELD_TEXT(struct inventory_total, resource, "resource", .flags = FIELD_ALWAYS),
+	COUNT(struct inventory_total, nodes, "nodes"),
+	AMOUNT(struct inventory_total, allocatable, "total"),
+	AMOUNT(struct inventory_total, used, "allocated"),
+	AMOUNT(struct inventory_total, stranded, "stranded"),
+	COUNT(struct inventory_total, waiting_pods, "waitingPods"),
+	AMOUNT(struct inventory_total, waiting, "waiting"),
+	FIELD_END,
+};
+
+#define STOCK_TEXT(m, n) FIELD_TEXT(struct device_stock, m, n, .flags = FIELD_ALWAYS)
+#define STOCK_COUNT(m, n) FIELD_INTEGER(struct device_stock, count.m, n, .flags = FIELD_ALWAYS)
+
+static const struct field stock_fields[] = {
+	STOCK_TEXT(driver, "driver"),
+	STOCK_TEXT(type, "type"),
+	STOCK_TEXT(product, "product"),
+	STOCK_COUNT(total, "total"),
+	STOCK_COUNT(free, "free"),
+	STOCK_COUNT(claimed, "claimed"),
+	STOCK_COUNT(tainted, "tainted"),
+	STOCK_COUNT(blocked, "blocked"),
+	FIELD_END,
+};
+
+static const struct field answer_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("kind", "GpuInventory"),
+	COUNT(struct gpus_answer, unreadable, "unreadable"),
+	COUNT(struct gpus_answer, inventory.other_nodes, "nodesWithout"),
+	FIELD_HOOK("nodes", .write = write_nodes),
+	FIELD_LIST(struct gpus_answer, inventory.totals, inventory.total_count, total_fields,
+		   "totals", .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_LIST(struct gpus_answer, stocks, stock_count, stock_fields, "devices",
+		   .flags = FIELD_LINE),
+	FIELD_END,
+};
+
 int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct err *err)
 {
-	const struct inventory *inventory = &answer->inventory;
 	struct json_writer writer;
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION },
-			 { "kind", "GpuInventory" });
-	json_write_integer(&writer, "unreadable", (int64_t)answer->unreadable);
-	json_write_integer(&writer, "nodesWithout", (int64_t)inventory->other_nodes);
-	json_write_array(&writer, "nodes");
-	for (size_t i = 0; i < inventory->node_count; i++)
-		write_node(&writer, answer, &inventory->nodes[i]);
-	json_write_array_end(&writer);
-	json_write_array(&writer, "totals");
-	for (size_t i = 0; i < inventory->total_count; i++)
-		write_total(&writer, &inventory->totals[i]);
-	json_write_array_end(&writer);
-	write_stocks(&writer, answer);
-	json_write_object_end(&writer);
+	field_write_object(&writer, NULL, answer_fields, answer);
 	buf_add_char(buf, '\n');
 	if (buf->overflowed)
 		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",

@@ -484,9 +484,7 @@ const char *autoscaler_status_body(const char *status_text, const char *resource
 	buf_init(&buf, BODY_MAX);
 	json_write_init(&writer, &buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
-	json_write_object(&writer, "metadata");
-	json_write_text(&writer, "resourceVersion", resource_version);
-	json_write_object_end(&writer);
+	JSON_WRITE_TEXTS_LINE(&writer, "metadata", { "resourceVersion", resource_version });
 	json_write_raw(&writer, "status", status_text);
 	json_write_object_end(&writer);
 	return arena_strndup(arena, buf_string(&buf), buf.size);

@@ -314,11 +314,9 @@ static void add_autoscalers(struct cluster_set *set)
 			continue;
 		json_write_init(&writer, &text, JSON_STYLE_LINE);
 		json_write_object(&writer, NULL);
-		json_write_object(&writer, "metadata");
-		JSON_WRITE_TEXTS(&writer, { "name", name.name }, { "namespace", name.namespace_ });
-		json_write_object_end(&writer);
-		json_write_object(&writer, "spec");
-		json_write_object_end(&writer);
+		JSON_WRITE_TEXTS_LINE(&writer, "metadata", { "name", name.name },
+				      { "namespace", name.namespace_ });
+		json_write_raw(&writer, "spec", "{}");
 		json_write_object_end(&writer);
 		VEC_PUSH(&set->arena, &set->autoscalers, tree_of(buf_string(&text)));
 	}

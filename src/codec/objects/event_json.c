@@ -167,20 +167,15 @@ void event_write_new(struct buf *buf, const struct event_object *about,
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
 	JSON_WRITE_TEXTS(&writer, { "apiVersion", "v1" }, { "kind", "Event" });
-	json_write_object_line(&writer, "metadata");
-	JSON_WRITE_TEXTS(&writer, { "namespace", about->namespace_ }, { "name", event->name });
-	json_write_object_end(&writer);
-	json_write_object_line(&writer, "involvedObject");
-	field_write_all(&writer, event_object_fields, about);
-	json_write_object_end(&writer);
+	JSON_WRITE_TEXTS_LINE(&writer, "metadata", { "namespace", about->namespace_ },
+			      { "name", event->name });
+	field_write_object(&writer, "involvedObject", event_object_fields, about);
 	JSON_WRITE_TEXTS(&writer, { "reason", event->reason }, { "message", event->message },
 			 { "type", event->warning ? "Warning" : "Normal" });
 	json_write_integer(&writer, "count", event->count);
 	json_write_time(&writer, "firstTimestamp", whole_second(event->first));
 	json_write_time(&writer, "lastTimestamp", whole_second(event->last));
-	json_write_object_line(&writer, "source");
-	json_write_text(&writer, "component", EVENT_COMPONENT);
-	json_write_object_end(&writer);
+	JSON_WRITE_TEXTS_LINE(&writer, "source", { "component", EVENT_COMPONENT });
 	JSON_WRITE_TEXTS(&writer, { "reportingComponent", EVENT_COMPONENT },
 			 { "reportingInstance", event->instance });
 	json_write_object_end(&writer);

@@ -158,8 +158,7 @@ static void write_value(struct json_writer *writer, const struct field *field, c
 		field_write_texts(writer, field->name, &op->strings);
 		break;
 	case PATCH_VALUE_EMPTY_OBJECT:
-		json_write_object(writer, field->name);
-		json_write_object_end(writer);
+		json_write_raw(writer, field->name, "{}");
 		break;
 	}
 }

@@ -65,10 +65,7 @@ static void write_last_state(struct json_writer *writer, const struct field *fie
 
 	if (!status->started_before || status->restart_count != 0)
 		return;
-	json_write_object_line(writer, field->name);
-	json_write_object_line(writer, "terminated");
-	json_write_object_end(writer);
-	json_write_object_end(writer);
+	json_write_raw(writer, field->name, "{\"terminated\": {}}");
 }
 
 static void write_state(struct json_writer *writer, const struct field *field, const void *object)

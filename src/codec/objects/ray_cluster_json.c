@@ -422,12 +422,7 @@ static void write_groups_manager(struct json_writer *writer, const struct field 
 	json_write_array(writer, field->name);
 	json_write_object_line(writer, NULL);
 	json_write_text(writer, "manager", cluster->groups_manager);
-	json_write_object(writer, "fieldsV1");
-	json_write_object(writer, "f:spec");
-	json_write_object(writer, "f:workerGroupSpecs");
-	json_write_object_end(writer);
-	json_write_object_end(writer);
-	json_write_object_end(writer);
+	json_write_raw(writer, "fieldsV1", "{\"f:spec\": {\"f:workerGroupSpecs\": {}}}");
 	json_write_object_end(writer);
 	json_write_array_end(writer);
 }
@@ -471,9 +466,8 @@ static void write_owner(struct json_writer *writer, const struct field *field, c
 	if (!cluster->owner_kind)
 		return;
 	json_write_array(writer, field->name);
-	json_write_object_line(writer, NULL);
-	JSON_WRITE_TEXTS(writer, { "kind", cluster->owner_kind }, { "name", cluster->owner_name });
-	json_write_object_end(writer);
+	JSON_WRITE_TEXTS_LINE(writer, NULL, { "kind", cluster->owner_kind },
+			      { "name", cluster->owner_name });
 	json_write_array_end(writer);
 }
 

@@ -146,6 +146,14 @@ void json_write_texts(struct json_writer *writer, const struct json_text *texts)
 		json_write_text(writer, texts->name, texts->text);
 }
 
+void json_write_texts_line(struct json_writer *writer, const char *name,
+			   const struct json_text *texts)
+{
+	json_write_object_line(writer, name);
+	json_write_texts(writer, texts);
+	json_write_object_end(writer);
+}
+
 void json_write_integer(struct json_writer *writer, const char *name, int64_t value)
 {
 	begin(writer, name);

@@ -47,6 +47,12 @@ struct json_text {
 	const char *name, *text;
 };
 void json_write_texts(struct json_writer *writer, const struct json_text *texts);
+/* The same as an object on one line. */
+#define JSON_WRITE_TEXTS_LINE(writer, member, ...)                                                 \
+	json_write_texts_line((writer), (member),                                                  \
+			      (const struct json_text[]){ __VA_ARGS__, { .name = NULL } })
+void json_write_texts_line(struct json_writer *writer, const char *name,
+			   const struct json_text *texts);
 void json_write_integer(struct json_writer *writer, const char *name, int64_t value);
 void json_write_boolean(struct json_writer *writer, const char *name, bool value);
 void json_write_null(struct json_writer *writer, const char *name);

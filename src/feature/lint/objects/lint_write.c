@@ -56,13 +56,6 @@ static const char *level(enum lint_severity severity)
 	return levels[severity];
 }
 
-static void write_message(struct json_writer *json, const char *name, const char *text)
-{
-	json_write_object_line(json, name);
-	json_write_text(json, "text", text);
-	json_write_object_end(json);
-}
-
 static void write_rules(struct json_writer *json)
 {
 	const struct lint_rule *rules = lint_rules();
@@ -71,11 +64,10 @@ static void write_rules(struct json_writer *json)
 	for (size_t i = 0; i < LINT_RULE_COUNT; i++) {
 		json_write_object(json, NULL);
 		json_write_text(json, "id", rules[i].name);
-		write_message(json, "shortDescription", rules[i].what);
-		write_message(json, "help", rules[i].cure);
-		json_write_object_line(json, "defaultConfiguration");
-		json_write_text(json, "level", level(rules[i].severity));
-		json_write_object_end(json);
+		JSON_WRITE_TEXTS_LINE(json, "shortDescription", { "text", rules[i].what });
+		JSON_WRITE_TEXTS_LINE(json, "help", { "text", rules[i].cure });
+		JSON_WRITE_TEXTS_LINE(json, "defaultConfiguration",
+				      { "level", level(rules[i].severity) });
 		json_write_object_end(json);
 	}
 	json_write_array_end(json);
@@ -114,9 +106,7 @@ static void write_physical(struct json_writer *json, const struct lint_entry *en
 	buf_init(&uri, (size_t)64 << 10);
 	add_uri(&uri, entry->file);
 	json_write_object(json, "physicalLocation");
-	json_write_object_line(json, "artifactLocation");
-	json_write_text(json, "uri", buf_string(&uri));
-	json_write_object_end(json);
+	JSON_WRITE_TEXTS_LINE(json, "artifactLocation", { "uri", buf_string(&uri) });
 	if (entry->at.line > 0) {
 		json_write_object_line(json, "region");
 		json_write_integer(json, "startLine", entry->at.line);
@@ -134,9 +124,7 @@ static void write_logical(struct json_writer *json, const struct lint_entry *ent
 	buf_printf(&name, "%s%s%s", entry->object, *entry->finding.path != '\0' ? " " : "",
 		   entry->finding.path);
 	json_write_array(json, "logicalLocations");
-	json_write_object_line(json, NULL);
-	json_write_text(json, "fullyQualifiedName", buf_string(&name));
-	json_write_object_end(json);
+	JSON_WRITE_TEXTS_LINE(json, NULL, { "fullyQualifiedName", buf_string(&name) });
 	json_write_array_end(json);
 }
 
@@ -160,7 +148,7 @@ static void write_result_message(struct json_writer *json, const struct lint_fin
 	buf_add_string(&text, finding->message);
 	if (*finding->fix != '\0')
 		buf_printf(&text, "\nWrite:\n%s", finding->fix);
-	write_message(json, "message", buf_string(&text));
+	JSON_WRITE_TEXTS_LINE(json, "message", { "text", buf_string(&text) });
 }
 
 static void write_result(struct json_writer *json, const struct lint_entry *entry)
