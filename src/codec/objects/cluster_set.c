@@ -21,7 +21,6 @@
 #include "codec/text/number.h"
 #include "codec/text/yaml.h"
 
-#define TEXT_BYTES_MAX ((size_t)1 << 20)
 #define NAMES_BYTES_MAX 400 /* of the groups in an error */
 
 static const struct json_limits limits = {
@@ -42,12 +41,15 @@ static const struct document_kind {
 	{ "PriceTable", "prices", "--price-table", price_table_decode },
 };
 
+/* The objects of the files. */
+enum { CLUSTERS, AUTOSCALERS, GPU_POOLS, NAMESPACES, KINDS };
+
+static const char *const kinds[KINDS] = { "RayCluster", AUTOSCALER_KIND, GPU_POOL_KIND,
+					  "Namespace" };
+
 struct cluster_set {
 	struct arena arena;
-	VEC(struct cJSON *) clusters;    /* RayClusters */
-	VEC(struct cJSON *) autoscalers; /* RayClusterAutoscalers */
-	VEC(struct cJSON *) gpu_pools;
-	VEC(struct cJSON *) namespaces;
+	VEC(struct cJSON *) objects[KINDS];
 	struct cJSON *settings;             /* an object */
 	struct cJSON *documents[DOCUMENTS]; /* NULL: not given */
 	struct pod_starts_reading starts;
@@ -76,14 +78,9 @@ void cluster_set_free(struct cluster_set *set)
 {
 	if (!set)
 		return;
-	for (size_t i = 0; i < set->clusters.count; i++)
-		json_free(set->clusters.at[i]);
-	for (size_t i = 0; i < set->autoscalers.count; i++)
-		json_free(set->autoscalers.at[i]);
-	for (size_t i = 0; i < set->gpu_pools.count; i++)
-		json_free(set->gpu_pools.at[i]);
-	for (size_t i = 0; i < set->namespaces.count; i++)
-		json_free(set->namespaces.at[i]);
+	for (size_t k = 0; k < KINDS; k++)
+		for (size_t i = 0; i < set->objects[k].count; i++)
+			json_free(set->objects[k].at[i]);
 	json_free(set->settings);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		json_free(set->documents[i]);
@@ -95,14 +92,9 @@ struct cluster_set *cluster_set_copy(const struct cluster_set *set)
 {
 	struct cluster_set *copy = memory_alloc(sizeof(*copy));
 
-	for (size_t i = 0; i < set->clusters.count; i++)
-		VEC_PUSH(&copy->arena, &copy->clusters, json_copy(set->clusters.at[i]));
-	for (size_t i = 0; i < set->autoscalers.count; i++)
-		VEC_PUSH(&copy->arena, &copy->autoscalers, json_copy(set->autoscalers.at[i]));
-	for (size_t i = 0; i < set->gpu_pools.count; i++)
-		VEC_PUSH(&copy->arena, &copy->gpu_pools, json_copy(set->gpu_pools.at[i]));
-	for (size_t i = 0; i < set->namespaces.count; i++)
-		VEC_PUSH(&copy->arena, &copy->namespaces, json_copy(set->namespaces.at[i]));
+	for (size_t k = 0; k < KINDS; k++)
+		for (size_t i = 0; i < set->objects[k].count; i++)
+			VEC_PUSH(&copy->arena, &copy->objects[k], json_copy(set->objects[k].at[i]));
 	copy->settings = json_copy(set->settings);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		copy->documents[i] = set->documents[i] ? json_copy(set->documents[i]) : NULL;
@@ -137,8 +129,8 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 	struct json_at kind = json_member(at, "kind"), spec = json_member(at, "spec");
 	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
 
-	if (set->clusters.count + set->autoscalers.count >= CLUSTER_SET_MAX ||
-	    set->gpu_pools.count + set->namespaces.count >= CLUSTER_SET_MAX)
+	if (set->objects[CLUSTERS].count + set->objects[AUTOSCALERS].count >= CLUSTER_SET_MAX ||
+	    set->objects[GPU_POOLS].count + set->objects[NAMESPACES].count >= CLUSTER_SET_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(text, document_kinds[i].kind) == 0)
@@ -146,25 +138,21 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 				       document_kinds[i].flag);
 	if (strcmp(text, POD_STARTS_KIND) == 0)
 		return pod_starts_read(at, &set->starts);
-	if (strcmp(text, "RayCluster") == 0)
-		VEC_PUSH(&set->arena, &set->clusters, json_copy(at->json));
-	if (strcmp(text, AUTOSCALER_KIND) == 0)
-		VEC_PUSH(&set->arena, &set->autoscalers, json_copy(at->json));
-	if (strcmp(text, GPU_POOL_KIND) == 0)
-		VEC_PUSH(&set->arena, &set->gpu_pools, json_copy(at->json));
-	if (strcmp(text, "Namespace") == 0)
-		VEC_PUSH(&set->arena, &set->namespaces, json_copy(at->json));
+	for (size_t k = 0; k < KINDS; k++)
+		if (strcmp(text, kinds[k]) == 0)
+			VEC_PUSH(&set->arena, &set->objects[k], json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		struct json_at inner = json_member(&spec, parents[i].member);
 
 		if (strcmp(text, parents[i].kind) == 0 && json_type(&inner) == JSON_OBJECT)
-			VEC_PUSH(&set->arena, &set->clusters, cluster_within(at, &inner));
+			VEC_PUSH(&set->arena, &set->objects[CLUSTERS], cluster_within(at, &inner));
 	}
 	return 0;
 }
 
-static int add_document(struct cluster_set *set, const struct cJSON *tree, struct err *err)
+static int add_document(void *context, const struct cJSON *tree, struct err *err)
 {
+	struct cluster_set *set = context;
 	struct json_reader reader = { .arena = &set->arena, .err = err };
 	struct json_at root = json_root(tree, "", &reader), items = json_member(&root, "items");
 
@@ -178,17 +166,7 @@ static int add_document(struct cluster_set *set, const struct cJSON *tree, struc
 
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err)
 {
-	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
-	int is, failed;
-
-	do {
-		AUTO(json_done) struct cJSON *tree = NULL;
-
-		is = yaml_stream_next(stream, NULL, &tree, err);
-		failed = is < 0 || (is > 0 && add_document(set, tree, err));
-	} while (is > 0 && !failed);
-	yaml_stream_free(stream);
-	return failed ? -1 : 0;
+	return yaml_each(text, size, &limits, add_document, set, err);
 }
 
 /* ---- documents beside the objects ---- */
@@ -295,30 +273,34 @@ static bool same_name(struct name a, struct name b)
 static struct cJSON *find_autoscaler(const struct cluster_set *set, struct name name,
 				     struct arena *arena)
 {
-	for (size_t i = 0; i < set->autoscalers.count; i++)
-		if (same_name(name_of(set->autoscalers.at[i], arena), name))
-			return set->autoscalers.at[i];
+	for (size_t i = 0; i < set->objects[AUTOSCALERS].count; i++)
+		if (same_name(name_of(set->objects[AUTOSCALERS].at[i], arena), name))
+			return set->objects[AUTOSCALERS].at[i];
 	return NULL;
 }
+
+static const struct field created_metadata_fields[] = {
+	FIELD_TEXT(struct name, name, "name", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct name, namespace_, "namespace", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+static const struct field created_spec_fields[] = { FIELD_END };
+
+static const struct field created_fields[] = {
+	FIELD_OBJECT(created_metadata_fields, "metadata"),
+	FIELD_OBJECT(created_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
 
 /* Adds the objects of the RayClusters that have none. */
 static void add_autoscalers(struct cluster_set *set)
 {
-	for (size_t i = 0; i < set->clusters.count; i++) {
-		AUTO(buf_done) struct buf text;
-		struct name name = name_of(set->clusters.at[i], &set->arena);
-		struct json_writer writer;
+	for (size_t i = 0; i < set->objects[CLUSTERS].count; i++) {
+		struct name name = name_of(set->objects[CLUSTERS].at[i], &set->arena);
 
-		buf_init(&text, TEXT_BYTES_MAX);
-		if (find_autoscaler(set, name, &set->arena))
-			continue;
-		json_write_init(&writer, &text, JSON_STYLE_LINE);
-		json_write_object(&writer, NULL);
-		JSON_WRITE_TEXTS_LINE(&writer, "metadata", { "name", name.name },
-				      { "namespace", name.namespace_ });
-		json_write_raw(&writer, "spec", "{}");
-		json_write_object_end(&writer);
-		VEC_PUSH(&set->arena, &set->autoscalers, tree_of(buf_string(&text)));
+		if (!find_autoscaler(set, name, &set->arena))
+			VEC_PUSH(&set->arena, &set->objects[AUTOSCALERS],
+				 tree_of(field_text(created_fields, &name, &set->arena)));
 	}
 }
 
@@ -328,8 +310,8 @@ static bool has_group(const struct cluster_set *set, const char *name, struct bu
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct json_reader reader = { .arena = &scratch };
 
-	for (size_t i = 0; i < set->clusters.count; i++) {
-		struct json_at root = json_root(set->clusters.at[i], "", &reader);
+	for (size_t i = 0; i < set->objects[CLUSTERS].count; i++) {
+		struct json_at root = json_root(set->objects[CLUSTERS].at[i], "", &reader);
 		struct json_at spec = json_member(&root, "spec");
 		struct json_at groups = json_member(&spec, "workerGroupSpecs");
 
@@ -374,7 +356,8 @@ static int change_clusters(struct cluster_set *set, const struct json_steps *ste
 {
 	if (spec_edit_check(ray_cluster_fields, steps, path, &set->arena, err))
 		return -1;
-	return spec_edit_set(set->clusters.at, set->clusters.count, steps, value, err) ?
+	return spec_edit_set(set->objects[CLUSTERS].at, set->objects[CLUSTERS].count, steps, value,
+			     err) ?
 		       err_prefix(err, "%.80s", path) :
 		       0;
 }
@@ -387,7 +370,8 @@ static int change_autoscalers(struct cluster_set *set, struct json_steps *steps,
 	if (name_groups(set, steps, err))
 		return err_prefix(err, "%.80s", path);
 	add_autoscalers(set);
-	return spec_edit_set(set->autoscalers.at, set->autoscalers.count, steps, value, err) ?
+	return spec_edit_set(set->objects[AUTOSCALERS].at, set->objects[AUTOSCALERS].count, steps,
+			     value, err) ?
 		       err_prefix(err, "%.80s", path) :
 		       0;
 }
@@ -441,10 +425,10 @@ int64_t cluster_set_process_ms(const struct cluster_set *set)
 static int find_labels(const struct cluster_set *set, const char *name, struct arena *arena,
 		       struct labels *ret_labels, struct err *err)
 {
-	for (size_t i = 0; i < set->namespaces.count; i++) {
+	for (size_t i = 0; i < set->objects[NAMESPACES].count; i++) {
 		struct namespace found;
 
-		if (namespace_decode(set->namespaces.at[i], "", arena, &found, err))
+		if (namespace_decode(set->objects[NAMESPACES].at[i], "", arena, &found, err))
 			return err_prefix(err, "Namespace");
 		if (strcmp(found.name, name) == 0)
 			*ret_labels = found.labels;
@@ -463,13 +447,13 @@ int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *ar
 				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
 				 struct err *err)
 {
-	size_t count = set->gpu_pools.count;
+	size_t count = set->objects[GPU_POOLS].count;
 	const struct gpu_pool **pools = arena_array(arena, count, sizeof(struct gpu_pool *));
 
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_pool *pool = ARENA_NEW(arena, struct gpu_pool);
 
-		if (gpu_pool_decode(set->gpu_pools.at[i], "", arena, pool, err))
+		if (gpu_pool_decode(set->objects[GPU_POOLS].at[i], "", arena, pool, err))
 			return err_prefix(err, GPU_POOL_KIND);
 		pools[i] = pool;
 	}
@@ -492,7 +476,7 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 	struct ray_cluster *cluster = &setup->cluster;
 	struct cJSON *tree;
 
-	if (ray_cluster_decode(set->clusters.at[i], "", arena, cluster, err))
+	if (ray_cluster_decode(set->objects[CLUSTERS].at[i], "", arena, cluster, err))
 		return err_prefix(err, "RayCluster");
 	if (cluster->problems.count > 0)
 		return err_set(err, ERR_INPUT, "RayCluster %s: %s", cluster->name,
@@ -518,12 +502,13 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 
 static int check_autoscalers(const struct cluster_set *set, struct arena *arena, struct err *err)
 {
-	for (size_t i = 0; i < set->autoscalers.count; i++) {
-		struct name name = name_of(set->autoscalers.at[i], arena);
+	for (size_t i = 0; i < set->objects[AUTOSCALERS].count; i++) {
+		struct name name = name_of(set->objects[AUTOSCALERS].at[i], arena);
 		bool found = false;
 
-		for (size_t k = 0; k < set->clusters.count; k++)
-			found = found || same_name(name_of(set->clusters.at[k], arena), name);
+		for (size_t k = 0; k < set->objects[CLUSTERS].count; k++)
+			found = found ||
+				same_name(name_of(set->objects[CLUSTERS].at[k], arena), name);
 		if (!found)
 			return err_set(err, ERR_INPUT,
 				       "RayClusterAutoscaler %s: the files have no RayCluster of "
@@ -539,20 +524,21 @@ int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 {
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at settings = json_root(set->settings, "", &reader);
-	struct cluster_setup *setups = arena_array(arena, set->clusters.count, sizeof(*setups));
+	struct cluster_setup *setups =
+		arena_array(arena, set->objects[CLUSTERS].count, sizeof(*setups));
 
-	if (set->clusters.count == 0)
+	if (set->objects[CLUSTERS].count == 0)
 		return err_set(err, ERR_INPUT,
 			       "there is no RayCluster in the files; give one with -f");
 	settings_init(ret_settings);
 	if (settings_json_decode(&settings, ret_settings))
 		return -1;
-	for (size_t i = 0; i < set->clusters.count; i++)
+	for (size_t i = 0; i < set->objects[CLUSTERS].count; i++)
 		if (decode_cluster(set, i, arena, setups, err))
 			return -1;
 	if (check_autoscalers(set, arena, err))
 		return -1;
 	*ret_setups = setups;
-	*ret_count = set->clusters.count;
+	*ret_count = set->objects[CLUSTERS].count;
 	return 0;
 }

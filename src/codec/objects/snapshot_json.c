@@ -302,16 +302,6 @@ static void write_device_table(struct json_writer *writer, const struct field *f
 		device_table_write(writer, field->name, snapshot->device_table);
 }
 
-/* The row of struct device_objects with this name. */
-static const struct field *device_list(const char *name)
-{
-	const struct field *row = device_objects_fields;
-
-	while (strcmp(row->name, name) != 0)
-		row++;
-	return row;
-}
-
 static int device_list_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct snapshot *ret = object;
@@ -323,14 +313,14 @@ static int device_list_decode(const struct json_at *member, const struct field *
 	if (ret->device_objects)
 		*objects = *ret->device_objects;
 	ret->device_objects = objects;
-	return field_decode(member, device_list(field->name), objects);
+	return field_decode(member, field_find(device_objects_fields, field->name), objects);
 }
 
 static void write_device_list(struct json_writer *writer, const struct field *field,
 			      const void *object)
 {
 	const struct snapshot *snapshot = object;
-	const struct field *row = device_list(field->name);
+	const struct field *row = field_find(device_objects_fields, field->name);
 
 	if (snapshot->device_objects && *((const bool *)snapshot->device_objects + row->has))
 		field_write_value(writer, row, snapshot->device_objects);

@@ -1,23 +1,13 @@
 #include "codec/objects/spec_edit.h"
 
-#include <string.h>
-
 #include "base/check.h"
 #include "codec/schema/field_names.h"
 #include "core/model/settings.h"
 
-static const struct field *find_row(const struct field *fields, const char *name)
-{
-	for (; fields && fields->name; fields++)
-		if (strcmp(fields->name, name) == 0)
-			return fields;
-	return NULL;
-}
-
 /* The members of spec that decisions read. */
 static const struct field *spec_fields(const struct field *table)
 {
-	const struct field *spec = find_row(table, "spec");
+	const struct field *spec = field_find(table, "spec");
 
 	CHECK(spec);
 	return spec->members;
@@ -25,7 +15,7 @@ static const struct field *spec_fields(const struct field *table)
 
 const struct field *spec_edit_row(const struct field *table, const char *name)
 {
-	return find_row(spec_fields(table), name);
+	return field_find(spec_fields(table), name);
 }
 
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,
@@ -34,12 +24,13 @@ int spec_edit_check(const struct field *table, const struct json_steps *steps, c
 	const struct field *fields = spec_fields(table);
 
 	for (size_t i = 0; i < steps->count; i++) {
-		const struct field *row = find_row(fields, steps->at[i].name);
+		const struct field *row;
 
 		if (!fields)
 			break;
 		if (steps->at[i].bracket)
 			continue;
+		row = field_find(fields, steps->at[i].name);
 		if (!row)
 			return err_set(err, ERR_INPUT,
 				       "%.80s: %.80s is not a member that a decision reads%s", path,

@@ -387,19 +387,21 @@ int field_decode_all(const struct json_at *at, const struct field *fields, void 
 	return 0;
 }
 
+const struct field *field_find(const struct field *fields, const char *name)
+{
+	while (fields->name && strcmp(fields->name, name) != 0)
+		fields++;
+	return fields->name ? fields : NULL;
+}
+
 int field_check_names(const struct json_at *at, const struct field *fields, const char *what)
 {
 	if (json_expect(at, JSON_OBJECT))
 		return -1;
-	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
-		const struct field *field = fields;
-
-		while (field->name && strcmp(field->name, e.name) != 0)
-			field++;
-		if (!field->name)
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		if (!field_find(fields, e.name))
 			return json_fail(&e, "is not a member of %s%s", what,
 					 field_names_hint(fields, e.name, at->reader->arena));
-	}
 	return 0;
 }
 

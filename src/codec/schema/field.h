@@ -33,6 +33,8 @@
 
 /* Reads the members of `at`, an object or missing. 0, or -1 with the reader's error. */
 int field_decode_all(const struct json_at *at, const struct field *fields, void *object);
+/* The row of this name; NULL: there is none. */
+const struct field *field_find(const struct field *fields, const char *name);
 /* Fails when `at` is not an object, and on a member without a row. `what`: "a Snapshot". */
 int field_check_names(const struct json_at *at, const struct field *fields, const char *what);
 /* One member, without its hook. */

@@ -3,20 +3,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The six bits of a letter, -1 for another character. */
+/* By their six bits; behind them the two of URLs. */
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
+
+/* The six bits of a letter, -1 for another character, which is not NUL. */
 static int bits_of(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '-')
-		return 62;
-	if (c == '/' || c == '_')
-		return 63;
-	return -1;
+	const char *letter = strchr(letters, c);
+	int bits = letter ? (int)(letter - letters) : -1;
+
+	return bits < 64 ? bits : bits - 2;
 }
 
 /* Collects 4 letters of 6 bits into 3 bytes. The last group may have 2 letters (1 byte) or 3
@@ -26,7 +22,7 @@ int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_
 {
 	char *bytes = arena_alloc(arena, strlen(text) / 4 * 3 + 4);
 	uint32_t group = 0;
-	size_t letters = 0, size = 0;
+	size_t count = 0, size = 0;
 
 	for (; *text != '\0' && *text != '='; text++) {
 		int bits = bits_of(*text);
@@ -36,17 +32,17 @@ int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_
 		if (bits < 0)
 			return -1;
 		group = group << 6 | (uint32_t)bits;
-		if (++letters % 4 == 0) {
+		if (++count % 4 == 0) {
 			bytes[size++] = (char)(group >> 16 & 0xFF);
 			bytes[size++] = (char)(group >> 8 & 0xFF);
 			bytes[size++] = (char)(group & 0xFF);
 		}
 	}
-	if (text[strspn(text, "=\r\n")] != '\0' || letters % 4 == 1)
+	if (text[strspn(text, "=\r\n")] != '\0' || count % 4 == 1)
 		return -1;
-	if (letters % 4 == 2)
+	if (count % 4 == 2)
 		bytes[size++] = (char)(group >> 4 & 0xFF);
-	if (letters % 4 == 3) {
+	if (count % 4 == 3) {
 		bytes[size++] = (char)(group >> 10 & 0xFF);
 		bytes[size++] = (char)(group >> 2 & 0xFF);
 	}
@@ -58,8 +54,6 @@ int base64_decode(const char *text, struct arena *arena, char **ret_bytes, size_
 
 const char *base64_encode(const void *bytes, size_t size, struct arena *arena)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	char *text = arena_alloc(arena, (size + 2) / 3 * 4 + 1), *out = text;
 	const unsigned char *in = bytes;
 

@@ -480,6 +480,23 @@ int yaml_stream_next(struct yaml_stream *stream, struct positions *positions,
 	return parse_document(yaml, ret_json) ? -1 : 1;
 }
 
+int yaml_each(const char *text, size_t size, const struct json_limits *limits,
+	      int (*take)(void *context, const struct cJSON *tree, struct err *err), void *context,
+	      struct err *err)
+{
+	struct yaml_stream *stream = yaml_stream_new(text, size, limits);
+	int is, failed;
+
+	do {
+		AUTO(json_done) struct cJSON *tree = NULL;
+
+		is = yaml_stream_next(stream, NULL, &tree, err);
+		failed = is < 0 || (is > 0 && take(context, tree, err));
+	} while (is > 0 && !failed);
+	yaml_stream_free(stream);
+	return failed ? -1 : 0;
+}
+
 int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *limits,
 		       struct cJSON **ret_json, struct err *err)
 {

@@ -31,4 +31,9 @@ void yaml_stream_free(struct yaml_stream *stream); /* NULL is fine */
 int yaml_stream_next(struct yaml_stream *stream, struct positions *positions,
 		     struct cJSON **ret_json, struct err *err);
 
+/* Calls `take` with each document, which is freed behind it. -1: as yaml_stream_next, or it failed. */
+int yaml_each(const char *text, size_t size, const struct json_limits *limits,
+	      int (*take)(void *context, const struct cJSON *tree, struct err *err), void *context,
+	      struct err *err);
+
 #endif

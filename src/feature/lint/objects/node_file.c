@@ -17,7 +17,6 @@ static const struct json_limits limits = {
 struct reading {
 	struct arena *arena;
 	VEC(struct node) nodes;
-	struct err *err;
 };
 
 static bool is_kind(const struct json_at *at, const char *kind)
@@ -30,12 +29,13 @@ static bool is_kind(const struct json_at *at, const char *kind)
 static int read_node(struct reading *reading, const struct json_at *at)
 {
 	return node_decode(at->json, at->parent ? json_path(at) : "", reading->arena,
-			   VEC_ADD(reading->arena, &reading->nodes), reading->err);
+			   VEC_ADD(reading->arena, &reading->nodes), at->reader->err);
 }
 
-static int read_document(struct reading *reading, const struct cJSON *tree)
+static int read_document(void *context, const struct cJSON *tree, struct err *err)
 {
-	struct json_reader reader = { .arena = reading->arena, .err = reading->err };
+	struct reading *reading = context;
+	struct json_reader reader = { .arena = reading->arena, .err = err };
 	struct json_at root = json_root(tree, "", &reader);
 	struct json_at items = json_member(&root, "items");
 
@@ -51,34 +51,17 @@ static int read_document(struct reading *reading, const struct cJSON *tree)
 	return 0;
 }
 
-static int read_yaml(struct reading *reading, const char *text, size_t size)
-{
-	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
-	int is, failed = 0;
-
-	do {
-		AUTO(json_done) struct cJSON *tree = NULL;
-
-		is = yaml_stream_next(stream, NULL, &tree, reading->err);
-		failed = is < 0 || (is > 0 && read_document(reading, tree));
-	} while (is > 0 && !failed);
-	yaml_stream_free(stream);
-	return failed ? -1 : 0;
-}
-
 int node_file_read(const char *text, size_t size, struct arena *arena,
 		   const struct node **ret_nodes, size_t *ret_count, struct err *err)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
-	struct reading reading = { .arena = arena, .err = err };
+	struct reading reading = { .arena = arena };
 
 	/* JSON is the form of the API server, and parses faster. */
-	if (json_parse(text, size, &limits, &tree, NULL) == 0) {
-		if (read_document(&reading, tree))
-			return -1;
-	} else if (read_yaml(&reading, text, size)) {
+	if (json_parse(text, size, &limits, &tree, NULL) == 0 ?
+		    read_document(&reading, tree, err) :
+		    yaml_each(text, size, &limits, read_document, &reading, err))
 		return -1;
-	}
 	*ret_nodes = reading.nodes.at;
 	*ret_count = reading.nodes.count;
 	return 0;
