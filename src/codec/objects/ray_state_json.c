@@ -9,40 +9,48 @@
 #include "codec/text/base64.h"
 #include "codec/text/number.h"
 
-struct proto_enum {
-	const char *name;
-	int32_t number;
-};
+static const char *status_word(unsigned value)
+{
+	static const char *const words[] = {
+		[RAY_NODE_UNSPECIFIED] = "UNSPECIFIED",
+		[RAY_NODE_RUNNING] = "RUNNING",
+		[RAY_NODE_DEAD] = "DEAD",
+		[RAY_NODE_IDLE] = "IDLE",
+		[RAY_NODE_DRAINING] = "DRAINING",
+	};
 
-static const struct proto_enum status_table[] = {
-	{ "UNSPECIFIED", RAY_NODE_UNSPECIFIED },
-	{ "RUNNING", RAY_NODE_RUNNING },
-	{ "DEAD", RAY_NODE_DEAD },
-	{ "IDLE", RAY_NODE_IDLE },
-	{ "DRAINING", RAY_NODE_DRAINING },
-	{ NULL, 0 },
-};
+	return words[value];
+}
 
-static const struct proto_enum operator_table[] = {
-	{ "LABEL_OPERATOR_UNSPECIFIED", LABEL_OPERATOR_UNSPECIFIED },
-	{ "LABEL_OPERATOR_IN", LABEL_OPERATOR_IN },
-	{ "LABEL_OPERATOR_NOT_IN", LABEL_OPERATOR_NOT_IN },
-	{ NULL, 0 },
-};
+static const char *operator_word(unsigned value)
+{
+	static const char *const words[] = {
+		[LABEL_OPERATOR_UNSPECIFIED] = "LABEL_OPERATOR_UNSPECIFIED",
+		[LABEL_OPERATOR_IN] = "LABEL_OPERATOR_IN",
+		[LABEL_OPERATOR_NOT_IN] = "LABEL_OPERATOR_NOT_IN",
+	};
 
-/* A number or a name; a name that is not in the table (ended by a NULL name) is a problem and gives
- * -1. */
-static int enum_decode(const struct json_at *member, const struct proto_enum *table,
-		       int32_t *ret_number)
+	return words[value];
+}
+
+FIELD_WORDS(placement_strategy, enum placement_strategy)
+
+/* The row of an enum of 32 bits, whose last value is `last`. */
+#define ENUM(T, m, type, words, last, n)                                                           \
+	FIELD_HOOK(n, .offset = FIELD_OFFSET(T, m, type), .word = (words), .limit = (last) + 1,    \
+		   .read = enum_decode, .write = write_enum)
+
+/* A number or a word; an unknown word is a problem and gives -1. */
+static int enum_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	int64_t number = 0;
+	int32_t value;
 
 	if (json_type(member) == JSON_STRING) {
 		number = -1;
-		for (size_t i = 0; table[i].name; i++) {
-			if (strcmp(table[i].name, json_text_value(member)) == 0)
-				number = table[i].number;
-		}
+		for (unsigned i = 0; i < field->limit; i++)
+			if (strcmp(field->word(i), json_text_value(member)) == 0)
+				number = i;
 		if (number < 0)
 			json_problem(member, "\"%.40s\" is not known", json_text_value(member));
 	} else if (json_is_given(member) && json_integer_value(member, &number)) {
@@ -50,8 +58,20 @@ static int enum_decode(const struct json_at *member, const struct proto_enum *ta
 	}
 	if (number < INT32_MIN || number > INT32_MAX)
 		return json_fail(member, "must be a number of an enum");
-	*ret_number = (int32_t)number;
+	value = (int32_t)number;
+	memcpy(field_value(field, object), &value, sizeof(value));
 	return 0;
+}
+
+static void write_enum(struct json_writer *writer, const struct field *field, const void *object)
+{
+	int32_t value;
+
+	memcpy(&value, field_value(field, object), sizeof(value));
+	if (value > 0 && (size_t)value < field->limit)
+		json_write_text(writer, field->name, field->word((unsigned)value));
+	else if (value != 0)
+		json_write_integer(writer, field->name, value);
 }
 
 /* A number, or a string of one ("NaN", "Infinity", "1.5"). */
@@ -140,51 +160,6 @@ static void write_bundle(struct json_writer *writer, const struct field *field, 
 		ray_bundle_write(writer, field->name, request);
 }
 
-static int operator_decode(const struct json_at *member, const struct field *field UNUSED,
-			   void *object)
-{
-	struct label_constraint *constraint = object;
-
-	return enum_decode(member, operator_table, &constraint->operation);
-}
-
-static int strategy_decode(const struct json_at *member, const struct field *field UNUSED,
-			   void *object)
-{
-	struct locality *locality = object;
-	struct proto_enum table[PLACEMENT_STRATEGIES + 1] = { { NULL, 0 } };
-
-	for (int32_t i = 0; i < PLACEMENT_STRATEGIES; i++)
-		table[i] = (struct proto_enum){ placement_strategy_name((enum placement_strategy)i),
-						i };
-	return enum_decode(member, table, &locality->strategy);
-}
-
-static void write_strategy(struct json_writer *writer, const struct field *field,
-			   const void *object)
-{
-	const struct locality *locality = object;
-
-	if (locality->strategy > 0 && locality->strategy < PLACEMENT_STRATEGIES)
-		json_write_text(
-			writer, field->name,
-			placement_strategy_name((enum placement_strategy)locality->strategy));
-	else if (locality->strategy != 0)
-		json_write_integer(writer, field->name, locality->strategy);
-}
-
-static void write_operator(struct json_writer *writer, const struct field *field,
-			   const void *object)
-{
-	const struct label_constraint *constraint = object;
-	int32_t operation = constraint->operation;
-
-	if (operation == LABEL_OPERATOR_IN || operation == LABEL_OPERATOR_NOT_IN)
-		json_write_text(writer, field->name, operator_table[operation].name);
-	else if (operation != LABEL_OPERATOR_UNSPECIFIED)
-		json_write_integer(writer, field->name, operation);
-}
-
 static int check_count(const struct json_at *member, const struct field *field UNUSED, void *object)
 {
 	struct ray_request_count *counted = object;
@@ -213,7 +188,8 @@ static const struct field placement_fields[] = {
 
 static const struct field constraint_fields[] = {
 	FIELD_TEXT(struct label_constraint, key, "labelKey"),
-	FIELD_HOOK("operator", .read = operator_decode, .write = write_operator),
+	ENUM(struct label_constraint, operation, int32_t, operator_word, LABEL_OPERATOR_NOT_IN,
+	     "operator"),
 	FIELD_TEXTS(struct label_constraint, values, "labelValues"),
 	FIELD_END,
 };
@@ -243,7 +219,8 @@ static const struct field counted_fields[] = {
 
 static const struct field locality_constraint_fields[] = {
 	FIELD_TEXT(struct locality, label, "labelName"),
-	FIELD_HOOK("placementStrategy", .read = strategy_decode, .write = write_strategy),
+	ENUM(struct locality, strategy, int32_t, placement_strategy_word, PLACEMENT_STRATEGIES - 1,
+	     "placementStrategy"),
 	FIELD_END,
 };
 
@@ -345,25 +322,16 @@ static int amounts_decode(const struct json_at *member, const struct field *fiel
 	return 0;
 }
 
-static int status_decode(const struct json_at *member, const struct field *field UNUSED,
-			 void *object)
+/* A status of a newer Ray counts as none. */
+static int status_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct ray_node *node = object;
-	int32_t status = RAY_NODE_UNSPECIFIED;
 
-	if (enum_decode(member, status_table, &status))
+	if (enum_decode(member, field, object))
 		return -1;
-	if (status >= RAY_NODE_UNSPECIFIED && status <= RAY_NODE_DRAINING)
-		node->status = (enum ray_node_status)status;
+	if ((unsigned)node->status > RAY_NODE_DRAINING)
+		node->status = RAY_NODE_UNSPECIFIED;
 	return 0;
-}
-
-static void write_status(struct json_writer *writer, const struct field *field, const void *object)
-{
-	const struct ray_node *node = object;
-
-	if (node->status != RAY_NODE_UNSPECIFIED)
-		json_write_text(writer, field->name, status_table[node->status].name);
 }
 
 static int check_idle(const struct json_at *member UNUSED, const struct field *field UNUSED,
@@ -382,7 +350,9 @@ static const struct field node_fields[] = {
 	FIELD_RESOURCES(struct ray_node, available, "availableResources", .read = amounts_decode),
 	FIELD_RESOURCES(struct ray_node, total, "totalResources", .read = amounts_decode),
 	FIELD_LABELS(struct ray_node, dynamic_labels, "dynamicLabels"),
-	FIELD_HOOK("status", .read = status_decode, .write = write_status),
+	FIELD_HOOK("status", .offset = FIELD_OFFSET(struct ray_node, status, enum ray_node_status),
+		   .word = status_word, .limit = RAY_NODE_DRAINING + 1, .read = status_decode,
+		   .write = write_enum),
 	FIELD_INTEGER(struct ray_node, idle_duration_ms, "idleDurationMs", .flags = FIELD_QUOTED,
 		      .check = check_idle),
 	FIELD_TEXT(struct ray_node, ip_address, "nodeIpAddress"),

@@ -31,52 +31,42 @@ static const struct field gpu_fields[] = {
 
 /* ---- Pods, by state ---- */
 
-static int read_pods(const struct json_at *states, int64_t *pods, int64_t *ret_count,
-		     int64_t *ret_missing)
-{
-	if (json_optional(states, JSON_OBJECT) ||
-	    json_integer(states, "Missing", NULL, ret_missing))
-		return -1;
-	for (int state = WORKER_NONE + 1; state < SUMMARY_STATE_COUNT; state++) {
-		if (json_integer(states, worker_state_name((enum worker_state)state), NULL,
-				 &pods[state]))
-			return -1;
-		*ret_count += pods[state];
+#define POD_STATE(T, m, n) FIELD_INTEGER(T, m, n, .flags = FIELD_ALWAYS)
+#define POD_STATES(T)                                                                              \
+	{                                                                                          \
+		POD_STATE(T, pods[WORKER_PENDING], "Pending"),                                     \
+			POD_STATE(T, pods[WORKER_STARTING], "Starting"),                           \
+			POD_STATE(T, pods[WORKER_RUNNING], "Running"),                             \
+			POD_STATE(T, pods[WORKER_IDLE], "Idle"),                                   \
+			POD_STATE(T, pods[WORKER_DRAINING], "Draining"),                           \
+			POD_STATE(T, pods[WORKER_GONE], "Gone"), POD_STATE(T, missing, "Missing"), \
+			FIELD_END,                                                                 \
 	}
-	return 0;
-}
 
-static void write_pods(struct json_writer *writer, const char *name, const int64_t *pods,
-		       int64_t missing)
+static const struct field group_pods_fields[] = POD_STATES(struct summary_group);
+static const struct field all_pods_fields[] = POD_STATES(struct summary);
+
+static int64_t count_pods(const int64_t *pods)
 {
-	json_write_object_line(writer, name);
+	int64_t count = 0;
+
 	for (int state = WORKER_NONE + 1; state < SUMMARY_STATE_COUNT; state++)
-		json_write_integer(writer, worker_state_name((enum worker_state)state),
-				   pods[state]);
-	json_write_integer(writer, "Missing", missing);
-	json_write_object_end(writer);
+		count += pods[state];
+	return count;
 }
 
 /* ---- groups ---- */
 
-static int group_pods_decode(const struct json_at *member, const struct field *field UNUSED,
-			     void *object)
+static int group_pods_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary_group *group = object;
 
-	if (read_pods(member, group->pods, &group->pod_count, &group->missing))
+	if (field_decode(member, field, object))
 		return -1;
+	group->pod_count = count_pods(group->pods);
 	group->pending =
 		group->missing + group->pods[WORKER_PENDING] + group->pods[WORKER_STARTING];
 	return 0;
-}
-
-static void write_group_pods(struct json_writer *writer, const struct field *field,
-			     const void *object)
-{
-	const struct summary_group *group = object;
-
-	write_pods(writer, field->name, group->pods, group->missing);
 }
 
 static const struct field group_fields[] = {
@@ -87,7 +77,8 @@ static const struct field group_fields[] = {
 		      .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct summary_group, max_replicas, "maxReplicas", .flags = FIELD_ALWAYS),
 	FIELD_INTEGER(struct summary_group, hosts, "hostsPerReplica", .flags = FIELD_ALWAYS),
-	FIELD_HOOK("pods", .read = group_pods_decode, .write = write_group_pods),
+	FIELD_OBJECT(group_pods_fields, "pods", .flags = FIELD_ALWAYS | FIELD_LINE,
+		     .read = group_pods_decode),
 	AMOUNT(struct summary_group, worker_gpus, "gpusPerWorker"),
 	FIELD_PART(struct summary_group, gpus, gpu_fields, "gpus",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
@@ -167,20 +158,14 @@ static const struct field unserved_fields[] = {
 
 /* ---- the whole ---- */
 
-static int all_pods_decode(const struct json_at *member, const struct field *field UNUSED,
-			   void *object)
+static int all_pods_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary *summary = object;
 
-	return read_pods(member, summary->pods, &summary->pod_count, &summary->missing);
-}
-
-static void write_all_pods(struct json_writer *writer, const struct field *field,
-			   const void *object)
-{
-	const struct summary *summary = object;
-
-	write_pods(writer, field->name, summary->pods, summary->missing);
+	if (field_decode(member, field, object))
+		return -1;
+	summary->pod_count = count_pods(summary->pods);
+	return 0;
 }
 
 static const struct summary_group initial_group = { .gpus = { .maximum = SUMMARY_UNLIMITED } };
@@ -192,7 +177,8 @@ static const struct field summary_fields[] = {
 	FIELD_TEXT(struct summary, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct summary, groups, group_count, group_fields, "groups",
 		   .flags = FIELD_ALWAYS, .initial = &initial_group),
-	FIELD_HOOK("pods", .read = all_pods_decode, .write = write_all_pods),
+	FIELD_OBJECT(all_pods_fields, "pods", .flags = FIELD_ALWAYS | FIELD_LINE,
+		     .read = all_pods_decode),
 	FIELD_PART(struct summary, gpus, gpu_fields, "gpus", .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_HOOK("pending", .read = pending_decode, .write = write_pending),
 	FIELD_LIST(struct summary, requested, requested_count, request_fields, "requested",
