@@ -100,17 +100,6 @@ static const struct plan *decide_with_lists(struct sim_ray *ray, struct sim_view
 	return decide_on(ray, &view->snapshot);
 }
 
-/* The memory of the plan becomes the first of the two arenas. */
-static void remember(struct sim_ray *ray, const struct plan *plan)
-{
-	struct arena last = ray->memory_arenas[0];
-
-	ray->memory_arenas[0] = ray->memory_arenas[1];
-	ray->memory_arenas[1] = last;
-	arena_reset(&ray->memory_arenas[0]);
-	ray->memory = baseline_memory(ray->world->input, &plan->memory, &ray->memory_arenas[0]);
-}
-
 /* Facts about the last pass that decide which changes matter. */
 static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim_view *view,
 		  bool acted)
@@ -198,7 +187,8 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	if (drained && baseline_deletes_drained(world->input))
 		plan = decide_now(ray, &view);
 	ray->changed = plan->next_change <= view.snapshot.now;
-	remember(ray, plan);
+	ray->memory =
+		baseline_memory(world->input, &plan->memory, world_next_arena(ray->memory_arenas));
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray, plan);
 	kuberay_patch(ray, plan);

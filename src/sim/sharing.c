@@ -9,13 +9,22 @@
 #include "sim/record.h"
 #include "sim/sharing_policy.h"
 
+/* Of one RayCluster; of a value with two the last one is kept beside the new one. */
+enum {
+	MEMBER_ARENA,
+	REPORT_ARENA,
+	TERMS_ARENAS,
+	ASKS_ARENAS = TERMS_ARENAS + 2,
+	DRAINS_ARENAS = ASKS_ARENAS + 2,
+	ARENAS = DRAINS_ARENAS + 2,
+};
+
 /* One RayCluster. */
 struct sharing_ray {
 	struct sim_ray *ray;
 	const struct pool_group *groups; /* of a member without Pods */
 	size_t *queues;                  /* by pool: into `queues` below */
-	struct arena member_arena, report_arena, terms_arenas[2], asks_arenas[2];
-	struct arena drains_arenas[2];
+	struct arena arenas[ARENAS];
 	bool dirty;
 	const struct pool_member *member;
 	const struct pool_report *report;
@@ -86,8 +95,8 @@ static const struct pool_member *make_member(struct sharing *sharing, struct sha
 static const struct pool_member *member_of(struct sharing *sharing, struct sharing_ray *own)
 {
 	if (own->dirty) {
-		arena_reset(&own->member_arena);
-		own->member = make_member(sharing, own, true, &own->member_arena);
+		arena_reset(&own->arenas[MEMBER_ARENA]);
+		own->member = make_member(sharing, own, true, &own->arenas[MEMBER_ARENA]);
 		own->dirty = false;
 	}
 	return own->member;
@@ -239,38 +248,18 @@ void sharing_done(struct sim_world *world)
 
 	if (!sharing)
 		return;
-	for (size_t r = 0; r < world->ray_count; r++) {
-		struct sharing_ray *own = &sharing->rays[r];
-
-		arena_done(&own->member_arena);
-		arena_done(&own->report_arena);
-		arena_done(&own->terms_arenas[0]);
-		arena_done(&own->terms_arenas[1]);
-		arena_done(&own->asks_arenas[0]);
-		arena_done(&own->asks_arenas[1]);
-		arena_done(&own->drains_arenas[0]);
-		arena_done(&own->drains_arenas[1]);
-	}
+	for (size_t r = 0; r < world->ray_count; r++)
+		for (size_t i = 0; i < ARENAS; i++)
+			arena_done(&sharing->rays[r].arenas[i]);
 	arena_done(&sharing->arena);
 }
 
 /* ---- asks ---- */
 
-/* The arena for a new value; the last one stays until the next call. */
-static struct arena *next_arena(struct arena *arenas)
-{
-	struct arena last = arenas[0];
-
-	arenas[0] = arenas[1];
-	arenas[1] = last;
-	arena_reset(&arenas[0]);
-	return &arenas[0];
-}
-
 /* A copy: results of pool_asks_granted and pool_asks_launched point into their input. */
 static void keep_asks(struct sharing_ray *own, const struct pool_asks *asks)
 {
-	own->asks = FIELD_COPY(pool_asks_fields, asks, next_arena(own->asks_arenas));
+	own->asks = FIELD_COPY(pool_asks_fields, asks, world_next_arena(&own->arenas[ASKS_ARENAS]));
 	own->dirty = true;
 }
 
@@ -281,11 +270,11 @@ static time_ms wall_ms(const struct sharing *sharing)
 
 static void note_plan(struct sharing *sharing, struct sharing_ray *own, const struct plan *plan)
 {
-	arena_reset(&own->report_arena);
+	arena_reset(&own->arenas[REPORT_ARENA]);
 	own->report = FIELD_COPY(pool_report_fields,
 				 pool_report_make(plan, NULL, wall_ms(sharing),
 						  &sharing->world->pass_arena),
-				 &own->report_arena);
+				 &own->arenas[REPORT_ARENA]);
 	keep_asks(own,
 		  pool_asks_update(own->asks, plan->asks.at, plan->asks.count, &own->ray->cluster,
 				   wall_ms(sharing), &sharing->world->pass_arena));
@@ -352,11 +341,13 @@ static enum change note_share(struct sharing *sharing, struct sharing_ray *own,
 
 	sharing->waits |= asked(own->asks) > granted(allocation, member);
 	keep_asks(own, pool_asks_granted(allocation, member, &sharing->arena));
-	own->drains = pool_drains_make(allocation, member, next_arena(own->drains_arenas));
+	own->drains =
+		pool_drains_make(allocation, member, world_next_arena(&own->arenas[DRAINS_ARENAS]));
 	if (old && own->digest == allocation->shares[member].digest)
 		return SAME;
 	own->digest = allocation->shares[member].digest;
-	own->terms = pool_terms_make(allocation, member, false, next_arena(own->terms_arenas));
+	own->terms = pool_terms_make(allocation, member, false,
+				     world_next_arena(&own->arenas[TERMS_ARENAS]));
 	if (old && own->terms)
 		ret = compare(old, own->terms);
 	return ret;

@@ -94,8 +94,8 @@ struct sim_input {
 
 void sim_models_init(struct sim_models *models);
 
-/* The result lives in `arena` and points into the input. NULL: the input is bad; *err names
- * object, field and fix. Takes O(n log n) for n instances of work, and one decision for each time
+/* The result lives in `arena` and points into the input, whose clusters, work and pools are valid as
+ * codec/objects reads them. NULL: it cannot be simulated; *err names object, field and fix. Takes O(n log n) for n instances of work, and one decision for each time
  * at which a decision can differ from the one before. */
 struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err);
 

@@ -12,8 +12,6 @@
 #include "core/capacity/resize_limits.h"
 #include "sim/baseline.h"
 
-#define CLUSTERS_MAX 1000
-#define BUNDLES_MAX 10000                  /* of one placement group */
 #define GPUS_MAX (1000000 * RESOURCE_UNIT) /* of one worker: sums over all of them fit int64 */
 #define KEY_SIZE 128
 
@@ -211,6 +209,16 @@ uint64_t world_random(struct sim_world *world)
 	return world->random * UINT64_C(2685821657736338717);
 }
 
+struct arena *world_next_arena(struct arena arenas[2])
+{
+	struct arena last = arenas[0];
+
+	arenas[0] = arenas[1];
+	arenas[1] = last;
+	arena_reset(&arenas[0]);
+	return &arenas[0];
+}
+
 void world_fail(struct sim_world *world, const char *text)
 {
 	if (!world->failed)
@@ -218,43 +226,9 @@ void world_fail(struct sim_world *world, const char *text)
 	world->failed = true;
 }
 
-/* ---- the input ---- */
-
-static int check_pool(const struct node_pool *pool, int64_t *total, struct err *err)
-{
-	const char *name = pool->node.name;
-
-	if (pool->min_nodes < 0 || pool->max_nodes < pool->min_nodes || pool->provision_ms < 0 ||
-	    pool->provision_ms > SIM_TIME_MAX_MS || pool->life_ms < 0)
-		return err_set(err, ERR_INPUT,
-			       "pool %s: needs 0 <= minNodes <= maxNodes, and times of 0 and above",
-			       name);
-	if (pool->max_nodes > SIM_PODS_MAX || (*total += pool->max_nodes) > SIM_PODS_MAX)
-		return err_set(err, ERR_LIMIT,
-			       "pool %s: maxNodes of all pools are above %d together; lower them",
-			       name, SIM_PODS_MAX);
-	for (size_t r = 0; r < pool->refusal_count; r++)
-		if (pool->refusals[r].from_ms < 0 ||
-		    pool->refusals[r].until_ms < pool->refusals[r].from_ms ||
-		    pool->refusals[r].until_ms > SIM_TIME_MAX_MS)
-			return err_set(err, ERR_INPUT,
-				       "pool %s: refusal %zu must not end before it starts", name,
-				       r);
-	return 0;
-}
-
-static int check_starts(const struct pod_starts *starts, struct err *err)
-{
-	if (starts->count == 0)
-		return err_set(err, ERR_INPUT, "PodStarts of %.80s: there is no time; remove it",
-			       starts->group);
-	for (size_t i = 0; i < starts->count; i++)
-		if (starts->ms[i] < 0 || starts->ms[i] > SIM_TIME_MAX_MS)
-			return err_set(err, ERR_INPUT,
-				       "PodStarts of %.80s: time %zu is %lld ms; remove it",
-				       starts->group, i, (long long)starts->ms[i]);
-	return 0;
-}
+/* ---- the input ----
+ * Clusters, work, pools and recorded starts are checked one by one when their files are read
+ * (codec/objects); here are the times of flags, and sums over all of them. */
 
 static int check_models(const struct sim_models *models, struct err *err)
 {
@@ -285,53 +259,15 @@ static int check_models(const struct sim_models *models, struct err *err)
 			return err_set(err, ERR_INPUT,
 				       "models: recorded start time %zu is %lld ms; remove it", i,
 				       (long long)models->recorded_start_ms[i]);
-	for (size_t i = 0; i < models->group_starts.count; i++)
-		if (check_starts(&models->group_starts.at[i], err) != 0)
-			return -1;
-	for (size_t i = 0; i < models->pools.count; i++)
-		if (check_pool(&models->pools.at[i], &nodes, err) != 0)
-			return -1;
+	for (size_t i = 0; i < models->pools.count; i++) {
+		nodes += models->pools.at[i].max_nodes;
+		if (nodes > SIM_PODS_MAX)
+			return err_set(
+				err, ERR_LIMIT,
+				"pool %s: maxNodes of all pools are above %d together; lower them",
+				models->pools.at[i].node.name, SIM_PODS_MAX);
+	}
 	return 0;
-}
-
-static int check_item(const struct work_item *item, size_t index, int64_t *total, struct err *err)
-{
-	if (item->submit_ms < 0 || item->submit_ms > SIM_TIME_MAX_MS)
-		return err_set(err, ERR_INPUT,
-			       "item %zu: its submission must be 0 to %lld ms, got %lld", index,
-			       (long long)SIM_TIME_MAX_MS, (long long)item->submit_ms);
-	if (item->duration_ms < 1)
-		return err_set(err, ERR_INPUT,
-			       "item %zu: its duration must be above 0, got %lld ms", index,
-			       (long long)item->duration_ms);
-	if (item->count < 1 || item->count > SIM_WORK_MAX || (*total += item->count) > SIM_WORK_MAX)
-		return err_set(err, ERR_LIMIT,
-			       "item %zu: counts must be above 0 and sum up to at most %lld, got "
-			       "%lld; use a shorter part of the workload",
-			       index, (long long)SIM_WORK_MAX, (long long)item->count);
-	if (item->bundle_count < 1 || item->bundle_count > BUNDLES_MAX ||
-	    (item->bundle_count > 1 && item->kind != WORK_PLACEMENT_GROUP &&
-	     item->kind != WORK_REQUEST_RESOURCES))
-		return err_set(err, ERR_INPUT, "item %zu: cannot have %zu bundles", index,
-			       item->bundle_count);
-	return 0;
-}
-
-static int check_input(const struct sim_input *input, struct err *err)
-{
-	const struct workload *workload = input->workload;
-	int64_t total = 0;
-
-	if (input->cluster_count < 1 || input->cluster_count > CLUSTERS_MAX)
-		return err_set(err, ERR_INPUT, "1 to %d RayClusters can be simulated, got %zu",
-			       CLUSTERS_MAX, input->cluster_count);
-	if (input->end_ms < 0 || input->end_ms > SIM_TIME_MAX_MS)
-		return err_set(err, ERR_INPUT, "the end must be 0 to %lld ms, got %lld",
-			       (long long)SIM_TIME_MAX_MS, (long long)input->end_ms);
-	for (size_t i = 0; i < workload->count; i++)
-		if (check_item(&workload->items[i], i, &total, err) != 0)
-			return -1;
-	return check_models(&input->models, err);
 }
 
 /* ---- RayClusters ---- */
@@ -514,7 +450,10 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 				     .result_arena = result_arena,
 				     .err = err,
 				     .random = input->seed * 2 + UINT64_C(0x9e3779b97f4a7c15) };
-	if (check_input(input, err) != 0)
+	if (input->end_ms > SIM_TIME_MAX_MS)
+		return err_set(err, ERR_INPUT, "the end must be 0 to %lld ms, got %lld",
+			       (long long)SIM_TIME_MAX_MS, (long long)input->end_ms);
+	if (check_models(&input->models, err) != 0)
 		return -1;
 	world->random |= 1;
 	world->ray_count = input->cluster_count;
@@ -525,9 +464,6 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 		*ray = (struct sim_ray){ .input = &input->clusters[i],
 					 .world = world,
 					 .number = i };
-		if (map_get(&names, ray->input->cluster->name))
-			return err_set(err, ERR_INPUT, "RayCluster %s: given twice",
-				       ray->input->cluster->name);
 		map_set(&names, ray->input->cluster->name, ray);
 		make_cluster(ray);
 		if (check_groups(ray, err) != 0)

@@ -269,6 +269,9 @@ int world_init(struct sim_world *world, const struct sim_input *input, struct ar
 void world_done(struct sim_world *world);
 /* xorshift64*, of the seed. */
 uint64_t world_random(struct sim_world *world);
+/* Of two arenas: the one for a new value, which is the first then; the last value stays until the next
+ * call. */
+struct arena *world_next_arena(struct arena arenas[2]);
 /* Ends the simulation with an error. */
 void world_fail(struct sim_world *world, const char *text);
 
