@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "cli/gpu_devices.h"
 #include "cli/gpu_holders.h"
 #include "cli/shared/api_connection.h"
 #include "cli/shared/controller_client.h"
+#include "cli/shared/device_lists.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
 #include "feature/device_claims/core/device_nodes.h"
@@ -52,6 +52,21 @@ static int check(const struct wait *wait, const struct inventory_list *list, str
 	return 0;
 }
 
+/* NULL: no ResourceSlices. *ret_problem: NULL, or why it is unknown which devices are claimed. */
+static const struct device_objects *read_devices(struct connection *connection, struct arena *arena,
+						 const char **ret_problem)
+{
+	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
+
+	*ret_problem = NULL;
+	if (device_lists_read(connection, DEVICE_LIST_SLICES, NULL, objects, arena) ||
+	    objects->slice_count == 0)
+		return NULL;
+	(void)device_lists_read(connection, DEVICE_LIST_CLASSES, NULL, objects, arena);
+	*ret_problem = device_lists_read(connection, DEVICE_LIST_CLAIMS, NULL, objects, arena);
+	return objects;
+}
+
 /* Nodes and Pods as they are with device plugins. */
 static void make_inventory(const struct device_objects *objects, const struct inventory_list *list,
 			   const struct device_table *devices, struct arena *arena,
@@ -84,8 +99,8 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 	list = inventory_watch_list(ret_answer->inventory_watch);
 	if (check(&wait, list, err))
 		return -1;
-	make_inventory(gpu_devices_read(connection, arena, &ret_answer->stocks_problem), list,
-		       devices, arena, ret_answer);
+	make_inventory(read_devices(connection, arena, &ret_answer->stocks_problem), list, devices,
+		       arena, ret_answer);
 	ret_answer->unreadable = list->unreadable;
 	return 0;
 }

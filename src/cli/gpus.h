@@ -29,7 +29,7 @@ struct gpus_answer {
 	/* The devices of ResourceSlices; none: there are no slices, or they may not be read. */
 	const struct device_stock *stocks;
 	size_t stock_count;
-	const char *stocks_problem; /* "", or why it is unknown which are claimed */
+	const char *stocks_problem; /* NULL, or why it is unknown which are claimed */
 	/* By namespace and name, GPUS_CLUSTERS_MAX at most. */
 	const struct cluster_holders *clusters;
 	size_t cluster_count;

@@ -333,7 +333,7 @@ static void write_stocks(const struct writer *w)
 				number(w, stock->count.claimed), number(w, stock->count.tainted),
 				number(w, stock->count.blocked));
 	table_write(&table, w->colours, w->buf);
-	if (answer->stocks_problem && *answer->stocks_problem != '\0')
+	if (answer->stocks_problem)
 		add_line(w, "CLAIMED is unknown: %s", answer->stocks_problem);
 }
 

@@ -4,36 +4,16 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "cli/shared/device_lists.h"
 #include "cli/shared/missing.h"
-#include "codec/objects/device_claim_object.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000
-
-static const struct {
-	const struct kube_type *type;
-	bool in_namespace;
-} claim_kinds[] = {
-	{ &kube_type_resource_slice, false },
-	{ &kube_type_device_class, false },
-	{ &kube_type_claim_template, true },
-	{ &kube_type_resource_claim, true },
-};
-
-#define CLAIM_KINDS (sizeof(claim_kinds) / sizeof(claim_kinds[0]))
-
-/* One kind of Dynamic Resource Allocation. */
-struct claim_list {
-	struct connection *connection;
-	struct kube_informer *informer; /* NULL: no RayCluster claims devices */
-	bool failed;                    /* not served, or no right: other kinds are still used */
-};
 
 /* The lists of one call. */
 struct lists {
 	struct connection *connection;
 	struct kube_informer *ray_clusters, *nodes; /* nodes NULL: not wanted */
-	struct claim_list claims[CLAIM_KINDS];      /* in the order of device_objects_fields */
 	struct err err;                             /* of RayClusters */
 	struct err node_err;
 	struct lint_report *report;
@@ -170,19 +150,6 @@ static void take_nodes(const struct lists *lists, struct arena *arena, struct li
 
 /* ---- claims ---- */
 
-static void on_claims(void *context)
-{
-	api_connection_wake(((struct claim_list *)context)->connection);
-}
-
-static void on_claims_error(void *context, const struct err *err UNUSED)
-{
-	struct claim_list *list = context;
-
-	list->failed = true;
-	api_connection_wake(list->connection);
-}
-
 static bool any_claims(const struct lists *lists)
 {
 	const struct ray_cluster *cluster;
@@ -194,55 +161,6 @@ static bool any_claims(const struct lists *lists)
 	return false;
 }
 
-static bool claims_filled(void *context)
-{
-	const struct lists *lists = context;
-
-	for (size_t k = 0; k < CLAIM_KINDS; k++)
-		if (!lists->claims[k].failed && !kube_informer_synced(lists->claims[k].informer))
-			return false;
-	return true;
-}
-
-static void list_claims(struct lists *lists, const char *namespace_)
-{
-	for (size_t k = 0; k < CLAIM_KINDS; k++) {
-		struct claim_list *list = &lists->claims[k];
-		const struct kube_informer_options options = {
-			.type = claim_kinds[k].type,
-			.namespace_ = claim_kinds[k].in_namespace ? namespace_ : NULL,
-			.callbacks = { .on_synced = on_claims,
-				       .on_error = on_claims_error,
-				       .context = list },
-		};
-
-		list->connection = lists->connection;
-		list->informer =
-			kube_informer_new(api_connection_client(lists->connection), &options);
-	}
-	(void)api_connection_wait(lists->connection, claims_filled, lists, FIRST_LISTS_MS);
-}
-
-/* Shallow copies: the informer's objects live until it ends. */
-static void take_claims(const struct lists *lists, struct arena *arena,
-			struct device_objects *objects)
-{
-	for (size_t k = 0; k < CLAIM_KINDS; k++) {
-		const struct field *row = &device_objects_fields[k];
-		const struct kube_informer *informer = lists->claims[k].informer;
-		bool known = kube_informer_synced(informer);
-		size_t count = known ? kube_informer_count(informer) : 0, at = 0, found = 0;
-		char *list = arena_array(arena, count, row->size);
-		const void *object;
-
-		while (found < count && (object = kube_informer_next(informer, &at)))
-			memcpy(list + found++ * row->size, object, row->size);
-		memcpy(field_value(row, objects), &list, sizeof(list));
-		memcpy((char *)objects + row->count, &found, sizeof(found));
-		memcpy((char *)objects + row->has, &known, sizeof(known));
-	}
-}
-
 static void count_claims(struct lists *lists, const char *namespace_, struct arena *arena,
 			 struct lint_context *context)
 {
@@ -250,8 +168,8 @@ static void count_claims(struct lists *lists, const char *namespace_, struct are
 
 	if (!any_claims(lists))
 		return;
-	list_claims(lists, namespace_);
-	take_claims(lists, arena, objects);
+	for (enum device_list list = 0; list < DEVICE_LISTS; list++)
+		(void)device_lists_read(lists->connection, list, namespace_, objects, arena);
 	context->devices = device_claims_attach(objects, context->devices, arena);
 }
 
@@ -309,8 +227,6 @@ int lint_live_read(struct lint_live *live, struct lint_report *report, struct er
 	failed = read_lists(&lists, live, err);
 	kube_informer_free(lists.ray_clusters);
 	kube_informer_free(lists.nodes);
-	for (size_t k = 0; k < CLAIM_KINDS; k++)
-		kube_informer_free(lists.claims[k].informer);
 	api_connection_free(lists.connection);
 	return failed;
 }

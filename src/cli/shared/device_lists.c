@@ -1,12 +1,21 @@
-#include "cli/gpu_devices.h"
+#include "cli/shared/device_lists.h"
 
 #include <string.h>
 
 #include "cli/shared/api_connection.h"
-#include "codec/objects/device_claim_object.h"
 #include "kube/kube_informer.h"
 
 #define WITHIN_MS 30000
+
+static const struct {
+	const struct kube_type *type;
+	bool in_namespace;
+} kinds[DEVICE_LISTS] = {
+	[DEVICE_LIST_SLICES] = { &kube_type_resource_slice, false },
+	[DEVICE_LIST_CLASSES] = { &kube_type_device_class, false },
+	[DEVICE_LIST_TEMPLATES] = { &kube_type_claim_template, true },
+	[DEVICE_LIST_CLAIMS] = { &kube_type_resource_claim, true },
+};
 
 struct reading {
 	struct connection *connection;
@@ -36,16 +45,6 @@ static bool ended(void *context)
 	return reading->err.kind != ERR_NONE || kube_informer_synced(reading->informer);
 }
 
-/* The row of struct device_objects with this name. */
-static const struct field *row_of(const char *name)
-{
-	const struct field *row = device_objects_fields;
-
-	while (strcmp(row->name, name) != 0)
-		row++;
-	return row;
-}
-
 static void copy(const struct kube_informer *informer, const struct field *row,
 		 struct device_objects *objects, struct arena *arena)
 {
@@ -67,13 +66,14 @@ static void copy(const struct kube_informer *informer, const struct field *row,
 	memcpy((char *)objects + row->has, &known, sizeof(known));
 }
 
-/* NULL, or why they cannot be read. */
-static const char *read_all(struct connection *connection, const struct kube_type *type,
-			    const char *name, struct device_objects *objects, struct arena *arena)
+const char *device_lists_read(struct connection *connection, enum device_list list,
+			      const char *namespace_, struct device_objects *objects,
+			      struct arena *arena)
 {
 	struct reading reading = { .connection = connection, .err = { .kind = ERR_NONE } };
 	const struct kube_informer_options options = {
-		.type = type,
+		.type = kinds[list].type,
+		.namespace_ = kinds[list].in_namespace ? namespace_ : NULL,
 		.callbacks = { .on_synced = listed, .on_error = failed, .context = &reading },
 	};
 	const char *problem = NULL;
@@ -81,27 +81,10 @@ static const char *read_all(struct connection *connection, const struct kube_typ
 	reading.informer = kube_informer_new(api_connection_client(connection), &options);
 	(void)api_connection_wait(connection, ended, &reading, WITHIN_MS);
 	if (kube_informer_synced(reading.informer))
-		copy(reading.informer, row_of(name), objects, arena);
+		copy(reading.informer, &device_objects_fields[list], objects, arena);
 	else
 		problem = reading.err.kind != ERR_NONE ? arena_strdup(arena, reading.err.text) :
 							 "they were not listed in time";
 	kube_informer_free(reading.informer);
 	return problem;
-}
-
-const struct device_objects *gpu_devices_read(struct connection *connection, struct arena *arena,
-					      const char **ret_problem)
-{
-	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
-	const char *problem;
-
-	*ret_problem = "";
-	if (read_all(connection, &kube_type_resource_slice, "resourceSlices", objects, arena) ||
-	    objects->slice_count == 0)
-		return NULL;
-	(void)read_all(connection, &kube_type_device_class, "deviceClasses", objects, arena);
-	problem = read_all(connection, &kube_type_resource_claim, "resourceClaims", objects, arena);
-	if (problem)
-		*ret_problem = problem;
-	return objects;
 }
