@@ -7,6 +7,7 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/lease_json.h"
 #include "codec/objects/pod_json.h"
+#include "codec/objects/token_request_json.h"
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
 #include "kube/kube_path.h"
@@ -20,9 +21,8 @@
 #define LEASE_SLACK_MS 60000
 #define PODS_MAX "250" /* with the label that are looked at */
 #define READER_SUFFIX "-status-reader"
-#define TOKEN_REQUEST                                                                              \
-	"{\"apiVersion\": \"authentication.k8s.io/v1\", \"kind\": \"TokenRequest\", "              \
-	"\"spec\": {\"expirationSeconds\": 600}}"
+#define TOKEN_SECONDS 600
+#define TOKEN_REQUEST_BYTES_MAX 1024
 #define TOKEN_KEPT_MS 300000 /* half of that: `status --watch` */
 
 static const struct json_limits limits = {
@@ -97,11 +97,10 @@ static void give_up(struct finder *finder, const char *problem)
 	finder->controller->problem = problem;
 }
 
-/* GET through the API server, parsed. -1 with the fetch's error. */
-static int get_json(struct finder *finder, const char *path, struct cJSON **ret_json,
-		    struct err *err)
+/* An answer of the API server, parsed. -1 with the fetch's error. */
+static int fetch_json(struct finder *finder, struct fetch fetch, struct cJSON **ret_json,
+		      struct err *err)
 {
-	struct fetch fetch = { .path = path };
 	int failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
 		     json_parse(fetch.text, fetch.size, &limits, ret_json, err);
 
@@ -116,36 +115,26 @@ static const char *service_of(const struct finder *finder)
 	return given ? given : REMOTE_SERVICE;
 }
 
-static int read_token(struct finder *finder, const struct fetch *fetch, const char **ret_token,
-		      struct err *err)
-{
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct json_reader reader = { .arena = finder->arena, .err = err };
-	struct json_at root, status;
-
-	*ret_token = "";
-	if (json_parse(fetch->text, fetch->size, &limits, &json, err))
-		return -1;
-	root = json_root(json, "", &reader);
-	if (json_object(&root, "status", &status) || json_text(&status, "token", ret_token))
-		return -1;
-	return **ret_token ? 0 : err_set(err, ERR_INPUT, "the TokenRequest has no token");
-}
-
 static const char *request_token(struct finder *finder)
 {
 	struct arena *arena = finder->arena;
 	const char *account = arena_printf(arena, "%s" READER_SUFFIX, service_of(finder));
-	const char *token = "";
-	struct fetch fetch = { .verb = KUBE_CREATE,
-			       .path = kube_path(arena, "v1", finder->namespace_, "serviceaccounts",
-						 account, "token"),
-			       .body = TOKEN_REQUEST };
+	AUTO(json_done) struct cJSON *json = NULL;
+	AUTO(buf_done) struct buf body;
+	const char *token;
+	time_ms expires;
 	struct err err;
-	bool failed = api_connection_fetch_one(finder->connection, &fetch, &err) ||
-		      read_token(finder, &fetch, &token, &err);
+	bool failed;
 
-	fetch_done(&fetch);
+	buf_init(&body, TOKEN_REQUEST_BYTES_MAX);
+	token_request_write(TOKEN_SECONDS, &body);
+	failed = fetch_json(finder,
+			    (struct fetch){ .verb = KUBE_CREATE,
+					    .path = kube_path(arena, "v1", finder->namespace_,
+							      "serviceaccounts", account, "token"),
+					    .body = buf_string(&body) },
+			    &json, &err) ||
+		 token_request_decode(json, "", arena, &token, &expires, &err);
 	finder->token_problem = failed ? arena_strdup(arena, err.text) : "";
 	if (failed)
 		return NULL;
@@ -190,7 +179,7 @@ static int read_holder(struct finder *finder, const char **ret_holder, struct er
 	const char *path = kube_path(finder->arena, LEASE_VERSION, finder->namespace_, "leases",
 				     LEASE_NAME, NULL);
 
-	if (get_json(finder, path, &json, err))
+	if (fetch_json(finder, (struct fetch){ .path = path }, &json, err))
 		return -1;
 	root = json_root(json, "", &reader);
 	if (json_object(&root, "spec", &spec) || json_text(&spec, "holderIdentity", ret_holder))
@@ -248,7 +237,8 @@ static void find_holder_pod(struct finder *finder, const char *holder)
 	struct err err;
 	const char *path = kube_path(finder->arena, "v1", finder->namespace_, "pods", holder, NULL);
 
-	if (get_json(finder, path, &json, &err) || pod_decode(json, "", finder->arena, pod, &err)) {
+	if (fetch_json(finder, (struct fetch){ .path = path }, &json, &err) ||
+	    pod_decode(json, "", finder->arena, pod, &err)) {
 		give_up(finder,
 			arena_printf(finder->arena, "the Lease in namespace %s is held by %s: %s",
 				     finder->namespace_, holder, err.text));
