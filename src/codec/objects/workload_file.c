@@ -8,15 +8,8 @@
 #include "codec/objects/workload_item.h"
 #include "codec/schema/document_head.h"
 #include "codec/schema/field.h"
+#include "codec/schema/one_document.h"
 #include "codec/text/position.h"
-#include "codec/text/yaml.h"
-
-static const struct json_limits yaml_limits = {
-	.bytes = WORKLOAD_YAML_BYTES_MAX,
-	.depth = 64,
-	.elements = 20000000,
-	.unique_names = true,
-};
 
 static const struct json_limits line_limits = {
 	.bytes = 1 << 20,
@@ -34,15 +27,13 @@ static const struct field file_fields[] = {
 	FIELD_END,
 };
 
-static int read_document(struct workload_builder *builder, struct json_reader *reader,
-			 const struct cJSON *tree)
+static int read_document(const struct json_at *root, void *builder)
 {
-	struct json_at root = json_root(tree, "", reader), items;
+	struct json_at items;
 	char none = '\0';
 
-	if (document_head_check(&root, "Workload") || field_decode_all(&root, file_fields, &none) ||
-	    field_check_names(&root, file_fields, "a Workload") ||
-	    json_array(&root, "items", &items))
+	if (document_head_check(root, "Workload") || field_decode_all(root, file_fields, &none) ||
+	    field_check_names(root, file_fields, "a Workload") || json_array(root, "items", &items))
 		return -1;
 	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
 		if (workload_builder_add(builder, &e))
@@ -51,64 +42,25 @@ static int read_document(struct workload_builder *builder, struct json_reader *r
 	return 0;
 }
 
-/* Puts the position of the failed path before the error. */
-static int fail_at(struct positions *positions, const struct cJSON *tree,
-		   const struct json_reader *reader, size_t line)
-{
-	struct position at = position_find(positions, place_root(tree), reader->failed_path);
-
-	if (at.line > 0)
-		err_prefix(reader->err, "line %zu, column %u", at.line + line, at.column);
-	return -1;
-}
-
-/* The next document that is not another part of a recording; as yaml_stream_next. */
-static int next_document(struct yaml_stream *stream, struct positions *positions,
-			 struct cJSON **ret_tree, struct err *err)
-{
-	int found;
-
-	while ((found = yaml_stream_next(stream, positions, ret_tree, err)) == 1) {
-		struct json_at root = json_root(*ret_tree, "", NULL);
-
-		if (!pod_starts_is_beside_work(&root))
-			break;
-		json_free(*ret_tree);
-		*ret_tree = NULL;
-	}
-	return found;
-}
-
 static int read_yaml(struct workload_builder *builder, const char *text, size_t size,
 		     struct err *err)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *tree = NULL, *second = NULL;
-	struct json_reader reader = { .arena = &builder->scratch, .err = err };
-	struct positions positions = { .arena = &arena };
-	struct yaml_stream *stream;
-	int found, result = -1;
+	static const struct one_document form = {
+		.limits = { .bytes = WORKLOAD_YAML_BYTES_MAX,
+			    .depth = 64,
+			    .elements = 20000000,
+			    .unique_names = true },
+		.none = "there is no Workload; write one with items",
+		.is_beside = pod_starts_is_beside_work,
+	};
 
 	if (size > WORKLOAD_YAML_BYTES_MAX)
 		return err_set(err, ERR_LIMIT,
 			       "has %zu bytes, more than %zu; write JSON lines instead, one item a "
 			       "line",
 			       size, WORKLOAD_YAML_BYTES_MAX);
-	stream = yaml_stream_new(text, size, &yaml_limits);
-	found = next_document(stream, &positions, &tree, err);
-	if (found == 0)
-		err_set(err, ERR_INPUT, "there is no Workload; write one with items");
-	if (found == 1 && read_document(builder, &reader, tree)) {
-		fail_at(&positions, tree, &reader, 0);
-	} else if (found == 1) {
-		found = next_document(stream, NULL, &second, err);
-		if (found == 1)
-			err_set(err, ERR_INPUT,
-				"there is a second document; put each into a file of its own");
-		result = found == 0 ? 0 : -1;
-	}
-	yaml_stream_free(stream);
-	return result;
+	return one_document_read_as(&form, text, size, &builder->scratch, read_document, builder,
+				    err);
 }
 
 /* ---- JSON lines ---- */
@@ -134,9 +86,14 @@ static int fail_line(struct workload_builder *builder, const char *line, size_t 
 			       positions.failure.column > 0 ? positions.failure.column : 1, text);
 	}
 	root = json_root(tree, "", &reader);
-	return workload_builder_add(builder, &root) ?
-		       fail_at(&positions, tree, &reader, number - 1) :
-		       -1;
+	if (workload_builder_add(builder, &root)) {
+		struct position at =
+			position_find(&positions, place_root(tree), reader.failed_path);
+
+		if (at.line > 0)
+			err_prefix(err, "line %zu, column %u", at.line + number - 1, at.column);
+	}
+	return -1;
 }
 
 static int read_line(struct workload_builder *builder, const char *line, size_t size,

@@ -33,7 +33,7 @@ struct when {
 
 struct item_form {
 	struct work_item item;
-	bool has_strategy, has_count;
+	bool has_strategy;
 	struct when submit, duration, until, checkpoint;
 	struct workload_builder *builder;
 };

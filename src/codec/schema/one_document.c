@@ -4,39 +4,47 @@
 #include "codec/text/position.h"
 #include "codec/text/yaml.h"
 
-static const struct json_limits limits = {
-	.bytes = ONE_DOCUMENT_BYTES_MAX,
-	.depth = 100,
-	.elements = 20000,
-	.unique_names = true,
-};
-
-int one_document_read(const char *text, size_t size, struct arena *arena,
-		      int (*decode)(const struct json_at *root, void *context), void *context,
-		      struct err *err)
+/* As yaml_stream_next. */
+static int next_document(const struct one_document *form, struct yaml_stream *stream,
+			 struct positions *positions, struct cJSON **ret_tree, struct err *err)
 {
-	struct yaml_stream *stream = yaml_stream_new(text, size, &limits);
-	struct positions positions = { .arena = arena };
+	int found;
+
+	while ((found = yaml_stream_next(stream, positions, ret_tree, err)) == 1) {
+		struct json_at root = json_root(*ret_tree, "", NULL);
+
+		if (!form->is_beside || !form->is_beside(&root))
+			break;
+		json_done(ret_tree);
+	}
+	return found;
+}
+
+int one_document_read_as(const struct one_document *form, const char *text, size_t size,
+			 struct arena *arena,
+			 int (*decode)(const struct json_at *root, void *context), void *context,
+			 struct err *err)
+{
+	AUTO(arena_done) struct arena own = ARENA_INIT;
+	struct yaml_stream *stream = yaml_stream_new(text, size, &form->limits);
+	struct positions positions = { .arena = &own };
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(json_done) struct cJSON *second = NULL;
-	int found = yaml_stream_next(stream, &positions, &tree, err), result = -1;
-	struct json_at root;
+	int found = next_document(form, stream, &positions, &tree, err), result = -1;
+	struct json_at root = json_root(tree, "", &reader);
 
 	if (found == 0)
-		err_set(err, ERR_INPUT,
-			"line 1, column 1: there is no document; begin it with apiVersion and kind");
-	if (found == 1) {
-		root = json_root(tree, "", &reader);
+		err_set(err, ERR_INPUT, "%s", form->none);
+	if (found == 1)
 		result = decode(&root, context);
-	}
 	if (found == 1 && result) {
 		struct position at =
 			position_find(&positions, place_root(tree), reader.failed_path);
 
 		if (at.line > 0)
 			err_prefix(err, "line %u, column %u", at.line, at.column);
-	} else if (found == 1 && (found = yaml_stream_next(stream, NULL, &second, err)) != 0) {
+	} else if (found == 1 && (found = next_document(form, stream, NULL, &second, err)) != 0) {
 		result =
 			found < 0 ?
 				-1 :
@@ -45,4 +53,19 @@ int one_document_read(const char *text, size_t size, struct arena *arena,
 	}
 	yaml_stream_free(stream);
 	return result;
+}
+
+int one_document_read(const char *text, size_t size, struct arena *arena,
+		      int (*decode)(const struct json_at *root, void *context), void *context,
+		      struct err *err)
+{
+	static const struct one_document form = {
+		.limits = { .bytes = ONE_DOCUMENT_BYTES_MAX,
+			    .depth = 100,
+			    .elements = 20000,
+			    .unique_names = true },
+		.none = "line 1, column 1: there is no document; begin it with apiVersion and kind",
+	};
+
+	return one_document_read_as(&form, text, size, arena, decode, context, err);
 }

@@ -9,8 +9,21 @@
 
 #define ONE_DOCUMENT_BYTES_MAX ((size_t)1 << 20)
 
+/* What a file may be. */
+struct one_document {
+	struct json_limits limits;
+	const char *none; /* the error without a document */
+	/* Documents that are left out, before it and behind it; NULL: none. */
+	bool (*is_beside)(const struct json_at *root);
+};
+
 /* Calls decode with the root of the document: 0, or -1 with the reader's error. Results live in the
  * arena. ERR_INPUT also without a document, and with a second one; ERR_LIMIT. */
+int one_document_read_as(const struct one_document *form, const char *text, size_t size,
+			 struct arena *arena,
+			 int (*decode)(const struct json_at *root, void *context), void *context,
+			 struct err *err);
+/* Of at most ONE_DOCUMENT_BYTES_MAX. */
 int one_document_read(const char *text, size_t size, struct arena *arena,
 		      int (*decode)(const struct json_at *root, void *context), void *context,
 		      struct err *err);
