@@ -79,7 +79,7 @@ static void write_waits(struct json_writer *writer, const struct field *field, c
 #define JOB struct simulate_job
 #define NEVER struct simulate_never
 #define QUEUE struct simulate_queue
-#define POOL struct simulate_pool
+#define POOL struct sim_pool
 #define MARK struct sim_mark
 #define GROUP struct sim_group
 
@@ -110,7 +110,7 @@ static const struct field queue_fields[] = {
 
 static void write_jain(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const struct simulate_pool *pool = object;
+	const struct sim_pool *pool = object;
 
 	if (pool->contended_ms > 0)
 		json_write_double(writer, field->name, pool->jain);

@@ -49,7 +49,7 @@ static void add_queue(struct simulate_queue_rows *rows, const char *variant,
 static void add_pool(struct simulate_queue_rows *rows, const struct simulate_variant *variant,
 		     size_t pool, struct arena *arena)
 {
-	const struct simulate_pool *own = &variant->row.pools[pool];
+	const struct sim_pool *own = &variant->row.pools[pool];
 	size_t first = rows->at.count;
 	double used = 0, idle = 0;
 	int64_t below_ms = 0, never = 0;

@@ -83,14 +83,14 @@ static struct simulate_waits waits_of(const struct wait *waits, size_t count)
 	return ret;
 }
 
-/* `job` NULL: of all. */
-static void add_unstarted(const struct sim_result *result, const char *job,
+/* Of a job and of a queue; NULL: of all. */
+static void add_unstarted(const struct sim_result *result, const char *job, const size_t *queue,
 			  struct simulate_waits *waits)
 {
 	for (size_t i = 0; i < result->unstarted_count; i++) {
 		const struct sim_unstarted *one = &result->unstarted[i];
 
-		if (job && strcmp(one->item->job, job) != 0)
+		if ((job && strcmp(one->item->job, job) != 0) || (queue && one->queue != *queue))
 			continue;
 		waits->unstarted += one->count;
 		waits->unstarted_gpus += (double)one->count * (double)one->gpus / RESOURCE_UNIT;
@@ -103,7 +103,7 @@ static void add_job(const struct sim_result *result, const struct wait *waits, s
 	job->job = waits[0].job;
 	/* The sentinel of a job that never ran has the count 0. */
 	job->waits = waits_of(waits, count);
-	add_unstarted(result, job->job, &job->waits);
+	add_unstarted(result, job->job, NULL, &job->waits);
 }
 
 /* `waits` has an entry of each job, also of those that never ran. */
@@ -163,27 +163,19 @@ static struct simulate_waits waits_of_queue(const struct sim_result *result,
 		if (waits[i].queue == queue)
 			some[count++] = waits[i];
 	ret = waits_of(some, count);
-	for (size_t i = 0; i < result->unstarted_count; i++) {
-		const struct sim_unstarted *one = &result->unstarted[i];
-
-		if (one->queue != queue)
-			continue;
-		ret.unstarted += one->count;
-		ret.unstarted_gpus += (double)one->count * (double)one->gpus / RESOURCE_UNIT;
-	}
+	add_unstarted(result, NULL, &queue, &ret);
 	return ret;
 }
 
 static void set_pools(const struct sim_result *result, struct arena *arena,
 		      struct simulate_row *row)
 {
-	struct simulate_pool *pools = arena_array(arena, result->pool_count, sizeof(*pools));
+	struct sim_pool *pools = arena_array(arena, result->pool_count, sizeof(*pools));
 
-	for (size_t i = 0; i < result->pool_count; i++)
-		pools[i] = (struct simulate_pool){ arena_strdup(arena, result->pools[i].name),
-						   result->pools[i].gpus, result->pools[i].peak,
-						   result->pools[i].contended_ms,
-						   result->pools[i].jain };
+	for (size_t i = 0; i < result->pool_count; i++) {
+		pools[i] = result->pools[i];
+		pools[i].name = arena_strdup(arena, pools[i].name);
+	}
 	row->pools = pools;
 	row->pool_count = result->pool_count;
 }
@@ -228,7 +220,7 @@ static void set_waits(const struct sim_result *result, struct arena *arena,
 	if (count > 0)
 		qsort(waits, count, sizeof(*waits), compare_waits);
 	row->waits = waits_of(waits, count);
-	add_unstarted(result, NULL, &row->waits);
+	add_unstarted(result, NULL, NULL, &row->waits);
 	set_queues(result, waits, arena, row);
 	for (size_t i = 0; i < result->unstarted_count; i++)
 		waits[count++] = (struct wait){ .job = result->unstarted[i].item->job };

@@ -28,13 +28,7 @@ struct simulate_job {
 	struct simulate_waits waits;
 };
 
-/* As struct sim_pool and struct sim_queue of the result. */
-struct simulate_pool {
-	const char *name;
-	int64_t gpus, peak, contended_ms;
-	double jain;
-};
-
+/* As struct sim_queue of the result. */
 struct simulate_queue {
 	size_t pool;
 	const char *name;
@@ -71,7 +65,7 @@ struct simulate_row {
 	const struct sim_group *groups;          /* with their marks, without points */
 	const struct simulate_group_cost *costs; /* of each group */
 	size_t group_count;
-	const struct simulate_pool *pools; /* GPUPools */
+	const struct sim_pool *pools; /* GPUPools */
 	size_t pool_count;
 	const struct simulate_queue *queues;
 	size_t queue_count;

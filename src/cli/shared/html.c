@@ -177,8 +177,9 @@ static void add_grid(double most, double height, struct arena *arena, struct buf
 
 /* ---- steps ---- */
 
+/* The ends of both axes, and the height of the field. */
 struct scale {
-	double end, most;
+	double end, most, height;
 };
 
 static double x_of(const struct scale *scale, double at)
@@ -188,7 +189,7 @@ static double x_of(const struct scale *scale, double at)
 
 static double y_of(const struct scale *scale, double value)
 {
-	return TOP + STEPS_HEIGHT * (1 - value / scale->most);
+	return TOP + scale->height * (1 - value / scale->most);
 }
 
 /* The greatest value of the points whose x is within a pixel of the first one. *ret_next: the point
@@ -268,7 +269,7 @@ static void add_marks(const struct html_steps *chart, const struct scale *scale,
 
 void html_steps_write(const struct html_steps *chart, struct arena *arena, struct buf *buf)
 {
-	struct scale scale = { .end = chart->end, .most = round_up(chart->most) };
+	struct scale scale = { chart->end, round_up(chart->most), STEPS_HEIGHT };
 
 	open_svg(TOP + STEPS_HEIGHT + BOTTOM, buf);
 	add_series(chart, &scale, 1, buf);
@@ -316,34 +317,21 @@ void html_bars_write(const struct html_bar *bars, size_t count, double most, str
 
 /* ---- dots ---- */
 
-struct field_scale {
-	double most_x, most_y;
-};
-
-static double dot_x(const struct field_scale *scale, const struct html_dot *dot)
-{
-	return LEFT + dot->x / scale->most_x * (WIDTH - LEFT);
-}
-
-static double dot_y(const struct field_scale *scale, const struct html_dot *dot)
-{
-	return TOP + DOTS_HEIGHT * (1 - dot->y / scale->most_y);
-}
-
 /* Dots so close share the label of the first. */
-static bool is_near(const struct field_scale *scale, const struct html_dot *a,
-		    const struct html_dot *b)
+static bool is_near(const struct scale *scale, const struct html_dot *a, const struct html_dot *b)
 {
-	double x = dot_x(scale, a) - dot_x(scale, b), y = dot_y(scale, a) - dot_y(scale, b);
+	double x = x_of(scale, a->x) - x_of(scale, b->x);
+	double y = y_of(scale, a->y) - y_of(scale, b->y);
 
 	return x > -2 * DOT_RADIUS && x < 2 * DOT_RADIUS && y > -2 * DOT_RADIUS &&
 	       y < 2 * DOT_RADIUS;
 }
 
-static void add_dot(const struct field_scale *scale, const struct html_dot *dot, struct buf *buf)
+static void add_dot(const struct scale *scale, const struct html_dot *dot, struct buf *buf)
 {
 	buf_printf(buf, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.0f\"><title>",
-		   dot->best ? "best" : "other", dot_x(scale, dot), dot_y(scale, dot), DOT_RADIUS);
+		   dot->best ? "best" : "other", x_of(scale, dot->x), y_of(scale, dot->y),
+		   DOT_RADIUS);
 	html_add_between(buf, "", dot->title, "</title></circle>\n");
 }
 
@@ -356,15 +344,15 @@ static bool overlap(const struct box *a, const struct box *b)
 	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
-static struct box box_of_dot(const struct field_scale *scale, const struct html_dot *dot)
+static struct box box_of_dot(const struct scale *scale, const struct html_dot *dot)
 {
-	double x = dot_x(scale, dot), y = dot_y(scale, dot);
+	double x = x_of(scale, dot->x), y = y_of(scale, dot->y);
 
 	return (struct box){ x - DOT_RADIUS, y - DOT_RADIUS, x + DOT_RADIUS, y + DOT_RADIUS };
 }
 
 /* Whether a label in this box would be cut, or lie on a dot or on a label that is there. */
-static bool is_covered(const struct field_scale *scale, const struct html_dot *dots, size_t count,
+static bool is_covered(const struct scale *scale, const struct html_dot *dots, size_t count,
 		       const struct box *labels, size_t label_count, const struct box *box)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -381,11 +369,11 @@ static bool is_covered(const struct field_scale *scale, const struct html_dot *d
 
 /* Above, below, right and left of its dot, then farther away: the first place that is free, else
  * above. */
-static struct box place_label(const struct field_scale *scale, const struct html_dot *dots,
-			      size_t count, const struct box *labels, size_t label_count,
-			      size_t index, size_t letters)
+static struct box place_label(const struct scale *scale, const struct html_dot *dots, size_t count,
+			      const struct box *labels, size_t label_count, size_t index,
+			      size_t letters)
 {
-	double x = dot_x(scale, &dots[index]), y = dot_y(scale, &dots[index]);
+	double x = x_of(scale, dots[index].x), y = y_of(scale, dots[index].y);
 	double half = (double)letters * LETTER / 2, first_x = x - half, first_y = y - LINE / 2;
 
 	for (int far = 0; far < 6; far++) {
@@ -405,8 +393,8 @@ static struct box place_label(const struct field_scale *scale, const struct html
 			     first_y - DOT_RADIUS };
 }
 
-static void add_dot_labels(const struct field_scale *scale, const struct html_dot *dots,
-			   size_t count, struct arena *arena, struct buf *buf)
+static void add_dot_labels(const struct scale *scale, const struct html_dot *dots, size_t count,
+			   struct arena *arena, struct buf *buf)
 {
 	const char **texts = arena_array(arena, count, sizeof(*texts));
 	struct box *labels = arena_array(arena, count, sizeof(*labels));
@@ -435,24 +423,23 @@ void html_dots_write(const struct html_dot *dots, size_t count, const char *x_na
 		     const char *y_name, struct buf *buf)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct field_scale scale = { 0, 0 };
-	double height = DOTS_HEIGHT;
+	struct scale scale = { .height = DOTS_HEIGHT };
 
 	for (size_t i = 0; i < count; i++) {
-		scale.most_x = dots[i].x > scale.most_x ? dots[i].x : scale.most_x;
-		scale.most_y = dots[i].y > scale.most_y ? dots[i].y : scale.most_y;
+		scale.end = dots[i].x > scale.end ? dots[i].x : scale.end;
+		scale.most = dots[i].y > scale.most ? dots[i].y : scale.most;
 	}
-	scale.most_x = round_up(scale.most_x * 1.02);
-	scale.most_y = round_up(scale.most_y * 1.1);
-	open_svg(TOP + height + BOTTOM + 14, buf);
-	add_grid(scale.most_y, height, &arena, buf);
+	scale.end = round_up(scale.end * 1.02);
+	scale.most = round_up(scale.most * 1.1);
+	open_svg(TOP + scale.height + BOTTOM + 14, buf);
+	add_grid(scale.most, scale.height, &arena, buf);
 	for (int i = 0; i <= 4; i++)
-		add_label(LEFT + (WIDTH - LEFT) * i / 4, TOP + height + 16,
+		add_label(LEFT + (WIDTH - LEFT) * i / 4, TOP + scale.height + 16,
 			  i == 0 ? "start" :
 			  i == 4 ? "end" :
 				   "middle",
-			  html_number(&arena, scale.most_x * i / 4), buf);
-	add_label(WIDTH, TOP + height + 32, "end", x_name, buf);
+			  html_number(&arena, scale.end * i / 4), buf);
+	add_label(WIDTH, TOP + scale.height + 32, "end", x_name, buf);
 	add_label(LEFT + 4, TOP - 4, "start", y_name, buf);
 	for (int best = 0; best < 2; best++)
 		for (size_t i = 0; i < count; i++)

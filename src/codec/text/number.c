@@ -13,12 +13,11 @@
 /* The program never calls setlocale, so the decimal point of printf and strtod is ".". */
 void number_print(double value, char ret_text[static NUMBER_TEXT_SIZE])
 {
-	if (isnan(value)) {
-		snprintf(ret_text, NUMBER_TEXT_SIZE, "NaN");
-		return;
-	}
-	if (isinf(value)) {
-		snprintf(ret_text, NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
+	if (!isfinite(value)) {
+		snprintf(ret_text, NUMBER_TEXT_SIZE, "%s",
+			 isnan(value) ? "NaN" :
+			 value > 0    ? "Infinity" :
+					"-Infinity");
 		return;
 	}
 	/* Byte counts are easier to read as 17179869184 than as 1.7179869184e+10. */
