@@ -315,6 +315,33 @@ static void one_group(struct arena *arena, struct schedule_problem *problem, siz
 	problem->gang_count = 1;
 }
 
+/* request_resources of bundles of their own, met by idle workers of 100 groups with a resource of their own. Each
+ * decision places that again before it launches. */
+static void met_bundles(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			size_t units)
+{
+	enum { GROUPS = 100 };
+	struct schedule_type *types = arena_array(arena, GROUPS, sizeof(*types));
+	struct schedule_node *at = arena_array(arena, nodes, sizeof(*at));
+
+	requested_bundles(arena, problem, 1, units);
+	for (size_t i = 0; i < GROUPS; i++)
+		types[i] = type_of(arena_printf(arena, "group-%zu", i),
+				   resources_of(arena, "CPU", UNITS(64), "memory",
+						256 * GIB * RESOURCE_UNIT,
+						arena_printf(arena, "r%zu", i), UNITS(1), NULL),
+				   0, 1000000);
+	for (size_t i = 0; i < nodes; i++) {
+		at[i] = starting_of(types, i % GROUPS, i);
+		make_running(arena, &at[i], i, false);
+		at[i].available = at[i].total;
+	}
+	problem->types = types;
+	problem->type_count = GROUPS;
+	problem->nodes = at;
+	problem->node_count = nodes;
+}
+
 static const struct family FAMILIES[] = {
 	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
 	{ "parts of GPUs", parts_of_gpus, 400, 4000, false, false, 40, 1.3 },
@@ -328,6 +355,7 @@ static const struct family FAMILIES[] = {
 	{ "rescheduled groups", rescheduled_groups, 5000, 1000, false, false, 80, 1.3 },
 	{ "slices of 4 hosts", slices, 8000, 2000, false, false, 80, 1.3 },
 	{ "request_resources", requested_bundles, 400, 4000, false, false, 0, 1.3 },
+	{ "the same, met", met_bundles, 4000, 32000, false, false, 0, 1.3 },
 	{ "distinct groups of 4", distinct_groups, 5000, 1000, false, true, 80, 0 },
 	{ "equal groups of 4", equal_groups, 10000, 1000, false, true, 0, 0 },
 };
