@@ -9,7 +9,7 @@
 
 #define ONE_DOCUMENT_BYTES_MAX ((size_t)1 << 20)
 
-/* What a file may be. */
+/* The forms that a file may have. */
 struct one_document {
 	struct json_limits limits;
 	const char *none; /* the error without a document */

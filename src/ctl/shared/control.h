@@ -44,7 +44,7 @@ struct control {
 
 /* The RayCluster decides again soon; false: it is not decided on. */
 bool control_wake(const struct control *control, const char *namespace_, const char *name);
-/* What passes wait for may be there now: autoscaler_objects_known, features_known, the lead. */
+/* Passes may go on: autoscaler_objects_known, features_known or the lead may have come. */
 void control_ready(const struct control *control);
 /* Both caches that every decision reads, RayClusters and Pods, have had their first whole list. */
 bool control_synced(const struct control *control);
