@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/resize_limits.h"
 #include "sim/baseline.h"
@@ -41,28 +40,11 @@ static void shape_find_devices(struct sim_type *type)
 
 /* ---- label selectors ---- */
 
-static bool selects(const struct label_selector *selector, const struct labels *labels)
-{
-	ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
-		   selector->count) {
-		const char *value = labels_value(labels, constraint->key);
-		bool has = value &&
-			   text_is_among(value, constraint->values.at, constraint->values.count);
-
-		if (constraint->operation != LABEL_OPERATOR_IN &&
-		    constraint->operation != LABEL_OPERATOR_NOT_IN)
-			return false;
-		if (has != (constraint->operation == LABEL_OPERATOR_IN))
-			return false;
-	}
-	return true;
-}
-
 static bool find_selector(const struct ray_request *request, const struct labels *labels,
 			  unsigned *ret_selector)
 {
 	for (size_t s = 0; s < request->selector_count; s++)
-		if (selects(&request->selectors[s], labels)) {
+		if (label_selector_holds(&request->selectors[s], labels)) {
 			*ret_selector = (unsigned)s;
 			return true;
 		}

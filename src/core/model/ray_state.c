@@ -2,11 +2,29 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 int64_t ray_idle_duration_ms(int64_t reported_ms)
 {
 	if (reported_ms < 0)
 		return 0;
 	return reported_ms < RAY_IDLE_DURATION_MAX_MS ? reported_ms : RAY_IDLE_DURATION_MAX_MS;
+}
+
+bool label_selector_holds(const struct label_selector *selector, const struct labels *labels)
+{
+	ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
+		   selector->count) {
+		const char *value = labels_value(labels, constraint->key);
+		bool has = value &&
+			   text_is_among(value, constraint->values.at, constraint->values.count);
+
+		if (constraint->operation == LABEL_OPERATOR_IN ?
+			    !has :
+			    has || constraint->operation != LABEL_OPERATOR_NOT_IN)
+			return false;
+	}
+	return true;
 }
 
 const char *placement_strategy_name(enum placement_strategy strategy)

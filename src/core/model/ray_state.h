@@ -62,6 +62,7 @@ struct label_selector {
 	const struct label_constraint *constraints; /* all must hold */
 	size_t count;
 };
+bool label_selector_holds(const struct label_selector *selector, const struct labels *labels);
 
 struct placement_constraint {
 	struct label anti_affinity, affinity;

@@ -1,5 +1,4 @@
-/* The phases of Ray's policy; the choice of policy, Ray's or a search for cheaper launches that serve
- * as much; and whether any node could ever serve a request. */
+/* The phases of Ray's policy. */
 #include "core/schedule/schedule.h"
 
 #include <string.h>
@@ -18,18 +17,17 @@ static void launch_minimum(struct schedule_run *run)
 {
 	const struct schedule_problem *problem = run->problem;
 	int64_t *missing = arena_array(run->scratch, problem->type_count + 1, sizeof(*missing));
-	size_t given = run->order.count, added;
+	__typeof__(run->order) given = run->order;
 	enum schedule_limit limit;
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		missing[i] = problem->types[i].min_nodes;
-	for (size_t i = 0; i < given; i++) {
-		const struct schedule_work *work = &run->nodes.at[i];
-
+	VEC_EACH(const struct schedule_work, work, &run->nodes)
 		if (work->result.type != SCHEDULE_NO_INDEX &&
 		    work->result.status != SCHEDULE_TERMINATE)
 			missing[work->result.type]--;
-	}
+	run->order.at = NULL;
+	run->order.count = run->order.capacity = 0;
 	for (size_t type = 1; type < problem->type_count; type++) {
 		int64_t hosts = problem->types[type].hosts, replicas, permits;
 
@@ -39,16 +37,11 @@ static void launch_minimum(struct schedule_run *run)
 		permits = schedule_run_permits(run, type, true, &limit);
 		replicas = replicas < permits ? replicas : permits;
 		for (int64_t i = 0; i < replicas * hosts; i++)
-			schedule_run_launch(run, type, SCHEDULE_PHASE_MIN);
+			VEC_PUSH(run->scratch, &run->order,
+				 schedule_run_launch(run, type, SCHEDULE_PHASE_MIN));
 	}
-	added = run->nodes.count - given;
-	for (size_t i = 0; i < added; i++)
-		VEC_PUSH(run->scratch, &run->order, 0);
-	if (added == 0)
-		return;
-	memmove(&run->order.at[added], run->order.at, given * sizeof(*run->order.at));
-	for (size_t i = 0; i < added; i++)
-		run->order.at[i] = (uint32_t)(given + i);
+	for (size_t i = 0; i < given.count; i++)
+		VEC_PUSH(run->scratch, &run->order, given.at[i]);
 }
 
 /* ---- phases that place ---- */
@@ -72,26 +65,33 @@ static void share_left(struct schedule_leftover *leftovers, const struct schedul
 	}
 }
 
-static struct schedule_leftover *leftovers_new(struct schedule_run *run, size_t count)
+static void make_leftovers(struct schedule_run *run, struct schedule_result *result)
 {
-	struct schedule_leftover *leftovers =
-		arena_array(run->arena, count + 1, sizeof(*leftovers));
+	const struct schedule_problem *problem = run->problem;
+	struct schedule_leftover *next;
 
-	for (size_t i = 0; i < count; i++)
-		leftovers[i].limit_type = SCHEDULE_NO_INDEX;
-	return leftovers;
+	result->leftover_count = problem->gang_count + problem->demand_count;
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		result->leftover_count += problem->constraints[i].count;
+	next = arena_array(run->arena, result->leftover_count + 1, sizeof(*next));
+	result->leftovers = next;
+	for (size_t i = 0; i < result->leftover_count; i++)
+		next[i].limit_type = SCHEDULE_NO_INDEX;
+	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
+					  sizeof(*result->constraints));
+	for (size_t i = 0; i < problem->constraint_count; i++) {
+		result->constraints[i] = next;
+		next += problem->constraints[i].count;
+	}
+	result->gangs = next;
+	result->demands = next + problem->gang_count;
 }
-
-struct gang {
-	const struct ray_gang *gang;
-	size_t index;
-	struct schedule_requests **choices; /* in their order */
-};
 
 /* All requests of the problem, read before anything is placed. */
 struct lists {
 	struct schedule_requests **constraints;
-	struct gang *gangs; /* in the order in which they are placed */
+	const size_t *order;                   /* in which the gangs are placed */
+	VEC(struct schedule_requests *) gangs; /* the choices of each, in that order */
 	struct schedule_requests *demands;
 };
 
@@ -112,50 +112,35 @@ static void try_alone(struct schedule_run *run, struct schedule_requests *reques
 static void place_constraints(struct schedule_run *run, const struct lists *lists,
 			      struct schedule_result *result)
 {
-	const struct schedule_problem *problem = run->problem;
-
-	result->constraints = arena_array(run->arena, problem->constraint_count + 1,
-					  sizeof(*result->constraints));
-	for (size_t i = 0; i < problem->constraint_count; i++) {
-		result->constraints[i] = leftovers_new(run, problem->constraints[i].count);
+	for (size_t i = 0; i < run->problem->constraint_count; i++) {
 		if (lists->constraints[i]->list.count)
 			schedule_run_set_source(run, true);
 		try_alone(run, lists->constraints[i], result->constraints[i]);
 	}
 }
 
-static void note_first_limit(const struct schedule_leftover *left, size_t count,
-			     struct schedule_leftover *leftover)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (left[i].limit == SCHEDULE_LIMIT_NONE)
-			continue;
-		*leftover = left[i];
-		return;
-	}
-}
-
 /* The first choice that fits. Of those that do not, the limit of the first that has one is
  * reported. */
-static void place_gang(struct schedule_run *run, const struct gang *gang,
-		       struct schedule_leftover *leftover)
+static void place_gang(struct schedule_run *run, struct schedule_requests *const *choices,
+		       size_t count, struct schedule_leftover *leftover)
 {
-	if (!gang->choices[0]->list.count)
+	if (!choices[0]->list.count)
 		return;
-	for (size_t i = 0; i < schedule_gang_choices(gang->gang); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct schedule_leftover *left;
 
-		if (!gang->choices[i]->list.count)
+		if (!choices[i]->list.count)
 			continue;
 		if (run->resizable) /* the order of equal nodes changes with each try */
-			schedule_classes_make(run, &gang->choices[i], 1);
-		left = schedule_try(run, gang->choices[i]);
+			schedule_classes_make(run, &choices[i], 1);
+		left = schedule_try(run, choices[i]);
 		if (!left) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
 			return;
 		}
-		if (leftover->limit == SCHEDULE_LIMIT_NONE)
-			note_first_limit(left, gang->choices[i]->list.count, leftover);
+		for (size_t j = 0; j < choices[i]->list.count; j++)
+			if (!leftover->limit && left[j].limit)
+				*leftover = left[j];
 		leftover->count = 1;
 	}
 }
@@ -164,29 +149,20 @@ static void place_gang(struct schedule_run *run, const struct gang *gang,
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	VEC(struct schedule_requests *) all = { .at = NULL };
-	size_t count = run->problem->gang_count;
+	size_t count = run->problem->gang_count, first = 0;
 
-	result->gangs = leftovers_new(run, count);
 	if (!count)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		const struct gang *gang = &lists->gangs[i];
-
-		for (size_t j = 0; j < schedule_gang_choices(gang->gang); j++)
-			VEC_PUSH(run->scratch, &all, gang->choices[j]);
-	}
+	CHECK(lists->gangs.at); /* each has a choice */
 	if (!run->resizable)
-		schedule_classes_make(run, all.at, all.count);
-	for (size_t i = 0; i < count; i++)
-		place_gang(run, &lists->gangs[i], &result->gangs[lists->gangs[i].index]);
-}
+		schedule_classes_make(run, lists->gangs.at, lists->gangs.count);
+	for (size_t i = 0; i < count; i++) {
+		size_t index = lists->order[i];
+		size_t choices = schedule_gang_choices(&run->problem->gangs[index]);
 
-static void place_demands(struct schedule_run *run, const struct lists *lists,
-			  struct schedule_result *result)
-{
-	result->demands = leftovers_new(run, run->problem->demand_count);
-	try_alone(run, lists->demands, result->demands);
+		place_gang(run, &lists->gangs.at[first], choices, &result->gangs[index]);
+		first += choices;
+	}
 }
 
 /* ---- reading the requests ---- */
@@ -225,53 +201,29 @@ const size_t *schedule_gang_order(const struct schedule_problem *problem, struct
 	return order;
 }
 
-struct ordered_shape {
-	int64_t gpus;
-	uint32_t place;
-	struct schedule_shape shape;
-};
-
+/* In the order of the policy; Ray's breaks ties. */
 static int compare_ordered(const void *a, const void *b)
 {
-	const struct ordered_shape *first = a, *second = b;
+	const struct schedule_shape *first = a, *second = b;
 
 	if (first->gpus != second->gpus)
 		return first->gpus < second->gpus ? 1 : -1;
-	return (first->place > second->place) - (first->place < second->place);
+	return (first->shuffled > second->shuffled) - (first->shuffled < second->shuffled);
 }
 
-static int64_t gpus_of(const struct schedule_shape *shape)
-{
-	int64_t gpus = 0;
-
-	for (uint32_t i = 0; i < shape->piece_count; i++)
-		gpus += shape->pieces[i].amount * shape->pieces[i].count;
-	return gpus;
-}
-
-/* Puts the shapes into the order of the policy; Ray's breaks ties. */
 static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list,
 					   enum schedule_phase phase, bool atomic)
 {
 	const struct schedule_policy *policy = &run->policy;
 	struct schedule_requests *requests;
-	struct ordered_shape *ordered;
 
-	if (policy->gpus_first || policy->shuffle) {
-		ordered = arena_array(run->scratch, list.count + 1, sizeof(*ordered));
-		for (size_t i = 0; i < list.count; i++) {
-			const struct schedule_shape *shape = &list.shapes[i];
-
-			ordered[i].shape = *shape;
-			if (policy->shuffle)
-				ordered[i].place = schedule_shuffled(policy->shuffle, i);
-			if (policy->gpus_first)
-				ordered[i].gpus = gpus_of(shape);
-		}
-		sort_stable(ordered, list.count, sizeof(*ordered), compare_ordered);
-		for (size_t i = 0; i < list.count; i++)
-			list.shapes[i] = ordered[i].shape;
+	for (size_t i = 0; i < list.count; i++) {
+		if (policy->shuffle)
+			list.shapes[i].shuffled = schedule_shuffled(policy->shuffle, i);
+		if (policy->gpus_first)
+			list.shapes[i].gpus = ray_request_gpus(list.shapes[i].request);
 	}
+	sort_stable(list.shapes, list.count, sizeof(*list.shapes), compare_ordered);
 	requests = schedule_requests_new(run, list);
 	requests->phase = phase;
 	requests->atomic = atomic;
@@ -281,8 +233,8 @@ static struct schedule_requests *read_list(struct schedule_run *run, struct sche
 static void read_lists(struct schedule_run *run, struct lists *lists)
 {
 	const struct schedule_problem *problem = run->problem;
-	const size_t *order = schedule_gang_order(problem, run->scratch);
 
+	*lists = (struct lists){ .order = schedule_gang_order(problem, run->scratch) };
 	lists->constraints = arena_array(run->scratch, problem->constraint_count + 1,
 					 sizeof(*lists->constraints));
 	for (size_t i = 0; i < problem->constraint_count; i++) {
@@ -293,18 +245,14 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 			SCHEDULE_PHASE_CONSTRAINT, own->atomic);
 		lists->constraints[i]->list_index = i;
 	}
-	lists->gangs = arena_array(run->scratch, problem->gang_count + 1, sizeof(*lists->gangs));
 	for (size_t i = 0; i < problem->gang_count; i++) {
-		struct gang *gang = &lists->gangs[i];
+		size_t index = lists->order[i];
 
 		cpu_budget_step(problem->cpu_budget);
-		gang->gang = &problem->gangs[gang->index = order[i]];
-		gang->choices = arena_array(run->scratch, schedule_gang_choices(gang->gang),
-					    sizeof(*gang->choices));
-		for (size_t j = 0; j < schedule_gang_choices(gang->gang); j++)
-			gang->choices[j] =
-				read_list(run, schedule_list_of_gang(&run->words, order[i], j),
-					  SCHEDULE_PHASE_GANG, true);
+		for (size_t j = 0; j < schedule_gang_choices(&problem->gangs[index]); j++)
+			VEC_PUSH(run->scratch, &lists->gangs,
+				 read_list(run, schedule_list_of_gang(&run->words, index, j),
+					   SCHEDULE_PHASE_GANG, true));
 	}
 	lists->demands = read_list(
 		run, schedule_list_of_demands(&run->words, problem->demands, problem->demand_count),
@@ -396,6 +344,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	schedule_run_init(&run, problem, arena, &scratch, &attempt);
 	run.policy = *policy;
 	read_lists(&run, &lists);
+	make_leftovers(&run, result);
 	launch_minimum(&run);
 	schedule_terminate_over_max(&run, true);
 	schedule_terminate_over_max(&run, false);
@@ -408,10 +357,10 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	if (lists.demands->list.count > 0 || problem->gang_count > 0)
 		schedule_run_set_source(&run, false);
 	if (run.policy.demands_first)
-		place_demands(&run, &lists, result);
+		try_alone(&run, lists.demands, result->demands);
 	place_gangs(&run, &lists, result);
 	if (!run.policy.demands_first)
-		place_demands(&run, &lists, result);
+		try_alone(&run, lists.demands, result->demands);
 	if (problem->cpu_budget)
 		problem->cpu_budget->placing = false;
 	result->cut = problem->may_be_cut && cpu_budget_is_cut(problem->cpu_budget);

@@ -180,6 +180,8 @@ struct schedule_result {
 	struct schedule_leftover *demands;      /* parallel to problem.demands */
 	struct schedule_leftover *gangs;        /* parallel to problem.gangs */
 	struct schedule_leftover **constraints; /* [constraint][demand] */
+	struct schedule_leftover *leftovers;    /* all of them: constraints, gangs, demands */
+	size_t leftover_count;
 	/* It ended at the limit of CPU time, with the launches that it had come to. Not of a search for
 	 * cheaper ones: then these are Ray's. */
 	bool cut;

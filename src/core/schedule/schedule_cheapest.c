@@ -19,6 +19,8 @@
 #define REMOVAL_RUNS_PART 8
 #define REMOVAL_STEPS_MAX ((size_t)100000)
 #define CONFIRM_ROUNDS 6
+/* A launch that would wait costs so many times as much. */
+#define SCARCE_COST 1000
 
 /* A trial that serves as much as Ray's policy. */
 struct choice {
@@ -32,7 +34,8 @@ struct search {
 	const struct schedule_problem *problem;
 	struct arena *scratch;
 	const struct schedule_result *ray; /* the result to reach at least */
-	struct schedule_trial trial;
+	/* By type: nodes of the problem, launches for minReplicas, launches that its limits allow. */
+	int64_t *given, *minimum, *most;
 	struct choice best;
 	int64_t *caps; /* by type: launches that the next packing may make */
 	__int128 least_cost;
@@ -75,6 +78,142 @@ static size_t policies_for(size_t nodes)
 
 /* ---- comparing ---- */
 
+static bool launches_any(const struct schedule_problem *problem, const int64_t *launches)
+{
+	for (size_t i = 0; i < problem->type_count; i++)
+		if (launches[i])
+			return true;
+	return false;
+}
+
+/* Whether `a` has no more launches of any type than `b`, and of one type fewer. */
+static bool launches_fewer(const struct schedule_problem *problem, const int64_t *a,
+			   const int64_t *b)
+{
+	bool fewer = false;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		if (a[i] > b[i])
+			return false;
+		fewer = fewer || a[i] < b[i];
+	}
+	return fewer;
+}
+
+/* A node that lacks what its type needs costs more. */
+static __int128 cost_of_nodes(const struct schedule_type *type, int64_t nodes, int64_t supplied)
+{
+	int64_t over = type->scarce ? nodes - (supplied > 0 ? supplied : 0) : 0;
+
+	return (__int128)type->cost * nodes +
+	       (over > 0 ? (__int128)type->cost * (SCARCE_COST - 1) * over : 0);
+}
+
+/* Of so many new nodes of the type, at least: beside rivals they may cost more. */
+static __int128 cost_of(const struct schedule_type *type, int64_t nodes)
+{
+	return cost_of_nodes(type, nodes, type->supplied_nodes - type->given_nodes);
+}
+
+static __int128 cost_of_all(const struct schedule_problem *problem, const int64_t *launches)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+
+		sum += cost_of_nodes(type, launches[i],
+				     schedule_supplied(problem, i, launches, true) -
+					     type->given_nodes);
+	}
+	return sum;
+}
+
+/* Of the first `count` leftovers: whether `a` leaves at most as much over as `b`. */
+static bool leaves_no_more(const struct schedule_result *a, const struct schedule_result *b,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (a->leftovers[i].count > b->leftovers[i].count)
+			return false;
+	return true;
+}
+
+/* The same for every request. */
+static bool serves(const struct schedule_result *a, const struct schedule_result *b)
+{
+	return leaves_no_more(a, b, a->leftover_count);
+}
+
+static __int128 sum_left(const struct schedule_leftover *leftovers, size_t count)
+{
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += leftovers[i].count;
+	return sum;
+}
+
+static __int128 all_left(const struct schedule_result *result)
+{
+	return sum_left(result->leftovers, result->leftover_count);
+}
+
+/* The same for gangs and constraints; of demands in total, by number and by GPUs. */
+static bool serves_as_many(const struct schedule_problem *problem, const struct schedule_result *a,
+			   const struct schedule_result *b)
+{
+	size_t count = problem->demand_count;
+	__int128 gpus = 0;
+
+	for (size_t i = 0; i < count; i++)
+		gpus += (__int128)(a->demands[i].count - b->demands[i].count) *
+			ray_request_gpus(problem->demands[i].request);
+	return leaves_no_more(a, b, a->leftover_count - count) && gpus <= 0 &&
+	       sum_left(a->demands, count) <= sum_left(b->demands, count);
+}
+
+/* The cost of so many GPUs where they cost least. Nodes without GPUs may cost nothing. */
+static __int128 cost_of_gpus(const struct schedule_problem *problem, __int128 gpus)
+{
+	__int128 least = -1;
+
+	for (size_t i = 1; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+		int64_t each = resources_amount(&type->resources, "GPU", 0);
+		__int128 cost = cost_of(type, 1);
+
+		if (type->launch_held || each <= 0 ||
+		    (cost > 0 && gpus > ((__int128)1 << 126) / cost))
+			continue;
+		cost = gpus * cost / each;
+		if (least < 0 || cost < least)
+			least = cost;
+	}
+	return least;
+}
+
+/* No packing that serves what `ray` serves costs less: the GPUs allocated to demand, minus the free
+ * ones, where they cost least; or the cost of the minimum. */
+static __int128 least_cost(const struct search *search, const struct schedule_result *ray)
+{
+	const struct schedule_problem *problem = search->problem;
+	__int128 gpus = 0, cost, minimum = cost_of_all(problem, search->minimum);
+
+	for (size_t i = 0; i < ray->node_count; i++) {
+		const struct schedule_node_result *node = &ray->nodes[i];
+
+		if (i < problem->node_count)
+			gpus -= resources_amount(&problem->nodes[i].available, "GPU", 0);
+		for (size_t j = 0; j < node->placement_count; j++)
+			if (node->placements[j].phase != SCHEDULE_PHASE_CONSTRAINT)
+				gpus += (__int128)node->placements[j].count *
+					ray_request_gpus(node->placements[j].bundle);
+	}
+	cost = gpus > 0 ? cost_of_gpus(problem, gpus) : 0;
+	return cost > minimum ? cost : minimum;
+}
+
 /* A result with only the launches of minReplicas need not serve the same requests as Ray's policy,
  * only as many: other requests do not justify launches. */
 static bool serves_enough(const struct search *search, const struct schedule_result *result,
@@ -82,10 +221,154 @@ static bool serves_enough(const struct search *search, const struct schedule_res
 {
 	const struct schedule_problem *problem = search->problem;
 
-	return schedule_trial_serves(problem, result, ray) ||
-	       (!memcmp(result->launches, search->trial.minimum,
-			problem->type_count * sizeof(*result->launches)) &&
-		schedule_trial_serves_as_many(problem, result, ray));
+	return serves(result, ray) || (!memcmp(result->launches, search->minimum,
+					       problem->type_count * sizeof(*result->launches)) &&
+				       serves_as_many(problem, result, ray));
+}
+
+/* ---- trials ---- */
+
+/* Whether the limits of the types and of the whole run allow the launches. */
+static bool are_allowed(const struct search *search, const int64_t *launches)
+{
+	const struct schedule_problem *problem = search->problem;
+	__int128 nodes = 0, gpus = 0;
+
+	for (size_t i = 0; i < problem->type_count; i++) {
+		if (launches[i] > search->most[i])
+			return false;
+		nodes += launches[i];
+		gpus += (__int128)launches[i] * problem->types[i].gpu_amount;
+	}
+	if (nodes > SCHEDULE_NEW_NODES_MAX)
+		return false;
+	if (problem->has_gpu_budget && gpus > problem->gpu_budget)
+		return false;
+	return !problem->has_max_nodes ||
+	       nodes + (__int128)problem->node_count <= problem->max_nodes || nodes == 0;
+}
+
+/* Sets the nodes of ret_problem: by type, each type followed by its launches, then those of unknown
+ * type: the order in which a decision lists workers. Returns the sources: index of the given node;
+ * NO_INDEX: a launch. */
+static size_t *list_nodes(const struct search *search, const int64_t *launches,
+			  struct schedule_problem *ret_problem, struct arena *arena)
+{
+	const struct schedule_problem *problem = search->problem;
+	size_t *next = arena_array(arena, problem->type_count + 1, sizeof(*next));
+	size_t count = problem->node_count, *sources;
+	struct schedule_node *nodes;
+
+	for (size_t i = 0; i < problem->type_count; i++)
+		count += (size_t)launches[i];
+	nodes = arena_array(arena, count + 1, sizeof(*nodes));
+	sources = arena_array(arena, count + 1, sizeof(*sources));
+	ret_problem->nodes = nodes;
+	ret_problem->node_count = count;
+	count = 0;
+	for (size_t type = 0; type < problem->type_count; type++) {
+		const struct schedule_type *kind = &problem->types[type];
+
+		next[type] = count;
+		count += (size_t)search->given[type];
+		for (int64_t i = 0; i < launches[type]; i++) {
+			sources[count] = SCHEDULE_NO_INDEX;
+			nodes[count++] = (struct schedule_node){
+				.type = type,
+				.worker = SCHEDULE_NO_INDEX,
+				.total = kind->resources,
+				.available = kind->resources,
+				.labels = kind->labels,
+				/* Replicas of the problem are numbered from 0. */
+				.replica = SCHEDULE_NO_INDEX -
+					   (kind->hosts > 1 ? 1 + (size_t)(i / kind->hosts) : 0),
+			};
+		}
+	}
+	next[problem->type_count] = count;
+	for (size_t i = 0; i < problem->node_count; i++) {
+		size_t type = problem->nodes[i].type;
+		size_t at = next[type == SCHEDULE_NO_INDEX ? problem->type_count : type]++;
+
+		sources[at] = i;
+		nodes[at] = problem->nodes[i];
+	}
+	return sources;
+}
+
+/* The problem as the next decision sees it: the launches have become nodes that start. */
+static void next_problem(const struct search *search, const int64_t *launches,
+			 struct schedule_problem *ret_problem, struct arena *arena)
+{
+	*ret_problem = *search->problem;
+	list_nodes(search, launches, ret_problem, arena);
+	for (size_t i = 0; i < search->problem->type_count; i++)
+		ret_problem->gpu_budget -= launches[i] * search->problem->types[i].gpu_amount;
+}
+
+/* Adds one replica to launch, after the existing nodes, if it is needed. */
+static void add_launches(const struct search *search, struct schedule_result *result,
+			 const struct schedule_node_result *nodes, int64_t count)
+{
+	bool needed = result->launches[nodes->type] < search->minimum[nodes->type];
+
+	for (int64_t i = 0; i < count; i++)
+		needed = needed || nodes[i].placement_count;
+	if (!needed)
+		return;
+	for (int64_t i = 0; i < count; i++) {
+		struct schedule_node_result *node = &result->nodes[result->node_count++];
+		int64_t number = result->launches[nodes[i].type]++;
+
+		*node = nodes[i];
+		node->worker = SCHEDULE_NO_INDEX;
+		node->status = SCHEDULE_LAUNCH;
+		if (number < search->minimum[node->type])
+			node->launch_phase = SCHEDULE_PHASE_MIN;
+		else
+			node->launch_phase = node->placement_count ? node->placements[0].phase :
+								     SCHEDULE_PHASE_DEMAND;
+	}
+}
+
+/* Packs with exactly `launches` new nodes by type, at least the minimum and within the limits, among
+ * the starting ones, as the next decision will see them: a result that serves the demand is found
+ * again by that decision, which then launches nothing. The result is one of the search's problem; its
+ * launches are fewer where new nodes are of no use. */
+static struct schedule_result *run_trial(struct search *search, const int64_t *launches,
+					 const struct schedule_policy *policy, struct arena *arena)
+{
+	struct schedule_problem problem = *search->problem;
+	struct schedule_policy used = *policy;
+	struct schedule_type *types = arena_array(arena, problem.type_count + 1, sizeof(*types));
+	size_t *sources = list_nodes(search, launches, &problem, arena);
+	const struct schedule_result *packed;
+	struct schedule_result *result = ARENA_NEW(arena, struct schedule_result);
+
+	memcpy(types, problem.types, problem.type_count * sizeof(*types));
+	for (size_t i = 0; i < problem.type_count; i++)
+		types[i].launch_held = true;
+	problem.types = types;
+	used.served = search->ray;
+	used.steps_left = &search->steps_left;
+	packed = schedule_phases(&problem, &used, arena);
+	*result = *packed;
+	result->nodes = arena_array(arena, packed->node_count + 1, sizeof(*result->nodes));
+	result->node_count = search->problem->node_count;
+	result->launches = arena_array(arena, problem.type_count + 1, sizeof(*result->launches));
+	for (size_t i = 0; i < packed->node_count;) {
+		int64_t hosts;
+
+		if (sources[i] != SCHEDULE_NO_INDEX) {
+			result->nodes[sources[i]] = packed->nodes[i];
+			i++;
+			continue;
+		}
+		hosts = types[packed->nodes[i].type].hosts;
+		add_launches(search, result, &packed->nodes[i], hosts);
+		i += (size_t)hosts;
+	}
+	return result;
 }
 
 /* ---- confirming ---- */
@@ -100,13 +383,12 @@ static bool lasts(struct search *search, const struct schedule_result *result, i
 	struct schedule_problem next;
 	const struct schedule_result *ray;
 
-	if (!schedule_trial_left(problem, search->ray))
+	if (!all_left(search->ray))
 		return true;
-	schedule_trial_next(&search->trial, launches, &next, arena);
+	next_problem(search, launches, &next, arena);
 	ray = schedule_phases(&next, &RAY, arena);
-	if (!schedule_trial_launches_any(problem, ray->launches) ||
-	    schedule_trial_serves(problem, result, ray) ||
-	    schedule_trial_serves_as_many(problem, result, ray))
+	if (!launches_any(problem, ray->launches) || serves(result, ray) ||
+	    serves_as_many(problem, result, ray))
 		return true;
 	for (size_t i = 0; i < problem->type_count; i++)
 		launches[i] += ray->launches[i];
@@ -115,25 +397,14 @@ static bool lasts(struct search *search, const struct schedule_result *result, i
 
 static bool is_better(const struct search *search, const struct schedule_result *result)
 {
-	__int128 cost = schedule_trial_cost(search->problem, result->launches);
-	__int128 left = schedule_trial_left(search->problem, result);
+	__int128 cost = cost_of_all(search->problem, result->launches);
+	__int128 left = all_left(result);
 
 	if (cost != search->best.cost)
 		return cost < search->best.cost;
 	if (!search->best.confirmed || left != search->best.left)
 		return !search->best.confirmed || left < search->best.left;
-	return schedule_trial_launches_fewer(search->problem, result->launches,
-					     search->best.launches);
-}
-
-static struct schedule_result *run_trial(struct search *search, const int64_t *launches,
-					 const struct schedule_policy *policy, struct arena *arena)
-{
-	struct schedule_policy used = *policy;
-
-	used.served = search->ray;
-	used.steps_left = &search->steps_left;
-	return schedule_trial_run(&search->trial, launches, &used, arena);
+	return launches_fewer(search->problem, result->launches, search->best.launches);
 }
 
 static void choose(struct search *search, const struct schedule_policy *policy,
@@ -141,8 +412,8 @@ static void choose(struct search *search, const struct schedule_policy *policy,
 {
 	search->best.confirmed = true;
 	search->best.policy = policy;
-	search->best.cost = schedule_trial_cost(search->problem, result->launches);
-	search->best.left = schedule_trial_left(search->problem, result);
+	search->best.cost = cost_of_all(search->problem, result->launches);
+	search->best.left = all_left(result);
 	memcpy(search->best.launches, result->launches,
 	       search->problem->type_count * sizeof(*result->launches));
 }
@@ -173,8 +444,7 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 		search->runs_left--;
 		result = run_trial(search, tried, policy, &arena);
 		if (!result || !serves_enough(search, result, search->ray) ||
-		    !is_better(search, result) ||
-		    !schedule_trial_allows(&search->trial, result->launches))
+		    !is_better(search, result) || !are_allowed(search, result->launches))
 			break;
 		if (memcmp(tried, result->launches, size) != 0) {
 			memcpy(tried, result->launches, size);
@@ -202,6 +472,26 @@ static bool confirm(struct search *search, const int64_t *launches)
 
 /* ---- the beginning ---- */
 
+/* Expects given and minimum. */
+static void find_limits(struct search *search)
+{
+	const struct schedule_problem *problem = search->problem;
+
+	for (size_t i = 1; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+		int64_t most = type->has_pool && type->pool_nodes < type->max_nodes ?
+				       type->pool_nodes :
+				       type->max_nodes;
+		int64_t room = type->launch_held ? 0 : most - search->given[i];
+
+		room = room > SCHEDULE_NEW_NODES_MAX ? SCHEDULE_NEW_NODES_MAX : room;
+		search->most[i] = room > 0 ? room / type->hosts * type->hosts : 0;
+		/* The minimum is held against no maximum. */
+		if (search->most[i] < search->minimum[i])
+			search->most[i] = search->minimum[i];
+	}
+}
+
 static void search_init(struct search *search)
 {
 	const struct schedule_problem *problem = search->problem;
@@ -217,15 +507,24 @@ static void search_init(struct search *search)
 		search->runs_left = SEARCH_RUNS_MIN;
 	search->steps_left = SEARCH_STEPS_MAX;
 	search->choices_left = SEARCH_CHOICES_MAX;
-	schedule_trial_init(&search->trial, problem, search->ray, search->scratch);
+	search->given = arena_array(search->scratch, types, sizeof(*search->given));
+	search->minimum = arena_array(search->scratch, types, sizeof(*search->minimum));
+	search->most = arena_array(search->scratch, types, sizeof(*search->most));
+	for (size_t i = 0; i < problem->node_count; i++)
+		if (problem->nodes[i].type != SCHEDULE_NO_INDEX)
+			search->given[problem->nodes[i].type]++;
+	for (size_t i = problem->node_count; i < search->ray->node_count; i++)
+		if (search->ray->nodes[i].launch_phase == SCHEDULE_PHASE_MIN)
+			search->minimum[search->ray->nodes[i].type]++;
+	find_limits(search);
 	search->caps = arena_array(search->scratch, types, sizeof(*search->caps));
 	search->best.launches = arena_array(search->scratch, types, sizeof(*search->best.launches));
 	memcpy(search->best.launches, search->ray->launches,
 	       problem->type_count * sizeof(*search->best.launches));
-	search->best.cost = schedule_trial_cost(problem, search->ray->launches);
-	search->best.left = schedule_trial_left(problem, search->ray);
-	search->best.confirmed = !schedule_trial_launches_any(problem, search->ray->launches);
-	search->least_cost = schedule_trial_least_cost(&search->trial, search->ray);
+	search->best.cost = cost_of_all(problem, search->ray->launches);
+	search->best.left = all_left(search->ray);
+	search->best.confirmed = !launches_any(problem, search->ray->launches);
+	search->least_cost = least_cost(search, search->ray);
 }
 
 /* ---- one step ---- */
@@ -246,12 +545,12 @@ static bool pack_within_caps(struct search *search, const struct schedule_policy
 	types = arena_array(&arena, problem.type_count + 1, sizeof(*types));
 	memcpy(types, problem.types, problem.type_count * sizeof(*types));
 	for (size_t i = 1; i < problem.type_count; i++)
-		if (search->caps[i] < search->trial.most[i])
-			types[i].max_nodes = search->trial.given[i] + search->caps[i];
+		if (search->caps[i] < search->most[i])
+			types[i].max_nodes = search->given[i] + search->caps[i];
 	problem.types = types;
 	result = schedule_phases(&problem, policy, &arena);
-	better = schedule_trial_serves(&problem, result, search->ray) &&
-		 is_better(search, result) && confirm(search, result->launches);
+	better = serves(result, search->ray) && is_better(search, result) &&
+		 confirm(search, result->launches);
 	cpu_budget_done(problem.cpu_budget, &arena);
 	return better;
 }
@@ -289,8 +588,7 @@ static bool consider_caps(struct search *search)
 
 static void reset_caps(struct search *search)
 {
-	memcpy(search->caps, search->trial.most,
-	       search->problem->type_count * sizeof(*search->caps));
+	memcpy(search->caps, search->most, search->problem->type_count * sizeof(*search->caps));
 }
 
 /* ---- all that is cheaper ---- */
@@ -299,12 +597,7 @@ static __int128 replicas_cost(const struct search *search, size_t type, int64_t 
 {
 	const struct schedule_type *kind = &search->problem->types[type];
 
-	return schedule_trial_cost_of(kind, replicas * kind->hosts);
-}
-
-static __int128 replica_cost(const struct search *search, size_t type)
-{
-	return replicas_cost(search, type, 1);
+	return cost_of(kind, replicas * kind->hosts);
 }
 
 /* Whether some cap could be raised while the total stays below the best's. */
@@ -316,7 +609,7 @@ static bool could_be_raised(const struct search *search, __int128 room)
 		__int128 cost =
 			replicas_cost(search, i, replicas + 1) - replicas_cost(search, i, replicas);
 
-		if (cost > 0 && cost < room && search->caps[i] + hosts <= search->trial.most[i])
+		if (cost > 0 && cost < room && search->caps[i] + hosts <= search->most[i])
 			return true;
 	}
 	return false;
@@ -324,7 +617,7 @@ static bool could_be_raised(const struct search *search, __int128 room)
 
 static size_t next_type(const struct search *search, size_t type)
 {
-	while (type < search->problem->type_count && replica_cost(search, type) <= 0)
+	while (type < search->problem->type_count && replicas_cost(search, type, 1) <= 0)
 		type++;
 	return type;
 }
@@ -356,8 +649,8 @@ static bool consider_cheaper(struct search *search, size_t type, __int128 room)
 	if (type == problem->type_count)
 		return !could_be_raised(search, room) && consider_caps(search);
 	hosts = problem->types[type].hosts;
-	most = below(search, type, search->trial.most[type] / hosts, room);
-	for (int64_t i = most; i >= 0 && i * hosts >= search->trial.minimum[type]; i--) {
+	most = below(search, type, search->most[type] / hosts, room);
+	for (int64_t i = most; i >= 0 && i * hosts >= search->minimum[type]; i--) {
 		if (!may_run(search) || !search->choices_left)
 			return false;
 		search->choices_left--;
@@ -397,7 +690,7 @@ static bool remove_replica(struct search *search, size_t type)
 	memcpy(search->caps, search->best.launches,
 	       search->problem->type_count * sizeof(*search->caps));
 	search->caps[type] -= search->problem->types[type].hosts;
-	return search->caps[type] >= search->trial.minimum[type] && confirm(search, search->caps);
+	return search->caps[type] >= search->minimum[type] && confirm(search, search->caps);
 }
 
 /* Removes replicas from the best choice, of the dearest type first, until it needs one of each. */
@@ -407,7 +700,7 @@ static void remove_unneeded(struct search *search)
 	struct removal *removals = arena_array(search->scratch, count + 1, sizeof(*removals));
 
 	for (size_t i = 0; i < count; i++)
-		removals[i] = (struct removal){ i, replica_cost(search, i) };
+		removals[i] = (struct removal){ i, replicas_cost(search, i, 1) };
 	sort_stable(removals, count, sizeof(*removals), compare_removals);
 	search->runs_left = search->removal_runs;
 	search->steps_left = REMOVAL_STEPS_MAX;
@@ -434,9 +727,9 @@ static void search_best(struct search *search)
 
 	if (only_more && !search->best.left)
 		return;
-	if (schedule_trial_cost(search->problem, search->trial.minimum) >= search->least_cost ||
-	    schedule_trial_left(search->problem, search->ray))
-		confirm_without_ceiling(search, search->trial.minimum);
+	if (cost_of_all(search->problem, search->minimum) >= search->least_cost ||
+	    all_left(search->ray))
+		confirm_without_ceiling(search, search->minimum);
 	if (only_more)
 		return;
 	if (!search->best.confirmed)
@@ -453,30 +746,18 @@ static void search_best(struct search *search)
 
 /* A limit set by the search itself does not help a user, so the limits under Ray's policy are
  * reported. */
-static void take_limits(struct schedule_leftover *leftovers, const struct schedule_leftover *ray,
-			size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		leftovers[i].limit = ray[i].limit;
-		leftovers[i].limit_type = ray[i].limit_type;
-	}
-}
-
 static struct schedule_result *result_of(struct search *search, struct arena *arena)
 {
-	const struct schedule_problem *problem = search->problem;
 	const struct choice *best = &search->best;
 	struct schedule_result *result;
 
 	/* The trial that was chosen ends as it did, with as many steps or more. */
 	search->steps_left = SIZE_MAX;
 	result = run_trial(search, best->launches, best->policy, arena);
-
-	for (size_t i = 0; i < problem->constraint_count; i++)
-		take_limits(result->constraints[i], search->ray->constraints[i],
-			    problem->constraints[i].count);
-	take_limits(result->gangs, search->ray->gangs, problem->gang_count);
-	take_limits(result->demands, search->ray->demands, problem->demand_count);
+	for (size_t i = 0; i < result->leftover_count; i++) {
+		result->leftovers[i].limit = search->ray->leftovers[i].limit;
+		result->leftovers[i].limit_type = search->ray->leftovers[i].limit_type;
+	}
 	return result;
 }
 

@@ -10,11 +10,11 @@
 
 /* ---- members ---- */
 
-static bool member_before(struct schedule_run *run, uint32_t a, uint32_t b, bool running)
+static bool member_before(struct schedule_run *run, uint32_t a, uint32_t b)
 {
-	if (running) {
-		double first = schedule_rest_at(&run->states, run->rests_of.at[a])->sum;
-		double second = schedule_rest_at(&run->states, run->rests_of.at[b])->sum;
+	if (run->states.states.at[run->nodes.at[a].state].running) {
+		double first = schedule_rest_at(&run->states, run->nodes.at[a].rest)->sum;
+		double second = schedule_rest_at(&run->states, run->nodes.at[b].rest)->sum;
 
 		/* With the same fill, the larger sum of the rest results in the larger average. */
 		if (first > second || first < second)
@@ -23,20 +23,11 @@ static bool member_before(struct schedule_run *run, uint32_t a, uint32_t b, bool
 	return schedule_order_before(run, a, b);
 }
 
-static void sink(struct schedule_run *run, struct schedule_class *class, bool running, size_t at)
+static int compare_members(const void *a, const void *b, void *run)
 {
-	uint32_t *members = class->members.at, member = members[at];
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
 
-	for (size_t child = 2 * at + 1; child < class->members.count; child = 2 * at + 1) {
-		if (child + 1 < class->members.count &&
-		    member_before(run, members[child + 1], members[child], running))
-			child++;
-		if (!member_before(run, members[child], member, running))
-			break;
-		members[at] = members[child];
-		at = child;
-	}
-	members[at] = member;
+	return member_before(run, second, first) ? -1 : 1;
 }
 
 static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
@@ -49,27 +40,36 @@ static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 {
 	struct schedule_class *class = class_of(run, state);
-	bool running = run->states.states.at[state].running;
-	size_t at = class->members.count;
-	uint32_t *members;
+	size_t low = 0, high = class->members.count;
 
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (member_before(run, node, class->members.at[middle]))
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	VEC_PUSH(run->scratch, &class->members, node);
-	members = class->members.at;
-	for (; at && member_before(run, node, members[(at - 1) / 2], running); at = (at - 1) / 2)
-		members[at] = members[(at - 1) / 2];
-	members[at] = node;
+	memmove(&class->members.at[low + 1], &class->members.at[low],
+		(class->members.count - 1 - low) * sizeof(node));
+	class->members.at[low] = node;
+}
+
+uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state)
+{
+	const struct schedule_class *class = &run->classes.at.at[state];
+
+	CHECK(class->members.count);
+	return class->members.at[class->members.count - 1];
 }
 
 uint32_t schedule_class_take(struct schedule_run *run, uint32_t state)
 {
-	struct schedule_class *class = &run->classes.at.at[state];
-	uint32_t member = class->members.at[0];
+	uint32_t best = schedule_class_best(run, state);
 
-	CHECK(class->members.count);
-	class->members.at[0] = class->members.at[--class->members.count];
-	if (class->members.count)
-		sink(run, class, run->states.states.at[state].running, 0);
-	return member;
+	run->classes.at.at[state].members.count--;
+	return best;
 }
 
 void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t first, uint32_t last)
@@ -81,8 +81,6 @@ void schedule_class_remove(struct schedule_run *run, uint32_t state, uint32_t fi
 		if (class->members.at[i] < first || class->members.at[i] > last)
 			class->members.at[kept++] = class->members.at[i];
 	class->members.count = kept;
-	for (size_t i = kept / 2; i-- > 0;)
-		sink(run, class, run->states.states.at[state].running, i);
 }
 
 /* ---- the ranking ---- */
@@ -126,48 +124,38 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
 	struct schedule_class *class = &run->classes.at.at[id];
-	const struct schedule_rest *rest =
-		schedule_rest_at(&run->states, run->rests_of.at[class->members.at[0]]);
-	double minimum = rest->minimum, sum = rest->sum;
+	uint32_t rest = run->nodes.at[schedule_class_best(run, id)].rest;
 	bool known = state->running; /* the others may have several rests */
-	uint64_t count = rest->count;
+	double *terms = run->numbers;
+	union schedule_key key;
 
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		const struct schedule_amount *amount = &state->amounts[i];
-		double term = state->terms[i];
-		int64_t most;
+		int64_t most = run->classes.most[amount->name];
 
 		/* The used part of an implicit resource counts after the first use. */
 		known = known && (amount->available >= 0 || amount->total <= 0);
-		if (term < 0)
-			continue;
-		most = run->classes.most[amount->name];
-		if (most)
-			term = schedule_term(amount->total, amount->available > most ?
-								    amount->available - most :
-								    0);
-		if (term < minimum)
-			minimum = term;
-		sum += term;
-		count++;
+		terms[i] = state->terms[i];
+		if (most && terms[i] >= 0)
+			terms[i] = schedule_term(amount->total, amount->available > most ?
+									amount->available - most :
+									0);
 	}
-	class->minimum = count ? minimum * SLACK : 0;
-	class->average = count ? sum / (double)count * SLACK : 0;
-	if (!known)
-		class->minimum = class->average = INFINITY;
+	schedule_key_rest(&run->states, state, terms, rest, &key);
+	class->minimum = known ? key.minimum * SLACK : INFINITY;
+	class->average = known ? key.average * SLACK : INFINITY;
 }
 
-/* Whether some shape of the gangs may fit. */
-static void find_spent(struct schedule_run *run, uint32_t id)
+/* Whether no shape of the gangs fits, by the needs that all of them have. */
+static bool is_spent(struct schedule_run *run, uint32_t id)
 {
-	struct schedule_class *class = &run->classes.at.at[id];
+	bool spent = false;
 
-	class->spent = false;
 	schedule_room_load(&run->room, id);
 	VEC_EACH(const struct schedule_need, need, &run->classes.common)
-		class->spent = class->spent ||
-			       schedule_room_available(&run->room, need->name) < need->amount;
+		spent = spent || schedule_room_available(&run->room, need->name) < need->amount;
 	schedule_room_unload(&run->room);
+	return spent;
 }
 
 void schedule_class_rank(struct schedule_run *run, uint32_t state)
@@ -184,8 +172,7 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
 			(--run->classes.ranking.count - at) * sizeof(state));
 	}
-	find_spent(run, state);
-	class->ranked = class->members.count && !class->spent;
+	class->ranked = class->members.count && !is_spent(run, state);
 	if (!class->ranked)
 		return;
 	find_bound(run, state);
@@ -264,12 +251,19 @@ void schedule_classes_make(struct schedule_run *run, struct schedule_requests *c
 	classes->lasting = count > 1;
 	find_needs(run, requests, count);
 	for (size_t i = 0; i < run->order.count; i++)
-		schedule_class_add(run, run->states_of.at[run->order.at[i]], run->order.at[i]);
+		VEC_PUSH(run->scratch,
+			 &class_of(run, run->nodes.at[run->order.at[i]].state)->members,
+			 run->order.at[i]);
 	for (uint32_t i = 0; i < classes->at.count; i++) {
-		find_spent(run, i);
-		if (!classes->at.at[i].members.count || classes->at.at[i].spent)
+		struct schedule_class *class = &classes->at.at[i];
+
+		if (!class->members.count)
 			continue;
-		classes->at.at[i].ranked = true;
+		qsort_r(class->members.at, class->members.count, sizeof(uint32_t), compare_members,
+			run);
+		if (is_spent(run, i))
+			continue;
+		class->ranked = true;
 		VEC_PUSH(run->scratch, &classes->ranking, i);
 		if (classes->lasting)
 			find_bound(run, i);

@@ -51,14 +51,13 @@ static void list_tokens(struct search *search)
 	search->token_count = run->order.count;
 	search->tokens = arena_array(run->attempt, run->order.count + 1, sizeof(*search->tokens));
 	for (size_t i = 0; i < run->order.count; i++) {
-		uint32_t id = run->states_of.at[nodes[i]];
+		uint32_t id = run->nodes.at[nodes[i]].state;
 		const struct schedule_state *state = &run->states.states.at[id];
 		struct token *token = &search->tokens[i];
 
 		*token = (struct token){ .node = nodes[i], .state = id };
-		for (uint32_t j = 0; j < state->amount_count; j++) {
-			const struct schedule_amount *amount = &state->amounts[j];
-
+		ARRAY_EACH(const struct schedule_amount, amount, state->amounts,
+			   state->amount_count) {
 			if (amount->available <= 0)
 				continue;
 			search->free[amount->name] += amount->available;
@@ -188,19 +187,19 @@ static bool place(struct search *search, uint32_t shape, int64_t units, size_t f
 static int64_t served_units(const struct schedule_try *try, const struct schedule_shape *shape)
 {
 	const struct schedule_result *served = try->run->policy.served;
-	const struct schedule_requests *requests = try->requests;
+	enum schedule_phase phase = try->requests->phase;
+	const struct schedule_leftover *leftovers =
+		phase == SCHEDULE_PHASE_CONSTRAINT ?
+			served->constraints[try->requests->list_index] :
+		phase == SCHEDULE_PHASE_GANG ? served->gangs :
+					       served->demands;
 	int64_t units = shape->count;
 
 	for (size_t i = 0; i < shape->entries.count; i++) {
-		size_t index = shape->entries.at[i].index;
-		int64_t left;
+		int64_t left = leftovers[shape->entries.at[i].index].count;
 
-		if (requests->phase == SCHEDULE_PHASE_CONSTRAINT)
-			left = served->constraints[requests->list_index][index].count;
-		else if (requests->phase == SCHEDULE_PHASE_GANG)
-			left = served->gangs[index].count ? INT64_MAX : 0;
-		else
-			left = served->demands[index].count;
+		if (phase == SCHEDULE_PHASE_GANG && left)
+			return 0;
 		units = left < units ? units - left : 0;
 	}
 	return units;
@@ -210,7 +209,7 @@ static void keep_token(struct search *search, struct schedule_try *try, size_t t
 {
 	struct schedule_run *run = search->run;
 	const int64_t *taken = &search->taken[token * search->list->count];
-	uint32_t node = search->tokens[token].node, state = run->states_of.at[node];
+	uint32_t node = search->tokens[token].node, state = run->nodes.at[node].state;
 	struct schedule_fill *fill =
 		arena_array(run->attempt, search->list->count + 1, sizeof(*fill));
 	size_t count = 0;
@@ -264,17 +263,16 @@ bool schedule_try_exactly(struct schedule_try *try)
 	return true;
 }
 
-void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
-			 const struct schedule_fill *fill, size_t fill_count)
+struct schedule_chosen *schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state,
+					    uint32_t placed, const struct schedule_fill *fill,
+					    size_t fill_count)
 {
 	struct arena *arena = try->run->attempt;
 	struct schedule_fill *copy = arena_array(arena, fill_count, sizeof(*copy));
+	struct schedule_chosen *chosen = VEC_ADD(arena, &try->chosen);
 
 	memcpy(copy, fill, fill_count * sizeof(*copy));
-	VEC_PUSH(arena, &try->chosen,
-		 ((struct schedule_chosen){ .node = node,
-					    .state = state,
-					    .placed = placed,
-					    .fill = copy,
-					    .fill_count = fill_count }));
+	*chosen = (struct schedule_chosen){ node, state, placed, .fill = copy };
+	chosen->fill_count = fill_count;
+	return chosen;
 }

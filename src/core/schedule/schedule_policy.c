@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "core/schedule/schedule_cheapest.h"
-#include "core/schedule/schedule_try.h"
 
 /* ---- the policy ---- */
 
@@ -19,26 +17,10 @@ struct schedule_result *schedule(const struct schedule_problem *problem, struct 
 
 /* ---- empty nodes ---- */
 
-static bool selector_holds(const struct label_selector *selector, const struct labels *labels)
-{
-	for (size_t i = 0; i < selector->count; i++) {
-		const struct label_constraint *constraint = &selector->constraints[i];
-		const char *value = labels_value(labels, constraint->key);
-		bool has = value &&
-			   text_is_among(value, constraint->values.at, constraint->values.count);
-
-		if (constraint->operation == LABEL_OPERATOR_IN ?
-			    !has :
-			    has || constraint->operation != LABEL_OPERATOR_NOT_IN)
-			return false;
-	}
-	return true;
-}
-
 static bool labels_allow(const struct ray_request *request, const struct labels *labels)
 {
-	for (size_t i = 0; i < request->placement_count; i++) {
-		const struct placement_constraint *placement = &request->placements[i];
+	ARRAY_EACH(const struct placement_constraint, placement, request->placements,
+		   request->placement_count) {
 		const char *value = placement->has_anti_affinity ?
 					    labels_value(labels, placement->anti_affinity.key) :
 					    NULL;
@@ -47,7 +29,7 @@ static bool labels_allow(const struct ray_request *request, const struct labels 
 			return false;
 	}
 	for (size_t i = 0; i < request->selector_count; i++)
-		if (selector_holds(&request->selectors[i], labels))
+		if (label_selector_holds(&request->selectors[i], labels))
 			return true;
 	return !request->selector_count;
 }

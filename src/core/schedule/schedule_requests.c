@@ -1,8 +1,7 @@
 /* The shapes of a list, ordered so that a node sees only those that fit: see schedule_run.h.
  *
- * Shapes that need the same resource names and have the same labels form a kind. Over its shapes, in
- * the order of the list, lies a complete binary tree: each tree node holds, name by name, the least
- * need of the shapes below it. schedule_requests_next() descends from the left and passes over what
+ * Over the shapes of a kind, in the order of the list, lies a tree with the least needs of the shapes
+ * below each tree node. schedule_requests_next() descends from the left and passes over what
  * cannot fit, so that a fill costs about log S for each shape that it takes instead of S in total.
  * Shapes without units left are taken out, in log S. The shapes need 4, 2, 3 and 1 CPUs, 1 is free:
  *
@@ -39,10 +38,10 @@ static void find_names(struct schedule_requests *requests, struct schedule_run *
 	for (size_t i = 0; i < requests->names.count; i++) {
 		uint32_t name = requests->names.at[i];
 
-		if (run->name_counts[name] > most)
+		if (run->name_counts[name] > most) {
 			requests->pivot = name;
-		if (run->name_counts[name] > most)
 			most = run->name_counts[name];
+		}
 		run->name_counts[name] = 0;
 	}
 }
@@ -55,7 +54,7 @@ static int64_t largest_piece(const struct schedule_shape *shape)
 	int64_t largest = 0;
 
 	for (uint32_t i = 0; i < shape->piece_count; i++) {
-		int64_t amount = shape->pieces[i].amount;
+		int64_t amount = shape->pieces[i];
 
 		if (amount > RESOURCE_UNIT)
 			amount -= amount % RESOURCE_UNIT;
@@ -166,8 +165,7 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 		requests->place_of[i] = (uint32_t)kind->shapes.count;
 		VEC_PUSH(run->scratch, &kind->shapes, i);
 	}
-	for (size_t i = 0; i < requests->kinds.count; i++) {
-		struct schedule_kind *kind = &requests->kinds.at[i];
+	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
 		size_t width = kind->names + 1;
 
 		for (kind->leaves = 1; kind->leaves < kind->shapes.count;)
@@ -262,9 +260,7 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 	struct schedule_requests *requests = ARENA_NEW(run->scratch, struct schedule_requests);
 
 	*requests = (struct schedule_requests){ .list = list };
-	for (uint32_t i = 0; i < list.count; i++) {
-		const struct schedule_shape *shape = &list.shapes[i];
-
+	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count) {
 		requests->adds_labels = requests->adds_labels || shape->anti_label_count;
 		if (!shape->selector)
 			continue;
@@ -337,11 +333,9 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 	bool fit = false;
 
 	schedule_room_load(&run->room, state);
-	for (size_t i = 0; i < requests->kinds.count; i++) {
-		fit = next(&requests->kinds.at[i], &run->room, 0, NO_LIMIT) != SCHEDULE_NO_INDEX;
-		if (fit)
-			break;
-	}
+	for (size_t i = 0; i < requests->kinds.count; i++)
+		fit = fit ||
+		      next(&requests->kinds.at[i], &run->room, 0, NO_LIMIT) != SCHEDULE_NO_INDEX;
 	schedule_room_unload(&run->room);
 	return fit;
 }

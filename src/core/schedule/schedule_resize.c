@@ -10,11 +10,9 @@
 
 static const struct schedule_size *size_of(const struct schedule_run *run, uint32_t node)
 {
-	const struct schedule_work *work = &run->nodes.at[node];
+	const struct schedule_node *given = schedule_run_given(run, node);
 
-	if (work->given == SCHEDULE_NO_INDEX || work->result.resized)
-		return NULL;
-	return run->problem->nodes[work->given].resizable;
+	return given && !run->nodes.at[node].result.resized ? given->resizable : NULL;
 }
 
 void schedule_resize_begin(struct schedule_try *try)
@@ -27,7 +25,7 @@ void schedule_resize_begin(struct schedule_try *try)
 	memcpy(sorted, run->order.at, count * sizeof(*sorted));
 	schedule_order_sort(run, sorted, count);
 	for (size_t i = 0; i < count; i++) {
-		uint32_t state = run->states_of.at[sorted[i]];
+		uint32_t state = run->nodes.at[sorted[i]].state;
 
 		if (run->states.states.at[state].running &&
 		    !schedule_requests_fit(try->requests, run, state))
@@ -84,13 +82,11 @@ static struct schedule_candidate *make_candidate(struct schedule_try *try, uint3
 						 const struct schedule_size *size)
 {
 	struct schedule_run *run = try->run;
-	struct schedule_work resized = run->nodes.at[node];
-	uint32_t state = run->states_of.at[node], placed = resized.placed, rest;
+	uint32_t state = run->nodes.at[node].state, placed = run->nodes.at[node].placed, rest;
 	struct schedule_candidate *c;
 	struct resources total, available;
 
-	resized.result.resized = true;
-	schedule_run_amounts(run, &resized, &total, &available);
+	schedule_run_amounts(run, node, true, &total, &available);
 	schedule_state_of(&run->states, run->states.states.at[state], &total, &available, &rest);
 	VEC_EACH(const struct schedule_chosen, chosen, &try->chosen)
 		if (chosen->node == node) {
@@ -98,7 +94,7 @@ static struct schedule_candidate *make_candidate(struct schedule_try *try, uint3
 			state = schedule_state_filled(&run->room, chosen->state, try->list,
 						      chosen->fill, chosen->fill_count, &placed);
 		}
-	state = schedule_state_resized(&run->states, state, size, rest);
+	state = schedule_state_resized(&run->room, state, size, rest);
 	c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
 	c->node = node;
 	c->placed = placed;

@@ -19,17 +19,17 @@ struct resources schedule_resized(struct arena *arena, const struct resources *a
 static struct resources launched_amounts(const struct schedule_run *run,
 					 const struct schedule_type *type)
 {
+	const struct resources *own = &type->resources;
 	struct schedule_size size;
 
 	if (!type->resizable)
-		return type->resources;
-	size.cpu = resources_amount(&type->resources, "CPU", 0);
-	size.memory = resources_amount(&type->resources, "memory", 0);
-	if (size.cpu < type->resizable->cpu)
-		size.cpu = type->resizable->cpu;
-	if (size.memory < type->resizable->memory)
-		size.memory = type->resizable->memory;
-	return schedule_resized(run->scratch, &type->resources, &type->resources, &size);
+		return *own;
+	size = *type->resizable;
+	if (size.cpu < resources_amount(own, "CPU", 0))
+		size.cpu = resources_amount(own, "CPU", 0);
+	if (size.memory < resources_amount(own, "memory", 0))
+		size.memory = resources_amount(own, "memory", 0);
+	return schedule_resized(run->scratch, own, own, &size);
 }
 
 static void resize(const struct schedule_run *run, const struct schedule_size *size,
@@ -39,27 +39,27 @@ static void resize(const struct schedule_run *run, const struct schedule_size *s
 	*total = schedule_resized(run->scratch, total, total, size);
 }
 
-void schedule_run_amounts(const struct schedule_run *run, const struct schedule_work *work,
+void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool resized,
 			  struct resources *ret_total, struct resources *ret_available)
 {
-	const struct schedule_node *node;
+	const struct schedule_node_result *result = &run->nodes.at[node].result;
+	const struct schedule_node *given = schedule_run_given(run, node);
 
-	if (work->given == SCHEDULE_NO_INDEX) {
-		*ret_total = work->result.launch_phase == SCHEDULE_PHASE_MIN ?
-				     run->problem->types[work->result.type].resources :
-				     run->templates[work->result.type].amounts;
+	if (!given) {
+		*ret_total = result->launch_phase == SCHEDULE_PHASE_MIN ?
+				     run->problem->types[result->type].resources :
+				     run->templates[result->type].amounts;
 		*ret_available = *ret_total;
 		return;
 	}
-	node = &run->problem->nodes[work->given];
-	*ret_total = node->total;
-	if (run->totals && node->released)
+	*ret_total = given->total;
+	if (run->totals && given->released)
 		*ret_total = (struct resources){ .count = 0 };
-	*ret_available = run->totals ? *ret_total : node->available;
-	if (node->resizing)
-		resize(run, node->resizing, ret_total, ret_available);
-	if (work->result.resized)
-		resize(run, node->resizable, ret_total, ret_available);
+	*ret_available = run->totals ? *ret_total : given->available;
+	if (given->resizing)
+		resize(run, given->resizing, ret_total, ret_available);
+	if (resized)
+		resize(run, given->resizable, ret_total, ret_available);
 }
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
@@ -73,13 +73,14 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		.scratch = scratch,
 		.attempt = attempt,
 		.budget = problem->has_gpu_budget ? problem->gpu_budget : INT64_MAX,
+		.list_nodes = (int64_t)problem->node_count,
 	};
 	schedule_vocabulary_init(&run->words, problem, scratch);
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
 	names = run->words.name_count + 1;
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
-	run->ratios = arena_array(scratch, names, sizeof(*run->ratios));
+	run->numbers = arena_array(scratch, names, sizeof(*run->numbers));
 	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
 	run->templates = arena_array(scratch, types, sizeof(*run->templates));
 	run->type_nodes = arena_array(scratch, types, sizeof(*run->type_nodes));
@@ -91,8 +92,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->states.sizes = run->states.sizes || problem->types[i].resizable;
 	}
 	/* For as many launches as nodes; growth leaves the smaller arrays in the arena. */
-	run->nodes.capacity = 2 * problem->node_count + 1;
-	run->nodes.at = arena_array(scratch, run->nodes.capacity, sizeof(*run->nodes.at));
+	VEC_RESERVE(scratch, &run->nodes, 2 * problem->node_count + 1);
 	for (size_t i = 0; i < problem->node_count; i++) {
 		const struct schedule_node *node = &problem->nodes[i];
 
@@ -100,7 +100,6 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->states.sizes = run->states.sizes || node->resizable || node->resizing;
 		VEC_PUSH(scratch, &run->nodes,
 			 ((struct schedule_work){
-				 .given = i,
 				 .result = { .type = node->type,
 					     .worker = node->worker,
 					     .status = node->disrupted ? SCHEDULE_TERMINATE :
@@ -108,9 +107,6 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 				 .labels = schedule_label_set_of(&run->states, &node->labels),
 			 }));
 		VEC_PUSH(scratch, &run->order, (uint32_t)i);
-		VEC_PUSH(scratch, &run->states_of, 0);
-		VEC_PUSH(scratch, &run->rests_of, 0);
-		run->list_nodes++;
 		if (node->type != SCHEDULE_NO_INDEX)
 			run->type_nodes[node->type]++;
 	}
@@ -132,24 +128,23 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 									.labels = own->labels },
 					       &own->amounts, &own->amounts, &own->rest);
 	}
-	for (size_t i = 0; i < run->nodes.count; i++) {
+	for (uint32_t i = 0; i < run->nodes.count; i++) {
 		struct schedule_work *work = &run->nodes.at[i];
+		const struct schedule_node *node = schedule_run_given(run, i);
 		struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
 		struct resources total, available;
 
 		work->placed = 0;
 		if (work->result.type != SCHEDULE_NO_INDEX)
 			state.type = (uint32_t)work->result.type;
-		if (work->given != SCHEDULE_NO_INDEX) {
-			const struct schedule_node *node = &run->problem->nodes[work->given];
-
+		if (node) {
 			state.running = node->running;
 			state.head = node->head;
 			state.registered = node->registered;
 		}
-		schedule_run_amounts(run, work, &total, &available);
-		run->states_of.at[i] = schedule_state_of(&run->states, state, &total, &available,
-							 &run->rests_of.at[i]);
+		schedule_run_amounts(run, i, work->result.resized, &total, &available);
+		work->state =
+			schedule_state_of(&run->states, state, &total, &available, &work->rest);
 	}
 }
 
@@ -193,8 +188,7 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 	return permits;
 }
 
-/* Adds `nodes` of the type to the counts. */
-static void count_launches(struct schedule_run *run, size_t type, int64_t nodes)
+void schedule_run_count(struct schedule_run *run, size_t type, int64_t nodes)
 {
 	run->launches[type] += nodes;
 	run->type_nodes[type] += nodes;
@@ -208,22 +202,16 @@ uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedul
 {
 	VEC_PUSH(run->scratch, &run->nodes,
 		 ((struct schedule_work){
-			 .given = SCHEDULE_NO_INDEX,
 			 .result = { .type = type,
 				     .worker = SCHEDULE_NO_INDEX,
 				     .status = SCHEDULE_LAUNCH,
 				     .launch_phase = phase },
 			 .labels = run->templates[type].labels,
+			 .state = run->templates[type].state,
+			 .rest = run->templates[type].rest,
 		 }));
-	VEC_PUSH(run->scratch, &run->states_of, run->templates[type].state);
-	VEC_PUSH(run->scratch, &run->rests_of, run->templates[type].rest);
-	count_launches(run, type, 1);
+	schedule_run_count(run, type, 1);
 	return (uint32_t)(run->nodes.count - 1);
-}
-
-void schedule_run_cancel(struct schedule_run *run, size_t type)
-{
-	count_launches(run, type, -1);
 }
 
 /* ---- Ray's list of nodes ---- */
@@ -237,17 +225,6 @@ void schedule_order_number(struct schedule_run *run)
 	run->last_number = (int64_t)run->order.count;
 }
 
-/* Of the new nodes. */
-static void add_places(struct schedule_run *run)
-{
-	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
-		VEC_PUSH(run->scratch, &run->order, node);
-		VEC_PUSH(
-			run->scratch, &run->places,
-			((struct schedule_place){ run->last_number++, (uint32_t)run->kept.count }));
-	}
-}
-
 void schedule_order_keep(struct schedule_run *run, const struct schedule_requests *requests,
 			 const uint32_t *chosen, size_t chosen_count)
 {
@@ -259,7 +236,11 @@ void schedule_order_keep(struct schedule_run *run, const struct schedule_request
 	for (size_t i = 0; i < chosen_count; i++)
 		run->places.at[chosen[i]] =
 			(struct schedule_place){ run->first_number + (int64_t)i, since };
-	add_places(run);
+	for (uint32_t node = (uint32_t)run->places.count; node < run->nodes.count; node++) {
+		VEC_PUSH(run->scratch, &run->order, node);
+		VEC_PUSH(run->scratch, &run->places,
+			 ((struct schedule_place){ run->last_number++, since }));
+	}
 }
 
 /* Bit i: the kept list 64 * word + i puts nodes in this state behind the others. */
@@ -295,10 +276,10 @@ bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
 	second = &run->places.at[b];
 	since = first->since > second->since ? first->since : second->since;
 	for (size_t end = run->kept.count;
-	     end > since && run->states_of.at[a] != run->states_of.at[b];) {
+	     end > since && run->nodes.at[a].state != run->nodes.at[b].state;) {
 		size_t word = (end - 1) / 64;
-		uint64_t bits = exhausted_word(run, run->states_of.at[a], word);
-		uint64_t differ = bits ^ exhausted_word(run, run->states_of.at[b], word);
+		uint64_t bits = exhausted_word(run, run->nodes.at[a].state, word);
+		uint64_t differ = bits ^ exhausted_word(run, run->nodes.at[b].state, word);
 
 		if (since > word * 64)
 			differ &= UINT64_MAX << (since - word * 64);

@@ -55,12 +55,11 @@ struct schedule_requests {
  * classes are ranked by the best score that any list of the gangs could reach with them, so that a
  * try examines only those that can be the best. */
 struct schedule_class {
-	/* A heap, the best first: of running nodes the one with the most use of other resources, of
-	 * equal ones the earlier one in Ray's list. */
+	/* The best last: of running nodes the one with the most use of other resources, of equal ones
+	 * the earlier one in Ray's list. */
 	VEC(uint32_t) members;
 	double minimum, average; /* no member exceeds them; infinite when unknown */
 	bool ranked;
-	bool spent;                           /* no shape of the gangs fits any more */
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
 };
@@ -99,17 +98,14 @@ struct schedule_exhausted {
 
 struct schedule_work {
 	struct schedule_node_result result;
-	size_t given;    /* index into problem.nodes, SCHEDULE_NO_INDEX for a new node */
-	bool cancelled;  /* a cancelled launch: no longer part of the run */
-	uint32_t labels; /* label set: it keeps anti-affinity labels over all phases */
-	uint32_t placed; /* of the source that is placed now; more of it: states_of,
-                      rests_of */
+	bool cancelled;               /* a cancelled launch: no longer part of the run */
+	uint32_t labels;              /* label set: it keeps anti-affinity labels over all phases */
+	uint32_t placed, state, rest; /* of the source that is placed now */
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */
 struct schedule_policy {
-	bool spare_gpus;    /* of new nodes, the one with the smallest unused share of
-                         GPUs */
+	bool spare_gpus;    /* of new nodes, the one with the least unused share of GPUs */
 	bool gpus_first;    /* of a list, the requests with the most GPUs first */
 	bool demands_first; /* tasks and actors before placement groups */
 	bool exact;         /* on nodes that are there: see schedule_exact */
@@ -134,12 +130,10 @@ struct schedule_run {
 	struct schedule_states states;
 	struct schedule_room room;
 	size_t *name_counts; /* by name, 0 between uses */
-	double *ratios;      /* by name: see schedule_try.c */
+	double *numbers;     /* by name: scratch of a bound */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
 	nodes; /* given nodes in their order, then new ones; those from places.count on are of the try */
-	VEC(uint32_t)
-	states_of, rests_of; /* by node: state and rest, dense: each try reads all */
 	VEC(uint32_t)
 	order; /* Ray's list of nodes before the first try, and the nodes launched since */
 	VEC(struct schedule_place) places; /* by node */
@@ -149,8 +143,7 @@ struct schedule_run {
 	struct schedule_template *templates;        /* by type */
 	bool resizable;      /* some node is: then Ray's list is numbered again after each try */
 	bool totals;         /* of the source that is placed now */
-	int64_t *type_nodes; /* by type: nodes in the list, including leaving ones
-                          (trap T6) */
+	int64_t *type_nodes; /* by type: nodes in the list, also leaving ones (trap T6) */
 	int64_t *launches;   /* by type */
 	int64_t budget;      /* GPU capacity that may still be added; INT64_MAX: no limit */
 	int64_t list_nodes, new_nodes; /* all, and those of this run */
@@ -168,8 +161,15 @@ static inline uint32_t schedule_shuffled(uint32_t shuffle, size_t item)
 
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt);
-/* Of the source; a node that is resized has its new size. */
-void schedule_run_amounts(const struct schedule_run *run, const struct schedule_work *work,
+/* The node as the problem gives it; NULL: a new one. */
+static inline const struct schedule_node *schedule_run_given(const struct schedule_run *run,
+							     uint32_t node)
+{
+	return node < run->problem->node_count ? &run->problem->nodes[node] : NULL;
+}
+
+/* Of the source. */
+void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool resized,
 			  struct resources *ret_total, struct resources *ret_available);
 /* Starts a source: constraints use the totals of every node, demands the available amounts. */
 void schedule_run_set_source(struct schedule_run *run, bool totals);
@@ -180,8 +180,8 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 /* Adds one node of the type at the end of nodes (not of order), counts it against the limits and returns
  * its index. */
 uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedule_phase phase);
-/* Takes one launch of the type out of the counts. */
-void schedule_run_cancel(struct schedule_run *run, size_t type);
+/* Adds `nodes` launches of the type to the counts; below 0: cancels them. */
+void schedule_run_count(struct schedule_run *run, size_t type, int64_t nodes);
 
 struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 						struct schedule_list list);
@@ -203,6 +203,7 @@ void schedule_requests_reset(struct schedule_requests *requests);
 void schedule_classes_make(struct schedule_run *run, struct schedule_requests *const *requests,
 			   size_t count);
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node);
+uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state);
 /* Takes the best member out. */
 uint32_t schedule_class_take(struct schedule_run *run, uint32_t state);
 /* Takes out the members from first to last. */

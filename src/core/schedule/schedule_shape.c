@@ -184,16 +184,13 @@ static const struct ray_request *gang_requests(const struct ray_gang *gang, size
 static void collect_request(struct schedule_vocabulary *words, const struct ray_request *request)
 {
 	cpu_budget_step(words->problem->cpu_budget);
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
-
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		schedule_intern_add(&words->names, entry->name, strlen(entry->name));
 		if (!strcmp(entry->name, "GPU") && entry->amount % RESOURCE_UNIT)
 			words->fractions = true;
 	}
-	for (size_t i = 0; i < request->placement_count; i++) {
-		const struct placement_constraint *placement = &request->placements[i];
-
+	ARRAY_EACH(const struct placement_constraint, placement, request->placements,
+		   request->placement_count) {
 		if (placement->has_anti_affinity)
 			label_add(words, placement->anti_affinity.key,
 				  placement->anti_affinity.value);
@@ -281,9 +278,8 @@ static void encode_label(struct schedule_vocabulary *words, const struct label *
 static void encode_selectors(struct schedule_vocabulary *words, const struct ray_request *request)
 {
 	encode(words, (uint32_t)request->selector_count);
-	for (size_t i = 0; i < request->selector_count; i++) {
-		const struct label_selector *selector = &request->selectors[i];
-
+	ARRAY_EACH(const struct label_selector, selector, request->selectors,
+		   request->selector_count) {
 		encode(words, (uint32_t)selector->count);
 		for (size_t j = 0; j < selector->count; j++) {
 			const struct label_constraint *constraint = &selector->constraints[j];
@@ -318,9 +314,8 @@ static void encode_shape(struct schedule_vocabulary *words, struct schedule_shap
 
 	words->encoded.count = 0;
 	encode(words, (uint32_t)request->placement_count);
-	for (size_t i = 0; i < request->placement_count; i++) {
-		const struct placement_constraint *placement = &request->placements[i];
-
+	ARRAY_EACH(const struct placement_constraint, placement, request->placements,
+		   request->placement_count) {
 		if (placement->has_anti_affinity)
 			encode_label(words, &placement->anti_affinity);
 		else
@@ -357,8 +352,7 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 		arena_array(words->arena, request->bundle_count, sizeof(*needs));
 	uint32_t *labels = arena_array(words->arena, request->placement_count, sizeof(*labels));
 
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		uint32_t name = schedule_name_find(words, entry->name);
 
 		shape->sum += entry->amount;
@@ -367,9 +361,8 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 		if (entry->amount > 0)
 			needs[shape->need_count++] = (struct schedule_need){ name, entry->amount };
 	}
-	for (size_t i = 0; i < request->placement_count; i++) {
-		const struct placement_constraint *placement = &request->placements[i];
-
+	ARRAY_EACH(const struct placement_constraint, placement, request->placements,
+		   request->placement_count) {
 		if (placement->has_anti_affinity)
 			labels[shape->anti_label_count++] =
 				schedule_label_find(words, placement->anti_affinity.key,
@@ -383,21 +376,15 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
  * order, and rejects 0.4, 0.4, 0.6, 0.6 on two GPUs (seen with Ray 2.60). */
 static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
 {
-	struct schedule_piece *pieces;
+	/* Of others the entries are equal. */
+	size_t count = shape->combined ? shape->entries.count : 1;
+	int64_t *pieces = arena_array(words->arena, count, sizeof(*pieces));
 
-	if (!ray_request_gpus(shape->request))
-		return;
-	pieces = arena_array(words->arena, shape->combined ? shape->entries.count : 1,
-			     sizeof(*pieces));
-	for (size_t i = 0; i < shape->entries.count; i++) {
-		const struct schedule_entry *entry = &shape->entries.at[i];
-		int64_t gpu = ray_request_gpus(entry->bundle);
+	for (size_t i = 0; i < count; i++) {
+		int64_t gpu = ray_request_gpus(shape->entries.at[i].bundle);
 
 		if (gpu > 0)
-			pieces[shape->piece_count++] =
-				(struct schedule_piece){ gpu, shape->combined ? entry->count : 1 };
-		if (!shape->combined)
-			break; /* the others are equal */
+			pieces[shape->piece_count++] = gpu;
 	}
 	shape->pieces = pieces;
 }
@@ -505,8 +492,7 @@ struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 	struct builder builder = { .words = words, .identities = { .arena = words->arena } };
 
 	/* The size is known; growth would leave the smaller arrays in the arena. */
-	builder.shapes.at = arena_array(words->arena, count + 1, sizeof(*builder.shapes.at));
-	builder.shapes.capacity = count + 1;
+	VEC_RESERVE(words->arena, &builder.shapes, count);
 	for (size_t i = 0; i < count; i++) {
 		struct schedule_shape *shape;
 
@@ -612,8 +598,7 @@ struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, si
 			entry_add(&builder, builder_add(&builder, &requests[i], new_only, 1), index,
 				  &requests[i], 1);
 	}
-	for (size_t i = 0; i < packs.packs.count; i++) {
-		struct pack *pack = &packs.packs.at[i];
+	VEC_EACH(struct pack, pack, &packs.packs) {
 		struct schedule_shape *shape;
 
 		pack_sum(pack);

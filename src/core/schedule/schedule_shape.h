@@ -66,17 +66,11 @@ struct schedule_need {
 	int64_t amount; /* above 0 */
 };
 
-/* A part of a request's GPU amount: parts below 1 share a GPU and never span two. */
-struct schedule_piece {
-	int64_t amount, count;
-};
-
 /* The source of the units of a shape. */
 struct schedule_entry {
 	size_t index; /* into the received list; of gangs: the gang */
 	const struct ray_request *bundle;
-	int64_t count; /* units; of a combined shape: bundles of this kind in its one
-                    unit */
+	int64_t count; /* units; of a combined shape 1: a bundle of its unit */
 };
 
 struct schedule_shape {
@@ -89,11 +83,16 @@ struct schedule_shape {
 	bool new_only, impossible;
 	bool combined; /* STRICT_PACK bundles summed to one request */
 	bool asks_accelerator;
-	const struct schedule_piece *pieces; /* of GPU, in the order of the bundles */
+	/* The GPU amounts of its bundles, in their order: parts below 1 share a GPU and never span
+	 * two. */
+	const int64_t *pieces;
 	uint32_t piece_count;
 	int64_t count;
 	VEC(struct schedule_entry) entries;
-	__int128 sum;            /* of the bundle's amounts: sort key */
+	__int128 sum; /* of the bundle's amounts: sort key */
+	/* Sort keys of the policies gpus_first and shuffle; 0 with others. */
+	int64_t gpus;
+	uint32_t shuffled;
 	const uint32_t *content; /* tie-breakers of the sort */
 	uint32_t content_count;
 };

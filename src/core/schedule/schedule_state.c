@@ -19,22 +19,21 @@ static void key_add_double(struct schedule_states *states, double value)
 	key_add(states, bits);
 }
 
-/* Divides whole units as such, which is exact where Ray's doubles are. */
+double schedule_share(int64_t total, int64_t used)
+{
+	if (total % RESOURCE_UNIT == 0 && used % RESOURCE_UNIT == 0)
+		return (double)(used / RESOURCE_UNIT) / (double)(total / RESOURCE_UNIT);
+	return (double)used / (double)total;
+}
+
 double schedule_term(int64_t total, int64_t available)
 {
-	int64_t used;
-	double share;
-
 	if (total <= 0 || available < 0)
 		return -1;
-	used = total > available ? total - available : 0;
-	if (!used)
+	if (total <= available)
 		return 0;
-	if (total % RESOURCE_UNIT == 0 && used % RESOURCE_UNIT == 0)
-		share = (double)(used / RESOURCE_UNIT) / (double)(total / RESOURCE_UNIT);
-	else
-		share = (double)used / (double)total;
-	return (double)total / (double)RESOURCE_UNIT * pow(share, 3);
+	return (double)total / (double)RESOURCE_UNIT *
+	       pow(schedule_share(total, total - available), 3);
 }
 
 static void *copy_array(struct arena *arena, const void *items, size_t count, size_t size)
@@ -89,6 +88,14 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 }
 
 /* ---- a node ---- */
+
+static int compare_amounts(const void *a, const void *b)
+{
+	uint32_t first = ((const struct schedule_amount *)a)->name;
+	uint32_t second = ((const struct schedule_amount *)b)->name;
+
+	return (first > second) - (first < second);
+}
 
 struct reading {
 	struct schedule_states *states;
@@ -154,9 +161,7 @@ static void set_gpus(struct schedule_states *states, struct schedule_state *stat
 {
 	if (!states->words->fractions)
 		return;
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		const struct schedule_amount *amount = &state->amounts[i];
-
+	ARRAY_EACH(const struct schedule_amount, amount, state->amounts, state->amount_count) {
 		if (amount->name != states->words->gpu || amount->total <= 0 ||
 		    amount->available != amount->total)
 			continue;
@@ -197,47 +202,6 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	set_gpus(states, &state, &open);
 	*ret_rest = schedule_intern_add(&states->rests, &reading.rest, sizeof(reading.rest));
 	set_rest(states, &state, *ret_rest);
-	return state_add(states, &state);
-}
-
-/* Sets one total in states->amounts, which is ascending; what is used of it stays used. */
-static void resize_amount(struct schedule_states *states, const char *name, int64_t total)
-{
-	uint32_t id = schedule_name_find(states->words, name);
-	struct schedule_amount *amount;
-	size_t at = 0;
-
-	if (id == SCHEDULE_ID_NONE)
-		return;
-	while (at < states->amounts.count && states->amounts.at[at].name < id)
-		at++;
-	if (at == states->amounts.count || states->amounts.at[at].name != id) {
-		VEC_ADD(states->arena, &states->amounts);
-		memmove(&states->amounts.at[at + 1], &states->amounts.at[at],
-			(states->amounts.count - 1 - at) * sizeof(*states->amounts.at));
-		states->amounts.at[at] = (struct schedule_amount){ id, -1, -1 };
-	}
-	amount = &states->amounts.at[at];
-	amount->available = (amount->available > 0 ? amount->available : 0) + total -
-			    (amount->total > 0 ? amount->total : 0);
-	if (amount->available < 0)
-		amount->available = 0;
-	amount->total = total;
-}
-
-uint32_t schedule_state_resized(struct schedule_states *states, uint32_t id,
-				const struct schedule_size *size, uint32_t rest)
-{
-	struct schedule_state state = states->states.at[id];
-
-	states->amounts.count = 0;
-	for (uint32_t i = 0; i < state.amount_count; i++)
-		VEC_PUSH(states->arena, &states->amounts, state.amounts[i]);
-	resize_amount(states, "CPU", size->cpu);
-	resize_amount(states, "memory", size->memory);
-	state.amounts = states->amounts.at;
-	state.amount_count = (uint32_t)states->amounts.count;
-	set_rest(states, &state, rest);
 	return state_add(states, &state);
 }
 
@@ -391,7 +355,7 @@ void schedule_room_load(struct schedule_room *room, uint32_t id)
 	room->open.count = 0;
 	for (uint32_t i = 0; i < state->open_count; i++)
 		VEC_PUSH(room->states->arena, &room->open, state->open[i]);
-	room->implicit.count = 0;
+	room->added.count = 0;
 }
 
 void schedule_room_unload(struct schedule_room *room)
@@ -400,8 +364,8 @@ void schedule_room_unload(struct schedule_room *room)
 
 	for (uint32_t i = 0; i < state->amount_count; i++)
 		room->total[state->amounts[i].name] = room->available[state->amounts[i].name] = -1;
-	for (size_t i = 0; i < room->implicit.count; i++)
-		room->available[room->implicit.at[i]] = -1;
+	for (size_t i = 0; i < room->added.count; i++)
+		room->total[room->added.at[i]] = room->available[room->added.at[i]] = -1;
 	room->loaded = false;
 }
 
@@ -514,10 +478,8 @@ static bool pieces_take(struct schedule_room *room, const struct schedule_shape 
 	for (size_t i = 0; i < room->open.count; i++)
 		VEC_PUSH(room->states->arena, &room->tried, room->open.at[i]);
 	for (uint32_t i = 0; i < shape->piece_count; i++) {
-		const struct schedule_piece *piece = &shape->pieces[i];
-
-		if (piece_room(room, piece->amount) >= piece->count) {
-			piece_take(room, piece->amount, piece->count);
+		if (piece_room(room, shape->pieces[i]) > 0) {
+			piece_take(room, shape->pieces[i], 1);
 			continue;
 		}
 		room->whole_gpus = whole;
@@ -562,6 +524,16 @@ static int64_t room_of(const struct schedule_room *room, const struct schedule_s
 	return want;
 }
 
+static void use(struct schedule_room *room, uint32_t name, int64_t amount)
+{
+	if (room->available[name] < 0) {
+		room->available[name] = RESOURCE_UNIT;
+		if (room->total[name] < 0)
+			VEC_PUSH(room->states->arena, &room->added, name);
+	}
+	room->available[name] -= amount;
+}
+
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want)
 {
@@ -573,24 +545,17 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	if (!count || schedule_room_refuses(room, shape, false))
 		return 0;
 	if (shape->piece_count && room->state.per_gpu) {
-		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0].amount);
+		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0]);
 
 		if (pieces < count)
 			count = pieces;
 		if (!count || (shape->combined && !pieces_take(room, shape)))
 			return 0;
 		if (!shape->combined)
-			piece_take(room, shape->pieces[0].amount, count);
+			piece_take(room, shape->pieces[0], count);
 	}
-	for (uint32_t i = 0; i < shape->need_count; i++) {
-		uint32_t name = shape->needs[i].name;
-
-		if (room->available[name] < 0) {
-			room->available[name] = RESOURCE_UNIT;
-			VEC_PUSH(room->states->arena, &room->implicit, name);
-		}
-		room->available[name] -= shape->needs[i].amount * count;
-	}
+	for (uint32_t i = 0; i < shape->need_count; i++)
+		use(room, shape->needs[i].name, shape->needs[i].amount * count);
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		room->labels = label_set_with(room->states, room->labels, shape->anti_labels[i]);
 	return count;
@@ -612,46 +577,61 @@ void schedule_room_terms(const struct schedule_room *room, double *ret_terms)
 	}
 }
 
-static int compare_amounts(const void *a, const void *b)
+static struct schedule_amount room_amount(const struct schedule_room *room, uint32_t name)
 {
-	uint32_t first = ((const struct schedule_amount *)a)->name;
-	uint32_t second = ((const struct schedule_amount *)b)->name;
-
-	return (first > second) - (first < second);
+	return (struct schedule_amount){ name, room->total[name], room->available[name] };
 }
 
-/* Builds the state from the room: amounts with their new free values, implicit resources that were
- * used for the first time, labels and open GPUs. Amounts are sorted by name, so that equal states
- * get the same id. */
+/* Amounts are sorted by name, so that equal states get the same id. */
 uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
 {
 	struct schedule_state state = room->state;
-	struct arena *arena = room->states->arena;
+	struct schedule_states *states = room->states;
 
-	room->amounts.count = 0;
-	for (uint32_t i = 0; i < state.amount_count; i++) {
-		struct schedule_amount amount = state.amounts[i];
-
-		amount.available = room->available[amount.name];
-		VEC_PUSH(arena, &room->amounts, amount);
-	}
-	for (size_t i = 0; i < room->implicit.count; i++)
-		if (room->total[room->implicit.at[i]] < 0)
-			VEC_PUSH(arena, &room->amounts,
-				 ((struct schedule_amount){
-					 room->implicit.at[i], -1,
-					 room->available[room->implicit.at[i]] }));
-	if (room->implicit.count)
-		sort_stable(room->amounts.at, room->amounts.count, sizeof(*room->amounts.at),
+	states->amounts.count = 0;
+	for (uint32_t i = 0; i < state.amount_count; i++)
+		VEC_PUSH(states->arena, &states->amounts, room_amount(room, state.amounts[i].name));
+	for (size_t i = 0; i < room->added.count; i++)
+		VEC_PUSH(states->arena, &states->amounts, room_amount(room, room->added.at[i]));
+	if (room->added.count)
+		sort_stable(states->amounts.at, states->amounts.count, sizeof(*states->amounts.at),
 			    compare_amounts);
-	state.amounts = room->amounts.at;
-	state.amount_count = (uint32_t)room->amounts.count;
+	state.amounts = states->amounts.at;
+	state.amount_count = (uint32_t)states->amounts.count;
 	state.labels = room->labels;
 	state.whole_gpus = room->whole_gpus;
 	state.open = room->open.at;
 	state.open_count = (uint32_t)room->open.count;
 	state.placed = state.running ? placed : 0;
-	return state_add(room->states, &state);
+	return state_add(states, &state);
+}
+
+/* What is used of it stays used. */
+static void set_total(struct schedule_room *room, const char *name, int64_t total)
+{
+	uint32_t id = schedule_name_find(room->states->words, name);
+	int64_t used;
+
+	if (id == SCHEDULE_ID_NONE)
+		return;
+	if (room->total[id] < 0 && room->available[id] < 0)
+		VEC_PUSH(room->states->arena, &room->added, id);
+	used = (room->total[id] > 0 ? room->total[id] : 0) -
+	       (room->available[id] > 0 ? room->available[id] : 0);
+	room->available[id] = total > used ? total - used : 0;
+	room->total[id] = total;
+}
+
+uint32_t schedule_state_resized(struct schedule_room *room, uint32_t id,
+				const struct schedule_size *size, uint32_t rest)
+{
+	schedule_room_load(room, id);
+	set_total(room, "CPU", size->cpu);
+	set_total(room, "memory", size->memory);
+	set_rest(room->states, &room->state, rest);
+	id = schedule_room_save(room, room->state.placed);
+	schedule_room_unload(room);
+	return id;
 }
 
 /* ---- the score ---- */

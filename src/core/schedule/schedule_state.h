@@ -26,8 +26,7 @@ struct schedule_state {
 	uint32_t placed; /* of running nodes; others differ by capacity alone, as in
                     * Ray's NodeStateCache */
 	bool running, head, registered, accelerator;
-	bool per_gpu;        /* parts of GPUs are laid out GPU by GPU: open and whole_gpus
-                   count */
+	bool per_gpu;        /* parts of GPUs are laid out by open and whole_gpus */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
 	uint32_t rest; /* of others, where nodes of one type differ in size; else 0 */
@@ -82,9 +81,8 @@ void schedule_states_init(struct schedule_states *states, struct schedule_vocabu
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
 			   const struct resources *total, const struct resources *available,
 			   uint32_t *ret_rest);
-/* The state after a resize; `rest` is that of the node with its new size. */
-uint32_t schedule_state_resized(struct schedule_states *states, uint32_t id,
-				const struct schedule_size *size, uint32_t rest);
+/* used / total. Divides whole units as such, which is exact where Ray's doubles are. */
+double schedule_share(int64_t total, int64_t used);
 /* v * util^3 of one resource, -1 when Ray does not count it. */
 double schedule_term(int64_t total, int64_t available);
 
@@ -122,9 +120,8 @@ struct schedule_room {
 	uint32_t labels;
 	int64_t whole_gpus;
 	VEC(struct schedule_open_gpus)
-	open, tried;                         /* tried: copy while a combined shape is placed */
-	VEC(uint32_t) implicit;              /* names that the placing added */
-	VEC(struct schedule_amount) amounts; /* scratch of save */
+	open, tried;         /* tried: copy while a combined shape is placed */
+	VEC(uint32_t) added; /* names that are not in the state */
 };
 
 /* One room serves a whole run. */
@@ -152,6 +149,9 @@ void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
 uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed);
 void schedule_room_unload(struct schedule_room *room);
 
+/* The state after a resize; `rest` is that of the node with its new size. */
+uint32_t schedule_state_resized(struct schedule_room *room, uint32_t id,
+				const struct schedule_size *size, uint32_t rest);
 /* The set of names and selectors placed on a node after `fill`. */
 uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,

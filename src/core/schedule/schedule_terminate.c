@@ -6,13 +6,6 @@
 #include "base/sort.h"
 #include "core/schedule/schedule_run.h"
 
-static const struct schedule_node *given_node(const struct schedule_run *run, uint32_t node)
-{
-	size_t given = run->nodes.at[node].given;
-
-	return given == SCHEDULE_NO_INDEX ? NULL : &run->problem->nodes[given];
-}
-
 /* By node: the next one of its replica, in a circle; a node alone is its own next. The nodes of one
  * launch, which are consecutive, also form replicas. */
 static uint32_t *find_replicas(struct schedule_run *run)
@@ -25,7 +18,7 @@ static uint32_t *find_replicas(struct schedule_run *run)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < run->nodes.count; i++) {
-		const struct schedule_node *given = given_node(run, i);
+		const struct schedule_node *given = schedule_run_given(run, i);
 		size_t type = run->nodes.at[i].result.type;
 		size_t key[3] = { type, given ? given->replica : 0, !given };
 		uint32_t id;
@@ -61,15 +54,11 @@ static double used_share(const struct schedule_node *node)
 
 	for (size_t i = 0; i < node->total.count; i++) {
 		int64_t total = node->total.at[i].amount;
-		int64_t free = resources_amount(&node->available, node->total.at[i].name, 0);
 
 		if (total <= 0)
 			continue;
-		if (total % RESOURCE_UNIT == 0 && free % RESOURCE_UNIT == 0)
-			sum += (double)((total - free) / RESOURCE_UNIT) /
-			       (double)(total / RESOURCE_UNIT);
-		else
-			sum += (double)(total - free) / (double)total;
+		sum += schedule_share(total, total - resources_amount(&node->available,
+								      node->total.at[i].name, 0));
 		count++;
 	}
 	return count ? sum / (double)count : 0;
@@ -94,7 +83,7 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct schedule_node *node = given_node(run, nodes[i]);
+		const struct schedule_node *node = schedule_run_given(run, nodes[i]);
 
 		ranks[i].node = nodes[i];
 		if (!node)
@@ -105,7 +94,7 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
 	}
 	sort_stable(ranks, count, sizeof(*ranks), compare_ranks);
 	for (size_t i = 0; i < count; i++) {
-		const struct schedule_node *node = given_node(run, ranks[i].node);
+		const struct schedule_node *node = schedule_run_given(run, ranks[i].node);
 
 		if (head_last && head == SCHEDULE_ID_NONE && node && node->head)
 			head = ranks[i].node;
@@ -116,25 +105,40 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
 		nodes[kept] = head;
 }
 
-/* ---- above a maximum ---- */
+/* ---- one replica ---- */
 
-static bool may_terminate(const struct schedule_run *run, const uint32_t *replicas, uint32_t first)
+/* Whether the node rules out that its replica is terminated: as idle, or above a maximum, where a node
+ * that this run would launch is dropped from the run instead. */
+static bool must_stay(const struct schedule_run *run, uint32_t node, bool idle)
 {
+	const struct schedule_node_result *result = &run->nodes.at[node].result;
+	const struct schedule_node *given = schedule_run_given(run, node);
+
+	if (result->status == SCHEDULE_TERMINATE)
+		return false;
+	if (!given)
+		return idle;
+	return given->head || !given->may_terminate ||
+	       (idle && (given->idle_ms <= given->idle_timeout_ms || result->placement_count));
+}
+
+/* The number of its nodes that are not terminated yet; 0: some node must stay. */
+static int64_t removable(const struct schedule_run *run, const uint32_t *replicas, uint32_t first,
+			 bool idle)
+{
+	int64_t count = 0;
 	uint32_t node = first;
 
 	do {
-		const struct schedule_node *given = given_node(run, node);
-
-		if (run->nodes.at[node].result.status != SCHEDULE_TERMINATE && given &&
-		    (!given->may_terminate || given->head))
-			return false;
+		if (must_stay(run, node, idle))
+			return 0;
+		count += run->nodes.at[node].result.status != SCHEDULE_TERMINATE;
 		node = replicas[node];
 	} while (node != first);
-	return true;
+	return count;
 }
 
-/* Terminates the other nodes of the replica as well; a node that this run would launch is dropped
- * from the run. Returns their number. */
+/* Terminates all nodes of the replica; returns how many were not terminated yet. */
 static int64_t terminate(struct schedule_run *run, const uint32_t *replicas, uint32_t first,
 			 enum schedule_cause cause)
 {
@@ -144,19 +148,20 @@ static int64_t terminate(struct schedule_run *run, const uint32_t *replicas, uin
 	do {
 		struct schedule_work *work = &run->nodes.at[node];
 
+		if (work->result.status != SCHEDULE_TERMINATE) {
+			work->result.status = SCHEDULE_TERMINATE;
+			work->result.cause = cause;
+			work->cancelled = !schedule_run_given(run, node);
+			if (work->cancelled)
+				schedule_run_count(run, work->result.type, -1);
+			count++;
+		}
 		node = replicas[node];
-		if (work->result.status == SCHEDULE_TERMINATE)
-			continue;
-		work->result.status = SCHEDULE_TERMINATE;
-		work->result.cause = cause;
-		count++;
-		if (work->given != SCHEDULE_NO_INDEX)
-			continue;
-		work->cancelled = true;
-		schedule_run_cancel(run, work->result.type);
 	} while (node != first);
 	return count;
 }
+
+/* ---- above a maximum ---- */
 
 /* Terminates at least `extra` of the nodes where that is allowed, in Ray's order. */
 static void enforce(struct schedule_run *run, const uint32_t *replicas, uint32_t *nodes,
@@ -167,7 +172,7 @@ static void enforce(struct schedule_run *run, const uint32_t *replicas, uint32_t
 	sort_nodes(run, nodes, count, true);
 	for (size_t i = 0; i < count && extra > 0; i++)
 		if (run->nodes.at[nodes[i]].result.status != SCHEDULE_TERMINATE &&
-		    may_terminate(run, replicas, nodes[i]))
+		    removable(run, replicas, nodes[i], false))
 			extra -= terminate(run, replicas, nodes[i], cause);
 }
 
@@ -247,17 +252,6 @@ void schedule_terminate_set_aside(struct schedule_run *run)
 
 /* ---- idle ---- */
 
-static bool is_idle(const struct schedule_run *run, uint32_t index)
-{
-	const struct schedule_work *work = &run->nodes.at[index];
-	const struct schedule_node *node = given_node(run, index);
-
-	if (work->result.status == SCHEDULE_TERMINATE)
-		return true;
-	return node && work->result.status == SCHEDULE_KEEP && !node->head && node->may_terminate &&
-	       node->idle_ms > node->idle_timeout_ms && !work->result.placement_count;
-}
-
 void schedule_terminate_idle(struct schedule_run *run)
 {
 	size_t types = run->problem->type_count, count = 0;
@@ -268,31 +262,28 @@ void schedule_terminate_idle(struct schedule_run *run)
 
 	for (size_t i = 0; i < run->order.count; i++) {
 		uint32_t node = run->order.at[i];
-		const struct schedule_work *work = &run->nodes.at[node];
+		const struct schedule_node_result *result = &run->nodes.at[node].result;
 
-		if (work->result.status != SCHEDULE_TERMINATE)
-			kept[work->result.type == SCHEDULE_NO_INDEX ? types : work->result.type]++;
-		if (work->result.status == SCHEDULE_KEEP && is_idle(run, node))
+		if (result->status == SCHEDULE_TERMINATE)
+			continue;
+		kept[result->type == SCHEDULE_NO_INDEX ? types : result->type]++;
+		if (!must_stay(run, node, true))
 			nodes[count++] = node;
 	}
 	schedule_order_sort(run, nodes, count);
 	sort_nodes(run, nodes, count, false);
 	for (size_t i = 0; i < count; i++) {
 		size_t type = run->nodes.at[nodes[i]].result.type;
-		int64_t minimum = 0, going = 0;
-		uint32_t node = nodes[i];
-		bool idle = run->nodes.at[node].result.status != SCHEDULE_TERMINATE;
+		int64_t minimum = 0, leaving;
 
-		do {
-			idle = idle && is_idle(run, node);
-			going += run->nodes.at[node].result.status != SCHEDULE_TERMINATE;
-			node = replicas[node];
-		} while (node != nodes[i]);
+		if (run->nodes.at[nodes[i]].result.status == SCHEDULE_TERMINATE)
+			continue;
+		leaving = removable(run, replicas, nodes[i], true);
 		if (type == SCHEDULE_NO_INDEX)
 			type = types;
 		else
 			minimum = run->problem->types[type].min_nodes;
-		if (idle && kept[type] - going >= minimum)
+		if (leaving && kept[type] - leaving >= minimum)
 			kept[type] -= terminate(run, replicas, nodes[i], SCHEDULE_CAUSE_IDLE);
 	}
 }

@@ -104,7 +104,7 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 static bool find_ratios(struct schedule_try *try, const struct schedule_candidate *c,
 			const struct schedule_state *state, bool *accelerated, int *labels)
 {
-	double *ratios = try->run->ratios;
+	double *ratios = try->run->numbers;
 	bool any = false;
 
 	for (uint32_t i = 0; i < state->amount_count; i++)
@@ -158,7 +158,7 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 			pivot = state->amounts[i].available;
 	for (uint32_t i = 0; i < state->amount_count; i++) {
 		const struct schedule_amount *amount = &state->amounts[i];
-		double most = run->ratios[amount->name] * ((double)pivot * SLACK + 1), share = 0;
+		double most = run->numbers[amount->name] * ((double)pivot * SLACK + 1), share = 0;
 		int64_t used = amount->total;
 
 		c->terms[i] = state->terms[i];
@@ -240,8 +240,6 @@ static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 			VEC_PUSH(run->attempt, &try->holders[shape],
 				 ((struct schedule_holder){ c, c->fills, count }));
 		}
-		if (count > try->most[shape])
-			try->most[shape] = count;
 		cursor_move(try, first, first->place + 1);
 	}
 }
@@ -284,7 +282,6 @@ static void try_init(struct schedule_try *try)
 	const struct schedule_list *list = try->list;
 
 	try->left = arena_array(run->attempt, list->count, sizeof(*try->left));
-	try->most = arena_array(run->attempt, list->count, sizeof(*try->most));
 	try->holders = arena_array(run->attempt, list->count, sizeof(*try->holders));
 	for (size_t i = 0; i < list->count; i++) {
 		try->left[i] = list->shapes[i].count;
@@ -327,8 +324,8 @@ static void review_scarce(struct schedule_try *try)
 static void read_first(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
-	uint32_t node = run->classes.at.at[c->state].members.at[0];
-	uint32_t placed = run->nodes.at[node].placed, rest = run->rests_of.at[node];
+	uint32_t node = schedule_class_best(run, c->state);
+	uint32_t placed = run->nodes.at[node].placed, rest = run->nodes.at[node].rest;
 	const struct schedule_state *state = &run->states.states.at[c->state];
 
 	if (c->fresh && rest != c->rest && placed == c->placed && state->running) {
@@ -417,7 +414,6 @@ static void review(struct schedule_try *try, uint32_t shape)
 	struct schedule_holders *holders = &try->holders[shape];
 	size_t kept = 0;
 
-	try->most[shape] = 0;
 	for (size_t i = 0; i < holders->count; i++) {
 		struct schedule_holder holder = holders->at[i];
 		struct schedule_candidate *c = holder.candidate;
@@ -431,8 +427,6 @@ static void review(struct schedule_try *try, uint32_t shape)
 			continue;
 		}
 		holders->at[kept++] = holder;
-		if (holder.units > try->most[shape])
-			try->most[shape] = holder.units;
 	}
 	holders->count = kept;
 }
@@ -465,23 +459,11 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 			schedule_requests_remove(try->requests, shape);
 			try->active_count--;
 		}
-		if (try->left[shape] < try->most[shape])
-			review(try, shape);
+		review(try, shape);
 	}
 }
 
 /* ---- placing ---- */
-
-static void choose_resized(struct schedule_try *try, struct schedule_candidate *c)
-{
-	struct schedule_chosen *chosen;
-
-	schedule_try_choose(try, c->node, c->state, c->placed, c->fill.at, c->fill.count);
-	chosen = &try->chosen.at[try->chosen.count - 1];
-	chosen->resized = true;
-	chosen->rest = c->rest;
-	book(try, c);
-}
 
 /* Whether the packing ends here. Not before it launches something, which an atomic try does at its end: a
  * group that needs more than the budget would never be placed. A search ends with what Ray's policy
@@ -509,28 +491,28 @@ static void take_best(struct schedule_try *try)
 	while ((best = find_best(try))) {
 		size_t type = best->type;
 		uint32_t node, state = best->state;
+		struct schedule_chosen *chosen;
 
 		if (is_cut(try))
 			break;
-		if (type != SCHEDULE_NO_INDEX && !schedule_run_permits(run, type, false, &limit)) {
-			heap_drop(try, best);
-			continue;
-		}
 		if (best->resized) {
-			choose_resized(try, best);
-			continue;
-		}
-		if (type == SCHEDULE_NO_INDEX)
+			node = best->node;
+		} else if (type == SCHEDULE_NO_INDEX) {
 			node = schedule_class_take(run, state);
-		else
+		} else if (schedule_run_permits(run, type, false, &limit)) {
 			node = schedule_run_launch(run, type, try->requests->phase);
-		schedule_try_choose(try, node, state, best->placed, best->fill.at,
-				    best->fill.count);
-		if (type != SCHEDULE_NO_INDEX)
 			for (int64_t i = 1; i < run->problem->types[type].hosts; i++)
 				schedule_class_add(run, state,
 						   schedule_run_launch(run, type,
 								       try->requests->phase));
+		} else {
+			heap_drop(try, best);
+			continue;
+		}
+		chosen = schedule_try_choose(try, node, state, best->placed, best->fill.at,
+					     best->fill.count);
+		chosen->resized = best->resized;
+		chosen->rest = best->rest;
 		book(try, best);
 		if (type != SCHEDULE_NO_INDEX && run->problem->types[type].hosts > 1)
 			add_class(try, state);
@@ -630,24 +612,21 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 {
 	struct schedule_run *run = try->run;
 	struct schedule_work *work = &run->nodes.at[chosen->node];
-	uint32_t state;
 
 	work->placed = chosen->placed;
-	state = schedule_state_filled(&run->room, chosen->state, try->list, chosen->fill,
-				      chosen->fill_count, &work->placed);
-
-	work->labels = run->states.states.at[state].labels;
-	run->states_of.at[chosen->node] = state;
+	work->state = schedule_state_filled(&run->room, chosen->state, try->list, chosen->fill,
+					    chosen->fill_count, &work->placed);
+	work->labels = run->states.states.at[work->state].labels;
 	if (chosen->resized) {
-		run->rests_of.at[chosen->node] = chosen->rest;
+		work->rest = chosen->rest;
 		work->result.resized = true;
 	}
 	hand_out(try, chosen, cursors);
 	if (!run->classes.lasting)
 		return;
-	schedule_class_add(run, state, chosen->node);
+	schedule_class_add(run, work->state, chosen->node);
 	schedule_class_rank(run, chosen->state);
-	schedule_class_rank(run, state);
+	schedule_class_rank(run, work->state);
 }
 
 static void keep(struct schedule_try *try)
@@ -698,9 +677,9 @@ static void undo(struct schedule_try *try)
 		if (lasting && begins_type(try, i))
 			schedule_class_remove(run, run->templates[type].state, try->first_new,
 					      UINT32_MAX);
-		schedule_run_cancel(run, type);
+		schedule_run_count(run, type, -1);
 	}
-	run->nodes.count = run->states_of.count = run->rests_of.count = try->first_new;
+	run->nodes.count = try->first_new;
 	if (!lasting)
 		return;
 	for (size_t i = 0; i < try->chosen.count; i++)

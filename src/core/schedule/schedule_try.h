@@ -1,11 +1,8 @@
 /* One list of requests on the nodes of a run, then on nodes that could be launched: Ray's
  * ResourceDemandScheduler._try_schedule (autoscaler/v2/scheduler.py, ray 2.60). Ray fills every
  * node as far as possible, scores the outcomes, keeps the best, and repeats with the rest.
- *
- * Candidates are classes of equal nodes, and types that may be launched. The outcome is the same
- * when a fill is reused until fewer units are left than it contains. A candidate without a valid
- * fill is in the heap with a bound that no fill exceeds; it is filled only when its bound is the
- * highest key. Everything here lives in the attempt arena of the run and ends with the try. */
+ * The outcome is the same when a fill is reused until fewer units are left than it contains.
+ * Everything here lives in the attempt arena of the run and ends with the try. */
 #ifndef CORE_SCHEDULE_SCHEDULE_TRY_H
 #define CORE_SCHEDULE_SCHEDULE_TRY_H
 
@@ -64,12 +61,11 @@ struct schedule_try {
 	struct schedule_run *run;
 	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
-	int64_t *left;                         /* by shape: units to place */
-	int64_t active_count;                  /* shapes with units left */
-	int64_t *most;                         /* by shape: units of it in a fresh fill, at most */
-	struct schedule_holders *holders;      /* by shape; some are out of date */
-	VEC(struct schedule_cursor) cursors;   /* of one fill */
-	VEC(struct schedule_candidate *) heap; /* the best first */
+	int64_t *left;                           /* by shape: units to place */
+	int64_t active_count;                    /* shapes with units left */
+	struct schedule_holders *holders;        /* by shape; some are out of date */
+	VEC(struct schedule_cursor) cursors;     /* of one fill */
+	VEC(struct schedule_candidate *) heap;   /* the best first */
 	VEC(struct schedule_candidate *) scarce; /* types */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
@@ -94,8 +90,9 @@ const struct schedule_leftover *schedule_try(struct schedule_run *run,
 struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint32_t state,
 						  size_t type);
 /* Notes that the node gets this fill. */
-void schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state, uint32_t placed,
-			 const struct schedule_fill *fill, size_t fill_count);
+struct schedule_chosen *schedule_try_choose(struct schedule_try *try, uint32_t node, uint32_t state,
+					    uint32_t placed, const struct schedule_fill *fill,
+					    size_t fill_count);
 
 /* ---- nodes that may be resized (schedule_resize.c) ---- */
 
