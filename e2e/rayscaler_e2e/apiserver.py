@@ -68,6 +68,7 @@ class ApiServer(abc.ABC):
         self.token_file = self.work_dir / "tokens.csv"
         self._write_token_file()
         self.version = ""
+        self.has_bench = False
         self.admin = self.client(self.tokens[ADMIN_USER])
         """A ``KubeClient`` in group system:masters, for set-up and for looking."""
 
@@ -254,6 +255,11 @@ class ApiServer(abc.ABC):
         for path in paths.crd_files():
             self.apply_file(path)
         self.apply_file(paths.MANIFESTS / "controller-role.yaml")
+        self.has_bench = True
+        self.wait_served()
+
+    def wait_served(self) -> None:
+        """Until the CRDs can be listed and watched: for a moment after a start kube-apiserver answers 429."""
         for path in paths.crd_files():
             for crd in load_yaml(path):
                 wait_until(lambda: self._crd_served(crd), 30, f"CRD {crd['metadata']['name']} to be served")
@@ -261,8 +267,20 @@ class ApiServer(abc.ABC):
     def _crd_served(self, crd: Dict[str, Any]) -> bool:
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         versions = [version["name"] for version in crd["spec"]["versions"] if version["served"]]
-        answers = [self.admin.request("GET", f"/apis/{group}/{name}/{plural}") for name in versions]
-        return all(answer.status == 200 for answer in answers)
+        where = [f"/apis/{group}/{name}/{plural}" for name in versions]
+        ends_at_once = {"watch": True, "timeoutSeconds": 1, "resourceVersion": "0"}
+        return all(self.admin.request("GET", each).status == 200 for each in where) and all(
+            self._opens(each, ends_at_once) for each in where
+        )
+
+    def _opens(self, path: str, query: Dict[str, Any]) -> bool:
+        try:
+            self.admin.stream(path, query, 5).abort()
+            return True
+        except ApiError as error:
+            if error.status not in (404, 429):
+                raise
+            return False
 
     def create_namespace(self, name: str) -> str:
         self.admin.of("namespaces").create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -101,6 +101,8 @@ class RealApiServer(ApiServer):
 
     def resume(self) -> None:
         self._start_apiserver()
+        if self.has_bench:
+            self.wait_served()
 
     def freeze(self) -> None:
         assert self._apiserver is not None

@@ -26,7 +26,7 @@ from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.cli import Cli, controller_pod, user_config
-from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH, ApiError
+from rayscaler_e2e.kubeclient import STRATEGIC_MERGE_PATCH
 from rayscaler_e2e.pod_schedule import VIRTUAL_NODE
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
@@ -56,23 +56,8 @@ def rows(text):
 # ---- without a controller ----
 
 
-@pytest.fixture(scope="module")
-def watchable(api_server):
-    """A server answers watches of a new CRD with 429 for a moment; commands that end with an error do not wait."""
-
-    def opens():
-        try:
-            with api_server.admin.of("rayclusters").watch():
-                return True
-        except ApiError as error:
-            assert error.status == 429
-            return False
-
-    wait_until(opens, 30, "watches of RayClusters")
-
-
 @pytest.fixture
-def alone(watchable, api_server, namespace, work_dir):
+def alone(api_server, namespace, work_dir):
     """A RayCluster without a controller and without an operator, and a user who may see it."""
     if os.environ.get("KUBERAY") == "real":
         pytest.skip("KubeRay's own operator would make Pods")

@@ -28,13 +28,13 @@ static void *gcs_new(struct arena *arena, const ProtobufCMessageDescriptor *desc
 	return message;
 }
 
-static bool gcs_report_is_full(const struct gcs_report *report, int list)
+static bool gcs_report_is_full(const struct gcs_report *report, size_t list)
 {
 	return report->lists[list].messages.count >= GCS_REPORT_MAX_ENTRIES;
 }
 
 /* Leaves out an entry that is above a limit of the report. */
-static void gcs_report_add(struct gcs_report *report, int list, void *message)
+static void gcs_report_add(struct gcs_report *report, size_t list, void *message)
 {
 	size_t bytes = protobuf_c_message_get_packed_size(message);
 
