@@ -99,8 +99,10 @@ class ApiServer(abc.ABC):
         """One line for the test report: which server, which version, from where."""
 
     def wait_ready(self, seconds: float = 60.0) -> None:
-        """Until /readyz answers ok."""
+        """Until /readyz answers ok, and after the bench is installed until its CRDs are served."""
         wait_until(self._ready, seconds, f"{self.url}/readyz (logs in {self.work_dir})")
+        if self.has_bench:
+            self._wait_served()
 
     def _ready(self) -> bool:
         self.check_running()
@@ -256,9 +258,9 @@ class ApiServer(abc.ABC):
             self.apply_file(path)
         self.apply_file(paths.MANIFESTS / "controller-role.yaml")
         self.has_bench = True
-        self.wait_served()
+        self._wait_served()
 
-    def wait_served(self) -> None:
+    def _wait_served(self) -> None:
         """Until the CRDs can be listed and watched: for a moment after a start kube-apiserver answers 429."""
         for path in paths.crd_files():
             for crd in load_yaml(path):

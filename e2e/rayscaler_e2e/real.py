@@ -101,8 +101,6 @@ class RealApiServer(ApiServer):
 
     def resume(self) -> None:
         self._start_apiserver()
-        if self.has_bench:
-            self.wait_served()
 
     def freeze(self) -> None:
         assert self._apiserver is not None
