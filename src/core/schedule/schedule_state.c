@@ -606,7 +606,7 @@ uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
 	return state_add(states, &state);
 }
 
-/* What is used of it stays used. */
+/* The part of it in use stays in use. */
 static void set_total(struct schedule_room *room, const char *name, int64_t total)
 {
 	uint32_t id = schedule_name_find(room->states->words, name);
