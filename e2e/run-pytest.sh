@@ -47,10 +47,10 @@ if [ "${KUBERAY:-standin}" = real ]; then
 	export PYTEST_ADDOPTS="-o 'testpaths=tests kuberay' ${PYTEST_ADDOPTS:-}"
 fi
 
-# All tests run in two processes, each with an API server and stand-ins of its own: a third one does not end earlier
-# on two cores, and costs a tenth of one.
+# All tests run in three processes, each with an API server and stand-ins of its own, because a test waits for half of
+# its time.
 if [ $# -eq 0 ]; then
-	set -- -n "${E2E_PROCESSES:-2}"
+	set -- -n "${E2E_PROCESSES:-3}"
 	# The tests that only make test-all runs (pytest.ini); chosen by arguments they run as well.
 	[ -n "${TEST_ALL:-}" ] || set -- "$@" -m 'not test_all'
 fi

@@ -7,7 +7,8 @@
 #
 # e2e waits for Ray most of the time. Beside it run, one after the other at the lowest priority: `make ahead`,
 # which compiles what later stages need (what does not compile fails again there), and the stages in BESIDE_E2E,
-# which use only the CPU and have no deadlines. Their output follows that of e2e.
+# which use only the CPU and have no deadlines. Later stages wait for e2e and `make ahead`, and run beside what is
+# left of BESIDE_E2E, whose output comes last.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -64,7 +65,7 @@ run_stage() {
 
 # First `make ahead` builds the programs that two of these stages share.
 run_beside() {
-	nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 || true
+	flock "$results/ahead.lock" nice -n 19 "$make" --no-print-directory -k -j"$jobs" ahead >"$results/ahead.log" 2>&1 || true
 	for stage in $beside; do
 		run_stage "$stage" nice -n 19
 	done >"$results/beside.log" 2>&1
@@ -82,11 +83,12 @@ for stage; do
 		set +m
 	fi
 	run_stage "$stage" env
-	if [ -n "$group" ]; then
-		wait "$group" || true
-		group=
-		cat "$results/beside.log"
-	fi
+	[ -z "$group" ] || flock "$results/ahead.lock" true
 done
+if [ -n "$group" ]; then
+	wait "$group" || true
+	group=
+	cat "$results/beside.log"
+fi
 
 "$here/summary.sh" "$results"

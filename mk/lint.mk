@@ -56,9 +56,7 @@ lint-banned:
 	@echo 'ok      $@'
 
 lint-format:
-	@bad=0; for f in $(LINT_C); do clang-format "$$f" | cmp -s - "$$f" || \
-		{ echo "$$f: not in the form of .clang-format, run make format"; bad=1; }; done; \
-		exit $$bad
+	@printf '%s\n' $(LINT_C) | xargs -n 50 -P $(JOBS) clang-format --dry-run --Werror || { echo 'run make format'; exit 1; }
 	@echo 'ok      $@'
 
 ## format: clang-format on all sources

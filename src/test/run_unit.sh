@@ -44,7 +44,7 @@ run_one() {
 export -f run_one
 export results limit_seconds
 
-printf '%s\n' "$@" | xargs -r -n 1 -P "${UNIT_JOBS:-2}" bash -c 'run_one "$0"'
+printf '%s\n' "$@" | xargs -r -n 1 -P "${UNIT_JOBS:-3}" bash -c 'run_one "$0"'
 
 cat "$results/unit"/*.count 2>/dev/null | awk -v want="$#" '
 	{ passed += $1; failed += $2; skipped += $3 }

@@ -6,15 +6,16 @@ set -euo pipefail
 functions=$1
 shift
 status=0
-for file; do
-	# Keeps the lines, so that the numbers are right.
-	perl -0777 -pe 's{/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])*\x27}
-		{ my $text = $&; $text =~ s/[^\n]//g; $text }gsex' "$file" |
-		grep -nE "\\b(${functions// /|})[[:space:]]*\\(" |
-		sed "s|^|$file: banned function: line |" && status=1
-	grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "$file" | sed "s|^|$file: unfinished work: line |" &&
-		status=1
-done
+# Keeps the lines, so that the numbers are right.
+found=$(FUNCTIONS=${functions// /|} perl -0777 -ne '
+	s{/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])*\x27}{ my $text = $&; $text =~ s/[^\n]//g; $text }gsex;
+	while (/^.*\b(?:$ENV{FUNCTIONS})[ \t]*\(.*$/mg) {
+		printf "%s: banned function: line %d:%s\n", $ARGV, 1 + (substr($_, 0, $-[0]) =~ tr/\n//), $&;
+	}' "$@")
+[ -z "$found" ] || { echo "$found"; status=1; }
+if grep -nHE '\b(TODO|FIXME|XXX|HACK)\b' "$@" | sed 's/^\([^:]*\):/\1: unfinished work: line /' | grep .; then
+	status=1
+fi
 # A condition of a `for` that no turn changes is a guard: an `if` before the loop; a flag that a turn sets is
 # a search: a return or a break. Tests may have them, and the folders of the packing and of the shares.
 guards=$(printf '%s\n' "$@" | grep -v '^src/test/' | xargs -r perl -0777 -ne '
