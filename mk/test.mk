@@ -326,7 +326,7 @@ valgrind-e2e: $(BUILD)/rayscaler tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
 test-valgrind: valgrind
 test-confined:
-	@status=0; for t in confined profiled; do $(MAKE) --no-print-directory $$t || status=1; done; \
+	@status=0; $(MAKE) --no-print-directory -k -Otarget -j2 confined profiled || status=1; \
 		cat $(RESULTS)/profiled.count >> $(RESULTS)/confined.count || status=1; exit $$status
 test-valgrind-e2e: valgrind-e2e
 .PHONY: valgrind confined profiled valgrind-e2e
