@@ -230,6 +230,23 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 	return arena_alloc(arena, bytes);
 }
 
+void *arena_join(struct arena *arena, const void *first, size_t first_count, const void *second,
+		 size_t second_count, size_t size)
+{
+	char *both = arena_array(arena, first_count + second_count, size);
+
+	if (first_count > 0)
+		memcpy(both, first, first_count * size);
+	if (second_count > 0)
+		memcpy(both + first_count * size, second, second_count * size);
+	return both;
+}
+
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size)
+{
+	return arena_join(arena, from, count, NULL, 0, size);
+}
+
 char *arena_strdup(struct arena *arena, const char *text)
 {
 	return arena_strndup(arena, text, strlen(text));

@@ -56,6 +56,16 @@ const char *arena_cut(struct arena *arena, const char *text, size_t max_bytes);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 
+/* A copy of the elements of one array, or of two, one after the other; an empty one may be NULL. */
+void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
+void *arena_join(struct arena *arena, const void *first, size_t first_count, const void *second,
+		 size_t second_count, size_t size);
+#define ARENA_COPY(arena, from, count) arena_copy((arena), (from), (count), sizeof(*(from)))
+#define ARENA_JOIN(arena, first, first_count, second, second_count)                                \
+	arena_join((arena), (first), (first_count), (second), (second_count), sizeof(*(first)))
+/* A new object with a value: ARENA_PUT(arena, (struct label){ key, value }). */
+#define ARENA_PUT(arena, ...) arena_copy((arena), &(__VA_ARGS__), 1, sizeof(__VA_ARGS__))
+
 /* A growable array in an arena. Declare as a member: VEC(struct pod) pods;
  * read pods.at[i], i < pods.count. The elements move when it grows. */
 #define VEC(type)                                                                                  \

@@ -89,16 +89,18 @@ static const struct facts *facts_make(const struct snapshot *snapshot, const str
 
 static const struct health *health_make(const struct facts *facts)
 {
-	struct health *health = ARENA_NEW(facts->arena, struct health);
+	struct health *health = ARENA_PUT(
+		facts->arena, (struct health){
+				      .facts = facts,
+				      .snapshot = facts->snapshot,
+				      .arena = facts->arena,
+				      .workers = arena_array(facts->arena, facts->worker_count,
+							     sizeof(*health->workers)),
+				      .groups = arena_array(facts->arena, facts->group_count,
+							    sizeof(*health->groups)),
+				      .capacity_check = capacity_check_new(facts),
+			      });
 
-	*health = (struct health){
-		.facts = facts,
-		.snapshot = facts->snapshot,
-		.arena = facts->arena,
-		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*health->workers)),
-		.groups = arena_array(facts->arena, facts->group_count, sizeof(*health->groups)),
-		.capacity_check = capacity_check_new(facts),
-	};
 	raylet_update(health);
 	progress_assess(health);
 	EACH_FEATURE(assess, health);
@@ -111,16 +113,18 @@ static const struct health *health_make(const struct facts *facts)
 static const struct offer *offer_make(const struct health *health)
 {
 	const struct facts *facts = health->facts;
-	struct offer *offer = ARENA_NEW(facts->arena, struct offer);
+	struct offer *offer = ARENA_PUT(
+		facts->arena, (struct offer){
+				      .facts = facts,
+				      .health = health,
+				      .snapshot = facts->snapshot,
+				      .arena = facts->arena,
+				      .workers = arena_array(facts->arena, facts->worker_count,
+							     sizeof(*offer->workers)),
+				      .groups = arena_array(facts->arena, facts->group_count,
+							    sizeof(*offer->groups)),
+			      });
 
-	*offer = (struct offer){
-		.facts = facts,
-		.health = health,
-		.snapshot = facts->snapshot,
-		.arena = facts->arena,
-		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*offer->workers)),
-		.groups = arena_array(facts->arena, facts->group_count, sizeof(*offer->groups)),
-	};
 	terminate_classify(offer);
 	launch_recall(offer);
 	template_seen_update(offer);
@@ -133,18 +137,19 @@ static const struct offer *offer_make(const struct health *health)
 static const struct packing *packing_make(const struct offer *offer)
 {
 	const struct facts *facts = offer->facts;
-	struct packing *packing = ARENA_NEW(facts->arena, struct packing);
+	struct packing *packing = ARENA_PUT(
+		facts->arena, (struct packing){
+				      .facts = facts,
+				      .health = offer->health,
+				      .offer = offer,
+				      .snapshot = facts->snapshot,
+				      .arena = facts->arena,
+				      .workers = arena_array(facts->arena, facts->worker_count,
+							     sizeof(*packing->workers)),
+				      .groups = arena_array(facts->arena, facts->group_count,
+							    sizeof(*packing->groups)),
+			      });
 
-	*packing = (struct packing){
-		.facts = facts,
-		.health = offer->health,
-		.offer = offer,
-		.snapshot = facts->snapshot,
-		.arena = facts->arena,
-		.workers =
-			arena_array(facts->arena, facts->worker_count, sizeof(*packing->workers)),
-		.groups = arena_array(facts->arena, facts->group_count, sizeof(*packing->groups)),
-	};
 	packing_run(packing);
 	gang_hold(packing);
 	disruption_replace(packing);
@@ -159,18 +164,20 @@ static const struct packing *packing_make(const struct offer *offer)
 static const struct choice *choice_make(const struct packing *packing, const int64_t *most)
 {
 	const struct facts *facts = packing->facts;
-	struct choice *choice = ARENA_NEW(facts->arena, struct choice);
+	struct choice *choice = ARENA_PUT(
+		facts->arena, (struct choice){
+				      .facts = facts,
+				      .health = packing->health,
+				      .offer = packing->offer,
+				      .packing = packing,
+				      .snapshot = facts->snapshot,
+				      .arena = facts->arena,
+				      .workers = arena_array(facts->arena, facts->worker_count,
+							     sizeof(*choice->workers)),
+				      .groups = arena_array(facts->arena, facts->group_count,
+							    sizeof(*choice->groups)),
+			      });
 
-	*choice = (struct choice){
-		.facts = facts,
-		.health = packing->health,
-		.offer = packing->offer,
-		.packing = packing,
-		.snapshot = facts->snapshot,
-		.arena = facts->arena,
-		.workers = arena_array(facts->arena, facts->worker_count, sizeof(*choice->workers)),
-		.groups = arena_array(facts->arena, facts->group_count, sizeof(*choice->groups)),
-	};
 	for (size_t g = 0; g < facts->group_count; g++)
 		choice->groups[g] = (struct group_choice){
 			.group = &facts->groups[g],
@@ -210,16 +217,16 @@ static const struct choice *choose(const struct offer *offer, struct pool_ask_li
 
 static struct plan *plan_new(const struct facts *facts)
 {
-	struct plan *plan = ARENA_NEW(facts->arena, struct plan);
+	struct plan *plan = ARENA_PUT(
+		facts->arena, (struct plan){
+				      .cluster_namespace = facts->snapshot->cluster.namespace_,
+				      .cluster_name = facts->snapshot->cluster.name,
+				      .head_node = facts->head_node,
+				      .head_gpus = facts->head_capacity.gpu_amount,
+				      .schedules = facts->schedules,
+				      .schedule_count = facts->schedule_count,
+			      });
 
-	*plan = (struct plan){
-		.cluster_namespace = facts->snapshot->cluster.namespace_,
-		.cluster_name = facts->snapshot->cluster.name,
-		.head_node = facts->head_node,
-		.head_gpus = facts->head_capacity.gpu_amount,
-		.schedules = facts->schedules,
-		.schedule_count = facts->schedule_count,
-	};
 	return plan;
 }
 

@@ -118,8 +118,7 @@ static int seen_decode(const struct json_at *member, const struct field *field U
 		return -1;
 	if (memory_template_decode(member, &template))
 		return 0;
-	copy = ARENA_NEW(member->reader->arena, struct memory_template);
-	*copy = template;
+	copy = ARENA_COPY(member->reader->arena, &template, 1);
 	copy->group = group->name;
 	group->seen = copy;
 	return 0;
@@ -158,7 +157,6 @@ FIELD_WORDS(demand_source, enum demand_source)
 static int bundle_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct summary_request *requested = object;
-	struct ray_request *request = ARENA_NEW(member->reader->arena, struct ray_request);
 	const struct field amounts = { .name = field->name, .kind = FIELD_KIND_RESOURCES };
 	struct bundle_entry *bundle;
 	struct resources resources;
@@ -172,9 +170,9 @@ static int bundle_decode(const struct json_at *member, const struct field *field
 			.received = (double)resources.at[i].amount / RESOURCE_UNIT,
 			.amount = resources.at[i].amount,
 		};
-	request->bundle = bundle;
-	request->bundle_count = resources.count;
-	requested->bundle = request;
+	requested->bundle = ARENA_PUT(member->reader->arena,
+				      (struct ray_request){ .bundle = bundle,
+							    .bundle_count = resources.count });
 	return 0;
 }
 
@@ -356,13 +354,12 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	struct json_reader printer = { .arena = &scratch };
 	struct json_reader reader = { .arena = given->reader->arena };
 	struct autoscaler_object *autoscaler = object;
-	struct summary *status = ARENA_NEW(reader.arena, struct summary);
+	struct summary *status = ARENA_COPY(reader.arena, &summary_none, 1);
 	struct json_at member = *given;
 	VEC(struct memory_template) templates = { .at = NULL };
 	bool complete;
 
 	autoscaler->status_text = "";
-	*status = summary_none;
 	if (json_type(&member) != JSON_OBJECT)
 		return 0;
 	member.reader = &printer;

@@ -179,7 +179,6 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 {
 	const struct device_table *builtin = device_table_builtin();
 	struct device_table own = { .rows = NULL };
-	struct device_row *rows;
 
 	if ((is_file && document_head_check(root, "DeviceTable")) ||
 	    field_check_names(root, table_fields, "a DeviceTable"))
@@ -194,11 +193,11 @@ static int decode(const struct json_at *root, bool is_file, struct device_table 
 		    field_decode(&member, field, &own))
 			return -1;
 	}
-	rows = arena_array(root->reader->arena, builtin->count + own.count, sizeof(*rows));
-	memcpy(rows, builtin->rows, builtin->count * sizeof(*rows));
-	if (own.count > 0)
-		memcpy(rows + builtin->count, own.rows, own.count * sizeof(*rows));
-	*ret_table = (struct device_table){ .rows = rows, .count = builtin->count + own.count };
+	*ret_table = (struct device_table){
+		.rows = ARENA_JOIN(root->reader->arena, builtin->rows, builtin->count, own.rows,
+				   own.count),
+		.count = builtin->count + own.count,
+	};
 	return 0;
 }
 

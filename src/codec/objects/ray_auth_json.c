@@ -187,9 +187,8 @@ static void copy_key(struct arena *arena, struct secret_key *key)
 
 static const struct ray_auth *copy_to(struct arena *arena, const struct ray_auth *auth)
 {
-	struct ray_auth *copy = ARENA_NEW(arena, struct ray_auth);
+	struct ray_auth *copy = ARENA_COPY(arena, auth, 1);
 
-	*copy = *auth;
 	copy->mode = arena_text(arena, auth->mode);
 	copy->plain_token = arena_text(arena, auth->plain_token);
 	copy_key(arena, &copy->token);

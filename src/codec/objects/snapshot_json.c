@@ -309,9 +309,10 @@ static int device_list_decode(const struct json_at *member, const struct field *
 
 	if (!json_is_given(member))
 		return 0;
-	objects = ARENA_NEW(member->reader->arena, struct device_objects);
-	if (ret->device_objects)
-		*objects = *ret->device_objects;
+	objects = ARENA_COPY(member->reader->arena,
+			     ret->device_objects ? ret->device_objects :
+						   &(const struct device_objects){ .slices = NULL },
+			     1);
 	ret->device_objects = objects;
 	return field_decode(member, field_find(device_objects_fields, field->name), objects);
 }

@@ -6,16 +6,13 @@
 static int expressions_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	struct node_term *term = object, added = { .expressions = NULL };
-	struct node_expression *all;
 
 	if (field_decode(member, field, &added))
 		return -1;
-	all = arena_array(member->reader->arena, term->count + added.count, sizeof(*all));
-	for (size_t i = 0; i < term->count; i++)
-		all[i] = term->expressions[i];
-	for (size_t i = 0; i < added.count; i++)
-		all[term->count + i] = added.expressions[i];
-	*term = (struct node_term){ .expressions = all, .count = term->count + added.count };
+	*term = (struct node_term){ .expressions = ARENA_JOIN(member->reader->arena,
+							      term->expressions, term->count,
+							      added.expressions, added.count),
+				    .count = term->count + added.count };
 	return 0;
 }
 

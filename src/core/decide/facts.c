@@ -97,15 +97,14 @@ static void find_head(struct facts *facts)
 struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate,
 			struct arena *arena)
 {
-	struct facts *facts = ARENA_NEW(arena, struct facts);
+	struct facts *facts = ARENA_PUT(arena, (struct facts){
+						       .snapshot = snapshot,
+						       .arena = arena,
+						       .gate = *gate,
+						       .due = ARENA_NEW(arena, struct due),
+						       .ray_problem = "",
+					       });
 
-	*facts = (struct facts){
-		.snapshot = snapshot,
-		.arena = arena,
-		.gate = *gate,
-		.due = ARENA_NEW(arena, struct due),
-		.ray_problem = "",
-	};
 	*facts->due = (struct due){ snapshot->now, PLAN_NEVER_CHANGES };
 	judge_ray(facts);
 	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')

@@ -85,9 +85,7 @@ static struct schedule_problem copy_problem(const struct packing *packing,
 {
 	struct schedule_problem problem = packing->problem;
 
-	*ret_types = arena_array(packing->arena, problem.type_count, sizeof(**ret_types));
-	memcpy(*ret_types, problem.types, problem.type_count * sizeof(**ret_types));
-	problem.types = *ret_types;
+	problem.types = *ret_types = ARENA_COPY(packing->arena, problem.types, problem.type_count);
 	problem.gang_count = problem.demand_count = 0;
 	problem.gangs_new_only = NULL;
 	problem.terminate_over_max = problem.cheapest = problem.may_be_cut = false;
@@ -103,16 +101,14 @@ static const struct schedule_result *place_when_work_has_ended(const struct pack
 	struct schedule_type *types;
 	struct schedule_problem problem = copy_problem(packing, &types);
 	struct schedule_node *nodes =
-		arena_array(packing->arena, list->ends[RANK_PLACED], sizeof(*nodes));
+		ARENA_COPY(packing->arena, list->nodes, list->ends[RANK_PLACED]);
 	const struct schedule_result *result;
 
 	for (size_t g = 0; g < packing->facts->group_count; g++)
 		types[g + 1].max_nodes = packing->facts->groups[g].spec->max_replicas *
 					 packing->facts->groups[g].hosts;
-	for (size_t i = 0; i < list->ends[RANK_PLACED]; i++) {
-		nodes[i] = list->nodes[i];
+	for (size_t i = 0; i < list->ends[RANK_PLACED]; i++)
 		nodes[i].available = nodes[i].total;
-	}
 	problem.nodes = nodes;
 	problem.node_count = list->ends[RANK_PLACED];
 	problem.gangs = gang;

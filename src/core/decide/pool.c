@@ -318,13 +318,11 @@ const int64_t *pool_most(const struct choice *choice, const struct pool_ask_list
 
 const struct offer *pool_offer(const struct choice *choice)
 {
-	struct offer *offer = ARENA_NEW(choice->arena, struct offer);
+	struct offer *offer = ARENA_COPY(choice->arena, choice->offer, 1);
 	struct schedule_problem *problem = &offer->problem;
-	struct schedule_type *types;
+	struct schedule_type *types =
+		ARENA_COPY(choice->arena, problem->types, problem->type_count);
 
-	*offer = *choice->offer;
-	types = arena_array(choice->arena, problem->type_count, sizeof(*types));
-	memcpy(types, problem->types, problem->type_count * sizeof(*types));
 	problem->types = types;
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		struct schedule_type *type = &types[group->index + 1];

@@ -67,9 +67,9 @@ static int64_t update_mark(struct packing *packing, const char *key, int64_t on_
 static void open_young_workers(struct packing *packing, time_ms since)
 {
 	struct schedule_node *nodes =
-		arena_array(packing->arena, packing->problem.node_count, sizeof(*nodes));
+		ARENA_COPY(packing->arena, packing->problem.nodes, packing->problem.node_count);
+
 	for (size_t i = 0; i < packing->problem.node_count; i++) {
-		nodes[i] = packing->problem.nodes[i];
 		if (!nodes[i].registered || nodes[i].head)
 			continue;
 		const struct worker *worker = &packing->facts->workers[nodes[i].worker];

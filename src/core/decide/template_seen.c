@@ -115,10 +115,9 @@ static bool is_asked(const struct map *candidates, const char *name)
 static struct labels with_label(const struct offer *offer, const struct labels *labels,
 				const char *key, const char *value)
 {
-	struct label label = { key, value };
-	struct labels base = { arena_array(offer->arena, 1, sizeof(label)), 1 };
+	const struct label label = { key, value };
+	const struct labels base = { &label, 1 };
 
-	*(struct label *)base.at = label;
 	return labels_merge(offer->arena, &base, labels);
 }
 

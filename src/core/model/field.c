@@ -77,10 +77,8 @@ static const char *own_text(const char *text, struct arena *arena)
 static void own_list(const struct list *list, void *object, void *value, struct arena *arena)
 {
 	size_t count = count_at(object, list->count), size = list->size;
-	char *copy = NULL;
+	char *copy = count > 0 ? arena_copy(arena, *(void **)value, count, size) : NULL;
 
-	if (count > 0)
-		copy = memcpy(arena_array(arena, count, size), *(void **)value, count * size);
 	*(void **)value = copy;
 	for (size_t i = 0; i < count; i++)
 		field_own(list->members, copy + i * size, arena);
@@ -125,7 +123,7 @@ void field_own(const struct field *fields, void *object, struct arena *arena)
 
 void *field_copy(const struct field *fields, const void *from, size_t size, struct arena *arena)
 {
-	void *copy = memcpy(arena_alloc(arena, size), from, size);
+	void *copy = arena_copy(arena, from, 1, size);
 
 	field_own(fields, copy, arena);
 	return copy;

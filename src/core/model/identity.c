@@ -90,13 +90,11 @@ static int compare_names(const void *left, const void *right)
 const char *identity_foreign_text(const struct snapshot *snapshot, struct arena *arena)
 {
 	size_t count = snapshot->foreign_pod_count;
-	const struct pod **sorted = arena_array(arena, count, sizeof(struct pod *));
+	const struct pod **sorted = ARENA_COPY(arena, snapshot->foreign_pods, count);
 	const char *text = "";
 
 	if (count == 0)
 		return NULL;
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = snapshot->foreign_pods[i];
 	qsort(sorted, count, sizeof(*sorted), compare_names);
 	for (size_t i = 0; i < count && i < FOREIGN_NAMES_MAX; i++)
 		text = arena_printf(arena, "%s%s%s (%s)", text, i > 0 ? ", " : "", sorted[i]->name,

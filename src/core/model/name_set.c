@@ -17,11 +17,7 @@ static struct name_set sorted(const char **names, size_t count)
 
 struct name_set name_set_of_strings(struct arena *arena, const struct strings *names)
 {
-	const char **copy = arena_array(arena, names->count, sizeof(*copy));
-
-	for (size_t i = 0; i < names->count; i++)
-		copy[i] = names->at[i];
-	return sorted(copy, names->count);
+	return sorted(ARENA_COPY(arena, names->at, names->count), names->count);
 }
 
 struct name_set name_set_of_pods(struct arena *arena, const struct pod *const *pods, size_t count)

@@ -211,11 +211,6 @@ struct labels labels_sort(struct label *items, size_t count)
 struct labels labels_merge(struct arena *arena, const struct labels *base,
 			   const struct labels *over)
 {
-	struct label *both = arena_array(arena, base->count + over->count, sizeof(*both));
-
-	for (size_t i = 0; i < base->count; i++)
-		both[i] = base->at[i];
-	for (size_t i = 0; i < over->count; i++)
-		both[base->count + i] = over->at[i];
-	return labels_sort(both, base->count + over->count);
+	return labels_sort(ARENA_JOIN(arena, base->at, base->count, over->at, over->count),
+			   base->count + over->count);
 }

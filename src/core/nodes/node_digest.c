@@ -51,13 +51,13 @@ void node_digest(const struct node *node, struct arena *arena, struct node *ret_
 	};
 
 	if (ready) {
-		struct condition *condition = ARENA_NEW(arena, struct condition);
+		struct condition *condition = ARENA_PUT(
+			arena, (struct condition){ .type = "Ready",
+						   .status = arena_strdup(arena, ready->status),
+						   .reason = "",
+						   .message = "",
+						   .last_transition = TIME_NONE });
 
-		*condition = (struct condition){ .type = "Ready",
-						 .status = arena_strdup(arena, ready->status),
-						 .reason = "",
-						 .message = "",
-						 .last_transition = TIME_NONE };
 		copy.conditions = condition;
 		copy.condition_count = 1;
 	}

@@ -87,17 +87,13 @@ static void keep(struct pod_digest *digest, const struct pod *pod, const struct 
 {
 	struct arena *arena = &digest->arena;
 	struct pod *entry = add_entry(digest, pod->namespace_, pod->name, pod->spec.node_name);
-	struct device_use *uses;
 
 	if (!entry)
 		return;
 	entry->labels = copy_labels(arena, labels_value(&pod->labels, LABEL_CLUSTER),
 				    labels_value(&pod->labels, LABEL_GROUP));
 	set_request(arena, entry, request->at, request->count);
-	uses = arena_array(arena, pod->device_use_count, sizeof(*uses));
-	for (size_t i = 0; i < pod->device_use_count; i++)
-		uses[i] = pod->device_uses[i];
-	entry->device_uses = uses;
+	entry->device_uses = ARENA_COPY(arena, pod->device_uses, pod->device_use_count);
 	entry->device_use_count = pod->device_use_count;
 	entry->deleting = pod->deleting;
 }
@@ -114,12 +110,13 @@ static struct sum *find_sum(struct pod_digest *digest, const struct pod *pod, st
 	digest->overflowed = digest->overflowed || digest->sums.count >= digest->most;
 	if (digest->overflowed)
 		return NULL;
-	sum = ARENA_NEW(&digest->arena, struct sum);
-	*sum = (struct sum){
-		.node = arena_strdup(&digest->arena, pod->spec.node_name),
-		.namespace_ = cluster ? arena_strdup(&digest->arena, pod->namespace_) : "",
-		.cluster = cluster ? arena_strdup(&digest->arena, cluster) : NULL,
-	};
+	sum = ARENA_PUT(
+		&digest->arena,
+		(struct sum){
+			.node = arena_strdup(&digest->arena, pod->spec.node_name),
+			.namespace_ = cluster ? arena_strdup(&digest->arena, pod->namespace_) : "",
+			.cluster = cluster ? arena_strdup(&digest->arena, cluster) : NULL,
+		});
 	map_set(&digest->sums, key, sum);
 	return sum;
 }

@@ -36,12 +36,9 @@ static int64_t bounded(int64_t count)
 static void *shown(const struct maker *maker, const void *list, size_t *count, size_t size,
 		   size_t most)
 {
-	void *copy;
-
 	maker->status->truncated = maker->status->truncated || *count > most;
 	*count = *count < most ? *count : most;
-	copy = arena_array(maker->arena, *count, size);
-	return *count > 0 ? memcpy(copy, list, *count * size) : copy;
+	return arena_copy(maker->arena, list, *count, size);
 }
 #define SHOWN(list, count, most) shown(maker, list, &(count), sizeof(*(list)), most)
 
@@ -151,8 +148,7 @@ static const struct memory_backoff *backoff_of(const struct maker *maker,
 
 	if (!backoff)
 		return NULL;
-	copy = ARENA_NEW(maker->arena, struct memory_backoff);
-	*copy = *backoff;
+	copy = ARENA_COPY(maker->arena, backoff, 1);
 	copy->message = message_of(maker, backoff->message);
 	return copy;
 }
@@ -165,9 +161,8 @@ static const struct autoscaler_scale *last_scale_of(const struct maker *maker, c
 	const struct summary_group *last;
 
 	if (made) {
-		struct autoscaler_scale *scale = ARENA_NEW(maker->arena, struct autoscaler_scale);
+		struct autoscaler_scale *scale = ARENA_COPY(maker->arena, made, 1);
 
-		*scale = *made;
 		scale->message = cut(maker, scale->message);
 		return scale;
 	}
@@ -212,11 +207,9 @@ static void set_requested(const struct maker *maker)
 		SHOWN(status->requested, status->requested_count, LIST_SHOWN_MAX);
 
 	for (size_t i = 0; i < status->requested_count; i++) {
-		struct ray_request *request = ARENA_NEW(maker->arena, struct ray_request);
-		struct bundle_entry *bundle;
-
-		*request = *requested[i].bundle;
-		bundle = SHOWN(request->bundle, request->bundle_count, BUNDLE_SHOWN_MAX);
+		struct ray_request *request = ARENA_COPY(maker->arena, requested[i].bundle, 1);
+		struct bundle_entry *bundle =
+			SHOWN(request->bundle, request->bundle_count, BUNDLE_SHOWN_MAX);
 		for (size_t b = 0; b < request->bundle_count; b++)
 			bundle[b].name = cut(maker, bundle[b].name);
 		request->bundle = bundle;
@@ -386,14 +379,14 @@ struct summary autoscaler_status_sent(const struct summary *status, struct arena
 struct summary autoscaler_status_orphan(const struct autoscaler_object *object, const char *message,
 					time_ms now, struct arena *arena)
 {
-	struct plan_condition *condition = ARENA_NEW(arena, struct plan_condition);
+	struct plan_condition *condition = ARENA_PUT(
+		arena, (struct plan_condition){ .type = "ScalingActive",
+						.status = "False",
+						.reason = REASON_CLUSTER_MISSING,
+						.message = message,
+						.observed_generation = object->generation });
 	struct summary status = summary_none;
 
-	*condition = (struct plan_condition){ .type = "ScalingActive",
-					      .status = "False",
-					      .reason = REASON_CLUSTER_MISSING,
-					      .message = message,
-					      .observed_generation = object->generation };
 	condition->last_transition = time_in(object->status, condition);
 	if (condition->last_transition == TIME_NONE)
 		condition->last_transition = now / MS_PER_SECOND * MS_PER_SECOND;

@@ -249,21 +249,18 @@ void gpu_holders_join(struct gpu_holders *holders, const struct gpu_use *const *
 		      const char *const *problems, struct arena *arena)
 {
 	const struct gpu_use *jobs = lists[RAY_LIST_JOBS];
-	struct gpu_worker *workers = arena_array(arena, holders->worker_count, sizeof(*workers));
+	struct gpu_worker *workers = ARENA_COPY(arena, holders->workers, holders->worker_count);
 	struct joining joining = { .arena = arena };
 	struct rows rows = all_rows(lists, arena);
 	size_t at = 0;
 
 	if (jobs && jobs->job_count > 0) {
-		struct gpu_use_job *sorted = arena_array(arena, jobs->job_count, sizeof(*sorted));
+		struct gpu_use_job *sorted = ARENA_COPY(arena, jobs->jobs, jobs->job_count);
 
-		memcpy(sorted, jobs->jobs, jobs->job_count * sizeof(*sorted));
 		sort_stable(sorted, jobs->job_count, sizeof(*sorted), compare_jobs);
 		joining.jobs = sorted;
 		joining.job_count = jobs->job_count;
 	}
-	for (size_t i = 0; i < holders->worker_count; i++)
-		workers[i] = holders->workers[i];
 	sort_stable(workers, holders->worker_count, sizeof(*workers), compare_nodes);
 	for (size_t i = 0; i < holders->worker_count; i++) {
 		size_t count;

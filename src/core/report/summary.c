@@ -647,19 +647,20 @@ static void check_summary(const struct summary *summary, const struct plan *plan
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena)
 {
-	struct summary *summary = ARENA_NEW(arena, struct summary);
+	struct summary *summary =
+		ARENA_PUT(arena, (struct summary){
+					 .decided_at = snapshot->now,
+					 .hands_off = gate_check(snapshot, arena).reason != NULL,
+					 .ray_reachable = plan->head_node != NULL,
+					 .gpus = { .known = plan->head_node != NULL },
+					 .safe_to_scale_down = plan->head_node &&
+							       may_terminate(snapshot, plan),
+					 .conditions = plan->conditions.at,
+					 .condition_count = plan->conditions.count,
+					 .schedules = plan->schedules,
+					 .schedule_count = plan->schedule_count,
+				 });
 
-	*summary = (struct summary){
-		.decided_at = snapshot->now,
-		.hands_off = gate_check(snapshot, arena).reason != NULL,
-		.ray_reachable = plan->head_node != NULL,
-		.gpus = { .known = plan->head_node != NULL },
-		.safe_to_scale_down = plan->head_node && may_terminate(snapshot, plan),
-		.conditions = plan->conditions.at,
-		.condition_count = plan->conditions.count,
-		.schedules = plan->schedules,
-		.schedule_count = plan->schedule_count,
-	};
 	sum_groups(snapshot, plan, arena, summary);
 	sum_head(plan, summary);
 	apply_ceilings(snapshot, summary);

@@ -398,18 +398,18 @@ const struct autoscaler_metering *metering_status(const struct metering *meterin
 
 	if (!metering || metering->group_count == 0)
 		return NULL;
-	struct autoscaler_metering *status = ARENA_NEW(arena, struct autoscaler_metering);
 	groups = arena_array(arena, metering->group_count, sizeof(*groups));
-	*status = (struct autoscaler_metering){
-		.cluster_uid = cluster_uid,
-		.since = metering->since,
-		.until = metering->until,
-		.currency = metering->currency ? metering->currency : "",
-		.today_gpu_seconds = metering->today_seconds.whole,
-		.today_cost_micros = metering->today_cost.whole,
-		.groups = groups,
-		.group_count = metering->group_count,
-	};
+	struct autoscaler_metering *status =
+		ARENA_PUT(arena, (struct autoscaler_metering){
+					 .cluster_uid = cluster_uid,
+					 .since = metering->since,
+					 .until = metering->until,
+					 .currency = metering->currency ? metering->currency : "",
+					 .today_gpu_seconds = metering->today_seconds.whole,
+					 .today_cost_micros = metering->today_cost.whole,
+					 .groups = groups,
+					 .group_count = metering->group_count,
+				 });
 	for (size_t i = 0; i < metering->group_count; i++) {
 		const struct metering_group *from = &metering->groups[i];
 

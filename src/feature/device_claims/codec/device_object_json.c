@@ -361,8 +361,7 @@ static int exactly_decode(const struct json_at *member, const struct field *fiel
 		return -1;
 	if (!json_is_given(member))
 		return 0;
-	ask = ARENA_NEW(member->reader->arena, struct device_ask);
-	*ask = ask_initial;
+	ask = ARENA_COPY(member->reader->arena, &ask_initial, 1);
 	request->asks = ask;
 	request->ask_count = 1;
 	return field_decode_all(member, field->members, ask);

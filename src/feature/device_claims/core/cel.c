@@ -236,13 +236,9 @@ static void fail(struct parser *parser, const char *problem)
 
 static struct syntax_node *new_node(struct parser *parser, enum op op)
 {
-	struct syntax_node *node = ARENA_NEW(parser->arena, struct syntax_node);
-
-	node->op = op;
-	node->height = 1;
 	if (++parser->nodes > CEL_NODES_MAX)
 		fail(parser, "its length");
-	return node;
+	return ARENA_PUT(parser->arena, (struct syntax_node){ .op = op, .height = 1 });
 }
 
 static void add_child(struct parser *parser, struct syntax_node *node, struct syntax_node *child)

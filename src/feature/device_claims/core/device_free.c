@@ -203,7 +203,7 @@ static void claim_device(const struct device_free *free, const struct claim_resu
 
 struct device_free *device_free_make(const struct device_objects *objects, struct arena *arena)
 {
-	struct device_free *free = ARENA_NEW(arena, struct device_free);
+	struct device_free *free;
 	struct collected collected = { .devices = { .at = NULL } };
 	const struct resource_slice **slices =
 		arena_array(arena, objects->slice_count + 1, sizeof(*slices));
@@ -212,12 +212,12 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 		slices[i] = &objects->slices[i];
 	qsort(slices, objects->slice_count, sizeof(*slices), compare_slices);
 	collect(slices, objects->slice_count, &collected, arena);
-	*free = (struct device_free){ .objects = objects,
-				      .devices = collected.devices.at,
-				      .device_count = collected.devices.count,
-				      .steps_left = DEVICE_STEPS_MAX,
-				      .counters = collected.counters.at,
-				      .counter_count = collected.counters.count };
+	free = ARENA_PUT(arena, (struct device_free){ .objects = objects,
+						      .devices = collected.devices.at,
+						      .device_count = collected.devices.count,
+						      .steps_left = DEVICE_STEPS_MAX,
+						      .counters = collected.counters.at,
+						      .counter_count = collected.counters.count });
 	free->by_node = arena_array(arena, free->device_count + 1, sizeof(struct free_device *));
 	if (free->counter_count > 0)
 		qsort(free->counters, free->counter_count, sizeof(*free->counters),
@@ -240,24 +240,17 @@ struct device_free *device_free_make(const struct device_objects *objects, struc
 
 struct device_free *device_free_copy(const struct device_free *free, struct arena *arena)
 {
-	struct device_free *copy = ARENA_NEW(arena, struct device_free);
+	struct device_free *copy = ARENA_COPY(arena, free, 1);
 
-	*copy = *free;
-	copy->devices = arena_array(arena, free->device_count, sizeof(*copy->devices));
+	copy->devices = ARENA_COPY(arena, free->devices, free->device_count);
 	copy->by_node = arena_array(arena, free->device_count, sizeof(struct free_device *));
-	copy->counters = arena_array(arena, free->counter_count, sizeof(*copy->counters));
-	for (size_t i = 0; i < free->counter_count; i++)
-		copy->counters[i] = free->counters[i];
+	copy->counters = ARENA_COPY(arena, free->counters, free->counter_count);
 	for (size_t i = 0; i < free->device_count; i++) {
 		struct free_device *one = &copy->devices[i];
 
-		*one = free->devices[i];
 		copy->by_node[i] = &copy->devices[free->by_node[i] - free->devices];
-		if (!one->left)
-			continue;
-		one->left = arena_array(arena, one->device->capacity.count, sizeof(*one->left));
-		for (size_t c = 0; c < one->device->capacity.count; c++)
-			one->left[c] = free->devices[i].left[c];
+		if (one->left)
+			one->left = ARENA_COPY(arena, one->left, one->device->capacity.count);
 	}
 	return copy;
 }

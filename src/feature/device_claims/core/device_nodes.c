@@ -116,12 +116,10 @@ const struct node *device_nodes_fill(const struct device_free *free, const struc
 
 	if (list.at.count == 0 || free->device_count == 0)
 		return nodes;
-	made = arena_array(arena, count, sizeof(*made));
-	for (size_t i = 0; i < count; i++) {
-		made[i] = nodes[i];
+	made = ARENA_COPY(arena, nodes, count);
+	for (size_t i = 0; i < count; i++)
 		VEC_EACH(const struct extended, extended, &list.at)
 			changed |= fill_node(free, &list, extended, &made[i], arena);
-	}
 	return changed ? made : nodes;
 }
 
@@ -202,7 +200,6 @@ static bool names(const struct pod_spec *spec, const char *resource)
 static void fill_pod(struct pod *pod, const struct quantities *more, struct arena *arena)
 {
 	size_t count = pod->spec.container_count;
-	struct container *containers = arena_array(arena, count + 1, sizeof(*containers));
 	struct quantity *requests = arena_array(arena, more->count, sizeof(*requests));
 	size_t added = 0;
 
@@ -211,11 +208,11 @@ static void fill_pod(struct pod *pod, const struct quantities *more, struct aren
 			requests[added++] = more->at[i];
 	if (added == 0)
 		return;
-	for (size_t c = 0; c < count; c++)
-		containers[c] = pod->spec.containers[c];
-	containers[count] =
-		(struct container){ .name = "", .image = "", .requests = { requests, added } };
-	pod->spec.containers = containers;
+	pod->spec.containers =
+		ARENA_JOIN(arena, pod->spec.containers, count,
+			   (&(const struct container){
+				   .name = "", .image = "", .requests = { requests, added } }),
+			   1);
 	pod->spec.container_count = count + 1;
 }
 
@@ -231,13 +228,11 @@ const struct pod *device_nodes_fill_pods(const struct device_free *free, const s
 			add_claim(free, &list, &free->objects->claims[i], &holdings, arena);
 	if (holdings.count == 0)
 		return pods;
-	made = arena_array(arena, count, sizeof(*made));
+	made = ARENA_COPY(arena, pods, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct holding *found;
+		const struct holding *found = map_get(
+			&holdings, arena_printf(arena, "%s/%s", pods[i].namespace_, pods[i].name));
 
-		made[i] = pods[i];
-		found = map_get(&holdings,
-				arena_printf(arena, "%s/%s", pods[i].namespace_, pods[i].name));
 		if (found)
 			fill_pod(&made[i], &found->amounts, arena);
 	}

@@ -123,17 +123,17 @@ static void add_limits(struct supplier *s, const struct pod_spec *spec, struct w
 
 			if (!class)
 				continue;
-			ask = ARENA_NEW(s->arena, struct device_ask);
-			*ask = (struct device_ask){ .name = "",
-						    .device_class = class,
-						    .count = limit->amount / RESOURCE_UNIT };
+			ask = ARENA_PUT(s->arena, (struct device_ask){ .name = "",
+								       .device_class = class,
+								       .count = limit->amount /
+										RESOURCE_UNIT });
 			VEC_PUSH(s->arena, &requests, ((struct device_request){ "", ask, 1 }));
 		}
 	}
 	if (requests.count == 0)
 		return;
-	made = ARENA_NEW(s->arena, struct claim_spec);
-	*made = (struct claim_spec){ .requests = requests.at, .request_count = requests.count };
+	made = ARENA_PUT(s->arena, (struct claim_spec){ .requests = requests.at,
+							.request_count = requests.count });
 	VEC_PUSH(s->arena, &wants->specs, made);
 }
 
@@ -492,8 +492,7 @@ static void supply_devices(struct offer *offer)
 		groups[g].there = nodes_of(problem, g + 1);
 		find_wants(&s, groups[g].spec, NULL, &groups[g].wants);
 	}
-	types = arena_array(offer->arena, problem->type_count, sizeof(*types));
-	memcpy(types, problem->types, problem->type_count * sizeof(*types));
+	types = ARENA_COPY(offer->arena, problem->types, problem->type_count);
 	for (size_t g = 0; g < facts->group_count; g++)
 		take_launched(&s, &facts->groups[g], &groups[g]);
 	for (size_t g = 0; g < facts->group_count; g++)

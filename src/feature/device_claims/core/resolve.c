@@ -503,14 +503,14 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 	map_done(&r.kinds);
 	if (r.requests.count > 0)
 		qsort(r.requests.at, r.requests.count, sizeof(*r.requests.at), claimed_compare);
-	index = ARENA_NEW(arena, struct claimed_index);
-	*index = (struct claimed_index){ .at = r.requests.at,
+	index = ARENA_PUT(arena, (struct claimed_index){
+					 .at = r.requests.at,
 					 .count = r.requests.count,
 					 .classes = classes.at.at,
 					 .class_count = classes.at.count,
 					 .templates_known = objects->templates_known,
 					 .claims_known = objects->claims_known,
-					 .devices = objects->slices_known ? r.devices : NULL };
+					 .devices = objects->slices_known ? r.devices : NULL });
 	return index;
 }
 
@@ -523,8 +523,7 @@ const struct device_table *device_claims_attach(const struct device_objects *obj
 
 	if (!index)
 		return table;
-	counted = ARENA_NEW(arena, struct device_table);
-	*counted = *table;
+	counted = ARENA_COPY(arena, table, 1);
 	counted->claims = index;
 	return counted;
 }

@@ -231,8 +231,8 @@ static void judge_running(struct facts *facts)
 
 	if (!settings)
 		return;
-	idle = ARENA_NEW(facts->arena, struct plan_idle);
-	*idle = (struct plan_idle){ .since = TIME_NONE, .until = TIME_NONE };
+	idle = ARENA_PUT(facts->arena,
+			 (struct plan_idle){ .since = TIME_NONE, .until = TIME_NONE });
 	facts->idle = idle;
 	idle->reason = REASON_IDLE_TERMINATION_BLOCKED;
 	idle->message = blocked(facts);
@@ -281,17 +281,18 @@ static void judge_suspended(struct facts *facts)
 		return;
 	why = why ? why : arrived(facts);
 	why = snapshot->cluster.deleting || paused ? NULL : why;
-	facts->idle = ARENA_NEW(facts->arena, struct plan_idle);
-	*facts->idle = (struct plan_idle){
-		.action = why ? CLUSTER_RESUME : CLUSTER_KEEP,
-		.since = TIME_NONE,
-		.until = TIME_NONE,
-		.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
-		.message = why ? arena_printf(facts->arena, "resumed: %s", why) :
-				 arena_printf(facts->arena,
-					      "Suspended by idle termination at %.40s; %s", time,
-					      resume_text(facts)),
-	};
+	facts->idle = ARENA_PUT(
+		facts->arena,
+		(struct plan_idle){
+			.action = why ? CLUSTER_RESUME : CLUSTER_KEEP,
+			.since = TIME_NONE,
+			.until = TIME_NONE,
+			.reason = why ? REASON_CLUSTER_RESUMED : REASON_IDLE_TERMINATED,
+			.message = why ? arena_printf(facts->arena, "resumed: %s", why) :
+					 arena_printf(facts->arena,
+						      "Suspended by idle termination at %.40s; %s",
+						      time, resume_text(facts)),
+		});
 	facts->gate.message = facts->idle->message;
 }
 
@@ -405,8 +406,7 @@ static void write(const struct choice *choice, struct plan *plan)
 	suspend_patch_forget(&snapshot->cluster, facts->arena, plan);
 	if (!facts->idle)
 		return;
-	idle = ARENA_NEW(facts->arena, struct plan_idle);
-	*idle = *facts->idle;
+	idle = ARENA_COPY(facts->arena, facts->idle, 1);
 	idle->action = action_of(facts, plan);
 	if (idle->action == CLUSTER_SUSPEND || idle->action == CLUSTER_DELETE) {
 		idle->reason = REASON_IDLE_TERMINATED;

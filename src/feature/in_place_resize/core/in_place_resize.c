@@ -25,9 +25,9 @@ static const struct pod *pod_of(const struct offer *offer, const struct schedule
 
 static const struct schedule_size *size_new(const struct offer *offer, struct plan_size size)
 {
-	struct schedule_size *copy = ARENA_NEW(offer->arena, struct schedule_size);
+	struct schedule_size *copy =
+		ARENA_PUT(offer->arena, (struct schedule_size){ size.cpu, size.memory });
 
-	*copy = (struct schedule_size){ size.cpu, size.memory };
 	return copy;
 }
 
@@ -97,21 +97,15 @@ static void offer_sizes(struct offer *offer)
 {
 	struct schedule_problem *problem = &offer->problem;
 	size_t nodes = problem->node_count, types = problem->type_count;
-	struct schedule_node *changed_nodes =
-		arena_array(offer->arena, nodes + 1, sizeof(*changed_nodes));
-	struct schedule_type *changed_types =
-		arena_array(offer->arena, types + 1, sizeof(*changed_types));
+	struct schedule_node *changed_nodes = ARENA_COPY(offer->arena, problem->nodes, nodes);
+	struct schedule_type *changed_types = ARENA_COPY(offer->arena, problem->types, types);
 
 	offer->resize->pods = arena_array(offer->arena, nodes + 1, sizeof(*offer->resize->pods));
-	for (size_t i = 0; i < types; i++) {
-		changed_types[i] = problem->types[i];
+	for (size_t i = 0; i < types; i++)
 		offer_type(offer, &changed_types[i],
 			   i > 0 ? &offer->groups[i - 1].seen_capacity : NULL);
-	}
-	for (size_t i = 0; i < nodes; i++) {
-		changed_nodes[i] = problem->nodes[i];
+	for (size_t i = 0; i < nodes; i++)
 		offer_node(offer, changed_types, &changed_nodes[i], i);
-	}
 	problem->types = changed_types;
 	problem->nodes = changed_nodes;
 }

@@ -560,13 +560,12 @@ const struct field gpu_pool_status_fields[] = {
 static int status_decode(const struct json_at *given, const struct field *field, void *object)
 {
 	struct json_reader reader = { .arena = given->reader->arena };
-	STATUS *status = ARENA_NEW(reader.arena, STATUS);
+	STATUS *status = ARENA_COPY(reader.arena, &gpu_pool_status_initial, 1);
 	struct json_at member = *given;
 	POOL *pool = object;
 
 	if (json_type(given) != JSON_OBJECT)
 		return 0;
-	*status = gpu_pool_status_initial;
 	member.reader = &reader;
 	for (const struct field *row = field->members; row->name; row++) {
 		const struct field one[] = { *row, FIELD_END };

@@ -458,15 +458,14 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena)
 {
-	struct pool_allocation *allocation = ARENA_NEW(arena, struct pool_allocation);
-	struct pool_input *copy = ARENA_NEW(arena, struct pool_input);
+	struct pool_input *copy = ARENA_COPY(arena, input, 1);
 	struct pool_tables *tables = ARENA_NEW(arena, struct pool_tables);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct building b = { copy, tables, arena, &scratch, 0 };
 	size_t parts = input->pool_count * input->member_count;
+	struct pool_allocation *allocation;
 	const int64_t *none;
 
-	*copy = *input;
 	tables->at = arena_array(arena, input->pool_count, sizeof(*tables->at));
 	tables->parts = arena_array(arena, parts, sizeof(*tables->parts));
 	for (size_t i = 0; i < parts; i++)
@@ -477,8 +476,8 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	for (size_t m = 0; m < input->member_count; m++)
 		add_member(&b, m);
 	share_all(&b);
-	*allocation =
-		(struct pool_allocation){ .input = copy, .tables = tables, .next = INT64_MAX };
+	allocation = ARENA_PUT(arena, (struct pool_allocation){
+					      .input = copy, .tables = tables, .next = INT64_MAX });
 	for (size_t p = 0; p < input->pool_count; p++) {
 		sum_queues(&tables->at[p], input->capacities[p], arena);
 		allocation->waits |= tables->at[p].waits;
@@ -718,7 +717,6 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 					   struct arena *arena)
 {
 	struct terms terms = { .grants = { 0 } };
-	struct pool_terms *ret = ARENA_NEW(arena, struct pool_terms);
 
 	for (size_t g = 0; g < member->group_count; g++) {
 		size_t pool = member->groups[g].pool;
@@ -742,9 +740,10 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 	}
 	if (allocation)
 		add_releases(allocation, index, arena, &terms);
-	*ret = (struct pool_terms){ terms.grants.at, terms.grants.count, terms.releases.at,
-				    terms.releases.count };
-	return ret->grant_count + ret->release_count > 0 ? ret : NULL;
+	if (terms.grants.count + terms.releases.count == 0)
+		return NULL;
+	return ARENA_PUT(arena, (struct pool_terms){ terms.grants.at, terms.grants.count,
+						     terms.releases.at, terms.releases.count });
 }
 
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena)
@@ -870,17 +869,17 @@ static void add_ready(const struct pool_allocation *allocation, size_t pool,
 		      struct gpu_pool_status *status)
 {
 	const char *held = allocation->input->held[pool];
-	struct condition *ready = ARENA_NEW(arena, struct condition);
 	const struct condition *before =
 		old ? condition_find(old->conditions.at, old->conditions.count, "Ready") : NULL;
+	struct condition *ready = ARENA_PUT(
+		arena, (struct condition){
+			       .type = "Ready",
+			       .status = held ? "False" : "True",
+			       .reason = held ? "NotShared" : "Shared",
+			       .message = held ? arena_strdup(arena, held) : "its GPUs are shared",
+			       .last_transition = allocation->input->now,
+		       });
 
-	*ready = (struct condition){
-		.type = "Ready",
-		.status = held ? "False" : "True",
-		.reason = held ? "NotShared" : "Shared",
-		.message = held ? arena_strdup(arena, held) : "its GPUs are shared",
-		.last_transition = allocation->input->now,
-	};
 	if (before && strcmp(before->status, ready->status) == 0)
 		ready->last_transition = before->last_transition;
 	status->conditions.at = ready;

@@ -107,8 +107,9 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old, const stru
 		struct times *times = map_get(&seen, groups);
 
 		if (!times) {
-			times = ARENA_NEW(arena, struct times);
-			*times = times_of(groups, old, arena);
+			const struct times found = times_of(groups, old, arena);
+
+			times = ARENA_COPY(arena, &found, 1);
 			map_set(&seen, groups, times);
 		}
 		add_ask(ret, &asks[i], groups, times, now, arena);
@@ -132,10 +133,8 @@ const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const i
 					   size_t group_count, struct arena *arena)
 {
 	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
-	int64_t *left = arena_array(arena, group_count, sizeof(*left));
+	int64_t *left = ARENA_COPY(arena, launched, group_count);
 
-	for (size_t g = 0; g < group_count; g++)
-		left[g] = launched[g];
 	VEC_EACH(const struct pool_waiting, old, &asks->list) {
 		struct pool_waiting entry = *old;
 

@@ -47,9 +47,7 @@ static bool *pools_of(struct pool_free *free, const struct pool_free_input *inpu
 			pool_match_node(input->pools[p], node, scratch);
 		any |= in[p];
 	}
-	return any ? memcpy(arena_array(&free->arena, input->pool_count, sizeof(*in)), in,
-			    input->pool_count * sizeof(*in)) :
-		     NULL;
+	return any ? ARENA_COPY(&free->arena, in, input->pool_count) : NULL;
 }
 
 static void add_node(struct pool_free *free, const struct pool_free_input *input,

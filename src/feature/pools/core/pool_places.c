@@ -516,11 +516,9 @@ static int64_t beside(const struct places *places, size_t worker)
 const struct share_places *pool_places_make(const struct pool_places_input *input,
 					    struct arena *arena)
 {
-	struct places *places = ARENA_NEW(arena, struct places);
+	struct places *places = ARENA_PUT(arena, (struct places){ .input = input, .arena = arena });
 
-	*places = (struct places){ .hooks = { places, take, leave, mark, rollback },
-				   .input = input,
-				   .arena = arena };
+	places->hooks = (struct share_places){ places, take, leave, mark, rollback };
 	start_shapes(places);
 	make_nodes(places);
 	add_claimers(places);

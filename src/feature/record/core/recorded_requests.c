@@ -142,8 +142,7 @@ static void add_constraint(struct recorded_requests *requests,
 		const char *key = key_of(&bundle, arena);
 		struct requested *requested = map_get(wanted, key);
 		if (!requested) {
-			requested = ARENA_NEW(arena, struct requested);
-			requested->bundle = bundle;
+			requested = ARENA_PUT(arena, (struct requested){ .bundle = bundle });
 			map_set(wanted, key, requested);
 		}
 		requested->current = resource_sum(requested->current, from->count);

@@ -74,9 +74,8 @@ static void take_time(time_ms *known, time_ms time)
 static struct entry *new_entry(struct recorded_work *work, const char *key,
 			       const struct ray_work_row *row)
 {
-	struct entry *entry = ARENA_NEW(&work->arena, struct entry);
-
-	entry->row = (struct ray_work_row){
+	struct entry *entry = ARENA_PUT(&work->arena, (struct entry){
+		.row = {
 		.kind = row->kind,
 		.id = arena_strdup(&work->arena, row->id),
 		.job = arena_strdup(&work->arena, row->job),
@@ -85,8 +84,11 @@ static struct entry *new_entry(struct recorded_work *work, const char *key,
 		.submitted = TIME_NONE,
 		.started = TIME_NONE,
 		.ended = TIME_NONE,
-	};
-	entry->seen_open = entry->seen_over = TIME_NONE;
+		},
+		.seen_open = TIME_NONE,
+		.seen_over = TIME_NONE,
+	});
+
 	map_set(&work->entries, key, entry);
 	return entry;
 }
@@ -246,9 +248,8 @@ static void find_groups(struct making *making)
 
 		if (entry->row.kind != WORK_PLACEMENT_GROUP)
 			continue;
-		struct group_use *use = ARENA_NEW(making->arena, struct group_use);
-		use->ended = TIME_NONE;
-		map_set(&making->groups, entry->row.id, use);
+		map_set(&making->groups, entry->row.id,
+			ARENA_PUT(making->arena, (struct group_use){ .ended = TIME_NONE }));
 	}
 	for (size_t i = 0; i < making->work->entries.count; i++) {
 		const struct entry *entry = entry_at(making, i);

@@ -78,17 +78,13 @@ static struct labels with_label(const struct labels *labels, const char *label, 
 static void settle_group(struct offer *offer, size_t g, const char *label)
 {
 	struct schedule_problem *problem = &offer->problem;
-	struct schedule_type *types =
-		arena_array(offer->arena, problem->type_count, sizeof(*types));
-	struct schedule_node *nodes =
-		arena_array(offer->arena, problem->node_count, sizeof(*nodes));
+	struct schedule_type *types = ARENA_COPY(offer->arena, problem->types, problem->type_count);
+	struct schedule_node *nodes = ARENA_COPY(offer->arena, problem->nodes, problem->node_count);
 	const char *value = value_of_workers(problem, g + 1, label);
 
 	if (!value)
 		value = arena_printf(offer->arena, "of group %s",
 				     offer->facts->groups[g].spec->name);
-	memcpy(types, problem->types, problem->type_count * sizeof(*types));
-	memcpy(nodes, problem->nodes, problem->node_count * sizeof(*nodes));
 	types[g + 1].labels = with_label(&types[g + 1].labels, label, value, offer->arena);
 	for (size_t i = 0; i < problem->node_count; i++)
 		if (nodes[i].type == g + 1 && !nodes[i].registered)
@@ -163,14 +159,11 @@ static struct ray_request constrained(const struct ray_request *bundle,
 		const struct label_selector *own = bundle->selector_count > 0 ?
 							   &bundle->selectors[i] :
 							   &(struct label_selector){ NULL, 0 };
-		struct label_constraint *constraints =
-			arena_array(arena, own->count + more->count, sizeof(*constraints));
 
-		for (size_t k = 0; k < own->count; k++)
-			constraints[k] = own->constraints[k];
-		for (size_t k = 0; k < more->count; k++)
-			constraints[own->count + k] = more->constraints[k];
-		selectors[i] = (struct label_selector){ constraints, own->count + more->count };
+		selectors[i] =
+			(struct label_selector){ ARENA_JOIN(arena, own->constraints, own->count,
+							    more->constraints, more->count),
+						 own->count + more->count };
 	}
 	made.selectors = selectors;
 	made.selector_count = count;
@@ -183,15 +176,13 @@ static struct bundle_selector choice_at(const struct bundle_selector *choice, co
 {
 	struct ray_request *requests = arena_array(arena, choice->count, sizeof(*requests));
 	size_t given = choice->locality.selector.count;
-	struct label_constraint *more = arena_array(arena, given + 1, sizeof(*more));
-	const char **values = arena_array(arena, 1, sizeof(*values));
+	const struct label_constraint at_value = { .key = choice->locality.label,
+						   .operation = LABEL_OPERATOR_IN,
+						   .values = { ARENA_COPY(arena, &value, 1),
+							       value ? 1 : 0 } };
+	struct label_constraint *more =
+		ARENA_JOIN(arena, choice->locality.selector.constraints, given, &at_value, 1);
 
-	values[0] = value;
-	for (size_t i = 0; i < given; i++)
-		more[i] = choice->locality.selector.constraints[i];
-	more[given] = (struct label_constraint){ .key = choice->locality.label,
-						 .operation = LABEL_OPERATOR_IN,
-						 .values = { values, value ? 1 : 0 } };
 	for (size_t i = 0; i < choice->count; i++)
 		requests[i] = constrained(&choice->requests[i],
 					  &(struct label_selector){ more, given + 1 }, arena);
@@ -253,8 +244,7 @@ static void offer_domains(struct offer *offer)
 		if (!gang_is_tied(&problem->gangs[i]))
 			continue;
 		if (!gangs) {
-			gangs = arena_array(offer->arena, problem->gang_count, sizeof(*gangs));
-			memcpy(gangs, problem->gangs, problem->gang_count * sizeof(*gangs));
+			gangs = ARENA_COPY(offer->arena, problem->gangs, problem->gang_count);
 			problem->gangs = gangs;
 		}
 		expand(offer, &gangs[i], &left);
