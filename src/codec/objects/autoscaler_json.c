@@ -328,26 +328,8 @@ const struct field autoscaler_status_fields[] = {
 	FIELD_END,
 };
 
-/* Reads the status member by member: one of an unknown form, which another version has written, counts
- * as absent. Whether all could be read. */
-static bool status_members_decode(const struct json_at *at, const struct field *fields,
-				  struct summary *status)
-{
-	bool complete = true;
-
-	for (const struct field *field = fields; field->name; field++) {
-		const struct field row[] = { *field, FIELD_END };
-		struct summary read = *status;
-
-		if (field_decode_all(at, row, &read))
-			complete = false;
-		else
-			*status = read;
-	}
-	return complete;
-}
-
-/* A status that is incomplete has no text: it will be written again. */
+/* One of an unknown form, which another version has written, counts as absent. A status that is
+ * incomplete has no text: it will be written again. */
 static int status_decode(const struct json_at *given, const struct field *field, void *object)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -366,7 +348,7 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	if (strlen(json_print(&member)) > AUTOSCALER_STATUS_MAX)
 		return 0;
 	member.reader = &reader;
-	complete = status_members_decode(&member, field->members, status);
+	complete = field_decode_each(&member, field->members, status, sizeof(*status));
 	for (size_t i = 0; i < status->group_count; i++)
 		if (status->groups[i].seen)
 			VEC_PUSH(reader.arena, &templates, *status->groups[i].seen);
@@ -416,13 +398,10 @@ const struct field autoscaler_fields[] = {
 int autoscaler_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		      struct autoscaler_object *ret_autoscaler, struct err *err)
 {
-	struct autoscaler_object object = { .paused = false };
-
-	if (field_decode_object(json, path, autoscaler_fields, arena, &object, &object.problems,
-				err))
-		return -1;
-	*ret_autoscaler = object;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct autoscaler_object, autoscaler_fields,
+					       FIELD_PROBLEMS(struct autoscaler_object)),
+				   arena, ret_autoscaler, err);
 }
 
 /* ---- bodies of requests ---- */

@@ -119,12 +119,10 @@ const struct field event_fields[] = {
 int event_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct event *ret_event, struct err *err)
 {
-	struct event event = { .count = 1 };
-
-	if (field_decode_object(json, path, event_fields, arena, &event, NULL, err))
-		return -1;
-	*ret_event = event;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct event, event_fields,
+					       .initial = &(const struct event){ .count = 1 }),
+				   arena, ret_event, err);
 }
 
 /* ---- Events of this program ---- */

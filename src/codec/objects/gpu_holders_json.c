@@ -61,5 +61,6 @@ int gpu_holders_read(const char *text, size_t size, struct arena *arena,
 
 	if (json_parse(text, size, &limits, &json, err))
 		return -1;
-	return field_decode_object(json, "", gpu_holders_fields, arena, ret_holders, NULL, err);
+	return field_decode_object(json, "", FIELD_WHOLE(struct gpu_holders, gpu_holders_fields),
+				   arena, ret_holders, err);
 }

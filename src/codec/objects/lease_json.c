@@ -44,12 +44,9 @@ static const struct field lease_fields[] = {
 int lease_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		 struct lease *ret_lease, struct err *err)
 {
-	struct lease lease = LEASE_INIT;
-
-	if (field_decode_object(json, path, lease_fields, arena, &lease, NULL, err))
-		return -1;
-	*ret_lease = lease;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct lease, lease_fields, .initial = &LEASE_INIT),
+				   arena, ret_lease, err);
 }
 
 int lease_write(const struct lease *lease, struct buf *buf)

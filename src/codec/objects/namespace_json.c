@@ -17,10 +17,6 @@ static const struct field namespace_fields[] = {
 int namespace_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		     struct namespace *ret_namespace, struct err *err)
 {
-	struct namespace found = { .name = "" };
-
-	if (field_decode_object(json, path, namespace_fields, arena, &found, NULL, err))
-		return -1;
-	*ret_namespace = found;
-	return 0;
+	return field_decode_object(json, path, FIELD_WHOLE(struct namespace, namespace_fields),
+				   arena, ret_namespace, err);
 }

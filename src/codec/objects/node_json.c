@@ -65,10 +65,8 @@ const struct field node_fields[] = {
 int node_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		struct node *ret_node, struct err *err)
 {
-	struct node node = node_initial;
-
-	if (field_decode_object(json, path, node_fields, arena, &node, &node.problems, err))
-		return -1;
-	*ret_node = node;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct node, node_fields, .initial = &node_initial,
+					       FIELD_PROBLEMS(struct node)),
+				   arena, ret_node, err);
 }

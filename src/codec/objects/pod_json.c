@@ -235,14 +235,14 @@ int pod_decode(const struct cJSON *json, const char *path, struct arena *arena, 
 {
 	struct json_reader reader = { .arena = arena };
 	struct json_at root = json_root(json, path, &reader), spec;
-	struct pod pod = { .namespace_ = "" };
 
-	if (field_decode_object(json, path, pod_fields, arena, &pod, &pod.problems, err))
+	if (field_decode_object(json, path,
+				FIELD_WHOLE(struct pod, pod_fields, FIELD_PROBLEMS(struct pod)),
+				arena, ret_pod, err))
 		return -1;
 	spec = json_member(&root, "spec");
-	if (pod_is_head(&pod))
-		pod.ray_auth = ray_auth_decode(&spec);
-	*ret_pod = pod;
+	if (pod_is_head(ret_pod))
+		ret_pod->ray_auth = ray_auth_decode(&spec);
 	return 0;
 }
 

@@ -510,13 +510,10 @@ const struct field ray_cluster_fields[] = {
 int ray_cluster_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err)
 {
-	struct ray_cluster cluster = { .suspend = false };
-
-	if (field_decode_object(json, path, ray_cluster_fields, arena, &cluster, &cluster.problems,
-				err))
-		return -1;
-	*ret_cluster = cluster;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct ray_cluster, ray_cluster_fields,
+					       FIELD_PROBLEMS(struct ray_cluster)),
+				   arena, ret_cluster, err);
 }
 
 /* The owner for scaling. A field that is missing, because a skeleton has no spec, is taken as ours:

@@ -162,8 +162,6 @@ static void write_settings(struct json_writer *writer, const struct field *field
 
 /* ---- objects ---- */
 
-#define PROBLEMS(type) .problems = offsetof(type, problems)
-
 /* A duplicate Pod would be counted twice. */
 static int names_check(const struct json_at *pods, const struct snapshot *snapshot)
 {
@@ -202,7 +200,7 @@ struct pod_list {
 static int pods_decode(const struct json_at *member, const struct field *field, void *object)
 {
 	const struct field list_field = FIELD_LIST(struct pod_list, at, count, pod_fields,
-						   field->name, PROBLEMS(struct pod));
+						   field->name, FIELD_PROBLEMS(struct pod));
 	struct arena *arena = member->reader->arena;
 	struct snapshot *ret = object;
 	const struct pod **pods;
@@ -372,23 +370,23 @@ static const struct field snapshot_fields[] = {
 	FIELD_FIXED("kind", "Snapshot", .flags = FIELD_REQUIRED),
 	FIELD_TIME(SNAPSHOT, now, "now", .flags = FIELD_ALWAYS, .read = time_decode),
 	FIELD_PART(SNAPSHOT, cluster, ray_cluster_fields, "rayCluster", .flags = FIELD_ALWAYS,
-		   .read = cluster_decode, PROBLEMS(struct ray_cluster)),
+		   .read = cluster_decode, FIELD_PROBLEMS(struct ray_cluster)),
 	FIELD_HOOK("pods", .read = pods_decode, .write = write_pods),
 	FIELD_TEXT(SNAPSHOT, view_problem, "viewProblem"),
 	FIELD_POINTER(SNAPSHOT, ray_state, ray_state_fields, "rayState",
-		      .flags = FIELD_ALWAYS | FIELD_PROTO, PROBLEMS(struct ray_state)),
+		      .flags = FIELD_ALWAYS | FIELD_PROTO, FIELD_PROBLEMS(struct ray_state)),
 	FIELD_TIME(SNAPSHOT, ray_state_time, "rayStateTime", .read = state_time_decode,
 		   .write = write_state_time),
 	FIELD_LIST(SNAPSHOT, events, event_count, event_fields, "events", .initial = &event_initial,
 		   .has = FIELD_HAS(SNAPSHOT, events_known)),
 	FIELD_HOOK("settings", .read = settings_decode, .write = write_settings),
 	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
-		      PROBLEMS(struct autoscaler_object)),
+		      FIELD_PROBLEMS(struct autoscaler_object)),
 	TIME_ZONES_ROW(SNAPSHOT),
 	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .initial = &node_initial,
-		   .has = FIELD_HAS(SNAPSHOT, nodes_known), PROBLEMS(struct node)),
+		   .has = FIELD_HAS(SNAPSHOT, nodes_known), FIELD_PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",
-		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), PROBLEMS(struct pod)),
+		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), FIELD_PROBLEMS(struct pod)),
 	FIELD_HOOK("resourceSlices", .read = device_list_decode, .write = write_device_list),
 	FIELD_HOOK("deviceClasses", .read = device_list_decode, .write = write_device_list),
 	FIELD_HOOK("resourceClaimTemplates", .read = device_list_decode,

@@ -180,6 +180,13 @@ static int word_decode(const struct json_at *member, const struct field *field, 
 	return json_fail(member, "must be one of %s, is \"%.40s\"", all, text);
 }
 
+/* The struct of a POINTER, or a whole object, before it is read. */
+static void *part_new(const struct field *field, struct arena *arena)
+{
+	return field->initial ? arena_copy(arena, field->initial, 1, field->size) :
+				arena_alloc(arena, field->size);
+}
+
 static int pointer_decode(const struct json_at *member, const struct field *field, void *value)
 {
 	char *part = NULL;
@@ -187,9 +194,7 @@ static int pointer_decode(const struct json_at *member, const struct field *fiel
 	if (json_optional(member, JSON_OBJECT))
 		return -1;
 	if (json_is_given(member)) {
-		part = arena_alloc(member->reader->arena, field->size);
-		if (field->initial)
-			memcpy(part, field->initial, field->size);
+		part = part_new(field, member->reader->arena);
 		if (part_decode(member, field, part))
 			return -1;
 	}
@@ -445,18 +450,35 @@ int field_check_unique(const struct json_at *member, const struct field *field, 
 	return 0;
 }
 
-int field_decode_object(const struct cJSON *json, const char *path, const struct field *fields,
-			struct arena *arena, void *object, struct strings *problems,
-			struct err *err)
+int field_decode_object(const struct cJSON *json, const char *path, const struct field *row,
+			struct arena *arena, void *ret_object, struct err *err)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct json_reader reader = { .arena = arena, .err = err };
 	struct json_at root = json_root(json, path, &reader);
+	void *object = part_new(row, &scratch);
 
-	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, fields, object))
+	if (json_expect(&root, JSON_OBJECT) || part_decode(&root, row, object))
 		return -1;
-	if (problems)
-		*problems = (struct strings){ reader.problems.at, reader.problems.count };
+	memcpy(ret_object, object, row->size);
 	return 0;
+}
+
+bool field_decode_each(const struct json_at *at, const struct field *fields, void *object,
+		       size_t size)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	bool complete = true;
+
+	for (const struct field *field = fields; field->name; field++) {
+		void *before = arena_copy(&scratch, object, 1, size);
+
+		if (!is_read(field) || row_decode(at, field, object) == 0)
+			continue;
+		memcpy(object, before, size);
+		complete = false;
+	}
+	return complete;
 }
 
 /* ---- parts of all objects ---- */

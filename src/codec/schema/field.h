@@ -46,11 +46,16 @@ int field_group_name_decode(const struct json_at *member, const struct field *fi
 /* A NAME of an element, whose size is `size`: fails when an earlier element has it as well. */
 int field_check_unique(const struct json_at *member, const struct field *field, void *object);
 
-/* A whole object from the root of a tree: every decoder of an object begins with it. `problems` may
- * be NULL. */
-int field_decode_object(const struct cJSON *json, const char *path, const struct field *fields,
-			struct arena *arena, void *object, struct strings *problems,
-			struct err *err);
+/* A whole object from the root of a tree: every decoder of an object begins with it. Of the row count
+ * `members`, `size`, `initial` and `problems`. The object is unchanged when it fails. */
+int field_decode_object(const struct cJSON *json, const char *path, const struct field *row,
+			struct arena *arena, void *ret_object, struct err *err);
+#define FIELD_WHOLE(T, fields, ...)                                                                \
+	(&(const struct field){ .size = sizeof(T), .members = (fields), __VA_ARGS__ })
+#define FIELD_PROBLEMS(T) .problems = offsetof(T, problems)
+/* Member by member: one that cannot be read keeps its value. True: all could be read. */
+bool field_decode_each(const struct json_at *at, const struct field *fields, void *object,
+		       size_t size);
 
 /* Writes `object` as the member `name`. */
 void field_write_object(struct json_writer *writer, const char *name, const struct field *fields,

@@ -502,7 +502,8 @@ static const char *counted(const char *text, struct arena *arena)
 	struct err err;
 
 	buf_init(&lines, TEXT_BYTES_MAX);
-	if (field_decode_object(tree, "", device_objects_fields, arena, &objects, NULL, &err))
+	if (field_decode_object(tree, "", FIELD_WHOLE(struct device_objects, device_objects_fields),
+				arena, &objects, &err))
 		fail_msg("%s: %s", text, err.text);
 	index = device_claims_attach(&objects, device_table_builtin(), arena)->claims;
 	assert_non_null(index);

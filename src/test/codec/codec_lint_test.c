@@ -81,7 +81,8 @@ static void read_claims(const char *path, struct arena *arena, struct lint_conte
 	if (!read_text(path, arena, &text))
 		return;
 	tree = codec_tree(text);
-	if (field_decode_object(tree, "", device_objects_fields, arena, objects, NULL, &err))
+	if (field_decode_object(tree, "", FIELD_WHOLE(struct device_objects, device_objects_fields),
+				arena, objects, &err))
 		fail_msg("%s: %s", path, err.text);
 	context->devices = device_claims_attach(objects, context->devices, arena);
 }

@@ -97,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (yaml_or_json_parse((const char *)data, size, &fuzz_limits, &tree, &err))
 		return 0;
-	if (field_decode_object(tree, "", device_objects_fields, &arena, &objects, NULL, &err)) {
+	if (field_decode_object(tree, "", FIELD_WHOLE(struct device_objects, device_objects_fields),
+				&arena, &objects, &err)) {
 		REQUIRE(err.kind != ERR_NONE && err.text[0] != '\0');
 		return 0;
 	}

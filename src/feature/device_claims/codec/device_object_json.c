@@ -522,84 +522,63 @@ const struct field device_objects_fields[] = {
 int resource_slice_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct resource_slice *ret_slice, struct err *err)
 {
-	struct resource_slice slice = { .name = "" };
-
-	if (field_decode_object(json, path, resource_slice_fields, arena, &slice, &slice.problems,
-				err))
-		return -1;
-	*ret_slice = slice;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct resource_slice, resource_slice_fields,
+					       FIELD_PROBLEMS(struct resource_slice)),
+				   arena, ret_slice, err);
 }
 
 int device_class_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			struct device_class *ret_class, struct err *err)
 {
-	struct device_class found = { .name = "" };
-
-	if (field_decode_object(json, path, device_class_fields, arena, &found, NULL, err))
-		return -1;
-	*ret_class = found;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(struct device_class, device_class_fields), arena,
+				   ret_class, err);
 }
 
-/* The names of an object that cannot be read. */
-struct names {
-	const char *namespace_, *name, *uid, *resource_version;
-};
-
-static int names_decode(const struct cJSON *json, struct arena *arena, struct names *ret_names,
-			struct err *err)
+/* Of an object that cannot be read only its names, the first of which is the name, and why, its first
+ * row. */
+static int decode_or_names(const struct cJSON *json, const char *path, const struct field *row,
+			   const struct field *names, struct arena *arena, void *ret_object,
+			   struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_reader reader = { .arena = arena };
 	struct json_at root = json_root(json, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
+	const char **name = field_value(names, ret_object);
+	const char **unreadable = field_value(row->members, ret_object);
+	struct err problem;
 
-	*ret_names = (struct names){ object_text_or_none(&metadata, "namespace"),
-				     object_text_or_none(&metadata, "name"),
-				     object_text_or_none(&metadata, "uid"),
-				     object_text_or_none(&metadata, "resourceVersion") };
-	return *ret_names->name == '\0' ? err_set(err, ERR_INPUT, "metadata.name is missing") : 0;
+	if (field_decode_object(json, path, row, arena, ret_object, &problem) == 0)
+		return 0;
+	memcpy(ret_object, row->initial, row->size);
+	(void)field_decode_each(&metadata, names, ret_object, row->size);
+	*unreadable = arena_text(arena, problem.text);
+	return **name == '\0' ? err_set(err, ERR_INPUT, "metadata.name is missing") : 0;
 }
 
 int claim_template_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct claim_template *ret_template, struct err *err)
 {
-	struct claim_template template_ = { .name = "" };
-	struct err problem;
-	struct names names;
+	static const struct claim_template none = { .namespace_ = "",
+						    .name = "",
+						    .resource_version = "" };
 
-	if (field_decode_object(json, path, claim_template_fields, arena, &template_, NULL,
-				&problem) == 0) {
-		*ret_template = template_;
-		return 0;
-	}
-	if (names_decode(json, arena, &names, err))
-		return -1;
-	*ret_template = (struct claim_template){ .namespace_ = names.namespace_,
-						 .name = names.name,
-						 .resource_version = names.resource_version,
-						 .unreadable = arena_text(arena, problem.text) };
-	return 0;
+	return decode_or_names(json, path,
+			       FIELD_WHOLE(struct claim_template, claim_template_fields,
+					   .initial = &none),
+			       template_metadata_fields, arena, ret_template, err);
 }
 
 int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct resource_claim *ret_claim, struct err *err)
 {
-	struct resource_claim claim = { .name = "" };
-	struct err problem;
-	struct names names;
+	static const struct resource_claim none = {
+		.namespace_ = "", .name = "", .uid = "", .resource_version = ""
+	};
 
-	if (field_decode_object(json, path, resource_claim_fields, arena, &claim, NULL, &problem) ==
-	    0) {
-		*ret_claim = claim;
-		return 0;
-	}
-	if (names_decode(json, arena, &names, err))
-		return -1;
-	*ret_claim = (struct resource_claim){ .namespace_ = names.namespace_,
-					      .name = names.name,
-					      .uid = names.uid,
-					      .resource_version = names.resource_version,
-					      .unreadable = arena_text(arena, problem.text) };
-	return 0;
+	return decode_or_names(json, path,
+			       FIELD_WHOLE(struct resource_claim, resource_claim_fields,
+					   .initial = &none),
+			       claim_metadata_fields, arena, ret_claim, err);
 }

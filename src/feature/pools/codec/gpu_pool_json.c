@@ -567,13 +567,7 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	if (json_type(given) != JSON_OBJECT)
 		return 0;
 	member.reader = &reader;
-	for (const struct field *row = field->members; row->name; row++) {
-		const struct field one[] = { *row, FIELD_END };
-		STATUS read = *status;
-
-		if (field_decode_all(&member, one, &read) == 0)
-			*status = read;
-	}
+	(void)field_decode_each(&member, field->members, status, sizeof(*status));
 	pool->status = status;
 	return 0;
 }
@@ -605,12 +599,10 @@ const struct field gpu_pool_fields[] = {
 int gpu_pool_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct gpu_pool *ret_pool, struct err *err)
 {
-	POOL pool = gpu_pool_initial;
-
-	if (field_decode_object(json, path, gpu_pool_fields, arena, &pool, &pool.problems, err))
-		return -1;
-	*ret_pool = pool;
-	return 0;
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(POOL, gpu_pool_fields, .initial = &gpu_pool_initial,
+					       FIELD_PROBLEMS(POOL)),
+				   arena, ret_pool, err);
 }
 
 int gpu_pool_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,

@@ -134,13 +134,16 @@ int ray_work_read(const char *text, size_t size, struct arena *arena, struct ray
 						   .depth = 16,
 						   .elements = 4000000 };
 	AUTO(json_done) struct cJSON *json = NULL;
-	struct strings problems = { .count = 0 };
+	struct json_reader reader = { .arena = arena, .err = err };
+	struct json_at root;
 
 	*ret = (struct ray_work_page){ .problem = "" };
-	if (json_parse(text, size, &limits, &json, err) ||
-	    field_decode_object(json, "", ray_work_fields, arena, ret, &problems, err))
+	if (json_parse(text, size, &limits, &json, err))
 		return -1;
-	if (problems.count > 0)
-		return err_set(err, ERR_INPUT, "%s", problems.at[0]);
+	root = json_root(json, "", &reader);
+	if (json_expect(&root, JSON_OBJECT) || field_decode_all(&root, ray_work_fields, ret))
+		return -1;
+	if (reader.problems.count > 0)
+		return err_set(err, ERR_INPUT, "%s", reader.problems.at[0]);
 	return ret->at != TIME_NONE ? 0 : err_set(err, ERR_INPUT, "at: is missing");
 }
