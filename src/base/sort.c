@@ -53,3 +53,20 @@ void sort_stable(void *items, size_t count, size_t size, sort_compare *compare)
 		memcpy(items, from, count * size);
 	memory_free(spare);
 }
+
+void *sort_find(const void *key, const void *items, size_t count, size_t size,
+		sort_compare *compare)
+{
+	char *first = (char *)items;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(key, first + middle * size) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && compare(key, first + low * size) == 0 ? first + low * size : NULL;
+}

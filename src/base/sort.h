@@ -13,4 +13,11 @@ typedef int sort_compare(const void *a, const void *b);
 /* O(count log count) in every case; `size` is of one element, in bytes. items may be NULL for 0. */
 void sort_stable(void *items, size_t count, size_t size, sort_compare *compare);
 
+/* The first element of a sorted array for which compare(key, element) is 0, or NULL; O(log count). Unlike
+ * bsearch, items may be NULL for 0, and several elements may be equal. */
+void *sort_find(const void *key, const void *items, size_t count, size_t size,
+		sort_compare *compare);
+#define SORT_FIND(key, items, count, compare)                                                      \
+	((__typeof__(&*(items)))sort_find((key), (items), (count), sizeof(*(items)), (compare)))
+
 #endif

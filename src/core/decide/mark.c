@@ -3,17 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const struct memory_mark *mark, enum mark_kind kind, const char *key)
+#include "base/sort.h"
+
+static int compare_keys(const void *wanted, const void *mark)
 {
-	return mark->kind != kind ? (mark->kind > kind) - (mark->kind < kind) :
-				    strcmp(mark->key, key);
+	const struct memory_mark *a = wanted;
+	const struct memory_mark *b = *(const struct memory_mark *const *)mark;
+
+	return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind) :
+				    strcmp(a->key, b->key);
 }
 
 static int compare_marks(const void *left, const void *right)
 {
 	const struct memory_mark *a = *(const struct memory_mark *const *)left;
 	const struct memory_mark *b = *(const struct memory_mark *const *)right;
-	int order = compare(a, b->kind, b->key);
+	int order = compare_keys(a, right);
 
 	return order != 0 ? order : (a > b) - (a < b);
 }
@@ -34,19 +39,11 @@ void mark_index(struct facts *facts)
 
 const struct memory_mark *mark_find(const struct facts *facts, enum mark_kind kind, const char *key)
 {
-	size_t low = 0, high = facts->old_mark_count;
+	const struct memory_mark wanted = { .kind = kind, .key = key };
+	const struct memory_mark *const *found =
+		SORT_FIND(&wanted, facts->old_marks, facts->old_mark_count, compare_keys);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(facts->old_marks[middle], kind, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < facts->old_mark_count && compare(facts->old_marks[low], kind, key) == 0 ?
-		       facts->old_marks[low] :
-		       NULL;
+	return found ? *found : NULL;
 }
 
 time_ms mark_since(const struct facts *facts, enum mark_kind kind, const char *key)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/decide/disruption.h"
 #include "core/model/reason.h"
 
@@ -78,36 +79,27 @@ static void index_nodes(const struct facts *facts, struct node_index *ret_index)
 	      compare_addresses);
 }
 
-static const struct ray_node *find_by_id(const struct node_index *index, const char *instance_id)
+static int compare_id(const void *instance_id, const void *node)
 {
-	size_t low = 0, high = index->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(index->by_id[middle]->instance_id, instance_id) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < index->count && strcmp(index->by_id[low]->instance_id, instance_id) == 0)
-		return index->by_id[low];
-	return NULL;
+	return strcmp(instance_id, (*(const struct ray_node *const *)node)->instance_id);
 }
 
-static const struct ray_node *find_by_address(const struct node_index *index, const char *address)
+static int compare_address(const void *address, const void *node)
 {
-	size_t low = 0, high = index->address_count;
-	if (address[0] == '\0')
-		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(index->by_address[middle]->ip_address, address) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < index->address_count && strcmp(index->by_address[low]->ip_address, address) == 0)
-		return index->by_address[low];
-	return NULL;
+	return strcmp(address, (*(const struct ray_node *const *)node)->ip_address);
+}
+
+/* By the id of the instance, else by the address. */
+static const struct ray_node *find_node(const struct node_index *index, const char *instance_id,
+					const char *address)
+{
+	const struct ray_node **found =
+		SORT_FIND(instance_id, index->by_id, index->count, compare_id);
+
+	if (!found)
+		found = SORT_FIND(address, index->by_address, index->address_count,
+				  compare_address);
+	return found ? *found : NULL;
 }
 
 static bool worker_pod_finished(const struct pod *pod)
@@ -172,9 +164,7 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->ends = TIME_NONE;
 	worker->finished = worker_pod_finished(pod);
 	worker->never_started = worker_pod_never_started(pod);
-	worker->node = find_by_id(index, pod->name);
-	if (!worker->node)
-		worker->node = find_by_address(index, pod->pod_ip);
+	worker->node = find_node(index, pod->name, pod->pod_ip);
 	worker->registered = worker->node && worker->node->status != RAY_NODE_DEAD;
 	worker->raylet_gone = worker->node && worker->node->status == RAY_NODE_DEAD;
 	worker->do_not_disrupt = has_do_not_disrupt(pod);

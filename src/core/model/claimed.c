@@ -1,7 +1,8 @@
 #include "core/model/claimed.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 /* An object of a file may have no namespace. */
 static const char *namespace_of(const char *name)
@@ -9,8 +10,9 @@ static const char *namespace_of(const char *name)
 	return *name == '\0' ? "default" : name;
 }
 
-static int compare_claims(const struct claimed_request *a, const struct claimed_request *b)
+static int compare_claims(const void *left, const void *right)
 {
+	const struct claimed_request *a = left, *b = right;
 	int order = strcmp(namespace_of(a->namespace_), namespace_of(b->namespace_));
 
 	if (order == 0)
@@ -42,28 +44,19 @@ const struct claimed_request *claimed_find(const struct claimed_index *index,
 	const struct claimed_request wanted = { .namespace_ = namespace_,
 						.claim = claim,
 						.is_template = is_template };
-	size_t low = 0, high = index->count, end;
+	const struct claimed_request *found =
+		SORT_FIND(&wanted, index->at, index->count, compare_claims);
+	const struct claimed_request *end = found;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_claims(&index->at[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < index->count && compare_claims(&index->at[end], &wanted) == 0;)
+	while (end && end < index->at + index->count && compare_claims(&wanted, end) == 0)
 		end++;
-	*ret_count = end - low;
-	return end > low ? &index->at[low] : NULL;
+	*ret_count = (size_t)(end - found);
+	return found;
 }
 
 const struct claimed_class *claimed_class_find(const struct claimed_index *index, const char *name)
 {
 	const struct claimed_class wanted = { .name = name };
 
-	if (index->class_count == 0)
-		return NULL;
-	return bsearch(&wanted, index->classes, index->class_count, sizeof(wanted),
-		       claimed_class_compare);
+	return SORT_FIND(&wanted, index->classes, index->class_count, claimed_class_compare);
 }

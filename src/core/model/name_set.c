@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 static int compare_names(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -31,6 +33,5 @@ struct name_set name_set_of_pods(struct arena *arena, const struct pod *const *p
 
 bool name_set_contains(const struct name_set *set, const char *name)
 {
-	return set->count > 0 &&
-	       bsearch(&name, set->at, set->count, sizeof(*set->at), compare_names);
+	return SORT_FIND(&name, set->at, set->count, compare_names) != NULL;
 }

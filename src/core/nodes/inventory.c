@@ -62,22 +62,17 @@ static void make_nodes(const struct maker *m)
 	}
 }
 
+static int compare_capacity(const void *key, const void *node)
+{
+	const struct node_capacity *a = key, *b = ((const struct inventory_node *)node)->capacity;
+
+	return (a > b) - (a < b);
+}
+
 static struct inventory_node *find_node(const struct inventory *inventory,
 					const struct node_capacity *capacity)
 {
-	size_t low = 0, high = inventory->node_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (inventory->nodes[middle].capacity == capacity)
-			return &inventory->nodes[middle];
-		if (inventory->nodes[middle].capacity < capacity)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return SORT_FIND(capacity, inventory->nodes, inventory->node_count, compare_capacity);
 }
 
 /* ---- users ---- */

@@ -1,6 +1,5 @@
 #include "core/nodes/node_capacity.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -23,7 +22,7 @@ struct node_amount *node_capacity_amount(const struct node_capacity *capacity, c
 {
 	const struct node_amount key = { .resource = resource };
 
-	return bsearch(&key, capacity->at, capacity->count, sizeof(key), compare_amounts);
+	return SORT_FIND(&key, capacity->at, capacity->count, compare_amounts);
 }
 
 static int64_t amount_of(const struct quantities *quantities, const char *name)
@@ -100,8 +99,7 @@ static struct node_capacity *find_capacity(const struct node_capacities *capacit
 	struct node wanted = { .name = name };
 	struct node_capacity key = { .node = &wanted };
 
-	return bsearch(&key, capacities->at, capacities->count, sizeof(*capacities->at),
-		       compare_capacities);
+	return SORT_FIND(&key, capacities->at, capacities->count, compare_capacities);
 }
 
 static void add_to_devices(const struct node_capacities *capacities, struct node_amount *amount,

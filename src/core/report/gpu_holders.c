@@ -1,7 +1,6 @@
 #include "core/report/gpu_holders.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -147,11 +146,9 @@ struct joining {
 static struct gpu_holder new_holder(const struct joining *joining, const struct gpu_use_row *row)
 {
 	const struct gpu_use_job wanted = { .id = row->job };
-	const struct gpu_use_job *job = NULL;
+	const struct gpu_use_job *job =
+		SORT_FIND(&wanted, joining->jobs, joining->job_count, compare_jobs);
 
-	if (joining->job_count > 0)
-		job = bsearch(&wanted, joining->jobs, joining->job_count, sizeof(*job),
-			      compare_jobs);
 	return (struct gpu_holder){
 		.kind = row->kind,
 		.name = row->name,
@@ -281,8 +278,5 @@ const struct gpu_worker *gpu_holders_find(const struct gpu_holders *holders, con
 {
 	const struct gpu_worker wanted = { .pod = pod };
 
-	if (holders->worker_count == 0)
-		return NULL;
-	return bsearch(&wanted, holders->workers, holders->worker_count, sizeof(wanted),
-		       compare_workers);
+	return SORT_FIND(&wanted, holders->workers, holders->worker_count, compare_workers);
 }

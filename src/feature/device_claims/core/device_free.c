@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/nodes/node_match.h"
 
 /* A counter of a CounterSet. */
@@ -41,10 +42,9 @@ static int compare_slices(const void *left, const void *right)
 static int compare_devices(const void *left, const void *right)
 {
 	const struct free_device *a = left, *b = right;
+	int order = compare_pools(a->slice, b->slice);
 
-	if (a->pool != b->pool)
-		return a->pool < b->pool ? -1 : 1;
-	return strcmp(a->device->name, b->device->name);
+	return order ? order : strcmp(a->device->name, b->device->name);
 }
 
 static int compare_counters(const void *left, const void *right)
@@ -64,6 +64,11 @@ static int compare_nodes(const void *left, const void *right)
 	int order = strcmp((*a)->node, (*b)->node);
 
 	return order ? order : (*a > *b) - (*a < *b);
+}
+
+static int compare_node(const void *name, const void *one)
+{
+	return strcmp(name, (*(const struct free_device *const *)one)->node);
 }
 
 struct collected {
@@ -115,11 +120,8 @@ static void find_uses(const struct device_free *free, struct free_device *one, s
 		   one->device->consumes_count) {
 		ARRAY_EACH(const struct quantity, amount, set->counters.at, set->counters.count) {
 			const struct device_counter key = { one->pool, set->set, amount->name, 0 };
-			struct device_counter *counter =
-				free->counter_count == 0 ?
-					NULL :
-					bsearch(&key, free->counters, free->counter_count,
-						sizeof(key), compare_counters);
+			struct device_counter *counter = SORT_FIND(
+				&key, free->counters, free->counter_count, compare_counters);
 
 			if (counter)
 				VEC_PUSH(arena, &uses,
@@ -148,25 +150,11 @@ static void init_capacity(struct free_device *one, struct arena *arena)
 const struct free_device *device_free_find(const struct device_free *free, const char *driver,
 					   const char *pool, const char *name)
 {
-	size_t low = 0, high = free->device_count;
+	const struct resource_slice slice = { .driver = driver, .pool = pool };
+	const struct device device = { .name = name };
+	const struct free_device wanted = { .slice = &slice, .device = &device };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct free_device *one = &free->devices[middle];
-		int order = strcmp(driver, one->slice->driver);
-
-		if (order == 0)
-			order = strcmp(pool, one->slice->pool);
-		if (order == 0)
-			order = strcmp(name, one->device->name);
-		if (order == 0)
-			return one;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
+	return SORT_FIND(&wanted, free->devices, free->device_count, compare_devices);
 }
 
 /* More than there is leaves nothing. */
@@ -299,20 +287,14 @@ enum cel_verdict device_free_matches(const struct device_selection *selection,
 struct free_device *const *device_free_of_node(const struct device_free *free, const char *node,
 					       size_t *ret_count)
 {
-	size_t low = 0, high = free->device_count, end;
+	struct free_device **first =
+		SORT_FIND(node, free->by_node, free->device_count, compare_node);
+	size_t most = first ? free->device_count - (size_t)(first - free->by_node) : 0, count = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(free->by_node[middle]->node, node) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < free->device_count && strcmp(free->by_node[end]->node, node) == 0;)
-		end++;
-	*ret_count = end - low;
-	return free->by_node + low;
+	while (count < most && strcmp(first[count]->node, node) == 0)
+		count++;
+	*ret_count = count;
+	return first;
 }
 
 const char *device_free_attribute(const struct free_device *one, const char *name)

@@ -1,6 +1,5 @@
 #include "feature/pools/core/pool_allocation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -829,9 +828,7 @@ static int compare_key(const void *key, const void *member)
 static bool keeps_place(const struct pool_input *input, const char *cluster)
 {
 	const struct pool_member *const *found =
-		input->member_count == 0 ? NULL :
-					   bsearch(cluster, input->members, input->member_count,
-						   sizeof(*input->members), compare_key);
+		SORT_FIND(cluster, input->members, input->member_count, compare_key);
 
 	return found && input->asks[found - input->members] == &pool_asks_unknown;
 }

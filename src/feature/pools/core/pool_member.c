@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/reason.h"
@@ -113,9 +114,7 @@ static const struct pool_report_worker *reported(const struct pool_report *repor
 {
 	const struct pool_report_worker key = { .pod = hash_text(pod) };
 
-	if (!report || report->worker_count == 0)
-		return NULL;
-	return bsearch(&key, report->workers, report->worker_count, sizeof(key), by_pod);
+	return report ? SORT_FIND(&key, report->workers, report->worker_count, by_pod) : NULL;
 }
 
 static struct pool_report_worker report_worker(const struct plan_worker *worker,
