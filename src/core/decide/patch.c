@@ -1,52 +1,48 @@
 #include "core/decide/patch.h"
 
-static struct patch_op *add_op(const struct facts *facts, struct plan *plan,
-			       const struct group *group, const char *op, const char *member)
+void patch_add(struct plan *plan, struct arena *arena, struct patch_op op)
 {
-	struct patch_op *item = VEC_ADD(facts->arena, &plan->patch);
-
-	*item = (struct patch_op){
-		.op = op,
-		.path = arena_printf(facts->arena, "/spec/workerGroupSpecs/%zu%s", group->index,
-				     member),
-		.string = "",
-	};
-	return item;
+	op.string = op.string ? op.string : "";
+	VEC_PUSH(arena, &plan->patch, op);
 }
 
-static void test_name(const struct facts *facts, struct plan *plan, const struct group *group)
+/* The path is that of the member below the worker group: "/replicas". */
+static void add_of_group(struct plan *plan, struct arena *arena, const struct group *group,
+			 struct patch_op op)
 {
-	struct patch_op *op = add_op(facts, plan, group, "test", "/groupName");
-	op->kind = PATCH_VALUE_STRING;
-	op->string = group->spec->name;
+	op.path = arena_printf(arena, "/spec/workerGroupSpecs/%zu%s", group->index, op.path);
+	patch_add(plan, arena, op);
 }
 
-static void integer_op(const struct facts *facts, struct plan *plan, const struct group *group,
-		       const char *op_name, const char *member, int64_t value)
+void patch_test_name(struct plan *plan, struct arena *arena, const struct group *group)
 {
-	struct patch_op *op = add_op(facts, plan, group, op_name, member);
-	op->kind = PATCH_VALUE_INTEGER;
-	op->integer = value;
+	add_of_group(plan, arena, group,
+		     (struct patch_op){ .op = "test",
+					.path = "/groupName",
+					.kind = PATCH_VALUE_STRING,
+					.string = group->spec->name });
 }
 
-static void strings_op(const struct facts *facts, struct plan *plan, const struct group *group,
-		       const char *op_name, const char *member, struct strings value)
+void patch_replicas(struct plan *plan, struct arena *arena, const struct group *group,
+		    const char *op, int64_t replicas)
 {
-	struct patch_op *op = add_op(facts, plan, group, op_name, member);
-	op->kind = PATCH_VALUE_STRINGS;
-	op->strings = value;
+	add_of_group(plan, arena, group,
+		     (struct patch_op){ .op = op,
+					.path = "/replicas",
+					.kind = PATCH_VALUE_INTEGER,
+					.integer = replicas });
 }
 
-static void patch_replicas(const struct choice *choice, struct plan *plan,
-			   const struct group *group)
+static void patch_own_replicas(const struct choice *choice, struct plan *plan,
+			       const struct group *group)
 {
 	const struct group_choice *own = &choice->groups[group->index];
 	if (own->patch_replicas == group->spec->replicas)
 		return;
-	test_name(choice->facts, plan, group);
+	patch_test_name(plan, choice->arena, group);
 	if (group->spec->has_replicas)
-		integer_op(choice->facts, plan, group, "test", "/replicas", group->spec->replicas);
-	integer_op(choice->facts, plan, group, "add", "/replicas", own->patch_replicas);
+		patch_replicas(plan, choice->arena, group, "test", group->spec->replicas);
+	patch_replicas(plan, choice->arena, group, "add", own->patch_replicas);
 }
 
 static bool has_pod(const struct facts *facts, const char *name)
@@ -94,21 +90,29 @@ static void patch_workers_to_delete(const struct choice *choice, struct plan *pl
 	struct strings list = new_list(choice, group, &added);
 	if (group->frozen || (added == 0 && list.count == group->spec->workers_to_delete.count))
 		return;
-	test_name(choice->facts, plan, group);
-	if (group->spec->has_workers_to_delete) {
-		strings_op(choice->facts, plan, group, "test", "/scaleStrategy/workersToDelete",
-			   group->spec->workers_to_delete);
-	} else if (!group->spec->has_scale_strategy) {
-		add_op(choice->facts, plan, group, "add", "/scaleStrategy")->kind =
-			PATCH_VALUE_EMPTY_OBJECT;
-	}
-	strings_op(choice->facts, plan, group, "add", "/scaleStrategy/workersToDelete", list);
+	patch_test_name(plan, choice->arena, group);
+	if (group->spec->has_workers_to_delete)
+		add_of_group(plan, choice->arena, group,
+			     (struct patch_op){ .op = "test",
+						.path = "/scaleStrategy/workersToDelete",
+						.kind = PATCH_VALUE_STRINGS,
+						.strings = group->spec->workers_to_delete });
+	else if (!group->spec->has_scale_strategy)
+		add_of_group(plan, choice->arena, group,
+			     (struct patch_op){ .op = "add",
+						.path = "/scaleStrategy",
+						.kind = PATCH_VALUE_EMPTY_OBJECT });
+	add_of_group(plan, choice->arena, group,
+		     (struct patch_op){ .op = "add",
+					.path = "/scaleStrategy/workersToDelete",
+					.kind = PATCH_VALUE_STRINGS,
+					.strings = list });
 }
 
 void patch_make(const struct choice *choice, struct plan *plan)
 {
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
-		patch_replicas(choice, plan, &choice->facts->groups[g]);
+		patch_own_replicas(choice, plan, &choice->facts->groups[g]);
 		patch_workers_to_delete(choice, plan, &choice->facts->groups[g]);
 	}
 }

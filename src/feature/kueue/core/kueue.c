@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "core/decide/patch.h"
 #include "core/decide/progress.h"
 #include "core/model/reason.h"
 #include "core/nodes/pod_request.h"
@@ -310,38 +311,14 @@ static bool lowers(const struct facts *facts)
 		       snapshot->settings.lower_while_suspended;
 }
 
-static struct patch_op *add_op(const struct facts *facts, struct plan *plan, const char *op,
-			       size_t group, const char *member)
-{
-	struct patch_op *item = VEC_ADD(facts->arena, &plan->patch);
-
-	*item = (struct patch_op){
-		.op = op,
-		.path = arena_printf(facts->arena, "/spec/workerGroupSpecs/%zu%s", group, member),
-		.string = ""
-	};
-	return item;
-}
-
-static void integer_op(const struct facts *facts, struct plan *plan, const char *op, size_t group,
-		       int64_t value)
-{
-	struct patch_op *item = add_op(facts, plan, op, group, "/replicas");
-
-	item->kind = PATCH_VALUE_INTEGER;
-	item->integer = value;
-}
-
 static void lower(const struct facts *facts, const struct group *group, struct plan *plan)
 {
 	struct plan_group *planned = &plan->groups.at[group->index];
 	int64_t replicas = group->spec->replicas, least = group->spec->min_replicas;
-	struct patch_op *item = add_op(facts, plan, "test", group->index, "/groupName");
 
-	item->kind = PATCH_VALUE_STRING;
-	item->string = group->spec->name;
-	integer_op(facts, plan, "test", group->index, replicas);
-	integer_op(facts, plan, "add", group->index, least);
+	patch_test_name(plan, facts->arena, group);
+	patch_replicas(plan, facts->arena, group, "test", replicas);
+	patch_replicas(plan, facts->arena, group, "add", least);
 	planned->target_replicas = planned->patch_replicas = least;
 	planned->reason = REASON_SCALE_DOWN_SUSPENDED;
 	planned->message = arena_printf(facts->arena,
@@ -352,22 +329,18 @@ static void lower(const struct facts *facts, const struct group *group, struct p
 
 static void write_gated(const struct facts *facts, struct plan *plan)
 {
-	struct patch_op *item;
-
 	if (!lowers(facts))
 		return;
 	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
 		if (group->frozen || !group->spec->has_replicas ||
 		    group->spec->replicas <= group->spec->min_replicas)
 			continue;
-		if (plan->patch.count == 0) {
-			item = VEC_ADD(facts->arena, &plan->patch);
-			*item = (struct patch_op){ .op = "test",
-						   .path = "/spec/suspend",
-						   .kind = PATCH_VALUE_BOOLEAN,
-						   .integer = true,
-						   .string = "" };
-		}
+		if (plan->patch.count == 0)
+			patch_add(plan, facts->arena,
+				  (struct patch_op){ .op = "test",
+						     .path = "/spec/suspend",
+						     .kind = PATCH_VALUE_BOOLEAN,
+						     .integer = true });
 		lower(facts, group, plan);
 	}
 }
