@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "core/model/field.h"
 
 #define USUAL_TOKEN_FILE ".ray/auth_token" /* below the home folder of the image's user */
 
@@ -179,24 +180,22 @@ static bool is_plain(const struct ray_auth *auth)
 	       !auth->kubernetes_tokens && !auth->tls;
 }
 
-static void copy_key(struct arena *arena, struct secret_key *key)
-{
-	key->secret = arena_text(arena, key->secret);
-	key->key = arena_text(arena, key->key);
-}
+static const struct field key_fields[] = {
+	FIELD_TEXT(struct secret_key, secret, "secret"),
+	FIELD_TEXT(struct secret_key, key, "key"),
+	FIELD_END,
+};
 
-static const struct ray_auth *copy_to(struct arena *arena, const struct ray_auth *auth)
-{
-	struct ray_auth *copy = ARENA_COPY(arena, auth, 1);
-
-	copy->mode = arena_text(arena, auth->mode);
-	copy->plain_token = arena_text(arena, auth->plain_token);
-	copy_key(arena, &copy->token);
-	copy_key(arena, &copy->certificate);
-	copy_key(arena, &copy->private_key);
-	copy_key(arena, &copy->ca);
-	return copy;
-}
+/* For the copy. */
+static const struct field auth_fields[] = {
+	FIELD_TEXT(struct ray_auth, mode, "mode"),
+	FIELD_TEXT(struct ray_auth, plain_token, "plainToken"),
+	FIELD_PART(struct ray_auth, token, key_fields, "token"),
+	FIELD_PART(struct ray_auth, certificate, key_fields, "certificate"),
+	FIELD_PART(struct ray_auth, private_key, key_fields, "privateKey"),
+	FIELD_PART(struct ray_auth, ca, key_fields, "ca"),
+	FIELD_END,
+};
 
 const struct ray_auth *ray_auth_decode(const struct json_at *spec)
 {
@@ -220,5 +219,5 @@ const struct ray_auth *ray_auth_decode(const struct json_at *spec)
 		.ca = key_of_file(&container, value_of(&container, "RAY_TLS_CA_CERT")),
 	};
 
-	return is_plain(&auth) ? NULL : copy_to(spec->reader->arena, &auth);
+	return is_plain(&auth) ? NULL : FIELD_COPY(auth_fields, &auth, spec->reader->arena);
 }

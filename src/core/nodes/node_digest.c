@@ -1,65 +1,52 @@
 #include "core/nodes/node_digest.h"
 
-static struct labels copy_labels(struct arena *arena, const struct labels *labels)
-{
-	struct label *copy = arena_array(arena, labels->count, sizeof(*copy));
+#include "core/model/field.h"
 
-	for (size_t i = 0; i < labels->count; i++)
-		copy[i] = (struct label){ arena_strdup(arena, labels->at[i].key),
-					  arena_strdup(arena, labels->at[i].value) };
-	return (struct labels){ copy, labels->count };
-}
+static const struct field taint_fields[] = {
+	FIELD_TEXT(struct taint, key, "key"),
+	FIELD_TEXT(struct taint, value, "value"),
+	FIELD_TEXT(struct taint, effect, "effect"),
+	FIELD_END,
+};
 
-static struct quantities copy_quantities(struct arena *arena, const struct quantities *quantities)
-{
-	struct quantity *copy = arena_array(arena, quantities->count, sizeof(*copy));
+static const struct field condition_fields[] = {
+	FIELD_TEXT(struct condition, status, "status"),
+	FIELD_END,
+};
 
-	for (size_t i = 0; i < quantities->count; i++) {
-		copy[i] = quantities->at[i];
-		copy[i].name = arena_strdup(arena, copy[i].name);
-		copy[i].text = arena_strdup(arena, copy[i].text);
-	}
-	return (struct quantities){ copy, quantities->count };
-}
-
-static const struct taint *copy_taints(struct arena *arena, const struct node *node)
-{
-	struct taint *copy = arena_array(arena, node->taint_count, sizeof(*copy));
-
-	for (size_t i = 0; i < node->taint_count; i++)
-		copy[i] = (struct taint){ arena_strdup(arena, node->taints[i].key),
-					  arena_strdup(arena, node->taints[i].value),
-					  arena_strdup(arena, node->taints[i].effect),
-					  node->taints[i].added };
-	return copy;
-}
+static const struct field copied_fields[] = {
+	FIELD_TEXT(struct node, name, "name"),
+	FIELD_TEXT(struct node, address, "address"),
+	FIELD_LABELS(struct node, labels, "labels"),
+	FIELD_QUANTITIES(struct node, capacity, "capacity"),
+	FIELD_QUANTITIES(struct node, allocatable, "allocatable"),
+	FIELD_LIST(struct node, taints, taint_count, taint_fields, "taints"),
+	FIELD_LIST(struct node, conditions, condition_count, condition_fields, "conditions"),
+	FIELD_END,
+};
 
 void node_digest(const struct node *node, struct arena *arena, struct node *ret_node)
 {
 	const struct condition *ready =
 		condition_find(node->conditions, node->condition_count, "Ready");
-	struct node copy = {
-		.name = arena_strdup(arena, node->name),
+	const struct condition condition = { .type = "Ready",
+					     .status = ready ? ready->status : "",
+					     .reason = "",
+					     .message = "",
+					     .last_transition = TIME_NONE };
+
+	*ret_node = (struct node){
+		.name = node->name,
 		.resource_version = "",
-		.address = arena_strdup(arena, node->address),
-		.labels = copy_labels(arena, &node->labels),
-		.capacity = copy_quantities(arena, &node->capacity),
-		.allocatable = copy_quantities(arena, &node->allocatable),
-		.taints = copy_taints(arena, node),
+		.address = node->address,
+		.labels = node->labels,
+		.capacity = node->capacity,
+		.allocatable = node->allocatable,
+		.taints = node->taints,
 		.taint_count = node->taint_count,
 		.unschedulable = node->unschedulable,
+		.conditions = &condition,
+		.condition_count = ready ? 1 : 0,
 	};
-
-	if (ready) {
-		struct condition *condition = ARENA_PUT(
-			arena, (struct condition){ .type = "Ready",
-						   .status = arena_strdup(arena, ready->status),
-						   .reason = "",
-						   .message = "",
-						   .last_transition = TIME_NONE });
-
-		copy.conditions = condition;
-		copy.condition_count = 1;
-	}
-	*ret_node = copy;
+	field_own(copied_fields, ret_node, arena);
 }
