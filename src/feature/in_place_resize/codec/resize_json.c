@@ -1,10 +1,8 @@
 #include "feature/in_place_resize/codec/resize_json.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/text/number.h"
 #include "codec/text/quantity.h"
 #include "core/model/plan.h"
 
@@ -72,75 +70,43 @@ const struct resize_limits *resize_limits_decode(const struct labels *annotation
 						 struct arena *arena)
 {
 	const char *text = labels_value(annotations, ANNOTATION_RESIZE);
-	struct resize_limits *found;
+	struct resize_limits found = { .problem = NULL };
 	struct err err;
 
 	if (!text || text[0] == '\0')
 		return NULL;
-	found = ARENA_NEW(arena, struct resize_limits);
-	if (limits_decode(text, arena, found, &err))
-		found->problem = arena_printf(arena, "%s", err.text);
-	return found;
+	if (limits_decode(text, arena, &found, &err))
+		found.problem = arena_text(arena, err.text);
+	return ARENA_COPY(arena, &found, 1);
 }
 
 /* ---- the record on a Pod ---- */
 
-/* Whole seconds, or bytes; 0 for null. */
-static int integer_decode(const struct json_at *at, const char *name, int64_t *ret_value)
-{
-	struct json_at member = json_member(at, name);
-
-	if (!json_is_given(&member))
-		return 0;
-	return json_type(&member) != JSON_NUMBER || json_integer_value(&member, ret_value) ? -1 : 0;
-}
-
-static int amount_member_decode(const struct json_at *at, const char *name, int64_t *ret_amount)
-{
-	struct json_at member = json_member(at, name);
-	const char *problem;
-
-	if (!json_is_given(&member))
-		return 0;
-	if (json_type(&member) != JSON_NUMBER)
-		return -1;
-	*ret_amount = amount_from_double(json_number_value(&member), &problem);
-	return problem ? -1 : 0;
-}
-
-static int status_decode(const char *text, struct arena *arena, struct resize_status *status)
-{
-	AUTO(json_done) struct cJSON *json = NULL;
-	struct err err;
-	struct json_reader reader = { .arena = arena, .err = &err };
-	struct json_at root;
-
-	if (json_parse(text, strlen(text), &limits, &json, &err))
-		return -1;
-	root = json_root(json, "", &reader);
-	if (json_expect(&root, JSON_OBJECT) ||
-	    integer_decode(&root, "resizing-at", &status->resizing_at) ||
-	    amount_member_decode(&root, "suggested-max-cpu", &status->suggested_cpu) ||
-	    amount_member_decode(&root, "suggested-max-memory", &status->suggested_memory) ||
-	    amount_member_decode(&root, "wanted-cpu", &status->wanted_cpu) ||
-	    amount_member_decode(&root, "wanted-memory", &status->wanted_memory) ||
-	    integer_decode(&root, "last-failed-at", &status->last_failed_at))
-		return -1;
-	status->raylet_id = object_text_or_none(&root, "raylet-id");
-	status->last_failed_reason = object_text_or_none(&root, "last-failed-reason");
-	return 0;
-}
+static const struct field status_fields[] = {
+	FIELD_TEXT(struct resize_status, raylet_id, "raylet-id"),
+	FIELD_INTEGER(struct resize_status, resizing_at, "resizing-at"),
+	FIELD_AMOUNT(struct resize_status, suggested_cpu, "suggested-max-cpu"),
+	FIELD_AMOUNT(struct resize_status, suggested_memory, "suggested-max-memory"),
+	FIELD_AMOUNT(struct resize_status, wanted_cpu, "wanted-cpu"),
+	FIELD_AMOUNT(struct resize_status, wanted_memory, "wanted-memory"),
+	FIELD_INTEGER(struct resize_status, last_failed_at, "last-failed-at"),
+	FIELD_TEXT(struct resize_status, last_failed_reason, "last-failed-reason"),
+	FIELD_END,
+};
 
 const struct resize_status *resize_status_decode(const struct labels *annotations,
 						 struct arena *arena)
 {
 	const char *text = labels_value(annotations, ANNOTATION_RESIZE_STATUS);
-	struct resize_status *status;
+	AUTO(json_done) struct cJSON *json = NULL;
+	struct resize_status status;
+	struct err err;
 
-	if (!text || text[0] == '\0')
+	if (!text || text[0] == '\0' || json_parse(text, strlen(text), &limits, &json, &err) ||
+	    field_decode_object(json, "", FIELD_WHOLE(struct resize_status, status_fields), arena,
+				&status, &err))
 		return NULL;
-	status = ARENA_NEW(arena, struct resize_status);
-	return status_decode(text, arena, status) ? NULL : status;
+	return ARENA_COPY(arena, &status, 1);
 }
 
 /* ---- containers ---- */
