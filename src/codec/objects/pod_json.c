@@ -269,23 +269,26 @@ static void labels_of(const struct json_at *metadata, struct labels *ret_labels)
 int pod_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 			  struct pod *ret_pod, struct err *err)
 {
-	struct json_reader reader = { .arena = arena, .err = err };
+	static const struct field fields[] = {
+		FIELD_TEXT(struct pod, namespace_, "namespace"),
+		FIELD_TEXT(struct pod, name, "name"),
+		FIELD_TEXT(struct pod, uid, "uid"),
+		FIELD_TEXT(struct pod, resource_version, "resourceVersion"),
+		FIELD_TIME(struct pod, created, "creationTimestamp"),
+		FIELD_TIME(struct pod, deletion_time, "deletionTimestamp"),
+		FIELD_END,
+	};
+	struct json_reader reader = { .arena = arena };
 	struct json_at root = json_root(json, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
+	struct json_at owners = json_member(&metadata, "ownerReferences");
 	struct pod pod = pod_empty;
 
-	pod.namespace_ = object_text_or_none(&metadata, "namespace");
-	pod.name = object_text_or_none(&metadata, "name");
+	(void)field_decode_each(&metadata, fields, &pod, sizeof(pod));
 	if (*pod.name == '\0')
 		return err_set(err, ERR_INPUT, "metadata.name is missing");
-	pod.uid = object_text_or_none(&metadata, "uid");
-	pod.resource_version = object_text_or_none(&metadata, "resourceVersion");
 	labels_of(&metadata, &pod.labels);
-	reader.err = NULL;
-	struct json_at owners = json_member(&metadata, "ownerReferences");
 	(void)owners_decode(&owners, NULL, &pod);
-	(void)rfc3339_decode(&metadata, "creationTimestamp", &pod.created);
-	(void)rfc3339_decode(&metadata, "deletionTimestamp", &pod.deletion_time);
 	pod.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';
 	pod.unreadable = arena_text(arena, why);
 	*ret_pod = pod;

@@ -540,27 +540,43 @@ static void unreadable_owner(const struct json_at *root, const struct json_at *m
 int ray_cluster_decode_unreadable(const struct cJSON *json, const char *why, struct arena *arena,
 				  struct ray_cluster *ret_cluster, struct err *err)
 {
+	static const struct field fields[] = {
+		FIELD_TEXT(struct ray_cluster, namespace_, "namespace"),
+		FIELD_TEXT(struct ray_cluster, name, "name"),
+		FIELD_TEXT(struct ray_cluster, uid, "uid"),
+		FIELD_TEXT(struct ray_cluster, resource_version, "resourceVersion"),
+		FIELD_INTEGER(struct ray_cluster, generation, "generation"),
+		FIELD_END,
+	};
 	struct json_reader reader = { .arena = arena, .err = NULL };
 	struct json_at root = json_root(json, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
-	struct ray_cluster cluster = { .suspend = false };
+	struct ray_cluster cluster = {
+		.api_version = object_text_or_none(&root, "apiVersion"),
+		.namespace_ = "",
+		.name = "",
+		.uid = "",
+		.resource_version = "",
+		.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0',
+		.ray_version = "",
+		.upscaling_mode = "",
+		.autoscaler_version = "",
+		.auth_mode = "",
+		.auth_secret_name = "",
+		.groups_manager = "",
+		.head_pod_name = "",
+		.head_pod_ip = "",
+		.autoscaler_options = { .image = "" },
+		.head_template = { .spec = { .node_name = "",
+					     .restart_policy = "",
+					     .scheduler_name = "" } },
+		.unreadable = arena_text(arena, why),
+	};
 
-	cluster.namespace_ = object_text_or_none(&metadata, "namespace");
-	cluster.name = object_text_or_none(&metadata, "name");
+	(void)field_decode_each(&metadata, fields, &cluster, sizeof(cluster));
 	if (*cluster.name == '\0')
 		return err_set(err, ERR_INPUT, "metadata.name is missing");
-	cluster.api_version = object_text_or_none(&root, "apiVersion");
-	cluster.uid = object_text_or_none(&metadata, "uid");
-	cluster.resource_version = object_text_or_none(&metadata, "resourceVersion");
-	(void)json_integer(&metadata, "generation", NULL, &cluster.generation);
-	cluster.deleting = *object_text_or_none(&metadata, "deletionTimestamp") != '\0';
 	unreadable_owner(&root, &metadata, &cluster);
-	cluster.ray_version = cluster.upscaling_mode = cluster.autoscaler_version = "";
-	cluster.auth_mode = cluster.auth_secret_name = cluster.groups_manager = "";
-	cluster.head_pod_name = cluster.head_pod_ip = cluster.autoscaler_options.image = "";
-	cluster.head_template.spec.node_name = cluster.head_template.spec.restart_policy =
-		cluster.head_template.spec.scheduler_name = "";
-	cluster.unreadable = arena_text(arena, why);
 	*ret_cluster = cluster;
 	return 0;
 }

@@ -619,12 +619,9 @@ int gpu_pool_decode_unreadable(const struct cJSON *json, const char *why, struct
 	const char **problems = arena_array(arena, 1, sizeof(*problems));
 	POOL pool = gpu_pool_initial;
 
-	pool.name = object_text_or_none(&metadata, "name");
+	(void)field_decode_each(&metadata, metadata_fields, &pool, sizeof(pool));
 	if (*pool.name == '\0')
 		return -1;
-	pool.uid = object_text_or_none(&metadata, "uid");
-	pool.resource_version = object_text_or_none(&metadata, "resourceVersion");
-	(void)json_integer(&metadata, "generation", NULL, &pool.generation);
 	(void)field_decode_all(&root, status_row, &pool);
 	problems[0] = arena_text(arena, why);
 	pool.problems = (struct strings){ problems, 1 };
