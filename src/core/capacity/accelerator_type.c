@@ -75,23 +75,14 @@ static bool is_word(char c)
 	return is_upper(c) || is_digit(c) || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-static char *with_blanks(const char *text, char blank, struct arena *arena)
-{
-	char *copy = arena_strdup(arena, text);
-
-	for (char *at = copy; *at != '\0'; at++)
-		if (*at == blank)
-			*at = ' ';
-	return copy;
-}
-
-static const char *registered(const char *text, size_t size, struct arena *arena)
+/* A copy of the first `size` bytes with one character replaced by another. */
+static const char *replaced(const char *text, size_t size, char from, char to, struct arena *arena)
 {
 	char *copy = arena_strndup(arena, text, size);
 
 	for (char *at = copy; *at != '\0'; at++)
-		if (*at == ' ')
-			*at = '-';
+		if (*at == from)
+			*at = to;
 	return copy;
 }
 
@@ -127,7 +118,7 @@ static const char *model_of(const char *name, struct arena *arena)
 
 		end = model_end(at);
 		if (end)
-			return registered(start, (size_t)(end - start), arena);
+			return replaced(start, (size_t)(end - start), ' ', '-', arena);
 		while (is_upper(*at))
 			at++;
 		if (at == word || *at != ' ')
@@ -139,23 +130,26 @@ static const char *model_of(const char *name, struct arena *arena)
 
 const char *accelerator_type_of_name(const char *name, struct arena *arena)
 {
-	const char *blanks = with_blanks(name, '-', arena), *model = model_of(blanks, arena);
+	const char *blanks = replaced(name, strlen(name), '-', ' ', arena);
+	const char *model = model_of(blanks, arena);
 
 	if (model && strlen(model) > 1)
 		return model;
 	if (strncmp(blanks, "NVIDIA ", 7) == 0)
 		blanks += 7 + strspn(blanks + 7, " ");
-	return *blanks != '\0' ? registered(blanks, strlen(blanks), arena) : NULL;
+	return *blanks != '\0' ? replaced(blanks, strlen(blanks), ' ', '-', arena) : NULL;
 }
 
 /* The rule of Ray before 2.60: \w+\s+([A-Z0-9]+), where one letter is not enough. NULL: no
  * match. */
 static const char *older_type_of_name(const char *name, struct arena *arena)
 {
-	const char *start = after_brand(with_blanks(name, '-', arena));
+	const char *start = after_brand(replaced(name, strlen(name), '-', ' ', arena));
 	size_t size = 0;
 
-	while (start && (is_upper(start[size]) || is_digit(start[size])))
+	if (!start)
+		return NULL;
+	while (is_upper(start[size]) || is_digit(start[size]))
 		size++;
 	return size > 1 ? arena_strndup(arena, start, size) : NULL;
 }
@@ -242,12 +236,11 @@ static const char *type_of_word(const char *value, const char *ray_version, stru
 
 static const char *type_of_amd_name(const char *value, struct arena *arena)
 {
-	const char *name = registered(with_blanks(value, '_', arena), strlen(value), arena);
+	const char *dashes = replaced(value, strlen(value), ' ', '-', arena);
+	const char *name = replaced(dashes, strlen(dashes), '_', '-', arena);
+	const struct model_word *found = ARRAY_FIND(amd_models, COUNT(amd_models), type, name);
 
-	for (size_t i = 0; i < COUNT(amd_models); i++)
-		if (strcmp(amd_models[i].type, name) == 0)
-			return amd_models[i].type;
-	return NULL;
+	return found ? found->type : NULL;
 }
 
 static const char *type_of_value(enum reading reading, const char *value, const char *ray_version,

@@ -19,9 +19,7 @@ struct evidence {
 static const struct memory_backoff *remembered(const struct facts *facts, const char *group)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
-	if (!memory)
-		return NULL;
-	return VEC_FIND(&memory->backoffs, group, group);
+	return memory ? VEC_FIND(&memory->backoffs, group, group) : NULL;
 }
 
 static const char *cause_of(const struct worker_health *worker)

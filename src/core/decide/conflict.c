@@ -61,13 +61,10 @@ static bool is_below_workers(const struct group *group)
 
 static const struct memory_backoff *hold_of(const struct memory_state *memory, const char *group)
 {
-	if (!memory)
-		return NULL;
-	for (size_t i = 0; i < memory->backoffs.count; i++)
-		if (strcmp(memory->backoffs.at[i].group, group) == 0 &&
-		    strcmp(memory->backoffs.at[i].cause, REASON_REPLICAS_RESET) == 0)
-			return &memory->backoffs.at[i];
-	return NULL;
+	const struct memory_backoff *found = memory ? VEC_FIND(&memory->backoffs, group, group) :
+						      NULL;
+
+	return found && strcmp(found->cause, REASON_REPLICAS_RESET) == 0 ? found : NULL;
 }
 
 /* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is
