@@ -95,10 +95,11 @@ void memory_decode(const struct cJSON *json, struct arena *arena, struct memory_
 	struct memory_state memory = { .templates = { .at = NULL } };
 
 	for (const struct field *field = memory_fields; field->name; field++) {
-		if (strcmp(field->name, MEMORY_MARKS) != 0)
+		if (strcmp(field->name, MEMORY_MARKS) != 0) {
 			list_decode(&root, field->name, field, NULL, &memory);
-		for (enum mark_kind kind = 0;
-		     strcmp(field->name, MEMORY_MARKS) == 0 && kind < MARK_KIND_COUNT; kind++)
+			continue;
+		}
+		for (enum mark_kind kind = 0; kind < MARK_KIND_COUNT; kind++)
 			list_decode(&root, mark_rules[kind].list, field,
 				    &(struct memory_mark){ .kind = kind }, &memory);
 	}

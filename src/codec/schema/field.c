@@ -441,7 +441,9 @@ int field_check_unique(const struct json_at *member, const struct field *field, 
 	const void *value = field_value(field, object);
 	const char *name = *(const char *const *)value;
 
-	for (size_t i = 1; *name != '\0' && i <= member->parent->index; i++) {
+	if (*name == '\0')
+		return 0;
+	for (size_t i = 1; i <= member->parent->index; i++) {
 		const void *before = (const char *)value - i * field->size;
 
 		if (strcmp(*(const char *const *)before, name) == 0)

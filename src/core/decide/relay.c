@@ -91,7 +91,9 @@ static void keep_marks(struct choice *choice)
 	const struct memory_state *memory = choice->snapshot->memory;
 	const struct memory_mark *mark = NULL;
 
-	while (memory && (mark = memory_next_mark(memory, MARK_NOTIFIED, mark)) != NULL)
+	if (!memory)
+		return;
+	while ((mark = memory_next_mark(memory, MARK_NOTIFIED, mark)) != NULL)
 		VEC_PUSH(choice->arena, &choice->memory.marks, *mark);
 }
 

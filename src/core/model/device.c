@@ -159,7 +159,9 @@ const struct device_row *device_of_class(const struct device_table *table, const
 {
 	const struct device_row *found = NULL;
 
-	for (size_t i = 0; *name != '\0' && i < table->count; i++)
+	if (*name == '\0')
+		return NULL;
+	for (size_t i = 0; i < table->count; i++)
 		if (strcmp(table->rows[i].device_class, name) == 0)
 			found = &table->rows[i];
 	return found && found->kind == DEVICE_NONE ? NULL : found;
@@ -182,7 +184,9 @@ const struct device_row *device_of_driver(const struct device_table *table, cons
 	const struct device_row *found = NULL;
 	int best = 0;
 
-	for (size_t i = 0; *driver != '\0' && i < table->count; i++) {
+	if (*driver == '\0')
+		return NULL;
+	for (size_t i = 0; i < table->count; i++) {
 		const struct device_row *row = &table->rows[i];
 		int rank = strcmp(row->driver, driver) == 0 ? type_rank(row, type) : 0;
 

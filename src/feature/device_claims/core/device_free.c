@@ -667,8 +667,9 @@ void device_free_fit(struct device_free *free, const struct device_pods *pods, s
 		if (i == 0 || strcmp(free->by_node[i - 1]->node, free->by_node[i]->node) != 0)
 			fit_on(&search, free->by_node[i]->node, pods);
 	}
-	while (search.chosen.count > 0 && !pods->keep)
-		return_last(&search);
+	if (!pods->keep)
+		while (search.chosen.count > 0)
+			return_last(&search);
 	free->steps_left -= search.steps < limit ? search.steps : limit;
 	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged, search.chosen.at,
 					search.chosen.count };

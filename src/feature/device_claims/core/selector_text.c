@@ -14,7 +14,9 @@ static bool names_driver(const char *text, const char *driver)
 {
 	size_t size = strlen(driver);
 
-	for (const char *at = text; size > 0 && (at = strstr(at, driver)) != NULL; at++)
+	if (size == 0)
+		return false;
+	for (const char *at = text; (at = strstr(at, driver)) != NULL; at++)
 		if (at > text && is_quote(at[-1]) && at[size] == at[-1])
 			return true;
 	return false;

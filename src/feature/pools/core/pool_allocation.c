@@ -369,23 +369,15 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 /* ---- what each member may do ---- */
 
 /* The member's first run in the pool; NULL: none. */
-static struct pool_run *first_run(const struct pool_table *table, const struct pool_part *part)
-{
-	if (part->cluster == POOL_NONE || part->first_run >= table->runs.count)
-		return NULL;
-	return table->runs.at + part->first_run;
-}
-
-/* Runs the next statement for each run, or worker, of the member in the pool. */
+/* Runs the next statement for each run, or worker, of the member in the pool. One that has neither has
+ * no cluster, which none of theirs is equal to. */
 #define RUNS_EACH(run, table, part)                                                                \
-	for (const struct pool_run *(run) = first_run((table), (part));                            \
-	     (run) && (run) < (table)->runs.at + (table)->runs.count &&                            \
-	     (run)->cluster == (part)->cluster;                                                    \
+	for (const struct pool_run *(run) = (table)->runs.at + (part)->first_run;                  \
+	     (run) < (table)->runs.at + (table)->runs.count && (run)->cluster == (part)->cluster;  \
 	     (run)++)
 #define WORKERS_EACH(w, table, part)                                                               \
 	for (size_t(w) = (part)->first_worker;                                                     \
-	     (part)->cluster != POOL_NONE && (w) < (table)->workers.count &&                       \
-	     (table)->workers.at[(w)].cluster == (part)->cluster;                                  \
+	     (w) < (table)->workers.count && (table)->workers.at[(w)].cluster == (part)->cluster;  \
 	     (w)++)
 
 /* Units of each entry of the member that are granted in all of their pools. */
@@ -418,9 +410,11 @@ static void make_grants(const struct pool_allocation *allocation, size_t index, 
 	VEC_EACH(const struct pool_waiting, ask, &input->asks[index]->list) {
 		int64_t count = granted[ask - input->asks[index]->list.at];
 
-		for (size_t p = 0; count > 0 && p < ask->part_count; p++)
+		if (count <= 0)
+			continue;
+		own->gives = true;
+		for (size_t p = 0; p < ask->part_count; p++)
 			grants[ask->parts[p].group] += count * ask->parts[p].replicas;
-		own->gives |= count > 0;
 	}
 	own->granted = granted;
 	own->grants = grants;
