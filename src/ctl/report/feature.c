@@ -10,6 +10,32 @@ struct features {
 	void **selves;
 };
 
+static void *begin(const struct feature *feature, const struct control *control)
+{
+	struct feature_state *state;
+
+	if (feature->state_size == 0)
+		return NULL;
+	state = memory_alloc(feature->state_size);
+	state->control = control;
+	state->clusters = (struct cluster_map){ .size = feature->cluster_size,
+						.done = feature->cluster_done };
+	if (feature->begin)
+		feature->begin(state);
+	return state;
+}
+
+static void end(const struct feature *feature, void *self)
+{
+	struct feature_state *state = self;
+
+	if (feature->end)
+		feature->end(self);
+	if (state)
+		cluster_map_done(&state->clusters);
+	memory_free(state);
+}
+
 size_t features_count(const struct features *features)
 {
 	return features ? features->count : 0;
@@ -24,15 +50,14 @@ struct features *features_new(const struct control *control, const struct featur
 	features->table = table;
 	features->selves = memory_array(features->count, sizeof(*features->selves));
 	for (size_t i = 0; i < features_count(features); i++)
-		features->selves[i] = table[i]->begin ? table[i]->begin(control) : NULL;
+		features->selves[i] = begin(table[i], control);
 	return features;
 }
 
 void features_free(struct features *features)
 {
 	for (size_t i = 0; i < features_count(features); i++)
-		if (features->table[i]->end)
-			features->table[i]->end(features->selves[i]);
+		end(features->table[i], features->selves[i]);
 	if (features)
 		memory_free(features->selves);
 	memory_free(features);
@@ -98,13 +123,24 @@ void features_patched(void *listener, const char *namespace_, const char *name)
 			features->table[i]->patched(features->selves[i], namespace_, name);
 }
 
+/* Drops its struct for the RayCluster as well. */
+static void forget(const struct feature *feature, void *self, const char *namespace_,
+		   const char *name)
+{
+	struct feature_state *state = self;
+
+	if (state)
+		cluster_map_remove(&state->clusters, namespace_, name);
+	if (feature->forget)
+		feature->forget(self, namespace_, name);
+}
+
 void features_forget(void *listener, const char *namespace_, const char *name)
 {
 	const struct features *features = listener;
 
 	for (size_t i = 0; i < features_count(features); i++)
-		if (features->table[i]->forget)
-			features->table[i]->forget(features->selves[i], namespace_, name);
+		forget(features->table[i], features->selves[i], namespace_, name);
 }
 
 void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object)

@@ -10,6 +10,7 @@
 
 #include "ctl/pass/gpu_share.h"
 #include "ctl/report/metrics_cluster.h"
+#include "ctl/shared/cluster_map.h"
 
 struct control;
 struct features;
@@ -27,10 +28,20 @@ struct feature_metric {
 	void (*write_own)(const void *self, struct metrics_family *family);
 };
 
+/* The first member of a feature's state. */
+struct feature_state {
+	const struct control *control; /* at `begin` only its options and loop are set */
+	struct cluster_map clusters;   /* a struct of the feature for each, until `forget` */
+};
+
 struct feature {
-	/* Its state, `self` of the other hooks, which `end` frees. Of control only options and loop are
-	 * set: it keeps the pointer. Without it `self` is NULL. */
-	void *(*begin)(const struct control *control);
+	/* Of its state, `self` of the hooks, zeroed. 0: it has none, and `self` is NULL. */
+	size_t state_size;
+	/* Of its struct for a RayCluster, and frees what that owns (ctl/shared/cluster_map.h). */
+	size_t cluster_size;
+	void (*cluster_done)(void *one);
+	/* Begins the rest of its state, and frees that. */
+	void (*begin)(void *self);
 	void (*end)(void *self);
 	/* All members of control are set: its watches may begin. */
 	void (*start)(void *self);

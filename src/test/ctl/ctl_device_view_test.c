@@ -12,6 +12,7 @@
 #include "ctl/shared/options.h"
 #include "feature/device_claims/core/device_object.h"
 #include "kube/kube_informer.h"
+#include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
 #include "test/support/log_capture.h"
 
@@ -176,7 +177,7 @@ static int setup(void **state)
 				    .wake = wake,
 				    .ready = ready };
 	control.ray_clusters = kube_informer_new(script.client, &clusters);
-	watch = device_claims_feature.begin(&control);
+	watch = alone_begin(&device_claims_feature, &control);
 	control.devices = device_claims_feature.devices(watch);
 	assert_true(loop_wait_until(script.loop, clusters_synced, NULL, WAIT_MS));
 	return 0;
@@ -185,7 +186,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	device_claims_feature.end(watch);
+	alone_end();
 	kube_informer_free(control.ray_clusters);
 	second_template = true; /* ends the thread that waits for it */
 	script_done(&script);

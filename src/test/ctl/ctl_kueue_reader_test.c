@@ -7,6 +7,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
 
 #define PAGE "?labelSelector=kueue.x-k8s.io%2Fjob-uid%3Du-1&limit=50"
@@ -46,14 +47,14 @@ static int setup(void **state)
 	control = (struct control){
 		.loop = script.loop, .kube = script.client, .options = &options, .wake = wake
 	};
-	reader = kueue_feature.begin(&control);
+	reader = alone_begin(&kueue_feature, &control);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	kueue_feature.end(reader);
+	alone_end();
 	script_done(&script);
 	options_done(&options);
 	arena_done(&arena);
@@ -218,7 +219,7 @@ static void test_a_cluster_that_is_deleted(void **state)
 	(void)state;
 	answers(&step, 1);
 	awaited(1);
-	kueue_feature.forget(reader, "a", "demo");
+	features_forget(alone, "a", "demo");
 	assert_null(observed());
 	assert_int_equal(kube_client_pending(script.client), 0);
 }

@@ -10,6 +10,7 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
+#include "test/support/feature_alone.h"
 #include "test/support/support.h"
 
 /* With a request of a GPU and no limit, which the API server refuses, or without. */
@@ -42,7 +43,7 @@ static void *begin_lint(void)
 
 	settings_init(&options.settings);
 	options.device_table = device_table_builtin();
-	return lint_feature.begin(&control);
+	return alone_begin(&lint_feature, &control);
 }
 
 static void test_lint_runs_once_per_generation(void **state)
@@ -74,11 +75,11 @@ static void test_lint_runs_once_per_generation(void **state)
 	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_int_equal(linted_runs(linted), 3);
-	lint_feature.forget(linted, "ray", "demo");
-	lint_feature.forget(linted, "ray", "demo");
+	features_forget(alone, "ray", "demo");
+	features_forget(alone, "ray", "demo");
 	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 4);
-	lint_feature.end(linted);
+	alone_end();
 }
 
 /* Annotations have no generation. */
@@ -104,7 +105,7 @@ static void test_again_for_another_annotation(void **state)
 	cluster.annotations = (struct labels){ &annotations[0], 1 };
 	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 3);
-	lint_feature.end(linted);
+	alone_end();
 }
 
 /* The counts of claims may change without the RayCluster. */
@@ -134,7 +135,7 @@ static void test_again_for_other_claims(void **state)
 	struct extra_condition condition;
 	struct worker_group group;
 	struct ray_cluster cluster = cluster_of("a", 1, false, &group);
-	void *linted = lint_feature.begin(&control);
+	void *linted = alone_begin(&lint_feature, &control);
 
 	(void)state;
 	settings_init(&options.settings);
@@ -154,7 +155,7 @@ static void test_again_for_other_claims(void **state)
 		assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_non_null(strstr(condition.message, "claim-of-parts"));
 	assert_int_equal(linted_runs(linted), 3);
-	lint_feature.end(linted);
+	alone_end();
 }
 
 int main(void)

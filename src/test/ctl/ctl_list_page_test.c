@@ -11,6 +11,7 @@
 #include "net/https.h"
 #include "net/serve.h"
 #include "net/work.h"
+#include "test/support/feature_alone.h"
 #include "test/support/gcs_bench.h"
 #include "test/support/loop_wait.h"
 
@@ -159,7 +160,7 @@ static int setup_work(void **state)
 	struct err err;
 
 	(void)state;
-	times = start_times_new(NULL);
+	times = alone_begin(&record_feature, NULL);
 	if (setup_kind(&work_page) ||
 	    snapshot_read(snapshot_text, sizeof(snapshot_text) - 1, &arena, &snapshot, &err))
 		return -1;
@@ -172,7 +173,8 @@ static int teardown(void **state)
 	(void)state;
 	assert_true(work_stop(control.loop, 10000));
 	list_pages_free(bench.pages);
-	start_times_free(steal(&times));
+	alone_end();
+	times = NULL;
 	https_free(bench.https);
 	serve_free(bench.serve);
 	gcs_bench_close();

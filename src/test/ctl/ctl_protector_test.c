@@ -10,6 +10,7 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "feature/protect_busy_pods/model/protect_busy_pods.h"
+#include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
 
 #define SET_BODY                                                                                   \
@@ -85,7 +86,7 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	protector = protect_busy_pods_feature.begin(&control);
+	protector = alone_begin(&protect_busy_pods_feature, &control);
 	return 0;
 }
 
@@ -93,7 +94,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	assert_int_equal(server.others, 0);
-	protect_busy_pods_feature.end(protector);
+	alone_end();
 	script_done(&script);
 	options_done(&options);
 	arena_done(&arena);
@@ -230,7 +231,7 @@ static void test_two_requests_in_a_minute(void **state)
 		rest(120);
 	}
 	assert_int_equal(patches(), PROTECTOR_WRITES_MAX);
-	protect_busy_pods_feature.forget(protector, "a", "demo");
+	features_forget(alone, "a", "demo");
 	answer_with(409, "{\"kind\": \"Status\", \"message\": \"the object has been modified\"}");
 	for (; version < 20; version++) {
 		decided(1, version, true, "");
@@ -317,10 +318,10 @@ static void test_changes_that_are_not_wanted_any_more(void **state)
 	rest(300);
 	assert_int_equal(patches(), 0);
 	decided(3, 1, true, "");
-	protect_busy_pods_feature.forget(protector, "a", "demo");
+	features_forget(alone, "a", "demo");
 	rest(300);
 	assert_int_equal(patches(), 0);
-	protect_busy_pods_feature.forget(protector, "a", "demo");
+	features_forget(alone, "a", "demo");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

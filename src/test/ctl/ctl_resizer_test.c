@@ -10,6 +10,7 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
 #include "gcs/gcs_client.h"
+#include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
 
 #define RECORDED                                                                                   \
@@ -89,14 +90,14 @@ static int setup(void **state)
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
 	gcs = gcs_client_new(script.loop, &config);
-	resizer = in_place_resize_feature.begin(&control);
+	resizer = alone_begin(&in_place_resize_feature, &control);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	in_place_resize_feature.end(resizer);
+	alone_end();
 	gcs_client_free(gcs);
 	script_done(&script);
 	options_done(&options);
@@ -222,7 +223,7 @@ static void test_forbidden(void **state)
 	assert_string_equal(condition.type, "PodResizeRefused");
 	assert_non_null(strstr(condition.message, "config.inPlaceResize=true"));
 	assert_non_null(strstr(condition.message, "403"));
-	in_place_resize_feature.forget(resizer, "a", "demo");
+	features_forget(alone, "a", "demo");
 	assert_false(in_place_resize_feature.condition(resizer, &cluster, &arena, &condition));
 }
 
@@ -252,7 +253,7 @@ static void test_not_sent(void **state)
 	rest(100);
 	assert_int_equal(patches(), 0);
 	decided(7, "");
-	in_place_resize_feature.forget(resizer, "a", "demo");
+	features_forget(alone, "a", "demo");
 	rest(200);
 	assert_in_range(patches(), 0, 1);
 }

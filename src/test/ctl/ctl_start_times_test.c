@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "feature/record/ctl/work_page.h"
+#include "test/support/feature_alone.h"
 #include "test/support/support.h"
 
 #define CREATED INT64_C(1795168800000)
@@ -15,14 +17,14 @@ static struct arena arena;
 static int setup(void **state)
 {
 	(void)state;
-	times = start_times_new(NULL);
+	times = alone_begin(&record_feature, NULL);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	start_times_free(times);
+	alone_end();
 	arena_done(&arena);
 	return 0;
 }
@@ -86,8 +88,6 @@ static void test_pods_that_became_ready(void **state)
 	assert_int_equal(starts[0].ready, CREATED + 20000);
 	assert_int_equal(starts[1].ms, 30000);
 	assert_int_equal(count_of("b"), 0);
-	(void)start_times_of(NULL, "ray", "a", &arena, &count);
-	assert_int_equal(count, 0);
 }
 
 static void test_an_interruption_is_no_start(void **state)
@@ -112,7 +112,6 @@ static void test_a_deleted_cluster_is_forgotten(void **state)
 	assert_int_equal(count_of("a"), 1);
 	start_times_ray_cluster_changed(times, "ray", "a", true);
 	assert_int_equal(count_of("a"), 0);
-	start_times_ray_cluster_changed(NULL, "ray", "a", true);
 }
 
 /* The newest of a RayCluster stay, and a full store keeps a place for each that has one. */

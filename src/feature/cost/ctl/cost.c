@@ -8,11 +8,6 @@
 #include "ctl/watch/nodes.h"
 #include "feature/cost/core/metering.h"
 
-struct cost {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct metered */
-};
-
 struct metered {
 	struct cluster_entry of;
 	struct metering metering;
@@ -23,25 +18,8 @@ static void metered_done(void *one)
 	metering_done(&((struct metered *)one)->metering);
 }
 
-static void *begin(const struct control *control)
-{
-	struct cost *cost = memory_alloc(sizeof(*cost));
-
-	cost->control = control;
-	cost->clusters = CLUSTER_MAP_INIT(struct metered, metered_done);
-	return cost;
-}
-
-static void end(void *self)
-{
-	struct cost *cost = self;
-
-	cluster_map_done(&cost->clusters);
-	memory_free(cost);
-}
-
 /* NULL: no decision of this cluster. */
-static const struct metering *find(const struct cost *cost, const char *namespace_,
+static const struct metering *find(const struct feature_state *cost, const char *namespace_,
 				   const char *name)
 {
 	const struct metered *metered = cluster_map_get(&cost->clusters, namespace_, name);
@@ -51,7 +29,7 @@ static const struct metering *find(const struct cost *cost, const char *namespac
 
 static void decided(void *self, const struct pass_decision *decision)
 {
-	struct cost *cost = self;
+	struct feature_state *cost = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct metering_prices prices = { cost->control->options->price_table, nodes_labels,
 						cost->control->nodes };
@@ -60,13 +38,6 @@ static void decided(void *self, const struct pass_decision *decision)
 
 	metering_count(&metered->metering, decision->snapshot, decision->plan, decision->summary,
 		       &prices, decision->monotonic_ms);
-}
-
-static void forget(void *self, const char *namespace_, const char *name)
-{
-	struct cost *cost = self;
-
-	cluster_map_remove(&cost->clusters, namespace_, name);
 }
 
 static void set_status(const void *self, const struct pass_decision *decision, struct arena *arena,
@@ -81,7 +52,7 @@ static void set_status(const void *self, const struct pass_decision *decision, s
 static bool reads_node_label(const void *self, const char *key)
 {
 	const struct price_table *table =
-		((const struct cost *)self)->control->options->price_table;
+		((const struct feature_state *)self)->control->options->price_table;
 
 	return table && (!key || price_reads_label(table, key));
 }
@@ -133,10 +104,10 @@ static const struct feature_metric metrics[] = {
 };
 
 const struct feature cost_feature = {
-	.begin = begin,
-	.end = end,
+	.state_size = sizeof(struct feature_state),
+	.cluster_size = sizeof(struct metered),
+	.cluster_done = metered_done,
 	.decided = decided,
-	.forget = forget,
 	.metrics = metrics,
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),
 	.status = set_status,

@@ -62,8 +62,7 @@ struct watches {
 };
 
 struct device_watch {
-	const struct control *control;
-	struct cluster_map users;            /* of struct cluster_entry: those that claim devices */
+	struct feature_state of;             /* clusters: those that claim devices */
 	bool nodes_lack;                     /* accelerators that may be in ResourceSlices */
 	struct watches *watches;             /* NULL: none */
 	struct loop_timer *timer, *deadline; /* NULL: no watch ever began */
@@ -178,10 +177,10 @@ static void note_too_large(struct device_watch *watch, const struct making *maki
 
 static void wake_users(const struct device_watch *watch)
 {
-	for (size_t i = 0; i < watch->users.map.count; i++) {
-		const struct cluster_entry *user = watch->users.map.entries[i].value;
+	for (size_t i = 0; i < watch->of.clusters.map.count; i++) {
+		const struct cluster_entry *user = watch->of.clusters.map.entries[i].value;
 
-		(void)control_wake(watch->control, user->namespace_, user->name);
+		(void)control_wake(watch->of.control, user->namespace_, user->name);
 	}
 }
 
@@ -200,7 +199,7 @@ static void view_counted(void *context)
 	note_too_large(watch, making);
 	memory_free(making);
 	if (first)
-		control_ready(watch->control);
+		control_ready(watch->of.control);
 	wake_users(watch);
 	if (watch->changed)
 		renew(watch);
@@ -239,11 +238,11 @@ static void make_view(struct device_watch *watch)
 	view->number = ++watch->views;
 	view->objects = objects;
 	*making = (struct making){ .watch = watch,
-				   .table = watch->control->options->device_table,
+				   .table = watch->of.control->options->device_table,
 				   .view = view,
 				   .objects = objects };
 	watch->changed = false;
-	watch->job = work_start_slow(watch->control->loop, &functions, making, loop_boot_ms());
+	watch->job = work_start_slow(watch->of.control->loop, &functions, making, loop_boot_ms());
 }
 
 static void timer_due(void *context)
@@ -312,7 +311,7 @@ static void kind_read(void *context)
 
 static void begin_watches(struct device_watch *watch)
 {
-	const struct options *options = watch->control->options;
+	const struct options *options = watch->of.control->options;
 	const char *own = options->cluster_name[0] ? options->cluster_namespace :
 						     options->namespace_; /* of a sidecar */
 
@@ -321,8 +320,8 @@ static void begin_watches(struct device_watch *watch)
 	watch->watches = memory_alloc(sizeof(*watch->watches));
 	watch->watches->owner = watch;
 	if (!watch->timer) {
-		watch->timer = loop_timer_new(watch->control->loop, timer_due, watch);
-		watch->deadline = loop_timer_new(watch->control->loop, deadline_due, watch);
+		watch->timer = loop_timer_new(watch->of.control->loop, timer_due, watch);
+		watch->deadline = loop_timer_new(watch->of.control->loop, deadline_due, watch);
 	}
 	watch->late = false;
 	loop_timer_start(watch->deadline,
@@ -336,7 +335,7 @@ static void begin_watches(struct device_watch *watch)
 						 .absent = kinds[k].absent,
 						 .again = kinds[k].again,
 						 .on_refused = kind_read };
-		optional_watch_start(kind, watch->control->kube,
+		optional_watch_start(kind, watch->of.control->kube,
 				     (struct kube_informer_options){
 					     .type = kinds[k].type,
 					     .namespace_ = kinds[k].in_namespace ? own : "",
@@ -362,7 +361,7 @@ static void end_watches(struct device_watch *watch)
 	watch->job = NULL;
 	if (watch->watches) {
 		watch->watches->owner = NULL;
-		work_retire(watch->control->loop, free_watches, watch->watches);
+		work_retire(watch->of.control->loop, free_watches, watch->watches);
 	}
 	watch->watches = NULL;
 	device_view_drop(watch->view);
@@ -371,22 +370,13 @@ static void end_watches(struct device_watch *watch)
 
 static void renew_watches(struct device_watch *watch)
 {
-	if (watch->users.map.count > 0 || watch->nodes_lack)
+	if (watch->of.clusters.map.count > 0 || watch->nodes_lack)
 		begin_watches(watch);
 	else if (watch->watches)
 		end_watches(watch);
 }
 
 /* ---- the feature ---- */
-
-static void *begin(const struct control *control)
-{
-	struct device_watch *watch = memory_alloc(sizeof(*watch));
-
-	watch->control = control;
-	watch->users = CLUSTER_MAP_INIT(struct cluster_entry, NULL);
-	return watch;
-}
 
 static void end(void *self)
 {
@@ -395,8 +385,6 @@ static void end(void *self)
 	end_watches(watch);
 	loop_timer_free(watch->timer);
 	loop_timer_free(watch->deadline);
-	cluster_map_done(&watch->users);
-	memory_free(watch);
 }
 
 static bool known(const void *self)
@@ -410,12 +398,13 @@ static void ray_cluster_changed(void *self, const char *namespace_, const char *
 {
 	struct device_watch *watch = self;
 	const struct ray_cluster *cluster =
-		deleted ? NULL : kube_informer_get(watch->control->ray_clusters, namespace_, name);
+		deleted ? NULL :
+			  kube_informer_get(watch->of.control->ray_clusters, namespace_, name);
 
 	if (cluster && device_claims_are_used(cluster))
-		(void)cluster_map_make(&watch->users, namespace_, name);
+		(void)cluster_map_make(&watch->of.clusters, namespace_, name);
 	else
-		cluster_map_remove(&watch->users, namespace_, name);
+		cluster_map_remove(&watch->of.clusters, namespace_, name);
 	renew_watches(watch);
 }
 
@@ -426,7 +415,7 @@ static bool complete(void *self, struct inventory_list *list, struct arena *aren
 	struct device_watch *watch = self;
 	struct device_free *devices;
 
-	table = watch->control->options->device_table;
+	table = watch->of.control->options->device_table;
 	watch->nodes_lack = false;
 	for (size_t i = 0; i < list->node_count; i++)
 		watch->nodes_lack = watch->nodes_lack || device_nodes_lacks(&list->nodes[i], table);
@@ -447,7 +436,8 @@ static struct device_view *const *devices(const void *self)
 }
 
 const struct feature device_claims_feature = {
-	.begin = begin,
+	.state_size = sizeof(struct device_watch),
+	.cluster_size = sizeof(struct cluster_entry),
 	.end = end,
 	.known = known,
 	.ray_cluster_changed = ray_cluster_changed,

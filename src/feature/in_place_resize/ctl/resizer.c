@@ -35,11 +35,6 @@ static const char *const result_names[] = {
 	[RESIZED_FAILED] = "failed",
 };
 
-struct resizer {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct resized */
-};
-
 struct resized {
 	struct cluster_entry of;
 	struct map pods; /* name to struct resized_pod */
@@ -52,7 +47,7 @@ struct resized {
 enum resized_step { STEP_NONE = 0, STEP_SHRINK, STEP_SYNC, STEP_RECORD, STEP_RESIZE, STEP_FAILURE };
 
 struct resized_pod {
-	struct resizer *resizer;
+	const struct control *control;
 	struct resized *cluster;
 	struct gcs_client *gcs; /* of `change`; lives as long as its cluster */
 	char *name;
@@ -70,9 +65,9 @@ struct resized_pod {
 
 static void record(struct resized_pod *pod);
 
-static int64_t now_ms(const struct resizer *resizer)
+static int64_t now_ms(const struct resized_pod *pod)
 {
-	return loop_monotonic_ms(resizer->control->loop);
+	return loop_monotonic_ms(pod->control->loop);
 }
 
 /* ---- memory ---- */
@@ -99,14 +94,14 @@ static void resized_done(void *one)
 	memory_free(cluster->refused);
 }
 
-static struct resized_pod *pod_of(struct resizer *resizer, struct resized *cluster,
+static struct resized_pod *pod_of(const struct control *control, struct resized *cluster,
 				  const char *name)
 {
 	struct resized_pod *pod = map_make(&cluster->pods, name, sizeof(*pod));
 
-	if (pod->resizer)
+	if (pod->control)
 		return pod;
-	pod->resizer = resizer;
+	pod->control = control;
 	pod->cluster = cluster;
 	pod->name = memory_strdup(name);
 	pod->told_until_ms = pod->hidden_until_ms = pod->not_before_ms = INT64_MIN;
@@ -161,7 +156,7 @@ static void end_change(struct resized_pod *pod)
 {
 	pod->step = STEP_NONE;
 	pod->cluster->under_way--;
-	pod->hidden_until_ms = now_ms(pod->resizer) + CACHE_WAIT_MS;
+	pod->hidden_until_ms = now_ms(pod) + CACHE_WAIT_MS;
 	pod->told_until_ms = INT64_MIN;
 }
 
@@ -169,7 +164,7 @@ static void end_change(struct resized_pod *pod)
 static void failed(struct resized_pod *pod, const struct err *err, int64_t retry_after_ms)
 {
 	struct resized *cluster = pod->cluster;
-	int64_t now = now_ms(pod->resizer);
+	int64_t now = now_ms(pod);
 	bool of_ray = pod->step == STEP_SHRINK || pod->step == STEP_SYNC;
 
 	pod->step = STEP_NONE;
@@ -217,7 +212,7 @@ static void ask_kube(struct resized_pod *pod, enum resized_step step, const char
 
 	pod->step = step;
 	pod->kube = kube_client_request(
-		pod->resizer->control->kube,
+		pod->control->kube,
 		&(struct kube_request){ .verb = subresource ? KUBE_JSON_PATCH : KUBE_MERGE_PATCH,
 					.path = kube_path_managed(&scratch, path),
 					.body = body,
@@ -253,7 +248,7 @@ static void record_failure(struct resized_pod *pod, const struct err *err)
 	object->resource_version = ""; /* the record has changed it */
 	pod->change.object = object;
 	status->resizing_at = 0;
-	status->last_failed_at = loop_wall(pod->resizer->control->loop) / MS_PER_SECOND;
+	status->last_failed_at = loop_wall(pod->control->loop) / MS_PER_SECOND;
 	status->last_failed_reason =
 		arena_printf(&pod->arena, "%.*s", FAILURE_SHOWN_MAX, err->text);
 	ask_kube(pod, STEP_FAILURE, NULL, resize_record_body(&pod->change, &pod->arena),
@@ -310,20 +305,19 @@ static void raylet_answered(void *context, const struct gcs_reply *reply, const 
 		return;
 	}
 	if (pod->step == STEP_SHRINK) {
-		resize_step_answered(&pod->change, &reply->size,
-				     loop_wall(pod->resizer->control->loop));
+		resize_step_answered(&pod->change, &reply->size, loop_wall(pod->control->loop));
 		record(pod);
 		return;
 	}
 	pod->step = STEP_NONE;
 	pod->cluster->under_way--;
-	pod->told_until_ms = now_ms(pod->resizer) + RAY_WAIT_MS;
+	pod->told_until_ms = now_ms(pod) + RAY_WAIT_MS;
 	pod->hidden_until_ms = INT64_MIN;
 }
 
 static void ask_raylet(struct resized_pod *pod, enum resized_step step, struct plan_size size)
 {
-	const struct options *options = pod->resizer->control->options;
+	const struct options *options = pod->control->options;
 
 	pod->step = step;
 	pod->call = gcs_client_resize_node(pod->gcs, options->gcs_timeout_seconds * MS_PER_SECOND,
@@ -345,7 +339,7 @@ static void begin_sync(struct resized_pod *pod, const struct plan_resize *resize
 {
 	bool told = is_told(pod, resize), shown = same_size(&resize->raylet, &resize->wanted);
 
-	if (told && !shown && now_ms(pod->resizer) < pod->told_until_ms)
+	if (told && !shown && now_ms(pod) < pod->told_until_ms)
 		return;
 	keep(pod, resize);
 	pod->cluster->under_way++;
@@ -381,11 +375,11 @@ static bool is_shown(const struct resized_pod *pod, const struct plan_resize *re
 	       strcmp(resize->object->resource_version, change->object->resource_version) != 0;
 }
 
-static void want(struct resizer *resizer, struct resized *cluster, struct gcs_client *gcs,
+static void want(const struct control *control, struct resized *cluster, struct gcs_client *gcs,
 		 const struct plan_resize *resize)
 {
-	struct resized_pod *pod = pod_of(resizer, cluster, resize->pod);
-	int64_t now = now_ms(resizer);
+	struct resized_pod *pod = pod_of(control, cluster, resize->pod);
+	int64_t now = now_ms(pod);
 
 	if (pod->step != STEP_NONE || now < pod->not_before_ms || now < cluster->not_before_ms ||
 	    cluster->under_way >= UNDER_WAY_MAX)
@@ -412,7 +406,7 @@ static void forget_pods(struct resized *cluster, int64_t now)
 
 static void decided(void *self, const struct pass_decision *decision)
 {
-	struct resizer *resizer = self;
+	struct feature_state *resizer = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct plan *plan = decision->plan;
 	struct resized *resized =
@@ -423,24 +417,17 @@ static void decided(void *self, const struct pass_decision *decision)
 	resized = cluster_map_make(&resizer->clusters, cluster->namespace_, cluster->name);
 	if (plan->resizes.count == 0)
 		memory_set_string(&resized->refused, NULL);
-	forget_pods(resized, now_ms(resizer));
+	forget_pods(resized, loop_monotonic_ms(resizer->control->loop));
 	if (!decision->gcs)
 		return;
 	for (size_t i = 0; i < plan->resizes.count; i++)
-		want(resizer, resized, decision->gcs, &plan->resizes.at[i]);
-}
-
-static void forget(void *self, const char *namespace_, const char *name)
-{
-	struct resizer *resizer = self;
-
-	cluster_map_remove(&resizer->clusters, namespace_, name);
+		want(resizer->control, resized, decision->gcs, &plan->resizes.at[i]);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
-	const struct resizer *resizer = self;
+	const struct feature_state *resizer = self;
 	const struct resized *resized =
 		cluster_map_get(&resizer->clusters, cluster->namespace_, cluster->name);
 
@@ -461,7 +448,7 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 static void write_resizes(const void *self, const struct metrics_cluster *cluster,
 			  struct metrics_family *family)
 {
-	const struct resizer *resizer = self;
+	const struct feature_state *resizer = self;
 	const struct resized *resized =
 		cluster_map_get(&resizer->clusters, cluster->of.namespace_, cluster->of.name);
 
@@ -481,28 +468,11 @@ static const struct feature_metric metrics[] = {
 	  .write = write_resizes },
 };
 
-static void *begin(const struct control *control)
-{
-	struct resizer *resizer = memory_alloc(sizeof(*resizer));
-
-	resizer->control = control;
-	resizer->clusters = CLUSTER_MAP_INIT(struct resized, resized_done);
-	return resizer;
-}
-
-static void end(void *self)
-{
-	struct resizer *resizer = self;
-
-	cluster_map_done(&resizer->clusters);
-	memory_free(resizer);
-}
-
 const struct feature in_place_resize_feature = {
-	.begin = begin,
-	.end = end,
+	.state_size = sizeof(struct feature_state),
+	.cluster_size = sizeof(struct resized),
+	.cluster_done = resized_done,
 	.decided = decided,
-	.forget = forget,
 	.condition = condition,
 	.metrics = metrics,
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),

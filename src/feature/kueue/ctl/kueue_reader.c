@@ -28,8 +28,7 @@ static const char *const versions[] = { "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.i
 #define VERSION_COUNT (sizeof(versions) / sizeof(versions[0]))
 
 struct reader {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct awaited */
+	struct feature_state of; /* clusters: struct awaited */
 	struct token_bucket budget;
 	size_t version;
 	bool refused; /* logged */
@@ -53,7 +52,7 @@ struct awaited {
 
 static int64_t now_ms(const struct reader *reader)
 {
-	return loop_monotonic_ms(reader->control->loop);
+	return loop_monotonic_ms(reader->of.control->loop);
 }
 
 /* ---- memory ---- */
@@ -69,17 +68,10 @@ static void awaited_done(void *one)
 	memory_free(awaited->uid);
 }
 
-static void forget(void *self, const char *namespace_, const char *name)
-{
-	struct reader *reader = self;
-
-	cluster_map_remove(&reader->clusters, namespace_, name);
-}
-
 static struct awaited *make(struct reader *reader, const struct ray_cluster *cluster)
 {
 	struct awaited *awaited =
-		cluster_map_make(&reader->clusters, cluster->namespace_, cluster->name);
+		cluster_map_make(&reader->of.clusters, cluster->namespace_, cluster->name);
 
 	awaited->reader = reader;
 	awaited->uid = memory_strdup(cluster->uid);
@@ -101,7 +93,7 @@ static void keep(struct awaited *awaited, const struct kueue_workload *workload)
 		return;
 	arena_reset(&awaited->arena);
 	awaited->workload = FIELD_COPY(kueue_workload_fields, workload, &awaited->arena);
-	(void)control_wake(awaited->reader->control, awaited->of.namespace_, awaited->of.name);
+	(void)control_wake(awaited->reader->of.control, awaited->of.namespace_, awaited->of.name);
 }
 
 static void keep_problem(struct awaited *awaited, const char *problem)
@@ -211,7 +203,7 @@ static void ask(struct awaited *awaited)
 			       arena_printf(&scratch, "%d", KUEUE_READER_PAGE));
 	if (awaited->page > 0)
 		path = kube_path_query(&scratch, path, "continue", awaited->slices.next_page);
-	awaited->call = kube_client_request(reader->control->kube,
+	awaited->call = kube_client_request(reader->of.control->kube,
 					    &(struct kube_request){ .verb = KUBE_GET,
 								    .path = path,
 								    .flow = awaited->of.key,
@@ -248,11 +240,11 @@ static void decided(void *self, const struct pass_decision *decision)
 	struct reader *reader = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct awaited *awaited =
-		cluster_map_get(&reader->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&reader->of.clusters, cluster->namespace_, cluster->name);
 	bool is_awaited = kueue_is_awaited(decision->plan) && cluster->uid[0] != '\0';
 
 	if (awaited && (!is_awaited || strcmp(awaited->uid, cluster->uid) != 0)) {
-		forget(reader, cluster->namespace_, cluster->name);
+		cluster_map_remove(&reader->of.clusters, cluster->namespace_, cluster->name);
 		awaited = NULL;
 	}
 	if (!is_awaited)
@@ -273,7 +265,7 @@ static void observe(void *self, const struct ray_cluster *cluster, struct arena 
 {
 	const struct reader *reader = self;
 	const struct awaited *awaited =
-		cluster_map_get(&reader->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&reader->of.clusters, cluster->namespace_, cluster->name);
 
 	if (awaited && awaited->workload && strcmp(awaited->uid, cluster->uid) == 0)
 		snapshot->kueue = FIELD_COPY(kueue_workload_fields, awaited->workload, arena);
@@ -281,33 +273,23 @@ static void observe(void *self, const struct ray_cluster *cluster, struct arena 
 
 /* ---- the feature ---- */
 
-static void *begin(const struct control *control)
+static void begin(void *self)
 {
-	struct reader *reader = memory_alloc(sizeof(*reader));
-	int64_t rate = control->options->kube_api_qps / 10;
+	struct reader *reader = self;
+	int64_t rate = reader->of.control->options->kube_api_qps / 10;
 
-	reader->control = control;
-	reader->clusters = CLUSTER_MAP_INIT(struct awaited, awaited_done);
 	if (rate < 1)
 		rate = 1;
 	if (rate > KUEUE_READER_FLEET_PER_SECOND)
 		rate = KUEUE_READER_FLEET_PER_SECOND;
-	token_bucket_init(&reader->budget, rate, rate, loop_monotonic_ms(control->loop));
-	return reader;
-}
-
-static void end(void *self)
-{
-	struct reader *reader = self;
-
-	cluster_map_done(&reader->clusters);
-	memory_free(reader);
+	token_bucket_init(&reader->budget, rate, rate, now_ms(reader));
 }
 
 const struct feature kueue_feature = {
+	.state_size = sizeof(struct reader),
+	.cluster_size = sizeof(struct awaited),
+	.cluster_done = awaited_done,
 	.begin = begin,
-	.end = end,
 	.decided = decided,
 	.observe = observe,
-	.forget = forget,
 };

@@ -30,8 +30,7 @@ static const struct field kept_fields[] = {
 };
 
 struct lint {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct linted */
+	struct feature_state of; /* clusters: struct linted */
 	size_t runs;
 };
 
@@ -41,30 +40,6 @@ static void linted_done(void *one)
 
 	arena_done(&linted->arena);
 	memory_free(linted->uid);
-}
-
-static void *begin(const struct control *control)
-{
-	struct lint *lint = memory_alloc(sizeof(*lint));
-
-	lint->control = control;
-	lint->clusters = CLUSTER_MAP_INIT(struct linted, linted_done);
-	return lint;
-}
-
-static void end(void *self)
-{
-	struct lint *lint = self;
-
-	cluster_map_done(&lint->clusters);
-	memory_free(lint);
-}
-
-static void forget(void *self, const char *namespace_, const char *name)
-{
-	struct lint *lint = self;
-
-	cluster_map_remove(&lint->clusters, namespace_, name);
 }
 
 static uint64_t hash_of(const struct labels *annotations)
@@ -78,7 +53,7 @@ static uint64_t hash_of(const struct labels *annotations)
 
 static uint64_t claims_number(const struct lint *lint, const struct ray_cluster *cluster)
 {
-	return device_claims_are_used(cluster) ? device_view_number(lint->control) : 0;
+	return device_claims_are_used(cluster) ? device_view_number(lint->of.control) : 0;
 }
 
 /* Drops the findings and keeps the condition. */
@@ -86,8 +61,8 @@ static void run_rules(const struct lint *lint, struct linted *linted,
 		      const struct ray_cluster *cluster)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct lint_context context = { .devices = device_view_table(lint->control),
-					      .settings = &lint->control->options->settings };
+	const struct lint_context context = { .devices = device_view_table(lint->of.control),
+					      .settings = &lint->of.control->options->settings };
 	struct extra_condition condition;
 
 	lint_condition_make(cluster, &context, &scratch, &condition);
@@ -100,7 +75,7 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 {
 	struct lint *lint = self;
 	struct linted *linted =
-		cluster_map_make(&lint->clusters, cluster->namespace_, cluster->name);
+		cluster_map_make(&lint->of.clusters, cluster->namespace_, cluster->name);
 	uint64_t annotations = hash_of(&cluster->annotations);
 	uint64_t claims = claims_number(lint, cluster);
 
@@ -124,5 +99,8 @@ size_t linted_runs(const void *self)
 }
 
 const struct feature lint_feature = {
-	.begin = begin, .end = end, .forget = forget, .condition = condition
+	.state_size = sizeof(struct lint),
+	.cluster_size = sizeof(struct linted),
+	.cluster_done = linted_done,
+	.condition = condition,
 };

@@ -18,7 +18,7 @@
 
 /* The pools, with their statuses for the writer and for metrics. */
 struct pool_feature {
-	const struct control *control;
+	struct feature_state of;
 	struct pool_objects *objects;
 	struct pools *pools;
 	struct pool_writer *writer;
@@ -55,8 +55,8 @@ static void each(void *context, struct pools *pools)
 	const struct ray_cluster *cluster;
 	size_t at = 0;
 
-	while (self->control->ray_clusters &&
-	       (cluster = kube_informer_next(self->control->ray_clusters, &at)))
+	while (self->of.control->ray_clusters &&
+	       (cluster = kube_informer_next(self->of.control->ray_clusters, &at)))
 		pools_ray_cluster_changed(pools, cluster->namespace_, cluster->name);
 }
 
@@ -64,14 +64,14 @@ static const struct pod *next_pod(void *context, size_t *at)
 {
 	const struct pool_feature *self = context;
 
-	return self->control->pods ? kube_informer_next(self->control->pods, at) : NULL;
+	return self->of.control->pods ? kube_informer_next(self->of.control->pods, at) : NULL;
 }
 
 static void look(void *context, const char *namespace_, const char *name,
 		 struct gpu_share_objects *ret_objects, bool *ret_unreadable)
 {
 	const struct pool_feature *self = context;
-	const struct control *control = self->control;
+	const struct control *control = self->of.control;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	if (!control->ray_clusters || !control->pods)
@@ -88,14 +88,14 @@ static const struct inventory_list *list_nodes(void *context)
 {
 	const struct pool_feature *self = context;
 
-	return self->control->pods ? capacity_watch_inventory(self->nodes) : NULL;
+	return self->of.control->pods ? capacity_watch_inventory(self->nodes) : NULL;
 }
 
 static bool ready(void *context)
 {
 	const struct pool_feature *self = context;
 
-	return leader_is_leading(self->control->leader) && control_synced(self->control) &&
+	return leader_is_leading(self->of.control->leader) && control_synced(self->of.control) &&
 	       pool_objects_known(self->objects);
 }
 
@@ -103,7 +103,7 @@ static void wake(void *context, const char *namespace_, const char *name)
 {
 	const struct pool_feature *self = context;
 
-	(void)control_wake(self->control, namespace_, name);
+	(void)control_wake(self->of.control, namespace_, name);
 }
 
 static const struct gpu_pool_status *status_before(const struct pool_feature *self,
@@ -144,7 +144,7 @@ static void allocated(void *context, const struct pool_allocation *allocation, i
 				       .statuses = statuses,
 				       .count = count,
 				       .cpu_us = cpu_us,
-				       .monotonic_ms = loop_monotonic_ms(self->control->loop) });
+				       .monotonic_ms = loop_monotonic_ms(self->of.control->loop) });
 }
 
 /* ---- the feature ---- */
@@ -154,7 +154,7 @@ static void objects_changed(void *context)
 	struct pool_feature *self = context;
 	size_t count;
 
-	control_ready(self->control);
+	control_ready(self->of.control);
 	pools_changed(self->pools);
 	(void)pool_objects_list(self->objects, &count);
 	if (count == 0) /* perhaps none is allocated any longer */
@@ -168,13 +168,13 @@ static bool known(const void *context)
 }
 
 /* In sidecar mode nothing is shared. */
-static void *begin(const struct control *control)
+static void begin(void *context)
 {
-	struct pool_feature *self = memory_alloc(sizeof(*self));
+	struct pool_feature *self = context;
+	const struct control *control = self->of.control;
 
-	self->control = control;
 	if (options_sidecar(control->options))
-		return self;
+		return;
 	self->metrics = pool_metrics_new();
 	self->pools = pools_new(control, &(struct pools_source){
 						 .pools = list_pools,
@@ -193,7 +193,6 @@ static void *begin(const struct control *control)
 						 .settle_max_ms = POOLS_SETTLE_MAX_MS,
 						 .lost_patch_ms = POOLS_LOST_PATCH_MS,
 					 });
-	return self;
 }
 
 static void start(void *context)
@@ -202,9 +201,9 @@ static void start(void *context)
 
 	if (!self->pools)
 		return;
-	self->objects = pool_objects_new(self->control, objects_changed, self);
-	self->writer = pool_writer_new(self->control, self->objects);
-	self->nodes = capacity_watch_new(self->control, "!" LABEL_CLUSTER);
+	self->objects = pool_objects_new(self->of.control, objects_changed, self);
+	self->writer = pool_writer_new(self->of.control, self->objects);
+	self->nodes = capacity_watch_new(self->of.control, "!" LABEL_CLUSTER);
 }
 
 static void end(void *context)
@@ -218,7 +217,6 @@ static void end(void *context)
 	capacity_watch_free(self->nodes);
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);
-	memory_free(self);
 }
 
 static bool gpu_share(void *context, struct gpu_share *ret_share)
@@ -261,9 +259,9 @@ static void forget(void *context, const char *namespace_, const char *name)
 static void write_metric(const struct pool_feature *self, enum pool_metric id,
 			 struct metrics_family *family)
 {
-	if (self->metrics && leader_is_leading(self->control->leader))
-		pool_metrics_write(self->metrics, id, loop_monotonic_ms(self->control->loop),
-				   loop_wall(self->control->loop), family);
+	if (self->metrics && leader_is_leading(self->of.control->leader))
+		pool_metrics_write(self->metrics, id, loop_monotonic_ms(self->of.control->loop),
+				   loop_wall(self->of.control->loop), family);
 }
 
 #define X(kind, identifier, ...)                                                                   \
@@ -282,6 +280,7 @@ static const struct feature_metric metrics[] = {
 };
 
 const struct feature pools_feature = {
+	.state_size = sizeof(struct pool_feature),
 	.begin = begin,
 	.end = end,
 	.start = start,

@@ -30,11 +30,10 @@
 	"install the chart with protectBusyPods.allowPatch=true, or set protectBusyPods to false"
 
 struct protector {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct guarded */
-	struct list waiting;         /* Pods with a change, in the order in which they are served */
-	struct loop_timer *timer;    /* NULL: nothing was ever to be written */
-	int64_t timer_ms;            /* when it is due; INT64_MAX: it is not set */
+	struct feature_state of;  /* clusters: struct guarded */
+	struct list waiting;      /* Pods with a change, in the order in which they are served */
+	struct loop_timer *timer; /* NULL: nothing was ever to be written */
+	int64_t timer_ms;         /* when it is due; INT64_MAX: it is not set */
 	struct token_bucket budget;
 	struct overload overload;
 	size_t under_way;
@@ -69,7 +68,7 @@ static void sweep(void *context);
 
 static int64_t now_ms(const struct protector *protector)
 {
-	return loop_monotonic_ms(protector->control->loop);
+	return loop_monotonic_ms(protector->of.control->loop);
 }
 
 static bool same(const char *a, const char *b)
@@ -108,7 +107,7 @@ static void guarded_done(void *one)
 
 static void start(struct protector *protector)
 {
-	const struct control *control = protector->control;
+	const struct control *control = protector->of.control;
 	int64_t rate = control->options->kube_api_qps / FLEET_SHARE;
 
 	rate = rate < 1 ? 1 : rate > PROTECTOR_FLEET_PER_SECOND ? PROTECTOR_FLEET_PER_SECOND : rate;
@@ -255,7 +254,7 @@ static void send(struct guarded_pod *pod)
 	memory_set_string(&pod->sent_body, pod->body);
 	memory_set_string(&pod->sent_version, pod->version);
 	protector->under_way++;
-	pod->call = kube_client_request(protector->control->kube,
+	pod->call = kube_client_request(protector->of.control->kube,
 					&(struct kube_request){ .verb = KUBE_MERGE_PATCH,
 								.path = path,
 								.body = pod->body,
@@ -346,11 +345,11 @@ static void decided(void *self, const struct pass_decision *decision)
 	size_t changes = 0;
 
 	if (!protection &&
-	    !cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name))
+	    !cluster_map_get(&protector->of.clusters, cluster->namespace_, cluster->name))
 		return;
 	if (!protector->timer) /* the first cluster: a fleet without protection has no timer */
 		start(protector);
-	guarded = cluster_map_make(&protector->clusters, cluster->namespace_, cluster->name);
+	guarded = cluster_map_make(&protector->of.clusters, cluster->namespace_, cluster->name);
 	guarded->protected = 0;
 	for (size_t i = 0; i < guarded->pods.count; i++)
 		memory_set_string(&((struct guarded_pod *)guarded->pods.entries[i].value)->body,
@@ -370,19 +369,12 @@ static void decided(void *self, const struct pass_decision *decision)
 	forget_pods(guarded, now_ms(protector));
 }
 
-static void forget(void *self, const char *namespace_, const char *name)
-{
-	struct protector *protector = self;
-
-	cluster_map_remove(&protector->clusters, namespace_, name);
-}
-
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		      struct extra_condition *ret_condition)
 {
 	const struct protector *protector = self;
 	const struct guarded *guarded =
-		cluster_map_get(&protector->clusters, cluster->namespace_, cluster->name);
+		cluster_map_get(&protector->of.clusters, cluster->namespace_, cluster->name);
 	const char *cure = CURE;
 
 	if (!guarded || !guarded->denied)
@@ -411,7 +403,7 @@ static void write_protected(const void *self, const struct metrics_cluster *clus
 {
 	const struct protector *protector = self;
 	const struct guarded *guarded =
-		cluster_map_get(&protector->clusters, cluster->of.namespace_, cluster->of.name);
+		cluster_map_get(&protector->of.clusters, cluster->of.namespace_, cluster->of.name);
 
 	if (guarded)
 		metrics_text_integer(
@@ -426,30 +418,23 @@ static const struct feature_metric metrics[] = {
 	  .write = write_protected },
 };
 
-static void *begin(const struct control *control)
+static void begin(void *self)
 {
-	struct protector *protector = memory_alloc(sizeof(*protector));
-
-	protector->control = control;
-	protector->clusters = CLUSTER_MAP_INIT(struct guarded, guarded_done);
-	protector->overload = (struct overload)OVERLOAD_INIT;
-	return protector;
+	((struct protector *)self)->overload = (struct overload)OVERLOAD_INIT;
 }
 
 static void end(void *self)
 {
-	struct protector *protector = self;
-
-	cluster_map_done(&protector->clusters);
-	loop_timer_free(protector->timer);
-	memory_free(protector);
+	loop_timer_free(((struct protector *)self)->timer);
 }
 
 const struct feature protect_busy_pods_feature = {
+	.state_size = sizeof(struct protector),
+	.cluster_size = sizeof(struct guarded),
+	.cluster_done = guarded_done,
 	.begin = begin,
 	.end = end,
 	.decided = decided,
-	.forget = forget,
 	.condition = condition,
 	.metrics = metrics,
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),

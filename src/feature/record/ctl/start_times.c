@@ -13,49 +13,22 @@ struct start {
 	int64_t ms;
 };
 
-/* A ring: when it is full, `next` is the oldest. */
-struct starts {
-	struct cluster_entry of;
-	struct start *at;
-	size_t count, next;
-};
-
-struct start_times {
-	const struct control *control;
-	struct cluster_map clusters; /* of struct starts */
-	size_t count;                /* of all */
-};
-
 static void free_start(struct start *start)
 {
 	memory_free(start->uid);
 	memory_free(start->group);
 }
 
-static void starts_done(void *one)
+void starts_done(void *one)
 {
 	struct starts *starts = one;
+
+	if (starts->times)
+		starts->times->count -= starts->count;
 
 	for (size_t i = 0; i < starts->count; i++)
 		free_start(&starts->at[i]);
 	memory_free(starts->at);
-}
-
-struct start_times *start_times_new(const struct control *control)
-{
-	struct start_times *times = memory_alloc(sizeof(*times));
-
-	times->control = control;
-	times->clusters = CLUSTER_MAP_INIT(struct starts, starts_done);
-	return times;
-}
-
-void start_times_free(struct start_times *times)
-{
-	if (!times)
-		return;
-	cluster_map_done(&times->clusters);
-	memory_free(times);
 }
 
 /* ---- Pods ---- */
@@ -90,18 +63,19 @@ void start_times_pod_changed(void *context, const struct pod *old, const struct 
 	const char *cluster, *group;
 	struct starts *starts;
 
-	if (!times || ms < 0 || (old && pod_start_time_ms(old) >= 0))
+	if (ms < 0 || (old && pod_start_time_ms(old) >= 0))
 		return;
 	cluster = labels_value(&new_object->labels, LABEL_CLUSTER);
 	group = labels_value(&new_object->labels, LABEL_GROUP);
-	if (!cluster || !group || !may_exist(times->control, new_object->namespace_, cluster))
+	if (!cluster || !group || !may_exist(times->of.control, new_object->namespace_, cluster))
 		return;
 	starts = times->count < START_TIMES_MAX ?
-			 cluster_map_make(&times->clusters, new_object->namespace_, cluster) :
-			 cluster_map_get(&times->clusters, new_object->namespace_, cluster);
+			 cluster_map_make(&times->of.clusters, new_object->namespace_, cluster) :
+			 cluster_map_get(&times->of.clusters, new_object->namespace_, cluster);
 	/* Its readiness was interrupted: the time that was kept first is that of the start. */
 	if (!starts || (old && VEC_FIND(starts, uid, new_object->uid)))
 		return;
+	starts->times = times;
 	*next_start(times, starts) = (struct start){
 		.uid = memory_strdup(new_object->uid),
 		.group = memory_strdup(group),
@@ -114,21 +88,16 @@ void start_times_ray_cluster_changed(void *context, const char *namespace_, cons
 				     bool deleted)
 {
 	struct start_times *times = context;
-	const struct starts *starts =
-		times && deleted ? cluster_map_get(&times->clusters, namespace_, name) : NULL;
 
-	if (!starts)
-		return;
-	times->count -= starts->count;
-	cluster_map_remove(&times->clusters, namespace_, name);
+	if (deleted)
+		cluster_map_remove(&times->of.clusters, namespace_, name);
 }
 
 const struct ray_work_start *start_times_of(const struct start_times *times, const char *namespace_,
 					    const char *name, struct arena *arena,
 					    size_t *ret_count)
 {
-	const struct starts *starts = times ? cluster_map_get(&times->clusters, namespace_, name) :
-					      NULL;
+	const struct starts *starts = cluster_map_get(&times->of.clusters, namespace_, name);
 	struct ray_work_start *copy;
 
 	*ret_count = starts ? starts->count : 0;

@@ -67,19 +67,10 @@ const struct list_page_kind work_page = {
 	.write = write,
 };
 
-static void *begin(const struct control *control)
-{
-	return start_times_new(control);
-}
-
-static void end(void *self)
-{
-	start_times_free(self);
-}
-
 const struct feature record_feature = {
-	.begin = begin,
-	.end = end,
+	.state_size = sizeof(struct start_times),
+	.cluster_size = sizeof(struct starts),
+	.cluster_done = starts_done,
 	.pod_changed = start_times_pod_changed,
 	.ray_cluster_changed = start_times_ray_cluster_changed,
 	.page = &work_page,

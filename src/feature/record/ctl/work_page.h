@@ -6,7 +6,7 @@
 #include "ctl/report/feature.h"
 #include "ctl/report/list_page.h"
 
-extern const struct list_page_kind work_page; /* `begin` gets a struct start_times, may be NULL */
+extern const struct list_page_kind work_page; /* `begin` gets a struct start_times */
 extern const struct feature record_feature;   /* its state is a struct start_times */
 
 #endif
