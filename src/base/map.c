@@ -79,6 +79,7 @@ void *map_make(struct map *map, const char *key, size_t size)
 	if (!value) {
 		value = memory_alloc(size);
 		map_set(map, key, value);
+		*(const char **)value = map->entries[map->count - 1].key;
 	}
 	return value;
 }
@@ -117,4 +118,23 @@ void *map_remove(struct map *map, const char *key)
 	map->count--;
 	memory_free(removed.key); /* last: `key` may be this very string */
 	return removed.value;
+}
+
+void map_drop(struct map *map, const char *key, void (*done)(void *value))
+{
+	void *value = map_get(map, key);
+
+	if (!value)
+		return;
+	if (done)
+		done(value);
+	(void)map_remove(map, key);
+	memory_free(value);
+}
+
+void map_drop_all(struct map *map, void (*done)(void *value))
+{
+	while (map->count > 0)
+		map_drop(map, map->entries[map->count - 1].key, done);
+	map_done(map);
 }

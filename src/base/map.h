@@ -24,8 +24,14 @@ struct map {
 void map_done(struct map *map);                        /* frees keys and table, not the values */
 void *map_get(const struct map *map, const char *key); /* NULL when absent */
 void map_set(struct map *map, const char *key, void *value); /* value must not be NULL; replaces */
-/* The value of the key; zeroed memory of `size` bytes that it sets when there is none. */
+void *map_remove(struct map *map, const char *key);          /* the old value, NULL when absent */
+
+/* A map that owns its values, from the heap. map_make: the value of the key, a new one of `size` zeroed bytes
+ * when there is none; its first member is a const char *, which it sets to the key in the memory of the map.
+ * done: frees what a value owns, while it is in the map; NULL: it owns nothing. map_drop: nothing when it is
+ * absent. map_drop_all: map_done as well. */
 void *map_make(struct map *map, const char *key, size_t size);
-void *map_remove(struct map *map, const char *key); /* the old value, NULL when absent */
+void map_drop(struct map *map, const char *key, void (*done)(void *value));
+void map_drop_all(struct map *map, void (*done)(void *value));
 
 #endif

@@ -7,10 +7,7 @@ static struct kube_flow *flow_for(struct kube_queue *queue, const char *key)
 {
 	if (!key)
 		return &queue->own;
-	struct kube_flow *flow = map_make(&queue->flows, key, sizeof(*flow));
-	if (!flow->key)
-		flow->key = memory_strdup(key);
-	return flow;
+	return map_make(&queue->flows, key, sizeof(struct kube_flow));
 }
 
 /* Links the flow into the due ones, at the end if it was not due, or unlinks it; frees a flow
@@ -27,9 +24,7 @@ static void flow_changed(struct kube_queue *queue, struct kube_flow *flow)
 		list_add(&queue->due, &flow->due);
 	if (flow->waiting.count > 0 || flow->in_flight > 0)
 		return;
-	map_remove(&queue->flows, flow->key);
-	memory_free(flow->key);
-	memory_free(flow);
+	map_drop(&queue->flows, flow->key, NULL);
 }
 
 void kube_queue_done(struct kube_queue *queue)

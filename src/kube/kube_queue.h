@@ -21,7 +21,7 @@
 #define KUBE_FLOW_IN_FLIGHT_MAX 4 /* a pass has one request at a time, beside status and Events */
 
 struct kube_flow {
-	char *key;            /* "namespace/name"; NULL: the program's own */
+	const char *key;      /* "namespace/name"; NULL: the program's own */
 	struct list waiting;  /* kube_call.place */
 	size_t in_flight;     /* of this flow */
 	struct list_item due; /* in kube_queue.due while calls wait and there is a place */

@@ -13,10 +13,10 @@
 
 /* All objects with one index key; the arrays are parallel. */
 struct kube_group {
+	const char *key;
 	const void **objects;
 	struct kube_entry **entries;
 	size_t count, capacity;
-	char *key;
 };
 
 /* Memory of one version of an object. */
@@ -28,6 +28,7 @@ struct kube_content {
 };
 
 struct kube_entry {
+	const char *key;
 	struct kube_content content;
 	uint64_t round;
 	struct kube_group *group; /* NULL: in none */
@@ -70,26 +71,23 @@ void kube_store_init(struct kube_store *store, struct loop *loop, const struct k
 	store->words = words_new();
 }
 
-static void kube_group_free(struct kube_group *group)
+static void kube_group_done(void *value)
 {
+	struct kube_group *group = value;
+
 	memory_free(group->objects);
 	memory_free(group->entries);
-	memory_free(group->key);
-	memory_free(group);
+}
+
+static void kube_entry_done(void *value)
+{
+	kube_content_done(&((struct kube_entry *)value)->content);
 }
 
 void kube_store_done(struct kube_store *store)
 {
-	for (size_t i = 0; i < store->entries.count; i++) {
-		struct kube_entry *entry = store->entries.entries[i].value;
-
-		kube_content_done(&entry->content);
-		memory_free(entry);
-	}
-	for (size_t i = 0; i < store->groups.count; i++)
-		kube_group_free(store->groups.entries[i].value);
-	map_done(&store->entries);
-	map_done(&store->groups);
+	map_drop_all(&store->entries, kube_entry_done);
+	map_drop_all(&store->groups, kube_group_done);
 	arena_done(&store->scratch);
 	words_free(store->words); /* after all objects */
 }
@@ -105,19 +103,8 @@ static void kube_store_unindex(struct kube_store *store, struct kube_entry *entr
 	group->entries[entry->group_at] = group->entries[last];
 	group->entries[entry->group_at]->group_at = entry->group_at;
 	entry->group = NULL;
-	if (group->count == 0) {
-		(void)map_remove(&store->groups, group->key);
-		kube_group_free(group);
-	}
-}
-
-static struct kube_group *kube_store_group(struct kube_store *store, const char *key)
-{
-	struct kube_group *group = map_make(&store->groups, key, sizeof(*group));
-
-	if (!group->key)
-		group->key = memory_strdup(key);
-	return group;
+	if (group->count == 0)
+		map_drop(&store->groups, group->key, kube_group_done);
 }
 
 static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
@@ -130,7 +117,7 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 	store->type->index(entry->content.object, &key);
 	if (key.size == 0 || key.overflowed)
 		return;
-	struct kube_group *group = kube_store_group(store, buf_string(&key));
+	struct kube_group *group = map_make(&store->groups, buf_string(&key), sizeof(*group));
 	if (group->count == group->capacity) {
 		group->capacity = group->capacity ? group->capacity * 2 : 4;
 		group->objects =

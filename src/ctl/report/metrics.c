@@ -16,6 +16,7 @@
 
 /* One series of a counter or histogram: the label values are kept in its key, "first\nsecond". */
 struct metrics_series {
+	const char *key;
 	uint64_t count;
 	struct metrics_histogram histogram;
 };
@@ -30,11 +31,8 @@ void metrics_free(struct metrics *metrics)
 {
 	if (!metrics)
 		return;
-	for (size_t id = 0; id < METRICS_COUNT; id++) {
-		for (size_t i = 0; i < metrics->series[id].count; i++)
-			memory_free(metrics->series[id].entries[i].value);
-		map_done(&metrics->series[id]);
-	}
+	for (size_t id = 0; id < METRICS_COUNT; id++)
+		map_drop_all(&metrics->series[id], NULL);
 	cluster_map_done(&metrics->clusters);
 	memory_free(metrics);
 }
@@ -294,10 +292,10 @@ static void write_series(const struct metrics *metrics, enum metrics_id id, stru
 	for (size_t i = 0; i < metrics->series[id].count; i++) {
 		AUTO(arena_done) struct arena scratch = ARENA_INIT;
 		const struct metrics_series *series = metrics->series[id].entries[i].value;
-		const char *key = metrics->series[id].entries[i].key;
-		const char *line = strchr(key, '\n');
-		const char *values[] = { arena_strndup(&scratch, key, (size_t)(line - key)),
-					 line + 1 };
+		const char *line = strchr(series->key, '\n');
+		const char *values[] = {
+			arena_strndup(&scratch, series->key, (size_t)(line - series->key)), line + 1
+		};
 
 		if (is_histogram(id))
 			metrics_text_histogram(&family, values, &series->histogram);

@@ -45,24 +45,22 @@ void trouble_init(struct trouble *trouble, int64_t now_ms)
 
 /* A condition that was logged. */
 struct begun {
+	const char *type;
 	char *reason, *text; /* of its last line; `text` decides whether it has changed */
 	uint64_t count;      /* decisions with it */
 };
 
-static void begun_free(struct begun *begun)
+static void begun_done(void *value)
 {
-	if (!begun)
-		return;
+	struct begun *begun = value;
+
 	memory_free(begun->reason);
 	memory_free(begun->text);
-	memory_free(begun);
 }
 
 void trouble_done(struct trouble *trouble)
 {
-	for (size_t i = 0; i < trouble->conditions.count; i++)
-		begun_free(trouble->conditions.entries[i].value);
-	map_done(&trouble->conditions);
+	map_drop_all(&trouble->conditions, begun_done);
 }
 
 /* ScalingActive and AbleToScale are True at rest, all others False or absent. */
@@ -97,9 +95,8 @@ static void log_begun(struct trouble *trouble, const char *cluster,
 	if (!lines_take(&trouble->condition_lines, now_ms))
 		return;
 	if (!begun) {
-		begun = memory_alloc(sizeof(*begun));
+		begun = map_make(&trouble->conditions, condition->type, sizeof(*begun));
 		begun->count = 1;
-		map_set(&trouble->conditions, condition->type, begun);
 	}
 	memory_set_string(&begun->reason, condition->reason);
 	memory_set_string(&begun->text, text);
@@ -118,7 +115,7 @@ static void log_ended(struct trouble *trouble, const char *cluster, const char *
 	(void)snprintf(count, sizeof(count), "%llu", (unsigned long long)begun->count);
 	log_info("condition ended", "object", cluster, "condition", type, "reason", begun->reason,
 		 "times", count, NULL);
-	begun_free(map_remove(&trouble->conditions, type));
+	map_drop(&trouble->conditions, type, begun_done);
 }
 
 void trouble_conditions(struct trouble *trouble, const char *cluster, const struct plan *plan,

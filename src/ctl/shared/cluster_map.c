@@ -7,12 +7,7 @@
 
 void cluster_map_done(struct cluster_map *map)
 {
-	for (size_t i = 0; i < map->map.count; i++) {
-		if (map->done)
-			map->done(map->map.entries[i].value);
-		memory_free(map->map.entries[i].value);
-	}
-	map_done(&map->map);
+	map_drop_all(&map->map, map->done);
 }
 
 void *cluster_map_get(const struct cluster_map *map, const char *namespace_, const char *name)
@@ -42,12 +37,8 @@ void *cluster_map_make(struct cluster_map *map, const char *namespace_, const ch
 
 void cluster_map_remove(struct cluster_map *map, const char *namespace_, const char *name)
 {
-	struct cluster_entry *entry = cluster_map_get(map, namespace_, name);
+	const struct cluster_entry *entry = cluster_map_get(map, namespace_, name);
 
-	if (!entry)
-		return;
-	if (map->done)
-		map->done(entry);
-	(void)map_remove(&map->map, entry->key);
-	memory_free(entry);
+	if (entry)
+		map_drop(&map->map, entry->key, map->done);
 }

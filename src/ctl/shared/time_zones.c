@@ -15,6 +15,7 @@
 
 /* A zone that was read. One that could not be is not kept: its name may be any. */
 struct entry {
+	const char *name;
 	time_ms read_for;
 	struct arena arena;
 	const struct time_zone *zone; /* without name and problem */
@@ -29,20 +30,16 @@ struct time_zones *time_zones_new(void)
 	return memory_alloc(sizeof(struct time_zones));
 }
 
-static void entry_free(struct entry *entry)
+static void entry_done(void *value)
 {
-	if (entry)
-		arena_done(&entry->arena);
-	memory_free(entry);
+	arena_done(&((struct entry *)value)->arena);
 }
 
 void time_zones_free(struct time_zones *zones)
 {
 	if (!zones)
 		return;
-	for (size_t i = 0; i < zones->entries.count; i++)
-		entry_free(zones->entries.entries[i].value);
-	map_done(&zones->entries);
+	map_drop_all(&zones->entries, entry_done);
 	memory_free(zones);
 }
 
@@ -107,15 +104,14 @@ static const struct time_zone *find(struct time_zones *zones, const char *name, 
 	if (entry && now >= entry->read_for && now - entry->read_for < MS_PER_DAY)
 		return entry->zone;
 	problem = read_zone(name, now, &scratch, &zone);
-	entry_free(map_remove(&zones->entries, name));
 	if (problem) {
+		map_drop(&zones->entries, name, entry_done);
 		*ret_problem = arena_strdup(arena, problem);
 		return NULL;
 	}
-	entry = memory_alloc(sizeof(*entry));
+	entry = map_make(&zones->entries, name, sizeof(*entry));
 	entry->read_for = now;
 	entry->zone = field_keep(time_zone_fields, &zone, sizeof(zone), SIZE_MAX, &entry->arena);
-	map_set(&zones->entries, name, entry);
 	return entry->zone;
 }
 

@@ -19,7 +19,7 @@ struct kept {
 };
 
 struct object {
-	char *key;
+	const char *key;
 	struct list_item stranger; /* in the list while it is not known to be ours */
 	int64_t since_ms;
 	struct kept kept[EVENT_PER_OBJECT_MAX];
@@ -39,29 +39,26 @@ struct event_store *event_store_new(void)
 	return store;
 }
 
-static void object_free(struct object *object)
+static void object_done(void *value)
 {
+	struct object *object = value;
+
+	list_remove(&object->stranger);
 	for (size_t i = 0; i < object->count; i++)
 		arena_done(&object->kept[i].arena);
-	memory_free(object->key);
-	memory_free(object);
 }
 
 void event_store_free(struct event_store *store)
 {
 	if (!store)
 		return;
-	for (size_t i = 0; i < store->objects.count; i++)
-		object_free(store->objects.entries[i].value);
-	map_done(&store->objects);
+	map_drop_all(&store->objects, object_done);
 	memory_free(store);
 }
 
 static void drop(struct event_store *store, struct object *object)
 {
-	list_remove(&object->stranger);
-	(void)map_remove(&store->objects, object->key);
-	object_free(object);
+	map_drop(&store->objects, object->key, object_done);
 }
 
 static void drop_strangers(struct event_store *store, int64_t monotonic_ms)
@@ -106,7 +103,6 @@ static struct object *find_or_add(struct event_store *store, const struct event 
 	if (object || !key || store->objects.count >= EVENT_OBJECTS_MAX)
 		return object;
 	object = map_make(&store->objects, key, sizeof(*object));
-	object->key = memory_strdup(key);
 	object->since_ms = monotonic_ms;
 	list_add(&store->strangers, &object->stranger);
 	return object;

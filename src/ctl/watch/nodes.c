@@ -12,6 +12,7 @@
 
 /* The kept part of a Node: its name, the taints of its disruption, and the labels that features read. */
 struct kept {
+	const char *name;
 	struct arena arena;
 	const struct node *node;
 };
@@ -23,14 +24,9 @@ struct nodes {
 	struct map kept; /* name to struct kept */
 };
 
-static void forget(struct nodes *nodes, const char *name)
+static void kept_done(void *value)
 {
-	struct kept *kept = map_remove(&nodes->kept, name);
-
-	if (!kept)
-		return;
-	arena_done(&kept->arena);
-	memory_free(kept);
+	arena_done(&((struct kept *)value)->arena);
 }
 
 static struct labels labels_read(const struct nodes *nodes, const struct labels *all,
@@ -94,7 +90,7 @@ static void node_changed(void *context, enum kube_change change UNUSED, const ch
 	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
 		keep(nodes, node);
 	else
-		forget(nodes, key);
+		map_drop(&nodes->kept, key, kept_done);
 }
 
 struct nodes *nodes_new(const struct control *control)
@@ -124,9 +120,7 @@ void nodes_free(struct nodes *nodes)
 	if (!nodes)
 		return;
 	optional_watch_done(&nodes->watch);
-	while (nodes->kept.count > 0)
-		forget(nodes, nodes->kept.entries[0].key);
-	map_done(&nodes->kept);
+	map_drop_all(&nodes->kept, kept_done);
 	memory_free(nodes);
 }
 

@@ -115,6 +115,46 @@ static void test_matches_a_model(void **state)
 			check_against_model(sizes[i], seed);
 }
 
+static size_t done_count;
+
+static void count_done(void *value)
+{
+	done_count += strcmp(*(const char *const *)value, "default/demo") == 0;
+}
+
+static void test_owned_values_know_their_key(void **state)
+{
+	struct owned {
+		const char *key;
+		int number;
+	} * owned;
+	struct map map = MAP_INIT;
+
+	(void)state;
+	done_count = 0;
+	owned = map_make(&map, "default/demo", sizeof(*owned));
+	assert_string_equal(owned->key, "default/demo");
+	owned->number = 7;
+	for (int i = 0; i < 100; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "default/%d", i);
+		(void)map_make(&map, text, sizeof(*owned));
+	}
+	assert_ptr_equal(map_make(&map, "default/demo", sizeof(*owned)), owned);
+	assert_int_equal(owned->number, 7);
+	map_drop(&map, "absent", count_done);
+	map_drop(&map, "default/7", NULL);
+	assert_null(map_get(&map, "default/7"));
+	map_drop(&map, owned->key, count_done);
+	assert_int_equal(done_count, 1);
+	(void)map_make(&map, "default/demo", sizeof(*owned));
+	assert_int_equal(map.count, 100);
+	map_drop_all(&map, count_done);
+	assert_int_equal(done_count, 2);
+	assert_int_equal(map.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_iteration_follows_insertion),
 		cmocka_unit_test(test_key_of_an_entry_may_be_removed_by_itself),
 		cmocka_unit_test(test_matches_a_model),
+		cmocka_unit_test(test_owned_values_know_their_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

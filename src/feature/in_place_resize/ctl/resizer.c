@@ -47,10 +47,10 @@ struct resized {
 enum resized_step { STEP_NONE = 0, STEP_SHRINK, STEP_SYNC, STEP_RECORD, STEP_RESIZE, STEP_FAILURE };
 
 struct resized_pod {
+	const char *name;
 	const struct control *control;
 	struct resized *cluster;
 	struct gcs_client *gcs; /* of `change`; lives as long as its cluster */
-	char *name;
 	enum resized_step step;
 	struct kube_call *kube;
 	struct gcs_call *call;
@@ -72,25 +72,21 @@ static int64_t now_ms(const struct resized_pod *pod)
 
 /* ---- memory ---- */
 
-static void pod_free(struct resized_pod *pod)
+static void pod_done(void *value)
 {
-	if (!pod)
-		return;
+	struct resized_pod *pod = value;
+
 	kube_client_cancel(pod->kube);
 	if (pod->call)
 		gcs_call_cancel(pod->call);
 	arena_done(&pod->arena);
-	memory_free(pod->name);
-	memory_free(pod);
 }
 
 static void resized_done(void *one)
 {
 	struct resized *cluster = one;
 
-	for (size_t i = 0; i < cluster->pods.count; i++)
-		pod_free(cluster->pods.entries[i].value);
-	map_done(&cluster->pods);
+	map_drop_all(&cluster->pods, pod_done);
 	memory_free(cluster->refused);
 }
 
@@ -103,7 +99,6 @@ static struct resized_pod *pod_of(const struct control *control, struct resized 
 		return pod;
 	pod->control = control;
 	pod->cluster = cluster;
-	pod->name = memory_strdup(name);
 	pod->told_until_ms = pod->hidden_until_ms = pod->not_before_ms = INT64_MIN;
 	return pod;
 }
@@ -400,7 +395,7 @@ static void forget_pods(struct resized *cluster, int64_t now)
 
 		if (pod->step == STEP_NONE && now >= pod->hidden_until_ms &&
 		    now >= pod->not_before_ms && now - RAY_WAIT_MS >= pod->told_until_ms)
-			pod_free(map_remove(&cluster->pods, pod->name));
+			map_drop(&cluster->pods, pod->name, pod_done);
 	}
 }
 

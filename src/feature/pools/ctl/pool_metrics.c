@@ -10,6 +10,7 @@ enum kind { OF_IDLE, OF_BUSY, KIND_COUNT };
 
 /* The counters of one queue. */
 struct counters {
+	const char *key;
 	int64_t below_ms, at_ms; /* below_ms until at_ms, both monotonic */
 	bool below;              /* since at_ms */
 	int64_t reclaimed[KIND_COUNT];
@@ -18,6 +19,7 @@ struct counters {
 
 /* A Pod that ends for others, from the decision that says so to the accepted patch. */
 struct released {
+	const char *key;
 	char *counters; /* key of its queue */
 	int64_t gpus;
 	enum kind kind;
@@ -36,25 +38,17 @@ struct pool_metrics *pool_metrics_new(void)
 	return memory_alloc(sizeof(struct pool_metrics));
 }
 
-static void drop(struct pool_metrics *metrics, size_t index)
+static void released_done(void *value)
 {
-	struct released *released =
-		map_remove(&metrics->released, metrics->released.entries[index].key);
-
-	memory_free(released->counters);
-	memory_free(released);
+	memory_free(((struct released *)value)->counters);
 }
 
 void pool_metrics_free(struct pool_metrics *metrics)
 {
 	if (!metrics)
 		return;
-	for (size_t i = 0; i < metrics->queues.count; i++)
-		memory_free(metrics->queues.entries[i].value);
-	map_done(&metrics->queues);
-	while (metrics->released.count > 0)
-		drop(metrics, 0);
-	map_done(&metrics->released);
+	map_drop_all(&metrics->queues, NULL);
+	map_drop_all(&metrics->released, released_done);
 	memory_free(metrics);
 }
 
@@ -87,15 +81,11 @@ static void note_queue(struct pool_metrics *metrics, const char *pool,
 /* Those of pools and queues that no longer exist. */
 static void drop_unlisted(struct pool_metrics *metrics)
 {
-	for (size_t i = 0; i < metrics->queues.count;) {
-		struct counters *counters = metrics->queues.entries[i].value;
+	for (size_t i = metrics->queues.count; i-- > 0;) {
+		const struct counters *counters = metrics->queues.entries[i].value;
 
-		if (counters->listed) {
-			i++;
-			continue;
-		}
-		(void)map_remove(&metrics->queues, metrics->queues.entries[i].key);
-		memory_free(counters);
+		if (!counters->listed)
+			map_drop(&metrics->queues, counters->key, NULL);
 	}
 }
 
@@ -127,13 +117,13 @@ static const struct pool_worker *find_worker(const struct pool_member *member, c
 	return NULL;
 }
 
-/* The Pod of an entry of this RayCluster; NULL: it is of another one. */
-static const char *pod_of(const struct map_entry *entry, const char *key)
+/* The name of the Pod, if it is of this RayCluster; NULL: it is of another one. */
+static const char *pod_of(const struct released *released, const char *key)
 {
 	size_t size = strlen(key);
 
-	return strncmp(entry->key, key, size) == 0 && entry->key[size] == '\n' ?
-		       entry->key + size + 1 :
+	return strncmp(released->key, key, size) == 0 && released->key[size] == '\n' ?
+		       released->key + size + 1 :
 		       NULL;
 }
 
@@ -149,26 +139,24 @@ static void release(struct pool_metrics *metrics, const char *key, const struct 
 	if (map_get(&metrics->released, own) ||
 	    metrics->released.count >= POOL_METRICS_RELEASED_MAX)
 		return;
-	released = memory_alloc(sizeof(*released));
+	released = map_make(&metrics->released, own, sizeof(*released));
 	released->counters = memory_strdup(key_of(
 		pool->name, queue < pool->queue_count ? pool->queues[queue].name : "", &scratch));
 	/* The hosts of a replica are one worker. */
 	released->gpus = worker->gpus / (int64_t)worker->pods.count;
 	released->kind = one->deadline != TIME_NONE || one->action == TERMINATE_STOP ? OF_BUSY :
 										       OF_IDLE;
-	map_set(&metrics->released, own, released);
 }
 
 /* Those that are no longer in the plan have ended. */
 static void drop_ended(struct pool_metrics *metrics, const char *key, const struct plan *plan)
 {
-	for (size_t i = 0; i < metrics->released.count;) {
-		const char *pod = pod_of(&metrics->released.entries[i], key);
+	for (size_t i = metrics->released.count; i-- > 0;) {
+		const struct released *released = metrics->released.entries[i].value;
+		const char *pod = pod_of(released, key);
 
 		if (pod && !VEC_FIND(&plan->workers, pod, pod))
-			drop(metrics, i);
-		else
-			i++;
+			map_drop(&metrics->released, released->key, released_done);
 	}
 }
 
@@ -206,19 +194,17 @@ void pool_metrics_sent(struct pool_metrics *metrics, const char *key, const stru
 
 void pool_metrics_answered(struct pool_metrics *metrics, const char *key, bool accepted)
 {
-	for (size_t i = 0; i < metrics->released.count;) {
+	for (size_t i = metrics->released.count; i-- > 0;) {
 		struct released *released = metrics->released.entries[i].value;
 		struct counters *counters = map_get(&metrics->queues, released->counters);
-		bool ended = pod_of(&metrics->released.entries[i], key) && released->sent;
 
-		if (!ended || !accepted) {
-			released->sent &= !ended;
-			i++;
+		if (!pod_of(released, key) || !released->sent)
 			continue;
-		}
-		if (counters)
+		released->sent = false;
+		if (accepted && counters)
 			counters->reclaimed[released->kind] += released->gpus;
-		drop(metrics, i);
+		if (accepted)
+			map_drop(&metrics->released, released->key, released_done);
 	}
 }
 

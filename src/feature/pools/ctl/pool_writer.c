@@ -18,8 +18,8 @@
 #define MESSAGE "cannot write the status of the GPUPool"
 
 struct entry {
+	const char *name;
 	struct pool_writer *writer;
-	char *name;
 	char *wanted; /* the status to write; NULL: none */
 	/* Of the texts without the time: that was wanted last, is being written, was written. */
 	uint64_t hash, sent, written;
@@ -45,23 +45,21 @@ struct pool_writer *pool_writer_new(const struct control *control,
 	return writer;
 }
 
-static void entry_free(struct entry *entry)
+static void entry_done(void *value)
 {
+	struct entry *entry = value;
+
 	kube_client_cancel(entry->call);
 	loop_timer_free(entry->timer);
 	log_repeat_done(&entry->trouble);
-	memory_free(entry->name);
 	memory_free(entry->wanted);
-	memory_free(entry);
 }
 
 void pool_writer_free(struct pool_writer *writer)
 {
 	if (!writer)
 		return;
-	for (size_t i = 0; i < writer->entries.count; i++)
-		entry_free(writer->entries.entries[i].value);
-	map_done(&writer->entries);
+	map_drop_all(&writer->entries, entry_done);
 	memory_free(writer);
 }
 
@@ -124,22 +122,17 @@ static struct entry *entry_of(struct pool_writer *writer, const char *name)
 	if (entry->writer)
 		return entry;
 	entry->writer = writer;
-	entry->name = memory_strdup(name);
 	entry->timer = loop_timer_new(writer->control->loop, send, entry);
 	return entry;
 }
 
 static void forget_deleted(struct pool_writer *writer)
 {
-	for (size_t i = 0; i < writer->entries.count;) {
-		struct entry *entry = writer->entries.entries[i].value;
+	for (size_t i = writer->entries.count; i-- > 0;) {
+		const char *name = writer->entries.entries[i].key;
 
-		if (pool_objects_version(writer->objects, entry->name)) {
-			i++;
-			continue;
-		}
-		(void)map_remove(&writer->entries, entry->name);
-		entry_free(entry);
+		if (!pool_objects_version(writer->objects, name))
+			map_drop(&writer->entries, name, entry_done);
 	}
 }
 

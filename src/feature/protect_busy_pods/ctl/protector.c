@@ -50,10 +50,11 @@ struct guarded {
 };
 
 struct guarded_pod {
+	const char *name;
 	struct protector *protector;
 	struct guarded *cluster;
 	struct list_item waits;
-	char *name, *uid;
+	char *uid;
 	char *body;    /* the change; NULL: none */
 	char *version; /* of the Pod that it is for */
 	bool removal;
@@ -78,30 +79,26 @@ static bool same(const char *a, const char *b)
 
 /* ---- memory ---- */
 
-static void pod_free(struct guarded_pod *pod)
+static void pod_done(void *value)
 {
-	if (!pod)
-		return;
+	struct guarded_pod *pod = value;
+
 	if (pod->call)
 		pod->protector->under_way--;
 	list_remove(&pod->waits);
 	kube_client_cancel(pod->call);
-	memory_free(pod->name);
 	memory_free(pod->uid);
 	memory_free(pod->body);
 	memory_free(pod->version);
 	memory_free(pod->sent_body);
 	memory_free(pod->sent_version);
-	memory_free(pod);
 }
 
 static void guarded_done(void *one)
 {
 	struct guarded *cluster = one;
 
-	for (size_t i = 0; i < cluster->pods.count; i++)
-		pod_free(cluster->pods.entries[i].value);
-	map_done(&cluster->pods);
+	map_drop_all(&cluster->pods, pod_done);
 	memory_free(cluster->denied);
 }
 
@@ -122,13 +119,12 @@ static struct guarded_pod *pod_of(struct protector *protector, struct guarded *c
 	struct guarded_pod *pod = map_get(&cluster->pods, object->name);
 
 	if (pod && strcmp(pod->uid, object->uid) != 0)
-		pod_free(map_remove(&cluster->pods, object->name));
+		map_drop(&cluster->pods, object->name, pod_done);
 	pod = map_make(&cluster->pods, object->name, sizeof(*pod));
 	if (pod->protector)
 		return pod;
 	pod->protector = protector;
 	pod->cluster = cluster;
-	pod->name = memory_strdup(object->name);
 	pod->uid = memory_strdup(object->uid);
 	for (size_t i = 0; i < PROTECTOR_WRITES_MAX; i++)
 		pod->sent_ms[i] = INT64_MIN / 2;
@@ -332,7 +328,7 @@ static void forget_pods(struct guarded *cluster, int64_t now)
 		struct guarded_pod *pod = cluster->pods.entries[i - 1].value;
 
 		if (!pod->body && !pod->call && now - pod->sent_ms[0] > PROTECTOR_SPAN_MS)
-			pod_free(map_remove(&cluster->pods, pod->name));
+			map_drop(&cluster->pods, pod->name, pod_done);
 	}
 }
 
