@@ -11,22 +11,10 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "core/model/kubernetes.h"
 
-static int kube_decode_ray_cluster(const struct cJSON *json, const char *path, struct arena *arena,
-				   void *ret_object, struct err *err)
-{
-	return ray_cluster_decode(json, path, arena, ret_object, err);
-}
-
 static int kube_decode_bad_ray_cluster(const struct cJSON *json, const char *problem,
 				       struct arena *arena, void *ret_object)
 {
 	return ray_cluster_decode_unreadable(json, problem, arena, ret_object, NULL);
-}
-
-static int kube_decode_pod(const struct cJSON *json, const char *path, struct arena *arena,
-			   void *ret_object, struct err *err)
-{
-	return pod_decode(json, path, arena, ret_object, err);
 }
 
 static int kube_decode_bad_pod(const struct cJSON *json, const char *problem, struct arena *arena,
@@ -35,65 +23,17 @@ static int kube_decode_bad_pod(const struct cJSON *json, const char *problem, st
 	return pod_decode_unreadable(json, problem, arena, ret_object, NULL);
 }
 
-static int kube_decode_node(const struct cJSON *json, const char *path, struct arena *arena,
-			    void *ret_object, struct err *err)
-{
-	return node_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_event(const struct cJSON *json, const char *path, struct arena *arena,
-			     void *ret_object, struct err *err)
-{
-	return event_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_autoscaler(const struct cJSON *json, const char *path, struct arena *arena,
-				  void *ret_object, struct err *err)
-{
-	/* Its problems are listed with those of the RayCluster, so the path names the object. */
-	return autoscaler_decode(json, *path ? path : "autoscaler", arena, ret_object, err);
-}
-
-static int kube_decode_namespace(const struct cJSON *json, const char *path, struct arena *arena,
-				 void *ret_object, struct err *err)
-{
-	return namespace_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_gpu_pool(const struct cJSON *json, const char *path, struct arena *arena,
-				void *ret_object, struct err *err)
-{
-	return gpu_pool_decode(json, path, arena, ret_object, err);
-}
-
 static int kube_decode_bad_gpu_pool(const struct cJSON *json, const char *problem,
 				    struct arena *arena, void *ret_object)
 {
 	return gpu_pool_decode_unreadable(json, problem, arena, ret_object);
 }
 
-static int kube_decode_resource_slice(const struct cJSON *json, const char *path,
-				      struct arena *arena, void *ret_object, struct err *err)
+static int decode_named_autoscaler(const struct cJSON *json, const char *path, struct arena *arena,
+				   struct autoscaler_object *ret_object, struct err *err)
 {
-	return resource_slice_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_device_class(const struct cJSON *json, const char *path, struct arena *arena,
-				    void *ret_object, struct err *err)
-{
-	return device_class_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_claim_template(const struct cJSON *json, const char *path,
-				      struct arena *arena, void *ret_object, struct err *err)
-{
-	return claim_template_decode(json, path, arena, ret_object, err);
-}
-
-static int kube_decode_resource_claim(const struct cJSON *json, const char *path,
-				      struct arena *arena, void *ret_object, struct err *err)
-{
-	return resource_claim_decode(json, path, arena, ret_object, err);
+	/* Its problems are listed with those of the RayCluster, so the path names the object. */
+	return autoscaler_decode(json, *path ? path : "autoscaler", arena, ret_object, err);
 }
 
 static void kube_index_pod(const void *object, struct buf *ret_key)
@@ -105,118 +45,58 @@ static void kube_index_pod(const void *object, struct buf *ret_key)
 		(void)buf_printf(ret_key, "%s/%s", pod->namespace_, cluster);
 }
 
-const struct kube_type kube_type_ray_cluster = {
-	.kind = "RayCluster",
-	.plural = "rayclusters",
-	.group = "ray.io",
-	.versions = { "v1", "v1alpha1", NULL },
-	.install = "install KubeRay, or our own definition from crd/",
-	.object_size = sizeof(struct ray_cluster),
-	.decode = kube_decode_ray_cluster,
-	.decode_bad = kube_decode_bad_ray_cluster,
-};
+/* A kind: its name in kube_type_NAME, its struct, the function that decodes one, and the other members. */
+#define KIND(name, type, decode_one, ...)                                                          \
+	static int kube_decode_##name(const struct cJSON *json, const char *path,                  \
+				      struct arena *arena, void *ret_object, struct err *err)      \
+	{                                                                                          \
+		return decode_one(json, path, arena, ret_object, err);                             \
+	}                                                                                          \
+	const struct kube_type kube_type_##name = { .object_size = sizeof(type),                   \
+						    .decode = kube_decode_##name,                  \
+						    __VA_ARGS__ };
 
-const struct kube_type kube_type_pod = {
-	.kind = "Pod",
-	.plural = "pods",
-	.group = "",
-	.versions = { "v1", NULL },
-	.install = "",
-	.object_size = sizeof(struct pod),
-	.decode = kube_decode_pod,
-	.decode_bad = kube_decode_bad_pod,
-	.index = kube_index_pod,
-};
+KIND(ray_cluster, struct ray_cluster, ray_cluster_decode, .kind = "RayCluster",
+     .plural = "rayclusters", .group = "ray.io", .versions = { "v1", "v1alpha1", NULL },
+     .install = "install KubeRay, or our own definition from crd/",
+     .decode_bad = kube_decode_bad_ray_cluster)
 
-const struct kube_type kube_type_node = {
-	.kind = "Node",
-	.plural = "nodes",
-	.group = "",
-	.versions = { "v1", NULL },
-	.install = "",
-	.object_size = sizeof(struct node),
-	.decode = kube_decode_node,
-};
+KIND(pod, struct pod, pod_decode, .kind = "Pod", .plural = "pods", .group = "",
+     .versions = { "v1", NULL }, .install = "", .decode_bad = kube_decode_bad_pod,
+     .index = kube_index_pod)
 
-const struct kube_type kube_type_event = {
-	.kind = "Event",
-	.plural = "events",
-	.group = "",
-	.versions = { "v1", NULL },
-	.install = "",
-	.object_size = sizeof(struct event),
-	.decode = kube_decode_event,
-};
+KIND(node, struct node, node_decode, .kind = "Node", .plural = "nodes", .group = "",
+     .versions = { "v1", NULL }, .install = "")
 
-const struct kube_type kube_type_autoscaler = {
-	.kind = "RayClusterAutoscaler",
-	.plural = "rayclusterautoscalers",
-	.group = "rayscaler.dev",
-	.versions = { "v1alpha1", NULL },
-	.install = "install its definition, crd/rayclusterautoscalers.rayscaler.dev.yaml",
-	.object_size = sizeof(struct autoscaler_object),
-	.decode = kube_decode_autoscaler,
-};
+KIND(event, struct event, event_decode, .kind = "Event", .plural = "events", .group = "",
+     .versions = { "v1", NULL }, .install = "")
 
-const struct kube_type kube_type_namespace = {
-	.kind = "Namespace",
-	.plural = "namespaces",
-	.group = "",
-	.versions = { "v1", NULL },
-	.install = "",
-	.object_size = sizeof(struct namespace),
-	.decode = kube_decode_namespace,
-};
+KIND(autoscaler, struct autoscaler_object, decode_named_autoscaler, .kind = "RayClusterAutoscaler",
+     .plural = "rayclusterautoscalers", .group = "rayscaler.dev", .versions = { "v1alpha1", NULL },
+     .install = "install its definition, crd/rayclusterautoscalers.rayscaler.dev.yaml")
 
-const struct kube_type kube_type_gpu_pool = {
-	.kind = "GPUPool",
-	.plural = "gpupools",
-	.group = "rayscaler.dev",
-	.versions = { "v1alpha1", NULL },
-	.install = "install its definition, crd/gpupools.rayscaler.dev.yaml",
-	.object_size = sizeof(struct gpu_pool),
-	.decode = kube_decode_gpu_pool,
-	.decode_bad = kube_decode_bad_gpu_pool,
-};
+KIND(namespace, struct namespace, namespace_decode, .kind = "Namespace", .plural = "namespaces",
+     .group = "", .versions = { "v1", NULL }, .install = "")
+
+KIND(gpu_pool, struct gpu_pool, gpu_pool_decode, .kind = "GPUPool", .plural = "gpupools",
+     .group = "rayscaler.dev", .versions = { "v1alpha1", NULL },
+     .install = "install its definition, crd/gpupools.rayscaler.dev.yaml",
+     .decode_bad = kube_decode_bad_gpu_pool)
 
 #define CLAIMS_INSTALL "Kubernetes 1.34 and later serve resource.k8s.io/v1, unless it is turned off"
 
-const struct kube_type kube_type_resource_slice = {
-	.kind = "ResourceSlice",
-	.plural = "resourceslices",
-	.group = "resource.k8s.io",
-	.versions = { "v1", NULL },
-	.install = CLAIMS_INSTALL,
-	.object_size = sizeof(struct resource_slice),
-	.decode = kube_decode_resource_slice,
-};
+KIND(resource_slice, struct resource_slice, resource_slice_decode, .kind = "ResourceSlice",
+     .plural = "resourceslices", .group = "resource.k8s.io", .versions = { "v1", NULL },
+     .install = CLAIMS_INSTALL)
 
-const struct kube_type kube_type_device_class = {
-	.kind = "DeviceClass",
-	.plural = "deviceclasses",
-	.group = "resource.k8s.io",
-	.versions = { "v1", NULL },
-	.install = CLAIMS_INSTALL,
-	.object_size = sizeof(struct device_class),
-	.decode = kube_decode_device_class,
-};
+KIND(device_class, struct device_class, device_class_decode, .kind = "DeviceClass",
+     .plural = "deviceclasses", .group = "resource.k8s.io", .versions = { "v1", NULL },
+     .install = CLAIMS_INSTALL)
 
-const struct kube_type kube_type_claim_template = {
-	.kind = "ResourceClaimTemplate",
-	.plural = "resourceclaimtemplates",
-	.group = "resource.k8s.io",
-	.versions = { "v1", NULL },
-	.install = CLAIMS_INSTALL,
-	.object_size = sizeof(struct claim_template),
-	.decode = kube_decode_claim_template,
-};
+KIND(claim_template, struct claim_template, claim_template_decode, .kind = "ResourceClaimTemplate",
+     .plural = "resourceclaimtemplates", .group = "resource.k8s.io", .versions = { "v1", NULL },
+     .install = CLAIMS_INSTALL)
 
-const struct kube_type kube_type_resource_claim = {
-	.kind = "ResourceClaim",
-	.plural = "resourceclaims",
-	.group = "resource.k8s.io",
-	.versions = { "v1", NULL },
-	.install = CLAIMS_INSTALL,
-	.object_size = sizeof(struct resource_claim),
-	.decode = kube_decode_resource_claim,
-};
+KIND(resource_claim, struct resource_claim, resource_claim_decode, .kind = "ResourceClaim",
+     .plural = "resourceclaims", .group = "resource.k8s.io", .versions = { "v1", NULL },
+     .install = CLAIMS_INSTALL)
