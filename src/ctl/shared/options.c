@@ -225,31 +225,6 @@ static int parse_flag(struct options *options, int count, char *const *argv, int
 	return set_option(options, row, value, err);
 }
 
-static int check_leader_election(const struct options *options, struct err *err)
-{
-	if (options->leader_elect && options_sidecar(options))
-		return err_set(err, ERR_INPUT,
-			       "--leader-elect is for the controller; a sidecar is alone with its "
-			       "cluster: leave it out");
-	if (options->leader_elect_lease_duration_ms % MS_PER_SECOND != 0)
-		return err_set(
-			err, ERR_INPUT,
-			"--leader-elect-lease-duration must be whole seconds: the Lease holds "
-			"no less");
-	if (options->leader_elect_renew_deadline_ms >= options->leader_elect_lease_duration_ms)
-		return err_set(err, ERR_INPUT,
-			       "--leader-elect-renew-deadline must be below "
-			       "--leader-elect-lease-duration: a leader has to stop before another "
-			       "one may begin");
-	if (options->leader_elect_retry_period_ms >= options->leader_elect_renew_deadline_ms)
-		return err_set(
-			err, ERR_INPUT,
-			"--leader-elect-retry-period must be below "
-			"--leader-elect-renew-deadline: one renewal that fails has to have a "
-			"second try");
-	return 0;
-}
-
 /* A list of namespaces would be watched as one that does not exist. */
 static int check_names(const struct options *options, struct err *err)
 {
@@ -269,41 +244,50 @@ static int check_names(const struct options *options, struct err *err)
 	return 0;
 }
 
-static int check_metrics(const struct options *options, struct err *err)
-{
-	if (options->metrics_secure && options_sidecar(options))
-		return err_set(err, ERR_INPUT,
-			       "--metrics-secure is for the controller; the account of a head Pod "
-			       "may not review tokens: leave it out");
-	if (options->metrics_cert_dir[0] && !options->metrics_secure)
-		return err_set(err, ERR_INPUT,
-			       "--metrics-cert-dir has no effect without --metrics-secure; add it");
-	return 0;
-}
-
-static int check_together(struct options *options, struct err *err)
+/* The first of the flags that do not go together. */
+static int check_together(const struct options *options, struct err *err)
 {
 	bool name = options->cluster_name[0], space = options->cluster_namespace[0];
+	int64_t lease_ms = options->leader_elect_lease_duration_ms;
+	int64_t renew_ms = options->leader_elect_renew_deadline_ms;
+	const struct {
+		bool wrong;
+		const char *problem;
+	} checks[] = {
+		{ name && !space,
+		  "--cluster-name and --cluster-namespace go together; add --cluster-namespace" },
+		{ space && !name,
+		  "--cluster-name and --cluster-namespace go together; add --cluster-name" },
+		{ name && options->namespace_[0],
+		  "--namespace is for the controller; remove it, as --cluster-name names one "
+		  "cluster" },
+		{ name && (options->max_gpus_per_namespace > 0 || options->max_gpus_total > 0),
+		  "--max-gpus-per-namespace and --max-gpus-total are for the controller; a "
+		  "sidecar sees one cluster: use --max-gpus-per-cluster" },
+		{ options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds,
+		  "--backoff-initial-seconds must be at most --backoff-max-seconds" },
+		{ name && options->metrics_secure,
+		  "--metrics-secure is for the controller; the account of a head Pod may not "
+		  "review tokens: leave it out" },
+		{ options->metrics_cert_dir[0] && !options->metrics_secure,
+		  "--metrics-cert-dir has no effect without --metrics-secure; add it" },
+		{ name && options->leader_elect,
+		  "--leader-elect is for the controller; a sidecar is alone with its cluster: "
+		  "leave it out" },
+		{ lease_ms % MS_PER_SECOND != 0,
+		  "--leader-elect-lease-duration must be whole seconds: the Lease holds no less" },
+		{ renew_ms >= lease_ms,
+		  "--leader-elect-renew-deadline must be below --leader-elect-lease-duration: a "
+		  "leader has to stop before another one may begin" },
+		{ options->leader_elect_retry_period_ms >= renew_ms,
+		  "--leader-elect-retry-period must be below --leader-elect-renew-deadline: one "
+		  "renewal that fails has to have a second try" },
+	};
 
-	if (name != space)
-		return err_set(err, ERR_INPUT,
-			       "--cluster-name and --cluster-namespace go together; add --%s",
-			       name ? "cluster-namespace" : "cluster-name");
-	if (name && options->namespace_[0])
-		return err_set(
-			err, ERR_INPUT,
-			"--namespace is for the controller; remove it, as --cluster-name names one cluster");
-	if (name && (options->max_gpus_per_namespace > 0 || options->max_gpus_total > 0))
-		return err_set(
-			err, ERR_INPUT,
-			"--max-gpus-per-namespace and --max-gpus-total are for the "
-			"controller; a sidecar sees one cluster: use --max-gpus-per-cluster");
-	if (options->settings.backoff_initial_seconds > options->settings.backoff_max_seconds)
-		return err_set(err, ERR_INPUT,
-			       "--backoff-initial-seconds must be at most --backoff-max-seconds");
-	if (name)
-		options->settings.mode = MODE_SIDECAR;
-	return check_metrics(options, err) < 0 ? -1 : check_leader_election(options, err);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		if (checks[i].wrong)
+			return err_set(err, ERR_INPUT, "%s", checks[i].problem);
+	return 0;
 }
 
 int options_parse(struct options *options, int count, char *const *argv, struct err *err)
@@ -319,7 +303,11 @@ int options_parse(struct options *options, int count, char *const *argv, struct 
 			return -1;
 		i += used;
 	}
-	return check_names(options, err) < 0 ? -1 : check_together(options, err);
+	if (check_names(options, err) < 0 || check_together(options, err) < 0)
+		return -1;
+	if (options_sidecar(options))
+		options->settings.mode = MODE_SIDECAR;
+	return 0;
 }
 
 /* The default of a row as a user would write it, "" for none. */
