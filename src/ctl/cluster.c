@@ -118,7 +118,7 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->namespace_ = memory_strdup(namespace_);
 	cluster->name = memory_strdup(name);
 	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
-	cluster->access = ray_access_new(control, namespace_, name);
+	cluster->access = ray_access_new(control, cluster->namespace_, cluster->key);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
 	poll_init(&cluster->poll, loop_monotonic_ms(control->loop));

@@ -54,7 +54,7 @@ struct reader {
 
 struct credentials {
 	const struct control *control;
-	char *namespace_, *key;
+	const char *namespace_, *key;
 	struct gcs_auth auth;
 	struct reader *reader; /* NULL: nothing is read from the API server */
 	int64_t next_read_ms;  /* of the environment */
@@ -74,14 +74,13 @@ static int64_t now_ms(const struct credentials *credentials)
 }
 
 struct credentials *credentials_new(const struct control *control, const char *namespace_,
-				    const char *name)
+				    const char *key)
 {
 	struct credentials *credentials = memory_alloc(sizeof(*credentials));
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	credentials->control = control;
-	credentials->namespace_ = memory_strdup(namespace_);
-	credentials->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
+	credentials->namespace_ = namespace_;
+	credentials->key = key;
 	credentials->auth = GCS_AUTH_INIT;
 	credentials->next_read_ms = INT64_MIN;
 	return credentials;
@@ -241,8 +240,6 @@ void credentials_free(struct credentials *credentials)
 	reader_free(credentials->reader);
 	gcs_auth_done(&credentials->auth);
 	memory_free(credentials->problem);
-	memory_free(credentials->namespace_);
-	memory_free(credentials->key);
 	memory_free(credentials);
 }
 

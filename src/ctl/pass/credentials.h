@@ -21,8 +21,9 @@
 
 struct credentials;
 
+/* key: "namespace/name". Both texts are borrowed. */
 struct credentials *credentials_new(const struct control *control, const char *namespace_,
-				    const char *name);
+				    const char *key);
 void credentials_free(struct credentials *credentials); /* NULL is fine */
 
 /* The credentials to send, valid until the next call. */

@@ -13,21 +13,20 @@
 
 struct ray_access {
 	const struct control *control;
-	char *key;
+	const char *key;
 	struct gcs_client *client;
 	struct credentials *credentials;
 	struct err *problem; /* NULL: none so far; allocated on the first problem to save memory */
 };
 
 struct ray_access *ray_access_new(const struct control *control, const char *namespace_,
-				  const char *name)
+				  const char *key)
 {
 	struct ray_access *access = memory_alloc(sizeof(*access));
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 
 	access->control = control;
-	access->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
-	access->credentials = credentials_new(control, namespace_, name);
+	access->key = key;
+	access->credentials = credentials_new(control, namespace_, key);
 	return access;
 }
 
@@ -38,7 +37,6 @@ void ray_access_free(struct ray_access *access)
 	gcs_client_free(access->client);
 	credentials_free(access->credentials);
 	memory_free(access->problem);
-	memory_free(access->key);
 	memory_free(access);
 }
 

@@ -12,8 +12,9 @@
 
 struct ray_access;
 
+/* key: "namespace/name". Both texts are borrowed. */
 struct ray_access *ray_access_new(const struct control *control, const char *namespace_,
-				  const char *name);
+				  const char *key);
 void ray_access_free(struct ray_access *access); /* NULL is fine */
 
 /* The client for the present head, or NULL with *ret_problem (why and what to do; valid until the

@@ -93,7 +93,7 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	credentials = credentials_new(&control, "a", "demo");
+	credentials = credentials_new(&control, "a", "a/demo");
 	return 0;
 }
 

@@ -210,7 +210,7 @@ static void test_stopped_before_a_drain_leaves(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(memory_free_string) char *pod_json = NULL, *cluster_json = NULL;
-	struct ray_access *access = ray_access_new(&control, "a", "demo");
+	struct ray_access *access = ray_access_new(&control, "a", "a/demo");
 	struct ray_cluster cluster;
 	const char *problem = "";
 	struct gcs_client *client;

@@ -38,8 +38,8 @@ struct ray_direct {
 	struct options options;
 	struct control control;
 	struct ray_access *access;
-	char *namespace_, *name; /* of the RayCluster of `access` */
-	char host[HOST_SIZE];    /* of `address` */
+	char *namespace_, *key; /* of the RayCluster of `access` */
+	char host[HOST_SIZE];   /* of `address` */
 	struct gcs_address address;
 	struct call lists[RAY_LISTS], state, requests;
 	struct err problem; /* of the state; ERR_NONE: it was read */
@@ -141,7 +141,7 @@ void ray_direct_free(struct ray_direct *direct)
 	ray_access_free(direct->access);
 	options_done(&direct->options);
 	memory_free(direct->namespace_);
-	memory_free(direct->name);
+	memory_free(direct->key);
 	memory_free(direct);
 }
 
@@ -149,11 +149,14 @@ void ray_direct_free(struct ray_direct *direct)
 
 static void use_cluster(struct ray_direct *direct, const struct ray_cluster *cluster)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	if (direct->access)
 		return;
 	direct->namespace_ = memory_strdup(cluster->namespace_);
-	direct->name = memory_strdup(cluster->name);
-	direct->access = ray_access_new(&direct->control, direct->namespace_, direct->name);
+	direct->key =
+		memory_strdup(arena_printf(&scratch, "%s/%s", cluster->namespace_, cluster->name));
+	direct->access = ray_access_new(&direct->control, direct->namespace_, direct->key);
 }
 
 /* Waits for the Secrets. */
