@@ -62,6 +62,13 @@ static void kube_informer_set_live(struct kube_informer *informer)
 		informer->callbacks.on_live(informer->callbacks.context);
 }
 
+static void kube_informer_report(struct kube_informer *informer, const struct err *err)
+{
+	informer->counters.errors++;
+	if (informer->callbacks.on_error)
+		informer->callbacks.on_error(informer->callbacks.context, err);
+}
+
 /* Marks the view as not live; continues with `next` after a backoff. */
 static void kube_informer_fail(struct kube_informer *informer, enum kube_state next,
 			       const struct err *err, int64_t retry_after_ms)
@@ -72,20 +79,10 @@ static void kube_informer_fail(struct kube_informer *informer, enum kube_state n
 		wait_ms = informer->denied_retry_ms;
 	informer->live = false;
 	informer->problem = *err;
-	informer->counters.errors++;
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = next;
 	loop_timer_start(informer->timer, wait_ms);
-	if (informer->callbacks.on_error)
-		informer->callbacks.on_error(informer->callbacks.context, err);
-}
-
-/* Reports an object without a name and skips it. */
-static void kube_informer_nameless(struct kube_informer *informer, const struct err *err)
-{
-	informer->counters.errors++;
-	if (informer->callbacks.on_error)
-		informer->callbacks.on_error(informer->callbacks.context, err);
+	kube_informer_report(informer, err);
 }
 
 static void kube_informer_set_synced(struct kube_informer *informer)
@@ -202,7 +199,7 @@ static void kube_informer_on_item(void *context, const char *text, size_t size, 
 	struct err err;
 
 	if (kube_informer_take(informer, text, size, problem, &err) < 0)
-		kube_informer_nameless(informer, &err);
+		kube_informer_report(informer, &err); /* without a name: it is skipped */
 }
 
 static int kube_informer_on_chunk(void *context, const char *data, size_t size)
@@ -326,7 +323,7 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	if (event->type != WATCH_BOOKMARK)
 		informer->counters.events++;
 	if (problem.kind != ERR_NONE)
-		kube_informer_nameless(informer, &problem);
+		kube_informer_report(informer, &problem);
 	if (*event->resource_version)
 		memory_set_string(&informer->resource_version, event->resource_version);
 	informer->progress = true;
@@ -440,23 +437,16 @@ static void kube_informer_poll(struct kube_informer *informer)
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state)
 {
+	static void (*const steps[])(struct kube_informer * informer) = {
+		[KUBE_STATE_DISCOVER] = kube_informer_discover,
+		[KUBE_STATE_LIST] = kube_informer_list,
+		[KUBE_STATE_WATCH] = kube_informer_watch,
+		[KUBE_STATE_POLL] = kube_informer_poll,
+	};
+
+	CHECK(state != KUBE_STATE_WAIT);
 	informer->state = state;
-	switch (state) {
-	case KUBE_STATE_DISCOVER:
-		kube_informer_discover(informer);
-		break;
-	case KUBE_STATE_LIST:
-		kube_informer_list(informer);
-		break;
-	case KUBE_STATE_WATCH:
-		kube_informer_watch(informer);
-		break;
-	case KUBE_STATE_POLL:
-		kube_informer_poll(informer);
-		break;
-	case KUBE_STATE_WAIT:
-		break;
-	}
+	steps[state](informer);
 }
 
 static void kube_informer_on_timer(void *context)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/check.h"
@@ -79,6 +80,7 @@ struct h2_session {
 
 #define H2_GRPC_MESSAGE_CEILING_BYTES 4096
 #define H2_USER_AGENT "rayscaler"
+#define H2_OWN_HEADERS 8 /* of each request */
 
 /* ---- from the request to the stream ---- */
 
@@ -221,23 +223,25 @@ static void h2_call_submit(struct h2_call *call, int64_t now_ms)
 {
 	struct h2_session *session = call->session;
 	nghttp2_data_provider body = { .source.ptr = call, .read_callback = h2_on_body };
-	nghttp2_nv headers[8 + H2_HEADERS_MAX];
-	AUTO(buf_done) struct buf timeout;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct err err;
-	size_t count = 0;
 
-	buf_init(&timeout, 32);
 	if (h2_call_is_refused(call))
 		return;
-	(void)buf_printf(&timeout, "%lldm", (long long)(call->deadline_ms - now_ms));
-	headers[count++] = h2_nv(":method", "POST", false);
-	headers[count++] = h2_nv(":scheme", session->tls ? "https" : "http", false);
-	headers[count++] = h2_nv(":path", call->path, false);
-	headers[count++] = h2_nv(":authority", session->authority, false);
-	headers[count++] = h2_nv("te", "trailers", false);
-	headers[count++] = h2_nv("grpc-timeout", buf_string(&timeout), false);
-	headers[count++] = h2_nv("content-type", "application/grpc", false);
-	headers[count++] = h2_nv("user-agent", H2_USER_AGENT, false);
+	nghttp2_nv headers[H2_OWN_HEADERS + H2_HEADERS_MAX] = {
+		h2_nv(":method", "POST", false),
+		h2_nv(":scheme", session->tls ? "https" : "http", false),
+		h2_nv(":path", call->path, false),
+		h2_nv(":authority", session->authority, false),
+		h2_nv("te", "trailers", false),
+		h2_nv("grpc-timeout",
+		      arena_printf(&scratch, "%lldm", (long long)(call->deadline_ms - now_ms)),
+		      false),
+		h2_nv("content-type", "application/grpc", false),
+		h2_nv("user-agent", H2_USER_AGENT, false),
+	};
+	size_t count = H2_OWN_HEADERS;
+
 	for (size_t i = 0; i < H2_HEADERS_MAX && call->headers[i].name; i++)
 		headers[count++] = h2_nv(call->headers[i].name, call->headers[i].value,
 					 call->headers[i].secret);

@@ -10,15 +10,21 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "net/sha256.h"
 
 /* Unsent bytes of one connection: h2 writes at most a few frames before it waits for the socket. */
 #define H2_TLS_OUTPUT_CEILING_BYTES (1u << 20)
+
+/* Of the three texts. */
+struct h2_tls_digests {
+	char cert[SHA256_TEXT_SIZE], key[SHA256_TEXT_SIZE], ca[SHA256_TEXT_SIZE];
+};
 
 struct h2_tls {
 	unsigned references;
 	SSL_CTX *context;
 	BIO_METHOD *method;
-	unsigned char digest[EVP_MAX_MD_SIZE];
+	struct h2_tls_digests digests;
 };
 
 struct h2_tls_link {
@@ -157,22 +163,15 @@ static int h2_tls_load_key(SSL_CTX *context, const char *pem, struct err *err)
 	return 0;
 }
 
-static void h2_tls_digest(const char *cert_pem, const char *key_pem, const char *ca_pem,
-			  unsigned char ret_digest[static EVP_MAX_MD_SIZE])
+static struct h2_tls_digests h2_tls_digest(const char *cert_pem, const char *key_pem,
+					   const char *ca_pem)
 {
-	const char *parts[] = { cert_pem, key_pem, ca_pem };
-	EVP_MD_CTX *digest = EVP_MD_CTX_new();
+	struct h2_tls_digests digests;
 
-	CHECK(digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const char *part = parts[i] ? parts[i] : "";
-
-		/* With its NUL, so that bytes cannot move from one part to the next. */
-		CHECK(EVP_DigestUpdate(digest, part, strlen(part) + 1));
-	}
-	memset(ret_digest, 0, EVP_MAX_MD_SIZE);
-	CHECK(EVP_DigestFinal_ex(digest, ret_digest, NULL));
-	EVP_MD_CTX_free(digest);
+	sha256_text(cert_pem ? cert_pem : "", digests.cert);
+	sha256_text(key_pem ? key_pem : "", digests.key);
+	sha256_text(ca_pem ? ca_pem : "", digests.ca);
+	return digests;
 }
 
 static int h2_tls_load(SSL_CTX *context, const char *cert_pem, const char *key_pem,
@@ -217,7 +216,7 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 	tls->references = 1;
 	tls->context = context;
 	tls->method = h2_tls_bio_method_new();
-	h2_tls_digest(cert_pem, key_pem, ca_pem, tls->digest);
+	tls->digests = h2_tls_digest(cert_pem, key_pem, ca_pem);
 	return tls;
 }
 
@@ -240,10 +239,9 @@ void h2_tls_release(struct h2_tls *tls)
 bool h2_tls_matches(const struct h2_tls *tls, const char *cert_pem, const char *key_pem,
 		    const char *ca_pem)
 {
-	unsigned char digest[EVP_MAX_MD_SIZE];
+	struct h2_tls_digests digests = h2_tls_digest(cert_pem, key_pem, ca_pem);
 
-	h2_tls_digest(cert_pem, key_pem, ca_pem, digest);
-	return memcmp(tls->digest, digest, sizeof(digest)) == 0;
+	return memcmp(&tls->digests, &digests, sizeof(digests)) == 0;
 }
 
 /* ---- one link ---- */
