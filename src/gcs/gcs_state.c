@@ -273,7 +273,7 @@ static void gcs_node_convert(struct gcs_reader *reader, const Ray__NodeState *me
 }
 
 /* -1: the reader has failed. */
-static int gcs_node_read(struct gcs_reader *reader, struct gcs_bytes body, struct ray_node *ret)
+static int gcs_read_node(struct gcs_reader *reader, struct gcs_bytes body, void *ret_node)
 {
 	size_t size = gcs_bytes_size(&body);
 
@@ -282,7 +282,7 @@ static int gcs_node_read(struct gcs_reader *reader, struct gcs_bytes body, struc
 	const Ray__NodeState *message = gcs_message_unpack(&ray__node_state__descriptor, body.at,
 							   size, &reader->entry, reader->err);
 	if (message)
-		gcs_node_convert(reader, message, ret);
+		gcs_node_convert(reader, message, ret_node);
 	reader->failed |= !message;
 	arena_reset(&reader->entry);
 	return gcs_reader_check(reader);
@@ -344,9 +344,9 @@ static struct gcs_bytes gcs_merge_requests(struct gcs_reader *reader, struct gcs
 /* Reads a ResourceRequestByCount in one walk. Nearly always it has one request, which is read in
  * place; only for several occurrences the bytes are copied, to merge them. The limit of the
  * request's size is checked before the copy. */
-static int gcs_read_counted(struct gcs_reader *reader, struct gcs_bytes bytes,
-			    struct ray_request_count *ret)
+static int gcs_read_counted(struct gcs_reader *reader, struct gcs_bytes bytes, void *ret_request)
 {
+	struct ray_request_count *ret = ret_request;
 	struct gcs_bytes counted = bytes, request = gcs_bytes_of(NULL, 0);
 	const ProtobufCFieldDescriptor *field;
 	size_t occurrences = 0, size = 0;
@@ -378,9 +378,10 @@ static int gcs_read_counted(struct gcs_reader *reader, struct gcs_bytes bytes,
 	return occurrences > 0 ? gcs_request_read(reader, request, &ret->request) : 0;
 }
 
-static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes, size_t index,
-			       struct ray_constraint *ret)
+static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes,
+			       void *ret_constraint)
 {
+	struct ray_constraint *ret = ret_constraint;
 	static const char list[] = "resourceRequests";
 	const ProtobufCMessageDescriptor *message = &ray__cluster_resource_constraint__descriptor;
 	size_t offset = offsetof(Ray__ClusterResourceConstraint, resource_requests);
@@ -388,9 +389,6 @@ static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes
 	const ProtobufCFieldDescriptor *field;
 	struct gcs_field cut;
 
-	reader->place = (struct gcs_place){ .list = "clusterResourceConstraints",
-					    .index = index,
-					    .member = "" };
 	size_t count = gcs_count(reader, bytes, message, offset);
 	if (gcs_reader_is_above(reader, list, count, GCS_STATE_REQUESTS_MAX, "requests") ||
 	    reader->failed)
@@ -398,7 +396,7 @@ static int gcs_read_constraint(struct gcs_reader *reader, struct gcs_bytes bytes
 	requests = arena_array(reader->arena, count, sizeof(*requests));
 	ret->requests = requests;
 	reader->place.outer = reader->place.list;
-	reader->place.outer_index = index;
+	reader->place.outer_index = reader->place.index;
 	reader->place.list = list;
 	while ((field = gcs_wire_next_known(&bytes, message, &cut))) {
 		reader->place.index = ret->count;
@@ -511,17 +509,14 @@ static int gcs_read_selector(struct gcs_reader *reader, struct gcs_bytes bytes,
 
 /* Reads one gang: counts the bundle selectors to allocate their array, reads the flat list of
  * requests, then walks the message again for the details and the selectors. */
-static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size_t index,
-			 struct ray_gang *ret)
+static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, void *ret_gang)
 {
+	struct ray_gang *ret = ret_gang;
 	const ProtobufCMessageDescriptor *message = &ray__gang_resource_request__descriptor;
 	struct bundle_selector whole = { .count = 0 }, *selectors;
 	const ProtobufCFieldDescriptor *field;
 	struct gcs_field cut;
 
-	reader->place = (struct gcs_place){ .list = "pendingGangResourceRequests",
-					    .index = index,
-					    .member = "" };
 	size_t count = gcs_count(reader, bytes, message,
 				 offsetof(Ray__GangResourceRequest, bundle_selectors));
 	if (reader->failed || gcs_reader_is_above(reader, "bundleSelectors", count,
@@ -547,15 +542,52 @@ static int gcs_read_gang(struct gcs_reader *reader, struct gcs_bytes bytes, size
 
 /* ---- the state ---- */
 
+/* A list of the state. */
+struct gcs_list_kind {
+	size_t offset;          /* of its field in Ray__ClusterResourceState */
+	size_t at, count, size; /* of its members in struct ray_state; of an element */
+	const char *name, *unit;
+	size_t limit;
+	/* Reads the element at the reader's place. -1: the reader has failed. */
+	int (*read)(struct gcs_reader *reader, struct gcs_bytes bytes, void *ret_element);
+};
+
+#define GCS_LIST(field, member, member_count, type)                                                \
+	.offset = offsetof(Ray__ClusterResourceState, field),                                      \
+	.at = offsetof(struct ray_state, member),                                                  \
+	.count = offsetof(struct ray_state, member_count), .size = sizeof(type)
+static const struct gcs_list_kind gcs_list_kinds[] = {
+	{ GCS_LIST(node_states, nodes, node_count, struct ray_node), .name = "nodeStates",
+	  .unit = "nodes", .limit = GCS_STATE_NODES_MAX, .read = gcs_read_node },
+	{ GCS_LIST(pending_resource_requests, requests, request_count, struct ray_request_count),
+	  .name = "pendingResourceRequests", .unit = "requests", .limit = GCS_STATE_REQUESTS_MAX,
+	  .read = gcs_read_counted },
+	{ GCS_LIST(pending_gang_resource_requests, gangs, gang_count, struct ray_gang),
+	  .name = "pendingGangResourceRequests", .unit = "gangs", .limit = GCS_STATE_GANGS_MAX,
+	  .read = gcs_read_gang },
+	{ GCS_LIST(cluster_resource_constraints, constraints, constraint_count,
+		   struct ray_constraint),
+	  .name = "clusterResourceConstraints", .unit = "constraints",
+	  .limit = GCS_STATE_CONSTRAINTS_MAX, .read = gcs_read_constraint },
+};
+#define GCS_LISTS (sizeof(gcs_list_kinds) / sizeof(gcs_list_kinds[0]))
+
 /* The state, and its lists while they are filled. */
 struct gcs_lists {
 	struct ray_state state;
-	size_t node_count, request_count, gang_count, constraint_count; /* as counted first */
-	struct ray_node *nodes;
-	struct ray_request_count *requests;
-	struct ray_gang *gangs;
-	struct ray_constraint *constraints;
+	size_t counted[GCS_LISTS];
+	char *elements[GCS_LISTS];
 };
+
+/* The index of the list in this field; GCS_LISTS: it is none. */
+static size_t gcs_list_in(const ProtobufCFieldDescriptor *field)
+{
+	size_t i = 0;
+
+	while (i < GCS_LISTS && gcs_list_kinds[i].offset != field->offset)
+		i++;
+	return i;
+}
 
 /* The first walk: counts the entries of the four lists without memory, and fails at the first
  * entry above a limit. */
@@ -568,41 +600,38 @@ static int gcs_count_state(struct gcs_reader *reader, struct gcs_bytes bytes,
 	struct gcs_field cut;
 
 	while (!reader->failed && (field = gcs_wire_next_known(&bytes, message, &cut))) {
-		switch (field->offset) {
-		case offsetof(Ray__ClusterResourceState, node_states):
-			(void)gcs_reader_is_above(reader, "nodeStates", ++lists->node_count,
-						  GCS_STATE_NODES_MAX, "nodes");
-			break;
-		case offsetof(Ray__ClusterResourceState, pending_resource_requests):
-			(void)gcs_reader_is_above(reader, "pendingResourceRequests",
-						  ++lists->request_count, GCS_STATE_REQUESTS_MAX,
-						  "requests");
-			break;
-		case offsetof(Ray__ClusterResourceState, pending_gang_resource_requests):
-			(void)gcs_reader_is_above(reader, "pendingGangResourceRequests",
-						  ++lists->gang_count, GCS_STATE_GANGS_MAX,
-						  "gangs");
-			break;
-		case offsetof(Ray__ClusterResourceState, cluster_resource_constraints):
-			(void)gcs_reader_is_above(reader, "clusterResourceConstraints",
-						  ++lists->constraint_count,
-						  GCS_STATE_CONSTRAINTS_MAX, "constraints");
-			break;
-		default:
-			break;
-		}
+		size_t list = gcs_list_in(field);
+
+		if (list < GCS_LISTS)
+			(void)gcs_reader_is_above(reader, gcs_list_kinds[list].name,
+						  ++lists->counted[list],
+						  gcs_list_kinds[list].limit,
+						  gcs_list_kinds[list].unit);
 	}
 	return bytes.bad ? gcs_reader_refuse(reader, message, size) : gcs_reader_check(reader);
 }
 
-/* The second walk: reads one field. The arrays have the counted sizes, so the entry at the
- * list's present count always exists. */
+/* The arrays have the counted sizes, so the element at the list's present count always exists. */
+static int gcs_read_element(struct gcs_reader *reader, size_t list, struct gcs_bytes body,
+			    struct gcs_lists *lists)
+{
+	const struct gcs_list_kind *kind = &gcs_list_kinds[list];
+	void *count = (char *)&lists->state + kind->count;
+	size_t index = (*(size_t *)count)++;
+
+	reader->place = (struct gcs_place){ .list = kind->name, .index = index, .member = "" };
+	return kind->read(reader, body, lists->elements[list] + index * kind->size);
+}
+
+/* The second walk: reads one field. */
 static int gcs_read_field(struct gcs_reader *reader, const ProtobufCFieldDescriptor *field,
 			  const struct gcs_field *cut, struct gcs_lists *lists)
 {
 	struct ray_state *state = &lists->state;
-	size_t index;
+	size_t list = gcs_list_in(field);
 
+	if (list < GCS_LISTS)
+		return gcs_read_element(reader, list, cut->body, lists);
 	switch (field->offset) {
 	case offsetof(Ray__ClusterResourceState, cluster_resource_state_version):
 		state->version = (int64_t)cut->value;
@@ -614,41 +643,32 @@ static int gcs_read_field(struct gcs_reader *reader, const ProtobufCFieldDescrip
 		reader->place = (struct gcs_place){ .list = NULL };
 		state->session_name = gcs_cut_text(reader, "clusterSessionName", cut->body);
 		return gcs_reader_check(reader);
-	case offsetof(Ray__ClusterResourceState, node_states):
-		reader->place = (struct gcs_place){ .list = "nodeStates",
-						    .index = state->node_count,
-						    .member = "" };
-		return gcs_node_read(reader, cut->body, &lists->nodes[state->node_count++]);
-	case offsetof(Ray__ClusterResourceState, pending_resource_requests):
-		reader->place = (struct gcs_place){ .list = "pendingResourceRequests",
-						    .index = state->request_count,
-						    .member = "" };
-		return gcs_read_counted(reader, cut->body,
-					&lists->requests[state->request_count++]);
-	case offsetof(Ray__ClusterResourceState, pending_gang_resource_requests):
-		index = state->gang_count++;
-		return gcs_read_gang(reader, cut->body, index, &lists->gangs[index]);
-	case offsetof(Ray__ClusterResourceState, cluster_resource_constraints):
-		index = state->constraint_count++;
-		return gcs_read_constraint(reader, cut->body, index, &lists->constraints[index]);
 	default:
 		return 0;
 	}
 }
 
+static int gcs_read_state(struct gcs_reader *reader, struct gcs_bytes bytes,
+			  struct gcs_lists *lists)
+{
+	const ProtobufCFieldDescriptor *field;
+	struct gcs_field cut;
+
+	while ((field = gcs_wire_next_known(&bytes, &ray__cluster_resource_state__descriptor,
+					    &cut)))
+		if (gcs_read_field(reader, field, &cut, lists) < 0)
+			return -1;
+	return 0;
+}
+
 static void gcs_make_lists(struct gcs_reader *reader, struct gcs_lists *lists)
 {
-	struct arena *arena = reader->arena;
-
-	lists->nodes = arena_array(arena, lists->node_count, sizeof(*lists->nodes));
-	lists->requests = arena_array(arena, lists->request_count, sizeof(*lists->requests));
-	lists->gangs = arena_array(arena, lists->gang_count, sizeof(*lists->gangs));
-	lists->constraints =
-		arena_array(arena, lists->constraint_count, sizeof(*lists->constraints));
-	lists->state.nodes = lists->nodes;
-	lists->state.requests = lists->requests;
-	lists->state.gangs = lists->gangs;
-	lists->state.constraints = lists->constraints;
+	for (size_t i = 0; i < GCS_LISTS; i++) {
+		lists->elements[i] =
+			arena_array(reader->arena, lists->counted[i], gcs_list_kinds[i].size);
+		memcpy((char *)&lists->state + gcs_list_kinds[i].at, &lists->elements[i],
+		       sizeof(lists->elements[i]));
+	}
 }
 
 /* Counts (`reads` false) or reads the one state of the reply. */
@@ -658,18 +678,13 @@ static int gcs_walk(struct gcs_reader *reader, struct gcs_bytes reply, bool read
 	const ProtobufCMessageDescriptor *message =
 		&ray__get_cluster_resource_state_reply__descriptor;
 	size_t size = gcs_bytes_size(&reply), states = 0;
-	const ProtobufCFieldDescriptor *field;
-	struct gcs_field outer, cut;
+	struct gcs_field state;
 
-	while (gcs_wire_next_known(&reply, message, &outer)) {
+	while (gcs_wire_next_known(&reply, message, &state)) {
 		states++;
-		if (!reads && gcs_count_state(reader, outer.body, lists) < 0)
+		if ((reads ? gcs_read_state(reader, state.body, lists) :
+			     gcs_count_state(reader, state.body, lists)) < 0)
 			return -1;
-		while (reads &&
-		       (field = gcs_wire_next_known(
-				&outer.body, &ray__cluster_resource_state__descriptor, &cut)))
-			if (gcs_read_field(reader, field, &cut, lists) < 0)
-				return -1;
 	}
 	if (reply.bad)
 		return gcs_reader_refuse(reader, message, size);
