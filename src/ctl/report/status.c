@@ -117,15 +117,14 @@ static void write_all(const struct status *status, bool all, struct buf *buf)
 	json_write_text(&writer, "holder", leader_holder(control->leader));
 	write_ceilings(&writer, all ? control->gpu_share : NULL);
 	json_write_array(&writer, "clusters");
-	for (size_t i = 0; (summary = metrics_summary(control->metrics, i, &namespace_, &name));
-	     i++) {
-		if (!all)
-			break;
-		json_write_object(&writer, NULL);
-		JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
-		field_write_all(&writer, seen_fields, summary);
-		json_write_object_end(&writer);
-	}
+	if (all)
+		for (size_t i = 0;
+		     (summary = metrics_summary(control->metrics, i, &namespace_, &name)); i++) {
+			json_write_object(&writer, NULL);
+			JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
+			field_write_all(&writer, seen_fields, summary);
+			json_write_object_end(&writer);
+		}
 	json_write_array_end(&writer);
 	json_write_object_end(&writer);
 	(void)buf_add_char(buf, '\n');

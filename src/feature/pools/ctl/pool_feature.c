@@ -55,9 +55,9 @@ static void each(void *context, struct pools *pools)
 	const struct ray_cluster *cluster;
 	size_t at = 0;
 
-	while (self->of.control->ray_clusters &&
-	       (cluster = kube_informer_next(self->of.control->ray_clusters, &at)))
-		pools_ray_cluster_changed(pools, cluster->namespace_, cluster->name);
+	if (self->of.control->ray_clusters)
+		while ((cluster = kube_informer_next(self->of.control->ray_clusters, &at)))
+			pools_ray_cluster_changed(pools, cluster->namespace_, cluster->name);
 }
 
 static const struct pod *next_pod(void *context, size_t *at)

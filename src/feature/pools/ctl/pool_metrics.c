@@ -98,11 +98,10 @@ void pool_metrics_allocated(struct pool_metrics *metrics,
 	for (size_t i = 0; i < metrics->queues.count; i++)
 		((struct counters *)metrics->queues.entries[i].value)->listed = false;
 	for (size_t p = 0; p < allocation->count; p++)
-		for (size_t q = 0; !gpu_pool_is_of_flags(allocation->names[p]) &&
-				   q < allocation->statuses[p].queue_count;
-		     q++)
-			note_queue(metrics, allocation->names[p],
-				   &allocation->statuses[p].queues[q]);
+		if (!gpu_pool_is_of_flags(allocation->names[p]))
+			for (size_t q = 0; q < allocation->statuses[p].queue_count; q++)
+				note_queue(metrics, allocation->names[p],
+					   &allocation->statuses[p].queues[q]);
 	drop_unlisted(metrics);
 }
 

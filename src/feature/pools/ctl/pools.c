@@ -379,8 +379,9 @@ static void note_all(struct pools *pools)
 	size_t at = 0;
 
 	pools->source.each(pools->source.context, pools);
-	while (pools->source.next_pod && (pod = pools->source.next_pod(pools->source.context, &at)))
-		note_pod(pools, pod, false);
+	if (pools->source.next_pod)
+		while ((pod = pools->source.next_pod(pools->source.context, &at)))
+			note_pod(pools, pod, false);
 }
 
 void pools_changed(struct pools *pools)
@@ -570,13 +571,13 @@ static bool is_settling(const struct pools *pools)
 
 	if (age_ms < pools->source.settle_ms)
 		return true;
-	for (size_t i = 0; age_ms < pools->source.settle_max_ms && i < pools->entries.map.count;
-	     i++) {
-		const struct pool_entry *entry = pools->entries.map.entries[i].value;
+	if (age_ms < pools->source.settle_max_ms)
+		for (size_t i = 0; i < pools->entries.map.count; i++) {
+			const struct pool_entry *entry = pools->entries.map.entries[i].value;
 
-		if (entry->expected && !entry->decided)
-			return true;
-	}
+			if (entry->expected && !entry->decided)
+				return true;
+		}
 	return false;
 }
 
@@ -1064,8 +1065,9 @@ static const struct gpu_share_figure *figures(void *self, struct arena *arena, s
 			 ((struct gpu_share_figure){ "total", "",
 						     options->max_gpus_total * RESOURCE_UNIT,
 						     saturated(pools->held[pool]) }));
-	for (size_t i = 0; options->max_gpus_per_namespace > 0 && i < pools->entries.map.count;
-	     i++) {
+	size_t listed = options->max_gpus_per_namespace > 0 ? pools->entries.map.count : 0;
+
+	for (size_t i = 0; i < listed; i++) {
 		const struct pool_entry *entry = pools->entries.map.entries[i].value;
 		uintptr_t index = (uintptr_t)map_get(&spaces, entry->cluster.namespace_);
 
