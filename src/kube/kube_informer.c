@@ -8,6 +8,7 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
 #include "codec/text/json.h"
+#include "core/model/field.h"
 #include "kube/kube_informer_intern.h"
 
 #define KUBE_PAGE_OBJECTS 250
@@ -51,6 +52,11 @@ static int kube_discover_serves(const char *body, size_t size, const char *plura
 
 static void kube_informer_step(struct kube_informer *informer, enum kube_state state);
 
+static bool is_given(const char *text)
+{
+	return text && *text;
+}
+
 static void kube_informer_set_live(struct kube_informer *informer)
 {
 	bool was_live = informer->live;
@@ -58,15 +64,15 @@ static void kube_informer_set_live(struct kube_informer *informer)
 	informer->live = true;
 	informer->problem.text[0] = '\0';
 	informer->proof_ms = loop_boot_ms();
-	if (!was_live && informer->callbacks.on_live)
-		informer->callbacks.on_live(informer->callbacks.context);
+	if (!was_live && informer->options.callbacks.on_live)
+		informer->options.callbacks.on_live(informer->options.callbacks.context);
 }
 
 static void kube_informer_report(struct kube_informer *informer, const struct err *err)
 {
 	informer->counters.errors++;
-	if (informer->callbacks.on_error)
-		informer->callbacks.on_error(informer->callbacks.context, err);
+	if (informer->options.callbacks.on_error)
+		informer->options.callbacks.on_error(informer->options.callbacks.context, err);
 }
 
 /* Marks the view as not live; continues with `next` after a backoff. */
@@ -75,8 +81,8 @@ static void kube_informer_fail(struct kube_informer *informer, enum kube_state n
 {
 	int64_t wait_ms = backoff_next_ms(&informer->backoff, retry_after_ms);
 
-	if (err->kind == ERR_DENIED && wait_ms < informer->denied_retry_ms)
-		wait_ms = informer->denied_retry_ms;
+	if (err->kind == ERR_DENIED && wait_ms < informer->options.denied_retry_ms)
+		wait_ms = informer->options.denied_retry_ms;
 	informer->live = false;
 	informer->problem = *err;
 	informer->state = KUBE_STATE_WAIT;
@@ -91,8 +97,8 @@ static void kube_informer_set_synced(struct kube_informer *informer)
 
 	informer->synced = true;
 	informer->proof_ms = loop_boot_ms();
-	if (!was_synced && informer->callbacks.on_synced)
-		informer->callbacks.on_synced(informer->callbacks.context);
+	if (!was_synced && informer->options.callbacks.on_synced)
+		informer->options.callbacks.on_synced(informer->options.callbacks.context);
 }
 
 /* ---- discover ---- */
@@ -100,13 +106,15 @@ static void kube_informer_set_synced(struct kube_informer *informer)
 static void kube_informer_use_version(struct kube_informer *informer)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const char *version = informer->type->versions[informer->version];
+	const char *version = informer->options.type->versions[informer->version];
 
 	memory_set_string(&informer->api_version,
-			  *informer->type->group ?
-				  arena_printf(&arena, "%s/%s", informer->type->group, version) :
+			  *informer->options.type->group ?
+				  arena_printf(&arena, "%s/%s", informer->options.type->group,
+					       version) :
 				  version);
-	kube_informer_step(informer, informer->name ? KUBE_STATE_POLL : KUBE_STATE_LIST);
+	kube_informer_step(informer,
+			   is_given(informer->options.name) ? KUBE_STATE_POLL : KUBE_STATE_LIST);
 }
 
 /* Uses the first version of the type that is served: after a 404 the next one is tried. */
@@ -122,10 +130,10 @@ static void kube_informer_discovered(void *context, const struct kube_answer *an
 		kube_informer_fail(informer, KUBE_STATE_DISCOVER, err, answer->retry_after_ms);
 		return;
 	}
-	if (!err && kube_discover_serves(answer->body, answer->body_size, informer->type->plural,
-					 &serves, &problem) < 0) {
+	if (!err && kube_discover_serves(answer->body, answer->body_size,
+					 informer->options.type->plural, &serves, &problem) < 0) {
 		err_prefix(&problem, "the API server's list of resources of %s",
-			   informer->type->group);
+			   informer->options.type->group);
 		kube_informer_fail(informer, KUBE_STATE_DISCOVER, &problem, 0);
 		return;
 	}
@@ -133,21 +141,21 @@ static void kube_informer_discovered(void *context, const struct kube_answer *an
 		kube_informer_use_version(informer);
 		return;
 	}
-	if (informer->type->versions[++informer->version]) {
+	if (informer->options.type->versions[++informer->version]) {
 		kube_informer_step(informer, KUBE_STATE_DISCOVER);
 		return;
 	}
 	informer->version = 0;
 	err_set(&problem, ERR_NOT_FOUND, "the API server does not know %s.%s (%s): %s",
-		informer->type->plural, informer->type->group, informer->type->kind,
-		informer->type->install);
+		informer->options.type->plural, informer->options.type->group,
+		informer->options.type->kind, informer->options.type->install);
 	kube_informer_fail(informer, KUBE_STATE_DISCOVER, &problem, 0);
 }
 
 static void kube_informer_discover(struct kube_informer *informer)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const struct kube_type *type = informer->type;
+	const struct kube_type *type = informer->options.type;
 
 	if (!*type->group) {
 		kube_informer_use_version(informer); /* built in: no discovery */
@@ -170,13 +178,15 @@ static enum kube_state kube_informer_after_missing(struct kube_informer *informe
 
 static char *kube_informer_collection(const struct kube_informer *informer, struct arena *arena)
 {
-	char *path = kube_path(arena, informer->api_version, informer->namespace_,
-			       informer->type->plural, informer->name, NULL);
+	char *path = kube_path(arena, informer->api_version, informer->options.namespace_,
+			       informer->options.type->plural, informer->options.name, NULL);
 
-	if (informer->label_selector)
-		path = kube_path_query(arena, path, "labelSelector", informer->label_selector);
-	if (informer->field_selector)
-		path = kube_path_query(arena, path, "fieldSelector", informer->field_selector);
+	if (is_given(informer->options.label_selector))
+		path = kube_path_query(arena, path, "labelSelector",
+				       informer->options.label_selector);
+	if (is_given(informer->options.field_selector))
+		path = kube_path_query(arena, path, "fieldSelector",
+				       informer->options.field_selector);
 	return path;
 }
 
@@ -214,10 +224,10 @@ static int kube_informer_page(struct kube_informer *informer, struct err *err)
 	struct list_page page;
 
 	if (list_stream_end(&informer->page, &arena, &page, err) < 0)
-		return err_prefix(err, "list of %s", informer->type->plural);
+		return err_prefix(err, "list of %s", informer->options.type->plural);
 	if (!*page.resource_version)
 		return err_set(err, ERR_INPUT, "list of %s: metadata.resourceVersion is missing",
-			       informer->type->plural);
+			       informer->options.type->plural);
 	memory_set_string(&informer->continue_token, page.continue_token);
 	memory_set_string(&informer->resource_version, page.resource_version);
 	return 0;
@@ -350,7 +360,7 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 	}
 	if (!err) {
 		err_set(&problem, ERR_RETRY, "watch of %s: the server ended it at once",
-			informer->type->plural);
+			informer->options.type->plural);
 		err = &problem;
 	}
 	if (!informer->progress && ++informer->watch_failures >= KUBE_WATCH_FAILURES_MAX)
@@ -385,8 +395,8 @@ static int kube_informer_take_polled(struct kube_informer *informer,
 				     const struct kube_answer *answer, struct err *err)
 {
 	if (kube_informer_take(informer, answer->body, answer->body_size, NULL, err) < 0)
-		return err_prefix(err, "%s %s/%s", informer->type->kind, informer->namespace_,
-				  informer->name);
+		return err_prefix(err, "%s %s/%s", informer->options.type->kind,
+				  informer->options.namespace_, informer->options.name);
 	return 0;
 }
 
@@ -411,15 +421,15 @@ static void kube_informer_polled(void *context, const struct kube_answer *answer
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
 
 		kube_store_remove_key(&informer->store,
-				      arena_printf(&arena, "%s/%s", informer->namespace_,
-						   informer->name));
+				      arena_printf(&arena, "%s/%s", informer->options.namespace_,
+						   informer->options.name));
 		informer->version = 0;
 	}
 	informer->backoff.failures = 0;
 	informer->counters.polls++;
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = absent ? KUBE_STATE_DISCOVER : KUBE_STATE_POLL;
-	loop_timer_start(informer->timer, informer->poll_ms);
+	loop_timer_start(informer->timer, informer->options.poll_ms);
 	kube_informer_set_synced(informer);
 	kube_informer_set_live(informer);
 }
@@ -456,10 +466,13 @@ static void kube_informer_on_timer(void *context)
 	kube_informer_step(informer, informer->next);
 }
 
-static char *kube_informer_copy(const char *text)
-{
-	return text && *text ? memory_strdup(text) : NULL;
-}
+static const struct field kube_informer_texts[] = {
+	FIELD_TEXT(struct kube_informer_options, namespace_, "namespace"),
+	FIELD_TEXT(struct kube_informer_options, label_selector, "labelSelector"),
+	FIELD_TEXT(struct kube_informer_options, field_selector, "fieldSelector"),
+	FIELD_TEXT(struct kube_informer_options, name, "name"),
+	FIELD_END,
+};
 
 struct kube_informer *kube_informer_new(struct kube_client *client,
 					const struct kube_informer_options *options)
@@ -468,17 +481,11 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 
 	informer->client = client;
 	informer->loop = kube_client_loop(client);
-	informer->type = options->type;
-	informer->callbacks = options->callbacks;
-	informer->namespace_ = kube_informer_copy(options->namespace_);
-	informer->label_selector = kube_informer_copy(options->label_selector);
-	informer->field_selector = kube_informer_copy(options->field_selector);
-	informer->name = kube_informer_copy(options->name);
-	CHECK(!informer->name || (informer->namespace_ && options->poll_ms > 0));
-	informer->poll_ms = options->poll_ms;
-	informer->denied_retry_ms = options->denied_retry_ms;
+	informer->options = *options;
+	field_own(kube_informer_texts, &informer->options, &informer->arena);
+	CHECK(!is_given(options->name) || (is_given(options->namespace_) && options->poll_ms > 0));
 	kube_store_init(&informer->store, kube_client_loop(client), options->type,
-			&informer->callbacks);
+			&informer->options.callbacks);
 	informer->store.passing = options->passing;
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;
@@ -499,10 +506,7 @@ void kube_informer_free(struct kube_informer *informer)
 	loop_timer_free(informer->timer);
 	list_stream_done(&informer->page);
 	kube_store_done(&informer->store);
-	memory_free(informer->namespace_);
-	memory_free(informer->label_selector);
-	memory_free(informer->field_selector);
-	memory_free(informer->name);
+	arena_done(&informer->arena);
 	memory_free(informer->api_version);
 	memory_free(informer->resource_version);
 	memory_free(informer->continue_token);

@@ -19,10 +19,8 @@ enum kube_state {
 struct kube_informer {
 	struct kube_client *client;
 	struct loop *loop;
-	const struct kube_type *type;
-	struct kube_informer_callbacks callbacks;
-	char *namespace_, *label_selector, *field_selector, *name;
-	int64_t poll_ms, denied_retry_ms;
+	struct arena arena; /* of the texts of options */
+	struct kube_informer_options options;
 	struct kube_store store;
 
 	enum kube_state state, next;

@@ -11,7 +11,7 @@ bool kube_informer_synced(const struct kube_informer *informer)
 static bool kube_informer_is_live(const struct kube_informer *informer)
 {
 	return informer->live && loop_boot_ms() - informer->proof_ms <=
-					 KUBE_INFORMER_SILENCE_MAX_MS + informer->poll_ms;
+					 KUBE_INFORMER_SILENCE_MAX_MS + informer->options.poll_ms;
 }
 
 bool kube_informer_fresh(const struct kube_informer *informer)

@@ -51,13 +51,10 @@ struct https_request {
 	int64_t turn_ms; /* of turn_bytes */
 	struct https_easy easy;
 	char *origin; /* for messages */
-	const char *(*may_send)(void *context);
-	https_open *on_open;
-	https_chunk *on_chunk;
-	https_done *on_done;
-	void *context;
+	struct https_call
+		call; /* what it points to is the caller's, and not used after https_start */
 	struct loop_timer *timer;
-	int64_t first_byte_deadline_ms, stall_ms, last_piece_ms;
+	int64_t first_byte_deadline_ms, last_piece_ms;
 	bool opened; /* the header of the final answer is complete */
 	int status;
 	size_t header_bytes;
@@ -366,7 +363,7 @@ static void https_finish(struct https_request *request, CURLcode code)
 	if (err.kind == ERR_TIMEOUT)
 		request->https->distrust_ms = loop_monotonic_ms(request->https->loop);
 	request->state = HTTPS_DONE;
-	request->on_done(request->context, &response, err.kind == ERR_NONE ? NULL : &err);
+	request->call.on_done(request->call.context, &response, err.kind == ERR_NONE ? NULL : &err);
 	https_request_free(request);
 }
 
@@ -629,12 +626,12 @@ static size_t https_on_header(char *line, size_t size, size_t count, void *conte
 	request->opened = true;
 	request->status = (int)status;
 	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
-	if (request->stall_ms > 0)
-		loop_timer_start(request->timer, request->stall_ms);
+	if (request->call.stall_ms > 0)
+		loop_timer_start(request->timer, request->call.stall_ms);
 	else
 		loop_timer_stop(request->timer);
-	if (request->on_chunk && request->on_open && status < 300)
-		request->on_open(request->context);
+	if (request->call.on_chunk && request->call.on_open && status < 300)
+		request->call.on_open(request->call.context);
 	return request->cancelled ? 0 : bytes;
 }
 
@@ -646,10 +643,10 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 	if (request->cancelled)
 		return 0;
 	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
-	if (request->on_chunk && request->status < 300) {
+	if (request->call.on_chunk && request->status < 300) {
 		if (https_is_turn_over(request, bytes))
 			return CURL_WRITEFUNC_PAUSE;
-		if (bytes == 0 || request->on_chunk(request->context, data, bytes) == 0)
+		if (bytes == 0 || request->call.on_chunk(request->call.context, data, bytes) == 0)
 			return request->cancelled ? 0 : bytes;
 		if (!request->cancelled)
 			https_stop(request, ERR_INPUT, "the answer cannot be used");
@@ -670,7 +667,8 @@ static int https_on_send(void *context, char *peer UNUSED, char *own UNUSED, int
 
 	if (request->cancelled)
 		return CURL_PREREQFUNC_ABORT;
-	const char *why = request->may_send ? request->may_send(request->context) : NULL;
+	const char *why = request->call.may_send ? request->call.may_send(request->call.context) :
+						   NULL;
 	if (!why)
 		return CURL_PREREQFUNC_OK;
 	err_set(&request->stop, ERR_RETRY, "%s: not sent, %s", request->origin, why);
@@ -682,7 +680,7 @@ static void https_on_timer(void *context)
 {
 	struct https_request *request = context;
 	int64_t now = loop_monotonic_ms(request->https->loop);
-	int64_t deadline = request->opened ? request->last_piece_ms + request->stall_ms :
+	int64_t deadline = request->opened ? request->last_piece_ms + request->call.stall_ms :
 					     request->first_byte_deadline_ms;
 
 	if (request->state != HTTPS_BROKEN) {
@@ -692,26 +690,24 @@ static void https_on_timer(void *context)
 		}
 		if (request->opened)
 			err_set(&request->stop, ERR_TIMEOUT, "%s: nothing was received for %lld ms",
-				request->origin, (long long)request->stall_ms);
+				request->origin, (long long)request->call.stall_ms);
 		else
 			https_stop(request, ERR_TIMEOUT, "no answer began within the deadline");
 	}
 	https_finish(request, CURLE_OK);
 }
 
-static int https_set_callbacks(struct https_request *request)
+static int https_set_callbacks(struct https_easy *easy, struct https_request *request,
+			       struct err *err)
 {
-	CURL *curl = request->easy.curl;
-	CURLcode code = CURLE_OK;
-
-	code |= curl_easy_setopt(curl, CURLOPT_PRIVATE, request);
-	code |= curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, https_on_send);
-	code |= curl_easy_setopt(curl, CURLOPT_PREREQDATA, request);
-	code |= curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, https_on_header);
-	code |= curl_easy_setopt(curl, CURLOPT_HEADERDATA, request);
-	code |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, https_on_write);
-	code |= curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
-	return code == CURLE_OK ? 0 : -1;
+	HTTPS_SET(easy, CURLOPT_PRIVATE, request);
+	HTTPS_SET(easy, CURLOPT_PREREQFUNCTION, https_on_send);
+	HTTPS_SET(easy, CURLOPT_PREREQDATA, request);
+	HTTPS_SET(easy, CURLOPT_HEADERFUNCTION, https_on_header);
+	HTTPS_SET(easy, CURLOPT_HEADERDATA, request);
+	HTTPS_SET(easy, CURLOPT_WRITEFUNCTION, https_on_write);
+	HTTPS_SET(easy, CURLOPT_WRITEDATA, request);
+	return 0;
 }
 
 static int https_distrust(struct https_request *request)
@@ -734,21 +730,15 @@ struct https_request *https_start(struct https *https, const struct https_call *
 	CHECK(call->total_ms > 0 || call->stall_ms > 0);
 	request->https = https;
 	list_add(&https->requests, &request->item);
-	request->may_send = call->may_send;
-	request->on_open = call->on_open;
-	request->on_chunk = call->on_chunk;
-	request->on_done = call->on_done;
-	request->context = call->context;
+	request->call = *call;
 	request->origin = https_origin(call->url);
-	request->stall_ms = call->stall_ms;
 	request->first_byte_deadline_ms = loop_monotonic_ms(https->loop) + call->first_byte_ms;
 	request->timer = loop_timer_new(https->loop, https_on_timer, request);
 	buf_init(&request->body, call->ceiling_bytes);
 
 	if (https_easy_init(&request->easy, call, https->user_agent, &request->stop) < 0 ||
-	    https_set_callbacks(request) < 0 || https_distrust(request) < 0) {
-		if (request->stop.kind == ERR_NONE)
-			https_stop(request, ERR_FATAL, "libcurl refuses its settings");
+	    https_set_callbacks(&request->easy, request, &request->stop) < 0 ||
+	    https_distrust(request) < 0) {
 		request->state = HTTPS_BROKEN;
 		loop_timer_start(request->timer, 0);
 		return request;
