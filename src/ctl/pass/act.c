@@ -179,20 +179,19 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 	}
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		size_t deletions = count_deletions(group);
-		struct act_scaled *scaled;
+		int64_t added = group->target_replicas - group->replicas;
 
 		if (group->replicas == group->target_replicas && deletions == 0)
 			continue;
-		scaled = VEC_ADD(arena, &ret_list->groups);
-		scaled->group = arena_strdup(arena, group->name);
-		scaled->reason = arena_strdup(arena, group->reason);
-		scaled->message = arena_strdup(arena, group->message);
-		scaled->replicas = group->replicas;
-		scaled->target_replicas = group->target_replicas;
-		scaled->added = group->target_replicas - group->replicas;
-		if (scaled->added > group->to_launch)
-			scaled->added = group->to_launch;
-		scaled->workers_to_delete = deletions;
+		VEC_PUSH(arena, &ret_list->groups,
+			 ((struct act_scaled){ .group = arena_strdup(arena, group->name),
+					       .reason = arena_strdup(arena, group->reason),
+					       .message = arena_strdup(arena, group->message),
+					       .replicas = group->replicas,
+					       .target_replicas = group->target_replicas,
+					       .added = added < group->to_launch ? added :
+										   group->to_launch,
+					       .workers_to_delete = deletions }));
 	}
 }
 

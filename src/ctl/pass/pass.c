@@ -628,6 +628,15 @@ static void start(void *context)
 	pass_decide(pass);
 }
 
+static const struct field config_texts[] = {
+	FIELD_TEXT(struct pass_config, namespace_, "namespace"),
+	FIELD_TEXT(struct pass_config, name, "name"),
+	FIELD_TEXT(struct pass_config, api_version, "apiVersion"),
+	FIELD_TEXT(struct pass_config, ray_note, "rayNote"),
+	FIELD_TEXT(struct pass_config, gcs_problem, "gcsProblem"),
+	FIELD_END,
+};
+
 struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks)
 {
 	struct pass *pass = memory_alloc(sizeof(*pass));
@@ -642,13 +651,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 				  (size_t)config->control->options->max_pass_memory_mib << 20,
 				  config->control->memory);
 	pass->arena.budget = pass->ray_arena.budget = pass->memory;
-	pass->config.namespace_ = arena_strdup(&pass->arena, config->namespace_);
-	pass->config.name = arena_strdup(&pass->arena, config->name);
-	pass->config.api_version = arena_strdup(&pass->arena, config->api_version);
-	if (config->ray_note)
-		pass->config.ray_note = arena_strdup(&pass->arena, config->ray_note);
-	if (config->gcs_problem)
-		pass->config.gcs_problem = arena_strdup(&pass->arena, config->gcs_problem);
+	field_own(config_texts, &pass->config, &pass->arena);
 	if (config->memory)
 		pass->config.memory = memory_state_copy(config->memory, &pass->arena);
 	pass->key = arena_printf(&pass->arena, "%s/%s", config->namespace_, config->name);
