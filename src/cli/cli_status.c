@@ -18,7 +18,6 @@
 #include "cli/status_text.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
-#include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
 #include "feature/cost/cli/status_cost.h"
@@ -105,37 +104,51 @@ static const struct field controller_fields[] = {
 	FIELD_END,
 };
 
-static const struct field answer_fields[] = {
-	FIELD_POINTER(struct status_answer, controller, controller_fields, "controller",
-		      .flags = FIELD_ALWAYS | FIELD_LINE),
+static void write_source(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct view_cluster *cluster = object;
+
+	json_write_text(writer, field->name, cluster->answer ? "controller" : "objects");
+}
+
+static void write_summary(struct json_writer *writer, const struct field *field UNUSED,
+			  const void *object)
+{
+	summary_write(writer, ((const struct view_cluster *)object)->summary);
+}
+
+static const struct field cluster_fields[] = {
+	FIELD_TEXT(struct view_cluster, namespace_, "namespace", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct view_cluster, name, "name", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("source", .write = write_source),
+	FIELD_BOOLEAN(struct view_cluster, unscaled, "unscaled", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct view_cluster, problem, "problem", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("summary", .write = write_summary),
 	FIELD_END,
 };
 
-/* docs/COMMANDS.md describes it; the buffer's ceiling is checked by add_json. */
-static void write_json(const struct status_answer *answer, struct buf *buf)
-{
-	struct json_writer writer;
+static const struct field clusters_fields[] = {
+	FIELD_COUNT(struct view_clusters, unreadable, "unreadable", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct view_clusters, at, count, cluster_fields, "clusters",
+		   .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
 
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION }, { "kind", "StatusList" });
-	field_write_all(&writer, answer_fields, answer);
-	json_write_integer(&writer, "unreadable", (int64_t)answer->clusters->unreadable);
-	json_write_array(&writer, "clusters");
-	VEC_EACH(const struct view_cluster, cluster, answer->clusters) {
-		json_write_object(&writer, NULL);
-		JSON_WRITE_TEXTS(&writer, { "namespace", cluster->namespace_ },
-				 { "name", cluster->name },
-				 { "source", cluster->answer ? "controller" : "objects" });
-		json_write_boolean(&writer, "unscaled", cluster->unscaled);
-		json_write_text(&writer, "problem", cluster->problem);
-		summary_write(&writer, cluster->summary);
-		json_write_object_end(&writer);
-	}
-	json_write_array_end(&writer);
-	json_write_object_end(&writer);
-	buf_add_char(buf, '\n');
+static void write_clusters(struct json_writer *writer, const struct field *field UNUSED,
+			   const void *object)
+{
+	field_write_all(writer, clusters_fields, ((const struct status_answer *)object)->clusters);
 }
+
+/* docs/COMMANDS.md describes it; the buffer's ceiling is checked by add_json. */
+static const struct field answer_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("kind", "StatusList"),
+	FIELD_POINTER(struct status_answer, controller, controller_fields, "controller",
+		      .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_HOOK("clusters", .write = write_clusters),
+	FIELD_END,
+};
 
 static int look_at_gpus(const struct look *look, struct connection *connection, struct err *err)
 {
@@ -222,7 +235,7 @@ static int look(const struct arguments *arguments, struct connection *connection
 		return -1;
 	view_look(view, &controller, &arena, &clusters);
 	if (arguments->output != OUTPUT_TABLE) {
-		write_json(&answer, &json);
+		field_write_page(answer_fields, &answer, &json);
 		return add_json(&one, &json, err) ? -1 : status_of(&clusters);
 	}
 	if (clusters.count == 0 && !arguments->watch &&

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cli/shared/flags.h"
 #include "cli/shared/help.h"
-#include "codec/text/json_write.h"
+#include "codec/schema/field.h"
 #include "commit.h"
 
 #define OUTPUT_BYTES_MAX 1024
@@ -18,15 +18,16 @@ static const char help[] = "usage: @ version [-o text|json]\n"
 
 static void print_json(void)
 {
+	static const struct field fields[] = {
+		FIELD_FIXED("version", RAYSCALER_VERSION),
+		FIELD_FIXED("commit", RAYSCALER_COMMIT),
+		FIELD_END,
+	};
 	AUTO(buf_done) struct buf output;
-	struct json_writer writer;
 
 	buf_init(&output, OUTPUT_BYTES_MAX);
-	json_write_init(&writer, &output, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "version", RAYSCALER_VERSION }, { "commit", RAYSCALER_COMMIT });
-	json_write_object_end(&writer);
-	puts(buf_string(&output));
+	field_write_page(fields, &fields, &output);
+	fputs(buf_string(&output), stdout);
 }
 
 int cli_version(int argc, char **argv)

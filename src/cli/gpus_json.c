@@ -151,11 +151,7 @@ static const struct field answer_fields[] = {
 
 int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct err *err)
 {
-	struct json_writer writer;
-
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	field_write_object(&writer, NULL, answer_fields, answer);
-	buf_add_char(buf, '\n');
+	field_write_page(answer_fields, answer, buf);
 	if (buf->overflowed)
 		return err_set(err, ERR_LIMIT, "the answer has more than %zu bytes",
 			       buf->ceiling_bytes);

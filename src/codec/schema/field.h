@@ -64,6 +64,8 @@ void field_write_object(struct json_writer *writer, const char *name, const stru
 void field_write_line(struct json_writer *writer, const struct field *fields, const void *object);
 /* The members into the object that is open. */
 void field_write_all(struct json_writer *writer, const struct field *fields, const void *object);
+/* The object as a whole text on several lines. The buffer's ceiling is checked by the caller. */
+void field_write_page(const struct field *fields, const void *object, struct buf *buf);
 /* The object as text on one line, in the arena. The table bounds each part. */
 const char *field_text(const struct field *fields, const void *object, struct arena *arena);
 /* One member, whatever its value, without its hook. */

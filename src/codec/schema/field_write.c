@@ -295,6 +295,15 @@ void field_write_line(struct json_writer *writer, const struct field *fields, co
 	json_write_object_end(writer);
 }
 
+void field_write_page(const struct field *fields, const void *object, struct buf *buf)
+{
+	struct json_writer writer;
+
+	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
+	field_write_object(&writer, NULL, fields, object);
+	buf_add_char(buf, '\n');
+}
+
 const char *field_text(const struct field *fields, const void *object, struct arena *arena)
 {
 	AUTO(buf_done) struct buf buf;

@@ -7,7 +7,7 @@
 #include "cli/shared/table.h"
 #include "cli/shared/unscaled.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/text/json_write.h"
+#include "codec/schema/field.h"
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/price.h"
@@ -35,6 +35,7 @@ struct rows {
 };
 
 struct costs {
+	const char *by; /* "": not given */
 	struct rows clusters;
 	struct rows sums; /* by key and currency; empty without --by */
 	struct rows all;  /* by currency */
@@ -133,7 +134,7 @@ static const struct view_cluster *find_unscaled(const struct view_clusters *clus
 static struct costs costs_of(const struct status_page_input *input, struct arena *arena)
 {
 	const char *by = input->value;
-	struct costs costs = { .clusters = { .at = { .at = NULL } } };
+	struct costs costs = { .by = by ? by : "" };
 	struct rows *rows = &costs.clusters;
 	const struct autoscaler_object *autoscaler;
 	const struct ray_cluster *cluster;
@@ -234,60 +235,92 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 
 /* ---- JSON ---- */
 
-/* Saturated amounts in 1/10000. */
-static void write_figures(struct json_writer *writer, const struct row *row)
+static void write_hours(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_text(writer, "currency", row->currency);
-	json_write_amount(writer, "gpus", row->gpus);
-	json_write_double(writer, "gpuHoursToday", hours(row->today_seconds));
-	json_write_double(writer, "gpuHours", hours(row->seconds));
-	json_write_double(writer, "costPerHour", (double)row->hour_micros / (double)PRICE_MICROS);
-	json_write_double(writer, "costToday", (double)row->today_micros / (double)PRICE_MICROS);
-	json_write_double(writer, "cost", (double)row->all_micros / (double)PRICE_MICROS);
-	json_write_time(writer, "since", row->since);
+	const int64_t *seconds = field_value(field, object);
+
+	json_write_double(writer, field->name, hours(*seconds));
 }
 
-static void write_sums(struct json_writer *writer, const char *name, const struct rows *sums,
-		       bool keys)
+static void write_micros(struct json_writer *writer, const struct field *field, const void *object)
 {
-	json_write_array(writer, name);
-	for (size_t i = 0; i < sums->at.count; i++) {
-		json_write_object_line(writer, NULL);
-		if (keys)
-			json_write_text(writer, "key", sums->at.at[i].key);
-		write_figures(writer, &sums->at.at[i]);
-		json_write_object_end(writer);
-	}
-	json_write_array_end(writer);
+	const int64_t *micros = field_value(field, object);
+
+	json_write_double(writer, field->name, (double)*micros / (double)PRICE_MICROS);
 }
+
+#define ROW(kind, m, n) FIELD_##kind(struct row, m, n, .flags = FIELD_ALWAYS)
+#define SCALED(m, n, hook)                                                                         \
+	FIELD_HOOK(n, .offset = FIELD_OFFSET(struct row, m, int64_t), .write = hook)
+
+/* Saturated amounts in 1/10000. */
+static const struct field figure_fields[] = {
+	ROW(TEXT, currency, "currency"),
+	ROW(AMOUNT, gpus, "gpus"),
+	SCALED(today_seconds, "gpuHoursToday", write_hours),
+	SCALED(seconds, "gpuHours", write_hours),
+	SCALED(hour_micros, "costPerHour", write_micros),
+	SCALED(today_micros, "costToday", write_micros),
+	SCALED(all_micros, "cost", write_micros),
+	ROW(TIME, since, "since"),
+	FIELD_END,
+};
+
+static void write_figures(struct json_writer *writer, const struct field *field UNUSED,
+			  const void *object)
+{
+	field_write_all(writer, figure_fields, object);
+}
+
+static const struct field until_field = ROW(TIME, until, "until");
+
+static void write_known(struct json_writer *writer, const struct field *field, const void *object)
+{
+	if (!((const struct row *)object)->known)
+		return;
+	write_figures(writer, field, object);
+	field_write_value(writer, &until_field, object);
+}
+
+static void write_unscaled(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	json_write_boolean(writer, field->name, ((const struct row *)object)->old != NULL);
+}
+
+static const struct field cluster_fields[] = {
+	ROW(TEXT, namespace_, "namespace"),
+	ROW(TEXT, name, "name"),
+	FIELD_HOOK("unscaled", .write = write_unscaled),
+	ROW(BOOLEAN, known, "known"),
+	FIELD_HOOK("figures", .write = write_known),
+	FIELD_END,
+};
+
+static const struct field sum_fields[] = {
+	ROW(TEXT, key, "key"),
+	FIELD_HOOK("figures", .write = write_figures),
+	FIELD_END,
+};
+
+#define ROWS(m, fields, n)                                                                         \
+	FIELD_VEC(struct costs, m.at, fields, n, .flags = FIELD_ALWAYS | FIELD_LINE)
+
+static const struct field page_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("kind", "CostList"),
+	ROWS(clusters, cluster_fields, "clusters"),
+	FIELD_TEXT(struct costs, by, "by", .flags = FIELD_ALWAYS),
+	ROWS(sums, sum_fields, "sums"),
+	ROWS(all, figure_fields, "totals"),
+	FIELD_END,
+};
 
 static void write_json(const struct status_page_input *input, struct arena *arena, struct buf *buf)
 {
-	const char *by = input->value;
 	const struct costs costs = costs_of(input, arena);
-	struct json_writer writer;
 
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION }, { "kind", "CostList" });
-	json_write_array(&writer, "clusters");
-	VEC_EACH(const struct row, row, &costs.clusters.at) {
-		json_write_object_line(&writer, NULL);
-		JSON_WRITE_TEXTS(&writer, { "namespace", row->namespace_ }, { "name", row->name });
-		json_write_boolean(&writer, "unscaled", row->old != NULL);
-		json_write_boolean(&writer, "known", row->known);
-		if (row->known) {
-			write_figures(&writer, row);
-			json_write_time(&writer, "until", row->until);
-		}
-		json_write_object_end(&writer);
-	}
-	json_write_array_end(&writer);
-	json_write_text(&writer, "by", by ? by : "");
-	write_sums(&writer, "sums", &costs.sums, true);
-	write_sums(&writer, "totals", &costs.all, false);
-	json_write_object_end(&writer);
-	buf_add_char(buf, '\n');
+	field_write_page(page_fields, &costs, buf);
 }
 
 static int check_by(const char *by, struct err *err)

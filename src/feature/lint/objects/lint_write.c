@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/text/json_write.h"
+#include "codec/schema/field.h"
 #include "feature/lint/core/lint_rule.h"
 
 #define SARIF_SCHEMA                                                                               \
@@ -20,68 +20,97 @@ static int check_size(const struct buf *buf, struct err *err)
 
 /* ---- JSON ---- */
 
-static void write_entry(struct json_writer *json, const struct lint_entry *entry)
+static const char *severity_word(unsigned severity)
 {
-	const struct lint_finding *finding = &entry->finding;
-
-	json_write_object(json, NULL);
-	JSON_WRITE_TEXTS(json, { "severity", lint_severity_name(finding->severity) },
-			 { "rule", finding->rule }, { "object", entry->object },
-			 { "file", entry->file }, { "path", finding->path });
-	json_write_integer(json, "line", entry->at.line);
-	json_write_integer(json, "column", entry->at.column);
-	JSON_WRITE_TEXTS(json, { "message", finding->message }, { "fix", finding->fix });
-	json_write_object_end(json);
+	return lint_severity_name((enum lint_severity)severity);
 }
+
+static void write_number(struct json_writer *json, const struct field *field, const void *object)
+{
+	const uint32_t *number = field_value(field, object);
+
+	json_write_integer(json, field->name, *number);
+}
+
+#define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS)
+#define ENTRY struct lint_entry
+#define SEVERITY(T, m, words, n)                                                                   \
+	FIELD_WORD(T, m, enum lint_severity, words, n, .flags = FIELD_ALWAYS)
+#define NUMBER(m, n)                                                                               \
+	FIELD_HOOK(n, .offset = FIELD_OFFSET(ENTRY, m, uint32_t), .write = write_number)
+
+static const struct field entry_fields[] = {
+	SEVERITY(ENTRY, finding.severity, severity_word, "severity"),
+	TEXT(ENTRY, finding.rule, "rule"),
+	TEXT(ENTRY, object, "object"),
+	TEXT(ENTRY, file, "file"),
+	TEXT(ENTRY, finding.path, "path"),
+	NUMBER(at.line, "line"),
+	NUMBER(at.column, "column"),
+	TEXT(ENTRY, finding.message, "message"),
+	TEXT(ENTRY, finding.fix, "fix"),
+	FIELD_END,
+};
 
 int lint_json_write(const struct lint_report *report, struct buf *buf, struct err *err)
 {
+	static const struct field all = FIELD_VEC(struct lint_report, list, entry_fields, NULL);
 	struct json_writer json;
 
 	json_write_init(&json, buf, JSON_STYLE_PRETTY);
-	json_write_array(&json, NULL);
-	for (size_t i = 0; i < report->list.count; i++)
-		write_entry(&json, &report->list.at[i]);
-	json_write_array_end(&json);
+	field_write_value(&json, &all, report);
 	buf_add_char(buf, '\n');
 	return check_size(buf, err);
 }
 
 /* ---- SARIF ---- */
 
-static const char *level(enum lint_severity severity)
+static const char *level_word(unsigned severity)
 {
 	static const char *const levels[] = { "note", "warning", "error" };
 
 	return levels[severity];
 }
 
-static void write_rules(struct json_writer *json)
-{
-	const struct lint_rule *rules = lint_rules();
+/* The file has one run. */
+struct sarif {
+	const char *version;
+	const struct lint_rule *rules;
+	size_t rule_count;
+	const struct lint_entry *results;
+	size_t result_count;
+};
 
-	json_write_array(json, "rules");
-	for (size_t i = 0; i < LINT_RULE_COUNT; i++) {
-		json_write_object(json, NULL);
-		json_write_text(json, "id", rules[i].name);
-		JSON_WRITE_TEXTS_LINE(json, "shortDescription", { "text", rules[i].what });
-		JSON_WRITE_TEXTS_LINE(json, "help", { "text", rules[i].cure });
-		JSON_WRITE_TEXTS_LINE(json, "defaultConfiguration",
-				      { "level", level(rules[i].severity) });
-		json_write_object_end(json);
-	}
-	json_write_array_end(json);
-}
+struct sarif_file {
+	const struct sarif *runs;
+	size_t count;
+};
 
-static void write_tool(struct json_writer *json, const char *version)
-{
-	json_write_object(json, "tool");
-	json_write_object(json, "driver");
-	JSON_WRITE_TEXTS(json, { "name", "rayscaler" }, { "version", version });
-	write_rules(json);
-	json_write_object_end(json);
-	json_write_object_end(json);
-}
+#define RULE struct lint_rule
+
+static const struct field what_fields[] = { TEXT(RULE, what, "text"), FIELD_END };
+static const struct field cure_fields[] = { TEXT(RULE, cure, "text"), FIELD_END };
+static const struct field level_fields[] = {
+	SEVERITY(RULE, severity, level_word, "level"),
+	FIELD_END,
+};
+
+static const struct field rule_fields[] = {
+	TEXT(RULE, name, "id"),
+	FIELD_OBJECT(what_fields, "shortDescription", .flags = FIELD_LINE),
+	FIELD_OBJECT(cure_fields, "help", .flags = FIELD_LINE),
+	FIELD_OBJECT(level_fields, "defaultConfiguration", .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_END,
+};
+
+static const struct field driver_fields[] = {
+	FIELD_FIXED("name", "rayscaler"),
+	TEXT(struct sarif, version, "version"),
+	FIELD_LIST(struct sarif, rules, rule_count, rule_fields, "rules"),
+	FIELD_END,
+};
+
+static const struct field tool_fields[] = { FIELD_OBJECT(driver_fields, "driver"), FIELD_END };
 
 /* A file's name as a URI reference (RFC 3986): escapes all but unreserved characters and "/". */
 static void add_uri(struct buf *buf, const char *file)
@@ -128,9 +157,11 @@ static void write_logical(struct json_writer *json, const struct lint_entry *ent
 	json_write_array_end(json);
 }
 
-static void write_locations(struct json_writer *json, const struct lint_entry *entry)
+static void write_locations(struct json_writer *json, const struct field *field, const void *object)
 {
-	json_write_array(json, "locations");
+	const struct lint_entry *entry = object;
+
+	json_write_array(json, field->name);
 	json_write_object(json, NULL);
 	if (*entry->file != '\0')
 		write_physical(json, entry);
@@ -140,49 +171,57 @@ static void write_locations(struct json_writer *json, const struct lint_entry *e
 	json_write_array_end(json);
 }
 
-static void write_result_message(struct json_writer *json, const struct lint_finding *finding)
+static void write_message(struct json_writer *json, const struct field *field, const void *object)
 {
+	const struct lint_finding *finding = &((const struct lint_entry *)object)->finding;
 	AUTO(buf_done) struct buf text;
 
 	buf_init(&text, LINT_REPORT_BYTES_MAX);
 	buf_add_string(&text, finding->message);
 	if (*finding->fix != '\0')
 		buf_printf(&text, "\nWrite:\n%s", finding->fix);
-	JSON_WRITE_TEXTS_LINE(json, "message", { "text", buf_string(&text) });
+	JSON_WRITE_TEXTS_LINE(json, field->name, { "text", buf_string(&text) });
 }
 
-static void write_result(struct json_writer *json, const struct lint_entry *entry)
+static void write_rule_index(struct json_writer *json, const struct field *field,
+			     const void *object)
 {
-	const struct lint_finding *finding = &entry->finding;
+	const struct lint_entry *entry = object;
 
-	json_write_object(json, NULL);
-	json_write_text(json, "ruleId", finding->rule);
-	json_write_integer(json, "ruleIndex", (int64_t)lint_rule_id(finding->rule));
-	json_write_text(json, "level", level(finding->severity));
-	write_result_message(json, finding);
-	write_locations(json, entry);
-	json_write_object_end(json);
+	json_write_integer(json, field->name, (int64_t)lint_rule_id(entry->finding.rule));
 }
+
+static const struct field result_fields[] = {
+	TEXT(ENTRY, finding.rule, "ruleId"),
+	FIELD_HOOK("ruleIndex", .write = write_rule_index),
+	SEVERITY(ENTRY, finding.severity, level_word, "level"),
+	FIELD_HOOK("message", .write = write_message),
+	FIELD_HOOK("locations", .write = write_locations),
+	FIELD_END,
+};
+
+static const struct field run_fields[] = {
+	FIELD_OBJECT(tool_fields, "tool"),
+	FIELD_FIXED("columnKind", "unicodeCodePoints"),
+	FIELD_LIST(struct sarif, results, result_count, result_fields, "results",
+		   .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+static const struct field file_fields[] = {
+	FIELD_FIXED("$schema", SARIF_SCHEMA),
+	FIELD_FIXED("version", "2.1.0"),
+	FIELD_LIST(struct sarif_file, runs, count, run_fields, "runs"),
+	FIELD_END,
+};
 
 int lint_sarif_write(const struct lint_report *report, const char *version, struct buf *buf,
 		     struct err *err)
 {
-	struct json_writer json;
+	const struct sarif run = { version, lint_rules(), LINT_RULE_COUNT, report->list.at,
+				   report->list.count };
+	const struct sarif_file file = { &run, 1 };
 
-	json_write_init(&json, buf, JSON_STYLE_PRETTY);
-	json_write_object(&json, NULL);
-	JSON_WRITE_TEXTS(&json, { "$schema", SARIF_SCHEMA }, { "version", "2.1.0" });
-	json_write_array(&json, "runs");
-	json_write_object(&json, NULL);
-	write_tool(&json, version);
-	json_write_text(&json, "columnKind", "unicodeCodePoints");
-	json_write_array(&json, "results");
-	for (size_t i = 0; i < report->list.count; i++)
-		write_result(&json, &report->list.at[i]);
-	json_write_array_end(&json);
-	json_write_object_end(&json);
-	json_write_array_end(&json);
-	json_write_object_end(&json);
-	buf_add_char(buf, '\n');
+	field_write_page(file_fields, &file, buf);
 	return check_size(buf, err);
 }

@@ -7,7 +7,6 @@
 #include "cli/shared/table.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/snapshot_json.h"
-#include "codec/text/json_write.h"
 #include "codec/text/text.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
@@ -271,33 +270,32 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 
 /* ---- JSON ---- */
 
+static void write_problem(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const char *problem = not_ready(object);
+
+	json_write_text(writer, field->name, problem ? problem : "");
+}
+
+static const struct field pool_fields[] = {
+	FIELD_TEXT(struct gpu_pool, name, "name", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("problem", .write = write_problem),
+	FIELD_POINTER(struct gpu_pool, status, gpu_pool_status_fields, "status",
+		      .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+static const struct field page_fields[] = {
+	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("kind", "PoolStatusList"),
+	FIELD_VEC(struct pools, list, pool_fields, "pools", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
 static void write_json(const struct status_page_input *input, struct arena *arena UNUSED,
 		       struct buf *buf)
 {
-	const struct pools *pools = input->objects;
-	struct json_writer writer;
-
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", SNAPSHOT_API_VERSION },
-			 { "kind", "PoolStatusList" });
-	json_write_array(&writer, "pools");
-	for (size_t i = 0; i < pools->list.count; i++) {
-		const struct gpu_pool *pool = &pools->list.at[i];
-		const char *problem = not_ready(pool);
-
-		json_write_object(&writer, NULL);
-		JSON_WRITE_TEXTS(&writer, { "name", pool->name },
-				 { "problem", problem ? problem : "" });
-		if (pool->status)
-			field_write_object(&writer, "status", gpu_pool_status_fields, pool->status);
-		else
-			json_write_null(&writer, "status");
-		json_write_object_end(&writer);
-	}
-	json_write_array_end(&writer);
-	json_write_object_end(&writer);
-	buf_add_char(buf, '\n');
+	field_write_page(page_fields, input->objects, buf);
 }
 
 const struct status_page status_pools_page = {
