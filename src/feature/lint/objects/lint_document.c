@@ -203,47 +203,37 @@ static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 	return later;
 }
 
-/* Groups with GPUs, which are compared with the pools of all files. */
-static void remember_groups(struct work *work, const struct subject *subject,
-			    const struct ray_cluster *cluster)
+/* A group that has GPUs, or may claim the channel of a ComputeDomain. */
+static void remember_group(struct work *work, const struct subject *subject,
+			   const struct ray_cluster *cluster, size_t i, bool claims)
 {
-	for (size_t i = 0; i < cluster->group_count; i++) {
-		const struct worker_group *group = &cluster->groups[i];
-		struct lint_entry entry = entry_of(work, subject->object);
+	const struct worker_group *group = &cluster->groups[i];
+	struct lint_kept_group kept = { .entry = entry_of(work, subject->object),
+					.claims = claims,
+					.namespace_ = cluster->namespace_,
+					.name = group->name,
+					.spec = &group->template.spec };
+	const char *path = arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]%s", i,
+					claims ? ".template.spec" : "");
 
-		if (!lint_pool_counts(&group->template.spec, work->context->devices))
-			continue;
-		entry.finding.path = real_path(
-			work, subject, arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]", i));
-		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
-		lint_report_remember_group(work->report, &entry, group);
-	}
+	kept.entry.finding.path = real_path(work, subject, path);
+	kept.entry.at = position_find(&work->positions, subject->place, kept.entry.finding.path);
+	lint_report_remember_group(work->report, &kept);
 }
 
-/* Groups that may claim the channel of a ComputeDomain of these files. */
-static void remember_claims(struct work *work, const struct subject *subject,
-			    const struct ray_cluster *cluster)
-{
-	for (size_t i = 0; i < cluster->group_count; i++) {
-		struct lint_entry entry = entry_of(work, subject->object);
-
-		if (!lint_lacks_clique(&cluster->groups[i]))
-			continue;
-		entry.finding.path = real_path(
-			work, subject,
-			arena_printf(&work->arena, "spec.workerGroupSpecs[%zu].template.spec", i));
-		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
-		lint_domain_add_group(work->report, &entry, cluster->namespace_,
-				      &cluster->groups[i]);
-	}
-}
-
+/* What objects of all files are compared with. */
 static void remember(struct work *work, const struct subject *subject,
 		     const struct ray_cluster *cluster)
 {
 	lint_report_remember(work->report, cluster);
-	remember_groups(work, subject, cluster);
-	remember_claims(work, subject, cluster);
+	for (size_t i = 0; i < cluster->group_count; i++) {
+		const struct worker_group *group = &cluster->groups[i];
+
+		if (lint_pool_counts(&group->template.spec, work->context->devices))
+			remember_group(work, subject, cluster, i, false);
+		if (lint_lacks_clique(group))
+			remember_group(work, subject, cluster, i, true);
+	}
 }
 
 static void check_cluster(struct work *work, const struct subject *subject, struct place spec)
@@ -304,95 +294,79 @@ static void check_kind(struct work *work, struct place object)
 			LINT_RULE_UNKNOWN_FIELD, "kind", problem, "");
 }
 
-static void check_version(struct work *work, const struct subject *subject)
+static void check_version(struct work *work, const struct subject *subject,
+			  const struct lint_kind *kind)
 {
 	const char *fix,
-		*problem = lint_kind_version_problem(text_of(work, subject->place, "kind"),
-						     text_of(work, subject->place, "apiVersion"),
-						     &work->arena, &fix);
+		*problem = lint_kind_version_problem(
+			kind, text_of(work, subject->place, "apiVersion"), &work->arena, &fix);
 
 	if (problem)
 		add_one(work, subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "apiVersion", problem,
 			fix);
 }
 
-/* The tree is changed. */
-static void check_autoscaler(struct work *work, struct place object)
+static void check_autoscaler(struct work *work, const struct subject *subject,
+			     struct lint_findings *findings)
 {
-	struct place metadata = place_member(&work->positions, object, "metadata");
-	const char *name = text_of(work, metadata, "name");
-	const char *namespace_ = text_of(work, metadata, "namespace");
-	const struct lint_known_cluster *known =
-		lint_report_cluster(work->report, work->file_number, namespace_, name);
-	struct subject subject = { .place = object, .spec_path = "spec" };
-	struct lint_findings findings = { .list = { .at = NULL } };
+	struct place metadata = place_member(&work->positions, subject->place, "metadata");
+	const struct lint_known_cluster *known = lint_report_cluster(
+		work->report, work->file_number, text_of(work, metadata, "namespace"),
+		text_of(work, metadata, "name"));
 	struct autoscaler_object decoded;
-	size_t shape_count;
 	struct err err;
 
-	subject.object = object_text(&work->arena, AUTOSCALER_KIND, namespace_, name);
-	lint_shape_check((struct cJSON *)object.json, autoscaler_fields, AUTOSCALER_KIND,
-			 &work->arena, &findings);
-	shape_count = findings.list.count;
-	(void)check_name(work, &subject, &findings);
-	check_version(work, &subject);
-	if (autoscaler_decode(object.json, "", &work->arena, &decoded, &err))
-		add_decode_error(work, &subject, &err);
+	(void)check_name(work, subject, findings);
+	if (autoscaler_decode(subject->place.json, "", &work->arena, &decoded, &err))
+		add_decode_error(work, subject, &err);
 	else
 		lint_settings(&decoded, known ? &known->cluster : NULL, known ? known->owner : NULL,
-			      work->context, &work->arena, &findings);
-	add_findings(work, &subject, &findings, shape_count);
+			      work->context, &work->arena, findings);
 }
 
-static void remember_pool(struct work *work, struct place object)
+static void check_pool(struct work *work, const struct subject *subject,
+		       struct lint_findings *findings)
 {
+	const struct lint_report *report = work->report;
 	struct gpu_pool pool;
 	struct err err;
 
-	if (gpu_pool_decode(object.json, "", &work->arena, &pool, &err) == 0)
-		lint_report_remember_pool(work->report, &pool);
+	if (!place_member(&work->positions, subject->place, "spec").json)
+		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "",
+			 "the object has no spec; the API server refuses it", "spec: {}");
+	if (!check_name(work, subject, findings))
+		return;
+	if (gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err))
+		add_decode_error(work, subject, &err);
+	else
+		lint_pool(&pool, report->pools.at, report->pools.count, &work->arena, findings);
 }
 
-/* The tree is changed. */
-static void check_pool(struct work *work, struct place object)
+/* A RayClusterAutoscaler or a GPUPool: compared with other objects, when all are known. The tree is
+ * changed. */
+static void check_settings(struct work *work, struct subject *subject, const struct lint_kind *kind)
 {
-	struct place metadata = place_member(&work->positions, object, "metadata");
-	struct subject subject = { .place = object, .spec_path = "spec" };
-	const struct lint_report *report = work->report;
 	struct lint_findings findings = { .list = { .at = NULL } };
 	struct gpu_pool pool;
 	size_t shape_count;
 	struct err err;
-	bool named;
 
-	subject.object =
-		object_text(&work->arena, GPU_POOL_KIND, "", text_of(work, metadata, "name"));
-	lint_shape_check((struct cJSON *)object.json, gpu_pool_fields, GPU_POOL_KIND, &work->arena,
-			 &findings);
-	shape_count = findings.list.count;
-	check_version(work, &subject);
-	if (!place_member(&work->positions, object, "spec").json)
-		lint_add(&work->arena, &findings, LINT_RULE_FIELD_INVALID, "",
-			 "the object has no spec; the API server refuses it", "spec: {}");
-	named = check_name(work, &subject, &findings);
-	if (named && gpu_pool_decode(object.json, "", &work->arena, &pool, &err))
-		add_decode_error(work, &subject, &err);
-	else if (named)
-		lint_pool(&pool, report->pools.at, report->pools.count, &work->arena, &findings);
-	add_findings(work, &subject, &findings, shape_count);
-}
-
-/* A RayClusterAutoscaler or a GPUPool: compared with other objects, when all are known. */
-static void check_settings(struct work *work, struct place object, bool is_pool)
-{
 	work->has_settings = true;
-	if (work->again) {
-		(is_pool ? check_pool : check_autoscaler)(work, object);
+	if (!work->again) {
+		work->report->autoscalers++;
+		if (kind->is_pool &&
+		    gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err) == 0)
+			lint_report_remember_pool(work->report, &pool);
 		return;
 	}
-	work->report->autoscalers++;
-	if (is_pool)
-		remember_pool(work, object);
+	subject->spec_path = "spec";
+	lint_shape_check((struct cJSON *)subject->place.json,
+			 kind->is_pool ? gpu_pool_fields : autoscaler_fields, kind->kind,
+			 &work->arena, &findings);
+	shape_count = findings.list.count;
+	check_version(work, subject, kind);
+	(kind->is_pool ? check_pool : check_autoscaler)(work, subject, &findings);
+	add_findings(work, subject, &findings, shape_count);
 }
 
 static void check_domain(struct work *work, struct place object)
@@ -447,43 +421,47 @@ static void check_other(struct work *work, struct place object)
 		check_kind(work, object);
 }
 
-static void check_object(struct work *work, struct place object)
+/* The spec of a RayCluster in an object of this kind. */
+static void check_holder(struct work *work, struct subject *subject, const struct lint_kind *kind)
 {
-	const char *kind = text_of(work, object, "kind");
-	const char *version = text_of(work, object, "apiVersion"), *name;
-	const struct lint_kind *holder = lint_kind_find(kind, version);
-	struct place metadata = place_member(&work->positions, object, "metadata"), spec = object;
-	struct subject subject = { .place = object, .spec_path = "" };
+	struct place spec = subject->place;
 
-	if (lint_kind_is_autoscaler(kind, version) || lint_kind_is_pool(kind, version)) {
-		check_settings(work, object, lint_kind_is_pool(kind, version));
-		return;
-	}
-	if (!holder) {
-		check_other(work, object);
-		return;
-	}
 	work->report->objects += !work->again;
-	for (size_t i = 0; holder->path[i]; i++) {
-		spec = place_member(&work->positions, spec, holder->path[i]);
-		subject.spec_path =
-			lint_path_member(&work->arena, subject.spec_path, holder->path[i]);
+	for (size_t i = 0; kind->path[i]; i++) {
+		spec = place_member(&work->positions, spec, kind->path[i]);
+		subject->spec_path =
+			lint_path_member(&work->arena, subject->spec_path, kind->path[i]);
 	}
-	name = text_of(work, metadata, "name");
-	if (*name == '\0')
-		name = text_of(work, metadata, "generateName");
-	subject.object =
-		object_text(&work->arena, holder->kind, text_of(work, metadata, "namespace"), name);
 	if (!work->again)
-		check_version(work, &subject);
+		check_version(work, subject, kind);
 	if (spec.json)
-		check_cluster(work, &subject, spec);
-	else if (lint_kind_is_cluster(holder) &&
+		check_cluster(work, subject, spec);
+	else if (lint_kind_is_cluster(kind) &&
 		 !work->again) /* a RayJob may run on an existing RayCluster */
-		add_one(work, &subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "",
+		add_one(work, subject, LINT_ERROR, LINT_RULE_FIELD_INVALID, "",
 			"the object has no spec; the API server refuses it: add spec with "
 			"headGroupSpec and workerGroupSpecs",
 			"");
+}
+
+static void check_object(struct work *work, struct place object)
+{
+	const struct lint_kind *kind =
+		lint_kind_find(text_of(work, object, "kind"), text_of(work, object, "apiVersion"));
+	struct place metadata = place_member(&work->positions, object, "metadata");
+	struct subject subject = { .place = object, .spec_path = "" };
+	const char *name = text_of(work, metadata, "name");
+
+	if (!kind) {
+		check_other(work, object);
+		return;
+	}
+	if (*name == '\0' && !kind->is_settings)
+		name = text_of(work, metadata, "generateName");
+	subject.object = object_text(&work->arena, kind->kind,
+				     kind->is_pool ? "" : text_of(work, metadata, "namespace"),
+				     name);
+	(kind->is_settings ? check_settings : check_holder)(work, &subject, kind);
 }
 
 /* ---- documents ---- */
@@ -610,13 +588,14 @@ static void check_groups_of_pools(struct lint_report *report)
 {
 	if (report->pools.count == 0)
 		return;
-	for (size_t i = 0; i < report->gpu_groups.count; i++) {
-		const struct lint_gpu_group *group = &report->gpu_groups.at[i];
+	VEC_EACH(const struct lint_kept_group, group, &report->groups) {
 		struct lint_findings findings = { .list = { .at = NULL } };
 		struct lint_entry entry = group->entry;
 
-		lint_pool_group(group->spec, group->name, entry.finding.path, report->pools.at,
-				report->pools.count, report->arena, &findings);
+		if (!group->claims)
+			lint_pool_group(group->spec, group->name, entry.finding.path,
+					report->pools.at, report->pools.count, report->arena,
+					&findings);
 		if (findings.list.count == 0)
 			continue;
 		entry.finding = findings.list.at[0];

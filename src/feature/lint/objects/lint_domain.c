@@ -40,43 +40,17 @@ bool lint_domain_add(struct lint_report *report, const struct cJSON *object)
 	return nodes && cJSON_IsNumber(nodes) && nodes->valuedouble > 0;
 }
 
-void lint_domain_add_group(struct lint_report *report, const struct lint_entry *entry,
-			   const char *namespace_, const struct worker_group *group)
-{
-	const struct pod_spec *pod = &group->template.spec;
-	struct arena *arena = report->arena;
-	struct lint_claiming_group *kept;
-	const char **templates;
-
-	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
-		return;
-	templates = arena_array(arena, pod->claim_count, sizeof(*templates));
-	for (size_t i = 0; i < pod->claim_count; i++)
-		templates[i] = arena_strdup(arena, pod->claims[i].template_);
-	kept = VEC_ADD(arena, &report->claiming_groups);
-	*kept = (struct lint_claiming_group){
-		.entry = *entry,
-		.namespace_ = arena_strdup(arena, namespace_),
-		.name = arena_strdup(arena, group->name),
-		.templates = { templates, pod->claim_count },
-	};
-	kept->entry.object = arena_strdup(arena, entry->object);
-	kept->entry.finding.path = arena_strdup(arena, entry->finding.path);
-}
-
 /* A file often leaves the namespace out. */
-static bool is_channel_of(const struct lint_claiming_group *group, const struct lint_domain *domain)
+static bool is_channel_of(const struct lint_kept_group *group, const struct lint_domain *domain)
 {
 	if (*group->namespace_ != '\0' && *domain->namespace_ != '\0' &&
 	    strcmp(group->namespace_, domain->namespace_) != 0)
 		return false;
-	for (size_t i = 0; i < group->templates.count; i++)
-		if (strcmp(group->templates.at[i], domain->template_) == 0)
-			return true;
-	return false;
+	return ARRAY_FIND(group->spec->claims, group->spec->claim_count, template_,
+			  domain->template_) != NULL;
 }
 
-static void report_group(struct lint_report *report, const struct lint_claiming_group *group)
+static void report_group(struct lint_report *report, const struct lint_kept_group *group)
 {
 	const struct lint_rule *rule = &lint_rules()[LINT_RULE_CLIQUE_AFFINITY_MISSING];
 	struct lint_entry entry = group->entry;
@@ -110,11 +84,14 @@ static bool is_reported(const struct lint_report *report, const struct lint_entr
 
 void lint_domain_finish(struct lint_report *report)
 {
-	VEC_EACH(const struct lint_claiming_group, group, &report->claiming_groups)
+	VEC_EACH(const struct lint_kept_group, group, &report->groups) {
+		if (!group->claims)
+			continue;
 		VEC_EACH(const struct lint_domain, domain, &report->domains)
 			if (is_channel_of(group, domain)) {
 				if (!is_reported(report, &group->entry))
 					report_group(report, group);
 				break;
 			}
+	}
 }

@@ -10,9 +10,6 @@ struct cJSON;
 bool lint_domain_is(const char *kind, const char *api_version);
 /* Remembers the template of its channel. True: it has numNodes above 0, which is a finding. */
 bool lint_domain_add(struct lint_report *report, const struct cJSON *object);
-/* A group of lint_lacks_clique. The entry is copied; its finding has only its path. */
-void lint_domain_add_group(struct lint_report *report, const struct lint_entry *entry,
-			   const char *namespace_, const struct worker_group *group);
 /* After the last file: the findings of these groups. */
 void lint_domain_finish(struct lint_report *report);
 

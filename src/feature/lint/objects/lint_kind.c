@@ -12,10 +12,12 @@
 #define GROUP_ERRORS_MAX 2
 
 static const struct lint_kind kinds[] = {
-	{ "RayCluster", { "spec" } },
-	{ "RayJob", { "spec", "rayClusterSpec" } },
-	{ "RayService", { "spec", "rayClusterConfig" } },
-	{ "RayCronJob", { "spec", "jobTemplate", "rayClusterSpec" } },
+	{ "RayCluster", GROUP, .path = { "spec" } },
+	{ "RayJob", GROUP, .path = { "spec", "rayClusterSpec" } },
+	{ "RayService", GROUP, .path = { "spec", "rayClusterConfig" } },
+	{ "RayCronJob", GROUP, .path = { "spec", "jobTemplate", "rayClusterSpec" } },
+	{ AUTOSCALER_KIND, OWN_GROUP, .is_settings = true },
+	{ GPU_POOL_KIND, OWN_GROUP, .is_settings = true, .is_pool = true },
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -44,7 +46,9 @@ static bool may_be_group(const char *api_version, const char *group)
 
 const struct lint_kind *lint_kind_find(const char *kind, const char *api_version)
 {
-	return may_be_group(api_version, GROUP) ? ARRAY_FIND(kinds, KIND_COUNT, kind, kind) : NULL;
+	const struct lint_kind *found = ARRAY_FIND(kinds, KIND_COUNT, kind, kind);
+
+	return found && may_be_group(api_version, found->group) ? found : NULL;
 }
 
 bool lint_kind_is_cluster(const struct lint_kind *kind)
@@ -52,34 +56,23 @@ bool lint_kind_is_cluster(const struct lint_kind *kind)
 	return kind == &kinds[0];
 }
 
-bool lint_kind_is_autoscaler(const char *kind, const char *api_version)
-{
-	return strcmp(kind, AUTOSCALER_KIND) == 0 && may_be_group(api_version, OWN_GROUP);
-}
-
-bool lint_kind_is_pool(const char *kind, const char *api_version)
-{
-	return strcmp(kind, GPU_POOL_KIND) == 0 && may_be_group(api_version, OWN_GROUP);
-}
-
 bool lint_kind_is_of_claims(const char *api_version)
 {
 	return is_group(api_version, CLAIM_GROUP);
 }
 
-const char *lint_kind_version_problem(const char *kind, const char *api_version,
+const char *lint_kind_version_problem(const struct lint_kind *kind, const char *api_version,
 				      struct arena *arena, const char **ret_fix)
 {
-	bool own = strcmp(kind, AUTOSCALER_KIND) == 0 || strcmp(kind, GPU_POOL_KIND) == 0;
-	const char *right = own ? AUTOSCALER_API_VERSION : GROUP "/v1";
+	const char *right = kind->is_settings ? AUTOSCALER_API_VERSION : GROUP "/v1";
 
 	if (*api_version == '\0' || strcmp(api_version, right) == 0 ||
-	    (!own && strcmp(api_version, GROUP "/v1alpha1") == 0))
+	    (!kind->is_settings && strcmp(api_version, GROUP "/v1alpha1") == 0))
 		return NULL;
 	*ret_fix = arena_printf(arena, "apiVersion: %s", right);
 	return arena_printf(arena,
 			    "apiVersion \"%.80s\" has no %s; the API server refuses the object",
-			    api_version, kind);
+			    api_version, kind->kind);
 }
 
 const char *lint_kind_problem(const char *kind, const char *api_version, struct arena *arena,
@@ -88,12 +81,9 @@ const char *lint_kind_problem(const char *kind, const char *api_version, struct 
 	struct nearest nearest = nearest_start(kind);
 	char hint[NEAREST_HINT_SIZE];
 
-	for (size_t i = 0; i < KIND_COUNT && is_group(api_version, GROUP); i++)
-		nearest_offer(&nearest, kinds[i].kind);
-	if (is_group(api_version, OWN_GROUP)) {
-		nearest_offer(&nearest, AUTOSCALER_KIND);
-		nearest_offer(&nearest, GPU_POOL_KIND);
-	}
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (is_group(api_version, kinds[i].group))
+			nearest_offer(&nearest, kinds[i].kind);
 	/* Files of rayscaler.dev have further kinds, as Workload. */
 	if (!nearest.word && !is_group(api_version, GROUP))
 		return NULL;

@@ -7,24 +7,25 @@
 
 #include "base/arena.h"
 
-/* A kind of ray.io with the spec of a RayCluster. */
+/* A kind of ray.io with the spec of a RayCluster, or one of rayscaler.dev. */
 struct lint_kind {
-	const char *kind, *path[4]; /* of the spec, member by member, NULL after the last */
+	const char *kind, *group;
+	const char *path[4]; /* of the spec, member by member, NULL after the last */
+	bool is_settings;    /* of rayscaler.dev; without a path */
+	bool is_pool;        /* of them, a GPUPool, which is in no namespace */
 };
 
 /* `api_version` may be "", and have another version of the group or a group that is most likely a
  * misspelt one. NULL: lint skips the object. */
 const struct lint_kind *lint_kind_find(const char *kind, const char *api_version);
 bool lint_kind_is_cluster(const struct lint_kind *kind); /* the RayCluster itself */
-bool lint_kind_is_autoscaler(const char *kind, const char *api_version);
-bool lint_kind_is_pool(const char *kind, const char *api_version);
-bool lint_kind_is_of_claims(const char *api_version); /* resource.k8s.io */
-/* Of an object that the functions above accept: why the API server refuses its version, and the
- * line to write; NULL: it does not. */
-const char *lint_kind_version_problem(const char *kind, const char *api_version,
+bool lint_kind_is_of_claims(const char *api_version);    /* resource.k8s.io */
+/* Why the API server refuses the version of an object of this kind, and the line to write; NULL: it
+ * does not. */
+const char *lint_kind_version_problem(const struct lint_kind *kind, const char *api_version,
 				      struct arena *arena, const char **ret_fix);
-/* Of an object that they do not accept: its kind is unknown in ray.io, or near one of rayscaler.dev; NULL:
- * it is another object. *ret_misspelt: in one letter. */
+/* Of another object: its kind is unknown in ray.io, or near one of rayscaler.dev; NULL: neither.
+ * *ret_misspelt: in one letter. */
 const char *lint_kind_problem(const char *kind, const char *api_version, struct arena *arena,
 			      bool *ret_misspelt);
 

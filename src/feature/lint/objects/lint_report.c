@@ -11,22 +11,29 @@ void lint_report_init(struct lint_report *report, struct arena *arena)
 	*report = (struct lint_report){ .arena = arena };
 }
 
+#define TEXT(m) FIELD_TEXT(struct lint_entry, m, #m)
+
+static const struct field entry_texts[] = {
+	TEXT(object), TEXT(finding.path), TEXT(finding.message), TEXT(finding.fix), FIELD_END,
+};
+
+static const struct field group_texts[] = {
+	FIELD_PART(struct lint_kept_group, entry, entry_texts, "entry"),
+	FIELD_TEXT(struct lint_kept_group, namespace_, "namespace"),
+	FIELD_TEXT(struct lint_kept_group, name, "name"),
+	FIELD_POINTER(struct lint_kept_group, spec, pod_spec_fields, "spec"),
+	FIELD_END,
+};
+
 void lint_report_add(struct lint_report *report, const struct lint_entry *entry)
 {
 	struct arena *arena = report->arena;
-	struct lint_entry *kept;
 
 	report->counts[entry->finding.severity]++;
-	if (report->list.count >= LINT_ENTRIES_MAX || arena->used_bytes > LINT_REPORT_BYTES_MAX) {
+	if (report->list.count >= LINT_ENTRIES_MAX || arena->used_bytes > LINT_REPORT_BYTES_MAX)
 		report->dropped++;
-		return;
-	}
-	kept = VEC_ADD(arena, &report->list);
-	*kept = *entry;
-	kept->object = arena_strdup(arena, entry->object);
-	kept->finding.path = arena_strdup(arena, entry->finding.path);
-	kept->finding.message = arena_strdup(arena, entry->finding.message);
-	kept->finding.fix = arena_strdup(arena, entry->finding.fix);
+	else
+		VEC_PUSH(arena, &report->list, *FIELD_COPY(entry_texts, entry, arena));
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -72,22 +79,11 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 		 }));
 }
 
-void lint_report_remember_group(struct lint_report *report, const struct lint_entry *entry,
-				const struct worker_group *group)
+void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group)
 {
-	struct arena *arena = report->arena;
-	struct lint_gpu_group *kept;
-
-	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
-		return;
-	kept = VEC_ADD(arena, &report->gpu_groups);
-	*kept = (struct lint_gpu_group){
-		.entry = *entry,
-		.name = arena_strdup(arena, group->name),
-		.spec = FIELD_COPY(pod_spec_fields, &group->template.spec, arena),
-	};
-	kept->entry.object = arena_strdup(arena, entry->object);
-	kept->entry.finding.path = arena_strdup(arena, entry->finding.path);
+	if (report->arena->used_bytes <= LINT_REPORT_BYTES_MAX)
+		VEC_PUSH(report->arena, &report->groups,
+			 *FIELD_COPY(group_texts, group, report->arena));
 }
 
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool)

@@ -42,23 +42,17 @@ struct lint_entry {
 	struct lint_finding finding; /* its path is from the root of `object` */
 };
 
-/* A worker group with GPUs; the finding of `entry` has only its path. */
-struct lint_gpu_group {
+/* A worker group that is compared with other objects; the finding of `entry` has only its path. */
+struct lint_kept_group {
 	struct lint_entry entry;
-	const char *name;
+	bool claims; /* it may claim the channel of a ComputeDomain; else it has GPUs */
+	const char *namespace_, *name;
 	const struct pod_spec *spec;
 };
 
 /* A ComputeDomain, with the ResourceClaimTemplate of its channel. */
 struct lint_domain {
 	const char *namespace_, *template_;
-};
-
-/* A group without affinity on NVLink domains, and the ResourceClaimTemplates that it names. */
-struct lint_claiming_group {
-	struct lint_entry entry;
-	const char *namespace_, *name;
-	struct strings templates;
 };
 
 struct lint_report {
@@ -71,10 +65,9 @@ struct lint_report {
 	/* For lint_report_finish: the RayClusters, the GPUPools (then by name), ComputeDomains, the objects of
 	 * Dynamic Resource Allocation, and the texts that are read again. */
 	VEC(struct lint_known_cluster) clusters;
-	VEC(struct lint_gpu_group) gpu_groups;
+	VEC(struct lint_kept_group) groups;
 	VEC(const struct gpu_pool *) pools;
 	VEC(struct lint_domain) domains;
-	VEC(struct lint_claiming_group) claiming_groups;
 	VEC(struct device_class) classes;
 	VEC(struct claim_template) templates;
 	VEC(struct resource_claim) claims;
@@ -88,9 +81,8 @@ void lint_report_add(struct lint_report *report, const struct lint_entry *entry)
 void lint_report_sort(struct lint_report *report);
 /* Above LINT_REPORT_BYTES_MAX a RayCluster is not remembered. */
 void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster);
-/* The entry, which is copied, is of the group; the same limit holds. */
-void lint_report_remember_group(struct lint_report *report, const struct lint_entry *entry,
-				const struct worker_group *group);
+/* Everything is copied; the same limit holds. */
+void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group);
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
 void lint_report_sort_pools(struct lint_report *report);
 /* The RayCluster of the namespace and name, in the same file if there is one; NULL: none. */
