@@ -16,6 +16,7 @@ struct buf {
 	struct budget *budget; /* charged with the capacity; NULL: none. Set before the first byte */
 };
 
+#define BUF_INIT(bytes) ((struct buf){ .ceiling_bytes = (bytes) })
 void buf_init(struct buf *buf, size_t ceiling_bytes);
 void buf_done(struct buf *buf);  /* the budget is forgotten, here and by buf_steal */
 void buf_clear(struct buf *buf); /* size 0, overflowed false, memory kept */

@@ -166,8 +166,8 @@ void adoption_compare_head(struct adoption *adoption, bool release, const struct
 	adoption->head_is_unknown = !pod;
 	if (!pod)
 		return;
-	for (size_t i = 0; i < pod->spec.container_count; i++) {
-		const struct container *container = &pod->spec.containers[i];
+	ARRAY_EACH(const struct container, container, pod->spec.containers,
+		   pod->spec.container_count) {
 		enum autoscaler_runs runs = autoscaler_container_runs(container);
 
 		if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0)

@@ -89,13 +89,12 @@ static int check_written(const struct run *run, const struct fetch *fetch, struc
 static int send_patch(const struct run *run, const char *path, const char *body,
 		      struct arena *arena, struct err *err)
 {
+	AUTO(fetch_done)
 	struct fetch fetch = { .path = path, .verb = KUBE_JSON_PATCH, .body = body };
-	int status = -1;
 
-	if (api_connection_fetch_one(run->connection, &fetch, err) == 0)
-		status = check_written(run, &fetch, arena, err);
-	fetch_done(&fetch);
-	return status;
+	if (api_connection_fetch_one(run->connection, &fetch, err))
+		return -1;
+	return check_written(run, &fetch, arena, err);
 }
 
 /* A dry run first: resources that fit a container that sleeps must not be written without its
@@ -103,13 +102,12 @@ static int send_patch(const struct run *run, const char *path, const char *body,
 static int write_change(const struct run *run, const struct adoption *adoption, struct arena *arena,
 			struct err *err)
 {
-	AUTO(buf_done) struct buf body;
+	AUTO(buf_done) struct buf body = BUF_INIT(PATCH_BYTES_MAX);
 	const struct ray_cluster *cluster = &adoption->cluster;
 	const char *path = kube_path(arena, API_VERSION, cluster->namespace_, "rayclusters",
 				     cluster->name, NULL);
 	const char *dry = kube_path_query(arena, path, "dryRun", "All");
 
-	buf_init(&body, PATCH_BYTES_MAX);
 	adoption_write_patch(adoption, &body);
 	if (body.overflowed)
 		return err_set(err, ERR_LIMIT,
@@ -126,6 +124,7 @@ static void compare_head(const struct run *run, struct adoption *adoption, struc
 {
 	AUTO(json_done) struct cJSON *json = NULL;
 	const struct ray_cluster *cluster = &adoption->cluster;
+	AUTO(fetch_done)
 	struct fetch fetch = { .path = kube_path(arena, "v1", cluster->namespace_, "pods",
 						 cluster->head_pod_name, NULL) };
 	struct err err;
@@ -137,7 +136,6 @@ static void compare_head(const struct run *run, struct adoption *adoption, struc
 	readable = api_connection_fetch_one(run->connection, &fetch, &err) == 0 &&
 		   parse_object(fetch.text, fetch.size, &json, &err) == 0 &&
 		   pod_decode(json, "", arena, &pod, &err) == 0;
-	fetch_done(&fetch);
 	if (readable || err.kind != ERR_NOT_FOUND)
 		adoption_compare_head(adoption, run->arguments->release, readable ? &pod : NULL);
 }
@@ -205,6 +203,7 @@ static int read_and_change(struct run *run, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const char *name = run->arguments->name;
+	AUTO(fetch_done)
 	struct fetch fetch = {
 		.path = kube_path(&arena, API_VERSION, api_connection_namespace(run->connection),
 				  "rayclusters", name, NULL),
@@ -222,7 +221,6 @@ static int read_and_change(struct run *run, struct err *err)
 	else if (err->kind == ERR_NOT_FOUND)
 		status = missing_any(run->connection, api_connection_namespace(run->connection),
 				     &arena, &name, err);
-	fetch_done(&fetch);
 	if (run->changes > 0 && !run->arguments->yes)
 		buf_add_string(&run->output, "nothing was written; --yes writes it\n");
 	/* After an error too, what was done before it is shown. */
@@ -233,12 +231,12 @@ static int adopt(const struct arguments *arguments)
 {
 	struct err err;
 	struct run run = { .arguments = arguments,
-			   .connection = api_connection_new(&arguments->connection, &err) };
+			   .connection = api_connection_new(&arguments->connection, &err),
+			   .output = BUF_INIT(OUTPUT_BYTES_MAX) };
 	int status;
 
 	if (!run.connection)
 		return help_failed(arguments->command, &err);
-	buf_init(&run.output, OUTPUT_BYTES_MAX);
 	status = read_and_change(&run, &err) ? help_failed(arguments->command, &err) :
 					       (int)(run.failed ? EXIT_INPUT : EXIT_DONE);
 	buf_done(&run.output);

@@ -124,10 +124,9 @@ static void write_json(const struct device_table *table, struct arena *arena, st
 static int show(const char *file, bool json, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	const struct device_table *table;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (device_file_read(file, &arena, &table, err))
 		return -1;
 	if (json)

@@ -83,9 +83,8 @@ static void write_text(const struct view_one *one, const struct gpu_holders *hol
 	const struct status_answer status = { .clusters = &one->clusters,
 					      .namespace_ = cluster->namespace_,
 					      .width = table_width() };
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&text, OUTPUT_BYTES_MAX);
 	plan_text_cluster(&text, cluster->namespace_, cluster->name);
 	text_add_line(&text, "%s", source_line(one, arena));
 	if (cluster->answer) {
@@ -104,10 +103,9 @@ static int explain(const struct api_connection_flags *flags, const char *name, b
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	struct cluster_holders own;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (view_one_open(flags, name, VIEW_STATUS, &arena, &one, err))
 		return -1;
 	own = (struct cluster_holders){ .namespace_ = one.cluster->namespace_,

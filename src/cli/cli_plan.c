@@ -73,10 +73,9 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 static int read_snapshot(const char *path, struct arena *arena, struct snapshot *ret_snapshot,
 			 struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(SNAPSHOT_BYTES_MAX);
 	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
 
-	buf_init(&text, SNAPSHOT_BYTES_MAX);
 	if (file_read(path, "a Snapshot, as \"rayscaler snapshot CLUSTER -o FILE\" writes it",
 		      &text, err))
 		return err_prefix(err, "%s", name);
@@ -101,12 +100,11 @@ static int set_time(const char *text, struct snapshot *snapshot, struct err *err
 
 static int make_plan(const struct plan_arguments *arguments, struct arena *arena, struct err *err)
 {
-	AUTO(buf_done) struct buf output, text;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
+	AUTO(buf_done) struct buf text = BUF_INIT(OUTPUT_BYTES_MAX);
 	struct snapshot snapshot;
 	const struct plan *plan;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
-	buf_init(&text, OUTPUT_BYTES_MAX);
 	if (read_snapshot(arguments->file, arena, &snapshot, err))
 		return -1;
 	if (arguments->devices) {

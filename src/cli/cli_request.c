@@ -131,16 +131,15 @@ static const struct field patch_fields[] = {
 static int send_patch(const struct view_one *one, const struct arguments *arguments,
 		      struct arena *arena, struct err *err)
 {
+	AUTO(fetch_done)
 	struct fetch fetch = {
 		.path = kube_path(arena, view_api_version(one->view), one->cluster->namespace_,
 				  "rayclusters", one->cluster->name, NULL),
 		.verb = KUBE_MERGE_PATCH,
 		.body = field_text(patch_fields, arguments, arena),
 	};
-	int failed = api_connection_fetch_one(one->connection, &fetch, err);
 
-	fetch_done(&fetch);
-	return failed;
+	return api_connection_fetch_one(one->connection, &fetch, err);
 }
 
 /* Warns when no autoscaler scales the cluster. The annotation is written all the same: it is the
@@ -245,13 +244,12 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 		   struct arena *arena, struct err *err)
 {
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	struct snapshot snapshot;
 	const char *before;
 	const struct plan *plan;
 	bool suspended;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (view_one_open(&arguments->connection, arguments->name, VIEW_SNAPSHOT, arena, &one, err))
 		return -1;
 	snapshot = one.cluster->snapshot;

@@ -76,9 +76,8 @@ read_document(const char *path, const char *wanted, size_t bytes_max, struct clu
 	      int (*add)(struct cluster_set *set, const char *text, size_t size, struct err *err),
 	      struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(bytes_max);
 
-	buf_init(&text, bytes_max);
 	if (path &&
 	    (file_read(path, wanted, &text, err) || add(set, buf_string(&text), text.size, err)))
 		return err_prefix(err, "%s", shown_name(path));
@@ -98,10 +97,9 @@ static int read_clusters(const struct simulate_arguments *arguments, struct clus
 static int read_workload(const struct simulate_arguments *arguments, struct arena *arena,
 			 struct workload *ret_workload, struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(WORKLOAD_BYTES_MAX);
 	const char *path = arguments->workload, *ending = strrchr(path, '.');
 
-	buf_init(&text, WORKLOAD_BYTES_MAX);
 	if (ending && strcmp(ending, ".csv") == 0 && !arguments->columns)
 		return err_set(err, ERR_INPUT,
 			       "%s: a CSV file needs --columns, as "
@@ -176,9 +174,7 @@ static void simulate_one(void *context, size_t index)
 static int run_variants(struct simulate_plan *plan, struct err *err)
 {
 	parallel_run(plan->variants.count, simulate_one, plan, "simulating");
-	for (size_t i = 0; i < plan->variants.count; i++) {
-		const struct simulate_variant *variant = &plan->variants.at[i];
-
+	VEC_EACH(const struct simulate_variant, variant, &plan->variants) {
 		if (variant->err.kind == ERR_NONE)
 			continue;
 		*err = variant->err;
@@ -230,9 +226,8 @@ static void print_csv(const struct simulate_plan *plan, bool by_job, struct buf 
 static int print(const struct simulate_arguments *arguments, const struct simulate_plan *plan,
 		 struct err *err)
 {
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (arguments->output == SIMULATE_JSON)
 		simulate_json_write(plan, &output);
 	else if (arguments->output == SIMULATE_CSV)
@@ -254,10 +249,9 @@ static const char *command_text(const struct simulate_arguments *arguments, stru
 
 static struct simulate_source read_source(const char *path, struct arena *arena)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(SOURCE_BYTES_MAX);
 	struct err err;
 
-	buf_init(&text, SOURCE_BYTES_MAX);
 	if (strcmp(path, "-") == 0)
 		return (struct simulate_source){ shown_name(path), "(was read once)" };
 	if (file_read(path, "text", &text, &err))
@@ -269,7 +263,7 @@ static struct simulate_source read_source(const char *path, struct arena *arena)
 static int write_report(const struct simulate_arguments *arguments,
 			const struct simulate_plan *plan, struct err *err)
 {
-	AUTO(buf_done) struct buf page;
+	AUTO(buf_done) struct buf page = BUF_INIT(OUTPUT_BYTES_MAX);
 	size_t count = 0, most = arguments->files.count + 4;
 	struct simulate_source *sources = arena_array(plan->arena, most, sizeof(*sources));
 	const char *others[] = { arguments->workload, arguments->pools, arguments->prices,
@@ -280,7 +274,6 @@ static int write_report(const struct simulate_arguments *arguments,
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i])
 			sources[count++] = read_source(others[i], plan->arena);
-	buf_init(&page, OUTPUT_BYTES_MAX);
 	simulate_report_write(plan, command_text(arguments, plan->arena), sources, count, &page);
 	return file_write(arguments->report, FILE_SHARED, &page, err);
 }

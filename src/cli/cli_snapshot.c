@@ -45,12 +45,10 @@ static int take_snapshot(const struct api_connection_flags *flags, const char *n
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
-	AUTO(buf_done) struct buf text;
-	AUTO(buf_done) struct buf yaml;
+	AUTO(buf_done) struct buf text = BUF_INIT(SNAPSHOT_BYTES_MAX);
+	AUTO(buf_done) struct buf yaml = BUF_INIT(SNAPSHOT_BYTES_MAX);
 	const struct buf *output = &text;
 
-	buf_init(&text, SNAPSHOT_BYTES_MAX);
-	buf_init(&yaml, SNAPSHOT_BYTES_MAX);
 	if (view_one_open(flags, name, VIEW_SNAPSHOT, &arena, &one, err))
 		return -1;
 	if (one.cluster->answer) {

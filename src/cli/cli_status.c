@@ -154,9 +154,8 @@ static int look_at_gpus(const struct look *look, struct connection *connection, 
 {
 	AUTO(gpus_done) struct gpus_answer answer = { .inventory_watch = NULL };
 	const struct device_table *devices;
-	AUTO(buf_done) struct buf json;
+	AUTO(buf_done) struct buf json = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (device_file_read(look->arguments->devices, look->arena, &devices, err) ||
 	    gpus_look(connection, devices, look->arena, &answer, err) ||
 	    (!look->arguments->watch && gpus_ask_holders(connection, look->arena, &answer, err)))
@@ -188,9 +187,8 @@ static int look_at_page(const struct look *look, struct connection *connection, 
 		.width = table_width(),
 	};
 	struct controller controller;
-	AUTO(buf_done) struct buf json;
+	AUTO(buf_done) struct buf json = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (arguments->page->read) {
 		if (arguments->page->read(connection, look->arena, &input.objects, err))
 			return -1;
@@ -224,9 +222,8 @@ static int look(const struct arguments *arguments, struct connection *connection
 		.namespace_ = arguments->all ? NULL : api_connection_namespace(connection),
 		.width = table_width(),
 	};
-	AUTO(buf_done) struct buf json;
+	AUTO(buf_done) struct buf json = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&json, OUTPUT_BYTES_MAX);
 	if (arguments->page)
 		return look_at_page(&one, connection, view, err);
 	if (!view)
@@ -265,9 +262,8 @@ static void add_top(struct connection *connection, struct buf *output)
  * append each answer below the last one. */
 static int show(const char *answer, bool terminal, struct err *err)
 {
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(2 * OUTPUT_BYTES_MAX);
 
-	buf_init(&output, 2 * OUTPUT_BYTES_MAX);
 	buf_add_string(&output, terminal ? "\033[H" : "\n");
 	for (; *answer != '\0'; answer++) {
 		if (terminal && *answer == '\n')
@@ -286,9 +282,8 @@ static int watch(const struct arguments *arguments, struct connection *connectio
 	bool terminal = isatty(STDOUT_FILENO);
 
 	while (!api_connection_interrupted(connection)) {
-		AUTO(buf_done) struct buf output;
+		AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 
-		buf_init(&output, OUTPUT_BYTES_MAX);
 		add_top(connection, &output);
 		if (look(arguments, connection, view, terminal ? &changes : NULL, &output, err) <
 		    0) {
@@ -325,10 +320,9 @@ static int status(const struct arguments *arguments, struct err *err)
 	AUTO(api_connection_done)
 	struct connection *connection = api_connection_new(&arguments->connection, err);
 	AUTO(done_view) struct view *view = NULL;
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	int shown;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (!connection)
 		return -1;
 	if (arguments->watch)

@@ -23,9 +23,8 @@ static void print_json(void)
 		FIELD_FIXED("commit", RAYSCALER_COMMIT),
 		FIELD_END,
 	};
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	field_write_page(fields, &fields, &output);
 	fputs(buf_string(&output), stdout);
 }

@@ -168,8 +168,8 @@ static void write_stranded(const struct writer *w, const struct inventory_total 
 
 	if (total->stranded == 0)
 		return;
-	for (size_t n = 0; n < w->inventory->node_count; n++) {
-		const struct inventory_node *node = &w->inventory->nodes[n];
+	ARRAY_EACH(const struct inventory_node, node, w->inventory->nodes,
+		   w->inventory->node_count) {
 		const struct inventory_resource *item = find(node, total->resource);
 
 		if (!item || item->stranded == 0)
@@ -212,8 +212,8 @@ static void write_resource(const struct writer *w, const struct inventory_total 
 		const struct table_column *titles = columns_of(w, total, devices, &columns);
 
 		table_init(&table, w->arena, titles, columns);
-		for (size_t n = 0; n < w->inventory->node_count; n++) {
-			const struct inventory_node *node = &w->inventory->nodes[n];
+		ARRAY_EACH(const struct inventory_node, node, w->inventory->nodes,
+			   w->inventory->node_count) {
 			const struct inventory_resource *item = find(node, total->resource);
 
 			if (item)
@@ -271,9 +271,8 @@ static void write_holder_notes(const struct writer *w)
 			 "HELD BY is unknown for %zu Pods: only %d RayClusters are "
 			 "asked for",
 			 w->answer->left_out, GPUS_CLUSTERS_MAX);
-	for (size_t i = 0; i < w->answer->cluster_count; i++) {
-		const struct cluster_holders *cluster = &w->answer->clusters[i];
-
+	ARRAY_EACH(const struct cluster_holders, cluster, w->answer->clusters,
+		   w->answer->cluster_count) {
 		if (cluster->holders.problem && *cluster->holders.problem != '\0')
 			add_line(w, "%s/%s: HELD BY is unknown: %s", cluster->namespace_,
 				 cluster->name, cluster->holders.problem);
@@ -289,9 +288,8 @@ static void write_users(const struct writer *w)
 
 	table_init(&table, w->arena, user_columns,
 		   w->answer->holders_asked ? USER_COLUMNS : USER_COLUMNS - 1);
-	for (size_t n = 0; n < w->inventory->node_count; n++) {
-		const struct inventory_node *node = &w->inventory->nodes[n];
-
+	ARRAY_EACH(const struct inventory_node, node, w->inventory->nodes,
+		   w->inventory->node_count) {
 		for (size_t i = 0; i < node->count; i++)
 			for (size_t u = 0; u < node->at[i].users.count; u++)
 				add_user(w, &table, node->capacity->node->name,

@@ -12,13 +12,12 @@ void panic_print(const char *condition, const char *file, int line, const char *
 		 const char *key)
 {
 	const struct snapshot *snapshot = check_snapshot();
-	struct buf text;
+	struct buf text = BUF_INIT(CASE_BYTES_MAX);
 
 	fprintf(stderr, "rayscaler: internal error: \"%s\" does not hold at %s:%d (%s)%s%s\n",
 		condition, file, line, function, *key ? ", while working on " : "", key);
 	if (!snapshot)
 		return;
-	buf_init(&text, CASE_BYTES_MAX);
 	if (snapshot_write(snapshot, &text, NULL))
 		return;
 	fprintf(stderr,

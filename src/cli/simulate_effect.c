@@ -73,8 +73,7 @@ static const char *winner_of(const struct sim_input *input, const char *path, st
 {
 	const char *found = NULL;
 
-	for (size_t i = 0; i < input->cluster_count; i++) {
-		const struct sim_cluster *cluster = &input->clusters[i];
+	ARRAY_EACH(const struct sim_cluster, cluster, input->clusters, input->cluster_count) {
 		struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
 		const char *winner;
 

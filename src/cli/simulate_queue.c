@@ -55,9 +55,8 @@ static void add_pool(struct simulate_queue_rows *rows, const struct simulate_var
 	int64_t below_ms = 0, never = 0;
 
 	VEC_ADD(arena, &rows->at);
-	for (size_t q = 0; q < variant->row.queue_count; q++) {
-		const struct simulate_queue *queue = &variant->row.queues[q];
-
+	ARRAY_EACH(const struct simulate_queue, queue, variant->row.queues,
+		   variant->row.queue_count) {
 		if (queue->pool != pool || (queue->name[0] == '\0' && queue->clusters == 0))
 			continue;
 		add_queue(rows, variant->name, queue, arena);

@@ -240,8 +240,7 @@ struct wait_bar {
 static void count_waits(const struct sim_result *result, struct wait_bar bars[WAIT_SPANS])
 {
 	memset(bars, 0, WAIT_SPANS * sizeof(*bars));
-	for (size_t i = 0; i < result->wait_count; i++) {
-		const struct sim_wait *wait = &result->waits[i];
+	ARRAY_EACH(const struct sim_wait, wait, result->waits, result->wait_count) {
 		size_t span = 0;
 
 		while (span + 1 < WAIT_SPANS && wait->wait_ms >= wait_spans[span].below_ms)
@@ -386,9 +385,8 @@ void simulate_report_write(const struct simulate_plan *plan, const char *command
 {
 	const struct simulate_cells *cells = simulate_cells_make(plan);
 	const struct scales scales = measure(plan);
-	AUTO(buf_done) struct buf trade;
+	AUTO(buf_done) struct buf trade = BUF_INIT((size_t)1 << 20);
 
-	buf_init(&trade, (size_t)1 << 20);
 	simulate_trade_write(plan, &trade);
 	buf_add_string(buf, head);
 	html_add_between(buf, "<h1>Simulation of RayClusters</h1>\n<pre class=\"faint\">", command,

@@ -87,9 +87,7 @@ static struct simulate_waits waits_of(const struct wait *waits, size_t count)
 static void add_unstarted(const struct sim_result *result, const char *job, const size_t *queue,
 			  struct simulate_waits *waits)
 {
-	for (size_t i = 0; i < result->unstarted_count; i++) {
-		const struct sim_unstarted *one = &result->unstarted[i];
-
+	ARRAY_EACH(const struct sim_unstarted, one, result->unstarted, result->unstarted_count) {
 		if ((job && strcmp(one->item->job, job) != 0) || (queue && one->queue != *queue))
 			continue;
 		waits->unstarted += one->count;
@@ -129,8 +127,7 @@ static void set_never(const struct sim_result *result, struct arena *arena,
 {
 	VEC(struct simulate_never) list = { .at = NULL };
 
-	for (size_t i = 0; i < result->unstarted_count; i++) {
-		const struct sim_unstarted *one = &result->unstarted[i];
+	ARRAY_EACH(const struct sim_unstarted, one, result->unstarted, result->unstarted_count) {
 		struct simulate_never *last = list.count > 0 ? &list.at[list.count - 1] : NULL;
 
 		if (last && strcmp(last->job, one->item->job) == 0 &&

@@ -140,9 +140,7 @@ static void write_jobs(const struct simulate_plan *plan, bool colours, struct bu
 	struct table table;
 
 	table_init(&table, plan->arena, columns, sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < plan->variants.count; i++) {
-		const struct simulate_variant *variant = &plan->variants.at[i];
-
+	VEC_EACH(const struct simulate_variant, variant, &plan->variants) {
 		for (size_t k = 0; k < variant->row.job_count; k++) {
 			const struct simulate_job *job = &variant->row.jobs[k];
 
@@ -191,10 +189,9 @@ static bool add_never(const struct simulate_plan *plan, size_t index,
 
 static void write_never(const struct simulate_plan *plan, struct buf *buf)
 {
-	AUTO(buf_done) struct buf lines;
+	AUTO(buf_done) struct buf lines = BUF_INIT(NEVER_BYTES_MAX);
 	size_t count = 0;
 
-	buf_init(&lines, NEVER_BYTES_MAX);
 	for (size_t i = 0; i < plan->variants.count; i++) {
 		const struct simulate_row *row = &plan->variants.at[i].row;
 

@@ -403,8 +403,8 @@ static void add_ceilings(const struct status_answer *answer, const struct footer
 {
 	const struct controller *controller = answer->controller;
 
-	for (size_t i = 0; i < controller->ceiling_count; i++) {
-		const struct controller_client_ceiling *ceiling = &controller->ceilings[i];
+	ARRAY_EACH(const struct controller_client_ceiling, ceiling, controller->ceilings,
+		   controller->ceiling_count) {
 		bool total = *ceiling->namespace_ == '\0';
 
 		if (total || !answer->namespace_ ||

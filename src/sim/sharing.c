@@ -599,8 +599,7 @@ static void advance_pool(struct sharing *sharing, size_t p, int64_t span_ms)
 	}
 	if (held > pool->peak)
 		pool->peak = held;
-	for (size_t q = 0; q < count; q++) {
-		struct sharing_queue *queue = &queues[q];
+	ARRAY_EACH(struct sharing_queue, queue, queues, count) {
 		bool waits = queue->least != INT64_MAX;
 
 		queue->result.held += (__int128)span_ms * queue->held;

@@ -75,8 +75,7 @@ static void make_fit(const struct sim_ray *ray, const struct sim_type *type,
 
 	fit->needs = needs;
 	fit->possible = !request->problem && find_selector(request, &type->labels, &fit->selector);
-	for (size_t i = 0; i < request->bundle_count; i++) {
-		const struct bundle_entry *entry = &request->bundle[i];
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		size_t index = index_of(&type->total, entry->name);
 
 		if (!fit->possible)

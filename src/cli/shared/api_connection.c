@@ -360,15 +360,14 @@ int api_connection_list(struct connection *connection, const char *path, size_t 
 					const char *problem),
 			void *context, struct arena *arena, struct err *err)
 {
-	struct list_stream stream;
+	AUTO(list_stream_done) struct list_stream stream;
+	AUTO(fetch_done)
 	struct fetch fetch = { .path = path, .on_chunk = feed, .chunk_context = &stream };
 	struct list_page page;
-	int failed;
 
 	list_stream_init(&stream, item_max_bytes, on_item, context);
-	failed = api_connection_fetch_one(connection, &fetch, err) ||
-		 list_stream_end(&stream, arena, &page, err);
-	fetch_done(&fetch);
-	list_stream_done(&stream);
-	return failed ? -1 : 0;
+	return api_connection_fetch_one(connection, &fetch, err) ||
+			       list_stream_end(&stream, arena, &page, err) ?
+		       -1 :
+		       0;
 }

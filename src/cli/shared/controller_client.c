@@ -98,14 +98,15 @@ static void give_up(struct finder *finder, const char *problem)
 }
 
 /* An answer of the API server, parsed. -1 with the fetch's error. */
-static int fetch_json(struct finder *finder, struct fetch fetch, struct cJSON **ret_json,
+static int fetch_json(struct finder *finder, struct fetch request, struct cJSON **ret_json,
 		      struct err *err)
 {
-	int failed = api_connection_fetch_one(finder->connection, &fetch, err) ||
-		     json_parse(fetch.text, fetch.size, &limits, ret_json, err);
+	AUTO(fetch_done) struct fetch fetch = request;
 
-	fetch_done(&fetch);
-	return failed ? -1 : 0;
+	return api_connection_fetch_one(finder->connection, &fetch, err) ||
+			       json_parse(fetch.text, fetch.size, &limits, ret_json, err) ?
+		       -1 :
+		       0;
 }
 
 static const char *service_of(const struct finder *finder)
@@ -120,13 +121,12 @@ static const char *request_token(struct finder *finder)
 	struct arena *arena = finder->arena;
 	const char *account = arena_printf(arena, "%s" READER_SUFFIX, service_of(finder));
 	AUTO(json_done) struct cJSON *json = NULL;
-	AUTO(buf_done) struct buf body;
+	AUTO(buf_done) struct buf body = BUF_INIT(TOKEN_REQUEST_BYTES_MAX);
 	const char *token;
 	time_ms expires;
 	struct err err;
 	bool failed;
 
-	buf_init(&body, TOKEN_REQUEST_BYTES_MAX);
 	token_request_write(TOKEN_SECONDS, &body);
 	failed = fetch_json(finder,
 			    (struct fetch){ .verb = KUBE_CREATE,
@@ -190,9 +190,8 @@ static int read_holder(struct finder *finder, const char **ret_holder, struct er
 
 static int32_t pod_port(const struct pod *pod)
 {
-	for (size_t c = 0; c < pod->spec.container_count; c++) {
-		const struct container *container = &pod->spec.containers[c];
-
+	ARRAY_EACH(const struct container, container, pod->spec.containers,
+		   pod->spec.container_count) {
 		for (size_t p = 0; p < container->port_count; p++) {
 			if (strcmp(container->ports[p].name, PORT_NAME) == 0)
 				return (int32_t)container->ports[p].port;
@@ -376,7 +375,7 @@ static const char *token_advice(const struct finder *finder, int status)
 static void ask_status(struct finder *finder)
 {
 	struct controller *controller = finder->controller;
-	struct fetch fetch;
+	AUTO(fetch_done) struct fetch fetch = { .path = NULL };
 	struct err err;
 
 	finder->leader = NULL;
@@ -394,7 +393,6 @@ static void ask_status(struct finder *finder)
 	else
 		controller->found = true;
 	finder->status = fetch.status;
-	fetch_done(&fetch);
 }
 
 /* A Service may lead to another replica each time: asked until the leader answers. Without an answer

@@ -17,10 +17,9 @@ static int fail(const char *path, struct err *err)
 int device_file_read(const char *path, struct arena *arena, const struct device_table **ret_table,
 		     struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(ONE_DOCUMENT_BYTES_MAX);
 	struct device_table *table;
 
-	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
 	if (!path || *path == '\0') {
 		*ret_table = device_table_builtin();
 		return 0;
@@ -36,10 +35,9 @@ int device_file_read(const char *path, struct arena *arena, const struct device_
 int price_file_read(const char *path, struct arena *arena, const struct price_table **ret_table,
 		    struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(ONE_DOCUMENT_BYTES_MAX);
 	struct price_table *table = ARENA_NEW(arena, struct price_table);
 
-	buf_init(&text, ONE_DOCUMENT_BYTES_MAX);
 	if (!path || *path == '\0') {
 		*ret_table = NULL;
 		return 0;

@@ -39,9 +39,8 @@ void help_print(FILE *file, const char *text)
 /* The text may contain bytes of a peer: they are made safe for a terminal. */
 static void print_line(const char *command, const char *kind, const char *text, const char *end)
 {
-	AUTO(buf_done) struct buf line;
+	AUTO(buf_done) struct buf line = BUF_INIT(LINE_BYTES_MAX);
 
-	buf_init(&line, LINE_BYTES_MAX);
 	buf_printf(&line, "%s %s: %s", program, command, kind);
 	text_add_clean(&line, text);
 	fprintf(stderr, "%s%s\n", buf_string(&line), end);

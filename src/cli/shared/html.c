@@ -25,9 +25,8 @@
 
 void html_add(struct buf *buf, const char *text)
 {
-	AUTO(buf_done) struct buf clean;
+	AUTO(buf_done) struct buf clean = BUF_INIT(CLEAN_BYTES_MAX);
 
-	buf_init(&clean, CLEAN_BYTES_MAX);
 	text_add_clean(&clean, text);
 	for (const char *c = buf_string(&clean); *c; c++) {
 		if (*c == '&')

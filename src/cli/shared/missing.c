@@ -119,8 +119,7 @@ static const char *hint_of(const struct found *found, const char *name)
 	struct nearest here = nearest_start(name), there = nearest_start(name);
 	const char *place = "";
 
-	for (size_t i = 0; i < found->clusters.at.count; i++) {
-		const struct name *one = &found->clusters.at.at[i];
+	VEC_EACH(const struct name, one, &found->clusters.at) {
 		const char *before = there.word;
 
 		nearest_offer(is_here(found, one) ? &here : &there, one->name);
@@ -162,14 +161,13 @@ static const char *place_text(const struct found *found)
 /* Only a 404 is an answer: few users may read namespaces. */
 static bool namespace_is_missing(const struct found *found)
 {
+	AUTO(fetch_done)
 	struct fetch fetch = { .path = kube_path(found->clusters.arena, "v1", NULL, "namespaces",
 						 found->namespace_, NULL) };
 	struct err err;
-	bool missing = api_connection_fetch_one(found->connection, &fetch, &err) &&
-		       err.kind == ERR_NOT_FOUND;
 
-	fetch_done(&fetch);
-	return missing;
+	return api_connection_fetch_one(found->connection, &fetch, &err) &&
+	       err.kind == ERR_NOT_FOUND;
 }
 
 static int report_namespace(const struct found *found, struct err *err)

@@ -355,9 +355,8 @@ static void take_answer(struct view_cluster *cluster, const struct fetch *fetch,
 
 static bool runs_sidecar(const struct pod *pod)
 {
-	for (size_t i = 0; i < pod->spec.container_count; i++) {
-		const struct container *container = &pod->spec.containers[i];
-
+	ARRAY_EACH(const struct container, container, pod->spec.containers,
+		   pod->spec.container_count) {
 		if (strcmp(container->name, AUTOSCALER_CONTAINER) == 0)
 			return autoscaler_container_runs(container) == AUTOSCALER_RUNS_SIDECAR;
 	}

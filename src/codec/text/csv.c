@@ -100,8 +100,9 @@ int csv_rows_next(struct csv_rows *rows, struct err *err)
 
 void csv_rows_init(struct csv_rows *rows, const char *text, size_t size)
 {
-	*rows = (struct csv_rows){ .text = text, .size = size };
-	buf_init(&rows->quoted, CSV_ROW_BYTES_MAX);
+	*rows = (struct csv_rows){ .text = text,
+				   .size = size,
+				   .quoted = BUF_INIT(CSV_ROW_BYTES_MAX) };
 	if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
 		rows->offset = 3;
 }

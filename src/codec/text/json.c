@@ -107,9 +107,8 @@ int json_parse_positions(const char *text, size_t size, const struct json_limits
 			 struct positions *positions, struct cJSON **ret_json, struct err *err)
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
-	AUTO(buf_done) struct buf marked;
+	AUTO(buf_done) struct buf marked = BUF_INIT(size);
 
-	buf_init(&marked, size);
 	positions_clear(positions);
 	if (size > limits->bytes)
 		return err_set(err, ERR_LIMIT, "the text has %zu bytes, more than %zu", size,
@@ -231,9 +230,8 @@ static void add_path(struct buf *buf, const struct json_at *at)
 
 const char *json_path(const struct json_at *at)
 {
-	AUTO(buf_done) struct buf buf;
+	AUTO(buf_done) struct buf buf = BUF_INIT(PATH_BYTES_MAX);
 
-	buf_init(&buf, PATH_BYTES_MAX);
 	add_path(&buf, at);
 	if (buf.overflowed)
 		buf_printf(&buf, "...");

@@ -145,9 +145,8 @@ static int fail_step(const struct json_steps *steps, size_t i, const struct cJSO
 {
 	const struct json_step *step = &steps->at[i];
 	const struct cJSON *list = cJSON_IsArray(node) ? node : NULL;
-	AUTO(buf_done) struct buf known;
+	AUTO(buf_done) struct buf known = BUF_INIT(KNOWN_BYTES_MAX);
 
-	buf_init(&known, KNOWN_BYTES_MAX);
 	if (!step->bracket)
 		return err_set(err, ERR_INPUT, "%.80s: there is no object with this member",
 			       step->name);

@@ -114,9 +114,8 @@ static void new_line(struct buf *buf, size_t indent)
 void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t indent, size_t width)
 {
 	bool first = true;
-	struct buf word;
+	AUTO(buf_done) struct buf word = BUF_INIT(strlen(text) + 1);
 
-	buf_init(&word, strlen(text) + 1);
 	while (*text != '\0') {
 		size_t size = strcspn(text, " ");
 
@@ -136,5 +135,4 @@ void text_add_wrapped(struct buf *buf, const char *text, size_t column, size_t i
 		text += size;
 		text += strspn(text, " ");
 	}
-	buf_done(&word);
 }

@@ -34,25 +34,22 @@ struct arguments {
 static int read_cluster(struct connection *connection, const char *path, struct arena *arena,
 			struct ray_cluster *ret_cluster, struct err *err)
 {
-	struct fetch fetch = { .path = path };
-	int failed = api_connection_fetch_one(connection, &fetch, err);
+	AUTO(fetch_done) struct fetch fetch = { .path = path };
 
-	if (!failed)
-		failed = act_decode_cluster(fetch.text, fetch.size, arena, ret_cluster, err);
-	fetch_done(&fetch);
-	return failed;
+	return api_connection_fetch_one(connection, &fetch, err) ||
+			       act_decode_cluster(fetch.text, fetch.size, arena, ret_cluster, err) ?
+		       -1 :
+		       0;
 }
 
 /* The tests refuse a cluster that a user resumed, or suspended again, after it was read. */
 static int send_patch(struct connection *connection, const char *path,
 		      const struct ray_cluster *cluster, struct arena *arena, struct err *err)
 {
-	AUTO(buf_done) struct buf body;
-	struct fetch fetch = { .path = path, .verb = KUBE_JSON_PATCH };
+	AUTO(buf_done) struct buf body = BUF_INIT(PATCH_BYTES_MAX);
+	AUTO(fetch_done) struct fetch fetch = { .path = path, .verb = KUBE_JSON_PATCH };
 	struct plan plan = { .patch = { .at = NULL } };
-	int failed;
 
-	buf_init(&body, PATCH_BYTES_MAX);
 	suspend_patch_resume(cluster, arena, &plan);
 	if (act_write_patch(&plan, cluster->uid, arena, &body, err))
 		return err_set(err, ERR_LIMIT,
@@ -60,9 +57,7 @@ static int send_patch(struct connection *connection, const char *path,
 			       " has more than %zu bytes: remove it",
 			       PATCH_BYTES_MAX);
 	fetch.body = buf_string(&body);
-	failed = api_connection_fetch_one(connection, &fetch, err);
-	fetch_done(&fetch);
-	return failed;
+	return api_connection_fetch_one(connection, &fetch, err);
 }
 
 static int refuse_foreign(const struct ray_cluster *cluster, struct err *err)
@@ -100,13 +95,12 @@ static int try_resume(struct connection *connection, const char *path, struct bu
 static int resume(const struct arguments *arguments, struct connection *connection, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	const char *namespace_ = api_connection_namespace(connection);
 	const char *path =
 		kube_path(&arena, API_VERSION, namespace_, "rayclusters", arguments->name, NULL);
 	int failed = -1;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	for (int i = 0; i < TRIES; i++) {
 		failed = try_resume(connection, path, &output, err);
 		if (!failed || err->kind != ERR_CONFLICT)

@@ -141,9 +141,8 @@ static void lint_text_write_rules(struct buf *buf)
 static int write_report(const struct arguments *arguments, const struct lint_report *report,
 			struct err *err)
 {
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	if (arguments->output == OUTPUT_TEXT)
 		lint_text_write(report, table_colours(arguments->colour), &output);
 	else if (arguments->output == OUTPUT_JSON ?
@@ -175,10 +174,9 @@ static void print_summary(const struct arguments *arguments, const struct lint_r
 
 static int print_rules(void)
 {
-	AUTO(buf_done) struct buf output;
+	AUTO(buf_done) struct buf output = BUF_INIT(OUTPUT_BYTES_MAX);
 	struct err err;
 
-	buf_init(&output, OUTPUT_BYTES_MAX);
 	lint_text_write_rules(&output);
 	return file_print(&output, &err) ? help_failed("lint", &err) : EXIT_DONE;
 }
@@ -283,9 +281,10 @@ static void read_directory(struct reading *reading, const char *path)
 static void lint_files_add(const struct flag_values *paths, const struct lint_context *context,
 			   struct lint_report *report)
 {
-	struct reading reading = { .context = context, .report = report };
+	struct reading reading = { .context = context,
+				   .report = report,
+				   .text = BUF_INIT(LINT_FILE_BYTES_MAX) };
 
-	buf_init(&reading.text, LINT_FILE_BYTES_MAX);
 	for (size_t i = 0; i < paths->count; i++) {
 		struct stat found;
 
@@ -303,9 +302,8 @@ static void lint_files_add(const struct flag_values *paths, const struct lint_co
 static int read_nodes(const struct arguments *arguments, struct arena *arena,
 		      struct lint_context *context, struct err *err)
 {
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(NODE_FILE_BYTES_MAX);
 
-	buf_init(&text, NODE_FILE_BYTES_MAX);
 	if (!arguments->nodes)
 		return 0;
 	if (file_read(arguments->nodes, "Nodes, as \"kubectl get nodes -o yaml\" writes them",

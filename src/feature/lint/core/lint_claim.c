@@ -52,8 +52,7 @@ void lint_claim_of_parts(struct lint_subject *subject)
 	const char *fix = "num-gpus: \"1\"", *path;
 	if (!claims || lint_declares_gpus(subject))
 		return;
-	for (size_t i = 0; i < claims->ray.count; i++) {
-		const struct quantity *held = &claims->ray.at[i];
+	VEC_EACH(const struct quantity, held, &claims->ray) {
 		const struct device_row *row = lint_device(subject, held);
 		if (row && row->kind == DEVICE_GPU && row->share != DEVICE_WHOLE)
 			parts += held->amount;
@@ -87,8 +86,8 @@ bool lint_lacks_clique(const struct worker_group *group)
 	if (pod->claim_count == 0 || (group->num_of_hosts <= 1 && group->max_replicas <= 1) ||
 	    labels_value(&pod->node_selector, LABEL_CLIQUE))
 		return false;
-	for (size_t i = 0; i < pod->required_node_term_count; i++) {
-		const struct node_term *term = &pod->required_node_terms[i];
+	ARRAY_EACH(const struct node_term, term, pod->required_node_terms,
+		   pod->required_node_term_count) {
 		if (ARRAY_FIND(term->expressions, term->count, key, LABEL_CLIQUE))
 			return false;
 	}

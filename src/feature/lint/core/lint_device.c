@@ -53,8 +53,7 @@ static const char *custom_line(struct lint_subject *subject, const char *name, l
 {
 	const char *text = labels_value(subject->start_params, "resources");
 	struct resources custom = { NULL, 0 };
-	AUTO(buf_done) struct buf line;
-	buf_init(&line, LINE_BYTES_MAX);
+	AUTO(buf_done) struct buf line = BUF_INIT(LINE_BYTES_MAX);
 	if (text && !start_params_resources(text, subject->arena, &custom))
 		custom.count = 0;
 	if (name)
@@ -146,8 +145,7 @@ void lint_gpu_unknown_to_ray(struct lint_subject *subject)
 	struct quantities devices = lint_devices(subject, subject->pod);
 	unsigned kinds = 0;
 	bool known = false;
-	for (size_t i = 0; i < devices.count; i++) {
-		const struct quantity *quantity = &devices.at[i];
+	VEC_EACH(const struct quantity, quantity, &devices) {
 		const struct device_row *row = lint_device(subject, quantity);
 		bool ray = device_ray_resource(quantity->name) != NULL;
 		if (ray && !known && is_undeclared(subject, quantity->name)) {

@@ -207,8 +207,7 @@ static const char *label_line(struct arena *arena, const struct label *label)
 /* "a=1,b=2" as lines; "" when they exceed LINES_BYTES_MAX. */
 static const char *label_lines(struct arena *arena, const char *params)
 {
-	AUTO(buf_done) struct buf lines;
-	buf_init(&lines, LINES_BYTES_MAX);
+	AUTO(buf_done) struct buf lines = BUF_INIT(LINES_BYTES_MAX);
 	buf_add_string(&lines, "labels:");
 	while (*params != '\0' && !lines.overflowed) {
 		size_t size = strcspn(params, ","), key = strcspn(params, "=,");
@@ -224,8 +223,7 @@ void lint_label_invalid(struct lint_subject *subject)
 {
 	const char *path = lint_path_member(subject->arena, subject->path, "labels");
 	const char *params = labels_value(subject->start_params, "labels");
-	for (size_t i = 0; i < subject->labels->count; i++) {
-		const struct label *label = &subject->labels->at[i];
+	VEC_EACH(const struct label, label, subject->labels) {
 		if (label_syntax_key(label->key) && label_syntax_value(label->value))
 			continue;
 		lint_report_finding(
@@ -263,8 +261,8 @@ void lint_request_invalid(struct lint_subject *subject)
 	for (size_t r = 0; r < context->annotation_request->count; r++) {
 		const struct ray_request *request =
 			&context->annotation_request->requests[r].request;
-		for (size_t i = 0; i < request->bundle_count; i++) {
-			const struct bundle_entry *entry = &request->bundle[i];
+		ARRAY_EACH(const struct bundle_entry, entry, request->bundle,
+			   request->bundle_count) {
 			if (strcmp(entry->name, "GPU") != 0 || entry->amount <= RESOURCE_UNIT ||
 			    entry->amount % RESOURCE_UNIT == 0)
 				continue;

@@ -24,8 +24,7 @@ static const char *usual_taint(const char *resource)
 /* Ignores the value of the taint. */
 static bool tolerates_key(const struct pod_spec *pod, const char *key)
 {
-	for (size_t i = 0; i < pod->toleration_count; i++) {
-		const struct toleration *one = &pod->tolerations[i];
+	ARRAY_EACH(const struct toleration, one, pod->tolerations, pod->toleration_count) {
 		bool any = one->key[0] == '\0' && strcmp(one->operation, "Exists") == 0;
 		if ((any || strcmp(one->key, key) == 0) &&
 		    (one->effect[0] == '\0' || strcmp(one->effect, "NoSchedule") == 0))
@@ -139,8 +138,7 @@ static const struct node *open_gpu_node(const struct lint_subject *subject, bool
 	*ret_any = false;
 	if (!context->nodes_known)
 		return NULL;
-	for (size_t i = 0; i < context->node_count; i++) {
-		const struct node *node = &context->nodes[i];
+	ARRAY_EACH(const struct node, node, context->nodes, context->node_count) {
 		if (!node_has_nvidia(subject, node))
 			continue;
 		*ret_any = true;
@@ -242,8 +240,7 @@ static void report_selector(struct lint_subject *subject, const char *spec)
 {
 	const struct labels *selector = &subject->pod->node_selector;
 	const char *path = arena_printf(subject->arena, "%s.nodeSelector", spec);
-	for (size_t i = 0; i < selector->count; i++) {
-		const struct label *label = &selector->at[i];
+	VEC_EACH(const struct label, label, selector) {
 		const char *value = value_of_nodes(subject->context, label->key);
 		if (some_node_has(subject->context, label))
 			continue;
@@ -266,8 +263,8 @@ static void report_selector(struct lint_subject *subject, const char *spec)
 /* The first label of the terms that Nodes have with other values. */
 static const char *affinity_fix(struct lint_subject *subject)
 {
-	for (size_t t = 0; t < subject->pod->required_node_term_count; t++) {
-		const struct node_term *term = &subject->pod->required_node_terms[t];
+	ARRAY_EACH(const struct node_term, term, subject->pod->required_node_terms,
+		   subject->pod->required_node_term_count) {
 		for (size_t e = 0; e < term->count; e++) {
 			const struct node_expression *one = &term->expressions[e];
 			const char *value = value_of_nodes(subject->context, one->key);

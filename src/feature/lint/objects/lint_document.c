@@ -624,8 +624,7 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 	counted.devices = count_claims(report, context->devices);
 	lint_report_sort_pools(report);
 	check_groups_of_pools(report);
-	for (size_t i = 0; i < report->texts.count; i++) {
-		const struct lint_kept_text *kept = &report->texts.at[i];
+	VEC_EACH(const struct lint_kept_text, kept, &report->texts) {
 		struct work work = { .report = report,
 				     .context = &counted,
 				     .file = kept->file,

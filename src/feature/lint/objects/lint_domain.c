@@ -69,9 +69,7 @@ static bool is_reported(const struct lint_report *report, const struct lint_entr
 
 	if (report->templates.count == 0)
 		return false;
-	for (size_t i = 0; i < report->list.count; i++) {
-		const struct lint_entry *entry = &report->list.at[i];
-
+	VEC_EACH(const struct lint_entry, entry, &report->list) {
 		if (strcmp(entry->finding.rule, rule) == 0 &&
 		    entry->file_number == group->file_number &&
 		    entry->document == group->document &&

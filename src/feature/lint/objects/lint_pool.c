@@ -70,8 +70,7 @@ static bool is_given_as(const char *a, const char *b)
 /* Each group of `special` is one of `general`. */
 static bool has_all(const struct gpu_pool_groups *general, const struct gpu_pool_groups *special)
 {
-	for (size_t i = 0; i < general->node_selector.count; i++) {
-		const struct label *label = &general->node_selector.at[i];
+	VEC_EACH(const struct label, label, &general->node_selector) {
 		const char *value = labels_value(&special->node_selector, label->key);
 
 		if (!value || strcmp(value, label->value) != 0)
@@ -89,8 +88,7 @@ static bool may_share(const char *a, const char *b)
 /* One group may be of both. */
 static bool may_overlap(const struct gpu_pool_groups *a, const struct gpu_pool_groups *b)
 {
-	for (size_t i = 0; i < a->node_selector.count; i++) {
-		const struct label *label = &a->node_selector.at[i];
+	VEC_EACH(const struct label, label, &a->node_selector) {
 		const char *value = labels_value(&b->node_selector, label->key);
 
 		if (value && strcmp(value, label->value) != 0)

@@ -114,9 +114,7 @@ const struct lint_known_cluster *lint_report_cluster(const struct lint_report *r
 {
 	const struct lint_known_cluster *found = NULL;
 
-	for (size_t i = 0; i < report->clusters.count; i++) {
-		const struct lint_known_cluster *known = &report->clusters.at[i];
-
+	VEC_EACH(const struct lint_known_cluster, known, &report->clusters) {
 		if (strcmp(known->cluster.name, name) != 0 ||
 		    strcmp(known->cluster.namespace_, namespace_) != 0)
 			continue;

@@ -130,9 +130,8 @@ static void add_uri(struct buf *buf, const char *file)
 
 static void write_physical(struct json_writer *json, const struct lint_entry *entry)
 {
-	AUTO(buf_done) struct buf uri;
+	AUTO(buf_done) struct buf uri = BUF_INIT((size_t)64 << 10);
 
-	buf_init(&uri, (size_t)64 << 10);
 	add_uri(&uri, entry->file);
 	json_write_object(json, "physicalLocation");
 	JSON_WRITE_TEXTS_LINE(json, "artifactLocation", { "uri", buf_string(&uri) });
@@ -147,9 +146,8 @@ static void write_physical(struct json_writer *json, const struct lint_entry *en
 
 static void write_logical(struct json_writer *json, const struct lint_entry *entry)
 {
-	AUTO(buf_done) struct buf name;
+	AUTO(buf_done) struct buf name = BUF_INIT((size_t)64 << 10);
 
-	buf_init(&name, (size_t)64 << 10);
 	buf_printf(&name, "%s%s%s", entry->object, *entry->finding.path != '\0' ? " " : "",
 		   entry->finding.path);
 	json_write_array(json, "logicalLocations");
@@ -174,9 +172,8 @@ static void write_locations(struct json_writer *json, const struct field *field,
 static void write_message(struct json_writer *json, const struct field *field, const void *object)
 {
 	const struct lint_finding *finding = &((const struct lint_entry *)object)->finding;
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(LINT_REPORT_BYTES_MAX);
 
-	buf_init(&text, LINT_REPORT_BYTES_MAX);
 	buf_add_string(&text, finding->message);
 	if (*finding->fix != '\0')
 		buf_printf(&text, "\nWrite:\n%s", finding->fix);

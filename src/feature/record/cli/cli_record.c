@@ -44,20 +44,18 @@ struct arguments {
 static int ask_work(struct connection *connection, const struct view_cluster *cluster,
 		    struct arena *arena, struct ray_work_page *ret_page, struct err *err)
 {
-	struct fetch fetch = { .path = NULL };
-	int failed;
+	AUTO(fetch_done) struct fetch fetch = { .path = NULL };
 
 	if (!cluster->answer)
 		return err_set(err, ERR_RETRY, "the work is unknown: %s", cluster->problem);
 	controller_client_address(cluster->from, arena, "work", cluster->namespace_, cluster->name,
 				  &fetch);
-	failed = api_connection_fetch_one(connection, &fetch, err);
-	if (!failed)
-		failed = ray_work_read(fetch.text, fetch.size, arena, ret_page, err);
-	fetch_done(&fetch);
-	if (!failed && *ret_page->problem != '\0')
-		return err_set(err, ERR_RETRY, "the work is unknown: %s", ret_page->problem);
-	return failed;
+	if (api_connection_fetch_one(connection, &fetch, err) ||
+	    ray_work_read(fetch.text, fetch.size, arena, ret_page, err))
+		return -1;
+	return *ret_page->problem == '\0' ?
+		       0 :
+		       err_set(err, ERR_RETRY, "the work is unknown: %s", ret_page->problem);
 }
 
 /* The source of answers, and their recording. */
@@ -90,11 +88,10 @@ static int record_once(const struct recording_to *to, const struct view_cluster 
 		       struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(buf_done) struct buf file;
+	AUTO(buf_done) struct buf file = BUF_INIT(RECORDING_BYTES_MAX);
 	struct snapshot snapshot = cluster->snapshot;
 	struct ray_work_page page;
 
-	buf_init(&file, RECORDING_BYTES_MAX);
 	if (to->direct ? ray_direct_read(to->direct, &snapshot, &arena, &page, err) :
 			 ask_work(to->one->connection, cluster, &arena, &page, err))
 		return -1;
@@ -162,10 +159,9 @@ static int record(const struct arguments *arguments, struct err *err)
 	AUTO(view_one_done) struct view_one one = { .connection = NULL };
 	AUTO(done_direct) struct ray_direct *direct = NULL;
 	AUTO(done_recorder) struct recorder *recorder = recorder_new(arguments->since_ms);
-	AUTO(buf_done) struct buf summary;
+	AUTO(buf_done) struct buf summary = BUF_INIT(SUMMARY_BYTES_MAX);
 	struct recording_to to = { arguments, &one, NULL, recorder, &summary };
 
-	buf_init(&summary, SUMMARY_BYTES_MAX);
 	if (view_one_open(&arguments->connection, arguments->name,
 			  arguments->gcs ? VIEW_OBJECTS : VIEW_SNAPSHOT, &arena, &one, err))
 		return -1;

@@ -242,12 +242,11 @@ static int make_page(struct ray_direct *direct, struct arena *arena, struct ray_
 		     struct err *err)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf text = BUF_INIT(RAY_WORK_BYTES_MAX);
 	struct list_answer answers[RAY_LISTS];
 	struct ray_work_page page = { .at = loop_wall(direct->control.loop), .problem = "" };
 	struct json_writer writer;
 
-	buf_init(&text, RAY_WORK_BYTES_MAX);
 	for (size_t i = 0; i < RAY_LISTS; i++)
 		answers[i] = direct->lists[i].answer;
 	json_write_init(&writer, &text, JSON_STYLE_LINE);

@@ -45,11 +45,10 @@ static int add_yaml(struct buf *json, struct buf *buf, struct err *err)
 static int write_cluster(const struct recording *recording, struct arena *arena, struct buf *buf,
 			 struct err *err)
 {
-	AUTO(buf_done) struct buf json;
+	AUTO(buf_done) struct buf json = BUF_INIT(RECORDING_BYTES_MAX);
 	struct ray_cluster cluster = plain_cluster(recording->cluster, arena);
 	struct json_writer writer;
 
-	buf_init(&json, RECORDING_BYTES_MAX);
 	json_write_init(&writer, &json, JSON_STYLE_LINE);
 	field_write_object(&writer, NULL, ray_cluster_fields, &cluster);
 	return add_yaml(&json, buf, err);
@@ -58,11 +57,10 @@ static int write_cluster(const struct recording *recording, struct arena *arena,
 static int write_autoscaler(const struct autoscaler_object *autoscaler, struct buf *buf,
 			    struct err *err)
 {
-	AUTO(buf_done) struct buf json;
+	AUTO(buf_done) struct buf json = BUF_INIT(RECORDING_BYTES_MAX);
 	struct autoscaler_object object = *autoscaler;
 	struct json_writer writer;
 
-	buf_init(&json, RECORDING_BYTES_MAX);
 	object.uid = object.resource_version = "";
 	object.generation = 0;
 	object.template_count = 0;
