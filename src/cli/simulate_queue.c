@@ -16,34 +16,23 @@ const char simulate_queue_legend[] =
 	"without work while another queue waited; JAIN (1: equal) compares what waiting queues hold of "
 	"their parts\n";
 
-static const char *hours_text(struct arena *arena, double hours)
-{
-	return arena_printf(arena, hours < 100 ? "%.2f" : "%.1f", hours);
-}
-
-static void set_waits(const struct simulate_waits *waits, struct arena *arena, const char **texts)
-{
-	const int64_t times[] = { waits->item_p50_ms, waits->item_p95_ms, waits->max_ms };
-
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		texts[i] = waits->started > 0 ? simulate_time_text(arena, times[i]) : "";
-}
-
 static void add_queue(struct simulate_queue_rows *rows, const char *variant,
 		      const struct simulate_queue *queue, struct arena *arena)
 {
-	struct simulate_queue_cells *cells = VEC_ADD(arena, &rows->at);
-	const char **texts = cells->texts;
+	const struct simulate_waits *waits = &queue->waits;
 
-	texts[0] = variant;
-	texts[1] = queue->name[0] ? queue->name : "(no queue)";
-	texts[2] = hours_text(arena, queue->used - queue->lost);
-	set_waits(&queue->waits, arena, &texts[3]);
-	texts[6] = simulate_time_text(arena, queue->below_guarantee_ms);
-	texts[7] = hours_text(arena, queue->idle_while_others_waited);
-	texts[8] = "";
-	texts[9] = arena_printf(arena, "%" PRId64, queue->waits.unstarted);
-	cells->never = queue->waits.unstarted > 0;
+	VEC_PUSH(arena, &rows->at,
+		 ((struct simulate_queue_cells){
+			 .texts = { variant, queue->name[0] ? queue->name : "(no queue)",
+				    simulate_hours_text(arena, queue->used - queue->lost),
+				    simulate_wait_text(arena, waits, waits->item_p50_ms),
+				    simulate_wait_text(arena, waits, waits->item_p95_ms),
+				    simulate_wait_text(arena, waits, waits->max_ms),
+				    simulate_time_text(arena, queue->below_guarantee_ms),
+				    simulate_hours_text(arena, queue->idle_while_others_waited), "",
+				    arena_printf(arena, "%" PRId64, waits->unstarted) },
+			 .never = waits->unstarted > 0,
+		 }));
 }
 
 static void add_pool(struct simulate_queue_rows *rows, const struct simulate_variant *variant,
@@ -69,8 +58,8 @@ static void add_pool(struct simulate_queue_rows *rows, const struct simulate_var
 		.texts = { variant->name,
 			   arena_printf(arena, "pool %s, %s GPUs", own->name,
 					resource_amount_text(arena, own->gpus)),
-			   hours_text(arena, used), "", "", "", simulate_time_text(arena, below_ms),
-			   hours_text(arena, idle),
+			   simulate_hours_text(arena, used), "", "", "",
+			   simulate_time_text(arena, below_ms), simulate_hours_text(arena, idle),
 			   own->contended_ms > 0 ? arena_printf(arena, "%.3f", own->jain) : "",
 			   arena_printf(arena, "%" PRId64, never) },
 		.never = never > 0,

@@ -67,30 +67,40 @@ static const char *ms_text(struct arena *arena, double at)
 
 /* ---- the table ---- */
 
-/* The name is shown on narrow screens, where each cell has a line. */
-static void add_cell(struct buf *buf, const char *name, const char *text)
+static void begin_table(const char *const *names, size_t count, struct buf *buf)
 {
-	buf_printf(buf, "<td data-name=\"%s\">", name);
-	html_add_between(buf, "", text, "</td>");
+	buf_add_string(buf, "<div class=\"scroll\"><table><thead><tr>");
+	for (size_t i = 0; i < count; i++)
+		buf_printf(buf, "<th>%s</th>", names[i]);
+	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
+}
+
+static const char table_end[] = "</tbody></table></div>\n";
+
+/* The names are shown on narrow screens, where each cell has a line. */
+static void add_row(const char *class, const char *const *names, const char *const *texts,
+		    size_t count, struct buf *buf)
+{
+	buf_printf(buf, "<tr%s>", class);
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(buf, "<td data-name=\"%s\">", names[i]);
+		html_add_between(buf, "", texts[i], "</td>");
+	}
+	buf_add_string(buf, "</tr>\n");
 }
 
 static void add_table(const struct simulate_plan *plan, const struct simulate_cells *cells,
 		      struct buf *buf)
 {
-	buf_add_string(buf, "<div class=\"scroll\"><table><thead><tr>");
-	for (size_t i = 0; i < simulate_column_count(plan); i++)
-		buf_printf(buf, "<th>%s</th>", simulate_column_names[i]);
-	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
-	for (size_t i = 0; i < plan->variants.count; i++) {
-		buf_printf(buf, "<tr%s>",
-			   cells[i].best ? " class=\"best\"" :
-			   cells[i].same ? " class=\"same\"" :
-					   "");
-		for (size_t k = 0; k < simulate_column_count(plan); k++)
-			add_cell(buf, simulate_column_names[k], cells[i].texts[k]);
-		buf_add_string(buf, "</tr>\n");
-	}
-	buf_add_string(buf, "</tbody></table></div>\n");
+	size_t count = simulate_column_count(plan);
+
+	begin_table(simulate_column_names, count, buf);
+	for (size_t i = 0; i < plan->variants.count; i++)
+		add_row(cells[i].best ? " class=\"best\"" :
+			cells[i].same ? " class=\"same\"" :
+					"",
+			simulate_column_names, cells[i].texts, count, buf);
+	buf_add_string(buf, table_end);
 }
 
 static void add_queues(const struct simulate_plan *plan, struct buf *buf)
@@ -99,17 +109,11 @@ static void add_queues(const struct simulate_plan *plan, struct buf *buf)
 
 	if (rows.at.count == 0)
 		return;
-	buf_add_string(buf, "<h2>Queues</h2>\n<div class=\"scroll\"><table><thead><tr>");
-	for (size_t i = 0; i < SIMULATE_QUEUE_COLUMNS; i++)
-		buf_printf(buf, "<th>%s</th>", simulate_queue_names[i]);
-	buf_add_string(buf, "</tr></thead>\n<tbody>\n");
-	VEC_EACH(const struct simulate_queue_cells, cells, &rows.at) {
-		buf_add_string(buf, "<tr>");
-		for (size_t k = 0; k < SIMULATE_QUEUE_COLUMNS; k++)
-			add_cell(buf, simulate_queue_names[k], cells->texts[k]);
-		buf_add_string(buf, "</tr>\n");
-	}
-	buf_add_string(buf, "</tbody></table></div>\n");
+	buf_add_string(buf, "<h2>Queues</h2>\n");
+	begin_table(simulate_queue_names, SIMULATE_QUEUE_COLUMNS, buf);
+	VEC_EACH(const struct simulate_queue_cells, cells, &rows.at)
+		add_row("", simulate_queue_names, cells->texts, SIMULATE_QUEUE_COLUMNS, buf);
+	buf_add_string(buf, table_end);
 }
 
 static void add_notes(const struct simulate_plan *plan, struct buf *buf)

@@ -457,3 +457,13 @@ const char *simulate_time_text(struct arena *arena, int64_t ms)
 				    seconds % 60);
 	return arena_printf(arena, "%" PRId64 "h%02" PRId64 "m", seconds / 3600, seconds / 60 % 60);
 }
+
+const char *simulate_wait_text(struct arena *arena, const struct simulate_waits *waits, int64_t ms)
+{
+	return waits->started > 0 ? simulate_time_text(arena, ms) : "";
+}
+
+const char *simulate_hours_text(struct arena *arena, double hours)
+{
+	return arena_printf(arena, hours < 100 ? "%.2f" : "%.1f", hours);
+}

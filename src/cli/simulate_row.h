@@ -108,5 +108,8 @@ size_t simulate_row_fast(const struct simulate_row *const *rows, size_t count);
 
 /* "25.4s", "3m05s", "2h10m" */
 const char *simulate_time_text(struct arena *arena, int64_t ms);
+/* A time of these; "" where nothing started. */
+const char *simulate_wait_text(struct arena *arena, const struct simulate_waits *waits, int64_t ms);
+const char *simulate_hours_text(struct arena *arena, double hours);
 
 #endif

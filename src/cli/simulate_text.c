@@ -35,23 +35,9 @@ size_t simulate_choice_count(const struct simulate_plan *plan)
 
 /* ---- text ---- */
 
-static const char *hours_text(struct arena *arena, double hours)
-{
-	return arena_printf(arena, hours < 100 ? "%.2f" : "%.1f", hours);
-}
-
 static const char *number_text(struct arena *arena, int64_t number)
 {
 	return arena_printf(arena, "%" PRId64, number);
-}
-
-static void add_waits(struct table *table, const struct simulate_waits *waits)
-{
-	const int64_t times[] = { waits->p50_ms, waits->p95_ms, waits->max_ms };
-
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		table_add(table, TABLE_PLAIN,
-			  waits->started > 0 ? simulate_time_text(table->arena, times[i]) : "");
 }
 
 const char *const simulate_column_names[SIMULATE_COLUMNS] = {
@@ -80,9 +66,9 @@ static void set_cells(const struct simulate_plan *plan, const struct simulate_va
 
 	*texts++ = variant->name;
 	for (size_t i = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
-		*texts++ = hours_text(arena, hours[i]);
+		*texts++ = simulate_hours_text(arena, hours[i]);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		*texts++ = row->waits.started > 0 ? simulate_time_text(arena, waits[i]) : "";
+		*texts++ = simulate_wait_text(arena, &row->waits, waits[i]);
 	*texts++ = simulate_time_text(arena, row->makespan_ms);
 	*texts++ = resource_amount_text(arena, row->peak_gpus);
 	*texts++ = number_text(arena, row->scale_ups);
@@ -141,14 +127,17 @@ static void write_jobs(const struct simulate_plan *plan, bool colours, struct bu
 
 	table_init(&table, plan->arena, columns, sizeof(columns) / sizeof(columns[0]));
 	VEC_EACH(const struct simulate_variant, variant, &plan->variants) {
-		for (size_t k = 0; k < variant->row.job_count; k++) {
-			const struct simulate_job *job = &variant->row.jobs[k];
+		ARRAY_EACH(const struct simulate_job, job, variant->row.jobs,
+			   variant->row.job_count) {
+			const struct simulate_waits *waits = &job->waits;
 
 			TABLE_ADD_TEXTS(&table, variant->name, job->job,
-					number_text(plan->arena, job->waits.started));
-			add_waits(&table, &job->waits);
-			table_add(&table, job->waits.unstarted > 0 ? TABLE_BAD : TABLE_PLAIN,
-				  number_text(plan->arena, job->waits.unstarted));
+					number_text(plan->arena, waits->started),
+					simulate_wait_text(plan->arena, waits, waits->p50_ms),
+					simulate_wait_text(plan->arena, waits, waits->p95_ms),
+					simulate_wait_text(plan->arena, waits, waits->max_ms));
+			table_add(&table, waits->unstarted > 0 ? TABLE_BAD : TABLE_PLAIN,
+				  number_text(plan->arena, waits->unstarted));
 		}
 	}
 	buf_add_char(buf, '\n');
@@ -252,7 +241,8 @@ static const char *figures_text(const struct simulate_plan *plan, size_t index)
 	const struct simulate_row *row = &plan->variants.at[index].row;
 
 	return arena_printf(plan->arena, "%s GPU-hours%s%s and %s waiting (P95), %s at most",
-			    hours_text(plan->arena, row->provisioned), plan->prices ? " for " : "",
+			    simulate_hours_text(plan->arena, row->provisioned),
+			    plan->prices ? " for " : "",
 			    plan->prices ? cost_text(plan->arena, plan, row) : "",
 			    simulate_time_text(plan->arena, row->waits.p95_ms),
 			    simulate_time_text(plan->arena, row->waits.max_ms));
@@ -265,7 +255,7 @@ static const char *more_text(const struct simulate_plan *plan, const struct simu
 	double more = simulate_row_spent(row) - simulate_row_spent(least);
 	double of = simulate_row_spent(least);
 
-	return arena_printf(plan->arena, "%s %s%s", hours_text(plan->arena, more),
+	return arena_printf(plan->arena, "%s %s%s", simulate_hours_text(plan->arena, more),
 			    plan->by_cost ? plan->prices->currency : "GPU-hours",
 			    of > 0 ? arena_printf(plan->arena, " (%.2g %%)", 100 * more / of) : "");
 }

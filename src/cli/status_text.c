@@ -236,7 +236,9 @@ static const char *keys_of(struct footer_lines *lines, size_t first, struct aren
 	const char *keys = lines->at.at[first].key;
 	size_t count = 1;
 
-	for (size_t i = first + 1; i < lines->at.count && *keys != '\0'; i++) {
+	if (*keys == '\0')
+		return keys;
+	for (size_t i = first + 1; i < lines->at.count; i++) {
 		struct footer_line *line = &lines->at.at[i];
 
 		if (line->written || strcmp(line->text, lines->at.at[first].text) != 0)

@@ -79,11 +79,13 @@ static bool could_serve(const struct sim_worker *worker, const struct sim_class 
 {
 	const struct sim_ray *ray = worker->ray;
 
-	for (size_t i = 0; i < ray->active_count; i++)
-		for (size_t b = 0; ray->active[i] != except && b < ray->active[i]->bundle_count;
-		     b++)
+	for (size_t i = 0; i < ray->active_count; i++) {
+		if (ray->active[i] == except)
+			continue;
+		for (size_t b = 0; b < ray->active[i]->bundle_count; b++)
 			if (policy_fits_amounts(&ray->active[i]->bundles[b], worker))
 				return true;
+	}
 	return false;
 }
 

@@ -323,8 +323,9 @@ static void submit(struct sim_class *class_, const struct sim_waiting *more)
 	bool waited = class_->waiting > 0;
 
 	queue_push(class_, more);
-	while (!waited && class_->waiting > 0 && start(class_, NULL))
-		continue;
+	if (!waited)
+		while (class_->waiting > 0 && start(class_, NULL))
+			continue;
 	if (class_->waiting > 0)
 		plan_report(class_);
 }

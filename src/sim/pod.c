@@ -155,7 +155,9 @@ static const struct pod_starts *recorded_of(const struct sim_worker *worker)
 	const struct pod_starts_list *list = &worker->ray->world->input->models.group_starts;
 	const struct ray_cluster *cluster = worker->ray->input->cluster;
 
-	for (size_t i = 0; worker->type > 0 && i < list->count; i++)
+	if (worker->type == 0)
+		return NULL;
+	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->at[i].cluster, cluster->name) == 0 &&
 		    strcmp(list->at[i].group, cluster->groups[worker->type - 1].name) == 0)
 			return &list->at[i];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/sort.h"
 #include "feature/pools/core/pool_allocation.h"
 #include "sim/pass_time.h"
 #include "sim/record.h"
@@ -46,21 +47,15 @@ struct sharing {
 	struct sim_world *world;
 	bool limits;                   /* decisions know of the pools */
 	const struct gpu_pool **pools; /* by the policy */
-	const struct gpu_pool **given; /* as in the input */
 	int64_t *capacities;
-	const char **held; /* no pool is held */
 	size_t count;
 	size_t *first_queue; /* by pool */
 	struct sharing_queue *queues;
 	size_t queue_count;
-	struct sim_pool *results;           /* by pool */
-	double *jain_ms;                    /* by pool: index times ms */
-	struct sharing_ray *rays;           /* as in the world */
-	size_t *order;                      /* of the rays by key */
-	struct labels *labels;              /* in this order */
-	const struct pool_member **members; /* these two likewise */
-	const struct pool_asks **asks;
-	struct arena arena; /* of the last allocation */
+	struct sim_pool *results;   /* by pool; until the end `jain` is the sum of index times ms */
+	struct sharing_ray *rays;   /* as in the world */
+	struct sharing_ray **order; /* of them, by key */
+	struct arena arena;         /* of the last allocation */
 	int64_t last_ms, planned_ms;
 	bool waits;    /* the last allocation left units waiting */
 	int64_t at_ms; /* of the figures */
@@ -128,7 +123,7 @@ static int check_pool(const struct gpu_pool *pool, const struct sim_input *input
 
 static void init_queues(struct sharing *sharing, size_t p)
 {
-	const struct gpu_pool *pool = sharing->given[p];
+	const struct gpu_pool *pool = sharing->world->input->gpu_pools[p];
 	struct arena *arena = sharing->world->result_arena;
 	int64_t *parts =
 		sharing_policy_parts(pool, sharing->capacities[p], &sharing->world->pass_arena);
@@ -155,33 +150,23 @@ static void init_ray(struct sharing *sharing, size_t r)
 	struct sharing_ray *own = &sharing->rays[r];
 	struct arena *arena = sharing->world->arena;
 
+	sharing->order[r] = own;
 	own->ray = &sharing->world->rays[r];
 	own->dirty = true;
 	own->member = make_member(sharing, own, false, arena);
 	own->groups = own->member->groups;
 	own->queues = arena_array(arena, sharing->count, sizeof(*own->queues));
 	for (size_t p = 0; p < sharing->count; p++)
-		own->queues[p] =
-			sharing->first_queue[p] +
-			pool_match_queue(sharing->given[p], &own->ray->input->namespace_labels);
+		own->queues[p] = sharing->first_queue[p] +
+				 pool_match_queue(sharing->world->input->gpu_pools[p],
+						  &own->ray->input->namespace_labels);
 }
 
-/* Members are allocated in the order of their keys. */
-static void sort_rays(struct sharing *sharing)
+static int compare_keys(const void *a, const void *b)
 {
-	size_t count = sharing->world->ray_count;
+	const struct sharing_ray *const *left = a, *const *right = b;
 
-	for (size_t i = 0; i < count; i++) {
-		size_t at = i;
-
-		for (; at > 0 && strcmp(sharing->rays[sharing->order[at - 1]].member->key,
-					sharing->rays[i].member->key) > 0;
-		     at--)
-			sharing->order[at] = sharing->order[at - 1];
-		sharing->order[at] = i;
-	}
-	for (size_t i = 0; i < count; i++)
-		sharing->labels[i] = sharing->rays[sharing->order[i]].ray->input->namespace_labels;
+	return strcmp((*left)->member->key, (*right)->member->key);
 }
 
 static void make_arrays(struct sharing *sharing, const struct sim_input *input)
@@ -192,19 +177,13 @@ static void make_arrays(struct sharing *sharing, const struct sim_input *input)
 	for (size_t p = 0; p < count; p++)
 		queues += input->gpu_pools[p]->queue_count + 1;
 	sharing->pools = arena_array(arena, count, sizeof(struct gpu_pool *));
-	sharing->given = arena_array(arena, count, sizeof(struct gpu_pool *));
 	sharing->capacities = arena_array(arena, count, sizeof(int64_t));
-	sharing->held = arena_array(arena, count, sizeof(char *));
 	sharing->first_queue = arena_array(arena, count, sizeof(size_t));
 	sharing->queues = arena_array(arena, queues, sizeof(*sharing->queues));
 	sharing->results =
 		arena_array(sharing->world->result_arena, count, sizeof(struct sim_pool));
-	sharing->jain_ms = arena_array(arena, count, sizeof(double));
 	sharing->rays = arena_array(arena, rays, sizeof(*sharing->rays));
-	sharing->order = arena_array(arena, rays, sizeof(size_t));
-	sharing->labels = arena_array(arena, rays, sizeof(struct labels));
-	sharing->members = arena_array(arena, rays, sizeof(struct pool_member *));
-	sharing->asks = arena_array(arena, rays, sizeof(struct pool_asks *));
+	sharing->order = arena_array(arena, rays, sizeof(struct sharing_ray *));
 }
 
 int sharing_init(struct sim_world *world, struct err *err)
@@ -219,26 +198,26 @@ int sharing_init(struct sim_world *world, struct err *err)
 				       sim_policy_name(input->policy)) :
 			       0;
 	world->sharing = sharing = ARENA_NEW(world->arena, struct sharing);
-	sharing->world = world;
-	sharing->limits = sharing_policy_limits(input->policy);
-	sharing->last_ms = -SHARING_INTERVAL_MS;
-	sharing->planned_ms = SIM_NEVER_MS;
+	*sharing = (struct sharing){ .world = world,
+				     .limits = sharing_policy_limits(input->policy),
+				     .count = input->gpu_pool_count,
+				     .last_ms = -SHARING_INTERVAL_MS,
+				     .planned_ms = SIM_NEVER_MS };
 	make_arrays(sharing, input);
 	for (size_t p = 0; p < input->gpu_pool_count; p++) {
 		const struct gpu_pool *pool = input->gpu_pools[p];
 
 		if (check_pool(pool, input, err) != 0)
 			return -1;
-		sharing->given[p] = pool;
 		sharing->capacities[p] = sharing_policy_capacity(pool, input, &world->pass_arena);
 		sharing->pools[p] = sharing_policy_pool(pool, input->policy, sharing->capacities[p],
 							world->arena);
-		sharing->count++;
 		init_queues(sharing, p);
 	}
 	for (size_t r = 0; r < world->ray_count; r++)
 		init_ray(sharing, r);
-	sort_rays(sharing);
+	/* Members are allocated in the order of their keys. */
+	sort_stable(sharing->order, world->ray_count, sizeof(struct sharing_ray *), compare_keys);
 	return 0;
 }
 
@@ -356,26 +335,32 @@ static enum change note_share(struct sharing *sharing, struct sharing_ray *own,
 static const struct pool_allocation *allocate(struct sharing *sharing)
 {
 	static const struct pool_asks no_asks;
-	struct sim_world *world = sharing->world;
+	struct arena *arena = &sharing->arena;
+	size_t count = sharing->world->ray_count;
 
-	for (size_t i = 0; i < world->ray_count; i++) {
-		struct sharing_ray *own = &sharing->rays[sharing->order[i]];
+	arena_reset(arena);
+	struct labels *labels = arena_array(arena, count, sizeof(*labels));
+	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
+	const struct pool_asks **asks = arena_array(arena, count, sizeof(*asks));
+	for (size_t i = 0; i < count; i++) {
+		struct sharing_ray *own = sharing->order[i];
 
-		sharing->members[i] = member_of(sharing, own);
-		sharing->asks[i] = own->asks ? own->asks : &no_asks;
+		labels[i] = own->ray->input->namespace_labels;
+		members[i] = member_of(sharing, own);
+		asks[i] = own->asks ? own->asks : &no_asks;
 	}
-	arena_reset(&sharing->arena);
-	return pool_allocate(&(struct pool_input){ .pools = sharing->pools,
-						   .capacities = sharing->capacities,
-						   .held = sharing->held,
-						   .pool_count = sharing->count,
-						   .per_namespace = RESOURCE_AMOUNT_MAX,
-						   .members = sharing->members,
-						   .asks = sharing->asks,
-						   .member_count = world->ray_count,
-						   .namespace_labels = sharing->labels,
-						   .now = wall_ms(sharing) },
-			     &sharing->arena);
+	return pool_allocate(
+		&(struct pool_input){ .pools = sharing->pools,
+				      .capacities = sharing->capacities,
+				      .held = arena_array(arena, sharing->count, sizeof(char *)),
+				      .pool_count = sharing->count,
+				      .per_namespace = RESOURCE_AMOUNT_MAX,
+				      .members = members,
+				      .asks = asks,
+				      .member_count = count,
+				      .namespace_labels = labels,
+				      .now = wall_ms(sharing) },
+		arena);
 }
 
 /* A cluster that may launch or has to release more runs a pass soon, except `own`: true for that one. */
@@ -387,7 +372,7 @@ static bool allocate_all(struct sharing *sharing, struct sharing_ray *own)
 	sharing->last_ms = sharing->world->now_ms;
 	sharing->waits = false;
 	for (size_t i = 0; i < sharing->world->ray_count; i++) {
-		struct sharing_ray *other = &sharing->rays[sharing->order[i]];
+		struct sharing_ray *other = sharing->order[i];
 		enum change change = note_share(sharing, other, allocation, i);
 
 		if (other == own)
@@ -588,7 +573,7 @@ static double jain(const struct sharing_queue *queues, size_t count)
 static void advance_pool(struct sharing *sharing, size_t p, int64_t span_ms)
 {
 	struct sharing_queue *queues = &sharing->queues[sharing->first_queue[p]];
-	size_t count = sharing->given[p]->queue_count + 1, waiting = 0;
+	size_t count = sharing->world->input->gpu_pools[p]->queue_count + 1, waiting = 0;
 	struct sim_pool *pool = &sharing->results[p];
 	int64_t held = 0;
 	double index;
@@ -612,7 +597,7 @@ static void advance_pool(struct sharing *sharing, size_t p, int64_t span_ms)
 	if (index < 0)
 		return;
 	pool->contended_ms += span_ms;
-	sharing->jain_ms[p] += index * (double)span_ms;
+	pool->jain += index * (double)span_ms;
 }
 
 void sharing_advance(struct sim_world *world, int64_t now_ms)
@@ -677,8 +662,7 @@ void sharing_finish(struct sim_world *world)
 		}
 	for (size_t p = 0; p < sharing->count; p++)
 		if (sharing->results[p].contended_ms > 0)
-			sharing->results[p].jain =
-				sharing->jain_ms[p] / (double)sharing->results[p].contended_ms;
+			sharing->results[p].jain /= (double)sharing->results[p].contended_ms;
 	world->result->queues = queues;
 	world->result->queue_count = sharing->queue_count;
 	world->result->pools = sharing->results;

@@ -38,33 +38,41 @@ static bool cluster_has_nvidia(const struct lint_subject *subject)
 	return has_nvidia(subject, &cluster->head_template.spec);
 }
 
-static void lint_head(struct lint_subject *subject)
+/* The members that the head and all groups have in common. */
+#define OF_ALL(from)                                                                               \
+	.cluster = (from)->cluster, .context = (from)->context, .arena = (from)->arena,            \
+	.findings = (from)->findings, .cluster_has_nvidia = (from)->cluster_has_nvidia
+
+static void lint_head(const struct lint_subject *all)
 {
-	const struct ray_cluster *cluster = subject->cluster;
-	subject->path = "spec.headGroupSpec";
-	subject->title = "the head";
-	subject->resources = &cluster->head_resources;
-	subject->labels = &cluster->head_labels;
-	subject->start_params = &cluster->head_start_params;
-	subject->template = &cluster->head_template;
-	capacity_of_head(cluster, subject->context->settings, subject->context->devices,
-			 subject->arena, &subject->capacity);
-	run_rules(subject);
+	const struct ray_cluster *cluster = all->cluster;
+	struct lint_subject subject = { OF_ALL(all),
+					.path = "spec.headGroupSpec",
+					.title = "the head",
+					.resources = &cluster->head_resources,
+					.labels = &cluster->head_labels,
+					.start_params = &cluster->head_start_params,
+					.template = &cluster->head_template };
+	capacity_of_head(cluster, all->context->settings, all->context->devices, all->arena,
+			 &subject.capacity);
+	run_rules(&subject);
 }
 
-static void lint_group(struct lint_subject *subject, size_t index)
+static void lint_group(const struct lint_subject *all, size_t index)
 {
-	const struct worker_group *group = &subject->cluster->groups[index];
-	subject->path = arena_printf(subject->arena, "spec.workerGroupSpecs[%zu]", index);
-	subject->title = arena_printf(subject->arena, "group %s", group->name);
-	subject->group = group;
-	subject->resources = &group->resources;
-	subject->labels = &group->labels;
-	subject->start_params = &group->ray_start_params;
-	subject->template = &group->template;
-	capacity_of_group(subject->cluster, index, subject->context->settings,
-			  subject->context->devices, subject->arena, &subject->capacity);
-	run_rules(subject);
+	const struct worker_group *group = &all->cluster->groups[index];
+	struct lint_subject subject = { OF_ALL(all),
+					.path = arena_printf(all->arena,
+							     "spec.workerGroupSpecs[%zu]", index),
+					.title = arena_printf(all->arena, "group %s", group->name),
+					.group = group,
+					.resources = &group->resources,
+					.labels = &group->labels,
+					.start_params = &group->ray_start_params,
+					.template = &group->template };
+	capacity_of_group(all->cluster, index, all->context->settings, all->context->devices,
+			  all->arena, &subject.capacity);
+	run_rules(&subject);
 }
 
 void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *context,

@@ -265,8 +265,7 @@ static const char *affinity_fix(struct lint_subject *subject)
 {
 	ARRAY_EACH(const struct node_term, term, subject->pod->required_node_terms,
 		   subject->pod->required_node_term_count) {
-		for (size_t e = 0; e < term->count; e++) {
-			const struct node_expression *one = &term->expressions[e];
+		ARRAY_EACH(const struct node_expression, one, term->expressions, term->count) {
 			const char *value = value_of_nodes(subject->context, one->key);
 			if (!value || one->is_field || strcmp(one->operation, "In") != 0)
 				continue;

@@ -8,6 +8,18 @@ const struct field work_bundle_fields[] = {
 	FIELD_END,
 };
 
+void work_bundle_add_key(const struct work_bundle *bundle, struct buf *key)
+{
+	for (size_t i = 0; i < bundle->resources.count; i++)
+		buf_printf(key, "%zu:%s=%lld ", strlen(bundle->resources.at[i].name),
+			   bundle->resources.at[i].name, (long long)bundle->resources.at[i].amount);
+	for (size_t i = 0; i < bundle->selector.count; i++)
+		buf_printf(key, "%zu:%s=%zu:%s;", strlen(bundle->selector.at[i].key),
+			   bundle->selector.at[i].key, strlen(bundle->selector.at[i].value),
+			   bundle->selector.at[i].value);
+	buf_add_char(key, '/');
+}
+
 #define NAME_BYTES_MAX 253
 
 /* "gpu" of "GPU": ASCII letters in another case. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/time.h"
 #include "core/model/field.h"
 #include "core/model/ray_list.h"
@@ -21,6 +22,8 @@ struct work_bundle {
 	struct labels selector;     /* as Ray writes it: "in(spot, reserved)" */
 };
 extern const struct field work_bundle_fields[];
+/* Appends a text that only equal bundles have: each name has its size before it. */
+void work_bundle_add_key(const struct work_bundle *bundle, struct buf *key);
 /* Whether work in a file may need a resource of this name: not empty, at most 253 bytes, without
  * control characters, and neither "gpu" nor "cpu". */
 bool ray_work_resource_is_usable(const char *name);

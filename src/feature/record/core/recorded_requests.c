@@ -108,22 +108,6 @@ static bool take_bundle(const struct ray_request *request, struct arena *arena,
 	return count > 0 && take_selector(request, arena, &ret_bundle->selector);
 }
 
-/* Only equal bundles have equal texts: each name has its size before it. */
-static const char *key_of(const struct work_bundle *bundle, struct arena *arena)
-{
-	const char *key = "";
-
-	for (size_t i = 0; i < bundle->resources.count; i++)
-		key = arena_printf(arena, "%s%zu:%s=%lld ", key,
-				   strlen(bundle->resources.at[i].name),
-				   bundle->resources.at[i].name,
-				   (long long)bundle->resources.at[i].amount);
-	for (size_t i = 0; i < bundle->selector.count; i++)
-		key = arena_printf(arena, "%s%s=%s;", key, bundle->selector.at[i].key,
-				   bundle->selector.at[i].value);
-	return key;
-}
-
 /* ---- answers ---- */
 
 static void add_constraint(struct recorded_requests *requests,
@@ -132,6 +116,7 @@ static void add_constraint(struct recorded_requests *requests,
 {
 	ARRAY_EACH(const struct ray_request_count, from, constraint->requests, constraint->count) {
 		struct work_bundle bundle = { .resources = { .count = 0 } };
+		AUTO(buf_done) struct buf key = BUF_INIT(RECORDED_KEY_BYTES_MAX);
 
 		if (from->count < 1)
 			continue;
@@ -139,11 +124,11 @@ static void add_constraint(struct recorded_requests *requests,
 			requests->unusable++;
 			continue;
 		}
-		const char *key = key_of(&bundle, arena);
-		struct requested *requested = map_get(wanted, key);
+		work_bundle_add_key(&bundle, &key);
+		struct requested *requested = map_get(wanted, buf_string(&key));
 		if (!requested) {
 			requested = ARENA_PUT(arena, (struct requested){ .bundle = bundle });
-			map_set(wanted, key, requested);
+			map_set(wanted, buf_string(&key), requested);
 		}
 		requested->current = resource_sum(requested->current, from->count);
 	}

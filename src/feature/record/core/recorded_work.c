@@ -9,10 +9,6 @@
 
 #define SUBMIT_STEP_MS 100
 
-struct worker_node {
-	time_ms ready;
-};
-
 /* A row with what is known of it so far. */
 struct entry {
 	struct ray_work_row row;
@@ -24,7 +20,7 @@ struct recorded_work {
 	struct arena arena;
 	struct map entries; /* "KIND ID": struct entry */
 	struct map jobs;    /* id: struct ray_work_job */
-	struct map nodes;   /* id: struct worker_node */
+	struct map nodes;   /* of workers, id: the time_ms when Ray was ready in it */
 	int64_t full;
 };
 
@@ -158,9 +154,7 @@ void recorded_work_node(struct recorded_work *work, const char *node, time_ms re
 	if (*node == '\0' || map_get(&work->nodes, node) ||
 	    work->nodes.count >= RECORDED_WORK_ROWS_MAX)
 		return;
-	struct worker_node *known = ARENA_NEW(&work->arena, struct worker_node);
-	known->ready = ready;
-	map_set(&work->nodes, node, known);
+	map_set(&work->nodes, node, ARENA_PUT(&work->arena, ready));
 }
 
 /* By node: the first end of work on it. */
@@ -179,14 +173,14 @@ static void find_first_ends(const struct recorded_work *work, struct map *ends)
 static int64_t process_ms(const struct recorded_work *work, const struct ray_work_row *row,
 			  const struct map *ends)
 {
-	const struct worker_node *node = map_get(&work->nodes, row->node);
+	const time_ms *ready = map_get(&work->nodes, row->node);
 	const time_ms *end = map_get(ends, row->node);
 	time_ms from = row->submitted;
 
-	if (!node || from == TIME_NONE || row->started == TIME_NONE || *row->group != '\0' ||
+	if (!ready || from == TIME_NONE || row->started == TIME_NONE || *row->group != '\0' ||
 	    (end && *end <= row->started))
 		return -1;
-	from = node->ready > from ? node->ready : from;
+	from = *ready > from ? *ready : from;
 	return row->started >= from ? row->started - from : -1;
 }
 
@@ -222,16 +216,13 @@ int64_t recorded_work_process_ms(const struct recorded_work *work, size_t *ret_c
 
 /* ---- the end of each ---- */
 
-/* Of the work in one placement group. */
-struct group_use {
-	time_ms ended; /* of the last; TIME_NONE: none has */
-};
-
 struct making {
 	const struct recorded_work *work;
 	struct arena *arena;
 	time_ms since, until;
-	struct map groups; /* id of each placement group that is known: struct group_use */
+	/* Id of each placement group that is known: the time_ms of the last end in it; TIME_NONE:
+	 * none. */
+	struct map groups;
 	VEC(struct recorded_item) items;
 	struct recorded_items *result;
 };
@@ -249,16 +240,16 @@ static void find_groups(struct making *making)
 		if (entry->row.kind != WORK_PLACEMENT_GROUP)
 			continue;
 		map_set(&making->groups, entry->row.id,
-			ARENA_PUT(making->arena, (struct group_use){ .ended = TIME_NONE }));
+			ARENA_PUT(making->arena, ((time_ms){ TIME_NONE })));
 	}
 	for (size_t i = 0; i < making->work->entries.count; i++) {
 		const struct entry *entry = entry_at(making, i);
-		struct group_use *use = *entry->row.group != '\0' ?
-						map_get(&making->groups, entry->row.group) :
-						NULL;
+		time_ms *ended = *entry->row.group != '\0' ?
+					 map_get(&making->groups, entry->row.group) :
+					 NULL;
 
-		if (use && entry->row.ended > use->ended)
-			use->ended = entry->row.ended;
+		if (ended && entry->row.ended > *ended)
+			*ended = entry->row.ended;
 	}
 }
 
@@ -266,15 +257,15 @@ static void find_groups(struct making *making)
  * it, else with its job. TIME_NONE: unknown. */
 static time_ms end_of(const struct making *making, const struct entry *entry)
 {
-	const struct group_use *use = map_get(&making->groups, entry->row.id);
+	const time_ms *last = map_get(&making->groups, entry->row.id);
 	const struct ray_work_job *job = map_get(&making->work->jobs, entry->row.job);
 
 	if (entry->row.ended != TIME_NONE)
 		return entry->row.ended;
 	if (entry->seen_open != TIME_NONE && entry->seen_over != TIME_NONE)
-		return use && use->ended > entry->seen_open ? use->ended : entry->seen_over;
-	if (entry->row.kind == WORK_PLACEMENT_GROUP && use && use->ended != TIME_NONE)
-		return use->ended;
+		return last && *last > entry->seen_open ? *last : entry->seen_over;
+	if (entry->row.kind == WORK_PLACEMENT_GROUP && last && *last != TIME_NONE)
+		return *last;
 	return job ? job->ended : TIME_NONE;
 }
 
@@ -298,6 +289,18 @@ static const char *job_name(const struct making *making, const char *id)
 	return job && *job->name != '\0' ? job->name : id;
 }
 
+/* Sorts by kind, strategy, job and duration. */
+static const char *key_of(const struct recorded_item *item, struct arena *arena)
+{
+	AUTO(buf_done) struct buf key = BUF_INIT(RECORDED_KEY_BYTES_MAX);
+
+	buf_printf(&key, "%d %d %s\n%020lld ", (int)item->kind, (int)item->strategy, item->job,
+		   (long long)item->duration_ms);
+	ARRAY_EACH(const struct work_bundle, bundle, item->bundles, item->bundle_count)
+		work_bundle_add_key(bundle, &key);
+	return arena_strdup(arena, buf_string(&key));
+}
+
 /* Adds the work between the two times, cut at the limits of the recording. */
 static void add_item(struct making *making, const struct entry *entry, time_ms started,
 		     time_ms ended)
@@ -314,17 +317,18 @@ static void add_item(struct making *making, const struct entry *entry, time_ms s
 		ended = making->until;
 	if (ended <= making->since || submitted > making->until)
 		return;
-	VEC_PUSH(making->arena, &making->items,
-		 ((struct recorded_item){
-			 .kind = entry->row.kind,
-			 .strategy = entry->row.strategy,
-			 .job = job_name(making, entry->row.job),
-			 .submitted = submitted / SUBMIT_STEP_MS * SUBMIT_STEP_MS,
-			 .duration_ms = round_duration(ended > started ? ended - started : 1),
-			 .count = 1,
-			 .bundles = entry->row.bundles,
-			 .bundle_count = entry->row.bundle_count,
-		 }));
+	struct recorded_item *item = VEC_ADD(making->arena, &making->items);
+	*item = (struct recorded_item){
+		.kind = entry->row.kind,
+		.strategy = entry->row.strategy,
+		.job = job_name(making, entry->row.job),
+		.submitted = submitted / SUBMIT_STEP_MS * SUBMIT_STEP_MS,
+		.duration_ms = round_duration(ended > started ? ended - started : 1),
+		.count = 1,
+		.bundles = entry->row.bundles,
+		.bundle_count = entry->row.bundle_count,
+	};
+	item->key = key_of(item, making->arena);
 	making->result->by_kind[entry->row.kind]++;
 	making->result->open += !entry->row.over;
 }
@@ -351,58 +355,12 @@ static void add_entry(struct making *making, const struct entry *entry)
 
 /* ---- equal items ---- */
 
-static int compare_int(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_resources(const struct resources *a, const struct resources *b)
-{
-	int order = compare_int((int64_t)a->count, (int64_t)b->count);
-
-	for (size_t i = 0; i < a->count && order == 0; i++) {
-		order = strcmp(a->at[i].name, b->at[i].name);
-		if (order == 0)
-			order = compare_int(a->at[i].amount, b->at[i].amount);
-	}
-	return order;
-}
-
-static int compare_labels(const struct labels *a, const struct labels *b)
-{
-	int order = compare_int((int64_t)a->count, (int64_t)b->count);
-
-	for (size_t i = 0; i < a->count && order == 0; i++) {
-		order = strcmp(a->at[i].key, b->at[i].key);
-		if (order == 0)
-			order = strcmp(a->at[i].value, b->at[i].value);
-	}
-	return order;
-}
-
 static int compare_items(const void *a, const void *b)
 {
 	const struct recorded_item *left = a, *right = b;
-	int order = compare_int(left->submitted, right->submitted);
 
-	if (order == 0)
-		order = (int)left->kind - (int)right->kind;
-	if (order == 0)
-		order = (int)left->strategy - (int)right->strategy;
-	if (order == 0)
-		order = strcmp(left->job, right->job);
-	if (order == 0)
-		order = compare_int(left->duration_ms, right->duration_ms);
-	if (order == 0)
-		order = compare_int((int64_t)left->bundle_count, (int64_t)right->bundle_count);
-	for (size_t i = 0; i < left->bundle_count && order == 0; i++) {
-		order = compare_resources(&left->bundles[i].resources,
-					  &right->bundles[i].resources);
-		if (order == 0)
-			order = compare_labels(&left->bundles[i].selector,
-					       &right->bundles[i].selector);
-	}
-	return order;
+	return left->submitted != right->submitted ? (left->submitted < right->submitted ? -1 : 1) :
+						     strcmp(left->key, right->key);
 }
 
 static size_t fold(struct recorded_item *items, size_t count)

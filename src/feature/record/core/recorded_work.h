@@ -11,6 +11,8 @@
 #include "feature/record/core/ray_work.h"
 
 #define RECORDED_WORK_ROWS_MAX 500000
+/* Never reached: a GCS and the decoder of its answers bound the bundles. */
+#define RECORDED_KEY_BYTES_MAX ((size_t)1 << 30)
 
 struct recorded_work;
 
@@ -39,6 +41,7 @@ struct recorded_item {
 	int64_t count;
 	const struct work_bundle *bundles; /* at least one, each with resources */
 	size_t bundle_count;
+	const char *key; /* equal for work that is equal but for its submission; NULL of a request */
 };
 
 struct recorded_items {

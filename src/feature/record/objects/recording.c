@@ -36,66 +36,82 @@ static struct ray_cluster plain_cluster(const struct ray_cluster *from, struct a
 	return cluster;
 }
 
-static int add_yaml(struct buf *json, struct buf *buf, struct err *err)
+static int add_yaml(const char *json, struct buf *buf, struct err *err)
 {
 	buf_add_string(buf, "---\n");
-	return yaml_write(buf_string(json), json->size, buf, err);
+	return yaml_write(json, strlen(json), buf, err);
 }
 
 static int write_cluster(const struct recording *recording, struct arena *arena, struct buf *buf,
 			 struct err *err)
 {
-	AUTO(buf_done) struct buf json = BUF_INIT(RECORDING_BYTES_MAX);
 	struct ray_cluster cluster = plain_cluster(recording->cluster, arena);
-	struct json_writer writer;
 
-	json_write_init(&writer, &json, JSON_STYLE_LINE);
-	field_write_object(&writer, NULL, ray_cluster_fields, &cluster);
-	return add_yaml(&json, buf, err);
+	return add_yaml(field_text(ray_cluster_fields, &cluster, arena), buf, err);
 }
 
-static int write_autoscaler(const struct autoscaler_object *autoscaler, struct buf *buf,
-			    struct err *err)
+static void write_members(struct json_writer *writer, const struct field *field UNUSED,
+			  const void *object)
 {
-	AUTO(buf_done) struct buf json = BUF_INIT(RECORDING_BYTES_MAX);
+	field_write_all(writer, autoscaler_fields, object);
+}
+
+static const struct field document_fields[] = {
+	FIELD_FIXED("apiVersion", AUTOSCALER_API_VERSION),
+	FIELD_FIXED("kind", AUTOSCALER_KIND),
+	FIELD_HOOK("members", .write = write_members),
+	FIELD_END,
+};
+
+static int write_autoscaler(const struct autoscaler_object *autoscaler, struct arena *arena,
+			    struct buf *buf, struct err *err)
+{
 	struct autoscaler_object object = *autoscaler;
-	struct json_writer writer;
 
 	object.uid = object.resource_version = "";
 	object.generation = 0;
 	object.template_count = 0;
-	json_write_init(&writer, &json, JSON_STYLE_LINE);
-	json_write_object(&writer, NULL);
-	json_write_text(&writer, "apiVersion", AUTOSCALER_API_VERSION);
-	json_write_text(&writer, "kind", AUTOSCALER_KIND);
-	field_write_all(&writer, autoscaler_fields, &object);
-	json_write_object_end(&writer);
-	return add_yaml(&json, buf, err);
+	return add_yaml(field_text(document_fields, &object, arena), buf, err);
+}
+
+/* An element of a list of YAML, as JSON on one line. */
+static void add_element(const struct field *fields, const void *object, struct buf *buf)
+{
+	struct json_writer writer;
+
+	buf_add_string(buf, "- ");
+	json_write_init(&writer, buf, JSON_STYLE_LINE);
+	field_write_object(&writer, NULL, fields, object);
+	buf_add_char(buf, '\n');
 }
 
 /* ---- Pods ---- */
 
+static void write_seconds(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct pod_starts *starts = object;
+
+	json_write_array(writer, field->name);
+	for (size_t k = 0; k < starts->count; k++)
+		json_write_double(writer, NULL, (double)starts->ms[k] / SECONDS);
+	json_write_array_end(writer);
+}
+
+static const struct field starts_fields[] = {
+	FIELD_TEXT(struct pod_starts, cluster, "cluster", .flags = FIELD_ALWAYS),
+	FIELD_TEXT(struct pod_starts, group, "group", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("seconds", .write = write_seconds),
+	FIELD_END,
+};
+
 static void write_starts(const struct recording *recording, struct buf *buf)
 {
-	struct json_writer writer;
-
 	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " POD_STARTS_KIND "\n");
 	if (recording->process_ms >= 0)
 		buf_printf(buf, "processSeconds: %g\n", (double)recording->process_ms / SECONDS);
 	buf_add_string(buf, recording->starts.count > 0 ? "groups:\n" : "groups: []\n");
-	VEC_EACH(const struct pod_starts, starts, &recording->starts) {
-		buf_add_string(buf, "- ");
-		json_write_init(&writer, buf, JSON_STYLE_LINE);
-		json_write_object(&writer, NULL);
-		json_write_text(&writer, "cluster", starts->cluster);
-		json_write_text(&writer, "group", starts->group);
-		json_write_array(&writer, "seconds");
-		for (size_t k = 0; k < starts->count; k++)
-			json_write_double(&writer, NULL, (double)starts->ms[k] / SECONDS);
-		json_write_array_end(&writer);
-		json_write_object_end(&writer);
-		buf_add_char(buf, '\n');
-	}
+	VEC_EACH(const struct pod_starts, starts, &recording->starts)
+		add_element(starts_fields, starts, buf);
 }
 
 /* ---- work ---- */
@@ -116,11 +132,26 @@ static const struct field bundle_fields[] = {
 	FIELD_END,
 };
 
-static void write_bundles(struct json_writer *writer, const struct recorded_item *item)
+static void write_duration(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct recorded_item *item = object;
+
+	json_write_double(writer, field->name, (double)item->duration_ms / SECONDS);
+}
+
+/* What it needs: of a placement group in a list. */
+static void write_needs(struct json_writer *writer, const struct field *field, const void *object)
 {
 	static const struct field plain = RESOURCES(NULL);
+	const struct recorded_item *item = object;
 
-	json_write_array(writer, "bundles");
+	if (item->kind != WORK_PLACEMENT_GROUP) {
+		field_write_all(writer, single_fields, item->bundles);
+		return;
+	}
+	json_write_text(writer, "strategy", placement_strategy_name(item->strategy));
+	json_write_array(writer, field->name);
 	ARRAY_EACH(const struct work_bundle, bundle, item->bundles, item->bundle_count) {
 		if (bundle->selector.count == 0)
 			field_write_value(writer, &plain, bundle);
@@ -130,30 +161,25 @@ static void write_bundles(struct json_writer *writer, const struct recorded_item
 	json_write_array_end(writer);
 }
 
-static void write_item(const struct recorded_item *item, struct buf *buf)
+static void write_count(struct json_writer *writer, const struct field *field, const void *object)
 {
-	struct json_writer writer;
+	const struct recorded_item *item = object;
 
-	buf_add_string(buf, "- ");
-	json_write_init(&writer, buf, JSON_STYLE_LINE);
-	json_write_object(&writer, NULL);
-	json_write_time(&writer, "submit", item->submitted);
-	json_write_double(&writer, "duration", (double)item->duration_ms / SECONDS);
-	if (item->kind != WORK_TASK)
-		json_write_text(&writer, "kind", work_kind_name(item->kind));
-	if (item->kind == WORK_PLACEMENT_GROUP) {
-		json_write_text(&writer, "strategy", placement_strategy_name(item->strategy));
-		write_bundles(&writer, item);
-	} else {
-		field_write_all(&writer, single_fields, item->bundles);
-	}
 	if (item->count > 1)
-		json_write_integer(&writer, "count", item->count);
-	if (*item->job != '\0')
-		json_write_text(&writer, "job", item->job);
-	json_write_object_end(&writer);
-	buf_add_char(buf, '\n');
+		json_write_integer(writer, field->name, item->count);
 }
+
+FIELD_WORDS(work_kind, enum work_kind)
+
+static const struct field item_fields[] = {
+	FIELD_TIME(struct recorded_item, submitted, "submit", .flags = FIELD_ALWAYS),
+	FIELD_HOOK("duration", .write = write_duration),
+	FIELD_WORD(struct recorded_item, kind, enum work_kind, work_kind_word, "kind"),
+	FIELD_HOOK("bundles", .write = write_needs),
+	FIELD_HOOK("count", .write = write_count),
+	FIELD_TEXT(struct recorded_item, job, "job"),
+	FIELD_END,
+};
 
 static void write_workload(const struct recording *recording, struct buf *buf)
 {
@@ -168,7 +194,7 @@ static void write_workload(const struct recording *recording, struct buf *buf)
 	for (size_t i = 0; i < recording->items.count; i++) {
 		if (buf->overflowed)
 			return;
-		write_item(&recording->items.at[i], buf);
+		add_element(item_fields, &recording->items.at[i], buf);
 	}
 }
 
@@ -176,7 +202,7 @@ int recording_write(const struct recording *recording, struct arena *arena, stru
 		    struct err *err)
 {
 	if (write_cluster(recording, arena, buf, err) ||
-	    (recording->autoscaler && write_autoscaler(recording->autoscaler, buf, err)))
+	    (recording->autoscaler && write_autoscaler(recording->autoscaler, arena, buf, err)))
 		return -1;
 	if (recording->starts.count > 0 || recording->process_ms >= 0)
 		write_starts(recording, buf);
