@@ -78,9 +78,8 @@ static void write_text(const struct device_table *table, struct arena *arena, st
 						       { .title = "DECLARE" },
 						       { .title = "VENDOR" },
 						       { .title = "NOTE" } };
-	struct table text;
+	struct table text = TABLE_INIT(arena, columns, sizeof(columns) / sizeof(columns[0]));
 
-	table_init(&text, arena, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < table->count; i++) {
 		const struct device_row *row = &table->rows[i];
 

@@ -205,13 +205,12 @@ static void write_total(const struct writer *w, const struct inventory_total *to
 static void write_resource(const struct writer *w, const struct inventory_total *total)
 {
 	size_t devices = most_devices(w, total), columns;
-	struct table table;
 
 	add_line(w, "%s", total->resource);
 	if (total->nodes > 0) {
 		const struct table_column *titles = columns_of(w, total, devices, &columns);
+		struct table table = TABLE_INIT(w->arena, titles, columns);
 
-		table_init(&table, w->arena, titles, columns);
 		ARRAY_EACH(const struct inventory_node, node, w->inventory->nodes,
 			   w->inventory->node_count) {
 			const struct inventory_resource *item = find(node, total->resource);
@@ -284,10 +283,9 @@ static void write_holder_notes(const struct writer *w)
 
 static void write_users(const struct writer *w)
 {
-	struct table table;
+	struct table table = TABLE_INIT(w->arena, user_columns,
+					w->answer->holders_asked ? USER_COLUMNS : USER_COLUMNS - 1);
 
-	table_init(&table, w->arena, user_columns,
-		   w->answer->holders_asked ? USER_COLUMNS : USER_COLUMNS - 1);
 	ARRAY_EACH(const struct inventory_node, node, w->inventory->nodes,
 		   w->inventory->node_count) {
 		for (size_t i = 0; i < node->count; i++)
@@ -317,14 +315,13 @@ static const char *number(const struct writer *w, int64_t value)
 static void write_stocks(const struct writer *w)
 {
 	const struct gpus_answer *answer = w->answer;
-	struct table table;
+	struct table table = TABLE_INIT(w->arena, stock_columns,
+					sizeof(stock_columns) / sizeof(stock_columns[0]));
 
 	if (answer->stock_count == 0)
 		return;
 	add_line(w, "%sdevices of ResourceSlices",
 		 w->inventory->total_count > 0 || w->inventory->node_count > 0 ? "\n" : "");
-	table_init(&table, w->arena, stock_columns,
-		   sizeof(stock_columns) / sizeof(stock_columns[0]));
 	ARRAY_EACH(const struct device_stock, stock, answer->stocks, answer->stock_count)
 		TABLE_ADD_TEXTS(&table, stock->driver, stock->type, stock->product,
 				number(w, stock->count.total), number(w, stock->count.free),

@@ -80,13 +80,12 @@ void simulate_queue_text_write(const struct simulate_plan *plan, bool colours, s
 {
 	const struct simulate_queue_rows rows = simulate_queue_rows_make(plan);
 	struct table_column columns[SIMULATE_QUEUE_COLUMNS];
-	struct table table;
+	struct table table = TABLE_INIT(plan->arena, columns, SIMULATE_QUEUE_COLUMNS);
 
 	if (rows.at.count == 0)
 		return;
 	for (size_t i = 0; i < SIMULATE_QUEUE_COLUMNS; i++)
 		columns[i] = (struct table_column){ simulate_queue_names[i], i > 1 };
-	table_init(&table, plan->arena, columns, SIMULATE_QUEUE_COLUMNS);
 	VEC_EACH(const struct simulate_queue_cells, cells, &rows.at)
 		for (size_t k = 0; k < SIMULATE_QUEUE_COLUMNS; k++)
 			table_add(&table, k == 9 && cells->never ? TABLE_BAD : TABLE_PLAIN,

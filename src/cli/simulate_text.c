@@ -95,12 +95,11 @@ static void write_table(const struct simulate_plan *plan, bool colours, struct b
 	const struct simulate_cells *cells = simulate_cells_make(plan);
 	struct table_column columns[SIMULATE_COLUMNS];
 	size_t count = simulate_column_count(plan);
-	struct table table;
+	struct table table = TABLE_INIT(plan->arena, columns, count);
 
 	for (size_t i = 0; i < count; i++)
 		columns[i] = (struct table_column){ simulate_column_names[i], i > 0 };
 	columns[0].title = "  VARIANT";
-	table_init(&table, plan->arena, columns, count);
 	for (size_t i = 0; i < plan->variants.count; i++) {
 		bool never = plan->variants.at[i].row.waits.unstarted > 0;
 
@@ -123,9 +122,8 @@ static void write_jobs(const struct simulate_plan *plan, bool colours, struct bu
 		{ "VARIANT", false }, { "JOB", false }, { "STARTED", true },   { "WAIT P50", true },
 		{ "P95", true },      { "MAX", true },  { "NEVER RAN", true },
 	};
-	struct table table;
+	struct table table = TABLE_INIT(plan->arena, columns, sizeof(columns) / sizeof(columns[0]));
 
-	table_init(&table, plan->arena, columns, sizeof(columns) / sizeof(columns[0]));
 	VEC_EACH(const struct simulate_variant, variant, &plan->variants) {
 		ARRAY_EACH(const struct simulate_job, job, variant->row.jobs,
 			   variant->row.job_count) {

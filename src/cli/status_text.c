@@ -447,11 +447,10 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	const struct view_clusters *clusters = answer->clusters;
 	const struct view_cluster **ordered = trouble_first(clusters, arena);
 	struct footer_lines lines = { .at = { .at = NULL } };
-	struct table table;
+	struct table table = TABLE_INIT(arena, all ? columns : columns + 1,
+					all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 
 	unscaled_write(clusters, true, answer->width, arena, buf);
-	table_init(&table, arena, all ? columns : columns + 1,
-		   all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 	for (size_t i = 0; i < clusters->count; i++) {
 		const struct view_cluster *cluster = ordered[i];
 

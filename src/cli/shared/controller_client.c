@@ -13,7 +13,6 @@
 #include "kube/kube_path.h"
 #include "net/loop.h"
 
-#define LEASE_VERSION "coordination.k8s.io/v1"
 #define LEASE_NAME "rayscaler"
 #define POD_SELECTOR "app.kubernetes.io/name=rayscaler"
 #define PORT_NAME "metrics"
@@ -159,32 +158,28 @@ static const char *token_for(struct finder *finder)
 
 /* The Lease of a running controller is renewed every few seconds; a minute allows for clocks that
  * differ and for a change of the holder. */
-static void read_renewal(struct finder *finder, const struct json_at *spec)
+static void read_renewal(struct finder *finder, const struct lease *lease)
 {
 	time_ms now = loop_wall(api_connection_loop(finder->connection)), renewed;
-	int64_t seconds = 0;
+	const char *problem;
 
-	if (rfc3339_decode(spec, "renewTime", &renewed) == 0 && renewed != TIME_NONE &&
-	    json_integer(spec, "leaseDurationSeconds", NULL, &seconds) == 0 && seconds >= 0 &&
-	    seconds <= LEASE_DURATION_SECONDS_MAX &&
-	    renewed < now - seconds * MS_PER_SECOND - LEASE_SLACK_MS)
+	if (rfc3339_parse(lease->renew_time, &renewed, &problem) == 0 &&
+	    renewed < now - lease->duration_seconds * MS_PER_SECOND - LEASE_SLACK_MS)
 		finder->last_led = renewed;
 }
 
 static int read_holder(struct finder *finder, const char **ret_holder, struct err *err)
 {
 	AUTO(json_done) struct cJSON *json = NULL;
-	struct json_reader reader = { .arena = finder->arena, .err = err };
-	struct json_at root, spec;
-	const char *path = kube_path(finder->arena, LEASE_VERSION, finder->namespace_, "leases",
+	struct lease lease;
+	const char *path = kube_path(finder->arena, LEASE_API_VERSION, finder->namespace_, "leases",
 				     LEASE_NAME, NULL);
 
-	if (fetch_json(finder, (struct fetch){ .path = path }, &json, err))
+	if (fetch_json(finder, (struct fetch){ .path = path }, &json, err) ||
+	    lease_decode(json, "", finder->arena, &lease, err))
 		return -1;
-	root = json_root(json, "", &reader);
-	if (json_object(&root, "spec", &spec) || json_text(&spec, "holderIdentity", ret_holder))
-		return -1;
-	read_renewal(finder, &spec);
+	*ret_holder = lease.holder;
+	read_renewal(finder, &lease);
 	return 0;
 }
 

@@ -19,13 +19,6 @@ static const char *const colour_codes[] = {
 static const char plain_code[] = "\033[0m";
 const char *const table_colour_words[] = { "auto", "always", "never", NULL };
 
-void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
-		size_t column_count)
-{
-	CHECK(column_count > 0);
-	*table = (struct table){ .arena = arena, .columns = columns, .column_count = column_count };
-}
-
 void table_add(struct table *table, enum table_colour colour, const char *text)
 {
 	VEC_PUSH(table->arena, &table->cells,

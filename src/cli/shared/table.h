@@ -48,8 +48,8 @@ struct table {
 	VEC(struct table_cell) cells; /* row by row */
 };
 
-void table_init(struct table *table, struct arena *arena, const struct table_column *columns,
-		size_t column_count);
+#define TABLE_INIT(arena_, titles, number)                                                         \
+	((struct table){ .arena = (arena_), .columns = (titles), .column_count = (number) })
 /* The next cell, row by row; `text` must live as long as the table. "" shows as "-". */
 void table_add(struct table *table, enum table_colour colour, const char *text);
 /* Plain cells: TABLE_ADD_TEXTS(&table, name, group). */

@@ -104,9 +104,10 @@ static void start_old(int64_t ago, int64_t led_ago)
 
 	snprintf(object, sizeof(object), AUTOSCALER_STATUS, time_ago(ago), time_ago(ago - 60));
 	snprintf(list, sizeof(list), LIST("%s"), object);
-	snprintf(lease, sizeof(lease),
-		 "{'spec':{'holderIdentity':'gone','leaseDurationSeconds':15,'renewTime':'%s'}}",
-		 time_ago(led_ago));
+	snprintf(
+		lease, sizeof(lease),
+		"{'metadata':{'name':'rayscaler'},'spec':{'holderIdentity':'gone','leaseDurationSeconds':15,'renewTime':'%s'}}",
+		time_ago(led_ago));
 	routes[3].status = led_ago < 0 ? 404 : 0;
 	cli_server_start(routes);
 }

@@ -65,11 +65,10 @@ static void test_table(void **state)
 						       { "WHY", false } };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf buf;
-	struct table table;
+	struct table table = TABLE_INIT(&arena, columns, 3);
 
 	(void)state;
 	buf_init(&buf, 10000);
-	table_init(&table, &arena, columns, 3);
 	table_add(&table, TABLE_PLAIN, "h\xc3\xa9llo");
 	table_add(&table, TABLE_BAD, "12");
 	table_add(&table, TABLE_PLAIN, "because it is long");

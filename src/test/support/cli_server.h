@@ -71,10 +71,11 @@ extern struct cli_result result;
 	{                                                                                          \
 		"GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}"                               \
 	}
-#define LEASE                                                                                      \
-	{                                                                                          \
-		"GET /apis/coordination.k8s.io/v1/namespaces/rayscaler-system/leases/rayscaler",   \
-			0, "{'spec':{'holderIdentity':'rayscaler-0'}}"                             \
+#define LEASE                                                                                       \
+	{                                                                                           \
+		"GET /apis/coordination.k8s.io/v1/namespaces/rayscaler-system/leases/rayscaler",    \
+			0,                                                                          \
+			"{'metadata':{'name':'rayscaler'},'spec':{'holderIdentity':'rayscaler-0'}}" \
 	}
 #define LEADER                                                                                                   \
 	{                                                                                                        \

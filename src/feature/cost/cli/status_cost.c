@@ -215,14 +215,12 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 	};
 	const struct costs costs = costs_of(input, arena);
 	const struct rows *shown = by ? &costs.sums : &costs.clusters;
-	struct table table;
+	struct table table =
+		by ? TABLE_INIT(arena, by_columns, sizeof(by_columns) / sizeof(by_columns[0])) :
+		     TABLE_INIT(arena, columns, sizeof(columns) / sizeof(columns[0]));
 
 	if (by && strcmp(by, "namespace") != 0)
 		by_columns[0].title = by + strlen(BY_LABEL);
-	if (by)
-		table_init(&table, arena, by_columns, sizeof(by_columns) / sizeof(by_columns[0]));
-	else
-		table_init(&table, arena, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < shown->at.count; i++)
 		add_row(&table, &shown->at.at[i],
 			by ? shown->at.at[i].key : shown->at.at[i].namespace_,

@@ -127,12 +127,12 @@ void lint_gpu_not_integer(struct lint_subject *subject)
 	each_amount(subject, look_for_part);
 	if (!own || !own->valid || own->amount % RESOURCE_UNIT == 0)
 		return;
-	lint_report_finding_as(subject, LINT_WARNING, LINT_RULE_GPU_NOT_INTEGER,
-			       arena_printf(subject->arena, "%s.resources.GPU", subject->path),
-			       arena_printf(subject->arena, "GPU: \"%lld\"",
-					    lint_whole(own->amount)),
-			       "resources of %s has %s GPU; KubeRay rounds it up to %lld",
-			       subject->title, own->text, lint_whole(own->amount));
+	lint_report_finding(subject, LINT_RULE_GPU_NOT_INTEGER,
+			    arena_printf(subject->arena, "%s.resources.GPU", subject->path),
+			    arena_printf(subject->arena, "GPU: \"%lld\"", lint_whole(own->amount)),
+			    "resources of %s has %s GPU; KubeRay rounds it up to %lld",
+			    subject->title, own->text, lint_whole(own->amount))
+		->severity = LINT_WARNING;
 }
 
 static void look_for_lonely(struct lint_subject *subject, const struct list *list,

@@ -88,11 +88,12 @@ static void report_mig(struct lint_subject *subject, const struct quantity *quan
 	if (lint_declares_gpus(subject) || has_custom_resource(subject))
 		return;
 	path = declare(subject, profile, lint_whole(quantity->amount), &fix);
-	lint_report_finding_as(
-		subject, LINT_INFO, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
+	lint_report_finding(
+		subject, LINT_RULE_GPU_UNKNOWN_TO_RAY, path, fix,
 		"%s of %s counts as GPU in Ray, each as a whole one; tasks cannot ask for the "
 		"profile %s unless the group declares it",
-		quantity->name, subject->title, profile);
+		quantity->name, subject->title, profile)
+		->severity = LINT_INFO;
 }
 
 static void report_unknown(struct lint_subject *subject, const struct quantity *quantity,

@@ -113,30 +113,32 @@ void lint_cpu_undetected(struct lint_subject *subject)
 		path = lint_place(subject, path, "limits", subject->container->limits.count > 0,
 				  &fix);
 	}
-	lint_report_finding_as(
-		subject, subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR : LINT_WARNING,
-		LINT_RULE_CPU_UNDETECTED, path, fix,
+	lint_report_finding(
+		subject, LINT_RULE_CPU_UNDETECTED, path, fix,
 		"the number of CPUs of a worker of %s is unknown: it has "
 		"neither num-cpus nor a limit or request of cpu; %s",
 		subject->title,
 		subject->cluster->enable_in_tree_autoscaling ?
 			"the group is not scaled, and Ray's own autoscaler stops for the whole "
 			"cluster" :
-			"Ray assumes all CPUs of the Node for each of its Pods");
+			"Ray assumes all CPUs of the Node for each of its Pods")
+		->severity = subject->cluster->enable_in_tree_autoscaling ? LINT_ERROR :
+									    LINT_WARNING;
 }
 
 void lint_min_above_max(struct lint_subject *subject)
 {
 	const struct worker_group *group = subject->group;
 	if (group && group->replicas > group->max_replicas)
-		lint_report_finding_as(
-			subject, LINT_WARNING, LINT_RULE_MIN_ABOVE_MAX,
+		lint_report_finding(
+			subject, LINT_RULE_MIN_ABOVE_MAX,
 			lint_path_member(subject->arena, subject->path, "replicas"),
 			arena_printf(subject->arena, "replicas: %lld",
 				     (long long)group->max_replicas),
 			"%s has replicas %lld above maxReplicas %lld; KubeRay starts no more "
 			"than that",
-			subject->title, (long long)group->replicas, (long long)group->max_replicas);
+			subject->title, (long long)group->replicas, (long long)group->max_replicas)
+			->severity = LINT_WARNING;
 	if (!group || group->min_replicas <= group->max_replicas)
 		return;
 	lint_report_finding(

@@ -35,13 +35,13 @@ void lint_annotation_invalid(struct lint_subject *subject)
 		unknown_annotation(subject, path, key);
 		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&
 		    strcmp(value, "false") != 0)
-			lint_report_finding_as(subject, LINT_ERROR, LINT_RULE_ANNOTATION_INVALID,
-					       path,
-					       ANNOTATION_MANAGED ": \"false\"  # or \"true\"",
-					       ANNOTATION_MANAGED
-					       " must be \"true\" or \"false\", is \"%.64s\"; "
-					       "the RayCluster is not scaled",
-					       value);
+			lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path,
+					    ANNOTATION_MANAGED ": \"false\"  # or \"true\"",
+					    ANNOTATION_MANAGED
+					    " must be \"true\" or \"false\", is \"%.64s\"; "
+					    "the RayCluster is not scaled",
+					    value)
+				->severity = LINT_ERROR;
 	}
 }
 

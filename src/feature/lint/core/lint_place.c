@@ -56,8 +56,8 @@ static void report_toleration(struct lint_subject *subject, enum lint_severity s
 				       taint->key, taint->effect);
 	const char *path = arena_printf(subject->arena, "%s.template.spec", subject->path);
 	path = lint_place(subject, path, "tolerations", subject->pod->toleration_count > 0, &fix);
-	lint_report_finding_as(subject, severity, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s",
-			       message);
+	lint_report_finding(subject, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s", message)
+		->severity = severity;
 }
 
 /* Checks the Nodes that have the resource for the first taint that keeps the Pods off all of them.
@@ -178,14 +178,14 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	if (any && !node)
 		return;
 	path = visible_place(subject, at, &fix);
-	lint_report_finding_as(
-		subject, node ? LINT_WARNING : LINT_INFO, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST,
-		path, fix,
+	lint_report_finding(
+		subject, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST, path, fix,
 		"the Pods of %s ask for no GPU and see all of a GPU Node that they land on%s, "
 		"because " VISIBLE_DEVICES " is \"all\" %s",
 		subject->title,
 		node ? arena_printf(subject->arena, " (Node %s takes them)", node->name) : "",
-		at < container->env_count ? "here" : "by default");
+		at < container->env_count ? "here" : "by default")
+		->severity = node ? LINT_WARNING : LINT_INFO;
 }
 
 /* --- TPU slices --- */

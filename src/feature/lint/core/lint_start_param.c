@@ -143,21 +143,22 @@ static void check_option(struct lint_subject *subject, const struct label *param
 	if (nearest.word && strcmp(nearest.word, param->key) == 0)
 		return;
 	if (resource)
-		lint_report_finding_as(
-			subject, LINT_ERROR, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_UNKNOWN, path,
 			declaration(subject->arena, resource, param->value),
 			"%.64s is not a parameter of `ray start`, which fails; declare %s of %s "
 			"as below",
-			param->key, resource, subject->title);
+			param->key, resource, subject->title)
+			->severity = LINT_ERROR;
 	else
-		lint_report_finding_as(
-			subject, misspelt ? LINT_ERROR : LINT_WARNING,
-			LINT_RULE_RAY_START_PARAM_UNKNOWN, path, "",
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_UNKNOWN, path, "",
 			"%.64s is not a parameter of `ray start` of Ray 2.60, which fails on "
 			"unknown ones%s",
 			param->key,
 			nearest.word ? nearest_hint(&nearest, hint) :
-				       "; correct the name, or remove the line");
+				       "; correct the name, or remove the line")
+			->severity = misspelt ? LINT_ERROR : LINT_WARNING;
 }
 
 void lint_ray_start_param_unknown(struct lint_subject *subject)

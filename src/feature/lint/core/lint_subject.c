@@ -3,26 +3,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-void lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
-			 const char *fix, const char *format, ...)
+struct lint_finding *lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule,
+					 const char *path, const char *fix, const char *format, ...)
 {
+	struct lint_finding *finding =
+		lint_add(subject->arena, subject->findings, rule, path, "", fix);
 	va_list arguments;
 	va_start(arguments, format);
-	lint_add(subject->arena, subject->findings, rule, path,
-		 arena_vprintf(subject->arena, format, arguments), fix);
+	finding->message = arena_vprintf(subject->arena, format, arguments);
 	va_end(arguments);
-}
-
-void lint_report_finding_as(struct lint_subject *subject, enum lint_severity severity,
-			    enum lint_rule_id rule, const char *path, const char *fix,
-			    const char *format, ...)
-{
-	va_list arguments;
-	va_start(arguments, format);
-	lint_add(subject->arena, subject->findings, rule, path,
-		 arena_vprintf(subject->arena, format, arguments), fix)
-		->severity = severity;
-	va_end(arguments);
+	return finding;
 }
 
 size_t lint_amount_count(const struct quantities *quantities)

@@ -29,15 +29,10 @@ struct lint_subject {
 	bool cluster_has_nvidia; /* a group or the head requests an NVIDIA GPU or a share */
 };
 
-/* Appends a finding. */
-void lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule, const char *path,
-			 const char *fix, const char *format, ...)
+/* Appends a finding with the severity of its rule; the result is valid until the next one. */
+struct lint_finding *lint_report_finding(struct lint_subject *subject, enum lint_rule_id rule,
+					 const char *path, const char *fix, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* With another severity than the rule has in the table. */
-void lint_report_finding_as(struct lint_subject *subject, enum lint_severity severity,
-			    enum lint_rule_id rule, const char *path, const char *fix,
-			    const char *format, ...) __attribute__((format(printf, 6, 7)));
-
 /* A finding from a text "PATH: what is wrong" of a decoder or a decision, which may have the name of its
  * object before "spec.". */
 void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const char *text);

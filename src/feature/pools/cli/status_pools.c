@@ -171,11 +171,10 @@ static void write_queues(const struct gpu_pool_status *status,
 		{ "GUARANTEED", true }, { "BORROWED", true },        { "IDLE", true },
 		{ "WAITING", true },    { "BELOW GUARANTEE", true },
 	};
-	struct table table;
+	struct table table = TABLE_INIT(arena, columns, sizeof(columns) / sizeof(columns[0]));
 
 	if (status->queue_count == 0)
 		return;
-	table_init(&table, arena, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < status->queue_count; i++)
 		add_queue(&table, &status->queues[i], status->gpus, input->now);
 	table_write(&table, input->colours, buf);
