@@ -230,12 +230,12 @@ static struct plan *plan_new(const struct facts *facts)
 	return plan;
 }
 
-/* A plan that acts, and a memory that is another one, change what the next decision reads; one that was cut
- * has more to do. */
+/* A plan that acts, and a memory that is read in another way, change the next decision; one that was cut has more
+ * to do. */
 static void note_next_change(const struct facts *facts, bool cut, struct plan *plan)
 {
 	bool acts = cut || plan->patch.count > 0 || plan->resizes.count > 0 ||
-		    !memory_state_equal(&plan->memory, facts->snapshot->memory);
+		    !memory_state_reads_equal(&plan->memory, facts->snapshot->memory, facts->arena);
 
 	VEC_EACH(const struct plan_group, group, &plan->groups)
 		acts |= group->terminate.count > 0;

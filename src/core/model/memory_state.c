@@ -3,9 +3,9 @@
 #include "base/check.h"
 
 const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
-	[MARK_RAYLET_GONE] = { "rayletGone", MARK_KEPT_WITHOUT_RAY },
-	[MARK_NOT_REGISTERED] = { "unjoined", MARK_KEPT_WITHOUT_RAY },
-	[MARK_START_GRACE] = { "settling", MARK_KEPT_WITHOUT_RAY },
+	[MARK_RAYLET_GONE] = { "rayletGone", MARK_KEPT_WITHOUT_RAY, .is_applied = true },
+	[MARK_NOT_REGISTERED] = { "unjoined", MARK_KEPT_WITHOUT_RAY, .is_applied = true },
+	[MARK_START_GRACE] = { "settling", MARK_KEPT_WITHOUT_RAY, .is_applied = true },
 	[MARK_STARVED_DEMAND] = { "stuckDemand", MARK_KEPT_WITHOUT_PACKING },
 	[MARK_REPLICA_CONFLICT] = { "replicaFights", MARK_KEPT_NEVER },
 	[MARK_REPLICA_RAISE] = { "replicaRaises", MARK_KEPT_NEVER },
@@ -118,9 +118,24 @@ const struct memory_state *memory_state_copy(const struct memory_state *memory, 
 	return FIELD_COPY(memory_fields, memory, arena);
 }
 
-bool memory_state_equal(const struct memory_state *a, const struct memory_state *b)
+static struct memory_state unapplied(const struct memory_state *memory, struct arena *arena)
+{
+	struct memory_state rest = *memory;
+
+	rest.marks.at = NULL;
+	rest.marks.count = rest.marks.capacity = 0;
+	VEC_EACH(const struct memory_mark, mark, &memory->marks)
+		if (!mark_rules[mark->kind].is_applied)
+			VEC_PUSH(arena, &rest.marks, *mark);
+	return rest;
+}
+
+bool memory_state_reads_equal(const struct memory_state *memory, const struct memory_state *old,
+			      struct arena *arena)
 {
 	static const struct memory_state none = { .marks.count = 0 };
+	struct memory_state a = unapplied(memory, arena);
+	struct memory_state b = unapplied(old ? old : &none, arena);
 
-	return field_equal(memory_fields, a ? a : &none, b ? b : &none);
+	return field_equal(memory_fields, &a, &b);
 }

@@ -69,6 +69,7 @@ enum mark_kept {
 extern const struct mark_rule {
 	const char *list; /* its name in JSON: part of the snapshot's format */
 	enum mark_kept kept;
+	bool is_applied; /* the decision that makes or drops one reads it already as later ones do */
 } mark_rules[MARK_KIND_COUNT];
 
 /* Since when something is observed, and how often, by a stable key of its kind. */
@@ -116,8 +117,10 @@ const struct memory_state *memory_state_keep(const struct memory_state *memory,
 const struct memory_state *memory_state_copy(const struct memory_state *memory,
 					     struct arena *arena);
 
-/* Equal entries in the same order: decisions cannot tell them apart. NULL is an empty memory. */
-bool memory_state_equal(const struct memory_state *a, const struct memory_state *b);
+/* The next decision reads nothing in `memory` that the one on `old` (NULL: empty) did not: equal entries in the
+ * same order, but for marks that are applied already. */
+bool memory_state_reads_equal(const struct memory_state *memory, const struct memory_state *old,
+			      struct arena *arena);
 
 /* The first mark of the kind from `mark` on (NULL: from the beginning), without `mark` itself; NULL
  * for none. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "core/decide.h"
 #include "test/support/golden_case.h"
 #include "test/support/plan_stays.h"
 #include "test/support/support.h"
@@ -67,9 +68,35 @@ static void test_the_plan_stays(void **state)
 	assert_true(counts.change >= 100);
 }
 
+/* A mark of a worker that is not in Ray yet is made and read by the same decision, so that the next one is not
+ * made for its sake. */
+static void test_a_mark_that_is_read_already_wakes_nobody(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct snapshot snapshot;
+	struct memory_state memory;
+
+	(void)state;
+	load("0901_left_out_not_long_enough.yaml", &arena, &snapshot);
+	for (int i = 0; i < 2; i++) {
+		memory = decide(&snapshot, &arena)->memory;
+		snapshot.memory = &memory;
+	}
+	assert_true(memory_next_mark(&memory, MARK_NOT_REGISTERED, NULL));
+	assert_true(memory_next_mark(&memory, MARK_START_GRACE, NULL));
+	for (size_t i = memory.marks.count; i-- > 0;)
+		if (memory.marks.at[i].kind == MARK_NOT_REGISTERED ||
+		    memory.marks.at[i].kind == MARK_START_GRACE)
+			memory.marks.at[i] = memory.marks.at[--memory.marks.count];
+	assert_true(decide(&snapshot, &arena)->next_change > snapshot.now);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_the_plan_stays) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_plan_stays),
+		cmocka_unit_test(test_a_mark_that_is_read_already_wakes_nobody),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
