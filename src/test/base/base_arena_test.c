@@ -164,6 +164,23 @@ static void test_lone_vec_grows_in_place(void **state)
 	arena_done(&arena);
 }
 
+static void test_copies(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	static const int first[] = { 1, 2 }, second[] = { 3, 4, 5 };
+	const int *both = ARENA_JOIN(&arena, first, 2, second, 3), *none = NULL;
+	const int *put = ARENA_PUT(&arena, (int){ 7 });
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(both[i], i + 1);
+	assert_memory_equal(ARENA_COPY(&arena, second, 3), second, sizeof(second));
+	assert_memory_equal(ARENA_JOIN(&arena, none, 0, second, 3), second, sizeof(second));
+	assert_memory_equal(ARENA_JOIN(&arena, first, 2, none, 0), first, sizeof(first));
+	assert_non_null(ARENA_COPY(&arena, none, 0));
+	assert_int_equal(*put, 7);
+}
+
 static void fill(struct arena *arena, uint64_t random)
 {
 	VEC(struct pair) pairs = { 0 };
@@ -335,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_a_trimmed_block_is_as_large_as_its_content),
 		cmocka_unit_test(test_reset_and_done_allow_reuse),
 		cmocka_unit_test(test_each_and_find),
+		cmocka_unit_test(test_copies),
 #ifdef IS_POISONED
 		cmocka_unit_test(test_sanitizer_sees_dead_and_foreign_bytes),
 		cmocka_unit_test(test_reset_gives_memory_back),

@@ -83,12 +83,33 @@ static void test_comparisons_are_bounded(void **state)
 	memory_free(items);
 }
 
+static void test_find(void **state)
+{
+	static const struct item items[] = {
+		{ 1, 0, 0 }, { 3, 1, 0 }, { 3, 2, 0 }, { 3, 3, 0 }, { 5, 4, 0 },
+	};
+
+	(void)state;
+	for (size_t count = 0; count <= sizeof(items) / sizeof(items[0]); count++)
+		for (int key = 0; key <= 6; key++) {
+			const struct item wanted = { .key = key };
+			const struct item *found = SORT_FIND(&wanted, items, count, compare);
+			size_t first = 0;
+
+			while (first < count && items[first].key != key)
+				first++;
+			assert_ptr_equal(found, first < count ? &items[first] : NULL);
+		}
+	assert_null(sort_find("", NULL, 0, 1, compare));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_to_sort),
 		cmocka_unit_test(test_sorted_and_stable),
 		cmocka_unit_test(test_comparisons_are_bounded),
+		cmocka_unit_test(test_find),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
