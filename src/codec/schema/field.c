@@ -258,7 +258,7 @@ static int list_decode(const struct json_at *member, const struct field *field, 
 
 static int value_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	union unread unread;
+	union unread unread = { .integer = 0 };
 	void *value = &unread;
 
 	if (!(field->flags & FIELD_CHECKED))
