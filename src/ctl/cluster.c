@@ -69,8 +69,8 @@ static const struct listener {
 #define LISTENER_COUNT (sizeof(listeners) / sizeof(listeners[0]))
 
 struct cluster {
+	struct cluster_entry of;
 	const struct control *control;
-	char *namespace_, *name, *key;
 	struct ray_access *access;
 	struct pass *pass; /* NULL: waiting for the timer, then for its turn */
 	struct loop_timer *timer;
@@ -109,16 +109,15 @@ static int64_t scan_ms(const struct cluster *cluster)
 	return cluster->control->options->scan_interval_seconds * MS_PER_SECOND;
 }
 
-struct cluster *cluster_new(const struct control *control, const char *namespace_, const char *name)
+struct cluster *cluster_make(struct cluster_map *clusters, const struct control *control,
+			     const char *namespace_, const char *name)
 {
-	struct cluster *cluster = memory_alloc(sizeof(*cluster));
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct cluster *cluster = cluster_map_make(clusters, namespace_, name);
 
+	if (cluster->control)
+		return cluster;
 	cluster->control = control;
-	cluster->namespace_ = memory_strdup(namespace_);
-	cluster->name = memory_strdup(name);
-	cluster->key = memory_strdup(arena_printf(&scratch, "%s/%s", namespace_, name));
-	cluster->access = ray_access_new(control, cluster->namespace_, cluster->key);
+	cluster->access = ray_access_new(control, cluster->of.namespace_, cluster->of.key);
 	cluster->timer = loop_timer_new(control->loop, pass_is_due, cluster);
 	cluster->patched.loop = control->loop;
 	poll_init(&cluster->poll, loop_monotonic_ms(control->loop));
@@ -127,7 +126,8 @@ struct cluster *cluster_new(const struct control *control, const char *namespace
 	cluster->reported_ms = NEVER_MS;
 	cluster->changed_ms = NEVER_MS;
 	cluster->backoff = KUBE_BACKOFF;
-	loop_timer_start(cluster->timer, spread_ms(cluster->key, SPREAD_SCANS, scan_ms(cluster)));
+	loop_timer_start(cluster->timer,
+			 spread_ms(cluster->of.key, SPREAD_SCANS, scan_ms(cluster)));
 	return cluster;
 }
 
@@ -155,14 +155,14 @@ static void *listener_self(const struct cluster *cluster, size_t index)
 	return *(void *const *)member;
 }
 
-void cluster_free(struct cluster *cluster)
+static void cluster_done(void *one)
 {
-	if (!cluster)
-		return;
+	struct cluster *cluster = one;
+
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		if (listeners[i].forget)
-			listeners[i].forget(listener_self(cluster, i), cluster->namespace_,
-					    cluster->name);
+			listeners[i].forget(listener_self(cluster, i), cluster->of.namespace_,
+					    cluster->of.name);
 	set_scan(cluster, SCAN_FIXED);
 	work_queue_leave(&cluster->turn);
 	pass_free(cluster->pass);
@@ -172,10 +172,11 @@ void cluster_free(struct cluster *cluster)
 	trouble_done(&cluster->trouble);
 	log_repeat_done(&cluster->patch);
 	arena_done(&cluster->memory_arena);
-	memory_free(cluster->namespace_);
-	memory_free(cluster->name);
-	memory_free(cluster->key);
-	memory_free(cluster);
+}
+
+struct cluster_map clusters_new(void)
+{
+	return CLUSTER_MAP_INIT(struct cluster, cluster_done);
 }
 
 /* Sets the timer of the next pass: interval_ms after the start of the last one, and not before the
@@ -214,17 +215,17 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 {
 	return patched_current(&cluster->patched,
 			       kube_informer_get(cluster->control->ray_clusters,
-						 cluster->namespace_, cluster->name));
+						 cluster->of.namespace_, cluster->of.name));
 }
 
 /* The objects themselves: enough to see whether the cluster is ours and where its head is. */
 static void objects_view(struct cluster *cluster, struct arena *arena, struct observation *ret_view)
 {
 	ret_view->snapshot.pods = (const struct pod *const *)kube_informer_indexed(
-		cluster->control->pods, cluster->key, &ret_view->snapshot.pod_count);
+		cluster->control->pods, cluster->of.key, &ret_view->snapshot.pod_count);
 	ret_view->cluster = current_object(cluster);
 	ret_view->snapshot.autoscaler = autoscaler_objects_get(
-		cluster->control->autoscalers, cluster->namespace_, cluster->name, arena);
+		cluster->control->autoscalers, cluster->of.namespace_, cluster->of.name, arena);
 }
 
 /* The versions that a decision would read if it began now. */
@@ -247,8 +248,8 @@ static void current_view(void *context, struct arena *arena, struct observation 
 	capacity_watch_view(cluster->control->capacity_watch, arena, ret_view);
 	if (!ret_view->cluster || ret_view->cluster->unreadable)
 		return;
-	snapshot->second_controller = autoscaler_objects_second(cluster->control->autoscalers,
-								cluster->namespace_, cluster->name);
+	snapshot->second_controller = autoscaler_objects_second(
+		cluster->control->autoscalers, cluster->of.namespace_, cluster->of.name);
 	features_observe(cluster->control->features, ret_view->cluster, arena, snapshot);
 	snapshot->extra_conditions = features_conditions(cluster->control->features,
 							 ret_view->cluster, arena,
@@ -266,7 +267,7 @@ static void report_done(void *context, const struct gcs_reply *reply UNUSED, con
 	if (!err)
 		return;
 	metrics_gcs_failed(cluster->control->metrics, err);
-	log_debug("report to Ray failed", "cluster", cluster->key, "error", err->text, NULL);
+	log_debug("report to Ray failed", "cluster", cluster->of.key, "error", err->text, NULL);
 }
 
 static void report(struct cluster *cluster, const struct pass_decision *decision,
@@ -282,7 +283,8 @@ static void report(struct cluster *cluster, const struct pass_decision *decision
 	cluster->reported_ms = now_ms;
 	/* A fleet starts all at once: an offset by name spreads the second reports. */
 	if (first)
-		cluster->reported_ms -= spread_ms(cluster->key, SPREAD_REPORTS, REPORT_INTERVAL_MS);
+		cluster->reported_ms -=
+			spread_ms(cluster->of.key, SPREAD_REPORTS, REPORT_INTERVAL_MS);
 	cluster->reported_infeasible = infeasible;
 	gcs_client_report_state(gcs, cluster->control->options->gcs_timeout_seconds * MS_PER_SECOND,
 				decision->now, decision->ray_state, decision->plan, report_done,
@@ -360,7 +362,7 @@ static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
 	size_t pod_count, node_count;
 	const struct node *nodes;
 	const struct pod *const *pods = (const struct pod *const *)kube_informer_indexed(
-		cluster->control->pods, cluster->key, &pod_count);
+		cluster->control->pods, cluster->of.key, &pod_count);
 
 	nodes_of_pods(cluster->control->nodes, pods, pod_count, arena, &nodes, &node_count);
 	return node_count > 0;
@@ -393,7 +395,8 @@ static void decided(void *context, const struct pass_decision *decision)
 		cluster->gate = CLUSTER_HANDS_OFF;
 	set_scan(cluster, scan_of(cluster, decision));
 	keep_unchanged(cluster, decision);
-	trouble_conditions(&cluster->trouble, cluster->key, decision->plan, decision->monotonic_ms);
+	trouble_conditions(&cluster->trouble, cluster->of.key, decision->plan,
+			   decision->monotonic_ms);
 	with_client.gcs = gcs;
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		listeners[i].decided(listener_self(cluster, i), &with_client);
@@ -408,10 +411,10 @@ static void keep_poll(struct cluster *cluster, const struct poll_reading *readin
 	if (!poll_update(&cluster->poll, scan_ms(cluster), reading))
 		return;
 	if (cluster->poll.text[0])
-		log_warning("scan interval is longer than asked for", "cluster", cluster->key,
+		log_warning("scan interval is longer than asked for", "cluster", cluster->of.key,
 			    "why", cluster->poll.text, NULL);
 	else
-		log_info("scan interval is as asked for again", "cluster", cluster->key, NULL);
+		log_info("scan interval is as asked for again", "cluster", cluster->of.key, NULL);
 }
 
 /* From the start of the last pass to the next one: at most `interval_ms`, and less when the clock
@@ -465,7 +468,8 @@ static void count_pass(const struct cluster *cluster, const struct pass_result *
 		.scan_interval_ms = interval_ms(cluster),
 	};
 
-	metrics_pass_ended(cluster->control->metrics, cluster->namespace_, cluster->name, &pass);
+	metrics_pass_ended(cluster->control->metrics, cluster->of.namespace_, cluster->of.name,
+			   &pass);
 }
 
 /* Backs off from an API server that fails; the delays of clusters differ by jitter. */
@@ -473,12 +477,12 @@ static void keep_off(struct cluster *cluster, const struct pass_result *result)
 {
 	if (!result->err) {
 		cluster->backoff.failures = 0;
-		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->key);
+		log_repeat_end(&cluster->patch, "cannot change the RayCluster", cluster->of.key);
 		return;
 	}
 	cluster->not_before_ms = loop_monotonic_ms(cluster->control->loop) +
 				 backoff_next_ms(&cluster->backoff, result->retry_after_ms);
-	log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->key,
+	log_repeat_error(&cluster->patch, "cannot change the RayCluster", cluster->of.key,
 			 result->err->text);
 }
 
@@ -500,8 +504,8 @@ static void pass_ended(void *context, const struct pass_result *result)
 		patched_keep(&cluster->patched, result->patched_body);
 		for (size_t i = 0; i < LISTENER_COUNT; i++)
 			if (listeners[i].patched)
-				listeners[i].patched(listener_self(cluster, i), cluster->namespace_,
-						     cluster->name);
+				listeners[i].patched(listener_self(cluster, i),
+						     cluster->of.namespace_, cluster->of.name);
 		driver_log_add(cluster->control, ray_access_present(cluster->access),
 			       result->scaled);
 	}
@@ -535,8 +539,8 @@ static void start_pass(void *context)
 	struct pass_callbacks callbacks = functions;
 	struct pass_config config = {
 		.control = cluster->control,
-		.namespace_ = cluster->namespace_,
-		.name = cluster->name,
+		.namespace_ = cluster->of.namespace_,
+		.name = cluster->of.name,
 		.ray_note = cluster->poll.text,
 		.memory = cluster->memory,
 		.cost = cluster->cost,

@@ -4,15 +4,18 @@
 #ifndef CTL_CLUSTER_H
 #define CTL_CLUSTER_H
 
+#include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 
 struct cluster;
 
-/* The first pass runs within one scan interval (spread over it by name), or with cluster_wake. */
-struct cluster *cluster_new(const struct control *control, const char *namespace_,
-			    const char *name);
-/* Ends a pass in progress; its requests may still take effect. NULL is fine. */
-void cluster_free(struct cluster *cluster);
+/* No cluster. One that is removed from it ends its pass in progress; requests may still take effect. */
+struct cluster_map clusters_new(void);
+
+/* The cluster; a new one when there is none, whose first pass runs within one scan interval (spread over
+ * it by name), or with cluster_wake. */
+struct cluster *cluster_make(struct cluster_map *clusters, const struct control *control,
+			     const char *namespace_, const char *name);
 
 /* Starts a pass soon, because an object of the cluster changed: not more often than every 100 ms,
  * or than half of an interval that has grown (ctl/queue/poll_interval.h); after a failed read or write at

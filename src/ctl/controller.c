@@ -51,24 +51,18 @@ struct controller {
 	struct kube_config *config;
 	struct endpoints *endpoints;
 	struct gpu_share gpu_share;
-	struct map clusters; /* "namespace/name" to struct cluster *, once both caches are filled */
-	bool started, waiting; /* passes run; everything but the lead is ready */
-	struct err lost;       /* why the lead is lost; ERR_NONE: it is not lost */
+	struct cluster_map clusters; /* of struct cluster, once both caches are filled */
+	bool started, waiting;       /* passes run; everything but the lead is ready */
+	struct err lost;             /* why the lead is lost; ERR_NONE: it is not lost */
 	struct log_repeat clusters_trouble, pods_trouble;
 	struct trouble_lines pod_lines; /* Pods of no cluster that is decided on */
 	struct loop_signal *terminate, *interrupt;
 };
 
-static void add_cluster(struct controller *controller, const struct ray_cluster *object,
-			const char *key)
+static struct cluster *cluster_of(struct controller *controller, const struct ray_cluster *object)
 {
-	struct cluster *cluster = map_get(&controller->clusters, key);
-
-	if (!cluster) {
-		cluster = cluster_new(&controller->control, object->namespace_, object->name);
-		map_set(&controller->clusters, key, cluster);
-	}
-	cluster_wake(cluster);
+	return cluster_make(&controller->clusters, &controller->control, object->namespace_,
+			    object->name);
 }
 
 static void log_ready(const struct controller *controller, const char *message)
@@ -85,7 +79,6 @@ static void log_ready(const struct controller *controller, const char *message)
 static void start_when_ready(void *context)
 {
 	struct controller *controller = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct ray_cluster *object;
 	size_t at = 0;
 
@@ -101,12 +94,8 @@ static void start_when_ready(void *context)
 		return;
 	}
 	controller->started = true;
-	while ((object = kube_informer_next(controller->control.ray_clusters, &at))) {
-		const char *key = arena_printf(&scratch, "%s/%s", object->namespace_, object->name);
-
-		map_set(&controller->clusters, key,
-			cluster_new(&controller->control, object->namespace_, object->name));
-	}
+	while ((object = kube_informer_next(controller->control.ray_clusters, &at)))
+		(void)cluster_of(controller, object);
 	log_ready(controller, "caches are filled, deciding starts");
 }
 
@@ -138,30 +127,30 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 	struct controller *controller = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	bool deleted = change == KUBE_DELETED;
-	const char *slash = strchr(key, '/');
+	const char *slash = strchr(key, '/'), *namespace_;
 
-	if (slash)
-		for (size_t i = 0; i < WATCHER_COUNT; i++)
-			watchers[i].ray_cluster(watcher_self(controller, i),
-						arena_strndup(&scratch, key, (size_t)(slash - key)),
-						slash + 1, deleted);
+	if (!slash)
+		return;
+	namespace_ = arena_strndup(&scratch, key, (size_t)(slash - key));
+	for (size_t i = 0; i < WATCHER_COUNT; i++)
+		watchers[i].ray_cluster(watcher_self(controller, i), namespace_, slash + 1,
+					deleted);
 	if (!controller->started)
 		return;
 	if (deleted)
-		cluster_free(map_remove(&controller->clusters, key));
+		cluster_map_remove(&controller->clusters, namespace_, slash + 1);
 	else if (new_object && object_change_decides(old, new_object))
-		add_cluster(controller, new_object, key);
+		cluster_wake(cluster_of(controller, new_object));
 }
 
 static bool wake_cluster(void *context, const char *namespace_, const char *name)
 {
 	struct controller *controller = context;
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct cluster *cluster;
 
 	if (!controller->started)
 		return false;
-	cluster = map_get(&controller->clusters, arena_printf(&scratch, "%s/%s", namespace_, name));
+	cluster = cluster_map_get(&controller->clusters, namespace_, name);
 	if (cluster)
 		cluster_wake(cluster);
 	return cluster != NULL;
@@ -171,12 +160,9 @@ static void log_unreadable_pod(struct controller *controller, const char *key,
 			       const struct pod *pod)
 {
 	const char *name = labels_value(&pod->labels, LABEL_CLUSTER);
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct cluster *cluster = NULL;
+	struct cluster *cluster =
+		name ? cluster_map_get(&controller->clusters, pod->namespace_, name) : NULL;
 
-	if (name)
-		cluster = map_get(&controller->clusters,
-				  arena_printf(&scratch, "%s/%s", pod->namespace_, name));
 	(void)trouble_unreadable(cluster ? cluster_pod_lines(cluster) : &controller->pod_lines,
 				 "Pod cannot be read, it counts as busy", "pod", key,
 				 pod->unreadable, loop_monotonic_ms(controller->control.loop));
@@ -282,9 +268,7 @@ static void stopped(void *context)
 static void end_passes(struct controller *controller)
 {
 	controller->started = false;
-	for (size_t i = 0; i < controller->clusters.count; i++)
-		cluster_free(controller->clusters.entries[i].value);
-	map_done(&controller->clusters);
+	cluster_map_done(&controller->clusters);
 }
 
 static void lost(void *context, const struct err *err)
@@ -434,7 +418,8 @@ static int open_endpoints(struct controller *controller, struct err *err)
 int controller_run(const struct options *options, struct err *err)
 {
 	struct scan_pace pace = { .reads_per_second = options->gcs_reads_per_second };
-	struct controller controller = { .control = { .options = options, .pace = &pace } };
+	struct controller controller = { .control = { .options = options, .pace = &pace },
+					 .clusters = clusters_new() };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	int status;
 

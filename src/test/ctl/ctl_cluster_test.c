@@ -44,6 +44,7 @@
 static struct kube_script script;
 static struct options options;
 static struct control control;
+static struct cluster_map clusters;
 static struct cluster *cluster;
 
 static struct {
@@ -180,7 +181,7 @@ static int setup_unreadable(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	cluster_free(cluster);
+	cluster_map_done(&clusters);
 	autoscaler_objects_free(control.autoscalers);
 	metrics_free(control.metrics);
 	work_queue_free(control.queue);
@@ -202,7 +203,8 @@ static bool has_patched(void *context)
 
 static void patch(int count)
 {
-	cluster = cluster_new(&control, "a", "demo");
+	clusters = clusters_new();
+	cluster = cluster_make(&clusters, &control, "a", "demo");
 	assert_true(loop_wait_until(script.loop, has_patched, &count, WAIT_MS));
 }
 
@@ -248,7 +250,8 @@ static bool has_event(void *context)
 static void test_an_unreadable_cluster_is_reported(void **state)
 {
 	(void)state;
-	cluster = cluster_new(&control, "a", "demo");
+	clusters = clusters_new();
+	cluster = cluster_make(&clusters, &control, "a", "demo");
 	assert_true(loop_wait_until(script.loop, has_event, NULL, WAIT_MS));
 	assert_non_null(strstr(api.event, "\"reason\": \"RayClusterUnreadable\""));
 	assert_non_null(strstr(api.event, "\"uid\": \"u\""));
@@ -268,7 +271,8 @@ static void test_a_window_that_ends_is_decided_on_at_once(void **state)
 
 	(void)state;
 	control.metrics = metrics_new(0);
-	cluster = cluster_new(&control, "a", "demo");
+	clusters = clusters_new();
+	cluster = cluster_make(&clusters, &control, "a", "demo");
 	assert_true(loop_wait_until(script.loop, has_decided, &first, WAIT_MS));
 	assert_true(loop_wait_until(script.loop, has_decided, &second, WAIT_MS));
 }

@@ -28,6 +28,7 @@
 	" 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"   \
 	" 'ray-head'}]}}}, 'workerGroupSpecs': [" GROUP("1") "]}}"
 
+static struct cluster_map map;
 static struct cluster *cluster;
 static struct scan_pace pace;
 static const char *pod_list, *cluster_list;
@@ -129,7 +130,8 @@ static int setup_with(void **state, const char *clusters, const char *workers)
 	control.pace = &pace;
 	control.metrics = metrics_new(0);
 	make_informers();
-	cluster = cluster_new(&control, "a", "demo");
+	map = clusters_new();
+	cluster = cluster_make(&map, &control, "a", "demo");
 	return 0;
 }
 
@@ -165,7 +167,7 @@ static int setup_suspended(void **state)
 
 static int teardown_cluster(void **state)
 {
-	cluster_free(cluster);
+	cluster_map_done(&map);
 	assert_int_equal(pace.clusters[SCAN_AWAKE] + pace.clusters[SCAN_ASLEEP], 0);
 	work_queue_free(control.queue);
 	metrics_free(control.metrics);
