@@ -249,7 +249,7 @@ static void write_micros(struct json_writer *writer, const struct field *field, 
 
 #define ROW(kind, m, n) FIELD_##kind(struct row, m, n, .flags = FIELD_ALWAYS)
 #define SCALED(m, n, hook)                                                                         \
-	FIELD_HOOK(n, .offset = FIELD_OFFSET(struct row, m, int64_t), .write = hook)
+	FIELD_HOOK(n, .offset = FIELD_OFFSET(struct row, m, int64_t), .write = (hook))
 
 /* Saturated amounts in 1/10000. */
 static const struct field figure_fields[] = {
@@ -302,15 +302,15 @@ static const struct field sum_fields[] = {
 };
 
 #define ROWS(m, fields, n)                                                                         \
-	FIELD_VEC(struct costs, m.at, fields, n, .flags = FIELD_ALWAYS | FIELD_LINE)
+	FIELD_VEC(struct costs, m, (fields), n, .flags = FIELD_ALWAYS | FIELD_LINE)
 
 static const struct field page_fields[] = {
 	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
 	FIELD_FIXED("kind", "CostList"),
-	ROWS(clusters, cluster_fields, "clusters"),
+	ROWS(clusters.at, cluster_fields, "clusters"),
 	FIELD_TEXT(struct costs, by, "by", .flags = FIELD_ALWAYS),
-	ROWS(sums, sum_fields, "sums"),
-	ROWS(all, figure_fields, "totals"),
+	ROWS(sums.at, sum_fields, "sums"),
+	ROWS(all.at, figure_fields, "totals"),
 	FIELD_END,
 };
 
