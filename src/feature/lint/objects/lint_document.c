@@ -221,7 +221,7 @@ static void remember_group(struct work *work, const struct subject *subject,
 	lint_report_remember_group(work->report, &kept);
 }
 
-/* What objects of all files are compared with. */
+/* Objects of all files, to compare others with. */
 static void remember(struct work *work, const struct subject *subject,
 		     const struct ray_cluster *cluster)
 {

@@ -140,7 +140,7 @@ static void write_duration(struct json_writer *writer, const struct field *field
 	json_write_double(writer, field->name, (double)item->duration_ms / SECONDS);
 }
 
-/* What it needs: of a placement group in a list. */
+/* Its needs: of a placement group in a list. */
 static void write_needs(struct json_writer *writer, const struct field *field, const void *object)
 {
 	static const struct field plain = RESOURCES(NULL);
