@@ -18,6 +18,6 @@ void sort_stable(void *items, size_t count, size_t size, sort_compare *compare);
 void *sort_find(const void *key, const void *items, size_t count, size_t size,
 		sort_compare *compare);
 #define SORT_FIND(key, items, count, compare)                                                      \
-	((__typeof__(&*(items)))sort_find((key), (items), (count), sizeof(*(items)), (compare)))
+	sort_find((key), (items), (count), sizeof(*(items)), (compare))
 
 #endif

@@ -166,7 +166,7 @@ static int h2_tls_load_key(SSL_CTX *context, const char *pem, struct err *err)
 static struct h2_tls_digests h2_tls_digest(const char *cert_pem, const char *key_pem,
 					   const char *ca_pem)
 {
-	struct h2_tls_digests digests;
+	struct h2_tls_digests digests = { .cert = { 0 } };
 
 	sha256_text(cert_pem ? cert_pem : "", digests.cert);
 	sha256_text(key_pem ? key_pem : "", digests.key);
