@@ -91,7 +91,7 @@ $(BUILD)/lint/cppcheck.ok: $(filter-out src/test/%,$(LINT_C))
 # 0.1 s, and gcc's 0.4 s: with TIDY_PARTS more than 1 both take the files of TIDY_COMMITS commits, and a part of the
 # others by the day of the year; all other checks take every file.
 TIDY_PARTS ?= 1
-TIDY_COMMITS ?= 20
+TIDY_COMMITS ?= 10
 TIDY_PART ?= $(shell expr $$(date +%j) % $(TIDY_PARTS) + 1)
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
 ifeq ($(TIDY_PARTS),1)

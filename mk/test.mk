@@ -236,7 +236,7 @@ test-tsan:
 .PHONY: tsan tsan-programs
 
 ## clang: program, tools and tests built by clang; clang-unit: run these tests; clang-programs: build
-##   what it runs; clang-part: build and run one of CLANG_PARTS (4) parts, CLANG_PART by the day of the year
+##   what it runs; clang-part: build and run one of CLANG_PARTS (8) parts, CLANG_PART by the day of the year
 ## coverage: clang-unit, the laws, and which branches of core they took (COVERAGE_PERCENT);
 ##   clang-coverage: on what clang-unit left
 # With counters: with the laws of COVERAGE_LAWS random snapshots they show which branches were taken.
@@ -275,7 +275,7 @@ coverage:
 ## clang-part, clang-part-programs: the part of clang's tests that make test runs today
 # It is linked with the archives of the fuzz targets: the sanitizers of gcc and clang find much
 # the same, and gcc's run on all tests.
-CLANG_PARTS := 4
+CLANG_PARTS := 8
 CLANG_PART ?= $(shell expr $$(date +%j) % $(CLANG_PARTS) + 1)
 CLANG_PART_PROGRAMS = $(addprefix $(BUILD)/fuzz/test/,$(shell printf '%s\n' $(TESTS) | \
 	awk 'NR % $(CLANG_PARTS) + 1 == $(CLANG_PART)'))
