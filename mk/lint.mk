@@ -89,23 +89,25 @@ $(BUILD)/lint/cppcheck.ok: $(filter-out src/test/%,$(LINT_C))
 
 # Slow, so only for changed files: the object has the dependencies. Of 3 s a file, clang's analyzer takes all but
 # 0.1 s, and gcc's 0.4 s: with TIDY_PARTS more than 1 both take the files of TIDY_COMMITS commits, and a part of the
-# others by the day of the year; all other checks take every file.
+# others by the day of the year, as the check of tests does; all other checks take every file.
 TIDY_PARTS ?= 1
 TIDY_COMMITS ?= 10
 TIDY_PART ?= $(shell expr $$(date +%j) % $(TIDY_PARTS) + 1)
 LINT_NAMES := $(foreach l,$(LAYERS),$(NAMES_$(l)))
 ifeq ($(TIDY_PARTS),1)
-TIDY_WHOLE := $(LINT_NAMES)
+tidy_part = $(1)
 else
-TIDY_WHOLE := $(shell printf '%s\n' $(LINT_NAMES) | awk 'NR % $(TIDY_PARTS) + 1 == $(TIDY_PART)') \
-	$(filter $(LINT_NAMES),$(patsubst src/%,%,$(basename $(shell { git log -n $(TIDY_COMMITS) --format= --name-only; \
-		git diff --name-only HEAD; } 2>/dev/null | grep '^src/.*\.[ch]$$'))))
+TIDY_CHANGED := $(patsubst src/%,%,$(basename $(shell { git log -n $(TIDY_COMMITS) --format= --name-only; \
+	git diff --name-only HEAD; } 2>/dev/null | grep '^src/.*\.[ch]$$')))
+tidy_part = $(sort $(filter $(1),$(TIDY_CHANGED)) \
+	$(shell printf '%s\n' $(1) | awk 'NR % $(TIDY_PARTS) + 1 == $(TIDY_PART)'))
 endif
-lint-tidy: $(sort $(TIDY_WHOLE:%=$(BUILD)/lint/tidy/%.ok)) \
-		$(patsubst %,$(BUILD)/lint/tidy/%.quick,$(filter-out $(TIDY_WHOLE),$(LINT_NAMES))) $(TEST_PATHS:%=$(BUILD)/lint/tidy/test/%.ok) \
-		$(SUPPORT:%=$(BUILD)/lint/tidy/%.ok)
+TIDY_WHOLE := $(call tidy_part,$(LINT_NAMES))
+lint-tidy: $(TIDY_WHOLE:%=$(BUILD)/lint/tidy/%.ok) \
+		$(patsubst %,$(BUILD)/lint/tidy/%.quick,$(filter-out $(TIDY_WHOLE),$(LINT_NAMES))) \
+		$(patsubst %,$(BUILD)/lint/tidy/%.ok,$(call tidy_part,$(TEST_PATHS:%=test/%)) $(SUPPORT))
 	@echo 'ok      $@'
-lint-analyzer: $(sort $(TIDY_WHOLE:%=$(BUILD)/lint/analyzer/%.ok))
+lint-analyzer: $(TIDY_WHOLE:%=$(BUILD)/lint/analyzer/%.ok)
 	@echo 'ok      $@'
 
 ANALYZER_CFLAGS := $(CFLAGS_cli) $(call vendor_flags,--cflags,$(PACKAGES))
