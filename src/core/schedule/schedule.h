@@ -22,15 +22,6 @@ struct schedule_size {
 	int64_t cpu, memory;
 };
 
-/* New nodes of another type take what a type needs: it loses `lost` nodes after 0, step, 2 * step, ...
- * of them, in a straight line between. */
-struct schedule_rival {
-	size_t type;
-	const int64_t *lost; /* ascending */
-	size_t count;        /* of lost, at least 1 */
-	int64_t step;
-};
-
 /* A kind of node: index 0 is the head, then the worker groups in the order of the RayCluster. All
  * counts are nodes (Pods), not replicas. */
 struct schedule_type {
@@ -41,14 +32,11 @@ struct schedule_type {
 	/* Of all nodes, those of min_nodes as well; no node is terminated for it. */
 	bool has_pool;
 	int64_t pool_nodes;
-	/* New nodes above this number of all nodes come after those of other types: what they need is not
-	 * there. Rivals need the same (schedule_supplied). */
-	bool scarce;
-	int64_t supplied_nodes;
-	const struct schedule_rival *rivals;
-	size_t rival_count;
-	int64_t given_nodes; /* of the problem; set of rivals */
-	int64_t hosts;       /* numOfHosts: nodes are launched in multiples of it, 1 and above */
+	/* Of new nodes, those above this number come after those of other types: they are known to
+	 * wait. */
+	bool has_room;
+	int64_t room_nodes;
+	int64_t hosts; /* numOfHosts: nodes are launched in multiples of it, 1 and above */
 	int64_t priority;
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
 	double failure_recency;          /* 1.0: never failed; 0.0: the latest to fail */
@@ -200,11 +188,6 @@ bool schedule_fits_empty(const struct ray_request *request, const struct resourc
 
 /* Indices into problem.gangs, in the order in which they are placed. */
 const size_t *schedule_gang_order(const struct schedule_problem *problem, struct arena *arena);
-
-/* Of all nodes of a scarce type, those for which there is what they need, beside so many nodes of
- * each type; only_new: without given_nodes. */
-int64_t schedule_supplied(const struct schedule_problem *problem, size_t type, const int64_t *nodes,
-			  bool only_new);
 
 /* Whether the gang would fit an empty cluster: the head (if any) and every type at its maximum,
  * without holds, budget and pools. */

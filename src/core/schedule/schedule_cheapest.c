@@ -20,7 +20,7 @@
 #define REMOVAL_STEPS_MAX ((size_t)100000)
 #define CONFIRM_ROUNDS 6
 /* A launch that would wait costs so many times as much. */
-#define SCARCE_COST 1000
+#define WAITING_COST 1000
 
 /* A trial that serves as much as Ray's policy. */
 struct choice {
@@ -100,32 +100,21 @@ static bool launches_fewer(const struct schedule_problem *problem, const int64_t
 	return fewer;
 }
 
-/* A node that lacks what its type needs costs more. */
-static __int128 cost_of_nodes(const struct schedule_type *type, int64_t nodes, int64_t supplied)
-{
-	int64_t over = type->scarce ? nodes - (supplied > 0 ? supplied : 0) : 0;
-
-	return (__int128)type->cost * nodes +
-	       (over > 0 ? (__int128)type->cost * (SCARCE_COST - 1) * over : 0);
-}
-
-/* Of so many new nodes of the type, at least: beside rivals they may cost more. */
+/* Of so many new nodes. */
 static __int128 cost_of(const struct schedule_type *type, int64_t nodes)
 {
-	return cost_of_nodes(type, nodes, type->supplied_nodes - type->given_nodes);
+	int64_t waiting = type->has_room ? nodes - type->room_nodes : 0;
+
+	return (__int128)type->cost * nodes +
+	       (waiting > 0 ? (__int128)type->cost * (WAITING_COST - 1) * waiting : 0);
 }
 
 static __int128 cost_of_all(const struct schedule_problem *problem, const int64_t *launches)
 {
 	__int128 sum = 0;
 
-	for (size_t i = 0; i < problem->type_count; i++) {
-		const struct schedule_type *type = &problem->types[i];
-
-		sum += cost_of_nodes(type, launches[i],
-				     schedule_supplied(problem, i, launches, true) -
-					     type->given_nodes);
-	}
+	for (size_t i = 0; i < problem->type_count; i++)
+		sum += cost_of(&problem->types[i], launches[i]);
 	return sum;
 }
 

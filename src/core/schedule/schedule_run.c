@@ -302,30 +302,3 @@ void schedule_order_sort(struct schedule_run *run, uint32_t *nodes, size_t count
 	if (run->kept.count && count > 1)
 		qsort_r(nodes, count, sizeof(*nodes), compare_nodes, run);
 }
-
-/* ---- what new nodes need ---- */
-
-static int64_t lost_to(const struct schedule_rival *rival, int64_t nodes)
-{
-	int64_t last = (int64_t)rival->count - 1, at = nodes / rival->step;
-
-	if (nodes <= 0)
-		return 0;
-	if (at >= last)
-		return rival->lost[last];
-	return rival->lost[at] +
-	       (rival->lost[at + 1] - rival->lost[at]) * (nodes % rival->step) / rival->step;
-}
-
-int64_t schedule_supplied(const struct schedule_problem *problem, size_t type, const int64_t *nodes,
-			  bool only_new)
-{
-	const struct schedule_type *own = &problem->types[type];
-	int64_t supplied = own->supplied_nodes;
-
-	ARRAY_EACH(const struct schedule_rival, rival, own->rivals, own->rival_count)
-		supplied -= lost_to(
-			rival, nodes[rival->type] -
-				       (only_new ? 0 : problem->types[rival->type].given_nodes));
-	return supplied;
-}

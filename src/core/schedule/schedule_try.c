@@ -28,13 +28,12 @@
 
 /* ---- the heap ---- */
 
-/* A new node of the type lacks what it needs. */
+/* A new node of the type is known to wait. */
 static bool is_last(const struct schedule_run *run, size_t type)
 {
 	const struct schedule_type *own = &run->problem->types[type];
 
-	return own->scarce && run->type_nodes[type] + own->hosts >
-				      schedule_supplied(run->problem, type, run->type_nodes, false);
+	return own->has_room && run->launches[type] + own->hosts > own->room_nodes;
 }
 
 static bool is_before(const struct schedule_try *try, const struct schedule_candidate *a,
@@ -303,21 +302,7 @@ static void add_type(struct schedule_try *try, size_t type)
 	c->rest = try->run->templates[type].rest;
 	c->rank = try->next_rank++;
 	c->last = is_last(try->run, type);
-	if (try->run->problem->types[type].scarce)
-		VEC_PUSH(try->run->attempt, &try->scarce, c);
 	heap_add(try, c);
-}
-
-/* After a launch. One at a time, so that the rest of the heap is in order. */
-static void review_scarce(struct schedule_try *try)
-{
-	for (size_t i = 0; i < try->scarce.count; i++) {
-		struct schedule_candidate *c = try->scarce.at[i];
-
-		c->last = is_last(try->run, c->type);
-		if (c->listed)
-			heap_move(try, c);
-	}
 }
 
 /* Reads the first member of the class. Resets the key to the bound if that could improve it. */
@@ -438,8 +423,8 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 {
 	if (c->type != SCHEDULE_NO_INDEX) {
 		c->rank = try->next_rank++;
+		c->last = is_last(try->run, c->type);
 		heap_move(try, c);
-		review_scarce(try);
 	} else if (c->resized) {
 		heap_drop(try, c);
 		if (c->next_equal && try->active_count)

@@ -12,7 +12,7 @@ struct schedule_candidate {
 	uint32_t state;
 	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
-	bool last;          /* a new node that lacks what its type needs: after all others */
+	bool last;          /* a new node beyond the room of its type: after all others */
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */
 	uint32_t node;
 	uint64_t rank;
@@ -61,12 +61,11 @@ struct schedule_try {
 	struct schedule_run *run;
 	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
-	int64_t *left;                           /* by shape: units to place */
-	int64_t active_count;                    /* shapes with units left */
-	struct schedule_holders *holders;        /* by shape; some are out of date */
-	VEC(struct schedule_cursor) cursors;     /* of one fill */
-	VEC(struct schedule_candidate *) heap;   /* the best first */
-	VEC(struct schedule_candidate *) scarce; /* types */
+	int64_t *left;                         /* by shape: units to place */
+	int64_t active_count;                  /* shapes with units left */
+	struct schedule_holders *holders;      /* by shape; some are out of date */
+	VEC(struct schedule_cursor) cursors;   /* of one fill */
+	VEC(struct schedule_candidate *) heap; /* the best first */
 	size_t next;        /* position in the ranking: the classes before it are candidates */
 	uint64_t next_rank; /* of types */
 	int64_t new_before; /* new nodes of the run before the try */

@@ -671,12 +671,5 @@ void device_free_fit(struct device_free *free, const struct device_pods *pods, s
 		while (search.chosen.count > 0)
 			return_last(&search);
 	free->steps_left -= search.steps < limit ? search.steps : limit;
-	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged, search.chosen.at,
-					search.chosen.count };
-}
-
-void device_free_return(struct device_free *free, const struct device_fit *fit)
-{
-	for (size_t i = fit->taken_count; i > 0; i--)
-		move(free, &fit->taken[i - 1], 1);
+	*ret_fit = (struct device_fit){ search.pods, search.cut, search.unjudged };
 }

@@ -95,15 +95,10 @@ struct device_pods {
 	bool keep; /* their devices stay taken */
 };
 
-struct device_choice;
-
 struct device_fit {
 	int64_t pods;  /* that certainly fit by the numbers, at most `most` */
 	bool unknown;  /* the search ended early: more may fit */
 	bool unjudged; /* as above: fewer may fit */
-	/* With `keep`, what they took. */
-	const struct device_choice *taken;
-	size_t taken_count;
 };
 
 /* On all Nodes. Requests are served greedily, by the first devices that fit; the answer is a lower
@@ -111,7 +106,5 @@ struct device_fit {
  * runs. */
 void device_free_fit(struct device_free *free, const struct device_pods *pods, struct arena *arena,
 		     struct device_fit *ret_fit);
-/* Returns what was taken; the last fit with `keep` first. */
-void device_free_return(struct device_free *free, const struct device_fit *fit);
 
 #endif

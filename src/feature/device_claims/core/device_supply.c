@@ -393,75 +393,14 @@ static void supply_group(struct offer *offer, size_t g, struct supplier *s,
 			 struct supplied_group *own, struct schedule_type *type)
 {
 	own->most = type->max_nodes - own->there;
-	type->given_nodes = own->there;
 	if (own->most <= 0 || own->wants.specs.count == 0)
 		return;
 	own->most = own->most < DEVICE_SUPPLY_PODS_MAX ? own->most : DEVICE_SUPPLY_PODS_MAX;
 	own->fits = fit(s, own->spec, &own->wants, own->most, NULL);
-	type->scarce = own->fits < own->most;
-	type->supplied_nodes = own->there + own->fits - own->fits % type->hosts;
+	type->has_room = own->fits < own->most;
+	type->room_nodes = own->fits - own->fits % type->hosts;
 	if (own->fits == 0)
 		offer->groups[g].device_lack = lack_text(s->free, &own->wants, offer->arena);
-}
-
-/* ---- groups for the same devices ---- */
-
-/* The Pods that `own` loses to those of the other group, at up to DEVICE_RIVAL_POINTS numbers of
- * them. False: nothing. */
-static bool find_losses(struct supplier *s, const struct supplied_group *own,
-			const struct supplied_group *other, struct schedule_rival *ret)
-{
-	int64_t step = (other->fits + DEVICE_RIVAL_POINTS - 1) / DEVICE_RIVAL_POINTS;
-	struct device_fit taken[DEVICE_RIVAL_POINTS + 1];
-	int64_t *lost = arena_array(s->arena, DEVICE_RIVAL_POINTS + 1, sizeof(*lost));
-	size_t count = 1;
-
-	for (int64_t pods = 0; pods < other->fits; pods += step, count++) {
-		int64_t more = other->fits - pods < step ? other->fits - pods : step, left;
-
-		(void)fit(s, other->spec, &other->wants, more, &taken[count]);
-		left = fit(s, own->spec, &own->wants, own->most, NULL);
-		lost[count] = own->fits - left > lost[count - 1] ? own->fits - left :
-								   lost[count - 1];
-	}
-	for (size_t i = count; i > 1; i--)
-		device_free_return(s->free, &taken[i - 1]);
-	ret->lost = lost;
-	ret->count = count;
-	ret->step = step;
-	return lost[count - 1] > 0;
-}
-
-/* All that fit of the other group leave fewer. */
-static bool is_rival(struct supplier *s, const struct supplied_group *own,
-		     const struct supplied_group *other)
-{
-	struct device_fit taken;
-	int64_t left;
-
-	if (own == other || own->fits <= 0 || other->fits <= 0)
-		return false;
-	(void)fit(s, other->spec, &other->wants, other->fits, &taken);
-	left = fit(s, own->spec, &own->wants, own->most, NULL);
-	device_free_return(s->free, &taken);
-	return left < own->fits;
-}
-
-static void find_rivals(struct supplier *s, const struct supplied_group *groups, size_t count,
-			size_t g, struct schedule_type *type)
-{
-	VEC(struct schedule_rival) rivals = { .at = NULL };
-
-	for (size_t o = 0; o < count && rivals.count < DEVICE_RIVALS_MAX; o++) {
-		struct schedule_rival rival = { .type = o + 1 };
-
-		if (is_rival(s, &groups[g], &groups[o]) &&
-		    find_losses(s, &groups[g], &groups[o], &rival))
-			VEC_PUSH(s->arena, &rivals, rival);
-	}
-	type->rivals = rivals.at;
-	type->rival_count = rivals.count;
-	type->scarce = type->scarce || rivals.count > 0;
 }
 
 static bool wants_any(const struct offer *offer)
@@ -497,8 +436,6 @@ static void supply_devices(struct offer *offer)
 		take_launched(&s, &facts->groups[g], &groups[g]);
 	for (size_t g = 0; g < facts->group_count; g++)
 		supply_group(offer, g, &s, &groups[g], &types[g + 1]);
-	for (size_t g = 0; g < facts->group_count; g++)
-		find_rivals(&s, groups, facts->group_count, g, &types[g + 1]);
 	problem->types = types;
 }
 
