@@ -13,6 +13,13 @@ static const struct container_port *gcs_find_port(const struct container *contai
 	return NULL;
 }
 
+/* An address that it had is another Pod's one day. The kubelet of an Unknown one is silent. */
+static bool has_ended(const struct pod *pod)
+{
+	return strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0 ||
+	       strcmp(pod->phase, "Unknown") == 0;
+}
+
 int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, struct err *err)
 {
 	const struct container_port *port = NULL;
@@ -20,6 +27,9 @@ int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, 
 	if (head->unreadable)
 		return err_set(err, ERR_INPUT, "head Pod %s/%s cannot be read: %s",
 			       head->namespace_, head->name, head->unreadable);
+	if (has_ended(head))
+		return err_set(err, ERR_RETRY, "head Pod %s/%s does not run (phase %s)",
+			       head->namespace_, head->name, head->phase);
 	if (!*head->pod_ip)
 		return err_set(err, ERR_RETRY, "head Pod %s/%s has no IP address yet",
 			       head->namespace_, head->name);

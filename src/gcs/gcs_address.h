@@ -15,7 +15,7 @@ struct gcs_address {
 
 /* The Pod IP, and the port of the Ray container (index 0) named gcs-server, else the one named
  * gcs, else GCS_DEFAULT_PORT (KubeRay: constant.go, DefaultGcsServerPortName).
- * ERR_RETRY: the Pod has no IP yet. ERR_INPUT: the port is out of range. */
+ * ERR_RETRY: the Pod has no IP yet, or it has ended and its address may be another Pod's. ERR_INPUT: the port is out of range. */
 int gcs_address_of_pod(const struct pod *head, struct gcs_address *ret_address, struct err *err);
 
 #endif

@@ -90,6 +90,25 @@ static int find_address(struct ray_access *access, const struct ray_cluster *clu
 	return -1;
 }
 
+/* Why no token may be sent to this head; NULL: it may. A Pod that has ended keeps its last address in
+ * its status, and the address may be another tenant's by now. */
+static const char *untrusted(struct ray_access *access, const struct ray_cluster *cluster,
+			     const struct pod *head)
+{
+	const struct container_status *ray = pod_ray_container_status(head);
+
+	if (cluster->head_pod_name[0] == '\0' && cluster->head_pod_ip[0] == '\0')
+		return "status.head of the RayCluster names no head Pod, so Ray's token is sent to "
+		       "none; KubeRay's operator sets it";
+	if (strcmp(head->phase, "Running") == 0 && ray && ray->state == CONTAINER_RUNNING)
+		return NULL;
+	err_set(problem_of(access), ERR_RETRY,
+		"the head Pod %s is not running (phase %s), so Ray's token is not sent to its "
+		"address",
+		head->name, head->phase[0] ? head->phase : "unknown");
+	return problem_of(access)->text;
+}
+
 static const char *may_write(void *context)
 {
 	const struct ray_access *access = context;
@@ -97,7 +116,8 @@ static const char *may_write(void *context)
 	return leader_is_leading(access->control->leader) ? NULL : "this replica does not lead";
 }
 
-/* Each step may fail with a problem text: the head Pod, its address, the credentials. The client is
+/* Each step may fail with a problem text: the head Pod, its address, the credentials, whether it may
+ * have them; an address that the user gave is trusted. The client is
  * created once and reconfigured in every call; gcs_client_configure keeps the connection when nothing
  * differs. */
 struct gcs_client *ray_access_client(struct ray_access *access, const struct ray_cluster *cluster,
@@ -108,10 +128,18 @@ struct gcs_client *ray_access_client(struct ray_access *access, const struct ray
 	struct gcs_config config;
 	struct credentials_view view;
 	const struct pod *head;
+	const char *problem;
 
 	if (find_address(access, cluster, pods, pod_count, &head, &address, ret_problem) < 0 ||
 	    credentials_get(access->credentials, cluster, head, &view, ret_problem) < 0)
 		return NULL;
+	if (view.auth->token && !access->control->gcs_address) {
+		problem = untrusted(access, cluster, head);
+		if (problem) {
+			*ret_problem = problem;
+			return NULL;
+		}
+	}
 	config = (struct gcs_config){ .cluster = access->key,
 				      .host = address.host,
 				      .port = address.port,

@@ -18,7 +18,8 @@ struct ray_access *ray_access_new(const struct control *control, const char *nam
 void ray_access_free(struct ray_access *access); /* NULL is fine */
 
 /* The client for the present head, or NULL with *ret_problem (why and what to do; valid until the
- * next call). Cheap when nothing changed. Starts to read the Secrets that the head wants; there is
+ * next call). A head gets a token only while it runs and status.head names it, and a Pod that has
+ * ended is not connected to: its address may be another Pod's. Cheap when nothing changed. Starts to read the Secrets that the head wants; there is
  * no client until they arrive. */
 struct gcs_client *ray_access_client(struct ray_access *access, const struct ray_cluster *cluster,
 				     const struct pod *const *pods, size_t pod_count,

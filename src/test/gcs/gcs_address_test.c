@@ -10,6 +10,7 @@ static struct pod head_pod(struct container *container, const struct container_p
 	*container = (struct container){ .name = "ray-head", .ports = ports, .port_count = count };
 	return (struct pod){ .namespace_ = "default",
 			     .name = "demo-head",
+			     .phase = "Running",
 			     .pod_ip = "10.0.0.7",
 			     .spec.containers = container,
 			     .spec.container_count = 1 };
@@ -68,9 +69,27 @@ static void test_refusals(void **state)
 				      "spec.nodeName: must be a string");
 }
 
+/* The address in the status of a Pod that has ended may be another tenant's. */
+static void test_a_pod_that_has_ended(void **state)
+{
+	static const char *const phases[] = { "Succeeded", "Failed", "Unknown" };
+	struct container container;
+	struct gcs_address address;
+	struct err err;
+	struct pod pod = head_pod(&container, NULL, 0);
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(phases); i++) {
+		pod.phase = phases[i];
+		assert_int_equal(gcs_address_of_pod(&pod, &address, &err), -1);
+		assert_int_equal(err.kind, ERR_RETRY);
+		assert_non_null(strstr(err.text, phases[i]));
+	}
+}
+
 static void test_pod_without_containers(void **state)
 {
-	struct pod pod = { .namespace_ = "a", .name = "b", .pod_ip = "fd00::1" };
+	struct pod pod = { .namespace_ = "a", .name = "b", .phase = "", .pod_ip = "fd00::1" };
 	struct gcs_address address;
 	struct err err;
 
@@ -85,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_a_pod_that_has_ended),
 		cmocka_unit_test(test_pod_without_containers),
 	};
 
