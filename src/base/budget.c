@@ -1,17 +1,22 @@
 #include "base/budget.h"
 
+#include <stdint.h>
+#include <stdio.h>
+
 #include "base/check.h"
 #include "base/memory.h"
 
 #define MIB ((size_t)1 << 20)
 
-struct budget *budget_new(const char *name, size_t limit_bytes, struct budget *shared)
+struct budget *budget_new(const char *name, const char *fix, size_t limit_bytes,
+			  struct budget *parent)
 {
 	struct budget *budget = memory_alloc(sizeof(*budget));
 
-	*budget = (struct budget){ .name = name,
+	*budget = (struct budget){ .name = memory_strdup(name),
+				   .fix = fix ? memory_strdup(fix) : NULL,
 				   .limit_bytes = limit_bytes,
-				   .shared = budget_reference(shared),
+				   .parent = budget_reference(parent),
 				   .references = 1 };
 	return budget;
 }
@@ -27,16 +32,28 @@ void budget_free(struct budget *budget)
 {
 	while (budget && budget->references > 0 &&
 	       __atomic_sub_fetch(&budget->references, 1, __ATOMIC_ACQ_REL) == 0) {
-		struct budget *shared = budget->shared;
+		struct budget *parent = budget->parent;
 
+		memory_free((char *)budget->name);
+		memory_free((char *)budget->fix);
 		memory_free(budget);
-		budget = shared;
+		budget = parent;
 	}
 }
 
 static size_t now(const size_t *bytes)
 {
 	return __atomic_load_n(bytes, __ATOMIC_RELAXED);
+}
+
+size_t budget_used(const struct budget *budget)
+{
+	return budget ? now(&budget->used_bytes) : 0;
+}
+
+size_t budget_peak(const struct budget *budget)
+{
+	return budget ? now(&budget->peak_bytes) : 0;
 }
 
 static size_t add(struct budget *budget, size_t bytes)
@@ -55,31 +72,60 @@ static bool is_within(const struct budget *budget, size_t used)
 	return budget->limit_bytes == 0 || used <= budget->limit_bytes;
 }
 
-/* total: of the shared budget, this one's included. */
-static bool is_fair(const struct budget *shared, size_t used, size_t total)
+/* What is left of the parent for a child that has `used`; total: of the parent, the child's
+ * included. */
+static size_t left_of(const struct budget *parent, size_t used, size_t total)
 {
-	return shared->limit_bytes == 0 || (total <= shared->limit_bytes &&
-					    used <= BUDGET_SHARES * (shared->limit_bytes - total));
+	size_t spared = used > parent->limit_bytes / BUDGET_SMALL ? parent->spared_bytes : 0;
+	size_t gone = total + spared;
+
+	return gone < parent->limit_bytes ? parent->limit_bytes - gone : 0;
+}
+
+/* Whether the child may have `used` while its parent has `total`. */
+static bool is_fair(const struct budget *child, size_t used, size_t total)
+{
+	const struct budget *parent = child->parent;
+
+	if (!parent || parent->limit_bytes == 0 || child->firm)
+		return true;
+	if (used <= parent->limit_bytes / BUDGET_SMALL)
+		return total <= parent->limit_bytes;
+	return used <= BUDGET_SHARES * left_of(parent, used, total);
 }
 
 bool budget_take(struct budget *budget, size_t bytes)
 {
-	if (!budget)
-		return true;
-	size_t used = add(budget, bytes);
-	bool fits = is_within(budget, used);
-	if (budget->shared)
-		fits &= is_fair(budget->shared, used, add(budget->shared, bytes));
+	size_t used = budget ? add(budget, bytes) : 0;
+	bool fits = true;
+
+	while (budget) {
+		size_t total = budget->parent ? add(budget->parent, bytes) : 0;
+
+		fits &= is_within(budget, used) && is_fair(budget, used, total);
+		budget = budget->parent;
+		used = total;
+	}
 	return fits;
+}
+
+/* The lowest budget whose limit, or whose fair part of its parent, `bytes` more would exceed; NULL:
+ * they fit. */
+static const struct budget *refusing(const struct budget *budget, size_t bytes)
+{
+	for (; budget; budget = budget->parent) {
+		size_t used = now(&budget->used_bytes) + bytes;
+
+		if (!is_within(budget, used) ||
+		    !is_fair(budget, used, budget_used(budget->parent) + bytes))
+			return budget;
+	}
+	return NULL;
 }
 
 bool budget_is_over(const struct budget *budget)
 {
-	size_t used = budget ? now(&budget->used_bytes) : 0;
-
-	return budget && (!is_within(budget, used) ||
-			  (budget->shared &&
-			   !is_fair(budget->shared, used, now(&budget->shared->used_bytes))));
+	return refusing(budget, 0) != NULL;
 }
 
 bool budget_charge(struct budget *budget, size_t bytes)
@@ -90,32 +136,43 @@ bool budget_charge(struct budget *budget, size_t bytes)
 	return false;
 }
 
-static void subtract(struct budget *budget, size_t bytes)
-{
-	size_t before = __atomic_fetch_sub(&budget->used_bytes, bytes, __ATOMIC_RELAXED);
-
-	CHECK(before >= bytes);
-}
-
 void budget_release(struct budget *budget, size_t bytes)
 {
-	if (!budget)
-		return;
-	subtract(budget, bytes);
-	if (budget->shared)
-		subtract(budget->shared, bytes);
+	for (; budget; budget = budget->parent) {
+		size_t before = __atomic_fetch_sub(&budget->used_bytes, bytes, __ATOMIC_RELAXED);
+
+		CHECK(before >= bytes);
+	}
+}
+
+struct amount {
+	char text[32];
+};
+
+static struct amount amount_of(size_t bytes)
+{
+	struct amount amount;
+	bool whole = bytes % MIB == 0 || bytes >= 10 * MIB;
+
+	(void)snprintf(amount.text, sizeof(amount.text), "%.*f MiB", whole ? 0 : 1,
+		       (double)bytes / (double)MIB);
+	return amount;
 }
 
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 {
-	size_t used = now(&budget->used_bytes);
+	const struct budget *at = refusing(budget, bytes), *of, *user;
+	const char *fix;
 
-	if (!is_within(budget, used + bytes) || !budget->shared)
-		return err_set(err, ERR_LIMIT, "more than the %zu MiB of memory for %s",
-			       budget->limit_bytes / MIB, budget->name);
-	return err_set(err, ERR_RETRY,
-		       "%zu of the %zu MiB of memory for %s are in use; it is tried again at the "
-		       "next pass",
-		       now(&budget->shared->used_bytes) / MIB, budget->shared->limit_bytes / MIB,
-		       budget->shared->name);
+	if (!at)
+		at = budget; /* memory was released meanwhile */
+	of = at->parent && is_within(at, now(&at->used_bytes) + bytes) ? at->parent : at;
+	user = of == at ? budget : at;
+	fix = of->fix ? of->fix : "it is tried again at the next pass";
+	if (of == budget)
+		return err_set(err, ERR_LIMIT, "more than the %s of memory for %s; %s",
+			       amount_of(of->limit_bytes).text, of->name, fix);
+	return err_set(err, ERR_RETRY, "%s of the %s of memory for %s are in use, %s by %s; %s",
+		       amount_of(now(&of->used_bytes)).text, amount_of(of->limit_bytes).text,
+		       of->name, amount_of(now(&user->used_bytes)).text, user->name, fix);
 }

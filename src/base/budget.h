@@ -1,11 +1,17 @@
-/* A memory limit for one purpose, and for several purposes that share a larger budget: one pass,
- * and all passes. Counts only; the memory belongs to arenas and buffers that are attached to a
- * budget. Any thread may charge and release at any time.
+/* A memory limit for one purpose, in a tree: a budget's bytes count in its parent as well, up to
+ * the root, which is the limit of the process. Counts only; the memory belongs to arenas and buffers
+ * that are attached to a budget. Any thread may charge and release at any time.
  *
- * Budgets that share one get fair parts of it without a fixed share: a charge is refused when the
- * budget would have more than BUDGET_SHARES times the rest that is left for all. So a single budget
+ * The children of a parent get fair parts of it without a fixed share: a charge is refused when the
+ * child would have more than BUDGET_SHARES times the rest that is left for all. So a single child
  * gets 2/3, each of n large ones gets 2/(2n + 1), and small charges succeed as long as anything is
- * left. */
+ * left. The rule holds at each level: between passes of a namespace, between namespaces, between
+ * purposes.
+ *
+ * Memory that is kept, and not freed after a second, needs two exceptions. `spared`: the first of n
+ * large children may have its part for ever, so that only 1/3^n is left; a parent may spare a part of
+ * its limit for small children (BUDGET_SMALL). `firm`: its own limit is its part; the others share
+ * what it leaves. */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 
@@ -15,33 +21,42 @@
 #include "base/err.h"
 
 #define BUDGET_SHARES ((size_t)2)
+#define BUDGET_SMALL ((size_t)128) /* a small child has at most this fraction of the limit */
 
 struct budget {
 	const char *name;      /* for messages: "one pass (--max-pass-memory)" */
+	const char *fix;       /* what to do when this limit, or a fair part of it, is used up */
 	size_t limit_bytes;    /* 0: none */
-	struct budget *shared; /* charged too; NULL: none */
+	size_t spared_bytes;   /* of the limit: for small children alone */
+	bool firm;             /* needs no fair part of the parent */
+	struct budget *parent; /* charged too; NULL: none */
 	size_t used_bytes;     /* in use now; all access is atomic */
 	size_t peak_bytes;     /* the most that was in use */
 	unsigned references;   /* 0: not on the heap, the owner keeps it longer than all charges */
 };
 
-/* With one reference; it holds one of `shared`, which may be NULL. The name is borrowed. */
-struct budget *budget_new(const char *name, size_t limit_bytes, struct budget *shared);
+/* With one reference; it holds one of `parent`, which may be NULL. Texts are copied; fix may be
+ * NULL: the charge is tried again. */
+struct budget *budget_new(const char *name, const char *fix, size_t limit_bytes,
+			  struct budget *parent);
 struct budget *budget_reference(struct budget *budget); /* NULL returns NULL */
 void budget_free(struct budget *budget);                /* drops one reference; NULL is allowed */
 
-/* False when the limit, or the fair part of the shared budget, would be exceeded; then nothing is
- * charged. A NULL budget has no limit. */
+/* False when a limit, or the fair part of a parent, would be exceeded; then nothing is charged. A
+ * NULL budget has no limit. */
 bool budget_charge(struct budget *budget, size_t bytes);
 /* Charges in any case, for memory that is in use already; false as above. */
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_release(struct budget *budget, size_t bytes);
 
+size_t budget_used(const struct budget *budget); /* 0 for NULL */
+size_t budget_peak(const struct budget *budget);
 /* More is in use than is allowed, because of budget_take. */
 bool budget_is_over(const struct budget *budget);
 
-/* Sets the reason why `bytes` more were refused; -1. ERR_LIMIT: the budget's own limit, the same
- * charge would fail again. ERR_RETRY: others use up the shared budget. */
+/* Sets the reason why `bytes` more were refused: whose budget, how much of how much, and what to do;
+ * -1. ERR_LIMIT: the budget's own limit, the same charge would fail again. ERR_RETRY: others use up a
+ * parent. */
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err);
 
 #endif

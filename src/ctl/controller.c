@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/budget.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/model/kubernetes.h"
@@ -23,6 +22,7 @@
 #include "ctl/report/trouble.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/time_zones.h"
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/capacity_watch.h"
@@ -35,6 +35,7 @@
 #include "net/https.h"
 #include "net/log.h"
 #include "net/loop.h"
+#include "net/memory_limit.h"
 #include "net/process.h"
 #include "net/work.h"
 
@@ -50,6 +51,7 @@ struct controller {
 	struct https *https;
 	struct kube_config *config;
 	struct endpoints *endpoints;
+	struct memory_budgets memory;
 	struct gpu_share gpu_share;
 	struct cluster_map clusters; /* of struct cluster, once both caches are filled */
 	bool started, waiting;       /* passes run; everything but the lead is ready */
@@ -396,7 +398,7 @@ static void controller_done(struct controller *controller)
 	log_repeat_done(&controller->clusters_trouble);
 	log_repeat_done(&controller->pods_trouble);
 	loop_free(controller->control.loop);
-	budget_free(controller->control.memory);
+	memory_budgets_done(&controller->memory);
 }
 
 static int open_endpoints(struct controller *controller, struct err *err)
@@ -415,6 +417,30 @@ static int open_endpoints(struct controller *controller, struct err *err)
 	return 0;
 }
 
+static const char *mib(struct arena *arena, size_t bytes)
+{
+	return bytes > 0 ? arena_printf(arena, "%zu", bytes >> 20) : "none";
+}
+
+static void share_memory(struct controller *controller)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct options *options = controller->control.options;
+	const struct memory_budgets *memory = &controller->memory;
+	struct memory_limit limit = { .bytes = (size_t)options->memory_limit_mib << 20,
+				      .source = "--memory-limit" };
+
+	if (limit.bytes == 0)
+		limit = memory_limit_read("", &arena);
+	memory_budgets_init(&controller->memory, options, limit.bytes);
+	controller->control.memory = &controller->memory;
+	log_info("memory in MiB", "limit", mib(&arena, limit.bytes), "source", limit.source,
+		 "budget", mib(&arena, memory->root->limit_bytes), "objects",
+		 mib(&arena, memory->objects.parent->limit_bytes), "passes",
+		 mib(&arena, memory->passes.parent->limit_bytes), "onePass",
+		 mib(&arena, (size_t)options->max_pass_memory_mib << 20), NULL);
+}
+
 int controller_run(const struct options *options, struct err *err)
 {
 	struct scan_pace pace = { .reads_per_second = options->gcs_reads_per_second };
@@ -425,8 +451,7 @@ int controller_run(const struct options *options, struct err *err)
 
 	process_raise_files();
 	process_share_heap();
-	controller.control.memory = budget_new("all clusters (--memory-budget)",
-					       (size_t)options->memory_budget_mib << 20, NULL);
+	share_memory(&controller);
 	controller.control.loop = loop_new();
 	controller.control.queue = work_queue_new(controller.control.loop);
 	trouble_lines_init(&controller.pod_lines, loop_monotonic_ms(controller.control.loop));

@@ -97,6 +97,7 @@ static struct metrics_now metrics_now(const struct control *control)
 		.view_stale = control_stale(control, &scratch)[0] != '\0',
 		.gpu_share = control->gpu_share,
 		.features = control->features,
+		.memory = control->memory,
 		.longest_turn_us = loop_longest_turn_us(control->loop),
 		.longest_turn_cpu_us = loop_longest_turn_cpu_us(control->loop),
 	};

@@ -26,6 +26,7 @@
 #include "base/memory.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "gcs/gcs_client.h"
 #include "gcs/gcs_in_use.h"
@@ -637,6 +638,20 @@ static const struct field config_texts[] = {
 	FIELD_END,
 };
 
+static struct budget *budget_of(const struct pass_config *config)
+{
+	struct memory_budgets *memory = config->control->memory;
+	struct budget *all = memory ? budget_children_get(&memory->passes, config->namespace_) :
+				      NULL;
+	struct budget *one = budget_new("one pass (--max-pass-memory)",
+					"raise that flag, or make the cluster smaller",
+					(size_t)config->control->options->max_pass_memory_mib << 20,
+					all);
+
+	budget_free(all);
+	return one;
+}
+
 struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks)
 {
 	struct pass *pass = memory_alloc(sizeof(*pass));
@@ -647,9 +662,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 	pass->callbacks = *callbacks;
 	pass->cost = config->cost;
 	pass->on_decided = decided;
-	pass->memory = budget_new("one pass (--max-pass-memory)",
-				  (size_t)config->control->options->max_pass_memory_mib << 20,
-				  config->control->memory);
+	pass->memory = budget_of(config);
 	pass->arena.budget = pass->ray_arena.budget = pass->memory;
 	field_own(config_texts, &pass->config, &pass->arena);
 	if (config->memory)

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "ctl/pass/pass.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 #include "net/serve.h"
@@ -167,7 +168,8 @@ struct list_pages *list_pages_new(const struct list_page_kind *kind, const void 
 	pages->kind = kind;
 	pages->self = self;
 	pages->control = control;
-	pages->budget = budget_new(kind->budget_name, kind->budget_bytes, control->memory);
+	pages->budget = budget_new(kind->budget_name, "ask again later", kind->budget_bytes,
+				   control->memory ? control->memory->root : NULL);
 	return pages;
 }
 

@@ -11,6 +11,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/metrics_cluster.h"
 #include "ctl/report/metrics_text.h"
+#include "ctl/shared/memory_budgets.h"
 #include "kube/kube_verb.h"
 #include "net/process.h"
 
@@ -340,6 +341,29 @@ static void write_ceilings(const struct metrics_now *now, enum metrics_id id, st
 				    id == METRICS_GPUS_CEILING ? figure->ceiling : figure->counted);
 }
 
+static void write_memory(const struct memory_budgets *memory, struct buf *buf)
+{
+	struct metrics_family limit = METRICS_FAMILY(buf, METRICS_MEMORY_LIMIT);
+	struct metrics_family used = METRICS_FAMILY(buf, METRICS_MEMORY_USED);
+	struct metrics_family peak = METRICS_FAMILY(buf, METRICS_MEMORY_PEAK);
+	const struct {
+		const char *name;
+		const struct budget *budget;
+	} rows[] = { { "all", memory->root },
+		     { "objects", memory->objects.parent },
+		     { "passes", memory->passes.parent } };
+	enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].budget->limit_bytes > 0)
+			metrics_text_integer(&limit, &rows[i].name,
+					     (int64_t)rows[i].budget->limit_bytes);
+	for (size_t i = 0; i < ROWS; i++)
+		metrics_text_integer(&used, &rows[i].name, (int64_t)budget_used(rows[i].budget));
+	for (size_t i = 0; i < ROWS; i++)
+		metrics_text_integer(&peak, &rows[i].name, (int64_t)budget_peak(rows[i].budget));
+}
+
 static void write_process(const struct metrics *metrics, struct buf *buf)
 {
 	struct process_figures figures;
@@ -363,6 +387,8 @@ bool metrics_write_part(const struct metrics *metrics, const struct metrics_now 
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
 	write_gauge(buf, METRICS_LONGEST_TURN, "", (double)now->longest_turn_us / 1e6);
 	write_gauge(buf, METRICS_LONGEST_TURN_CPU, "", (double)now->longest_turn_cpu_us / 1e6);
+	if (now->memory)
+		write_memory(now->memory, buf);
 	write_cluster_counts(metrics, buf);
 	write_ceilings(now, METRICS_GPUS_CEILING, buf);
 	write_ceilings(now, METRICS_GPUS_COUNTED, buf);

@@ -29,6 +29,7 @@ struct metrics_now {
 	bool view_stale;                   /* of the API server: no worker is removed */
 	const struct gpu_share *gpu_share; /* NULL: no GPUs are shared */
 	const struct features *features;
+	const struct memory_budgets *memory;          /* NULL: no limits */
 	int64_t longest_turn_us, longest_turn_cpu_us; /* of the loop */
 };
 

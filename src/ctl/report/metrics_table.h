@@ -122,6 +122,12 @@
 	X(GAUGE, LONGEST_TURN_CPU, "rayscaler_event_loop_longest_turn_cpu_seconds", "",             \
 	  "Largest CPU time of one turn of the event loop. The rest of the longest turn is a "      \
 	  "wait for a processor.")                                                                  \
+	X(GAUGE, MEMORY_LIMIT, "rayscaler_memory_limit_bytes", "budget",                            \
+	  "Memory that others can make the program hold: budget is all, objects (watch caches) or " \
+	  "passes (replies of Ray and decisions). Absent without a limit of the container.")        \
+	X(GAUGE, MEMORY_USED, "rayscaler_memory_used_bytes", "budget", "What is in use of it.")     \
+	X(GAUGE, MEMORY_PEAK, "rayscaler_memory_peak_bytes", "budget",                              \
+	  "The most that was in use since the start.")                                              \
 	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                       \
 	  "Requests to the API server that ended, by HTTP status, or error without one.")           \
 	X(COUNTER, GCS_ERRORS, "rayscaler_gcs_errors_total", "kind",                                \

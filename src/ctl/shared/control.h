@@ -16,7 +16,7 @@ struct control {
 	 * not lead; NULL unless --metrics-secure. */
 	struct kube_client *reviews;
 	const struct options *options;
-	struct budget *memory;              /* of all passes; NULL: no limit */
+	struct memory_budgets *memory;      /* NULL: no limit */
 	struct queue *queue;                /* the work queue of passes */
 	struct scan_pace *pace;             /* of reading Ray; NULL: each scan interval */
 	struct leader *leader;              /* NULL: no election, we lead (ctl/shared/leader.h) */

@@ -43,8 +43,10 @@
 	  "drain requests to one Ray in one pass")                                                 \
 	X(INTEGER, max_pass_memory_mib, "max-pass-memory", 80, 1, 1000000, "MiB",                  \
 	  "memory of one pass with its reply; above it Ray is unreadable")                         \
-	X(INTEGER, memory_budget_mib, "memory-budget", 128, 1, 1000000, "MiB",                     \
-	  "memory of all passes together; half of the container's limit")                          \
+	X(INTEGER, memory_budget_mib, "memory-budget", 0, 0, 1000000, "MiB",                       \
+	  "memory of all passes together; 0: half of the limit, without one 128")                  \
+	X(INTEGER, memory_limit_mib, "memory-limit", 0, 0, 1000000, "MiB",                         \
+	  "what this process may use; 0: the limit of its container")                              \
 	X(INTEGER, kube_api_timeout_seconds, "kube-api-timeout-seconds", 10, 1, 300, "seconds",    \
 	  "deadline of one request to the API server")                                             \
 	X(INTEGER, kube_api_qps, "kube-api-qps", 100, 1, 100000, "requests/s",                     \

@@ -1,5 +1,6 @@
-#include "base/budget.h"
+#include "base/budget_children.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -11,7 +12,9 @@
 
 static void test_limit_of_one(void **state)
 {
-	struct budget budget = { .name = "one pass (--x)", .limit_bytes = 10 * MIB };
+	struct budget budget = { .name = "one pass (--x)",
+				 .fix = "raise --x",
+				 .limit_bytes = 10 * MIB };
 	struct err err;
 
 	(void)state;
@@ -21,7 +24,8 @@ static void test_limit_of_one(void **state)
 	assert_int_equal(budget.used_bytes, 10 * MIB);
 	assert_int_equal(budget_refuse(&budget, 1, &err), -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
-	assert_string_equal(err.text, "more than the 10 MiB of memory for one pass (--x)");
+	assert_string_equal(err.text,
+			    "more than the 10 MiB of memory for one pass (--x); raise --x");
 	budget_release(&budget, 10 * MIB);
 	assert_int_equal(budget.used_bytes, 0);
 	assert_true(budget.peak_bytes >= 10 * MIB);
@@ -46,13 +50,15 @@ static void test_fair_parts_of_a_shared_budget(void **state)
 	(void)state;
 	for (size_t count = 1; count <= MANY; count *= 10) {
 		struct budget shared = { .name = "all (--y)", .limit_bytes = 128 * MIB };
-		struct budget hogs[MANY], small = { .shared = &shared };
+		struct budget hogs[MANY], small = { .parent = &shared };
 		size_t wanted = 2 * shared.limit_bytes / (2 * count + 1);
 		bool grows = true;
 		struct err err;
 
 		for (size_t i = 0; i < count; i++)
-			hogs[i] = (struct budget){ .limit_bytes = 1000 * MIB, .shared = &shared };
+			hogs[i] = (struct budget){ .name = "a hog",
+						   .limit_bytes = 1000 * MIB,
+						   .parent = &shared };
 		while (grows) {
 			grows = false;
 			for (size_t i = 0; i < count; i++)
@@ -64,14 +70,112 @@ static void test_fair_parts_of_a_shared_budget(void **state)
 		assert_true(shared.used_bytes < shared.limit_bytes);
 		assert_int_equal(budget_refuse(&hogs[0], STEP, &err), -1);
 		assert_int_equal(err.kind, ERR_RETRY);
-		assert_non_null(strstr(err.text, "of the 128 MiB of memory for all (--y) are in "
-						 "use; it is tried again at the next pass"));
+		assert_non_null(
+			strstr(err.text, "of the 128 MiB of memory for all (--y) are in use, "));
+		assert_non_null(strstr(err.text, " by a hog; it is tried again at the next pass"));
 		assert_true(budget_charge(&small, 200 << 10));
 		budget_release(&small, 200 << 10);
 		for (size_t i = 0; i < count; i++)
 			budget_release(&hogs[i], hogs[i].used_bytes);
 		assert_int_equal(shared.used_bytes, 0);
 	}
+}
+
+/* The rule holds at each level: one namespace with many greedy passes has the part of one, so that a
+ * second namespace gets as much. */
+static void test_fair_parts_at_each_level(void **state)
+{
+	enum { PASSES = 20, STEP = 64 << 10 };
+	struct budget root = { .name = "root", .limit_bytes = 200 * MIB };
+	struct budget all = { .name = "all passes", .limit_bytes = 128 * MIB, .parent = &root };
+	struct budget spaces[2], passes[2][PASSES];
+	bool grows = true;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		spaces[i] = (struct budget){ .name = "a namespace", .parent = &all };
+		for (size_t j = 0; j < PASSES; j++)
+			passes[i][j] = (struct budget){ .name = "a pass", .parent = &spaces[i] };
+	}
+	for (size_t i = 0; grows; i++) {
+		grows = budget_charge(&passes[0][i % PASSES], STEP);
+		grows |= budget_charge(&passes[1][0], STEP);
+	}
+	assert_in_range(spaces[0].used_bytes, 50 * MIB, 52 * MIB);
+	assert_in_range(spaces[1].used_bytes, 50 * MIB, 52 * MIB);
+	assert_int_equal(root.used_bytes, spaces[0].used_bytes + spaces[1].used_bytes);
+	assert_false(budget_is_over(&passes[0][0]));
+	assert_false(budget_take(&passes[0][0], MIB));
+	assert_true(budget_is_over(&passes[0][0]));
+	assert_int_equal(budget_used(&root), all.used_bytes);
+}
+
+/* Memory that is kept: whoever comes first, small ones find room, and the firm child of the root does
+ * not give way to others. */
+static void test_small_ones_find_room_after_many_large_ones(void **state)
+{
+	enum { LARGE = 20, SMALL = 20, STEP = 16 << 10 };
+	struct budget root = { .name = "root", .limit_bytes = 200 * MIB };
+	struct budget all = { .name = "all objects",
+			      .limit_bytes = 100 * MIB,
+			      .spared_bytes = 25 * MIB,
+			      .firm = true,
+			      .parent = &root };
+	struct budget passes = { .name = "passes", .parent = &root };
+	struct budget large[LARGE], small[SMALL];
+
+	(void)state;
+	for (size_t i = 0; i < LARGE; i++) {
+		large[i] = (struct budget){ .name = "a large one", .parent = &all };
+		while (budget_charge(&large[i], STEP))
+			;
+	}
+	assert_in_range(large[0].used_bytes, 49 * MIB, 51 * MIB);
+	for (size_t i = 0; i < SMALL; i++) {
+		small[i] = (struct budget){ .name = "a small one", .parent = &all };
+		for (size_t used = 0; used < 400 << 10; used += STEP)
+			assert_true(budget_charge(&small[i], STEP));
+	}
+	budget_release(&large[0], large[0].used_bytes);
+	while (budget_charge(&passes, STEP))
+		;
+	assert_true(budget_charge(&large[1], 8 * MIB));
+	assert_true(budget_is_over(&passes));
+}
+
+static void test_children_by_name(void **state)
+{
+	struct budget_children children;
+	struct budget *a, *again, *b;
+	char name[16];
+	struct err err;
+
+	(void)state;
+	budget_children_init(&children, budget_new("all objects", "delete some", 10 * MIB, NULL),
+			     "the objects of namespace");
+	a = budget_children_get(&children, "a");
+	again = budget_children_get(&children, "a");
+	b = budget_children_get(&children, "b");
+	assert_ptr_equal(a, again);
+	assert_ptr_not_equal(a, b);
+	assert_true(budget_charge(a, 6 * MIB));
+	assert_int_equal(budget_refuse(a, MIB, &err), -1);
+	assert_string_equal(err.text, "6 MiB of the 10 MiB of memory for all objects are in use, "
+				      "6 MiB by the objects of namespace a; delete some");
+	budget_free(again);
+	budget_free(b);
+	budget_free(a); /* its charges keep it */
+	for (size_t i = 0; i < 1000; i++) {
+		(void)snprintf(name, sizeof(name), "n%zu", i);
+		budget_free(budget_children_get(&children, name));
+	}
+	assert_in_range(children.budgets.count, 1, 64);
+	a = budget_children_get(&children, "a");
+	assert_int_equal(budget_used(a), 6 * MIB);
+	budget_release(a, 6 * MIB);
+	budget_free(a);
+	assert_null(budget_children_get(NULL, "a"));
+	budget_children_done(&children);
 }
 
 /* An arena never fails: it reports that it is over its budget until it is reset. */
@@ -125,6 +229,9 @@ int main(void)
 		cmocka_unit_test(test_limit_of_one),
 		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_fair_parts_of_a_shared_budget),
+		cmocka_unit_test(test_fair_parts_at_each_level),
+		cmocka_unit_test(test_small_ones_find_room_after_many_large_ones),
+		cmocka_unit_test(test_children_by_name),
 		cmocka_unit_test(test_arena_over_its_budget),
 		cmocka_unit_test(test_buffer_over_its_budget),
 	};

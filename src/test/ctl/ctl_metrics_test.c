@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "ctl/report/metrics_text.h"
+#include "ctl/shared/memory_budgets.h"
+#include "ctl/shared/options.h"
 #include "test/support/metrics_lines.h"
 #include "test/support/metrics_markdown.h"
 #include "test/support/support.h"
@@ -54,6 +56,33 @@ static void test_program(void **state)
 	metrics_expect_line(&fixture->text, "rayscaler_clusters{state=\"hands_off\"} 0");
 	metrics_expect_line(&fixture->text, "process_start_time_seconds 1700000000.5");
 	assert_non_null(strstr(buf_string(&fixture->text), "\nprocess_resident_memory_bytes "));
+}
+
+static void test_memory(void **state)
+{
+	struct fixture *fixture = *state;
+	struct memory_budgets memory;
+	const struct metrics_now now = { .memory = &memory };
+	struct options options;
+	struct budget *a;
+
+	options_init(&options);
+	memory_budgets_init(&memory, &options, (size_t)256 << 20);
+	a = budget_children_get(&memory.objects, "a");
+	(void)budget_take(a, 5000);
+	budget_release(a, 1000);
+	buf_clear(&fixture->text);
+	metrics_write(fixture->metrics, &now, &fixture->text);
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_memory_limit_bytes{budget=\"all\"} 209715200");
+	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"all\"} 4000");
+	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"objects\"} 4000");
+	metrics_expect_line(&fixture->text, "rayscaler_memory_peak_bytes{budget=\"objects\"} 5000");
+	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"passes\"} 0");
+	budget_release(a, 4000);
+	budget_free(a);
+	memory_budgets_done(&memory);
+	options_done(&options);
 }
 
 /* rate() and increase() see nothing of a series that starts with its first 1. */
@@ -264,6 +293,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_program),
+		TEST(test_memory),
 		TEST(test_every_counter_exists_from_the_start),
 		TEST(test_what_can_be_known_begins_with_0),
 		TEST(test_counters),

@@ -3,8 +3,8 @@
 
 #include <semaphore.h>
 
-#include "base/budget.h"
 #include "ctl/pass/gpu_share.h"
+#include "ctl/shared/memory_budgets.h"
 #include "net/work.h"
 #include "test/support/pass_bench.h"
 
@@ -402,11 +402,14 @@ static void test_a_grown_decision_delays_no_other(void **state)
 /* A state that fits in the memory of a pass, and a decision that does not. */
 static void test_a_decision_without_memory_changes_nothing(void **state)
 {
-	struct budget *all = budget_new("all clusters", (size_t)100 << 20, NULL);
+	struct memory_budgets memory;
+	const struct budget *all;
 
 	(void)state;
 	demand_shapes(MANY_SHAPES);
-	control.memory = all;
+	memory_budgets_init(&memory, &options, (size_t)200 << 20);
+	control.memory = &memory;
+	all = memory.root;
 	options.decision_cpu_budget_ms = 60000;
 	options.max_pass_memory_mib = 1;
 	run_pass(NULL);
@@ -423,7 +426,8 @@ static void test_a_decision_without_memory_changes_nothing(void **state)
 	assert_true(seen.patched);
 	pass_free(steal(&seen.pass));
 	assert_int_equal(all->used_bytes, 0);
-	budget_free(all);
+	memory_budgets_done(&memory);
+	control.memory = NULL;
 }
 
 /* A test that failed left the pool closed: the end of the loop would wait for its jobs. */

@@ -1,6 +1,6 @@
 /* One pass against a GCS that lies, hangs or sends too much: the values that are used, the reasons
  * that are reported, and that no other cluster waits for it. */
-#include "base/budget.h"
+#include "ctl/shared/memory_budgets.h"
 #include "test/support/pass_bench.h"
 
 #define HUGE_BYTES ((size_t)100 << 20)
@@ -42,13 +42,16 @@ static void test_reply_of_100_mib_is_refused_with_a_reason(void **state)
 /* A reply below its limit that needs more memory than one pass may use: nothing is known of Ray. */
 static void test_reply_above_the_memory_of_a_pass(void **state)
 {
-	struct budget *all = budget_new("all clusters", (size_t)500 << 20, NULL);
+	struct memory_budgets memory;
+	const struct budget *all;
 
 	(void)state;
 	pass_bench_idle_worker();
 	options.gcs_timeout_seconds = 60;
 	options.max_pass_memory_mib = 4;
-	control.memory = all;
+	memory_budgets_init(&memory, &options, (size_t)1000 << 20);
+	control.memory = &memory;
+	all = memory.root;
 	huge_bytes = (size_t)8 << 20;
 	huge = memory_alloc(huge_bytes);
 	gcs_bench.gcs.server.handler = answer_huge;
@@ -67,7 +70,8 @@ static void test_reply_above_the_memory_of_a_pass(void **state)
 	memory_free(huge);
 	pass_free(steal(&seen.pass));
 	assert_int_equal(all->used_bytes, 0);
-	budget_free(all);
+	memory_budgets_done(&memory);
+	control.memory = NULL;
 }
 
 static void test_state_without_nodes_is_no_empty_cluster(void **state)

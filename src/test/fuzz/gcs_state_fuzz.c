@@ -41,7 +41,7 @@ static void check_state(const struct ray_state *state, struct arena *arena)
 #define BEYOND_PER_BYTE ((size_t)512)
 #define BEYOND_BLOCKS ((size_t)256 << 10)
 
-static struct budget all = { .name = "all passes" }, one = { .name = "one pass", .shared = &all };
+static struct budget all = { .name = "all passes" }, one = { .name = "one pass", .parent = &all };
 
 static void set_budgets(size_t size)
 {

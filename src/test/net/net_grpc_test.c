@@ -150,7 +150,7 @@ static void test_heads_that_stall_share_a_budget(void **state)
 {
 	enum { HEADS = 8, PIECE = 64 << 10, SMALL = 20000 };
 	struct budget all = { .name = "all", .limit_bytes = (size_t)128 << 20 };
-	struct budget budgets[HEADS], small_budget = { .shared = &all };
+	struct budget budgets[HEADS], small_budget = { .parent = &all };
 	struct grpc_reader readers[HEADS];
 	unsigned char prefix[GRPC_PREFIX_SIZE];
 	char *piece = memory_alloc(PIECE);
@@ -161,7 +161,7 @@ static void test_heads_that_stall_share_a_budget(void **state)
 	for (size_t i = 0; i < HEADS; i++) {
 		budgets[i] = (struct budget){ .name = "one",
 					      .limit_bytes = (size_t)80 << 20,
-					      .shared = &all };
+					      .parent = &all };
 		grpc_reader_init(&readers[i], (size_t)64 << 20);
 		readers[i].message.budget = &budgets[i];
 		grpc_prefix_write(prefix, 60 << 20);

@@ -1,0 +1,35 @@
+/* The tree of budgets to which everything is charged that others can make us hold: how much of the
+ * memory of this process each may keep. Made once from the limit of the container and the flags; owned
+ * by ctl/controller.
+ *
+ *   root          the limit, less what the program, Lease and health need, and the allocator's part
+ *     objects     the watch caches: half of the root, a quarter of it spared for small namespaces
+ *       the objects of namespace NAME
+ *     passes      --memory-budget: replies of Ray and decisions
+ *       the passes of namespace NAME
+ *         one pass (--max-pass-memory)
+ *     pages and answers, each with a limit of its own
+ *
+ * The sum of the limits may be above the root: what is freed after a second (passes, pages, answers)
+ * gives way to objects. Without a limit the root and the objects have none. */
+#ifndef CTL_SHARED_MEMORY_BUDGETS_H
+#define CTL_SHARED_MEMORY_BUDGETS_H
+
+#include <stddef.h>
+
+#include "base/budget_children.h"
+
+struct options;
+
+struct memory_budgets {
+	struct budget *root;
+	struct budget_children objects; /* by namespace; "": objects of no namespace */
+	struct budget_children passes;  /* by namespace */
+};
+
+/* limit_bytes: what this process may use; 0: no limit. */
+void memory_budgets_init(struct memory_budgets *budgets, const struct options *options,
+			 size_t limit_bytes);
+void memory_budgets_done(struct memory_budgets *budgets);
+
+#endif
