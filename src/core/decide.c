@@ -31,7 +31,6 @@
 #include "core/report/placement.h"
 #include "core/report/served.h"
 #include "core/report/verdict.h"
-#include "feature/device_claims/core/compute_domain.h"
 #include "feature/device_claims/core/device_supply.h"
 #include "feature/idle_termination/core/idle.h"
 #include "feature/in_place_resize/core/in_place_resize.h"
@@ -46,16 +45,9 @@
 
 /* The features that take part in decisions, in the order of their hooks. */
 static const struct decision_feature *const features[] = {
-	&idle_termination_decisions,
-	&warm_workers_decisions,
-	&schedules_decisions,
-	&protect_busy_pods_decisions,
-	&in_place_resize_decisions,
-	&topology_decisions,
-	&compute_domain_decisions,
-	&device_claims_decisions,
-	&kueue_decisions,
-	NULL,
+	&idle_termination_decisions,  &warm_workers_decisions,    &schedules_decisions,
+	&protect_busy_pods_decisions, &in_place_resize_decisions, &topology_decisions,
+	&device_claims_decisions,     &kueue_decisions,           NULL,
 };
 
 #define EACH_FEATURE(hook, ...)                                                                    \

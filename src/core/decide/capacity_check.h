@@ -13,8 +13,6 @@
 struct capacity_check_group {
 	const char *text; /* NULL: not asked yet */
 	bool fits_now;    /* a Node has capacity for it now */
-	const char *
-		cliques; /* features: the whole replicas for which there are Nodes; NULL: not counted */
 };
 
 /* The answers so far. Not a value of the chain but a cache: the sums over all Nodes are made for the

@@ -65,18 +65,8 @@ static void rank(struct ranking *ranking, const struct ranked *new)
 	ranking->at[at] = *new;
 }
 
-static bool wants_cliques(const struct worker_group *group)
-{
-	return group->num_of_hosts > 1 && group->template.spec.claim_count > 0;
-}
-
-struct cliques {
-	const struct node_capacity **at; /* NULL: they are not wanted */
-	size_t count;
-};
-
 static void rank_all(const struct node_capacities *capacities, const struct node_demand *demand,
-		     struct ranking *ret, struct cliques *cliques)
+		     struct ranking *ret)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT; /* for messages that are discarded */
 
@@ -88,10 +78,6 @@ static void rank_all(const struct node_capacities *capacities, const struct node
 			continue;
 		node_fit_check(demand, &capacities->at[i], &scratch, &fit);
 		rank(ret, &(struct ranked){ &capacities->at[i], fit.level, fit.cost });
-		if (cliques->at && cliques->count < NODE_SAMPLE_CLIQUE_NODES_MAX &&
-		    fit.level == NODE_FIT_NOW &&
-		    labels_value(&capacities->at[i].node->labels, LABEL_CLIQUE))
-			cliques->at[cliques->count++] = &capacities->at[i];
 		arena_reset(&scratch);
 	}
 }
@@ -109,25 +95,19 @@ size_t node_sample(const struct node_capacities *capacities, const struct ray_cl
 		   const struct node_capacity ***ret_capacities)
 {
 	const struct node_capacity **found;
-	size_t count = 0, kept = 0, most = 0;
+	size_t count = 0, kept = 0;
 
 	if (cluster->group_count > NODE_SAMPLE_GROUPS_MAX)
 		return 0;
-	for (size_t g = 0; g < cluster->group_count; g++)
-		most += wants_cliques(&cluster->groups[g]) ?
-				(size_t)NODE_SAMPLE_NODES_MAX + NODE_SAMPLE_CLIQUE_NODES_MAX :
-				NODE_SAMPLE_NODES_MAX;
-	found = arena_array(arena, most, sizeof(*found));
+	found = arena_array(arena, cluster->group_count * NODE_SAMPLE_NODES_MAX, sizeof(*found));
 	ARRAY_EACH(const struct worker_group, group, cluster->groups, cluster->group_count) {
 		const struct pod *pod = waiting_pod(group, pods, pod_count);
-		struct cliques cliques = { wants_cliques(group) ? &found[count] : NULL, 0 };
 		struct node_demand demand;
 		struct ranking ranking;
 
 		node_demand_init(&demand, pod ? &pod->spec : &group->template.spec, !pod,
 				 capacities->devices, arena);
-		rank_all(capacities, &demand, &ranking, &cliques);
-		count += cliques.count;
+		rank_all(capacities, &demand, &ranking);
 		for (size_t i = 0; i < ranking.count; i++)
 			found[count++] = ranking.at[i].capacity;
 	}

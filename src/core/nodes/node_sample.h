@@ -10,9 +10,6 @@
 /* For each group at most so many Nodes; of a RayCluster with more groups there is no sample. */
 #define NODE_SAMPLE_NODES_MAX 8
 #define NODE_SAMPLE_GROUPS_MAX 32
-/* For a group of several hosts with claims, also so many free Nodes of NVLink domains: they are counted
- * (feature/device_claims/core/compute_domain). */
-#define NODE_SAMPLE_CLIQUE_NODES_MAX 256
 
 /* The Nodes of the sample, by name, each once; 0 when there is none. Nodes that end
  * (core/decide/disruption) are not in it: the watch of such Nodes reports them. pods: of the

@@ -209,8 +209,7 @@ static struct words words_of_warm(const struct choice *choice, const struct grou
 				       (long long)lacking, plural(lacking), held) };
 }
 
-/* Nodes and devices are mentioned only when none of them can hold the new Pods now, or when whole
- * replicas are counted. */
+/* Nodes and devices are mentioned only when none of them can hold the new Pods now. */
 static const char *capacity_check_text(const struct choice *choice, const struct group *group)
 {
 	const struct capacity_check_group *capacity_check =
@@ -218,10 +217,8 @@ static const char *capacity_check_text(const struct choice *choice, const struct
 	const char *lack = choice->offer->groups[group->index].device_lack;
 	bool silent = capacity_check->text[0] == '\0' || capacity_check->fits_now;
 
-	return arena_printf(choice->arena, "%s%s%s%s%s%s", lack ? "; " : "", lack ? lack : "",
-			    silent ? "" : "; ", silent ? "" : capacity_check->text,
-			    capacity_check->cliques ? "; " : "",
-			    capacity_check->cliques ? capacity_check->cliques : "");
+	return arena_printf(choice->arena, "%s%s%s%s", lack ? "; " : "", lack ? lack : "",
+			    silent ? "" : "; ", silent ? "" : capacity_check->text);
 }
 
 static struct words words_of_minimum(const struct choice *choice, const struct group *group,

@@ -9,7 +9,8 @@
 
 /* ---- the devices of a Node ---- */
 
-bool device_nodes_usable(const struct free_device *one)
+/* No taint keeps new Pods away from it. */
+static bool is_usable(const struct free_device *one)
 {
 	ARRAY_EACH(const struct taint, taint, one->device->taints, one->device->taint_count) {
 		if (strcmp(taint->effect, "NoSchedule") == 0 ||
@@ -98,7 +99,7 @@ static bool fill_node(const struct device_free *free, struct extended_list *list
 		if (!is_of(list, extended, devices[i]))
 			continue;
 		total++;
-		usable += device_nodes_usable(devices[i]);
+		usable += is_usable(devices[i]);
 	}
 	if (total == 0 || list->judged > JUDGED_MAX)
 		return false;

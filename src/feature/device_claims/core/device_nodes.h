@@ -7,9 +7,6 @@
 #include "core/model/device.h"
 #include "feature/device_claims/core/device_free.h"
 
-/* No taint keeps new Pods away from it. */
-bool device_nodes_usable(const struct free_device *one);
-
 /* The Nodes; one whose allocatable has none of an extendedResourceName has the devices of the class
  * there, as capacity, and those without taints as allocatable. The array itself, if there are none. */
 const struct node *device_nodes_fill(const struct device_free *free, const struct node *nodes,
