@@ -16,7 +16,7 @@ DIST_COMMIT = $(or $(shell git rev-parse --verify --quiet '$(COMMIT)^{commit}' 2
 
 DIST_MAKE = PYTHONDONTWRITEBYTECODE=1 python3 mk/dist/dist.py --to $(DIST) --version '$(VERSION)' \
 	--commit '$(DIST_COMMIT)' --time '$(SOURCE_DATE_EPOCH)' --maintainer '$(RELEASE_MAINTAINER)' \
-	--image '$(firstword $(subst :, ,$(notdir $(IMAGE))))' --url '$(RELEASE_URL)' \
+	--image '$(IMAGE)' --url '$(RELEASE_URL)' \
 	--source '$(RELEASE_SOURCE)' --builder '$(RELEASE_BUILDER)'
 
 ## dist: in $(BUILD)/dist the image as an OCI archive, a tarball, a .deb, an SBOM, the chart, the krew

@@ -2,7 +2,7 @@
 
 # The content of the image is the list of charts/image/rootfs.sh alone: the Dockerfile runs it in its build
 # stage, `make rootfs` on this machine without a container engine.
-IMAGE ?= rayscaler:$(VERSION)
+IMAGE ?= localhost/rayscaler:$(VERSION)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ## image: the container image IMAGE, with buildah, podman or docker
 image:

@@ -90,6 +90,29 @@ for file in $found "$SYSROOT$loader"; do
 	put "$file" 0755
 done
 
+# The license of each package that a file comes from, and the texts that these files refer to.
+add_license() {
+	local text=$SYSROOT/usr/share/doc/$1/copyright
+	[ -s "$text" ] || cannot "$text, the license of $1, is not there"
+	install -D -m 0644 "$text" "$root/usr/share/doc/$1/copyright"
+}
+package_of() {
+	if [ -n "$SYSROOT" ]; then
+		awk -v name="/${1##*/}" 'index($4, name) && substr($4, length($4) - length(name) + 1) == name { print $1; exit }' "$SYSROOT/packages"
+	else
+		{ dpkg-query -S "$1" "${1#/usr}" 2>/dev/null || true; } | sed -n '1s/:.*//p' # one of both paths is unknown
+	fi
+}
+for file in $found "$SYSROOT$loader"; do
+	package=$(package_of "$file")
+	[ -n "$package" ] || cannot "$file belongs to no Debian package, so its license is unknown"
+	add_license "$package"
+done
+SYSROOT='' add_license ca-certificates
+SYSROOT='' add_license tzdata
+install -D -m 0644 -t "$root/usr/share/common-licenses" /usr/share/common-licenses/*[0-9c]
+install -D -m 0644 "$(dirname "$0")/../../LICENSE" "$root/usr/share/doc/rayscaler/copyright"
+
 install -m 0644 "$CA_BUNDLE" "$root/etc/ssl/certs/ca-certificates.crt"
 # Of schedules (src/ctl/shared/time_zones.c). posix/ has the same again, right/ counts leap seconds.
 (cd "$ZONES" && find . -name posix -prune -o -name right -prune -o \( -type f -o -type l \) -name '[A-Z]*' -print) |

@@ -44,7 +44,7 @@ def folder(name: str) -> Path:
     """The sources of this tree, in another place."""
     to = paths.work_root() / "release" / name
     shutil.rmtree(to, ignore_errors=True)
-    for one in ("Makefile", "mk", "src", "charts", "e2e/packages.txt", "CHANGELOG.md", "SECURITY.md"):
+    for one in ("Makefile", "mk", "src", "charts", "e2e/packages.txt", "docs", "examples", "crd", "README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"):
         (to / one).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (paths.ROOT / one).is_dir() else shutil.copy
         copy(paths.ROOT / one, to / one)
@@ -203,7 +203,7 @@ def test_skopeo_reads_the_image_in_both_forms(release, version, architectures, w
         labels = {name.rpartition(".")[2]: value for name, value in config["config"]["Labels"].items()}
         assert labels["version"] == version and labels["revision"] == stated(release)["predicate"]["buildDefinition"]["externalParameters"]["COMMIT"]
         contents = []
-        for form in (f"oci-archive:{path}:{version}", f"docker-archive:{path}:rayscaler:{version}"):
+        for form in (f"oci-archive:{path}:{version}", f"docker-archive:{path}:localhost/rayscaler:{version}"):
             to = work_dir / f"{architecture}-{form.split(':')[0]}"
             output_of(skopeo, "--insecure-policy", "copy", form, f"dir:{to}")
             layer = json.loads((to / "manifest.json").read_text())["layers"][0]["digest"]
@@ -223,8 +223,8 @@ def test_containerd_finds_the_whole_name(release, version, architectures):
             docker = json.load(archive.extractfile("manifest.json"))
             names = set(archive.getnames())
         (manifest,) = index["manifests"]
-        assert manifest["annotations"]["io.containerd.image.name"] == f"docker.io/library/rayscaler:{version}"
-        assert docker[0]["RepoTags"] == [f"rayscaler:{version}"]
+        assert manifest["annotations"]["io.containerd.image.name"] == f"localhost/rayscaler:{version}"
+        assert docker[0]["RepoTags"] == [f"localhost/rayscaler:{version}"]
         assert {docker[0]["Config"], *docker[0]["Layers"], "oci-layout"} <= names
 
 
@@ -309,7 +309,7 @@ def test_push_to_a_registry(release, version, architectures):
         output_of(need("skopeo"), *words, f"docker://127.0.0.1:{server.server_port}{name}")
         server.shutdown()
     digests = {one["digest"]["sha256"]: one["name"] for one in stated(release)["subject"]}
-    assert digests[hashlib.sha256(Registry.manifests[version]).hexdigest()] == f"docker.io/library/rayscaler:{version} amd64"
+    assert digests[hashlib.sha256(Registry.manifests[version]).hexdigest()] == f"localhost/rayscaler:{version} amd64"
     config = json.loads(Registry.manifests[version])["config"]["digest"]
     assert json.loads(Registry.blobs[config])["architecture"] == "amd64"
 
@@ -326,6 +326,26 @@ def test_the_tarball_runs_with_its_own_libraries(unpacked):
     loaded = output_of(loader, "--library-path", unpacked / "lib", "--list", unpacked / "libexec/rayscaler")
     found = re.findall(r"=> (/\S+)", loaded)
     assert len(found) > 20 and all(path.startswith(str(unpacked)) for path in found), loaded
+
+
+def test_licenses_and_documents_are_with_the_program(unpacked, release, version, work_dir):
+    own = (paths.ROOT / "LICENSE").read_text()
+    assert (unpacked / "LICENSE").read_text() == own
+    here = output_of("dpkg", "--print-architecture").strip()
+    sbom = json.loads((release / f"rayscaler-{version}-linux-{here}.spdx.json").read_text())
+    stated = {one["name"]: one["licenseDeclared"] for one in sbom["packages"] if not one["name"].endswith(".oci.tar")}
+    assert "NOASSERTION" not in stated.values() and stated["rayscaler"] == "Apache-2.0" and len(stated) > 20
+    for package in stated:
+        assert (unpacked / "licenses" / package / "copyright").stat().st_size > 100, package
+    assert (unpacked / "licenses/common-licenses/LGPL-2.1").exists()
+    output_of("dpkg-deb", "-x", release / f"rayscaler_{version}_{here}.deb", work_dir / "deb")
+    places = work_dir / "deb/usr/share/doc/rayscaler"
+    assert own in (places / "copyright").read_text()
+    # What man pages name is beside the program in both.
+    named = {name for path in (unpacked / "share/man/man1").glob("rayscaler*.gz") if not path.is_symlink()
+             for name in re.findall(r"docs/[A-Z_]+\.md", gzip.decompress(path.read_bytes()).decode().replace("\\", ""))}
+    assert named
+    assert [name for name in named for top in (unpacked, places) if not (top / name).exists()] == []
 
 
 def test_dpkg_accepts_the_package(release, version, work_dir, architectures):

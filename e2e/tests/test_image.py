@@ -68,7 +68,9 @@ def test_nothing_else_is_in_it(rootfs):
     zones = {name for name in files if name.startswith("usr/share/zoneinfo/")}
     assert "usr/share/zoneinfo/Europe/Berlin" in zones and len(zones) > 400
     assert all(files[name].read_bytes().startswith(b"TZif") for name in zones)
-    assert set(files) - zones == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
+    licenses = {name for name in files if name.startswith(("usr/share/doc/", "usr/share/common-licenses/"))}
+    assert (rootfs / "usr/share/doc/rayscaler/copyright").read_bytes() == (paths.ROOT / "LICENSE").read_bytes()
+    assert set(files) - zones - licenses == PLAIN_FILES | {"usr/bin/rayscaler"} | {str(path.relative_to(rootfs)) for path in libraries.values()}
     # Exactly the libraries that the program loads, and those that they load.
     wanted, unread = set(), [files["usr/bin/rayscaler"]]
     while unread:

@@ -15,6 +15,7 @@ from typing import Dict, List
 
 import completion
 import debian
+import licenses
 import man
 import oci
 import provenance
@@ -25,7 +26,6 @@ from help_text import read
 TOP = Path(__file__).resolve().parents[2]
 LOADERS = {"amd64": "ld-linux-x86-64.so.2", "arm64": "ld-linux-aarch64.so.1"}
 SHORT = "Status and reasons of the GPU autoscaler for Ray"
-COPYRIGHT = b"rayscaler: the authors of rayscaler. No licence is published with this version.\n"
 
 # In the tarball: its own libraries and loader, so that any Linux with /bin/sh runs it.
 WRAPPER = """#!/bin/sh
@@ -52,7 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--help-of", type=Path, help="a program that runs here, for the man pages")
     parser.add_argument("--architecture", choices=sorted(LOADERS))
     parser.add_argument("--sysroot", type=Path, help="the libraries of another architecture")
-    parser.add_argument("--image", default="rayscaler", help="the name of the image, without a tag")
+    parser.add_argument("--image", default="rayscaler", help="the name of the image; a tag is left out")
     parser.add_argument("--maintainer", default="rayscaler <rayscaler@localhost>")
     parser.add_argument("--url", default="", help="where the files will be, for the krew manifest")
     parser.add_argument("--source", default="", help="the URL of the repository")
@@ -81,6 +81,14 @@ def documents(given: argparse.Namespace) -> Entries:
     return made
 
 
+def user_documents(to: str) -> Entries:
+    """What the man pages and messages name: docs/ and examples/."""
+    made: Entries = {}
+    for folder in ("docs", "examples"):
+        made.update(below(f"{to}{folder}", tree(TOP / folder)))
+    return made
+
+
 def tarball(given: argparse.Namespace, root: Path, share: Entries, name: str) -> bytes:
     loader = LOADERS[given.architecture]
     files: Entries = {
@@ -93,8 +101,10 @@ def tarball(given: argparse.Namespace, root: Path, share: Entries, name: str) ->
     for path in root.rglob("*.so*"):
         if path.is_file() and not path.is_symlink():
             files[f"lib/{path.name}"] = File(path.read_bytes(), 0o755)
-    for document in ("CHANGELOG.md", "SECURITY.md"):
+    for document in ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"):
         files[document] = File((TOP / document).read_bytes())
+    files.update(below("licenses", licenses.texts(root)))
+    files.update(user_documents(""))
     return compress(tar(below(name, files), given.time))
 
 
@@ -105,9 +115,10 @@ def package(given: argparse.Namespace, root: Path, share: Entries, owners: Dict[
         "usr/bin/rayscaler": File(program.read_bytes(), 0o755),
         "usr/bin/kubectl-rayscaler": Link("rayscaler"),
         "usr/bin/kubectl_complete-rayscaler": File(KUBECTL_COMPLETE, 0o755),
-        f"{places}/copyright": File(COPYRIGHT),
+        f"{places}/copyright": File(licenses.debian_copyright(TOP)),
         f"{places}/changelog.gz": File(compress(debian.changelog(given.version, given.maintainer, given.time))),
         f"{places}/CHANGELOG.md.gz": File(compress((TOP / "CHANGELOG.md").read_bytes())),
+        **user_documents(f"{places}/"),
         **below("usr/share", share),
     }
     fields = {
@@ -138,7 +149,7 @@ def make_architecture(given: argparse.Namespace) -> None:
     if given.source:
         labels["org.opencontainers.image.source"] = given.source
     layer = Path(f"{root}.tar.gz").read_bytes()
-    tag = f"{given.image}:{given.version}"
+    tag = f"{re.sub(':[^:/]*$', '', given.image)}:{given.version}"
     image = oci.image(layer, TOP / "charts/image/Dockerfile", tag, given.architecture, labels, given.time)
     data = debian.packages_here(["/usr/sbin/update-ca-certificates", "/usr/share/zoneinfo/Europe/Berlin"])
     parts = [*owners.values(), *data.values()]
@@ -182,12 +193,23 @@ def krew(given: argparse.Namespace, archives: List[Path]) -> bytes:
     return "\n".join(lines + [""]).encode()
 
 
+def manifests() -> Dict[str, bytes]:
+    """What kubectl applies without Helm, and what Prometheus and Grafana read."""
+    own = sorted((TOP / "crd").glob("*.rayscaler.dev.yaml"))
+    return {
+        "rayscaler-install.yaml": (TOP / "charts/manifests/install.yaml").read_bytes(),
+        "rayscaler-crds.yaml": b"---\n".join(path.read_bytes() for path in own),
+        "rayscaler-alerts.yaml": (TOP / "charts/rayscaler/files/alerts.yaml").read_bytes(),
+        "rayscaler-dashboard.json": (TOP / "charts/rayscaler/dashboards/rayscaler.json").read_bytes(),
+    }
+
+
 def results(to: Path) -> List[Path]:
     return sorted(path for path in to.iterdir() if path.is_file() and path.name[0] != ".")
 
 
 def finish(given: argparse.Namespace) -> None:
-    made = chart(given)
+    made = {**chart(given), **manifests()}
     made["rayscaler-krew.yaml"] = krew(given, sorted(given.to.glob("rayscaler-*-linux-*.tar.gz")))
     write(given.to, made)
     stated = provenance.statement(results(given.to), given.version, given.commit, given.time, given.source, given.builder)

@@ -72,9 +72,8 @@ def image(layer: bytes, dockerfile: Path, name: str, architecture: str, labels: 
     found = blob(text(manifest), MANIFEST)
     found["platform"] = {"architecture": architecture, "os": "linux"}
     # containerd takes the whole name, skopeo and podman the tag.
-    whole = name if "/" in name else f"docker.io/library/{name}"
     tag = name.rpartition(":")[2]
-    found["annotations"] = {"io.containerd.image.name": whole, "org.opencontainers.image.ref.name": tag}
+    found["annotations"] = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": tag}
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [found]}
     path = {one["digest"]: "blobs/sha256/" + one["digest"][7:] for one in [config_blob, *layers]}
     docker = [{"Config": path[config_blob["digest"]], "RepoTags": [name], "Layers": [path[one["digest"]] for one in layers]}]
