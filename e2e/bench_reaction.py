@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from rayscaler_e2e import paths, rayclusters
+from rayscaler_e2e import figures, paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.ports import free_port
@@ -399,32 +399,46 @@ def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, a
     return {"times": times, "one": one}
 
 
-def report(ours: Dict[str, Any], theirs: Dict[str, Any], describe: str) -> None:
+def shown(ours: Dict[str, Any], theirs: Dict[str, Any]) -> Dict[str, List[str]]:
+    """The figures of README.md and COMPARISON.md, by the first cell of their rows."""
+    times = [(one["times"].seen, one["one"]) for one in (ours, theirs)]
+    return {
+        "pending demand to accepted patch, p50": [f"{statistics.median(seen):.0f} ms" for seen, _ in times],
+        "pending demand to accepted patch, p99": [f"{p99(seen):.0f} ms" for seen, _ in times],
+        "memory (RSS), one RayCluster": [f"{rss:.1f} MiB" for _, (rss, _) in times],
+        f"memory (RSS), {FLEET} RayClusters": [f"{ours['many'][0]:.1f} MiB, one process", "one process in each head Pod"],
+        "CPU at rest, one RayCluster": [f"{cpu:.2f} % of a core" for _, (_, cpu) in times],
+    }
+
+
+def report(ours: Dict[str, Any], theirs: Dict[str, Any], describe: str) -> List[str]:
     import ray
 
-    say("")
-    say(f"{os.cpu_count()} cores, Ray {ray.__version__}, {describe}")
-    say(row("", "rayscaler", "Ray's autoscaler"))
+    lines = [f"{os.cpu_count()} cores, Ray {ray.__version__}, {describe}", row("", "rayscaler", "Ray's autoscaler")]
     for what, member in (("demand seen in the GCS", "seen"), (".remote()", "asked")):
         for which, pick in (("median", statistics.median), ("p99", p99)):
-            one, beside, ray = (f"{pick(getattr(times, member)):.0f}" for times in (ours["times"], ours["beside"], theirs["times"]))
-            say(row(f"{what} to patch accepted, {which} (ms)", one, ray))
-            say(row(f"    the same beside {FLEET} RayClusters", beside, ""))
+            one, beside, theirs_too = (f"{pick(getattr(times, member)):.0f}" for times in (ours["times"], ours["beside"], theirs["times"]))
+            lines.append(row(f"{what} to patch accepted, {which} (ms)", one, theirs_too))
+            lines.append(row(f"    the same beside {FLEET} RayClusters", beside, ""))
     for which, pick in (("median", statistics.median), ("most", max)):
-        say(row(f"end of the idle timeout to patch accepted, {which} (ms)", f"{pick(ours['down']):.0f}", ""))
-    say(row("scale-ups measured", len(ours["times"].seen), len(theirs["times"].seen)))
-    say(row("RSS, 1 RayCluster (MiB)", f"{ours['one'][0]:.1f}", f"{theirs['one'][0]:.1f}"))
-    say(row("CPU, 1 RayCluster at rest (% of a core)", f"{ours['one'][1]:.2f}", f"{theirs['one'][1]:.2f}"))
-    say(row(f"RSS, {FLEET} RayClusters (MiB)", f"{ours['many'][0]:.1f}", "one process each"))
-    say(row(f"CPU, {FLEET} RayClusters at rest (% of a core)", f"{ours['many'][1]:.2f}", "one process each"))
-    say(f"Of the {FLEET} RayClusters, all but the first have head Pods that lead to one more Ray head.")
-    say("Ray's autoscaler reads Ray every 5 s, rayscaler every 0.1 to 1 s: both with their defaults.")
+        lines.append(row(f"end of the idle timeout to patch accepted, {which} (ms)", f"{pick(ours['down']):.0f}", ""))
+    lines += [
+        row("scale-ups measured", len(ours["times"].seen), len(theirs["times"].seen)),
+        row("RSS, 1 RayCluster (MiB)", f"{ours['one'][0]:.1f}", f"{theirs['one'][0]:.1f}"),
+        row("CPU, 1 RayCluster at rest (% of a core)", f"{ours['one'][1]:.2f}", f"{theirs['one'][1]:.2f}"),
+        row(f"RSS, {FLEET} RayClusters (MiB)", f"{ours['many'][0]:.1f}", "one process each"),
+        row(f"CPU, {FLEET} RayClusters at rest (% of a core)", f"{ours['many'][1]:.2f}", "one process each"),
+        f"Of the {FLEET} RayClusters, all but the first have head Pods that lead to one more Ray head.",
+        "Ray's autoscaler reads Ray every 5 s, rayscaler every 0.1 to 1 s: both with their defaults.",
+    ]
+    return [line.rstrip() for line in lines]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--sample-seconds", type=float, default=SAMPLE_SECONDS)
+    parser.add_argument("--write", action="store_true", help="docs/figures.json and the pages that show it")
     args = parser.parse_args()
     work_dir = paths.work_root() / "bench"
     shutil.rmtree(work_dir, ignore_errors=True)
@@ -445,7 +459,10 @@ def main() -> None:
             theirs = measure_ray(server, namespace, head, work_dir, args)
         finally:
             head.stop()
-        report(ours, theirs, server.describe())
+        lines = report(ours, theirs, server.describe())
+        say("\n" + "\n".join(lines))
+        if args.write:
+            figures.record(shown(ours, theirs), lines)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ bench-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/rayscaler
 	@$(PYTHON) e2e/conformance/bench_ray.py \
 		--tool $< --program $(BUILD)/rayscaler --limit $(LIMIT) $(SIZES)
 ## bench-reaction: reaction, memory and CPU beside Ray's own autoscaler; BENCH="--rounds 5"
+##   BENCH=--write: docs/figures.json and the pages that show it
 BENCH ?=
 bench-reaction: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh

@@ -84,7 +84,7 @@ def who_talks_to_whom() -> Drawing:
         (410, 160),
         (220, 134),
         "rayscaler",
-        ["one controller for all RayClusters,", "stateless: each decision comes", "from what this pass has read"],
+        ["one controller for all RayClusters,", "no state of its own: each decision", "comes from what this pass has read"],
         OURS,
     )
     d.box((760, 160), (220, 134), "Kubernetes API server", ["RayClusters, Pods, Nodes,", "Events, RayClusterAutoscalers"])

@@ -7,6 +7,7 @@ steps, folders and checks. Prints a line for each name that the
 source does not have; exit status 1 when there is one.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -233,6 +234,23 @@ def wrong_checks() -> Iterator[str]:
             yield f"{page}: no row for lint-{name}"
 
 
+def wrong_figures() -> Iterator[str]:
+    """Rows of tables that differ from docs/figures.json, which the bench writes (e2e/rayscaler_e2e/figures.py)."""
+    made = json.loads(read(Path("docs/figures.json")))
+    shown: Set[str] = set()
+    for path in [Path("README.md"), *sorted(Path("docs").rglob("*.md"))]:
+        for number, line in enumerate(read(path).splitlines(), 1):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if line.startswith("| ") and cells[0] in made["rows"]:
+                shown.add(cells[0])
+                if cells[1:] != made["rows"][cells[0]]:
+                    yield f"{path}:{number}: {cells[0]} is {made['rows'][cells[0]]} in docs/figures.json"
+    yield from (f"docs/figures.json: no page shows {name}" for name in made["rows"] if name not in shown)
+    block = "".join(f"    {line}".rstrip() + "\n" for line in made["report"])
+    if block not in read(Path("docs/internals/performance.md")):
+        yield "docs/internals/performance.md: has not the report of docs/figures.json"
+
+
 def main() -> int:
     tree = Tree()
     wrong: Set[str] = set()
@@ -248,6 +266,7 @@ def main() -> int:
     wrong.update(wrong_steps())
     wrong.update(wrong_folders())
     wrong.update(wrong_checks())
+    wrong.update(wrong_figures())
     print("".join(f"{line}\n" for line in sorted(wrong)), end="")
     return 1 if wrong else 0
 

@@ -169,6 +169,7 @@ sees lint-names $d 'rayscaler has no flag --planted' 'Set `--planted`.'
 sees lint-names $d 'no metric rayscaler_planted_total' '`rayscaler_planted_total`'
 sees lint-names $d 'no function planted_make()' '`planted_make()` makes it.'
 sees lint-names $d 'docs/FAQ.md has no heading #planted' '[there](FAQ.md#planted)'
+sees lint-names $d 'is .* in docs/figures.json' '| CPU at rest, one RayCluster | 0.01 % of a core | 0.80 % of a core |'
 sees lint-names $c 'src/ has no planted.h' '/* see planted.h */'
 sees lint-names $c 'rayscaler has no flag --planted' 'static const char *text = "raise --planted";'
 sees lint-names docs/internals/architecture.md 'facts: the steps are `facts_new`' \
