@@ -91,15 +91,9 @@ static int check_bundles(const char *text, struct arena *arena, struct ray_const
 		return err_set(
 			err, ERR_INPUT,
 			"--bundles: longer than an annotation may be; ask for fewer kinds of bundles");
-	if (request_resources_parse(text, arena, ret, err)) {
-		char what[ERR_TEXT_SIZE];
-
-		snprintf(what, sizeof(what), "%s", err->text);
-		return err_set(err, ERR_INPUT,
-			       "--bundles: %s; it must be a JSON list of bundles like "
-			       "[{\"GPU\": 1}]",
-			       what);
-	}
+	if (request_resources_parse(text, arena, ret, err))
+		return err_set(err, ERR_INPUT, "--bundles: %s",
+			       request_resources_problem(err, arena));
 	for (size_t i = 0; i < ret->count; i++) {
 		if (ret->requests[i].request.problem)
 			return err_set(
@@ -254,9 +248,10 @@ static int request(const struct arguments *arguments, const struct ray_constrain
 		return -1;
 	snapshot = one.cluster->snapshot;
 	before = labels_value(&snapshot.cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
-	snapshot.has_annotation_request = constraint != NULL;
-	snapshot.annotation_request = constraint;
-	snapshot.annotation_problem = "";
+	snapshot.cluster.request =
+		constraint ?
+			ARENA_PUT(arena, (struct annotation_request){ .bundles = constraint }) :
+			NULL;
 	plan = decide(&snapshot, arena);
 	suspended = ray_cluster_suspended_at(&snapshot.cluster) != NULL;
 	if (!suspended)

@@ -218,7 +218,7 @@ static const struct ray_cluster *current_object(struct cluster *cluster)
 						 cluster->of.namespace_, cluster->of.name));
 }
 
-/* The objects themselves: enough to see whether the cluster is ours and where its head is. */
+/* With all Pods of the cluster. */
 static void objects_view(struct cluster *cluster, struct arena *arena, struct observation *ret_view)
 {
 	ret_view->snapshot.pods = (const struct pod *const *)kube_informer_indexed(
@@ -226,6 +226,14 @@ static void objects_view(struct cluster *cluster, struct arena *arena, struct ob
 	ret_view->cluster = current_object(cluster);
 	ret_view->snapshot.autoscaler = autoscaler_objects_get(
 		cluster->control->autoscalers, cluster->of.namespace_, cluster->of.name, arena);
+}
+
+/* With its head Pods alone: enough to see whether the cluster is ours and where its head is. */
+static void heads_view(struct cluster *cluster, struct arena *arena, struct observation *ret_view)
+{
+	objects_view(cluster, arena, ret_view);
+	ret_view->snapshot.pod_count =
+		kube_informer_leading(cluster->control->pods, cluster->of.key);
 }
 
 /* The versions that a decision would read if it began now. */
@@ -561,7 +569,7 @@ static void start_pass(void *context)
 	cluster->woken = false;
 	cluster->wake_again = false;
 	cluster->ray_failed = false;
-	objects_view(cluster, &scratch, &view);
+	heads_view(cluster, &scratch, &view);
 	if (!view.cluster || cluster->unchanged_until_ms == 0)
 		cluster->gate = cluster_gate(&view, cluster->control->options);
 	if (!view.cluster || (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {

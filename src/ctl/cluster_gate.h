@@ -14,7 +14,7 @@ enum cluster_gate {
 	CLUSTER_ENDING,
 };
 
-/* view->cluster NULL: HANDS_OFF. */
+/* view->cluster NULL: HANDS_OFF. Of its Pods only heads are read. */
 enum cluster_gate cluster_gate(const struct observation *view, const struct options *options);
 
 #endif

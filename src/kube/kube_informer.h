@@ -50,13 +50,16 @@ struct kube_type {
 	/* Appends the key under which kube_informer_indexed finds the object; nothing: not indexed.
 	 * NULL: no index. */
 	void (*index)(const void *object, struct buf *ret_key);
+	/* Those come first among the objects with their key. NULL: in any order. */
+	bool (*leads)(const void *object);
 };
 
 /* struct ray_cluster; v1, else v1alpha1; a bad one is `unreadable`, as a bad Pod is. */
 extern const struct kube_type kube_type_ray_cluster;
-extern const struct kube_type kube_type_pod;   /* struct pod; index "namespace/cluster" by label */
-extern const struct kube_type kube_type_node;  /* struct node */
-extern const struct kube_type kube_type_event; /* struct event */
+extern const struct kube_type
+	kube_type_pod; /* struct pod; index "namespace/cluster" by label, head Pods first */
+extern const struct kube_type kube_type_node;       /* struct node */
+extern const struct kube_type kube_type_event;      /* struct event */
 extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object */
 extern const struct kube_type kube_type_namespace;  /* struct namespace */
 /* struct gpu_pool; a bad one has its error as its only problem. */
@@ -147,9 +150,11 @@ size_t kube_informer_bad_count(const struct kube_informer *informer);
 const void *kube_informer_next(const struct kube_informer *informer, size_t *at);
 size_t kube_informer_count(const struct kube_informer *informer); /* good ones */
 
-/* The objects with this index key, in any order; the array is valid until the next change. */
+/* The objects with this index key, those that lead first, else in any order; the array is valid until
+ * the next change. */
 const void *const *kube_informer_indexed(const struct kube_informer *informer, const char *key,
 					 size_t *ret_count);
+size_t kube_informer_leading(const struct kube_informer *informer, const char *key); /* of them */
 
 struct kube_informer_counters {
 	uint64_t lists, watches, events, bookmarks, errors, polls;

@@ -73,6 +73,11 @@ const void *const *kube_informer_indexed(const struct kube_informer *informer, c
 	return kube_store_indexed(&informer->store, key, ret_count);
 }
 
+size_t kube_informer_leading(const struct kube_informer *informer, const char *key)
+{
+	return kube_store_leading(&informer->store, key);
+}
+
 struct kube_informer_counters kube_informer_counters(const struct kube_informer *informer)
 {
 	return informer->counters;

@@ -11,12 +11,13 @@
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
 
-/* All objects with one index key; the arrays are parallel. */
+/* All objects with one index key, the leading ones first; the arrays are parallel. */
 struct kube_group {
 	const char *key;
 	const void **objects;
 	struct kube_entry **entries;
 	size_t count, capacity;
+	size_t leading; /* of count */
 };
 
 /* Memory of one version of an object. */
@@ -92,16 +93,35 @@ void kube_store_done(struct kube_store *store)
 	words_free(store->words); /* after all objects */
 }
 
+static void kube_group_move(struct kube_group *group, size_t from, size_t to)
+{
+	group->objects[to] = group->objects[from];
+	group->entries[to] = group->entries[from];
+	group->entries[to]->group_at = to;
+}
+
+/* Room for one more. */
+static void kube_group_grow(struct kube_group *group)
+{
+	if (group->count < group->capacity)
+		return;
+	group->capacity = group->capacity ? group->capacity * 2 : 4;
+	group->objects = memory_resize(group->objects, group->capacity, sizeof(*group->objects));
+	group->entries = memory_resize(group->entries, group->capacity, sizeof(*group->entries));
+}
+
 static void kube_store_unindex(struct kube_store *store, struct kube_entry *entry)
 {
 	struct kube_group *group = entry->group;
 
 	if (!group)
 		return;
-	size_t last = --group->count;
-	group->objects[entry->group_at] = group->objects[last];
-	group->entries[entry->group_at] = group->entries[last];
-	group->entries[entry->group_at]->group_at = entry->group_at;
+	size_t gap = entry->group_at;
+	if (gap < group->leading) {
+		kube_group_move(group, --group->leading, gap);
+		gap = group->leading;
+	}
+	kube_group_move(group, --group->count, gap);
 	entry->group = NULL;
 	if (group->count == 0)
 		map_drop(&store->groups, group->key, kube_group_done);
@@ -118,17 +138,17 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 	if (key.size == 0 || key.overflowed)
 		return;
 	struct kube_group *group = map_make(&store->groups, buf_string(&key), sizeof(*group));
-	if (group->count == group->capacity) {
-		group->capacity = group->capacity ? group->capacity * 2 : 4;
-		group->objects =
-			memory_resize(group->objects, group->capacity, sizeof(*group->objects));
-		group->entries =
-			memory_resize(group->entries, group->capacity, sizeof(*group->entries));
+	kube_group_grow(group);
+	size_t place = group->count++;
+	if (store->type->leads && store->type->leads(entry->content.object)) {
+		if (group->leading < place)
+			kube_group_move(group, group->leading, place);
+		place = group->leading++;
 	}
-	group->objects[group->count] = entry->content.object;
-	group->entries[group->count] = entry;
+	group->objects[place] = entry->content.object;
+	group->entries[place] = entry;
 	entry->group = group;
-	entry->group_at = group->count++;
+	entry->group_at = place;
 }
 
 static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
@@ -345,4 +365,11 @@ const void *const *kube_store_indexed(const struct kube_store *store, const char
 
 	*ret_count = group ? group->count : 0;
 	return group ? (const void *const *)group->objects : NULL;
+}
+
+size_t kube_store_leading(const struct kube_store *store, const char *key)
+{
+	const struct kube_group *group = map_get(&store->groups, key);
+
+	return group ? group->leading : 0;
 }

@@ -45,6 +45,11 @@ static void kube_index_pod(const void *object, struct buf *ret_key)
 		(void)buf_printf(ret_key, "%s/%s", pod->namespace_, cluster);
 }
 
+static bool kube_is_head(const void *object)
+{
+	return pod_is_head(object);
+}
+
 /* A kind: its name in kube_type_NAME, its struct, the function that decodes one, and the other members. */
 #define KIND(name, type, decode_one, ...)                                                          \
 	static int kube_decode_##name(const struct cJSON *json, const char *path,                  \
@@ -63,7 +68,7 @@ KIND(ray_cluster, struct ray_cluster, ray_cluster_decode, .kind = "RayCluster",
 
 KIND(pod, struct pod, pod_decode, .kind = "Pod", .plural = "pods", .group = "",
      .versions = { "v1", NULL }, .install = "", .decode_bad = kube_decode_bad_pod,
-     .index = kube_index_pod)
+     .index = kube_index_pod, .leads = kube_is_head)
 
 KIND(node, struct node, node_decode, .kind = "Node", .plural = "nodes", .group = "",
      .versions = { "v1", NULL }, .install = "")

@@ -218,7 +218,6 @@ void view_make(struct sim_ray *ray, struct arena *arena, struct sim_view *view)
 		.autoscaler = baseline_autoscaler(world->input, ray->input->autoscaler, arena),
 		.time_zones = ray->input->time_zones,
 		.time_zone_count = ray->input->time_zone_count,
-		.annotation_problem = "",
 		.memory = ray->memory,
 		.pools = sharing_terms(ray),
 	};

@@ -91,8 +91,8 @@ static void gather(struct received *received, const struct snapshot *snapshot,
 		if (state->constraint_count > 0)
 			received->count[LIST_CONSTRAINT] = state->constraints[0].count;
 	}
-	if (snapshot->annotation_request)
-		received->count[LIST_ANNOTATION] = snapshot->annotation_request->count;
+	if (ray_cluster_requested(&snapshot->cluster))
+		received->count[LIST_ANNOTATION] = ray_cluster_requested(&snapshot->cluster)->count;
 	for (size_t i = 0; i < LISTS; i++)
 		received->at[i] = arena_array(arena, received->count[i], sizeof(*received->at[i]));
 	gather_schedules(received, snapshot, plan, arena);
@@ -186,7 +186,7 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 		add_requests(buf, state->constraints[0].requests, received->count[LIST_CONSTRAINT],
 			     received->at[LIST_CONSTRAINT]);
 	if (received->count[LIST_ANNOTATION] > 0)
-		add_requests(buf, snapshot->annotation_request->requests,
+		add_requests(buf, ray_cluster_requested(&snapshot->cluster)->requests,
 			     received->count[LIST_ANNOTATION], received->at[LIST_ANNOTATION]);
 	for (size_t i = 0; i < received->schedule_count; i++) {
 		const struct ray_constraint *bundles = bundles_of(snapshot, i);

@@ -6,6 +6,7 @@
 #include "codec/objects/feature_rows.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
+#include "codec/objects/request_resources.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
@@ -478,6 +479,7 @@ static int annotations_decode(const struct json_at *member, const struct field *
 	if (field_decode(member, field, object))
 		return -1;
 	cluster->resize = resize_limits_decode(&cluster->annotations, member->reader->arena);
+	cluster->request = request_resources_decode(&cluster->annotations, member->reader->arena);
 	return 0;
 }
 

@@ -20,8 +20,7 @@ static const struct json_limits limits = {
 };
 
 #define LABEL_VALUE_SIZE_MAX 63
-#define SHAPE_BYTES_MAX (32 << 20)
-#define BUNDLES_MAX 1000 /* of a schedule */
+#define KEY_BYTES_MAX (32 << 20) /* of one bundle */
 
 /* ---- selectors: "spot", "!spot", "in(A100, H100)", "!in(A100)" ---- */
 
@@ -169,65 +168,125 @@ int request_bundle_decode(const struct json_at *at, struct ray_request *ret)
 	return bundle_decode(&resources, ret) || request_selector_decode(at, "label_selector", ret);
 }
 
+/* ---- lists: equal bundles are found by a key, in linear time ---- */
+
 struct requests {
-	VEC(struct ray_request_count) list;
-	struct map by_shape; /* canonical text: index + 1 into list */
-	struct buf shape;
+	VEC(struct json_at) first; /* of each different bundle, up to the limit */
+	VEC(int64_t) counts;
+	struct map by_key; /* of a bundle: its number from 1 */
+	struct buf key;
+	size_t different; /* bundles, also those above the limit */
 };
 
 static void requests_done(struct requests *requests)
 {
-	map_done(&requests->by_shape);
-	buf_done(&requests->shape);
+	map_done(&requests->by_key);
+	buf_done(&requests->key);
 }
 
-static int add_request(struct requests *requests, const struct json_at *at,
-		       const struct ray_request *request)
+/* With its length in front: no text can look like two. */
+static void add_key(struct buf *key, const char *text)
 {
-	struct ray_request_count *counted;
-	struct json_writer writer;
-	uintptr_t place;
+	size_t size = strlen(text);
 
-	buf_clear(&requests->shape);
-	json_write_init(&writer, &requests->shape, JSON_STYLE_LINE);
-	ray_request_write(&writer, NULL, request);
-	if (requests->shape.overflowed)
-		return json_fail(at, "is too large");
-	place = (uintptr_t)map_get(&requests->by_shape, buf_string(&requests->shape));
-	if (place) {
-		requests->list.at[place - 1].count++;
-		return 0;
+	buf_printf(key, "%zu:", size);
+	buf_add(key, text, size);
+}
+
+static void add_selector_key(struct buf *key, const struct label_selector *selector)
+{
+	ARRAY_EACH(const struct label_constraint, one, selector->constraints, selector->count) {
+		add_key(key, one->key);
+		buf_add_char(key, one->operation == LABEL_OPERATOR_IN ? '+' : '-');
+		for (size_t i = 0; i < one->values.count; i++)
+			add_key(key, one->values.at[i]);
+		buf_add_char(key, ';');
 	}
-	counted = VEC_ADD(at->reader->arena, &requests->list);
-	counted->request = *request;
-	counted->count = 1;
-	place = requests->list.count;
-	map_set(&requests->by_shape, buf_string(&requests->shape), (void *)place);
-	return 0;
 }
 
-static int list_decode(const struct json_at *root, struct requests *requests)
+/* Entries and constraints are sorted, so equal bundles have equal keys. */
+static void set_key(struct buf *key, const struct ray_request *request)
 {
-	if (json_expect(root, JSON_ARRAY))
+	buf_clear(key);
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		uint64_t bits;
+
+		memcpy(&bits, &entry->received, sizeof(bits));
+		add_key(key, entry->name);
+		buf_printf(key, "%llx,", (unsigned long long)bits);
+	}
+	buf_add_char(key, '/');
+	ARRAY_EACH(const struct label_selector, selector, request->selectors,
+		   request->selector_count)
+		add_selector_key(key, selector);
+}
+
+static int count_bundle(struct requests *requests, const struct json_at *at, struct arena *arena)
+{
+	struct ray_request request = { .bundle = NULL };
+	uintptr_t number;
+
+	if (request_bundle_decode(at, &request))
 		return -1;
-	for (struct json_at e = json_first(root); e.json; json_next(&e)) {
-		struct ray_request request = { .bundle = NULL };
-
-		if (request_bundle_decode(&e, &request) || add_request(requests, &e, &request))
-			return -1;
+	set_key(&requests->key, &request);
+	if (requests->key.overflowed)
+		return json_fail(at, "is too large");
+	number = (uintptr_t)map_get(&requests->by_key, buf_string(&requests->key));
+	if (number == 0) {
+		number = ++requests->different;
+		map_set(&requests->by_key, buf_string(&requests->key), (void *)number);
+		if (number <= REQUEST_BUNDLES_MAX) {
+			VEC_PUSH(arena, &requests->first, *at);
+			VEC_PUSH(arena, &requests->counts, 0);
+		}
 	}
+	if (number <= REQUEST_BUNDLES_MAX)
+		requests->counts.at[number - 1]++;
 	return 0;
 }
 
+/* Checks each bundle, in memory that is used again for the next one. */
+static int count_bundles(const struct json_at *list, struct requests *requests, struct arena *arena)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct json_reader reader = { .arena = &scratch, .err = list->reader->err };
+	struct json_at own = json_root(list->json, list->name, &reader);
+
+	if (json_expect(&own, JSON_ARRAY))
+		return -1;
+	for (struct json_at e = json_first(&own); e.json; json_next(&e)) {
+		if (count_bundle(requests, &e, arena))
+			return -1;
+		arena_reset(&scratch);
+	}
+	if (requests->different > REQUEST_BUNDLES_MAX)
+		return err_set(list->reader->err, ERR_LIMIT,
+			       "has %zu different bundles, above the limit of %d; ask for fewer "
+			       "kinds of bundles: equal ones count once",
+			       requests->different, REQUEST_BUNDLES_MAX);
+	return 0;
+}
+
+/* Only what is returned stays in the reader's arena: a list that is refused leaves nothing there. */
 static int request_list_decode(const struct json_at *list, struct ray_constraint *ret_constraint)
 {
-	AUTO(requests_done) struct requests requests = { .by_shape = MAP_INIT };
+	AUTO(requests_done) struct requests requests = { .by_key = MAP_INIT };
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct arena *arena = list->reader->arena;
+	struct ray_request_count *counted;
 
-	buf_init(&requests.shape, SHAPE_BYTES_MAX);
-	if (list_decode(list, &requests))
+	buf_init(&requests.key, KEY_BYTES_MAX);
+	if (count_bundles(list, &requests, &scratch))
 		return -1;
-	ret_constraint->requests = requests.list.at;
-	ret_constraint->count = requests.list.count;
+	counted = arena_array(arena, requests.first.count, sizeof(*counted));
+	for (size_t i = 0; i < requests.first.count; i++) {
+		requests.first.at[i].reader = list->reader;
+		counted[i].count = requests.counts.at[i];
+		if (request_bundle_decode(&requests.first.at[i], &counted[i].request))
+			return -1;
+	}
+	ret_constraint->requests = counted;
+	ret_constraint->count = requests.first.count;
 	return 0;
 }
 
@@ -244,26 +303,32 @@ int request_resources_parse(const char *text, struct arena *arena,
 	return request_list_decode(&root, ret_constraint);
 }
 
-void request_resources_observe(struct snapshot *snapshot, struct arena *arena)
+const char *request_resources_problem(const struct err *err, struct arena *arena)
 {
-	const char *text =
-		labels_value(&snapshot->cluster.annotations, ANNOTATION_REQUEST_RESOURCES);
-	struct ray_constraint *constraint = ARENA_NEW(arena, struct ray_constraint);
+	if (err->kind == ERR_LIMIT)
+		return arena_strdup(arena, err->text);
+	return arena_printf(arena, "%s; it must be a JSON list of bundles like [{\"GPU\": 1}]",
+			    err->text);
+}
+
+const struct annotation_request *request_resources_decode(const struct labels *annotations,
+							  struct arena *arena)
+{
+	const char *text = labels_value(annotations, ANNOTATION_REQUEST_RESOURCES);
+	struct annotation_request *request;
+	struct ray_constraint bundles;
 	struct err err;
 
-	snapshot->has_annotation_request = text != NULL;
-	snapshot->annotation_request = NULL;
-	snapshot->annotation_problem = "";
 	if (!text)
-		return;
-	if (request_resources_parse(text, arena, constraint, &err) == 0)
-		snapshot->annotation_request = constraint;
+		return NULL;
+	request = ARENA_NEW(arena, struct annotation_request);
+	if (request_resources_parse(text, arena, &bundles, &err) == 0)
+		request->bundles = ARENA_PUT(arena, bundles);
 	else
-		snapshot->annotation_problem =
-			arena_printf(arena,
-				     "annotation %s: %s; it must be a JSON list of bundles like "
-				     "[{\"GPU\": 1}]",
-				     ANNOTATION_REQUEST_RESOURCES, err.text);
+		request->problem = arena_printf(arena, "annotation %s: %s",
+						ANNOTATION_REQUEST_RESOURCES,
+						request_resources_problem(&err, arena));
+	return request;
 }
 
 int request_bundles_decode(const struct json_at *member, const struct field *field UNUSED,
@@ -283,8 +348,9 @@ int request_bundles_decode(const struct json_at *member, const struct field *fie
 	own = json_root(member->json, "", &reader);
 	for (struct json_at e = json_first(&own); e.json; json_next(&e))
 		count++;
-	if (count > BUNDLES_MAX)
-		json_problem(member, "has %zu bundles, above the limit of %d", count, BUNDLES_MAX);
+	if (count > REQUEST_BUNDLES_MAX)
+		json_problem(member, "has %zu bundles, above the limit of %d", count,
+			     REQUEST_BUNDLES_MAX);
 	else if (request_list_decode(&own, bundles))
 		json_problem(member, "%.300s; it must be a list of bundles like [{GPU: 1}]",
 			     err.text);

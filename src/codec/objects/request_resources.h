@@ -1,7 +1,7 @@
 /* The annotation rayscaler.dev/request-resources: JSON list of bundles, as bundles= of Ray's
  * ray.autoscaler.sdk.request_resources ([{"GPU": 1}, {"CPU": 4}]), or of {"resources": {...},
  * "label_selector": {"market": "in(spot)"}} as that call makes of bundles= with
- * bundle_label_selectors=. Used by the file decoder and by ctl/pass/observe: both see the same. */
+ * bundle_label_selectors=. The decoder of a RayCluster parses it, once for each version of the object. */
 #ifndef CODEC_OBJECTS_REQUEST_RESOURCES_H
 #define CODEC_OBJECTS_REQUEST_RESOURCES_H
 
@@ -12,9 +12,13 @@
 #include "core/model/ray_state.h"
 #include "core/model/snapshot.h"
 
+/* The most different bundles of one list. */
+#define REQUEST_BUNDLES_MAX 1000
+
 /* The bundles in the order of the text, equal ones as one entry with a count. ERR_INPUT: malformed,
- * with the place ("[2].GPU: must be a number, is a string"). A bundle of the right form that no
- * machine can serve (negative, NaN) is not malformed: its request has a problem. */
+ * with the place ("[2].GPU: must be a number, is a string"). ERR_LIMIT: too many different ones. A
+ * bundle of the right form that no machine can serve (negative, NaN) is not malformed: its request
+ * has a problem. Linear in the text. */
 int request_resources_parse(const char *text, struct arena *arena,
 			    struct ray_constraint *ret_constraint, struct err *err);
 
@@ -32,9 +36,12 @@ int request_bundles_decode(const struct json_at *member, const struct field *fie
 void request_bundles_write(struct json_writer *writer, const struct field *field,
 			   const void *object);
 
-/* Sets has_annotation_request, annotation_request and annotation_problem of a snapshot from the
- * annotations of its cluster. */
-void request_resources_observe(struct snapshot *snapshot, struct arena *arena);
+/* The text of an error of request_resources_parse, with what to do; in the arena. */
+const char *request_resources_problem(const struct err *err, struct arena *arena);
+
+/* The annotation of a RayCluster; NULL: it has none. */
+const struct annotation_request *request_resources_decode(const struct labels *annotations,
+							  struct arena *arena);
 
 #define REQUEST_BUNDLES_ROW                                                                        \
 	FIELD_HOOK("bundles", .read = request_bundles_decode, .write = request_bundles_write,      \

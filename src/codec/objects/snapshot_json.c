@@ -16,7 +16,6 @@
 #include "codec/objects/price_table_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/objects/request_resources.h"
 #include "codec/schema/document_head.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
@@ -431,7 +430,6 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	    field_check_names(&root, snapshot_fields, "a Snapshot") ||
 	    field_decode_all(&root, snapshot_fields, &snapshot))
 		return -1;
-	request_resources_observe(&snapshot, arena);
 	snapshot.device_table =
 		device_claims_attach(snapshot.device_objects, snapshot.device_table, arena);
 	complete_nodes(&snapshot, arena);

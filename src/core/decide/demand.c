@@ -367,7 +367,7 @@ static void collect_constraints(struct facts *facts, const struct ray_state *sta
 {
 	const struct snapshot *snapshot = facts->snapshot;
 	size_t of_ray = state ? state->constraint_count : 0;
-	bool annotation = snapshot->has_annotation_request && snapshot->annotation_request;
+	const struct ray_constraint *annotation = ray_cluster_requested(&snapshot->cluster);
 	facts->constraints = arena_array(facts->arena, of_ray + 1 + facts->schedule_count,
 					 sizeof(*facts->constraints));
 	for (size_t i = 0; i < of_ray; i++)
@@ -375,8 +375,7 @@ static void collect_constraints(struct facts *facts, const struct ray_state *sta
 				 SOURCE_RAY, &facts->constraints[i]);
 	facts->constraint_count = of_ray;
 	if (annotation) {
-		collect_requests(facts, snapshot->annotation_request->requests,
-				 snapshot->annotation_request->count, SOURCE_ANNOTATION,
+		collect_requests(facts, annotation->requests, annotation->count, SOURCE_ANNOTATION,
 				 &facts->constraints[facts->constraint_count++]);
 		note_amounts(facts, &facts->constraints[of_ray],
 			     "annotation " ANNOTATION_REQUEST_RESOURCES);

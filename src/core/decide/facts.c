@@ -69,11 +69,17 @@ bool facts_note_unknown_group(struct facts *facts, const char *list, const char 
 	return true;
 }
 
+/* Of the annotation that requests resources; NULL: none. */
+static const char *request_problem(const struct snapshot *snapshot)
+{
+	return snapshot->cluster.request ? snapshot->cluster.request->problem : NULL;
+}
+
 void facts_note_problems(struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	if (snapshot->has_annotation_request && !snapshot->annotation_request)
-		VEC_PUSH(facts->arena, &facts->problems, snapshot->annotation_problem);
+	if (request_problem(snapshot))
+		VEC_PUSH(facts->arena, &facts->problems, request_problem(snapshot));
 	for (size_t i = 0; i < snapshot->cluster.problems.count; i++)
 		note_problem(facts, snapshot->cluster.problems.at[i]);
 	if (!snapshot->autoscaler)
@@ -123,7 +129,6 @@ void facts_judge_terminations(struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 
-	facts->termination_forbidden =
-		!facts->ray_reachable || facts->view_problem || facts->head_problem ||
-		(snapshot->has_annotation_request && !snapshot->annotation_request);
+	facts->termination_forbidden = !facts->ray_reachable || facts->view_problem ||
+				       facts->head_problem || request_problem(snapshot);
 }

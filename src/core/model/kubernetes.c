@@ -21,6 +21,11 @@ const struct quantity *quantities_find(const struct quantities *quantities, cons
 	return VEC_FIND(quantities, name, name);
 }
 
+const struct ray_constraint *ray_cluster_requested(const struct ray_cluster *cluster)
+{
+	return cluster->request ? cluster->request->bundles : NULL;
+}
+
 const char *ray_cluster_suspended_at(const struct ray_cluster *cluster)
 {
 	return cluster->suspend ? labels_value(&cluster->annotations, ANNOTATION_SUSPENDED) : NULL;

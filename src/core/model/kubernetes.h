@@ -18,6 +18,7 @@
 #include "core/model/resources.h"
 
 struct memory_template;
+struct ray_constraint; /* core/model/ray_state.h */
 struct summary;
 
 /* One entry of limits, requests, capacity, allocatable or a group's `resources`, in the order
@@ -208,13 +209,21 @@ struct condition {
 	time_ms last_transition; /* TIME_NONE when absent */
 };
 
+/* One of the two is NULL. */
+struct annotation_request {
+	const struct ray_constraint *bundles;
+	const char *problem; /* why it cannot be used, with the annotation's name */
+};
+
 struct ray_cluster {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
 	bool deleting; /* deletionTimestamp is set */
 	struct labels labels, annotations;
-	const struct resize_limits *resize;  /* NULL: no annotation */
+	const struct resize_limits *resize; /* NULL: no annotation */
+	/* rayscaler.dev/request-resources, by codec/objects/request_resources; NULL: none */
+	const struct annotation_request *request;
 	const char *owner_kind, *owner_name; /* of the first owner reference; NULL: none */
 	bool enable_in_tree_autoscaling, suspend;
 	bool idle_suspend;                               /* Ray's autoscaler suspended it */
@@ -358,8 +367,6 @@ struct autoscaler_group {
 	int64_t idle_timeout_seconds;
 };
 
-struct ray_constraint; /* core/model/ray_state.h */
-
 #define AUTOSCALER_WARM_COUNT_MAX 100000
 #define AUTOSCALER_WARM_PERCENT_MAX 1000
 
@@ -461,6 +468,8 @@ struct autoscaler_object {
 #define ANNOTATION_RESIZE_STATUS "ray.io/ippr-status"
 #define HEAD_GROUP_NAME "headgroup"
 
+/* The bundles of the annotation rayscaler.dev/request-resources; NULL: none, or it cannot be used. */
+const struct ray_constraint *ray_cluster_requested(const struct ray_cluster *cluster);
 /* The value of ANNOTATION_SUSPENDED when this program has suspended the RayCluster; else NULL. */
 const char *ray_cluster_suspended_at(const struct ray_cluster *cluster);
 /* NULL when absent. */

@@ -62,11 +62,6 @@ struct snapshot {
 	/* Those of its schedules, each once, without UTC. */
 	const struct time_zone *time_zones;
 	size_t time_zone_count;
-	/* The annotation rayscaler.dev/request-resources of the cluster, parsed by
-	 * codec/objects/request_resources (core cannot read JSON). */
-	bool has_annotation_request;
-	const struct ray_constraint *annotation_request; /* NULL with has_: it is malformed */
-	const char *annotation_problem; /* error in it, with the annotation's name; "" for none */
 	bool nodes_known;
 	const struct node *nodes;
 	size_t node_count;

@@ -378,7 +378,8 @@ static void sum_requested(const struct snapshot *snapshot, const struct plan *pl
 	if (state)
 		for (size_t i = 0; i < state->constraint_count; i++)
 			add_requested(arena, &requested, &state->constraints[i], SOURCE_RAY, "");
-	add_requested(arena, &requested, snapshot->annotation_request, SOURCE_ANNOTATION, "");
+	add_requested(arena, &requested, ray_cluster_requested(&snapshot->cluster),
+		      SOURCE_ANNOTATION, "");
 	for (size_t i = 0; i < plan->schedule_count; i++)
 		if (plan->schedules[i].active)
 			add_requested(arena, &requested, snapshot->autoscaler->schedules[i].bundles,

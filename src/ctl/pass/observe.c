@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "codec/objects/request_resources.h"
 #include "core/model/identity.h"
 
 static void observe_pods(struct arena *arena, struct snapshot *snapshot)
@@ -84,5 +83,4 @@ void observe(const struct observation *observation, struct arena *arena,
 		ret_snapshot->device_table = device_table_builtin();
 	observe_pods(arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);
-	request_resources_observe(ret_snapshot, arena);
 }

@@ -201,6 +201,7 @@ static void requests_are_recorded(void **state)
 	static const struct ray_request_count two = { { .bundle = gpu, .bundle_count = 1 }, 2 };
 	static const struct ray_request_count one = { { .bundle = half, .bundle_count = 1 }, 1 };
 	static const struct ray_constraint sdk = { &two, 1 }, annotation = { &one, 1 };
+	static const struct annotation_request request = { .bundles = &annotation };
 	static const struct ray_state ray = { .constraints = &sdk, .constraint_count = 1 };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf file;
@@ -225,7 +226,7 @@ static void requests_are_recorded(void **state)
 	snapshot.ray_state = &ray;
 	recorder_add(recorder, &snapshot, &page);
 	page.at += 10000;
-	snapshot.annotation_request = &annotation;
+	snapshot.cluster.request = &request;
 	recorder_add(recorder, &snapshot, &page);
 	snapshot.ray_state = NULL; /* unknown: nothing has ended */
 	page.at += 10000;

@@ -8,7 +8,6 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/request_resources.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/model/autoscaler_problem.h"
 #include "feature/lint/core/lint.h"
@@ -122,9 +121,6 @@ static void check_mutant(int index, uint64_t seed)
 		refused++;
 		return;
 	}
-	request_resources_observe(&snapshot, &arena);
-	context.annotation_request = snapshot.annotation_request;
-	context.annotation_problem = snapshot.annotation_problem;
 	while (seed % 2 == 0 && !is_nodes(other))
 		other = (other + 1) % files.count;
 	if (is_nodes(other)) {

@@ -17,7 +17,6 @@
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/request_resources.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/capacity/capacity.h"
 #include "feature/lint/core/lint.h"
@@ -130,9 +129,6 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 	tree = codec_tree(text);
 	if (ray_cluster_decode(tree, "", arena, &snapshot.cluster, &err))
 		fail_msg("%s: %s", name, err.text);
-	request_resources_observe(&snapshot, arena);
-	context->annotation_request = snapshot.annotation_request;
-	context->annotation_problem = snapshot.annotation_problem;
 	lint_cluster(&snapshot.cluster, context, arena, ret_findings);
 }
 

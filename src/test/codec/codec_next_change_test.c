@@ -34,7 +34,7 @@ static void strip(struct snapshot *snapshot, struct arena *arena)
 	*state = *snapshot->ray_state;
 	state->request_count = state->gang_count = state->constraint_count = 0;
 	snapshot->ray_state = state;
-	snapshot->has_annotation_request = false;
+	snapshot->cluster.request = NULL;
 	snapshot->event_count = snapshot->node_count = snapshot->other_pod_count = 0;
 	snapshot->memory = NULL;
 }

@@ -83,6 +83,9 @@ static int parse(const char *text, struct arena *arena, struct err *err)
 	return request_resources_parse(text, arena, &constraint, err);
 }
 
+#define SELECTOR_LIST                                                                              \
+	"[{\"resources\": {}, \"label_selector\": {\"k\": \"in(a,b)\"}},"                          \
+	" {\"resources\": {}, \"label_selector\": {\"k\": \"a\", \"l\": \"b\"}}]"
 #define SELECTOR(text) "[{\"resources\": {}, \"label_selector\": {\"k\": " text "}}]"
 
 static void test_bad(void **state)
@@ -121,51 +124,98 @@ static void test_bad(void **state)
 	codec_check_bad(table, SUPPORT_COUNT(table), parse);
 }
 
-static void test_many_shapes(void **state)
+/* `count` bundles, `different` of them. */
+static const char *many(struct buf *text, int count, int different)
+{
+	buf_init(text, 16 << 20);
+	for (int i = 0; i < count; i++)
+		buf_printf(text, "%s{\"CPU\": %d}", i ? "," : "[", i % different);
+	buf_add_char(text, ']');
+	return buf_string(text);
+}
+
+static void test_many_equal(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	AUTO(buf_done) struct buf text;
+	struct ray_constraint constraint =
+		parse_good(many(&text, 100000, REQUEST_BUNDLES_MAX), &arena);
 
 	(void)state;
-	buf_init(&text, 16 << 20);
-	for (int i = 0; i < 100000; i++)
-		buf_printf(&text, "%s{\"CPU\": %d}", i ? "," : "[", i % 50000);
-	buf_add_char(&text, ']');
-	assert_int_equal(parse_good(buf_string(&text), &arena).count, 50000);
+	assert_int_equal(constraint.count, REQUEST_BUNDLES_MAX);
+	assert_int_equal(constraint.requests[999].count, 100);
+	assert_true(constraint.requests[999].request.bundle[0].amount == 9990000);
+	/* What is kept depends on the different ones alone. */
+	assert_true(arena.used_bytes < 256 << 10);
 }
 
-static void test_observe(void **state)
+/* One more is refused, with the number, the limit and what to do, and leaves nothing in the arena. */
+static void test_too_many_different(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf text;
+	struct ray_constraint constraint;
+	struct err err = { .kind = ERR_NONE };
+
+	(void)state;
+	assert_int_equal(
+		request_resources_parse(many(&text, 12000, 11000), &arena, &constraint, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	assert_string_equal(err.text,
+			    "has 11000 different bundles, above the limit of 1000; ask for "
+			    "fewer kinds of bundles: equal ones count once");
+	assert_int_equal(arena.used_bytes, 0);
+}
+
+static void test_texts_do_not_join(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	(void)state;
+	assert_int_equal(
+		parse_good("[{\"a\": 1, \"b\": 1}, {\"a1:b\": 1}, {\"a\": 1}]", &arena).count, 3);
+	assert_int_equal(parse_good(SELECTOR_LIST, &arena).count, 2);
+}
+
+static void test_of_a_cluster(void **state)
 {
 	static struct label annotation = { .key = ANNOTATION_REQUEST_RESOURCES,
 					   .value = "[{\"GPU\":1}]" };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct snapshot snapshot = { .now = 0 };
+	AUTO(buf_done) struct buf text;
+	struct labels annotations = { .count = 0 };
+	const struct annotation_request *request;
 
 	(void)state;
-	request_resources_observe(&snapshot, &arena);
-	assert_false(snapshot.has_annotation_request);
-	assert_string_equal(snapshot.annotation_problem, "");
-	snapshot.cluster.annotations = (struct labels){ .at = &annotation, .count = 1 };
-	request_resources_observe(&snapshot, &arena);
-	assert_true(snapshot.has_annotation_request);
-	assert_int_equal(snapshot.annotation_request->count, 1);
+	assert_null(request_resources_decode(&annotations, &arena));
+	annotations = (struct labels){ .at = &annotation, .count = 1 };
+	request = request_resources_decode(&annotations, &arena);
+	assert_null(request->problem);
+	assert_int_equal(request->bundles->count, 1);
 	annotation.value = "{";
-	request_resources_observe(&snapshot, &arena);
-	assert_true(snapshot.has_annotation_request);
-	assert_null(snapshot.annotation_request);
+	request = request_resources_decode(&annotations, &arena);
+	assert_null(request->bundles);
 	assert_string_equal(
-		snapshot.annotation_problem,
+		request->problem,
 		"annotation rayscaler.dev/request-resources: line 1, column 2: a member "
 		"name in quotes is expected; it must be a JSON list of bundles like "
 		"[{\"GPU\": 1}]");
+	annotation.value = many(&text, 1001, 1001);
+	request = request_resources_decode(&annotations, &arena);
+	assert_string_equal(
+		request->problem,
+		"annotation rayscaler.dev/request-resources: has 1001 different bundles, "
+		"above the limit of 1000; ask for fewer kinds of bundles: equal ones count "
+		"once");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bundles),     cmocka_unit_test(test_selectors),
-		cmocka_unit_test(test_impossible),  cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_many_shapes), cmocka_unit_test(test_observe),
+		cmocka_unit_test(test_bundles),           cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_impossible),        cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_many_equal),        cmocka_unit_test(test_too_many_different),
+		cmocka_unit_test(test_texts_do_not_join), cmocka_unit_test(test_of_a_cluster),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

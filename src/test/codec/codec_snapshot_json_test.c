@@ -41,7 +41,7 @@ static void test_least(void **state)
 	assert_null(snapshot.autoscaler);
 	assert_null(snapshot.memory);
 	assert_false(snapshot.events_known || snapshot.nodes_known || snapshot.has_gpu_budget);
-	assert_false(snapshot.has_annotation_request);
+	assert_null(snapshot.cluster.request);
 	assert_true(snapshot.settings.idle_timeout_seconds == 60);
 	assert_true(snapshot.settings.conserve_accelerators);
 	assert_string_equal(snapshot.ray_problem, "");
@@ -117,8 +117,7 @@ static void check_schedules(const struct snapshot *snapshot)
 
 static void check_full(const struct snapshot *snapshot)
 {
-	assert_true(snapshot->has_annotation_request);
-	assert_int_equal(snapshot->annotation_request->count, 1);
+	assert_int_equal(snapshot->cluster.request->bundles->count, 1);
 	assert_false(snapshot->cluster.active_passive_head);
 	assert_true(snapshot->cluster.active_passive_options);
 	assert_true(snapshot->cluster.groups[0].has_resources);

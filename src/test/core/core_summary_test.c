@@ -344,6 +344,7 @@ static void test_requested_bundles_have_their_source(void **state)
 {
 	struct ray_request_count items[2];
 	struct ray_constraint by_ray, by_annotation;
+	struct annotation_request request = { .problem = NULL };
 	struct scene s;
 	const struct summary *summary;
 	struct resources gpu;
@@ -358,8 +359,8 @@ static void test_requested_bundles_have_their_source(void **state)
 	by_annotation = (struct ray_constraint){ &items[1], 1 };
 	s.state.constraints = &by_ray;
 	s.state.constraint_count = 1;
-	s.snapshot.has_annotation_request = true;
-	s.snapshot.annotation_request = &by_annotation;
+	request.bundles = &by_annotation;
+	s.snapshot.cluster.request = &request;
 	summary = summarise(&s);
 	assert_int_equal(summary->requested_count, 2);
 	assert_int_equal(summary->requested[0].source, SOURCE_RAY);

@@ -80,7 +80,6 @@ static void test_plain(void **state)
 	assert_int_equal(fixture->snapshot.ray_state->node_count, 2);
 	assert_int_equal(fixture->snapshot.ray_state_time, 900);
 	assert_null(fixture->snapshot.memory);
-	assert_false(fixture->snapshot.has_annotation_request);
 }
 
 static void test_unreachable(void **state)
@@ -161,23 +160,6 @@ static void test_kv_requests_stand_in_for_a_constraint(void **state)
 	assert_int_equal(fixture->snapshot.ray_state->constraints[0].count, 0);
 }
 
-static void test_annotation_is_parsed(void **state)
-{
-	static const struct label good[] = { { ANNOTATION_REQUEST_RESOURCES, "[{\"GPU\": 1}]" } };
-	static const struct label bad[] = { { ANNOTATION_REQUEST_RESOURCES, "[{\"GPU\": }" } };
-	struct fixture *fixture = *state;
-
-	fixture->cluster.annotations = (struct labels){ good, 1 };
-	run(fixture);
-	assert_true(fixture->snapshot.has_annotation_request);
-	assert_int_equal(fixture->snapshot.annotation_request->count, 1);
-	fixture->cluster.annotations = (struct labels){ bad, 1 };
-	run(fixture);
-	assert_true(fixture->snapshot.has_annotation_request);
-	assert_null(fixture->snapshot.annotation_request);
-	assert_non_null(strstr(fixture->snapshot.annotation_problem, ANNOTATION_REQUEST_RESOURCES));
-}
-
 /* The memory of a plan is in the next snapshot. */
 static void test_memory_of_a_plan_is_in_the_next_snapshot(void **state)
 {
@@ -242,7 +224,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rejected_drain_shows_as_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kv_requests_stand_in_for_a_constraint, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(test_annotation_is_parsed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_of_a_plan_is_in_the_next_snapshot,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_table, setup, teardown),

@@ -90,8 +90,9 @@ static const char *wanted(const struct facts *facts)
 {
 	const struct snapshot *snapshot = facts->snapshot;
 
-	if (snapshot->has_annotation_request && snapshot->annotation_request &&
-	    snapshot->annotation_request->count > 0)
+	const struct ray_constraint *requested = ray_cluster_requested(&snapshot->cluster);
+
+	if (requested && requested->count > 0)
 		return "annotation " ANNOTATION_REQUEST_RESOURCES " requests workers";
 	return facts->keeps_cluster;
 }

@@ -42,10 +42,6 @@ struct lint_context {
 	bool nodes_known; /* else selector-matches-no-node is not checked */
 	const struct node *nodes;
 	size_t node_count;
-	/* The annotation rayscaler.dev/request-resources as codec/objects/request_resources parses
-	 * it (core cannot read JSON). Both unset: there is none, or it was not checked. */
-	const struct ray_constraint *annotation_request;
-	const char *annotation_problem; /* why it cannot be parsed; NULL or "": it can */
 	/* The time zones that the schedules name, in the arena: reading them is I/O. NULL: they are not
 	 * checked. */
 	const struct time_zone *(*time_zones)(void *zones, const struct autoscaler_object *object,

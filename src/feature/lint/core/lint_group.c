@@ -250,19 +250,18 @@ void lint_label_invalid(struct lint_subject *subject)
  * above 1, such as 1.5; once for a cluster. */
 void lint_request_invalid(struct lint_subject *subject)
 {
-	const struct lint_context *context = subject->context;
+	const struct annotation_request *annotation = subject->cluster->request;
 	const char *path = lint_path_member(subject->arena, "metadata.annotations",
 					    ANNOTATION_REQUEST_RESOURCES);
-	if (subject->group)
+	if (subject->group || !annotation)
 		return;
-	if (context->annotation_problem && context->annotation_problem[0] != '\0')
+	if (annotation->problem) {
 		lint_report_finding(subject, LINT_RULE_REQUEST_INVALID, path, "", "%s",
-				    context->annotation_problem);
-	if (!context->annotation_request)
+				    annotation->problem);
 		return;
-	for (size_t r = 0; r < context->annotation_request->count; r++) {
-		const struct ray_request *request =
-			&context->annotation_request->requests[r].request;
+	}
+	for (size_t r = 0; r < annotation->bundles->count; r++) {
+		const struct ray_request *request = &annotation->bundles->requests[r].request;
 		ARRAY_EACH(const struct bundle_entry, entry, request->bundle,
 			   request->bundle_count) {
 			if (strcmp(entry->name, "GPU") != 0 || entry->amount <= RESOURCE_UNIT ||

@@ -59,7 +59,7 @@
 	  "write labels into the group's own `labels`")                                                                                                         \
 	X(REQUEST_INVALID, ERROR, "request-invalid", lint_request_invalid,                                                                                      \
 	  "a bundle of the annotation `rayscaler.dev/request-resources` asks for more than one GPU "                                                            \
-	  "and not for whole ones, which Ray refuses, or cannot be read (row B3)",                                                                              \
+	  "and not for whole ones, which Ray refuses; or it has more than 1,000 different bundles, or cannot be read (row B3)",                                 \
 	  "ask for whole GPUs, or for a part of one")                                                                                                           \
 	N(UNKNOWN_FIELD, WARNING, "unknown-field",                                                                                                              \
 	  "the RayCluster has no such field: the API server drops or refuses it; an error if it is near one",                                                   \

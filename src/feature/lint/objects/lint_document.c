@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/ray_cluster_json.h"
-#include "codec/objects/request_resources.h"
 #include "codec/text/yaml.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_domain.h"
@@ -180,20 +179,6 @@ static void need_name(struct cJSON *cluster, struct work *work, const struct sub
 	CHECK(cJSON_AddStringToObject(metadata, "name", "-"));
 }
 
-/* Runs the rules, and adds the parse error of the annotation that requests resources. */
-static void run_rules(const struct ray_cluster *cluster, const struct lint_context *context,
-		      struct arena *arena, struct lint_findings *findings)
-{
-	struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
-	struct lint_context own = *context;
-
-	snapshot->cluster = *cluster;
-	request_resources_observe(snapshot, arena);
-	own.annotation_request = snapshot->annotation_request;
-	own.annotation_problem = snapshot->annotation_problem;
-	lint_cluster(cluster, &own, arena, findings);
-}
-
 /* Its claims may be in a file that is not read yet. */
 static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 {
@@ -257,7 +242,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		remember(work, subject, &cluster);
 		return;
 	} else {
-		run_rules(&cluster, work->context, &work->arena, &findings);
+		lint_cluster(&cluster, work->context, &work->arena, &findings);
 		if (!work->again)
 			remember(work, subject, &cluster);
 	}
@@ -651,7 +636,7 @@ void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster
 
 	subject.object = object_text(&work.arena, "RayCluster", cluster->namespace_, cluster->name);
 	report->objects++;
-	run_rules(cluster, context, &work.arena, &findings);
+	lint_cluster(cluster, context, &work.arena, &findings);
 	add_findings(&work, &subject, &findings, 0);
 	report->files++;
 	arena_done(&work.arena);

@@ -130,8 +130,8 @@ static void add_requests(struct recorder *recorder, const struct snapshot *snaps
 	constraints = arena_array(&scratch, state->constraint_count + 1, sizeof(*constraints));
 	for (size_t i = 0; i < state->constraint_count; i++)
 		constraints[count++] = &state->constraints[i];
-	if (snapshot->annotation_request)
-		constraints[count++] = snapshot->annotation_request;
+	if (ray_cluster_requested(&snapshot->cluster))
+		constraints[count++] = ray_cluster_requested(&snapshot->cluster);
 	recorded_requests_add(recorder->requests, at, constraints, count);
 }
 
