@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "ctl/report/access.h"
@@ -10,13 +11,13 @@
 #include "ctl/report/metrics_text.h"
 #include "ctl/report/status.h"
 #include "ctl/shared/leader.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "net/log.h"
 #include "net/loop.h"
 #include "net/serve.h"
 #include "net/serve_certificate.h"
 
-#define SCRAPE_TURN_US 5000 /* of one turn of the loop */
 #define CERTIFICATE_CHECK_MS 5000
 
 /* A request whose sender the API server is asked about. */
@@ -29,17 +30,13 @@ struct visit {
 
 /* An exposition in progress. */
 struct scrape {
-	struct endpoints *endpoints;
-	struct list_item item;
-	struct serve_request *request;
-	struct loop_timer *timer;
-	struct buf body;
-	size_t part;
+	const struct control *control;
+	struct metrics_cursor cursor;
 };
 
 struct endpoints {
 	const struct control *control;
-	struct list scrapes;
+	struct budget *unread;          /* answers of both ports that are not read yet */
 	struct serve *metrics, *probes; /* NULL: switched off */
 	/* With --metrics-secure: */
 	struct access *access;
@@ -103,53 +100,22 @@ static struct metrics_now metrics_now(const struct control *control)
 	};
 }
 
-/* Writes for one slice of time; true when the request is answered. */
-static bool scrape_write(struct scrape *scrape)
+static bool scrape_more(void *own, struct buf *piece)
 {
-	const struct control *control = scrape->endpoints->control;
-	const struct metrics_now now = metrics_now(control);
-	int64_t begun_us = loop_precise_us();
+	struct scrape *scrape = own;
+	const struct metrics_now now = metrics_now(scrape->control);
 
-	while (metrics_write_part(control->metrics, &now, scrape->part++, &scrape->body))
-		if (loop_precise_us() - begun_us > SCRAPE_TURN_US)
-			return false;
-	serve_answer(scrape->request, 200, METRICS_TEXT_TYPE, &scrape->body);
-	return true;
+	return metrics_write_piece(scrape->control->metrics, &now, &scrape->cursor,
+				   SERVE_PIECE_BYTES, piece);
 }
 
-static void scrape_free(struct scrape *scrape)
+static void answer_metrics(const struct endpoints *endpoints, struct serve_request *request)
 {
-	list_remove(&scrape->item);
-	loop_timer_free(scrape->timer);
-	buf_done(&scrape->body);
-	memory_free(scrape);
-}
-
-static void scrape_go_on(void *context)
-{
-	struct scrape *scrape = context;
-
-	if (scrape_write(scrape))
-		scrape_free(scrape);
-	else
-		loop_timer_start(scrape->timer, 0);
-}
-
-/* The exposition of thousands of clusters has megabytes: it is written in pieces, and the loop runs
- * between them. */
-static void answer_metrics(struct endpoints *endpoints, struct serve_request *request)
-{
+	static const struct serve_source source = { scrape_more, memory_free };
 	struct scrape *scrape = memory_alloc(sizeof(*scrape));
 
-	scrape->endpoints = endpoints;
-	scrape->request = request;
-	scrape->timer = loop_timer_new(endpoints->control->loop, scrape_go_on, scrape);
-	buf_init(&scrape->body, SERVE_BODY_MAX_BYTES);
-	list_add(&endpoints->scrapes, &scrape->item);
-	if (scrape_write(scrape) || !serve_may_wait(request))
-		scrape_free(scrape);
-	else
-		loop_timer_start(scrape->timer, 0);
+	scrape->control = endpoints->control;
+	serve_answer_source(request, METRICS_TEXT_TYPE, &source, scrape);
 }
 
 /* ---- who asks ---- */
@@ -216,8 +182,8 @@ static void ask_access(struct endpoints *endpoints, const char *path,
 	visit->path = memory_strdup(path);
 	list_add(&endpoints->visits, &visit->item);
 	question = access_ask(endpoints->access,
-			      token ? token : serve_header(request, SERVE_AUTHORIZATION), right,
-			      judged, visit);
+			      token ? token : serve_header(request, SERVE_AUTHORIZATION),
+			      serve_peer(request), right, judged, visit);
 	if (!question || serve_may_wait(request))
 		return;
 	access_cancel(question);
@@ -310,8 +276,9 @@ static void log_serving(const char *what, const char *address, int port)
 static int open_server(struct endpoints *endpoints, const char *flag, const char *address,
 		       serve_handler *handler, struct serve **ret_server, struct err *err)
 {
-	const struct serve_limits limits = SERVE_LIMITS_INIT;
+	struct serve_limits limits = SERVE_LIMITS_INIT;
 
+	limits.unread = endpoints->unread;
 	if (!strcmp(address, "0"))
 		return 0;
 	*ret_server =
@@ -333,6 +300,9 @@ struct endpoints *endpoints_new(const struct control *control, struct err *err)
 	struct endpoints *endpoints = memory_alloc(sizeof(*endpoints));
 
 	endpoints->control = control;
+	endpoints->unread = budget_new("all answers that their clients have not read yet",
+				       "read them, or ask again later", SERVE_UNREAD_MAX_BYTES,
+				       control->memory ? control->memory->root : NULL);
 	if (open_server(endpoints, "metrics-bind-address",
 			options_metrics_address(control->options), handle, &endpoints->metrics,
 			err) == 0 &&
@@ -367,7 +337,6 @@ void endpoints_free(struct endpoints *endpoints)
 	loop_timer_free(endpoints->certificate_timer);
 	serve_certificate_done(&endpoints->certificate);
 	log_repeat_done(&endpoints->certificate_trouble);
-	LIST_EACH(struct scrape, scrape, &endpoints->scrapes, item)
-		scrape_free(scrape);
+	budget_free(endpoints->unread);
 	memory_free(endpoints);
 }

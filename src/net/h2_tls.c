@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "net/sha256.h"
+#include "net/tls_ciphers.h"
 
 /* Unsent bytes of one connection: h2 writes at most a few frames before it waits for the socket. */
 #define H2_TLS_OUTPUT_CEILING_BYTES (1u << 20)
@@ -203,6 +204,7 @@ struct h2_tls *h2_tls_new(const char *cert_pem, const char *key_pem, const char 
 	CHECK(context);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	CHECK(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION));
+	CHECK(SSL_CTX_set_cipher_list(context, TLS_CIPHERS));
 	CHECK(SSL_CTX_set_alpn_protos(context, alpn, sizeof(alpn)) == 0);
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "net/loop.h"
+#include "net/tls_ciphers.h"
 
 #define HTTPS_IDLE_CONNECTIONS 32L
 #define HTTPS_HEADER_MAX_BYTES ((size_t)65536)
@@ -239,6 +240,7 @@ static int https_set_tls(struct https_easy *easy, const struct https_call *call,
 	const struct https_tls *tls = call->tls;
 
 	HTTPS_SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	HTTPS_SET(easy, CURLOPT_SSL_CIPHER_LIST, TLS_CIPHERS);
 	if (!tls)
 		return 0;
 	if (tls->insecure) {

@@ -1,5 +1,6 @@
 #include "net/serve.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -14,22 +15,52 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/budget_children.h"
 #include "base/check.h"
 #include "base/err.h"
 #include "base/list.h"
 #include "base/memory.h"
+#include "net/work.h"
 
-/* GnuTLS: TLS 1.3 and 1.2, with its other defaults. */
-#define SERVE_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+/* GnuTLS: TLS 1.3 and 1.2, with authenticated encryption and ephemeral keys alone: no CBC, no
+ * SHA-1. */
+#define SERVE_PRIORITIES                                                                           \
+	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:"                                              \
+	"-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD:"                 \
+	"-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1"
 
 #define SERVE_RESERVE 8U /* free connections below which a slow one is closed */
 
 struct serve_connection {
 	struct list_item item;
+	char peer[INET6_ADDRSTRLEN];
+	bool nul; /* its path or query has a NUL byte, at which the library cuts it */
 	int fd;
 	int64_t since_ms; /* of the connection, or the read of its last answer */
 	bool closing;
 	struct serve_request *request; /* NULL: not read yet */
+};
+
+/* A body that a job writes. */
+struct serve_job {
+	struct list_item item; /* of serve->jobs */
+	struct serve_request *request;
+	const char *content_type;
+	struct serve_page page;
+	void *own;
+	struct budget *budget; /* a reference: of the body */
+	struct buf body;
+	struct work_job *job;
+};
+
+/* A body that is written while it is read. */
+struct serve_stream {
+	struct serve_source source;
+	void *own;
+	struct budget *budget; /* a reference: of the piece */
+	struct buf piece;
+	size_t sent; /* of the piece */
+	bool last;   /* the piece is the last one */
 };
 
 struct serve_request {
@@ -40,9 +71,11 @@ struct serve_request {
 	bool asked, waiting, answered;
 	int status;
 	const char *content_type;
+	struct budget *budget; /* a reference; NULL: serve_charge_to was not called yet */
 	char *body;
 	size_t body_size;
-	size_t unread_bytes; /* its share of serve->unread_bytes */
+	size_t unread_bytes;         /* charged to the budget */
+	struct serve_stream *stream; /* instead of the body, until the library has it */
 };
 
 /* One instance of the library with its connections. */
@@ -58,9 +91,9 @@ struct serve {
 	void *context;
 	struct serve_daemon daemon, last; /* last: accepts no connection, ends with its last one */
 	struct loop_timer *timer;         /* when the library's connections are due */
-	struct list connections, waiting;
-	bool changed; /* a connection was opened or closed in this turn */
-	size_t unread_bytes;
+	struct list connections, waiting, jobs;
+	struct budget_children unread; /* by owner */
+	bool changed;                  /* a connection was opened or closed in this turn */
 	int port;
 };
 
@@ -200,13 +233,30 @@ static bool is_waiting(const struct serve_connection *connection)
 	return connection->request && connection->request->waiting;
 }
 
+static size_t connections_of(const struct serve *serve, const char *peer)
+{
+	size_t count = 0;
+
+	LIST_EACH(const struct serve_connection, c, &serve->connections, item)
+		count += !c->closing && strcmp(c->peer, peer) == 0;
+	return count;
+}
+
+/* Of the client that has most connections. */
 static void close_slowest(struct serve *serve)
 {
 	struct serve_connection *slowest = NULL;
+	size_t most = 0;
 
-	LIST_EACH(struct serve_connection, c, &serve->connections, item)
-		if (!c->closing && !is_waiting(c) && (!slowest || c->since_ms < slowest->since_ms))
-			slowest = c;
+	LIST_EACH(struct serve_connection, c, &serve->connections, item) {
+		size_t count = connections_of(serve, c->peer);
+
+		if (c->closing || is_waiting(c) || count < most ||
+		    (slowest && count == most && c->since_ms >= slowest->since_ms))
+			continue;
+		slowest = c;
+		most = count;
+	}
 	if (slowest)
 		close_connection(slowest);
 }
@@ -220,6 +270,30 @@ static void close_overdue(struct serve *serve)
 			close_connection(c);
 }
 
+/* An IPv4 client of an IPv6 socket has its IPv4 address. */
+static void write_peer(struct MHD_Connection *mhd, char *peer)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info ? info->client_addr : NULL;
+	struct in6_addr ipv6;
+	struct in_addr ipv4;
+
+	if (address && address->sa_family == AF_INET) {
+		ipv4 = ((const struct sockaddr_in *)(const void *)address)->sin_addr;
+	} else if (address && address->sa_family == AF_INET6) {
+		ipv6 = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+		if (!IN6_IS_ADDR_V4MAPPED(&ipv6)) {
+			(void)inet_ntop(AF_INET6, &ipv6, peer, INET6_ADDRSTRLEN);
+			return;
+		}
+		memcpy(&ipv4, &ipv6.s6_addr[12], sizeof(ipv4));
+	} else {
+		return;
+	}
+	(void)inet_ntop(AF_INET, &ipv4, peer, INET6_ADDRSTRLEN);
+}
+
 static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 			       void **socket_context)
 {
@@ -229,6 +303,7 @@ static void connection_started(struct serve *serve, struct MHD_Connection *mhd,
 
 	CHECK(info);
 	connection->fd = info->connect_fd;
+	write_peer(mhd, connection->peer);
 	connection->since_ms = loop_monotonic_ms(serve->loop);
 	list_add(&serve->connections, &connection->item);
 	*socket_context = connection;
@@ -319,6 +394,64 @@ static const char *serve_strict_check(struct MHD_Connection *connection, const c
 	return NULL;
 }
 
+/* ---- unread answers ---- */
+
+static struct budget *budget_of(struct serve_request *request)
+{
+	if (!request->budget)
+		serve_charge_to(request, serve_peer(request));
+	return request->budget;
+}
+
+const char *serve_peer(const struct serve_request *request)
+{
+	return request->connection->peer;
+}
+
+void serve_charge_to(struct serve_request *request, const char *owner)
+{
+	CHECK(!request->budget);
+	request->budget = budget_children_get(&request->serve->unread, owner);
+}
+
+static void stream_free(void *context)
+{
+	struct serve_stream *stream = context;
+
+	if (!stream)
+		return;
+	buf_done(&stream->piece);
+	stream->source.free(stream->own);
+	budget_free(stream->budget);
+	memory_free(stream);
+}
+
+/* -1: the memory for the next piece is refused. */
+static int stream_next(struct serve_stream *stream)
+{
+	buf_clear(&stream->piece);
+	stream->sent = 0;
+	while (stream->piece.size == 0 && !stream->last)
+		stream->last = !stream->source.next(stream->own, &stream->piece);
+	return stream->piece.overflowed ? -1 : 0;
+}
+
+static ssize_t read_stream(void *context, uint64_t position UNUSED, char *bytes, size_t max)
+{
+	struct serve_stream *stream = context;
+	size_t size = stream->piece.size - stream->sent;
+
+	if (size == 0 && stream_next(stream) < 0)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	size = stream->piece.size - stream->sent;
+	if (size == 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	size = size < max ? size : max;
+	memcpy(bytes, stream->piece.data + stream->sent, size);
+	stream->sent += size;
+	return (ssize_t)size;
+}
+
 /* ---- requests ---- */
 
 static struct serve_request *request_new(struct serve *serve, struct MHD_Connection *mhd)
@@ -347,7 +480,9 @@ static void on_completed(void *context, struct MHD_Connection *mhd UNUSED, void 
 	CHECK(!request->waiting);
 	request->connection->request = NULL;
 	request->connection->since_ms = loop_monotonic_ms(serve->loop);
-	serve->unread_bytes -= request->unread_bytes;
+	budget_release(request->budget, request->unread_bytes);
+	budget_free(request->budget);
+	stream_free(request->stream);
 	memory_free(request->body);
 	memory_free(request);
 	*state = NULL;
@@ -365,8 +500,13 @@ static const struct status_header {
 
 static enum MHD_Result send_answer(struct serve_request *request)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		request->body_size, steal(&request->body), MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		request->stream ?
+			MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SERVE_PIECE_BYTES,
+							  read_stream, steal(&request->stream),
+							  stream_free) :
+			MHD_create_response_from_buffer(request->body_size, steal(&request->body),
+							MHD_RESPMEM_MUST_FREE);
 
 	CHECK(response);
 	/* Bytes behind the request are never read as another one. */
@@ -391,11 +531,18 @@ const char *serve_header(const struct serve_request *request, const char *name)
 bool serve_may_wait(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
+	size_t of_peer = 0;
 
-	if (request->waiting || serve->waiting.count < serve->limits.waiting)
+	LIST_EACH(const struct serve_request, other, &serve->waiting, item)
+		of_peer += strcmp(serve_peer(other), serve_peer(request)) == 0;
+	if (request->waiting || (serve->waiting.count < serve->limits.waiting &&
+				 of_peer < serve->limits.waiting_of_peer))
 		return true;
 	serve_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			  "too many requests wait for their answer, try again");
+			  of_peer < serve->limits.waiting_of_peer ?
+				  "too many requests wait for their answer, try again" :
+				  "too many requests from your address wait for their answer, try "
+				  "again");
 	return false;
 }
 
@@ -421,6 +568,8 @@ static bool is_refused(struct serve_request *request, const char *method, const 
 {
 	const char *why = serve_strict_check(request->mhd, version);
 
+	if (request->connection->nul)
+		why = "the path has a NUL byte";
 	if (why)
 		serve_answer_text(request, MHD_HTTP_BAD_REQUEST, why);
 	else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
@@ -454,43 +603,129 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 	return MHD_YES;
 }
 
-static void keep_answer(struct serve_request *request, int status, const char *content_type,
-			struct buf *body)
+/* False: its memory is refused. */
+static bool keep_body(struct serve_request *request, const char *content_type, struct buf *body)
 {
-	struct serve *serve = request->serve;
+	size_t size = body->size;
+	char *bytes = memory_resize(buf_steal(body), size + 1, 1);
 
+	CHECK(!request->answered);
+	if (!budget_charge(budget_of(request), size)) {
+		memory_free(bytes);
+		return false;
+	}
+	request->answered = true;
+	request->status = MHD_HTTP_OK;
+	request->content_type = content_type;
+	request->body_size = request->unread_bytes = size;
+	request->body = bytes;
+	return true;
+}
+
+/* It is small, and not charged. */
+static void keep_text(struct serve_request *request, int status, struct buf *text)
+{
 	CHECK(!request->answered);
 	request->answered = true;
 	request->status = status;
-	request->content_type = content_type;
-	request->body_size = body->size;
-	request->unread_bytes = body->size;
-	request->body = buf_steal(body);
-	serve->unread_bytes += request->unread_bytes;
+	request->content_type = SERVE_TEXT;
+	request->body_size = text->size;
+	request->body = buf_steal(text);
 }
 
-void serve_answer(struct serve_request *request, int status, const char *content_type,
-		  struct buf *body)
+static void keep_refusal(struct serve_request *request, size_t bytes)
 {
-	struct serve *serve = request->serve;
-	AUTO(buf_done) struct buf instead;
+	AUTO(buf_done) struct buf text;
+	struct err err;
 
-	buf_init(&instead, SERVE_REQUEST_MAX_BYTES);
-	if (body->overflowed) {
-		status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-		(void)buf_add_string(&instead, "the answer is too large\n");
-	} else if (body->size > serve->limits.unread_bytes - serve->unread_bytes) {
-		status = MHD_HTTP_SERVICE_UNAVAILABLE;
-		(void)buf_add_string(&instead, "too many answers wait to be read, try again\n");
+	(void)budget_refuse(budget_of(request), bytes, &err);
+	buf_init(&text, SERVE_REQUEST_MAX_BYTES);
+	(void)buf_printf(&text, "no memory for this answer: %s\n", err.text);
+	keep_text(request, MHD_HTTP_SERVICE_UNAVAILABLE, &text);
+}
+
+static void answered(struct serve_request *request)
+{
+	if (!request->waiting)
+		return;
+	wait_ended(request);
+	loop_timer_start(request->serve->timer, 0);
+}
+
+void serve_answer_source(struct serve_request *request, const char *content_type,
+			 const struct serve_source *source, void *own)
+{
+	struct serve_stream *stream = memory_alloc(sizeof(*stream));
+
+	stream->source = *source;
+	stream->own = own;
+	stream->budget = budget_reference(budget_of(request));
+	buf_init(&stream->piece, SERVE_UNREAD_MAX_BYTES);
+	stream->piece.budget = stream->budget;
+	if (stream_next(stream) < 0) {
+		size_t size = 2 * stream->piece.capacity;
+
+		stream_free(stream);
+		keep_refusal(request, size);
+	} else {
+		CHECK(!request->answered);
+		request->answered = true;
+		request->status = MHD_HTTP_OK;
+		request->content_type = content_type;
+		request->stream = stream;
 	}
-	if (instead.size > 0)
-		keep_answer(request, status, SERVE_TEXT, &instead);
-	else
-		keep_answer(request, status, content_type, body);
-	if (request->waiting) {
-		wait_ended(request);
-		loop_timer_start(serve->timer, 0);
-	}
+	answered(request);
+}
+
+/* ---- pages ---- */
+
+static void job_free(void *context)
+{
+	struct serve_job *job = context;
+
+	list_remove(&job->item);
+	buf_done(&job->body);
+	job->page.free(job->own);
+	budget_free(job->budget);
+	memory_free(job);
+}
+
+static void job_run(void *context, const struct work_job *work UNUSED)
+{
+	struct serve_job *job = context;
+
+	job->page.write(job->own, &job->body);
+}
+
+static void job_done(void *context)
+{
+	struct serve_job *job = context;
+	struct serve_request *request = job->request;
+	size_t size = job->body.overflowed ? 2 * job->body.capacity : job->body.size;
+	bool kept = !job->body.overflowed && keep_body(request, job->content_type, &job->body);
+
+	job_free(job);
+	if (!kept)
+		keep_refusal(request, size);
+	answered(request);
+}
+
+void serve_answer_page(struct serve_request *request, const char *content_type,
+		       const struct serve_page *page, void *own)
+{
+	static const struct work_functions functions = { job_run, job_done, job_free };
+	struct serve *serve = request->serve;
+	struct serve_job *job = memory_alloc(sizeof(*job));
+
+	job->request = request;
+	job->content_type = content_type;
+	job->page = *page;
+	job->own = own;
+	job->budget = budget_reference(budget_of(request));
+	buf_init(&job->body, SERVE_UNREAD_MAX_BYTES);
+	job->body.budget = job->budget;
+	list_add(&serve->jobs, &job->item);
+	job->job = work_start_slow(serve->loop, &functions, job, loop_boot_ms());
 }
 
 void serve_answer_text(struct serve_request *request, int status, const char *text)
@@ -500,7 +735,8 @@ void serve_answer_text(struct serve_request *request, int status, const char *te
 	buf_init(&body, SERVE_REQUEST_MAX_BYTES);
 	(void)buf_add_string(&body, text);
 	(void)buf_add_char(&body, '\n');
-	serve_answer(request, status, SERVE_TEXT, &body);
+	keep_text(request, status, &body);
+	answered(request);
 }
 
 /* ---- on the loop ---- */
@@ -530,7 +766,18 @@ static void end_last(struct serve *serve)
 		stop_daemon(&serve->last);
 }
 
-/* Starts the timer for the earlier of the two libraries' next times. */
+/* Until the first connection is overdue; at most the time of an exchange. */
+static int64_t overdue_in_ms(const struct serve *serve)
+{
+	int64_t now_ms = loop_monotonic_ms(serve->loop), first_ms = now_ms;
+
+	LIST_EACH(const struct serve_connection, c, &serve->connections, item)
+		if (!c->closing && !is_waiting(c) && c->since_ms < first_ms)
+			first_ms = c->since_ms;
+	return first_ms + serve->limits.exchange_ms + 1 - now_ms;
+}
+
+/* Starts the timer for the earlier of the two libraries' next times, and that of an exchange. */
 static void watch_timeouts(struct serve *serve)
 {
 	struct MHD_Daemon *const daemons[] = { serve->daemon.mhd, serve->last.mhd };
@@ -540,10 +787,13 @@ static void watch_timeouts(struct serve *serve)
 		if (daemons[i] && MHD_get_timeout(daemons[i], &wait_ms) == MHD_YES &&
 		    wait_ms < least_ms)
 			least_ms = wait_ms;
-	if (least_ms == UINT64_MAX)
+	if (serve->connections.count == 0 && least_ms == UINT64_MAX) {
 		loop_timer_stop(serve->timer);
-	else
-		loop_timer_start(serve->timer, (int64_t)least_ms);
+		return;
+	}
+	int64_t overdue_ms = overdue_in_ms(serve);
+	loop_timer_start(serve->timer,
+			 least_ms < (uint64_t)overdue_ms ? (int64_t)least_ms : overdue_ms);
 }
 
 static void serve_turn(void *context)
@@ -581,6 +831,17 @@ static void start_polling(struct serve *serve, struct serve_daemon *daemon)
 	CHECK(uv_poll_start(daemon->poll, UV_READABLE, on_poll) == 0);
 }
 
+/* The library passes on texts that end at the first NUL. */
+static size_t unescape(void *context UNUSED, struct MHD_Connection *mhd, char *text)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct serve_connection *connection = info->socket_context;
+
+	connection->nul |= strstr(text, "%00") != NULL;
+	return MHD_http_unescape(text);
+}
+
 /* tls NULL: plain; else ends with MHD_OPTION_END. NULL: the library has closed the socket. */
 static struct MHD_Daemon *start_daemon(struct serve *serve, int fd, struct MHD_OptionItem *tls)
 {
@@ -593,6 +854,7 @@ static struct MHD_Daemon *start_daemon(struct serve *serve, int fd, struct MHD_O
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, SERVE_REQUEST_MAX_BYTES,
 				MHD_OPTION_NOTIFY_CONNECTION, on_connection, serve,
 				MHD_OPTION_NOTIFY_COMPLETED, on_completed, serve,
+				MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
 				MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
 				tls ? tls : none, MHD_OPTION_END);
 }
@@ -608,11 +870,14 @@ struct serve *serve_new(struct loop *loop, const char *address, const struct ser
 	serve = memory_alloc(sizeof(*serve));
 	serve->loop = loop;
 	serve->limits = *limits;
+	budget_children_init(&serve->unread, budget_reference(limits->unread),
+			     "the unread answers of");
 	serve->handler = handler;
 	serve->context = context;
 	serve->port = serve_listen_port(fd);
 	serve->daemon.mhd = start_daemon(serve, fd, NULL);
 	if (!serve->daemon.mhd) {
+		budget_children_done(&serve->unread);
 		memory_free(serve);
 		err_set(err, ERR_FATAL,
 			"cannot serve on %s: no file descriptor is left; raise the limit of open "
@@ -676,9 +941,14 @@ void serve_free(struct serve *serve)
 	if (!serve)
 		return;
 	loop_timer_free(serve->timer);
+	LIST_EACH(struct serve_job, job, &serve->jobs, item) {
+		list_remove(&job->item);
+		work_cancel(job->job); /* job_free follows */
+	}
 	LIST_EACH(struct serve_request, request, &serve->waiting, item)
 		wait_ended(request);
 	stop_daemon(&serve->last);
 	stop_daemon(&serve->daemon); /* closes the listening socket */
+	budget_children_done(&serve->unread);
 	memory_free(serve);
 }

@@ -3,13 +3,18 @@
  * by its creator. Must not be used for anything that changes state. It speaks TLS after serve_tls;
  * credentials are the handler's to check (serve_header).
  *
+ * A small answer is one text. A body whose size others decide is written on a thread of the pool
+ * (serve_answer_page), or in pieces as the client reads it (serve_answer_source).
+ *
  * One request of a connection is read and answered, then the connection is closed; a request with
  * ambiguous framing is answered 400.
  *
- * Bounded: the number of connections (near the limit, the one with the longest time without a
- * finished exchange is closed for a new one, so that clients that never finish cannot lock out
- * others), the time of one exchange, the bytes of a request and the bytes of all answers that
- * clients have not read yet. */
+ * Bounded: the number of connections (near the limit one is closed for a new one: of the client that
+ * has most of them, the one with the longest time without a finished exchange, so that clients that
+ * never finish cannot lock out others), the time of one exchange, the time without a byte, the bytes
+ * of a request, the requests that wait, of all and of each client, and the bytes of answers that
+ * clients have not read yet. Those have a budget with fair shares (base/budget.h), one for each
+ * owner: the namespace that the answer is about, else the client. */
 #ifndef NET_SERVE_H
 #define NET_SERVE_H
 
@@ -21,7 +26,8 @@
 #include "base/err.h"
 #include "net/loop.h"
 
-#define SERVE_BODY_MAX_BYTES ((size_t)256 << 20)
+#define SERVE_UNREAD_MAX_BYTES ((size_t)32 << 20)
+#define SERVE_PIECE_BYTES ((size_t)64 << 10)
 #define SERVE_REQUEST_MAX_BYTES ((size_t)16384)
 
 #define SERVE_TEXT "text/plain; charset=utf-8"
@@ -31,6 +37,7 @@
 /* The same where a proxy keeps Authorization for itself, as the API server does. */
 #define SERVE_AUTHORIZATION_PROXIED "Rayscaler-Authorization"
 
+struct budget;
 struct serve;
 struct serve_request;
 
@@ -38,16 +45,19 @@ struct serve_limits {
 	unsigned connections;
 	unsigned silence_seconds; /* a connection without bytes in either direction is closed */
 	int64_t exchange_ms; /* from the connection or the last answer to the end of the next */
-	unsigned waiting;    /* requests to be answered later; serve_may_wait */
-	size_t unread_bytes; /* of all answers; one that would exceed it is answered 503 */
+	/* Requests to be answered later, of all clients and of each; serve_may_wait. */
+	unsigned waiting, waiting_of_peer;
+	/* Of all answers that are not read yet; one that would exceed its share is answered 503. The
+	 * server holds a reference. NULL: no limit. */
+	struct budget *unread;
 };
 
 #define SERVE_LIMITS_INIT                                                                          \
 	((struct serve_limits){ .connections = 64,                                                 \
-				.silence_seconds = 20,                                             \
+				.silence_seconds = 10,                                             \
 				.exchange_ms = 30000,                                              \
-				.waiting = 16,                                                     \
-				.unread_bytes = SERVE_BODY_MAX_BYTES })
+				.waiting = 32,                                                     \
+				.waiting_of_peer = 16 })
 
 /* Handles a request for `path`, without the part after "?", valid until it is answered. Calls
  * serve_answer exactly once, before it returns or later; a handler that answers later sets the
@@ -72,17 +82,41 @@ int serve_tls(struct serve *serve, const char *certificate_pem, const char *key_
  * Authorization and Rayscaler-Authorization a request has at most one each. */
 const char *serve_header(const struct serve_request *request, const char *name);
 
+/* The client's address, as text; valid until the request is answered. */
+const char *serve_peer(const struct serve_request *request);
+
+/* The answer counts for this owner, a text for messages ("namespace a"), instead of the client. Called
+ * before the request is answered, at most once. */
+void serve_charge_to(struct serve_request *request, const char *owner);
+
 /* Called by a handler before it answers later; false: the request has been answered (503) and is
  * invalid, because too many wait. True for one that waits already. */
 bool serve_may_wait(struct serve_request *request);
 
-/* `content_type` is a constant; the bytes of `body` are moved out of it. A body that passed its
- * ceiling is answered 500. 401 asks for a bearer token, 429 to come again after a second. The request
- * becomes invalid. */
-void serve_answer(struct serve_request *request, int status, const char *content_type,
-		  struct buf *body);
-/* A line of text, to which the line end is added. */
+/* A line of text, to which the line end is added. 401 asks for a bearer token, 429 to come again after
+ * a second. The request becomes invalid by each answer. */
 void serve_answer_text(struct serve_request *request, int status, const char *text);
+
+/* A body that a job writes. */
+struct serve_page {
+	void (*write)(void *own, struct buf *body); /* on a thread of the pool, on const input */
+	void (*free)(void *own); /* on the loop, when write has ended or is not called */
+};
+/* For a request that waits (serve_may_wait). `content_type` is a constant; `own` belongs to the server
+ * from now on. Answers 200, or 503 when there is no memory for the body. */
+void serve_answer_page(struct serve_request *request, const char *content_type,
+		       const struct serve_page *page, void *own);
+
+/* A body that the loop writes while the client reads it. */
+struct serve_source {
+	/* Adds the next piece, which ends at SERVE_PIECE_BYTES or soon after; false: it was the last
+	 * one. */
+	bool (*next)(void *own, struct buf *piece);
+	void (*free)(void *own); /* also before the end, when the client is gone */
+};
+/* The same, without a Content-Length. Not only for a request that waits. */
+void serve_answer_source(struct serve_request *request, const char *content_type,
+			 const struct serve_source *source, void *own);
 
 /* Closes all connections; requests that wait for their answer are freed without it. Not from inside
  * the handler. NULL is fine. */

@@ -388,6 +388,7 @@ static void announce(struct pass *pass)
 		.monotonic_ms = loop_monotonic_ms(pass->config.control->loop),
 		.digest = pass->reads == 1 ? pass->digest : 0,
 		.undecided_ms = pass->rests ? pass->config.undecided_ms : 0,
+		.pass = pass,
 	};
 
 	pass->new_memory = work->memory;
@@ -656,6 +657,7 @@ struct pass *pass_new(const struct pass_config *config, const struct pass_callba
 {
 	struct pass *pass = memory_alloc(sizeof(*pass));
 
+	pass->holders = 1;
 	pass->config = *config;
 	pass->cpu_factor = pass->config.cpu_factor = config->cpu_factor > 1 ? config->cpu_factor :
 									      1;
@@ -684,9 +686,9 @@ void pass_free(struct pass *pass)
 	}
 	loop_timer_free(pass->start);
 	if (pass->job)
-		work_cancel(pass->job); /* pass_release follows when the job has ended */
+		work_cancel(pass->job); /* pass_drop follows when the job has ended */
 	else
-		pass_release(pass);
+		pass_drop(pass);
 }
 
 const char *pass_step_name(const struct pass *pass)

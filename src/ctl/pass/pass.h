@@ -81,6 +81,7 @@ struct pass_decision {
 	int64_t undecided_ms; /* the interval after a decision that took too much; 0: it was made */
 	/* The client of this Ray, set for the listeners (ctl/cluster.c); NULL: none. */
 	struct gcs_client *gcs;
+	struct pass *pass; /* that made it */
 };
 
 struct pass_callbacks {
@@ -130,6 +131,11 @@ struct pass_config {
 struct pass *pass_new(const struct pass_config *config, const struct pass_callbacks *callbacks);
 /* Cancels requests in flight; no callback follows. NULL is fine. */
 void pass_free(struct pass *pass);
+/* For a job (net/work.h) that is started before pass_callbacks.decided returns: the decision, and all
+ * that it points to, may be read until the job has ended, also after pass_free. The one who holds it
+ * drops it then, on the loop. NULL is fine. */
+struct pass *pass_hold(struct pass *pass);
+void pass_drop(struct pass *pass);
 const char *pass_step_name(const struct pass *pass);
 
 #endif

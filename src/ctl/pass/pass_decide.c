@@ -188,8 +188,17 @@ static void decision_done(void *context)
 	pass->on_decided(pass);
 }
 
-void pass_release(struct pass *pass)
+struct pass *pass_hold(struct pass *pass)
 {
+	if (pass)
+		pass->holders++;
+	return pass;
+}
+
+void pass_drop(struct pass *pass)
+{
+	if (!pass || --pass->holders > 0)
+		return;
 	device_view_drop(pass->devices);
 	for (struct pass_work *work = pass->work; work; work = work->previous)
 		arena_done(&work->arena);
@@ -203,7 +212,7 @@ void pass_release(struct pass *pass)
 
 static void decision_drop(void *context)
 {
-	pass_release(context);
+	pass_drop(context);
 }
 
 /* The first decision of the pass, or the second one, with what the first one's asks were granted, if

@@ -58,6 +58,7 @@ struct pass_work {
 #define PASS_WORK_LISTS 4
 
 struct pass {
+	unsigned holders; /* the owner, until pass_free; pass_hold */
 	struct pass_config config;
 	struct pass_callbacks callbacks;
 	struct budget *memory;         /* of this pass: the bytes of replies, and the arenas */
@@ -121,8 +122,6 @@ void pass_decide(struct pass *pass);
 /* The RayCluster of the last decision is not the present one: decide again. After some tries the
  * `test` operations of the patch are the only guard. */
 bool pass_decide_is_overtaken(struct pass *pass);
-/* Frees the memory of the pass. */
-void pass_release(struct pass *pass);
 /* Reports the duration of a phase to the meter. */
 void pass_measure(const struct pass *pass, const char *phase, int64_t us);
 

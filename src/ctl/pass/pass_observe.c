@@ -52,7 +52,7 @@ struct gpu_share_objects pass_objects(const struct pass *pass, const struct obse
 /* The text of the err, with the policy that may be its cause. */
 static const char *ray_problem(struct pass *pass, const struct ray_cluster *cluster)
 {
-	const char *text = pass->ray_err.text;
+	const char *text = arena_strdup(&pass->arena, pass->ray_err.text); /* for pass_hold */
 
 	if (cluster->closed_gcs_port == 0 ||
 	    (!strstr(text, H2_NO_CONNECTION) && !strstr(text, H2_CANNOT_CONNECT)))

@@ -71,10 +71,18 @@ struct token {
 	struct list rights; /* struct judged */
 };
 
+/* A client that has sent tokens that were not known. */
+struct peer {
+	struct list_item item; /* of access->peers, the one that asked longest ago first */
+	char *address;
+	struct token_bucket bucket;
+	size_t waiting; /* its part of fresh_waiting */
+};
+
 struct access_question {
 	struct list_item item; /* of token->waits or judged->waits */
 	struct access *access;
-	bool fresh; /* waits for the review of a token that is not good: counted in fresh_waiting */
+	struct peer *fresh; /* waits for the review of a token that is not good; NULL: it does not */
 	struct access_right right;
 	access_done *done;
 	void *context;
@@ -85,7 +93,7 @@ struct access {
 	struct loop *loop;
 	struct access_options options;
 	struct map tokens; /* digest to struct token */
-	struct list fresh, good, bad;
+	struct list fresh, good, bad, peers;
 	size_t fresh_waiting; /* questions about tokens that are not good */
 	struct token_bucket fresh_bucket;
 	struct access_question *asking; /* in access_ask and not answered; NULL: none */
@@ -103,8 +111,11 @@ static int64_t now_of(const struct access *access)
 static void question_remove(struct access_question *question)
 {
 	list_remove(&question->item);
-	question->access->fresh_waiting -= question->fresh;
-	question->fresh = false;
+	if (!question->fresh)
+		return;
+	question->access->fresh_waiting--;
+	question->fresh->waiting--;
+	question->fresh = NULL;
 }
 
 static void question_free(struct access_question *question)
@@ -584,13 +595,56 @@ static void review_token(struct token *token, const char *text)
 				  on_token, token);
 }
 
+static void peer_free(struct peer *peer)
+{
+	list_remove(&peer->item);
+	memory_free(peer->address);
+	memory_free(peer);
+}
+
+/* Moves it to the end of the list. */
+static struct peer *peer_of(struct access *access, const char *address)
+{
+	struct peer *peer = NULL;
+
+	LIST_EACH(struct peer, known, &access->peers, item)
+		if (strcmp(known->address, address) == 0)
+			peer = known;
+	if (!peer) {
+		peer = memory_alloc(sizeof(*peer));
+		peer->address = memory_strdup(address);
+		token_bucket_init(&peer->bucket, ACCESS_PEER_NEW_PER_SECOND, ACCESS_PEER_NEW_BURST,
+				  now_of(access));
+	}
+	list_remove(&peer->item);
+	list_add(&access->peers, &peer->item);
+	LIST_EACH(struct peer, old, &access->peers, item)
+		if (access->peers.count > ACCESS_PEERS_MAX && old != peer && old->waiting == 0)
+			peer_free(old);
+	return peer;
+}
+
+/* The second half of the tokens of all is for clients that have not asked for a while. */
+static bool may_review(struct access *access, struct peer *peer)
+{
+	int64_t now_ms = now_of(access);
+	bool rested = token_bucket_has(&peer->bucket, ACCESS_PEER_NEW_BURST, now_ms);
+	int64_t least = rested ? 1 : ACCESS_NEW_BURST / 2 + 1;
+
+	return token_bucket_has(&access->fresh_bucket, least, now_ms) &&
+	       token_bucket_take(&peer->bucket, 1, now_ms) &&
+	       token_bucket_take(&access->fresh_bucket, 1, now_ms);
+}
+
 /* A token that is not known, or was refused a while ago: as costly as a forged one may be. */
 static void ask_about_new(struct access *access, struct token *token, const char *key,
-			  const char *text, struct access_question *question)
+			  const char *text, const char *address, struct access_question *question)
 {
+	struct peer *peer = peer_of(access, address);
+
 	if (access->fresh_waiting >= ACCESS_NEW_WAITING_MAX ||
-	    ((!token || !token->call) &&
-	     !token_bucket_take(&access->fresh_bucket, 1, now_of(access)))) {
+	    peer->waiting >= ACCESS_PEER_NEW_WAITING_MAX ||
+	    ((!token || !token->call) && !may_review(access, peer))) {
 		answer_too_many(question);
 		return;
 	}
@@ -599,7 +653,8 @@ static void ask_about_new(struct access *access, struct token *token, const char
 	if (!token->call)
 		review_token(token, text);
 	access->fresh_waiting++;
-	question->fresh = true;
+	peer->waiting++;
+	question->fresh = peer;
 	list_add(&token->waits, &question->item);
 }
 
@@ -631,7 +686,8 @@ static const char *token_of(const char *value)
 	return value[0] && strspn(value, TOKEN_CHARACTERS) == strlen(value) ? value : NULL;
 }
 
-static void ask(struct access *access, const char *text, struct access_question *question)
+static void ask(struct access *access, const char *text, const char *peer,
+		struct access_question *question)
 {
 	char key[SHA256_TEXT_SIZE];
 	struct token *token;
@@ -644,11 +700,11 @@ static void ask(struct access *access, const char *text, struct access_question 
 		set_state(token, TOKEN_BAD); /* used last */
 		answer_unknown(question);
 	} else {
-		ask_about_new(access, token, key, text, question);
+		ask_about_new(access, token, key, text, peer, question);
 	}
 }
 
-struct access_question *access_ask(struct access *access, const char *token,
+struct access_question *access_ask(struct access *access, const char *token, const char *peer,
 				   const struct access_right *right, access_done *done,
 				   void *context)
 {
@@ -657,7 +713,7 @@ struct access_question *access_ask(struct access *access, const char *token,
 
 	access->asking = question;
 	if (text)
-		ask(access, text, question);
+		ask(access, text, peer, question);
 	else
 		answer(question, 401,
 		       "this page needs a bearer token: Authorization: Bearer TOKEN of a user of "
@@ -714,6 +770,8 @@ void access_free(struct access *access)
 	free_tokens(&access->fresh);
 	free_tokens(&access->good);
 	free_tokens(&access->bad);
+	LIST_EACH(struct peer, peer, &access->peers, item)
+		peer_free(peer);
 	map_done(&access->tokens);
 	log_repeat_done(&access->token_trouble);
 	log_repeat_done(&access->right_trouble);

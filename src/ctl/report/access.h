@@ -4,8 +4,9 @@
  *
  * Answers, yes and no, are kept for ACCESS_KEPT_MS. A review has the deadline of the client.
  *
- * Bounded against a flood: unknown tokens share one token bucket and few places that wait, and are
- * refused at once above them; up to ACCESS_TOKENS_MAX refused tokens are remembered apart from as
+ * Bounded against a flood: unknown tokens have a token bucket and few places that wait, of all and of
+ * each client, and are refused at once above them. A client that has not asked for a while finds half
+ * of the tokens of all left, so forged tokens of one do not delay another. Up to ACCESS_TOKENS_MAX refused tokens are remembered apart from as
  * many accepted ones, so forged tokens replace only each other. A token that was accepted before is
  * reviewed again without the bucket, one review at a time, and has a bucket of its own for reviews of
  * rights. In both tables the entry that was used longest ago is replaced first. */
@@ -23,9 +24,14 @@ struct kube_client;
 #define ACCESS_KEPT_MS 60000
 #define ACCESS_TOKENS_MAX 512 /* of each kind */
 #define ACCESS_RIGHTS_MAX 64  /* judged ones of a token */
-#define ACCESS_NEW_PER_SECOND 5
-#define ACCESS_NEW_BURST 10
-#define ACCESS_NEW_WAITING_MAX 6
+#define ACCESS_PEERS_MAX 256
+/* Reviews of unknown tokens, of all clients and of each. */
+#define ACCESS_NEW_PER_SECOND 20
+#define ACCESS_NEW_BURST 40
+#define ACCESS_NEW_WAITING_MAX 16
+#define ACCESS_PEER_NEW_PER_SECOND 5
+#define ACCESS_PEER_NEW_BURST 10
+#define ACCESS_PEER_NEW_WAITING_MAX 6
 #define ACCESS_RIGHTS_PER_SECOND 10
 #define ACCESS_RIGHTS_BURST 64
 
@@ -54,9 +60,9 @@ struct access *access_new(struct kube_client *client, const struct access_option
 /* Questions that wait get no verdict. Not from inside access_done. NULL is fine. */
 void access_free(struct access *access);
 
-/* token: the value of the header field, "Bearer ..."; NULL: none. Calls back before it returns, with
+/* token: the value of the header field, "Bearer ..."; NULL: none. peer: the client's address. Calls back before it returns, with
  * the result NULL; or later, exactly once, unless the question is cancelled. Texts are copied. */
-struct access_question *access_ask(struct access *access, const char *token,
+struct access_question *access_ask(struct access *access, const char *token, const char *peer,
 				   const struct access_right *right, access_done *done,
 				   void *context);
 void access_cancel(struct access_question *question);

@@ -11,7 +11,6 @@
 #include "ctl/shared/options.h"
 #include "net/loop.h"
 #include "net/serve.h"
-#include "net/work.h"
 
 struct list_pages {
 	const struct list_page_kind *kind;
@@ -32,6 +31,7 @@ struct page_list {
 
 struct page {
 	struct list_pages *pages;
+	const struct list_page_kind *kind;
 	struct list_item item;
 	struct serve_request *request;
 	struct budget *budget; /* a reference: of the arenas */
@@ -42,8 +42,7 @@ struct page {
 	struct page_list lists[RAY_LISTS];
 	struct list_answer answers[RAY_LISTS];
 	size_t waiting;
-	struct work_job *job; /* writes the page; NULL: the lists are read */
-	struct buf body;
+	bool done; /* the lists are read, and net/serve has the page */
 };
 
 static void page_free(void *context)
@@ -58,42 +57,36 @@ static void page_free(void *context)
 	}
 	arena_done(&page->arena);
 	budget_free(page->budget);
-	buf_done(&page->body);
 	memory_free(page);
 }
 
-static void page_write(struct page *page)
+/* On a thread of the pool. */
+static void page_write(void *context, struct buf *body)
 {
-	const struct list_page_kind *kind = page->pages->kind;
+	struct page *page = context;
+	const struct list_page_kind *kind = page->kind;
 	const struct list_answer *answers = *page->problem == '\0' ? page->answers : NULL;
 	struct json_writer writer;
 
-	json_write_init(&writer, &page->body, JSON_STYLE_PRETTY);
+	json_write_init(&writer, body, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
 	JSON_WRITE_TEXTS(&writer, { "kind", kind->name }, { "namespace", page->namespace_ },
 			 { "name", page->name });
 	kind->write(page->own, answers, page->problem, &page->arena, &writer);
 	json_write_object_end(&writer);
-	(void)buf_add_char(&page->body, '\n');
+	(void)buf_add_char(body, '\n');
 }
 
-static void page_answer(void *context)
+static void page_answer(struct page *page)
 {
-	struct page *page = context;
+	static const struct serve_page written = { page_write, page_free };
 
-	serve_answer(page->request, 200, SERVE_JSON, &page->body);
-	page_free(page);
-}
-
-/* On a thread of the pool. */
-static void page_run(void *context, const struct work_job *job UNUSED)
-{
-	page_write(context);
+	page->done = true;
+	serve_answer_page(page->request, SERVE_JSON, &written, page);
 }
 
 static void list_read(void *context, const struct gcs_reply *reply, const struct err *err)
 {
-	static const struct work_functions functions = { page_run, page_answer, page_free };
 	struct page_list *list = context;
 	struct page *page = list->page;
 
@@ -103,7 +96,7 @@ static void list_read(void *context, const struct gcs_reply *reply, const struct
 		.problem = err ? arena_strdup(&page->arena, err->text) : "",
 	};
 	if (--page->waiting == 0)
-		page->job = work_start(page->pages->control->loop, &functions, page);
+		page_answer(page);
 }
 
 static void page_ask(struct page *page, struct gcs_client *gcs)
@@ -116,9 +109,8 @@ static void page_ask(struct page *page, struct gcs_client *gcs)
 
 		list->page = page;
 		list->arena.budget = page->budget;
-		list->call = gcs_client_get_list(gcs, timeout_ms, (enum ray_list)i,
-						 page->pages->kind->use, &list->arena, list_read,
-						 list);
+		list->call = gcs_client_get_list(gcs, timeout_ms, (enum ray_list)i, page->kind->use,
+						 &list->arena, list_read, list);
 	}
 }
 
@@ -128,11 +120,11 @@ void list_page_start(struct list_pages *pages, const struct pass_decision *decis
 	struct page *page = memory_alloc(sizeof(*page));
 
 	page->pages = pages;
+	page->kind = pages->kind;
 	page->request = request;
 	page->budget = budget_reference(pages->budget);
 	page->arena.budget = page->budget;
 	list_add(&pages->pages, &page->item);
-	buf_init(&page->body, SERVE_BODY_MAX_BYTES);
 	page->namespace_ = arena_strdup(&page->arena, decision->snapshot->cluster.namespace_);
 	page->name = arena_strdup(&page->arena, decision->snapshot->cluster.name);
 	page->own = pages->kind->begin(pages->self, decision, &page->arena);
@@ -144,14 +136,13 @@ void list_page_start(struct list_pages *pages, const struct pass_decision *decis
 	page->problem = decision->snapshot->ray_problem && decision->snapshot->ray_problem[0] ?
 				arena_strdup(&page->arena, decision->snapshot->ray_problem) :
 				"Ray was not read";
-	page_write(page);
 	page_answer(page);
 }
 
 void list_pages_forget(struct list_pages *pages, const char *namespace_, const char *name)
 {
 	LIST_EACH(struct page, page, &pages->pages, item) {
-		if (page->job || strcmp(page->namespace_, namespace_) != 0 ||
+		if (page->done || strcmp(page->namespace_, namespace_) != 0 ||
 		    strcmp(page->name, name) != 0)
 			continue;
 		serve_answer_text(page->request, 503,
@@ -184,9 +175,7 @@ void list_pages_free(struct list_pages *pages)
 		return;
 	LIST_EACH(struct page, page, &pages->pages, item) {
 		list_remove(&page->item);
-		if (page->job)
-			work_cancel(page->job); /* page_free follows */
-		else
+		if (!page->done)
 			page_free(page);
 	}
 	budget_free(pages->budget);

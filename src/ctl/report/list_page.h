@@ -1,6 +1,6 @@
 /* Pages that are made from the lists of a cluster's GCS: actors, tasks, placement groups and jobs.
  * Each list is one request with a deadline, made for this answer alone and never in a pass; large
- * replies are decoded, and the page written, on the thread pool. The memory of all answers of a kind
+ * replies are decoded, and the page written (serve_answer_page), on the thread pool. The memory of all answers of a kind
  * together has a budget. Owned by ctl/report/status. */
 #ifndef CTL_REPORT_LIST_PAGE_H
 #define CTL_REPORT_LIST_PAGE_H

@@ -378,10 +378,10 @@ static void write_process(const struct metrics *metrics, struct buf *buf)
 	write_gauge(buf, METRICS_PROCESS_START_TIME, "", (double)metrics->start / 1000);
 }
 
-bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
-			struct buf *buf)
+bool metrics_write_piece(const struct metrics *metrics, const struct metrics_now *now,
+			 struct metrics_cursor *cursor, size_t bytes, struct buf *buf)
 {
-	if (metrics_clusters_write_part(&metrics->clusters.map, now, part, buf))
+	if (metrics_clusters_write(&metrics->clusters.map, now, cursor, bytes, buf))
 		return true;
 	write_gauge(buf, METRICS_BUILD_INFO, RAYSCALER_VERSION, 1);
 	write_gauge(buf, METRICS_LEADER, "", now->leader);
@@ -400,6 +400,7 @@ bool metrics_write_part(const struct metrics *metrics, const struct metrics_now 
 
 void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf)
 {
-	for (size_t part = 0; metrics_write_part(metrics, now, part, buf); part++)
-		;
+	struct metrics_cursor cursor = { .family = 0 };
+
+	(void)metrics_write_piece(metrics, now, &cursor, SIZE_MAX, buf);
 }

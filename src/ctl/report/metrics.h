@@ -70,12 +70,17 @@ void metrics_forget(void *listener, const char *namespace_, const char *name);
 const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
-/* Writes one part of the exposition, from 0 on, so that thousands of clusters do not block the
- * loop: clusters may be added and removed between two parts. False: it was the last. Text beyond
- * the buffer's limit sets buf->overflowed. */
-bool metrics_write_part(const struct metrics *metrics, const struct metrics_now *now, size_t part,
-			struct buf *buf);
-/* All parts at once. */
+/* Where the exposition goes on; zeroed at the beginning. */
+struct metrics_cursor {
+	size_t family, cluster;
+	bool begun; /* the family's header is written */
+};
+/* Writes the exposition from the cursor on, until the buffer has `bytes` or soon after, so that
+ * thousands of clusters neither block the loop nor fill the memory: clusters may be added and removed
+ * between two pieces, and a family may then lack one or have it twice. False: it was the last piece. */
+bool metrics_write_piece(const struct metrics *metrics, const struct metrics_now *now,
+			 struct metrics_cursor *cursor, size_t bytes, struct buf *buf);
+/* All of it. Text beyond the buffer's limit sets buf->overflowed. */
 void metrics_write(const struct metrics *metrics, const struct metrics_now *now, struct buf *buf);
 
 #endif

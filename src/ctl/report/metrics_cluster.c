@@ -323,35 +323,59 @@ static void write_family(const struct metrics_cluster *cluster, const struct fam
 		write_list(cluster, from, family);
 }
 
-bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
-				 size_t part, struct buf *buf)
+static bool is_wanted(const struct metrics_cluster *cluster, enum metrics_need need)
 {
-	const size_t own_count = sizeof(families) / sizeof(families[0]);
-	const struct family *from = part < own_count ? &families[part] : NULL;
-	const void *self = NULL;
-	const struct feature_metric *metric =
-		from ? NULL : features_metric(now->features, part - own_count, &self);
-	struct metrics_family family = { .buf = buf };
-	enum metrics_need need;
+	return (need == METRICS_ALWAYS || !cluster->summary.hands_off) &&
+	       (need != METRICS_REACHABLE || cluster->summary.ray_reachable);
+}
 
-	if (!from && !metric)
-		return false;
-	need = from ? from->need : metric->need;
-	family.row = from ? &metrics_rows[from->id] : &metric->row;
-	if (!from && metric->write_own) {
-		metric->write_own(self, &family);
-		return true;
-	}
-	for (size_t i = 0; i < clusters->count; i++) {
-		const struct metrics_cluster *cluster = clusters->entries[i].value;
+/* True: the buffer is full before the end of the family. */
+static bool write_clusters(const struct map *clusters, const struct metrics_now *now,
+			   const struct family *from, const struct feature_metric *metric,
+			   const void *self, struct metrics_cursor *cursor, size_t bytes,
+			   struct buf *buf)
+{
+	struct metrics_family family = { .buf = buf,
+					 .row = from ? &metrics_rows[from->id] : &metric->row,
+					 .begun = cursor->begun };
+	enum metrics_need need = from ? from->need : metric->need;
 
-		if ((need != METRICS_ALWAYS && cluster->summary.hands_off) ||
-		    (need == METRICS_REACHABLE && !cluster->summary.ray_reachable))
+	for (; cursor->cluster < clusters->count && buf->size < bytes; cursor->cluster++) {
+		const struct metrics_cluster *cluster = clusters->entries[cursor->cluster].value;
+
+		if (!is_wanted(cluster, need))
 			continue;
 		if (from)
 			write_family(cluster, from, now, &family);
 		else
 			metric->write(self, cluster, &family);
+	}
+	cursor->begun = family.begun;
+	return cursor->cluster < clusters->count;
+}
+
+bool metrics_clusters_write(const struct map *clusters, const struct metrics_now *now,
+			    struct metrics_cursor *cursor, size_t bytes, struct buf *buf)
+{
+	const size_t own_count = sizeof(families) / sizeof(families[0]);
+
+	for (; buf->size < bytes;
+	     *cursor = (struct metrics_cursor){ .family = cursor->family + 1 }) {
+		size_t at = cursor->family;
+		const struct family *from = at < own_count ? &families[at] : NULL;
+		const void *self = NULL;
+		const struct feature_metric *metric =
+			from ? NULL : features_metric(now->features, at - own_count, &self);
+
+		if (!from && !metric)
+			return false;
+		if (!from && metric->write_own) {
+			struct metrics_family family = { .buf = buf, .row = &metric->row };
+
+			metric->write_own(self, &family);
+		} else if (write_clusters(clusters, now, from, metric, self, cursor, bytes, buf)) {
+			break;
+		}
 	}
 	return true;
 }

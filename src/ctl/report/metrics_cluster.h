@@ -49,9 +49,10 @@ struct metrics_marks *metrics_cluster_marks(const struct metrics_cluster *cluste
 					    const char *group,
 					    const struct summary_group **ret_group);
 
-/* Writes one family of METRICS_RAY_TABLE, METRICS_CLUSTER_TABLE and the features; false behind the last. The
- * map's values are struct metrics_cluster. */
-bool metrics_clusters_write_part(const struct map *clusters, const struct metrics_now *now,
-				 size_t part, struct buf *buf);
+/* Writes the families of METRICS_RAY_TABLE, METRICS_CLUSTER_TABLE and the features from the cursor on,
+ * until the buffer has `bytes`; false: they are written. The map's values are struct
+ * metrics_cluster. */
+bool metrics_clusters_write(const struct map *clusters, const struct metrics_now *now,
+			    struct metrics_cursor *cursor, size_t bytes, struct buf *buf);
 
 #endif

@@ -103,49 +103,116 @@ static const struct field seen_fields[] = {
 	FIELD_END,
 };
 
-static void write_all(const struct status *status, bool all, struct buf *buf)
-{
-	const struct control *control = status->control;
-	const char *namespace_ = "", *name = "";
-	const struct summary *summary;
+/* The list of all clusters while it is read. */
+struct listing {
+	const struct control *control;
+	bool all;
+	size_t next; /* cluster */
 	struct json_writer writer;
+};
 
-	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
-	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "kind", "Status" }, { "version", RAYSCALER_VERSION });
-	json_write_boolean(&writer, "leader", leader_is_leading(control->leader));
-	json_write_text(&writer, "holder", leader_holder(control->leader));
-	write_ceilings(&writer, all ? control->gpu_share : NULL);
-	json_write_array(&writer, "clusters");
-	if (all)
-		for (size_t i = 0;
-		     (summary = metrics_summary(control->metrics, i, &namespace_, &name)); i++) {
-			json_write_object(&writer, NULL);
-			JSON_WRITE_TEXTS(&writer, { "namespace", namespace_ }, { "name", name });
-			field_write_all(&writer, seen_fields, summary);
-			json_write_object_end(&writer);
+static void begin_list(struct listing *listing)
+{
+	const struct control *control = listing->control;
+	struct json_writer *writer = &listing->writer;
+
+	json_write_init(writer, writer->buf, JSON_STYLE_PRETTY);
+	json_write_object(writer, NULL);
+	JSON_WRITE_TEXTS(writer, { "kind", "Status" }, { "version", RAYSCALER_VERSION });
+	json_write_boolean(writer, "leader", leader_is_leading(control->leader));
+	json_write_text(writer, "holder", leader_holder(control->leader));
+	write_ceilings(writer, listing->all ? control->gpu_share : NULL);
+	json_write_array(writer, "clusters");
+}
+
+/* False: there are no more clusters. */
+static bool list_cluster(struct listing *listing)
+{
+	const char *namespace_ = "", *name = "";
+	const struct summary *summary = listing->all ?
+						metrics_summary(listing->control->metrics,
+								listing->next, &namespace_, &name) :
+						NULL;
+
+	if (!summary)
+		return false;
+	listing->next++;
+	json_write_object(&listing->writer, NULL);
+	JSON_WRITE_TEXTS(&listing->writer, { "namespace", namespace_ }, { "name", name });
+	field_write_all(&listing->writer, seen_fields, summary);
+	json_write_object_end(&listing->writer);
+	return true;
+}
+
+static bool list_more(void *own, struct buf *piece)
+{
+	struct listing *listing = own;
+	bool begun = listing->writer.buf != NULL;
+
+	listing->writer.buf = piece;
+	if (!begun)
+		begin_list(listing);
+	while (piece->size < SERVE_PIECE_BYTES)
+		if (!list_cluster(listing)) {
+			json_write_array_end(&listing->writer);
+			json_write_object_end(&listing->writer);
+			(void)buf_add_char(piece, '\n');
+			return false;
 		}
-	json_write_array_end(&writer);
-	json_write_object_end(&writer);
-	(void)buf_add_char(buf, '\n');
+	return true;
+}
+
+static void answer_list(const struct status *status, bool all, struct serve_request *request)
+{
+	static const struct serve_source source = { list_more, memory_free };
+	struct listing *listing = memory_alloc(sizeof(*listing));
+
+	listing->control = status->control;
+	listing->all = all;
+	serve_answer_source(request, SERVE_JSON, &source, listing);
+}
+
+/* A page of one decision, which is held while a thread writes it. */
+struct decided_page {
+	struct pass_decision decision;
+	bool snapshot; /* else the status */
+};
+
+static void decided_write(void *own, struct buf *body)
+{
+	const struct decided_page *page = own;
+	const struct pass_decision *decision = &page->decision;
+
+	if (page->snapshot)
+		(void)snapshot_write(decision->snapshot, body, NULL);
+	else
+		summary_write_answer(decision->snapshot, decision->plan, decision->summary, body);
+}
+
+static void decided_free(void *own)
+{
+	struct decided_page *page = own;
+
+	pass_drop(page->decision.pass);
+	memory_free(page);
 }
 
 static void answer_decision(const struct status *status, const struct status_wait *wait,
 			    const struct pass_decision *decision)
 {
-	AUTO(buf_done) struct buf body;
+	static const struct serve_page written = { decided_write, decided_free };
 	struct list_pages *lists = lists_of(status, wait->path.page);
+	struct decided_page *page;
 
-	buf_init(&body, SNAPSHOT_BYTES_MAX);
 	if (lists) {
 		list_page_start(lists, decision, wait->request);
 		return;
 	}
-	if (strcmp(wait->path.page, PAGE_STATUS) == 0)
-		summary_write_answer(decision->snapshot, decision->plan, decision->summary, &body);
-	else
-		(void)snapshot_write(decision->snapshot, &body, NULL);
-	serve_answer(wait->request, 200, SERVE_JSON, &body);
+	page = memory_alloc(sizeof(*page));
+	page->decision = *decision;
+	page->decision.pass = pass_hold(decision->pass);
+	page->snapshot = strcmp(wait->path.page, PAGE_SNAPSHOT) == 0;
+	serve_answer_page(wait->request, SERVE_JSON, &written, page);
 }
 
 /* ---- waiting ---- */
@@ -242,6 +309,7 @@ static void ask_cluster(struct status *status, const struct status_path *path,
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const char *holder = leader_holder(status->control->leader);
 
+	serve_charge_to(request, arena_printf(&scratch, "namespace %s", path->namespace_));
 	if (!leader_is_leading(status->control->leader))
 		serve_answer_text(
 			request, STATUS_NOT_LEADING,
@@ -282,18 +350,14 @@ bool status_has_page(const struct status *status, const struct status_path *path
 
 void status_ask(struct status *status, const char *path, bool all, struct serve_request *request)
 {
-	AUTO(buf_done) struct buf body;
 	struct status_path parsed;
 
-	buf_init(&body, SERVE_BODY_MAX_BYTES);
-	if (status_is_list(path)) {
-		write_all(status, all, &body);
-		serve_answer(request, 200, SERVE_JSON, &body);
-	} else if (status_parse_path(path, &parsed) && status_has_page(status, &parsed)) {
+	if (status_is_list(path))
+		answer_list(status, all, request);
+	else if (status_parse_path(path, &parsed) && status_has_page(status, &parsed))
 		ask_cluster(status, &parsed, request);
-	} else {
+	else
 		answer_no_page(status, request);
-	}
 }
 
 static void add_lists(struct status *status, const struct list_page_kind *kind, const void *self)

@@ -1,7 +1,8 @@
 /* GET /status, and of a RayCluster /status, /snapshot, /gpu-holders and the pages of features, each
  * with /NAMESPACE/NAME. These are answered by the next pass over the cluster, which is started for them,
  * so no answers are stored; all but the first two after further requests to Ray
- * (ctl/report/list_page.h). Values that
+ * (ctl/report/list_page.h). A thread of the pool writes them; the list of all clusters is written
+ * while it is read. Answers count for the namespace that they are about (net/serve.h). Values that
  * may be secret are left out of a snapshot: codec/objects/snapshot_json. Owned by ctl/controller;
  * requests belong to net/serve. Decisions must not use it. */
 #ifndef CTL_REPORT_STATUS_H

@@ -11,6 +11,7 @@
 
 static struct kube_script script;
 static struct access *access_;
+static const char *peer; /* who asks */
 
 /* Read by the threads of the server. */
 static struct {
@@ -91,6 +92,7 @@ static int setup(void **state)
 
 	(void)state;
 	memset(&api, 0, sizeof(api));
+	peer = "10.0.0.1";
 	options.timeout_ms = 1000;
 	script = (struct kube_script){ .loop = NULL };
 	script_start(&script, answer, &options);
@@ -140,7 +142,7 @@ static struct access_question *start(const char *token, const char *namespace_, 
 	struct access_question *question;
 
 	*asked = (struct asked){ .status = 0 };
-	question = access_ask(access_, token, &right, judged, asked);
+	question = access_ask(access_, token, peer, &right, judged, asked);
 	assert_true((asked->status != 0) == (question == NULL));
 	return question;
 }
@@ -288,14 +290,46 @@ static void test_a_flood_of_forged_tokens(void **state)
 	took_s = (loop_precise_us() / 1000 - begun_ms) / 1000 + 1;
 	assert_int_equal(refused + unknown, FLOOD);
 	assert_int_equal(honest, FLOOD / 1000);
-	assert_true(unknown <= ACCESS_NEW_BURST + took_s * ACCESS_NEW_PER_SECOND);
+	assert_true(unknown <= ACCESS_PEER_NEW_BURST + took_s * ACCESS_PEER_NEW_PER_SECOND);
 	assert_int_equal(api.tokens, unknown + honest + 1);
+}
+
+/* One client's forged tokens delay no other client: it takes its own part, also of four at once. */
+static void test_a_flood_of_one_client_delays_no_other(void **state)
+{
+	static const char *const floods[] = { "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4" };
+	struct asked asked;
+	char token[64];
+
+	(void)state;
+	for (int i = 0, refused = 0; refused < 100; i++) {
+		peer = floods[i % (int)SUPPORT_COUNT(floods)];
+		(void)snprintf(token, sizeof(token), "Bearer forged%d", i);
+		assert_int_not_equal(ask(token, NULL, NULL, &asked), 200);
+		refused += asked.status == 429;
+	}
+	peer = "10.0.0.9";
+	assert_int_equal(ask(GOOD, NULL, NULL, &asked), 200);
+}
+
+/* The clients that are remembered have a limit. */
+static void test_many_clients(void **state)
+{
+	struct asked asked;
+	char address[32];
+
+	(void)state;
+	for (int i = 0; i < 2 * ACCESS_PEERS_MAX; i++) {
+		(void)snprintf(address, sizeof(address), "10.0.%d.%d", i / 256, i % 256);
+		peer = address;
+		assert_int_not_equal(ask("Bearer forged", NULL, NULL, &asked), 200);
+	}
 }
 
 static void test_few_unknown_tokens_wait(void **state)
 {
-	struct asked asked[ACCESS_NEW_WAITING_MAX + 1], honest;
-	struct access_question *questions[ACCESS_NEW_WAITING_MAX + 1];
+	struct asked asked[ACCESS_PEER_NEW_WAITING_MAX + 1], honest;
+	struct access_question *questions[ACCESS_PEER_NEW_WAITING_MAX + 1];
 	char token[64];
 
 	(void)state;
@@ -305,13 +339,13 @@ static void test_few_unknown_tokens_wait(void **state)
 		(void)snprintf(token, sizeof(token), "Bearer forged%zu", i / 2);
 		questions[i] = start(token, NULL, NULL, &asked[i]);
 	}
-	assert_int_equal(asked[ACCESS_NEW_WAITING_MAX].status, 429);
+	assert_int_equal(asked[ACCESS_PEER_NEW_WAITING_MAX].status, 429);
 	assert_int_equal(ask(GOOD, NULL, NULL, &honest), 200); /* kept */
 	/* One gives up, and its place is free. */
 	access_cancel(questions[0]);
 	start("Bearer forged0", NULL, NULL, &asked[0]);
 	assert_int_equal(asked[0].status, 0);
-	for (size_t i = 0; i < ACCESS_NEW_WAITING_MAX; i++) {
+	for (size_t i = 0; i < ACCESS_PEER_NEW_WAITING_MAX; i++) {
 		assert_true(loop_wait_until(script.loop, is_judged, &asked[i], WAIT_MS));
 		assert_int_equal(asked[i].status, 503);
 	}
@@ -427,6 +461,8 @@ int main(void)
 		TEST(test_answers_are_kept_and_end),
 		TEST(test_one_review_for_all),
 		TEST(test_a_flood_of_forged_tokens),
+		TEST(test_a_flood_of_one_client_delays_no_other),
+		TEST(test_many_clients),
 		TEST(test_few_unknown_tokens_wait),
 		TEST(test_a_flood_of_names),
 		TEST(test_the_tables_are_bounded),

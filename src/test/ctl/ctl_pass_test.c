@@ -1,6 +1,9 @@
 /* One pass against a scripted GCS and a scripted API server: the requests in their order, and that
  * nothing is removed without a positive, fresh fact. */
+#include "codec/objects/snapshot_json.h"
+#include "codec/objects/summary_json.h"
 #include "ctl/pass/gpu_share.h"
+#include "net/work.h"
 #include "test/support/pass_bench.h"
 
 static void test_demand_is_one_patch(void **state)
@@ -391,10 +394,66 @@ static void test_free_in_every_step(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, pass_bench_setup, pass_bench_teardown)
 
+static struct {
+	struct buf body;
+	struct pass_decision decision;
+	_Atomic bool is_freed; /* the pass */
+	bool written;
+} held;
+
+/* As a page of net/serve, on a thread: after the pass and the objects of the caches were dropped. */
+static void write_held(void *context, const struct work_job *job)
+{
+	(void)context;
+	(void)job;
+	while (!held.is_freed)
+		;
+	(void)snapshot_write(held.decision.snapshot, &held.body, NULL);
+	summary_write_answer(held.decision.snapshot, held.decision.plan, held.decision.summary,
+			     &held.body);
+}
+
+static void drop_held(void *context)
+{
+	(void)context;
+	held.written = true;
+	pass_drop(held.decision.pass);
+}
+
+static void hold_decision(void)
+{
+	static const struct work_functions functions = { write_held, drop_held, drop_held };
+
+	held.decision = seen.decision;
+	assert_ptr_equal(pass_hold(held.decision.pass), seen.pass);
+	work_start_slow(script.loop, &functions, NULL, 0);
+}
+
+static bool is_written(void *context)
+{
+	(void)context;
+	return held.written;
+}
+
+static void test_a_held_decision_outlives_its_pass(void **state)
+{
+	(void)state;
+	buf_init(&held.body, 1 << 20);
+	seen.on_decided = hold_decision;
+	run_pass(NULL);
+	pass_free(steal(&seen.pass));
+	held.is_freed = true;
+	assert_true(loop_wait_until(script.loop, is_written, NULL, 10000));
+	assert_false(held.body.overflowed);
+	assert_non_null(strstr(held.body.data, "\"kind\": \"Plan\""));
+	buf_done(&held.body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_demand_is_one_patch),
+		TEST(test_a_held_decision_outlives_its_pass),
 		TEST(test_nothing_to_do_sends_nothing),
 		TEST(test_accepted_drain_is_patched_in_the_same_pass),
 		TEST(test_rejected_drain_keeps_the_worker),

@@ -14,6 +14,7 @@
 #include "ctl/shared/options.h"
 #include "net/https.h"
 #include "net/serve.h"
+#include "net/work.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
@@ -22,7 +23,8 @@ struct bench {
 	struct control control;
 	struct https *https;
 	struct serve *serve;
-	const char *known; /* "namespace/name" of the one cluster */
+	struct arena arena; /* of the decisions */
+	const char *known;  /* "namespace/name" of the one cluster */
 	int wakes;
 	int code;
 	char body[8192];
@@ -70,6 +72,8 @@ static int teardown(void **state)
 {
 	struct bench *bench = *state;
 
+	assert_true(work_stop(bench->control.loop, 10000));
+	arena_done(&bench->arena);
 	https_free(bench->https);
 	serve_free(bench->serve);
 	status_free(bench->control.status);
@@ -129,12 +133,12 @@ static void expect_in_body(const struct bench *bench, const char *text)
 
 static void decide_one(struct bench *bench, const char *name)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct snapshot snapshot;
-	struct pass_decision decision = { .snapshot = &snapshot };
+	struct arena *arena = &bench->arena; /* a thread may read it */
+	struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
+	struct pass_decision decision = { .snapshot = snapshot };
 	struct err err;
 	const char *text = arena_printf(
-		&arena,
+		arena,
 		"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\n"
 		"now: '2026-11-20T10:00:00Z'\n"
 		"rayCluster: {metadata: {namespace: team, name: %s}, spec: {\n"
@@ -143,11 +147,11 @@ static void decide_one(struct bench *bench, const char *name)
 		"  env: [{name: PASSWORD, value: hunter2}]}]}}}}}\n",
 		name);
 
-	if (snapshot_read(text, strlen(text), &arena, &snapshot, &err))
+	if (snapshot_read(text, strlen(text), arena, snapshot, &err))
 		fail_msg("%s", err.text);
-	decision.now = snapshot.now;
-	decision.plan = decide(&snapshot, &arena);
-	decision.summary = summary_of(&snapshot, decision.plan, &arena);
+	decision.now = snapshot->now;
+	decision.plan = decide(snapshot, arena);
+	decision.summary = summary_of(snapshot, decision.plan, arena);
 	metrics_decided(bench->control.metrics, &decision);
 	status_decided(bench->control.status, &decision);
 }

@@ -72,12 +72,20 @@ static void test_one_request_of_a_connection(void **state)
 		expect_one_answer(*state, good[i], "HTTP/1.1 200");
 }
 
+static void test_a_path_with_a_nul_byte(void **state)
+{
+	expect_one_answer(*state, "GET /healthz%00 HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 400");
+	expect_one_answer(*state, "GET /healthz%00x HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 400");
+	expect_one_answer(*state, "GET /%68ealthz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, serve_bench_setup, serve_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_framing_must_be_beyond_doubt),
 		TEST(test_one_request_of_a_connection),
+		TEST(test_a_path_with_a_nul_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

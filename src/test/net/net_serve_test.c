@@ -67,16 +67,6 @@ static void test_nothing_but_reading(void **state)
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
 }
 
-static void test_sizes(void **state)
-{
-	struct bench *bench = *state;
-
-	assert_int_equal(ask(bench, "GET", "/large"), 500);
-	assert_string_equal(bench->body, "the answer is too large\n");
-	assert_int_equal(ask(bench, "GET", "/megabytes"), 200);
-	assert_int_equal(bench->body_size, 4 << 20);
-}
-
 /* ---- late answers ---- */
 
 static bool has_later(void *context)
@@ -189,13 +179,140 @@ static void test_unread_answers_are_bounded(void **state)
 	int small = 4096;
 
 	assert_int_equal(setsockopt(lazy.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-	say(lazy.fd, "GET /megabytes HTTP/1.1\r\nHost: x\r\n\r\n");
+	say(lazy.fd, "GET /page HTTP/1.1\r\nHost: x\r\n\r\n");
 	assert_false(loop_wait_until(bench->loop, is_done, bench, 50));
-	assert_string_equal(bench->path, "/megabytes");
-	assert_int_equal(ask(bench, "GET", "/megabytes"), 503);
+	assert_string_equal(bench->path, "/page");
+	assert_int_equal(ask(bench, "GET", "/page"), 503);
+	assert_string_equal(
+		bench->body,
+		"no memory for this answer: 4.0 MiB of the 6 MiB of memory for all unread "
+		"answers are in use, 4.0 MiB by the unread answers of 127.0.0.1; read "
+		"them\n");
 	close(lazy.fd);
 	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
-	assert_int_equal(ask(bench, "GET", "/megabytes"), 200);
+	assert_int_equal(ask(bench, "GET", "/page"), 200);
+}
+
+static int ask_lazily(struct bench *bench, const char *path)
+{
+	int fd = connect_to(bench), small = 4096;
+	char text[64];
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	(void)snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+	say(fd, text);
+	return fd;
+}
+
+static bool is_freed(void *context)
+{
+	return ((struct bench *)context)->freed > 0;
+}
+
+static void test_a_page_is_written_on_a_thread(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->page_is_on_loop = true;
+	assert_int_equal(ask(bench, "GET", "/page"), 200);
+	assert_int_equal(bench->body_size, PAGE_BYTES);
+	assert_false(bench->page_is_on_loop);
+	assert_int_equal(bench->freed, 1);
+}
+
+/* Readers about one owner that do not read: answers about another one go on. */
+static void test_one_owner_leaves_memory_to_others(void **state)
+{
+	struct bench *bench = *state;
+	int lazy[8];
+
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
+		lazy[i] = ask_lazily(bench, "/page/a");
+	assert_false(loop_wait_until(bench->loop, has_later, bench, 300));
+	assert_int_equal(ask(bench, "GET", "/page/a"), 503);
+	assert_non_null(strstr(bench->body, "by the unread answers of a; read them"));
+	assert_int_equal(ask(bench, "GET", "/source"), 200);
+	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
+		close(lazy[i]);
+	bench->freed = 0;
+	assert_int_equal(ask(bench, "GET", "/page/b"), 200);
+	assert_int_equal(bench->body_size, PAGE_BYTES);
+}
+
+/* The server has one piece of a body that is written while it is read. */
+static void test_a_source_is_read_in_pieces(void **state)
+{
+	struct bench *bench = *state;
+	int lazy;
+
+	assert_int_equal(ask(bench, "GET", "/source"), 200);
+	assert_int_equal(bench->body_size, SOURCE_PIECES * SERVE_PIECE_BYTES);
+	assert_int_equal(bench->pieces, SOURCE_PIECES);
+	bench->freed = 0;
+	lazy = ask_lazily(bench, "/source");
+	assert_false(loop_wait_until(bench->loop, is_freed, bench, 300));
+	assert_in_range(bench->pieces, 1, SOURCE_PIECES - 1);
+	assert_in_range(budget_used(bench->unread), 1, 3 * SERVE_PIECE_BYTES);
+	close(lazy);
+	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
+}
+
+/* Its time for an exchange is over. */
+static void test_a_client_that_does_not_read_is_closed(void **state)
+{
+	struct bench *bench = *state;
+	int lazy = ask_lazily(bench, "/source");
+
+	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
+	assert_in_range(bench->pieces, 1, SOURCE_PIECES - 1);
+	close(lazy);
+}
+
+/* A client with many connections loses its own. */
+static void test_many_connections_of_one_client_close_none_of_another(void **state)
+{
+	struct bench *bench = *state;
+	struct reader other, many[3 * CONNECTIONS];
+
+	serve_free(bench->serve);
+	start_server(bench, 10 * WAIT_MS);
+	other = (struct reader){ .fd = connect_from(bench, "127.0.0.2") };
+	say(other.fd, "GET /hea");
+	for (size_t i = 0; i < SUPPORT_COUNT(many); i++) {
+		many[i] = (struct reader){ .fd = connect_to(bench) };
+		say(many[i].fd, "GET /hea");
+	}
+	assert_int_equal(ask(bench, "GET", "/healthz"), 200);
+	assert_true(is_closed(&many[0]));
+	say(other.fd, "lthz HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(loop_wait_until(bench->loop, has_answer, &other, WAIT_MS));
+	assert_non_null(strstr(other.data, "200 OK"));
+	for (size_t i = 0; i < SUPPORT_COUNT(many); i++)
+		close(many[i].fd);
+	close(other.fd);
+}
+
+/* Of the two places one client has one. */
+static void test_waiting_of_one_client_is_bounded(void **state)
+{
+	struct bench *bench = *state;
+	struct reader readers[3];
+
+	bench->waiting_of_peer = 1;
+	serve_free(bench->serve);
+	start_server(bench, 1500);
+	for (size_t i = 0; i < 3; i++) {
+		readers[i] = (struct reader){ .fd = connect_from(bench, i < 2 ? "127.0.0.1" :
+										"127.0.0.2") };
+		say(readers[i].fd, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+		if (i == 0)
+			assert_true(loop_wait_until(bench->loop, has_later, bench, WAIT_MS));
+	}
+	assert_true(loop_wait_until(bench->loop, has_answer, &readers[1], WAIT_MS));
+	assert_non_null(strstr(readers[1].data, " 503 "));
+	assert_true(loop_wait_until(bench->loop, has_two_later, bench, WAIT_MS));
+	for (size_t i = 0; i < 3; i++)
+		close(readers[i].fd);
 }
 
 static void test_header_without_end_is_refused(void **state)
@@ -316,12 +433,17 @@ int main(void)
 		TEST(test_get),
 		TEST(test_head),
 		TEST(test_nothing_but_reading),
-		TEST(test_sizes),
 		TEST(test_later),
 		TEST(test_waiting_is_bounded_and_may_be_given_up),
 		TEST(test_half_a_request_delays_no_other),
 		TEST(test_an_exchange_has_a_deadline),
 		TEST(test_unread_answers_are_bounded),
+		TEST(test_a_page_is_written_on_a_thread),
+		TEST(test_one_owner_leaves_memory_to_others),
+		TEST(test_a_source_is_read_in_pieces),
+		TEST(test_a_client_that_does_not_read_is_closed),
+		TEST(test_many_connections_of_one_client_close_none_of_another),
+		TEST(test_waiting_of_one_client_is_bounded),
 		TEST(test_header_without_end_is_refused),
 		TEST(test_slow_clients_lock_no_other_out),
 		TEST(test_bursts_of_slow_clients_lock_no_other_out),

@@ -1,6 +1,8 @@
 /* net/serve with TLS, and net/serve_certificate: asked by net/https on the same loop. */
 #include "net/serve_certificate.h"
 
+#include <openssl/ssl.h>
+
 #include "net/sha256.h"
 #include "test/support/pki.h"
 #include "test/support/serve_bench.h"
@@ -96,11 +98,66 @@ static void test_answers(void **state)
 	struct err err;
 
 	assert_int_equal(use(bench, &server, &err), 0);
-	assert_int_equal(ask(bench, ca.certificate_pem, "/megabytes", &asked), 200);
-	assert_int_equal(ask(bench, ca.certificate_pem, "/large", &asked), 500);
+	assert_int_equal(ask(bench, ca.certificate_pem, "/page", &asked), 200);
+	assert_int_equal(ask(bench, ca.certificate_pem, "/source", &asked), 200);
 	assert_int_equal(ask(bench, ca.certificate_pem, "/nothing", &asked), 404);
 	pki_done(&server);
 	pki_done(&ca);
+}
+
+static bool is_connected(void *context)
+{
+	SSL *ssl = context;
+	int result = SSL_connect(ssl);
+
+	return result == 1 || (SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ &&
+			       SSL_get_error(ssl, result) != SSL_ERROR_WANT_WRITE);
+}
+
+/* Whether the server accepts one of these cipher suites of TLS 1.2. */
+static bool accepts(struct bench *bench, const char *ciphers)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	int fd = connect_to(bench);
+	bool accepted;
+	SSL *ssl;
+
+	assert_true(SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION));
+	SSL_CTX_set_security_level(context, 0);
+	assert_true(SSL_CTX_set_cipher_list(context, ciphers));
+	ssl = SSL_new(context);
+	assert_true(SSL_set_fd(ssl, fd));
+	assert_true(loop_wait_until(bench->loop, is_connected, ssl, WAIT_MS));
+	accepted = SSL_is_init_finished(ssl);
+	SSL_free(ssl);
+	SSL_CTX_free(context);
+	close(fd);
+	return accepted;
+}
+
+/* With neither CBC nor SHA-1, and with ephemeral keys. */
+static void test_ciphers(void **state)
+{
+	static const char *const refused[] = {
+		"ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA",
+		"ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA",
+		"ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256",
+		"ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384",
+		"AES128-SHA",
+		"AES128-GCM-SHA256",
+	};
+	struct bench *bench = *state;
+	struct serve_certificate certificate;
+	struct err err;
+
+	assert_int_equal(serve_certificate_load(NULL, &certificate, &err), 0);
+	assert_int_equal(
+		serve_tls(bench->serve, certificate.certificate_pem, certificate.key_pem, &err), 0);
+	for (size_t i = 0; i < SUPPORT_COUNT(refused); i++)
+		if (accepts(bench, refused[i]))
+			fail_msg("%s", refused[i]);
+	assert_true(accepts(bench, "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"));
+	serve_certificate_done(&certificate);
 }
 
 static bool has_later(void *context)
@@ -261,6 +318,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, serve_bench_setup, serve_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_self_signed),
+		TEST(test_ciphers),
 		TEST(test_answers),
 		TEST(test_the_certificate_changes),
 		TEST(test_a_pair_that_cannot_be_used_changes_nothing),

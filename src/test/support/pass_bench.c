@@ -222,6 +222,7 @@ void pass_bench_decided(void *context, const struct pass_decision *decision)
 {
 	(void)context;
 	seen.decisions++;
+	seen.decision = *decision;
 	seen.ray_reached = decision->ray_state != NULL;
 	seen.undecided_ms = decision->undecided_ms;
 	if (seen.on_decided)

@@ -90,10 +90,11 @@ extern struct pass_seen {
 	const char *cluster, *pods, *stale;
 	struct pass *pass;
 	int decisions, endings, views;
-	void (*on_decided)(void); /* NULL: nothing */
-	void (*on_view)(void);    /* likewise */
-	bool kv;                  /* the pass reads the requests of autoscaler v1 */
-	bool read_work;           /* the pass reads the users of the cluster at first */
+	struct pass_decision decision; /* the last one */
+	void (*on_decided)(void);      /* NULL: nothing */
+	void (*on_view)(void);         /* likewise */
+	bool kv;                       /* the pass reads the requests of autoscaler v1 */
+	bool read_work;                /* the pass reads the users of the cluster at first */
 	bool ray_reached, undecided;
 	enum pass_cost cost;  /* of the last pass, for the next one */
 	int64_t cpu_factor;   /* likewise */

@@ -5,20 +5,25 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/memory.h"
 #include "net/https.h"
 #include "net/serve.h"
+#include "net/work.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
 
 #define WAIT_MS 10000
 #define CONNECTIONS 16 /* of which 8 are kept free */
+#define SOURCE_PIECES 64
+#define PAGE_BYTES ((4 << 20) - 64) /* more than a socket keeps */
 #define HEALTHZ "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 struct bench {
@@ -32,6 +37,12 @@ struct bench {
 	char body[256];
 	size_t body_size;
 	bool done;
+	struct budget *unread;
+	unsigned waiting_of_peer; /* of the next server; 0: both places */
+	pthread_t loop_thread;
+	bool page_is_on_loop; /* /page, and /page/OWNER */
+	int pieces;           /* of /source: 4 MiB */
+	int freed;            /* pages and sources */
 };
 
 void serve_bench_handle(void *context, const char *path, struct serve_request *request);
@@ -49,6 +60,8 @@ struct reader {
 	bool closed;
 };
 
+/* From this address of the machine: another client. */
+int connect_from(const struct bench *bench, const char *host);
 int connect_to(const struct bench *bench);
 
 void say(int fd, const char *text);
