@@ -20,6 +20,7 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/model/identity.h"
+#include "core/nodes/node_labels.h"
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
@@ -221,6 +222,53 @@ static int pods_decode(const struct json_at *member, const struct field *field, 
 	return 0;
 }
 
+static void add_slices(struct node_labels *read, const struct device_objects *objects)
+{
+	for (size_t i = 0; i < objects->slice_count; i++) {
+		const struct resource_slice *slice = &objects->slices[i];
+
+		node_labels_add_terms(read, slice->node_terms, slice->node_term_count);
+		for (size_t d = 0; d < slice->device_count; d++)
+			node_labels_add_terms(read, slice->devices[d].node_terms,
+					      slice->devices[d].node_term_count);
+	}
+}
+
+static void add_readers(struct node_labels *read, const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->cluster.group_count; i++)
+		node_labels_add_spec(read, &snapshot->cluster.groups[i].template.spec);
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		node_labels_add_spec(read, &snapshot->pods[i]->spec);
+	if (snapshot->device_objects)
+		add_slices(read, snapshot->device_objects);
+}
+
+/* Without the labels that a decision does not read. */
+static void write_nodes(struct json_writer *writer, const struct field *field, const void *object)
+{
+	AUTO(node_labels_done) struct node_labels read = NODE_LABELS_INIT;
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct snapshot *snapshot = object;
+
+	if (!snapshot->nodes_known)
+		return;
+	add_readers(&read, snapshot);
+	json_write_array(writer, field->name);
+	for (size_t i = 0; i < snapshot->node_count; i++) {
+		struct node node = snapshot->nodes[i];
+		struct label *kept = arena_array(&arena, node.labels.count, sizeof(*kept));
+		size_t count = 0;
+
+		for (size_t l = 0; l < node.labels.count; l++)
+			if (node_labels_has(&read, node.labels.at[l].key))
+				kept[count++] = node.labels.at[l];
+		node.labels = (struct labels){ kept, count };
+		field_write_object(writer, NULL, node_fields, &node);
+	}
+	json_write_array_end(writer);
+}
+
 static void write_pods(struct json_writer *writer, const struct field *field, const void *object)
 {
 	const struct snapshot *snapshot = object;
@@ -382,8 +430,9 @@ static const struct field snapshot_fields[] = {
 	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
 		      FIELD_PROBLEMS(struct autoscaler_object)),
 	TIME_ZONES_ROW(SNAPSHOT),
-	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .initial = &node_initial,
-		   .has = FIELD_HAS(SNAPSHOT, nodes_known), FIELD_PROBLEMS(struct node)),
+	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .write = write_nodes,
+		   .initial = &node_initial, .has = FIELD_HAS(SNAPSHOT, nodes_known),
+		   FIELD_PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",
 		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), FIELD_PROBLEMS(struct pod)),
 	FIELD_HOOK("resourceSlices", .read = device_list_decode, .write = write_device_list),

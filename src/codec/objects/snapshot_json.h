@@ -33,7 +33,8 @@ int settings_json_decode(const struct json_at *at, struct settings *settings);
  * amounts of a Ray node that were not numbers (written as 0). ERR_LIMIT at the buffer's ceiling.
  * Values that may be secret are left out: values of env, commands and args of containers other than
  * `autoscaler` (and in its own those after a flag or variable with such a name), annotations that
- * are neither ours nor Ray's, rayStartParams with the name of a password, token, secret or key. */
+ * are neither ours nor Ray's, rayStartParams with the name of a password, token, secret or key, labels
+ * of Nodes that no decision on the cluster reads. */
 int snapshot_write(const struct snapshot *snapshot, struct buf *buf, struct err *err);
 
 #endif

@@ -113,11 +113,41 @@ static void test_no_secret_and_the_same_plan(void **state)
 	assert_string_equal(buf_string(&before), buf_string(&after));
 }
 
+/* A reader of one RayCluster may have no right to see Nodes. */
+static void test_labels_of_nodes_that_no_decision_reads(void **state)
+{
+	static const char text[] =
+		"apiVersion: rayscaler.dev/v1alpha1\nkind: Snapshot\nnow: '2026-11-20T10:00:00Z'\n"
+		"rayCluster: {metadata: {namespace: team, name: demo}, spec: {workerGroupSpecs: [\n"
+		"  {groupName: g, template: {spec: {nodeSelector: {rack: a}, affinity: {nodeAffinity: {\n"
+		"    requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [\n"
+		"    {matchExpressions: [{key: zone, operator: Exists}]}]}}}, containers: []}}}]}}\n"
+		"rayState: null\n"
+		"nodes: [{metadata: {name: n, labels: {rack: kept-1, zone: kept-2, owner: " SECRET
+		",\n"
+		"  " SECRET ": x, nvidia.com/gpu.product: kept-3},\n"
+		"  annotations: {example.com/owner: " SECRET "}}}]\n";
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf written = BUF_INIT(1 << 20);
+	struct snapshot snapshot;
+	struct err err;
+
+	(void)state;
+	if (snapshot_read(text, strlen(text), &arena, &snapshot, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(snapshot_write(&snapshot, &written, &err), 0);
+	assert_non_null(strstr(written.data, "kept-1"));
+	assert_non_null(strstr(written.data, "kept-2"));
+	assert_non_null(strstr(written.data, "kept-3"));
+	assert_null(strstr(written.data, SECRET));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_no_secret_and_the_same_plan),
+		cmocka_unit_test(test_labels_of_nodes_that_no_decision_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
