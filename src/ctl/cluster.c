@@ -305,15 +305,21 @@ static bool waits_for_pools(const struct snapshot *snapshot, const struct plan *
 	return snapshot->pools && (plan->asks.count > 0 || snapshot->pools->release_count > 0);
 }
 
+/* What other clusters leave to it, or what is unknown, is read again with each pass. */
+static bool inputs_are_others(const struct snapshot *snapshot, const struct plan *plan)
+{
+	return !snapshot->ray_state || (snapshot->has_gpu_budget && plan->unserved.count > 0) ||
+	       waits_for_pools(snapshot, plan) ||
+	       (snapshot->view_problem && snapshot->view_problem[0]);
+}
+
 /* The inputs of the next decision change only with Ray's reply, or with objects that wake the cluster.
  * Events, Nodes, the GPU quota and the pools do not; the first two matter to Pods that are not in Ray
  * yet. */
 static bool inputs_wake(const struct snapshot *snapshot, const struct plan *plan)
 {
-	if (snapshot->event_count > 0 || snapshot->node_count > 0 || !snapshot->ray_state ||
-	    (snapshot->has_gpu_budget && plan->unserved.count > 0) ||
-	    waits_for_pools(snapshot, plan) ||
-	    (snapshot->view_problem && snapshot->view_problem[0]))
+	if (snapshot->event_count > 0 || snapshot->node_count > 0 ||
+	    inputs_are_others(snapshot, plan))
 		return false;
 	VEC_EACH(const struct plan_group, group, &plan->groups)
 		if (group->missing != 0)
@@ -343,10 +349,14 @@ static enum scan scan_of(struct cluster *cluster, const struct pass_decision *de
 	return SCAN_ASLEEP;
 }
 
-/* Until plan.next_change the next decision is made only when the next report to Ray is due: most
- * clusters of a fleet are unchanged most of the time. */
+/* Until plan.next_change, and while Ray's reply stays the same, the next decision is made only when the
+ * next report to Ray is due: most clusters of a fleet are unchanged most of the time. Events and Nodes
+ * are read again once in a scan interval, however often Ray is read. */
 static void keep_unchanged(struct cluster *cluster, const struct pass_decision *decision)
 {
+	const struct snapshot *snapshot = decision->snapshot;
+	int64_t most_ms = inputs_wake(snapshot, decision->plan) ? REPORT_INTERVAL_MS :
+								  scan_ms(cluster);
 	time_ms next = decision->plan->next_change;
 	int64_t left_ms = next == PLAN_NEVER_CHANGES ? INT64_MAX : next - decision->now;
 
@@ -356,11 +366,10 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 		cluster->clock_change_ms = decision->monotonic_ms + left_ms;
 	}
 	cluster->unchanged_until_ms = 0;
-	if (decision->digest == 0 || left_ms <= 0 ||
-	    !inputs_wake(decision->snapshot, decision->plan))
+	if (decision->digest == 0 || left_ms <= 0 || inputs_are_others(snapshot, decision->plan))
 		return;
-	if (left_ms > REPORT_INTERVAL_MS)
-		left_ms = REPORT_INTERVAL_MS;
+	if (left_ms > most_ms)
+		left_ms = most_ms;
 	cluster->unchanged_digest = decision->digest;
 	cluster->unchanged_until_ms = loop_boot_ms() + left_ms;
 }

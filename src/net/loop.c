@@ -5,12 +5,15 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/list.h"
 #include "base/memory.h"
 
 struct loop {
 	uv_loop_t uv;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
+	uv_idle_t soon_handle;  /* active while `soon` is not empty: the loop then does not wait */
+	struct list soon;       /* timers of 0 ms */
 	int64_t wall_offset_ms; /* wall clock minus libuv's clock */
 	struct loop_work work;
 	uint64_t turn_ns, idle_ns; /* at the end of the last turn: the time, and all time waited */
@@ -21,6 +24,8 @@ struct loop {
 
 struct loop_timer {
 	uv_timer_t uv; /* first, as in loop_signal: freed by loop_handle_free */
+	struct loop *loop;
+	struct list_item item; /* in loop->soon */
 	loop_callback *callback;
 	void *context;
 };
@@ -71,6 +76,27 @@ static void loop_on_check(uv_check_t *handle)
 	loop_read_wall(handle->data);
 }
 
+/* Runs after the timers and before the next look at the sockets. Timers that the callbacks start with
+ * 0 ms run in the next turn, so one that always starts itself again starves no socket. */
+static void loop_on_soon(uv_idle_t *handle)
+{
+	struct loop *loop = handle->data;
+	struct list due = { .first = NULL };
+
+	LIST_EACH(struct loop_timer, timer, &loop->soon, item) {
+		list_remove(&timer->item);
+		list_add(&due, &timer->item);
+	}
+	while (due.first) {
+		struct loop_timer *timer = LIST_MEMBER(due.first, struct loop_timer, item);
+
+		list_remove(&timer->item);
+		timer->callback(timer->context);
+	}
+	if (!loop->soon.first)
+		CHECK(uv_idle_stop(handle) == 0);
+}
+
 struct loop *loop_new(void)
 {
 	struct loop *loop = memory_alloc(sizeof(*loop));
@@ -81,6 +107,8 @@ struct loop *loop_new(void)
 	CHECK(uv_loop_configure(&loop->uv, UV_METRICS_IDLE_TIME) == 0);
 	CHECK(uv_prepare_init(&loop->uv, &loop->before_poll) == 0);
 	CHECK(uv_check_init(&loop->uv, &loop->after_poll) == 0);
+	CHECK(uv_idle_init(&loop->uv, &loop->soon_handle) == 0);
+	loop->soon_handle.data = loop;
 	loop->before_poll.data = loop;
 	loop->after_poll.data = loop;
 	CHECK(uv_prepare_start(&loop->before_poll, loop_on_prepare) == 0);
@@ -110,6 +138,7 @@ void loop_free(struct loop *loop)
 		loop->work.stop(loop);
 	uv_close((uv_handle_t *)&loop->before_poll, NULL);
 	uv_close((uv_handle_t *)&loop->after_poll, NULL);
+	uv_close((uv_handle_t *)&loop->soon_handle, NULL);
 	/* Runs the close callbacks of handles that were freed before; the first run does nothing
 	 * after a loop_stop that was not processed. A handle that is still open (a leak of the
 	 * caller) makes uv_loop_close fail. */
@@ -163,22 +192,28 @@ struct loop_timer *loop_timer_new(struct loop *loop, loop_callback *callback, vo
 
 	CHECK(uv_timer_init(&loop->uv, &timer->uv) == 0);
 	timer->uv.data = timer;
+	timer->loop = loop;
 	timer->callback = callback;
 	timer->context = context;
 	return timer;
 }
 
+/* libuv 1.44 runs a timer of 0 ms again within the same turn, and one of 1 ms lets the program sleep in
+ * between, which costs more than a short callback. */
 void loop_timer_start(struct loop_timer *timer, int64_t after_ms)
 {
-	/* libuv 1.44 runs a timer of 0 ms again within the same turn: one that starts itself
-	 * with 0 would starve all sockets. */
-	uint64_t wait_ms = after_ms < 1 ? 1 : (uint64_t)after_ms;
-
-	CHECK(uv_timer_start(&timer->uv, loop_on_timer, wait_ms, 0) == 0);
+	loop_timer_stop(timer);
+	if (after_ms > 0) {
+		CHECK(uv_timer_start(&timer->uv, loop_on_timer, (uint64_t)after_ms, 0) == 0);
+		return;
+	}
+	list_add(&timer->loop->soon, &timer->item);
+	CHECK(uv_idle_start(&timer->loop->soon_handle, loop_on_soon) == 0);
 }
 
 void loop_timer_stop(struct loop_timer *timer)
 {
+	list_remove(&timer->item);
 	CHECK(uv_timer_stop(&timer->uv) == 0);
 }
 
@@ -194,8 +229,10 @@ void loop_handle_free(void *handle)
 
 void loop_timer_free(struct loop_timer *timer)
 {
-	if (timer)
-		loop_handle_free(timer);
+	if (!timer)
+		return;
+	loop_timer_stop(timer);
+	loop_handle_free(timer);
 }
 
 static void loop_on_signal(uv_signal_t *handle, int number UNUSED)

@@ -43,7 +43,6 @@ static int64_t reads_per_second(const struct scan_pace *pace)
 
 int64_t scan_pace_ms(const struct scan_pace *pace, enum scan scan, int64_t scan_ms)
 {
-	int64_t least_ms = scan == SCAN_AWAKE ? SCAN_LEAST_MS : SCAN_ASLEEP_LEAST_MS;
 	int64_t shares = (int64_t)(pace->clusters[SCAN_AWAKE] * SCAN_ASLEEP_SHARE +
 				   pace->clusters[SCAN_ASLEEP]);
 	int64_t own_ms;
@@ -54,7 +53,7 @@ int64_t scan_pace_ms(const struct scan_pace *pace, enum scan scan, int64_t scan_
 	own_ms = shares * MS_PER_SECOND / reads_per_second(pace);
 	if (scan == SCAN_AWAKE)
 		own_ms /= SCAN_ASLEEP_SHARE;
-	if (own_ms < least_ms)
-		own_ms = least_ms;
+	if (own_ms < SCAN_LEAST_MS)
+		own_ms = SCAN_LEAST_MS;
 	return own_ms < scan_ms ? own_ms : scan_ms;
 }

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #define SCAN_LEAST_MS 100
-#define SCAN_ASLEEP_LEAST_MS 250
 #define SCAN_ASLEEP_SHARE 4
 #define SCAN_CPU_PERCENT 5
 

@@ -148,6 +148,14 @@ static int setup_paced(void **state)
 	return 0;
 }
 
+/* One of two replicas has no Pod: the cluster is awake, and Nodes and Events matter. */
+static int setup_missing(void **state)
+{
+	(void)setup_with(state, LIST_OF(CLUSTER("2")), WORKER_POD);
+	pace.reads_per_second = 200;
+	return 0;
+}
+
 static int setup_two_workers(void **state)
 {
 	(void)setup_with(state, LIST_OF(CLUSTER("2")), WORKER_POD "," SECOND_POD);
@@ -259,6 +267,19 @@ static void an_awake_cluster_is_read_more_often(void **state)
 	assert_int_equal(control_decisions(&control), 1);
 }
 
+/* Ray is read ten times a second, Nodes and Events once. */
+static void a_missing_worker_is_decided_once_a_scan_interval(void **state)
+{
+	unsigned reads;
+
+	(void)state;
+	until(has_decided, 1);
+	reads = ray.reads + 20;
+	until(has_read, reads);
+	assert_int_equal(pace.clusters[SCAN_AWAKE], 1);
+	assert_in_range(control_decisions(&control), 2, 6);
+}
+
 /* The second one has been idle for SECOND_LATER_MS less. */
 static void idle_ends_close_together_are_one_patch(void **state)
 {
@@ -310,6 +331,8 @@ int main(void)
 		TEST(an_idle_worker_goes_in_time),
 		cmocka_unit_test_setup_teardown(an_awake_cluster_is_read_more_often, setup_paced,
 						teardown_cluster),
+		cmocka_unit_test_setup_teardown(a_missing_worker_is_decided_once_a_scan_interval,
+						setup_missing, teardown_cluster),
 		cmocka_unit_test_setup_teardown(idle_ends_close_together_are_one_patch,
 						setup_two_workers, teardown_cluster),
 		cmocka_unit_test_setup_teardown(a_suspended_cluster_is_asked_while_its_head_lives,

@@ -1,6 +1,7 @@
 /* net/loop: timers, signals, and the time, which is constant within an iteration. */
 #include "net/loop.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -75,28 +76,73 @@ static void again(void *context)
 	}
 }
 
-/* A timer that always starts itself with 0 (or less) leaves time for the others. */
-static void test_zero_does_not_starve(void **state)
-{
-	struct loop *loop = *state;
-	struct record record = { .loop = loop, .limit = 20, .after_ms = 0 };
-	struct loop_timer *other = loop_timer_new(loop, note, "o");
-
-	record.timer = loop_timer_new(loop, again, &record);
-	loop_timer_start(record.timer, -5);
-	loop_timer_start(other, 2);
-	loop_run(loop);
-	assert_int_equal(record.count, 20);
-	assert_string_equal(order, "o");
-	loop_timer_free(other);
-}
-
 static void signalled(void *context)
 {
 	struct record *record = context;
 
 	record->count++;
 	loop_stop(record->loop);
+}
+
+/* A timer that always starts itself with 0 (or less) leaves time for the others. */
+static void test_zero_does_not_starve(void **state)
+{
+	struct loop *loop = *state;
+	struct record record = { .loop = loop, .limit = INT_MAX, .after_ms = 0 };
+	struct record end = { .loop = loop };
+	struct loop_timer *other = loop_timer_new(loop, signalled, &end);
+
+	record.timer = loop_timer_new(loop, again, &record);
+	loop_timer_start(record.timer, -5);
+	loop_timer_start(other, 2);
+	loop_run(loop);
+	assert_true(record.count > 1);
+	assert_int_equal(end.count, 1);
+	loop_timer_free(record.timer);
+	loop_timer_free(other);
+}
+
+/* The loop does not sleep before a timer of 0: a chain of 1,000 of them takes no second. */
+static void test_zero_does_not_sleep(void **state)
+{
+	struct loop *loop = *state;
+	struct record record = { .loop = loop, .limit = 1000, .after_ms = 0 };
+	int64_t begin_us = loop_precise_us(), cpu_us = loop_cpu_us(), waited_us;
+
+	record.timer = loop_timer_new(loop, again, &record);
+	loop_timer_start(record.timer, 0);
+	loop_run(loop);
+	waited_us = loop_precise_us() - begin_us - (loop_cpu_us() - cpu_us);
+	assert_int_equal(record.count, 1000);
+	assert_true(waited_us < 900000);
+}
+
+static void stop_other(void *context)
+{
+	struct record *record = context;
+
+	record->count++;
+	loop_timer_stop(record->timer);
+}
+
+/* Of two that are due in one turn the first stops the second. */
+static void test_zero_is_stopped_by_another(void **state)
+{
+	struct loop *loop = *state;
+	struct record records[] = { { .loop = loop }, { .loop = loop } };
+	struct loop_timer *first = loop_timer_new(loop, stop_other, &records[0]);
+	struct loop_timer *second = loop_timer_new(loop, stop_other, &records[1]);
+
+	records[0].timer = second;
+	records[1].timer = first;
+	loop_timer_start(first, 0);
+	loop_timer_start(second, 0);
+	loop_timer_start(first, 0); /* starting again replaces: it is the last one now */
+	loop_run(loop);
+	assert_int_equal(records[0].count, 0);
+	assert_int_equal(records[1].count, 1);
+	loop_timer_free(first);
+	loop_timer_free(second);
 }
 
 static void raise_usr1(void *context)
@@ -186,6 +232,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_timers_fire_in_order_and_once),
 		TEST(test_zero_does_not_starve),
+		TEST(test_zero_does_not_sleep),
+		TEST(test_zero_is_stopped_by_another),
 		TEST(test_signal),
 		TEST(test_time_stands_still_within_a_turn),
 		TEST(test_stop_before_run_is_no_hang),
