@@ -132,6 +132,17 @@ void arena_reserve(struct arena *arena, size_t bytes)
 	arena->head = block;
 }
 
+void arena_move(struct arena *arena, struct budget *budget)
+{
+	size_t bytes = 0;
+
+	for (const struct arena_block *block = arena->head; block; block = block->next)
+		bytes += sizeof(*block) + block->capacity;
+	(void)budget_take(budget, bytes);
+	budget_release(arena->budget, bytes);
+	arena->budget = budget;
+}
+
 bool arena_trim(struct arena *arena)
 {
 	struct arena_block *block = arena->head;

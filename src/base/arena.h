@@ -19,8 +19,8 @@ struct arena {
 	 * them. */
 	struct words *words; /* NULL: none */
 	bool learns;         /* arena_text counts its strings as seen (base/words.h) */
-	/* Charged with its blocks; NULL: none. Set while the arena is empty, outlives it, stays
-	 * with it. */
+	/* Charged with its blocks; NULL: none. Set while the arena is empty (else by arena_move),
+	 * outlives it, stays with it. */
 	struct budget *budget;
 	bool over_budget; /* since init, reset or done */
 };
@@ -35,6 +35,8 @@ void arena_done(struct arena *arena);  /* frees everything; usable again afterwa
  * compactly). An arena that outgrows it gets blocks of twice the size, from this one on: with a
  * few bytes reserved, a small arena stays small. */
 void arena_reserve(struct arena *arena, size_t bytes);
+/* From now on another budget is charged with all blocks, in any case; NULL: none. */
+void arena_move(struct arena *arena, struct budget *budget);
 /* Gives the unused end of the newest block back to the heap, to keep the content compactly. False: the
  * heap moved the block (glibc never does, a memory checker always), so all pointers are invalid. */
 bool arena_trim(struct arena *arena);

@@ -123,6 +123,11 @@ static const struct budget *refusing(const struct budget *budget, size_t bytes)
 	return NULL;
 }
 
+bool budget_fits(const struct budget *budget, size_t bytes)
+{
+	return !refusing(budget, bytes);
+}
+
 bool budget_is_over(const struct budget *budget)
 {
 	return refusing(budget, 0) != NULL;

@@ -51,6 +51,8 @@ void budget_release(struct budget *budget, size_t bytes);
 
 size_t budget_used(const struct budget *budget); /* 0 for NULL */
 size_t budget_peak(const struct budget *budget);
+/* Whether budget_charge would succeed now. */
+bool budget_fits(const struct budget *budget, size_t bytes);
 /* More is in use than is allowed, because of budget_take. */
 bool budget_is_over(const struct budget *budget);
 

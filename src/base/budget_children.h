@@ -10,7 +10,10 @@
 
 struct budget_children {
 	struct budget *parent; /* a reference; NULL: the children have no limit */
-	const char *of;        /* borrowed; a child is "OF NAME": "the objects of namespace a" */
+	/* Charged with what is kept beside the parts: of things that a child has no room for, and of those
+	 * that are replaced and still read. Of the owner. */
+	struct budget *beside;
+	const char *of; /* borrowed; a child is "OF NAME": "the objects of namespace a" */
 	struct map budgets;
 	size_t swept; /* how many were left by the last removal of unused ones */
 };

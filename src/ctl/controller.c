@@ -337,6 +337,7 @@ static int connect_api_server(struct controller *controller, struct err *err)
 	client.answered_context = controller;
 	client.may_write = may_write;
 	client.may_write_context = controller;
+	client.objects = &controller->memory.objects;
 	controller->https = https_new(controller->control.loop, CONTROL_USER_AGENT);
 	controller->control.kube = kube_client_new(controller->control.loop, controller->https,
 						   controller->config, &client);

@@ -371,6 +371,11 @@ static void kube_client_on_renewed(void *context)
 	kube_client_pump(client);
 }
 
+struct budget_children *kube_client_objects(const struct kube_client *client)
+{
+	return client->options.objects;
+}
+
 struct kube_client *kube_client_new(struct loop *loop, struct https *https,
 				    struct kube_config *config,
 				    const struct kube_client_options *options)

@@ -50,6 +50,8 @@ struct kube_client_options {
 	 * "watch", and its HTTP status, 0 without one. May be NULL. */
 	void (*answered)(void *context, const char *verb, int status);
 	void *answered_context;
+	/* What its informers keep, by namespace; NULL: no limit. Borrowed. */
+	struct budget_children *objects;
 };
 
 #define KUBE_BODY_MAX_BYTES (size_t)(64 << 20)
@@ -126,6 +128,7 @@ void kube_client_cancel(struct kube_call *call);
 /* Number of calls in flight or waiting for the rate limiter: for metrics and shutdown. */
 size_t kube_client_pending(const struct kube_client *client);
 
+struct budget_children *kube_client_objects(const struct kube_client *client);
 struct loop *kube_client_loop(const struct kube_client *client);
 
 /* One watch request: a stream of lines outside the rate limit. Used by kube_watch. */

@@ -14,6 +14,7 @@
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3
 #define KUBE_WATCH_SHORT_MS 1000
+#define KUBE_ROOM_LIST_MS 30000 /* between two lists for objects that found no room */
 
 /* Which version of a group serves a resource (GET /apis/GROUP/VERSION). Pure decoding; the request
  * is the caller's. */
@@ -266,6 +267,7 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 						 informer->page_objects * 2 :
 						 KUBE_PAGE_OBJECTS;
 		informer->counters.lists++;
+		informer->listed_ms = loop_monotonic_ms(informer->loop);
 		informer->watch_failures = 0;
 		kube_informer_set_synced(informer);
 		kube_informer_step(informer, KUBE_STATE_WATCH);
@@ -342,6 +344,14 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 	informer->proof_ms = loop_boot_ms();
 }
 
+/* Objects that were refused for want of memory do not change when there is room again, so no event
+ * names them: they are listed. */
+static bool kube_informer_gained_room(const struct kube_informer *informer)
+{
+	return loop_monotonic_ms(informer->loop) - informer->listed_ms >= KUBE_ROOM_LIST_MS &&
+	       kube_store_has_room(&informer->store);
+}
+
 static void kube_informer_on_end(void *context, const struct kube_answer *answer,
 				 const struct err *err)
 {
@@ -355,7 +365,9 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 		informer->backoff.failures = 0;
 		informer->watch_failures = 0;
 		informer->proof_ms = loop_boot_ms();
-		kube_informer_step(informer, KUBE_STATE_WATCH);
+		kube_informer_step(informer, kube_informer_gained_room(informer) ?
+						     KUBE_STATE_LIST :
+						     KUBE_STATE_WATCH);
 		return;
 	}
 	if (!err) {
@@ -487,6 +499,7 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	kube_store_init(&informer->store, kube_client_loop(client), options->type,
 			&informer->options.callbacks);
 	informer->store.passing = options->passing;
+	informer->store.budgets = kube_client_objects(client);
 	informer->continue_token = memory_strdup("");
 	informer->page_objects = KUBE_PAGE_OBJECTS;
 	informer->backoff = KUBE_BACKOFF;

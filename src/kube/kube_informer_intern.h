@@ -36,6 +36,7 @@ struct kube_informer {
 	struct backoff backoff;
 	int watch_failures; /* failed watches in a row without an event */
 	int64_t opened_ms;  /* monotonic; of the present watch */
+	int64_t listed_ms;  /* of the end of the last list */
 	bool progress;      /* this watch has delivered an event or bookmark */
 
 	bool synced, live;

@@ -10,6 +10,8 @@
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
+/* Of an entry: itself, its key, and its places in the map and the index. */
+#define KUBE_ENTRY_BYTES (sizeof(struct kube_entry) + 128)
 
 /* All objects with one index key, the leading ones first; the arrays are parallel. */
 struct kube_group {
@@ -24,8 +26,11 @@ struct kube_group {
 struct kube_content {
 	struct arena arena; /* trimmed: object and resource_version */
 	void *object;       /* NULL: bad, and the type has no decode_bad */
-	char *bad;          /* why, NULL when the object is good */
+	const char *bad;    /* why, NULL when the object is good; in the arena */
 	const char *resource_version;
+	struct budget *budget; /* of the namespace, a reference; NULL: no limit */
+	size_t beside_bytes;   /* charged beside the arena */
+	size_t refused_bytes;  /* that did not fit; 0: they did */
 };
 
 struct kube_entry {
@@ -38,13 +43,14 @@ struct kube_entry {
 
 /* The names in the metadata; texts in the scratch arena. */
 struct kube_meta {
-	const char *key, *resource_version;
+	const char *key, *namespace_, *resource_version;
 };
 
 static void kube_content_done(struct kube_content *content)
 {
+	budget_release(content->arena.budget, content->beside_bytes);
 	arena_done(&content->arena);
-	memory_free(content->bad);
+	budget_free(content->budget);
 }
 
 static void kube_content_release(void *memory)
@@ -156,18 +162,19 @@ static int kube_store_meta(struct kube_store *store, const struct cJSON *json,
 {
 	struct json_reader reader = { .arena = &store->scratch, .err = err };
 	struct json_at root = json_root(json, "", &reader), metadata;
-	const char *namespace_, *name;
+	const char *name;
 
 	arena_reset(&store->scratch);
 	if (json_expect(&root, JSON_OBJECT) < 0 || json_object(&root, "metadata", &metadata) < 0 ||
-	    json_text(&metadata, "namespace", &namespace_) < 0 ||
+	    json_text(&metadata, "namespace", &ret_meta->namespace_) < 0 ||
 	    json_text(&metadata, "name", &name) < 0 ||
 	    json_text(&metadata, "resourceVersion", &ret_meta->resource_version) < 0)
 		return err_prefix(err, "%s", store->type->kind);
 	if (!*name)
 		return err_set(err, ERR_INPUT, "%s: metadata.name is missing", store->type->kind);
-	ret_meta->key = *namespace_ ? arena_printf(&store->scratch, "%s/%s", namespace_, name) :
-				      name;
+	ret_meta->key = *ret_meta->namespace_ ?
+				arena_printf(&store->scratch, "%s/%s", ret_meta->namespace_, name) :
+				name;
 	return 0;
 }
 
@@ -181,35 +188,67 @@ static void *kube_store_decode_bad(const struct kube_store *store, const struct 
 	return store->type->decode_bad(json, problem, arena, object) == 0 ? object : NULL;
 }
 
-static struct kube_content kube_store_decode(struct kube_store *store, const struct cJSON *json,
-					     const char *problem, const char *resource_version)
+/* Refused: more than the part of its namespace. */
+static const char *kube_store_refuse(struct kube_store *store, struct kube_content *content)
 {
-	struct kube_content content = { .arena = { .words = store->words, .learns = true } };
+	struct err err;
+
+	content->refused_bytes = content->arena.used_bytes + content->beside_bytes;
+	budget_release(content->arena.budget, content->beside_bytes);
+	arena_done(&content->arena);
+	(void)budget_refuse(content->budget, content->refused_bytes, &err);
+	content->arena.budget = store->budgets->beside;
+	content->beside_bytes = KUBE_ENTRY_BYTES;
+	(void)budget_take(content->arena.budget, content->beside_bytes);
+	return arena_strdup(&store->scratch, err.text);
+}
+
+static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
+			      const char *problem, const struct kube_meta *meta,
+			      struct kube_content *content)
+{
 	struct err err = { .kind = ERR_NONE };
 
-	content.object = arena_alloc(&content.arena, store->type->object_size);
-	if (!problem && store->type->decode(json, "", &content.arena, content.object, &err) < 0)
+	content->object = arena_alloc(&content->arena, store->type->object_size);
+	if (!problem && store->type->decode(json, "", &content->arena, content->object, &err) < 0)
 		problem = err.text;
+	if (!problem && (content->arena.over_budget || budget_is_over(content->budget)))
+		problem = kube_store_refuse(store, content);
 	if (problem) {
-		arena_done(&content.arena);
-		content.bad = memory_strdup(problem);
-		content.object = kube_store_decode_bad(store, json, problem, &content.arena);
+		arena_done(&content->arena);
+		content->object = kube_store_decode_bad(store, json, problem, &content->arena);
+		content->bad = arena_text(&content->arena, problem);
 	}
-	content.resource_version = arena_strdup(&content.arena, resource_version);
+	content->resource_version = arena_strdup(&content->arena, meta->resource_version);
+}
+
+static struct kube_content kube_store_try(struct kube_store *store, const struct cJSON *json,
+					  const char *problem, const struct kube_meta *meta)
+{
+	const char *name = *meta->namespace_ ? meta->namespace_ : "\"\" (cluster-wide)";
+	struct budget *budget = budget_children_get(store->budgets, name);
+	struct kube_content content = {
+		.arena = { .words = store->words, .learns = true, .budget = budget },
+		.budget = budget,
+		.beside_bytes = KUBE_ENTRY_BYTES + store->type->beside_bytes,
+	};
+
+	(void)budget_take(budget, content.beside_bytes);
+	kube_store_decode(store, json, problem, meta, &content);
 	return content;
 }
 
 /* In a block of the right size. Not a copy by its field table: hooks fill pointers that no row has, and one
  * that is forgotten would be read after it is freed. */
 static struct kube_content kube_store_content(struct kube_store *store, const struct cJSON *json,
-					      const char *problem, const char *resource_version)
+					      const char *problem, const struct kube_meta *meta)
 {
-	struct kube_content content = kube_store_decode(store, json, problem, resource_version);
+	struct kube_content content = kube_store_try(store, json, problem, meta);
 
 	if (arena_trim(&content.arena))
 		return content;
 	kube_content_done(&content);
-	return kube_store_decode(store, json, problem, resource_version);
+	return kube_store_try(store, json, problem, meta);
 }
 
 static void kube_store_count(struct kube_store *store, const struct kube_content *content,
@@ -219,6 +258,8 @@ static void kube_store_count(struct kube_store *store, const struct kube_content
 		store->bad_count += change;
 	else
 		store->good_count += change;
+	if (content->refused_bytes > 0)
+		store->refused_count += change;
 }
 
 static void kube_store_tell(const struct kube_store *store, enum kube_change change,
@@ -251,6 +292,20 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 	return 0;
 }
 
+static bool kube_content_has_room(const struct kube_content *content)
+{
+	return content->refused_bytes > 0 && budget_fits(content->budget, content->refused_bytes);
+}
+
+/* The new version of an object takes the place of the old one in its namespace's budget, although
+ * decisions may still read the old one. */
+static void kube_content_replace(const struct kube_store *store, struct kube_content *old)
+{
+	budget_release(old->arena.budget, old->beside_bytes);
+	old->beside_bytes = 0;
+	arena_move(&old->arena, store->budgets ? store->budgets->beside : NULL);
+}
+
 /* A version that is stored already only renews the entry's round, so that the sweep of a list
  * keeps it. Otherwise the new content replaces the old one in counts and index before on_change is
  * called, and the old content is retired after it, because the callback gets both. */
@@ -269,13 +324,15 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 	entry->round = store->round;
 	if (entry->content.resource_version) {
 		if (*meta.resource_version &&
-		    strcmp(entry->content.resource_version, meta.resource_version) == 0)
+		    strcmp(entry->content.resource_version, meta.resource_version) == 0 &&
+		    !kube_content_has_room(&entry->content))
 			return 0;
 		kube_store_unindex(store, entry);
 		kube_store_count(store, &entry->content, (size_t)-1);
 		old = entry->content;
+		kube_content_replace(store, &old);
 	}
-	entry->content = kube_store_content(store, json, problem, meta.resource_version);
+	entry->content = kube_store_content(store, json, problem, &meta);
 	kube_store_count(store, &entry->content, 1);
 	kube_store_index(store, entry);
 	if (entry->content.bad)
@@ -331,6 +388,17 @@ void kube_store_sweep(struct kube_store *store)
 			kube_store_remove_key(store, key);
 		}
 	}
+}
+
+bool kube_store_has_room(const struct kube_store *store)
+{
+	for (size_t i = 0; store->refused_count > 0 && i < store->entries.count; i++) {
+		const struct kube_entry *entry = store->entries.entries[i].value;
+
+		if (kube_content_has_room(&entry->content))
+			return true;
+	}
+	return false;
 }
 
 const void *kube_store_get(const struct kube_store *store, const char *key)

@@ -1,5 +1,9 @@
 /* The objects of one informer by "namespace/name", each in a block of its own size, and an index.
  * The caller owns struct kube_store, which owns the objects. Knows nothing of requests.
+ *
+ * With budgets, each object is charged to that of its namespace. One that does not fit becomes a bad
+ * entry, which is charged to budgets->beside. A later list stores it when it
+ * fits by then (kube_store_has_room).
  * Only for kube_informer. */
 #ifndef KUBE_KUBE_STORE_H
 #define KUBE_KUBE_STORE_H
@@ -8,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/budget_children.h"
 #include "base/map.h"
 #include "kube/kube_informer.h"
 
@@ -20,6 +25,9 @@ struct kube_store {
 	struct map groups;                               /* the index: key to struct kube_group */
 	struct arena scratch;
 	struct words *words; /* of all objects */
+	/* Before the first object; borrowed. NULL: no limit. */
+	struct budget_children *budgets;
+	size_t refused_count;
 	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: objects that the last one did not name are deleted */
@@ -44,6 +52,9 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
 		      struct err *err);
 void kube_store_remove_key(struct kube_store *store, const char *key);
+
+/* Whether an object was refused that would fit now; linear when there are refused ones. */
+bool kube_store_has_room(const struct kube_store *store);
 
 const void *kube_store_get(const struct kube_store *store, const char *key);
 const char *kube_store_bad(const struct kube_store *store, const char *key);

@@ -10,6 +10,7 @@
 /* The root of a container that is too small for this. */
 #define LEAST_PARTS ((size_t)4)
 #define OBJECTS_PARTS ((size_t)2) /* of the root */
+#define BESIDE_PARTS ((size_t)8)  /* of the root */
 #define SPARED_PARTS ((size_t)4)  /* of the objects */
 #define PASSES_PARTS ((size_t)2)  /* of the limit */
 #define PASSES_BYTES (128 * MIB)  /* without a limit */
@@ -47,6 +48,10 @@ void memory_budgets_init(struct memory_budgets *budgets, const struct options *o
 	passes = budget_new("all passes (--memory-budget)", NULL,
 			    passes_bytes(options, limit_bytes), budgets->root);
 	budget_children_init(&budgets->objects, objects, "the objects of namespace");
+	budgets->beside = budget_new("objects that are refused or replaced", NULL,
+				     root / BESIDE_PARTS, budgets->root);
+	budgets->beside->firm = true;
+	budgets->objects.beside = budgets->beside;
 	budget_children_init(&budgets->passes, passes, "the passes of namespace");
 }
 
@@ -54,5 +59,6 @@ void memory_budgets_done(struct memory_budgets *budgets)
 {
 	budget_children_done(&budgets->objects);
 	budget_children_done(&budgets->passes);
+	budget_free(budgets->beside);
 	budget_free(budgets->root);
 }

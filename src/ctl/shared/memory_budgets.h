@@ -5,6 +5,7 @@
  *   root          the limit, less what the program, Lease and health need, and the allocator's part
  *     objects     the watch caches: half of the root, a quarter of it spared for small namespaces
  *       the objects of namespace NAME
+ *     beside      names of objects that have no room there, and replaced versions
  *     passes      --memory-budget: replies of Ray and decisions
  *       the passes of namespace NAME
  *         one pass (--max-pass-memory)
@@ -23,6 +24,7 @@ struct options;
 
 struct memory_budgets {
 	struct budget *root;
+	struct budget *beside;
 	struct budget_children objects; /* by namespace; "": objects of no namespace */
 	struct budget_children passes;  /* by namespace */
 };

@@ -30,6 +30,11 @@ struct loop *kube_client_loop(const struct kube_client *client)
 	return loop;
 }
 
+struct budget_children *kube_client_objects(const struct kube_client *client UNUSED)
+{
+	return NULL;
+}
+
 struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
 				   const char *path, const void *body, size_t size,
 				   kube_client_done *on_done, void *context)
