@@ -13,9 +13,11 @@
 #include "base/memory.h"
 #include "base/time.h"
 #include "codec/text/json_write.h"
+#include "net/log_limit.h"
 
 #define LOG_VALUE_MAX_BYTES ((size_t)8192)
 #define LOG_LINE_MAX_BYTES ((size_t)262144)
+#define LOG_NAMESPACE_MAX 63
 
 static enum log_level log_lowest = LOG_INFO;
 
@@ -80,38 +82,115 @@ static void log_put(const struct buf *line)
 	}
 }
 
-void log_write(enum log_level level, const char *message, ...)
+/* Keeps the line valid JSON: drops a pair that does not fit, and those after it. */
+static void log_add_pairs(struct buf *line, va_list pairs)
+{
+	const char *key;
+
+	while ((key = va_arg(pairs, const char *))) {
+		const char *value = va_arg(pairs, const char *);
+		size_t before = line->size;
+
+		(void)buf_add_char(line, ',');
+		log_add_string(line, key);
+		(void)buf_add_char(line, ':');
+		log_add_string(line, value ? value : "");
+		if (line->overflowed || line->size + 3 > LOG_LINE_MAX_BYTES) {
+			line->size = before;
+			line->overflowed = false;
+			break;
+		}
+	}
+}
+
+static void log_put_line(enum log_level level, const char *message, va_list pairs)
 {
 	AUTO(buf_done) struct buf line = { .data = NULL };
-	const char *key;
-	va_list pairs;
 
-	if (level < log_lowest)
-		return;
 	buf_init(&line, LOG_LINE_MAX_BYTES);
 	(void)buf_add_string(&line, "{\"time\":");
 	log_add_time(&line);
 	(void)buf_printf(&line, ",\"level\":\"%s\",\"message\":", log_level_names[level]);
 	log_add_string(&line, message);
-	va_start(pairs, message);
-	while ((key = va_arg(pairs, const char *))) {
-		const char *value = va_arg(pairs, const char *);
-		size_t before = line.size;
-
-		(void)buf_add_char(&line, ',');
-		log_add_string(&line, key);
-		(void)buf_add_char(&line, ':');
-		log_add_string(&line, value ? value : "");
-		/* Keeps the line valid JSON: drops a pair that does not fit, and those after it. */
-		if (line.overflowed || line.size + 3 > LOG_LINE_MAX_BYTES) {
-			line.size = before;
-			line.overflowed = false;
-			break;
-		}
-	}
-	va_end(pairs);
+	log_add_pairs(&line, pairs);
 	(void)buf_add_string(&line, "}\n");
 	log_put(&line);
+}
+
+/* Without a limit. */
+static void log_put_pairs(enum log_level level, const char *message, ...) __attribute__((sentinel));
+static void log_put_pairs(enum log_level level, const char *message, ...)
+{
+	va_list pairs;
+
+	va_start(pairs, message);
+	log_put_line(level, message, pairs);
+	va_end(pairs);
+}
+
+static void log_report(const char *namespace_, uint64_t lines)
+{
+	char count[32];
+
+	(void)snprintf(count, sizeof(count), "%llu", (unsigned long long)lines);
+	log_put_pairs(LOG_WARNING, "log lines about objects of a namespace were left out",
+		      "namespace", namespace_, "lines", count, NULL);
+}
+
+/* The characters of a name in Kubernetes. */
+static size_t log_name_length(const char *text)
+{
+	return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+}
+
+/* The namespace of "NAMESPACE/NAME"; false: the text has another form, as a path or a URL. */
+static bool log_take_namespace(const char *text, char *ret, size_t size)
+{
+	size_t namespace_ = log_name_length(text);
+
+	if (namespace_ == 0 || namespace_ >= size || text[namespace_] != '/' ||
+	    log_name_length(text + namespace_ + 1) == 0 ||
+	    text[namespace_ + 1 + log_name_length(text + namespace_ + 1)] != '\0')
+		return false;
+	memcpy(ret, text, namespace_);
+	ret[namespace_] = '\0';
+	return true;
+}
+
+/* "": the line is about no object of a namespace. A Lease is the controller's own. */
+static void log_find_namespace(va_list pairs, char *ret, size_t size)
+{
+	const char *key;
+
+	ret[0] = '\0';
+	while ((key = va_arg(pairs, const char *))) {
+		const char *value = va_arg(pairs, const char *);
+
+		if (value && strcmp(key, "lease") != 0 && log_take_namespace(value, ret, size))
+			return;
+	}
+}
+
+void log_write(enum log_level level, const char *message, ...)
+{
+	char namespace_[LOG_NAMESPACE_MAX + 1];
+	struct timespec now = { .tv_sec = 0 };
+	int64_t now_ms;
+	va_list pairs;
+
+	if (level < log_lowest)
+		return;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ms = (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
+	va_start(pairs, message);
+	log_find_namespace(pairs, namespace_, sizeof(namespace_));
+	va_end(pairs);
+	log_limit_report(now_ms, log_report);
+	if (level > LOG_DEBUG && namespace_[0] && !log_limit_take(namespace_, now_ms))
+		return;
+	va_start(pairs, message);
+	log_put_line(level, message, pairs);
+	va_end(pairs);
 }
 
 bool log_repeat_error(struct log_repeat *repeat, const char *message, const char *object,

@@ -38,7 +38,8 @@ struct leader {
 	struct loop_port *port; /* to the main loop: struct news */
 	atomic_llong
 		held_until_ms; /* of loop_boot_ms; written by the thread, read by the main loop */
-	char *identity, *key;  /* "namespace/name" of the Lease; const */
+	/* Const: "namespace/name" of the Lease, and "Lease namespace/name". */
+	char *identity, *key, *object;
 	/* The members below belong to the main loop. */
 	struct leader_callbacks callbacks;
 	char *holder;
@@ -127,7 +128,7 @@ static void on_error(void *context, const struct err *err)
 {
 	struct leader *leader = context;
 
-	log_repeat_error(&leader->election.trouble, TROUBLE, leader->key, err->text);
+	log_repeat_error(&leader->election.trouble, TROUBLE, leader->object, err->text);
 }
 
 static void on_good(void *context)
@@ -135,7 +136,7 @@ static void on_good(void *context)
 	struct leader *leader = context;
 
 	note_held(leader);
-	log_repeat_end(&leader->election.trouble, TROUBLE, leader->key);
+	log_repeat_end(&leader->election.trouble, TROUBLE, leader->object);
 }
 
 static void send_released(struct leader *leader, bool given_back, const struct err *err)
@@ -263,6 +264,7 @@ struct leader *leader_new(const struct control *control, struct kube_config *con
 	leader->callbacks = *callbacks;
 	leader->identity = leader_make_identity();
 	leader->key = memory_strdup(arena_printf(&scratch, "%s/%s", lease.namespace_, lease.name));
+	leader->object = memory_strdup(arena_printf(&scratch, "Lease %s", leader->key));
 	leader->holder = memory_strdup("");
 	lease.identity = leader->identity;
 	leader->main_loop = control->loop;
@@ -282,6 +284,7 @@ void leader_free(struct leader *leader)
 	memory_free(leader->identity);
 	memory_free(leader->holder);
 	memory_free(leader->key);
+	memory_free(leader->object);
 	memory_free(leader);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "codec/text/json.h"
+#include "net/log_limit.h"
 #include "test/support/log_capture.h"
 #include "test/support/support.h"
 
@@ -130,6 +131,90 @@ static void test_repeated_error(void **state)
 	log_repeat_done(&repeat);
 }
 
+static size_t lines_with(const char *text)
+{
+	size_t count = 0;
+
+	for (const char *at = output; (at = strstr(at, text)); at++)
+		count++;
+	return count;
+}
+
+static void log_many(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		log_info("m", "cluster", "noisy/demo", NULL);
+		if (i % 10 == 0)
+			log_warning("m", "object", "quiet/demo", NULL);
+		if (i % 2 == 0)
+			log_info("m", "lease", "noisy/rayscaler", NULL);
+		if (i % 2 == 1)
+			log_info("m", "directory", "/noisy/demo", NULL);
+	}
+}
+
+/* Of one namespace; lines of others and of the controller itself are all there. */
+static void test_lines_of_a_namespace_are_bounded(void **state)
+{
+	(void)state;
+	CAPTURE_LOG(log_many(2000));
+	assert_in_range(lines_with("noisy/demo\"}"), LOG_LIMIT_BURST + 1000,
+			LOG_LIMIT_BURST + 1100);
+	assert_in_range(lines_with("\"/noisy/demo"), 1000, 1000);
+	assert_in_range(lines_with("noisy/rayscaler"), 1000, 1000);
+	assert_in_range(lines_with("quiet/demo"), 200, 200);
+}
+
+static struct {
+	int reports;
+	uint64_t lines;
+} left_out;
+
+static void add_report(const char *namespace_, uint64_t lines)
+{
+	left_out.reports += strcmp(namespace_, "noisy") == 0;
+	left_out.lines += lines;
+}
+
+/* The lines that were left out are reported once, and after a rest there are as many as at first. */
+static void test_what_is_left_out_is_reported(void **state)
+{
+	int64_t now_ms = (int64_t)1 << 40;
+	uint64_t taken = 0;
+
+	(void)state;
+	log_limit_report(now_ms, add_report);
+	left_out.reports = 0;
+	left_out.lines = 0;
+	for (int i = 0; i < 1000; i++)
+		taken += log_limit_take("noisy", now_ms + 1);
+	assert_int_equal(taken, LOG_LIMIT_BURST);
+	log_limit_report(now_ms + LOG_LIMIT_REPORT_MS, add_report);
+	assert_int_equal(left_out.reports, 1);
+	assert_int_equal(left_out.lines, 1000 - LOG_LIMIT_BURST);
+	log_limit_report(now_ms + 2 * LOG_LIMIT_REPORT_MS, add_report);
+	assert_int_equal(left_out.reports, 1);
+	now_ms += (int64_t)1 << 30;
+	for (int i = 0; i < LOG_LIMIT_BURST; i++)
+		assert_true(log_limit_take("noisy", now_ms));
+}
+
+/* Namespaces above the number that is remembered share a part; those at rest are forgotten. */
+static void test_many_namespaces(void **state)
+{
+	int64_t now_ms = (int64_t)1 << 50;
+	uint64_t taken = 0;
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < 2 * LOG_LIMIT_NAMESPACES; i++) {
+		(void)snprintf(name, sizeof(name), "ns-%d", i);
+		taken += log_limit_take(name, now_ms);
+	}
+	assert_in_range(taken, LOG_LIMIT_NAMESPACES, LOG_LIMIT_NAMESPACES + LOG_LIMIT_BURST);
+	assert_true(log_limit_take("new", now_ms + 1000 * LOG_LIMIT_BURST));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +224,9 @@ int main(void)
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_repeated_error),
+		cmocka_unit_test(test_lines_of_a_namespace_are_bounded),
+		cmocka_unit_test(test_what_is_left_out_is_reported),
+		cmocka_unit_test(test_many_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
