@@ -7,6 +7,7 @@
 #include "codec/text/json.h"
 #include "kube/kube_path.h"
 #include "kube/kube_verb.h"
+#include "net/process.h"
 
 #define KUBE_STATUS_MESSAGE_MAX 400
 #define KUBE_PROXIED_MESSAGE_MAX 300
@@ -110,6 +111,7 @@ void kube_error_unanswered(const struct kube_error_call *call, const struct err 
 {
 	AUTO(memory_free_string) char *subject = kube_error_subject(call);
 	bool theirs = unreached && (why->kind == ERR_RETRY || why->kind == ERR_TIMEOUT) &&
+		      !strstr(why->text, PROCESS_TOO_MANY_FILES) &&
 		      strcmp(call->source, "in-cluster") != 0;
 
 	err_set(err, why->kind, "%s: %s%s%s%s", subject, why->text,

@@ -11,6 +11,7 @@
 #include "net/h2_frames.h"
 #include "net/h2_tls.h"
 #include "net/loop.h"
+#include "net/process.h"
 
 #define H2_READ_BYTES 65536
 #define H2_READS_MAX 2 /* in a row, before other sockets have their turn */
@@ -398,6 +399,23 @@ static int h2_connection_address(const char *host, int port, struct sockaddr_sto
 	return err_set(err, ERR_INPUT, "\"%s\" is not a numeric IP address", host);
 }
 
+/* The socket is made here, so that its descriptor is known. */
+static int h2_connection_begin(struct h2_connection *connection,
+			       const struct sockaddr_storage *address, struct err *err)
+{
+	uv_os_fd_t fd = -1;
+	int status;
+
+	(void)uv_fileno((uv_handle_t *)&connection->tcp, &fd);
+	if (fd < 0 || process_file_is_reserved(fd))
+		return process_refuse_file(fd >= 0, err);
+	status = uv_tcp_connect(&connection->connect_request, &connection->tcp,
+				(const struct sockaddr *)address, h2_connection_on_connect);
+	if (status < 0)
+		return err_set(err, ERR_RETRY, H2_CANNOT_CONNECT ": %s", uv_strerror(status));
+	return 0;
+}
+
 struct h2_connection *h2_connection_open(struct loop *loop, const char *host, int port,
 					 struct h2_tls *tls, struct token_bucket *waste,
 					 const struct h2_connection_events *events, void *owner,
@@ -413,16 +431,14 @@ struct h2_connection *h2_connection_open(struct loop *loop, const char *host, in
 	connection->state = H2_CONNECTING;
 	connection->last_read_ms = INT64_MIN;
 	connection->waste = waste;
-	CHECK(uv_tcp_init(loop_uv(loop), &connection->tcp) == 0);
+	if (uv_tcp_init_ex(loop_uv(loop), &connection->tcp, address.ss_family) < 0)
+		CHECK(uv_tcp_init(loop_uv(loop), &connection->tcp) == 0); /* without a socket */
 	connection->tcp.data = connection;
 	h2_frames_init(&connection->frames, events, owner);
 	if (tls)
 		connection->tls = h2_tls_link_new(tls, host);
-	int status = uv_tcp_connect(&connection->connect_request, &connection->tcp,
-				    (const struct sockaddr *)&address, h2_connection_on_connect);
-	if (status < 0) {
+	if (h2_connection_begin(connection, &address, err) < 0) {
 		h2_connection_close(connection);
-		(void)err_set(err, ERR_RETRY, H2_CANNOT_CONNECT ": %s", uv_strerror(status));
 		return NULL;
 	}
 	return connection;

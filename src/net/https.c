@@ -1,8 +1,10 @@
 #include "net/https.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 #include "base/arena.h"
@@ -12,6 +14,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "net/loop.h"
+#include "net/process.h"
 #include "net/tls_ciphers.h"
 
 #define HTTPS_IDLE_CONNECTIONS 32L
@@ -61,6 +64,7 @@ struct https_request {
 	size_t header_bytes;
 	int64_t retry_after_ms;
 	struct buf body;
+	bool no_file;    /* a socket was refused for want of file descriptors */
 	struct err stop; /* why this module ended it */
 };
 
@@ -322,6 +326,11 @@ static void https_error(const struct https_request *request, CURLcode code, stru
 	const char *detail = request->easy.error[0] ? request->easy.error :
 						      curl_easy_strerror(code);
 
+	if (code != CURLE_OPERATION_TIMEDOUT && request->no_file) {
+		(void)process_refuse_file(false, err);
+		(void)err_prefix(err, "%s", request->origin);
+		return;
+	}
 	switch (code) {
 	case CURLE_OPERATION_TIMEDOUT:
 		err_set(err, ERR_TIMEOUT, "%s: %s", request->origin, detail);
@@ -699,6 +708,16 @@ static void https_on_timer(void *context)
 	https_finish(request, CURLE_OK);
 }
 
+static curl_socket_t https_on_open_socket(void *context, curlsocktype purpose UNUSED,
+					  struct curl_sockaddr *address)
+{
+	struct https_request *request = context;
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+	request->no_file = fd < 0 && (errno == EMFILE || errno == ENFILE);
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 static int https_set_callbacks(struct https_easy *easy, struct https_request *request,
 			       struct err *err)
 {
@@ -709,6 +728,8 @@ static int https_set_callbacks(struct https_easy *easy, struct https_request *re
 	HTTPS_SET(easy, CURLOPT_HEADERDATA, request);
 	HTTPS_SET(easy, CURLOPT_WRITEFUNCTION, https_on_write);
 	HTTPS_SET(easy, CURLOPT_WRITEDATA, request);
+	HTTPS_SET(easy, CURLOPT_OPENSOCKETFUNCTION, https_on_open_socket);
+	HTTPS_SET(easy, CURLOPT_OPENSOCKETDATA, request);
 	return 0;
 }
 

@@ -69,6 +69,41 @@ void process_share_heap(void)
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
 }
 
+static int64_t files_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT32_MAX ?
+		       (int64_t)limit.rlim_cur :
+		       INT32_MAX;
+}
+
+static int64_t files_reserved(void)
+{
+	int64_t half = files_limit() / 2;
+
+	return half < PROCESS_FILES_RESERVED ? half : PROCESS_FILES_RESERVED;
+}
+
+bool process_file_is_reserved(int fd)
+{
+	return fd >= files_limit() - files_reserved();
+}
+
+int process_refuse_file(bool reserved, struct err *err)
+{
+	if (!reserved)
+		return err_set(err, ERR_RETRY,
+			       PROCESS_TOO_MANY_FILES ": the limit of this process is %lld; raise "
+						      "it (LimitNOFILE, ulimit -n)",
+			       (long long)files_limit());
+	return err_set(err, ERR_RETRY,
+		       PROCESS_TOO_MANY_FILES ": the limit of this process is %lld, of which %lld "
+					      "are kept for the API server, the Lease and probes; "
+					      "raise it (LimitNOFILE, ulimit -n)",
+		       (long long)files_limit(), (long long)files_reserved());
+}
+
 void process_raise_files(void)
 {
 	struct rlimit limit;

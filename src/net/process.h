@@ -2,7 +2,15 @@
 #ifndef NET_PROCESS_H
 #define NET_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/err.h"
+
+/* The last file descriptors are for the API server, the Lease and the HTTP endpoints: what tenants
+ * decide the number of, as connections to Ray, may not have them. Of a small limit half of it. */
+#define PROCESS_FILES_RESERVED 32
+#define PROCESS_TOO_MANY_FILES "too many open files"
 
 struct process_figures {
 	double cpu_seconds; /* user and system */
@@ -18,6 +26,11 @@ int64_t process_cpu_us(void); /* user and system */
  * the 1024 of most shells and service managers. Without permission nothing changes. Child processes
  * inherit the limit. */
 void process_raise_files(void);
+
+/* Whether this descriptor, which the kernel has just given as the lowest free one, is reserved. */
+bool process_file_is_reserved(int fd);
+/* ERR_RETRY with the limit and what to do; -1. reserved: for one that is. */
+int process_refuse_file(bool reserved, struct err *err);
 
 /* Makes all threads share one heap: with one for each, memory that a decision has freed on one
  * thread cannot be used by the next. Called before the first thread is started. */

@@ -1,4 +1,7 @@
 /* Unary calls and replies, good and wrong, on connections that live. */
+#include <sys/resource.h>
+
+#include "net/process.h"
 #include "test/support/h2_bench.h"
 
 static void test_good(void **state)
@@ -201,6 +204,26 @@ static void test_request_above_the_ceiling(void **state)
 	memory_free(message);
 }
 
+/* The last descriptors are for the API server and the probes. */
+static void test_a_connection_leaves_files_to_others(void **state)
+{
+	struct process_figures figures;
+	struct rlimit limit, less;
+
+	(void)state;
+	h2_bench_open(h2_bench_handle_next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	process_read(&figures);
+	less = limit;
+	less.rlim_cur = (rlim_t)figures.open_fds + 8;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+	h2_bench_expect_error(1000, ERR_RETRY, "too many open files: the limit of this process is");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	h2_bench_answer("pong");
+	RUN_UNTIL(h2_bench_call(1000)->kind == ERR_NONE);
+	h2_bench_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_broken_replies),
 		cmocka_unit_test(test_large_reply_above_the_ceiling),
 		cmocka_unit_test(test_request_above_the_ceiling),
+		cmocka_unit_test(test_a_connection_leaves_files_to_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

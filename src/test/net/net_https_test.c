@@ -1,4 +1,7 @@
 /* net/https against a scripted server: answers in any pieces, faults, deadlines, cancels. */
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "test/support/https_client.h"
 
 /* ---- scripts ---- */
@@ -261,6 +264,25 @@ static void test_refused(void **state)
 			    ERR_RETRY, "127.0.0.1");
 }
 
+/* Of files, not of the server. */
+static void test_no_file_descriptor(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit limit, less;
+	int lowest;
+
+	fixture->server = server_start(script_echo, NULL);
+	lowest = dup(STDERR_FILENO);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	less = limit;
+	less.rlim_cur = (rlim_t)lowest;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+	client_expect_error(fixture, &(struct https_call){ .url = "http://127.0.0.1:1/x" },
+			    ERR_RETRY, "too many open files: the limit of this process is");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 static void test_unusable_calls(void **state)
 {
 	static const char *const smuggled[] = { "X-A: 1\r\nX-B: 2" };
@@ -461,6 +483,7 @@ int main(void)
 		TEST(test_reset),
 		TEST(test_no_http),
 		TEST(test_refused),
+		TEST(test_no_file_descriptor),
 		TEST(test_unusable_calls),
 		TEST(test_cancel_outside),
 		TEST(test_cancel_in_own_callbacks),
