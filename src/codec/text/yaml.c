@@ -152,6 +152,16 @@ static int resolve(struct yaml *yaml, struct yaml_scalar *ret_scalar)
 	return 0;
 }
 
+/* The text of a value that is not a string, for those who show it as it was written. */
+static void keep_text(const struct yaml *yaml, struct cJSON *node)
+{
+	size_t size = yaml->event.data.scalar.length + 1;
+
+	node->valuestring = cJSON_malloc(size);
+	CHECK(node->valuestring);
+	memcpy(node->valuestring, yaml->event.data.scalar.value, size);
+}
+
 static int parse_scalar(struct yaml *yaml, struct cJSON **ret_node)
 {
 	struct yaml_scalar scalar = { .kind = YAML_SCALAR_NULL };
@@ -174,6 +184,8 @@ static int parse_scalar(struct yaml *yaml, struct cJSON **ret_node)
 		break;
 	}
 	CHECK(*ret_node);
+	if (yaml->positions && scalar.kind != YAML_SCALAR_STRING)
+		keep_text(yaml, *ret_node);
 	return 0;
 }
 
@@ -206,10 +218,12 @@ static int parse_sequence(struct yaml *yaml, struct cJSON *array, size_t *ret_he
 	return 0;
 }
 
-/* The names of one mapping so far. */
+/* The names of one mapping so far, and the values of its member "<<", which are merged at its end. */
 struct names {
 	struct map map;
 	size_t count;
+	struct cJSON *merged; /* an array */
+	yaml_mark_t mark;     /* of the first of them */
 };
 
 static bool add_name(struct names *names, const struct cJSON *object, const char *name)
@@ -224,6 +238,82 @@ static bool add_name(struct names *names, const struct cJSON *object, const char
 	bool known = map_get(&names->map, name) != NULL;
 	map_set(&names->map, name, names);
 	return !known;
+}
+
+static bool is_merge(const struct yaml *yaml)
+{
+	return yaml->event.type == YAML_SCALAR_EVENT &&
+	       yaml->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	       strcmp((const char *)yaml->event.data.scalar.value, "<<") == 0;
+}
+
+static bool is_mergeable(const struct cJSON *value)
+{
+	const struct cJSON *element;
+
+	if (cJSON_IsObject(value))
+		return true;
+	cJSON_ArrayForEach(element, value) if (!cJSON_IsObject(element)) return false;
+	return cJSON_IsArray(value);
+}
+
+/* The value of "<<", which becomes no member and has no entry of its own in the positions. */
+static int parse_merge(struct yaml *yaml, struct names *names, size_t *ret_height)
+{
+	size_t entries = yaml->positions ? yaml->positions->list.count : 0;
+	yaml_mark_t mark = yaml->event.start_mark;
+	struct cJSON *value;
+	size_t height;
+
+	if (next_event(yaml) || parse_node(yaml, &value, &height))
+		return -1;
+	if (!names->merged) {
+		names->merged = cJSON_CreateArray();
+		names->mark = mark;
+	}
+	CHECK(names->merged && cJSON_AddItemToArray(names->merged, value));
+	if (yaml->positions)
+		yaml->positions->list.count = entries;
+	if (!is_mergeable(value))
+		return fail_at(yaml, &mark, ERR_INPUT,
+			       "<< must name a mapping or a list of mappings", "");
+	if (height > *ret_height)
+		*ret_height = height;
+	return next_event(yaml);
+}
+
+static void merge_object(struct yaml *yaml, struct cJSON *object, struct cJSON *from,
+			 struct names *names)
+{
+	struct cJSON *member = from->child;
+
+	while (member) {
+		struct cJSON *next = member->next;
+
+		if (add_name(names, object, member->string)) {
+			CHECK(cJSON_AddItemToArray(object,
+						   cJSON_DetachItemViaPointer(from, member)));
+			positions_close(yaml->positions,
+					positions_open(yaml->positions, names->mark.line + 1,
+						       names->mark.column + 1));
+		}
+		member = next;
+	}
+}
+
+/* Of two values the first wins, and the mapping's own members win against both. */
+static void merge(struct yaml *yaml, struct cJSON *object, struct names *names)
+{
+	struct cJSON *value, *element;
+
+	cJSON_ArrayForEach(value, names->merged)
+	{
+		if (cJSON_IsObject(value))
+			merge_object(yaml, object, value, names);
+		else
+			cJSON_ArrayForEach(element, value)
+				merge_object(yaml, object, element, names);
+	}
 }
 
 static int parse_member(struct yaml *yaml, struct cJSON *object, struct names *names,
@@ -258,7 +348,11 @@ static int parse_mapping(struct yaml *yaml, struct cJSON *object, size_t *ret_he
 		     next_event(yaml);
 
 	while (!failed && yaml->event.type != YAML_MAPPING_END_EVENT)
-		failed = parse_member(yaml, object, &names, ret_height);
+		failed = is_merge(yaml) ? parse_merge(yaml, &names, ret_height) :
+					  parse_member(yaml, object, &names, ret_height);
+	if (!failed)
+		merge(yaml, object, &names);
+	json_free(names.merged);
 	map_done(&names.map);
 	return failed ? -1 : 0;
 }

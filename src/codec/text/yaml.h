@@ -1,7 +1,8 @@
-/* YAML to the same trees as codec/text/json: one document, core schema of YAML 1.2 (a quoted scalar
- * is a string; plain true, null, 12, 0x1f, 1.5, .inf have their types; yes and no are strings). The
- * caller owns the tree (json_free). Tags other than the core ones are refused. Member names that
- * are plain numbers or booleans are read as their text. */
+/* YAML to the same trees as codec/text/json, read as kubectl reads it: a quoted scalar is a string; plain
+ * true, yes, null, 12, 0x1f, 1.5, .inf have their types (codec/text/yaml_scalar.h); "<<" merges a mapping,
+ * or a list of them, into its own, whose members win. The caller owns the tree (json_free). Tags other
+ * than the core ones are refused. Member names that are plain numbers or booleans are read as their
+ * text. With positions, a number or boolean keeps its text as `valuestring`. */
 #ifndef CODEC_TEXT_YAML_H
 #define CODEC_TEXT_YAML_H
 

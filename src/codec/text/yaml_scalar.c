@@ -4,33 +4,62 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A longer text with "_" is read as a string. */
+#define NUMBER_BYTES_MAX 64
+
 static bool is_any(const char *text, const char *a, const char *b, const char *c)
 {
 	return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
 }
 
-/* 0o17 and 0x1F, without a sign. */
+/* The words that kubectl reads as true, and as false. */
+static bool is_boolean(const char *text, bool *ret_value)
+{
+	*ret_value = is_any(text, "true", "True", "TRUE") || is_any(text, "yes", "Yes", "YES") ||
+		     is_any(text, "on", "On", "ON");
+	return *ret_value || is_any(text, "false", "False", "FALSE") ||
+	       is_any(text, "no", "No", "NO") || is_any(text, "off", "Off", "OFF");
+}
+
+/* The digits behind 0x, 0o, 0b or a leading 0, in a text without a sign: "1F" and base 16. NULL: none. */
+static const char *based_digits(const char *text, int *ret_base)
+{
+	static const struct {
+		char letter;
+		int base;
+	} forms[] = { { 'x', 16 }, { 'X', 16 }, { 'o', 8 }, { 'O', 8 }, { 'b', 2 }, { 'B', 2 } };
+
+	if (text[0] != '0' || text[1] == '\0')
+		return NULL;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (text[1] == forms[i].letter) {
+			*ret_base = forms[i].base;
+			return text + 2;
+		}
+	*ret_base = 8;
+	return text + 1;
+}
+
 static bool resolve_based(const char *text, double *ret_number)
 {
-	const char *digits = "01234567";
-	int base = 8;
+	static const char all[] = "0123456789abcdefABCDEF";
+	bool negative = *text == '-';
+	int base = 10;
+	const char *digits = based_digits(text + (negative || *text == '+'), &base);
 	double number = 0;
 
-	if (text[0] != '0' || (text[1] != 'o' && text[1] != 'x') || text[2] == '\0')
+	if (!digits || *digits == '\0')
 		return false;
-	if (text[1] == 'x') {
-		digits = "0123456789abcdefABCDEF";
-		base = 16;
-	}
-	for (const char *p = text + 2; *p; p++) {
-		const char *digit = strchr(digits, *p);
+	for (const char *p = digits; *p; p++) {
+		const char *digit = strchr(all, *p);
+		long value = digit ? digit - all : 0;
 
-		if (!digit)
+		value = value > 15 ? value - 6 : value;
+		if (!digit || value >= base)
 			return false;
-		long value = digit - digits;
-		number = number * base + (double)(value > 15 ? value - 6 : value);
+		number = number * base + (double)value;
 	}
-	*ret_number = number;
+	*ret_number = negative ? -number : number;
 	return true;
 }
 
@@ -64,20 +93,34 @@ static bool is_decimal(const char *text, bool *ret_integer)
 	return any && *p == '\0';
 }
 
+/* A number without the "_" between its digits, as YAML 1.1 allows; a longer text is kept. */
+static const char *without_underscores(const char *text, char *room, size_t size)
+{
+	size_t used = 0;
+
+	if (!strchr(text, '_') || strlen(text) >= size || !strchr("+-0123456789", *text))
+		return text;
+	for (; *text != '\0'; text++)
+		if (*text != '_')
+			room[used++] = *text;
+	room[used] = '\0';
+	return room;
+}
+
 struct yaml_scalar yaml_scalar_resolve(const char *text)
 {
 	struct yaml_scalar scalar = { .kind = YAML_SCALAR_STRING };
+	char room[NUMBER_BYTES_MAX];
 	const char *unsigned_text = text + (*text == '-' || *text == '+');
 	bool integer;
 
-	if (*text != '\0' && !strchr("~nNtTfF.+-0123456789", *text))
+	if (*text != '\0' && !strchr("~nNtTfFyYoO.+-0123456789", *text))
 		return scalar;
+	text = without_underscores(text, room, sizeof(room));
 	if (*text == '\0' || strcmp(text, "~") == 0 || is_any(text, "null", "Null", "NULL")) {
 		scalar.kind = YAML_SCALAR_NULL;
-	} else if (is_any(text, "true", "True", "TRUE") ||
-		   is_any(text, "false", "False", "FALSE")) {
+	} else if (is_boolean(text, &scalar.boolean)) {
 		scalar.kind = YAML_SCALAR_BOOLEAN;
-		scalar.boolean = *text == 't' || *text == 'T';
 	} else if (is_any(unsigned_text, ".inf", ".Inf", ".INF")) {
 		scalar.kind = YAML_SCALAR_FLOAT;
 		scalar.number = *text == '-' ? -INFINITY : INFINITY;

@@ -1,5 +1,6 @@
-/* The value of a plain YAML scalar in the core schema of YAML 1.2 (yaml.org/spec/1.2.2, 10.3.2).
- * Pure; used by codec/text/yaml only. */
+/* The value of a plain YAML scalar as kubectl reads it: the core schema of YAML 1.2 (yaml.org/spec/1.2.2,
+ * 10.3.2) and of YAML 1.1 the booleans yes, no, on and off, 010 as octal, 0b11 and 1_000 (sigs.k8s.io/yaml 1.6,
+ * goyaml.v2/resolve.go). Unlike there, y and n are strings: they are common as short names. Pure; used by codec/text/yaml and lint. */
 #ifndef CODEC_TEXT_YAML_SCALAR_H
 #define CODEC_TEXT_YAML_SCALAR_H
 
