@@ -109,6 +109,18 @@ static void lint_documents(const char *text, const struct lint_context *context,
 		VEC_PUSH(arena, &ret_findings->list, report.list.at[i].finding);
 }
 
+/* Rules about fields that no decoder reads. */
+static bool reads_json(const char *path)
+{
+	static const char *const rules[] = { "/kuberay-refuses.", "/pod-refused.",
+					     "/start-command-unquoted." };
+
+	for (size_t i = 0; i < SUPPORT_COUNT(rules); i++)
+		if (strstr(path, rules[i]))
+			return true;
+	return false;
+}
+
 static void lint_text(const char *name, const char *text, struct lint_context *context,
 		      struct arena *arena, struct lint_findings *ret_findings)
 {
@@ -121,8 +133,8 @@ static void lint_text(const char *name, const char *text, struct lint_context *c
 	settings_init(&settings);
 	context->settings = &settings;
 	context->time_zones = time_zones;
-	if (strstr(text, "kind: " AUTOSCALER_KIND) || strstr(text, "kind: " GPU_POOL_KIND) ||
-	    strstr(text, "kind: ComputeDomain")) {
+	if (reads_json(name) || strstr(text, "kind: " AUTOSCALER_KIND) ||
+	    strstr(text, "kind: " GPU_POOL_KIND) || strstr(text, "kind: ComputeDomain")) {
 		lint_documents(text, context, arena, ret_findings);
 		return;
 	}

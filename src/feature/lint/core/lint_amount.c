@@ -224,3 +224,24 @@ void lint_gpu_in_second_container(struct lint_subject *subject)
 {
 	each_amount(subject, look_for_second);
 }
+
+static void request_above_limit(struct lint_subject *subject, const struct list *list,
+				const struct quantity *request)
+{
+	const struct quantity *limit =
+		lint_quantity(&subject->pod->containers[list->container].limits, request->name);
+	if (list->limits || !limit || is_device(subject, request) || !limit->valid ||
+	    !request->valid || request->amount <= limit->amount)
+		return;
+	lint_report_finding(subject, LINT_RULE_POD_REFUSED, member(subject, list, request),
+			    arena_printf(subject->arena, "%s: %s  # or raise the limit to %s",
+					 request->name, limit->text, request->text),
+			    "%.64s in %s is %.32s, above its limit %.32s; the API server refuses "
+			    "each Pod of %s",
+			    request->name, list->where, request->text, limit->text, subject->title);
+}
+
+void lint_pod_refused(struct lint_subject *subject)
+{
+	each_amount(subject, request_above_limit);
+}

@@ -11,6 +11,10 @@
 	"  requests: {cpu: 1m, memory: 4Mi}\n"                                                     \
 	"  limits: {cpu: 50m, memory: 16Mi}"
 
+/* A parked container that reserves as much has kept the resources of Ray's autoscaler. */
+#define PARKED_CPU_MOST (RESOURCE_UNIT / 5)
+#define PARKED_MEMORY_MOST (INT64_C(128) * 1024 * 1024 * RESOURCE_UNIT)
+
 /* The PodSets of a Workload, less that of the head (kueue: MaxPodSets). */
 #define KUEUE_GROUPS_MAX 9
 
@@ -61,17 +65,43 @@ void lint_parked_without_image(struct lint_subject *subject)
 			"autoscaler has the image of Ray");
 }
 
+/* What is reserved: the request, or the limit where there is none. */
+static const struct quantity *reserved(const struct container *options, const char *name)
+{
+	const struct quantity *request = quantities_find(&options->requests, name);
+
+	return request ? request : quantities_find(&options->limits, name);
+}
+
+static bool reserves(const struct container *options, const char *name, int64_t least)
+{
+	const struct quantity *amount = reserved(options, name);
+
+	return amount && amount->valid && amount->amount >= least;
+}
+
+/* KubeRay's default resources, or about as much: the lines of KubeRay's samples. */
 void lint_parked_without_resources(struct lint_subject *subject)
 {
-	const struct ray_cluster *cluster = subject->cluster;
+	const struct container *options = &subject->cluster->autoscaler_options;
 
-	if (!has_container(subject) || has_resources(&cluster->autoscaler_options) ||
-	    autoscaler_options_run(cluster) != AUTOSCALER_RUNS_NOTHING)
+	if (!has_container(subject) ||
+	    autoscaler_options_run(subject->cluster) != AUTOSCALER_RUNS_NOTHING)
 		return;
-	lint_report_finding(
-		subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
-		RESOURCE_LINES,
-		"KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
+	if (!has_resources(options))
+		lint_report_finding(
+			subject, LINT_RULE_PARKED_WITHOUT_RESOURCES, "spec.autoscalerOptions",
+			RESOURCE_LINES,
+			"KubeRay reserves 500m CPU and 512Mi for the container autoscaler, which sleeps");
+	else if (reserves(options, "cpu", PARKED_CPU_MOST) ||
+		 reserves(options, "memory", PARKED_MEMORY_MOST))
+		lint_report_finding(
+			subject, LINT_RULE_PARKED_WITHOUT_RESOURCES,
+			"spec.autoscalerOptions.resources", RESOURCE_LINES,
+			"the container autoscaler reserves %s CPU and %s of memory in each head Pod, and "
+			"sleeps",
+			reserved(options, "cpu") ? reserved(options, "cpu")->text : "no",
+			reserved(options, "memory") ? reserved(options, "memory")->text : "none");
 }
 
 /* A sidecar connects inside of the head Pod. */

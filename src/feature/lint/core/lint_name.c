@@ -6,9 +6,54 @@
 
 #define PREFIX "rayscaler.dev/"
 
+/* Names with an effect elsewhere. */
+static const struct {
+	const char *key;
+	bool is_label; /* here it is a label, else an annotation */
+	const char *cure;
+} misplaced[] = {
+	{ ANNOTATION_MANAGED, true, "it is an annotation" },
+	{ ANNOTATION_REQUEST_RESOURCES, true, "it is an annotation" },
+	{ ANNOTATION_RESIZE, true, "it is an annotation" },
+	{ ANNOTATION_DO_NOT_DISRUPT, true,
+	  "write it as annotation into template.metadata of the group" },
+	{ ANNOTATION_DO_NOT_DISRUPT, false,
+	  "write it into template.metadata.annotations of the group" },
+	{ KARPENTER_ANNOTATION, false, "write it into template.metadata.annotations of the group" },
+	{ PREFIX "paused", false, "write paused: true into the RayClusterAutoscaler of this name" },
+	{ PREFIX "paused", true, "write paused: true into the RayClusterAutoscaler of this name" },
+	{ "kueue.x-k8s.io/queue-name", false, "it is a label" },
+	{ "kueue.x-k8s.io/elastic-job", true, "it is an annotation" },
+	{ "ray.io/overwrite-container-cmd", true, "it is an annotation" },
+	{ "ray.io/ft-enabled", true, "it is an annotation" },
+};
+
+static const char *place_of(const char *key, bool is_label)
+{
+	for (size_t i = 0; i < sizeof(misplaced) / sizeof(misplaced[0]); i++)
+		if (misplaced[i].is_label == is_label && strcmp(misplaced[i].key, key) == 0)
+			return misplaced[i].cure;
+	return NULL;
+}
+
+/* True: a label or annotation that has an effect in another place, and none here. */
+static bool report_misplaced(struct lint_subject *subject, const char *path, const char *key,
+			     bool is_label)
+{
+	const char *cure = place_of(key, is_label);
+
+	if (cure)
+		lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
+				    "%s %.100s has no effect on a RayCluster: %s",
+				    is_label ? "label" : "annotation", key, cure)
+			->severity = LINT_ERROR;
+	return cure;
+}
+
 static void unknown_annotation(struct lint_subject *subject, const char *path, const char *key)
 {
-	static const char *const known[] = { ANNOTATION_MANAGED, ANNOTATION_REQUEST_RESOURCES };
+	static const char *const known[] = { ANNOTATION_MANAGED, ANNOTATION_REQUEST_RESOURCES,
+					     ANNOTATION_SUSPENDED };
 	struct nearest nearest = nearest_start(key);
 	char hint[NEAREST_HINT_SIZE];
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -27,10 +72,15 @@ void lint_annotation_invalid(struct lint_subject *subject)
 	const struct labels *annotations = &subject->cluster->annotations;
 	if (subject->group)
 		return;
+	VEC_EACH(const struct label, label, &subject->cluster->labels)
+		(void)report_misplaced(
+			subject, lint_path_member(subject->arena, "metadata.labels", label->key),
+			label->key, true);
 	for (size_t i = 0; i < annotations->count; i++) {
 		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
 		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);
-		if (strncmp(key, PREFIX, strlen(PREFIX)) != 0)
+		if (report_misplaced(subject, path, key, false) ||
+		    strncmp(key, PREFIX, strlen(PREFIX)) != 0)
 			continue;
 		unknown_annotation(subject, path, key);
 		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&

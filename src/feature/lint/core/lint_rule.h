@@ -61,11 +61,22 @@
 	  "a bundle of the annotation `rayscaler.dev/request-resources` asks for more than one GPU "                                                            \
 	  "and not for whole ones, which Ray refuses; or it has more than 1,000 different bundles, or cannot be read (row B3)",                                 \
 	  "ask for whole GPUs, or for a part of one")                                                                                                           \
+	N(KUBERAY_REFUSES, ERROR, "kuberay-refuses",                                                                                                            \
+	  "KubeRay's own validation refuses the object: nothing is created or scaled (KubeRay 1.7)",                                                            \
+	  "change the field of the message")                                                                                                                    \
+	X(POD_REFUSED, ERROR, "pod-refused", lint_pod_refused,                                                                                                  \
+	  "the API server refuses every Pod of the head or group: a request above its limit, an invalid label or name, "                                        \
+	  "a mount without a volume",                                                                                                                           \
+	  "change the field of the message")                                                                                                                    \
+	N(START_COMMAND_UNQUOTED, WARNING, "start-command-unquoted",                                                                                            \
+	  "a shell expands `$KUBERAY_GEN_RAY_START_CMD` without its quotes; an error where a value has some",                                                   \
+	  "write `eval \"$KUBERAY_GEN_RAY_START_CMD\"`")                                                                                                        \
 	N(UNKNOWN_FIELD, WARNING, "unknown-field",                                                                                                              \
 	  "the RayCluster has no such field: the API server drops or refuses it; an error if it is near one",                                                   \
 	  "correct the name, or remove the line")                                                                                                               \
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                           \
-	  "an annotation `rayscaler.dev/...` is unknown; an error where `rayscaler.dev/managed` is neither `true` nor `false`",                                 \
+	  "an annotation `rayscaler.dev/...` is unknown; an error where it is known elsewhere (also labels), or where "                                         \
+	  "`rayscaler.dev/managed` is neither `true` nor `false`",                                                                                              \
 	  "correct the name or the value, or remove the line")                                                                                                  \
 	X(RESIZE_INVALID, WARNING, "resize-invalid", lint_resize_invalid,                                                                                       \
 	  "Ray refuses the annotation `ray.io/ippr`, or the template of a group in it",                                                                         \

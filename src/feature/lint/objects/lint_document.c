@@ -13,7 +13,9 @@
 #include "feature/lint/objects/lint_domain.h"
 #include "feature/lint/objects/lint_kind.h"
 #include "feature/lint/objects/lint_pool.h"
+#include "feature/lint/objects/lint_refused.h"
 #include "feature/lint/objects/lint_shape.h"
+#include "feature/lint/objects/lint_template.h"
 
 /* About 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000
@@ -44,6 +46,7 @@ struct subject {
 	struct place place;    /* its root */
 	const char *object;    /* "RayJob ray/demo" */
 	const char *spec_path; /* "spec.rayClusterSpec" */
+	const char *kind;      /* "RayJob" */
 };
 
 /* ---- the report ---- */
@@ -243,6 +246,8 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		return;
 	} else {
 		lint_cluster(&cluster, work->context, &work->arena, &findings);
+		lint_refused_cluster(subject->kind, tree, &work->arena, &findings);
+		lint_template_check(tree, &work->arena, &findings);
 		if (!work->again)
 			remember(work, subject, &cluster);
 	}
@@ -406,12 +411,26 @@ static void check_other(struct work *work, struct place object)
 		check_kind(work, object);
 }
 
+/* What KubeRay refuses beside the spec of the RayCluster. */
+static void check_refused(struct work *work, const struct subject *subject)
+{
+	struct subject whole = *subject;
+	struct lint_findings findings = { .list = { .at = NULL } };
+
+	whole.spec_path = "spec";
+	lint_refused_object(subject->kind, subject->place.json, &work->arena, &findings);
+	add_findings(work, &whole, &findings, 0);
+}
+
 /* The spec of a RayCluster in an object of this kind. */
 static void check_holder(struct work *work, struct subject *subject, const struct lint_kind *kind)
 {
 	struct place spec = subject->place;
 
 	work->report->objects += !work->again;
+	subject->kind = kind->kind;
+	if (!work->again)
+		check_refused(work, subject);
 	for (size_t i = 0; kind->path[i]; i++) {
 		spec = place_member(&work->positions, spec, kind->path[i]);
 		subject->spec_path =

@@ -13,6 +13,7 @@
 #include "codec/text/number.h"
 #include "codec/text/yaml_scalar.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_misplaced.h"
 
 /* Limit of the findings of unknown names in one object. */
 #define UNKNOWN_MAX 20
@@ -60,11 +61,14 @@ static void become(const struct json_at *at, int type, const char *text)
 	}
 }
 
-/* The text of a scalar as it was most likely written; NULL: the value is not a scalar. */
+/* The text of a scalar as it was written (in YAML) or most likely written; NULL: the value is not a scalar. */
 static const char *plain_text(const struct json_at *at)
 {
+	const char *written = node_of(at)->valuestring;
 	char number[NUMBER_TEXT_SIZE];
 
+	if (written && (json_type(at) == JSON_BOOLEAN || json_type(at) == JSON_NUMBER))
+		return arena_strdup(at->reader->arena, written);
 	switch (json_type(at)) {
 	case JSON_BOOLEAN:
 		return json_boolean_value(at) ? "true" : "false";
@@ -286,25 +290,28 @@ static void report_unknown(struct check *check, const struct json_at *at,
 			   const struct field *fields)
 {
 	struct arena *arena = check->reader.arena;
+	const char *known, *place = lint_misplaced(at->name);
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
+	const char *cure = "; correct the name, or remove the line";
 	struct lint_finding *finding;
-	const char *known;
 	size_t other = 0;
 
 	while ((known = next_name(&fields, &other)))
 		nearest_offer(&nearest, known);
+	if (place)
+		cure = arena_printf(arena, ": %s", place);
+	else if (nearest.word)
+		cure = nearest_hint(&nearest, hint);
 	finding =
 		lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
 			 arena_printf(arena,
 				      "%.200s is not a field of a %s here; the API server drops or "
 				      "refuses it%s",
-				      shown_name(check, at), check->kind,
-				      nearest.word ? nearest_hint(&nearest, hint) :
-						     "; correct the name, or remove the line"),
+				      shown_name(check, at), check->kind, cure),
 			 "");
 	/* Most likely a setting that would have no effect. */
-	if (nearest.word && nearest.distance <= MISSPELT_ERRORS)
+	if (place || (nearest.word && nearest.distance <= MISSPELT_ERRORS))
 		finding->severity = LINT_ERROR;
 }
 

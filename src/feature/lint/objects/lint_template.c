@@ -1,0 +1,227 @@
+#include "feature/lint/objects/lint_template.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "core/model/label_syntax.h"
+#include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_found.h"
+
+#define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
+#define START_FIX "args: ['eval \"$" START_VARIABLE "\"']"
+#define NAME_BYTES_MAX 63
+
+/* The template of the head or of one group. */
+struct check {
+	struct arena *arena;
+	struct lint_findings *findings;
+	struct lint_found group; /* headGroupSpec, or an element of workerGroupSpecs */
+	struct lint_found spec;  /* of the Pod */
+	bool own_command;        /* annotation ray.io/overwrite-container-cmd of the RayCluster */
+};
+
+static struct lint_finding *refuse(const struct check *check, const char *path, const char *why)
+{
+	return lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, path,
+			arena_printf(check->arena, "%s; the API server refuses each Pod", why), "");
+}
+
+static const char *name_of(const struct check *check, struct lint_found object)
+{
+	return lint_found_member_text(object, "name", check->arena);
+}
+
+static void check_labels(const struct check *check)
+{
+	struct lint_found labels =
+		lint_found_follow(check->group, "template metadata labels", check->arena);
+	const struct cJSON *label;
+
+	cJSON_ArrayForEach(label, labels.json)
+	{
+		const char *path = lint_path_member(check->arena, labels.path, label->string);
+
+		if (!label_syntax_key(label->string))
+			refuse(check, path,
+			       arena_printf(check->arena, "the label's name \"%.80s\" is invalid",
+					    label->string));
+		else if (cJSON_IsString(label) && !label_syntax_value(label->valuestring))
+			refuse(check, path,
+			       arena_printf(
+				       check->arena,
+				       "the label's value \"%.80s\" is invalid: write up to 63 letters, digits, "
+				       "\"-\", \"_\" or \".\"",
+				       label->valuestring));
+	}
+}
+
+static bool has_element(const struct check *check, struct lint_found list, const char *name,
+			size_t before)
+{
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < before;
+	     one = lint_found_element(list, ++i, check->arena))
+		if (strcmp(name_of(check, one), name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+/* Each element of a list of a container names an element of a list of the Pod. `own`: made by KubeRay. */
+static void check_references(const struct check *check, struct lint_found container,
+			     const char *list, const char *of, const char *const *own)
+{
+	struct lint_found names = lint_found_follow(container, list, check->arena);
+	struct lint_found known = lint_found_follow(check->spec, of, check->arena);
+	struct lint_found one = lint_found_element(names, 0, check->arena);
+
+	for (size_t i = 0; one.json; one = lint_found_element(names, ++i, check->arena)) {
+		const char *name = name_of(check, one);
+
+		if (*name != '\0' && !is_among(name, own) &&
+		    !has_element(check, known, name, SIZE_MAX))
+			refuse(check, one.path,
+			       arena_printf(check->arena, "%.80s is not in %s of the Pod", name,
+					    of));
+	}
+}
+
+static bool is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	size_t size = strlen(name);
+
+	return size > 0 && size <= NAME_BYTES_MAX && strspn(name, letters) == size &&
+	       name[0] != '-' && name[size - 1] != '-';
+}
+
+static void check_container(const struct check *check, struct lint_found list, size_t index)
+{
+	static const char *const volumes[] = { "shared-mem", "ray-logs", "log-volume", "ray-token",
+					       NULL };
+	static const char *const claims[] = { NULL };
+	struct lint_found one = lint_found_element(list, index, check->arena);
+	const char *name = name_of(check, one);
+
+	if (!cJSON_IsObject(one.json))
+		return;
+	if (!is_name(name))
+		refuse(check, one.path,
+		       arena_printf(
+			       check->arena,
+			       "the container's name \"%.80s\" is not of lower-case letters, digits and \"-\"",
+			       name));
+	else if (has_element(check, list, name, index))
+		refuse(check, one.path,
+		       arena_printf(check->arena, "a second container has the name %s", name));
+	check_references(check, one, "volumeMounts", "volumes", volumes);
+	check_references(check, one, "resources claims", "resourceClaims", claims);
+}
+
+static void check_containers(const struct check *check, const char *name)
+{
+	struct lint_found list = lint_found_follow(check->spec, name, check->arena);
+
+	if (!cJSON_IsArray(list.json))
+		return;
+	for (size_t i = 0; i < (size_t)cJSON_GetArraySize(list.json); i++)
+		check_container(check, list, i);
+}
+
+/* ---- the start command ---- */
+
+/* The shell expands it without its quotes, because eval does not evaluate it. */
+static bool is_split(const char *text)
+{
+	const char *at = strstr(text, "$" START_VARIABLE);
+
+	at = at ? at : strstr(text, "${" START_VARIABLE "}");
+	if (!at)
+		return false;
+	while (at > text && strchr(" \t\"", at[-1]))
+		at--;
+	return at - text < 4 || strncmp(at - 4, "eval", 4) != 0;
+}
+
+/* What KubeRay writes with quotes or blanks: `ray start` then fails. */
+static bool has_quotes(const struct check *check)
+{
+	static const char *const places[] = {
+		"rayStartParams resources",
+		"rayStartParams labels-file",
+		"resources",
+		"template spec containers 0 resources limits google.com/tpu",
+		"template spec containers 0 resources limits aws.amazon.com/neuroncore",
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct lint_found at = lint_found_follow(check->group, places[i], check->arena);
+
+		if (lint_found_is_given(at) && !(cJSON_IsObject(at.json) && !at.json->child))
+			return true;
+	}
+	return false;
+}
+
+static void check_start_command(const struct check *check)
+{
+	static const char *const lists[] = { "containers 0 args", "containers 0 command" };
+
+	if (!check->own_command)
+		return;
+	for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
+		struct lint_found list = lint_found_follow(check->spec, lists[l], check->arena);
+		struct lint_found one = lint_found_element(list, 0, check->arena);
+
+		for (size_t i = 0; one.json; one = lint_found_element(list, ++i, check->arena))
+			if (is_split(lint_found_text(one, check->arena)))
+				lint_add(
+					check->arena, check->findings,
+					LINT_RULE_START_COMMAND_UNQUOTED, one.path,
+					"the shell splits $" START_VARIABLE
+					" at blanks and keeps its quotes, so ray start fails on values with "
+					"them: write eval \"$" START_VARIABLE "\"",
+					START_FIX)
+					->severity = has_quotes(check) ? LINT_ERROR : LINT_WARNING;
+	}
+}
+
+/* ---- the cluster ---- */
+
+static void check_group(struct check *check)
+{
+	check->spec = lint_found_follow(check->group, "template spec", check->arena);
+	if (!cJSON_IsObject(check->spec.json))
+		return;
+	check_labels(check);
+	check_containers(check, "initContainers");
+	check_containers(check, "containers");
+	check_start_command(check);
+}
+
+void lint_template_check(const struct cJSON *cluster, struct arena *arena,
+			 struct lint_findings *findings)
+{
+	struct lint_found root = { cluster, "" }, groups;
+	struct lint_found own = lint_found_follow(
+		root, "metadata annotations ray.io/overwrite-container-cmd", arena);
+	struct check check = { .arena = arena, .findings = findings };
+
+	check.own_command = strcmp(lint_found_text(own, arena), "true") == 0;
+	check.group = lint_found_follow(root, "spec headGroupSpec", arena);
+	check_group(&check);
+	groups = lint_found_follow(root, "spec workerGroupSpecs", arena);
+	if (!cJSON_IsArray(groups.json))
+		return;
+	for (size_t g = 0; g < (size_t)cJSON_GetArraySize(groups.json); g++) {
+		check.group = lint_found_element(groups, g, arena);
+		check_group(&check);
+	}
+}
