@@ -236,6 +236,18 @@ static void heads_view(struct cluster *cluster, struct arena *arena, struct obse
 		kube_informer_leading(cluster->control->pods, cluster->of.key);
 }
 
+/* The memory of these objects. */
+static size_t objects_bytes(const struct cluster *cluster)
+{
+	const struct control *control = cluster->control;
+	const char *namespace_ = cluster->of.namespace_, *name = cluster->of.name;
+
+	return kube_informer_indexed_bytes(control->pods, cluster->of.key) +
+	       kube_informer_bytes(control->ray_clusters, namespace_, name) +
+	       cluster->patched.arena.used_bytes +
+	       autoscaler_objects_bytes(control->autoscalers, namespace_, name);
+}
+
 /* The versions that a decision would read if it began now. */
 static const struct ray_cluster *current_cluster(void *context)
 {
@@ -248,6 +260,7 @@ static void current_view(void *context, struct arena *arena, struct observation 
 	struct snapshot *snapshot = &ret_view->snapshot;
 
 	objects_view(cluster, arena, ret_view);
+	ret_view->bytes = objects_bytes(cluster);
 	snapshot->view_problem = control_stale(cluster->control, arena);
 	snapshot->events_known = events_known(cluster->control->events);
 	snapshot->nodes_known = nodes_known(cluster->control->nodes);

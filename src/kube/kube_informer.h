@@ -157,6 +157,10 @@ size_t kube_informer_count(const struct kube_informer *informer); /* good ones *
  * the next change. */
 const void *const *kube_informer_indexed(const struct kube_informer *informer, const char *key,
 					 size_t *ret_count);
+/* The memory of an object, and of all objects with an index key: in constant time. */
+size_t kube_informer_bytes(const struct kube_informer *informer, const char *namespace_,
+			   const char *name);
+size_t kube_informer_indexed_bytes(const struct kube_informer *informer, const char *key);
 size_t kube_informer_leading(const struct kube_informer *informer, const char *key); /* of them */
 
 struct kube_informer_counters {

@@ -73,6 +73,19 @@ const void *const *kube_informer_indexed(const struct kube_informer *informer, c
 	return kube_store_indexed(&informer->store, key, ret_count);
 }
 
+size_t kube_informer_bytes(const struct kube_informer *informer, const char *namespace_,
+			   const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_bytes(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+size_t kube_informer_indexed_bytes(const struct kube_informer *informer, const char *key)
+{
+	return kube_store_indexed_bytes(&informer->store, key);
+}
+
 size_t kube_informer_leading(const struct kube_informer *informer, const char *key)
 {
 	return kube_store_leading(&informer->store, key);

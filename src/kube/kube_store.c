@@ -20,6 +20,7 @@ struct kube_group {
 	struct kube_entry **entries;
 	size_t count, capacity;
 	size_t leading; /* of count */
+	size_t bytes;   /* of the objects */
 };
 
 /* Memory of one version of an object. */
@@ -122,6 +123,7 @@ static void kube_store_unindex(struct kube_store *store, struct kube_entry *entr
 
 	if (!group)
 		return;
+	group->bytes -= entry->content.arena.used_bytes;
 	size_t gap = entry->group_at;
 	if (gap < group->leading) {
 		kube_group_move(group, --group->leading, gap);
@@ -145,6 +147,7 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 		return;
 	struct kube_group *group = map_make(&store->groups, buf_string(&key), sizeof(*group));
 	kube_group_grow(group);
+	group->bytes += entry->content.arena.used_bytes;
 	size_t place = group->count++;
 	if (store->type->leads && store->type->leads(entry->content.object)) {
 		if (group->leading < place)
@@ -433,6 +436,20 @@ const void *const *kube_store_indexed(const struct kube_store *store, const char
 
 	*ret_count = group ? group->count : 0;
 	return group ? (const void *const *)group->objects : NULL;
+}
+
+size_t kube_store_bytes(const struct kube_store *store, const char *key)
+{
+	const struct kube_entry *entry = map_get(&store->entries, key);
+
+	return entry ? entry->content.arena.used_bytes : 0;
+}
+
+size_t kube_store_indexed_bytes(const struct kube_store *store, const char *key)
+{
+	const struct kube_group *group = map_get(&store->groups, key);
+
+	return group ? group->bytes : 0;
 }
 
 size_t kube_store_leading(const struct kube_store *store, const char *key)

@@ -61,6 +61,9 @@ const char *kube_store_bad(const struct kube_store *store, const char *key);
 const void *kube_store_next(const struct kube_store *store, size_t *at);
 const void *const *kube_store_indexed(const struct kube_store *store, const char *key,
 				      size_t *ret_count);
+/* The memory of an object, and of all objects with an index key. */
+size_t kube_store_bytes(const struct kube_store *store, const char *key);
+size_t kube_store_indexed_bytes(const struct kube_store *store, const char *key);
 size_t kube_store_leading(const struct kube_store *store, const char *key);
 
 #endif

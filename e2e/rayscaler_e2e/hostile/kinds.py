@@ -21,6 +21,9 @@ NUL = "a\0b"
 BIG_BYTES = 1_400_000
 DEPTH = 9000
 GROUPS = 300
+REQUESTS = 10_000
+CONTAINERS = 75_000
+SURPLUS = 10_000
 FORGED = "forged-pods"
 HEADS_SECONDS = 60.0
 sys.setrecursionlimit(8 * DEPTH)  # json writes nested objects by recursion
@@ -93,6 +96,32 @@ def _big_pods(tenant: Tenant) -> None:
     made = tenant.cluster()
     for number in range(30):
         tenant.put("pods", _big_pod(tenant, f"big-{number}", made))
+
+
+def _clusters(tenant: Tenant, count: int, edit: Callable[[Object], None]) -> None:
+    """``count`` RayClusters in the tenant's namespace."""
+    for number in range(count):
+        made = objects.cluster(tenant.namespace, f"{tenant.kind}-{number}", tenant.port)
+        edit(made)
+        tenant.put("rayclusters", made)
+
+
+def _many_requests(tenant: Tenant) -> None:
+    bundles = json.dumps([{"CPU": number / 8, "x": 1} for number in range(REQUESTS)])
+    assert 240_000 < len(bundles) < 256 << 10
+    _clusters(tenant, 100, lambda made: made["metadata"]["annotations"].update({REQUEST_ANNOTATION: bundles}))
+
+
+def _many_containers(made: Object) -> None:
+    spec = made["spec"]["workerGroupSpecs"][0]["template"]["spec"]
+    spec["containers"] += [{"name": f"c{number}"} for number in range(CONTAINERS)]
+
+
+def _surplus_pods(tenant: Tenant) -> None:
+    """Running, above maxReplicas, and no raylet of theirs registers."""
+    made = tenant.cluster(group(maxReplicas=1))
+    for number in range(SURPLUS):
+        tenant.put("pods", objects.worker_pod(made, number))
 
 
 def _change(tenant: Tenant, plural: str, key: str) -> None:
@@ -170,6 +199,9 @@ OBJECTS = [
     Kind("nul-stray-pod", "the same of a Pod with Ray's labels alone", _stray_pod),
     Kind("big-pod", "a Pod of 8.4 MB of JSON, changed once a second", _one_big_pod, step=_change_big_pod),
     Kind("big-pods", "30 Pods of 8.4 MB of JSON", _big_pods, most=1),
+    Kind("requests", "100 RayClusters with 246 kB of requested bundles", _many_requests, most=1),
+    Kind("containers", "20 RayClusters with 75,000 containers", lambda tenant: _clusters(tenant, 20, _many_containers), most=1),
+    Kind("surplus", "10,000 running Pods above maxReplicas that are not in Ray", _surplus_pods, "rest", most=1),
     Kind("deep", "a RayCluster nested 9,000 deep", lambda tenant: tenant.cluster(tlsOptions=_nested(DEPTH))),
 ]
 # Of Dynamic Resource Allocation.

@@ -114,43 +114,6 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 	return ray_cluster_decode(json, "rayCluster", arena, ret_cluster, err);
 }
 
-struct pod_list {
-	struct arena *arena;
-	VEC(const struct pod *) at;
-	struct err err; /* of the first Pod without a name */
-};
-
-static void take_pod(void *context, const char *text, size_t size, const char *problem)
-{
-	struct pod_list *list = context;
-	struct pod *pod = ARENA_NEW(list->arena, struct pod);
-
-	if (list->err.kind != ERR_NONE ||
-	    pod_decode_text(text, size, problem, list->arena, pod, &list->err) < 0)
-		return;
-	VEC_PUSH(list->arena, &list->at, pod);
-}
-
-int act_decode_pods(const char *body, size_t size, struct arena *arena,
-		    const struct pod ***ret_pods, size_t *ret_count, struct err *err)
-{
-	AUTO(list_stream_done) struct list_stream stream;
-	struct pod_list list = { .arena = arena };
-	struct list_page page;
-
-	list_stream_init(&stream, FOREIGN_OBJECT_MAX_BYTES, take_pod, &list);
-	list_stream_feed(&stream, body, size);
-	if (list_stream_end(&stream, arena, &page, err) < 0)
-		return err_prefix(err, "list of Pods");
-	if (list.err.kind != ERR_NONE) {
-		*err = list.err;
-		return err_prefix(err, "list of Pods");
-	}
-	*ret_pods = list.at.at;
-	*ret_count = list.at.count;
-	return 0;
-}
-
 static size_t count_deletions(const struct plan_group *group)
 {
 	size_t count = 0;

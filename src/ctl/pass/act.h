@@ -55,11 +55,6 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 /* Of a RayCluster; INT64_MAX when it cannot be read. */
 int64_t act_generation(const char *body, size_t size);
 
-/* The Pods of a LIST answer. A Pod that cannot be decoded is an error, because it may be the one to
- * delete. */
-int act_decode_pods(const char *body, size_t size, struct arena *arena,
-		    const struct pod ***ret_pods, size_t *ret_count, struct err *err);
-
 /* Changes of an accepted patch, for the log: copied, so that they outlive the caches' objects. */
 struct act_scaled {
 	const char *group, *reason, *message;

@@ -2,15 +2,49 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/model/identity.h"
 
-static void observe_pods(struct arena *arena, struct snapshot *snapshot)
+static int compare_pods(const void *a, const void *b)
+{
+	return strcmp((*(const struct pod *const *)a)->name, (*(const struct pod *const *)b)->name);
+}
+
+static int compare_name(const void *name, const void *pod)
+{
+	return strcmp(name, (*(const struct pod *const *)pod)->name);
+}
+
+/* One that the cache had then and has no longer was deleted. */
+static size_t fresh_pods(const struct observation *observation, const struct pod **cached,
+			 size_t count, const struct pod **ret_pods)
+{
+	size_t found = 0;
+
+	sort_stable(cached, count, sizeof(*cached), compare_pods);
+	ARRAY_EACH(const struct fresh_pod, fresh, observation->fresh, observation->fresh_count) {
+		const struct pod **same =
+			fresh->pod ? NULL : SORT_FIND(fresh->name, cached, count, compare_name);
+
+		if (fresh->pod || same)
+			ret_pods[found++] = fresh->pod ? fresh->pod : *same;
+	}
+	return found;
+}
+
+static void observe_pods(const struct observation *observation, struct arena *arena,
+			 struct snapshot *snapshot)
 {
 	size_t count = snapshot->pod_count;
-	const struct pod **pods = arena_array(arena, count, sizeof(struct pod *));
+	const struct pod **pods = ARENA_COPY(arena, snapshot->pods, count);
 
-	for (size_t i = 0; i < count; i++)
-		pods[i] = snapshot->pods[i];
+	if (observation->verified) {
+		const struct pod **fresh =
+			arena_array(arena, observation->fresh_count, sizeof(*fresh));
+
+		count = fresh_pods(observation, pods, count, fresh);
+		pods = fresh;
+	}
 	snapshot->pods = pods;
 	snapshot->pod_count = identity_divide(&snapshot->cluster, pods, count, arena);
 	snapshot->foreign_pods = pods + snapshot->pod_count;
@@ -81,6 +115,6 @@ void observe(const struct observation *observation, struct arena *arena,
 	ret_snapshot->cluster = *observation->cluster;
 	if (!ret_snapshot->device_table)
 		ret_snapshot->device_table = device_table_builtin();
-	observe_pods(arena, ret_snapshot);
+	observe_pods(observation, arena, ret_snapshot);
 	observe_ray(observation, arena, ret_snapshot);
 }

@@ -1,6 +1,6 @@
 /* Builds one snapshot from API objects and a GCS reply. No other file does this conversion. Copies
- * shallowly: the snapshot is valid as long as its sources and the arena, so it must not be kept
- * across a turn of the loop. No I/O. */
+ * shallowly: the snapshot is valid as long as its sources and the arena. Runs where the decision
+ * runs, because its cost grows with the cluster. No I/O. */
 #ifndef CTL_PASS_OBSERVE_H
 #define CTL_PASS_OBSERVE_H
 
@@ -17,6 +17,12 @@ struct drain_answer {
 	bool busy; /* Ray accepts it also while work runs */
 };
 
+/* A Pod that the API server has listed in this pass. */
+struct fresh_pod {
+	const char *name;
+	const struct pod *pod; /* NULL: the version that the cache had then */
+};
+
 /* A snapshot that is not complete. */
 struct observation {
 	struct snapshot snapshot; /* without cluster; the Pods are not divided yet */
@@ -24,6 +30,12 @@ struct observation {
 	const struct ray_constraint *kv_requests; /* of the SDK under autoscaler v1; NULL: none */
 	const struct drain_answer *drains;
 	size_t drain_count;
+	/* The Pods of the cluster are these; those of the cache are used where it has their version, or
+	 * has got a newer one since. */
+	bool verified;
+	const struct fresh_pod *fresh;
+	size_t fresh_count;
+	size_t bytes; /* of the objects in caches that it points to */
 };
 
 /* An accepted drain is shown as Ray will show it in its next reply (DRAINING, nothing in use), so

@@ -9,7 +9,7 @@
  *                                            conflict  └─► Refreshing ──► Deciding   CONFLICTS_MAX
  *
  * decided() alone chooses the next step, by what the plan needs and what this pass has not read yet:
- * `drained`, `fresh_pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
+ * `drained`, `pods`, `fresh_state` and `work_read` are set once, so each side step is taken at most
  * once, and the pass ends. Every request has a deadline; the failure of one that a decision needs ends
  * the pass without a patch.
  *
@@ -289,18 +289,9 @@ static void send_change(struct pass *pass, const struct plan *plan,
 
 /* --- Verifying: a Pod may have started since the cache saw it --- */
 
-static void pods_read(void *context, const struct kube_answer *answer, const struct err *err)
+static void pods_read(struct pass *pass, const struct err *err)
 {
-	struct pass_request *request = context;
-	struct pass *pass = request->pass;
-	struct err decode_err;
-
-	request_end(request);
-	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "verifying");
-	if (!err && act_decode_pods(answer->body, answer->body_size, &pass->arena,
-				    &pass->fresh_pods, &pass->fresh_pod_count, &decode_err) < 0)
-		err = &decode_err;
 	if (err)
 		finish(pass, NULL, NULL, err);
 	else
@@ -309,14 +300,9 @@ static void pods_read(void *context, const struct kube_answer *answer, const str
 
 static void verify_pods(struct pass *pass)
 {
-	const char *path, *selector;
-
 	pass->step = PASS_VERIFYING;
 	phase_begin(pass);
-	path = kube_path(&pass->arena, "v1", pass->config.namespace_, "pods", NULL, NULL);
-	selector = arena_printf(&pass->arena, LABEL_CLUSTER "=%s", pass->config.name);
-	path = kube_path_query(&pass->arena, path, "labelSelector", selector);
-	ask_kube(pass, (struct kube_request){ .verb = KUBE_GET, .path = path }, pods_read);
+	pass_verify(pass, pods_read);
 }
 
 /* --- Decision --- */
@@ -434,7 +420,7 @@ static void decided(struct pass *pass)
 	}
 	if (!pass->drained && pass->config.gcs && ask_drains(pass, plan))
 		return;
-	if (!pass->fresh_pods && act_needs_fresh_pods(plan)) {
+	if (!pass->pods && act_needs_fresh_pods(plan)) {
 		verify_pods(pass);
 		return;
 	}
@@ -684,6 +670,7 @@ void pass_free(struct pass *pass)
 		if (pass->requests.at[i]->gcs)
 			gcs_call_cancel(pass->requests.at[i]->gcs);
 	}
+	pass_pods_cancel(pass->pods);
 	loop_timer_free(pass->start);
 	if (pass->job)
 		work_cancel(pass->job); /* pass_drop follows when the job has ended */

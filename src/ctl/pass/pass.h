@@ -12,8 +12,8 @@
  *               with its whole budget, and so are the next ones of its cluster. The first one of a
  *               cluster is small, quick or slow by an estimate
  *   Draining    DrainNode for workers that are idle too long; Ray may refuse
- *   Verifying   LIST of the cluster's Pods, when one is to be deleted because it never registered:
- *               the cache may lag behind its start
+ *   Verifying   LIST of the cluster's Pods in pages, when one is to be deleted because it never
+ *               registered: the cache may lag behind its start
  *   Patching    the one JSON Patch
  *   Refreshing  GET of the RayCluster after a failed `test` (409, 422), then a new decision; and after
  *               a patch that suspends and has no answer: it shows whether that was carried out

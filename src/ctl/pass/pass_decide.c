@@ -20,10 +20,11 @@
 #define STOP_FACTOR 3
 /* And with the linear steps before and after it up to this many. */
 #define CUT_END_FACTOR 6
-/* Entries of the reply times worker groups, at about 1 us. */
-#define SMALL_PAIRS ((size_t)500)
-#define QUICK_PAIRS ((size_t)20000)
-#define SMALL_REPLY_BYTES ((size_t)16 << 10) /* as for decoding on the loop (gcs/gcs_decode.c) */
+/* Of all that the decision reads: a cluster of 10 workers has about 60 KiB. Times its worker groups: 1 KiB of
+ * it and one group take about 1 us. */
+#define SMALL_BYTES ((size_t)160 << 10)
+#define SMALL_GROUP_BYTES ((size_t)512 << 10)
+#define QUICK_GROUP_BYTES ((size_t)20 << 20)
 
 /* Also over when the pass was freed, so that its job releases the thread. */
 static enum cpu_spent cpu_spent(void *context)
@@ -55,7 +56,7 @@ static bool may_use_more(const struct pass *pass)
 	return pass->work->budget.ms < pass->config.control->options->decision_cpu_budget_ms;
 }
 
-/* On a thread of the pool (job NULL: on the loop): reads only the snapshot and writes only into the
+/* On a thread of the pool (job NULL: on the loop): reads only the observation and writes only into the
  * decision's arena. */
 static void decision_run(void *context, const struct work_job *job)
 {
@@ -71,6 +72,7 @@ static void decision_run(void *context, const struct work_job *job)
 	if (pass->drain_accepted)
 		work->cpu_end_us = INT64_MAX;
 	check_key_set(pass->key);
+	observe(&work->observation, &work->arena, &work->snapshot);
 	work->plan = decide(&work->snapshot, &work->arena);
 	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
 	work->memory = memory_state_copy(&work->plan->memory, &work->arena);
@@ -80,20 +82,16 @@ static void decision_run(void *context, const struct work_job *job)
 	work->cpu_us = loop_cpu_us() - begun_cpu_us;
 }
 
-/* Estimates the cost of a decision: entries of Pods and of Ray's state times worker groups. */
-static enum pass_cost estimate(const struct pass *pass, const struct snapshot *snapshot)
+/* Estimates the cost of a decision from the memory of all that it reads, and the worker groups. */
+static enum pass_cost estimate(const struct pass *pass, const struct pass_work *work)
 {
-	const struct ray_state *state = snapshot->ray_state;
-	size_t entries = snapshot->pod_count, groups = snapshot->cluster.group_count + 1;
-	bool small = pass->config.small_ms != 0;
+	size_t bytes = pass_observe_bytes(pass, work);
+	size_t groups = work->observation.cluster->group_count + 1;
 
-	if (state) {
-		entries += state->node_count + state->request_count + state->gang_count;
-		small = small && state->reply_bytes <= SMALL_REPLY_BYTES;
-	}
-	if (small && entries <= SMALL_PAIRS / groups)
+	if (pass->config.small_ms != 0 && bytes <= SMALL_BYTES &&
+	    bytes <= SMALL_GROUP_BYTES / groups)
 		return PASS_SMALL;
-	return entries > QUICK_PAIRS / groups ? PASS_SLOW : PASS_QUICK;
+	return bytes > QUICK_GROUP_BYTES / groups ? PASS_SLOW : PASS_QUICK;
 }
 
 /* CPU time of one that took no more than that before. */
@@ -199,6 +197,10 @@ void pass_drop(struct pass *pass)
 {
 	if (!pass || --pass->holders > 0)
 		return;
+	if (pass->pods) {
+		arena_done(&pass->pods->arena);
+		buf_done(&pass->pods->page);
+	}
 	device_view_drop(pass->devices);
 	for (struct pass_work *work = pass->work; work; work = work->previous)
 		arena_done(&work->arena);
@@ -225,7 +227,7 @@ static bool may_use_loop(const struct pass *pass)
 			  first->cpu_us < pass->config.small_ms * 1000 / 4);
 }
 
-/* Takes a new view and snapshot for each decision, because objects may have changed since the
+/* Takes a new view for each decision, because objects may have changed since the
  * last one of this pass. The cost is that of the cluster's last decisions, or an estimate for the
  * first one; decision_done restarts one that exceeded its CPU time as the next larger. A small
  * decision is made on the loop, because two switches of threads cost as much, unless this pass has
@@ -247,12 +249,11 @@ void pass_decide(struct pass *pass)
 		pass->on_decided(pass);
 		return;
 	}
-	pass_observe(pass, &work->view, &work->snapshot);
-	if (pass->cost == PASS_COST_UNKNOWN && work->snapshot.ray_state)
-		pass->cost = estimate(pass, &work->snapshot);
+	pass_observe(pass, work);
+	if (pass->cost == PASS_COST_UNKNOWN && pass->ray_state)
+		pass->cost = estimate(pass, work);
 	work->cost = pass->cost;
-	if (work->cost == PASS_SMALL &&
-	    (!may_use_loop(pass) || estimate(pass, &work->snapshot) != PASS_SMALL))
+	if (work->cost == PASS_SMALL && (!may_use_loop(pass) || estimate(pass, work) != PASS_SMALL))
 		work->cost = PASS_QUICK;
 	is_long = grown_ms(pass) > pass->config.control->options->decision_cpu_budget_ms;
 	if (is_long)
@@ -265,7 +266,6 @@ void pass_decide(struct pass *pass)
 		.ms = is_long ? grown_ms(pass) : cpu_limit_ms(pass, work->cost),
 		.factor = pass->config.cpu_factor,
 	};
-	work->snapshot.cpu_budget = &work->budget;
 	work->previous = pass->work;
 	pass->work = work;
 	pass->step = PASS_DECIDING;

@@ -1,5 +1,6 @@
-/* Internals of a pass, shared by pass.c (its steps), pass_decide.c (the decision off the loop) and
- * pass_observe.c (its data and their age). Internal to these files. */
+/* Internals of a pass, shared by pass.c (its steps), pass_decide.c (the decision off the loop),
+ * pass_verify.c (the list of its Pods) and pass_observe.c (its data and their age). Internal to these
+ * files. */
 #ifndef CTL_PASS_PASS_INTERN_H
 #define CTL_PASS_PASS_INTERN_H
 
@@ -37,10 +38,11 @@ struct pass_request {
 /* A decision in progress: its input and its results. In the pass's arena, which nothing uses while
  * the job runs. */
 struct pass_work {
-	struct pass_work *previous; /* of this pass; NULL: none */
-	struct arena arena;         /* of the plan and its derived data */
-	struct observation view;    /* the objects live until the job has ended (net/work.h) */
-	struct snapshot snapshot;
+	struct pass_work *previous;     /* of this pass; NULL: none */
+	struct arena arena;             /* of the plan and its derived data */
+	struct observation view;        /* the objects live until the job has ended (net/work.h) */
+	struct observation observation; /* the same, and what the pass has read */
+	struct snapshot snapshot;       /* made of it by the job */
 	struct cpu_budget budget;
 	const struct work_job *job; /* NULL: on the loop */
 	/* CPU time of the thread: when it began to place, and to launch (0: not yet), and its end. */
@@ -57,6 +59,22 @@ struct pass_work {
 
 #define PASS_WORK_LISTS 4
 
+/* The list of the cluster's Pods, as the API server has it now. In the pass's arena. */
+struct pass_pods {
+	struct arena arena;     /* of what is kept; of the pass's budget */
+	struct kube_call *call; /* NULL: none in flight */
+	struct buf page;
+	int page_pods; /* at most, in one page */
+	const char *continue_token;
+	struct err err; /* of the page that was decoded */
+	/* The names and versions in the cache, sorted, from the view of the first page. */
+	struct observation view;
+	bool indexed;
+	struct pod_version *cached;
+	size_t cached_count;
+	VEC(struct fresh_pod) list;
+};
+
 struct pass {
 	unsigned holders; /* the owner, until pass_free; pass_hold */
 	struct pass_config config;
@@ -65,10 +83,11 @@ struct pass {
 	struct arena arena, ray_arena; /* of the pass, and of ray_state */
 	enum pass_step step;
 	struct loop_timer *start;
-	struct work_job *job;   /* NULL: no decision in progress */
+	struct work_job *job;   /* NULL: no decision in progress, and no page of Pods */
 	struct pass_work *work; /* of the last decision */
 	bool deleted;           /* the RayCluster, when the last decision was to be made */
 	void (*on_decided)(struct pass *pass);
+	void (*on_verified)(struct pass *pass, const struct err *err);
 	const char *key; /* "namespace/name" */
 	time_ms now; /* of every decision: an accepted drain must not become too old to act upon */
 	int64_t basis_ms;  /* loop_boot_ms of the oldest data it is decided on */
@@ -88,8 +107,7 @@ struct pass {
 	struct err lost; /* of the patch that suspends, while the RayCluster is looked at */
 
 	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
-	const struct pod **fresh_pods;           /* NULL: the cache's */
-	size_t fresh_pod_count;
+	struct pass_pods *pods;                  /* NULL: the cache's */
 
 	VEC(struct pass_request *) requests;
 	size_t waiting; /* requests without an answer */
@@ -122,6 +140,11 @@ void pass_decide(struct pass *pass);
 /* The RayCluster of the last decision is not the present one: decide again. After some tries the
  * `test` operations of the patch are the only guard. */
 bool pass_decide_is_overtaken(struct pass *pass);
+/* Lists the Pods of the cluster, page by page, each decoded on a thread of the pool unless it is small,
+ * and calls `done` with NULL or an error. pass_free cancels it, pass_drop frees the memory. */
+void pass_verify(struct pass *pass, void (*done)(struct pass *pass, const struct err *err));
+/* Ends its request; NULL is fine. */
+void pass_pods_cancel(struct pass_pods *pods);
 /* Reports the duration of a phase to the meter. */
 void pass_measure(const struct pass *pass, const char *phase, int64_t us);
 
@@ -134,10 +157,13 @@ bool pass_observe_is_old(const struct pass *pass);
 /* The time at which it will be, for kube_client_send_until; 0: never. */
 int64_t pass_observe_until_ms(const struct pass *pass);
 
-/* Objects for ctl/pass/gpu_share: those that this pass read are newer than the caches. */
+/* Objects for ctl/pass/gpu_share: a RayCluster that this pass read is newer than that of the cache. */
 struct gpu_share_objects pass_objects(const struct pass *pass, const struct observation *view);
-/* Builds the snapshot from the data of the pass and the caches. Copies the parts of the view that
- * might not live until the decision has been made. */
-void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot);
+/* Gathers the data of the pass and the caches, of which it copies what might not live until the
+ * decision has been made. On the loop: moves pointers alone, whatever is behind them. */
+void pass_observe(struct pass *pass, struct pass_work *work);
+/* The memory of all that a decision on it reads: of its objects in caches and of the arenas, so that no
+ * list of the snapshot can be left out. */
+size_t pass_observe_bytes(const struct pass *pass, const struct pass_work *work);
 
 #endif

@@ -44,8 +44,8 @@ struct gpu_share_objects pass_objects(const struct pass *pass, const struct obse
 {
 	return (struct gpu_share_objects){
 		.cluster = pass->fresh_cluster ? pass->fresh_cluster : view->cluster,
-		.pods = pass->fresh_pods ? pass->fresh_pods : view->snapshot.pods,
-		.pod_count = pass->fresh_pods ? pass->fresh_pod_count : view->snapshot.pod_count,
+		.pods = view->snapshot.pods,
+		.pod_count = view->snapshot.pod_count,
 	};
 }
 
@@ -74,20 +74,23 @@ static const struct pod *const *copy_list(const struct snapshot *view, struct ar
 	return pods;
 }
 
-void pass_observe(struct pass *pass, struct observation *view, struct snapshot *ret_snapshot)
+void pass_observe(struct pass *pass, struct pass_work *work)
 {
 	struct gpu_share_objects objects;
 	const struct options *options = pass->config.control->options;
-	struct observation observation;
-	struct snapshot *snapshot = &observation.snapshot;
+	struct observation *view = &work->view, *observation = &work->observation;
+	struct snapshot *snapshot = &observation->snapshot;
 
 	view->snapshot.pods = copy_list(&view->snapshot, &pass->arena);
 	objects = pass_objects(pass, view);
-	observation = *view;
+	*observation = *view;
 	snapshot->now = pass->now;
-	observation.cluster = objects.cluster;
-	snapshot->pods = objects.pods;
-	snapshot->pod_count = objects.pod_count;
+	observation->cluster = objects.cluster;
+	if (pass->pods) {
+		observation->verified = true;
+		observation->fresh = pass->pods->list.at;
+		observation->fresh_count = pass->pods->list.count;
+	}
 	snapshot->ray_state = pass->ray_state;
 	snapshot->ray_problem = ray_problem(pass, objects.cluster);
 	/* A drained worker must be patched out even when the caches are stale. */
@@ -95,9 +98,9 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 		snapshot->view_problem = "";
 	snapshot->ray_note = pass->config.ray_note;
 	snapshot->ray_state_time = pass->ray_state_time;
-	observation.kv_requests = pass->kv_requests;
-	observation.drains = pass->drains.at;
-	observation.drain_count = pass->drains.count;
+	observation->kv_requests = pass->kv_requests;
+	observation->drains = pass->drains.at;
+	observation->drain_count = pass->drains.count;
 	snapshot->settings = options->settings;
 	if (!pass->devices)
 		pass->devices = device_view_hold(pass->config.control);
@@ -110,5 +113,15 @@ void pass_observe(struct pass *pass, struct observation *view, struct snapshot *
 					     view->snapshot.autoscaler, pass->now, &pass->arena,
 					     &snapshot->time_zone_count);
 	snapshot->cluster_work = pass->work_read ? &pass->cluster_work : NULL;
-	observe(&observation, &pass->arena, ret_snapshot);
+	snapshot->cpu_budget = &work->budget;
+}
+
+size_t pass_observe_bytes(const struct pass *pass, const struct pass_work *work)
+{
+	size_t bytes = work->observation.bytes + pass->arena.used_bytes +
+		       pass->ray_arena.used_bytes + (pass->pods ? pass->pods->arena.used_bytes : 0);
+
+	for (size_t i = 0; i < PASS_WORK_LISTS; i++)
+		bytes += pass->work_arenas[i].used_bytes;
+	return bytes + (pass->devices ? pass->devices->arena.used_bytes : 0);
 }

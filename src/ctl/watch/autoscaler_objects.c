@@ -59,6 +59,12 @@ const struct autoscaler_object *autoscaler_objects_get(const struct autoscaler_o
 	return bad;
 }
 
+size_t autoscaler_objects_bytes(const struct autoscaler_objects *objects, const char *namespace_,
+				const char *name)
+{
+	return objects ? kube_informer_bytes(objects->watch.informer, namespace_, name) : 0;
+}
+
 /* ---- objects without a RayCluster ---- */
 
 /* "no RayCluster dmeo in team-a; did you mean demo?" */

@@ -21,6 +21,9 @@ void autoscaler_objects_free(struct autoscaler_objects *objects); /* NULL is fin
 /* All existing objects are read, or are known to be unreadable. Decisions must wait for this: else
  * a paused cluster would be scaled. */
 bool autoscaler_objects_known(const struct autoscaler_objects *objects);
+/* The memory of the object. */
+size_t autoscaler_objects_bytes(const struct autoscaler_objects *objects, const char *namespace_,
+				const char *name);
 /* NULL: there is none. An object that cannot be decoded is replaced by a limit of 0 GPUs with the
  * problem in it, in the arena, because its user's settings are unknown. Valid as what the cache holds
  * (ctl/pass/pass.h, view). NULL is fine for objects. */

@@ -30,6 +30,7 @@ struct choice {
 	size_t node_count;
 	const struct pod *pods;
 	size_t pod_count;
+	size_t bytes; /* of both arrays */
 };
 
 /* An inventory that is no longer used. */
@@ -205,6 +206,7 @@ static void add_others(struct capacity_watch *capacity_watch, const struct obser
 static struct choice *choose(struct capacity_watch *capacity_watch, const struct observation *view)
 {
 	struct choice *choice = ARENA_NEW(&capacity_watch->arena, struct choice);
+	size_t before = capacity_watch->arena.used_bytes;
 	const struct node_capacity **capacities = NULL;
 	struct others others = { .list = { .at = NULL } };
 	struct node *nodes;
@@ -220,6 +222,7 @@ static struct choice *choose(struct capacity_watch *capacity_watch, const struct
 	choice->nodes = nodes;
 	choice->pods = others.list.at;
 	choice->pod_count = others.list.count;
+	choice->bytes = capacity_watch->arena.used_bytes - before;
 	return choice;
 }
 
@@ -266,6 +269,7 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 		map_set(&capacity_watch->choices, key, choice);
 	}
 	add_nodes(arena, choice, view);
+	view->bytes += choice->bytes;
 	view->snapshot.other_pods_known = *capacity_watch->list.pods_problem == '\0';
 	view->snapshot.other_pods = choice->pods;
 	view->snapshot.other_pod_count = choice->pod_count;

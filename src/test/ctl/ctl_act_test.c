@@ -134,47 +134,15 @@ static void test_answers_are_decoded(void **state)
 		"{\"apiVersion\": \"ray.io/v1\", \"kind\": \"RayCluster\","
 		" \"metadata\": {\"name\": \"demo\", \"namespace\": \"ray\", \"generation\": 7},"
 		" \"spec\": {}}";
-	static const char pods_text[] =
-		"{\"kind\": \"PodList\", \"metadata\": {\"resourceVersion\": \"5\"}, \"items\":"
-		" [{\"metadata\": {\"name\": \"a\"}}, {\"metadata\": {\"name\": \"b\"}}]}";
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct ray_cluster cluster;
-	const struct pod **pods;
 	struct err err;
-	size_t count;
 
 	(void)state;
 	assert_int_equal(
 		act_decode_cluster(cluster_text, strlen(cluster_text), &arena, &cluster, &err), 0);
 	assert_int_equal(cluster.generation, 7);
 	assert_int_equal(act_decode_cluster("{", 1, &arena, &cluster, &err), -1);
-	assert_int_equal(act_decode_pods(pods_text, strlen(pods_text), &arena, &pods, &count, &err),
-			 0);
-	assert_int_equal(count, 2);
-	assert_string_equal(pods[1]->name, "b");
-}
-
-/* One Pod that cannot be read is there and counts as busy; one without a name fails the whole. */
-static void test_a_bad_pod_is_busy(void **state)
-{
-	static const char text[] =
-		"{\"kind\": \"PodList\", \"metadata\": {}, \"items\":"
-		" [{\"metadata\": {\"name\": \"a\"}, \"spec\": 3}, {\"metadata\": {\"name\": \"b\"}}]}";
-	static const char nameless[] = "{\"metadata\": {}, \"items\": [{\"metadata\": {}}]}";
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const struct pod **pods;
-	struct err err;
-	size_t count;
-
-	(void)state;
-	assert_int_equal(act_decode_pods(text, strlen(text), &arena, &pods, &count, &err), 0);
-	assert_int_equal(count, 2);
-	assert_string_equal(pods[0]->name, "a");
-	assert_non_null(strstr(pods[0]->unreadable, "spec: must be an object"));
-	assert_null(pods[1]->unreadable);
-	assert_int_equal(act_decode_pods(nameless, strlen(nameless), &arena, &pods, &count, &err),
-			 -1);
-	assert_non_null(strstr(err.text, "list of Pods: metadata.name is missing"));
 }
 
 int main(void)
@@ -187,7 +155,6 @@ int main(void)
 		cmocka_unit_test(test_added_without_existing_workers),
 		cmocka_unit_test(test_unchanged_groups_are_not_logged),
 		cmocka_unit_test(test_answers_are_decoded),
-		cmocka_unit_test(test_a_bad_pod_is_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

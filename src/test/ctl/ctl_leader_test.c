@@ -225,8 +225,7 @@ static void test_stopped_before_a_drain_leaves(void **state)
 		script_text(arena_printf(&arena, LIST(LISTENING_HEAD), gcs_bench.gcs.server.port));
 	assert_int_equal(
 		act_decode_cluster(cluster_json, strlen(cluster_json), &arena, &cluster, &err), 0);
-	assert_int_equal(act_decode_pods(pod_json, strlen(pod_json), &arena, &pods, &count, &err),
-			 0);
+	pods = pass_bench_pods(pod_json, &arena, &count);
 	client = ray_access_client(access, &cluster, pods, count, &problem);
 	if (!client)
 		fail_msg("%s", problem);

@@ -320,6 +320,80 @@ static void expect_a_thread(void)
 	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 }
 
+/* Few Pods and requests, and much in one of its objects: its list may be in any field. */
+static void test_a_cluster_with_a_large_object_is_decided_on_a_thread(void **state)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(1 << 20);
+
+	(void)state;
+	set_pending_gpus(2);
+	buf_add_string(&text, "{'kind': 'PodList', 'metadata': {}, 'items': [" HEAD_POD
+			      ",{'metadata': {'name': 'w', 'namespace': 'a'}, 'spec': {"
+			      "'containers': [{'name': 'w', 'args': ['");
+	for (int i = 0; i < 20000; i++)
+		buf_add_string(&text, "a','");
+	buf_add_string(&text, "a']}]}}]}");
+	seen.pods = buf_string(&text);
+	seen.small_ms = LONG_MS;
+	seen.cost = PASS_SMALL;
+	seen.on_view = close_pool;
+	start_pass(NULL);
+	expect_a_thread();
+	assert_true(seen.patched);
+}
+
+static void close_at_second_view(void)
+{
+	if (seen.views == 2)
+		close_pool();
+}
+
+/* A page of Pods to verify is decoded beside the loop; the pass may be freed meanwhile. */
+static void verify_large_page(struct buf *text)
+{
+	seen.cluster = api.cluster =
+		"{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name': 'demo',"
+		" 'namespace': 'a', 'generation': 1}, 'spec': {'enableInTreeAutoscaling': true,"
+		" 'headGroupSpec': {'rayStartParams': {}, 'template': {'spec': {'containers':"
+		" [{'name': 'ray-head'}]}}}, 'workerGroupSpecs': [" GROUP("1") "]}}";
+	seen.pods = LIST(HEAD_POD "," PENDING_POD);
+	buf_add_string(text, "{'kind': 'PodList', 'metadata': {}, 'items': [" HEAD_POD
+			     "," PENDING_POD "], 'note': '");
+	for (int i = 0; i < 40000; i++)
+		buf_add_char(text, 'a');
+	buf_add_string(text, "'}");
+	api.pods = buf_string(text);
+	seen.on_view = close_at_second_view;
+	start_pass("{'launches': [{'group': 'gpu', 'replicas': 1, 'baseReplicas': 1, 'unjoined': 1,"
+		   " 'unneeded': 1, 'unneededSince': '2026-01-01T00:00:00Z'}]}");
+	assert_true(loop_wait_until(script.loop, a_job_waits, NULL, WAIT_MS));
+	assert_string_equal(pass_step_name(seen.pass), "Verifying");
+}
+
+static void test_pods_are_decoded_on_a_thread(void **state)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(1 << 20);
+
+	(void)state;
+	verify_large_page(&text);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	assert_int_equal(api.patches, 1);
+}
+
+static void test_a_pass_is_freed_while_pods_are_decoded(void **state)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(1 << 20);
+
+	(void)state;
+	verify_large_page(&text);
+	pass_free(seen.pass);
+	seen.pass = NULL;
+	open_pool();
+	assert_true(work_stop(script.loop, WAIT_MS));
+	assert_int_equal(seen.endings, 0);
+}
+
 /* Its decisions were small until its last one. */
 static void test_a_cluster_that_has_grown_is_decided_on_a_thread(void **state)
 {
@@ -451,6 +525,9 @@ int main(void)
 		TEST(test_a_small_decision_is_made_on_the_loop),
 		TEST(test_a_small_decision_with_new_grants_is_made_on_the_loop),
 		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
+		TEST(test_a_cluster_with_a_large_object_is_decided_on_a_thread),
+		TEST(test_pods_are_decoded_on_a_thread),
+		TEST(test_a_pass_is_freed_while_pods_are_decoded),
 		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
 		TEST(test_the_second_decision_of_a_pass_takes_a_thread),
 		TEST(test_slow_decisions_do_not_delay_quick_ones),

@@ -344,6 +344,74 @@ static void test_launch_that_has_started_stays(void **state)
 	assert_int_equal(api.patches, 0);
 }
 
+#define VERSIONED(name, type, version, status)                                                     \
+	"{'metadata': {'name': '" name "', 'namespace': 'a', 'resourceVersion': '" version         \
+	"', 'labels': {'ray.io/cluster': 'demo', 'ray.io/node-type': '" type                       \
+	"', 'ray.io/group': 'gpu'}}, 'spec': {'containers': [{'name': 'ray-worker'}]},"            \
+	" 'status': " status "}"
+#define CACHED_HEAD VERSIONED("demo-head", "head", "3", RUNNING)
+#define CACHED_WORKER VERSIONED("demo-worker", "worker", "4", "{'phase': 'Pending'}")
+#define PAGE(token, pods)                                                                          \
+	"{'kind': 'PodList', 'metadata': {'resourceVersion': '9', 'continue': '" token             \
+	"'}, 'items': [" pods "]}"
+
+static const char *second_page; /* of the list of Pods */
+
+static const char *page_of(const char *path)
+{
+	assert_non_null(strstr(path, "limit=500"));
+	assert_non_null(strstr(path, "labelSelector=ray.io%2Fcluster%3Ddemo"));
+	return strstr(path, "continue=x%2F1") ? second_page : PAGE("x/1", CACHED_HEAD);
+}
+
+static void verify_pages(const char *second)
+{
+	seen.cluster = api.cluster = CLUSTER("1");
+	seen.pods = LIST(CACHED_HEAD "," CACHED_WORKER);
+	api.on_list = page_of;
+	second_page = second;
+	run_pass(UNNEEDED);
+	assert_int_equal(api.lists, 2);
+	assert_int_equal(seen.err.kind, ERR_NONE);
+}
+
+/* The Pod that the second page has in the version of the cache is that of the cache. */
+static void test_pods_are_verified_in_pages(void **state)
+{
+	(void)state;
+	verify_pages(PAGE("", CACHED_WORKER));
+	assert_int_equal(api.patches, 1);
+	assert_non_null(strstr(api.bodies[0], "demo-worker"));
+}
+
+static void test_a_newer_version_of_the_second_page_counts(void **state)
+{
+	(void)state;
+	verify_pages(PAGE("", VERSIONED("demo-worker", "worker", "5", JUST_STARTED)));
+	assert_int_equal(api.patches, 0);
+}
+
+static void test_an_unreadable_pod_is_busy(void **state)
+{
+	(void)state;
+	verify_pages(PAGE("", "{'metadata': {'name': 'demo-worker', 'namespace': 'a', 'labels': "
+			      "{'ray.io/cluster': 'demo', 'ray.io/node-type': 'worker', "
+			      "'ray.io/group': 'gpu'}}, 'spec': 3}"));
+	assert_int_equal(api.patches, 0);
+}
+
+/* Which one is to be deleted is unknown then. */
+static void test_a_pod_without_a_name_ends_the_pass(void **state)
+{
+	(void)state;
+	seen.cluster = api.cluster = CLUSTER("1");
+	seen.pods = LIST(CACHED_HEAD "," CACHED_WORKER);
+	api.pods = LIST(CACHED_HEAD ", {'metadata': {}}");
+	run_pass(UNNEEDED);
+	assert_int_equal(api.patches, 0);
+	assert_non_null(strstr(seen.err.text, "list of Pods: metadata.name is missing"));
+}
+
 static bool drain_is_asked(void *context)
 {
 	(void)context;
@@ -473,6 +541,10 @@ int main(void)
 		TEST(test_refused_patch_is_an_error),
 		TEST(test_unneeded_launch_is_cancelled),
 		TEST(test_launch_that_has_started_stays),
+		TEST(test_pods_are_verified_in_pages),
+		TEST(test_a_newer_version_of_the_second_page_counts),
+		TEST(test_an_unreadable_pod_is_busy),
+		TEST(test_a_pod_without_a_name_ends_the_pass),
 		TEST(test_free_in_every_step),
 	};
 

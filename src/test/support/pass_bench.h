@@ -23,9 +23,11 @@ extern struct api {
 	int statuses[PATCHES_MAX]; /* of the patches, in order; 0: 200, -1: no answer */
 	const char *verb;          /* of the last patch, or "DELETE" */
 	char bodies[PATCHES_MAX][2048];
-	void (*on_get)(void);  /* of the cluster; NULL: nothing */
-	const char *cluster;   /* replies to GET and PATCH */
-	const char *pods;      /* reply to LIST */
+	void (*on_get)(void); /* of the cluster; NULL: nothing */
+	const char *cluster;  /* replies to GET and PATCH */
+	const char *pods;     /* reply to LIST */
+	/* The reply to LIST with this query instead; NULL: as above */
+	const char *(*on_list)(const char *path);
 	server_script *all;    /* answers every request; NULL: as below */
 	server_script *leases; /* answers requests for Leases; NULL: as a GET of the cluster */
 } api;
@@ -109,6 +111,8 @@ extern struct pass_seen {
 	struct err err;
 } seen;
 
+/* The Pods of a list, in the arena. */
+const struct pod **pass_bench_pods(const char *list, struct arena *arena, size_t *ret_count);
 void pass_bench_view(void *context, struct arena *arena, struct observation *ret_view);
 
 const struct ray_cluster *pass_bench_current(void *context);
