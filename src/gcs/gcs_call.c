@@ -86,7 +86,7 @@ struct gcs_call *gcs_call_new(struct gcs_client *client, int64_t timeout_ms, con
 	CHECK(timeout_ms > 0 && timeout_ms <= H2_TIMEOUT_MAX_MS);
 	call->client = client;
 	list_add(&client->calls, &call->item);
-	call->deadline_ms = loop_monotonic_ms(client->loop) + timeout_ms;
+	call->deadline_ms = loop_attended_ms(client->loop) + timeout_ms;
 	call->path = path;
 	buf_init(&call->request, GCS_REQUEST_BUFFER_BYTES);
 	buf_init(&call->lines, (size_t)GCS_LINES_MAX * GCS_LINE_MAX_BYTES);
@@ -106,7 +106,7 @@ static void gcs_unary(struct gcs_call *call, const char *path, const char *clust
 		      const struct buf *message, h2_done *done)
 {
 	struct gcs_client *client = call->client;
-	int64_t left_ms = call->deadline_ms - loop_monotonic_ms(client->loop);
+	int64_t left_ms = call->deadline_ms - loop_attended_ms(client->loop);
 	AUTO(buf_done) struct buf bearer;
 	struct h2_request request = {
 		.path = path,

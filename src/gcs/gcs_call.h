@@ -45,7 +45,7 @@ struct gcs_call {
 	struct h2_call *h2;       /* NULL: not in flight */
 	struct loop_timer *later; /* reports `err` on the next turn */
 	struct err *err;          /* set with `later` */
-	int64_t deadline_ms;
+	int64_t deadline_ms;      /* of loop_attended_ms */
 	const char *path;
 	const char *other_path; /* of the same method; NULL: none. Used where `path` is unknown */
 	struct buf request;     /* of `path`, kept for the repeat */

@@ -39,7 +39,8 @@ struct h2_call {
 	struct list_item item;
 	enum h2_call_state state;
 	int32_t stream_id;
-	int64_t started_ms, deadline_ms, timeout_ms;
+	int64_t started_ms, timeout_ms;
+	int64_t deadline_ms; /* of loop_attended_ms: a busy loop is not the peer's fault */
 	const char *(*may_send)(void *context);
 	void *may_send_context;
 	h2_done *done;
@@ -65,11 +66,11 @@ struct h2_session {
 	struct h2_connection *connection; /* NULL: none */
 	struct token_bucket waste;        /* bytes that do not advance any call */
 	uint64_t generation;
-	int64_t connect_deadline_ms;
-	int64_t ping_ms;        /* when the last PING was sent on this connection */
-	bool good;              /* this connection has delivered a reply */
-	unsigned timeouts;      /* in a row, on this connection */
-	struct backoff backoff; /* failures: connections in a row without a reply */
+	int64_t connect_deadline_ms; /* likewise */
+	int64_t ping_ms;             /* when the last PING was sent on this connection */
+	bool good;                   /* this connection has delivered a reply */
+	unsigned timeouts;           /* in a row, on this connection */
+	struct backoff backoff;      /* failures: connections in a row without a reply */
 	int64_t next_connect_ms;
 	enum err_kind last_kind; /* why the last connection ended */
 	char *last_text;
@@ -139,7 +140,7 @@ static struct h2_call *h2_call_new(struct h2_session *session, const struct h2_r
 	call->session = session;
 	call->started_ms = now_ms;
 	call->timeout_ms = request->timeout_ms;
-	call->deadline_ms = now_ms + request->timeout_ms;
+	call->deadline_ms = loop_attended_ms(session->loop) + request->timeout_ms;
 	call->may_send = request->may_send;
 	call->may_send_context = request->may_send_context;
 	call->done = done;
@@ -219,9 +220,10 @@ static nghttp2_nv h2_nv(const char *name, const char *value, bool secret)
 }
 
 /* Opens its stream; a call without a stream is finished. */
-static void h2_call_submit(struct h2_call *call, int64_t now_ms)
+static void h2_call_submit(struct h2_call *call)
 {
 	struct h2_session *session = call->session;
+	int64_t left_ms = call->deadline_ms - loop_attended_ms(session->loop);
 	nghttp2_data_provider body = { .source.ptr = call, .read_callback = h2_on_body };
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct err err;
@@ -234,9 +236,7 @@ static void h2_call_submit(struct h2_call *call, int64_t now_ms)
 		h2_nv(":path", call->path, false),
 		h2_nv(":authority", session->authority, false),
 		h2_nv("te", "trailers", false),
-		h2_nv("grpc-timeout",
-		      arena_printf(&scratch, "%lldm", (long long)(call->deadline_ms - now_ms)),
-		      false),
+		h2_nv("grpc-timeout", arena_printf(&scratch, "%lldm", (long long)left_ms), false),
 		h2_nv("content-type", "application/grpc", false),
 		h2_nv("user-agent", H2_USER_AGENT, false),
 	};
@@ -382,22 +382,21 @@ static int64_t h2_call_ping_ms(const struct h2_call *call)
 
 static void h2_session_arm(struct h2_session *session)
 {
-	int64_t now = h2_session_now(session), next = INT64_MAX;
+	int64_t now = h2_session_now(session), next = session->connect_deadline_ms;
+	int64_t held = now - loop_attended_ms(session->loop);
 
 	LIST_EACH(const struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_FINISHED)
-			next = now;
+			next = now - held;
 		if (call->deadline_ms < next)
 			next = call->deadline_ms;
-		if (h2_call_is_silent(call) && h2_call_ping_ms(call) < next)
-			next = h2_call_ping_ms(call);
+		if (h2_call_is_silent(call) && h2_call_ping_ms(call) - held < next)
+			next = h2_call_ping_ms(call) - held;
 	}
-	if (session->connect_deadline_ms < next)
-		next = session->connect_deadline_ms;
 	if (next == INT64_MAX)
 		loop_timer_stop(session->timer);
 	else
-		loop_timer_start(session->timer, next > now ? next - now : 0);
+		loop_timer_start(session->timer, next + held > now ? next + held - now : 0);
 }
 
 static void h2_session_connect(struct h2_session *session);
@@ -446,7 +445,7 @@ static void h2_on_opened(void *owner)
 	session->connect_deadline_ms = INT64_MAX;
 	LIST_EACH(struct h2_call, call, &session->calls, item)
 		if (call->state == H2_CALL_PENDING)
-			h2_call_submit(call, h2_session_now(session));
+			h2_call_submit(call);
 	h2_session_arm(session);
 }
 
@@ -518,7 +517,7 @@ static void h2_session_connect(struct h2_session *session)
 	memory_free(steal(&session->late_text));
 	session->ping_ms = now - H2_PING_INTERVAL_MS;
 	session->generation++;
-	session->connect_deadline_ms = now + H2_CONNECT_TIMEOUT_MS;
+	session->connect_deadline_ms = loop_attended_ms(session->loop) + H2_CONNECT_TIMEOUT_MS;
 	session->connection = h2_connection_open(session->loop, session->host, session->port,
 						 session->tls, &session->waste, &h2_events, session,
 						 &err);
@@ -534,7 +533,7 @@ static void h2_call_place(struct h2_call *call)
 	struct err err;
 
 	if (session->connection && h2_connection_accepts(session->connection)) {
-		h2_call_submit(call, h2_session_now(session));
+		h2_call_submit(call);
 		h2_connection_flush(session->connection);
 	} else if (!session->connection && wait_ms > 0) {
 		/* Without the time that is left: a log of changed texts would otherwise log it each
@@ -546,14 +545,15 @@ static void h2_call_place(struct h2_call *call)
 	}
 }
 
-static void h2_session_check_calls(struct h2_session *session, int64_t now)
+static void h2_session_check_calls(struct h2_session *session, int64_t attended)
 {
+	int64_t now = h2_session_now(session);
 	bool silent = false, late = false, ping = false;
 
 	LIST_EACH(struct h2_call, call, &session->calls, item) {
 		if (call->state == H2_CALL_FINISHED)
 			continue;
-		if (call->deadline_ms <= now) {
+		if (call->deadline_ms <= attended) {
 			silent |= h2_call_is_silent(call);
 			late |= call->state == H2_CALL_ACTIVE;
 			h2_call_expire(call);
@@ -576,11 +576,11 @@ static void h2_session_check_calls(struct h2_session *session, int64_t now)
 static void h2_session_on_timer(void *context)
 {
 	struct h2_session *session = context;
-	int64_t now = h2_session_now(session);
+	int64_t attended = loop_attended_ms(session->loop);
 
-	if (session->connect_deadline_ms <= now)
+	if (session->connect_deadline_ms <= attended)
 		h2_session_drop(session);
-	h2_session_check_calls(session, now);
+	h2_session_check_calls(session, attended);
 	h2_session_deliver(session);
 }
 

@@ -20,7 +20,11 @@ struct loop {
 	int64_t turn_cpu_us;       /* of the thread, at the end of the last turn */
 	uint64_t longest_turn_ns;
 	int64_t longest_turn_cpu_us;
+	uint64_t held_ns, held_before_ns; /* of all turns above HELD_NS, and at the last wait */
 };
+
+/* A turn that takes longer holds up what its peers have sent. */
+#define HELD_NS (UINT64_C(20) * 1000000)
 
 struct loop_timer {
 	uv_timer_t uv; /* first, as in loop_signal: freed by loop_handle_free */
@@ -47,22 +51,43 @@ static void loop_read_wall(struct loop *loop)
 			       (int64_t)(uv_hrtime() / 1000000);
 }
 
+/* In this turn so far, without the time waited. */
+static uint64_t loop_busy_ns(struct loop *loop)
+{
+	uint64_t passed_ns = uv_hrtime() - loop->turn_ns;
+	uint64_t waited_ns = uv_metrics_idle_time(&loop->uv) - loop->idle_ns;
+
+	return loop->turn_ns > 0 && passed_ns > waited_ns ? passed_ns - waited_ns : 0;
+}
+
+/* libuv reads its clock after a wait and before timers: here as well, so that loop_attended_ms never
+ * decreases. */
+static void loop_count_held(struct loop *loop)
+{
+	uint64_t busy_ns = loop_busy_ns(loop);
+
+	if (busy_ns <= HELD_NS)
+		return;
+	loop->held_ns = loop->held_before_ns + busy_ns - HELD_NS;
+	uv_update_time(&loop->uv);
+}
+
 /* Callbacks of sockets run before the check handle, those of timers after it: so a turn is the time
  * between two waits, less the time waited. */
 static void loop_count_turn(struct loop *loop)
 {
-	uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(&loop->uv);
-	uint64_t passed_ns = now_ns - loop->turn_ns, waited_ns = idle_ns - loop->idle_ns;
+	uint64_t busy_ns = loop_busy_ns(loop);
 	int64_t cpu_us = loop_cpu_us();
 
-	if (loop->turn_ns > 0 && passed_ns > waited_ns &&
-	    passed_ns - waited_ns > loop->longest_turn_ns)
-		loop->longest_turn_ns = passed_ns - waited_ns;
+	if (busy_ns > loop->longest_turn_ns)
+		loop->longest_turn_ns = busy_ns;
+	loop_count_held(loop);
+	loop->held_before_ns = loop->held_ns;
 	if (loop->turn_ns > 0 && cpu_us - loop->turn_cpu_us > loop->longest_turn_cpu_us)
 		loop->longest_turn_cpu_us = cpu_us - loop->turn_cpu_us;
 	loop->turn_cpu_us = cpu_us;
-	loop->turn_ns = now_ns;
-	loop->idle_ns = idle_ns;
+	loop->turn_ns = uv_hrtime();
+	loop->idle_ns = uv_metrics_idle_time(&loop->uv);
 }
 
 static void loop_on_prepare(uv_prepare_t *handle)
@@ -73,6 +98,7 @@ static void loop_on_prepare(uv_prepare_t *handle)
 
 static void loop_on_check(uv_check_t *handle)
 {
+	loop_count_held(handle->data);
 	loop_read_wall(handle->data);
 }
 
@@ -156,6 +182,11 @@ time_ms loop_wall(const struct loop *loop)
 int64_t loop_monotonic_ms(const struct loop *loop)
 {
 	return (int64_t)uv_now(&loop->uv);
+}
+
+int64_t loop_attended_ms(const struct loop *loop)
+{
+	return loop_monotonic_ms(loop) - (int64_t)(loop->held_ns / 1000000);
 }
 
 int64_t loop_boot_ms(void)

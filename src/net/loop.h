@@ -22,6 +22,10 @@ void loop_free(struct loop *loop); /* after loop_run returned; all timers must b
 
 time_ms loop_wall(const struct loop *loop);         /* wall clock at the start of this turn */
 int64_t loop_monotonic_ms(const struct loop *loop); /* never decreases; deadlines use this */
+/* The same without the time for which turns above 20 ms have held up the loop: for deadlines of a peer,
+ * whose answer may wait to be read meanwhile. Never decreases. A difference is never more than that of
+ * the clock above; 20 ms of it pass in a turn at least, if the turn takes as long. */
+int64_t loop_attended_ms(const struct loop *loop);
 /* Read at the time of the call, in the middle of a turn, for code that must not act on a time that
  * has passed since the turn began (a stopped process). Continues while the machine sleeps; not
  * comparable with the above. */

@@ -235,6 +235,31 @@ static void test_slow_replies(void **state)
 	h2_bench_close();
 }
 
+/* The loop that reads the reply stands still. */
+static void handle_late(struct h2_server *server, struct h2_stream *stream)
+{
+	int64_t until_us = loop_precise_us() + 300 * 1000;
+
+	while (loop_precise_us() < until_us)
+		;
+	if (server->requests == 1)
+		h2_stream_answer(stream, &h2_bench_next_answer);
+}
+
+/* The reply is there as soon as the loop reads again; without one the deadline holds all the same. */
+static void test_a_late_loop_is_not_a_late_reply(void **state)
+{
+	int64_t begun_us = loop_precise_us();
+
+	(void)state;
+	h2_bench_open(handle_late);
+	h2_bench_answer("pong");
+	h2_bench_expect_good(150, "pong");
+	h2_bench_expect_error(150, ERR_TIMEOUT, "no reply within 150 ms");
+	assert_true(loop_precise_us() - begun_us < 5000 * 1000);
+	h2_bench_close();
+}
+
 static void handle_trickle(struct h2_server *server, struct h2_stream *stream)
 {
 	(void)server;
@@ -402,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_tls_expected),
 		cmocka_unit_test(test_random_bytes),
 		cmocka_unit_test(test_slow_replies),
+		cmocka_unit_test(test_a_late_loop_is_not_a_late_reply),
 		cmocka_unit_test(test_replies_that_never_come),
 		cmocka_unit_test(test_silent_peer),
 		cmocka_unit_test(test_no_connection),
