@@ -36,7 +36,7 @@ from rayscaler_e2e.wait import wait_until
 
 IDLE = 5
 UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
-COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "snapshot", "plan", "record", "simulate", "lint", "devices", "park", "version")
+COMMANDS = ("status", "explain", "request", "resume", "adopt", "release", "unprotect", "snapshot", "plan", "record", "simulate", "lint", "devices", "park", "version")
 DOCUMENT = (paths.ROOT / "docs" / "COMMANDS.md").read_text()
 
 

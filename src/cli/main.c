@@ -27,7 +27,7 @@ static void print_help(FILE *file)
 		   "\n"
 		   "commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].summary);
+		fprintf(file, "  %-9s %s\n", commands[i].name, commands[i].summary);
 	help_print(file,
 		   "\n\"@ COMMAND --help\" describes a command.\n"
 		   "exit status: 0 done, 1 the input is wrong or something failed, 2 wrong usage;\n"

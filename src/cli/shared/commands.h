@@ -18,6 +18,7 @@ enum exit_status {
 	X(resume, "start a RayCluster that idle termination suspended")                            \
 	X(adopt, "park Ray's autoscaler in a RayCluster: the controller scales it")                \
 	X(release, "the reverse of adopt: Ray's autoscaler scales it again")                       \
+	X(unprotect, "remove the annotations of protectBusyPods from Pods")                        \
 	X(snapshot, "write the inputs of a decision to a file, for \"plan\"")                      \
 	X(plan, "print the decision for a snapshot in a file, with reasons")                       \
 	X(record, "write the work of a RayCluster to a file")                                      \

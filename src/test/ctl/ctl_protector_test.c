@@ -302,10 +302,7 @@ static void test_forbidden_removal(void **state)
 	await_patches(1);
 	assert_true(protect_busy_pods_feature.condition(protector, &cluster, &arena, &condition));
 	assert_non_null(strstr(condition.message,
-			       "kubectl annotate pods -n a -l ray.io/cluster=demo "
-			       "karpenter.sh/do-not-disrupt- "
-			       "cluster-autoscaler.kubernetes.io/safe-to-evict- "
-			       "rayscaler.dev/protected-"));
+			       "remove its annotations yourself: rayscaler unprotect -n a --yes"));
 }
 
 /* A change that a later decision does not want, of a cluster that is deleted, or of a Pod with another

@@ -167,6 +167,15 @@ static void end(const struct pod *pod, enum protect_action action, struct protec
 	}
 }
 
+bool protect_take_back(const struct pod *pod, struct protected_pod *ret_item)
+{
+	*ret_item = (struct protected_pod){ .name = pod->name, .object = pod, .until = TIME_NONE };
+	if (!protect_record_of(pod, &ret_item->record))
+		return false;
+	end(pod, PROTECT_REMOVE, ret_item);
+	return true;
+}
+
 static void continue_or_end(const struct facts *facts, const struct rule *rule, enum use use,
 			    const struct pod *pod, struct protected_pod *item)
 {

@@ -47,6 +47,9 @@ struct plan_protection {
 	VEC(struct protected_pod) pods; /* the head first, then the order of the workers */
 };
 
+/* The removal of everything that this program wrote on the Pod, whether in use or not; false: nothing. */
+bool protect_take_back(const struct pod *pod, struct protected_pod *ret_item);
+
 const char *protect_action_name(enum protect_action action); /* "Keep", ... */
 
 extern const struct decision_feature protect_busy_pods_decisions;

@@ -378,11 +378,9 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	if (guarded->denied_removal)
 		cure = arena_printf(
 			arena,
-			"install the chart with protectBusyPods.allowPatch=true, or remove the "
-			"annotations of idle Pods yourself: kubectl annotate pods -n %s -l " LABEL_CLUSTER
-			"=%s %s- %s- " ANNOTATION_PROTECTED "-",
-			cluster->namespace_, cluster->name, protect_key(PROTECT_KARPENTER),
-			protect_key(PROTECT_CLUSTER_AUTOSCALER));
+			"install the chart with protectBusyPods.allowPatch=true, or "
+			"remove its annotations yourself: rayscaler unprotect -n %s --yes",
+			cluster->namespace_);
 	*ret_condition = (struct extra_condition){
 		.type = CONDITION_POD_PATCH_FORBIDDEN,
 		.reason = REASON_POD_PATCH_FORBIDDEN,
