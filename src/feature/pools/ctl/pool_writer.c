@@ -16,6 +16,7 @@
 #define PLURAL "gpupools"
 #define RETRY_MS 10000
 #define MESSAGE "cannot write the status of the GPUPool"
+#define HELD "the GPUPool grants nothing: every RayCluster that draws from it waits"
 
 struct entry {
 	const char *name;
@@ -26,7 +27,7 @@ struct entry {
 	struct kube_call *call;
 	struct loop_timer *timer;
 	int64_t not_before_ms;
-	struct log_repeat trouble;
+	struct log_repeat trouble, held;
 };
 
 struct pool_writer {
@@ -52,6 +53,7 @@ static void entry_done(void *value)
 	kube_client_cancel(entry->call);
 	loop_timer_free(entry->timer);
 	log_repeat_done(&entry->trouble);
+	log_repeat_done(&entry->held);
 	memory_free(entry->wanted);
 }
 
@@ -152,6 +154,18 @@ static void want(struct entry *entry, const struct gpu_pool_status *status)
 	write_soon(entry);
 }
 
+/* Its clusters say only that they wait. */
+static void note_held(struct entry *entry, const struct gpu_pool_status *status)
+{
+	const struct condition *ready =
+		condition_find(status->conditions.at, status->conditions.count, "Ready");
+
+	if (ready && strcmp(ready->status, "False") == 0)
+		log_repeat_error(&entry->held, HELD, entry->name, ready->message);
+	else
+		log_repeat_end(&entry->held, HELD, entry->name);
+}
+
 void pool_writer_allocated(struct pool_writer *writer, const struct gpu_pool_status *statuses,
 			   const struct pool_allocation *allocation)
 {
@@ -159,7 +173,9 @@ void pool_writer_allocated(struct pool_writer *writer, const struct gpu_pool_sta
 	for (size_t p = 0; p < allocation->input->pool_count; p++) {
 		const char *name = allocation->input->pools[p]->name;
 
-		if (!gpu_pool_is_of_flags(name) && pool_objects_version(writer->objects, name))
+		if (!gpu_pool_is_of_flags(name) && pool_objects_version(writer->objects, name)) {
 			want(entry_of(writer, name), &statuses[p]);
+			note_held(entry_of(writer, name), &statuses[p]);
+		}
 	}
 }
