@@ -9,6 +9,7 @@
 #include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
 #include "feature/device_claims/core/device_nodes.h"
+#include "feature/device_claims/core/resolve.h"
 
 /* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
 #define NODES_MAX 20000
@@ -76,7 +77,8 @@ static void make_inventory(const struct device_objects *objects, const struct in
 	const struct pod *pods = list->pods;
 
 	if (objects) {
-		const struct device_free *free = device_free_make(objects, arena);
+		const struct device_free *free =
+			device_claims_attach(objects, devices, arena)->claims->devices;
 
 		answer->stocks = device_nodes_stocks(free, arena, &answer->stock_count);
 		nodes = device_nodes_fill(free, nodes, list->node_count, arena);

@@ -455,12 +455,11 @@ static const struct field snapshot_fields[] = {
 /* Where ResourceSlices are known: Nodes and Pods have the amounts that a controller gives them. */
 static void complete_nodes(struct snapshot *snapshot, struct arena *arena)
 {
-	struct device_free *devices;
+	const struct claimed_index *claims = snapshot->device_table->claims;
+	const struct device_free *devices = claims ? claims->devices : NULL;
 
-	if (!snapshot->device_objects || snapshot->device_objects->slice_count == 0 ||
-	    snapshot->node_count == 0)
+	if (!devices || snapshot->node_count == 0)
 		return;
-	devices = device_free_make(snapshot->device_objects, arena);
 	snapshot->nodes = device_nodes_fill(devices, snapshot->nodes, snapshot->node_count, arena);
 	snapshot->other_pods = device_nodes_fill_pods(devices, snapshot->other_pods,
 						      snapshot->other_pod_count, arena);

@@ -10,8 +10,13 @@
 #include <stdint.h>
 
 /* Of the feature. */
-struct claim_spec;
+struct device_ask;
 struct device_free;
+struct device_matches;
+struct device_wants;
+
+/* The scheduler allocates such a name in limits by the DeviceClass; no Node has it as an amount. */
+#define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
 
 /* An amount of devices of one kind. */
 struct claimed_amount {
@@ -36,7 +41,7 @@ struct claimed_request {
 	bool channel;
 	const char *problem; /* NULL, or why it is counted as 0, with the cure */
 	/* Of the whole claim. */
-	const struct claim_spec *spec;
+	const struct device_wants *wants;
 	bool allocated;
 };
 
@@ -44,6 +49,9 @@ struct claimed_request {
 struct claimed_class {
 	const char *name;     /* "deviceclass.resource.kubernetes.io/gpu.example.com" */
 	const char *resource; /* as above; "": not an accelerator */
+	/* One device of it. */
+	const struct device_ask *ask;
+	const struct device_matches *matches; /* NULL: any device may be one */
 };
 
 struct claimed_index {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/model/claimed.h"
 #include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
@@ -169,6 +170,13 @@ static void judge_short(const struct resource *wanted, const struct node_amount 
 				   needed));
 }
 
+/* The scheduler allocates it by the DeviceClass. */
+static bool is_of_class(const char *name)
+{
+	return strncmp(name, DEVICE_CLASS_RESOURCE_PREFIX, strlen(DEVICE_CLASS_RESOURCE_PREFIX)) ==
+	       0;
+}
+
 static void judge_amounts(const struct node_demand *demand, const struct node_capacity *capacity,
 			  struct judgement *judgement)
 {
@@ -179,6 +187,7 @@ static void judge_amounts(const struct node_demand *demand, const struct node_ca
 		bool pods = strcmp(wanted->name, POD_REQUEST_PODS) == 0;
 
 		if (wanted->amount == 0 || (pods && !amount) ||
+		    (!amount && is_of_class(wanted->name)) ||
 		    (row && row->share == DEVICE_QUALIFIER &&
 		     (!amount || amount->allocatable == 0)))
 			continue;

@@ -26,7 +26,10 @@ static const char slice_text[] =
 	"      index: {int: -4}\n"
 	"      ecc: {bool: true}\n"
 	"      later: {list: [a]}\n"
-	"    capacity: {memory: {value: 9Gi}, other.example/cores: {value: 12}}\n"
+	"      links: {strings: [a, b]}\n"
+	"      serial: {int: 9007199254740993}\n"
+	"      none: {}\n"
+	"    capacity: {memory: {value: 9Gi, requestPolicy: {default: 1Gi}}, other.example/cores: {value: 12}}\n"
 	"    taints: [{key: gpu.nvidia.com/xid, value: '79', effect: NoSchedule}]\n"
 	"    consumesCounters:\n"
 	"    - {counterSet: gpu-0, counters: {memory: {value: 10Gi}}}\n"
@@ -57,6 +60,9 @@ static void check_device(const struct device *device)
 		{ "other.example/version", ATTRIBUTE_VERSION, "1.2.3", 0 },
 		{ "gpu.nvidia.com/index", ATTRIBUTE_INT, "", -4 },
 		{ "gpu.nvidia.com/ecc", ATTRIBUTE_BOOL, "", 1 },
+		{ "gpu.nvidia.com/later", ATTRIBUTE_OTHER, "", 0 },
+		{ "gpu.nvidia.com/links", ATTRIBUTE_OTHER, "", 0 },
+		{ "gpu.nvidia.com/serial", ATTRIBUTE_OTHER, "", 0 },
 	};
 
 	assert_string_equal(device->name, "gpu-0-mig-0");
@@ -70,6 +76,8 @@ static void check_device(const struct device *device)
 	assert_int_equal(device->capacity.count, 2);
 	check_quantity(&device->capacity.at[0], "gpu.nvidia.com/memory", "9Gi");
 	check_quantity(&device->capacity.at[1], "other.example/cores", "12");
+	assert_int_equal(device->defaults.count, 1);
+	check_quantity(&device->defaults.at[0], "gpu.nvidia.com/memory", "1Gi");
 	assert_int_equal(device->taint_count, 1);
 	assert_string_equal(device->taints[0].effect, "NoSchedule");
 	assert_int_equal(device->consumes_count, 1);
@@ -136,9 +144,6 @@ static void check_spec(const struct claim_spec *spec)
 	assert_string_equal(spec->requests[1].asks[1].name, "slow");
 	assert_int_equal(spec->requests[1].asks[1].count, 1);
 	assert_true(spec->requests[2].asks[0].admin_access);
-	assert_int_equal(spec->constraint_count, 1);
-	assert_string_equal(spec->constraints[0].requests.at[0], "gpus");
-	assert_string_equal(spec->constraints[0].match_attribute, "d/root");
 }
 
 static void test_a_template(void **state)
@@ -445,8 +450,6 @@ static void test_limits(void **state)
 		    "spec.devices[0].consumesCounters: has 33 elements, more than 32");
 	check_limit(decode_template, TEMPLATE "requests: [", "{name: x}", 128, "]}}}}",
 		    "spec.spec.devices.requests: has 129 elements, more than 128");
-	check_limit(decode_template, TEMPLATE "constraints: [", "{}", 128, "]}}}}",
-		    "spec.spec.devices.constraints: has 129 elements, more than 128");
 	check_limit(decode_template, TEMPLATE "requests: [{firstAvailable: [", "{name: x}", 128,
 		    "]}]}}}}",
 		    "spec.spec.devices.requests[0].firstAvailable: has 129 elements, more than");

@@ -196,6 +196,15 @@ static const char *verdict_name(enum cel_verdict verdict)
 	return names[verdict];
 }
 
+static enum cel_verdict verdict_of(const struct cel *cel, const struct cel_device *device)
+{
+	size_t steps = 0;
+	enum cel_verdict verdict = cel_judge(cel, device, &steps);
+
+	assert_in_range(steps, 0, CEL_STEPS_MAX + 1000);
+	return verdict;
+}
+
 static void test_verdicts(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -203,7 +212,7 @@ static void test_verdicts(void **state)
 	(void)state;
 	for (size_t i = 0; i < SUPPORT_COUNT(rows); i++) {
 		const struct cel *cel = cel_compile(rows[i].text, &arena);
-		enum cel_verdict verdict = cel_judge(cel, rows[i].device);
+		enum cel_verdict verdict = verdict_of(cel, rows[i].device);
 
 		if (verdict != rows[i].verdict)
 			fail_msg("%s: %s for %s, is %s (%s)", rows[i].text,
@@ -238,7 +247,7 @@ static void test_problems(void **state)
 	for (size_t i = 0; i < SUPPORT_COUNT(problems); i++) {
 		const struct cel *cel = cel_compile(problems[i][0], &arena);
 
-		assert_int_equal(cel_judge(cel, &GPU), CEL_UNKNOWN);
+		assert_int_equal(verdict_of(cel, &GPU), CEL_UNKNOWN);
 		assert_non_null(cel_problem(cel));
 		assert_string_equal(cel_problem(cel), problems[i][1]);
 	}
@@ -261,7 +270,7 @@ static const char *repeat(struct arena *arena, const char *part, size_t count, c
 
 static enum cel_verdict judge(const char *text, struct arena *arena)
 {
-	return cel_judge(cel_compile(text, arena), &GPU);
+	return verdict_of(cel_compile(text, arena), &GPU);
 }
 
 static void test_hostile_texts(void **state)
@@ -323,7 +332,7 @@ static void test_steps(void **state)
 	assert_int_equal(judge(text, &arena), CEL_YES);
 	for (size_t i = 0; i < count; i++)
 		attributes[i] = (struct device_attribute){ "d.example/a", ATTRIBUTE_BOOL, "", 1 };
-	assert_int_equal(cel_judge(cel_compile("has(device.attributes['a'].b)", &arena), &large),
+	assert_int_equal(verdict_of(cel_compile("has(device.attributes['a'].b)", &arena), &large),
 			 CEL_UNKNOWN);
 }
 

@@ -1,5 +1,6 @@
-/* Free devices of ResourceSlices, and how many Pods with a claim fit on a Node. */
-#include "feature/device_claims/core/device_free.h"
+/* Free devices of ResourceSlices, which of them selectors match, and for how many Pods they are
+ * enough. */
+#include "feature/device_claims/core/device_count.h"
 
 #include <string.h>
 
@@ -99,9 +100,15 @@ static struct device_ask ask_of(int64_t count)
 static void check_count(struct scene *scene, const struct device_ask *ask, int64_t total,
 			int64_t free, int64_t claimed, int64_t tainted, int64_t blocked)
 {
+	struct device_free *devices = make(scene);
+	struct device_matches matches;
 	struct device_count count;
+	struct device_judge judge;
 
-	device_free_count(make(scene), ask, &scene->arena, &count);
+	device_judge_init(&judge, devices, &scene->arena);
+	matches = device_judge_ask(&judge, ask);
+	device_judge_done(&judge);
+	device_count_all(devices, ask, &matches, &count);
 	assert_int_equal(count.total, total);
 	assert_int_equal(count.free, free);
 	assert_int_equal(count.claimed, claimed);
@@ -109,17 +116,46 @@ static void check_count(struct scene *scene, const struct device_ask *ask, int64
 	assert_int_equal(count.blocked, blocked);
 }
 
+static struct device_wants wants_of(struct scene *scene, const struct device_free *devices,
+				    const struct claim_spec *spec)
+{
+	struct device_wants one = { .request_count = spec->request_count },
+			    all = { .at = { NULL } };
+	struct device_judge judge;
+
+	device_judge_init(&judge, devices, &scene->arena);
+	for (size_t r = 0; r < spec->request_count; r++) {
+		ARRAY_EACH(const struct device_ask, ask, spec->requests[r].asks,
+			   spec->requests[r].ask_count) {
+			struct device_matches *matches =
+				ARENA_NEW(&scene->arena, struct device_matches);
+			/* Equal asks have the same matches, as in feature/device_claims/core/resolve. */
+			const struct device_want *same = NULL;
+
+			VEC_EACH(const struct device_want, other, &one.at)
+				if (ask->selectors.count + other->ask->selectors.count == 0 &&
+				    strcmp(other->ask->device_class, ask->device_class) == 0)
+					same = other;
+			*matches = device_judge_ask(&judge, ask);
+			VEC_PUSH(&scene->arena, &one.at,
+				 ((struct device_want){ ask, same ? same->matches : matches, r,
+							ask->admin_access ? 0 : ask->count }));
+		}
+	}
+	device_judge_done(&judge);
+	device_wants_add(&all, &one, &scene->arena);
+	return all;
+}
+
 /* On the Node of this name; NULL: on all. */
-static struct device_fit fit_spec(struct scene *scene, const char *name,
-				  const struct claim_spec *spec)
+static int64_t fit_spec(struct scene *scene, const char *name, const struct claim_spec *spec)
 {
 	const struct label wanted = { "node", name };
-	const struct pod_spec pod = { .node_selector = { &wanted, 1 } };
-	const struct claim_spec *specs[] = { spec };
+	const struct pod_spec pod = { .node_selector = { &wanted, name != NULL } };
 	struct node *nodes = arena_array(&scene->arena, scene->slices.count, sizeof(*nodes));
-	struct device_pods pods = { .specs = specs, .spec_count = 1, .most = 1000 };
-	struct device_free *free = make(scene), *copy = device_free_copy(free, &scene->arena);
-	struct device_fit fit, again;
+	struct device_free *free = make(scene);
+	struct device_place place = { .free = free, .spec = &pod, .nodes = nodes };
+	struct device_wants wants = wants_of(scene, free, spec);
 
 	for (size_t i = 0; name && i < scene->slices.count; i++) {
 		struct label *label = ARENA_NEW(&scene->arena, struct label);
@@ -127,32 +163,17 @@ static struct device_fit fit_spec(struct scene *scene, const char *name,
 		nodes[i].name = scene->slices.at[i].node_name;
 		*label = (struct label){ "node", nodes[i].name };
 		nodes[i].labels = (struct labels){ label, 1 };
-		pods.node_count++;
-		pods.spec = &pod;
+		place.node_count++;
 	}
-	pods.nodes = nodes;
-	device_free_fit(free, &pods, &scene->arena, &fit);
-	/* Nothing is left changed. */
-	device_free_fit(free, &pods, &scene->arena, &again);
-	assert_int_equal(fit.pods, again.pods);
-	/* In the copy they are taken. */
-	pods.keep = true;
-	device_free_fit(copy, &pods, &scene->arena, &again);
-	assert_int_equal(fit.pods, again.pods);
-	device_free_fit(copy, &pods, &scene->arena, &again);
-	if (!fit.unknown && fit.pods < pods.most)
-		assert_int_equal(again.pods, 0);
-	return fit;
+	return device_count_pods(&place, &wants, 1000, &scene->arena);
 }
 
 static int64_t fit_ask(struct scene *scene, const char *name, const struct device_ask *ask)
 {
 	const struct device_request request = { "gpus", ask, 1 };
-	const struct claim_spec spec = { &request, 1, NULL, 0 };
-	struct device_fit fit = fit_spec(scene, name, &spec);
+	const struct claim_spec spec = { &request, 1 };
 
-	assert_false(fit.unknown);
-	return fit.pods;
+	return fit_spec(scene, name, &spec);
 }
 
 static void test_generations(void **state)
@@ -229,14 +250,16 @@ static void test_unjudged(void **state)
 	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
 	struct device_ask ask = ask_of(1);
 	const struct device devices[] = { gpu("gpu-0", "80Gi", &scene) };
-	struct device_count count;
+	struct device_judge judge;
 
 	(void)state;
 	add_slice(&scene, "a", devices, 1);
 	ask.selectors = (struct strings){ unjudged_selector, 1 };
-	device_free_count(make(&scene), &ask, &scene.arena, &count);
-	assert_true(count.unjudged);
-	assert_int_equal(count.free, 1);
+	device_judge_init(&judge, make(&scene), &scene.arena);
+	assert_string_equal(device_judge_ask(&judge, &ask).problem, "function exists");
+	assert_false(device_judge_is_sure(&judge, 0));
+	device_judge_done(&judge);
+	check_count(&scene, &ask, 1, 1, 0, 0, 0);
 	assert_int_equal(fit_ask(&scene, "a", &ask), 1);
 }
 
@@ -285,8 +308,8 @@ static void test_counters(void **state)
 	check_count(&scene, &whole, 2, 1, 0, 0, 1);
 	check_count(&scene, &any, 6, 4, 1, 0, 1);
 	assert_int_equal(fit_ask(&scene, "a", &whole), 1);
-	/* The other half, and a whole GPU. */
-	assert_int_equal(fit_ask(&scene, "a", &any), 2);
+	/* Each by itself, although a whole GPU excludes its other half. */
+	assert_int_equal(fit_ask(&scene, "a", &any), 4);
 	whole.count = 2;
 	assert_int_equal(fit_ask(&scene, "a", &whole), 0);
 }
@@ -296,7 +319,7 @@ static void test_first_available(void **state)
 	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
 	struct device_ask asks[] = { ask_of(1), ask_of(2) };
 	const struct device_request requests[] = { { "gpus", asks, 2 } };
-	const struct claim_spec spec = { requests, 1, NULL, 0 };
+	const struct claim_spec spec = { requests, 1 };
 	const struct device devices[] = { gpu("gpu-0", "80Gi", &scene),
 					  gpu("gpu-1", "40Gi", &scene),
 					  gpu("gpu-2", "40Gi", &scene) };
@@ -306,12 +329,12 @@ static void test_first_available(void **state)
 	asks[0].selectors = (struct strings){ memory_selector, 1 };
 	asks[1].name = "small";
 	add_slice(&scene, "a", devices, 3);
-	/* The large one; then two small ones. */
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 2);
+	/* The large one, and two small ones. */
+	assert_int_equal(fit_spec(&scene, "a", &spec), 2);
 	add_claim(&scene, "a", "gpu-0", 0);
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 1);
+	assert_int_equal(fit_spec(&scene, "a", &spec), 1);
 	add_claim(&scene, "a", "gpu-1", 0);
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 0);
+	assert_int_equal(fit_spec(&scene, "a", &spec), 0);
 }
 
 static void test_shared_capacity(void **state)
@@ -341,92 +364,113 @@ static void test_shared_capacity(void **state)
 	assert_int_equal(fit_ask(&scene, "a", &ask), 0);
 }
 
-static void test_match_attribute(void **state)
-{
-	static const char *const both[] = { "gpus", "more/x" };
-	static const struct device_attribute roots[] = {
-		{ "resource.kubernetes.io/pcieRoot", ATTRIBUTE_STRING, "0", 0 },
-		{ "resource.kubernetes.io/pcieRoot", ATTRIBUTE_STRING, "1", 0 },
-	};
-	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
-	struct device_ask two = ask_of(2), one = ask_of(1);
-	const struct device_request requests[] = { { "gpus", &two, 1 }, { "more", &one, 1 } };
-	struct device_constraint constraint = { { NULL, 0 }, "resource.kubernetes.io/pcieRoot" };
-	struct claim_spec spec = { requests, 1, &constraint, 1 };
-	struct device devices[6];
-
-	(void)state;
-	for (size_t i = 0; i < 6; i++) {
-		devices[i] = gpu(arena_printf(&scene.arena, "gpu-%zu", i), "80Gi", &scene);
-		devices[i].attributes = &roots[i % 2];
-		devices[i].attribute_count = i < 5; /* the last one has none */
-	}
-	add_slice(&scene, "a", devices, 6);
-	/* Roots 0: three devices, 1: two. */
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 2);
-	spec.request_count = 2;
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 1);
-	one.count = 2;
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 0);
-	constraint.requests = (struct strings){ both, 1 };
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 1);
-	one.name = "x";
-	constraint.requests = (struct strings){ both, 2 };
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 0);
-}
-
-/* No combination has one root: the search ends at its limit, and says so. */
-static void test_search_is_bounded(void **state)
+/* Names without a domain are of the device's driver, in requests and in results. */
+static void test_names_of_capacity(void **state)
 {
 	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
-	struct device_ask ask = ask_of(9);
-	const struct device_request request = { "gpus", &ask, 1 };
-	const struct device_constraint constraint = { { NULL, 0 }, "d/root" };
-	const struct claim_spec spec = { &request, 1, &constraint, 1 };
-	struct device_attribute roots[64];
-	struct device devices[64];
+	const struct quantity plain[] = { { "memory", "30", true, 30 } };
+	const struct quantity foreign[] = { { "other.example/memory", "30", true, 30 } };
+	const struct quantity initial[] = { { "gpu.nvidia.com/memory", "20", true, 20 } };
+	struct device_ask ask = ask_of(1);
+	struct device devices[] = { gpu("gpu-0", "80Gi", &scene) };
 
 	(void)state;
-	for (size_t i = 0; i < 64; i++) {
-		roots[i] =
-			(struct device_attribute){ "d/root", ATTRIBUTE_INT, "", (int64_t)(i / 32) };
-		devices[i] = gpu(arena_printf(&scene.arena, "gpu-%zu", i), "80Gi", &scene);
-		devices[i].attributes = &roots[i];
-		devices[i].attribute_count = 1;
-	}
-	add_slice(&scene, "a", devices, 64);
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 6);
-	ask.count = 33;
-	assert_true(fit_spec(&scene, "a", &spec).unknown);
-	ask.count = INT64_MAX;
-	assert_int_equal(fit_spec(&scene, "a", &spec).pods, 0);
-	assert_false(fit_spec(&scene, "a", &spec).unknown);
+	devices[0].allow_multiple = true;
+	devices[0].defaults = (struct quantities){ initial, 1 };
+	add_slice(&scene, "a", devices, 1);
+	assert_int_equal(fit_ask(&scene, "a", &ask), 4);
+	ask.capacity = (struct quantities){ plain, 1 };
+	assert_int_equal(fit_ask(&scene, "a", &ask), 2);
+	add_claim(&scene, "a", "gpu-0", 21);
+	((struct quantity *)scene.claims.at[0].results[0].consumed.at)->name = "memory";
+	assert_int_equal(fit_ask(&scene, "a", &ask), 1);
+	ask.capacity = (struct quantities){ foreign, 1 };
+	assert_int_equal(fit_ask(&scene, "a", &ask), 0);
 }
 
-/* Searches of one decision share a limit; one that it ends counts as fitting. */
-static void test_searches_share_a_limit(void **state)
+/* Requests for the same devices are counted together, others alone: never fewer than fit. */
+static void test_requests_of_one_pod(void **state)
+{
+	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
+	struct device_ask two = ask_of(2), one = ask_of(1), admin = ask_of(7);
+	const struct device_request requests[] = { { "gpus", &two, 1 },
+						   { "more", &one, 1 },
+						   { "watch", &admin, 1 } };
+	const struct device devices[] = { gpu("gpu-0", "80Gi", &scene),
+					  gpu("gpu-1", "40Gi", &scene),
+					  gpu("gpu-2", "40Gi", &scene),
+					  gpu("gpu-3", "40Gi", &scene) };
+	const struct claim_spec spec = { requests, 3 };
+
+	(void)state;
+	admin.admin_access = true;
+	add_slice(&scene, "a", devices, 4);
+	add_slice(&scene, "b", devices, 2);
+	assert_int_equal(fit_spec(&scene, NULL, &spec), 1);
+	two.count = 1;
+	assert_int_equal(fit_spec(&scene, NULL, &spec), 3);
+	one.device_class = "missing";
+	assert_int_equal(fit_spec(&scene, NULL, &spec), 0);
+}
+
+/* Devices of no single Node are free for each Node, and once in all. */
+static void test_devices_of_no_single_node(void **state)
 {
 	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
 	struct device_ask ask = ask_of(1);
-	const struct device_request request = { "gpus", &ask, 1 };
-	const struct claim_spec spec = { &request, 1, NULL, 0 };
-	const struct claim_spec *specs[] = { &spec };
-	const struct device_pods pods = { .specs = specs, .spec_count = 1, .most = 1 };
+	const struct device devices[] = { gpu("gpu-0", "80Gi", &scene),
+					  gpu("gpu-1", "40Gi", &scene),
+					  gpu("gpu-2", "40Gi", &scene) };
+	struct resource_slice *slice;
+
+	(void)state;
+	slice = add_slice(&scene, "loose", devices, 3);
+	slice->node_name = "";
+	slice->all_nodes = true;
+	assert_int_equal(fit_ask(&scene, NULL, &ask), 3);
+	add_slice(&scene, "a", devices, 1);
+	add_slice(&scene, "b", devices, 1);
+	assert_int_equal(fit_ask(&scene, NULL, &ask), 5);
+	ask.count = 4;
+	assert_int_equal(fit_ask(&scene, NULL, &ask), 1);
+}
+
+/* A text is judged once, and above the steps of its namespace all of its devices match. */
+static void test_steps(void **state)
+{
+	AUTO(scene_done) struct scene scene = { .arena = ARENA_INIT };
+	struct device_ask ask = ask_of(1);
 	struct device devices[100];
-	struct device_free *free;
-	struct device_fit fit = { .unknown = false };
-	size_t searches = 0;
+	struct device_matches matches;
+	struct device_judge judge;
+	size_t before, first;
 
 	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		devices[i] = gpu(arena_printf(&scene.arena, "gpu-%zu", i), "40Gi", &scene);
-	ask.selectors = (struct strings){ memory_selector, 1 };
 	add_slice(&scene, "a", devices, 100);
-	for (free = make(&scene); !fit.unknown && searches < DEVICE_STEPS_MAX; searches++) {
-		device_free_fit(free, &pods, &scene.arena, &fit);
-		assert_int_equal(fit.pods, 0);
+	device_judge_init(&judge, make(&scene), &scene.arena);
+	before = judge.steps_left;
+	(void)device_judge_ask(&judge, &ask);
+	first = before - judge.steps_left;
+	assert_in_range(first, 100, 5000);
+	before = judge.steps_left;
+	(void)device_judge_ask(&judge, &ask);
+	assert_int_equal(before - judge.steps_left, 100); /* the set alone */
+	ask.selectors = (struct strings){ memory_selector, 1 };
+	for (judge.steps_left = 0; judge.steps_left < 3000; judge.steps_left += 500) {
+		size_t steps = judge.steps_left;
+
+		matches = device_judge_ask(&judge, &ask);
+		assert_in_range(judge.steps_left, 0, steps);
+		if (matches.set.bits)
+			break;
+		assert_true(device_matches_has(&matches, 7));
+		judge.steps_left = steps;
 	}
-	assert_int_equal(searches, DEVICE_STEPS_MAX / 100 + 1);
+	assert_non_null(matches.set.bits);
+	assert_false(device_matches_has(&matches, 7));
+	device_judge_done(&judge);
 }
 
 /* 10,000 slices of 10 devices with 10 counters each: 10^6 counters. */
@@ -458,8 +502,8 @@ static void test_many_slices(void **state)
 	size_t before = scene.arena.used_bytes;
 
 	check_count(&scene, &ask, 10 * MANY, 10 * MANY - 10, 1, 0, 9);
-	/* 32 bytes a counter, 16 a use, and the arrays that grew. */
-	assert_true(scene.arena.used_bytes - before < 200 << 20);
+	/* 72 bytes a device, an index, and a set: counters are not kept. */
+	assert_true(scene.arena.used_bytes - before < 10 << 20);
 	assert_int_equal(fit_ask(&scene, NULL, &ask), 1000);
 }
 
@@ -472,10 +516,11 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_first_available),
 		cmocka_unit_test(test_shared_capacity),
-		cmocka_unit_test(test_match_attribute),
-		cmocka_unit_test(test_search_is_bounded),
+		cmocka_unit_test(test_names_of_capacity),
+		cmocka_unit_test(test_requests_of_one_pod),
+		cmocka_unit_test(test_devices_of_no_single_node),
+		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_many_slices),
-		cmocka_unit_test(test_searches_share_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "feature/device_claims/core/resolve.h"
 #include "test/support/node_scene.h"
 
 #define GPU "nvidia.com/gpu"
@@ -82,6 +83,11 @@ static const struct device_objects objects = {
 	.claims_known = true,
 };
 
+static const struct device_free *judged(struct arena *arena)
+{
+	return device_claims_attach(&objects, device_table_builtin(), arena)->claims->devices;
+}
+
 static int64_t amount(const struct quantities *amounts)
 {
 	const struct quantity *found = quantities_find(amounts, GPU);
@@ -93,7 +99,7 @@ static int64_t amount(const struct quantities *amounts)
 static void test_nodes(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
-	const struct device_free *free = device_free_make(&objects, &s.arena);
+	const struct device_free *free = judged(&s.arena);
 	const struct node *nodes;
 
 	(void)state;
@@ -116,7 +122,7 @@ static void test_nodes(void **state)
 static void test_pods(void **state)
 {
 	struct node_scene s = { .arena = ARENA_INIT };
-	const struct device_free *free = device_free_make(&objects, &s.arena);
+	const struct device_free *free = judged(&s.arena);
 	const struct pod *pods;
 
 	(void)state;
@@ -151,7 +157,7 @@ static void test_lacks(void **state)
 static void test_stocks(void **state)
 {
 	struct arena arena = ARENA_INIT;
-	const struct device_free *free = device_free_make(&objects, &arena);
+	const struct device_free *free = judged(&arena);
 	size_t count;
 	const struct device_stock *stocks = device_nodes_stocks(free, &arena, &count);
 

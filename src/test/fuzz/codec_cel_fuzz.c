@@ -29,7 +29,7 @@ static enum cel_verdict judge(const char *prefix, const char *text, const char *
 	const struct cel *cel =
 		cel_compile(arena_printf(arena, "%s%s%s", prefix, text, suffix), arena);
 
-	return cel_judge(cel, &one);
+	return cel_judge(cel, &one, &(size_t){ 0 });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,10 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = arena_strndup(&arena, (const char *)data, size);
 	size_t used = arena.used_bytes;
 	const struct cel *cel = cel_compile(text, &arena);
-	enum cel_verdict verdict = cel_judge(cel, &one);
+	enum cel_verdict verdict = cel_judge(cel, &one, &(size_t){ 0 });
 
 	REQUIRE(arena.used_bytes - used < (CEL_NODES_MAX + 100) * 256);
-	REQUIRE(cel_judge(cel, &one) == verdict);
+	REQUIRE(cel_judge(cel, &one, &(size_t){ 0 }) == verdict);
 	REQUIRE(!cel_problem(cel) || strlen(cel_problem(cel)) < 100);
 	/* The end of the text may be a comment, and nothing is too long or too deep. */
 	if (verdict == CEL_UNKNOWN || strlen(text) > CEL_TEXT_MAX / 2 || strchr(text, '/'))

@@ -1,5 +1,6 @@
 #include "feature/device_claims/codec/device_object_json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "codec/schema/scheduling.h"
@@ -67,9 +68,29 @@ static int amounts_decode(const struct json_at *member, bool in_full, struct qua
 	return 0;
 }
 
+/* With the defaults: {"memory": {"value": "80Gi", "requestPolicy": {"default": "1Gi"}}}. */
 static int capacity_decode(const struct json_at *member, const struct field *field, void *object)
 {
-	return amounts_decode(member, true, field_value(field, object));
+	struct device *device = object;
+	struct arena *arena = member->reader->arena;
+	struct quantity *defaults;
+	size_t count = 0;
+
+	if (amounts_decode(member, true, field_value(field, object)))
+		return -1;
+	defaults = arena_array(arena, device->capacity.count, sizeof(*defaults));
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		struct json_at policy = json_member(&e, "requestPolicy");
+		struct json_at value = json_member(&policy, "default");
+
+		if (!json_is_given(&value))
+			continue;
+		if (quantity_decode(&value, &defaults[count]))
+			return -1;
+		defaults[count++].name = full_name(member, e.name);
+	}
+	device->defaults = (struct quantities){ defaults, count };
+	return 0;
 }
 
 static int counters_decode(const struct json_at *member, const struct field *field, void *object)
@@ -77,24 +98,57 @@ static int counters_decode(const struct json_at *member, const struct field *fie
 	return amounts_decode(member, false, field_value(field, object));
 }
 
-static void write_amounts(struct json_writer *writer, const struct field *field, const void *object)
+/* The row of `defaults` is for copies alone: they are read and written with the capacity. */
+static int defaults_read(const struct json_at *member UNUSED, const struct field *field UNUSED,
+			 void *object UNUSED)
 {
-	const struct quantities *amounts = field_value(field, object);
+	return 0;
+}
 
+static void defaults_write(struct json_writer *writer UNUSED, const struct field *field UNUSED,
+			   const void *object UNUSED)
+{
+}
+
+static void write_all(struct json_writer *writer, const char *name,
+		      const struct quantities *amounts, const struct quantities *defaults)
+{
 	if (amounts->count == 0)
 		return;
-	json_write_object(writer, field->name);
+	json_write_object(writer, name);
 	for (size_t i = 0; i < amounts->count; i++) {
+		const struct quantity *initial = quantities_find(defaults, amounts->at[i].name);
+
 		json_write_object_line(writer, amounts->at[i].name);
 		json_write_text(writer, "value", amounts->at[i].text);
+		if (initial) {
+			json_write_object_line(writer, "requestPolicy");
+			json_write_text(writer, "default", initial->text);
+			json_write_object_end(writer);
+		}
 		json_write_object_end(writer);
 	}
 	json_write_object_end(writer);
 }
 
+static void write_amounts(struct json_writer *writer, const struct field *field, const void *object)
+{
+	static const struct quantities none = { .at = NULL };
+
+	write_all(writer, field->name, field_value(field, object), &none);
+}
+
+static void write_capacity(struct json_writer *writer, const struct field *field,
+			   const void *object)
+{
+	const struct device *device = object;
+
+	write_all(writer, field->name, &device->capacity, &device->defaults);
+}
+
 /* ---- attributes: {"type": {"string": "gpu"}} ---- */
 
-static const char *const attribute_words[] = { "string", "bool", "int", "version" };
+static const char *const attribute_words[] = { "string", "bool", "int", "version", "other" };
 
 static const char *attribute_word(unsigned value)
 {
@@ -104,7 +158,7 @@ static const char *attribute_word(unsigned value)
 static const struct field attribute_fields[] = {
 	FIELD_TEXT(struct device_attribute, name, "name"),
 	FIELD_WORD(struct device_attribute, kind, enum attribute_kind, attribute_word, "kind",
-		   .limit = ATTRIBUTE_VERSION + 1),
+		   .limit = ATTRIBUTE_OTHER + 1),
 	FIELD_TEXT(struct device_attribute, text, "text"),
 	FIELD_INTEGER(struct device_attribute, number, "number"),
 	FIELD_END,
@@ -114,8 +168,13 @@ static int attribute_value(const struct json_at *value, enum attribute_kind kind
 			   struct device_attribute *ret)
 {
 	ret->kind = kind;
-	if (kind == ATTRIBUTE_INT)
-		return json_integer_value(value, &ret->number);
+	if (kind == ATTRIBUTE_INT) {
+		/* The number is not known exactly. */
+		if (json_type(value) == JSON_NUMBER &&
+		    fabs(json_number_value(value)) >= (double)JSON_INTEGER_MAX)
+			ret->kind = ATTRIBUTE_OTHER;
+		return ret->kind == ATTRIBUTE_OTHER ? 0 : json_integer_value(value, &ret->number);
+	}
 	if (json_expect(value, kind == ATTRIBUTE_BOOL ? JSON_BOOLEAN : JSON_STRING))
 		return -1;
 	if (kind == ATTRIBUTE_BOOL)
@@ -125,18 +184,16 @@ static int attribute_value(const struct json_at *value, enum attribute_kind kind
 	return 0;
 }
 
-/* One of the four members is given; an attribute of an unknown kind is left out. */
+/* One member is given; one without a value is left out. */
 static int attribute_decode(const struct json_at *at, struct device_attribute *ret, bool *ret_known)
 {
-	*ret = (struct device_attribute){ .text = "" };
+	*ret = (struct device_attribute){ .text = "", .kind = ATTRIBUTE_OTHER };
 	*ret_known = false;
 	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
-		for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION; kind++) {
-			if (strcmp(e.name, attribute_words[kind]) != 0 || !json_is_given(&e))
-				continue;
-			*ret_known = true;
-			return attribute_value(&e, (enum attribute_kind)kind, ret);
-		}
+		*ret_known = *ret_known || json_is_given(&e);
+		for (unsigned kind = 0; kind <= ATTRIBUTE_VERSION; kind++)
+			if (strcmp(e.name, attribute_words[kind]) == 0 && json_is_given(&e))
+				return attribute_value(&e, (enum attribute_kind)kind, ret);
 	}
 	return 0;
 }
@@ -182,6 +239,8 @@ static void write_attributes(struct json_writer *writer, const struct field *fie
 		json_write_object_line(writer, attribute->name);
 		if (attribute->kind == ATTRIBUTE_INT)
 			json_write_integer(writer, word, attribute->number);
+		else if (attribute->kind == ATTRIBUTE_OTHER)
+			json_write_boolean(writer, word, true);
 		else if (attribute->kind == ATTRIBUTE_BOOL)
 			json_write_boolean(writer, word, attribute->number != 0);
 		else
@@ -193,17 +252,17 @@ static void write_attributes(struct json_writer *writer, const struct field *fie
 
 /* ---- ResourceSlice ---- */
 
-#define AMOUNTS(T, m, n, decode) FIELD_QUANTITIES(T, m, n, .read = (decode), .write = write_amounts)
+#define COUNTERS(T, m, n) FIELD_QUANTITIES(T, m, n, .read = counters_decode, .write = write_amounts)
 
 static const struct field consumed_fields[] = {
 	FIELD_TEXT(struct device_counters, set, "counterSet"),
-	AMOUNTS(struct device_counters, counters, "counters", counters_decode),
+	COUNTERS(struct device_counters, counters, "counters"),
 	FIELD_END,
 };
 
 static const struct field shared_fields[] = {
 	FIELD_TEXT(struct device_counters, set, "name"),
-	AMOUNTS(struct device_counters, counters, "counters", counters_decode),
+	COUNTERS(struct device_counters, counters, "counters"),
 	FIELD_END,
 };
 
@@ -216,7 +275,10 @@ static const struct field device_fields[] = {
 	FIELD_NAME(DEVICE, name, "name", .flags = FIELD_REQUIRED),
 	FIELD_LIST(DEVICE, attributes, attribute_count, attribute_fields, "attributes",
 		   .read = attributes_decode, .write = write_attributes),
-	AMOUNTS(DEVICE, capacity, "capacity", capacity_decode),
+	FIELD_QUANTITIES(DEVICE, capacity, "capacity", .read = capacity_decode,
+			 .write = write_capacity),
+	FIELD_QUANTITIES(DEVICE, defaults, "defaults", .read = defaults_read,
+			 .write = defaults_write),
 	FIELD_LIST(DEVICE, taints, taint_count, taint_fields, "taints", .flags = FIELD_LINE,
 		   .initial = &taint_initial, .limit = ATTRIBUTES_MAX),
 	FIELD_LIST(DEVICE, consumes, consumes_count, consumed_fields, "consumesCounters",
@@ -234,9 +296,22 @@ static const struct field slice_metadata_fields[] = {
 	FIELD_END,
 };
 
+/* Only the newest generation counts: one above 2^53, as of a clock in nanoseconds, is rounded. */
+static int generation_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
+{
+	struct resource_slice *slice = object;
+	double value = json_type(member) == JSON_NUMBER ? json_number_value(member) : 0;
+
+	if (fabs(value) < (double)JSON_INTEGER_MAX)
+		return json_is_given(member) ? json_integer_value(member, &slice->generation) : 0;
+	slice->generation = value >= 0x1p63 ? INT64_MAX : value < 0 ? INT64_MIN : (int64_t)value;
+	return 0;
+}
+
 static const struct field pool_fields[] = {
 	FIELD_TEXT(SLICE, pool, "name"),
-	FIELD_INTEGER(SLICE, generation, "generation"),
+	FIELD_INTEGER(SLICE, generation, "generation", .read = generation_decode),
 	FIELD_INTEGER(SLICE, slice_count, "resourceSliceCount"),
 	FIELD_END,
 };
@@ -405,17 +480,9 @@ static const struct field request_fields[] = {
 	FIELD_END,
 };
 
-static const struct field constraint_fields[] = {
-	FIELD_TEXTS(struct device_constraint, requests, "requests"),
-	FIELD_TEXT(struct device_constraint, match_attribute, "matchAttribute"),
-	FIELD_END,
-};
-
 static const struct field devices_fields[] = {
 	FIELD_LIST(struct claim_spec, requests, request_count, request_fields, "requests",
 		   .limit = REQUESTS_MAX),
-	FIELD_LIST(struct claim_spec, constraints, constraint_count, constraint_fields,
-		   "constraints", .flags = FIELD_LINE, .limit = REQUESTS_MAX),
 	FIELD_END,
 };
 

@@ -804,6 +804,8 @@ static struct value attribute_value(const struct device_attribute *attribute)
 		return of_bool(attribute->number != 0);
 	case ATTRIBUTE_VERSION:
 		return version_value(attribute->text);
+	case ATTRIBUTE_OTHER:
+		return of_kind(UNKNOWN);
 	case ATTRIBUTE_INT:
 	default:
 		return value;
@@ -1193,7 +1195,7 @@ static struct value evaluate(struct run *run, const struct syntax_node *node)
 	}
 }
 
-enum cel_verdict cel_judge(const struct cel *cel, const struct cel_device *device)
+enum cel_verdict cel_judge(const struct cel *cel, const struct cel_device *device, size_t *steps)
 {
 	struct run run = { .device = device };
 	struct value value;
@@ -1201,6 +1203,7 @@ enum cel_verdict cel_judge(const struct cel *cel, const struct cel_device *devic
 	if (!cel->root)
 		return CEL_UNKNOWN;
 	value = evaluate(&run, cel->root);
+	*steps += run.steps;
 	if (value.kind == UNKNOWN || value.optional || run.steps > CEL_STEPS_MAX)
 		return CEL_UNKNOWN;
 	return value.kind == BOOL && value.number ? CEL_YES : CEL_NO;

@@ -38,7 +38,7 @@ const struct cel *cel_compile(const char *text, struct arena *arena);
 /* The first part of the text that is not judged ("function split"), for messages; NULL: none. */
 const char *cel_problem(const struct cel *cel);
 /* NO also for an error of the expression, as a missing attribute: no such device is allocated. The
- * device's attributes and capacity have names with their domain. */
-enum cel_verdict cel_judge(const struct cel *cel, const struct cel_device *device);
+ * device's attributes and capacity have names with their domain. Adds what it took to *steps. */
+enum cel_verdict cel_judge(const struct cel *cel, const struct cel_device *device, size_t *steps);
 
 #endif

@@ -1,10 +1,10 @@
 #include "feature/device_claims/core/device_nodes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "core/model/resources.h"
 
 /* ---- the devices of a Node ---- */
@@ -22,42 +22,21 @@ static bool is_usable(const struct free_device *one)
 
 /* ---- classes with a name of an extended resource ---- */
 
-struct extended {
-	const char *resource;
-	struct device_selection selection;
-};
-
-/* Each device is judged once for each class: where there are more, the rest has no class. */
-#define JUDGED_MAX 300000
-
-struct extended_list {
-	VEC(struct extended) at;
-	size_t judged;
-};
-
-static struct extended_list extended_of(const struct device_free *free, struct arena *arena)
+/* A class that is not judged has no devices here: a Node gets none that it may not have. */
+static bool is_of(const struct device_free *free, size_t class, size_t device)
 {
-	struct extended_list list = { .judged = 0 };
+	const struct device_matches *matches = free->class_matches[class];
 
-	ARRAY_EACH(const struct device_class, class, free->objects->classes,
-		   free->objects->class_count) {
-		const struct device_ask ask = { .device_class = class->name, .count = 1 };
-		struct extended one = { .resource = class->extended_resource };
-
-		if (*class->extended_resource == '\0')
-			continue;
-		device_free_select(free, &ask, arena, &one.selection);
-		VEC_PUSH(arena, &list.at, one);
-	}
-	return list;
+	return *free->objects->classes[class].extended_resource != '\0' && matches &&
+	       matches->set.bits && !matches->problem && device_matches_has(matches, device);
 }
 
-/* A class that is not judged has no devices here: a Node gets none that it may not have. */
-static bool is_of(struct extended_list *list, const struct extended *extended,
-		  const struct free_device *one)
+static bool has_extended(const struct device_free *free)
 {
-	return list->judged++ < JUDGED_MAX && !extended->selection.no_class &&
-	       device_free_matches(&extended->selection, one) == CEL_YES;
+	for (size_t i = 0; i < free->objects->class_count; i++)
+		if (*free->objects->classes[i].extended_resource != '\0')
+			return true;
+	return false;
 }
 
 /* ---- Nodes ---- */
@@ -86,41 +65,40 @@ static bool has_amount(const struct quantities *amounts, const char *name)
 }
 
 /* True: the Node got some. */
-static bool fill_node(const struct device_free *free, struct extended_list *list,
-		      const struct extended *extended, struct node *node, struct arena *arena)
+static bool fill_node(const struct device_free *free, size_t class, struct node *node,
+		      struct arena *arena)
 {
-	size_t count;
-	struct free_device *const *devices = device_free_of_node(free, node->name, &count);
+	const char *resource = free->objects->classes[class].extended_resource;
+	size_t first, count = device_free_of_node(free, node->name, &first);
 	int64_t total = 0, usable = 0;
 
-	if (node->allocatable.count == 0 || has_amount(&node->allocatable, extended->resource))
+	if (node->allocatable.count == 0 || has_amount(&node->allocatable, resource))
 		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (!is_of(list, extended, devices[i]))
+	for (size_t i = first; i < first + count; i++) {
+		if (!is_of(free, class, i))
 			continue;
 		total++;
-		usable += is_usable(devices[i]);
+		usable += is_usable(&free->devices[i]);
 	}
-	if (total == 0 || list->judged > JUDGED_MAX)
+	if (total == 0)
 		return false;
-	node->capacity = with_amount(&node->capacity, extended->resource, total, arena);
-	node->allocatable = with_amount(&node->allocatable, extended->resource, usable, arena);
+	node->capacity = with_amount(&node->capacity, resource, total, arena);
+	node->allocatable = with_amount(&node->allocatable, resource, usable, arena);
 	return true;
 }
 
 const struct node *device_nodes_fill(const struct device_free *free, const struct node *nodes,
 				     size_t count, struct arena *arena)
 {
-	struct extended_list list = extended_of(free, arena);
 	struct node *made;
 	bool changed = false;
 
-	if (list.at.count == 0 || free->device_count == 0)
+	if (!has_extended(free) || free->device_count == 0)
 		return nodes;
 	made = ARENA_COPY(arena, nodes, count);
 	for (size_t i = 0; i < count; i++)
-		VEC_EACH(const struct extended, extended, &list.at)
-			changed |= fill_node(free, &list, extended, &made[i], arena);
+		for (size_t class = 0; class < free->objects->class_count; class ++)
+			changed |= fill_node(free, class, &made[i], arena);
 	return changed ? made : nodes;
 }
 
@@ -166,9 +144,20 @@ static void hold(struct map *holdings, const char *key, const char *resource, st
 				     before ? before->amount / RESOURCE_UNIT + 1 : 1, arena);
 }
 
+static void hold_device(const struct device_free *free, size_t device, const char *key,
+			struct map *holdings, struct arena *arena)
+{
+	for (size_t i = 0; i < free->objects->class_count; i++) {
+		if (!is_of(free, i, device))
+			continue;
+		hold(holdings, key, free->objects->classes[i].extended_resource, arena);
+		return;
+	}
+}
+
 /* A claim that Pods share counts for the first. */
-static void add_claim(const struct device_free *free, struct extended_list *list,
-		      const struct resource_claim *claim, struct map *holdings, struct arena *arena)
+static void add_claim(const struct device_free *free, const struct resource_claim *claim,
+		      struct map *holdings, struct arena *arena)
 {
 	const char *key;
 
@@ -180,12 +169,7 @@ static void add_claim(const struct device_free *free, struct extended_list *list
 			device_free_find(free, result->driver, result->pool, result->device);
 
 		if (one && !result->admin_access)
-			for (size_t i = 0; i < list->at.count; i++) {
-				if (!is_of(list, &list->at.at[i], one))
-					continue;
-				hold(holdings, key, list->at.at[i].resource, arena);
-				break;
-			}
+			hold_device(free, (size_t)(one - free->devices), key, holdings, arena);
 	}
 }
 
@@ -220,13 +204,12 @@ static void fill_pod(struct pod *pod, const struct quantities *more, struct aren
 const struct pod *device_nodes_fill_pods(const struct device_free *free, const struct pod *pods,
 					 size_t count, struct arena *arena)
 {
-	struct extended_list list = extended_of(free, arena);
 	AUTO(map_done) struct map holdings = MAP_INIT;
 	struct pod *made;
 
-	if (list.at.count > 0)
+	if (has_extended(free))
 		for (size_t i = 0; i < free->objects->claim_count; i++)
-			add_claim(free, &list, &free->objects->claims[i], &holdings, arena);
+			add_claim(free, &free->objects->claims[i], &holdings, arena);
 	if (holdings.count == 0)
 		return pods;
 	made = ARENA_COPY(arena, pods, count);
@@ -242,10 +225,9 @@ const struct pod *device_nodes_fill_pods(const struct device_free *free, const s
 
 /* ---- equal devices ---- */
 
-#define STOCKS_JUDGED_MAX ((size_t)10 * 1000 * 1000) /* devices, for all rows together */
-
 struct stock_key {
 	const char *driver, *type, *profile, *product;
+	const struct free_device *one;
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -258,73 +240,40 @@ static int compare_keys(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->product, b->product);
 }
 
-/* It does not end a literal of CEL. */
-static bool is_plain(const char *text)
+static struct device_stock stock_of(const struct stock_key *key, struct arena *arena)
 {
-	return text[strcspn(text, "'\\\n\r")] == '\0';
-}
-
-/* " && device.attributes['gpu.nvidia.com'].type == 'gpu'". Text that would end the literal selects
- * all. */
-static const char *and_equal(struct arena *arena, const char *before, const char *driver,
-			     const char *name, const char *value)
-{
-	if (*value == '\0' || !is_plain(value) || !is_plain(driver))
-		return before;
-	return arena_printf(arena, "%s && device.attributes['%s'].%s == '%s'", before, driver, name,
-			    value);
-}
-
-static void count_stock(const struct device_free *free, const struct stock_key *key,
-			struct arena *arena, struct device_stock *ret)
-{
-	const char *text = arena_printf(arena, "device.driver == '%s'",
-					is_plain(key->driver) ? key->driver : "");
-	struct device_ask ask = { .device_class = "", .count = 1 };
-
-	text = and_equal(arena, text, key->driver, "type", key->type);
-	text = and_equal(arena, text, key->driver, "profile", key->profile);
-	text = and_equal(arena, text, key->driver, "productName", key->product);
-	ask.selectors = (struct strings){ &text, 1 };
-	*ret = (struct device_stock){ .driver = key->driver,
+	return (struct device_stock){ .driver = key->driver,
 				      .type = *key->profile == '\0' ?
 						      key->type :
 						      arena_printf(arena, "%s %s", key->type,
 								   key->profile),
 				      .product = key->product };
-	device_free_count(free, &ask, arena, &ret->count);
 }
 
 const struct device_stock *device_nodes_stocks(const struct device_free *free, struct arena *arena,
 					       size_t *ret_count)
 {
+	static const struct device_ask any = { .name = "", .device_class = "", .count = 1 };
 	struct stock_key *keys = arena_array(arena, free->device_count, sizeof(*keys));
-	struct device_objects without_classes = *free->objects;
-	struct device_free all = *free;
-	struct device_stock *stocks;
-	size_t count = 0;
+	VEC(struct device_stock) stocks = { .at = NULL };
 
-	for (size_t i = 0; i < free->device_count; i++)
-		keys[i] = (struct stock_key){
-			free->devices[i].slice->driver,
-			device_free_attribute(&free->devices[i], "type"),
-			device_free_attribute(&free->devices[i], "profile"),
-			device_free_attribute(&free->devices[i], "productName"),
-		};
-	if (free->device_count > 0)
-		qsort(keys, free->device_count, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < free->device_count && count < DEVICE_STOCKS_MAX &&
-			   count * free->device_count < STOCKS_JUDGED_MAX;
-	     i++)
-		if (count == 0 || compare_keys(&keys[count - 1], &keys[i]) != 0)
-			keys[count++] = keys[i];
-	/* An ask of no known class is for all devices. */
-	without_classes.class_count = 0;
-	without_classes.classes_known = false;
-	all.objects = &without_classes;
-	stocks = arena_array(arena, count, sizeof(*stocks));
-	for (size_t i = 0; i < count; i++)
-		count_stock(&all, &keys[i], arena, &stocks[i]);
-	*ret_count = count;
-	return stocks;
+	for (size_t i = 0; i < free->device_count; i++) {
+		const struct free_device *one = &free->devices[i];
+
+		keys[i] = (struct stock_key){ one->slice->driver,
+					      device_free_attribute(one, "type"),
+					      device_free_attribute(one, "profile"),
+					      device_free_attribute(one, "productName"), one };
+	}
+	sort_stable(keys, free->device_count, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < free->device_count; i++) {
+		if (i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0) {
+			if (stocks.count == DEVICE_STOCKS_MAX)
+				break;
+			VEC_PUSH(arena, &stocks, stock_of(&keys[i], arena));
+		}
+		device_count_add(&stocks.at[stocks.count - 1].count, &any, keys[i].one);
+	}
+	*ret_count = stocks.count;
+	return stocks.at;
 }

@@ -1,11 +1,11 @@
-/* The devices of ResourceSlices by Node, and what they are in the terms of device plugins: where a
+/* The devices of ResourceSlices by Node, of which the classes are judged, and what they are in the terms of device plugins: where a
  * DeviceClass has an extendedResourceName ("nvidia.com/gpu"), Nodes whose driver publishes slices have
  * no such capacity. Pure; results are in the arena, as their sources must be. */
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_DEVICE_NODES_H
 #define FEATURE_DEVICE_CLAIMS_CORE_DEVICE_NODES_H
 
 #include "core/model/device.h"
-#include "feature/device_claims/core/device_free.h"
+#include "feature/device_claims/core/device_count.h"
 
 /* The Nodes; one whose allocatable has none of an extendedResourceName has the devices of the class
  * there, as capacity, and those without taints as allocatable. The array itself, if there are none. */

@@ -14,7 +14,15 @@
 
 /* ---- ResourceSlice: the devices of one pool of a driver, or a part of them ---- */
 
-enum attribute_kind { ATTRIBUTE_STRING = 0, ATTRIBUTE_BOOL, ATTRIBUTE_INT, ATTRIBUTE_VERSION };
+enum attribute_kind {
+	ATTRIBUTE_STRING = 0,
+	ATTRIBUTE_BOOL,
+	ATTRIBUTE_INT,
+	ATTRIBUTE_VERSION,
+	/* A list (Kubernetes 1.36), an integer of 2^53 or more, or one of a later version: it is there, and is not
+	 * judged. */
+	ATTRIBUTE_OTHER
+};
 
 struct device_attribute {
 	/* In full, "gpu.nvidia.com/type": a name without a domain has that of the driver. */
@@ -35,6 +43,9 @@ struct device {
 	const struct device_attribute *attributes;
 	size_t attribute_count;
 	struct quantities capacity; /* names in full, as attributes have */
+	/* Of a shared device what a claim takes that names no amount (requestPolicy.default); without
+	 * one, all of it. Names in full. */
+	struct quantities defaults;
 	const struct taint *taints;
 	size_t taint_count;
 	const struct device_counters *consumes; /* DRAPartitionableDevices */
@@ -82,7 +93,8 @@ struct device_ask {
 	bool admin_access;        /* counts nothing */
 	const struct toleration *tolerations;
 	size_t toleration_count;
-	struct quantities capacity; /* capacity.requests: of a device that several claims share */
+	/* capacity.requests; a name without a domain has that of the device's driver. */
+	struct quantities capacity;
 };
 
 struct device_request {
@@ -91,16 +103,9 @@ struct device_request {
 	size_t ask_count;
 };
 
-struct device_constraint {
-	struct strings requests; /* none: all of the claim */
-	const char *match_attribute;
-};
-
 struct claim_spec {
 	const struct device_request *requests;
 	size_t request_count;
-	const struct device_constraint *constraints;
-	size_t constraint_count;
 };
 
 struct claim_template {
@@ -115,7 +120,8 @@ struct claim_result {
 	const char *request; /* "gpus", or "gpus/small" of an alternative */
 	const char *driver, *pool, *device;
 	bool admin_access;
-	struct quantities consumed; /* consumedCapacity; none: the whole device */
+	struct quantities
+		consumed; /* consumedCapacity, names as in device_ask; none: the whole device */
 };
 
 struct resource_claim {

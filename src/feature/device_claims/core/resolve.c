@@ -3,31 +3,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/resources.h"
-#include "feature/device_claims/core/device_free.h"
+#include "feature/device_claims/core/device_count.h"
 #include "feature/device_claims/core/selector_text.h"
 
 /* Of NVIDIA's driver (kubernetes-sigs/dra-driver-nvidia-gpu). */
 #define CHANNEL_CLASS "compute-domain-default-channel.nvidia.com"
 #define CHANNEL_DRIVER "'compute-domain.nvidia.com'"
 #define CHANNEL_TYPE "channel"
+/* Of class and selectors of one request, which have less than 2 MiB. */
+#define KEY_BYTES_MAX ((size_t)1 << 30)
 
 struct resolver {
 	const struct device_objects *objects;
 	const struct device_table *table;
 	struct arena *arena;
-	struct map classes; /* by name */
-	struct map kinds;   /* struct kind by class and selectors */
+	struct map kinds; /* struct kind by class and selectors */
+	struct buf key;
 	struct device_free *devices;
-	size_t judged; /* devices, of DEVICE_JUDGED_MAX */
+	struct device_judge judge;
+	size_t tenant; /* whose claims are counted; 0: DeviceClasses */
 	VEC(struct claimed_request) requests;
 };
 
 /* The devices of a class with further selectors. */
 struct kind {
+	struct device_matches devices;
+	size_t tenant;                  /* that tried to judge them */
 	const char *resource, *product; /* NULL: not an accelerator; "": unknown, or several */
 	int64_t least, most;            /* on one Node that has any */
 	const char *problem;
@@ -36,9 +43,16 @@ struct kind {
 /* A claim or a template. */
 struct subject {
 	const char *namespace_, *name;
-	bool is_template;
 	const struct claim_spec *spec;
 	const char *unreadable;
+	const struct resource_claim *claim; /* NULL: a template */
+};
+
+/* Those of a namespace. */
+struct tenant {
+	const struct subject *subjects;
+	size_t count;
+	size_t text; /* bytes of selectors: what judging them costs each device, about */
 };
 
 /* ---- the kind of a device ---- */
@@ -56,7 +70,7 @@ static const struct device_row *row_of(const struct resolver *r, const struct de
 				       struct wanted_device *wanted, const char **ret_problem)
 {
 	const char *class_name = ask->device_class;
-	const struct device_class *found = map_get(&r->classes, class_name);
+	const struct device_class *found = map_get(&r->judge.classes, class_name);
 	const struct device_row *named = device_of_class(r->table, class_name);
 
 	*wanted = (struct wanted_device){ "", "", "", "" };
@@ -96,7 +110,7 @@ static bool name_channel(const struct resolver *r, const struct strings *selecto
 /* The driver's class, or another one with the driver and the type of a channel. */
 static bool is_channel(const struct resolver *r, const struct device_ask *ask)
 {
-	const struct device_class *class = map_get(&r->classes, ask->device_class);
+	const struct device_class *class = map_get(&r->judge.classes, ask->device_class);
 	struct wanted_device wanted = { "", "", "", "" };
 	bool named = class && name_channel(r, &class->selectors, &wanted);
 
@@ -140,28 +154,23 @@ static void add_node(struct kind *kind, int64_t devices)
 }
 
 /* Reads the devices that match: what all of them have replaces what the selectors' text says. */
-static void read_devices(struct resolver *r, const struct device_ask *ask,
-			 struct wanted_device *wanted, struct kind *kind)
+static void read_devices(const struct resolver *r, struct wanted_device *wanted, struct kind *kind)
 {
 	struct wanted_device found = { "", "", "", "" };
-	struct device_selection selection;
 	const char *node = "";
 	int64_t on_node = 0;
 
-	r->judged += r->devices->device_count;
-	if (r->judged > DEVICE_JUDGED_MAX)
+	if (!kind->devices.set.bits)
 		return;
-	device_free_select(r->devices, ask, r->arena, &selection);
 	for (size_t i = 0; i < r->devices->device_count; i++) {
-		const struct free_device *one = r->devices->by_node[i];
-		enum cel_verdict verdict = device_free_matches(&selection, one);
+		const struct free_device *one = &r->devices->devices[i];
 		bool first = kind->most == 0 && on_node == 0;
 		struct wanted_device has;
 
-		if (verdict == CEL_NO)
+		if (!device_matches_has(&kind->devices, i))
 			continue;
 		has = attributes_of(one);
-		if (verdict == CEL_UNKNOWN && !is_wanted(&has, wanted))
+		if (!device_judge_is_sure(&r->judge, i) && !is_wanted(&has, wanted))
 			continue;
 		agree(&found.driver, has.driver, first);
 		agree(&found.type, has.type, first);
@@ -197,22 +206,34 @@ static const char *resource_of(const struct resolver *r, const struct device_row
 	return name;
 }
 
+static const char *key_of(struct resolver *r, const struct device_ask *ask)
+{
+	buf_clear(&r->key);
+	(void)buf_add_string(&r->key, ask->device_class);
+	for (size_t i = 0; i < ask->selectors.count; i++) {
+		(void)buf_add_string(&r->key, "\n");
+		(void)buf_add_string(&r->key, ask->selectors.at[i]);
+	}
+	return buf_string(&r->key);
+}
+
 static const struct kind *kind_of(struct resolver *r, const struct device_ask *ask)
 {
-	const char *key = ask->device_class;
+	const char *key = key_of(r, ask);
+	struct kind *kind = map_get(&r->kinds, key);
 	const struct device_row *row;
 	struct wanted_device wanted;
-	struct kind *kind;
 
-	for (size_t i = 0; i < ask->selectors.count; i++)
-		key = arena_printf(r->arena, "%s\n%s", key, ask->selectors.at[i]);
-	kind = map_get(&r->kinds, key);
-	if (kind)
+	if (kind && (kind->devices.set.bits || kind->tenant == r->tenant))
 		return kind;
-	kind = ARENA_NEW(r->arena, struct kind);
-	map_set(&r->kinds, key, kind);
+	if (!kind) {
+		kind = ARENA_NEW(r->arena, struct kind);
+		map_set(&r->kinds, key, kind);
+	}
+	kind->tenant = r->tenant;
+	kind->devices = device_judge_ask(&r->judge, ask);
 	row = row_of(r, ask, &wanted, &kind->problem);
-	read_devices(r, ask, &wanted, kind);
+	read_devices(r, &wanted, kind);
 	if (*wanted.driver != '\0')
 		row = device_of_driver(r->table, wanted.driver, wanted.type);
 	kind->resource = row ? resource_of(r, row, wanted.profile) : NULL;
@@ -227,11 +248,13 @@ static struct claimed_amount devices_of(const char *resource, int64_t count)
 	return (struct claimed_amount){ count > 0 ? resource : "", count * RESOURCE_UNIT };
 }
 
-/* One alternative of a request. */
-static void count_ask(struct resolver *r, const struct device_ask *ask, struct claimed_request *ret)
+/* One alternative of a request. ret_matches: NULL when it is not judged. */
+static void count_ask(struct resolver *r, const struct device_ask *ask, struct claimed_request *ret,
+		      const struct device_matches **ret_matches)
 {
 	const struct kind *kind;
 
+	*ret_matches = NULL;
 	ret->promise = ret->charge = devices_of("", 0);
 	ret->product = "";
 	ret->channel = false;
@@ -242,6 +265,7 @@ static void count_ask(struct resolver *r, const struct device_ask *ask, struct c
 	if (ret->channel && !r->objects->classes_known)
 		return;
 	kind = kind_of(r, ask);
+	*ret_matches = &kind->devices;
 	ret->problem = kind->problem;
 	if (!kind->resource)
 		return;
@@ -272,12 +296,17 @@ static int64_t price(const struct resolver *r, const struct claimed_amount *amou
 
 /* The least and the greatest of the alternatives. */
 static void count_request(struct resolver *r, const struct device_request *request,
-			  struct claimed_request *ret)
+			  struct claimed_request *ret, struct device_wants *wants)
 {
 	for (size_t i = 0; i < request->ask_count; i++) {
+		const struct device_ask *ask = &request->asks[i];
+		struct device_want *want = VEC_ADD(r->arena, &wants->at);
 		struct claimed_request one = *ret;
 
-		count_ask(r, &request->asks[i], &one);
+		*want = (struct device_want){ .ask = ask,
+					      .request = wants->request_count,
+					      .count = ask->admin_access ? 0 : ask->count };
+		count_ask(r, ask, &one, &want->matches);
 		if (i == 0) {
 			*ret = one;
 			continue;
@@ -290,6 +319,7 @@ static void count_request(struct resolver *r, const struct device_request *reque
 		if (price(r, &one.charge) > price(r, &ret->charge))
 			ret->charge = one.charge;
 	}
+	wants->request_count++;
 }
 
 /* ---- allocated claims ---- */
@@ -304,28 +334,25 @@ static bool is_of_request(const struct claim_result *result, const char *request
 }
 
 /* 1/10000 of the device: of consumable capacity the largest of its parts. */
-static int64_t part_of(const struct resolver *r, const struct claim_result *result,
-		       const struct free_device *device)
+static int64_t part_of(const struct claim_result *result, const struct free_device *device)
 {
 	int64_t part = 0;
 
-	if (device)
-		for (size_t i = 0; i < result->consumed.count; i++) {
-			const struct quantity *used = &result->consumed.at[i], *whole;
-			const char *name =
-				strchr(used->name, '/') ?
-					used->name :
-					arena_printf(r->arena, "%s/%s", result->driver, used->name);
-			__int128 share;
+	if (!device)
+		return RESOURCE_UNIT;
+	for (size_t i = 0; i < device->device->capacity.count; i++) {
+		const struct quantity *whole = &device->device->capacity.at[i];
+		const struct quantity *used =
+			device_free_amount(&result->consumed, result->driver, whole->name);
+		__int128 share;
 
-			whole = quantities_find(&device->device->capacity, name);
-			if (!whole || whole->amount <= 0 || !used->valid)
-				continue;
-			share = ((__int128)used->amount * RESOURCE_UNIT + whole->amount - 1) /
-				whole->amount;
-			share = share < RESOURCE_UNIT ? share : RESOURCE_UNIT;
-			part = share > part ? (int64_t)share : part;
-		}
+		if (!used || whole->amount <= 0 || !used->valid)
+			continue;
+		share = ((__int128)used->amount * RESOURCE_UNIT + whole->amount - 1) /
+			whole->amount;
+		share = share < RESOURCE_UNIT ? share : RESOURCE_UNIT;
+		part = share > part ? (int64_t)share : part;
+	}
 	return part > 0 ? part : RESOURCE_UNIT;
 }
 
@@ -375,7 +402,7 @@ static void count_results(struct resolver *r, const struct resource_claim *claim
 					       device ? device_free_attribute(device, "profile") :
 							"") :
 				   fallback,
-			   part_of(r, result, device));
+			   part_of(result, device));
 	}
 	if (r->requests.count == first)
 		add_request(r, form);
@@ -383,19 +410,20 @@ static void count_results(struct resolver *r, const struct resource_claim *claim
 
 /* ---- claims and templates ---- */
 
-static void count_subject(struct resolver *r, const struct subject *subject,
-			  const struct resource_claim *claim)
+static void count_subject(struct resolver *r, const struct subject *subject)
 {
+	const struct resource_claim *claim = subject->claim;
+	struct device_wants *wants = ARENA_NEW(r->arena, struct device_wants);
 	struct claimed_request form = {
 		.namespace_ = subject->namespace_,
 		.claim = subject->name,
-		.is_template = subject->is_template,
+		.is_template = !claim,
 		.request = "",
 		.promise = devices_of("", 0),
 		.charge = devices_of("", 0),
 		.product = "",
 		.problem = subject->unreadable,
-		.spec = subject->spec,
+		.wants = wants,
 		.allocated = claim && claim->allocated,
 	};
 
@@ -403,7 +431,7 @@ static void count_subject(struct resolver *r, const struct subject *subject,
 		struct claimed_request request = form;
 
 		request.request = subject->spec->requests[i].name;
-		count_request(r, &subject->spec->requests[i], &request);
+		count_request(r, &subject->spec->requests[i], &request, wants);
 		if (form.allocated) {
 			const char *fallback = request.charge.resource;
 
@@ -418,21 +446,81 @@ static void count_subject(struct resolver *r, const struct subject *subject,
 		add_request(r, &form);
 }
 
-static void count_all(struct resolver *r)
+static int compare_subjects(const void *left, const void *right)
 {
-	const struct device_objects *objects = r->objects;
+	const struct subject *a = left, *b = right;
+
+	return strcmp(a->namespace_, b->namespace_);
+}
+
+static int compare_tenants(const void *left, const void *right)
+{
+	const struct tenant *a = left, *b = right;
+
+	return (a->text > b->text) - (a->text < b->text);
+}
+
+static size_t text_of(const struct claim_spec *spec)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < spec->request_count; i++) {
+		ARRAY_EACH(const struct device_ask, ask, spec->requests[i].asks,
+			   spec->requests[i].ask_count) {
+			for (size_t s = 0; s < ask->selectors.count; s++)
+				sum += strlen(ask->selectors.at[s]) + 1;
+		}
+	}
+	return sum;
+}
+
+static struct subject *list_subjects(const struct device_objects *objects, struct arena *scratch)
+{
+	struct subject *all =
+		arena_array(scratch, objects->template_count + objects->claim_count, sizeof(*all));
+	size_t count = 0;
 
 	ARRAY_EACH(const struct claim_template, template_, objects->templates,
 		   objects->template_count)
-		count_subject(r,
-			      &(struct subject){ template_->namespace_, template_->name, true,
-						 &template_->spec, template_->unreadable },
-			      NULL);
+		all[count++] = (struct subject){ template_->namespace_, template_->name,
+						 &template_->spec, template_->unreadable, NULL };
 	ARRAY_EACH(const struct resource_claim, claim, objects->claims, objects->claim_count)
-		count_subject(r,
-			      &(struct subject){ claim->namespace_, claim->name, false,
-						 &claim->spec, claim->unreadable },
-			      claim);
+		all[count++] = (struct subject){ claim->namespace_, claim->name, &claim->spec,
+						 claim->unreadable, claim };
+	sort_stable(all, count, sizeof(*all), compare_subjects);
+	return all;
+}
+
+/* The steps of CEL are shared between namespaces: each has an equal part of what those with less text
+ * have left, so that one namespace never uses up those of another. */
+static void count_all(struct resolver *r)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t count = r->objects->template_count + r->objects->claim_count;
+	const struct subject *all = list_subjects(r->objects, &scratch);
+	VEC(struct tenant) tenants = { .at = NULL };
+	size_t left = r->judge.steps_left;
+
+	for (size_t i = 0; i < count; i++) {
+		struct tenant *last = tenants.count > 0 ? &tenants.at[tenants.count - 1] : NULL;
+
+		if (!last || strcmp(last->subjects->namespace_, all[i].namespace_) != 0) {
+			last = VEC_ADD(&scratch, &tenants);
+			last->subjects = &all[i];
+		}
+		last->count++;
+		last->text += text_of(all[i].spec);
+	}
+	sort_stable(tenants.at, tenants.count, sizeof(*tenants.at), compare_tenants);
+	for (size_t t = 0; t < tenants.count; t++) {
+		size_t part = left / (tenants.count - t);
+
+		r->judge.steps_left = part;
+		r->tenant = t + 1;
+		for (size_t i = 0; i < tenants.at[t].count; i++)
+			count_subject(r, &tenants.at[t].subjects[i]);
+		left -= part - r->judge.steps_left;
+	}
 }
 
 /* ---- names of classes in limits ---- */
@@ -441,27 +529,38 @@ struct class_list {
 	VEC(struct claimed_class) at;
 };
 
-static void add_class(struct resolver *r, struct class_list *list, const char *class_name,
-		      const char *extended_resource)
+/* Returns its devices; NULL: they are not judged. */
+static const struct device_matches *add_class(struct resolver *r, struct class_list *list,
+					      const char *class_name, const char *extended_resource)
 {
-	const struct device_ask ask = { .device_class = class_name, .count = 1 };
+	const struct device_ask *ask =
+		ARENA_PUT(r->arena, (struct device_ask){
+					    .name = "", .device_class = class_name, .count = 1 });
+	const struct device_matches *matches;
 	struct claimed_request one = { .problem = NULL };
 
-	count_ask(r, &ask, &one);
+	count_ask(r, ask, &one, &matches);
 	VEC_PUSH(r->arena, &list->at,
 		 ((struct claimed_class){
 			 arena_printf(r->arena, DEVICE_CLASS_RESOURCE_PREFIX "%s", class_name),
-			 one.promise.resource }));
+			 one.promise.resource, ask, matches }));
 	if (*extended_resource != '\0')
 		VEC_PUSH(r->arena, &list->at,
-			 ((struct claimed_class){ extended_resource, one.promise.resource }));
+			 ((struct claimed_class){ extended_resource, one.promise.resource, ask,
+						  matches }));
+	return matches;
 }
 
 /* Of a class that is not known the table may have the name. */
 static void count_classes(struct resolver *r, struct class_list *list)
 {
-	ARRAY_EACH(const struct device_class, class, r->objects->classes, r->objects->class_count)
-		add_class(r, list, class->name, class->extended_resource);
+	const struct device_matches **kinds =
+		arena_array(r->arena, r->objects->class_count, sizeof(*kinds));
+
+	for (size_t i = 0; i < r->objects->class_count; i++)
+		kinds[i] = add_class(r, list, r->objects->classes[i].name,
+				     r->objects->classes[i].extended_resource);
+	r->devices->class_matches = kinds;
 	if (!r->objects->classes_known)
 		for (size_t i = 0; i < r->table->count; i++)
 			if (*r->table->rows[i].device_class != '\0')
@@ -486,8 +585,8 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 		.objects = objects,
 		.table = table,
 		.arena = arena,
-		.classes = MAP_INIT,
 		.kinds = MAP_INIT,
+		.key = BUF_INIT(KEY_BYTES_MAX),
 	};
 	struct class_list classes = { .at = { .at = NULL } };
 	struct claimed_index *index;
@@ -495,11 +594,11 @@ static const struct claimed_index *resolve(const struct device_objects *objects,
 	if (!objects || !any_is_known(objects))
 		return NULL;
 	r.devices = device_free_make(objects, arena);
-	for (size_t i = 0; i < objects->class_count; i++)
-		map_set(&r.classes, objects->classes[i].name, (void *)&objects->classes[i]);
-	count_all(&r);
+	device_judge_init(&r.judge, r.devices, arena);
 	count_classes(&r, &classes);
-	map_done(&r.classes);
+	count_all(&r);
+	device_judge_done(&r.judge);
+	buf_done(&r.key);
 	map_done(&r.kinds);
 	if (r.requests.count > 0)
 		qsort(r.requests.at, r.requests.count, sizeof(*r.requests.at), claimed_compare);

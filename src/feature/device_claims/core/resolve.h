@@ -6,17 +6,14 @@
  * whose selectors are not judged. A device that the table does not have (a network card, a channel of
  * a ComputeDomain) and one with adminAccess count 0. Pure.
  *
- * Cost: O((devices + requests) log devices), and each device once for each different selection, up to
- * DEVICE_JUDGED_MAX; selections beyond that are counted by their text. */
+ * Cost: O((devices + requests) log devices), and each device once for each different selector within
+ * the limit of device_judge; selectors beyond it are counted by their text. */
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_RESOLVE_H
 #define FEATURE_DEVICE_CLAIMS_CORE_RESOLVE_H
 
 #include "base/arena.h"
 #include "core/model/device.h"
 #include "feature/device_claims/core/device_object.h"
-
-#define DEVICE_JUDGED_MAX 1000000
-#define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
 
 /* The table with the claims of these objects; the same one when no kind is known. `objects` may be
  * NULL. */

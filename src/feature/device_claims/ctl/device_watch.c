@@ -410,10 +410,9 @@ static void ray_cluster_changed(void *self, const char *namespace_, const char *
 
 static bool complete(void *self, struct inventory_list *list, struct arena *arena)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	const struct device_table *table;
 	struct device_watch *watch = self;
-	struct device_free *devices;
+	const struct claimed_index *claims;
 
 	table = watch->of.control->options->device_table;
 	watch->nodes_lack = false;
@@ -422,9 +421,11 @@ static bool complete(void *self, struct inventory_list *list, struct arena *aren
 	renew_watches(watch);
 	if (!watch->view)
 		return !watch->watches;
-	devices = device_free_make(watch->view->objects, &scratch);
-	list->nodes = device_nodes_fill(devices, list->nodes, list->node_count, arena);
-	list->pods = device_nodes_fill_pods(devices, list->pods, list->pod_count, arena);
+	claims = watch->view->table->claims;
+	if (!claims || !claims->devices)
+		return true;
+	list->nodes = device_nodes_fill(claims->devices, list->nodes, list->node_count, arena);
+	list->pods = device_nodes_fill_pods(claims->devices, list->pods, list->pod_count, arena);
 	return true;
 }
 
