@@ -56,15 +56,30 @@ size_t budget_peak(const struct budget *budget)
 	return budget ? now(&budget->peak_bytes) : 0;
 }
 
+static void raise(size_t *peak_bytes, size_t used)
+{
+	size_t peak = now(peak_bytes);
+
+	while (used > peak && !__atomic_compare_exchange_n(peak_bytes, &peak, used, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static size_t add(struct budget *budget, size_t bytes)
 {
 	size_t used = __atomic_add_fetch(&budget->used_bytes, bytes, __ATOMIC_RELAXED);
-	size_t peak = now(&budget->peak_bytes);
 
-	while (used > peak && !__atomic_compare_exchange_n(&budget->peak_bytes, &peak, used, true,
-							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
+	raise(&budget->peak_bytes, used);
+	raise(&budget->recent_bytes, used);
 	return used;
+}
+
+size_t budget_recent_peak(struct budget *budget, bool restart)
+{
+	if (restart)
+		return __atomic_exchange_n(&budget->recent_bytes, now(&budget->used_bytes),
+					   __ATOMIC_RELAXED);
+	return now(&budget->recent_bytes);
 }
 
 static bool is_within(const struct budget *budget, size_t used)
@@ -177,7 +192,7 @@ int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 	if (of == budget)
 		return err_set(err, ERR_LIMIT, "more than the %s of memory for %s; %s",
 			       amount_of(of->limit_bytes).text, of->name, fix);
-	return err_set(err, ERR_RETRY, "%s of the %s of memory for %s are in use, %s by %s; %s",
+	return err_set(err, ERR_MEMORY, "%s of the %s of memory for %s are in use, %s by %s; %s",
 		       amount_of(now(&of->used_bytes)).text, amount_of(of->limit_bytes).text,
 		       of->name, amount_of(now(&user->used_bytes)).text, user->name, fix);
 }

@@ -32,6 +32,7 @@ struct budget {
 	struct budget *parent; /* charged too; NULL: none */
 	size_t used_bytes;     /* in use now; all access is atomic */
 	size_t peak_bytes;     /* the most that was in use */
+	size_t recent_bytes;   /* the same since budget_recent_peak(.., true) */
 	unsigned references;   /* 0: not on the heap, the owner keeps it longer than all charges */
 };
 
@@ -51,13 +52,15 @@ void budget_release(struct budget *budget, size_t bytes);
 
 size_t budget_used(const struct budget *budget); /* 0 for NULL */
 size_t budget_peak(const struct budget *budget);
+/* The most that was in use since the last restart, which makes the present use the peak. */
+size_t budget_recent_peak(struct budget *budget, bool restart);
 /* Whether budget_charge would succeed now. */
 bool budget_fits(const struct budget *budget, size_t bytes);
 /* More is in use than is allowed, because of budget_take. */
 bool budget_is_over(const struct budget *budget);
 
 /* Sets the reason why `bytes` more were refused: whose budget, how much of how much, and what to do;
- * -1. ERR_LIMIT: the budget's own limit, the same charge would fail again. ERR_RETRY: others use up a
+ * -1. ERR_LIMIT: the budget's own limit, the same charge would fail again. ERR_MEMORY: others use up a
  * parent. */
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err);
 

@@ -69,7 +69,7 @@ const char *err_kind_name(enum err_kind kind)
 		[ERR_NONE] = "None",         [ERR_INPUT] = "Input", [ERR_RETRY] = "Retry",
 		[ERR_CONFLICT] = "Conflict", [ERR_GONE] = "Gone",   [ERR_NOT_FOUND] = "NotFound",
 		[ERR_DENIED] = "Denied",     [ERR_LIMIT] = "Limit", [ERR_TIMEOUT] = "Timeout",
-		[ERR_FATAL] = "Fatal",
+		[ERR_MEMORY] = "Memory",     [ERR_FATAL] = "Fatal",
 	};
 
 	return names[kind];

@@ -15,6 +15,7 @@ enum err_kind {
 	ERR_DENIED,    /* credentials or rights are missing (401, 403) */
 	ERR_LIMIT,     /* a peer exceeded a limit */
 	ERR_TIMEOUT,   /* a deadline passed */
+	ERR_MEMORY,    /* others use up our memory: try again with back-off */
 	ERR_FATAL,     /* wrong usage or configuration: exit */
 };
 

@@ -23,6 +23,7 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/memory_budgets.h"
+#include "ctl/shared/memory_trim.h"
 #include "ctl/shared/time_zones.h"
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/capacity_watch.h"
@@ -52,6 +53,7 @@ struct controller {
 	struct kube_config *config;
 	struct endpoints *endpoints;
 	struct memory_budgets memory;
+	struct memory_trim *memory_trim;
 	struct gpu_share gpu_share;
 	struct cluster_map clusters; /* of struct cluster, once both caches are filled */
 	bool started, waiting;       /* passes run; everything but the lead is ready */
@@ -368,6 +370,7 @@ static void stop(void *context)
 static void controller_done(struct controller *controller)
 {
 	end_passes(controller);
+	memory_trim_free(controller->memory_trim);
 	/* Before the objects that decisions read are freed. A decision that does not end must not
 	 * delay the next leader's Pod. */
 	if (!work_stop(controller->control.loop, STOP_MS)) {
@@ -455,6 +458,7 @@ int controller_run(const struct options *options, struct err *err)
 	share_memory(&controller);
 	controller.control.loop = loop_new();
 	controller.control.queue = work_queue_new(controller.control.loop);
+	controller.memory_trim = memory_trim_new(controller.control.loop, controller.memory.root);
 	trouble_lines_init(&controller.pod_lines, loop_monotonic_ms(controller.control.loop));
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);
 	controller.interrupt = loop_signal_new(controller.control.loop, SIGINT, stop, &controller);

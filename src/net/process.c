@@ -113,3 +113,8 @@ void process_raise_files(void)
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+void process_trim_heap(void)
+{
+	(void)malloc_trim(0);
+}

@@ -36,4 +36,8 @@ int process_refuse_file(bool reserved, struct err *err);
  * thread cannot be used by the next. Called before the first thread is started. */
 void process_share_heap(void);
 
+/* Gives free memory back to the system, also between blocks in use. Any thread; a few milliseconds for
+ * each 100 MiB. */
+void process_trim_heap(void);
+
 #endif

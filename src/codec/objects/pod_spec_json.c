@@ -37,16 +37,29 @@ static void write_words(struct json_writer *writer, const char *name, const stru
 	json_write_array_end(writer);
 }
 
+static bool is_autoscaler(const struct container *container)
+{
+	return strcmp(container->name, AUTOSCALER_CONTAINER) == 0;
+}
+
 /* Only the words of this container are used (to find a second autoscaler). */
 static void write_command(struct json_writer *writer, const struct field *field, const void *object)
 {
 	const struct container *container = object;
 	bool next_is_secret = false;
 
-	if (strcmp(container->name, AUTOSCALER_CONTAINER) != 0)
+	if (!is_autoscaler(container))
 		return;
 	write_words(writer, field->name, &container->command, &next_is_secret);
 	write_words(writer, "args", &container->args, &next_is_secret);
+}
+
+/* The name is the first row. A script may have 1 MiB. */
+static int command_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	if (!is_autoscaler(object))
+		return json_optional(member, JSON_ARRAY);
+	return field_decode(member, field, object);
 }
 
 static const struct field port_fields[] = {
@@ -55,6 +68,18 @@ static const struct field port_fields[] = {
 		      .read = port_decode),
 	FIELD_END,
 };
+
+/* Those that are read: of a second autoscaler, and by a rule of lint. */
+static int env_value_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	struct env_variable *variable = object;
+
+	variable->value = "";
+	if (strcmp(variable->name, AUTOSCALER_MODE_VARIABLE) == 0 ||
+	    strcmp(variable->name, VISIBLE_DEVICES_VARIABLE) == 0)
+		return field_decode(member, field, object);
+	return 0;
+}
 
 /* Other values may be secret. */
 static void write_env_value(struct json_writer *writer, const struct field *field,
@@ -68,7 +93,8 @@ static void write_env_value(struct json_writer *writer, const struct field *fiel
 
 const struct field env_fields[] = {
 	FIELD_TEXT(struct env_variable, name, "name"),
-	FIELD_SHOWN(struct env_variable, value, "value", .write = write_env_value),
+	FIELD_SHOWN(struct env_variable, value, "value", .read = env_value_decode,
+		    .write = write_env_value),
 	FIELD_NAMES("valueFrom"),
 };
 
@@ -92,8 +118,9 @@ static const struct field container_fields[] = {
 	FIELD_TEXT(struct container, name, "name"),
 	FIELD_SHOWN(struct container, image, "image"),
 	FIELD_TEXTS(struct container, command, "command", .flags = FIELD_ALWAYS,
-		    .write = write_command),
-	FIELD_TEXTS(struct container, args, "args", .flags = FIELD_UNWRITTEN),
+		    .read = command_decode, .write = write_command),
+	FIELD_TEXTS(struct container, args, "args", .flags = FIELD_UNWRITTEN,
+		    .read = command_decode),
 	FIELD_OBJECT(resources_fields, "resources", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct container, ports, port_count, port_fields, "ports", .flags = FIELD_LINE),
 	FIELD_LIST(struct container, env, env_count, env_fields, "env", .flags = FIELD_LINE),
@@ -103,6 +130,44 @@ static const struct field container_fields[] = {
 		    "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy",
 		    "tty", "volumeDevices", "volumeMounts", "workingDir"),
 };
+
+/* Ray's container, and some beside it as they are; of more only those that ask for something or may be a
+ * second autoscaler: no decision reads others, and a template may have 75,000. */
+#define CONTAINERS_WHOLE 8
+
+static bool is_kept(const struct json_at *container)
+{
+	struct json_at name = json_member(container, "name");
+	struct json_at resources = json_member(container, "resources");
+
+	return container->index < CONTAINERS_WHOLE || json_is_given(&resources) ||
+	       (json_type(&name) == JSON_STRING &&
+		strcmp(json_text_value(&name), AUTOSCALER_CONTAINER) == 0);
+}
+
+static int containers_decode(const struct json_at *member, const struct field *field UNUSED,
+			     void *object)
+{
+	struct pod_spec *spec = object;
+	VEC(struct container) kept = { .at = NULL };
+	size_t count = 0;
+
+	if (json_optional(member, JSON_ARRAY))
+		return -1;
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		if (json_expect(&e, JSON_OBJECT))
+			return -1;
+		count += is_kept(&e);
+	}
+	VEC_RESERVE(member->reader->arena, &kept, count);
+	for (struct json_at e = json_first(member); e.json; json_next(&e))
+		if (is_kept(&e) &&
+		    field_decode_all(&e, container_fields, VEC_ADD(member->reader->arena, &kept)))
+			return -1;
+	spec->containers = kept.at;
+	spec->container_count = kept.count;
+	return 0;
+}
 
 /* ---- affinity ---- */
 
@@ -152,7 +217,7 @@ static const struct field claim_fields[] = {
 
 const struct field pod_spec_fields[] = {
 	FIELD_LIST(struct pod_spec, containers, container_count, container_fields, "containers",
-		   .flags = FIELD_ALWAYS),
+		   .flags = FIELD_ALWAYS, .read = containers_decode),
 	FIELD_LABELS(struct pod_spec, node_selector, "nodeSelector"),
 	FIELD_OBJECT(affinity_fields, "affinity"),
 	FIELD_LIST(struct pod_spec, tolerations, toleration_count, toleration_fields, "tolerations",

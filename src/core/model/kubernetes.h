@@ -48,9 +48,11 @@ struct container_port {
 	int64_t port; /* 0: not 1 to 65535 */
 };
 
+#define VISIBLE_DEVICES_VARIABLE "NVIDIA_VISIBLE_DEVICES"
+
 struct env_variable {
 	const char *name;
-	const char *value; /* "" with valueFrom */
+	const char *value; /* "" with valueFrom, and of most variables, whose values nobody reads */
 };
 
 /* An entry of a container's resources.claims. */
@@ -62,7 +64,7 @@ struct container_claim {
 struct container {
 	const char *name;
 	const char *image;
-	struct strings command;
+	struct strings command; /* of the container `autoscaler` alone, as args */
 	struct strings args;
 	struct quantities limits;
 	struct quantities requests;
@@ -106,7 +108,9 @@ struct pod_claim_status {
 };
 
 struct pod_spec {
-	const struct container *containers; /* index 0 is the Ray container, as in KubeRay */
+	/* Index 0 is the Ray container, as in KubeRay. Behind the first ones only those that ask for
+	 * something. */
+	const struct container *containers;
 	size_t container_count;
 	struct labels node_selector;
 	const struct node_term *required_node_terms; /* NULL: no required node affinity */

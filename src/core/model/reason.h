@@ -197,6 +197,9 @@
 	  "nothing")                                                                                      \
 	X(DEMAND_UNAVAILABLE, "DemandUnavailable", "ScalingActive: Ray is unreachable",                   \
 	  "see the message: the head Pod, its network, or the token")                                     \
+	X(DEMAND_TOO_LARGE, "DemandTooLarge",                                                             \
+	  "ScalingActive: Ray's reply is above a limit of memory or size, so demand is unknown",          \
+	  "the message names the limit and who uses it: fewer different bundles, or a higher limit")      \
 	X(VIEW_STALE, "ViewStale", "ScalingActive: the caches of the API server are stale",               \
 	  "see the message: the API server, or a missing right")                                          \
 	X(HEAD_STARTING, "HeadStarting",                                                                  \
@@ -219,7 +222,7 @@
 	  "nothing: another cluster runs it")                                                             \
 	X(CLUSTER_UNREADABLE, "RayClusterUnreadable",                                                     \
 	  "ScalingActive: the RayCluster cannot be read, nothing is changed",                             \
-	  "correct the field that the message names")                                                     \
+	  "correct the field that the message names, or what it says of memory")                          \
 	X(SUSPENDED, "Suspended", "ScalingActive: spec.suspend", "set spec.suspend to false")             \
 	X(DELETING, "Deleting", "ScalingActive: the RayCluster is being deleted", "nothing")              \
 	X(PAUSED, "Paused", "ScalingActive: the RayClusterAutoscaler is paused",                          \

@@ -42,6 +42,8 @@ struct snapshot {
 	size_t foreign_pod_count;
 	const struct ray_state *ray_state; /* NULL: Ray is unreachable */
 	const char *ray_problem; /* why it is unreachable, "" when unknown; never part of the file */
+	/* It was reached, and its reply is above a limit of ours: the problem names it. Not in the file. */
+	bool ray_refused;
 	/* Why the watch cache of the API server is not current: launches continue on the last
 	 * state, and nothing is terminated. NULL or "": it is current. */
 	const char *view_problem;

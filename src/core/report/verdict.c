@@ -140,6 +140,15 @@ static struct verdict judge_active(const struct choice *choice)
 				"request-resources annotation already scale up",
 				facts->head_pod->name, head_state(facts->head_pod))
 		};
+	if (!facts->ray_reachable && choice->snapshot->ray_refused)
+		return (struct verdict){
+			false, REASON_DEMAND_TOO_LARGE,
+			arena_printf(
+				choice->arena,
+				"the state of Ray was not read: %s; nothing is terminated, minReplicas "
+				"and the request-resources annotation still scale up",
+				facts->ray_problem)
+		};
 	if (!facts->ray_reachable)
 		return (struct verdict){
 			false, REASON_DEMAND_UNAVAILABLE,

@@ -93,6 +93,7 @@ void pass_observe(struct pass *pass, struct pass_work *work)
 	}
 	snapshot->ray_state = pass->ray_state;
 	snapshot->ray_problem = ray_problem(pass, objects.cluster);
+	snapshot->ray_refused = pass->ray_err.kind == ERR_LIMIT || pass->ray_err.kind == ERR_MEMORY;
 	/* A drained worker must be patched out even when the caches are stale. */
 	if (pass->drain_accepted)
 		snapshot->view_problem = "";

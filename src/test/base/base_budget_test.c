@@ -69,7 +69,7 @@ static void test_fair_parts_of_a_shared_budget(void **state)
 					wanted + STEP);
 		assert_true(shared.used_bytes < shared.limit_bytes);
 		assert_int_equal(budget_refuse(&hogs[0], STEP, &err), -1);
-		assert_int_equal(err.kind, ERR_RETRY);
+		assert_int_equal(err.kind, ERR_MEMORY);
 		assert_non_null(
 			strstr(err.text, "of the 128 MiB of memory for all (--y) are in use, "));
 		assert_non_null(strstr(err.text, " by a hog; it is tried again at the next pass"));
@@ -141,6 +141,22 @@ static void test_small_ones_find_room_after_many_large_ones(void **state)
 		;
 	assert_true(budget_charge(&large[1], 8 * MIB));
 	assert_true(budget_is_over(&passes));
+}
+
+/* For who waits for a fall: the restart forgets an older peak. */
+static void test_recent_peak(void **state)
+{
+	struct budget budget = { .name = "x" };
+
+	(void)state;
+	(void)budget_take(&budget, 5 * MIB);
+	budget_release(&budget, 4 * MIB);
+	assert_int_equal(budget_recent_peak(&budget, false), 5 * MIB);
+	assert_int_equal(budget_recent_peak(&budget, true), 5 * MIB);
+	assert_int_equal(budget_recent_peak(&budget, false), MIB);
+	assert_int_equal(budget_peak(&budget), 5 * MIB);
+	(void)budget_take(&budget, MIB);
+	assert_int_equal(budget_recent_peak(&budget, false), 2 * MIB);
 }
 
 static void test_children_by_name(void **state)
@@ -231,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_fair_parts_of_a_shared_budget),
 		cmocka_unit_test(test_fair_parts_at_each_level),
 		cmocka_unit_test(test_small_ones_find_room_after_many_large_ones),
+		cmocka_unit_test(test_recent_peak),
 		cmocka_unit_test(test_children_by_name),
 		cmocka_unit_test(test_arena_over_its_budget),
 		cmocka_unit_test(test_buffer_over_its_budget),

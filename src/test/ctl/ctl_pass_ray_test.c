@@ -60,6 +60,8 @@ static void test_reply_above_the_memory_of_a_pass(void **state)
 	assert_int_equal(ray.drains + (unsigned)api.patches, 0);
 	assert_non_null(strstr(seen.active, "of the reply's 8388608 bytes: more than the 4 MiB of "
 					    "memory for one pass (--max-pass-memory)"));
+	assert_null(strstr(seen.active, "unreachable"));
+	assert_non_null(strstr(seen.active, "the state of Ray was not read: "));
 	assert_true(seen.reading.refused);
 	assert_true(all->peak_bytes < (size_t)5 << 20);
 	huge_bytes = HUGE_BYTES;

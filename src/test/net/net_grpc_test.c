@@ -186,7 +186,7 @@ static void test_heads_that_stall_share_a_budget(void **state)
 		assert_int_equal(grpc_reader_add(&readers[i], piece, PIECE, &err), -1);
 		held += readers[i].message.capacity;
 	}
-	assert_int_equal(err.kind, ERR_RETRY);
+	assert_int_equal(err.kind, ERR_MEMORY);
 	assert_non_null(strstr(err.text, "of the reply's 62914560 bytes: "));
 	assert_non_null(strstr(err.text, "MiB of memory for all are in use"));
 	assert_int_equal(held, all.used_bytes);

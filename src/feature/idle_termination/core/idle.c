@@ -70,7 +70,10 @@ static time_ms head_ready_since(const struct facts *facts)
 static const char *doubt(const struct facts *facts)
 {
 	if (!facts->ray_reachable)
-		return arena_printf(facts->arena, "Ray is unreachable: %s", facts->ray_problem);
+		return arena_printf(facts->arena, "%s: %s",
+				    facts->snapshot->ray_refused ? "the state of Ray was not read" :
+								   "Ray is unreachable",
+				    facts->ray_problem);
 	if (facts->view_problem)
 		return arena_printf(facts->arena, "the view of the API server is stale: %s",
 				    facts->view_problem);

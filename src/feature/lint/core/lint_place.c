@@ -7,7 +7,6 @@
 #define AFFINITY_ANNOTATION "scheduler.alpha.kubernetes.io/affinity"
 #define OLD_MODEL_LABEL "alpha.kubernetes.io/nvidia-gpu-name"
 #define MODEL_LABEL "nvidia.com/gpu.product"
-#define VISIBLE_DEVICES "NVIDIA_VISIBLE_DEVICES"
 #define VALUES_MAX 256
 
 /* --- A7: the taint of GPU Nodes --- */
@@ -150,7 +149,7 @@ static const struct node *open_gpu_node(const struct lint_subject *subject, bool
 
 static const char *visible_place(struct lint_subject *subject, size_t at, const char **ret_fix)
 {
-	*ret_fix = "- name: " VISIBLE_DEVICES "\n  value: void";
+	*ret_fix = "- name: " VISIBLE_DEVICES_VARIABLE "\n  value: void";
 	if (at < subject->container->env_count) {
 		*ret_fix = "value: void";
 		return arena_printf(subject->arena, "%s.env[%zu].value", subject->container_path,
@@ -170,7 +169,8 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	if (!container || lint_devices(subject, subject->pod).count > 0 ||
 	    container->claim_count > 0 || !subject->cluster_has_nvidia)
 		return;
-	while (at < container->env_count && strcmp(container->env[at].name, VISIBLE_DEVICES) != 0)
+	while (at < container->env_count &&
+	       strcmp(container->env[at].name, VISIBLE_DEVICES_VARIABLE) != 0)
 		at++;
 	if (at < container->env_count && strcmp(container->env[at].value, "all") != 0)
 		return;
@@ -181,7 +181,7 @@ void lint_gpu_visible_without_request(struct lint_subject *subject)
 	lint_report_finding(
 		subject, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST, path, fix,
 		"the Pods of %s ask for no GPU and see all of a GPU Node that they land on%s, "
-		"because " VISIBLE_DEVICES " is \"all\" %s",
+		"because " VISIBLE_DEVICES_VARIABLE " is \"all\" %s",
 		subject->title,
 		node ? arena_printf(subject->arena, " (Node %s takes them)", node->name) : "",
 		at < container->env_count ? "here" : "by default")
