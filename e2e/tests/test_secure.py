@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import pytest
+import yaml
 
 from rayscaler_e2e import chart, paths, rayclusters
 from rayscaler_e2e.apiserver import ADMIN_USER
@@ -329,3 +330,154 @@ def test_status_with_a_client_certificate(setup: Setup, work_dir):
     (work_dir / "bob").mkdir()
     bob = User(setup, work_dir / "bob", client_cert=cert, client_key=key).run("explain", "demo")
     assert "has no bearer token" in bob and "rayscaler-status-reader" in bob and "rbac.statusReaders" in bob
+
+
+# ---- data of other tenants ----
+
+MARK = "foreignmark"
+OBJECTS = paths.ROOT / "src/test/data/objects"
+# Kinds of tenants, and the Node, whose labels name owners; the samples have every field that a decoder asks for.
+SAMPLES = ("Pod", "RayCluster", "RayClusterAutoscaler", "Event", "Node")
+NOT_MARKED = ("apiVersion", "kind", "namespace", "uid", "resourceVersion", "nodeName")
+PAGES = ("status", "snapshot", "gpu-holders", "work")
+
+
+def leaves(value: Any, path: Tuple = ()) -> Iterator[Tuple]:
+    """The paths of all texts; of a Node those of labels and annotations, because the rest is the administrator's."""
+    if isinstance(value, (dict, list)):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(member, (*path, key))
+    elif isinstance(value, str) and path[-1] not in NOT_MARKED:
+        yield path
+
+
+def with_text(obj: Dict[str, Any], path: Tuple, text: str) -> Dict[str, Any]:
+    changed = json.loads(json.dumps(obj))
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = text
+    return changed
+
+
+def marked(obj: Dict[str, Any], send) -> Tuple[Dict[str, Any], int]:
+    """The object with the mark in each text where the API server accepts one, and their number; ``send`` returns the HTTP
+    status of a dry run."""
+    count = 0
+    for path in list(leaves(obj)):
+        if obj.get("kind") == "Node" and path[:2] not in (("metadata", "labels"), ("metadata", "annotations")):
+            continue
+        at = obj
+        for key in path:
+            at = at[key]
+        for text in (f"{at}-{MARK}", MARK, f"{at} || '{MARK}' == ''"):
+            changed = with_text(obj, path, text)
+            if send(changed) < 300:
+                obj, count = changed, count + 1
+                break
+    return obj, count
+
+
+def sample(kind: str, namespace: str) -> Dict[str, Any]:
+    obj = yaml.safe_load((OBJECTS / f"{kind}.yaml").read_text())
+    for name in ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields"):
+        obj["metadata"].pop(name, None)
+    obj["metadata"].pop("namespace", None)
+    if kind != "Node":
+        obj["metadata"]["namespace"] = namespace
+    if kind == "Pod":
+        obj["spec"]["nodeName"] = "sample"
+    for name in ("labels", "annotations"):
+        obj["metadata"].setdefault(name, {})[f"example.com/{MARK}"] = MARK
+    return json.loads(json.dumps(obj, default=lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ")))
+
+
+def fill(server: RealApiServer, namespace: str) -> Dict[str, int]:
+    """Objects of a tenant that are full of marks; their number by kind."""
+    counts = {}
+    for kind in SAMPLES:
+        obj = sample(kind, namespace)
+        resource = server.admin.for_object(obj, namespace)
+        status = obj.pop("status", None) if kind != "Node" else None
+
+        def dry(changed):
+            return server.admin.request("POST", resource.path(), changed, params={"dryRun": "All"}).status
+
+        if kind == "Event":
+            obj.setdefault("involvedObject", {})["namespace"] = namespace
+        obj, counts[kind] = marked(obj, dry)
+        name = resource.create(obj)["metadata"]["name"]
+        if kind == "Node":
+            resource.patch_merge(name, {"status": sample(kind, namespace)["status"]}, subresource="status")
+        if status:
+
+            def dry_status(changed):
+                answer = server.admin.request(
+                    "PATCH",
+                    resource.path(name, "status"),
+                    {"status": changed},
+                    params={"dryRun": "All"},
+                    content_type="application/merge-patch+json",
+                )
+                return answer.status
+
+            status, more = marked(status, dry_status)
+            counts[kind] += more
+            if dry_status(status) < 300:
+                resource.patch_merge(name, {"status": status}, subresource="status")
+    return counts
+
+
+def waiting_worker(server: RealApiServer, namespace: str, cluster: str) -> None:
+    """A Pod of the cluster that fits no Node: its snapshot then has Nodes, and what other Pods take of them."""
+    uid = server.admin.of("rayclusters", namespace).get(cluster)["metadata"]["uid"]
+    labels = {"ray.io/cluster": cluster, "ray.io/node-type": "worker", "ray.io/group": "workers"}
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": cluster, "uid": uid, "controller": True}
+    metadata = {"name": f"{cluster}-workers-1", "labels": labels, "ownerReferences": [owner]}
+    pods = server.admin.of("pods", namespace)
+    pods.create({"metadata": metadata, "spec": {"containers": [rayclusters.container("ray-worker", {"cpu": "1000"})]}})
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available"}
+    status = {"phase": "Pending", "conditions": [condition]}
+    pods.patch_merge(metadata["name"], {"status": status}, subresource="status")
+
+
+def claiming(name: str) -> Dict[str, Any]:
+    """A RayCluster whose workers claim a device, so that ResourceClaims and their templates are read."""
+    cluster = rayclusters.minimal(name)
+    spec = cluster["spec"]["workerGroupSpecs"][0]["template"]["spec"]
+    spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "own"}]
+    spec["containers"][0]["resources"]["claims"] = [{"name": "gpu"}]
+    return cluster
+
+
+def test_no_page_shows_what_is_another_tenants(setup: Setup):
+    server, address, tenant = setup.server, setup.leader().address("metrics"), setup.token("team-a")
+    counts = fill(server, "team-b")
+    print("texts with a mark:", counts)
+    assert all(count >= 2 for count in counts.values()), counts
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+    template = {"metadata": {"name": "own"}, "spec": {"spec": {"devices": {"requests": [request]}}}}
+    server.admin.of("resourceclaimtemplates", "team-a").create(template)
+    server.admin.of("rayclusters", "team-a").create(claiming("claims"))
+    for cluster in ("demo", "claims"):
+        waiting_worker(server, "team-a", cluster)
+
+    def page(name: str, token: str) -> str:
+        answer = ask(address, name, token)
+        assert answer.status == 200, (name, answer)
+        return answer.body
+
+    def complete(cluster: str) -> bool:
+        taken = json.loads(page(f"/snapshot/team-a/{cluster}", tenant))
+        return bool(taken.get("nodes") and taken.get("otherPods") and "resourceClaimTemplates" in taken)
+
+    for cluster in ("demo", "claims"):
+        wait_until(lambda cluster=cluster: complete(cluster), 90, f"the whole snapshot of {cluster}")
+        for name in PAGES:
+            text = page(f"/{name}/team-a/{cluster}", tenant)
+            assert MARK not in text, f"/{name}: " + text[max(0, text.index(MARK) - 300) :][:600]
+    assert MARK not in page("/status", tenant)
+    assert ask(address, "/metrics", tenant).status == 403
+    # They are there, for those who may see them.
+    everyone = setup.token(chart.NAMESPACE, "rayscaler-status-reader")
+    assert MARK in page("/status", everyone) and MARK in ask(address, "/metrics", setup.token("monitoring", "scraper")).body
