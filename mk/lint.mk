@@ -67,6 +67,7 @@ lint-scripts:
 	@for f in $(wildcard src/test/*.sh src/test/*/*.sh e2e/*.sh charts/*.sh .ci/run); do bash -n $$f || exit 1; done
 	@find e2e mk src/test -name '*.py' -print0 | xargs -0 python3 -c \
 		'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+	@PYTHONDONTWRITEBYTECODE=1 python3 src/test/lint/waits.py
 	@echo 'ok      $@'
 
 # Documents and comments name what there is: files, functions, targets, commands, flags, metrics, steps.

@@ -351,7 +351,8 @@ def test_without_the_definition(api_server, server, namespace, controller):
         wait_until(lambda: api_server.admin.request("GET", f"{path}/{RCA}").status == 200, 30, "the definition")
     made = wait_status(lambda: server(RCA).find("demo"), lambda s: s["groups"], "after the definition came", 40)
     assert made["status"]["groups"][0]["replicas"] == 1
-    assert len(log.find("RayClusterAutoscalers are not used")) == 1 and log.find("RayClusterAutoscalers are used now")
+    log.wait_for("RayClusterAutoscalers are used now")
+    assert len(log.find("RayClusterAutoscalers are not used")) == 1
 
 
 def test_without_the_right(server, namespace, controller):

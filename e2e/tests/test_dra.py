@@ -395,7 +395,7 @@ def test_parts_and_alternatives_from_zero(dra, scenario, namespace, controller, 
             program.actors(1, name, num_gpus=1, resources={name: 1})
             (pod,) = program.ready(name)
             assert [pod] == one.wait_joined(1, name)
-            assert one.witness.node(pod)["total"]["GPU"] == gpus
+            wait_until(lambda: one.witness.node(pod)["total"]["GPU"] == gpus, 10, f"{gpus} GPUs in Ray")
         program.end()
     for name in ("parts", "whole"):
         one.wait_empty(group=name)

@@ -110,7 +110,7 @@ def test_a_ray_that_is_out_of_reach(namespace, api_server, controller, scenario,
     control = controller(namespace)
     event = wait_event(one, "DemandUnavailable", "Ray is unreachable", ":1: ", seconds=60)
     assert event["type"] == "Warning"
-    assert control.find("condition", "Ray is unreachable")
+    control.wait_for("condition", "Ray is unreachable")
     shown = kubectl.run("describe", "raycluster", "refused", "-n", namespace).stdout
     line = next(line for line in shown.splitlines() if "DemandUnavailable" in line)
     assert "Warning" in line and "rayscaler" in line and "Ray is unreachable" in line
@@ -128,7 +128,7 @@ def test_a_second_autoscaler(namespace, controller, scenario):
     control = controller(namespace)
     event = wait_event(one, "SecondAutoscaler", "is not parked", "spec.autoscalerOptions.command to [sleep]")
     assert event["type"] == "Warning"
-    assert control.find("condition", "SecondAutoscaler")
+    control.wait_for("condition", "SecondAutoscaler")
 
 
 def test_without_the_right_to_events(shared, controller):

@@ -36,8 +36,9 @@ def test_the_controller_keeps_to_its_system_calls(shared, controller, monkeypatc
         assert program.ready("actors") == one.workers()
         program.end()
     one.wait_empty()
-    assert control.get("/metrics")[0] == 200 and control.get("/healthz", "probes")[0] == 200
-    assert control.find("scaled", "ScaleUpDemand") and control.find("scaled", "ScaleDownDrained")
+    assert all(control.get(*page)[0] == 200 for page in (("/metrics", "metrics"), ("/healthz", "probes")))
+    control.wait_for("scaled", "ScaleUpDemand")
+    control.wait_for("scaled", "ScaleDownDrained")
     assert control.stop() == 0
 
 

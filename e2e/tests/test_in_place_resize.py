@@ -80,6 +80,12 @@ def raylet(one: Scenario, name: str) -> Dict[str, float]:
     return (one.witness.node(name) or {}).get("total") or {}
 
 
+def wait_raylet(one: Scenario, name: str, cpus: int, memory: int) -> None:
+    """The raylet tells the GCS its size after it has answered, so the record may end before."""
+    wanted = {"CPU": cpus, "memory": memory}
+    wait_until(lambda: {key: raylet(one, name).get(key) for key in wanted} == wanted, 20, f"the raylet to have {wanted}")
+
+
 def conditions(one: Scenario) -> Dict[str, Object]:
     status = (one.autoscaler() or {}).get("status") or {}
     return {condition["type"]: condition for condition in status.get("conditions") or []}
@@ -101,16 +107,15 @@ def test_a_worker_grows_for_a_task(shared, controller, api_server):
         wait_until(lambda: limits(one, worker)["cpu"] == "6", 60, "the Pod to be resized")
         assert record(one, worker)["resizing-at"], "the record is written before the Pod is resized"
         assert program.ready("large", seconds=60) == [worker]
-        wait_until(lambda: raylet(one, worker).get("CPU") == 6, 20, "the raylet to have 6 CPU")
-        assert raylet(one, worker)["memory"] == 2 << 30
+        wait_raylet(one, worker, cpus=6, memory=2 << 30)
         assert has(one, worker) == limits(one, worker) == {"cpu": "6", "memory": str(2 << 30)}
         wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
         assert record(one, worker)["last-failed-at"] is None
         assert workers_seen(one) == [worker] and one.replicas(GROUP) == 1
         assert pod(one, worker)["status"]["containerStatuses"][0]["restartCount"] == 0
-        text = control.get("/metrics")[1]
         for result, count in (("requested", 1), ("done", 1), ("failed", 0)):
-            assert f'raycluster="{one.name}",result="{result}"}} {count}' in text
+            series = f'raycluster="{one.name}",result="{result}"}} {count}'
+            wait_until(lambda: series in control.get("/metrics")[1], 10, series)
         wait_until(lambda: conditions(one).get("InPlaceResize", {}).get("status") == "True", 20, "the condition")
         program.call("release", name="large")
         program.end()
@@ -128,7 +133,8 @@ def test_a_sidecar_with_exactly_kuberays_role(scenario, api_server, namespace):
         program.tasks(1, name="large", num_cpus=5)
         assert program.ready("large", seconds=60) == [worker]
         wait_until(lambda: record(one, worker)["resizing-at"] is None, 20, "the record to end")
-        assert raylet(one, worker)["CPU"] == 6 and has(one, worker)["cpu"] == "6"
+        wait_raylet(one, worker, cpus=6, memory=2 << 30)
+        assert has(one, worker)["cpu"] == "6"
         assert workers_seen(one) == [worker] and one.replicas(GROUP) == 1
         program.call("release", name="large")
         program.end()
@@ -185,7 +191,8 @@ def test_a_resize_that_fails_is_taken_back(shared, controller, api_server, kubel
         wait_until(lambda: record(one, first).get("last-failed-reason") == reason, 60, "the failure to be recorded")
         wait_until(lambda: limits(one, first)["cpu"] == "2", 30, "the Pod to be taken back")
         (at,) = program.ready("large", seconds=90)
-        assert at != first and raylet(one, first)["CPU"] == 2
+        assert at != first
+        wait_raylet(one, first, cpus=2, memory=1 << 30)
         program.call("release", name="large")
         program.end()
 
@@ -206,7 +213,8 @@ def test_what_is_in_use_is_not_taken(shared, controller, api_server):
         assert at != first
         wait_until(lambda: record(one, first).get("last-failed-at"), 30, "the resize to be given up")
         wait_until(lambda: record(one, first)["resizing-at"] is None, 30, "the record to end")
-        assert limits(one, first) == {"cpu": "2", "memory": str(1 << 30)} and raylet(one, first)["CPU"] == 2
+        assert limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+        wait_raylet(one, first, cpus=2, memory=1 << 30)
         assert program.call("alive", name="busy") == [first]
         for name in ("large", "busy"):
             program.call("release", name=name)

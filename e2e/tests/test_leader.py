@@ -102,9 +102,10 @@ def test_one_acts_and_hands_over(replicas):
     patches = [act for act in replicas.acts("one") if (act.method, act.plural) == ("PATCH", "rayclusters")]
     assert [act.status for act in patches] == [200, 200]
     assert replicas.acts("two") == []
-    assert two.get("/readyz", "probes")[0] == 200 and "\nrayscaler_leader 0\n" in two.get("/metrics")[1]
-    assert one.get("/readyz", "probes")[0] == 200 and "\nrayscaler_leader 1\n" in one.get("/metrics")[1]
-    assert two.find("another replica leads", '"one"')
+    for program, leads in ((one, 1), (two, 0)):
+        assert program.get("/readyz", "probes")[0] == 200
+        wait_until(lambda: f"\nrayscaler_leader {leads}\n" in program.get("/metrics")[1], 10, f"rayscaler_leader {leads}")
+    two.wait_for("another replica leads", '"one"')
     lease = replicas.lease()
     assert lease["leaseDurationSeconds"] == 4 and lease["leaseTransitions"] == 0
 
@@ -115,7 +116,7 @@ def test_one_acts_and_hands_over(replicas):
     two.wait_for("deciding starts", seconds=RETRY + LATE)
     took = time.monotonic() - stopped
     print(f"handed over {took:.2f} s after the exit, which took {stopped - started:.2f} s; retry period {RETRY} s")
-    assert one.find("gave the Lease back")
+    one.wait_for("gave the Lease back")
     assert replicas.holder() == "two" and replicas.lease()["leaseTransitions"] == 1
     replicas.scale(3)
     assert replicas.acts("two") and len(replicas.acts("one")) == done
@@ -156,7 +157,7 @@ def test_a_stopped_leader_does_not_act_when_it_goes_on(replicas):
     mine = [act for act in replicas.server.writes(replicas.namespace)[done:] if act.account == "one"]
     assert mine == [] and replicas.replicas() == 2
     assert one.process.returncode() == 1
-    assert one.find("the Lease", "is lost, another replica may act now")
+    one.wait_for("the Lease", "is lost, another replica may act now")
     # This one continues, unless the test was so slow that it has lost the Lease as well.
     two.process.signal(signal.SIGCONT)
     wait_until(lambda: replicas.replicas() == 3 or two.process.returncode() == 1, 15, "the leader to go on")
@@ -175,7 +176,7 @@ def test_a_leader_without_an_api_server_ends(replicas, api_server):
     finally:
         api_server.thaw()
     assert one.process.returncode() == 1
-    assert one.find("is lost", "it was not renewed for")
+    one.wait_for("is lost", "it was not renewed for")
     replicas.wait_holder("two", seconds=LEASE + LATE)
     replicas.scale(1)
 

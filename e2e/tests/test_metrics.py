@@ -111,8 +111,8 @@ def test_a_standby_says_who_leads(api_server, controller, namespace):
     standby = controller(namespace, *flags)
     standby.wait_for("waiting to lead")
     assert standby.get("/readyz", "probes")[0] == 200
-    assert "\nrayscaler_leader 0\n" in standby.get("/metrics")[1]
-    assert "\nrayscaler_leader 1\n" in leader.get("/metrics")[1]
+    wait_until(lambda: "\nrayscaler_leader 0\n" in standby.get("/metrics")[1], 10, "the standby's metric")
+    wait_until(lambda: "\nrayscaler_leader 1\n" in leader.get("/metrics")[1], 10, "the leader's metric")
     holder = json.loads(leader.get("/status")[1])["holder"]
     wait_until(lambda: json.loads(standby.get("/status")[1])["holder"] == holder, 10, "the holder to be seen")
     status, text = standby.get(f"/status/{namespace}/demo")

@@ -295,7 +295,8 @@ def without_one_right(one: Limited, lack: Lack) -> None:
         assert one.replicas() == 0
     if lack.ends:
         wait_until(lambda: not one.process.running(), SECONDS, "who cannot renew to end")
-        assert one.process.returncode() == 1 and one.find("is lost, another replica may act now")
+        assert one.process.returncode() == 1
+        one.wait_for("is lost, another replica may act now")
     else:
         assert one.process.running()
         assert one.get("/healthz", "probes")[0] == 200

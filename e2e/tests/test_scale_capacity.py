@@ -131,7 +131,7 @@ def test_without_the_right_to_read_events_timeouts_decide(shared, controller):
         say(one, pod, "NotTriggerScaleUp", REFUSAL)
         hold(lambda: one.replicas("second") == 0, 3, "what it may not read does not count")
         assert program.ready("actors") == one.wait_workers(1, "second")
-        assert control.find("scaled", "ScaleDownBackOff", pod, NO_ROOM)
+        control.wait_for("scaled", "ScaleDownBackOff", pod, NO_ROOM)
     (line,) = control.find("events cannot be read")
     assert line["level"] == "warning" and "grant" in line["error"] and "events" in line["error"]
 
@@ -145,7 +145,7 @@ def test_a_quota_gate_moves_the_demand_at_once(shared, controller):
         program.actors(1, num_gpus=1)
         (pod,) = one.wait_workers(1, "first")
         assert program.ready("actors") == one.wait_workers(1, "second")
-        assert control.find("scaled", pod, "scheduling gate kueue.x-k8s.io/admission")
+        control.wait_for("scaled", pod, "scheduling gate kueue.x-k8s.io/admission")
         first_choice_again(one, program, control)
 
 
@@ -165,7 +165,7 @@ def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_serve
             program.actors(1, num_gpus=1)
             assert program.ready("actors") == one.wait_workers(1, "second")
             assert one.replicas("first") == 0 and not one.worker_pods("first")
-            assert control.find("scaled", "ScaleDownBackOff", "exceeded quota: gpus")
+            control.wait_for("scaled", "ScaleDownBackOff", "exceeded quota: gpus")
             conditions = {c["type"]: c for c in one.get()["status"]["conditions"]}
             assert "ReplicaFailure" not in conditions, "the operator has nothing left to create"
             quotas.delete("gpus")
@@ -181,7 +181,7 @@ def test_failed_pods_move_the_demand_at_once(shared, controller):
     with one.program() as program:
         program.actors(1, num_gpus=1)
         assert program.ready("actors") == one.wait_workers(1, "second")
-        assert control.find("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
+        control.wait_for("scaled", "ScaleDownBackOff", "Failed: UnexpectedAdmissionError: Allocate failed")
         # The number of Pods that an operator recreates meanwhile depends on its speed.
         created = [event.at for event in one.recorder.of("created") if event.value == "first"]
         wait_until(lambda: one.replicas("first") == 0 and not one.worker_pods("first"), 10, "no Failed Pod is left")
@@ -201,7 +201,7 @@ def test_demand_that_fits_by_numbers_and_stays_pending_gets_one_worker(shared, c
         program.actors(1, name="third", num_gpus=0.8)
         hold(lambda: one.replicas() == 1, 2, "by the numbers it fits where Ray has room")
         assert len(one.wait_joined(2)) == 2
-        assert control.find("scaled", "fits on living workers by the numbers, but stays pending")
+        control.wait_for("scaled", "fits on living workers by the numbers, but stays pending")
         hold(lambda: one.replicas() == 2, 5, "no launch after launch while one is free for it")
         program.end()
     one.wait_empty()

@@ -36,7 +36,7 @@ def test_a10_gpus_of_the_head_count_and_the_head_stays(scenario, namespace, cont
         program.end()
     one.wait_empty()
     hold(lambda: one.head()["metadata"]["name"] == head, IDLE + 1, "an idle head is never removed")
-    assert one.witness.node(head)["status"] == "IDLE"
+    wait_until(lambda: one.witness.node(head)["status"] == "IDLE", 10, "the head to be idle in Ray")
 
 
 def test_two_clusters_at_once(scenario, namespace, controller):
@@ -54,7 +54,8 @@ def test_two_clusters_at_once(scenario, namespace, controller):
         assert second.replicas() == 2 and two.call("alive", name="actors") == second.workers()
         two.end()
     second.wait_empty()
-    assert control.find(f"{namespace}/first") and control.find(f"{namespace}/second")
+    control.wait_for(f"{namespace}/first")
+    control.wait_for(f"{namespace}/second")
 
 
 def test_a_suspended_cluster_is_left_alone(scenario, namespace, controller):

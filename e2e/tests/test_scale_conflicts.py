@@ -65,7 +65,7 @@ def test_somebody_sets_replicas_back_every_second(shared, controller, api_server
         who = "another writer" if api_server.kind == "embedded" else FIGHTER
         assert message.startswith(f"{who} set replicas of group gpu-group back 3 times"), message
         assert patches <= 6, patches
-        assert control.find('"condition"', "ReplicasReverted", who)
+        control.wait_for('"condition"', "ReplicasReverted", who)
         (busy,) = program.ready("actors", LONG)
         over = time.time()
         wait_until(lambda: one.replicas() == 1, 40, "replicas to be ours again")

@@ -56,7 +56,8 @@ def test_a3_two_gpu_actors_grow_the_group_from_0_to_2_and_back(shared, controlle
     steps = [event.value for event in one.recorder.of("replicas", since, "gpu-group")]
     # The head may be read between the two actors.
     assert steps in ([2, 0], [1, 2, 0], [2, 1, 0], [1, 2, 1, 0]), "up to the demand and not beyond it, then down once"
-    assert control.find("scaled", "ScaleUpDemand") and control.find("scaled", "ScaleDownDrained")
+    control.wait_for("scaled", "ScaleUpDemand")
+    control.wait_for("scaled", "ScaleDownDrained")
     wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
     hold(lambda: one.replicas() == 0, 2, "the group stays at 0")
     assert control.stop() == 0
@@ -177,7 +178,7 @@ def test_demand_above_max_replicas_stops_there(shared, controller):
         assert max(event.value for event in one.recorder.of("replicas", subject="gpu-group")) == 2
         program.begin("ready", name="actors")
         hold(lambda: not program.answered(), 1, "two actors still wait")
-    assert control.find("replicas", "2")
+    control.wait_for("replicas", "2")
 
 
 def test_lag_of_operator_and_kubelet_counts_nothing_twice(shared, controller):

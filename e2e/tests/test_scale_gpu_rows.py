@@ -142,7 +142,7 @@ def only_worker(cluster: Scenario, program: RayProgram, name: str) -> Object:
     """The group's one worker, where all actors of ``name`` run; Ray's node of it."""
     pods = program.ready(name, READY)
     assert pods and set(pods) == set(cluster.workers(name)), f"{name} has one worker, and its demand is there"
-    return cluster.witness.node(pods[0])["total"]
+    return wait_until(lambda: cluster.witness.node(pods[0]), 10, "the worker in Ray")["total"]
 
 
 def one_by_one(program: RayProgram, amounts: List[float], name: str) -> List[List[str]]:

@@ -83,7 +83,7 @@ def test_b4_a_worker_without_the_model_vetoes_it(shared, controller):
     with one.program() as program:
         program.actors(1, num_gpus=1, accelerator_type="T4")
         (pod,) = one.wait_joined(1)
-        assert T4 not in total(one, pod)
+        wait_until(lambda: T4 not in total(one, pod), 10, "a raylet without the model")
         wait_until(lambda: seen(one).get("resources", {}).get(T4) == 0, 15, "the veto")
         program.actors(2, name="more", num_gpus=1, accelerator_type="T4")
         hold(lambda: one.replicas() <= 1, 4, "nothing more is started for the type")

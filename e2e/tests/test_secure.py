@@ -281,7 +281,7 @@ def test_a_new_certificate_is_used(setup: Setup, work_dir):
         write(cas[1])
         wait_until(lambda: is_trusted(cas[1]), 30, "the new certificate to be served")
         assert not is_trusted(cas[0])
-        assert replica.find("certificate of the metrics port changed")
+        replica.wait_for("certificate of the metrics port changed")
 
 
 class User:
