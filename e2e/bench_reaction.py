@@ -32,6 +32,7 @@ from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.ports import free_port
 from rayscaler_e2e.processes import Process
+from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES
 from rayscaler_e2e.ray_program import RayProgram, ray_environment
 from rayscaler_e2e.start_apiserver import start_api_server
@@ -45,7 +46,6 @@ SAMPLE_SECONDS = 20.0
 HEAD_ADDRESS = "127.99.0.1"
 REST_ADDRESS = "127.99.0.2"
 RAY_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def say(text: str) -> None:
@@ -63,8 +63,9 @@ def rss_kib(pid: int) -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    """Of all its threads, in nanoseconds: `stat` counts ticks of 10 ms, the tenth of what is measured."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
 
 def sample(pid: int, seconds: float) -> Tuple[float, float]:
@@ -315,9 +316,6 @@ def go_down(
         workers = [(f"down-{number}", f"127.99.1.{number + 1}") for number in range(IDLE_WORKERS)]
         for pod, ip in workers:
             create_pod(server, namespace, created, (pod, "worker", "idle"), container, ip)
-        for pod, ip in workers:
-            raylets.append(head.start_worker(work_dir, pod, "idle", ip))
-            threading.Event().wait(random.uniform(0.2, 1.7))
 
         def done() -> bool:
             alive()
@@ -328,6 +326,13 @@ def go_down(
                 deleted.append(pod)
             return len(deleted) == IDLE_WORKERS
 
+        for pod, ip in workers:
+            raylets.append(head.start_worker(work_dir, pod, "idle", ip))
+            # The first may be idle for its timeout before the last has started.
+            until = time.monotonic() + random.uniform(0.2, 1.7)
+            while time.monotonic() < until:
+                done()
+                threading.Event().wait(0.02)
         wait_until(done, 120, "all idle workers to be terminated", 0.02)
     finally:
         for raylet in raylets:
@@ -347,6 +352,23 @@ def p99(values: List[float]) -> float:
 
 def row(what: str, ours: Any, theirs: Any) -> str:
     return f"{what:<52} {ours:>14} {theirs:>18}"
+
+
+def instructions_of_a_read(server: ApiServer, namespace: str, work_dir: Path) -> str:
+    """Of another controller, at rest with the RayClusters that are there; "" without callgrind."""
+    directory = work_dir / "callgrind"
+    script = instructions.under_callgrind(paths.program(), directory)
+    if not script:
+        return ""
+    os.environ["RAYSCALER"] = str(script)
+    try:
+        control = Controller(server, namespace, directory / "controller")
+        control.wait_for("deciding starts", seconds=60)
+        threading.Event().wait(10)
+        return f"{instructions.per_read(control, directory, 20):.0f}"
+    finally:
+        del os.environ["RAYSCALER"]
+        control.stop()
 
 
 def measure_rayscaler(
@@ -378,7 +400,11 @@ def measure_rayscaler(
         process.check_running()
     finally:
         process.stop(5)
-    return {"times": times, "down": down, "one": one, "many": many, "beside": beside}
+    for number in range(1, FLEET):
+        server.admin.of("rayclusters", namespace).delete(f"fleet-{number}")
+    say("rayscaler: instructions of a read ...")
+    read = instructions_of_a_read(server, namespace, work_dir)
+    return {"times": times, "down": down, "one": one, "many": many, "beside": beside, "read": read}
 
 
 def measure_ray(server: ApiServer, namespace: str, head: Head, work_dir: Path, args: Any) -> Optional[Dict[str, Any]]:
