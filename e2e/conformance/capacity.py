@@ -120,50 +120,39 @@ def to_unit(value, rounding):
 
 
 def fractions(*_):
-    """`ray start` takes parts of custom resources: they are neither refused nor rounded up."""
+    """`ray start` takes whole numbers of custom resources alone, and 1.0 is one."""
     original, loads = config._get_custom_resources, json.loads
+
+    def whole(value):
+        if value % 1:
+            raise ValueError("a part of a custom resource")
+        return int(value)
 
     def json_number(text):
         if not JSON_NUMBER.fullmatch(text):
             raise ValueError("an exponent")
-        value = to_unit(decimal.Decimal(text), decimal.ROUND_HALF_UP)
-        return Part(value)
-
-    class Part(int):
-        """Passes for the int that Ray asserts; `amount` is what counts."""
-
-        def __new__(cls, value):
-            self = super().__new__(cls, int(value))
-            self.amount = value
-            return self
-
-        def __mul__(self, other):
-            return self.amount * other
+        return whole(to_unit(decimal.Decimal(text), decimal.ROUND_HALF_UP))
 
     def custom(group_resources, params, name):
-        def exact(quantity):
-            return to_unit(utils.parse_quantity(quantity), decimal.ROUND_UP)
+        for key in set(group_resources) - {"CPU", "GPU", "memory"}:
+            whole(to_unit(utils.parse_quantity(group_resources[key]), decimal.ROUND_UP))
+        with mock.patch.object(json, "loads", lambda text, **_: loads(text, parse_float=json_number)):
+            return original(group_resources, params, name)
 
-        with mock.patch.object(config, "_round_up_k8s_quantity", exact):
-            with mock.patch.object(
-                json, "loads", lambda text, **_: loads(text, parse_float=json_number)
-            ):
-                return original(group_resources, params, name)
+    return [(config, "_get_custom_resources", custom)]
 
-    def tpus(group_resources, custom_resources, k8s_resources):
-        number = original_tpus(group_resources, custom_resources, k8s_resources)
-        if "TPU" in group_resources:
-            return to_unit(utils.parse_quantity(group_resources["TPU"]), decimal.ROUND_UP)
-        for part in ("limits", "requests"):
-            quantity = k8s_resources.get(part, {}).get("google.com/tpu")
-            if "TPU" not in custom_resources and quantity is not None and number is not None:
-                exact = to_unit(utils.parse_quantity(quantity), decimal.ROUND_UP)
-                if exact:
-                    return exact
-        return number
 
-    original_tpus = config._get_num_tpus
-    return [(config, "_get_custom_resources", custom), (config, "_get_num_tpus", tpus)]
+def reserved_names(*_):
+    """`ray start` has options for these, and ignores them among custom resources; it refuses the head's."""
+    original = config._get_custom_resources
+
+    def custom(group_resources, params, name):
+        found = original(group_resources, params, name)
+        if "node:__internal_head__" in found:
+            raise ValueError("a reserved name")
+        return {k: v for k, v in found.items() if k not in ("CPU", "GPU", "memory", "object_store_memory")}
+
+    return [(config, "_get_custom_resources", custom)]
 
 
 def is_gpu_key(name):
@@ -204,8 +193,7 @@ def kuberay_accelerator(*_):
             return found
         quantity = limits_of["now"].get("aws.amazon.com/neuroncore")
         if quantity is not None and utils.parse_quantity(quantity) > 0:
-            amount = to_unit(utils.parse_quantity(quantity), decimal.ROUND_UP)
-            found = dict(found, neuron_cores=amount)
+            found = dict(found, neuron_cores=config._round_up_k8s_quantity(quantity))
         return found
 
     def num_tpus(group_resources, custom_resources, k8s_resources):
@@ -296,6 +284,7 @@ CORRECTIONS = {
     "tpu-topology": tpu_topology,
     "strict-values": strict_values,
     "fractions": fractions,
+    "reserved-names": reserved_names,
     "kuberay-resources": kuberay_resources,
     "kuberay-gpu": kuberay_gpu,
     "kuberay-accelerator": kuberay_accelerator,

@@ -411,17 +411,45 @@ static bool of_claims(const struct pod_claims *claims, const char *vendor, const
 	return true;
 }
 
+/* The device whose model the raylet reports; NULL: it reports none. */
+static const struct device_row *reported_device(const struct capacity *capacity)
+{
+	if (capacity->problem || capacity->gpu_amount <= 0 || capacity->device.kind != DEVICE_GPU)
+		return NULL;
+	return capacity->device.row;
+}
+
 bool accelerator_type_of_group(const struct worker_group *group, const struct capacity *capacity,
 			       const char *ray_version, struct arena *arena,
 			       struct accelerator_type *ret_type)
 {
-	const struct device_row *row = capacity->device.row;
+	const struct device_row *row = reported_device(capacity);
 
-	if (capacity->problem || capacity->gpu_amount <= 0 || !row ||
-	    capacity->device.kind != DEVICE_GPU)
+	if (!row)
 		return false;
 	if (!accelerator_type_of_pod(&group->template.spec, ray_version, arena, ret_type) &&
 	    !of_claims(capacity->claims, vendor_of(row), ray_version, arena, ret_type))
 		return false;
 	return strcmp(vendor_of(row), ret_type->vendor) == 0;
+}
+
+bool accelerator_type_is_open(const struct worker_group *group, const struct capacity *capacity,
+			      const char *ray_version, struct arena *arena)
+{
+	static const char *const detected[] = { "NVIDIA", "AMD" };
+	const struct labels *selector = &group->template.spec.node_selector;
+	const struct device_row *row = reported_device(capacity);
+	struct accelerator_type type;
+
+	if (!row || !text_is_among(vendor_of(row), detected, COUNT(detected)) ||
+	    accelerator_type_of_group(group, capacity, ray_version, arena, &type))
+		return false;
+	for (size_t i = 0; i < selector->count; i++)
+		if (accelerator_type_is_label(selector->at[i].key))
+			return false;
+	VEC_EACH(const struct resource, item, &capacity->resources)
+		if (strncmp(item->name, ACCELERATOR_TYPE_PREFIX, strlen(ACCELERATOR_TYPE_PREFIX)) ==
+		    0)
+			return false;
+	return true;
 }

@@ -35,6 +35,10 @@ bool accelerator_type_of_group(const struct worker_group *group, const struct ca
 			       const char *ray_version, struct arena *arena,
 			       struct accelerator_type *ret_type);
 
+/* Whether such a raylet will report a model that nothing in the group tells: it may be any of the vendor. */
+bool accelerator_type_is_open(const struct worker_group *group, const struct capacity *capacity,
+			      const char *ray_version, struct arena *arena);
+
 /* Whether a Node label with this key names a model. */
 bool accelerator_type_is_label(const char *key);
 

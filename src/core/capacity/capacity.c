@@ -32,6 +32,7 @@ struct builder {
 	const struct source *source;
 	struct resources custom; /* merged last, overrides */
 	VEC(struct resource) entries;
+	VEC(struct resource) ignored;
 	VEC(const char *) warnings;
 	bool limits_declared; /* KubeRay passes accelerators in the limits to `ray start` */
 	const struct pod_claims *claims; /* NULL: none */
@@ -68,6 +69,7 @@ static int64_t amount_of(struct builder *b, const struct quantity *quantity, con
 }
 
 #define PLACE_RESOURCES ".resources"
+#define PLACE_PARAMS ".rayStartParams.resources"
 #define PLACE_LIMITS ".template.spec.containers[0].resources.limits"
 #define PLACE_REQUESTS ".template.spec.containers[0].resources.requests"
 
@@ -277,12 +279,39 @@ static void custom_of_resources(struct builder *b)
 	b->custom = resources_sort(entries, count);
 }
 
+/* Leaves the custom resources that the raylet will have. */
+static void check_custom(struct builder *b, const char *place)
+{
+	struct resource *entries = arena_array(b->arena, b->custom.count, sizeof(*entries));
+	size_t count = 0;
+
+	for (size_t i = 0; i < b->custom.count; i++) {
+		const struct resource *item = &b->custom.at[i];
+		struct start_params_entry entry = start_params_entry(item, b->arena);
+		const char *name = resource_name_text(b->arena, item->name);
+
+		if (entry.problem)
+			set_problem(b, arena_printf(b->arena,
+						    "%s%s: %s %s, so `ray start` ends with an "
+						    "error (group %s)",
+						    b->source->path, place, name, entry.problem,
+						    b->source->group));
+		if (!entry.option)
+			entries[count++] = *item;
+		else
+			VEC_PUSH(b->arena, &b->ignored, *item);
+	}
+	b->custom = resources_sort(entries, count);
+}
+
 /* If the group's own resources have custom ones, they replace rayStartParams.resources
  * completely. */
 static void read_custom(struct builder *b)
 {
 	const char *text = labels_value(b->source->start_params, "resources");
 	custom_of_resources(b);
+	if (!text || b->custom.count > 0)
+		check_custom(b, PLACE_RESOURCES);
 	if (!text)
 		return;
 	if (b->custom.count > 0) {
@@ -298,6 +327,7 @@ static void read_custom(struct builder *b)
 					"%s.rayStartParams.resources: must be an object of numbers "
 					"in quotes, such as \"'{\\\"Custom\\\": 1}'\" (group %s)",
 					b->source->path, b->source->group));
+	check_custom(b, PLACE_PARAMS);
 }
 
 static bool has_custom_accelerator(const struct resources *resources)
@@ -341,13 +371,13 @@ static void add_accelerator(struct builder *b)
 		if (!name || !quantity || (quantity->valid && quantity->amount == 0))
 			continue;
 		b->custom = resources_with(b->arena, &b->custom, name,
-					   amount_of(b, quantity, PLACE_LIMITS));
+					   whole(amount_of(b, quantity, PLACE_LIMITS)));
 		return;
 	}
 	quantity = quantities_find(&container->requests, "google.com/tpu");
 	if (quantity && (!quantity->valid || quantity->amount > 0))
 		b->custom = resources_with(b->arena, &b->custom, "TPU",
-					   amount_of(b, quantity, PLACE_REQUESTS));
+					   whole(amount_of(b, quantity, PLACE_REQUESTS)));
 	else if (claimed_amount(b, "TPU") > 0)
 		b->custom = resources_with(b->arena, &b->custom, "TPU", claimed_amount(b, "TPU"));
 }
@@ -485,6 +515,7 @@ static void build(const struct source *source, const struct settings *settings,
 		.labels = *source->labels,
 		.claims = b.claims,
 		.problem = b.problem,
+		.ignored = { b.ignored.at, b.ignored.count },
 		.warnings = { b.warnings.at, b.warnings.count },
 	};
 	make_device(&b, &ret_capacity->device);

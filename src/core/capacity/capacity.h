@@ -19,6 +19,8 @@ struct capacity {
 	struct device_model device;      /* of its main accelerator, whether or not Ray counts it */
 	const struct pod_claims *claims; /* NULL: none */
 	const char *problem;             /* NULL, or field and fix: the group then does not scale */
+	/* In the object of custom resources, where `ray start` ignores them: it has options for these. */
+	struct resources ignored;
 	struct strings warnings;
 };
 

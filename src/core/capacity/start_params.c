@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "core/model/ray_state.h"
 
 static bool is_space(char c)
 {
@@ -131,6 +132,30 @@ static bool read_entry(char **at, struct resource *ret_entry)
 		return false;
 	*at += value - *at;
 	return true;
+}
+
+struct start_params_entry start_params_entry(const struct resource *resource, struct arena *arena)
+{
+	static const struct {
+		const char *resource, *option;
+	} options[] = {
+		{ "CPU", "num-cpus" },
+		{ "GPU", "num-gpus" },
+		{ "memory", "memory" },
+		{ "object_store_memory", "object-store-memory" },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (strcmp(resource->name, options[i].resource) == 0)
+			return (struct start_params_entry){ .option = options[i].option };
+	if (strcmp(resource->name, RAY_HEAD_RESOURCE) == 0)
+		return (struct start_params_entry){ .problem = "is a reserved name" };
+	if (resource->amount % RESOURCE_UNIT == 0)
+		return (struct start_params_entry){ .problem = NULL };
+	return (struct start_params_entry){
+		.problem = arena_printf(arena, "is %s, which is not a whole number",
+					resource_amount_text(arena, resource->amount)),
+	};
 }
 
 bool start_params_kuberay_reads(const char *text)

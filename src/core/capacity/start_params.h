@@ -21,6 +21,16 @@ bool start_params_number(const char *text, int64_t *ret_amount);
  * more than START_PARAMS_RESOURCES_MAX entries. */
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources);
 
+/* What `ray start` makes of a resource in that object (ray 2.60, _private/resource_and_label_spec.py,
+ * to_resource_dict and _resolve_resources). */
+struct start_params_entry {
+	const char *option; /* NULL, or the parameter that replaces it: "num-gpus" of GPU */
+	const char
+		*problem; /* NULL, or why `ray start` ends: "is 0.5, which is not a whole number" */
+};
+
+struct start_params_entry start_params_entry(const struct resource *resource, struct arena *arena);
+
 /* Whether KubeRay can parse it. KubeRay strips surrounding quotes and spaces and expects JSON, so
  * the form with backslashes in Ray's documentation fails (kuberay 1.7, common/pod.go,
  * getResourcesMap). Then it passes no accelerator in the limits to `ray start`, GPUs included.

@@ -42,6 +42,7 @@ struct group_offer {
 	struct capacity seen_capacity;    /* of one worker: as a registered worker reports it */
 	struct capacity promised;         /* by the template, with the inferred type */
 	struct accelerator_type inferred; /* type NULL for none */
+	bool model_open; /* its workers will report a model, and nothing tells yet which one */
 	const struct template_lack *lacks;
 	size_t lack_count;
 	const char *device_lack; /* features: what a new worker waits for; NULL: nothing known */

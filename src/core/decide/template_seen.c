@@ -193,6 +193,12 @@ static void apply_entry(const struct offer *offer, struct group_offer *group,
 	capacity->labels = labels_merge(offer->arena, &capacity->labels, &entry->labels);
 }
 
+/* The template was edited, and no worker of it has registered since. */
+static bool is_unseen(const struct memory_template *entry)
+{
+	return entry->since != TIME_NONE && entry->resources.count == 0;
+}
+
 static void apply(const struct offer *offer, struct group_offer *group,
 		  const struct memory_template *entry, const struct map *candidates)
 {
@@ -208,6 +214,7 @@ static void apply(const struct offer *offer, struct group_offer *group,
 	}
 	if (entry)
 		apply_entry(offer, group, entry, candidates);
+	group->model_open = group->model_open && (!entry || is_unseen(entry));
 }
 
 /* A suspended or unreadable group shows nothing; its entry is kept. */
@@ -231,6 +238,9 @@ static void promise(struct offer *offer, const struct group *group)
 				      offer->snapshot->cluster.ray_version, offer->arena, &type) &&
 	    !resources_find(&promised->seen_capacity.resources, type.resource))
 		promised->inferred = type;
+	promised->model_open = accelerator_type_is_open(group->spec, &promised->seen_capacity,
+							offer->snapshot->cluster.ray_version,
+							offer->arena);
 }
 
 void template_seen_update(struct offer *offer)

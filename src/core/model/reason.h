@@ -168,6 +168,10 @@
 	X(FRAGMENTED, "Fragmented",                                                                \
 	  "fits a group, but not beside the demand that is already placed",                        \
 	  "wait, or raise maxReplicas")                                                            \
+	X(WAITS_FOR_PLACEMENT_GROUP, "WaitsForPlacementGroup",                                     \
+	  "only its placement group provides it", "nothing: it runs when the group has room")      \
+	X(MODEL_UNKNOWN, "ModelUnknown", "an accelerator type of a group that names no model",     \
+	  "write the line of the message into the group")                                          \
 	X(WORKER_LACKS, "WorkerLacks", "a worker lacks a resource of the template of its group",   \
 	  "fix the template: the message has both figures")                                        \
 	FEATURE_DEMAND_REASONS(X)

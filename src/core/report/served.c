@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "core/capacity/start_params.h"
 #include "core/decide/demand.h"
 #include "core/decide/offer.h"
 #include "core/decide/packing.h"
@@ -11,6 +12,7 @@
 #include "core/decide/template_seen.h"
 #include "core/model/cpu_budget.h"
 #include "core/model/reason.h"
+#include "core/report/possible.h"
 
 struct verdict {
 	bool infeasible;
@@ -118,6 +120,28 @@ static const char *undeclared_text(const struct offer *offer, const struct ray_r
 			const char *text = say(offer, &offer->facts->groups[g], entry->name);
 			if (*text != '\0')
 				return text;
+		}
+	return "";
+}
+
+/* Of a resource that a group declares where `ray start` ignores it: "; GPU in the resources of rayStartParams of g has no
+ * effect: write num-gpus: "2" there". */
+static const char *ignored_text(const struct offer *offer, const struct ray_request *request)
+{
+	for (size_t g = 0; g < offer->facts->group_count; g++)
+		VEC_EACH(const struct resource, item, &offer->groups[g].seen_capacity.ignored) {
+			const struct bundle_entry *entry = ARRAY_FIND(
+				request->bundle, request->bundle_count, name, item->name);
+
+			if (entry && entry->amount > 0)
+				return arena_printf(
+					offer->arena,
+					"; %s in the resources of group %s has no effect, as `ray "
+					"start` ignores it there: write %s: \"%s\" into "
+					"rayStartParams",
+					item->name, offer->facts->groups[g].spec->name,
+					start_params_entry(item, offer->arena).option,
+					resource_amount_text(offer->arena, item->amount));
 		}
 	return "";
 }
@@ -257,11 +281,11 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 				    closest->spec->name);
 	return arena_printf(
 		choice->arena,
-		"no group could serve %s; the closest is %s: %s %s asked, %s there%s", bundle,
+		"no group could serve %s; the closest is %s: %s %s asked, %s there%s%s", bundle,
 		closest->spec->name, resource_name_text(choice->arena, lack->name),
 		resource_amount_text(choice->arena, lack->amount),
 		resource_amount_text(choice->arena, resources_amount(there, lack->name, 0)),
-		undeclared_text(choice->offer, request));
+		undeclared_text(choice->offer, request), ignored_text(choice->offer, request));
 }
 
 static struct verdict held_by(const struct choice *choice, const struct group *group)
@@ -372,6 +396,17 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 	return false;
 }
 
+static bool judge_possible(const struct choice *choice, const struct ray_request *request,
+			   struct verdict *ret_verdict)
+{
+	struct possible possible = { .reason = NULL };
+
+	if (!fits_any_group(choice, request) && !fits_head(choice, request))
+		possible = possible_later(choice, request);
+	*ret_verdict = (struct verdict){ false, possible.reason, possible.message, possible.group };
+	return possible.reason != NULL;
+}
+
 /* A custom resource of three letters, as XPU, is one letter from several of Ray's. */
 #define MEANT_BYTES_MIN 4
 
@@ -433,7 +468,7 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 	struct verdict verdict;
 	if (leftover->limit == SCHEDULE_LIMIT_CPU_BUDGET)
 		return explain_unserved(choice, leftover);
-	if (judge_lack(choice, request, &verdict))
+	if (judge_lack(choice, request, &verdict) || judge_possible(choice, request, &verdict))
 		return verdict;
 	if (!could_serve(choice, request) && !unreadable_group(choice))
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),

@@ -43,8 +43,9 @@
 	  "an amount of a resource is not a Kubernetes quantity, is negative, or is larger than any machine",                                                   \
 	  "write a number such as `2`, `500m` or `16Gi`")                                                                                                       \
 	X(RAY_START_PARAM_INVALID, ERROR, "ray-start-param-invalid", lint_ray_start_param_invalid,                                                              \
-	  "`num-cpus`, `num-gpus` or `memory` is not a whole number, or `resources` is not an object of numbers: `ray start` fails",                            \
-	  "write a whole number in quotes; `memory` is in bytes")                                                                                               \
+	  "a number of `rayStartParams` or a custom resource is not whole, `resources` is not an object of numbers: "                                           \
+	  "`ray start` fails; or it ignores a name there",                                                                                                      \
+	  "write the line of the message; `memory` is in bytes")                                                                                                \
 	X(RAY_START_PARAM_UNKNOWN, WARNING, "ray-start-param-unknown",                                                                                          \
 	  lint_ray_start_param_unknown,                                                                                                                         \
 	  "`rayStartParams` has an unknown name, on which `ray start` fails; an error for a resource and for a name near a known one",                          \

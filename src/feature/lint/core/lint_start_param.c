@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "core/capacity/start_params.h"
+#include "core/model/ray_state.h"
 #include "feature/lint/core/lint_subject.h"
 
 #define MEMORY_SUGGESTED (INT64_C(8) << 30)
@@ -27,12 +28,80 @@ static long long container_has(const struct lint_subject *subject, size_t number
 	return strcmp(numbers[number].param, "memory") == 0 ? MEMORY_SUGGESTED : 1;
 }
 
+/* What `ray start` makes of one custom resource. own: of the field resources of the group. */
+static void check_custom(struct lint_subject *subject, const struct resource *item, bool own,
+			 const char *path)
+{
+	struct start_params_entry entry = start_params_entry(item, subject->arena);
+	const char *name = resource_name_text(subject->arena, item->name);
+	long long whole = lint_whole(item->amount);
+
+	if (entry.option)
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID, path,
+			arena_printf(subject->arena, "%s: \"%lld\"", entry.option, whole),
+			"%s among custom resources has no effect, as `ray start` ignores it there; "
+			"write %s into rayStartParams of %s",
+			name, entry.option, subject->title);
+	else if (entry.problem)
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID, path,
+			strcmp(item->name, RAY_HEAD_RESOURCE) == 0 ? "" :
+			own ? arena_printf(subject->arena, "%s: \"%lld\"", name, whole) :
+			      arena_printf(subject->arena, "resources: \"'{\\\"%s\\\": %lld}'\"",
+					   name, whole),
+			"%s %s; `ray start` does not take it, and %s is not scaled", name,
+			entry.problem, subject->title);
+}
+
+static bool is_option_in_resources(const struct lint_subject *subject, const char *name)
+{
+	const struct device_row *row = device_find(subject->context->devices, name);
+
+	return nearest_distance(name, "cpu") == 0 || nearest_distance(name, "gpu") == 0 ||
+	       nearest_distance(name, "memory") == 0 ||
+	       (row && strcmp(row->ray_resource, "GPU") == 0);
+}
+
+static void check_own_resources(struct lint_subject *subject)
+{
+	const char *path = lint_path_member(subject->arena, subject->path, "resources");
+
+	for (size_t i = 0; i < subject->resources->count && i < LINT_AMOUNTS_MAX; i++) {
+		const struct quantity *own = &subject->resources->at[i];
+
+		if (own->valid && !is_option_in_resources(subject, own->name))
+			check_custom(subject, &(struct resource){ own->name, own->amount }, true,
+				     lint_path_member(subject->arena, path, own->name));
+	}
+}
+
+static void check_resources(struct lint_subject *subject, const char *path)
+{
+	const char *custom = labels_value(subject->start_params, "resources");
+	struct resources items;
+
+	if (!custom)
+		return;
+	path = lint_path_member(subject->arena, path, "resources");
+	if (!start_params_resources(custom, subject->arena, &items)) {
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID, path,
+			"resources: \"'{\\\"Custom\\\": 1}'\"",
+			"resources \"%.64s\" is not an object of numbers within quotes "
+			"of its own; `ray start` does not take it, and %s is not scaled",
+			custom, subject->title);
+		return;
+	}
+	for (size_t i = 0; i < items.count && i < LINT_AMOUNTS_MAX; i++)
+		check_custom(subject, &items.at[i], false, path);
+}
+
 void lint_ray_start_param_invalid(struct lint_subject *subject)
 {
 	const char *path = lint_path_member(subject->arena, subject->path, "rayStartParams");
-	const char *custom = labels_value(subject->start_params, "resources");
-	struct resources ignored;
 	int64_t amount;
+
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		const char *text = labels_value(subject->start_params, numbers[i].param);
 		if (!text || start_params_number(text, &amount))
@@ -47,14 +116,8 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 				    strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
 				    subject->title);
 	}
-	if (custom && !start_params_resources(custom, subject->arena, &ignored))
-		lint_report_finding(
-			subject, LINT_RULE_RAY_START_PARAM_INVALID,
-			lint_path_member(subject->arena, path, "resources"),
-			"resources: \"'{\\\"Custom\\\": 1}'\"",
-			"resources \"%.64s\" is not an object of numbers within quotes "
-			"of its own; `ray start` does not take it, and %s is not scaled",
-			custom, subject->title);
+	check_resources(subject, path);
+	check_own_resources(subject);
 }
 
 /* Options of `ray start` of Ray 2.60. */
