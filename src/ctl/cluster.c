@@ -248,6 +248,17 @@ static size_t objects_bytes(const struct cluster *cluster)
 	       autoscaler_objects_bytes(control->autoscalers, namespace_, name);
 }
 
+/* Why a Pod that is absent in the view may exist; "": it does not. */
+static const char *view_problem(const struct cluster *cluster, struct arena *arena)
+{
+	const char *stale = control_stale(cluster->control, arena);
+	const char *lack = kube_informer_incomplete(cluster->control->pods, cluster->of.namespace_);
+
+	if (*stale || !lack)
+		return stale;
+	return arena_printf(arena, "not all Pods of this namespace are kept: %s", lack);
+}
+
 /* The versions that a decision would read if it began now. */
 static const struct ray_cluster *current_cluster(void *context)
 {
@@ -261,7 +272,7 @@ static void current_view(void *context, struct arena *arena, struct observation 
 
 	objects_view(cluster, arena, ret_view);
 	ret_view->bytes = objects_bytes(cluster);
-	snapshot->view_problem = control_stale(cluster->control, arena);
+	snapshot->view_problem = view_problem(cluster, arena);
 	snapshot->events_known = events_known(cluster->control->events);
 	snapshot->nodes_known = nodes_known(cluster->control->nodes);
 	nodes_of_pods(cluster->control->nodes, snapshot->pods, snapshot->pod_count, arena,
@@ -407,7 +418,7 @@ static bool is_unchanged(void *context, uint64_t digest)
 
 	return cluster->unchanged_until_ms > loop_boot_ms() &&
 	       digest == cluster->unchanged_digest && since_ms < REPORT_INTERVAL_MS &&
-	       !control_stale(cluster->control, &scratch)[0] && !loses_a_node(cluster, &scratch);
+	       !view_problem(cluster, &scratch)[0] && !loses_a_node(cluster, &scratch);
 }
 
 static void decided(void *context, const struct pass_decision *decision)

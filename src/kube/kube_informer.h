@@ -146,6 +146,9 @@ const void *kube_informer_get(const struct kube_informer *informer, const char *
  * bad object as "exists, and unknown", never as absent. */
 const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
 			      const char *name);
+/* Why not all objects of the namespace are stored, for want of memory: one that is absent may exist. NULL:
+ * all are. */
+const char *kube_informer_incomplete(const struct kube_informer *informer, const char *namespace_);
 size_t kube_informer_bad_count(const struct kube_informer *informer);
 
 /* All objects but the bad ones without decode_bad, in any order: size_t at = 0; while ((p =

@@ -52,6 +52,11 @@ const char *kube_informer_bad(const struct kube_informer *informer, const char *
 	return kube_store_bad(&informer->store, kube_informer_key(&arena, namespace_, name));
 }
 
+const char *kube_informer_incomplete(const struct kube_informer *informer, const char *namespace_)
+{
+	return kube_store_incomplete(&informer->store, namespace_);
+}
+
 size_t kube_informer_bad_count(const struct kube_informer *informer)
 {
 	return informer->store.bad_count;

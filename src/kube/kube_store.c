@@ -42,6 +42,18 @@ struct kube_entry {
 	size_t group_at;
 };
 
+/* A namespace with objects that are not stored. */
+struct kube_lack {
+	const char *key;
+	uint64_t round; /* of the list, or of the watch after it */
+	char *why;
+};
+
+static void kube_lack_done(void *value)
+{
+	memory_free(((struct kube_lack *)value)->why);
+}
+
 /* The names in the metadata; texts in the scratch arena. */
 struct kube_meta {
 	const char *key, *namespace_, *resource_version;
@@ -74,7 +86,7 @@ void kube_store_init(struct kube_store *store, struct loop *loop, const struct k
 {
 	*store = (struct kube_store){ .type = type, .callbacks = callbacks, .loop = loop };
 	store->entries = MAP_INIT;
-	store->groups = MAP_INIT;
+	store->groups = store->incomplete = MAP_INIT;
 	store->scratch = ARENA_INIT;
 	store->words = words_new();
 }
@@ -96,6 +108,7 @@ void kube_store_done(struct kube_store *store)
 {
 	map_drop_all(&store->entries, kube_entry_done);
 	map_drop_all(&store->groups, kube_group_done);
+	map_drop_all(&store->incomplete, kube_lack_done);
 	arena_done(&store->scratch);
 	words_free(store->words); /* after all objects */
 }
@@ -309,6 +322,29 @@ static void kube_content_replace(const struct kube_store *store, struct kube_con
 	arena_move(&old->arena, store->budgets ? store->budgets->beside : NULL);
 }
 
+const char *kube_store_incomplete(const struct kube_store *store, const char *namespace_)
+{
+	const struct kube_lack *lack = map_get(&store->incomplete, namespace_);
+
+	return lack ? lack->why : NULL;
+}
+
+/* A new object for whose name there is no room either: only its namespace is remembered. */
+static bool kube_store_skip(struct kube_store *store, const struct kube_meta *meta,
+			    struct kube_entry *entry)
+{
+	struct kube_lack *lack;
+
+	if (entry->content.refused_bytes == 0 || !budget_is_over(store->budgets->beside))
+		return false;
+	lack = map_make(&store->incomplete, meta->namespace_, sizeof(*lack));
+	lack->round = store->round;
+	memory_set_string(&lack->why, entry->content.bad);
+	kube_content_done(&entry->content);
+	memory_free(map_remove(&store->entries, meta->key));
+	return true;
+}
+
 /* A version that is stored already only renews the entry's round, so that the sweep of a list
  * keeps it. Otherwise the new content replaces the old one in counts and index before on_change is
  * called, and the old content is retired after it, because the callback gets both. */
@@ -336,6 +372,8 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		kube_content_replace(store, &old);
 	}
 	entry->content = kube_store_content(store, json, problem, &meta);
+	if (!old.resource_version && kube_store_skip(store, &meta, entry))
+		return 0;
 	kube_store_count(store, &entry->content, 1);
 	kube_store_index(store, entry);
 	if (entry->content.bad)
@@ -391,10 +429,18 @@ void kube_store_sweep(struct kube_store *store)
 			kube_store_remove_key(store, key);
 		}
 	}
+	for (size_t i = store->incomplete.count; i-- > 0;) {
+		const struct kube_lack *lack = store->incomplete.entries[i].value;
+
+		if (lack->round != store->round)
+			map_drop(&store->incomplete, lack->key, kube_lack_done);
+	}
 }
 
 bool kube_store_has_room(const struct kube_store *store)
 {
+	if (store->incomplete.count > 0 && !budget_is_over(store->budgets->beside))
+		return true;
 	for (size_t i = 0; store->refused_count > 0 && i < store->entries.count; i++) {
 		const struct kube_entry *entry = store->entries.entries[i].value;
 

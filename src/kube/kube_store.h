@@ -28,6 +28,7 @@ struct kube_store {
 	/* Before the first object; borrowed. NULL: no limit. */
 	struct budget_children *budgets;
 	size_t refused_count;
+	struct map incomplete; /* the namespaces of kube_store_incomplete */
 	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
 	uint64_t round; /* of lists: objects that the last one did not name are deleted */
@@ -53,6 +54,9 @@ int kube_store_remove(struct kube_store *store, const struct cJSON *json, const 
 		      struct err *err);
 void kube_store_remove_key(struct kube_store *store, const char *key);
 
+/* Why objects of the namespace are not even named: budgets->beside was full; until a list that has room for
+ * all. NULL: all are known. "": of objects without a namespace. */
+const char *kube_store_incomplete(const struct kube_store *store, const char *namespace_);
 /* Whether an object was refused that would fit now; linear when there are refused ones. */
 bool kube_store_has_room(const struct kube_store *store);
 

@@ -176,6 +176,36 @@ static void test_a_refused_object_is_read_when_there_is_room(void **state)
 	assert_false(kube_store_has_room(&fixture->store));
 }
 
+/* Without room for their names either, objects are not stored, and their namespace is incomplete until a
+ * list has room. */
+static void test_a_namespace_with_too_many_names_is_incomplete(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t stored;
+
+	fixture->beside->limit_bytes = 20 << 10;
+	kube_store_mark(&fixture->store);
+	put_many(fixture, "tenant", 60);
+	put(fixture, "honest", "a", "1", 1000);
+	kube_store_sweep(&fixture->store);
+	stored = fixture->store.good_count + fixture->store.bad_count;
+	assert_in_range(fixture->store.bad_count, 1, 30);
+	assert_true(stored < 61);
+	assert_int_equal(fixture->store.entries.count, stored);
+	assert_true(budget_used(fixture->beside) < 40 << 10);
+	assert_non_null(strstr(kube_store_incomplete(&fixture->store, "tenant"),
+			       "by the objects of namespace tenant; delete some"));
+	assert_null(kube_store_incomplete(&fixture->store, "honest"));
+	fixture->beside->limit_bytes = 0;
+	assert_true(kube_store_has_room(&fixture->store));
+	kube_store_mark(&fixture->store);
+	put_many(fixture, "tenant", 60);
+	put(fixture, "honest", "a", "1", 1000);
+	kube_store_sweep(&fixture->store);
+	assert_int_equal(fixture->store.good_count + fixture->store.bad_count, 61);
+	assert_null(kube_store_incomplete(&fixture->store, "tenant"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -184,6 +214,7 @@ int main(void)
 		TEST(test_a_large_tenant_comes_last),
 		TEST(test_a_new_version_has_the_room_of_the_old_one),
 		TEST(test_a_refused_object_is_read_when_there_is_room),
+		TEST(test_a_namespace_with_too_many_names_is_incomplete),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
