@@ -29,6 +29,18 @@ static int kube_decode_bad_gpu_pool(const struct cJSON *json, const char *proble
 	return gpu_pool_decode_unreadable(json, problem, arena, ret_object);
 }
 
+static int kube_decode_bad_template(const struct cJSON *json, const char *problem,
+				    struct arena *arena, void *ret_object)
+{
+	return claim_template_decode_unreadable(json, problem, arena, ret_object);
+}
+
+static int kube_decode_bad_claim(const struct cJSON *json, const char *problem, struct arena *arena,
+				 void *ret_object)
+{
+	return resource_claim_decode_unreadable(json, problem, arena, ret_object);
+}
+
 static int decode_named_autoscaler(const struct cJSON *json, const char *path, struct arena *arena,
 				   struct autoscaler_object *ret_object, struct err *err)
 {
@@ -100,8 +112,8 @@ KIND(device_class, struct device_class, device_class_decode, .kind = "DeviceClas
 
 KIND(claim_template, struct claim_template, claim_template_decode, .kind = "ResourceClaimTemplate",
      .plural = "resourceclaimtemplates", .group = "resource.k8s.io", .versions = { "v1", NULL },
-     .install = CLAIMS_INSTALL)
+     .install = CLAIMS_INSTALL, .decode_bad = kube_decode_bad_template)
 
 KIND(resource_claim, struct resource_claim, resource_claim_decode, .kind = "ResourceClaim",
      .plural = "resourceclaims", .group = "resource.k8s.io", .versions = { "v1", NULL },
-     .install = CLAIMS_INSTALL)
+     .install = CLAIMS_INSTALL, .decode_bad = kube_decode_bad_claim)

@@ -365,11 +365,15 @@ static int device_list_decode(const struct json_at *member, const struct field *
 static void write_device_list(struct json_writer *writer, const struct field *field,
 			      const void *object)
 {
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct snapshot *snapshot = object;
 	const struct field *row = field_find(device_objects_fields, field->name);
+	struct device_objects own;
 
-	if (snapshot->device_objects && *((const bool *)snapshot->device_objects + row->has))
-		field_write_value(writer, row, snapshot->device_objects);
+	if (!snapshot->device_objects || !*((const bool *)snapshot->device_objects + row->has))
+		return;
+	own = device_objects_for(snapshot->device_objects, snapshot->cluster.namespace_, &arena);
+	field_write_value(writer, row, &own);
 }
 
 static int memory_member_decode(const struct json_at *member, const struct field *field UNUSED,

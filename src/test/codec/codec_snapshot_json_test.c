@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "feature/device_claims/core/device_free.h"
 #include "test/support/codec_support.h"
 
 #define HEAD                                                                                       \
@@ -45,6 +46,45 @@ static void test_least(void **state)
 	assert_true(snapshot.settings.idle_timeout_seconds == 60);
 	assert_true(snapshot.settings.conserve_accelerators);
 	assert_string_equal(snapshot.ray_problem, "");
+}
+
+/* Of other namespaces only which devices are allocated. */
+static void test_claims_of_other_namespaces(void **state)
+{
+	static const char text[] = HEAD
+		"rayCluster: {metadata: {name: demo, namespace: n}}\n"
+		"resourceSlices:\n"
+		"- {metadata: {name: s}, spec: {driver: d, nodeName: node, pool: {name: p, generation: 1,"
+		" resourceSliceCount: 1}, devices: [{name: gpu-0}, {name: gpu-1}]}}\n"
+		"resourceClaimTemplates:\n"
+		"- {metadata: {name: mine, namespace: n}, spec: {spec: {devices: {requests: [{name: r,"
+		" exactly: {deviceClassName: c, selectors: [{cel: {expression: my-cel}}]}}]}}}}\n"
+		"- {metadata: {name: SECRET, namespace: SECRET}, spec: {spec: {devices: {requests: [{name:"
+		" SECRET, exactly: {deviceClassName: SECRET, selectors: [{cel: {expression: SECRET}}]}}]}}"
+		"}}\n"
+		"resourceClaims:\n"
+		"- {metadata: {name: free, namespace: SECRET}, spec: {devices: {requests: [{name: SECRET,"
+		" exactly: {deviceClassName: SECRET}}]}}}\n"
+		"- {metadata: {name: SECRET, namespace: SECRET, uid: SECRET, resourceVersion: SECRET},"
+		" spec: {devices: {requests: [{name: SECRET, exactly: {deviceClassName: SECRET, selectors:"
+		" [{cel: {expression: SECRET}}]}}]}}, status: {reservedFor: [{resource: pods, name: SECRET"
+		"}], allocation: {devices: {results: [{request: SECRET, driver: d, pool: p, device: gpu-1}"
+		"]}}}}\n";
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(buf_done) struct buf written = BUF_INIT(100000);
+	struct snapshot snapshot = read_good(text, &arena);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(snapshot_write(&snapshot, &written, &err), 0);
+	assert_null(strstr(buf_string(&written), "SECRET"));
+	assert_non_null(strstr(buf_string(&written), "my-cel"));
+	snapshot = read_good(buf_string(&written), &arena);
+	assert_int_equal(snapshot.device_objects->template_count, 1);
+	assert_int_equal(snapshot.device_objects->claim_count, 1);
+	assert_string_equal(snapshot.device_objects->claims[0].results[0].device, "gpu-1");
+	assert_true(device_free_find(snapshot.device_table->claims->devices, "d", "p", "gpu-1")
+			    ->claimed);
 }
 
 static const char full[] = HEAD
@@ -322,9 +362,13 @@ static void test_all_settings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_write), cmocka_unit_test(test_json_and_null),
-		cmocka_unit_test(test_bad),   cmocka_unit_test(test_all_settings),
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_claims_of_other_namespaces),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_json_and_null),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_all_settings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

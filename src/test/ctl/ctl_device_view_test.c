@@ -39,14 +39,18 @@ static int woken, readied;
 /* Of the server's threads. */
 static _Atomic int list_status, discover_status, failing_slices;
 static _Atomic int open_watches; /* of kinds of resource.k8s.io */
-static _Atomic bool second_template, large_classes;
+static _Atomic bool second_template, large_classes, large_templates, bad_slice;
 
-/* Above the limit of a view, 24 MiB: 30 classes of 100 long selectors. */
+/* Above the limit of a view: 30 classes of 100 long selectors (24 MiB), or 8 templates of them (16 MiB
+ * with what is made of them). */
 #define LARGE_CLASSES 30
+#define LARGE_TEMPLATES 8
 #define LARGE_SELECTORS 100
 #define LARGE_TEXT 9000
 
-static const char *list_large(struct arena *arena)
+/* Objects with so many selectors between these texts. */
+static const char *list_large(int count, const char *begin, const char *end, const char *more,
+			      struct arena *arena)
 {
 	char *selector = arena_alloc(arena, LARGE_TEXT + 1);
 	struct buf text;
@@ -55,20 +59,20 @@ static const char *list_large(struct arena *arena)
 	memset(selector, 'x', LARGE_TEXT);
 	buf_init(&text, (size_t)64 << 20);
 	(void)buf_add_string(&text, "{'metadata':{'resourceVersion':'9'},'items':[");
-	for (int c = 0; c < LARGE_CLASSES; c++) {
+	for (int c = 0; c < count; c++) {
 		(void)buf_printf(&text,
-				 "%s{'metadata':{'name':'c%d','resourceVersion':'1'},'spec':{"
-				 "'selectors':[",
-				 c > 0 ? "," : "", c);
+				 "%s{'metadata':{'namespace':'b','name':'c%d','resourceVersion':"
+				 "'1'},'spec':{%s'selectors':[",
+				 c > 0 ? "," : "", c, begin);
 		for (int i = 0; i < LARGE_SELECTORS; i++) {
 			(void)buf_add_string(&text, i > 0 ? ",{'cel':{'expression':'" :
 							    "{'cel':{'expression':'");
 			(void)buf_add_string(&text, selector);
 			(void)buf_add_string(&text, "'}}");
 		}
-		(void)buf_add_string(&text, "]}}");
+		(void)buf_printf(&text, "]}%s}", end);
 	}
-	(void)buf_add_string(&text, "]}");
+	(void)buf_printf(&text, "%s]}", more);
 	made = arena_strdup(arena, buf_string(&text));
 	buf_done(&text);
 	return made;
@@ -132,7 +136,15 @@ static void serve(struct exchange *exchange, void *context)
 	}
 	answer = answer_of(exchange->path, &status);
 	if (large_classes && strstr(exchange->path, "/deviceclasses"))
-		answer = list_large(&arena);
+		answer = list_large(LARGE_CLASSES, "", "", "", &arena);
+	if (large_templates && strstr(exchange->path, "/resourceclaimtemplates"))
+		answer = list_large(LARGE_TEMPLATES,
+				    "'spec':{'devices':{'requests':[{'name':'r','exactly':{"
+				    "'deviceClassName':'gpu.nvidia.com',",
+				    "}]}}}", "," ONE, &arena);
+	if (bad_slice && strstr(exchange->path, "/resourceslices"))
+		answer = LIST_OF("{'metadata':{'name':'broken','resourceVersion':'1'},'spec':{"
+				 "'devices':7}}");
 	text = script_text(answer);
 	exchange_answer(exchange, status, "", status == 200 ? text : "{}");
 	memory_free(text);
@@ -167,7 +179,7 @@ static int setup(void **state)
 	script = (struct kube_script){ .loop = NULL };
 	list_status = discover_status = 200;
 	failing_slices = open_watches = 0;
-	second_template = large_classes = false;
+	second_template = large_classes = large_templates = bad_slice = false;
 	woken = readied = 0;
 	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
@@ -391,6 +403,42 @@ static void test_a_kind_above_the_limit_of_a_view(void **state)
 	check_line("DeviceClasses");
 }
 
+/* The templates of one namespace take nothing from those of another, which is told why. */
+static void test_a_namespace_above_the_limit_of_a_view(void **state)
+{
+	const struct claimed_request *refused;
+	size_t count;
+
+	(void)state;
+	large_templates = true;
+	CAPTURE_LOG({
+		changed("demo", false);
+		await_view();
+	});
+	assert_true((*control.devices)->objects->templates_known);
+	assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
+	refused = claimed_find(device_view_table(&control)->claims, "b", "c7", true, &count);
+	assert_non_null(refused);
+	assert_non_null(strstr(refused->problem, "of namespace b take "));
+	assert_non_null(strstr(refused->problem, "delete those that no Pod uses"));
+	check_line("claims are not read");
+	check_line("\"namespace\":\"b\"");
+	assert_in_range((*control.devices)->arena.used_bytes, 0, 1 << 20);
+}
+
+static void test_a_slice_that_cannot_be_read(void **state)
+{
+	(void)state;
+	bad_slice = true;
+	CAPTURE_LOG({
+		changed("demo", false);
+		await_view();
+	});
+	check_line("ResourceSlices cannot be read");
+	check_line("broken");
+	check_line("spec.devices");
+}
+
 static void test_a_sidecar_reads_its_namespace(void **state)
 {
 	(void)state;
@@ -417,6 +465,8 @@ int main(void)
 		TEST_OF(test_without_the_api),
 		TEST_OF(test_a_kind_that_fails),
 		TEST_OF(test_a_kind_above_the_limit_of_a_view),
+		TEST_OF(test_a_namespace_above_the_limit_of_a_view),
+		TEST_OF(test_a_slice_that_cannot_be_read),
 		TEST_OF(test_a_sidecar_reads_its_namespace),
 	};
 

@@ -605,47 +605,118 @@ int device_class_decode(const struct cJSON *json, const char *path, struct arena
 
 /* Of an object that cannot be read only its names, the first of which is the name, and why, its first
  * row. */
-static int decode_or_names(const struct cJSON *json, const char *path, const struct field *row,
-			   const struct field *names, struct arena *arena, void *ret_object,
-			   struct err *err)
+static int decode_names(const struct cJSON *json, const struct field *row,
+			const struct field *names, const char *problem, struct arena *arena,
+			void *ret_object)
 {
 	struct json_reader reader = { .arena = arena };
 	struct json_at root = json_root(json, "", &reader);
 	struct json_at metadata = json_member(&root, "metadata");
 	const char **name = field_value(names, ret_object);
 	const char **unreadable = field_value(row->members, ret_object);
+
+	memcpy(ret_object, row->initial, row->size);
+	(void)field_decode_each(&metadata, names, ret_object, row->size);
+	*unreadable = arena_text(arena, problem);
+	return **name == '\0' ? -1 : 0;
+}
+
+static int decode_or_names(const struct cJSON *json, const char *path, const struct field *row,
+			   const struct field *names, struct arena *arena, void *ret_object,
+			   struct err *err)
+{
 	struct err problem;
 
 	if (field_decode_object(json, path, row, arena, ret_object, &problem) == 0)
 		return 0;
-	memcpy(ret_object, row->initial, row->size);
-	(void)field_decode_each(&metadata, names, ret_object, row->size);
-	*unreadable = arena_text(arena, problem.text);
-	return **name == '\0' ? err_set(err, ERR_INPUT, "metadata.name is missing") : 0;
+	if (decode_names(json, row, names, problem.text, arena, ret_object))
+		return err_set(err, ERR_INPUT, "metadata.name is missing");
+	return 0;
 }
+
+static const struct claim_template no_template = { .namespace_ = "",
+						   .name = "",
+						   .resource_version = "" };
+static const struct resource_claim no_claim = {
+	.namespace_ = "", .name = "", .uid = "", .resource_version = ""
+};
+
+#define TEMPLATE_ROW FIELD_WHOLE(TEMPLATE, claim_template_fields, .initial = &no_template)
+#define CLAIM_ROW FIELD_WHOLE(CLAIM, resource_claim_fields, .initial = &no_claim)
 
 int claim_template_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct claim_template *ret_template, struct err *err)
 {
-	static const struct claim_template none = { .namespace_ = "",
-						    .name = "",
-						    .resource_version = "" };
+	return decode_or_names(json, path, TEMPLATE_ROW, template_metadata_fields, arena,
+			       ret_template, err);
+}
 
-	return decode_or_names(json, path,
-			       FIELD_WHOLE(struct claim_template, claim_template_fields,
-					   .initial = &none),
-			       template_metadata_fields, arena, ret_template, err);
+int claim_template_decode_unreadable(const struct cJSON *json, const char *problem,
+				     struct arena *arena, struct claim_template *ret_template)
+{
+	return decode_names(json, TEMPLATE_ROW, template_metadata_fields, problem, arena,
+			    ret_template);
 }
 
 int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct resource_claim *ret_claim, struct err *err)
 {
-	static const struct resource_claim none = {
-		.namespace_ = "", .name = "", .uid = "", .resource_version = ""
-	};
+	return decode_or_names(json, path, CLAIM_ROW, claim_metadata_fields, arena, ret_claim, err);
+}
 
-	return decode_or_names(json, path,
-			       FIELD_WHOLE(struct resource_claim, resource_claim_fields,
-					   .initial = &none),
-			       claim_metadata_fields, arena, ret_claim, err);
+int resource_claim_decode_unreadable(const struct cJSON *json, const char *problem,
+				     struct arena *arena, struct resource_claim *ret_claim)
+{
+	return decode_names(json, CLAIM_ROW, claim_metadata_fields, problem, arena, ret_claim);
+}
+
+/* ---- for one cluster ---- */
+
+/* Not the name of a namespace. */
+#define OTHER_NAMESPACE "-"
+
+static const char *namespace_of(const char *name)
+{
+	return *name == '\0' ? "default" : name;
+}
+
+/* The devices that it has; who has them, and what was asked for, is the other namespace's alone. */
+static struct resource_claim anonymous(const struct resource_claim *claim, size_t number,
+				       struct arena *arena)
+{
+	struct resource_claim one = { .namespace_ = OTHER_NAMESPACE,
+				      .name = arena_printf(arena, "%zu", number),
+				      .uid = "",
+				      .resource_version = "",
+				      .allocated = true,
+				      .result_count = claim->result_count };
+	struct claim_result *results = ARENA_COPY(arena, claim->results, claim->result_count);
+
+	for (size_t i = 0; i < claim->result_count; i++)
+		results[i].request = "";
+	one.results = results;
+	return one;
+}
+
+struct device_objects device_objects_for(const struct device_objects *objects,
+					 const char *namespace_, struct arena *arena)
+{
+	struct device_objects own = *objects;
+	VEC(struct claim_template) templates = { .at = NULL };
+	VEC(struct resource_claim) claims = { .at = NULL };
+
+	ARRAY_EACH(const struct claim_template, one, objects->templates, objects->template_count)
+		if (strcmp(namespace_of(one->namespace_), namespace_of(namespace_)) == 0)
+			VEC_PUSH(arena, &templates, *one);
+	ARRAY_EACH(const struct resource_claim, one, objects->claims, objects->claim_count) {
+		if (strcmp(namespace_of(one->namespace_), namespace_of(namespace_)) == 0)
+			VEC_PUSH(arena, &claims, *one);
+		else if (one->allocated)
+			VEC_PUSH(arena, &claims, anonymous(one, claims.count, arena));
+	}
+	own.templates = templates.at;
+	own.template_count = templates.count;
+	own.claims = claims.at;
+	own.claim_count = claims.count;
+	return own;
 }

@@ -26,5 +26,15 @@ int claim_template_decode(const struct cJSON *json, const char *path, struct are
 			  struct claim_template *ret_template, struct err *err);
 int resource_claim_decode(const struct cJSON *json, const char *path, struct arena *arena,
 			  struct resource_claim *ret_claim, struct err *err);
+/* The names alone, and the problem. -1: it has no name. */
+int claim_template_decode_unreadable(const struct cJSON *json, const char *problem,
+				     struct arena *arena, struct claim_template *ret_template);
+int resource_claim_decode_unreadable(const struct cJSON *json, const char *problem,
+				     struct arena *arena, struct resource_claim *ret_claim);
+
+/* What a snapshot of a cluster of this namespace has of them: templates of its namespace alone, and of
+ * claims of others the devices that are allocated, without names, requests and Pods. */
+struct device_objects device_objects_for(const struct device_objects *objects,
+					 const char *namespace_, struct arena *arena);
 
 #endif

@@ -13,8 +13,8 @@
 #include "feature/device_claims/core/cel.h"
 #include "feature/device_claims/core/device_free.h"
 
-/* Of CEL, for all selectors together: nodes of the syntax tree and attributes that are read. */
-#define DEVICE_JUDGE_STEPS ((size_t)100 * 1000 * 1000)
+/* Of CEL, for all selectors together: nodes of the syntax tree and attributes that are read. About 0.3 s. */
+#define DEVICE_JUDGE_STEPS ((size_t)40 * 1000 * 1000)
 
 /* A set of devices: a bit for each, by its index in device_free. */
 struct device_set {

@@ -627,6 +627,17 @@ const struct device_table *device_claims_attach(const struct device_objects *obj
 	return counted;
 }
 
+/* Arrays that grow leave as much behind; texts are keys of selectors and of requests. */
+size_t device_claims_attached_bytes(const struct claim_spec *spec)
+{
+	size_t asks = 0;
+
+	for (size_t i = 0; i < spec->request_count; i++)
+		asks += spec->requests[i].ask_count;
+	return 2 * (spec->request_count + 1) * sizeof(struct claimed_request) +
+	       asks * (2 * sizeof(struct device_want) + sizeof(struct kind)) + 2 * text_of(spec);
+}
+
 static bool spec_uses(const struct pod_spec *spec)
 {
 	for (size_t c = 0; c < spec->container_count; c++)

@@ -12,6 +12,7 @@
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
+#include "feature/device_claims/ctl/device_copy.h"
 #include "net/log.h"
 #include "net/loop.h"
 #include "net/work.h"
@@ -22,8 +23,6 @@
 #define VIEW_DELAY_COPIES 20
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
-/* Of the copied objects. There may be two views. */
-#define VIEW_MAX_BYTES ((size_t)24 << 20)
 
 enum kind { SLICES = 0, CLASSES, TEMPLATES, CLAIMS, KIND_COUNT };
 
@@ -71,7 +70,9 @@ struct device_watch {
 	bool changed;                        /* since the last view was begun */
 	int64_t copy_us;                     /* of the last view */
 	bool late;                           /* the deadline of the first view has passed */
-	bool too_large;                      /* was logged of the last view */
+	struct device_copied copied;         /* of the last view, with its texts */
+	size_t bad_slices;                   /* that cannot be decoded, as logged */
+	char *bad_slice;                     /* the last one; NULL: none */
 	struct device_view *view;            /* NULL: nothing is watched, or not all is read */
 	uint64_t views;                      /* were made */
 };
@@ -91,21 +92,6 @@ static void *list_objects(const struct kube_informer *informer, const struct fie
 	return list;
 }
 
-/* False: they are above the limit of the view. */
-static bool own_objects(void *list, size_t count, const struct field *row, struct arena *arena)
-{
-	for (size_t i = 0; i < count; i++) {
-		char *object = (char *)list + i * row->size;
-
-		if (row->problems > 0)
-			memset(object + row->problems, 0, sizeof(struct strings));
-		field_own(row->members, object, arena);
-		if (arena->used_bytes > VIEW_MAX_BYTES)
-			return false;
-	}
-	return true;
-}
-
 static bool all_known(const struct device_watch *watch)
 {
 	for (size_t k = 0; k < KIND_COUNT; k++)
@@ -121,7 +107,7 @@ struct making {
 	const struct device_table *table;
 	struct device_view *view;
 	struct device_objects *objects;
-	bool too_large[KIND_COUNT];
+	struct device_copied copied;
 	int64_t copy_us;
 };
 
@@ -133,46 +119,54 @@ static void set_list(struct device_objects *objects, const struct field *row, vo
 	memcpy((char *)objects + row->has, &known, sizeof(known));
 }
 
-/* A kind above the limit counts as one that may not be read. */
-static void copy_objects(struct making *making)
-{
-	struct device_objects *objects = making->objects;
-
-	for (size_t k = 0; k < KIND_COUNT; k++) {
-		const struct field *row = &device_objects_fields[k];
-		size_t count;
-		void *list;
-
-		memcpy(&list, field_value(row, objects), sizeof(list));
-		memcpy(&count, (char *)objects + row->count, sizeof(count));
-		making->too_large[k] = !own_objects(list, count, row, &making->view->arena);
-		if (making->too_large[k])
-			set_list(objects, row, NULL, 0, false);
-	}
-}
-
 static void count_view(void *context, const struct work_job *job UNUSED)
 {
 	struct making *making = context;
 	struct device_view *view = making->view;
 
 	making->copy_us = -loop_precise_us();
-	copy_objects(making);
-	making->copy_us += loop_precise_us();
+	device_copy(making->objects, &view->arena, &making->copied);
 	view->table = device_claims_attach(view->objects, making->table, &view->arena);
+	making->copy_us += loop_precise_us();
 }
 
-static void note_too_large(struct device_watch *watch, const struct making *making)
+static void note_kind(enum kind kind, bool was, bool is)
 {
-	bool any = false;
+	if (is && !was)
+		log_warning("too many or too large objects", "kind", kinds[kind].name, "effect",
+			    kinds[kind].effect, NULL);
+}
 
-	for (size_t k = 0; k < KIND_COUNT; k++) {
-		if (making->too_large[k] && !watch->too_large)
-			log_warning("too many or too large objects", "kind", kinds[k].name,
-				    "effect", kinds[k].effect, NULL);
-		any = any || making->too_large[k];
-	}
-	watch->too_large = any;
+/* Once for each namespace that is the first one, and each number of them. */
+static void note_too_large(struct device_watch *watch, const struct device_copied *copied)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	const struct device_copied *last = &watch->copied;
+	const char *first = last->refused > 0 ? last->first_refused : "";
+
+	note_kind(SLICES, last->slices_too_large, copied->slices_too_large);
+	note_kind(CLASSES, last->classes_too_large, copied->classes_too_large);
+	if (copied->refused > 0 &&
+	    (copied->refused != last->refused || strcmp(copied->first_refused, first) != 0))
+		log_warning("claims are not read", "namespace", copied->first_refused, "namespaces",
+			    arena_printf(&scratch, "%zu", copied->refused), "reason", copied->why,
+			    NULL);
+}
+
+/* A slice that cannot be decoded has no devices. */
+static void note_bad_slices(struct device_watch *watch)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t bad = kube_informer_bad_count(watch->watches->kinds[SLICES].informer);
+
+	if (bad != watch->bad_slices && bad > 0)
+		log_warning("ResourceSlices cannot be read", "count",
+			    arena_printf(&scratch, "%zu", bad), "last", watch->bad_slice, "effect",
+			    "their devices do not count", "reason",
+			    kube_informer_bad(watch->watches->kinds[SLICES].informer, "",
+					      watch->bad_slice),
+			    NULL);
+	watch->bad_slices = bad;
 }
 
 static void wake_users(const struct device_watch *watch)
@@ -192,11 +186,13 @@ static void view_counted(void *context)
 	struct device_watch *watch = making->watch;
 	bool first = !watch->view;
 
+	note_too_large(watch, &making->copied);
+	note_bad_slices(watch);
 	device_view_drop(watch->view);
 	watch->view = making->view;
+	watch->copied = making->copied;
 	watch->copy_us = making->copy_us;
 	watch->job = NULL;
-	note_too_large(watch, making);
 	memory_free(making);
 	if (first)
 		control_ready(watch->of.control);
@@ -292,11 +288,14 @@ static struct device_watch *owner_of(const struct optional_watch *kind)
 	return watches->owner;
 }
 
-static void object_changed(void *context, enum kube_change change UNUSED, const char *key UNUSED,
-			   const void *old UNUSED, const void *new_object UNUSED)
+static void object_changed(void *context, enum kube_change change, const char *key,
+			   const void *old UNUSED, const void *new_object)
 {
 	struct device_watch *watch = owner_of(context);
 
+	if (watch && context == &watch->watches->kinds[SLICES] && !new_object &&
+	    change != KUBE_DELETED)
+		memory_set_string(&watch->bad_slice, key);
 	if (watch && (watch->view || watch->job))
 		renew(watch);
 }
@@ -366,6 +365,7 @@ static void end_watches(struct device_watch *watch)
 	watch->watches = NULL;
 	device_view_drop(watch->view);
 	watch->view = NULL;
+	watch->copied = (struct device_copied){ .refused = 0 };
 }
 
 static void renew_watches(struct device_watch *watch)
@@ -383,6 +383,7 @@ static void end(void *self)
 	struct device_watch *watch = self;
 
 	end_watches(watch);
+	memory_free(watch->bad_slice);
 	loop_timer_free(watch->timer);
 	loop_timer_free(watch->deadline);
 }
