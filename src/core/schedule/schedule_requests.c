@@ -115,23 +115,40 @@ void schedule_requests_reset(struct schedule_requests *requests)
 
 void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape)
 {
-	struct schedule_kind *kind = &requests->kinds.at[requests->kind_of[shape]];
+	for (size_t i = requests->first_place[shape]; i < requests->first_place[shape + 1]; i++) {
+		struct schedule_kind *kind = &requests->kinds.at[requests->places.at[i].kind];
+		size_t place = requests->places.at[i].place;
 
-	set_leaf(requests, kind, requests->place_of[shape], false);
-	kind->changed = true;
-	for (size_t at = (kind->leaves + requests->place_of[shape]) / 2; at; at /= 2)
-		set_parent(kind, at);
+		set_leaf(requests, kind, place, false);
+		kind->changed = true;
+		for (size_t at = (kind->leaves + place) / 2; at; at /= 2)
+			set_parent(kind, at);
+	}
 }
 
 /* ---- kinds ---- */
 
-/* The id is in run->words.encoded's terms: equal numbers, equal kind. */
-static void encode_kind(struct schedule_vocabulary *words, const struct schedule_shape *shape)
+static const uint32_t *selector_end(const uint32_t *at)
 {
+	for (uint32_t constraints = *at++; constraints; constraints--)
+		at += 2 + at[1];
+	return at;
+}
+
+/* Equal numbers in words->encoded, equal kind. */
+static void encode_kind(struct schedule_vocabulary *words, const struct schedule_shape *shape,
+			const uint32_t *selector, int rank)
+{
+	const uint32_t *end = selector ? selector_end(selector) : NULL;
+
 	words->encoded.count = 0;
-	VEC_PUSH(words->arena, &words->encoded, shape->selector);
+	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
+	VEC_PUSH(words->arena, &words->encoded, (uint32_t)(end - selector));
+	for (; selector < end; selector++)
+		VEC_PUSH(words->arena, &words->encoded, *selector);
 	VEC_PUSH(words->arena, &words->encoded,
-		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1));
+		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1 |
+			    shape->impossible << 2));
 	VEC_PUSH(words->arena, &words->encoded, shape->anti_label_count);
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		VEC_PUSH(words->arena, &words->encoded, shape->anti_labels[i]);
@@ -139,31 +156,57 @@ static void encode_kind(struct schedule_vocabulary *words, const struct schedule
 		VEC_PUSH(words->arena, &words->encoded, shape->needs[i].name);
 }
 
-static void make_kinds(struct schedule_requests *requests, struct schedule_run *run)
+static void add_place(struct schedule_requests *requests, struct schedule_run *run,
+		      struct schedule_intern *ids, uint32_t shape, const uint32_t *selector,
+		      int rank)
 {
 	struct schedule_vocabulary *words = &run->words;
+	const struct schedule_shape *own = &requests->list.shapes[shape];
+	struct schedule_kind *kind;
+	uint32_t id;
+
+	encode_kind(words, own, selector, rank);
+	id = schedule_intern_add(ids, words->encoded.at, words->encoded.count * sizeof(uint32_t));
+	if (id == requests->kinds.count) {
+		kind = VEC_ADD(run->scratch, &requests->kinds);
+		*kind = (struct schedule_kind){
+			.first = own, .selector = selector, .rank = rank, .names = own->need_count
+		};
+	}
+	CHECK(id < requests->kinds.count);
+	kind = &requests->kinds.at[id];
+	VEC_PUSH(run->scratch, &requests->places,
+		 ((struct schedule_at){ id, (uint32_t)kind->shapes.count }));
+	VEC_PUSH(run->scratch, &kind->shapes, shape);
+}
+
+/* The encoded selectors of a shape; NULL: it has none. */
+static const uint32_t *selectors_of(const struct schedule_run *run,
+				    const struct schedule_shape *shape, uint32_t *ret_count)
+{
+	const uint32_t *at = run->words.selectors.entries.at[shape->selector].bytes;
+
+	*ret_count = shape->selector ? *at : 0;
+	return shape->selector ? at + 1 : NULL;
+}
+
+static void make_kinds(struct schedule_requests *requests, struct schedule_run *run)
+{
 	struct schedule_intern ids = { .arena = run->scratch };
 	const struct schedule_list *list = &requests->list;
 
-	requests->kind_of = arena_array(run->scratch, list->count + 1, sizeof(uint32_t));
-	requests->place_of = arena_array(run->scratch, list->count + 1, sizeof(uint32_t));
+	requests->first_place =
+		arena_array(run->scratch, list->count + 1, sizeof(*requests->first_place));
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct schedule_kind *kind;
-		uint32_t id;
+		uint32_t count;
+		const uint32_t *at = selectors_of(run, &list->shapes[i], &count);
 
-		encode_kind(words, &list->shapes[i]);
-		id = schedule_intern_add(&ids, words->encoded.at,
-					 words->encoded.count * sizeof(uint32_t));
-		if (id == requests->kinds.count) {
-			kind = VEC_ADD(run->scratch, &requests->kinds);
-			*kind = (struct schedule_kind){ .first = &list->shapes[i],
-							.names = list->shapes[i].need_count };
-		}
-		CHECK(id < requests->kinds.count);
-		kind = &requests->kinds.at[id];
-		requests->kind_of[i] = id;
-		requests->place_of[i] = (uint32_t)kind->shapes.count;
-		VEC_PUSH(run->scratch, &kind->shapes, i);
+		if (!count || requests->adds_labels)
+			add_place(requests, run, &ids, i, NULL, (int)count);
+		else
+			for (uint32_t place = 0; place < count; place++, at = selector_end(at))
+				add_place(requests, run, &ids, i, at, (int)(count - place));
+		requests->first_place[i + 1] = requests->places.count;
 	}
 	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
 		size_t width = kind->names + 1;
@@ -188,34 +231,49 @@ static void add_tag(struct schedule_requests *requests, struct schedule_run *run
 	VEC_PUSH(run->scratch, &requests->tags, ((struct schedule_tag){ tag, kind }));
 }
 
-/* Lists the kind by labels of which each node that its selectors accept has one; false: there are
- * none. The encoding is in schedule_shape.c. */
+/* Counts the labels in the selectors of the list by label; count 0: clears the counts. */
+static void count_labels(const struct schedule_requests *requests, struct schedule_run *run,
+			 size_t count)
+{
+	for (size_t i = 0; i < requests->list.count; i++) {
+		uint32_t selectors;
+		const uint32_t *at = selectors_of(run, &requests->list.shapes[i], &selectors);
+
+		for (; selectors; selectors--)
+			for (uint32_t constraints = *at++; constraints; constraints--) {
+				at++;
+				for (uint32_t values = *at++; values; values--, at++)
+					run->label_counts[*at] =
+						count ? run->label_counts[*at] + count : 0;
+			}
+	}
+}
+
+/* Lists the kind by labels of which each node that its selector accepts has one: those of the constraint that
+ * the fewest shapes name. False: there is none. */
 static bool tag_by_labels(struct schedule_requests *requests, struct schedule_run *run,
 			  uint32_t kind)
 {
-	const struct schedule_intern_entry *entry =
-		&run->words.selectors.entries.at[requests->kinds.at[kind].first->selector];
-	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
-	size_t before = requests->tags.count;
+	const uint32_t *at = requests->kinds.at[kind].selector, *rarest = NULL;
+	size_t least = SIZE_MAX;
 
-	for (at++; at < end;) {
-		bool found = false;
+	if (!at)
+		return false;
+	for (uint32_t constraints = *at++; constraints; constraints--) {
+		const uint32_t *values = at + 1;
+		size_t sum = 0;
 
-		for (uint32_t constraints = *at++; constraints; constraints--) {
-			bool among = *at++ == LABEL_OPERATOR_IN && !found;
-
-			for (uint32_t count = *at++; count; count--, at++)
-				if (among)
-					add_tag(requests, run,
-						(uint32_t)run->words.name_count + *at, kind);
-			found = found || among;
+		for (uint32_t i = 0; i < *values; i++)
+			sum += run->label_counts[values[1 + i]];
+		if (*at == LABEL_OPERATOR_IN && sum < least) {
+			rarest = values;
+			least = sum;
 		}
-		if (!found) {
-			requests->tags.count = before;
-			return false;
-		}
+		at = values + 1 + *values;
 	}
-	return true;
+	for (uint32_t i = 0; rarest && i < *rarest; i++)
+		add_tag(requests, run, (uint32_t)run->words.name_count + rarest[1 + i], kind);
+	return rarest;
 }
 
 static int compare_tags(const void *a, const void *b)
@@ -236,8 +294,7 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 		const struct schedule_kind *kind = &requests->kinds.at[i];
 		uint32_t rarest = TAG_EVERYWHERE;
 
-		if (kind->first->selector && !requests->adds_labels &&
-		    tag_by_labels(requests, run, i))
+		if (tag_by_labels(requests, run, i))
 			continue;
 		for (uint32_t j = 0; j < kind->names; j++) {
 			uint32_t name = kind->first->needs[j].name;
@@ -261,16 +318,21 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 
 	*requests = (struct schedule_requests){ .list = list };
 	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count) {
-		requests->adds_labels = requests->adds_labels || shape->anti_label_count;
 		if (!shape->selector)
 			continue;
 		requests->selects = true;
 		if (shape->request->selector_count > (size_t)requests->labels_max)
 			requests->labels_max = (int)shape->request->selector_count;
 	}
+	count_labels(requests, run, 1);
+	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count)
+		for (uint32_t i = 0; i < shape->anti_label_count; i++)
+			requests->adds_labels = requests->adds_labels ||
+						run->label_counts[shape->anti_labels[i]];
 	find_names(requests, run);
 	make_kinds(requests, run);
 	make_tags(requests, run);
+	count_labels(requests, run, 0);
 	return requests;
 }
 
@@ -287,21 +349,26 @@ static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t a
 	return true;
 }
 
-static size_t next(const struct schedule_kind *kind, const struct schedule_room *room, size_t from,
-		   int64_t piece)
+/* What is free of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. */
+static void set_free(const struct schedule_kind *kind, const struct schedule_room *room,
+		     int64_t piece)
+{
+	for (uint32_t i = 0; i < kind->names; i++)
+		room->free[i] = schedule_room_available(room, kind->first->needs[i].name);
+	room->free[kind->names] = piece;
+}
+
+static size_t next(const struct schedule_kind *kind, const int64_t *free, size_t from)
 {
 	size_t at = kind->leaves + from;
 
 	if (from >= kind->shapes.count)
 		return SCHEDULE_NO_INDEX;
-	for (uint32_t i = 0; i < kind->names; i++)
-		room->free[i] = schedule_room_available(room, kind->first->needs[i].name);
-	room->free[kind->names] = piece;
 	/* The largest tree that begins there. */
 	while (!(at & 1))
 		at /= 2;
 	while (at) {
-		if (fits(kind, room->free, at)) {
+		if (fits(kind, free, at)) {
 			if (at >= kind->leaves)
 				return at - kind->leaves;
 			at *= 2;
@@ -315,16 +382,47 @@ static size_t next(const struct schedule_kind *kind, const struct schedule_room 
 	return SCHEDULE_NO_INDEX;
 }
 
+static int64_t largest_free(const struct schedule_room *room)
+{
+	if (!room->state.per_gpu)
+		return NO_LIMIT;
+	return room->whole_gpus ? room->whole_gpus * RESOURCE_UNIT :
+	       room->open.count ? room->open.at[room->open.count - 1].free :
+				  0;
+}
+
 size_t schedule_requests_next(const struct schedule_kind *kind, const struct schedule_room *room,
 			      size_t from)
 {
-	int64_t piece = NO_LIMIT;
+	set_free(kind, room, largest_free(room));
+	return next(kind, room->free, from);
+}
 
-	if (room->state.per_gpu)
-		piece = room->whole_gpus ? room->whole_gpus * RESOURCE_UNIT :
-			room->open.count ? room->open.at[room->open.count - 1].free :
-					   0;
-	return next(kind, room, from, piece);
+size_t schedule_requests_last(const struct schedule_kind *kind, const struct schedule_room *room,
+			      size_t to)
+{
+	size_t at = kind->leaves + to - 1;
+
+	if (!to)
+		return SCHEDULE_NO_INDEX;
+	set_free(kind, room, largest_free(room));
+	/* The largest tree that ends there. */
+	while (at > 1 && at & 1)
+		at /= 2;
+	for (;;) {
+		if (fits(kind, room->free, at)) {
+			if (at >= kind->leaves)
+				return at - kind->leaves;
+			at = 2 * at + 1;
+			continue;
+		}
+		/* The tree to the left; none is to the left of the root. */
+		while (at > 1 && !(at & 1))
+			at /= 2;
+		if (at == 1)
+			return SCHEDULE_NO_INDEX;
+		at--;
+	}
 }
 
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
@@ -333,24 +431,25 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 	bool fit = false;
 
 	schedule_room_load(&run->room, state);
-	for (size_t i = 0; i < requests->kinds.count; i++)
-		fit = fit ||
-		      next(&requests->kinds.at[i], &run->room, 0, NO_LIMIT) != SCHEDULE_NO_INDEX;
+	for (size_t i = 0; i < requests->kinds.count && !fit; i++) {
+		set_free(&requests->kinds.at[i], &run->room, NO_LIMIT);
+		fit = next(&requests->kinds.at[i], run->room.free, 0) != SCHEDULE_NO_INDEX;
+	}
 	schedule_room_unload(&run->room);
 	return fit;
 }
 
-static bool is_seen(const struct schedule_kinds *seen, const struct schedule_kind *kind)
+bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room)
 {
-	for (size_t i = 0; i < seen->count; i++)
-		if (seen->at[i] == kind)
-			return true;
-	return false;
+	const uint32_t *at = kind->selector;
+
+	return schedule_room_refuses(room, kind->first, true) ||
+	       (at && !schedule_selector_holds(room->states, room->labels, &at));
 }
 
 /* Adds the kinds of one tag that may fit into the loaded room. */
-static void see_tag(const struct schedule_requests *requests, struct schedule_run *run,
-		    uint32_t tag, struct schedule_kinds *seen)
+static void see_tag(struct schedule_requests *requests, struct schedule_run *run, uint32_t tag,
+		    struct schedule_kinds *seen)
 {
 	size_t low = 0, high = requests->tags.count;
 
@@ -365,16 +464,16 @@ static void see_tag(const struct schedule_requests *requests, struct schedule_ru
 	for (; low < requests->tags.count && requests->tags.at[low].tag == tag; low++) {
 		struct schedule_kind *kind = &requests->kinds.at[requests->tags.at[low].kind];
 
-		if (schedule_room_refuses(&run->room, kind->first, requests->adds_labels) ||
+		/* A node may have several labels that one selector names. */
+		if (kind->seen == requests->seen || schedule_requests_refused(kind, &run->room) ||
 		    schedule_requests_next(kind, &run->room, 0) == SCHEDULE_NO_INDEX)
 			continue;
-		/* A node may have several labels that one selector names. */
-		if (!kind->first->selector || !is_seen(seen, kind))
-			VEC_PUSH(run->attempt, seen, kind);
+		kind->seen = requests->seen;
+		VEC_PUSH(run->attempt, seen, kind);
 	}
 }
 
-void schedule_requests_see(const struct schedule_requests *requests, struct schedule_run *run,
+void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t id, struct schedule_kinds *ret_seen)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
@@ -382,6 +481,7 @@ void schedule_requests_see(const struct schedule_requests *requests, struct sche
 		&run->states.label_sets.entries.at[state->labels];
 	const uint32_t *label = labels->bytes;
 
+	requests->seen++;
 	schedule_room_load(&run->room, id);
 	for (uint32_t i = 0; i < state->amount_count; i++)
 		if (state->amounts[i].available > 0)

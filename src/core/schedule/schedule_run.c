@@ -80,6 +80,8 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_room_init(&run->room, &run->states);
 	names = run->words.name_count + 1;
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
+	run->label_counts = arena_array(scratch, run->words.labels.entries.count + 1,
+					sizeof(*run->label_counts));
 	run->numbers = arena_array(scratch, names, sizeof(*run->numbers));
 	run->classes.placed_names = arena_array(scratch, names, sizeof(*run->classes.placed_names));
 	run->templates = arena_array(scratch, types, sizeof(*run->templates));

@@ -8,10 +8,14 @@
 
 /* ---- the needs of a list (schedule_requests.c) ---- */
 
-/* Shapes that need the same names and have the same labels. */
+/* Shapes that need the same names and share a label selector: nodes accept all of them or none, by
+ * their labels. A shape with several selectors is in a kind for each. */
 struct schedule_kind {
 	const struct schedule_shape *first;
+	const uint32_t *selector; /* encoded; NULL: none, or labels are added and decide at each shape */
+	int rank;                 /* of a node that takes one of them by this selector first */
 	uint32_t names;
+	uint32_t seen;        /* stamp */
 	bool changed;         /* shapes were taken out */
 	VEC(uint32_t) shapes; /* in the order of the list */
 	/* A complete binary tree: the root is 1, the children of i are 2i and 2i + 1, the shapes are
@@ -32,6 +36,11 @@ struct schedule_tag {
 	uint32_t tag, kind;
 };
 
+/* The place of a shape in one of its kinds. */
+struct schedule_at {
+	uint32_t kind, place;
+};
+
 /* A list of shapes and what they need. */
 struct schedule_requests {
 	enum schedule_phase phase;
@@ -39,13 +48,15 @@ struct schedule_requests {
 	bool atomic;       /* all or nothing */
 	struct schedule_list list;
 	VEC(struct schedule_kind) kinds;
-	uint32_t *kind_of, *place_of;  /* by shape: its kind, its place there */
+	VEC(struct schedule_at) places; /* of shape i those from first_place[i] to first_place[i + 1] */
+	size_t *first_place;
 	VEC(struct schedule_tag) tags; /* ascending */
+	uint32_t seen;                 /* the last stamp */
 	VEC(uint32_t) names;           /* requested names, each once */
 	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
 	bool selects;     /* some shape has selectors */
 	int labels_max;   /* no selector ranks higher */
-	bool adds_labels; /* to nodes: a selector may hold only then */
+	bool adds_labels; /* that selectors name: one may hold only then */
 };
 
 /* ---- classes of nodes (schedule_class.c) ---- */
@@ -129,7 +140,7 @@ struct schedule_run {
 	struct schedule_vocabulary words;
 	struct schedule_states states;
 	struct schedule_room room;
-	size_t *name_counts; /* by name, 0 between uses */
+	size_t *name_counts, *label_counts; /* by name and by label, 0 between uses */
 	double *numbers;     /* by name: scratch of a bound */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
@@ -189,12 +200,17 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run,
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state);
 /* Adds the kinds of which a shape may fit into the state. */
-void schedule_requests_see(const struct schedule_requests *requests, struct schedule_run *run,
+void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t id, struct schedule_kinds *ret_seen);
+/* Whether the labels of the loaded room exclude the kind. */
+bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room);
 /* The place of the first shape of the kind, from place `from` on, that may fit into the loaded room;
  * SCHEDULE_NO_INDEX: none. */
 size_t schedule_requests_next(const struct schedule_kind *kind, const struct schedule_room *room,
 			      size_t from);
+/* The same backwards: the last one before place `to`. */
+size_t schedule_requests_last(const struct schedule_kind *kind, const struct schedule_room *room,
+			      size_t to);
 /* Takes a shape out, until the reset. */
 void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape);
 void schedule_requests_reset(struct schedule_requests *requests);

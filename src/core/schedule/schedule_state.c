@@ -298,30 +298,35 @@ static uint32_t label_set_with(struct schedule_states *states, uint32_t set, uin
 	return schedule_intern_add(&states->label_sets, with, count * sizeof(*with));
 }
 
+bool schedule_selector_holds(const struct schedule_states *states, uint32_t set,
+			     const uint32_t **at)
+{
+	const uint32_t *next = *at;
+	bool holds = true;
+
+	for (uint32_t constraints = *next++; constraints; constraints--) {
+		uint32_t operation = *next++, count = *next++;
+		bool has = false;
+
+		for (uint32_t i = 0; i < count; i++, next++)
+			has = has || label_set_has(states, set, *next);
+		holds &= operation == LABEL_OPERATOR_IN ? has :
+							  operation == LABEL_OPERATOR_NOT_IN && !has;
+	}
+	*at = next;
+	return holds;
+}
+
 int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
 {
 	const struct schedule_intern_entry *entry = &states->words->selectors.entries.at[selector];
-	const uint32_t *at = entry->bytes, *end = at + entry->size / sizeof(*at);
-	int place = 0, found = -1;
+	const uint32_t *at = entry->bytes;
+	uint32_t count = selector ? *at++ : 0; /* the encoding is in schedule_shape.c */
 
-	at++; /* the number of selectors; the encoding is in schedule_shape.c */
-	for (; at < end; place++) {
-		bool holds = true;
-
-		for (uint32_t constraints = *at++; constraints; constraints--) {
-			uint32_t operation = *at++, count = *at++;
-			bool has = false;
-
-			for (uint32_t i = 0; i < count; i++)
-				has |= label_set_has(states, set, *at++);
-			holds &= operation == LABEL_OPERATOR_IN ?
-					 has :
-					 operation == LABEL_OPERATOR_NOT_IN && !has;
-		}
-		if (holds && found < 0)
-			found = place;
-	}
-	return found < 0 ? 0 : place - found;
+	for (uint32_t place = 0; place < count; place++)
+		if (schedule_selector_holds(states, set, &at))
+			return (int)(count - place);
+	return 0;
 }
 
 /* ---- filling one node ---- */

@@ -25,6 +25,7 @@
 
 /* Exceeds any rounding error of a score. */
 #define SLACK (1 + 1e-9)
+#define LABELS_UNKNOWN INT_MAX
 
 /* ---- the heap ---- */
 
@@ -95,6 +96,14 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 	heap_move(try, last);
 }
 
+/* Reviews the candidate when fewer units of the shape are left. */
+static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_t shape,
+		 int64_t units)
+{
+	VEC_PUSH(try->run->attempt, &try->holders[shape],
+		 ((struct schedule_holder){ c, c->version, units }));
+}
+
 /* ---- the bound ---- */
 
 /* Sets by name, for those of the state, the largest need of a shape per unit of the pivot; infinite
@@ -111,14 +120,12 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 	for (size_t i = 0; i < c->kinds.count; i++) {
 		const struct schedule_kind *kind = c->kinds.at[i];
 		size_t width = kind->names + 1; /* the root */
-		int rank = schedule_label_rank(&try->run->states, state->labels,
-					       kind->first->selector);
 
 		if (kind->least[width + kind->names] == INT64_MAX)
 			continue;
 		any = true;
-		if (rank > *labels)
-			*labels = rank;
+		if (kind->rank > *labels)
+			*labels = kind->rank;
 		*accelerated = *accelerated || kind->first->asks_accelerator;
 		for (uint32_t j = 0; j < kind->names; j++)
 			if (kind->ratio[width + j] > ratios[kind->first->needs[j].name])
@@ -127,57 +134,175 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 	return any;
 }
 
-/* Sets the key to an upper bound over all fills of the candidate; false when none takes a unit.
- * Each score term is bounded on its own: a fill uses at most the free amount of the pivot (the name
+/* The rank of the first selector placed before that the labels satisfy: it decides. 0: none does. */
+static int placed_rank(const struct schedule_run *run, const struct schedule_state *state,
+		       const struct schedule_placed *placed)
+{
+	int rank = 0;
+
+	for (uint32_t i = 0; i < placed->selector_count && !rank; i++)
+		rank = schedule_label_rank(&run->states, state->labels, placed->selectors[i]);
+	return rank;
+}
+
+/* Whether an empty room into which the shape fits by the trees takes it. */
+static bool is_certain(const struct schedule_room *room, const struct schedule_shape *shape)
+{
+	if (!room->state.per_gpu || !shape->piece_count)
+		return true;
+	return !shape->combined && (shape->pieces[0] < RESOURCE_UNIT ||
+				    shape->pieces[0] % RESOURCE_UNIT == 0);
+}
+
+/* The number of shapes of the kind before this one of the list. */
+static size_t places_before(const struct schedule_kind *kind, uint32_t shape)
+{
+	size_t low = 0, high = kind->shapes.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (kind->shapes.at[middle] < shape)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first shape that a kind of the candidate offers to the loaded room; SCHEDULE_ID_NONE: none. */
+static uint32_t first_shape(const struct schedule_room *room, const struct schedule_kind *kind)
+{
+	size_t place = schedule_requests_next(kind, room, 0);
+
+	return place == SCHEDULE_NO_INDEX ? SCHEDULE_ID_NONE : kind->shapes.at[place];
+}
+
+/* A shape that keeps the rank of the candidate at `ret_rank`, which is below the highest of its kinds, as long as it has units
+ * left; SCHEDULE_ID_NONE: none does. The first shape that a node takes decides its rank, so a shape of a
+ * higher rank only does when all that fit before it are gone. The last of these is the witness: with the
+ * shapes a (rank 1), b (1), c (2), d (1) it is b. */
+static uint32_t find_witness(const struct schedule_try *try, const struct schedule_candidate *c,
+			     int highest, int *ret_rank)
+{
+	struct schedule_room *room = &try->run->room;
+	uint32_t first = SCHEDULE_ID_NONE, end = SCHEDULE_ID_NONE, last = SCHEDULE_ID_NONE;
+
+	*ret_rank = 0;
+	schedule_room_load(room, c->state);
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		uint32_t own = first_shape(room, c->kinds.at[i]);
+
+		if (own < first || (own == first && c->kinds.at[i]->rank > *ret_rank)) {
+			first = own;
+			*ret_rank = c->kinds.at[i]->rank;
+		}
+	}
+	for (size_t i = 0; i < c->kinds.count; i++) {
+		uint32_t own = first_shape(room, c->kinds.at[i]);
+
+		if ((c->kinds.at[i]->rank > *ret_rank || !c->kinds.at[i]->rank) && own < end)
+			end = own;
+	}
+	for (size_t i = 0; *ret_rank < highest && i < c->kinds.count; i++) {
+		const struct schedule_kind *kind = c->kinds.at[i];
+		size_t place;
+
+		if (kind->rank > *ret_rank || !kind->rank)
+			continue;
+		place = schedule_requests_last(kind, room, places_before(kind, end));
+		if (place != SCHEDULE_NO_INDEX &&
+		    (last == SCHEDULE_ID_NONE || kind->shapes.at[place] > last) &&
+		    is_certain(room, &try->list->shapes[kind->shapes.at[place]]))
+			last = kind->shapes.at[place];
+	}
+	schedule_room_unload(room);
+	return last;
+}
+
+/* Of one amount, of which a fill uses at most `most`. Where that may be all that is free, the bound is exact;
+ * else schedule_term with a product instead of pow(): SLACK covers the difference. */
+static double bound_term(const struct schedule_amount *amount, double most)
+{
+	double share;
+
+	if (amount->total <= 0)
+		return -1;
+	if (most >= (double)amount->available)
+		return (double)amount->total / (double)RESOURCE_UNIT;
+	share = (double)(amount->total - amount->available + (int64_t)most) /
+		(double)amount->total;
+	return share <= 0 ? 0 :
+			    (double)amount->total / (double)RESOURCE_UNIT * share * share * share *
+				    SLACK;
+}
+
+/* Sets minimum, average and types of the bound. Each score term is bounded on its own: a fill uses at most the free amount of the pivot (the name
  * that most shapes need), so of any other name at most that amount times its largest ratio to the
- * pivot. With 8 CPUs free and shapes of at most 4 GiB for each CPU, no fill uses more than 32 GiB.
- * SLACK covers rounding, so the bound never excludes the best candidate. */
+ * pivot. With 8 CPUs free and shapes of at most 4 GiB for each CPU, no fill uses more than 32 GiB. */
+static void bound_scores(struct schedule_try *try, struct schedule_candidate *c)
+{
+	struct schedule_run *run = try->run;
+	const struct schedule_state *state = &run->states.states.at[c->state];
+	uint32_t pivot_name = try->requests->pivot;
+	int64_t pivot = 0;
+	bool known = true;
+
+	if (pivot_name != SCHEDULE_ID_NONE && run->words.is_implicit[pivot_name])
+		pivot = RESOURCE_UNIT;
+	for (uint32_t i = 0; i < state->amount_count; i++)
+		if (state->amounts[i].name == pivot_name && state->amounts[i].available >= 0)
+			pivot = state->amounts[i].available;
+	for (uint32_t i = 0; i < state->amount_count; i++) {
+		const struct schedule_amount *amount = &state->amounts[i];
+		double most = run->numbers[amount->name] * ((double)pivot * SLACK + 1);
+
+		c->terms[i] = state->terms[i];
+		if (most <= 0 || (amount->available <= 0 && !run->words.is_implicit[amount->name]))
+			continue;
+		c->bound.types += amount->total >= 0;
+		if (amount->total > 0)
+			c->terms[i] = bound_term(amount, most);
+		/* An implicit resource counts after its first use. */
+		known = known && (amount->available >= 0 || amount->total <= 0);
+	}
+	schedule_key_rest(&run->states, state, c->terms, c->rest, &c->bound);
+	if (!known)
+		c->bound.minimum = c->bound.average = INFINITY;
+}
+
+/* Sets the key to an upper bound over all fills of the candidate; false when none takes a unit. */
 static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
 	const struct schedule_state *state = &run->states.states.at[c->state];
 	const struct schedule_placed *placed = &run->states.placed.at[c->placed];
-	const struct schedule_requests *requests = try->requests;
-	union schedule_key *key = &c->bound;
 	bool accelerated = placed->asks_accelerator;
-	int labels = placed->selector_count ? INT_MAX - 1 : 0;
-	int64_t pivot = 0;
+	int labels = 0, before = placed_rank(run, state, placed), rank;
 
 	if (!find_ratios(try, c, state, &accelerated, &labels))
 		return false;
-	schedule_key_type(run->problem, state, key);
-	key->labels = labels;
-	key->accelerator_ok = !run->problem->conserve_accelerators || !state->accelerator ||
-			      accelerated;
-	key->types = placed->name_count;
-	if (requests->pivot != SCHEDULE_ID_NONE && run->words.is_implicit[requests->pivot])
-		pivot = RESOURCE_UNIT;
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		if (state->amounts[i].name == requests->pivot && state->amounts[i].available >= 0)
-			pivot = state->amounts[i].available;
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		const struct schedule_amount *amount = &state->amounts[i];
-		double most = run->numbers[amount->name] * ((double)pivot * SLACK + 1), share = 0;
-		int64_t used = amount->total;
-
-		c->terms[i] = state->terms[i];
-		if (most <= 0)
-			continue;
-		key->types += amount->total >= 0;
-		if (amount->total <= 0)
-			continue;
-		if (most < (double)amount->available)
-			used = amount->total - amount->available + (int64_t)most;
-		if (used > 0)
-			share = (double)used / (double)amount->total;
-		/* schedule_term with a product instead of pow(): SLACK covers the difference. */
-		c->terms[i] = (double)amount->total / (double)RESOURCE_UNIT * share * share * share;
-	}
-	schedule_key_rest(&run->states, state, c->terms, c->rest, key);
-	key->minimum *= SLACK;
-	key->average *= SLACK;
+	schedule_key_type(run->problem, state, &c->bound);
+	c->bound.labels = before;
+	if (try->requests->adds_labels)
+		c->bound.labels = LABELS_UNKNOWN - 1;
+	else if (!before)
+		c->bound.labels = labels;
+	c->bound.accelerator_ok = !run->problem->conserve_accelerators || !state->accelerator ||
+				  accelerated;
+	c->bound.types = placed->name_count;
+	bound_scores(try, c);
 	c->bound_at = try->active_count;
-	c->key = *key;
+	c->key = c->bound;
+	c->version++;
+	if (!before && labels && c->kinds.count > 1 && !try->requests->adds_labels) {
+		uint32_t witness = find_witness(try, c, labels, &rank);
+
+		if (witness != SCHEDULE_ID_NONE) {
+			c->key.labels = rank;
+			hold(try, c, witness, 1);
+		}
+	}
 	return true;
 }
 
@@ -202,7 +327,7 @@ static void cursor_move(struct schedule_try *try, struct schedule_cursor *cursor
 	const struct schedule_room *room = &try->run->room;
 
 	cursor->place = SCHEDULE_NO_INDEX;
-	if (!schedule_room_refuses(room, cursor->kind->first, try->requests->adds_labels))
+	if (!schedule_requests_refused(cursor->kind, room))
 		cursor->place = schedule_requests_next(cursor->kind, room, from);
 	if (cursor->place == SCHEDULE_NO_INDEX)
 		*cursor = try->cursors.at[--try->cursors.count];
@@ -217,6 +342,7 @@ static uint32_t cursor_shape(const struct schedule_cursor *cursor)
 static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
+	uint32_t before = SCHEDULE_ID_NONE; /* the last shape: another of its selectors may hold, too */
 
 	try->cursors.count = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
@@ -233,11 +359,13 @@ static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 			if (cursor_shape(&try->cursors.at[i]) < cursor_shape(first))
 				first = &try->cursors.at[i];
 		shape = cursor_shape(first);
-		count = schedule_room_take(&run->room, &try->list->shapes[shape], try->left[shape]);
+		count = shape == before ? 0 :
+					  schedule_room_take(&run->room, &try->list->shapes[shape],
+							     try->left[shape]);
+		before = shape;
 		if (count) {
 			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
-			VEC_PUSH(run->attempt, &try->holders[shape],
-				 ((struct schedule_holder){ c, c->fills, count }));
+			hold(try, c, shape, count);
 		}
 		cursor_move(try, first, first->place + 1);
 	}
@@ -253,7 +381,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	schedule_room_load(room, c->state);
 	c->fresh = true;
 	c->fill.count = 0;
-	c->fills++;
+	c->version++;
 	take_all(try, c);
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
@@ -319,7 +447,8 @@ static void read_first(struct schedule_try *try, struct schedule_candidate *c)
 	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
 		c->fresh = false;
 		c->bound_at = -1;
-		c->key.labels = INT_MAX;
+		c->version++;
+		c->key.labels = LABELS_UNKNOWN;
 	}
 	c->node = node;
 	c->placed = placed;
@@ -403,7 +532,7 @@ static void review(struct schedule_try *try, uint32_t shape)
 		struct schedule_holder holder = holders->at[i];
 		struct schedule_candidate *c = holder.candidate;
 
-		if (!c->listed || !c->fresh || c->fills != holder.fills)
+		if (!c->listed || c->version != holder.version)
 			continue;
 		if (holder.units > try->left[shape]) {
 			c->fresh = false;

@@ -18,7 +18,7 @@ struct schedule_candidate {
 	uint64_t rank;
 	uint32_t rest, placed;       /* of its first member */
 	struct schedule_kinds kinds; /* that may fit into its state */
-	uint32_t fills;              /* that it had */
+	uint32_t version;            /* of key and fill */
 	VEC(struct schedule_fill) fill;
 	double *terms;
 	union schedule_key key; /* while not fresh: the bound */
@@ -31,10 +31,10 @@ struct schedule_candidate {
 	struct schedule_candidate *next_equal;
 };
 
-/* A candidate whose fill number `fills` has units of a shape. */
+/* A candidate whose key is valid in this version as long as so many units of a shape are left. */
 struct schedule_holder {
 	struct schedule_candidate *candidate;
-	uint32_t fills;
+	uint32_t version;
 	int64_t units;
 };
 

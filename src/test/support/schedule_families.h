@@ -342,7 +342,229 @@ static void met_bundles(struct arena *arena, struct schedule_problem *problem, s
 	problem->node_count = nodes;
 }
 
+static struct label_selector selector_of(struct arena *arena, const char *key, const char *value)
+{
+	struct label_constraint *constraint = ARENA_NEW(arena, struct label_constraint);
+	const char **values = arena_array(arena, 1, sizeof(*values));
+
+	values[0] = value;
+	*constraint = (struct label_constraint){ .key = key,
+						 .operation = LABEL_OPERATOR_IN,
+						 .values = { values, 1 } };
+	return (struct label_selector){ constraint, 1 };
+}
+
+static const char *own_id(struct arena *arena, size_t index)
+{
+	return arena_printf(arena, "%056zx", index);
+}
+
+/* Two choices: a node of its own, or any node of a zone. */
+static struct ray_request *selecting(struct arena *arena, struct resources resources, size_t index)
+{
+	struct ray_request *request = request_of(arena, resources);
+	struct label_selector *choices = arena_array(arena, 2, sizeof(*choices));
+
+	choices[0] = selector_of(arena, "ray.io/node-id", own_id(arena, index));
+	choices[1] = selector_of(arena, "zone", "a");
+	request->selectors = choices;
+	request->selector_count = 2;
+	return request;
+}
+
+/* Each has a label of its own; three of four are in the zone. */
+static void make_labeled(struct arena *arena, struct schedule_problem *problem, size_t nodes)
+{
+	struct schedule_node *at;
+
+	make_workers(arena, problem, nodes, 1);
+	at = arena_array(arena, nodes + 1, sizeof(*at));
+	memcpy(at, problem->nodes, nodes * sizeof(*at));
+	for (size_t i = 0; i < nodes; i++) {
+		struct label *labels = arena_array(arena, 2, sizeof(*labels));
+
+		labels[0] = (struct label){ "ray.io/node-id", own_id(arena, i) };
+		labels[1] = (struct label){ "zone", i % 4 ? "a" : "b" };
+		at[i].labels = (struct labels){ labels, 2 };
+	}
+	problem->nodes = at;
+}
+
+/* Tasks that prefer a node of their own; many nodes serve the second choice of all. */
+static void fallback_selectors(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			       size_t units)
+{
+	struct schedule_demand *demands = arena_array(arena, units, sizeof(*demands));
+
+	make_labeled(arena, problem, nodes);
+	for (size_t i = 0; i < units; i++)
+		demands[i] = (struct schedule_demand){
+			.request = selecting(arena, resources_of(arena, "CPU", UNITS(1), NULL), i),
+			.count = 1,
+		};
+	problem->demands = demands;
+	problem->demand_count = units;
+}
+
+/* The same with amounts of their own. */
+static void distinct_fallback(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			      size_t units)
+{
+	struct schedule_demand *demands = arena_array(arena, units, sizeof(*demands));
+
+	make_labeled(arena, problem, nodes);
+	for (size_t i = 0; i < units; i++)
+		demands[i] = (struct schedule_demand){
+			.request = selecting(arena, own_amounts(arena, i), i),
+			.count = 1,
+		};
+	problem->demands = demands;
+	problem->demand_count = units;
+}
+
+static void spread_selectors(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			     size_t units)
+{
+	struct ray_gang *gangs = arena_array(arena, units, sizeof(*gangs));
+
+	make_labeled(arena, problem, nodes);
+	for (size_t i = 0; i < units; i++)
+		gangs[i] = numbered_gang(
+			arena,
+			selecting(arena, resources_of(arena, "CPU", UNITS(4), "GPU", UNITS(1), NULL),
+				  i),
+			2, 'S', i);
+	problem->gangs = gangs;
+	problem->gang_count = units;
+}
+
+/* Worker groups of one shape, 20 nodes each. */
+static void groups_of_one_shape(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+				size_t units)
+{
+	struct schedule_type *types = arena_array(arena, nodes / 20 + 1, sizeof(*types));
+	struct schedule_node *at;
+
+	make_workers(arena, problem, nodes, 1);
+	at = arena_array(arena, nodes + 1, sizeof(*at));
+	memcpy(at, problem->nodes, nodes * sizeof(*at));
+	types[0] = problem->types[0];
+	for (size_t i = 1; i <= nodes / 20; i++) {
+		types[i] = problem->types[1];
+		types[i].name = arena_printf(arena, "group-%zu", i);
+	}
+	for (size_t i = 0; i < nodes; i++)
+		at[i].type = 1 + i / 20;
+	problem->types = types;
+	problem->type_count = nodes / 20 + 1;
+	problem->nodes = at;
+	make_gangs(arena, problem, units, false, 0, 4);
+}
+
+/* Placement groups with 32 selectors each, of which only the last fits. */
+static void wide_fallback(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			  size_t units)
+{
+	enum { CHOICES = 32 };
+	struct ray_gang *gangs;
+
+	make_labeled(arena, problem, nodes);
+	make_gangs(arena, problem, units, false, 0, 2);
+	gangs = arena_array(arena, units, sizeof(*gangs));
+	for (size_t i = 0; i < units; i++) {
+		struct bundle_selector *choices = arena_array(arena, CHOICES, sizeof(*choices));
+
+		gangs[i] = problem->gangs[i];
+		for (size_t j = 0; j < CHOICES; j++) {
+			struct ray_request *requests =
+				arena_array(arena, gangs[i].request_count, sizeof(*requests));
+
+			for (size_t k = 0; k < gangs[i].request_count; k++) {
+				struct label_selector *selector =
+					ARENA_NEW(arena, struct label_selector);
+
+				*selector = j + 1 < CHOICES ?
+						    selector_of(arena, "rack",
+								arena_printf(arena, "r%zu-%zu", i,
+									     j)) :
+						    selector_of(arena, "zone", "a");
+				requests[k] = gangs[i].requests[k];
+				requests[k].selectors = selector;
+				requests[k].selector_count = 1;
+			}
+			choices[j].requests = requests;
+			choices[j].count = gangs[i].request_count;
+		}
+		gangs[i].selectors = choices;
+		gangs[i].selector_count = CHOICES;
+	}
+	problem->gangs = gangs;
+}
+
+/* Own tasks beside workers of which each may grow to twice its size. */
+static void resized_tasks(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			  size_t units)
+{
+	struct schedule_size *size = ARENA_NEW(arena, struct schedule_size);
+	struct schedule_node *at;
+
+	distinct_tasks(arena, problem, nodes, units);
+	*size = (struct schedule_size){ UNITS(128), 512 * GIB * RESOURCE_UNIT };
+	at = arena_array(arena, nodes + 1, sizeof(*at));
+	memcpy(at, problem->nodes, nodes * sizeof(*at));
+	for (size_t i = 0; i < nodes; i++)
+		at[i].resizable = size;
+	problem->nodes = at;
+}
+
+/* Tasks that any bundle of their group accepts: the group has a bundle on each of four nodes. */
+static void group_tasks(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			size_t units)
+{
+	struct schedule_demand *demands = arena_array(arena, units, sizeof(*demands));
+	struct schedule_node *at;
+
+	make_workers(arena, problem, nodes, 1);
+	at = arena_array(arena, nodes + 1, sizeof(*at));
+	memcpy(at, problem->nodes, nodes * sizeof(*at));
+	for (size_t i = 0; i < units; i++) {
+		const char *cpu = arena_printf(arena, "CPU_group_%032zx", i);
+		const char *bundle = arena_printf(arena, "bundle_group_%032zx", i);
+		struct resources own =
+			resources_of(arena, cpu, UNITS(1), bundle, UNITS(1000), NULL);
+
+		for (size_t k = 0; k < 4; k++) {
+			struct schedule_node *node = &at[(i * 4 + k) % nodes];
+
+			for (size_t j = 0; j < own.count; j++) {
+				node->total = resources_with(arena, &node->total, own.at[j].name,
+							     own.at[j].amount);
+				node->available = resources_with(arena, &node->available,
+								 own.at[j].name, own.at[j].amount);
+			}
+		}
+		demands[i] = (struct schedule_demand){
+			.request = request_of(arena, resources_of(arena, cpu, UNITS(1), bundle,
+								  (int64_t)10, NULL)),
+			.count = 4,
+		};
+	}
+	problem->nodes = at;
+	problem->demands = demands;
+	problem->demand_count = units;
+}
+
 static const struct family FAMILIES[] = {
+	{ "fallback selectors", fallback_selectors, 400, 4000, false, false, 40, 1.4 },
+	{ "own, with fallback", distinct_fallback, 400, 4000, false, false, 40, 1.4 },
+	{ "SPREAD, selectors", spread_selectors, 2000, 1000, false, false, 40, 1.4 },
+	{ "bundles on few", bundle_tasks, 400, 4000, false, false, 40, 1.4 },
+	{ "bundles on many", bundle_tasks, 4000, 4000, false, false, 40, 1.4 },
+	{ "group on few", group_tasks, 400, 4000, false, false, 40, 1.4 },
+	{ "group on many", group_tasks, 4000, 4000, false, false, 40, 1.4 },
+	{ "groups of one shape", groups_of_one_shape, 4000, 1000, false, false, 40, 1.4 },
+	{ "32 choices", wide_fallback, 1000, 1000, false, false, 40, 1.4 },
+	{ "resized, own tasks", resized_tasks, 2000, 8000, false, false, 40, 1.4 },
 	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
 	{ "parts of GPUs", parts_of_gpus, 400, 4000, false, false, 40, 1.3 },
 	{ "one group of bundles", one_group, 400, 4000, false, false, 40, 1.4 },
