@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,19 @@ static struct schedule_class *class_of(struct schedule_run *run, uint32_t state)
 	return &run->classes.at.at[state];
 }
 
+/* Notes what the members have in common. */
+static void read_member(const struct schedule_run *run, struct schedule_class *class, uint32_t node)
+{
+	const struct schedule_work *work = &run->nodes.at[node];
+
+	if (!class->known) {
+		class->known = true;
+		class->rest = work->rest;
+		class->placed = work->placed;
+	}
+	class->differ = class->differ || class->rest != work->rest || class->placed != work->placed;
+}
+
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 {
 	struct schedule_class *class = class_of(run, state);
@@ -50,6 +64,7 @@ void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node)
 		else
 			high = middle;
 	}
+	read_member(run, class, node);
 	VEC_PUSH(run->scratch, &class->members, node);
 	memmove(&class->members.at[low + 1], &class->members.at[low],
 		(class->members.count - 1 - low) * sizeof(node));
@@ -90,6 +105,8 @@ static bool ranks_before(const struct schedule_run *run, uint32_t a, uint32_t b)
 	const struct schedule_class *first = &run->classes.at.at[a];
 	const struct schedule_class *second = &run->classes.at.at[b];
 
+	if (first->labels != second->labels)
+		return first->labels > second->labels;
 	if (first->minimum > second->minimum || first->minimum < second->minimum)
 		return first->minimum > second->minimum;
 	if (first->average > second->average || first->average < second->average)
@@ -102,20 +119,72 @@ static int compare_classes(const void *a, const void *b, void *context)
 	return ranks_before(context, *(const uint32_t *)a, *(const uint32_t *)b) ? -1 : 1;
 }
 
-/* The number of classes that rank before it. */
-static size_t ranking_place(const struct schedule_run *run, uint32_t state)
+static bool is_part(const struct schedule_class *class)
 {
-	size_t low = 0, high = run->classes.ranking.count;
+	return class->labels > 0;
+}
+
+/* Calls `change` for each ranking that may have the class, with the part for it. */
+static void each_ranking(struct schedule_run *run, uint32_t state,
+			 void (*change)(struct schedule_run *run, size_t ranking, uint32_t state))
+{
+	const struct schedule_intern_entry *set =
+		&run->states.label_sets.entries.at[run->states.states.at[state].labels];
+	const uint32_t *labels = set->bytes;
+
+	change(run, 0, state);
+	for (size_t i = 0; i < set->size / sizeof(*labels); i++)
+		if (run->classes.ranking_of[labels[i]])
+			change(run, run->classes.ranking_of[labels[i]], state);
+}
+
+/* The number of classes that rank before it. */
+static size_t ranking_place(const struct schedule_run *run, size_t ranking, uint32_t state)
+{
+	const struct schedule_ranking *own = &run->classes.rankings.at[ranking];
+	bool part = is_part(&run->classes.at.at[state]);
+	size_t low = 0, high = own->parts[part].count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (ranks_before(run, run->classes.ranking.at[middle], state))
+		if (ranks_before(run, own->parts[part].at[middle], state))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+static void ranking_append(struct schedule_run *run, size_t ranking, uint32_t state)
+{
+	VEC_PUSH(run->scratch,
+		 &run->classes.rankings.at[ranking].parts[is_part(&run->classes.at.at[state])],
+		 state);
+}
+
+static void ranking_add(struct schedule_run *run, size_t ranking, uint32_t state)
+{
+	bool part = is_part(&run->classes.at.at[state]);
+	size_t at = ranking_place(run, ranking, state), count;
+	uint32_t *states;
+
+	ranking_append(run, ranking, state);
+	count = run->classes.rankings.at[ranking].parts[part].count;
+	states = run->classes.rankings.at[ranking].parts[part].at;
+	memmove(&states[at + 1], &states[at], (count - 1 - at) * sizeof(state));
+	states[at] = state;
+}
+
+static void ranking_remove(struct schedule_run *run, size_t ranking, uint32_t state)
+{
+	bool part = is_part(&run->classes.at.at[state]);
+	size_t at = ranking_place(run, ranking, state);
+	uint32_t *states = run->classes.rankings.at[ranking].parts[part].at;
+	size_t count = --run->classes.rankings.at[ranking].parts[part].count;
+
+	CHECK(states[at] == state);
+	memmove(&states[at], &states[at + 1], (count - at) * sizeof(state));
 }
 
 /* Bounds the scores of the class: assumes that it takes the maximum that any list of the gangs
@@ -124,8 +193,9 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
 	struct schedule_class *class = &run->classes.at.at[id];
-	uint32_t rest = run->nodes.at[schedule_class_best(run, id)].rest;
-	bool known = state->running; /* the others may have several rests */
+	uint32_t best = schedule_class_best(run, id);
+	uint32_t rest = run->nodes.at[best].rest, placed = run->nodes.at[best].placed;
+	bool known = state->running || !class->differ;
 	double *terms = run->numbers;
 	union schedule_key key;
 
@@ -142,6 +212,7 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 									0);
 	}
 	schedule_key_rest(&run->states, state, terms, rest, &key);
+	class->labels = known ? schedule_placed_rank(&run->states, state->labels, placed) : INT_MAX;
 	class->minimum = known ? key.minimum * SLACK : INFINITY;
 	class->average = known ? key.average * SLACK : INFINITY;
 }
@@ -161,26 +232,17 @@ static bool is_spent(struct schedule_run *run, uint32_t id)
 void schedule_class_rank(struct schedule_run *run, uint32_t state)
 {
 	struct schedule_class *class;
-	size_t at;
 
 	if (!run->classes.lasting)
 		return;
 	class = class_of(run, state);
-	if (class->ranked) {
-		at = ranking_place(run, state);
-		CHECK(run->classes.ranking.at[at] == state);
-		memmove(&run->classes.ranking.at[at], &run->classes.ranking.at[at + 1],
-			(--run->classes.ranking.count - at) * sizeof(state));
-	}
+	if (class->ranked)
+		each_ranking(run, state, ranking_remove);
 	class->ranked = class->members.count && !is_spent(run, state);
 	if (!class->ranked)
 		return;
 	find_bound(run, state);
-	at = ranking_place(run, state);
-	VEC_PUSH(run->scratch, &run->classes.ranking, state);
-	memmove(&run->classes.ranking.at[at + 1], &run->classes.ranking.at[at],
-		(run->classes.ranking.count - 1 - at) * sizeof(state));
-	run->classes.ranking.at[at] = state;
+	each_ranking(run, state, ranking_add);
 }
 
 /* ---- making them ---- */
@@ -238,6 +300,28 @@ static void find_needs(struct schedule_run *run, struct schedule_requests *const
 	}
 }
 
+/* A ranking for each label that some kind is listed by. */
+static void make_rankings(struct schedule_run *run, struct schedule_requests *const *requests,
+			  size_t count)
+{
+	struct schedule_classes *classes = &run->classes;
+
+	classes->rankings.count = 0;
+	VEC_ADD(run->scratch, &classes->rankings);
+	memset(classes->ranking_of, 0,
+	       run->words.labels.entries.count * sizeof(*classes->ranking_of));
+	for (size_t i = 0; classes->lasting && i < count; i++)
+		VEC_EACH(const struct schedule_tag, tag, &requests[i]->tags) {
+			size_t label = tag->tag - run->words.name_count;
+
+			if (tag->tag < run->words.name_count ||
+			    tag->tag == SCHEDULE_TAG_EVERYWHERE || classes->ranking_of[label])
+				continue;
+			classes->ranking_of[label] = classes->rankings.count;
+			VEC_ADD(run->scratch, &classes->rankings);
+		}
+}
+
 /* Groups the nodes of the run by state and ranks the groups. With several lists, the ranking uses
  * the best score that any list could reach, so that it stays valid from gang to gang. Classes into
  * which no shape fits are left out. */
@@ -246,14 +330,18 @@ void schedule_classes_make(struct schedule_run *run, struct schedule_requests *c
 {
 	struct schedule_classes *classes = &run->classes;
 
-	classes->at.count = classes->ranking.count = 0;
+	classes->at.count = 0;
 	classes->common.count = 0;
 	classes->lasting = count > 1;
+	make_rankings(run, requests, count);
 	find_needs(run, requests, count);
-	for (size_t i = 0; i < run->order.count; i++)
-		VEC_PUSH(run->scratch,
-			 &class_of(run, run->nodes.at[run->order.at[i]].state)->members,
-			 run->order.at[i]);
+	for (size_t i = 0; i < run->order.count; i++) {
+		struct schedule_class *class =
+			class_of(run, run->nodes.at[run->order.at[i]].state);
+
+		read_member(run, class, run->order.at[i]);
+		VEC_PUSH(run->scratch, &class->members, run->order.at[i]);
+	}
 	for (uint32_t i = 0; i < classes->at.count; i++) {
 		struct schedule_class *class = &classes->at.at[i];
 
@@ -264,11 +352,15 @@ void schedule_classes_make(struct schedule_run *run, struct schedule_requests *c
 		if (is_spent(run, i))
 			continue;
 		class->ranked = true;
-		VEC_PUSH(run->scratch, &classes->ranking, i);
 		if (classes->lasting)
 			find_bound(run, i);
+		each_ranking(run, i, ranking_append);
 	}
-	if (classes->lasting && classes->ranking.count)
-		qsort_r(classes->ranking.at, classes->ranking.count, sizeof(*classes->ranking.at),
-			compare_classes, run);
+	if (!classes->lasting)
+		return;
+	VEC_EACH(struct schedule_ranking, ranking, &classes->rankings)
+		for (size_t i = 0; i < 2; i++)
+			if (ranking->parts[i].count)
+				qsort_r(ranking->parts[i].at, ranking->parts[i].count,
+					sizeof(uint32_t), compare_classes, run);
 }

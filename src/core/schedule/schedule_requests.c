@@ -19,7 +19,6 @@
 
 /* Above the need of every shape, below that of a shape that was taken out. */
 #define NO_LIMIT (INT64_MAX - 1)
-#define TAG_EVERYWHERE UINT32_MAX
 
 /* Counts the shapes by name into run->name_counts. */
 static void find_names(struct schedule_requests *requests, struct schedule_run *run)
@@ -292,7 +291,7 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 			run->name_counts[requests->kinds.at[i].first->needs[j].name]++;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct schedule_kind *kind = &requests->kinds.at[i];
-		uint32_t rarest = TAG_EVERYWHERE;
+		uint32_t rarest = SCHEDULE_TAG_EVERYWHERE;
 
 		if (tag_by_labels(requests, run, i))
 			continue;
@@ -300,7 +299,7 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 			uint32_t name = kind->first->needs[j].name;
 
 			if (!run->words.is_implicit[name] &&
-			    (rarest == TAG_EVERYWHERE ||
+			    (rarest == SCHEDULE_TAG_EVERYWHERE ||
 			     run->name_counts[name] < run->name_counts[rarest]))
 				rarest = name;
 		}
@@ -317,13 +316,6 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 	struct schedule_requests *requests = ARENA_NEW(run->scratch, struct schedule_requests);
 
 	*requests = (struct schedule_requests){ .list = list };
-	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count) {
-		if (!shape->selector)
-			continue;
-		requests->selects = true;
-		if (shape->request->selector_count > (size_t)requests->labels_max)
-			requests->labels_max = (int)shape->request->selector_count;
-	}
 	count_labels(requests, run, 1);
 	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count)
 		for (uint32_t i = 0; i < shape->anti_label_count; i++)
@@ -486,10 +478,8 @@ void schedule_requests_see(struct schedule_requests *requests, struct schedule_r
 	for (uint32_t i = 0; i < state->amount_count; i++)
 		if (state->amounts[i].available > 0)
 			see_tag(requests, run, state->amounts[i].name, ret_seen);
-	if (requests->selects)
-		for (size_t i = 0; i < labels->size / sizeof(*label); i++)
-			see_tag(requests, run, (uint32_t)run->words.name_count + label[i],
-				ret_seen);
-	see_tag(requests, run, TAG_EVERYWHERE, ret_seen);
+	for (size_t i = 0; i < labels->size / sizeof(*label); i++)
+		see_tag(requests, run, (uint32_t)run->words.name_count + label[i], ret_seen);
+	see_tag(requests, run, SCHEDULE_TAG_EVERYWHERE, ret_seen);
 	schedule_room_unload(&run->room);
 }

@@ -79,6 +79,8 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	schedule_states_init(&run->states, &run->words);
 	schedule_room_init(&run->room, &run->states);
 	names = run->words.name_count + 1;
+	run->classes.ranking_of = arena_array(scratch, run->words.labels.entries.count + 1,
+					      sizeof(*run->classes.ranking_of));
 	run->name_counts = arena_array(scratch, names, sizeof(*run->name_counts));
 	run->label_counts = arena_array(scratch, run->words.labels.entries.count + 1,
 					sizeof(*run->label_counts));
@@ -120,7 +122,6 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 
 	memset(classes->placed_names, 0, run->words.name_count);
 	classes->placed_name_count = 0;
-	classes->placed_selectors = false;
 	run->totals = totals;
 	for (size_t i = 0; i < run->problem->type_count; i++) {
 		struct schedule_template *own = &run->templates[i];

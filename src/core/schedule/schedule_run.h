@@ -32,6 +32,7 @@ struct schedule_kinds {
 };
 
 /* A kind is tried only on nodes with its tag: a resource name, or a label behind the names. */
+#define SCHEDULE_TAG_EVERYWHERE UINT32_MAX
 struct schedule_tag {
 	uint32_t tag, kind;
 };
@@ -54,8 +55,6 @@ struct schedule_requests {
 	uint32_t seen;                 /* the last stamp */
 	VEC(uint32_t) names;           /* requested names, each once */
 	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
-	bool selects;     /* some shape has selectors */
-	int labels_max;   /* no selector ranks higher */
 	bool adds_labels; /* that selectors name: one may hold only then */
 };
 
@@ -69,21 +68,34 @@ struct schedule_class {
 	/* The best last: of running nodes the one with the most use of other resources, of equal ones
 	 * the earlier one in Ray's list. */
 	VEC(uint32_t) members;
-	double minimum, average; /* no member exceeds them; infinite when unknown */
+	/* No member exceeds them. labels: the rank by selectors placed before, which decide; 0: none were, the
+	 * list decides. */
+	int labels;
+	double minimum, average;
 	bool ranked;
+	/* Of its first member; members that do not run may differ in them. */
+	uint32_t rest, placed;
+	bool known, differ;
 	struct schedule_candidate *candidate; /* of try number `stamp` */
 	uint64_t stamp;
 };
 
+/* Classes, the best first: those whose label rank the list decides, and the others. */
+struct schedule_ranking {
+	VEC(uint32_t) parts[2];
+};
+
 struct schedule_classes {
 	VEC(struct schedule_class) at;    /* by state */
-	VEC(uint32_t) ranking;            /* classes that may be tried, the best first */
+	/* Number 0 has all classes that may be tried, the others those with a label that some kind is
+	 * listed by. */
+	VEC(struct schedule_ranking) rankings;
+	size_t *ranking_of; /* by label; 0: none */
 	bool lasting;                     /* they are kept up to date from try to try */
 	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
 	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
 	bool *placed_names;               /* by name: some placed shape requested it */
 	size_t placed_name_count;
-	bool placed_selectors;
 	uint64_t tries;
 };
 

@@ -329,6 +329,16 @@ int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint
 	return 0;
 }
 
+int schedule_placed_rank(const struct schedule_states *states, uint32_t set, uint32_t placed)
+{
+	const struct schedule_placed *own = &states->placed.at[placed];
+	int rank = 0;
+
+	for (uint32_t i = 0; i < own->selector_count && !rank; i++)
+		rank = schedule_label_rank(states, set, own->selectors[i]);
+	return rank;
+}
+
 /* ---- filling one node ---- */
 
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states)
@@ -720,9 +730,7 @@ void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
 	schedule_key_type(problem, &room->state, key);
 	for (uint32_t i = 0; i < placed->name_count; i++)
 		key->types += room->total[placed->names[i]] >= 0;
-	/* The first selector that the node's labels satisfy decides. */
-	for (uint32_t i = 0; i < placed->selector_count && !(key->labels > 0); i++)
-		key->labels = schedule_label_rank(room->states, room->labels, placed->selectors[i]);
+	key->labels = schedule_placed_rank(room->states, room->labels, placed_id);
 	key->accelerator_ok = !problem->conserve_accelerators || !room->state.accelerator ||
 			      placed->asks_accelerator;
 }

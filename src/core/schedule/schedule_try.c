@@ -26,6 +26,8 @@
 /* Exceeds any rounding error of a score. */
 #define SLACK (1 + 1e-9)
 #define LABELS_UNKNOWN INT_MAX
+/* Of one try. */
+#define STREAMS_MAX 16
 
 /* ---- the heap ---- */
 
@@ -132,17 +134,6 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 				ratios[kind->first->needs[j].name] = kind->ratio[width + j];
 	}
 	return any;
-}
-
-/* The rank of the first selector placed before that the labels satisfy: it decides. 0: none does. */
-static int placed_rank(const struct schedule_run *run, const struct schedule_state *state,
-		       const struct schedule_placed *placed)
-{
-	int rank = 0;
-
-	for (uint32_t i = 0; i < placed->selector_count && !rank; i++)
-		rank = schedule_label_rank(&run->states, state->labels, placed->selectors[i]);
-	return rank;
 }
 
 /* Whether an empty room into which the shape fits by the trees takes it. */
@@ -278,7 +269,7 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 	const struct schedule_state *state = &run->states.states.at[c->state];
 	const struct schedule_placed *placed = &run->states.placed.at[c->placed];
 	bool accelerated = placed->asks_accelerator;
-	int labels = 0, before = placed_rank(run, state, placed), rank;
+	int labels = 0, before = schedule_placed_rank(&run->states, state->labels, c->placed), rank;
 
 	if (!find_ratios(try, c, state, &accelerated, &labels))
 		return false;
@@ -402,6 +393,49 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 
 /* ---- choosing ---- */
 
+static void add_stream(struct schedule_try *try, size_t ranking, int rank)
+{
+	for (size_t part = 0; part < 2; part++)
+		VEC_PUSH(try->run->attempt, &try->streams,
+			 ((struct schedule_stream){ .ranking = ranking, .part = part, .rank = rank }));
+}
+
+/* The rankings that have all classes of which the kinds accept one: those of the labels by which kinds are listed, and
+ * for other kinds, and many labels, the one of all classes. */
+static void make_streams(struct schedule_try *try)
+{
+	const struct schedule_run *run = try->run;
+	uint32_t names = (uint32_t)run->words.name_count;
+	int highest = 0, rank_all = 0;
+	bool all = false;
+
+	VEC_EACH(const struct schedule_tag, tag, &try->requests->tags) {
+		int rank = try->requests->kinds.at[tag->kind].rank;
+		struct schedule_stream *last =
+			try->streams.count ? &try->streams.at[try->streams.count - 1] : NULL;
+		size_t ranking;
+
+		highest = rank > highest ? rank : highest;
+		if (!try->ranked || tag->tag < names || tag->tag == SCHEDULE_TAG_EVERYWHERE) {
+			all = true;
+			rank_all = rank > rank_all ? rank : rank_all;
+			continue;
+		}
+		ranking = run->classes.ranking_of[tag->tag - names];
+		if (last && last->ranking == ranking)
+			last[-1].rank = last->rank = rank > last->rank ? rank : last->rank;
+		else
+			add_stream(try, ranking, rank);
+	}
+	if (try->streams.count > STREAMS_MAX) {
+		try->streams.count = 0;
+		all = true;
+		rank_all = highest;
+	}
+	if (all)
+		add_stream(try, 0, rank_all);
+}
+
 /* Expects run, requests and list. */
 static void try_init(struct schedule_try *try)
 {
@@ -415,11 +449,11 @@ static void try_init(struct schedule_try *try)
 		try->active_count += !list->shapes[i].impossible;
 	}
 	run->classes.tries++;
-	try->ranked = run->classes.lasting && !run->policy.shuffle;
+	try->ranked = run->classes.lasting && !run->policy.shuffle && !try->requests->adds_labels;
+	make_streams(try);
 	try->types_max = (uint32_t)run->classes.placed_name_count;
 	for (size_t i = 0; i < try->requests->names.count; i++)
 		try->types_max += !run->classes.placed_names[try->requests->names.at[i]];
-	try->labels_max = run->classes.placed_selectors ? INT_MAX : try->requests->labels_max;
 }
 
 static void add_type(struct schedule_try *try, size_t type)
@@ -477,38 +511,57 @@ static void add_class(struct schedule_try *try, uint32_t state)
 }
 
 /* Whether a class that is not a candidate yet could be better than this one. */
-static bool may_be_better(const struct schedule_try *try, const struct schedule_class *class,
-			  const struct schedule_candidate *c)
+static bool may_be_better(const struct schedule_try *try, const struct schedule_stream *stream,
+			  const struct schedule_class *class, const struct schedule_candidate *c)
 {
-	if (!try->ranked || c->type != SCHEDULE_NO_INDEX || c->key.labels < try->labels_max ||
-	    c->key.accelerator_ok < 1 || c->key.types < try->types_max)
+	int labels = class->labels ? class->labels : stream->rank;
+
+	if (!try->ranked || c->type != SCHEDULE_NO_INDEX)
+		return true;
+	if (c->key.labels > labels || c->key.labels < labels)
+		return c->key.labels < labels;
+	if (c->key.accelerator_ok < 1 || c->key.types < try->types_max)
 		return true;
 	if (class->minimum > c->key.minimum || class->minimum < c->key.minimum)
 		return class->minimum > c->key.minimum;
 	return class->average >= c->key.average;
 }
 
+/* Makes the next class of a stream a candidate if it could be better than the best one; false: there is none. */
+static bool add_next(struct schedule_try *try, const struct schedule_candidate *best)
+{
+	struct schedule_classes *classes = &try->run->classes;
+
+	if (best && best->type == SCHEDULE_NO_INDEX && !best->fresh)
+		return false;
+	VEC_EACH(struct schedule_stream, stream, &try->streams) {
+		const struct schedule_ranking *ranking = &classes->rankings.at[stream->ranking];
+		size_t count = ranking->parts[stream->part].count;
+		const uint32_t *states = ranking->parts[stream->part].at;
+
+		while (stream->next < count &&
+		       classes->at.at[states[stream->next]].stamp == classes->tries)
+			stream->next++;
+		if (stream->next == count ||
+		    (best && !may_be_better(try, stream, &classes->at.at[states[stream->next]], best)))
+			continue;
+		add_class(try, states[stream->next++]);
+		return true;
+	}
+	return false;
+}
+
 /* The best candidate, fresh; existing nodes precede those that would be launched. NULL when no
- * candidate can take a unit. Classes become candidates in the order of their ranking, until none of the rest can be the best.
+ * candidate can take a unit. Classes become candidates in the order of their rankings, until none of the rest can be the best.
  * The first candidate of the heap then gets a bound, or a fill when its bound is up to date, until
  * it is first with a valid fill. */
 static struct schedule_candidate *find_best(struct schedule_try *try)
 {
-	struct schedule_classes *classes = &try->run->classes;
-
 	while (try->active_count) {
 		struct schedule_candidate *best = try->heap.count ? try->heap.at[0] : NULL;
-		uint32_t next = try->next < classes->ranking.count ?
-					classes->ranking.at[try->next] :
-					SCHEDULE_ID_NONE;
 
-		if (next != SCHEDULE_ID_NONE &&
-		    (!best || best->type != SCHEDULE_NO_INDEX ||
-		     (best->fresh && may_be_better(try, &classes->at.at[next], best)))) {
-			try->next++;
-			add_class(try, next);
+		if (add_next(try, best))
 			continue;
-		}
 		if (!best || best->fresh)
 			return best;
 		if (best->bound_at != try->active_count ? bound(try, best) : fill(try, best))
@@ -770,7 +823,6 @@ static void keep(struct schedule_try *try)
 		classes->placed_name_count += !classes->placed_names[name];
 		classes->placed_names[name] = true;
 	}
-	classes->placed_selectors = classes->placed_selectors || try->requests->selects;
 	for (size_t i = 0; i < try->chosen.count; i++)
 		keep_chosen(try, &try->chosen.at[i], cursors);
 	for (uint32_t i = try->first_new; i < run->nodes.count; i++)

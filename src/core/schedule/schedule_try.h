@@ -43,6 +43,13 @@ struct schedule_holders {
 	size_t count, capacity;
 };
 
+/* Classes that become candidates, in the order of a ranking. */
+struct schedule_stream {
+	size_t ranking, part;
+	int rank; /* of labels, at most, where the list decides it */
+	size_t next;
+};
+
 struct schedule_cursor {
 	struct schedule_kind *kind;
 	size_t place;
@@ -66,13 +73,12 @@ struct schedule_try {
 	struct schedule_holders *holders;      /* by shape; some are out of date */
 	VEC(struct schedule_cursor) cursors;   /* of one fill */
 	VEC(struct schedule_candidate *) heap; /* the best first */
-	size_t next;        /* position in the ranking: the classes before it are candidates */
+	VEC(struct schedule_stream) streams;
 	uint64_t next_rank; /* of types */
 	int64_t new_before; /* new nodes of the run before the try */
 	uint32_t first_new; /* the first node that the try launches */
-	bool ranked;        /* the ranking bounds the keys of the remaining classes */
+	bool ranked;        /* the rankings bound the keys of the remaining classes */
 	uint32_t types_max; /* upper bound over all keys */
-	int labels_max;
 	VEC(struct schedule_chosen) chosen;
 	/* With nodes that may be resized: Ray's list before the try, exhausted ones last. */
 	uint32_t *listed;
