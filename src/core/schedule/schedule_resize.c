@@ -91,7 +91,8 @@ static struct schedule_candidate *make_candidate(struct schedule_try *try, uint3
 	VEC_EACH(const struct schedule_chosen, chosen, &try->chosen)
 		if (chosen->node == node) {
 			placed = chosen->placed;
-			state = schedule_state_filled(&run->room, chosen->state, try->list,
+			state = schedule_state_filled(&run->room, chosen->state,
+						      run->nodes.at[node].result.type, try->list,
 						      chosen->fill, chosen->fill_count, &placed);
 		}
 	state = schedule_state_resized(&run->room, state, size, rest);

@@ -93,7 +93,6 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		run->templates[i].labels =
 			schedule_label_set_of(&run->states, &problem->types[i].labels);
 		run->templates[i].amounts = launched_amounts(run, &problem->types[i]);
-		run->states.sizes = run->states.sizes || problem->types[i].resizable;
 	}
 	/* For as many launches as nodes; growth leaves the smaller arrays in the arena. */
 	VEC_RESERVE(scratch, &run->nodes, 2 * problem->node_count + 1);
@@ -101,7 +100,6 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		const struct schedule_node *node = &problem->nodes[i];
 
 		run->resizable = run->resizable || node->resizable;
-		run->states.sizes = run->states.sizes || node->resizable || node->resizing;
 		VEC_PUSH(scratch, &run->nodes,
 			 ((struct schedule_work){
 				 .result = { .type = node->type,
@@ -119,17 +117,31 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 void schedule_run_set_source(struct schedule_run *run, bool totals)
 {
 	struct schedule_classes *classes = &run->classes;
+	struct schedule_intern alike = { .arena = run->scratch };
+	size_t *first = arena_array(run->scratch, run->problem->type_count + 1, sizeof(*first));
+	uint32_t known = 0;
 
 	memset(classes->placed_names, 0, run->words.name_count);
 	classes->placed_name_count = 0;
 	run->totals = totals;
+	if (!run->states.alike)
+		schedule_states_read_types(&run->states, run->policy.shuffle);
 	for (size_t i = 0; i < run->problem->type_count; i++) {
 		struct schedule_template *own = &run->templates[i];
+		size_t key[3];
+		uint32_t id;
 
 		own->state = schedule_state_of(&run->states,
 					       (struct schedule_state){ .type = (uint32_t)i,
 									.labels = own->labels },
 					       &own->amounts, &own->amounts, &own->rest);
+		key[0] = own->state;
+		key[1] = own->rest;
+		key[2] = run->problem->types[i].has_room ? i : SCHEDULE_NO_INDEX;
+		id = schedule_intern_add(&alike, key, sizeof(key));
+		if (id == known)
+			first[known++] = i;
+		own->first = first[id];
 	}
 	for (uint32_t i = 0; i < run->nodes.count; i++) {
 		struct schedule_work *work = &run->nodes.at[i];

@@ -141,6 +141,9 @@ struct schedule_policy {
 struct schedule_template {
 	struct resources amounts;
 	uint32_t labels, state, rest; /* state and rest: of the source that is placed now */
+	size_t first;                 /* type that is launched in turn with this one */
+	struct schedule_candidate *candidate; /* of a first one, in try number `stamp` */
+	uint64_t stamp;
 };
 
 struct schedule_run {

@@ -183,12 +183,16 @@ static const struct ray_request *gang_requests(const struct ray_gang *gang, size
 /* Adds the names and labels that a request mentions, and records fractional GPU amounts. */
 static void collect_request(struct schedule_vocabulary *words, const struct ray_request *request)
 {
+	bool needless = true;
+
 	cpu_budget_step(words->problem->cpu_budget);
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		needless = needless && entry->amount <= 0;
 		schedule_intern_add(&words->names, entry->name, strlen(entry->name));
 		if (!strcmp(entry->name, "GPU") && entry->amount % RESOURCE_UNIT)
 			words->fractions = true;
 	}
+	words->needless = words->needless || needless;
 	ARRAY_EACH(const struct placement_constraint, placement, request->placements,
 		   request->placement_count) {
 		if (placement->has_anti_affinity)

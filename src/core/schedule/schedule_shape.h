@@ -42,6 +42,7 @@ struct schedule_vocabulary {
 	bool *is_implicit;     /* by name id: a node without it has 1 */
 	bool fractions;        /* a request has a fractional GPU amount */
 	bool new_only;         /* some demand must not use joined nodes */
+	bool needless;         /* a request needs nothing: it may be placed where all is free */
 	VEC(uint32_t) encoded; /* scratch */
 	VEC(char) text;        /* scratch */
 };

@@ -179,9 +179,47 @@ static void set_rest(const struct schedule_states *states, struct schedule_state
 	if (state->running) {
 		state->rest_count = (uint32_t)schedule_rest_at(states, rest)->count;
 		state->rest_minimum = schedule_rest_at(states, rest)->minimum;
-	} else if (states->sizes) {
+	} else {
 		state->rest = rest;
 	}
+}
+
+void schedule_states_read_types(struct schedule_states *states, bool by_type)
+{
+	const struct schedule_problem *problem = states->words->problem;
+	struct schedule_intern ids = { .arena = states->arena };
+	uint32_t *first = arena_array(states->arena, problem->type_count + 1, sizeof(*first));
+
+	states->alike = arena_array(states->arena, problem->type_count + 1, sizeof(*states->alike));
+	for (uint32_t i = 0; i < problem->type_count; i++) {
+		const struct schedule_type *type = &problem->types[i];
+		uint32_t id;
+
+		states->key.count = 0;
+		key_add(states, by_type ? i : UINT64_MAX);
+		key_add(states, type->accelerator);
+		key_add(states, (uint64_t)type->priority);
+		key_add(states, (uint64_t)type->gpu_amount);
+		key_add_double(states, type->recoverable_availability);
+		key_add_double(states, type->failure_recency);
+		id = schedule_intern_add(&ids, states->key.at,
+					 states->key.count * sizeof(*states->key.at));
+		if (id + 1 == ids.entries.count && !first[id])
+			first[id] = i + 1;
+		states->alike[i] = first[id] - 1;
+	}
+}
+
+/* `own`: the type of the node. */
+static void set_type(const struct schedule_states *states, struct schedule_state *state,
+		     uint32_t own)
+{
+	bool used = states->words->needless;
+
+	ARRAY_EACH(const struct schedule_amount, amount, state->amounts, state->amount_count)
+		used = used || amount->total != amount->available;
+	state->type = own == SCHEDULE_ID_NONE || (used && !state->running) ? own :
+									      states->alike[own];
 }
 
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
@@ -200,6 +238,7 @@ uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state
 	state.amounts = states->amounts.at;
 	state.amount_count = (uint32_t)states->amounts.count;
 	set_gpus(states, &state, &open);
+	set_type(states, &state, state.type);
 	*ret_rest = schedule_intern_add(&states->rests, &reading.rest, sizeof(reading.rest));
 	set_rest(states, &state, *ret_rest);
 	return state_add(states, &state);
@@ -695,13 +734,15 @@ uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 	return placed_add(states, &after);
 }
 
-uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id,
+uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id, size_t type,
 			       const struct schedule_list *list, const struct schedule_fill *fill,
 			       size_t fill_count, uint32_t *placed)
 {
 	uint32_t filled;
 
 	schedule_room_load(room, id);
+	if (!room->state.running && type != SCHEDULE_NO_INDEX)
+		room->state.type = (uint32_t)type;
 	for (size_t i = 0; i < fill_count; i++)
 		schedule_room_take(room, &list->shapes[fill[i].shape], fill[i].count);
 	*placed = schedule_placed_with(room, *placed, list, fill, fill_count);

@@ -21,7 +21,7 @@ struct schedule_open_gpus {
 };
 
 struct schedule_state {
-	uint32_t type;   /* SCHEDULE_ID_NONE: its group was removed */
+	uint32_t type;   /* or the first type that scores alike; SCHEDULE_ID_NONE: its group was removed */
 	uint32_t labels; /* label set */
 	uint32_t placed; /* of running nodes; others differ by capacity alone, as in
                     * Ray's NodeStateCache */
@@ -29,7 +29,7 @@ struct schedule_state {
 	bool per_gpu;        /* parts of GPUs are laid out by open and whole_gpus */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
-	uint32_t rest; /* of others, where nodes of one type differ in size; else 0 */
+	uint32_t rest; /* of others */
 	const struct schedule_amount *amounts; /* ascending names */
 	const double *terms; /* by amount: its part of the score as it is, -1: not counted */
 	uint32_t amount_count;
@@ -61,7 +61,7 @@ struct schedule_states {
 	struct schedule_intern rests;       /* of struct schedule_rest */
 	VEC(struct schedule_state) states;  /* by id */
 	VEC(struct schedule_placed) placed; /* 0: none */
-	bool sizes;                         /* nodes of one type may differ in size */
+	uint32_t *alike; /* by type: the first that scores alike */
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
@@ -76,6 +76,9 @@ static inline const struct schedule_rest *schedule_rest_at(const struct schedule
 
 void schedule_states_init(struct schedule_states *states, struct schedule_vocabulary *words);
 
+/* Notes which types score alike: their nodes are in the same states. Not those that are not running and in use, which Ray
+ * examines once for each type, whatever was placed on them. */
+void schedule_states_read_types(struct schedule_states *states, bool by_type);
 /* The state of a node without placements, and its rest. `state` has its type, labels, running, head
  * and registered; available: the free part of its total for the current source. */
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
@@ -162,8 +165,8 @@ uint32_t schedule_state_resized(struct schedule_room *room, uint32_t id,
 uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
 			      const struct schedule_list *list, const struct schedule_fill *fill,
 			      size_t fill_count);
-/* The state `id` with the fill; `placed`: the set before, then the set after. */
-uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id,
+/* The state `id` of a node of this type with the fill; `placed`: the set before, then the set after. */
+uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id, size_t type,
 			       const struct schedule_list *list, const struct schedule_fill *fill,
 			       size_t fill_count, uint32_t *placed);
 /* Sets the part of the key that the node's type defines, and clears the rest. */

@@ -456,15 +456,42 @@ static void try_init(struct schedule_try *try)
 		try->types_max += !run->classes.placed_names[try->requests->names.at[i]];
 }
 
+static void add_turn(struct schedule_try *try, struct schedule_candidate *c, size_t type)
+{
+	VEC_PUSH(try->run->attempt, &c->turns,
+		 ((struct schedule_turn){ type, try->next_rank++ }));
+}
+
 static void add_type(struct schedule_try *try, size_t type)
 {
-	struct schedule_candidate *c =
-		schedule_candidate_new(try, try->run->templates[type].state, type);
+	struct schedule_template *first = &try->run->templates[try->run->templates[type].first];
+	struct schedule_candidate *c = first->candidate;
 
-	c->rest = try->run->templates[type].rest;
-	c->rank = try->next_rank++;
+	if (first->stamp == try->run->classes.tries) {
+		add_turn(try, c, type);
+		return;
+	}
+	c = schedule_candidate_new(try, first->state, type);
+	add_turn(try, c, type);
+	c->rest = first->rest;
+	c->rank = c->turns.at[0].rank;
 	c->last = is_last(try->run, type);
 	heap_add(try, c);
+	first->candidate = c;
+	first->stamp = try->run->classes.tries;
+}
+
+/* The next type; without one the candidate is dropped. */
+static void next_turn(struct schedule_try *try, struct schedule_candidate *c)
+{
+	if (++c->turn == c->turns.count) {
+		heap_drop(try, c);
+		return;
+	}
+	c->type = c->turns.at[c->turn].type;
+	c->rank = c->turns.at[c->turn].rank;
+	c->last = is_last(try->run, c->type);
+	heap_move(try, c);
 }
 
 /* Reads the first member of the class. Resets the key to the bound if that could improve it. */
@@ -604,9 +631,8 @@ static void review(struct schedule_try *try, uint32_t shape)
 static void book(struct schedule_try *try, struct schedule_candidate *c)
 {
 	if (c->type != SCHEDULE_NO_INDEX) {
-		c->rank = try->next_rank++;
-		c->last = is_last(try->run, c->type);
-		heap_move(try, c);
+		add_turn(try, c, c->type);
+		next_turn(try, c);
 	} else if (c->resized) {
 		heap_drop(try, c);
 		if (c->next_equal && try->active_count)
@@ -673,7 +699,7 @@ static void take_best(struct schedule_try *try)
 						   schedule_run_launch(run, type,
 								       try->requests->phase));
 		} else {
-			heap_drop(try, best);
+			next_turn(try, best);
 			continue;
 		}
 		chosen = schedule_try_choose(try, node, state, best->placed, best->fill.at,
@@ -781,8 +807,8 @@ static void keep_chosen(struct schedule_try *try, const struct schedule_chosen *
 	struct schedule_work *work = &run->nodes.at[chosen->node];
 
 	work->placed = chosen->placed;
-	work->state = schedule_state_filled(&run->room, chosen->state, try->list, chosen->fill,
-					    chosen->fill_count, &work->placed);
+	work->state = schedule_state_filled(&run->room, chosen->state, work->result.type, try->list,
+					    chosen->fill, chosen->fill_count, &work->placed);
 	work->labels = run->states.states.at[work->state].labels;
 	if (chosen->resized) {
 		work->rest = chosen->rest;
@@ -859,13 +885,18 @@ static void undo(struct schedule_try *try)
 static void find_limit(struct schedule_run *run, const struct schedule_shape *shape,
 		       struct schedule_leftover *left)
 {
+	uint32_t state = SCHEDULE_ID_NONE;
+	bool serves = false;
+
 	for (size_t type = 1; type < run->problem->type_count; type++) {
 		enum schedule_limit limit;
-		bool serves;
 
-		schedule_room_load(&run->room, run->templates[type].state);
-		serves = schedule_room_take(&run->room, shape, 1);
-		schedule_room_unload(&run->room);
+		if (run->templates[type].state != state) {
+			state = run->templates[type].state;
+			schedule_room_load(&run->room, state);
+			serves = schedule_room_take(&run->room, shape, 1);
+			schedule_room_unload(&run->room);
+		}
 		if (!serves)
 			continue;
 		schedule_run_permits(run, type, false, &limit);

@@ -8,9 +8,17 @@
 
 #include "core/schedule/schedule_run.h"
 
+/* Types that are launched in turn have equal new nodes. */
+struct schedule_turn {
+	size_t type;
+	uint64_t rank;
+};
+
 struct schedule_candidate {
 	uint32_t state;
-	size_t type;        /* SCHEDULE_NO_INDEX: existing nodes */
+	size_t type;        /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
+	VEC(struct schedule_turn) turns;
+	size_t turn;
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */
 	bool last;          /* a new node beyond the room of its type: after all others */
 	/* Of equal keys the earlier is chosen: of classes by the first member, of types by rank. */

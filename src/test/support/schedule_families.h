@@ -461,6 +461,39 @@ static void groups_of_one_shape(struct arena *arena, struct schedule_problem *pr
 	make_gangs(arena, problem, units, false, 0, 4);
 }
 
+/* The same, while all nodes start. */
+static void starting_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			    size_t units)
+{
+	struct schedule_node *at = arena_array(arena, nodes + 1, sizeof(*at));
+
+	groups_of_one_shape(arena, problem, nodes, units);
+	for (size_t i = 0; i < nodes; i++)
+		at[i] = starting_of(problem->types, problem->nodes[i].type, i);
+	problem->nodes = at;
+}
+
+/* The same, all idle. */
+static void idle_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			    size_t units)
+{
+	struct schedule_node *at = arena_array(arena, nodes + 1, sizeof(*at));
+
+	groups_of_one_shape(arena, problem, nodes, units);
+	memcpy(at, problem->nodes, nodes * sizeof(*at));
+	for (size_t i = 0; i < nodes; i++)
+		at[i].available = at[i].total;
+	problem->nodes = at;
+}
+
+/* The same, none. */
+static void launched_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
+			    size_t units)
+{
+	groups_of_one_shape(arena, problem, nodes, units);
+	problem->node_count = 0;
+}
+
 /* Placement groups with 32 selectors each, of which only the last fits. */
 static void wide_fallback(struct arena *arena, struct schedule_problem *problem, size_t nodes,
 			  size_t units)
@@ -563,6 +596,9 @@ static const struct family FAMILIES[] = {
 	{ "group on few", group_tasks, 400, 4000, false, false, 40, 1.4 },
 	{ "group on many", group_tasks, 4000, 4000, false, false, 40, 1.4 },
 	{ "groups of one shape", groups_of_one_shape, 4000, 1000, false, false, 40, 1.4 },
+	{ "groups, starting", starting_groups, 4000, 1000, false, false, 40, 1.4 },
+	{ "groups, idle", idle_groups, 4000, 1000, false, false, 40, 1.4 },
+	{ "groups, launched", launched_groups, 4000, 1000, false, false, 40, 1.4 },
 	{ "32 choices", wide_fallback, 1000, 1000, false, false, 40, 1.4 },
 	{ "resized, own tasks", resized_tasks, 2000, 8000, false, false, 40, 1.4 },
 	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
