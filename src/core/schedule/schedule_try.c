@@ -98,11 +98,28 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 	heap_move(try, last);
 }
 
-/* Reviews the candidate when fewer units of the shape are left. */
+static bool is_valid(const struct schedule_holder *holder)
+{
+	return holder->candidate->listed && holder->candidate->version == holder->version;
+}
+
+/* Reviews the candidate when fewer units of the shape are left. At most half of the list is out of
+ * date. */
 static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_t shape,
 		 int64_t units)
 {
-	VEC_PUSH(try->run->attempt, &try->holders[shape],
+	struct schedule_holders *holders = &try->holders[shape];
+
+	if (holders->count > holders->most) {
+		size_t kept = 0;
+
+		for (size_t i = 0; i < holders->count; i++)
+			if (is_valid(&holders->at[i]))
+				holders->at[kept++] = holders->at[i];
+		holders->count = kept;
+		holders->most = 2 * kept + 2;
+	}
+	VEC_PUSH(try->run->attempt, holders,
 		 ((struct schedule_holder){ c, c->version, units }));
 }
 
@@ -612,10 +629,11 @@ static void review(struct schedule_try *try, uint32_t shape)
 		struct schedule_holder holder = holders->at[i];
 		struct schedule_candidate *c = holder.candidate;
 
-		if (!c->listed || c->version != holder.version)
+		if (!is_valid(&holder))
 			continue;
 		if (holder.units > try->left[shape]) {
 			c->fresh = false;
+			c->version++;
 			c->key = c->bound;
 			heap_move(try, c);
 			continue;

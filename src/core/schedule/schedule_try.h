@@ -48,7 +48,7 @@ struct schedule_holder {
 
 struct schedule_holders {
 	struct schedule_holder *at;
-	size_t count, capacity;
+	size_t count, capacity, most;
 };
 
 /* Classes that become candidates, in the order of a ranking. */
