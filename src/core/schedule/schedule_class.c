@@ -336,8 +336,7 @@ void schedule_classes_make(struct schedule_run *run, struct schedule_requests *c
 	make_rankings(run, requests, count);
 	find_needs(run, requests, count);
 	for (size_t i = 0; i < run->order.count; i++) {
-		struct schedule_class *class =
-			class_of(run, run->nodes.at[run->order.at[i]].state);
+		struct schedule_class *class = class_of(run, run->nodes.at[run->order.at[i]].state);
 
 		read_member(run, class, run->order.at[i]);
 		VEC_PUSH(run->scratch, &class->members, run->order.at[i]);

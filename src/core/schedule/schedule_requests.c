@@ -9,8 +9,9 @@
  *        2       1
  *      4   2   3   1
  *
- * A node sees the kinds of its tags: each kind is listed by one resource name, the rarest, or by
- * labels of which its selectors need one. */
+ * A shape with several selectors is in a kind for each of them, with others that share it. A node sees the kinds of
+ * its tags: each kind is listed by one resource name, the rarest, or by labels of which its selector needs
+ * one. */
 #include <math.h>
 
 #include "base/check.h"

@@ -12,8 +12,9 @@
  * their labels. A shape with several selectors is in a kind for each. */
 struct schedule_kind {
 	const struct schedule_shape *first;
-	const uint32_t *selector; /* encoded; NULL: none, or labels are added and decide at each shape */
-	int rank;                 /* of a node that takes one of them by this selector first */
+	const uint32_t
+		*selector; /* encoded; NULL: none, or labels are added and decide at each shape */
+	int rank;          /* of a node that takes one of them by this selector first */
 	uint32_t names;
 	uint32_t seen;        /* stamp */
 	bool changed;         /* shapes were taken out */
@@ -49,7 +50,8 @@ struct schedule_requests {
 	bool atomic;       /* all or nothing */
 	struct schedule_list list;
 	VEC(struct schedule_kind) kinds;
-	VEC(struct schedule_at) places; /* of shape i those from first_place[i] to first_place[i + 1] */
+	VEC(struct schedule_at)
+	places; /* of shape i those from first_place[i] to first_place[i + 1] */
 	size_t *first_place;
 	VEC(struct schedule_tag) tags; /* ascending */
 	uint32_t seen;                 /* the last stamp */
@@ -86,11 +88,11 @@ struct schedule_ranking {
 };
 
 struct schedule_classes {
-	VEC(struct schedule_class) at;    /* by state */
+	VEC(struct schedule_class) at; /* by state */
 	/* Number 0 has all classes that may be tried, the others those with a label that some kind is
 	 * listed by. */
 	VEC(struct schedule_ranking) rankings;
-	size_t *ranking_of; /* by label; 0: none */
+	size_t *ranking_of;               /* by label; 0: none */
 	bool lasting;                     /* they are kept up to date from try to try */
 	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
 	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
@@ -140,8 +142,8 @@ struct schedule_policy {
 /* A node launched for demand. */
 struct schedule_template {
 	struct resources amounts;
-	uint32_t labels, state, rest; /* state and rest: of the source that is placed now */
-	size_t first;                 /* type that is launched in turn with this one */
+	uint32_t labels, state, rest;         /* state and rest: of the source that is placed now */
+	size_t first;                         /* type that is launched in turn with this one */
 	struct schedule_candidate *candidate; /* of a first one, in try number `stamp` */
 	uint64_t stamp;
 };
@@ -156,7 +158,7 @@ struct schedule_run {
 	struct schedule_states states;
 	struct schedule_room room;
 	size_t *name_counts, *label_counts; /* by name and by label, 0 between uses */
-	double *numbers;     /* by name: scratch of a bound */
+	double *numbers;                    /* by name: scratch of a bound */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
 	nodes; /* given nodes in their order, then new ones; those from places.count on are of the try */

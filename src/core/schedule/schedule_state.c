@@ -219,7 +219,7 @@ static void set_type(const struct schedule_states *states, struct schedule_state
 	ARRAY_EACH(const struct schedule_amount, amount, state->amounts, state->amount_count)
 		used = used || amount->total != amount->available;
 	state->type = own == SCHEDULE_ID_NONE || (used && !state->running) ? own :
-									      states->alike[own];
+									     states->alike[own];
 }
 
 uint32_t schedule_state_of(struct schedule_states *states, struct schedule_state state,
@@ -349,8 +349,9 @@ bool schedule_selector_holds(const struct schedule_states *states, uint32_t set,
 
 		for (uint32_t i = 0; i < count; i++, next++)
 			has = has || label_set_has(states, set, *next);
-		holds &= operation == LABEL_OPERATOR_IN ? has :
-							  operation == LABEL_OPERATOR_NOT_IN && !has;
+		holds &= operation == LABEL_OPERATOR_IN ?
+				 has :
+				 operation == LABEL_OPERATOR_NOT_IN && !has;
 	}
 	*at = next;
 	return holds;

@@ -21,7 +21,7 @@ struct schedule_open_gpus {
 };
 
 struct schedule_state {
-	uint32_t type;   /* or the first type that scores alike; SCHEDULE_ID_NONE: its group was removed */
+	uint32_t type; /* or the first type that scores alike; SCHEDULE_ID_NONE: its group was removed */
 	uint32_t labels; /* label set */
 	uint32_t placed; /* of running nodes; others differ by capacity alone, as in
                     * Ray's NodeStateCache */
@@ -29,7 +29,7 @@ struct schedule_state {
 	bool per_gpu;        /* parts of GPUs are laid out by open and whole_gpus */
 	uint32_t rest_count; /* of running nodes: like the rest's members of these names */
 	double rest_minimum;
-	uint32_t rest; /* of others */
+	uint32_t rest;                         /* of others */
 	const struct schedule_amount *amounts; /* ascending names */
 	const double *terms; /* by amount: its part of the score as it is, -1: not counted */
 	uint32_t amount_count;
@@ -61,7 +61,7 @@ struct schedule_states {
 	struct schedule_intern rests;       /* of struct schedule_rest */
 	VEC(struct schedule_state) states;  /* by id */
 	VEC(struct schedule_placed) placed; /* 0: none */
-	uint32_t *alike; /* by type: the first that scores alike */
+	uint32_t *alike;                    /* by type: the first that scores alike */
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;

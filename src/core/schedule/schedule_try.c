@@ -12,8 +12,9 @@
  * at most as large, and so is what it bounds. Most candidates are never filled, which is the speed.
  *
  * Invariants: a key never falls below the exact one (SLACK covers rounding). A class outside of the heap
- * is ranked after `next`, and may_be_better() has compared the first of these. Fewer shapes or units only
- * lower exact keys, so an old bound stays a bound. */
+ * is behind `next` in each stream that has it, and may_be_better() has compared the first of these. Fewer
+ * shapes or units only lower exact keys, so an old bound stays a bound. Only the label rank may rise; a bound
+ * with a rank below the highest one is held by its witness (find_witness). */
 #include "core/schedule/schedule_try.h"
 
 #include <limits.h>
@@ -119,8 +120,7 @@ static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_
 		holders->count = kept;
 		holders->most = 2 * kept + 2;
 	}
-	VEC_PUSH(try->run->attempt, holders,
-		 ((struct schedule_holder){ c, c->version, units }));
+	VEC_PUSH(try->run->attempt, holders, ((struct schedule_holder){ c, c->version, units }));
 }
 
 /* ---- the bound ---- */
@@ -158,8 +158,8 @@ static bool is_certain(const struct schedule_room *room, const struct schedule_s
 {
 	if (!room->state.per_gpu || !shape->piece_count)
 		return true;
-	return !shape->combined && (shape->pieces[0] < RESOURCE_UNIT ||
-				    shape->pieces[0] % RESOURCE_UNIT == 0);
+	return !shape->combined &&
+	       (shape->pieces[0] < RESOURCE_UNIT || shape->pieces[0] % RESOURCE_UNIT == 0);
 }
 
 /* The number of shapes of the kind before this one of the list. */
@@ -238,8 +238,7 @@ static double bound_term(const struct schedule_amount *amount, double most)
 		return -1;
 	if (most >= (double)amount->available)
 		return (double)amount->total / (double)RESOURCE_UNIT;
-	share = (double)(amount->total - amount->available + (int64_t)most) /
-		(double)amount->total;
+	share = (double)(amount->total - amount->available + (int64_t)most) / (double)amount->total;
 	return share <= 0 ? 0 :
 			    (double)amount->total / (double)RESOURCE_UNIT * share * share * share *
 				    SLACK;
@@ -350,7 +349,8 @@ static uint32_t cursor_shape(const struct schedule_cursor *cursor)
 static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
-	uint32_t before = SCHEDULE_ID_NONE; /* the last shape: another of its selectors may hold, too */
+	uint32_t before =
+		SCHEDULE_ID_NONE; /* the last shape: another of its selectors may hold, too */
 
 	try->cursors.count = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
@@ -414,7 +414,8 @@ static void add_stream(struct schedule_try *try, size_t ranking, int rank)
 {
 	for (size_t part = 0; part < 2; part++)
 		VEC_PUSH(try->run->attempt, &try->streams,
-			 ((struct schedule_stream){ .ranking = ranking, .part = part, .rank = rank }));
+			 ((struct schedule_stream){
+				 .ranking = ranking, .part = part, .rank = rank }));
 }
 
 /* The rankings that have all classes of which the kinds accept one: those of the labels by which kinds are listed, and
@@ -475,8 +476,7 @@ static void try_init(struct schedule_try *try)
 
 static void add_turn(struct schedule_try *try, struct schedule_candidate *c, size_t type)
 {
-	VEC_PUSH(try->run->attempt, &c->turns,
-		 ((struct schedule_turn){ type, try->next_rank++ }));
+	VEC_PUSH(try->run->attempt, &c->turns, ((struct schedule_turn){ type, try->next_rank++ }));
 }
 
 static void add_type(struct schedule_try *try, size_t type)
@@ -587,7 +587,8 @@ static bool add_next(struct schedule_try *try, const struct schedule_candidate *
 		       classes->at.at[states[stream->next]].stamp == classes->tries)
 			stream->next++;
 		if (stream->next == count ||
-		    (best && !may_be_better(try, stream, &classes->at.at[states[stream->next]], best)))
+		    (best &&
+		     !may_be_better(try, stream, &classes->at.at[states[stream->next]], best)))
 			continue;
 		add_class(try, states[stream->next++]);
 		return true;

@@ -16,7 +16,7 @@ struct schedule_turn {
 
 struct schedule_candidate {
 	uint32_t state;
-	size_t type;        /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
+	size_t type; /* whose turn it is; SCHEDULE_NO_INDEX: existing nodes */
 	VEC(struct schedule_turn) turns;
 	size_t turn;
 	bool fresh, listed; /* fresh: fill and key are valid; listed: in the heap */

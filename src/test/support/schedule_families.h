@@ -431,8 +431,8 @@ static void spread_selectors(struct arena *arena, struct schedule_problem *probl
 	for (size_t i = 0; i < units; i++)
 		gangs[i] = numbered_gang(
 			arena,
-			selecting(arena, resources_of(arena, "CPU", UNITS(4), "GPU", UNITS(1), NULL),
-				  i),
+			selecting(arena,
+				  resources_of(arena, "CPU", UNITS(4), "GPU", UNITS(1), NULL), i),
 			2, 'S', i);
 	problem->gangs = gangs;
 	problem->gang_count = units;
@@ -461,21 +461,9 @@ static void groups_of_one_shape(struct arena *arena, struct schedule_problem *pr
 	make_gangs(arena, problem, units, false, 0, 4);
 }
 
-/* The same, while all nodes start. */
-static void starting_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
-			    size_t units)
-{
-	struct schedule_node *at = arena_array(arena, nodes + 1, sizeof(*at));
-
-	groups_of_one_shape(arena, problem, nodes, units);
-	for (size_t i = 0; i < nodes; i++)
-		at[i] = starting_of(problem->types, problem->nodes[i].type, i);
-	problem->nodes = at;
-}
-
-/* The same, all idle. */
+/* The same, all of them idle. */
 static void idle_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
-			    size_t units)
+			size_t units)
 {
 	struct schedule_node *at = arena_array(arena, nodes + 1, sizeof(*at));
 
@@ -486,7 +474,7 @@ static void idle_groups(struct arena *arena, struct schedule_problem *problem, s
 	problem->nodes = at;
 }
 
-/* The same, none. */
+/* The same without nodes. */
 static void launched_groups(struct arena *arena, struct schedule_problem *problem, size_t nodes,
 			    size_t units)
 {
@@ -516,11 +504,11 @@ static void wide_fallback(struct arena *arena, struct schedule_problem *problem,
 				struct label_selector *selector =
 					ARENA_NEW(arena, struct label_selector);
 
-				*selector = j + 1 < CHOICES ?
-						    selector_of(arena, "rack",
-								arena_printf(arena, "r%zu-%zu", i,
-									     j)) :
-						    selector_of(arena, "zone", "a");
+				*selector =
+					j + 1 < CHOICES ?
+						selector_of(arena, "rack",
+							    arena_printf(arena, "r%zu-%zu", i, j)) :
+						selector_of(arena, "zone", "a");
 				requests[k] = gangs[i].requests[k];
 				requests[k].selectors = selector;
 				requests[k].selector_count = 1;
@@ -588,19 +576,15 @@ static void group_tasks(struct arena *arena, struct schedule_problem *problem, s
 }
 
 static const struct family FAMILIES[] = {
-	{ "fallback selectors", fallback_selectors, 400, 4000, false, false, 40, 1.4 },
-	{ "own, with fallback", distinct_fallback, 400, 4000, false, false, 40, 1.4 },
-	{ "SPREAD, selectors", spread_selectors, 2000, 1000, false, false, 40, 1.4 },
-	{ "bundles on few", bundle_tasks, 400, 4000, false, false, 40, 1.4 },
-	{ "bundles on many", bundle_tasks, 4000, 4000, false, false, 40, 1.4 },
-	{ "group on few", group_tasks, 400, 4000, false, false, 40, 1.4 },
-	{ "group on many", group_tasks, 4000, 4000, false, false, 40, 1.4 },
+	{ "selectors, fallback", fallback_selectors, 400, 4000, false, false, 40, 1.4 },
+	{ "the same, own amounts", distinct_fallback, 400, 4000, false, false, 40, 1.4 },
+	{ "SPREAD with selectors", spread_selectors, 2000, 1000, false, false, 40, 1.4 },
 	{ "groups of one shape", groups_of_one_shape, 4000, 1000, false, false, 40, 1.4 },
-	{ "groups, starting", starting_groups, 4000, 1000, false, false, 40, 1.4 },
-	{ "groups, idle", idle_groups, 4000, 1000, false, false, 40, 1.4 },
-	{ "groups, launched", launched_groups, 4000, 1000, false, false, 40, 1.4 },
+	{ "the same, idle", idle_groups, 4000, 1000, false, false, 40, 1.4 },
+	{ "the same, launched", launched_groups, 4000, 1000, false, false, 40, 1.4 },
 	{ "32 choices", wide_fallback, 1000, 1000, false, false, 40, 1.4 },
-	{ "resized, own tasks", resized_tasks, 2000, 8000, false, false, 40, 1.4 },
+	{ "own tasks, resizable", resized_tasks, 2000, 8000, false, false, 0, 1.4 },
+	{ "tasks in any bundle", group_tasks, 4000, 4000, false, false, 40, 1.4 },
 	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
 	{ "parts of GPUs", parts_of_gpus, 400, 4000, false, false, 40, 1.3 },
 	{ "one group of bundles", one_group, 400, 4000, false, false, 40, 1.4 },
