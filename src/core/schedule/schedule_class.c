@@ -310,7 +310,9 @@ static void make_rankings(struct schedule_run *run, struct schedule_requests *co
 	VEC_ADD(run->scratch, &classes->rankings);
 	memset(classes->ranking_of, 0,
 	       run->words.labels.entries.count * sizeof(*classes->ranking_of));
-	for (size_t i = 0; classes->lasting && i < count; i++)
+	if (!classes->lasting)
+		return;
+	for (size_t i = 0; i < count; i++)
 		VEC_EACH(const struct schedule_tag, tag, &requests[i]->tags) {
 			size_t label = tag->tag - run->words.name_count;
 

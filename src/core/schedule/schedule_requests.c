@@ -271,9 +271,11 @@ static bool tag_by_labels(struct schedule_requests *requests, struct schedule_ru
 		}
 		at = values + 1 + *values;
 	}
-	for (uint32_t i = 0; rarest && i < *rarest; i++)
+	if (!rarest)
+		return false;
+	for (uint32_t i = 0; i < *rarest; i++)
 		add_tag(requests, run, (uint32_t)run->words.name_count + rarest[1 + i], kind);
-	return rarest;
+	return true;
 }
 
 static int compare_tags(const void *a, const void *b)
@@ -424,7 +426,9 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 	bool fit = false;
 
 	schedule_room_load(&run->room, state);
-	for (size_t i = 0; i < requests->kinds.count && !fit; i++) {
+	for (size_t i = 0; i < requests->kinds.count; i++) {
+		if (fit)
+			break;
 		set_free(&requests->kinds.at[i], &run->room, NO_LIMIT);
 		fit = next(&requests->kinds.at[i], run->room.free, 0) != SCHEDULE_NO_INDEX;
 	}

@@ -357,7 +357,9 @@ bool schedule_selector_holds(const struct schedule_states *states, uint32_t set,
 	return holds;
 }
 
-int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
+/* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0 when
+ * none is, or for selector list 0. */
+static int label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector)
 {
 	const struct schedule_intern_entry *entry = &states->words->selectors.entries.at[selector];
 	const uint32_t *at = entry->bytes;
@@ -372,11 +374,14 @@ int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint
 int schedule_placed_rank(const struct schedule_states *states, uint32_t set, uint32_t placed)
 {
 	const struct schedule_placed *own = &states->placed.at[placed];
-	int rank = 0;
 
-	for (uint32_t i = 0; i < own->selector_count && !rank; i++)
-		rank = schedule_label_rank(states, set, own->selectors[i]);
-	return rank;
+	for (uint32_t i = 0; i < own->selector_count; i++) {
+		int rank = label_rank(states, set, own->selectors[i]);
+
+		if (rank)
+			return rank;
+	}
+	return 0;
 }
 
 /* ---- filling one node ---- */
@@ -554,7 +559,7 @@ bool schedule_room_refuses(const struct schedule_room *room, const struct schedu
 	if (shape->impossible || (shape->new_only && room->state.registered))
 		return true;
 	if (shape->selector && !labels_added &&
-	    !schedule_label_rank(room->states, room->labels, shape->selector))
+	    !label_rank(room->states, room->labels, shape->selector))
 		return true;
 	for (uint32_t i = 0; i < shape->anti_label_count; i++)
 		if (label_set_has(room->states, room->labels, shape->anti_labels[i]))

@@ -91,10 +91,7 @@ double schedule_term(int64_t total, int64_t available);
 
 /* The set of those labels of a node that requests name. */
 uint32_t schedule_label_set_of(struct schedule_states *states, const struct labels *labels);
-/* Ray's rank of the first selector that the labels satisfy: number of selectors - its place; 0 when
- * none is, or for selector list 0. */
-int schedule_label_rank(const struct schedule_states *states, uint32_t set, uint32_t selector);
-/* The rank of the first selector of a placed set that the labels satisfy, which decides; 0: none. */
+/* Ray's rank of the first selector of a placed set that the labels satisfy, which decides; 0: none. */
 int schedule_placed_rank(const struct schedule_states *states, uint32_t set, uint32_t placed);
 /* Whether the labels satisfy one selector of an encoded list; *at moves from its number of constraints to
  * the end of it. */

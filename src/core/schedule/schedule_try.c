@@ -212,7 +212,9 @@ static uint32_t find_witness(const struct schedule_try *try, const struct schedu
 		if ((c->kinds.at[i]->rank > *ret_rank || !c->kinds.at[i]->rank) && own < end)
 			end = own;
 	}
-	for (size_t i = 0; *ret_rank < highest && i < c->kinds.count; i++) {
+	if (*ret_rank >= highest)
+		end = 0; /* it needs none */
+	for (size_t i = 0; i < c->kinds.count; i++) {
 		const struct schedule_kind *kind = c->kinds.at[i];
 		size_t place;
 
