@@ -76,55 +76,61 @@ def sample(pid: int, seconds: float) -> Tuple[float, float]:
     return rss_kib(pid) / 1024, 100 * used / (time.monotonic() - start)
 
 
-class DemandWatch:
-    """When each resource name first stood in the pending demand of the GCS."""
+class StateWatch:
+    """Reads Ray's state from the GCS again and again, from construction until ``stop``."""
 
-    def __init__(self, address: str, prefix: str):
+    def __init__(self, address: str, seconds: float):
         from ray._raylet import GcsClient
         from ray.core.generated import autoscaler_pb2
 
         self._client = GcsClient(address=address)
         self._reply = autoscaler_pb2.GetClusterResourceStateReply
-        self._prefix = prefix
-        self.seen: Dict[str, float] = {}
+        self._seconds = seconds
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._stop.wait(0.01):
+        while not self._stop.wait(self._seconds):
             reply = self._reply()
             reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
-            now = time.monotonic()
-            for pending in reply.cluster_resource_state.pending_resource_requests:
-                for name in pending.request.resources_bundle:
-                    if name.startswith(self._prefix):
-                        self.seen.setdefault(name, now)
+            self._note(reply.cluster_resource_state, time.monotonic())
+
+    def _note(self, state: Any, now: float) -> None:
+        raise NotImplementedError
 
     def stop(self) -> None:
         self._stop.set()
         self._thread.join(10)
 
 
-class IdleWatch:
-    """When each node became idle."""
+class DemandWatch(StateWatch):
+    """When each resource name first stood in the pending demand of the GCS."""
 
-    def __init__(self, address: str):
-        from ray._raylet import GcsClient
-        from ray.core.generated import autoscaler_pb2
+    def __init__(self, address: str, prefix: str):
+        self._prefix = prefix
+        self.seen: Dict[str, float] = {}
+        super().__init__(address, 0.01)
 
-        self._client = GcsClient(address=address)
-        self._reply = autoscaler_pb2.GetClusterResourceStateReply
+    def _note(self, state: Any, now: float) -> None:
+        for pending in state.pending_resource_requests:
+            for name in pending.request.resources_bundle:
+                if name.startswith(self._prefix):
+                    self.seen.setdefault(name, now)
 
-    def read(self) -> Dict[str, float]:
-        reply = self._reply()
-        reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
-        now = time.monotonic()
-        return {
-            node.instance_id: now - node.idle_duration_ms / 1000
-            for node in reply.cluster_resource_state.node_states
-            if node.idle_duration_ms > 0
-        }
+
+class IdleWatch(StateWatch):
+    """Since when each node is idle, by the last reading before its Pod is in ``patched``: the most exact one."""
+
+    def __init__(self, address: str, patched: Dict[str, float]):
+        self._patched = patched
+        self.since: Dict[str, float] = {}
+        super().__init__(address, 0.02)
+
+    def _note(self, state: Any, now: float) -> None:
+        for node in state.node_states:
+            if node.idle_duration_ms > 0 and node.instance_id not in self._patched:
+                self.since[node.instance_id] = now - node.idle_duration_ms / 1000
 
 
 class PatchWatch:
@@ -306,9 +312,10 @@ def go_down(
     group = rayclusters.group("idle", replicas=IDLE_WORKERS, minReplicas=0, maxReplicas=IDLE_WORKERS)
     options = {"version": "v2", "command": ["rayscaler"], "args": ["park"], "idleTimeoutSeconds": IDLE_SECONDS}
     created = create_cluster(server, namespace, rayclusters.minimal("down", group, autoscalerOptions=options), head)
-    patch, idle = PatchWatch(server, namespace, "down"), IdleWatch(head.address)
+    patch = PatchWatch(server, namespace, "down")
+    # From the start: the first worker may be terminated before the last one is started.
+    idle = IdleWatch(head.address, patch.patched)
     pods = server.admin.of("pods", namespace)
-    since: Dict[str, float] = {}
     deleted: List[str] = []
     raylets: List[Process] = []
     try:
@@ -319,8 +326,6 @@ def go_down(
 
         def done() -> bool:
             alive()
-            # The last reading before the drain: its idle time is the most exact.
-            since.update({pod: at for pod, at in idle.read().items() if pod not in patch.patched})
             for pod in [name for name in patch.patched if name.startswith("down-") and name not in deleted]:
                 pods.delete(pod)  # as the operator does
                 deleted.append(pod)
@@ -338,7 +343,11 @@ def go_down(
         for raylet in raylets:
             raylet.stop(10)
         patch.stop()
-    return [1000 * (patch.patched[pod] - since[pod] - IDLE_SECONDS) for pod in deleted]
+        idle.stop()
+    busy = [pod for pod in deleted if pod not in idle.since]
+    if busy:
+        raise RuntimeError(f"terminated without being idle, perhaps as their raylets were not registered in time: {busy}")
+    return [1000 * (patch.patched[pod] - idle.since[pod] - IDLE_SECONDS) for pod in deleted]
 
 
 # -- the report -----------------------------------------------------------------------------------
