@@ -1,24 +1,33 @@
 # Measurements, fleets of clusters and faults. Figures: docs/internals/performance.md, reliability.md.
 
-BENCHES := schedule decide gpus share simulate-speed lint workload schedule-ray reaction head events list
+BENCHES := schedule decide growth gpus share simulate-speed lint workload schedule-ray reaction head events list
 ## bench: all of bench-NAME
 bench: $(BENCHES:%=bench-%)
 
 ## bench-schedule: time and memory of the packing at large sizes, and how they grow
+BENCH_SCHEDULE ?= rows growth families
 bench-schedule: $(BUILD)/tools/core_schedule_bench
-	@$< && $< growth && $< families
+	@for part in $(BENCH_SCHEDULE); do $< $$part || exit 1; done
 ## bench-decide: time and memory of whole decisions on snapshots
 bench-decide: $(BUILD)/tools/codec_decide_bench
-	@$(PYTHON) e2e/conformance/bench_decide.py --tool $<
+	@$(PYTHON) e2e/conformance/bench_decide.py --tool $< $(SIZES)
+## bench-growth: decisions on snapshots with each list, and each pair of lists, multiplied: what grows too fast
+##   GROWTH="--only nodes[] --part 1/16"
+GROWTH ?=
+GROWTH_KNOWN := src/test/data/growth-known.txt
+bench-growth: $(BUILD)/tools/codec_growth_bench
+	@$< --jobs $(JOBS) --known $(GROWTH_KNOWN) $(GROWTH)
 ## bench-gpus: GPUs that --packing=ray and fewest-gpus launch, beside a lower bound
+GPU_PROBLEMS ?= 1000
 bench-gpus: $(BUILD)/tools/core_gpus_bench
-	@$< 1000
+	@$< $(GPU_PROBLEMS)
 ## bench-share: time to share a pool between 1,000 clusters with 10,000 waiting units, and how it grows
 bench-share: $(BUILD)/tools/core_share_bench
 	@$<
 ## bench-simulate-speed: time and memory of simulations of a week, against tasks and workers
+SIM_SIZE ?=
 bench-simulate-speed: $(BUILD)/tools/sim_bench
-	@$<
+	@$< $(SIM_SIZE)
 ## bench-pools: teams of a public trace under GPUPools and three other policies; TRACES: its CSV files
 ##   (e2e/bench_pools.py names them), BENCH="--days 7 --busy 600"
 bench-pools: $(BUILD)/rayscaler
@@ -26,16 +35,18 @@ bench-pools: $(BUILD)/rayscaler
 .PHONY: bench-pools
 ## bench-lint: lint of 1,000 files beside reading them alone; the program on a directory of them
 LINT_FILES := $(filter-out %.snapshot.yaml,$(wildcard examples/*.yaml))
+LINT_COUNT ?= 1000
 bench-lint: $(BUILD)/tools/codec_lint_bench $(BUILD)/rayscaler
-	@$< 1000 $(LINT_FILES)
-	@rm -rf $(BUILD)/bench-lint; mkdir $(BUILD)/bench-lint; i=0; while [ $$i -lt 1000 ]; do \
-		for f in $(LINT_FILES); do [ $$i -lt 1000 ] || break; \
+	@$< $(LINT_COUNT) $(LINT_FILES)
+	@rm -rf $(BUILD)/bench-lint; mkdir $(BUILD)/bench-lint; i=0; while [ $$i -lt $(LINT_COUNT) ]; do \
+		for f in $(LINT_FILES); do [ $$i -lt $(LINT_COUNT) ] || break; \
 			cp $$f $(BUILD)/bench-lint/$$i.yaml; i=$$((i+1)); done; done
 	@TIMEFORMAT='rayscaler lint -f DIRECTORY    %R s, %U s of CPU'; \
 		time $(BUILD)/rayscaler lint -f $(BUILD)/bench-lint > $(BUILD)/bench-lint.txt
 ## bench-workload: time to read 100,000 items of a workload as YAML, JSON lines and CSV
+WORKLOAD_ITEMS ?= 100000
 bench-workload: $(BUILD)/tools/codec_workload_bench
-	@$<
+	@$< $(WORKLOAD_ITEMS)
 ## bench-schedule-ray: the packing's time beside Ray's scheduler; LIMIT (1800) seconds of CPU for
 ##   each size, SIZES: nodes x tasks x shapes, as 1000x10000x20
 LIMIT ?= 1800
@@ -83,6 +94,36 @@ LIST ?=
 bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/bench_list.py $(LIST)
 .PHONY: bench $(BENCHES:%=bench-%)
+
+# make test-all runs each of these at its smallest size, so that none rots: target, and its variables. Not in it: bench-pools
+# (the traces are not part of the repository), bench-simulate, timeline and sharing (minutes with real Ray; the latter
+# two write pictures of the documents), bench-suspend (needs KubeRay's own operator).
+SMALL_BENCHES := $(BENCHES:%=bench-%) fleet hostile
+SMALL_bench-schedule := BENCH_SCHEDULE=rows
+SMALL_bench-decide := SIZES=20x100x8
+SMALL_bench-growth := GROWTH='--part 1/100000'
+SMALL_bench-gpus := GPU_PROBLEMS=20
+SMALL_bench-simulate-speed := SIM_SIZE='1000 10'
+SMALL_bench-lint := LINT_COUNT=10
+SMALL_bench-workload := WORKLOAD_ITEMS=1000
+SMALL_bench-schedule-ray := SIZES=20x100x8
+SMALL_bench-reaction := BENCH='--rounds 1 --sample-seconds 2'
+SMALL_bench-head := BENCH='--nodes 1 --rounds 1 --sample-seconds 2'
+SMALL_bench-events := BENCH='--rest-seconds 5 --events 100'
+SMALL_bench-list := LIST=10
+SMALL_fleet := FLEET=10 FLEET_FLAGS='--seconds 2'
+SMALL_hostile := HOSTILE='--clusters 20 --seconds 2 --rounds 1 --each 2 --scale 0.001 --only request-resources'
+## small-benches: every bench target at its smallest size, one line each; SMALL_BENCHES="bench-gpus fleet"
+small-benches: $(SMALL_BENCHES:%=small-%)
+$(SMALL_BENCHES:%=small-%): small-%:
+	@mkdir -p $(BUILD)/small-benches $(RESULTS)
+	@if $(MAKE) --no-print-directory $* $(SMALL_$*) > $(BUILD)/small-benches/$*.log 2>&1; \
+		then line='1 0'; else line='0 1'; tail -n 20 $(BUILD)/small-benches/$*.log; fi; \
+		echo "benches:$* $$line 0" | tee -a $(RESULTS)/benches.count; [ "$$line" = '1 0' ]
+test-benches:
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/benches.count
+	@$(MAKE) --no-print-directory -k -j1 small-benches
+.PHONY: small-benches $(SMALL_BENCHES:%=small-%) test-benches
 
 ## fleet: one controller on FLEET (100 1000 10000) RayClusters of FLEET_PODS (10) Pods: CPU, memory,
 ##   requests, demand to patch; FLEET_FLAGS="--seconds 60 --autoscalers --flags --kube-api-qps 1000"

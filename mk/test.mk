@@ -12,7 +12,7 @@ TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang
 # make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
 TEST_ALL ?=
 export TEST_ALL
-ALL_STAGES := $(TEST_STAGES) valgrind
+ALL_STAGES := $(TEST_STAGES) valgrind benches
 # Those that run beside e2e, at the lowest priority: they have no deadlines.
 BESIDE_E2E ?= laws conformance schedule-ray fuzz
 export BESIDE_E2E
@@ -27,7 +27,8 @@ export KUBERAY
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
 ##   unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
 ##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
-## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, and the e2e tests marked test_all
+## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, each bench at its smallest
+##   size, and the e2e tests marked test_all
 test:
 	@MAKE='$(MAKE)' e2e/run-tests.sh $(RESULTS) $(if $(TEST_ALL),$(ALL_STAGES),$(TEST_STAGES))
 test-all:
@@ -207,6 +208,18 @@ test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_ben
 		--tool $< --result $(RESULTS)/schedule-ray.count 20x100x8 40x200x20 60x900x12 5x2000x20
 	@$(PYTHON) e2e/conformance/bench_decide.py --tool $(BUILD)/tools/codec_decide_bench 20x100x8
 .PHONY: conformance
+
+# ---- growth -------------------------------------------------------------------------------
+# bench-growth: in make test a part by the day of the year, of about a minute of CPU time, in make test-all
+# everything. GROWTH_PART repeats one.
+
+GROWTH_PARTS := 16
+GROWTH_PART ?= $(shell expr $$(date +%j) % $(GROWTH_PARTS) + 1)
+test-growth: $(BUILD)/tools/codec_growth_bench
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/growth.count
+	@$(if $(TEST_ALL),,echo 'part $(GROWTH_PART) of $(GROWTH_PARTS) (GROWTH_PART=$(GROWTH_PART) repeats it)')
+	@$< --jobs $(JOBS) --known $(GROWTH_KNOWN) --result $(RESULTS)/growth.count \
+		$(if $(TEST_ALL),,--lenient --part $(GROWTH_PART)/$(GROWTH_PARTS))
 
 # ---- other compilers and sanitizers -------------------------------------------------------
 # Unit tests once more, in a build of their own.

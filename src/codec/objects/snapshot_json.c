@@ -416,13 +416,13 @@ static const struct field cluster_work_fields[] = {
 	FIELD_END,
 };
 
-static const struct field snapshot_fields[] = {
+const struct field snapshot_fields[] = {
 	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "Snapshot", .flags = FIELD_REQUIRED),
 	FIELD_TIME(SNAPSHOT, now, "now", .flags = FIELD_ALWAYS, .read = time_decode),
 	FIELD_PART(SNAPSHOT, cluster, ray_cluster_fields, "rayCluster", .flags = FIELD_ALWAYS,
 		   .read = cluster_decode, FIELD_PROBLEMS(struct ray_cluster)),
-	FIELD_HOOK("pods", .read = pods_decode, .write = write_pods),
+	FIELD_HOOK("pods", .read = pods_decode, .write = write_pods, .members = pod_fields),
 	FIELD_TEXT(SNAPSHOT, view_problem, "viewProblem"),
 	FIELD_POINTER(SNAPSHOT, ray_state, ray_state_fields, "rayState",
 		      .flags = FIELD_ALWAYS | FIELD_PROTO, FIELD_PROBLEMS(struct ray_state)),

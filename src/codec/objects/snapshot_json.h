@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "codec/schema/field.h"
 #include "codec/text/json.h"
 #include "core/model/snapshot.h"
 
@@ -15,6 +16,8 @@
 #define SNAPSHOT_API_VERSION "rayscaler.dev/v1alpha1"
 
 extern const struct json_limits snapshot_limits;
+/* Of struct snapshot. */
+extern const struct field snapshot_fields[];
 
 /* Text of a file: parse and decode. ERR_INPUT or ERR_LIMIT with the path of the field, or line and
  * column when the text itself is wrong. Unknown members at the top level and in `settings` are
