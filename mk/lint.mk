@@ -1,6 +1,6 @@
 # Static checks. Each is a target of its own: lint-layers, lint-format, ...
 
-LINTS := layers symbols banned format scripts names cppcheck tidy analyzer
+LINTS := layers symbols banned format scripts names hostile cppcheck tidy analyzer
 LINT_C := $(sort $(foreach g,$(GROUPS) test,$(wildcard src/$(g)/*.[ch] src/$(g)/*/*.[ch] src/$(g)/*/*/*.[ch])))
 
 # How the name of a library's header starts (or, from a dot on, ends): the layers it belongs to.
@@ -22,13 +22,14 @@ PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
 FOR_TESTS := buf_consume endpoints_probe_port event_store_objects gcs_requests_parse gpu_pool_status_initial identity_is_foreign \
 	kube_informer_counters kube_lease_held leader_identity lint_limits linted_runs \
 	metrics_duration metrics_write options_print_markdown pass_step_name registration_address controller_client_url \
-	snapshot_decode snapshot_limits work_queue_waiting words_count \
+	snapshot_decode snapshot_fields snapshot_limits work_queue_waiting words_count \
 	work_at_once work_count work_slow_at_once yaml_parse
 
 BANNED := strcpy strncpy stpcpy strcat strncat sprintf vsprintf strtok atoi atol atoll atof gets \
 	alloca sleep usleep nanosleep
 
-## lint: every check lint-NAME: layers symbols banned format scripts names cppcheck tidy analyzer
+## lint: every check lint-NAME: layers symbols banned format scripts names hostile cppcheck tidy
+##   analyzer
 lint:
 	@$(MAKE) --no-print-directory -k -Otarget -j$(JOBS) $(LINTS:%=lint-%) && echo 'lint: all passed'
 
@@ -73,6 +74,11 @@ lint-scripts:
 # Documents and comments name what there is: files, functions, targets, commands, flags, metrics, steps.
 lint-names:
 	@PYTHONDONTWRITEBYTECODE=1 python3 src/test/lint/names.py
+	@echo 'ok      $@'
+
+# A watched kind, an annotation or label that is read and a page have an attack of make hostile.
+lint-hostile:
+	@python3 src/test/lint/hostile.py
 	@echo 'ok      $@'
 
 # varFuncNullUB: NULL is a pointer here. The others do not follow a pointer that is cleared again, one that

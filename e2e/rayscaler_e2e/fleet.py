@@ -112,6 +112,9 @@ class Fleet:
             self._words = limit.command(self._words)
         self.log = work_dir / "controller.log"
 
+    def health_address(self) -> str:
+        return f"127.0.0.1:{self._health}"
+
     def _ready(self) -> bool:
         self.server.check_running()
         return self.server.log_text().startswith("ready ")

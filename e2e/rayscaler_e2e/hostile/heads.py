@@ -51,6 +51,8 @@ class Head(NamedTuple):
     """Made for the call's stream, and sent for ever."""
     before_headers: bool = False
     """The flood comes before the answer's first header block."""
+    silent: bool = False
+    """Calls are accepted and never answered."""
 
 
 Answer = Callable[[str, str, bytes], Head]
@@ -150,6 +152,8 @@ class _Connection:
             pass
 
     async def _send(self, stream: int, head: Head) -> None:
+        if head.silent:
+            return
         if head.flood and head.before_headers:
             await self._flood(head.flood(stream))
         block = hpack.encode([(b":status", b"200"), (b"content-type", b"application/grpc")])
@@ -211,6 +215,8 @@ KINDS: Dict[str, Callable[[str], Head]] = {
     "flood-ping": lambda pod: Head(flood=lambda stream: Frame(PING, 0, 0, bytes(8))),
     "flood-settings": lambda pod: Head(flood=lambda stream: Frame(SETTINGS, 0, 0, b"")),
     "forged-demand": lambda pod: Head(replies.forged_demand(pod)),
+    "topology-6k": lambda pod: Head(replies.topology_6k(pod)),
+    "silent": lambda pod: Head(silent=True),
     "rest": lambda pod: Head(replies.at_rest(pod)),
 }
 

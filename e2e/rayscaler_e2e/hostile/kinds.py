@@ -1,20 +1,15 @@
-"""The attacks, one row each, and how to run one."""
+"""The attacks, one row each. Those of every kind, annotation and page: ``sizes``."""
 
 import json
 import random
 import secrets
 import sys
-import threading
-from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Tuple
 
 from .. import kuberay_pod as kp
-from .. import paths
-from ..processes import Process
-from ..ports import free_port
 from ..scenario import REQUEST_ANNOTATION
-from ..wait import wait_until
-from . import claims, heads, objects, tokens
+from . import claims, objects, tokens
+from .attack import Attack, Kind
 from .objects import Object, Tenant, group
 
 NUL = "a\0b"
@@ -25,22 +20,8 @@ REQUESTS = 10_000
 CONTAINERS = 75_000
 SURPLUS = 10_000
 FORGED = "forged-pods"
-HEADS_SECONDS = 60.0
 sys.setrecursionlimit(8 * DEPTH)  # json writes nested objects by recursion
 Victim = Tuple[str, str, str]
-
-
-class Kind(NamedTuple):
-    name: str
-    what: str
-    make: Callable[[Tenant], None]
-    head: str = ""
-    """One of heads.KINDS; "": the tenant has no Ray head."""
-    step: Optional[Callable[[Tenant], None]] = None
-    """Called again and again, every ``period`` seconds."""
-    period: float = 1.0
-    most: int = 10
-    """Tenants, however many are asked for."""
 
 
 # -- objects ------------------------------------------------------------------------------------------------
@@ -265,70 +246,3 @@ def forged_pods(victims: List[Victim]) -> Kind:
             tenant.put("pods", pod)
 
     return Kind(FORGED, "a forged head and a forged worker of another's cluster", make, "rest")
-
-
-class Attack:
-    """Tenants of these kinds, ``each`` of every kind (at most its ``most``), from construction until ``stop``."""
-
-    def __init__(self, api: objects.Api, kinds: List[Kind], each: int, work_dir: Path, namespace: str = ""):
-        """``namespace``: of all of them; "": each has one of its own."""
-        self._ended = threading.Event()
-        self._threads: List[threading.Thread] = []
-        self.errors: List[str] = []
-        self.tenants: List[Tuple[Kind, Tenant]] = []
-        self._heads: Optional[Process] = None
-        port = free_port()
-        served = [kind for kind in kinds if kind.head]
-        if served:
-            self._start_heads(port, [f"{kind.head}={each}" for kind in served], work_dir / "heads.log")
-        for kind in kinds:
-            for number in range(1, min(each, kind.most) + 1):
-                ip = heads.address(served.index(kind), number) if kind.head else ""
-                self.tenants.append((kind, Tenant(api, kind.name, number, ip, port, namespace)))
-        for kind, tenant in self.tenants:
-            kind.make(tenant)
-        for kind in kinds:
-            if kind.step:
-                self._begin(kind, [tenant for other, tenant in self.tenants if other is kind])
-
-    def _start_heads(self, port: int, words: List[str], log: Path) -> None:
-        log.unlink(missing_ok=True)
-        command = [sys.executable, "-u", "-m", "rayscaler_e2e.hostile.heads", str(port), *words]
-        self._heads = Process("forged heads", ["nice", "-n", "10", *command], log, cwd=paths.E2E)
-
-        def ready() -> bool:
-            self._heads.check_running()
-            return "ready" in self._heads.log_text()
-
-        wait_until(ready, HEADS_SECONDS, "the forged heads")
-
-    def _begin(self, kind: Kind, tenants: List[Tenant]) -> None:
-        def run() -> None:
-            while not self._ended.wait(kind.period):
-                for tenant in tenants:
-                    try:
-                        kind.step(tenant)
-                    except Exception as error:  # an attacker's request may well be refused
-                        self.errors.append(f"{kind.name}: {error}")
-
-        self._threads.append(threading.Thread(target=run, daemon=True))
-        self._threads[-1].start()
-
-    def stop(self) -> None:
-        self._ended.set()
-        for thread in self._threads:
-            thread.join(30)
-        if self._heads:
-            self._heads.stop(1)
-        for _, tenant in self.tenants:
-            tenant.remove()
-
-    def __enter__(self) -> "Attack":
-        return self
-
-    def __exit__(self, *_exc: Any) -> None:
-        self.stop()
-
-
-def named(kinds: List[Kind]) -> Dict[str, Kind]:
-    return {kind.name: kind for kind in kinds}

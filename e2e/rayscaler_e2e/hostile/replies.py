@@ -6,6 +6,7 @@ from typing import Dict, Iterable, Mapping
 
 MIB = 1 << 20
 RUNNING, DEAD, IDLE = 1, 2, 3
+STRICT_PACK = 2
 SESSION = "session_2026-01-01_00-00-00_000000_1"
 HEAD_GROUP = "headgroup"
 HEAD_TOTAL = {"node:__internal_head__": 1.0, "memory": 2e9}
@@ -96,6 +97,17 @@ def shapes_8k(pod: str) -> bytes:
 def gangs_1k(pod: str) -> bytes:
     """1,000 placement groups, no two alike."""
     return reply(head(pod), *(gang([{"GPU": 1.0, "memory": 1e6 + i}] * 8, f"{i:032x}:STRICT_SPREAD") for i in range(1000)))
+
+
+def topology_6k(pod: str) -> bytes:
+    """6,000 placement groups of 2 bundles with a topology_strategy, no two alike."""
+    locality = _bytes(2, _bytes(1, _bytes(1, b"ray.io/gpu-domain") + _number(2, STRICT_PACK)))
+
+    def one(number: int) -> bytes:
+        bundle = _bytes(1, request({"CPU": 1 + number / 10000}))
+        return _bytes(5, 2 * bundle + _bytes(2, f"{number:032x}:PACK".encode()) + _bytes(3, 2 * bundle + locality))
+
+    return reply(head(pod), *(one(number) for number in range(6000)))
 
 
 def numbers(pod: str) -> bytes:

@@ -178,5 +178,12 @@ cp "$top/docs/internals/architecture.md" docs/internals
 sees lint-names src/core/decide.c 'facts: the steps are `facts_new`' \
 	"$(sed '/	demand_collect(/d' "$top/src/core/decide.c")"
 
+clean lint-hostile
+k=src/kube/planted.c
+sees lint-hostile $k 'KINDS has no row for Widget' 'KIND(widget, struct widget, widget_decode, .kind = "Widget")'
+sees lint-hostile $k 'ANNOTATIONS has no row for a.example/b' '#define ANNOTATION_PLANTED "a.example/b"'
+sees lint-hostile $k 'LABELS has no row for c' 'x = labels_value(&pod->labels, "c");'
+sees lint-hostile $k 'PAGES has no row for planted' '#define PAGE_PLANTED "planted"'
+
 echo "lint-selftest: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
