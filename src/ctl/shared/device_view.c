@@ -1,14 +1,17 @@
 #include "ctl/shared/device_view.h"
 
+#include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "ctl/shared/options.h"
 
-struct device_view *device_view_new(void)
+struct device_view *device_view_new(struct budget *budget)
 {
 	struct device_view *view = memory_alloc(sizeof(*view));
 
 	view->holders = 1;
+	view->budget = budget_reference(budget);
+	view->arena.budget = view->budget;
 	return view;
 }
 
@@ -29,6 +32,7 @@ void device_view_drop(struct device_view *view)
 	if (--view->holders > 0)
 		return;
 	arena_done(&view->arena);
+	budget_free(view->budget);
 	memory_free(view);
 }
 

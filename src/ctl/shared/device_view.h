@@ -10,16 +10,20 @@
 #include "base/arena.h"
 #include "ctl/shared/control.h"
 
+struct budget;
+
 struct device_view {
-	size_t holders;  /* counted on the loop's thread alone */
-	uint64_t number; /* another one than those of earlier views; above 0 */
+	size_t holders;        /* counted on the loop's thread alone */
+	uint64_t number;       /* another one than those of earlier views; above 0 */
+	struct budget *budget; /* a reference: of the arena; NULL: none */
 	struct arena arena;
 	const struct device_objects *objects;
 	const struct device_table *table;
 };
 
-/* Empty, with one holder. */
-struct device_view *device_view_new(void);
+/* Empty, with one holder. Its memory is charged to the budget, of which it has a reference; NULL: to
+ * none. */
+struct device_view *device_view_new(struct budget *budget);
 /* The current one of the program, held once more; NULL: none. */
 struct device_view *device_view_hold(const struct control *control);
 void device_view_drop(struct device_view *view); /* NULL is fine */

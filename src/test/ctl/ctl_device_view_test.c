@@ -9,6 +9,7 @@
 #include "core/model/device.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "feature/device_claims/core/device_object.h"
 #include "kube/kube_informer.h"
@@ -426,6 +427,30 @@ static void test_a_namespace_above_the_limit_of_a_view(void **state)
 	assert_in_range((*control.devices)->arena.used_bytes, 0, 1 << 20);
 }
 
+/* All of a view is charged, until its last holder drops it. */
+static void test_a_view_is_charged(void **state)
+{
+	struct memory_budgets budgets;
+	struct device_view *held;
+
+	(void)state;
+	memory_budgets_init(&budgets, &options, (size_t)256 << 20);
+	control.memory = &budgets;
+	large_templates = true;
+	CAPTURE_LOG({
+		changed("demo", false);
+		await_view();
+	});
+	held = device_view_hold(&control);
+	assert_in_range(budget_used(budgets.root), held->arena.used_bytes, (size_t)4 << 20);
+	changed("demo", true);
+	assert_true(budget_used(budgets.root) > 0);
+	device_view_drop(held);
+	assert_int_equal(budget_used(budgets.root), 0);
+	control.memory = NULL;
+	memory_budgets_done(&budgets);
+}
+
 static void test_a_slice_that_cannot_be_read(void **state)
 {
 	(void)state;
@@ -466,6 +491,7 @@ int main(void)
 		TEST_OF(test_a_kind_that_fails),
 		TEST_OF(test_a_kind_above_the_limit_of_a_view),
 		TEST_OF(test_a_namespace_above_the_limit_of_a_view),
+		TEST_OF(test_a_view_is_charged),
 		TEST_OF(test_a_slice_that_cannot_be_read),
 		TEST_OF(test_a_sidecar_reads_its_namespace),
 	};

@@ -326,8 +326,10 @@ static int64_t count_new(const struct supplier *s, const struct group *group,
 
 	if (wants->shared)
 		return device_count_pods(&place, &wants->devices, 1, s->arena) > 0 ? most : 0;
-	for (size_t i = 0; i < group->worker_count; i++)
+	for (size_t i = 0; i < group->worker_count; i++) {
+		cpu_budget_step(snapshot->cpu_budget);
 		waiting += has_no_devices(s, &s->facts->workers[group->first_worker + i]);
+	}
 	pods = device_count_pods(&place, &wants->devices, most + waiting, s->arena);
 	return pods > waiting ? pods - waiting : 0;
 }

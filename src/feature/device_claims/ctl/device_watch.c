@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/memory.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/inventory_watch.h"
 #include "ctl/watch/optional_watch.h"
@@ -21,6 +23,9 @@
  * rarely, so that a thread copies for a twentieth of the time at most. */
 #define VIEW_DELAY_MS 200
 #define VIEW_DELAY_COPIES 20
+/* The current one, and one that is made or that a pass still holds. */
+#define VIEWS ((size_t)2)
+#define VIEW_MAX_BYTES (DEVICE_COPY_CLUSTER_BYTES + DEVICE_COPY_CLAIMS_BYTES)
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
 
@@ -75,6 +80,7 @@ struct device_watch {
 	char *bad_slice;                     /* the last one; NULL: none */
 	struct device_view *view;            /* NULL: nothing is watched, or not all is read */
 	uint64_t views;                      /* were made */
+	struct budget *budget;               /* of views; NULL: none was made yet */
 };
 
 /* ---- the view ---- */
@@ -227,7 +233,7 @@ static void make_view(struct device_watch *watch)
 {
 	static const struct work_functions functions = { count_view, view_counted, view_dropped };
 	struct making *making = memory_alloc(sizeof(*making));
-	struct device_view *view = device_view_new();
+	struct device_view *view = device_view_new(watch->budget);
 	struct device_objects *objects = ARENA_NEW(&view->arena, struct device_objects);
 
 	list_kinds(watch->watches, objects, &view->arena);
@@ -308,6 +314,17 @@ static void kind_read(void *context)
 		renew(watch);
 }
 
+static struct budget *new_budget(const struct control *control)
+{
+	struct budget *budget = budget_new("the views of device claims",
+					   "delete ResourceClaimTemplates that no Pod uses",
+					   VIEWS * VIEW_MAX_BYTES,
+					   control->memory ? control->memory->root : NULL);
+
+	budget->firm = true;
+	return budget;
+}
+
 static void begin_watches(struct device_watch *watch)
 {
 	const struct options *options = watch->of.control->options;
@@ -319,6 +336,7 @@ static void begin_watches(struct device_watch *watch)
 	watch->watches = memory_alloc(sizeof(*watch->watches));
 	watch->watches->owner = watch;
 	if (!watch->timer) {
+		watch->budget = new_budget(watch->of.control);
 		watch->timer = loop_timer_new(watch->of.control->loop, timer_due, watch);
 		watch->deadline = loop_timer_new(watch->of.control->loop, deadline_due, watch);
 	}
@@ -383,6 +401,7 @@ static void end(void *self)
 	struct device_watch *watch = self;
 
 	end_watches(watch);
+	budget_free(watch->budget);
 	memory_free(watch->bad_slice);
 	loop_timer_free(watch->timer);
 	loop_timer_free(watch->deadline);
