@@ -528,21 +528,27 @@ const char *serve_header(const struct serve_request *request, const char *name)
 	return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
 }
 
+/* Both count for the same owner: a namespace, or else a client. */
+static bool is_of_same_owner(const struct serve_request *a, const struct serve_request *b)
+{
+	return a->budget == b->budget && (a->budget || strcmp(serve_peer(a), serve_peer(b)) == 0);
+}
+
 bool serve_may_wait(struct serve_request *request)
 {
 	struct serve *serve = request->serve;
-	size_t of_peer = 0;
+	size_t of_owner = 0;
 
 	LIST_EACH(const struct serve_request, other, &serve->waiting, item)
-		of_peer += strcmp(serve_peer(other), serve_peer(request)) == 0;
+		of_owner += is_of_same_owner(other, request);
 	if (request->waiting || (serve->waiting.count < serve->limits.waiting &&
-				 of_peer < serve->limits.waiting_of_peer))
+				 of_owner < serve->limits.waiting_of_owner))
 		return true;
 	serve_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-			  of_peer < serve->limits.waiting_of_peer ?
+			  of_owner < serve->limits.waiting_of_owner ?
 				  "too many requests wait for their answer, try again" :
-				  "too many requests from your address wait for their answer, try "
-				  "again");
+				  "too many requests for this namespace, or from your address, "
+				  "wait for their answer, try again");
 	return false;
 }
 

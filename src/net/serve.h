@@ -12,9 +12,9 @@
  * Bounded: the number of connections (near the limit one is closed for a new one: of the client that
  * has most of them, the one with the longest time without a finished exchange, so that clients that
  * never finish cannot lock out others), the time of one exchange, the time without a byte, the bytes
- * of a request, the requests that wait, of all and of each client, and the bytes of answers that
- * clients have not read yet. Those have a budget with fair shares (base/budget.h), one for each
- * owner: the namespace that the answer is about, else the client. */
+ * of a request, the requests that wait and the bytes of answers that clients have not read yet, both of
+ * all and of each owner: the namespace that the answer is about, else the client. The bytes have a budget
+ * with fair shares (base/budget.h). */
 #ifndef NET_SERVE_H
 #define NET_SERVE_H
 
@@ -45,8 +45,8 @@ struct serve_limits {
 	unsigned connections;
 	unsigned silence_seconds; /* a connection without bytes in either direction is closed */
 	int64_t exchange_ms; /* from the connection or the last answer to the end of the next */
-	/* Requests to be answered later, of all clients and of each; serve_may_wait. */
-	unsigned waiting, waiting_of_peer;
+	/* Requests to be answered later, of all owners and of each; serve_may_wait. */
+	unsigned waiting, waiting_of_owner;
 	/* Of all answers that are not read yet; one that would exceed its share is answered 503. The
 	 * server holds a reference. NULL: no limit. */
 	struct budget *unread;
@@ -56,8 +56,8 @@ struct serve_limits {
 	((struct serve_limits){ .connections = 64,                                                 \
 				.silence_seconds = 10,                                             \
 				.exchange_ms = 30000,                                              \
-				.waiting = 32,                                                     \
-				.waiting_of_peer = 16 })
+				.waiting = 48,                                                     \
+				.waiting_of_owner = 16 })
 
 /* Handles a request for `path`, without the part after "?", valid until it is answered. Calls
  * serve_answer exactly once, before it returns or later; a handler that answers later sets the

@@ -30,7 +30,9 @@ void serve_bench_handle(void *context, const char *path, struct serve_request *r
 	struct bench *bench = context;
 
 	(void)snprintf(bench->path, sizeof(bench->path), "%s", path);
-	if (!strcmp(path, "/later")) {
+	if (!strncmp(path, "/later", 6)) {
+		if (path[6])
+			serve_charge_to(request, path + 7);
 		if (serve_may_wait(request))
 			bench->later[bench->later_count++] = request;
 	} else if (!strncmp(path, "/page", 5)) {
@@ -52,8 +54,8 @@ void start_server(struct bench *bench, int64_t exchange_ms)
 	struct err err;
 
 	limits.connections = CONNECTIONS;
-	limits.waiting = 2;
-	limits.waiting_of_peer = bench->waiting_of_peer ? bench->waiting_of_peer : 2;
+	limits.waiting = bench->waiting ? bench->waiting : 2;
+	limits.waiting_of_owner = bench->waiting_of_owner ? bench->waiting_of_owner : 2;
 	limits.exchange_ms = exchange_ms;
 	limits.unread = bench->unread;
 	bench->serve =

@@ -38,7 +38,7 @@ struct bench {
 	size_t body_size;
 	bool done;
 	struct budget *unread;
-	unsigned waiting_of_peer; /* of the next server; 0: both places */
+	unsigned waiting, waiting_of_owner; /* of the next server; 0: 2 */
 	pthread_t loop_thread;
 	bool page_is_on_loop; /* /page, and /page/OWNER */
 	int pieces;           /* of /source: 4 MiB */
