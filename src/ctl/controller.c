@@ -45,6 +45,7 @@
 #define REVIEWS_TIMEOUT_MS 5000
 #define REVIEWS_BODY_MAX_BYTES ((size_t)1 << 20)
 
+#define LOG_REPORT_MS 10000
 #define STOP_MS 5000 /* for decisions that were cancelled: they end within milliseconds */
 
 struct controller {
@@ -61,12 +62,21 @@ struct controller {
 	struct log_repeat clusters_trouble, pods_trouble;
 	struct trouble_lines pod_lines; /* Pods of no cluster that is decided on */
 	struct loop_signal *terminate, *interrupt;
+	struct loop_timer *log_timer;
 };
 
 static struct cluster *cluster_of(struct controller *controller, const struct ray_cluster *object)
 {
 	return cluster_make(&controller->clusters, &controller->control, object->namespace_,
 			    object->name);
+}
+
+static void report_log(void *context)
+{
+	struct controller *controller = context;
+
+	log_report_left_out();
+	loop_timer_start(controller->log_timer, LOG_REPORT_MS);
 }
 
 static void log_ready(const struct controller *controller, const char *message)
@@ -397,6 +407,7 @@ static void controller_done(struct controller *controller)
 	https_free(controller->https);
 	metrics_free(controller->control.metrics);
 	kube_config_free(controller->config);
+	loop_timer_free(controller->log_timer);
 	loop_signal_free(controller->terminate);
 	loop_signal_free(controller->interrupt);
 	log_repeat_done(&controller->clusters_trouble);
@@ -458,6 +469,8 @@ int controller_run(const struct options *options, struct err *err)
 	share_memory(&controller);
 	controller.control.loop = loop_new();
 	controller.control.queue = work_queue_new(controller.control.loop);
+	controller.log_timer = loop_timer_new(controller.control.loop, report_log, &controller);
+	loop_timer_start(controller.log_timer, LOG_REPORT_MS);
 	controller.memory_trim = memory_trim_new(controller.control.loop, controller.memory.root);
 	trouble_lines_init(&controller.pod_lines, loop_monotonic_ms(controller.control.loop));
 	controller.terminate = loop_signal_new(controller.control.loop, SIGTERM, stop, &controller);

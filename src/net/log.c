@@ -137,6 +137,19 @@ static void log_report(const char *namespace_, uint64_t lines)
 		      "namespace", namespace_, "lines", count, NULL);
 }
 
+static int64_t log_now_ms(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
+}
+
+void log_report_left_out(void)
+{
+	log_limit_report(log_now_ms(), log_report);
+}
+
 /* The characters of a name in Kubernetes. */
 static size_t log_name_length(const char *text)
 {
@@ -174,19 +187,14 @@ static void log_find_namespace(va_list pairs, char *ret, size_t size)
 void log_write(enum log_level level, const char *message, ...)
 {
 	char namespace_[LOG_NAMESPACE_MAX + 1];
-	struct timespec now = { .tv_sec = 0 };
-	int64_t now_ms;
 	va_list pairs;
 
 	if (level < log_lowest)
 		return;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ms = (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / 1000000;
 	va_start(pairs, message);
 	log_find_namespace(pairs, namespace_, sizeof(namespace_));
 	va_end(pairs);
-	log_limit_report(now_ms, log_report);
-	if (level > LOG_DEBUG && namespace_[0] && !log_limit_take(namespace_, now_ms))
+	if (level > LOG_DEBUG && namespace_[0] && !log_limit_take(namespace_, log_now_ms()))
 		return;
 	va_start(pairs, message);
 	log_put_line(level, message, pairs);

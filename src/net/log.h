@@ -1,7 +1,7 @@
 /* The log: one JSON line per entry on standard error, constant message, variable keys.
  * Only ctl and cli call it; layers below return errors. Never a token, never a request body.
  * Lines with a value "NAMESPACE/NAME" have a limit for each namespace (net/log_limit.h), but not those of
- * level debug; a line says how many were left out.
+ * level debug; log_report_left_out says how many were left out.
  * A repeated error is logged when it starts, changes and ends: use struct log_repeat. */
 #ifndef NET_LOG_H
 #define NET_LOG_H
@@ -20,6 +20,9 @@ void log_write(enum log_level level, const char *message, ...) __attribute__((se
 #define log_info(...) log_write(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+
+/* Logs a line for each namespace of which lines were left out; called from time to time. */
+void log_report_left_out(void);
 
 /* Remembers the last error text of one source, so that it is logged once. The owner frees it. */
 struct log_repeat {

@@ -56,7 +56,8 @@ bool log_limit_take(const char *namespace_, int64_t now_ms)
 	struct part *part = part_of(namespace_, now_ms);
 	taken = token_bucket_take(&part->bucket, 1, now_ms);
 	part->left_out += !taken;
-	limit.left_out += !taken;
+	if (!taken && limit.left_out++ == 0)
+		limit.reported_ms = now_ms;
 	(void)pthread_mutex_unlock(&limit.mutex);
 	return taken;
 }

@@ -15,8 +15,8 @@
 /* False: the line is left out. */
 bool log_limit_take(const char *namespace_, int64_t now_ms);
 
-/* Calls report for each namespace of which lines were left out since the last time, at most every
- * LOG_LIMIT_REPORT_MS. */
+/* LOG_LIMIT_REPORT_MS after the first line that was left out: calls report for each namespace of which
+ * lines were. */
 void log_limit_report(int64_t now_ms, void (*report)(const char *namespace_, uint64_t lines));
 
 #endif

@@ -190,6 +190,8 @@ static void test_what_is_left_out_is_reported(void **state)
 		taken += log_limit_take("noisy", now_ms + 1);
 	assert_int_equal(taken, LOG_LIMIT_BURST);
 	log_limit_report(now_ms + LOG_LIMIT_REPORT_MS, add_report);
+	assert_int_equal(left_out.reports, 0);
+	log_limit_report(now_ms + 1 + LOG_LIMIT_REPORT_MS, add_report);
 	assert_int_equal(left_out.reports, 1);
 	assert_int_equal(left_out.lines, 1000 - LOG_LIMIT_BURST);
 	log_limit_report(now_ms + 2 * LOG_LIMIT_REPORT_MS, add_report);
