@@ -17,8 +17,8 @@ from rayscaler_e2e.wait import wait_until
 
 pytestmark = pytest.mark.test_all
 
-LIMIT_MIB = 64  # so all objects have 16 MiB, and one namespace 8
-CLUSTERS = 50
+LIMIT_MIB = 64  # so all objects have 9 MiB, and one namespace half of it
+CLUSTERS = 30
 NOTE_BYTES = 240_000
 UNREADABLE = "RayClusterUnreadable"
 ROOM_SECONDS = 120.0
@@ -71,7 +71,7 @@ def test_a_namespace_above_its_part_stands_still_alone(api_server, tenant, hones
                 controller.kill()
                 controller.start()
             line = controller.wait_for("memory in MiB", '"limit": "64"')
-            assert (line["budget"], line["objects"], line["passes"]) == ("32", "16", "32")
+            assert (line["budget"], line["objects"], line["passes"]) == ("18", "9", "32")
             honest.scale_up()
             assert status_mib(controller.process.pid, "VmHWM") < LIMIT_MIB
         refused, events = unreadable(controller), told(api_server, tenant)

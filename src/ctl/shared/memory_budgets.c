@@ -5,8 +5,10 @@
 #define MIB ((size_t)1 << 20)
 /* The program, its libraries, TLS and HTTP/2 of the API server: 14 MiB at rest with one cluster. */
 #define PROGRAM_BYTES (24 * MIB)
-/* One part of so many of the limit: free memory between blocks that the allocator cannot use. */
-#define ALLOCATOR_PARTS ((size_t)8)
+/* One part of so many of the limit for what no budget counts: free memory between blocks, parsed JSON of one
+ * object, connections, the state of clusters. Beside hostile tenants of all kinds half as much as is
+ * counted. */
+#define UNCOUNTED_PARTS ((size_t)3)
 /* The root of a container that is too small for this. */
 #define LEAST_PARTS ((size_t)4)
 #define OBJECTS_PARTS ((size_t)2) /* of the root */
@@ -18,7 +20,7 @@
 static size_t root_bytes(size_t limit_bytes)
 {
 	size_t least = limit_bytes / LEAST_PARTS;
-	size_t ours = PROGRAM_BYTES + limit_bytes / ALLOCATOR_PARTS;
+	size_t ours = PROGRAM_BYTES + limit_bytes / UNCOUNTED_PARTS;
 
 	return limit_bytes > ours + least ? limit_bytes - ours : least;
 }

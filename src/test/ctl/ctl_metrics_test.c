@@ -74,7 +74,7 @@ static void test_memory(void **state)
 	buf_clear(&fixture->text);
 	metrics_write(fixture->metrics, &now, &fixture->text);
 	metrics_expect_line(&fixture->text,
-			    "rayscaler_memory_limit_bytes{budget=\"all\"} 209715200");
+			    "rayscaler_memory_limit_bytes{budget=\"all\"} 153791147");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"all\"} 4000");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"objects\"} 4000");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_peak_bytes{budget=\"objects\"} 5000");
