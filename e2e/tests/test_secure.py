@@ -337,8 +337,9 @@ def test_status_with_a_client_certificate(setup: Setup, work_dir):
 MARK = "foreignmark"
 OBJECTS = paths.ROOT / "src/test/data/objects"
 # Kinds of tenants, and the Node, whose labels name owners; the samples have every field that a decoder asks for.
-SAMPLES = ("Pod", "RayCluster", "RayClusterAutoscaler", "Event", "Node")
-NOT_MARKED = ("apiVersion", "kind", "namespace", "uid", "resourceVersion", "nodeName")
+SAMPLES = ("ResourceClaimTemplate", "ResourceClaim", "Pod", "RayCluster", "RayClusterAutoscaler", "Event", "Node")
+# The rest are names of the administrator: of Nodes and of their devices.
+NOT_MARKED = ("apiVersion", "kind", "namespace", "uid", "resourceVersion", "nodeName", "driver", "pool", "device")
 PAGES = ("status", "snapshot", "gpu-holders", "work")
 
 
