@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/token_bucket.h"
 #include "kube/kube_call.h"
+#include "kube/kube_decode.h"
 #include "kube/kube_error.h"
 #include "kube/kube_queue.h"
 #include "kube/kube_verb.h"
@@ -26,6 +27,7 @@ struct kube_client {
 	struct list sent;        /* kube_call.item: the others, with the watches */
 	struct token_bucket rate;
 	struct loop_timer *timer;
+	struct kube_decoder decoder;
 };
 
 static void kube_call_free(struct kube_call *call)
@@ -369,6 +371,18 @@ static void kube_client_on_renewed(void *context)
 		item = item->next;
 	}
 	kube_client_pump(client);
+}
+
+struct kube_decoder *kube_client_decoder(struct kube_client *client)
+{
+	client->decoder.loop = client->loop;
+	return &client->decoder;
+}
+
+void kube_client_resume(struct kube_call *call)
+{
+	if (call->state == KUBE_CALL_SENT)
+		https_resume(call->request);
 }
 
 struct budget_children *kube_client_objects(const struct kube_client *client)

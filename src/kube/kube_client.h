@@ -32,6 +32,7 @@
 
 struct kube_client;
 struct kube_call;
+struct kube_decoder;
 
 struct kube_client_options {
 	int64_t qps;           /* calls per second in the long run; 0: no limit */
@@ -108,7 +109,8 @@ struct kube_request {
 	const char *flow;   /* "namespace/name" of the cluster it is for; NULL: for all of them */
 	const char *header; /* "Name: value" beside those of the client, copied; NULL: none */
 	/* Receives a 2xx body in pieces, without a size limit; the answer has no body then. Must
-	 * not cancel the call. NULL: the body is gathered. */
+	 * not cancel the call. With 1 the next piece waits for kube_client_resume. NULL: the body is
+	 * gathered. */
 	https_chunk *on_chunk;
 };
 
@@ -121,6 +123,8 @@ struct kube_call *kube_client_request(struct kube_client *client,
 struct kube_call *kube_client_send(struct kube_client *client, enum kube_verb verb,
 				   const char *path, const void *body, size_t body_size,
 				   kube_client_done *done, void *context);
+/* As https_resume. */
+void kube_client_resume(struct kube_call *call);
 /* No callback any more; the pointer becomes invalid. Fine inside its own callback; NULL is fine. A
  * request that was sent may still take effect on the server. */
 void kube_client_cancel(struct kube_call *call);
@@ -129,6 +133,8 @@ void kube_client_cancel(struct kube_call *call);
 size_t kube_client_pending(const struct kube_client *client);
 
 struct budget_children *kube_client_objects(const struct kube_client *client);
+/* Of all its informers, as they share the time of one thread. */
+struct kube_decoder *kube_client_decoder(struct kube_client *client);
 struct loop *kube_client_loop(const struct kube_client *client);
 
 /* One watch request: a stream of lines outside the rate limit. Used by kube_watch. */

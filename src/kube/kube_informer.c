@@ -13,6 +13,7 @@
 
 #define KUBE_PAGE_OBJECTS 250
 #define KUBE_WATCH_FAILURES_MAX 3
+#define KUBE_REST_MAX_BYTES ((size_t)4 << 20) /* more than one piece of an answer has */
 #define KUBE_WATCH_SHORT_MS 1000
 #define KUBE_ROOM_LIST_MS 30000 /* between two lists for objects that found no room */
 
@@ -204,19 +205,42 @@ static int kube_informer_take(struct kube_informer *informer, const char *text, 
 	return kube_store_put(&informer->store, json, problem, err);
 }
 
+static void kube_informer_item_decoded(void *context, struct kube_decoded *decoded);
+
 static void kube_informer_on_item(void *context, const char *text, size_t size, const char *problem)
 {
 	struct kube_informer *informer = context;
 	struct err err;
 
-	if (kube_informer_take(informer, text, size, problem, &err) < 0)
+	if (size > KUBE_DECODE_INLINE_BYTES) {
+		informer->page.held = true;
+		informer->decode = kube_decode_start(kube_client_decoder(informer->client),
+						     informer->options.type, text, size, false,
+						     kube_informer_item_decoded, informer);
+	} else if (kube_informer_take(informer, text, size, problem, &err) < 0)
 		kube_informer_report(informer, &err); /* without a name: it is skipped */
+}
+
+/* 1: an object is decoded, and the rest waits for it. */
+static int kube_informer_feed(struct kube_informer *informer, const char *data, size_t size)
+{
+	size_t taken = list_stream_feed(&informer->page, data, size);
+
+	if (!informer->page.held)
+		return 0;
+	return buf_add(&informer->rest, data + taken, size - taken) < 0 ? -1 : 1;
 }
 
 static int kube_informer_on_chunk(void *context, const char *data, size_t size)
 {
-	list_stream_feed(&((struct kube_informer *)context)->page, data, size);
-	return 0;
+	return kube_informer_feed(context, data, size);
+}
+
+static void kube_informer_forget_decode(struct kube_informer *informer)
+{
+	kube_decode_cancel(steal(&informer->decode));
+	buf_clear(&informer->rest);
+	informer->ended = false;
 }
 
 static int kube_informer_page(struct kube_informer *informer, struct err *err)
@@ -255,7 +279,10 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 
 	informer->call = NULL;
 	if (err) {
+		kube_informer_forget_decode(informer);
 		kube_informer_list_failed(informer, err, answer->retry_after_ms);
+	} else if (informer->decode) {
+		informer->ended = true;
 	} else if (kube_informer_page(informer, &problem) < 0) {
 		kube_informer_list_failed(informer, &problem, 0);
 	} else if (*informer->continue_token) {
@@ -274,6 +301,26 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 	}
 }
 
+static void kube_informer_item_decoded(void *context, struct kube_decoded *decoded)
+{
+	static const struct kube_answer whole = { .body = "" };
+	struct kube_informer *informer = context;
+	AUTO(buf_done) struct buf rest = informer->rest;
+	struct err err;
+
+	buf_init(&informer->rest, KUBE_REST_MAX_BYTES);
+	informer->decode = NULL;
+	informer->page.held = false;
+	if (kube_store_put_decoded(&informer->store, decoded->json, decoded, &err) < 0)
+		kube_informer_report(informer, &err);
+	if (kube_informer_feed(informer, rest.data, rest.size) != 0)
+		return;
+	if (informer->call)
+		kube_client_resume(informer->call);
+	else if (informer->ended)
+		kube_informer_listed(informer, &whole, NULL);
+}
+
 static void kube_informer_list(struct kube_informer *informer)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -285,6 +332,7 @@ static void kube_informer_list(struct kube_informer *informer)
 		path = kube_path_query(&arena, path, "continue", informer->continue_token);
 	else
 		kube_store_mark(&informer->store);
+	informer->ended = false;
 	list_stream_done(&informer->page);
 	list_stream_init(&informer->page, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item,
 			 informer);
@@ -330,6 +378,9 @@ static void kube_informer_on_event(void *context, const struct watch_event *even
 		informer->counters.bookmarks++;
 	else if (event->type == WATCH_DELETED)
 		(void)kube_store_remove(&informer->store, event->object, event->problem, &problem);
+	else if (event->decoded)
+		(void)kube_store_put_decoded(&informer->store, event->object, event->decoded,
+					     &problem);
 	else
 		(void)kube_store_put(&informer->store, event->object, event->problem, &problem);
 	if (event->type != WATCH_BOOKMARK)
@@ -352,6 +403,25 @@ static bool kube_informer_gained_room(const struct kube_informer *informer)
 	       kube_store_has_room(&informer->store);
 }
 
+static void kube_informer_line_decoded(void *context, struct kube_decoded *decoded)
+{
+	struct kube_informer *informer = context;
+
+	informer->decode = NULL;
+	kube_watch_decoded(informer->watch, decoded);
+}
+
+static void kube_informer_on_large(void *context, const char *text, size_t size)
+{
+	struct kube_informer *informer = context;
+
+	informer->decode = kube_decode_start(kube_client_decoder(informer->client),
+					     informer->options.type, text, size, true,
+					     kube_informer_line_decoded, informer);
+}
+
+/* An event that is decoded meanwhile is forgotten: it is newer than the version to watch from, so the server
+ * sends it again. */
 static void kube_informer_on_end(void *context, const struct kube_answer *answer,
 				 const struct err *err)
 {
@@ -361,6 +431,7 @@ static void kube_informer_on_end(void *context, const struct kube_answer *answer
 	struct err problem;
 
 	informer->watch = NULL;
+	kube_informer_forget_decode(informer);
 	if (!err && (informer->progress || lasted_ms >= KUBE_WATCH_SHORT_MS)) {
 		informer->backoff.failures = 0;
 		informer->watch_failures = 0;
@@ -390,6 +461,7 @@ static void kube_informer_watch(struct kube_informer *informer)
 	struct kube_watch_callbacks callbacks = {
 		.on_open = kube_informer_on_open,
 		.on_event = kube_informer_on_event,
+		.on_large = kube_informer_on_large,
 		.on_end = kube_informer_on_end,
 		.context = informer,
 	};
@@ -501,6 +573,7 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->store.passing = options->passing;
 	informer->store.budgets = kube_client_objects(client);
 	informer->continue_token = memory_strdup("");
+	buf_init(&informer->rest, KUBE_REST_MAX_BYTES);
 	informer->page_objects = KUBE_PAGE_OBJECTS;
 	informer->backoff = KUBE_BACKOFF;
 	informer->timer = loop_timer_new(informer->loop, kube_informer_on_timer, informer);
@@ -514,6 +587,8 @@ void kube_informer_free(struct kube_informer *informer)
 {
 	if (!informer)
 		return;
+	kube_informer_forget_decode(informer);
+	buf_done(&informer->rest);
 	kube_client_cancel(informer->call);
 	kube_watch_cancel(informer->watch);
 	loop_timer_free(informer->timer);

@@ -4,6 +4,7 @@
 #define KUBE_KUBE_INFORMER_INTERN_H
 
 #include "codec/objects/list_stream.h"
+#include "kube/kube_decode.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_store.h"
 #include "kube/kube_watch.h"
@@ -27,12 +28,15 @@ struct kube_informer {
 	struct loop_timer *timer; /* of WAIT and between polls */
 	struct kube_call *call;   /* of DISCOVER, LIST, POLL */
 	struct kube_watch *watch;
-	size_t version;          /* index into type->versions that is asked for */
-	char *api_version;       /* the one that is served; NULL: not known */
-	char *resource_version;  /* to watch from */
-	char *continue_token;    /* of the list under way */
-	struct list_stream page; /* the page under way, item by item */
-	int page_objects;        /* halved when a page takes too long, doubled by each whole list */
+	size_t version;             /* index into type->versions that is asked for */
+	char *api_version;          /* the one that is served; NULL: not known */
+	char *resource_version;     /* to watch from */
+	char *continue_token;       /* of the list under way */
+	struct list_stream page;    /* the page under way, item by item */
+	struct kube_decode *decode; /* of a large object; nothing further is read meanwhile */
+	struct buf rest;            /* of the piece of a list with that object */
+	bool ended;                 /* the page, meanwhile */
+	int page_objects; /* halved when a page takes too long, doubled by each whole list */
 	struct backoff backoff;
 	int watch_failures; /* failed watches in a row without an event */
 	int64_t opened_ms;  /* monotonic; of the present watch */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "codec/text/json.h"
+#include "kube/kube_decode.h"
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
@@ -219,6 +220,17 @@ static const char *kube_store_refuse(struct kube_store *store, struct kube_conte
 	return arena_strdup(&store->scratch, err.text);
 }
 
+/* A bad entry instead of the content. */
+static void kube_store_spoil(struct kube_store *store, const struct cJSON *json,
+			     const char *problem, const struct kube_meta *meta,
+			     struct kube_content *content)
+{
+	arena_done(&content->arena);
+	content->object = kube_store_decode_bad(store, json, problem, &content->arena);
+	content->bad = arena_text(&content->arena, problem);
+	content->resource_version = arena_strdup(&content->arena, meta->resource_version);
+}
+
 static void kube_store_decode(struct kube_store *store, const struct cJSON *json,
 			      const char *problem, const struct kube_meta *meta,
 			      struct kube_content *content)
@@ -230,16 +242,13 @@ static void kube_store_decode(struct kube_store *store, const struct cJSON *json
 		problem = err.text;
 	if (!problem && (content->arena.over_budget || budget_is_over(content->budget)))
 		problem = kube_store_refuse(store, content);
-	if (problem) {
-		arena_done(&content->arena);
-		content->object = kube_store_decode_bad(store, json, problem, &content->arena);
-		content->bad = arena_text(&content->arena, problem);
-	}
 	content->resource_version = arena_strdup(&content->arena, meta->resource_version);
+	if (problem)
+		kube_store_spoil(store, json, problem, meta, content);
 }
 
-static struct kube_content kube_store_try(struct kube_store *store, const struct cJSON *json,
-					  const char *problem, const struct kube_meta *meta)
+/* Empty, and charged. */
+static struct kube_content kube_store_begin(struct kube_store *store, const struct kube_meta *meta)
 {
 	const char *name = *meta->namespace_ ? meta->namespace_ : "\"\" (cluster-wide)";
 	struct budget *budget = budget_children_get(store->budgets, name);
@@ -250,7 +259,33 @@ static struct kube_content kube_store_try(struct kube_store *store, const struct
 	};
 
 	(void)budget_take(budget, content.beside_bytes);
+	return content;
+}
+
+static struct kube_content kube_store_try(struct kube_store *store, const struct cJSON *json,
+					  const char *problem, const struct kube_meta *meta)
+{
+	struct kube_content content = kube_store_begin(store, meta);
+
 	kube_store_decode(store, json, problem, meta, &content);
+	return content;
+}
+
+/* Decoded beside the loop, without a budget: its block is charged now. */
+static struct kube_content kube_store_adopt(struct kube_store *store, const struct cJSON *json,
+					    struct kube_decoded *decoded,
+					    const struct kube_meta *meta)
+{
+	struct kube_content content = kube_store_begin(store, meta);
+
+	decoded->arena.words = store->words;
+	arena_move(&decoded->arena, content.arena.budget);
+	content.arena = decoded->arena;
+	decoded->arena = ARENA_INIT;
+	content.object = decoded->object;
+	content.resource_version = decoded->resource_version;
+	if (budget_is_over(content.budget))
+		kube_store_spoil(store, json, kube_store_refuse(store, &content), meta, &content);
 	return content;
 }
 
@@ -288,7 +323,7 @@ static void kube_store_tell(const struct kube_store *store, enum kube_change cha
 
 /* Reports an object and keeps nothing of it. */
 static int kube_store_pass(struct kube_store *store, const struct cJSON *json, bool deleted,
-			   const char *problem, struct err *err)
+			   const char *problem, struct kube_decoded *decoded, struct err *err)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	struct err bad = { .kind = ERR_NONE };
@@ -296,8 +331,8 @@ static int kube_store_pass(struct kube_store *store, const struct cJSON *json, b
 
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
-	void *object = arena_alloc(&arena, store->type->object_size);
-	if (problem || store->type->decode(json, "", &arena, object, &bad) < 0)
+	void *object = decoded ? decoded->object : arena_alloc(&arena, store->type->object_size);
+	if (problem || (!decoded && store->type->decode(json, "", &arena, object, &bad) < 0))
 		kube_store_tell(store, KUBE_BAD, meta.key, NULL,
 				kube_store_decode_bad(store, json, problem ? problem : bad.text,
 						      &arena));
@@ -348,15 +383,15 @@ static bool kube_store_skip(struct kube_store *store, const struct kube_meta *me
 /* A version that is stored already only renews the entry's round, so that the sweep of a list
  * keeps it. Otherwise the new content replaces the old one in counts and index before on_change is
  * called, and the old content is retired after it, because the callback gets both. */
-int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
-		   struct err *err)
+static int kube_store_take(struct kube_store *store, const struct cJSON *json, const char *problem,
+			   struct kube_decoded *decoded, struct err *err)
 {
 	struct kube_content old = { .arena = ARENA_INIT };
 	struct kube_meta meta;
 	enum kube_change change = KUBE_ADDED;
 
 	if (store->passing)
-		return kube_store_pass(store, json, false, problem, err);
+		return kube_store_pass(store, json, false, problem, decoded, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	struct kube_entry *entry = map_make(&store->entries, meta.key, sizeof(*entry));
@@ -371,7 +406,8 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 		old = entry->content;
 		kube_content_replace(store, &old);
 	}
-	entry->content = kube_store_content(store, json, problem, &meta);
+	entry->content = decoded ? kube_store_adopt(store, json, decoded, &meta) :
+				   kube_store_content(store, json, problem, &meta);
 	if (!old.resource_version && kube_store_skip(store, &meta, entry))
 		return 0;
 	kube_store_count(store, &entry->content, 1);
@@ -383,6 +419,20 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
 	kube_store_tell(store, change, meta.key, old.object, entry->content.object);
 	kube_content_retire(store, &old);
 	return 0;
+}
+
+int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
+		   struct err *err)
+{
+	return kube_store_take(store, json, problem, NULL, err);
+}
+
+int kube_store_put_decoded(struct kube_store *store, const struct cJSON *json,
+			   struct kube_decoded *decoded, struct err *err)
+{
+	if (!decoded->object)
+		return kube_store_take(store, json, decoded->problem, NULL, err);
+	return kube_store_take(store, json, NULL, decoded, err);
 }
 
 void kube_store_remove_key(struct kube_store *store, const char *key)
@@ -404,7 +454,7 @@ int kube_store_remove(struct kube_store *store, const struct cJSON *json, const 
 	struct kube_meta meta;
 
 	if (store->passing)
-		return kube_store_pass(store, json, true, problem, err);
+		return kube_store_pass(store, json, true, problem, NULL, err);
 	if (kube_store_meta(store, json, &meta, err) < 0)
 		return -1;
 	kube_store_remove_key(store, meta.key);

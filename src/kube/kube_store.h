@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "kube/kube_informer.h"
 
+struct kube_decoded;
 struct kube_entry;
 
 struct kube_store {
@@ -49,6 +50,10 @@ void kube_store_sweep(struct kube_store *store);
  * (codec/objects/foreign_object); then the entry is bad as well. */
 int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
 		   struct err *err);
+/* The same with the object, decoded already (kube_decode.h), of which `json` is the skeleton. Takes the
+ * arena. */
+int kube_store_put_decoded(struct kube_store *store, const struct cJSON *json,
+			   struct kube_decoded *decoded, struct err *err);
 /* The object was deleted; fine when it is not stored. -1 as above. */
 int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
 		      struct err *err);

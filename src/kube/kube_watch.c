@@ -9,9 +9,11 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/object_skeleton.h"
 #include "codec/text/json.h"
+#include "kube/kube_decode.h"
 #include "kube/kube_path.h"
 
 #define KUBE_WATCH_LINE_KEPT_BYTES ((size_t)64 << 10)
+#define KUBE_WATCH_REST_MAX_BYTES ((size_t)4 << 20) /* more than one piece has */
 
 /* A user may cancel inside a callback: while `inside`, the struct is only marked and freed
  * later. */
@@ -27,6 +29,8 @@ struct kube_watch {
 	struct err stop;    /* why we ended the stream ourselves */
 	int64_t retry_after_ms;
 	bool inside, cancelled;
+	bool held;       /* until kube_watch_decoded */
+	struct buf rest; /* of the piece with the line that is decoded */
 };
 
 static void kube_watch_end_skeleton(struct kube_watch *watch)
@@ -41,6 +45,7 @@ static void kube_watch_free(struct kube_watch *watch)
 	kube_watch_end_skeleton(watch);
 	loop_timer_free(watch->line_timer);
 	buf_done(&watch->line);
+	buf_done(&watch->rest);
 	arena_done(&watch->arena);
 	memory_free(watch);
 }
@@ -75,7 +80,8 @@ static int kube_watch_status(struct kube_watch *watch, const struct api_status *
 }
 
 /* `problem`: NULL, or why `json` has only the object's skeleton. */
-static int kube_watch_event(struct kube_watch *watch, const struct cJSON *json, const char *problem)
+static int kube_watch_event(struct kube_watch *watch, const struct cJSON *json, const char *problem,
+			    struct kube_decoded *decoded)
 {
 	struct watch_event event;
 
@@ -84,6 +90,7 @@ static int kube_watch_event(struct kube_watch *watch, const struct cJSON *json, 
 	if (event.type == WATCH_ERROR)
 		return kube_watch_status(watch, &event.status);
 	event.problem = problem;
+	event.decoded = decoded;
 	watch->callbacks.on_event(watch->callbacks.context, &event);
 	return watch->cancelled ? -1 : 0;
 }
@@ -98,13 +105,18 @@ static int kube_watch_line(struct kube_watch *watch, const char *text, size_t si
 	if (size == 0 && !watch->too_large)
 		return 0; /* an empty line proves a live connection, not a live server */
 	loop_timer_start(watch->line_timer, watch->line_ms);
+	if (size > KUBE_DECODE_INLINE_BYTES && !watch->too_large && watch->callbacks.on_large) {
+		watch->held = true;
+		watch->callbacks.on_large(watch->callbacks.context, text, size);
+		return 0;
+	}
 	arena_reset(&watch->arena);
 	foreign_object_parse(text, size, true, &json, &problem);
 	if (watch->too_large)
 		reason = foreign_object_too_large(&watch->arena, KUBE_WATCH_LINE_MAX_BYTES);
 	else if (problem.kind != ERR_NONE)
 		reason = problem.text;
-	return kube_watch_event(watch, json, reason);
+	return kube_watch_event(watch, json, reason, NULL);
 }
 
 static int kube_watch_end_line(struct kube_watch *watch)
@@ -162,6 +174,8 @@ static int kube_watch_feed(struct kube_watch *watch, const char *data, size_t si
 		kube_watch_clear_line(watch);
 		data += part + 1;
 		size -= part + 1;
+		if (watch->held)
+			return buf_add(&watch->rest, data, size);
 	}
 	return 0;
 }
@@ -172,20 +186,54 @@ static int kube_watch_on_chunk(void *context, const char *data, size_t size)
 
 	watch->inside = true;
 	int result = kube_watch_feed(watch, data, size);
-	return kube_watch_leave(watch) ? result : -1;
+	if (!kube_watch_leave(watch))
+		return -1;
+	return result == 0 && watch->held ? 1 : result;
+}
+
+/* Ends the stream because of a line. */
+static void kube_watch_stop(struct kube_watch *watch)
+{
+	struct kube_answer answer = { .body = "", .retry_after_ms = watch->retry_after_ms };
+
+	kube_client_cancel(steal(&watch->call));
+	watch->inside = true;
+	watch->callbacks.on_end(watch->callbacks.context, &answer, &watch->stop);
+	kube_watch_free(watch);
+}
+
+void kube_watch_decoded(struct kube_watch *watch, struct kube_decoded *decoded)
+{
+	AUTO(buf_done) struct buf rest = watch->rest;
+	int result;
+
+	buf_init(&watch->rest, KUBE_WATCH_REST_MAX_BYTES);
+	watch->held = false;
+	arena_reset(&watch->arena);
+	watch->inside = true;
+	result = kube_watch_event(watch, decoded->json, decoded->problem, decoded);
+	if (result == 0)
+		result = kube_watch_feed(watch, rest.data, rest.size);
+	if (!kube_watch_leave(watch))
+		return;
+	if (result < 0)
+		kube_watch_stop(watch);
+	else if (!watch->held)
+		kube_client_resume(watch->call);
 }
 
 static void kube_watch_on_line_late(void *context)
 {
 	struct kube_watch *watch = context;
-	struct kube_answer answer = { .body = "" };
 
-	kube_client_cancel(steal(&watch->call));
+	if (watch->held) {
+		loop_timer_start(watch->line_timer, watch->line_ms);
+		return;
+	}
+	watch->retry_after_ms = 0;
 	err_set(&watch->stop, ERR_TIMEOUT, "watch: no complete line was received for %lld ms",
 		(long long)watch->line_ms);
-	watch->inside = true;
-	watch->callbacks.on_end(watch->callbacks.context, &answer, &watch->stop);
-	kube_watch_free(watch);
+	kube_watch_stop(watch);
 }
 
 static void kube_watch_on_done(void *context, const struct kube_answer *answer,
@@ -226,6 +274,7 @@ struct kube_watch *kube_watch_start(struct kube_client *client, const char *path
 	watch->line_timer =
 		loop_timer_new(kube_client_loop(client), kube_watch_on_line_late, watch);
 	buf_init(&watch->line, KUBE_WATCH_LINE_MAX_BYTES);
+	buf_init(&watch->rest, KUBE_WATCH_REST_MAX_BYTES);
 	path = kube_path_query(&arena, path, "watch", "true");
 	path = kube_path_query(&arena, path, "allowWatchBookmarks", "true");
 	path = kube_path_query(&arena, path, "timeoutSeconds",

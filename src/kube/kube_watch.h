@@ -27,6 +27,10 @@ struct kube_watch_callbacks {
 	void (*on_open)(void *context);
 	/* ADDED, MODIFIED, DELETED or BOOKMARK; the event is valid until it returns. */
 	void (*on_event)(void *context, const struct watch_event *event);
+	/* A line above KUBE_DECODE_INLINE_BYTES, which is read when kube_watch_decoded is called; until
+	 * then nothing else of the watch is. The text is valid until it returns. NULL: large lines are
+	 * read as others. */
+	void (*on_large)(void *context, const char *text, size_t size);
 	/* err NULL: the server ended it in good order. ERR_GONE: the resource version is too
 	 * old. */
 	void (*on_end)(void *context, const struct kube_answer *answer, const struct err *err);
@@ -38,6 +42,8 @@ struct kube_watch_callbacks {
 struct kube_watch *kube_watch_start(struct kube_client *client, const char *path,
 				    const char *resource_version,
 				    const struct kube_watch_callbacks *callbacks);
+/* Continues after on_large; as if the line were read now. Not inside its callbacks. */
+void kube_watch_decoded(struct kube_watch *watch, struct kube_decoded *decoded);
 /* No callback any more. Fine inside on_open and on_event; NULL is fine. */
 void kube_watch_cancel(struct kube_watch *watch);
 

@@ -50,7 +50,8 @@ struct https_request {
 	enum https_state state;
 	bool added; /* to curl's multi handle */
 	bool cancelled;
-	bool paused; /* has delivered HTTPS_TURN_BYTES: continues in the next turn */
+	bool paused; /* curl keeps a piece: continues in the next turn, or when it is not held */
+	bool held;   /* until https_resume */
 	size_t turn_bytes;
 	int64_t turn_ms; /* of turn_bytes */
 	struct https_easy easy;
@@ -520,7 +521,7 @@ static void https_on_resume(uv_idle_t *handle)
 	(void)uv_idle_stop(handle);
 	https->inside++;
 	LIST_EACH(struct https_request, request, &https->requests, item) {
-		if (!request->paused)
+		if (!request->paused || request->held)
 			continue;
 		request->paused = false;
 		request->turn_bytes = 0;
@@ -531,12 +532,22 @@ static void https_on_resume(uv_idle_t *handle)
 	https_settle(https);
 }
 
+void https_resume(struct https_request *request)
+{
+	request->held = false;
+	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
+	if (request->paused)
+		CHECK(uv_idle_start(request->https->resume, https_on_resume) == 0);
+}
+
 /* True: the receiver of a stream gets this piece in the next turn of the loop. */
 static bool https_is_turn_over(struct https_request *request, size_t bytes)
 {
 	if (request->turn_ms != request->last_piece_ms)
 		request->turn_bytes = 0;
 	request->turn_ms = request->last_piece_ms;
+	if (request->held)
+		return request->paused = true;
 	if (request->turn_bytes < HTTPS_TURN_BYTES) {
 		request->turn_bytes += bytes;
 		return false;
@@ -657,7 +668,10 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 	if (request->call.on_chunk && request->status < 300) {
 		if (https_is_turn_over(request, bytes))
 			return CURL_WRITEFUNC_PAUSE;
-		if (bytes == 0 || request->call.on_chunk(request->call.context, data, bytes) == 0)
+		int answer =
+			bytes > 0 ? request->call.on_chunk(request->call.context, data, bytes) : 0;
+		request->held = answer > 0;
+		if (answer >= 0)
 			return request->cancelled ? 0 : bytes;
 		if (!request->cancelled)
 			https_stop(request, ERR_INPUT, "the answer cannot be used");
@@ -691,6 +705,9 @@ static void https_on_timer(void *context)
 {
 	struct https_request *request = context;
 	int64_t now = loop_monotonic_ms(request->https->loop);
+
+	if (request->held)
+		request->last_piece_ms = now;
 	int64_t deadline = request->opened ? request->last_piece_ms + request->call.stall_ms :
 					     request->first_byte_deadline_ms;
 

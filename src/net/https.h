@@ -35,8 +35,9 @@ struct https_response {
 	int64_t retry_after_ms; /* header Retry-After in seconds form; 0 when there is none */
 };
 
-/* A piece of the body of a 2xx answer, of any size above 0. 0: continue; -1: stop, and on_done gets
- * ERR_INPUT. May call https_cancel on its own request. */
+/* A piece of the body of a 2xx answer, of any size above 0. 0: continue; 1: no further piece before
+ * https_resume, and silence does not count until then; -1: stop, and on_done gets ERR_INPUT. May call
+ * https_cancel on its own request. */
 typedef int https_chunk(void *context, const char *data, size_t size);
 /* The header of a 2xx answer was received (streams only). May call https_cancel. */
 typedef void https_open(void *context);
@@ -80,6 +81,8 @@ void https_free(struct https *https);
 /* Never fails and never calls back before it returns: errors are passed to on_done. Everything in
  * `call` is copied. */
 struct https_request *https_start(struct https *https, const struct https_call *call);
+/* After a piece that was answered with 1. Not inside a callback of the request. */
+void https_resume(struct https_request *request);
 /* No callback of it is called any more; the pointer becomes invalid. Fine at any time, also inside
  * the request's own callbacks. */
 void https_cancel(struct https_request *request);

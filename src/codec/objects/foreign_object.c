@@ -12,17 +12,19 @@ static const struct json_limits object_limits = {
 	.foreign = true,
 };
 
-static void parse_skeleton(const char *text, size_t size, bool watch, struct cJSON **ret_json)
+struct cJSON *foreign_object_skeleton(const char *text, size_t size, bool watch)
 {
 	struct object_skeleton skeleton;
+	struct cJSON *json = NULL;
 	const struct buf *found;
 
 	object_skeleton_init(&skeleton, watch);
 	object_skeleton_feed(&skeleton, text, size);
 	found = object_skeleton_end(&skeleton);
-	if (json_parse(found->data, found->size, &object_limits, ret_json, NULL) < 0)
-		CHECK(json_parse("{}", 2, &object_limits, ret_json, NULL) == 0);
+	if (json_parse(found->data, found->size, &object_limits, &json, NULL) < 0)
+		CHECK(json_parse("{}", 2, &object_limits, &json, NULL) == 0);
 	object_skeleton_done(&skeleton);
+	return json;
 }
 
 void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSON **ret_json,
@@ -30,7 +32,7 @@ void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSO
 {
 	*ret_problem = (struct err){ .kind = ERR_NONE };
 	if (json_parse(text, size, &object_limits, ret_json, ret_problem) < 0)
-		parse_skeleton(text, size, watch, ret_json);
+		*ret_json = foreign_object_skeleton(text, size, watch);
 }
 
 const char *foreign_object_too_large(struct arena *arena, size_t limit)

@@ -25,6 +25,9 @@ struct cJSON;
 void foreign_object_parse(const char *text, size_t size, bool watch, struct cJSON **ret_json,
 			  struct err *ret_problem);
 
+/* The object's skeleton alone; the caller frees it. */
+struct cJSON *foreign_object_skeleton(const char *text, size_t size, bool watch);
+
 /* The problem text of an object above `limit` bytes; in the arena. */
 const char *foreign_object_too_large(struct arena *arena, size_t limit);
 

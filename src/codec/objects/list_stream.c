@@ -134,7 +134,7 @@ static bool feed_mark(struct list_stream *stream, char c)
 	return moves;
 }
 
-void list_stream_feed(struct list_stream *stream, const char *data, size_t size)
+size_t list_stream_feed(struct list_stream *stream, const char *data, size_t size)
 {
 	const char *from = data, *end = data + size;
 
@@ -147,6 +147,10 @@ void list_stream_feed(struct list_stream *stream, const char *data, size_t size)
 			stream->in_items = *at == ',';
 			stream->depth -= *at == ']';
 			from = *at == ',' ? at + 1 : at;
+			if (!stream->held)
+				continue;
+			add(stream, from, (size_t)(at + 1 - from));
+			return (size_t)(at + 1 - data);
 		} else if (feed_mark(stream, *at)) {
 			add(stream, from, (size_t)(at + 1 - from));
 			stream->in_items = true;
@@ -154,6 +158,7 @@ void list_stream_feed(struct list_stream *stream, const char *data, size_t size)
 		}
 	}
 	add(stream, from, (size_t)(end - from));
+	return size;
 }
 
 static int page_decode(const struct cJSON *json, struct arena *arena, struct list_page *ret_page,

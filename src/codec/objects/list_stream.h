@@ -35,6 +35,7 @@ struct list_stream {
 	struct object_skeleton skeleton; /* of an item that is too large */
 	size_t depth;
 	bool in_string, escaped, in_items, too_large;
+	bool held;    /* set by on_item: list_stream_feed returns */
 	char name[8]; /* the last string of depth 1, cut */
 	size_t name_size;
 };
@@ -44,8 +45,9 @@ void list_stream_init(struct list_stream *stream, size_t item_max_bytes,
 				      const char *problem),
 		      void *context);
 void list_stream_done(struct list_stream *stream);
-/* Feeds a piece of any size. */
-void list_stream_feed(struct list_stream *stream, const char *data, size_t size);
+/* Feeds a piece of any size. The number of bytes that it has read: all of them, unless on_item has set
+ * `held`, which the caller clears before it feeds the others. */
+size_t list_stream_feed(struct list_stream *stream, const char *data, size_t size);
 /* After the last piece: the metadata. ERR_INPUT when it was not a list, ERR_LIMIT when the rest is too large. */
 int list_stream_end(struct list_stream *stream, struct arena *arena, struct list_page *ret_page,
 		    struct err *err);

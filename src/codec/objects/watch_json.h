@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 struct cJSON;
+struct kube_decoded;
 
 enum watch_type {
 	WATCH_NONE = 0,
@@ -31,8 +32,10 @@ struct watch_event {
 	const struct cJSON *object;   /* borrowed from the tree */
 	const char *resource_version; /* of the object; "" for WATCH_ERROR */
 	struct api_status status;     /* of WATCH_ERROR */
-	const char *
-		problem; /* why `object` is only a skeleton; NULL: it is whole. Set by kube_watch */
+	/* Set by kube_watch: why `object` is only a skeleton; NULL: it is whole, or decoded. */
+	const char *problem;
+	struct kube_decoded
+		*decoded; /* the whole object, of which `object` is the skeleton; NULL: none */
 };
 
 /* ERR_INPUT when it is not a watch event (also for an unknown type). */
