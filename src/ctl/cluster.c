@@ -541,8 +541,8 @@ static void pass_ended(void *context, const struct pass_result *result)
 	keep_off(cluster, result);
 	if (result->memory)
 		cluster->memory = memory_state_keep(result->memory, &cluster->memory_arena);
-	if (result->patched_body) {
-		patched_keep(&cluster->patched, result->patched_body);
+	if (result->patched) {
+		patched_keep(&cluster->patched, result->object, result->object_arena);
 		for (size_t i = 0; i < LISTENER_COUNT; i++)
 			if (listeners[i].patched)
 				listeners[i].patched(listener_self(cluster, i),

@@ -123,16 +123,6 @@ static size_t count_deletions(const struct plan_group *group)
 	return count;
 }
 
-int64_t act_generation(const char *body, size_t size)
-{
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	struct ray_cluster cluster = { .generation = 0 }; /* for gcc's -fanalyzer */
-
-	if (act_decode_cluster(body, size, &scratch, &cluster, NULL) < 0)
-		return INT64_MAX;
-	return cluster.generation;
-}
-
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list)
 {
 	*ret_list = (struct act_scaled_list){ .action_message = "" };

@@ -52,9 +52,6 @@ int act_write_delete(const struct ray_cluster *cluster, struct buf *buf, struct 
 int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 		       struct ray_cluster *ret_cluster, struct err *err);
 
-/* Of a RayCluster; INT64_MAX when it cannot be read. */
-int64_t act_generation(const char *body, size_t size);
-
 /* Changes of an accepted patch, for the log: copied, so that they outlive the caches' objects. */
 struct act_scaled {
 	const char *group, *reason, *message;

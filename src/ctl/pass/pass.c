@@ -89,15 +89,17 @@ static int64_t gcs_timeout_ms(const struct pass *pass)
 	return pass->config.control->options->gcs_timeout_seconds * MS_PER_SECOND;
 }
 
-static void finish(struct pass *pass, const struct memory_state *memory, const char *patched_body,
+static void finish(struct pass *pass, const struct memory_state *memory, bool patched,
 		   const struct err *err)
 {
 	struct pass_result result = {
 		.memory = memory,
-		.patched_body = patched_body,
+		.patched = patched,
+		.object = pass->answer.object,
+		.object_arena = &pass->answer.arena,
 		.err = err,
 		.retry_after_ms = pass->retry_after_ms,
-		.scaled = patched_body ? &pass->scaled : NULL,
+		.scaled = patched ? &pass->scaled : NULL,
 		.drain_errors = pass->drain_errors,
 		.reading = pass->reading,
 		.decided = pass->decided,
@@ -113,24 +115,27 @@ static void finish(struct pass *pass, const struct memory_state *memory, const c
 
 /* --- Refreshing: the RayCluster changed under the patch --- */
 
+static void cluster_decoded(struct pass *pass)
+{
+	if (!pass->answer.object) {
+		finish(pass, NULL, false, &pass->answer.err);
+		return;
+	}
+	pass->fresh_cluster = pass->answer.object;
+	pass_decide(pass);
+}
+
 static void cluster_read(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
-	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
-	struct err decode_err;
 
 	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
-	if (!err && act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster,
-				       &decode_err) < 0)
-		err = &decode_err;
-	if (err) {
-		finish(pass, NULL, NULL, err);
-		return;
-	}
-	pass->fresh_cluster = cluster;
-	pass_decide(pass);
+	if (err)
+		finish(pass, NULL, false, err);
+	else
+		pass_read_answer(pass, answer, &pass->arena, cluster_decoded);
 }
 
 static const char *cluster_path(struct pass *pass)
@@ -185,22 +190,21 @@ static const struct memory_state *memory_refused(struct pass *pass, const struct
 	return memory;
 }
 
-static void accepted(struct pass *pass, const char *body)
+static void accepted(struct pass *pass)
 {
 	act_log_scaled(&pass->scaled, pass->key);
-	finish(pass, pass->new_memory, body, NULL);
+	finish(pass, pass->new_memory, true, NULL);
 }
 
 /* --- Patching: a suspension without an answer --- */
 
 /* The annotation was written with it. */
-static bool is_suspended(struct pass *pass, const struct kube_answer *answer)
+static void suspension_decoded(struct pass *pass)
 {
-	struct ray_cluster *cluster = ARENA_NEW(&pass->arena, struct ray_cluster);
-
-	if (act_decode_cluster(answer->body, answer->body_size, &pass->arena, cluster, NULL) < 0)
-		return false;
-	return ray_cluster_suspended_at(cluster) != NULL;
+	if (!pass->answer.object || !ray_cluster_suspended_at(pass->answer.object))
+		finish(pass, NULL, false, &pass->lost);
+	else
+		accepted(pass);
 }
 
 /* Where the RayCluster is not suspended the next pass may try again. Where it could not be read this
@@ -214,11 +218,9 @@ static void cluster_looked_at(void *context, const struct kube_answer *answer,
 
 	request_end(request);
 	if (err)
-		finish(pass, pass->new_memory, NULL, &pass->lost);
-	else if (!is_suspended(pass, answer))
-		finish(pass, NULL, NULL, &pass->lost);
+		finish(pass, pass->new_memory, false, &pass->lost);
 	else
-		accepted(pass, answer->body);
+		pass_read_answer(pass, answer, &pass->answer.arena, suspension_decoded);
 }
 
 static bool look_at_suspension(struct pass *pass, const struct kube_answer *answer,
@@ -232,27 +234,46 @@ static bool look_at_suspension(struct pass *pass, const struct kube_answer *answ
 	return true;
 }
 
+static void share_answered(struct pass *pass, const struct err *err, int64_t generation)
+{
+	gpu_share_answered(pass->config.control->gpu_share, pass->config.namespace_,
+			   pass->config.name, err, generation);
+}
+
+static void change_decoded(struct pass *pass)
+{
+	const struct ray_cluster *object = pass->answer.object;
+
+	share_answered(pass, NULL, object ? object->generation : INT64_MAX);
+	accepted(pass);
+}
+
+static void change_failed(struct pass *pass, const struct kube_answer *answer,
+			  const struct err *err)
+{
+	if (!act_deletes(pass->work->plan))
+		share_answered(pass, err, 0);
+	if (may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX)
+		read_cluster(pass, cluster_read);
+	else if (!look_at_suspension(pass, answer, err))
+		finish(pass, memory_refused(pass, err), false, err);
+}
+
 static void change_answered(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct pass_request *request = context;
 	struct pass *pass = request->pass;
-	bool deletes = act_deletes(pass->work->plan);
 
 	request_end(request);
 	pass->retry_after_ms = answer->retry_after_ms;
 	phase_end(pass, "patching");
-	if (!deletes)
-		gpu_share_answered(pass->config.control->gpu_share, pass->config.namespace_,
-				   pass->config.name, err,
-				   err ? 0 : act_generation(answer->body, answer->body_size));
-	if (err && may_patch_again(pass, answer, err) && ++pass->conflicts < CONFLICTS_MAX) {
-		read_cluster(pass, cluster_read);
-		return;
-	}
-	if (!err)
-		accepted(pass, deletes ? "" : answer->body);
-	else if (!look_at_suspension(pass, answer, err))
-		finish(pass, memory_refused(pass, err), NULL, err);
+	pass->answer.object = NULL;
+	if (err)
+		change_failed(pass, answer, err);
+	else if (act_deletes(pass->work->plan))
+		accepted(pass);
+	else
+		pass_read_answer(pass, answer, &pass->answer.arena, change_decoded);
 }
 
 static int write_change(struct pass *pass, const struct plan *plan,
@@ -271,7 +292,7 @@ static void send_change(struct pass *pass, const struct plan *plan,
 
 	buf_init(&body, ACT_PATCH_MAX);
 	if (write_change(pass, plan, objects->cluster, &body, &err) < 0) {
-		finish(pass, NULL, NULL, &err);
+		finish(pass, NULL, false, &err);
 		return;
 	}
 	pass->step = PASS_PATCHING;
@@ -293,7 +314,7 @@ static void pods_read(struct pass *pass, const struct err *err)
 {
 	phase_end(pass, "verifying");
 	if (err)
-		finish(pass, NULL, NULL, err);
+		finish(pass, NULL, false, err);
 	else
 		pass_decide(pass);
 }
@@ -402,7 +423,7 @@ static void decided(struct pass *pass)
 
 	/* After SIGSTOP another replica may lead: this process must neither act nor report. */
 	if (pass->deleted || !leader_is_leading(pass->config.control->leader)) {
-		finish(pass, NULL, NULL, NULL);
+		finish(pass, NULL, false, NULL);
 		return;
 	}
 	plan = pass->work->plan;
@@ -444,7 +465,7 @@ static void decided(struct pass *pass)
 	if (plan->patch.count > 0 || act_deletes(plan))
 		send_change(pass, plan, &objects);
 	else
-		finish(pass, pass->new_memory, NULL, NULL);
+		finish(pass, pass->new_memory, false, NULL);
 }
 
 /* --- Reading --- */
@@ -480,7 +501,7 @@ static void state_unchanged(struct pass_request *request)
 	pass->reading.took_us = loop_precise_us() - pass->phase_us;
 	request_end(request);
 	phase_end(pass, "reading");
-	finish(pass, NULL, NULL, NULL);
+	finish(pass, NULL, false, NULL);
 }
 
 static void state_read(void *context, const struct gcs_reply *reply, const struct err *err)

@@ -54,9 +54,12 @@ enum pass_cost { PASS_COST_UNKNOWN = 0, PASS_SMALL, PASS_QUICK, PASS_SLOW };
 /* How a pass ended. Valid until the callback returns. */
 struct pass_result {
 	const struct memory_state *memory; /* for the next pass; NULL: keep the old one */
-	const char *patched_body; /* the RayCluster as the API server answered; NULL: no patch */
-	const struct err *err;    /* NULL, or why the RayCluster could not be read or patched */
-	int64_t retry_after_ms;   /* with err: Retry-After of the API server; 0: not given */
+	bool patched;                      /* the change was accepted */
+	/* The RayCluster as the API server answered; NULL: not known. The arena may be taken over. */
+	struct ray_cluster *object;
+	struct arena *object_arena;
+	const struct err *err;  /* NULL, or why the RayCluster could not be read or patched */
+	int64_t retry_after_ms; /* with err: Retry-After of the API server; 0: not given */
 	const struct act_scaled_list *scaled; /* changes of the accepted patch; NULL: no patch */
 	size_t drain_errors;                  /* DrainNode calls that failed */
 	struct poll_reading reading;          /* the cost of Ray's state */

@@ -1,5 +1,5 @@
 /* Internals of a pass, shared by pass.c (its steps), pass_decide.c (the decision off the loop),
- * pass_verify.c (the list of its Pods) and pass_observe.c (its data and their age). Internal to these
+ * pass_read.c (the list of its Pods) and pass_observe.c (its data and their age). Internal to these
  * files. */
 #ifndef CTL_PASS_PASS_INTERN_H
 #define CTL_PASS_PASS_INTERN_H
@@ -75,6 +75,17 @@ struct pass_pods {
 	VEC(struct fresh_pod) list;
 };
 
+/* A RayCluster as the API server has answered. */
+struct pass_answer {
+	struct arena arena;         /* of a patch: may be taken over */
+	struct arena *into;         /* this one, or that of the pass */
+	struct ray_cluster *object; /* NULL: err says why */
+	struct err err;
+	char *text; /* while it is decoded */
+	size_t size;
+	void (*next)(struct pass *pass);
+};
+
 struct pass {
 	unsigned holders; /* the owner, until pass_free; pass_hold */
 	struct pass_config config;
@@ -83,7 +94,7 @@ struct pass {
 	struct arena arena, ray_arena; /* of the pass, and of ray_state */
 	enum pass_step step;
 	struct loop_timer *start;
-	struct work_job *job;   /* NULL: no decision in progress, and no page of Pods */
+	struct work_job *job;   /* NULL: none in progress, of a decision or an answer */
 	struct pass_work *work; /* of the last decision */
 	bool deleted;           /* the RayCluster, when the last decision was to be made */
 	void (*on_decided)(struct pass *pass);
@@ -107,6 +118,7 @@ struct pass {
 	struct err lost; /* of the patch that suspends, while the RayCluster is looked at */
 
 	const struct ray_cluster *fresh_cluster; /* NULL: the cache's */
+	struct pass_answer answer;               /* the last one */
 	struct pass_pods *pods;                  /* NULL: the cache's */
 
 	VEC(struct pass_request *) requests;
@@ -143,6 +155,10 @@ bool pass_decide_is_overtaken(struct pass *pass);
 /* Lists the Pods of the cluster, page by page, each decoded on a thread of the pool unless it is small,
  * and calls `done` with NULL or an error. pass_free cancels it, pass_drop frees the memory. */
 void pass_verify(struct pass *pass, void (*done)(struct pass *pass, const struct err *err));
+/* Decodes an answer into pass->answer, on a thread of the pool unless it is small, and calls next on the
+ * loop, for a small one before it returns. pass_free cancels it. */
+void pass_read_answer(struct pass *pass, const struct kube_answer *answer, struct arena *into,
+		      void (*next)(struct pass *pass));
 /* Ends its request; NULL is fine. */
 void pass_pods_cancel(struct pass_pods *pods);
 /* Reports the duration of a phase to the meter. */

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "core/model/kubernetes.h"
-#include "ctl/pass/act.h"
 #include "net/work.h"
 
 static void release(void *memory)
@@ -26,17 +25,14 @@ void patched_done(struct patched *patched)
 	work_retire(patched->loop, release, arena);
 }
 
-void patched_keep(struct patched *patched, const char *body)
+void patched_keep(struct patched *patched, struct ray_cluster *object, struct arena *arena)
 {
-	struct ray_cluster *object;
-	struct err err;
-
 	patched_done(patched);
-	object = ARENA_NEW(&patched->arena, struct ray_cluster);
-	if (act_decode_cluster(body, strlen(body), &patched->arena, object, &err) == 0)
-		patched->object = object;
-	else
-		arena_done(&patched->arena);
+	if (!object)
+		return;
+	patched->object = object;
+	patched->arena = *arena;
+	*arena = ARENA_INIT;
 }
 
 const struct ray_cluster *patched_current(struct patched *patched, const struct ray_cluster *cached)

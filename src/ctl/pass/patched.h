@@ -11,8 +11,8 @@ struct patched {
 	struct ray_cluster *object; /* NULL: none */
 };
 
-/* `body`: the RayCluster as the API server answered. One that cannot be decoded is not kept. */
-void patched_keep(struct patched *patched, const char *body);
+/* The RayCluster as the API server answered, whose arena is taken over. NULL: it is not known. */
+void patched_keep(struct patched *patched, struct ray_cluster *object, struct arena *arena);
 /* The newer one of the cache's object (NULL: none) and the kept one, which is dropped when the
  * cache has it. It lives until the decisions in progress have been made. */
 const struct ray_cluster *patched_current(struct patched *patched,

@@ -328,11 +328,11 @@ static void test_a_cluster_with_a_large_object_is_decided_on_a_thread(void **sta
 	(void)state;
 	set_pending_gpus(2);
 	buf_add_string(&text, "{'kind': 'PodList', 'metadata': {}, 'items': [" HEAD_POD
-			      ",{'metadata': {'name': 'w', 'namespace': 'a'}, 'spec': {"
-			      "'containers': [{'name': 'w', 'args': ['");
-	for (int i = 0; i < 20000; i++)
-		buf_add_string(&text, "a','");
-	buf_add_string(&text, "a']}]}}]}");
+			      ",{'metadata': {'name': 'w', 'namespace': 'a', 'annotations': {"
+			      "'note': '");
+	for (int i = 0; i < 200000; i++)
+		buf_add_char(&text, 'a');
+	buf_add_string(&text, "'}}}]}");
 	seen.pods = buf_string(&text);
 	seen.small_ms = LONG_MS;
 	seen.cost = PASS_SMALL;
@@ -379,6 +379,44 @@ static void test_pods_are_decoded_on_a_thread(void **state)
 	open_pool();
 	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
 	assert_int_equal(api.patches, 1);
+}
+
+static const char *large_cluster(struct arena *arena)
+{
+	char *note = arena_alloc(arena, 100001);
+
+	memset(note, 'a', 100000);
+	return arena_printf(arena,
+			    "{'apiVersion': 'ray.io/v1', 'kind': 'RayCluster', 'metadata': {'name':"
+			    " 'demo', 'namespace': 'a', 'generation': 2, 'annotations': {'note':"
+			    " '%s'}}, 'spec': {'enableInTreeAutoscaling': true, 'headGroupSpec':"
+			    " {'rayStartParams': {}, 'template': {'spec': {'containers': [{'name':"
+			    " 'ray-head'}]}}}, 'workerGroupSpecs': []}}",
+			    note);
+}
+
+static bool is_patching(void *context)
+{
+	return !strcmp(pass_step_name(seen.pass), "Patching") && a_job_waits(context);
+}
+
+/* The large RayCluster that the API server answers a patch with. */
+static void test_an_answer_is_decoded_on_a_thread(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	(void)state;
+	set_pending_gpus(2);
+	api.cluster = large_cluster(&arena);
+	seen.on_decided = close_pool;
+	start_pass(NULL);
+	assert_true(loop_wait_until(script.loop, is_patching, NULL, WAIT_MS));
+	assert_int_equal(api.patches, 1);
+	assert_int_equal(seen.endings, 0);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	assert_true(seen.patched);
+	assert_int_equal(seen.generation, 2);
 }
 
 static void test_a_pass_is_freed_while_pods_are_decoded(void **state)
@@ -527,6 +565,7 @@ int main(void)
 		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
 		TEST(test_a_cluster_with_a_large_object_is_decided_on_a_thread),
 		TEST(test_pods_are_decoded_on_a_thread),
+		TEST(test_an_answer_is_decoded_on_a_thread),
 		TEST(test_a_pass_is_freed_while_pods_are_decoded),
 		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
 		TEST(test_the_second_decision_of_a_pass_takes_a_thread),

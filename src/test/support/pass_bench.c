@@ -276,7 +276,8 @@ void pass_bench_ended(void *context, const struct pass_result *result)
 	(void)context;
 	replace_cache();
 	seen.endings++;
-	seen.patched = result->patched_body != NULL;
+	seen.patched = result->patched;
+	seen.generation = result->patched && result->object ? result->object->generation : 0;
 	seen.undecided = result->undecided;
 	seen.cpu_factor = result->cpu_factor;
 	seen.cost = result->cost;

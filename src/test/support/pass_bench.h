@@ -108,6 +108,7 @@ extern struct pass_seen {
 	struct poll_reading reading;
 	char memory[4096];
 	bool patched;
+	int64_t generation; /* of the RayCluster that the patch was answered with */
 	struct err err;
 } seen;
 

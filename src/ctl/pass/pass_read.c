@@ -1,9 +1,12 @@
-/* Verifying (ctl/pass/pass.h): the Pods of a cluster as the API server has them, page by page. A Pod whose
+/* What a pass reads from the API server: a RayCluster, and the Pods.
+ *
+ * Verifying (ctl/pass/pass.h): the Pods of a cluster as the API server has them, page by page. A Pod whose
  * version the cache has is kept by its name alone, so that a list costs memory only for what the cache
  * lacks. A page is decoded on a thread of the pool and charged to the pass. */
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/memory.h"
 #include "base/sort.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/list_stream.h"
@@ -16,7 +19,8 @@
 #define PAGE_PODS 500
 /* Of one page; halved numbers of Pods are asked for above it. Above the largest Pod. */
 #define PAGE_BYTES ((size_t)16 << 20)
-#define INLINE_BYTES ((size_t)16 << 10) /* as for replies of Ray (gcs/gcs_decode.c) */
+#define CLUSTER_INLINE_BYTES ((size_t)64 << 10) /* as for objects of a watch (kube/kube_decode.h) */
+#define INLINE_BYTES ((size_t)16 << 10)         /* as for replies of Ray (gcs/gcs_decode.c) */
 #define QUICK_BYTES ((size_t)256 << 10)
 
 struct pod_version {
@@ -96,6 +100,49 @@ static void decode_page(void *context, const struct work_job *job)
 
 /* ---- on the loop ---- */
 
+static void job_drop(void *context)
+{
+	pass_drop(context);
+}
+
+static void answer_decode(void *context, const struct work_job *job UNUSED)
+{
+	struct pass_answer *answer = &((struct pass *)context)->answer;
+	struct ray_cluster *object = ARENA_NEW(answer->into, struct ray_cluster);
+
+	answer->object = NULL;
+	if (act_decode_cluster(answer->text, answer->size, answer->into, object, &answer->err) == 0)
+		answer->object = object;
+}
+
+static void answer_decoded(void *context)
+{
+	struct pass *pass = context;
+
+	pass->job = NULL;
+	memory_free(steal(&pass->answer.text));
+	pass->answer.next(pass);
+}
+
+void pass_read_answer(struct pass *pass, const struct kube_answer *answer, struct arena *into,
+		      void (*next)(struct pass *pass))
+{
+	static const struct work_functions functions = { .run = answer_decode,
+							 .done = answer_decoded,
+							 .drop = job_drop };
+
+	pass->answer.next = next;
+	pass->answer.into = into;
+	pass->answer.text = memory_strndup(answer->body, answer->body_size);
+	pass->answer.size = answer->body_size;
+	if (answer->body_size > CLUSTER_INLINE_BYTES) {
+		pass->job = work_start(pass->config.control->loop, &functions, pass);
+		return;
+	}
+	answer_decode(pass, NULL);
+	answer_decoded(pass);
+}
+
 static void ask_page(struct pass *pass);
 
 static void end(struct pass *pass, struct err *err)
@@ -121,16 +168,11 @@ static void page_decoded(void *context)
 	}
 }
 
-static void page_drop(void *context)
-{
-	pass_drop(context);
-}
-
 static void start_page(struct pass *pass)
 {
 	static const struct work_functions functions = { .run = decode_page,
 							 .done = page_decoded,
-							 .drop = page_drop };
+							 .drop = job_drop };
 	struct loop *loop = pass->config.control->loop;
 	struct pass_pods *pods = pass->pods;
 
