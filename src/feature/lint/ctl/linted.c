@@ -11,6 +11,11 @@
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
 #include "feature/lint/core/lint.h"
+#include "kube/kube_informer.h"
+#include "net/work.h"
+
+/* The rules take 1 ms for a RayCluster of this memory; those of a larger one run beside the loop. */
+#define INLINE_BYTES ((size_t)128 << 10)
 
 struct linted {
 	struct cluster_entry of;
@@ -19,7 +24,8 @@ struct linted {
 	int64_t generation;
 	uint64_t annotations; /* they have no generation */
 	uint64_t claims;      /* the number of the view of its claims; 0: it has none */
-	const struct extra_condition *condition;
+	const struct extra_condition *condition; /* NULL: not known yet */
+	struct lint_run *run;                    /* NULL: the rules do not run */
 };
 
 /* The texts that are made for a cluster. */
@@ -34,10 +40,30 @@ struct lint {
 	size_t runs;
 };
 
+/* The rules on a RayCluster, which lives until the job has ended (net/work.h). */
+struct lint_run {
+	struct lint *lint;
+	struct linted *linted; /* which cancels it */
+	const struct ray_cluster *cluster;
+	struct device_view *view;
+	struct lint_context context;
+	struct arena arena;
+	struct extra_condition condition;
+	struct work_job *job; /* NULL: on the loop */
+};
+
+static void linted_cancel(struct linted *linted)
+{
+	if (linted->run)
+		work_cancel(linted->run->job);
+	linted->run = NULL;
+}
+
 static void linted_done(void *one)
 {
 	struct linted *linted = one;
 
+	linted_cancel(linted);
 	arena_done(&linted->arena);
 	memory_free(linted->uid);
 }
@@ -56,18 +82,57 @@ static uint64_t claims_number(const struct lint *lint, const struct ray_cluster 
 	return device_claims_are_used(cluster) ? device_view_number(lint->of.control) : 0;
 }
 
-/* Drops the findings and keeps the condition. */
-static void run_rules(const struct lint *lint, struct linted *linted,
-		      const struct ray_cluster *cluster)
+static void run_drop(void *context)
 {
-	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const struct lint_context context = { .devices = device_view_table(lint->of.control),
-					      .settings = &lint->of.control->options->settings };
-	struct extra_condition condition;
+	struct lint_run *run = context;
 
-	lint_condition_make(cluster, &context, &scratch, &condition);
-	linted->condition =
-		field_keep(kept_fields, &condition, sizeof(condition), SIZE_MAX, &linted->arena);
+	arena_done(&run->arena);
+	device_view_drop(run->view);
+	memory_free(run);
+}
+
+static void run_rules(void *context, const struct work_job *job UNUSED)
+{
+	struct lint_run *run = context;
+
+	lint_condition_make(run->cluster, &run->context, &run->arena, &run->condition);
+}
+
+/* Drops the findings and keeps the condition. */
+static void run_done(void *context)
+{
+	struct lint_run *run = context;
+	struct linted *linted = run->linted;
+
+	linted->run = NULL;
+	linted->condition = field_keep(kept_fields, &run->condition, sizeof(run->condition),
+				       SIZE_MAX, &linted->arena);
+	if (run->job)
+		(void)control_wake(run->lint->of.control, linted->of.namespace_, linted->of.name);
+	run_drop(run);
+}
+
+static void run_start(struct lint *lint, struct linted *linted, const struct ray_cluster *cluster)
+{
+	static const struct work_functions functions = { run_rules, run_done, run_drop };
+	const struct control *control = lint->of.control;
+	struct lint_run *run = memory_alloc(sizeof(*run));
+
+	linted_cancel(linted);
+	run->lint = lint;
+	run->linted = linted;
+	run->cluster = cluster;
+	run->context.devices = device_view_table(control);
+	run->context.settings = &control->options->settings;
+	if (control->ray_clusters && kube_informer_bytes(control->ray_clusters, cluster->namespace_,
+							 cluster->name) > INLINE_BYTES) {
+		linted->run = run;
+		run->view = device_view_hold(control);
+		run->job = work_start(control->loop, &functions, run);
+		return;
+	}
+	run_rules(run, NULL);
+	run_done(run);
 }
 
 static bool condition(void *self, const struct ray_cluster *cluster, struct arena *arena,
@@ -82,13 +147,15 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||
 	    linted->generation != cluster->generation || linted->annotations != annotations ||
 	    linted->claims != claims) {
-		run_rules(lint, linted, cluster);
+		run_start(lint, linted, cluster);
 		memory_set_string(&linted->uid, cluster->uid);
 		linted->generation = cluster->generation;
 		linted->annotations = annotations;
 		linted->claims = claims;
 		lint->runs++;
 	}
+	if (!linted->condition)
+		return false;
 	*ret_condition = *FIELD_COPY(kept_fields, linted->condition, arena);
 	return ret_condition->message[0] != '\0';
 }
