@@ -171,11 +171,10 @@ int request_bundle_decode(const struct json_at *at, struct ray_request *ret)
 /* ---- lists: equal bundles are found by a key, in linear time ---- */
 
 struct requests {
-	VEC(struct json_at) first; /* of each different bundle, up to the limit */
+	VEC(struct json_at) first; /* of each different bundle */
 	VEC(int64_t) counts;
 	struct map by_key; /* of a bundle: its number from 1 */
 	struct buf key;
-	size_t different; /* bundles, also those above the limit */
 };
 
 static void requests_done(struct requests *requests)
@@ -233,19 +232,16 @@ static int count_bundle(struct requests *requests, const struct json_at *at, str
 		return json_fail(at, "is too large");
 	number = (uintptr_t)map_get(&requests->by_key, buf_string(&requests->key));
 	if (number == 0) {
-		number = ++requests->different;
+		VEC_PUSH(arena, &requests->first, *at);
+		VEC_PUSH(arena, &requests->counts, 0);
+		number = requests->first.count;
 		map_set(&requests->by_key, buf_string(&requests->key), (void *)number);
-		if (number <= REQUEST_BUNDLES_MAX) {
-			VEC_PUSH(arena, &requests->first, *at);
-			VEC_PUSH(arena, &requests->counts, 0);
-		}
 	}
-	if (number <= REQUEST_BUNDLES_MAX)
-		requests->counts.at[number - 1]++;
+	requests->counts.at[number - 1]++;
 	return 0;
 }
 
-/* Checks each bundle, in memory that is used again for the next one. */
+/* Checks each bundle, in memory that is used again for the next one, up to the limit. */
 static int count_bundles(const struct json_at *list, struct requests *requests, struct arena *arena)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -257,13 +253,13 @@ static int count_bundles(const struct json_at *list, struct requests *requests, 
 	for (struct json_at e = json_first(&own); e.json; json_next(&e)) {
 		if (count_bundle(requests, &e, arena))
 			return -1;
+		if (requests->first.count > REQUEST_BUNDLES_MAX)
+			return err_set(list->reader->err, ERR_LIMIT,
+				       "more than %d of its %zu bundles differ, the limit; ask for "
+				       "fewer kinds of bundles: equal ones count once",
+				       REQUEST_BUNDLES_MAX, json_count(&own));
 		arena_reset(&scratch);
 	}
-	if (requests->different > REQUEST_BUNDLES_MAX)
-		return err_set(list->reader->err, ERR_LIMIT,
-			       "has %zu different bundles, above the limit of %d; ask for fewer "
-			       "kinds of bundles: equal ones count once",
-			       requests->different, REQUEST_BUNDLES_MAX);
 	return 0;
 }
 

@@ -162,8 +162,8 @@ static void test_too_many_different(void **state)
 		request_resources_parse(many(&text, 12000, 11000), &arena, &constraint, &err), -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
 	assert_string_equal(err.text,
-			    "has 11000 different bundles, above the limit of 1000; ask for "
-			    "fewer kinds of bundles: equal ones count once");
+			    "more than 1000 of its 12000 bundles differ, the limit; ask for fewer "
+			    "kinds of bundles: equal ones count once");
 	assert_int_equal(arena.used_bytes, 0);
 }
 
@@ -204,9 +204,8 @@ static void test_of_a_cluster(void **state)
 	request = request_resources_decode(&annotations, &arena);
 	assert_string_equal(
 		request->problem,
-		"annotation rayscaler.dev/request-resources: has 1001 different bundles, "
-		"above the limit of 1000; ask for fewer kinds of bundles: equal ones count "
-		"once");
+		"annotation rayscaler.dev/request-resources: more than 1000 of its 1001 bundles "
+		"differ, the limit; ask for fewer kinds of bundles: equal ones count once");
 }
 
 int main(void)
