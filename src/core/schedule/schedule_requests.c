@@ -18,6 +18,8 @@
 #include "base/sort.h"
 #include "core/schedule/schedule_run.h"
 
+/* Shapes of a small list. */
+#define FEW 8
 /* Above the need of every shape, below that of a shape that was taken out. */
 #define NO_LIMIT (INT64_MAX - 1)
 
@@ -83,17 +85,23 @@ static void set_leaf(const struct schedule_requests *requests, struct schedule_k
 	least[kind->names] = active ? largest_piece(shape) : INT64_MAX;
 }
 
-/* From its two children. */
-static void set_parent(struct schedule_kind *kind, size_t at)
+/* From its two children; whether that changed it. */
+static bool set_parent(struct schedule_kind *kind, size_t at)
 {
+	bool changed = false;
 	size_t width = kind->names + 1;
 	int64_t *least = &kind->least[at * width], *first = &kind->least[2 * at * width];
 	double *ratio = &kind->ratio[at * width], *ratios = &kind->ratio[2 * at * width];
 
 	for (size_t i = 0; i < width; i++) {
-		least[i] = first[i] < first[width + i] ? first[i] : first[width + i];
-		ratio[i] = ratios[i] > ratios[width + i] ? ratios[i] : ratios[width + i];
+		int64_t lower = first[i] < first[width + i] ? first[i] : first[width + i];
+		double higher = ratios[i] > ratios[width + i] ? ratios[i] : ratios[width + i];
+
+		changed = changed || least[i] != lower || ratio[i] > higher || ratio[i] < higher;
+		least[i] = lower;
+		ratio[i] = higher;
 	}
+	return changed;
 }
 
 static void make_tree(const struct schedule_requests *requests, struct schedule_kind *kind)
@@ -118,11 +126,14 @@ void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape
 	for (size_t i = requests->first_place[shape]; i < requests->first_place[shape + 1]; i++) {
 		struct schedule_kind *kind = &requests->kinds.at[requests->places.at[i].kind];
 		size_t place = requests->places.at[i].place;
+		bool changed;
 
 		set_leaf(requests, kind, place, false);
 		kind->changed = true;
+		changed = kind->leaves == 1;
 		for (size_t at = (kind->leaves + place) / 2; at; at /= 2)
-			set_parent(kind, at);
+			changed = set_parent(kind, at);
+		requests->changes += changed;
 	}
 }
 
@@ -197,6 +208,12 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 
 	requests->first_place =
 		arena_array(run->scratch, list->count + 1, sizeof(*requests->first_place));
+	/* Most lists are those of one gang: few shapes in fewer kinds. */
+	if (list->count < FEW) {
+		VEC_RESERVE(run->scratch, &requests->kinds, list->count);
+		VEC_RESERVE(run->scratch, &requests->places, list->count);
+		VEC_RESERVE(run->scratch, &requests->tags, list->count);
+	}
 	for (uint32_t i = 0; i < list->count; i++) {
 		uint32_t count;
 		const uint32_t *at = selectors_of(run, &list->shapes[i], &count);

@@ -55,6 +55,7 @@ struct schedule_requests {
 	size_t *first_place;
 	VEC(struct schedule_tag) tags; /* ascending */
 	uint32_t seen;                 /* the last stamp */
+	int64_t changes;               /* of roots: until then bounds are the same */
 	VEC(uint32_t) names;           /* requested names, each once */
 	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
 	bool adds_labels; /* that selectors name: one may hold only then */

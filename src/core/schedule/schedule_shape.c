@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "core/model/cpu_budget.h"
 
-#define FIRST_SLOTS 64
+/* Most tables are those of one gang. */
+#define FIRST_SLOTS 8
 
 /* ---- ids in the order of first use ---- */
 
@@ -595,6 +596,7 @@ struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, si
 	size_t count;
 
 	requests = gang_requests(&problem->gangs[index], choice, &count);
+	VEC_RESERVE(words->arena, &builder.shapes, count < FIRST_SLOTS ? count : FIRST_SLOTS);
 	for (size_t i = 0; i < count; i++) {
 		if (requests[i].placement_count && requests[i].placements[0].has_affinity)
 			pack_add(words, &packs, &requests[i], index);

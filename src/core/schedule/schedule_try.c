@@ -99,9 +99,33 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 	heap_move(try, last);
 }
 
-static bool is_valid(const struct schedule_holder *holder)
+/* Removes the holders of the shape that are out of date. Those that hold more than `units` return to their
+ * bounds, which are higher, so the heap before them stays as it was read. */
+static void review(struct schedule_try *try, uint32_t shape, int64_t units)
 {
-	return holder->candidate->listed && holder->candidate->version == holder->version;
+	struct schedule_holders *holders = &try->holders[shape];
+	struct schedule_holder **link = &holders->first, *holder;
+
+	while ((holder = *link)) {
+		struct schedule_candidate *c = holder->candidate;
+		bool valid = c->listed && c->version == holder->version;
+
+		if (valid && holder->units <= units) {
+			link = &holder->next;
+			continue;
+		}
+		*link = holder->next;
+		holder->next = try->spare;
+		try->spare = holder;
+		holders->count--;
+		if (!valid)
+			continue;
+		c->fresh = false;
+		c->version++;
+		c->key = c->bound;
+		heap_move(try, c);
+	}
+	holders->most = 2 * holders->count + 2;
 }
 
 /* Reviews the candidate when fewer units of the shape are left. At most half of the list is out of
@@ -110,17 +134,18 @@ static void hold(struct schedule_try *try, struct schedule_candidate *c, uint32_
 		 int64_t units)
 {
 	struct schedule_holders *holders = &try->holders[shape];
+	struct schedule_holder *holder;
 
-	if (holders->count > holders->most) {
-		size_t kept = 0;
-
-		for (size_t i = 0; i < holders->count; i++)
-			if (is_valid(&holders->at[i]))
-				holders->at[kept++] = holders->at[i];
-		holders->count = kept;
-		holders->most = 2 * kept + 2;
-	}
-	VEC_PUSH(try->run->attempt, holders, ((struct schedule_holder){ c, c->version, units }));
+	if (holders->count > holders->most)
+		review(try, shape, INT64_MAX);
+	holder = try->spare;
+	if (holder)
+		try->spare = holder->next;
+	else
+		holder = ARENA_NEW(try->run->attempt, struct schedule_holder);
+	*holder = (struct schedule_holder){ c, holders->first, c->version, units };
+	holders->first = holder;
+	holders->count++;
 }
 
 /* ---- the bound ---- */
@@ -280,6 +305,13 @@ static void bound_scores(struct schedule_try *try, struct schedule_candidate *c)
 		c->bound.minimum = c->bound.average = INFINITY;
 }
 
+/* The bound stays the same while this number does: it reads only the roots of the kinds, and for a witness their
+ * shapes. */
+static int64_t bounds_now(const struct schedule_try *try, const struct schedule_candidate *c)
+{
+	return c->by_witness ? try->active_count : try->requests->changes;
+}
+
 /* Sets the key to an upper bound over all fills of the candidate; false when none takes a unit. */
 static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 {
@@ -301,10 +333,11 @@ static bool bound(struct schedule_try *try, struct schedule_candidate *c)
 				  accelerated;
 	c->bound.types = placed->name_count;
 	bound_scores(try, c);
-	c->bound_at = try->active_count;
+	c->by_witness = !before && labels && c->kinds.count > 1 && !try->requests->adds_labels;
+	c->bound_at = bounds_now(try, c);
 	c->key = c->bound;
 	c->version++;
-	if (!before && labels && c->kinds.count > 1 && !try->requests->adds_labels) {
+	if (c->by_witness) {
 		uint32_t witness = find_witness(try, c, labels, &rank);
 
 		if (witness != SCHEDULE_ID_NONE) {
@@ -330,8 +363,8 @@ static double spared_gpus(const struct schedule_run *run, const struct schedule_
 	return used > 0 ? -(double)(total - used) / (double)used : -INFINITY;
 }
 
-/* Moves the cursor to the next shape of its kind that may fit, or removes it. */
-static void cursor_move(struct schedule_try *try, struct schedule_cursor *cursor, size_t from)
+/* Moves the cursor to the next shape of its kind that may fit; false: none does. */
+static bool cursor_move(const struct schedule_try *try, struct schedule_cursor *cursor, size_t from)
 {
 	const struct schedule_room *room = &try->run->room;
 
@@ -339,45 +372,61 @@ static void cursor_move(struct schedule_try *try, struct schedule_cursor *cursor
 	if (!schedule_requests_refused(cursor->kind, room))
 		cursor->place = schedule_requests_next(cursor->kind, room, from);
 	if (cursor->place == SCHEDULE_NO_INDEX)
-		*cursor = try->cursors.at[--try->cursors.count];
+		return false;
+	cursor->shape = cursor->kind->shapes.at[cursor->place];
+	return true;
 }
 
-static uint32_t cursor_shape(const struct schedule_cursor *cursor)
+/* Puts the cursor into its place in the heap, from `at` down; the earliest shape is first. */
+static void cursor_sink(struct schedule_try *try, size_t at, struct schedule_cursor cursor)
 {
-	return cursor->kind->shapes.at[cursor->place];
+	struct schedule_cursor *heap = try->cursors.at;
+	size_t count = try->cursors.count;
+
+	for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && heap[child + 1].shape < heap[child].shape)
+			child++;
+		if (heap[child].shape >= cursor.shape)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = cursor;
 }
 
 /* Takes what fits, in the order of the list: of the next shapes of all kinds the first. */
 static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 {
 	struct schedule_run *run = try->run;
-	uint32_t before =
-		SCHEDULE_ID_NONE; /* the last shape: another of its selectors may hold, too */
+	/* The last shape: another of its selectors may hold, too. */
+	uint32_t before = SCHEDULE_ID_NONE;
 
 	try->cursors.count = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
-		VEC_PUSH(run->attempt, &try->cursors,
-			 ((struct schedule_cursor){ .kind = c->kinds.at[i] }));
-		cursor_move(try, &try->cursors.at[try->cursors.count - 1], 0);
-	}
-	while (try->cursors.count) {
-		struct schedule_cursor *first = try->cursors.at;
-		uint32_t shape;
-		int64_t count;
+		struct schedule_cursor cursor = { .kind = c->kinds.at[i] };
 
-		for (size_t i = 1; i < try->cursors.count; i++)
-			if (cursor_shape(&try->cursors.at[i]) < cursor_shape(first))
-				first = &try->cursors.at[i];
-		shape = cursor_shape(first);
-		count = shape == before ? 0 :
-					  schedule_room_take(&run->room, &try->list->shapes[shape],
-							     try->left[shape]);
-		before = shape;
+		if (cursor_move(try, &cursor, 0))
+			VEC_PUSH(run->attempt, &try->cursors, cursor);
+	}
+	for (size_t i = try->cursors.count / 2; i-- > 0;)
+		cursor_sink(try, i, try->cursors.at[i]);
+	while (try->cursors.count) {
+		struct schedule_cursor first = try->cursors.at[0];
+		int64_t count = 0;
+
+		if (first.shape != before)
+			count = schedule_room_take(&run->room, &try->list->shapes[first.shape],
+						   try->left[first.shape]);
+		before = first.shape;
 		if (count) {
-			VEC_PUSH(run->attempt, &c->fill, ((struct schedule_fill){ shape, count }));
-			hold(try, c, shape, count);
+			VEC_PUSH(run->attempt, &c->fill,
+				 ((struct schedule_fill){ first.shape, count }));
+			hold(try, c, first.shape, count);
 		}
-		cursor_move(try, first, first->place + 1);
+		if (!cursor_move(try, &first, first.place + 1))
+			first = try->cursors.at[--try->cursors.count];
+		if (try->cursors.count)
+			cursor_sink(try, 0, first);
 	}
 }
 
@@ -611,7 +660,7 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
 			continue;
 		if (!best || best->fresh)
 			return best;
-		if (best->bound_at != try->active_count ? bound(try, best) : fill(try, best))
+		if (best->bound_at != bounds_now(try, best) ? bound(try, best) : fill(try, best))
 			heap_move(try, best);
 		else
 			heap_drop(try, best);
@@ -620,31 +669,6 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
 }
 
 /* ---- booking ---- */
-
-/* Fewer units are left than some fill contains: candidates with such a fill return to their
- * bounds, which are higher, so the heap before them stays as it was read. */
-static void review(struct schedule_try *try, uint32_t shape)
-{
-	struct schedule_holders *holders = &try->holders[shape];
-	size_t kept = 0;
-
-	for (size_t i = 0; i < holders->count; i++) {
-		struct schedule_holder holder = holders->at[i];
-		struct schedule_candidate *c = holder.candidate;
-
-		if (!is_valid(&holder))
-			continue;
-		if (holder.units > try->left[shape]) {
-			c->fresh = false;
-			c->version++;
-			c->key = c->bound;
-			heap_move(try, c);
-			continue;
-		}
-		holders->at[kept++] = holder;
-	}
-	holders->count = kept;
-}
 
 /* Records the fill of the candidate for one node, which its class has removed (or which is to be
  * launched), and moves it to its place in the heap, or removes it when the class has no members
@@ -673,7 +697,7 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 			schedule_requests_remove(try->requests, shape);
 			try->active_count--;
 		}
-		review(try, shape);
+		review(try, shape, try->left[shape]);
 	}
 }
 

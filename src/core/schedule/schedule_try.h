@@ -31,7 +31,8 @@ struct schedule_candidate {
 	double *terms;
 	union schedule_key key; /* while not fresh: the bound */
 	union schedule_key bound;
-	int64_t bound_at; /* active_count when the bound was made; -1: none */
+	bool by_witness;  /* the bound looked for one */
+	int64_t bound_at; /* see bounds_now(); -1: no bound */
 	size_t heap_at;
 	/* A node that would be resized, alone; state, rest and placed are those after it. Not running
 	 * ones in the same state follow each other: Ray examines the first. */
@@ -42,13 +43,14 @@ struct schedule_candidate {
 /* A candidate whose key is valid in this version as long as so many units of a shape are left. */
 struct schedule_holder {
 	struct schedule_candidate *candidate;
+	struct schedule_holder *next;
 	uint32_t version;
 	int64_t units;
 };
 
 struct schedule_holders {
-	struct schedule_holder *at;
-	size_t count, capacity, most;
+	struct schedule_holder *first;
+	size_t count, most; /* most: before those out of date are removed */
 };
 
 /* Classes that become candidates, in the order of a ranking. */
@@ -61,6 +63,7 @@ struct schedule_stream {
 struct schedule_cursor {
 	struct schedule_kind *kind;
 	size_t place;
+	uint32_t shape; /* there */
 };
 
 /* A node, its state and placed set before, and the demand placed on it. */
@@ -79,6 +82,7 @@ struct schedule_try {
 	int64_t *left;                         /* by shape: units to place */
 	int64_t active_count;                  /* shapes with units left */
 	struct schedule_holders *holders;      /* by shape; some are out of date */
+	struct schedule_holder *spare;         /* for reuse */
 	VEC(struct schedule_cursor) cursors;   /* of one fill */
 	VEC(struct schedule_candidate *) heap; /* the best first */
 	VEC(struct schedule_stream) streams;

@@ -584,6 +584,7 @@ static const struct family FAMILIES[] = {
 	{ "the same, launched", launched_groups, 4000, 1000, false, false, 40, 1.4 },
 	{ "32 choices", wide_fallback, 1000, 1000, false, false, 40, 1.4 },
 	{ "own tasks, resizable", resized_tasks, 2000, 8000, false, false, 0, 1.4 },
+	{ "bundles on 16 nodes", bundle_tasks, 16, 4000, true, false, 40, 1.4 },
 	{ "tasks in any bundle", group_tasks, 4000, 4000, false, false, 40, 1.4 },
 	{ "distinct tasks", distinct_tasks, 800, 8000, false, false, 40, 1.3 },
 	{ "parts of GPUs", parts_of_gpus, 400, 4000, false, false, 40, 1.3 },
