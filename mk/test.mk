@@ -8,13 +8,13 @@ PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-pyt
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
 # skipped". They run in this order, apart from BESIDE_E2E.
 
-TEST_STAGES := unit laws e2e quickstart conformance schedule-ray fuzz tsan clang confined valgrind-e2e
+TEST_STAGES := unit laws e2e quickstart conformance schedule-ray growth fuzz tsan clang confined valgrind-e2e
 # make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
 TEST_ALL ?=
 export TEST_ALL
 ALL_STAGES := $(TEST_STAGES) valgrind benches
 # Those that run beside e2e, at the lowest priority: they have no deadlines.
-BESIDE_E2E ?= laws conformance schedule-ray fuzz
+BESIDE_E2E ?= laws conformance schedule-ray growth fuzz
 export BESIDE_E2E
 
 # The API server of the e2e tests: real or embedded.
@@ -25,7 +25,7 @@ KUBERAY ?= standin
 export KUBERAY
 
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
-##   unit laws e2e quickstart conformance schedule-ray fuzz tsan clang valgrind confined valgrind-e2e
+##   unit laws e2e quickstart conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
 ##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
 ## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, each bench at its smallest
 ##   size, and the e2e tests marked test_all
@@ -96,7 +96,7 @@ test-unit:
 	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
 		src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS) || status=1; exit $$status
 
-## mutants: errors in the source of the sharing of GPUs, each of which a test must notice (src/test/mutants.py);
+## mutants: errors in the source of the sharing of GPUs and of budgets, each of which a test must notice (src/test/mutants.py);
 ##   MUTANTS=REGEX: those whose number and file match
 mutants:
 	@$(PYTHON) src/test/mutants.py --tree $(BUILD)/mutants --only '$(MUTANTS)'
@@ -211,15 +211,15 @@ test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_ben
 
 # ---- growth -------------------------------------------------------------------------------
 # bench-growth: in make test a part by the day of the year, of about a minute of CPU time, in make test-all
-# everything. GROWTH_PART repeats one.
+# everything. GROWTH_PART repeats one. What is above its aim is printed; it fails make bench-growth.
 
 GROWTH_PARTS := 16
 GROWTH_PART ?= $(shell expr $$(date +%j) % $(GROWTH_PARTS) + 1)
 test-growth: $(BUILD)/tools/codec_growth_bench
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/growth.count
 	@$(if $(TEST_ALL),,echo 'part $(GROWTH_PART) of $(GROWTH_PARTS) (GROWTH_PART=$(GROWTH_PART) repeats it)')
-	@$< --jobs $(JOBS) --known $(GROWTH_KNOWN) --result $(RESULTS)/growth.count \
-		$(if $(TEST_ALL),,--lenient --part $(GROWTH_PART)/$(GROWTH_PARTS))
+	@$< --jobs $(JOBS) --lenient --known $(GROWTH_KNOWN) --result $(RESULTS)/growth.count \
+		$(if $(TEST_ALL),,--part $(GROWTH_PART)/$(GROWTH_PARTS))
 
 # ---- other compilers and sanitizers -------------------------------------------------------
 # Unit tests once more, in a build of their own.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Errors in the source of the sharing of GPUs, each of which a law or a test must notice.
+"""Errors in the source of the sharing of GPUs and of budgets, each of which a law, a test or a bench must notice.
 
 Each mutant is one replaced text of a file; the program is built in a copy of the tree and must fail. `make mutants`
 runs all, MUTANTS=REGEX those whose number and file match. A text that is not there once is an error: the list follows
@@ -23,6 +23,7 @@ POOLS = "src/feature/pools/ctl/pools.c"
 ALLOCATION = "src/feature/pools/core/pool_allocation.c"
 ASKS = "src/feature/pools/core/pool_asks.c"
 LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
+BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300"}
 TIMEOUT = 900
 
@@ -32,7 +33,8 @@ class Mutant(NamedTuple):
     old: str
     new: str
     program: str
-    law: str  # in its output
+    """Of build/test; of build/tools with its arguments, if it begins with "tools/"."""
+    law: str  # in its output; "" when the program aborts
 
 
 MUTANTS = [
@@ -88,12 +90,18 @@ MUTANTS = [
     Mutant(ALLOCATION, "grants[ask->parts[p].group] += count * ask->parts[p].replicas;", "grants[ask->parts[p].group] += count;", CALLER, "law 10"),
     Mutant(POOLS, "(__int128)held_in(entry->member.value, p, false);", "0;", "ctl_pools_test", "FAILED"),
     Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
+    # ---- budgets: a charge or a limit that is left out
+    Mutant(BUDGET, "budget->parent ? add(budget->parent, bytes) : 0;", "budget_used(budget->parent);", "base_budget_test", ""),
+    Mutant(BUDGET, "return used <= BUDGET_SHARES * left_of(parent, used, total);", "return used <= BUDGET_SHARES * left_of(parent, used, total) + parent->limit_bytes;", "base_budget_test", "FAILED"),
+    Mutant(ARENA, "if (!budget_take(arena->budget, sizeof(*block) + capacity))", "if (!budget_take(arena->budget, 0 * capacity))", "base_budget_test", ""),
+    Mutant(ARENA, "arena->over_budget = true;", "arena->over_budget = false;", "base_budget_test", ""),
+    Mutant(BUF, "if (!budget_charge(buf->budget, capacity - buf->capacity)) {", "if (!budget_charge(buf->budget, 0 * capacity)) {", "base_budget_test", ""),
 ]
 
 
 def copy_tree(tree: Path) -> None:
     """Sources and objects with their times, so that only what a mutant changes is built again."""
-    keep = {".": {"src", "mk", "build", "Makefile", "crd", "charts", "docs"}, "./build": {"asan", "gen", "flags", "test"}}
+    keep = {".": {"src", "mk", "build", "Makefile", "crd", "charts", "docs"}, "./build": {"asan", "gen", "flags", "test", "obj", "tools"}}
 
     def ignore(folder: str, names: List[str]) -> List[str]:
         return [name for name in names if folder in keep and name not in keep[folder]]
@@ -103,11 +111,12 @@ def copy_tree(tree: Path) -> None:
 
 
 def build_and_run(tree: Path, program: str) -> "subprocess.CompletedProcess[str]":
-    make = subprocess.run(["make", "BUILD=build", f"build/test/{program}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    words = program.split() if program.startswith("tools/") else [f"test/{program}"]
+    make = subprocess.run(["make", "BUILD=build", f"build/{words[0]}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if make.returncode:
         return subprocess.CompletedProcess([], 0, f"law 0: it does not build: {make.stdout[-1000:]}")
     env = {**os.environ, **FEW}
-    return subprocess.run([f"build/test/{program}"], cwd=tree, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
+    return subprocess.run([f"build/{words[0]}", *words[1:]], cwd=tree, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
 
 
 def run(tree: Path, number: int, mutant: Mutant) -> bool:
@@ -125,7 +134,7 @@ def run(tree: Path, number: int, mutant: Mutant) -> bool:
         noticed, output = True, "[  FAILED  ] a loop without an end"
     finally:
         path.write_text(source)
-    found = re.search(r"(law \d+: .*|seed \d+: .*|\[  FAILED  \] .*)", output)
+    found = re.search(r"(law \d+: .*|seed \d+: .*|\[  FAILED  \] .*|ABOVE .*)", output)
     print(f"{number:2} {'noticed' if noticed else 'MISSED '} {mutant.file}: {mutant.old.strip()!r}: {found.group(1) if found else mutant.law}", flush=True)
     return noticed
 

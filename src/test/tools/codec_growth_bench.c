@@ -1,7 +1,7 @@
 /* Growth of a decision with every list of a snapshot, and with every pair of lists (`make bench-growth`).
  *
- *	codec_growth_bench [--part K/N] [--only WORD]... [--jobs N] [--lenient] [--known FILE] [--result FILE]
- *			   [TEMPLATE]
+ *	codec_growth_bench [--part K/N] [--only WORD]... [--jobs N] [--alone] [--lenient] [--known FILE]
+ *			   [--result FILE] [TEMPLATE]
  *	codec_growth_bench --write COUNT TEXTS LIST [LIST] [TEMPLATE]    the snapshot of one product
  *
  * A product is one list or a pair, with elements that are equal, matching or distinct
@@ -12,8 +12,8 @@
  * measured when one of its lists alone is above its aim.
  *
  * Exit status 1: a product is above an aim and is not a row of --known, or a row of it is no longer
- * above, so that the file only shrinks. --lenient: a pair above an aim is printed and is no failure. --part K/N:
- * the Kth of N parts of lists and pairs. */
+ * above, so that the file only shrinks. --lenient: these are printed and are no failures. --part K/N:
+ * the Kth of N parts of lists and pairs. --alone: no pairs. --only WORD: lists and pairs with that text, =WORD: the one. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -84,7 +84,8 @@ struct options {
 	const char *only[ONLY_MAX];
 	size_t only_count;
 	const char *known, *result, *template;
-	bool lenient; /* pairs that are above an aim are no failures */
+	bool alone;   /* no pairs, and no survey for them */
+	bool lenient; /* a product above an aim is no failure */
 };
 
 /* "decide pods[] x nodes[]": above its aim, whatever the texts. */
@@ -335,7 +336,7 @@ static void judge_step(struct bench *bench, const struct product *product, enum 
 	if (!is_above(bench, product, step, 1))
 		return;
 	bench->findings++;
-	bench->failures += !known && !(bench->options.lenient && is_pair);
+	bench->failures += !known && !bench->options.lenient;
 	print_product(bench, product, step, known ? "known" : "ABOVE");
 	if (!is_pair)
 		map_set(&bench->above, product->lists, bench);
@@ -371,7 +372,7 @@ static void judge_known(struct bench *bench)
 		if (!row->measured || row->above)
 			continue;
 		printf("GONE   %s: remove its row\n", bench->known.entries[i].key);
-		bench->failures++;
+		bench->failures += !bench->options.lenient;
 	}
 }
 
@@ -454,9 +455,13 @@ static void run_product(struct bench *bench, struct job *jobs, const struct prod
 
 static bool is_wanted(const struct bench *bench, const struct product *product)
 {
-	for (size_t i = 0; i < bench->options.only_count; i++)
-		if (!strstr(product->lists, bench->options.only[i]))
+	for (size_t i = 0; i < bench->options.only_count; i++) {
+		const char *only = bench->options.only[i];
+
+		if (*only == '=' ? strcmp(product->lists, only + 1) != 0 :
+				   !strstr(product->lists, only))
 			return false;
+	}
 	return true;
 }
 
@@ -529,31 +534,47 @@ static void note_known(struct bench *bench)
 	}
 }
 
-static void run_all(struct bench *bench)
+/* Which lists a decision reads. */
+static void survey(struct bench *bench, struct job *jobs)
 {
-	struct job jobs[JOBS_MAX] = { { .process = 0 } };
-	size_t count = bench->template.lists.count, read = 0;
+	size_t read = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < bench->template.lists.count; i++) {
 		struct product product = product_of(bench, i, i, GROWTH_DISTINCT);
 
 		product.is_survey = true;
 		run_product(bench, jobs, &product);
 	}
 	wait_all(bench, jobs);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < bench->template.lists.count; i++)
 		read += bench->reads[i];
-		if (is_in_part(bench, i, i))
-			run_lists(bench, jobs, i, i);
-	}
-	wait_all(bench, jobs);
 	printf("a decision reads %zu of the lists\n", read);
+}
+
+static void run_pairs(struct bench *bench, struct job *jobs)
+{
+	size_t count = bench->template.lists.count;
+
 	note_known(bench);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			if (is_pair(bench, i, j) && is_in_part(bench, i, j))
 				run_lists(bench, jobs, i, j);
 	wait_all(bench, jobs);
+}
+
+static void run_all(struct bench *bench)
+{
+	struct job jobs[JOBS_MAX] = { { .process = 0 } };
+
+	for (size_t i = 0; i < bench->template.lists.count; i++)
+		if (is_in_part(bench, i, i))
+			run_lists(bench, jobs, i, i);
+	wait_all(bench, jobs);
+	if (bench->options.alone)
+		return;
+	survey(bench, jobs);
+	run_pairs(bench, jobs);
 }
 
 static int measure_base(struct bench *bench, struct arena *arena, struct err *err)
@@ -613,7 +634,7 @@ static void summarize(struct bench *bench)
 static int usage(void)
 {
 	fprintf(stderr, "usage: codec_growth_bench [--part K/N] [--only WORD]... [--jobs N] "
-			"[--lenient] [--known FILE] [--result FILE] [TEMPLATE]\n"
+			"[--alone] [--lenient] [--known FILE] [--result FILE] [TEMPLATE]\n"
 			"       codec_growth_bench --write COUNT TEXTS LIST [LIST]\n");
 	return 2;
 }
@@ -656,8 +677,8 @@ static int read_options(int count, char **words, struct options *options)
 			options->template = word;
 			continue;
 		}
-		if (strcmp(word, "--lenient") == 0) {
-			options->lenient = true;
+		if (strcmp(word, "--lenient") == 0 || strcmp(word, "--alone") == 0) {
+			*(word[2] == 'l' ? &options->lenient : &options->alone) = true;
 			continue;
 		}
 		if (!value)
