@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from rayscaler_e2e import figures, paths, rayclusters
+from rayscaler_e2e import figures, instructions, paths, rayclusters
 from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.kuberay_pod import owner_reference
 from rayscaler_e2e.ports import free_port
