@@ -11,7 +11,9 @@ import pytest
 
 from rayscaler_e2e.measure import TOP, user_documents, words
 
-USER_WORDS = 20000
+USER_WORDS = 14200
+# Made from tables of the source, and looked up by name: they grow with each reason, metric, flag and rule.
+GENERATED = {"REASONS.md", "METRICS.md", "OPTIONS.md", "LINT.md"}
 
 PATTERNS = {
     "person": r"\b(?:nobody|somebody|anybody|everybody)\b",
@@ -45,8 +47,8 @@ def texts(kind: str) -> Iterator[str]:
 
 
 def test_user_documents_are_short():
-    """Together below 20,000 words."""
-    counts = {path.name: words(path) for path in user_documents()}
+    """The pages that people write, together."""
+    counts = {path.name: words(path) for path in user_documents() if path.name not in GENERATED}
     assert len(counts) > 15
     assert sum(counts.values()) < USER_WORDS, counts
 

@@ -65,7 +65,7 @@ void lint_parked_without_image(struct lint_subject *subject)
 			"autoscaler has the image of Ray");
 }
 
-/* What is reserved: the request, or the limit where there is none. */
+/* The reserved amount: the request, or the limit where there is none. */
 static const struct quantity *reserved(const struct container *options, const char *name)
 {
 	const struct quantity *request = quantities_find(&options->requests, name);

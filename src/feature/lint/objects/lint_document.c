@@ -411,7 +411,7 @@ static void check_other(struct work *work, struct place object)
 		check_kind(work, object);
 }
 
-/* What KubeRay refuses beside the spec of the RayCluster. */
+/* Refusals of KubeRay beside the spec of the RayCluster. */
 static void check_refused(struct work *work, const struct subject *subject)
 {
 	struct subject whole = *subject;

@@ -1,4 +1,4 @@
-/* What KubeRay refuses in a RayCluster, RayJob, RayService or RayCronJob, known before it is applied: rows of
+/* Refusals of KubeRay of a RayCluster, RayJob, RayService or RayCronJob, known before it is applied: rows of
  * one table, each with a place and a condition on the JSON (ValidateRayClusterSpec, ValidateRayJobSpec and their
  * kin, KubeRay 1.7.0, ray-operator/controllers/ray/utils/validation.go). Refused objects are not reconciled at all:
  * no Pod, no scaling. Not checked, because they need more than one value: the TTLs of deletion rules, cron

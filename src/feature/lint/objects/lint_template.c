@@ -150,7 +150,7 @@ static bool is_split(const char *text)
 	return at - text < 4 || strncmp(at - 4, "eval", 4) != 0;
 }
 
-/* What KubeRay writes with quotes or blanks: `ray start` then fails. */
+/* Values that KubeRay writes with quotes or blanks: `ray start` then fails. */
 static bool has_quotes(const struct check *check)
 {
 	static const char *const places[] = {
