@@ -87,7 +87,7 @@ static bool is_within(const struct budget *budget, size_t used)
 	return budget->limit_bytes == 0 || used <= budget->limit_bytes;
 }
 
-/* What is left of the parent for a child that has `used`; total: of the parent, the child's
+/* The part of the parent that is left for a child that has `used`; total: of the parent, the child's
  * included. */
 static size_t left_of(const struct budget *parent, size_t used, size_t total)
 {

@@ -21,8 +21,8 @@ struct budget_children {
 /* Takes over the reference of the parent. */
 void budget_children_init(struct budget_children *children, struct budget *parent, const char *of);
 void budget_children_done(struct budget_children *children);
-/* A new reference of the child, which is made when there is none; NULL for NULL. One that nobody
- * references and that has no charges is freed some time. */
+/* A new reference of the child, which is made when there is none; NULL for NULL. One without
+ * references and charges is freed some time. */
 struct budget *budget_children_get(struct budget_children *children, const char *name);
 
 #endif

@@ -329,7 +329,7 @@ static bool waits_for_pools(const struct snapshot *snapshot, const struct plan *
 	return snapshot->pools && (plan->asks.count > 0 || snapshot->pools->release_count > 0);
 }
 
-/* What other clusters leave to it, or what is unknown, is read again with each pass. */
+/* A share that other clusters leave to it, or an unknown one, is read again with each pass. */
 static bool inputs_are_others(const struct snapshot *snapshot, const struct plan *plan)
 {
 	return !snapshot->ray_state || (snapshot->has_gpu_budget && plan->unserved.count > 0) ||

@@ -51,7 +51,7 @@ struct kube_client_options {
 	 * "watch", and its HTTP status, 0 without one. May be NULL. */
 	void (*answered)(void *context, const char *verb, int status);
 	void *answered_context;
-	/* What its informers keep, by namespace; NULL: no limit. Borrowed. */
+	/* The budgets of what its informers keep, by namespace; NULL: no limit. Borrowed. */
 	struct budget_children *objects;
 };
 

@@ -25,7 +25,7 @@ struct kube_decoder {
 	struct list waiting; /* the first one is decoded */
 };
 
-/* What became of a text. */
+/* The result of a text. */
 struct kube_decoded {
 	struct cJSON *json; /* the skeleton (codec/objects/foreign_object) of the text */
 	/* Why there is no object, and then `json` is all that is known; NULL: there is one. */

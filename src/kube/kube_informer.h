@@ -40,7 +40,7 @@ struct kube_type {
 	const char *versions[3]; /* the first that is served is used; ends with NULL */
 	const char *install;     /* the fix when the server does not know it; "" built in */
 	size_t object_size;
-	/* What the program keeps of one object beside it, such as the state of a cluster, as far as it
+	/* Memory that the program keeps of one object beside it, such as the state of a cluster, as far as it
 	 * is charged to the object's namespace. */
 	size_t beside_bytes;
 	int (*decode)(const struct cJSON *json, const char *path, struct arena *arena,

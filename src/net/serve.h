@@ -112,7 +112,7 @@ struct serve_source {
 	/* Adds the next piece, which ends at SERVE_PIECE_BYTES or soon after; false: it was the last
 	 * one. */
 	bool (*next)(void *own, struct buf *piece);
-	void (*free)(void *own); /* also before the end, when the client is gone */
+	void (*free)(void *own); /* also before the end, when the client has closed */
 };
 /* The same, without a Content-Length. Not only for a request that waits. */
 void serve_answer_source(struct serve_request *request, const char *content_type,

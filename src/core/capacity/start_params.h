@@ -21,7 +21,7 @@ bool start_params_number(const char *text, int64_t *ret_amount);
  * more than START_PARAMS_RESOURCES_MAX entries. */
 bool start_params_resources(const char *text, struct arena *arena, struct resources *ret_resources);
 
-/* What `ray start` makes of a resource in that object (ray 2.60, _private/resource_and_label_spec.py,
+/* The reading by `ray start` of a resource in that object (ray 2.60, _private/resource_and_label_spec.py,
  * to_resource_dict and _resolve_resources). */
 struct start_params_entry {
 	const char *option; /* NULL, or the parameter that replaces it: "num-gpus" of GPU */

@@ -52,7 +52,7 @@ struct container_port {
 
 struct env_variable {
 	const char *name;
-	const char *value; /* "" with valueFrom, and of most variables, whose values nobody reads */
+	const char *value; /* "" with valueFrom, and of most variables, whose values are not read */
 };
 
 /* An entry of a container's resources.claims. */

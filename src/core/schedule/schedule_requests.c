@@ -361,7 +361,7 @@ static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t a
 	return true;
 }
 
-/* What is free of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. */
+/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. */
 static void set_free(const struct schedule_kind *kind, const struct schedule_room *room,
 		     int64_t piece)
 {

@@ -213,7 +213,7 @@ static uint32_t first_shape(const struct schedule_room *room, const struct sched
 
 /* A shape that keeps the rank of the candidate at `ret_rank`, which is below the highest of its kinds, as long as it has units
  * left; SCHEDULE_ID_NONE: none does. The first shape that a node takes decides its rank, so a shape of a
- * higher rank only does when all that fit before it are gone. The last of these is the witness: with the
+ * higher rank only does when all that fit before it are used up. The last of these is the witness: with the
  * shapes a (rank 1), b (1), c (2), d (1) it is b. */
 static uint32_t find_witness(const struct schedule_try *try, const struct schedule_candidate *c,
 			     int highest, int *ret_rank)

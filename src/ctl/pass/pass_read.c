@@ -1,4 +1,4 @@
-/* What a pass reads from the API server: a RayCluster, and the Pods.
+/* Reads of a pass from the API server: a RayCluster, and the Pods.
  *
  * Verifying (ctl/pass/pass.h): the Pods of a cluster as the API server has them, page by page. A Pod whose
  * version the cache has is kept by its name alone, so that a list costs memory only for what the cache

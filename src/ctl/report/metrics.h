@@ -70,7 +70,7 @@ void metrics_forget(void *listener, const char *namespace_, const char *name);
 const struct summary *metrics_summary(const struct metrics *metrics, size_t at,
 				      const char **ret_namespace, const char **ret_name);
 
-/* Where the exposition goes on; zeroed at the beginning. */
+/* Where the exposition continues; zeroed at the beginning. */
 struct metrics_cursor {
 	size_t family, cluster;
 	bool begun; /* the family's header is written */

@@ -125,7 +125,8 @@
 	X(GAUGE, MEMORY_LIMIT, "rayscaler_memory_limit_bytes", "budget",                            \
 	  "Memory that others can make the program hold: budget is all, objects (watch caches) or " \
 	  "passes (replies of Ray and decisions). Absent without a limit of the container.")        \
-	X(GAUGE, MEMORY_USED, "rayscaler_memory_used_bytes", "budget", "What is in use of it.")     \
+	X(GAUGE, MEMORY_USED, "rayscaler_memory_used_bytes", "budget",                              \
+	  "The bytes of it that are in use.")                                                       \
 	X(GAUGE, MEMORY_PEAK, "rayscaler_memory_peak_bytes", "budget",                              \
 	  "The most that was in use since the start.")                                              \
 	X(COUNTER, API_REQUESTS, "rayscaler_api_requests_total", "code,verb",                       \

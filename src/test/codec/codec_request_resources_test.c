@@ -145,7 +145,7 @@ static void test_many_equal(void **state)
 	assert_int_equal(constraint.count, REQUEST_BUNDLES_MAX);
 	assert_int_equal(constraint.requests[999].count, 100);
 	assert_true(constraint.requests[999].request.bundle[0].amount == 9990000);
-	/* What is kept depends on the different ones alone. */
+	/* The kept bytes depend on the different ones alone. */
 	assert_true(arena.used_bytes < 256 << 10);
 }
 

@@ -98,7 +98,7 @@ static void put_many(struct fixture *fixture, const char *namespace_, size_t cou
 	}
 }
 
-/* Whatever the order of the list: the tenant above its part has bad entries, with the reason, and those of
+/* In each order of the list: the tenant above its part has bad entries, with the reason, and those of
  * others are read. */
 static void check_tenant_and_honest(struct fixture *fixture, bool tenant_first)
 {

@@ -235,7 +235,7 @@ static void test_slow_replies(void **state)
 	h2_bench_close();
 }
 
-/* The loop that reads the reply stands still. */
+/* The loop that reads the reply does not go on. */
 static void handle_late(struct h2_server *server, struct h2_stream *stream)
 {
 	int64_t until_us = loop_precise_us() + 300 * 1000;

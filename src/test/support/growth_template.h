@@ -24,7 +24,7 @@
 #define GROWTH_FILE "src/test/data/growth.yaml"
 #define GROWTH_CHOSEN_MAX 2
 
-/* What the copies of an element have in common. */
+/* The common part of the copies of an element. */
 enum growth_texts {
 	GROWTH_EQUAL = 0, /* everything but their identity */
 	GROWTH_MATCHING, /* copy i of one list names copy i of the other, or what no other list has */

@@ -12,7 +12,7 @@
  * measured when one of its lists alone is above its aim.
  *
  * Exit status 1: a product is above an aim and is not a row of --known, or a row of it is no longer
- * above, so that the file only shrinks. --lenient: these are printed and are no failures. --part K/N:
+ * above, so that the file only shrinks. --lenient: these are printed and do not fail. --part K/N:
  * the Kth of N parts of lists and pairs. --alone: no pairs. --only WORD: lists and pairs with that text, =WORD: the one. */
 #include <errno.h>
 #include <math.h>
@@ -48,7 +48,7 @@
 #define COST_MAX 10.0
 #define BASE_MIN_MS 1.0
 #define EXPONENT_MAX 1.4
-/* A row of --known is gone when it is below this part of its aims: measurements differ. */
+/* A row of --known must go when it is below this part of its aims: measurements differ. */
 #define KNOWN_PART 0.85
 /* A decision reads a list when it takes longer with COUNT_ALONE elements: by this part, of one with the example. */
 #define READ_PART 1.3
@@ -251,7 +251,7 @@ static size_t largest_size(const struct bench *bench, struct growth_choice choic
 	return largest;
 }
 
-/* In a process of its own. What is above an aim is measured again: other processes may have slowed it. */
+/* In a process of its own. A product above an aim is measured again: other processes may have slowed it. */
 static int measure_product(const struct bench *bench, struct product *product)
 {
 	struct growth_choice choice = product->choice;

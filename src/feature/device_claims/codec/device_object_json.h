@@ -32,7 +32,7 @@ int claim_template_decode_unreadable(const struct cJSON *json, const char *probl
 int resource_claim_decode_unreadable(const struct cJSON *json, const char *problem,
 				     struct arena *arena, struct resource_claim *ret_claim);
 
-/* What a snapshot of a cluster of this namespace has of them: templates of its namespace alone, and of
+/* The part of them that a snapshot of a cluster of this namespace has: templates of its namespace alone, and of
  * claims of others the devices that are allocated, without names, requests and Pods. */
 struct device_objects device_objects_for(const struct device_objects *objects,
 					 const char *namespace_, struct arena *arena);

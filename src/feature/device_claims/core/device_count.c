@@ -60,7 +60,7 @@ static bool is_tainted(const struct device_ask *ask, const struct device *device
 	return device->taint_count > 0 && node_match_taint(&spec, &node) != NULL;
 }
 
-/* What the ask takes of this capacity of a shared device. */
+/* The amount that the ask takes of this capacity of a shared device. */
 static int64_t part_of(const struct device_ask *ask, const struct free_device *one,
 		       const struct quantity *capacity)
 {

@@ -163,7 +163,7 @@ static void subtract(int64_t *left, int64_t amount)
 	*left = *left > amount ? *left - amount : 0;
 }
 
-/* What the device consumes of its pool's counters: takes it, or tells whether there is less. A counter
+/* The use of its pool's counters by the device: takes it, or tells whether there is less. A counter
  * that the pool does not have limits nothing, as in the scheduler. */
 static bool use_counters(const struct collected *collected, const struct free_device *one,
 			 bool take)

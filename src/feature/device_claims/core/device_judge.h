@@ -1,5 +1,5 @@
 /* Which devices a class and further selectors match, judged once for all decisions: each selector's text
- * is compiled once, and judged once for each device. What is not judged counts as matching, so that it
+ * is compiled once, and judged once for each device. A device that is not judged counts as matching, so that it
  * never stops a scale-up: an expression that CEL does not cover, a class that is not known, and a
  * selector above the limit of steps.
  *

@@ -28,7 +28,7 @@ static long long container_has(const struct lint_subject *subject, size_t number
 	return strcmp(numbers[number].param, "memory") == 0 ? MEMORY_SUGGESTED : 1;
 }
 
-/* What `ray start` makes of one custom resource. own: of the field resources of the group. */
+/* The reading by `ray start` of one custom resource. own: of the field resources of the group. */
 static void check_custom(struct lint_subject *subject, const struct resource *item, bool own,
 			 const char *path)
 {

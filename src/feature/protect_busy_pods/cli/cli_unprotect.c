@@ -86,7 +86,7 @@ static int list_pods(struct run *run, struct err *err)
 				   &run->arena, err);
 }
 
-/* A Pod that changed meanwhile is read again in the next round; one that is gone has none. */
+/* A Pod that changed meanwhile is read again in the next round; a deleted one has none. */
 static int take_back(struct run *run, const struct marked *pod, struct err *err)
 {
 	AUTO(fetch_done)
