@@ -60,6 +60,10 @@ CFLAGS_ctl := -DRAYSCALER_VERSION='"$(VERSION)"'
 CFLAGS_cli := $(CFLAGS_ctl)
 CFLAGS_feature := $(CFLAGS_ctl)
 
+# What a decision calls: every turn of its loops is counted.
+COUNTED_LAYERS := $(filter core core/% %/core,$(LAYERS))
+COUNTED := -include src/base/counted.h
+
 # release: the program, tools and benches. asan: unit tests. fuzz: libFuzzer.
 VARIANTS := release asan fuzz
 
@@ -80,7 +84,7 @@ COMPILE_fuzz := $(FOR_SANITIZERS) $(call protection,$(FUZZ_CC)) -Wno-string-conv
 LINK_fuzz    := -fsanitize=fuzzer,address,undefined
 
 # Objects are built again when a compiler or its flags change.
-FLAGS_NOW := $(WARNINGS) $(LANGUAGE) $(EXTRA_LDFLAGS) $(VERSION) \
+FLAGS_NOW := $(WARNINGS) $(LANGUAGE) $(COUNTED) $(EXTRA_LDFLAGS) $(VERSION) \
 	$(foreach v,$(VARIANTS),$(CC_$(v)) $(COMPILE_$(v)) $(LINK_$(v)))
 FLAGS_FILE := $(BUILD)/flags
 $(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | \
@@ -153,6 +157,7 @@ endef
 
 define layer_rules
 $(call objects,$(1),$(2)): PRIVATE_CFLAGS = $$(CFLAGS_$(call group_of,$(2))) \
+	$(if $(filter $(2),$(COUNTED_LAYERS)),$(COUNTED)) \
 	$$(call vendor_flags,--cflags,$$(call vendor_of,$$(CLOSURE_$(2))))
 $(call archive,$(1),$(2)): $(call objects,$(1),$(2)) $(wildcard src/$(2))
 	$$(pack)

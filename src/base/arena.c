@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bounded.h"
 #include "base/budget.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -45,6 +46,9 @@ struct arena_block {
 	struct arena_block *next; /* older */
 	size_t capacity, used;    /* bytes of data[] */
 	char *latest;             /* the latest allocation of the arena, if it is in this block */
+	struct budget *budget;    /* charged with it; NULL: none */
+	/* The list of the bounded run that took it, while that goes on; *place points here. */
+	struct arena_block *following, **place;
 	_Alignas(16) char data[];
 };
 
@@ -56,26 +60,102 @@ static size_t rounded(size_t bytes)
 	return (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
+/* Charges a new block. A bounded run ends where its budget refuses it. */
+static void charge(struct arena *arena, struct budget *budget, size_t bytes)
+{
+	struct bounded *bounded = bounded_current();
+
+	if (bounded) {
+		if (budget_charge(budget, bytes))
+			return;
+		(void)budget_refuse(budget, bytes, &bounded->err);
+		bounded_end(bounded);
+	}
+	if (!budget_take(budget, bytes))
+		arena->over_budget = true;
+}
+
+static void list_block(struct arena_block **list, struct arena_block *block)
+{
+	block->following = *list;
+	block->place = list;
+	*list = block;
+	if (block->following)
+		block->following->place = &block->following;
+}
+
+static void unlist_block(struct arena_block *block)
+{
+	if (!block->place)
+		return;
+	*block->place = block->following;
+	if (block->following)
+		block->following->place = block->place;
+	block->place = NULL;
+}
+
 static struct arena_block *block_new(struct arena *arena, size_t capacity)
 {
+	struct bounded *bounded = bounded_current();
+	struct budget *budget = !arena->budget && bounded ? bounded->memory : arena->budget;
 	struct arena_block *block;
 
-	if (!budget_take(arena->budget, sizeof(*block) + capacity))
-		arena->over_budget = true;
+	charge(arena, budget, sizeof(*block) + capacity);
 	block = memory_resize(NULL, 1, sizeof(*block) + capacity);
-	*block = (struct arena_block){ .capacity = capacity };
+	*block = (struct arena_block){ .capacity = capacity, .budget = budget };
+	if (bounded)
+		list_block(&bounded->blocks, block);
 	POISON(block->data, capacity);
 	return block;
 }
 
-static void block_free(const struct arena *arena, struct arena_block *block)
+static void block_free(struct arena_block *block)
 {
-	budget_release(arena->budget, sizeof(*block) + block->capacity);
+	unlist_block(block);
+	budget_release(block->budget, sizeof(*block) + block->capacity);
 	UNPOISON(block->data, block->capacity);
 	memory_free(block);
 }
 
-static void free_blocks_after(const struct arena *arena, struct arena_block *kept)
+void arena_keep_blocks(struct arena_block **list)
+{
+	while (*list)
+		unlist_block(*list);
+}
+
+void arena_free_blocks(struct arena_block **list)
+{
+	while (*list)
+		block_free(*list);
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+	const struct arena_block *head = arena->head;
+	struct arena_mark mark = { .arena = *arena };
+
+	if (head) {
+		mark.next = head->next;
+		mark.used = head->used;
+		mark.latest = head->latest;
+	}
+	return mark;
+}
+
+void arena_rewind(struct arena *arena, const struct arena_mark *mark)
+{
+	struct arena_block *head = mark->arena.head;
+
+	*arena = mark->arena;
+	if (!head)
+		return;
+	head->next = mark->next;
+	head->used = mark->used;
+	head->latest = mark->latest;
+	POISON(head->data + head->used, head->capacity - head->used);
+}
+
+static void free_blocks_after(struct arena_block *kept)
 {
 	struct arena_block *block = kept->next;
 
@@ -83,7 +163,7 @@ static void free_blocks_after(const struct arena *arena, struct arena_block *kep
 	while (block) {
 		struct arena_block *next = block->next;
 
-		block_free(arena, block);
+		block_free(block);
 		block = next;
 	}
 }
@@ -96,7 +176,7 @@ void arena_reset(struct arena *arena)
 	arena->over_budget = false;
 	if (!kept)
 		return;
-	free_blocks_after(arena, kept);
+	free_blocks_after(kept);
 	if (kept->capacity > LARGEST_BLOCK_BYTES) {
 		/* A very large pass must not keep its memory. */
 		arena_done(arena);
@@ -112,8 +192,8 @@ void arena_done(struct arena *arena)
 	struct budget *budget = arena->budget;
 
 	if (arena->head) {
-		free_blocks_after(arena, arena->head);
-		block_free(arena, arena->head);
+		free_blocks_after(arena->head);
+		block_free(arena->head);
 	}
 	*arena = ARENA_INIT;
 	arena->budget = budget;
@@ -134,12 +214,13 @@ void arena_reserve(struct arena *arena, size_t bytes)
 
 void arena_move(struct arena *arena, struct budget *budget)
 {
-	size_t bytes = 0;
+	for (struct arena_block *block = arena->head; block; block = block->next) {
+		size_t bytes = sizeof(*block) + block->capacity;
 
-	for (const struct arena_block *block = arena->head; block; block = block->next)
-		bytes += sizeof(*block) + block->capacity;
-	(void)budget_take(budget, bytes);
-	budget_release(arena->budget, bytes);
+		(void)budget_take(budget, bytes);
+		budget_release(block->budget, bytes);
+		block->budget = budget;
+	}
 	arena->budget = budget;
 }
 
@@ -152,9 +233,13 @@ bool arena_trim(struct arena *arena)
 	if (!block || capacity >= block->capacity)
 		return true;
 	UNPOISON(block->data, block->capacity);
-	budget_release(arena->budget, block->capacity - capacity);
+	budget_release(block->budget, block->capacity - capacity);
 	block->capacity = capacity;
 	arena->head = memory_resize(block, 1, sizeof(*block) + capacity);
+	if (arena->head->place)
+		*arena->head->place = arena->head;
+	if (arena->head->place && arena->head->following)
+		arena->head->following->place = &arena->head->following;
 	return (uintptr_t)arena->head == before;
 }
 
@@ -196,10 +281,17 @@ static size_t padding(size_t used)
 	return -used & (ALIGNMENT - 1);
 }
 
+/* Work to zero and fill them. */
+static int64_t units_of(size_t bytes)
+{
+	return 1 + (int64_t)(bytes / ALIGNMENT);
+}
+
 /* `taken` bytes, of which the first `bytes` are zeroed and returned. used_bytes counts as if all
  * allocations were in one block, so that arena_reserve can make that block. */
 static char *take(struct arena *arena, size_t bytes, size_t taken, bool aligned)
 {
+	bounded_count(units_of(taken));
 	size_t before = arena->head && aligned ? padding(arena->head->used) : 0;
 	struct arena_block *block = block_with_room(arena, taken + before);
 
@@ -314,6 +406,7 @@ static bool extend(struct arena *arena, const void *array, size_t old_bytes, siz
 
 	if (!array || head->latest != array || head->capacity - head->used < more)
 		return false;
+	bounded_count(units_of(more));
 	head->used += more;
 	arena->used_bytes += more;
 	UNPOISON(head->latest, new_bytes);

@@ -1,7 +1,8 @@
 /* Memory of one pass: allocate freely, free all at once. Aborts when the heap is exhausted. An
- * allocation never fails for a budget: above it, `over_budget` is set, and code whose allocations a
- * peer can influence checks it in its loops and stops. The arena owns all allocations; pointers are
- * invalid after arena_reset or arena_done. Must not hold data that outlives a pass. */
+ * allocation never fails for a budget. In a bounded run (base/bounded.h) it does not return above it, and takes
+ * no memory; elsewhere `over_budget` is set, and code whose allocations a peer can influence checks
+ * it in its loops and stops. The arena owns all allocations; pointers are invalid after arena_reset or
+ * arena_done. Must not hold data that outlives a pass. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -19,7 +20,7 @@ struct arena {
 	 * them. */
 	struct words *words; /* NULL: none */
 	bool learns;         /* arena_text counts its strings as seen (base/words.h) */
-	/* Charged with its blocks; NULL: none. Set while the arena is empty (else by arena_move),
+	/* Charged with its blocks; NULL: none, or that of a bounded run. Set while the arena is empty (else by arena_move),
 	 * outlives it, stays with it. */
 	struct budget *budget;
 	bool over_budget; /* since init, reset or done */
@@ -40,6 +41,20 @@ void arena_move(struct arena *arena, struct budget *budget);
 /* Gives the unused end of the newest block back to the heap, to keep the content compactly. False: the
  * heap moved the block (glibc never does, a memory checker always), so all pointers are invalid. */
 bool arena_trim(struct arena *arena);
+
+/* The state of an arena, which arena_rewind brings back once the blocks that it took since then are freed. Not
+ * over a reset, done or trim. */
+struct arena_mark {
+	struct arena arena;
+	struct arena_block *next;
+	size_t used;
+	char *latest;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, const struct arena_mark *mark);
+/* Of base/bounded_run: the blocks of its list belong to their arenas alone from now on; or are freed. */
+void arena_keep_blocks(struct arena_block **list);
+void arena_free_blocks(struct arena_block **list);
 
 void *arena_alloc(struct arena *arena, size_t bytes);              /* zeroed, aligned to 16 */
 void *arena_array(struct arena *arena, size_t count, size_t size); /* zeroed; CHECKs the product */

@@ -150,6 +150,8 @@ bool budget_is_over(const struct budget *budget)
 
 bool budget_charge(struct budget *budget, size_t bytes)
 {
+	if (!budget_fits(budget, bytes))
+		return false; /* not even in the peak */
 	if (budget_take(budget, bytes))
 		return true;
 	budget_release(budget, bytes);

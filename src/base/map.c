@@ -3,11 +3,23 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
 #define FIRST_SLOT_COUNT ((size_t)16)
+
+static void *new_array(const struct map *map, size_t count, size_t size)
+{
+	return map->arena ? arena_array(map->arena, count, size) : memory_array(count, size);
+}
+
+static void drop_memory(const struct map *map, void *memory)
+{
+	if (!map->arena)
+		memory_free(memory);
+}
 
 /* Folded so that the low bits depend on all. */
 static size_t hash(const char *key)
@@ -31,19 +43,31 @@ static size_t slot_of(const struct map *map, const char *key)
 static void grow_slots(struct map *map)
 {
 	map->slot_count = map->slot_count > 0 ? map->slot_count * 2 : FIRST_SLOT_COUNT;
-	memory_free(map->slots);
-	map->slots = memory_array(map->slot_count, sizeof(*map->slots));
+	drop_memory(map, map->slots);
+	map->slots = new_array(map, map->slot_count, sizeof(*map->slots));
 	for (size_t i = 0; i < map->count; i++)
 		map->slots[slot_of(map, map->entries[i].key)] = i + 1;
+}
+
+static void grow_entries(struct map *map)
+{
+	struct map_entry *entries;
+
+	map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_SLOT_COUNT / 2;
+	entries = new_array(map, map->capacity, sizeof(*entries));
+	if (map->count > 0)
+		memcpy(entries, map->entries, map->count * sizeof(*entries));
+	drop_memory(map, map->entries);
+	map->entries = entries;
 }
 
 void map_done(struct map *map)
 {
 	for (size_t i = 0; i < map->count; i++)
-		memory_free(map->entries[i].key);
-	memory_free(map->entries);
-	memory_free(map->slots);
-	*map = MAP_INIT;
+		drop_memory(map, map->entries[i].key);
+	drop_memory(map, map->entries);
+	drop_memory(map, map->slots);
+	*map = MAP_IN(map->arena);
 }
 
 void *map_get(const struct map *map, const char *key)
@@ -64,11 +88,12 @@ void map_set(struct map *map, const char *key, void *value)
 		map->entries[map->slots[slot] - 1].value = value;
 		return;
 	}
-	if (map->count == map->capacity) {
-		map->capacity = map->capacity > 0 ? map->capacity * 2 : FIRST_SLOT_COUNT / 2;
-		map->entries = memory_resize(map->entries, map->capacity, sizeof(*map->entries));
-	}
-	map->entries[map->count] = (struct map_entry){ .key = memory_strdup(key), .value = value };
+	if (map->count == map->capacity)
+		grow_entries(map);
+	map->entries[map->count] = (struct map_entry){
+		.key = map->arena ? arena_strdup(map->arena, key) : memory_strdup(key),
+		.value = value,
+	};
 	map->slots[slot] = ++map->count;
 }
 
@@ -116,7 +141,7 @@ void *map_remove(struct map *map, const char *key)
 		map->entries[index] = map->entries[last];
 	}
 	map->count--;
-	memory_free(removed.key); /* last: `key` may be this very string */
+	drop_memory(map, removed.key); /* last: `key` may be this very string */
 	return removed.value;
 }
 

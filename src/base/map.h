@@ -1,10 +1,12 @@
-/* A hash map from strings to pointers, on the heap, with its keys copied. The caller owns the map
- * and the objects that the values point to. Iteration follows insertion order, so that output made
+/* A hash map from strings to pointers, on the heap or in an arena (MAP_IN, which map_done does not free),
+ * with its keys copied. The caller owns the map and the objects that the values point to. Iteration follows insertion order, so that output made
  * from it is stable; removing moves the last entry into the gap. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
 #include <stddef.h>
+
+struct arena;
 
 struct map_entry {
 	char *key; /* owned by the map */
@@ -17,9 +19,11 @@ struct map {
 	size_t capacity;
 	size_t *slots; /* open addressing: index + 1 into entries, 0 free */
 	size_t slot_count;
+	struct arena *arena; /* NULL: the heap */
 };
 
 #define MAP_INIT ((struct map){ .entries = NULL })
+#define MAP_IN(memory) ((struct map){ .arena = (memory) })
 
 void map_done(struct map *map);                        /* frees keys and table, not the values */
 void *map_get(const struct map *map, const char *key); /* NULL when absent */

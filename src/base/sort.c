@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bounded.h"
 #include "base/memory.h"
 
 /* Merges the sorted runs [0, middle) and [middle, count) of `from` into `to`. */
@@ -35,6 +36,7 @@ void sort_stable(void *items, size_t count, size_t size, sort_compare *compare)
 
 	if (is_sorted(items, count, size, compare))
 		return; /* the usual case: API objects list their keys in order */
+	bounded_hold();
 	char *spare = memory_array(count, size);
 	char *to = spare;
 	for (size_t width = 1; width < count; width *= 2) {
@@ -52,6 +54,7 @@ void sort_stable(void *items, size_t count, size_t size, sort_compare *compare)
 	if (from != items)
 		memcpy(items, from, count * size);
 	memory_free(spare);
+	bounded_release();
 }
 
 void *sort_find(const void *key, const void *items, size_t count, size_t size,

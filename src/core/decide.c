@@ -323,29 +323,101 @@ static struct plan *make(const struct snapshot *snapshot, struct arena *arena)
 	return write_plan(choice, &asks);
 }
 
-/* The plan without packing: the groups keep their replicas, and the memory is kept. */
-static struct plan *make_undecided(const struct snapshot *snapshot, struct arena *arena)
+/* ---- within the limits ---- */
+
+/* A decision in progress, for a run that may be left. */
+struct decision {
+	const struct snapshot *snapshot;
+	struct arena *arena;
+	struct plan *plan;
+};
+
+static void finish(struct decision *decision, struct plan *plan)
 {
+	struct cpu_budget *budget = decision->snapshot->cpu_budget;
+
+	if (budget && budget->made)
+		budget->made(budget->context, plan);
+	decision->plan = plan;
+}
+
+static void run_whole(void *context)
+{
+	struct decision *decision = context;
+
+	finish(decision, make(decision->snapshot, decision->arena));
+}
+
+/* Which limit it exceeded, and what to do. */
+static const char *limit_text(const struct cpu_budget *budget, struct arena *arena)
+{
+	if (budget->err.kind == ERR_NONE)
+		return arena_printf(arena,
+				    "took more than %lld ms of CPU time; ask for fewer different "
+				    "bundles, or raise --decision-cpu-budget-ms",
+				    (long long)budget->ms);
+	return arena_printf(arena, budget->err.kind == ERR_LIMIT ? "needs %s" : "got no memory: %s",
+			    budget->err.text);
+}
+
+/* The plan without packing: the groups keep their replicas, and the memory is kept.
+ * read: the snapshot, or the part of it that is read. */
+static struct plan *make_undecided(const struct decision *decision, const struct snapshot *read)
+{
+	const struct snapshot *snapshot = decision->snapshot;
 	const struct ray_state *state = snapshot->ray_state;
 	struct gate gate = { REASON_DECISION_TOO_EXPENSIVE, "" };
-	bool out_of_memory = snapshot->cpu_budget->out_of_memory;
 	struct plan *plan;
 
 	gate.message = arena_printf(
-		arena,
-		"undecided, nothing is changed: the decision took more than %s, with "
-		"%zu pending requests, %zu placement groups, %zu worker groups and %zu Pods; ask for "
-		"fewer different bundles, or raise %s",
-		out_of_memory ? "the memory of a pass" :
-				arena_printf(arena, "%lld ms of CPU time",
-					     (long long)snapshot->cpu_budget->ms),
+		decision->arena,
+		"undecided, nothing is changed: with %zu pending requests, %zu placement groups, %zu "
+		"worker groups and %zu Pods the decision %s",
 		state ? state->request_count : 0, state ? state->gang_count : 0,
 		snapshot->cluster.group_count, snapshot->pod_count,
-		out_of_memory ? "--max-pass-memory and --memory-budget" :
-				"--decision-cpu-budget-ms");
-	plan = write_gated(facts_make(snapshot, &gate, arena));
+		limit_text(snapshot->cpu_budget, decision->arena));
+	plan = write_gated(facts_make(read, &gate, decision->arena));
 	plan->next_change = plan->next_age_change = snapshot->now;
+	if (snapshot->memory)
+		plan->memory = *snapshot->memory;
 	return plan;
+}
+
+static void run_undecided(void *context)
+{
+	struct decision *decision = context;
+
+	finish(decision, make_undecided(decision, decision->snapshot));
+}
+
+/* From the RayCluster alone, whose size is limited, without its replicas, for each of which there is a worker:
+ * some KiB for each group, which no budget refuses. */
+static void decide_on_cluster(struct decision *decision)
+{
+	const struct ray_cluster *cluster = &decision->snapshot->cluster;
+	struct worker_group *groups =
+		ARENA_COPY(decision->arena, cluster->groups, cluster->group_count);
+	struct snapshot *read =
+		ARENA_PUT(decision->arena, (struct snapshot){
+						   .now = decision->snapshot->now,
+						   .cluster = *cluster,
+						   .settings = decision->snapshot->settings,
+						   .device_table = device_table_builtin(),
+					   });
+	struct plan *plan;
+
+	read->cluster.groups = groups;
+	for (size_t g = 0; g < cluster->group_count; g++)
+		groups[g].replicas = groups[g].min_replicas = 0;
+	plan = make_undecided(decision, read);
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		struct plan_group *planned = &plan->groups.at[g];
+
+		planned->replicas = planned->patch_replicas = planned->target_replicas =
+			cluster->groups[g].replicas;
+		planned->min_replicas = cluster->groups[g].min_replicas;
+	}
+	finish(decision, plan);
 }
 
 const struct facts *decide_facts(const struct snapshot *snapshot, struct arena *arena)
@@ -355,13 +427,15 @@ const struct facts *decide_facts(const struct snapshot *snapshot, struct arena *
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)
 {
-	struct plan *plan;
+	struct decision decision = { .snapshot = snapshot, .arena = arena };
+	struct cpu_budget *budget = snapshot->cpu_budget;
 
 	check_snapshot_set(snapshot);
-	if (snapshot->cpu_budget && setjmp(snapshot->cpu_budget->out) != 0)
-		plan = make_undecided(snapshot, arena);
-	else
-		plan = make(snapshot, arena);
+	if (!budget)
+		run_whole(&decision);
+	else if (!cpu_budget_run(budget, arena, run_whole, &decision) &&
+		 !cpu_budget_run_undecided(budget, arena, run_undecided, &decision))
+		decide_on_cluster(&decision);
 	check_snapshot_set(NULL);
-	return plan;
+	return decision.plan;
 }

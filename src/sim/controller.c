@@ -73,6 +73,7 @@ static const struct plan *decide_on(struct sim_ray *ray, struct snapshot *snapsh
 	if (budget)
 		*budget = (struct cpu_budget){ .spent = budget->spent,
 					       .context = budget->context,
+					       .units = budget->units,
 					       .factor = ray->cpu_factor };
 	snapshot->cpu_budget = budget;
 	world->result->decisions++;

@@ -111,9 +111,9 @@ static const char *model_end(const char *at)
 /* \w+\s+((?:[A-Z]+\s+)*[A-Z0-9]*\d[A-Z0-9]*) */
 static const char *model_of(const char *name, struct arena *arena)
 {
-	const char *start = after_brand(name), *end;
+	const char *start = after_brand(name), *at = start, *end;
 
-	for (const char *at = start; at != NULL;) {
+	while (at) {
 		const char *word = at;
 
 		end = model_end(at);

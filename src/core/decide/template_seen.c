@@ -247,7 +247,7 @@ void template_seen_update(struct offer *offer)
 {
 	const struct memory_template **entries =
 		arena_array(offer->arena, offer->facts->group_count, sizeof(*entries));
-	AUTO(map_done) struct map candidates = MAP_INIT;
+	struct map candidates = MAP_IN(offer->arena);
 
 	VEC_RESERVE(offer->arena, &offer->memory.templates, offer->facts->group_count);
 	for (size_t g = 0; g < offer->facts->group_count; g++) {

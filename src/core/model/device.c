@@ -210,8 +210,8 @@ const char *device_detected_resource(const struct device_row *row)
 static bool is_mig(const char *name)
 {
 	static const char prefix[] = "nvidia.com/mig-";
-	const char *at = NULL;
-	for (const char *next = name; (next = strstr(next, prefix)) != NULL;)
+	const char *at = NULL, *next = name;
+	while ((next = strstr(next, prefix)) != NULL)
 		at = next += sizeof(prefix) - 1;
 	if (!at)
 		return false;

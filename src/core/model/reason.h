@@ -213,11 +213,11 @@
 	  "ScalingActive: the head Pod, or the identity of its GCS, is uncertain",                        \
 	  "delete the Pod that is not the head; the message names them")                                  \
 	X(DECISION_TOO_EXPENSIVE, "DecisionTooExpensive",                                                 \
-	  "ScalingActive: the decision exceeded its CPU budget, nothing is changed",                      \
-	  "request fewer different bundles, or raise --decision-cpu-budget-ms")                           \
+	  "ScalingActive: the decision exceeded its CPU time or its memory, nothing is changed",          \
+	  "request fewer different bundles, or raise the flag that the message names")                    \
 	X(DECISION_CUT_SHORT, "DecisionCutShort",                                                         \
-	  "ScalingActive, and of pending demand: the CPU budget ended before all demand was packed",      \
-	  "nothing: the next decisions go on; if it stays: --decision-cpu-budget-ms")                     \
+	  "ScalingActive, and of pending demand: CPU time or memory ended before all demand was packed",  \
+	  "nothing: the next decisions go on; if it stays, raise the flag that the message names")        \
 	X(AUTOSCALING_DISABLED, "AutoscalingDisabled",                                                    \
 	  "ScalingActive: in-tree autoscaling is off", "set spec.enableInTreeAutoscaling to true")        \
 	X(UNMANAGED, "Unmanaged", "ScalingActive: annotation rayscaler.dev/managed is false",             \

@@ -301,8 +301,8 @@ static struct words words_of_release(const struct choice *choice, const struct g
 {
 	const char *message = "";
 
-	for (size_t i = group->worker_count; i-- > 0;) {
-		const struct worker_choice *own = &choice->workers[group->first_worker + i];
+	for (size_t i = group->worker_count; i > 0; i--) {
+		const struct worker_choice *own = &choice->workers[group->first_worker + i - 1];
 
 		if (own->action != TERMINATE_NONE &&
 		    strcmp(own->reason, REASON_RELEASED_FOR_OTHERS) == 0)

@@ -10,7 +10,6 @@
 #include "core/decide/packing.h"
 #include "core/decide/pool.h"
 #include "core/decide/template_seen.h"
-#include "core/model/cpu_budget.h"
 #include "core/model/reason.h"
 #include "core/report/possible.h"
 
@@ -508,7 +507,6 @@ static void report_list(const struct choice *choice, struct plan *plan,
 	}
 	for (size_t i = 0; i < list->at.count; i++) {
 		const struct demand *demand = &list->at.at[i];
-		cpu_budget_step(choice->snapshot->cpu_budget);
 		if (sums[i].count <= 0)
 			continue;
 		struct verdict verdict = judge(
@@ -612,7 +610,6 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 		const struct gang *gang = &choice->facts->gangs[choice->facts->gangs_by_content[i]];
 		const struct schedule_leftover *leftover =
 			&left[choice->facts->gangs_by_content[i]];
-		cpu_budget_step(choice->snapshot->cpu_budget);
 		if (!gang->reason && leftover->count <= 0)
 			continue;
 		struct verdict verdict = judge_gang(

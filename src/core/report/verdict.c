@@ -92,6 +92,15 @@ static int64_t count_left(const struct schedule_leftover *left, size_t count)
 	return sum;
 }
 
+static const char *used_text(const struct choice *choice)
+{
+	const struct cpu_budget *budget = choice->snapshot->cpu_budget;
+
+	return budget->low_memory ? "most of its memory (--max-pass-memory, --memory-budget)" :
+				    arena_printf(choice->arena, "its %lld ms of CPU time",
+						 (long long)budget->ms);
+}
+
 /* "1000 bundles and 3 placement groups" that the packing did not come to. */
 static const char *cut_text(const struct choice *choice)
 {
@@ -168,14 +177,12 @@ static struct verdict judge_active(const struct choice *choice)
 				facts->view_problem)
 		};
 	if (choice->packing->result->cut)
-		return (struct verdict){
-			true, REASON_DECISION_CUT_SHORT,
-			arena_printf(
-				choice->arena,
-				"the decision had used its %lld ms of CPU time with %s left: the next "
-				"decisions go on, nothing is terminated meanwhile",
-				(long long)choice->snapshot->cpu_budget->ms, cut_text(choice))
-		};
+		return (struct verdict){ true, REASON_DECISION_CUT_SHORT,
+					 arena_printf(
+						 choice->arena,
+						 "the decision had used %s with %s left: the next "
+						 "decisions go on, nothing is terminated meanwhile",
+						 used_text(choice), cut_text(choice)) };
 	return (struct verdict){
 		true, REASON_DEMAND_READ,
 		arena_printf(choice->arena, "demand and idleness were read from Ray: %s, %s, %s%s",

@@ -54,8 +54,8 @@ static void share_left(struct schedule_leftover *leftovers, const struct schedul
 		const struct schedule_shape *shape = &list->shapes[i];
 		int64_t units = left[i].count;
 
-		for (size_t j = shape->entries.count; j-- > 0 && units > 0;) {
-			const struct schedule_entry *entry = &shape->entries.at[j];
+		for (size_t j = shape->entries.count; j > 0 && units > 0; j--) {
+			const struct schedule_entry *entry = &shape->entries.at[j - 1];
 			struct schedule_leftover *leftover = &leftovers[entry->index];
 
 			*leftover = left[i];
@@ -190,7 +190,6 @@ const size_t *schedule_gang_order(const struct schedule_problem *problem, struct
 	for (size_t i = 0; i < problem->gang_count; i++) {
 		const struct ray_gang *gang = &problem->gangs[i];
 
-		cpu_budget_step(problem->cpu_budget);
 		ranks[i] = (struct gang_rank){ .requests = gang->request_count, .index = i };
 		for (size_t j = 0; j < gang->request_count; j++)
 			ranks[i].placements += gang->requests[j].placement_count;
@@ -248,7 +247,6 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 	for (size_t i = 0; i < problem->gang_count; i++) {
 		size_t index = lists->order[i];
 
-		cpu_budget_step(problem->cpu_budget);
 		for (size_t j = 0; j < schedule_gang_choices(&problem->gangs[index]); j++)
 			VEC_PUSH(run->scratch, &lists->gangs,
 				 read_list(run, schedule_list_of_gang(&run->words, index, j),
@@ -339,8 +337,6 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 
 	for (size_t i = 0; i < problem->type_count; i++)
 		CHECK(problem->types[i].hosts >= 1);
-	cpu_budget_own(problem->cpu_budget, &scratch);
-	cpu_budget_own(problem->cpu_budget, &attempt);
 	schedule_run_init(&run, problem, arena, &scratch, &attempt);
 	run.policy = *policy;
 	read_lists(&run, &lists);
@@ -351,8 +347,7 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	if (problem->disruption_takes_nothing)
 		schedule_terminate_set_aside(&run);
 	schedule_order_number(&run);
-	if (problem->cpu_budget)
-		problem->cpu_budget->placing = problem->may_be_cut;
+	cpu_budget_place(problem->cpu_budget, problem->may_be_cut);
 	place_constraints(&run, &lists, result);
 	if (lists.demands->list.count > 0 || problem->gang_count > 0)
 		schedule_run_set_source(&run, false);
@@ -361,14 +356,13 @@ struct schedule_result *schedule_phases(const struct schedule_problem *problem,
 	place_gangs(&run, &lists, result);
 	if (!run.policy.demands_first)
 		try_alone(&run, lists.demands, result->demands);
-	if (problem->cpu_budget)
-		problem->cpu_budget->placing = false;
+	cpu_budget_place(problem->cpu_budget, false);
 	result->cut = problem->may_be_cut && cpu_budget_is_cut(problem->cpu_budget);
 	if (!result->cut)
 		schedule_terminate_idle(&run);
 	fill_result(&run, result);
 	check_result(problem, result);
-	cpu_budget_done(problem->cpu_budget, &attempt);
-	cpu_budget_done(problem->cpu_budget, &scratch);
+	arena_done(&attempt);
+	arena_done(&scratch);
 	return result;
 }

@@ -345,17 +345,14 @@ static struct schedule_result *run_trial(struct search *search, const int64_t *l
 	result->nodes = arena_array(arena, packed->node_count + 1, sizeof(*result->nodes));
 	result->node_count = search->problem->node_count;
 	result->launches = arena_array(arena, problem.type_count + 1, sizeof(*result->launches));
-	for (size_t i = 0; i < packed->node_count;) {
-		int64_t hosts;
-
+	for (size_t i = 0, hosts; i < packed->node_count; i += hosts) {
+		hosts = 1;
 		if (sources[i] != SCHEDULE_NO_INDEX) {
 			result->nodes[sources[i]] = packed->nodes[i];
-			i++;
 			continue;
 		}
-		hosts = types[packed->nodes[i].type].hosts;
-		add_launches(search, result, &packed->nodes[i], hosts);
-		i += (size_t)hosts;
+		hosts = (size_t)types[packed->nodes[i].type].hosts;
+		add_launches(search, result, &packed->nodes[i], (int64_t)hosts);
 	}
 	return result;
 }
@@ -423,7 +420,6 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 	int64_t *tried = arena_array(&arena, problem->type_count + 1, sizeof(*tried));
 	bool confirmed = false;
 
-	cpu_budget_own(problem->cpu_budget, &arena);
 	memcpy(tried, launches, size);
 	for (int round = 0; round < CONFIRM_ROUNDS; round++) {
 		const struct schedule_result *result;
@@ -443,7 +439,7 @@ static bool confirm_policy(struct search *search, const int64_t *launches,
 			break;
 		}
 	}
-	cpu_budget_done(problem->cpu_budget, &arena);
+	arena_done(&arena);
 	return confirmed;
 }
 
@@ -530,7 +526,6 @@ static bool pack_within_caps(struct search *search, const struct schedule_policy
 	if (!may_run(search))
 		return false;
 	search->runs_left--;
-	cpu_budget_own(problem.cpu_budget, &arena);
 	types = arena_array(&arena, problem.type_count + 1, sizeof(*types));
 	memcpy(types, problem.types, problem.type_count * sizeof(*types));
 	for (size_t i = 1; i < problem.type_count; i++)
@@ -540,7 +535,7 @@ static bool pack_within_caps(struct search *search, const struct schedule_policy
 	result = schedule_phases(&problem, policy, &arena);
 	better = serves(result, search->ray) && is_better(search, result) &&
 		 confirm(search, result->launches);
-	cpu_budget_done(problem.cpu_budget, &arena);
+	arena_done(&arena);
 	return better;
 }
 
@@ -760,13 +755,12 @@ struct schedule_result *schedule_cheapest(const struct schedule_problem *problem
 
 	plain.cheapest = false; /* so that it is not cut before it launches something */
 	search.ray = ray = result = schedule_phases(&plain, &RAY, arena);
-	cpu_budget_own(problem->cpu_budget, &scratch);
 	search_init(&search);
 	search_best(&search);
 	remove_unneeded(&search);
 	ray->cut = cpu_budget_is_cut(problem->cpu_budget);
 	if (search.best.policy && !ray->cut)
 		result = result_of(&search, arena);
-	cpu_budget_done(problem->cpu_budget, &scratch);
+	arena_done(&scratch);
 	return result;
 }

@@ -85,9 +85,9 @@ static void make_orders(struct search *search)
 	for (size_t i = 0; i < count; i++)
 		if (!search->tokens[i].gpus)
 			search->orders[1][placed++] = i;
-	for (size_t i = count; i-- > 0;)
-		if (search->tokens[i].gpus)
-			search->orders[1][placed++] = i;
+	for (size_t i = count; i > 0; i--)
+		if (search->tokens[i - 1].gpus)
+			search->orders[1][placed++] = i - 1;
 }
 
 /* ---- steps ---- */

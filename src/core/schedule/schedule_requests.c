@@ -108,8 +108,8 @@ static void make_tree(const struct schedule_requests *requests, struct schedule_
 {
 	for (size_t i = 0; i < kind->shapes.count; i++)
 		set_leaf(requests, kind, i, true);
-	for (size_t at = kind->leaves; at-- > 1;)
-		set_parent(kind, at);
+	for (size_t at = kind->leaves; at > 1; at--)
+		set_parent(kind, at - 1);
 }
 
 void schedule_requests_reset(struct schedule_requests *requests)
@@ -228,7 +228,8 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
 		size_t width = kind->names + 1;
 
-		for (kind->leaves = 1; kind->leaves < kind->shapes.count;)
+		kind->leaves = 1;
+		while (kind->leaves < kind->shapes.count)
 			kind->leaves *= 2;
 		kind->least =
 			arena_array(run->scratch, 2 * kind->leaves * width, sizeof(*kind->least));
@@ -355,7 +356,8 @@ static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t a
 {
 	const int64_t *least = &kind->least[at * (kind->names + 1)];
 
-	for (uint32_t i = 0; i <= kind->names; i++)
+	bounded_count(kind->names);
+	UNCOUNTED_FOR(uint32_t i = 0; i <= kind->names; i++)
 		if (least[i] > free[i])
 			return false;
 	return true;
@@ -377,9 +379,8 @@ static size_t next(const struct schedule_kind *kind, const int64_t *free, size_t
 	if (from >= kind->shapes.count)
 		return SCHEDULE_NO_INDEX;
 	/* The largest tree that begins there. */
-	while (!(at & 1))
-		at /= 2;
-	while (at) {
+	at >>= __builtin_ctzll(at);
+	UNCOUNTED_FOR(; at;) {
 		if (fits(kind, free, at)) {
 			if (at >= kind->leaves)
 				return at - kind->leaves;
@@ -387,8 +388,7 @@ static size_t next(const struct schedule_kind *kind, const int64_t *free, size_t
 			continue;
 		}
 		/* The tree to the right; none is to the right of the root. */
-		while (at & 1)
-			at /= 2;
+		at >>= __builtin_ctzll(~at);
 		at += at > 0;
 	}
 	return SCHEDULE_NO_INDEX;
@@ -421,7 +421,7 @@ size_t schedule_requests_last(const struct schedule_kind *kind, const struct sch
 	/* The largest tree that ends there. */
 	while (at > 1 && at & 1)
 		at /= 2;
-	for (;;) {
+	UNCOUNTED_FOR(;;) {
 		if (fits(kind, room->free, at)) {
 			if (at >= kind->leaves)
 				return at - kind->leaves;

@@ -290,8 +290,8 @@ bool schedule_order_before(struct schedule_run *run, uint32_t a, uint32_t b)
 	first = &run->places.at[a];
 	second = &run->places.at[b];
 	since = first->since > second->since ? first->since : second->since;
-	for (size_t end = run->kept.count;
-	     end > since && run->nodes.at[a].state != run->nodes.at[b].state;) {
+	size_t end = run->kept.count;
+	while (end > since && run->nodes.at[a].state != run->nodes.at[b].state) {
 		size_t word = (end - 1) / 64;
 		uint64_t bits = exhausted_word(run, run->nodes.at[a].state, word);
 		uint64_t differ = bits ^ exhausted_word(run, run->nodes.at[b].state, word);

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "base/text.h"
-#include "core/model/cpu_budget.h"
 
 /* Most tables are those of one gang. */
 #define FIRST_SLOTS 8
@@ -186,7 +185,6 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 {
 	bool needless = true;
 
-	cpu_budget_step(words->problem->cpu_budget);
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		needless = needless && entry->amount <= 0;
 		schedule_intern_add(&words->names, entry->name, strlen(entry->name));

@@ -8,6 +8,7 @@
 #ifndef CORE_SCHEDULE_SCHEDULE_STATE_H
 #define CORE_SCHEDULE_SCHEDULE_STATE_H
 
+#include "base/bounded.h"
 #include "core/schedule/schedule_shape.h"
 
 struct schedule_amount {
@@ -178,7 +179,7 @@ void schedule_key_rest(const struct schedule_states *states, const struct schedu
 /* Positive when a is better, 0 when the order of the nodes decides. */
 static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {
-	for (size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
+	UNCOUNTED_FOR(size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
 		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
 			return a->parts[i] > b->parts[i] ? 1 : -1;
 	return 0;

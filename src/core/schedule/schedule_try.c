@@ -408,8 +408,8 @@ static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 		if (cursor_move(try, &cursor, 0))
 			VEC_PUSH(run->attempt, &try->cursors, cursor);
 	}
-	for (size_t i = try->cursors.count / 2; i-- > 0;)
-		cursor_sink(try, i, try->cursors.at[i]);
+	for (size_t i = try->cursors.count / 2; i > 0; i--)
+		cursor_sink(try, i - 1, try->cursors.at[i - 1]);
 	while (try->cursors.count) {
 		struct schedule_cursor first = try->cursors.at[0];
 		int64_t count = 0;
@@ -709,13 +709,10 @@ static void book(struct schedule_try *try, struct schedule_candidate *c)
 static bool is_cut(const struct schedule_try *try)
 {
 	const struct schedule_run *run = try->run;
-	struct cpu_budget *budget = run->problem->cpu_budget;
 
-	if (budget)
-		budget->fruitless = !run->problem->cheapest &&
-				    !(try->requests->atomic ? try->new_before : run->new_nodes);
-	cpu_budget_step(budget);
-	return cpu_budget_is_cut(budget);
+	return cpu_budget_cut(run->problem->cpu_budget,
+			      !run->problem->cheapest &&
+				      !(try->requests->atomic ? try->new_before : run->new_nodes));
 }
 
 /* Takes the best candidate until none takes a unit: a node that is there, or a node to launch. The
@@ -956,7 +953,6 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 {
 	size_t count = try->list->count;
 	struct schedule_leftover *left = arena_array(try->run->scratch, count + 1, sizeof(*left));
-	struct cpu_budget *budget = try->run->problem->cpu_budget;
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -967,8 +963,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 		if (!try->left[i])
 			continue;
 		any = true;
-		cpu_budget_step(budget);
-		if (cpu_budget_is_cut(budget))
+		if (is_cut(try))
 			left[i].limit = SCHEDULE_LIMIT_CPU_BUDGET;
 		else
 			find_limit(try->run, shape, &left[i]);

@@ -195,10 +195,10 @@ static bool gather_fewest(struct share_work *work, struct need *need, size_t mar
 {
 	if (!gather(work, need))
 		return false;
-	for (size_t i = need->picked - 1; i-- > 0;) {
-		put_back(work, work->picked[i]);
+	for (size_t i = need->picked - 1; i > 0; i--) {
+		put_back(work, work->picked[i - 1]);
 		if (!fits_without_others(work, need, mark))
-			end_worker(work, work->picked[i]);
+			end_worker(work, work->picked[i - 1]);
 	}
 	return fits_without_others(work, need, mark);
 }

@@ -26,16 +26,14 @@
 #define SMALL_GROUP_BYTES ((size_t)512 << 10)
 #define QUICK_GROUP_BYTES ((size_t)20 << 20)
 
-/* Also over when the pass was freed, so that its job releases the thread. */
+/* The packing ends when half as much memory as is in use is not left for what follows it. Also over when the pass was freed, so that its job releases the thread. */
 static enum cpu_spent cpu_spent(void *context)
 {
 	const struct pass *pass = context;
 	struct pass_work *work = pass->work;
 	int64_t now_us = loop_cpu_us();
 
-	work->budget.out_of_memory = !pass->drain_accepted && budget_is_over(pass->memory);
-	if (work->budget.out_of_memory || (work->job && work_is_cancelled(work->job)) ||
-	    now_us > work->cpu_end_us)
+	if ((work->job && work_is_cancelled(work->job)) || now_us > work->cpu_end_us)
 		return CPU_OVER;
 	if (!work->budget.placing || pass->drain_accepted)
 		return CPU_LEFT;
@@ -45,9 +43,23 @@ static enum cpu_spent cpu_spent(void *context)
 		work->launching_us = now_us;
 	if (now_us - work->placing_us > STOP_FACTOR * work->budget.ms * 1000)
 		return CPU_STOP;
-	return work->launching_us && now_us - work->launching_us > work->budget.ms * 1000 ?
+	work->budget.low_memory = !budget_fits(pass->memory, budget_used(pass->memory) / 2);
+	return work->budget.low_memory || (work->launching_us &&
+					   now_us - work->launching_us > work->budget.ms * 1000) ?
 		       CPU_CUT :
 		       CPU_LEFT;
+}
+
+/* Within the limits of the decision as well. */
+static void decision_made(void *context, const struct plan *plan)
+{
+	struct pass *pass = context;
+	struct pass_work *work = pass->work;
+
+	work->summary = summary_of(&work->snapshot, plan, &work->arena);
+	work->memory = memory_state_copy(&plan->memory, &work->arena);
+	work->scaled = (struct act_scaled_list){ .groups = { .at = NULL } };
+	act_scaled(plan, &work->arena, &work->scaled);
 }
 
 /* A decision that takes too much is made again as a slower one. */
@@ -74,9 +86,6 @@ static void decision_run(void *context, const struct work_job *job)
 	check_key_set(pass->key);
 	observe(&work->observation, &work->arena, &work->snapshot);
 	work->plan = decide(&work->snapshot, &work->arena);
-	work->summary = summary_of(&work->snapshot, work->plan, &work->arena);
-	work->memory = memory_state_copy(&work->plan->memory, &work->arena);
-	act_scaled(work->plan, &work->arena, &work->scaled);
 	check_key_set("");
 	work->took_us = loop_precise_us() - begun_us;
 	work->cpu_us = loop_cpu_us() - begun_cpu_us;
@@ -120,7 +129,7 @@ static bool is_slower_than_thought(const struct pass *pass)
 {
 	const struct pass_work *work = pass->work;
 
-	return work->budget.exhausted && !work->budget.out_of_memory && may_use_more(pass);
+	return work->budget.exhausted && work->budget.err.kind == ERR_NONE && may_use_more(pass);
 }
 
 /* From a decision that was made. Half of the limits: a cluster near one does not change between
@@ -263,6 +272,7 @@ void pass_decide(struct pass *pass)
 	work->arena.budget = pass->memory;
 	work->budget = (struct cpu_budget){
 		.spent = cpu_spent,
+		.made = decision_made,
 		.context = pass,
 		.memory = pass->memory,
 		.ms = is_long ? grown_ms(pass) : cpu_limit_ms(pass, work->cost),

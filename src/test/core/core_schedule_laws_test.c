@@ -464,6 +464,18 @@ static enum cpu_spent cut_at_once(void *context)
 	return CPU_CUT;
 }
 
+struct scheduling {
+	struct arena *arena;
+	const struct schedule_result *result;
+};
+
+static void run_schedule(void *context)
+{
+	struct scheduling *scheduling = context;
+
+	scheduling->result = schedule(&world.problem, scheduling->arena);
+}
+
 /* A search that is cut short launches something where Ray's policy does: it would not come further in
  * the next decision either. */
 static void cut_search_launches_something(void **state)
@@ -472,7 +484,7 @@ static void cut_search_launches_something(void **state)
 
 	(void)state;
 	for (int i = 0; i < count / 30; i++) {
-		struct cpu_budget budget = { .spent = cut_at_once, .steps = CPU_BUDGET_STEPS - 1 };
+		struct cpu_budget budget = { .spent = cut_at_once, .units = 1 };
 		uint64_t seed = first_seed + (uint64_t)i;
 		struct arena arena = ARENA_INIT;
 		const struct schedule_result *ray, *cut;
@@ -482,7 +494,9 @@ static void cut_search_launches_something(void **state)
 		ray = schedule(&world.problem, &arena);
 		world.problem.cheapest = world.problem.may_be_cut = true;
 		world.problem.cpu_budget = &budget;
-		cut = schedule(&world.problem, &arena);
+		struct scheduling scheduling = { &arena, NULL };
+		assert_true(cpu_budget_run(&budget, &arena, run_schedule, &scheduling));
+		cut = scheduling.result;
 		LAW(!cut->cut || !all_launches(&world.problem, cut) ==
 					 !all_launches(&world.problem, ray),
 		    0);

@@ -5,6 +5,9 @@
 #include "core/decide.h"
 #include "core/model/cpu_budget.h"
 
+/* Of work until the cut. */
+#define CUT_UNITS_MAX 20000
+
 static enum cpu_spent cut_now(void *context)
 {
 	(void)context;
@@ -35,7 +38,7 @@ static void check_pools(const struct snapshot *snapshot, uint64_t seed, struct a
 {
 	struct cpu_budget budget = { .spent = cut_now,
 				     .ms = 1,
-				     .steps = (unsigned)(seed % CPU_BUDGET_STEPS) };
+				     .units = 1 + (int64_t)(seed % CUT_UNITS_MAX) };
 	size_t count = snapshot->cluster.group_count;
 	struct pool_grant *grants = arena_array(arena, count, sizeof(*grants));
 	struct pool_terms pools = { .grants = grants, .grant_count = count };
@@ -60,10 +63,9 @@ static void check_pools(const struct snapshot *snapshot, uint64_t seed, struct a
 bool laws_cut_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	/* The first question is after a few steps. */
 	struct cpu_budget budget = { .spent = cut_now,
 				     .ms = 1,
-				     .steps = (unsigned)(seed % CPU_BUDGET_STEPS) };
+				     .units = 1 + (int64_t)(seed % CUT_UNITS_MAX) };
 	struct err err = { .kind = ERR_NONE };
 	struct snapshot decoded;
 	const struct plan *whole, *part;

@@ -31,4 +31,16 @@ guards=$(printf '%s\n' "$@" | grep -v '^src/test/' | xargs -r perl -0777 -ne '
 		}
 	}')
 [ -z "$guards" ] || { echo "$guards"; status=1; }
+# What a decision calls is left by longjmp at its limits: it counts its loops, and owns nothing but arenas.
+# These take no part in decisions: what is kept between them.
+outside='^src/feature/(record|cost|lint|pools)/|^src/(feature/device_claims/core/resolve.c|core/nodes/node_labels.h)'
+decisions=$(printf '%s\n' "$@" | grep -E '^src/(core|feature/[a-z_]+/core)/' | grep -vE "$outside" || true)
+if [ -n "$decisions" ] && grep -nHE '\b(memory_(alloc|array|resize|strn?dup)|MAP_INIT|buf_init|BUF_INIT)\b' $decisions |
+	sed 's/^\([^:]*\):/\1: heap memory in a decision: line /' | grep .; then
+	status=1
+fi
+if printf '%s\n' "$@" | grep -vE '^src/(base/bounded.h|base/counted.h|core/schedule/)' | xargs -r grep -nHE \
+	'\bUNCOUNTED_FOR\b|# *undef +(for|while|qsort)' | sed 's/^\([^:]*\):/\1: uncounted loop: line /' | grep .; then
+	status=1
+fi
 exit $status

@@ -121,6 +121,9 @@ sees lint-banned $c 'banned function: line 1' 'sleep(1);'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
 sees lint-banned $c 'loop condition: line 1: ok' 'for (i = 0; ok && i < n; i++)'
 sees lint-banned $c 'loop condition: line 1: !found' 'for (i = 0; i < n && !found; i++)'
+sees lint-banned src/core/decide/planted.c 'heap memory in a decision: line 1' 'x = memory_alloc(1);'
+sees lint-banned src/core/decide/planted.c 'uncounted loop: line 1' 'UNCOUNTED_FOR(i = 0; i < n; i++)'
+sees lint-banned src/core/decide/planted.c 'uncounted loop: line 1' '#undef for'
 passes lint-banned $c 'for (e = first; e.json && i < n; next(&e))'
 passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_sleep(x);'
 

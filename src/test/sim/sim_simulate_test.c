@@ -10,6 +10,7 @@
 #define GPU RESOURCE_UNIT
 #define SECOND INT64_C(1000)
 #define LOAD_GANGS 400
+#define UNITS 200 /* of work between two questions */
 
 static struct cpu_budget sim_budget;
 
@@ -335,7 +336,7 @@ static void load_above_the_budget(void **state)
 	for (int64_t i = 0; i < LOAD_GANGS; i++)
 		sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
 			     sim_case_bundles(&c, (1 + i % 16) * GPU, 8 * GPU, 4), 4);
-	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch };
+	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch, .units = UNITS };
 	c.input.cpu_budget = &sim_budget;
 	c.input.models.scan_interval_ms = 30 * SECOND;
 	whole = sim_case_run(&c);
@@ -367,7 +368,7 @@ static void group_above_the_budget(void **state)
 	sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
 		     sim_case_bundles(&c, GPU, 8 * GPU, LOAD_GANGS), LOAD_GANGS);
 	sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1, sim_case_bundles(&c, GPU, GPU, 1), 1);
-	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch };
+	sim_budget = (struct cpu_budget){ .spent = spent, .context = &watch, .units = UNITS };
 	c.input.cpu_budget = &sim_budget;
 	c.input.models.scan_interval_ms = 30 * SECOND;
 	whole = sim_case_run(&c);
@@ -396,7 +397,8 @@ static void expect_growth(enum settings_packing packing)
 	for (int64_t i = 1; i <= 2; i++)
 		sim_case_add(&c, 10 * SECOND, 20000 * SECOND, 1,
 			     sim_case_bundles(&c, i * GPU, 8 * GPU, LOAD_GANGS), LOAD_GANGS);
-	sim_budget = (struct cpu_budget){ .spent = spent_and_stop, .context = &watch };
+	sim_budget =
+		(struct cpu_budget){ .spent = spent_and_stop, .context = &watch, .units = UNITS };
 	c.input.cpu_budget = &sim_budget;
 	c.input.models.scan_interval_ms = 30 * SECOND;
 	whole = sim_case_run(&c);

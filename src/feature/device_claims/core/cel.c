@@ -285,11 +285,10 @@ static struct syntax_node *unjudged(struct parser *parser, const char *what, con
 
 static void skip(struct parser *parser)
 {
-	for (;;) {
-		parser->at += strspn(parser->at, " \t\r\n\f");
-		if (strncmp(parser->at, "//", 2) != 0)
-			return;
+	parser->at += strspn(parser->at, " \t\r\n\f");
+	while (strncmp(parser->at, "//", 2) == 0) {
 		parser->at += strcspn(parser->at, "\n");
+		parser->at += strspn(parser->at, " \t\r\n\f");
 	}
 }
 
@@ -502,15 +501,15 @@ static struct syntax_node *read_named(struct parser *parser)
 	if (accept(parser, "("))
 		return strcmp(name, "has") == 0 ? read_has(parser) :
 						  read_call(parser, functions, name, NULL);
-	for (size_t i = parser->scope_count; i-- > 0;) {
-		if (strcmp(parser->scope[i].name, name) != 0)
+	for (size_t i = parser->scope_count; i > 0; i--) {
+		if (strcmp(parser->scope[i - 1].name, name) != 0)
 			continue;
 		struct syntax_node *node = new_node(parser, OP_VARIABLE);
 
 		/* Several variables share the bound node: it has no siblings. */
-		node->first = parser->scope[i].bound;
+		node->first = parser->scope[i - 1].bound;
 		node->height = node->first->height + 1;
-		node->slot = parser->scope[i].slot;
+		node->slot = parser->scope[i - 1].slot;
 		return node;
 	}
 	if (strcmp(name, "true") == 0 || strcmp(name, "false") == 0)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/model/cpu_budget.h"
 #include "core/nodes/node_match.h"
 
 /* ---- what a Pod wants ---- */
@@ -174,7 +173,6 @@ static int64_t count_node(struct counting *c, const struct range *own)
 		int64_t found = count_range(want, own, &all),
 			more = count_range(want, &loose, &all);
 
-		cpu_budget_step(c->place->cpu_budget);
 		c->sums[i] = add(c->sums[i], found);
 		found = add(found, more);
 		if (want->count == 0)

@@ -39,7 +39,6 @@ struct device_place {
 	const struct pod_spec *spec; /* selects Nodes */
 	const struct node *nodes;    /* any other Node counts as matching */
 	size_t node_count;
-	struct cpu_budget *cpu_budget;
 };
 
 /* At most `most`. */

@@ -101,16 +101,16 @@ static void collect_slice(const struct resource_slice *slice, struct collected *
 static void collect(const struct resource_slice *const *slices, size_t count,
 		    struct collected *collected, struct arena *scratch)
 {
-	for (size_t first = 0; first < count;) {
-		size_t end = first, newest = first;
+	for (size_t first = 0, end; first < count; first = end) {
+		size_t newest = first;
 
+		end = first;
 		for (; end < count && compare_pools(slices[first], slices[end]) == 0; end++)
 			newest += slices[end]->generation == slices[first]->generation;
 		for (size_t i = first; i < newest; i++) {
 			if ((int64_t)(newest - first) == slices[first]->slice_count)
 				collect_slice(slices[i], collected, scratch);
 		}
-		first = end;
 	}
 }
 

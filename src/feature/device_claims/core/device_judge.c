@@ -55,8 +55,8 @@ void device_judge_init(struct device_judge *judge, const struct device_free *fre
 					.steps_left = DEVICE_JUDGE_STEPS,
 					.arena = arena,
 					.scratch = ARENA_INIT,
-					.texts = MAP_INIT,
-					.classes = MAP_INIT };
+					.texts = MAP_IN(arena),
+					.classes = MAP_IN(arena) };
 	judge->sure.bits = arena_alloc(&judge->scratch, size_of(judge));
 	for (size_t i = 0; i < free->objects->class_count; i++)
 		map_set(&judge->classes, free->objects->classes[i].name,

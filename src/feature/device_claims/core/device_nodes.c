@@ -204,7 +204,7 @@ static void fill_pod(struct pod *pod, const struct quantities *more, struct aren
 const struct pod *device_nodes_fill_pods(const struct device_free *free, const struct pod *pods,
 					 size_t count, struct arena *arena)
 {
-	AUTO(map_done) struct map holdings = MAP_INIT;
+	struct map holdings = MAP_IN(arena);
 	struct pod *made;
 
 	if (has_extended(free))

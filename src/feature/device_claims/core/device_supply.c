@@ -197,8 +197,9 @@ static const char *lack_text(const struct supplier *s, const struct pod_wants *w
 {
 	const struct device_wants *all = &wants->devices;
 	const char *first = "";
+	size_t i = 0;
 
-	for (size_t i = 0; i < all->at.count;) {
+	while (i < all->at.count) {
 		const char *text = "waits for a device: ";
 		size_t request = all->at.at[i].request, shown = 0;
 		bool lacks = true, one;
@@ -211,7 +212,6 @@ static const char *lack_text(const struct supplier *s, const struct pod_wants *w
 						      &one));
 			lacks = lacks && one;
 		}
-		cpu_budget_step(s->facts->snapshot->cpu_budget);
 		if (lacks)
 			return text;
 		first = *first != '\0' ? first : text;
@@ -320,16 +320,13 @@ static int64_t count_new(const struct supplier *s, const struct group *group,
 	const struct device_place place = { .free = s->index->devices,
 					    .spec = &group->spec->template.spec,
 					    .nodes = snapshot->nodes,
-					    .node_count = snapshot->node_count,
-					    .cpu_budget = snapshot->cpu_budget };
+					    .node_count = snapshot->node_count };
 	int64_t waiting = 0, pods;
 
 	if (wants->shared)
 		return device_count_pods(&place, &wants->devices, 1, s->arena) > 0 ? most : 0;
-	for (size_t i = 0; i < group->worker_count; i++) {
-		cpu_budget_step(snapshot->cpu_budget);
+	for (size_t i = 0; i < group->worker_count; i++)
 		waiting += has_no_devices(s, &s->facts->workers[group->first_worker + i]);
-	}
 	pods = device_count_pods(&place, &wants->devices, most + waiting, s->arena);
 	return pods > waiting ? pods - waiting : 0;
 }

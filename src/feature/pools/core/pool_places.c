@@ -448,7 +448,8 @@ static void make_nodes(struct places *places)
 		}
 	}
 	places->spare[SOON] = places->spare[NOW];
-	for (places->leaves = 1; places->leaves < places->node_count;)
+	places->leaves = 1;
+	while (places->leaves < places->node_count)
 		places->leaves *= 2;
 	places->changed = arena_array(places->arena, places->leaves, sizeof(*places->changed));
 }

@@ -1,0 +1,61 @@
+#include "base/bounded.h"
+
+#include "base/check.h"
+
+_Thread_local int64_t bounded_left;
+static _Thread_local struct bounded *current;
+
+static void leave(struct bounded *bounded)
+{
+	bounded->ends = true;
+	if (bounded->held == 0)
+		longjmp(bounded->out, 1);
+}
+
+static int64_t units_of(const struct bounded *bounded)
+{
+	if (!bounded || !bounded->check)
+		return INT64_MAX;
+	return bounded->units > 0 ? bounded->units : BOUNDED_UNITS;
+}
+
+void bounded_check(void)
+{
+	bounded_left = units_of(current);
+	if (current && !current->ends && current->check && current->check(current->context))
+		leave(current);
+}
+
+struct bounded *bounded_current(void)
+{
+	return current;
+}
+
+void bounded_end(struct bounded *bounded)
+{
+	leave(bounded);
+}
+
+void bounded_hold(void)
+{
+	if (current)
+		current->held++;
+}
+
+void bounded_release(void)
+{
+	if (current && --current->held == 0 && current->ends)
+		leave(current);
+}
+
+void bounded_set(struct bounded *bounded)
+{
+	CHECK(!current || !bounded);
+	if (bounded) {
+		bounded->ends = false;
+		bounded->held = 0;
+		bounded->err.kind = ERR_NONE;
+	}
+	current = bounded;
+	bounded_left = units_of(bounded);
+}
