@@ -145,31 +145,51 @@ place_now(const struct packing *packing, const struct node_list *list, const str
 
 /* ---- the workers ---- */
 
-/* A replica stays as a whole. */
-static void keep(struct packing *packing, const struct worker *worker, const char *message)
+static bool is_used(const struct schedule_node_result *node)
 {
-	struct worker_packing *workers = packing->workers;
-	const struct group *group;
-
-	worker_keep(&workers[worker->index], REASON_NEEDED_BY_PLACEMENT_GROUP, message);
-	if (worker->replica == FACTS_NO_INDEX || worker->group == FACTS_NO_INDEX)
-		return;
-	group = &packing->facts->groups[worker->group];
-	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++)
-		if (packing->facts->workers[i].replica == worker->replica)
-			worker_keep(&workers[i], REASON_NEEDED_BY_PLACEMENT_GROUP, message);
+	for (size_t p = 0; p < node->placement_count; p++)
+		if (node->placements[p].phase != SCHEDULE_PHASE_CONSTRAINT)
+			return true;
+	return false;
 }
 
-static void keep_used(struct packing *packing, const struct node_list *list,
-		      const struct schedule_result *result, const char *message)
+/* Marks the workers of too long idleness that the result uses, and their replicas. */
+static void mark_used(const struct packing *packing, const struct node_list *list,
+		      const struct schedule_result *result, bool *workers, bool *replicas)
 {
 	if (!result)
 		return;
-	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE]; i++)
-		for (size_t p = 0; p < result->nodes[i].placement_count; p++)
-			if (result->nodes[i].placements[p].phase != SCHEDULE_PHASE_CONSTRAINT)
-				keep(packing, &packing->facts->workers[list->nodes[i].worker],
-				     message);
+	for (size_t i = list->ends[RANK_UNUSED]; i < list->ends[RANK_IDLE]; i++) {
+		size_t index = list->nodes[i].worker,
+		       replica = packing->facts->workers[index].replica;
+
+		if (!is_used(&result->nodes[i]))
+			continue;
+		workers[index] = true;
+		if (replica != FACTS_NO_INDEX)
+			replicas[replica] = true;
+	}
+}
+
+/* Keeps what at least one of the results uses; a replica stays as a whole. */
+static void keep_used(struct packing *packing, const struct node_list *list,
+		      const struct schedule_result *now, const struct schedule_result *ended,
+		      const char *message)
+{
+	const struct facts *facts = packing->facts;
+	bool *workers = arena_array(packing->arena, facts->worker_count, sizeof(*workers)),
+	     *replicas;
+
+	replicas = arena_array(packing->arena, facts->worker_count, sizeof(*replicas));
+	mark_used(packing, list, now, workers, replicas);
+	mark_used(packing, list, ended, workers, replicas);
+	for (size_t i = 0; i < facts->worker_count; i++) {
+		size_t replica = facts->workers[i].replica;
+
+		if (workers[i] || (replica != FACTS_NO_INDEX && replicas[replica]))
+			worker_keep(&packing->workers[i], REASON_NEEDED_BY_PLACEMENT_GROUP,
+				    message);
+	}
 }
 
 /* Keeps workers for the first choice of the gang that fits; false: none does. */
@@ -197,8 +217,7 @@ static bool keep_for(struct packing *packing, const struct node_list *list,
 				       "a placement group with %zu bundles waits for running work "
 				       "to end, and would use it",
 				       count);
-		keep_used(packing, list, place_now(packing, list, &choice), message);
-		keep_used(packing, list, ended, message);
+		keep_used(packing, list, place_now(packing, list, &choice), ended, message);
 		return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
@@ -263,25 +264,29 @@ static void assess(struct health *health)
 
 /* ---- invariants ---- */
 
-static bool holds_named(const struct facts *facts, const char *pod_name)
+/* The Pods of the cluster by name. */
+static struct map pods_by_name(const struct facts *facts)
 {
+	struct map pods = MAP_IN(facts->arena);
+
 	for (size_t i = 0; i < facts->snapshot->pod_count; i++)
-		if (strcmp(facts->snapshot->pods[i]->name, pod_name) == 0)
-			return holds(facts->snapshot->pods[i]);
-	return false;
+		map_set(&pods, facts->snapshot->pods[i]->name, (void *)facts->snapshot->pods[i]);
+	return pods;
 }
 
 /* Nothing that is admitted is cancelled. */
 static void check_group(const struct choice *choice, const struct plan_group *planned,
-			const struct group *group)
+			const struct group *group, const struct map *pods)
 {
 	const struct kueue_pod_set *set = pod_set_of(waiting(choice->health), group);
 	int64_t cancelled_pods = 0;
 
 	VEC_EACH(const struct plan_termination, item, &planned->terminate) {
+		const struct pod *pod = map_get(pods, item->pod);
+
 		if (strcmp(item->reason, REASON_GROUP_BACKED_OFF) != 0)
 			continue;
-		CHECK(holds_named(choice->facts, item->pod));
+		CHECK(pod && holds(pod));
 		cancelled_pods++;
 	}
 	CHECK(!set || cancelled_pods == 0 || cancelled_pods <= set->pods - set->admitted);
@@ -289,9 +294,15 @@ static void check_group(const struct choice *choice, const struct plan_group *pl
 
 static void write(const struct choice *choice, struct plan *plan)
 {
-	for (size_t g = 0; g < plan->groups.count; g++)
-		if (choice->health->groups[g].cancels_gated_only)
-			check_group(choice, &plan->groups.at[g], &choice->facts->groups[g]);
+	struct map pods = { .arena = NULL };
+
+	for (size_t g = 0; g < plan->groups.count; g++) {
+		if (!choice->health->groups[g].cancels_gated_only)
+			continue;
+		if (!pods.arena)
+			pods = pods_by_name(choice->facts);
+		check_group(choice, &plan->groups.at[g], &choice->facts->groups[g], &pods);
+	}
 }
 
 /* ---- replicas of a suspended RayCluster ---- */

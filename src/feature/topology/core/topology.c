@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "core/decide/demand.h"
+
 /* `ray start --labels-file`; KubeRay refuses a parameter `labels`. */
 #define START_PARAM_LABELS_FILE "labels-file"
 /* Values of one label that are tried, those with the most free nodes first. */
@@ -10,16 +13,35 @@
 /* Bundles of all choices in one decision; gangs beyond it have fewer choices, at least one. */
 #define CHOICE_BUNDLES_MAX 200000
 
-/* One value of the label of a gang. */
+/* One value of a label. */
 struct domain {
 	const char *value;
 	size_t free;  /* nodes with it on which the first bundle fits now */
 	size_t order; /* of equal ones the first */
 };
 
+/* The values by free nodes, those with the most first. */
+struct ranking {
+	const struct ray_request *bundle;
+	const struct domain *list;
+};
+
+/* A label of gangs, with its values; made once for all gangs. */
 struct domains {
 	const char *label;
-	VEC(struct domain) list;
+	VEC(struct domain) list;   /* in the order in which they are found */
+	size_t *of_node;           /* its value; NO_VALUE: none */
+	VEC(struct ranking) ranks; /* for each first bundle that differs */
+};
+
+#define NO_VALUE SIZE_MAX
+#define RANKINGS_MAX 64 /* that are kept */
+
+struct labels_seen {
+	struct offer *offer;
+	VEC(struct domains) at;
+	struct schedule_type *types; /* copies, which may be changed; NULL: not yet */
+	struct schedule_node *nodes;
 };
 
 /* Each way to satisfy the required affinity pins the clique. */
@@ -40,12 +62,17 @@ static bool pins_clique(const struct worker_group *group)
 	return false;
 }
 
-static void add_value(struct domains *domains, const char *value, struct arena *arena)
+/* The index of the value, which is added if it is new. */
+static size_t add_value(struct domains *domains, struct map *indexes, const char *value,
+			struct arena *arena)
 {
-	for (size_t i = 0; i < domains->list.count; i++)
-		if (strcmp(domains->list.at[i].value, value) == 0)
-			return;
+	const size_t *known = map_get(indexes, value);
+
+	if (known)
+		return *known;
+	map_set(indexes, value, ARENA_PUT(arena, (size_t){ domains->list.count }));
 	VEC_PUSH(arena, &domains->list, ((struct domain){ value, 0, domains->list.count }));
+	return domains->list.count - 1;
 }
 
 /* Of the registered workers of the type, if all have the same one; else NULL. */
@@ -75,47 +102,68 @@ static struct labels with_label(const struct labels *labels, const char *label, 
 }
 
 /* The label of new and starting workers of a group whose value is in a file: the one that they will have. */
-static void settle_group(struct offer *offer, size_t g, const char *label)
+static void settle_group(struct labels_seen *seen, size_t g, const char *label)
 {
+	struct offer *offer = seen->offer;
 	struct schedule_problem *problem = &offer->problem;
-	struct schedule_type *types = ARENA_COPY(offer->arena, problem->types, problem->type_count);
-	struct schedule_node *nodes = ARENA_COPY(offer->arena, problem->nodes, problem->node_count);
 	const char *value = value_of_workers(problem, g + 1, label);
 
+	if (!seen->types) {
+		problem->types = seen->types =
+			ARENA_COPY(offer->arena, problem->types, problem->type_count);
+		problem->nodes = seen->nodes =
+			ARENA_COPY(offer->arena, problem->nodes, problem->node_count);
+	}
 	if (!value)
 		value = arena_printf(offer->arena, "of group %s",
 				     offer->facts->groups[g].spec->name);
-	types[g + 1].labels = with_label(&types[g + 1].labels, label, value, offer->arena);
+	seen->types[g + 1].labels =
+		with_label(&seen->types[g + 1].labels, label, value, offer->arena);
 	for (size_t i = 0; i < problem->node_count; i++)
-		if (nodes[i].type == g + 1 && !nodes[i].registered)
-			nodes[i].labels = with_label(&nodes[i].labels, label, value, offer->arena);
-	problem->types = types;
-	problem->nodes = nodes;
+		if (seen->nodes[i].type == g + 1 && !seen->nodes[i].registered)
+			seen->nodes[i].labels =
+				with_label(&seen->nodes[i].labels, label, value, offer->arena);
 }
 
-static void find_domains(struct offer *offer, const char *label, struct domains *ret)
+static void find_domains(struct labels_seen *seen, struct domains *domains)
 {
-	*ret = (struct domains){ .label = label };
+	struct offer *offer = seen->offer;
+	struct map indexes = MAP_IN(offer->arena);
+
 	for (size_t g = 0; g < offer->facts->group_count; g++) {
 		const struct worker_group *group = offer->facts->groups[g].spec;
 
-		if (!labels_value(&group->labels, label) &&
+		if (!labels_value(&group->labels, domains->label) &&
 		    labels_value(&group->ray_start_params, START_PARAM_LABELS_FILE) &&
 		    pins_clique(group))
-			settle_group(offer, g, label);
+			settle_group(seen, g, domains->label);
 	}
 	for (size_t t = 0; t < offer->problem.type_count; t++) {
-		const char *value = labels_value(&offer->problem.types[t].labels, label);
+		const char *value = labels_value(&offer->problem.types[t].labels, domains->label);
 
 		if (value)
-			add_value(ret, value, offer->arena);
+			add_value(domains, &indexes, value, offer->arena);
 	}
+	domains->of_node =
+		arena_array(offer->arena, offer->problem.node_count, sizeof(*domains->of_node));
 	for (size_t i = 0; i < offer->problem.node_count; i++) {
-		const char *value = labels_value(&offer->problem.nodes[i].labels, label);
+		const char *value = labels_value(&offer->problem.nodes[i].labels, domains->label);
 
-		if (value)
-			add_value(ret, value, offer->arena);
+		domains->of_node[i] = value ? add_value(domains, &indexes, value, offer->arena) :
+					      NO_VALUE;
 	}
+}
+
+static struct domains *domains_of(struct labels_seen *seen, const char *label)
+{
+	struct domains *domains = VEC_FIND(&seen->at, label, label);
+
+	if (domains)
+		return domains;
+	domains = VEC_ADD(seen->offer->arena, &seen->at);
+	domains->label = label;
+	find_domains(seen, domains);
+	return domains;
 }
 
 static int compare_domains(const void *left, const void *right)
@@ -127,24 +175,27 @@ static int compare_domains(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void rank_domains(const struct offer *offer, const struct ray_request *bundle,
-			 struct domains *domains)
+static const struct domain *rank_domains(const struct offer *offer,
+					 const struct ray_request *bundle, struct domains *domains)
 {
-	for (size_t d = 0; d < domains->list.count; d++)
-		domains->list.at[d].free = 0;
+	struct domain *list;
+
+	VEC_EACH(const struct ranking, known, &domains->ranks)
+		if (demand_compare_requests(known->bundle, bundle) == 0)
+			return known->list;
+	list = ARENA_COPY(offer->arena, domains->list.at, domains->list.count);
 	for (size_t i = 0; i < offer->problem.node_count; i++) {
 		const struct schedule_node *node = &offer->problem.nodes[i];
-		const char *value = labels_value(&node->labels, domains->label);
 
-		if (!value || !schedule_fits_empty(bundle, &node->available, &node->labels))
-			continue;
-		for (size_t d = 0; d < domains->list.count; d++)
-			if (strcmp(domains->list.at[d].value, value) == 0)
-				domains->list.at[d].free++;
+		if (domains->of_node[i] != NO_VALUE &&
+		    schedule_fits_empty(bundle, &node->available, &node->labels))
+			list[domains->of_node[i]].free++;
 	}
 	if (domains->list.count > 0)
-		qsort(domains->list.at, domains->list.count, sizeof(*domains->list.at),
-		      compare_domains);
+		qsort(list, domains->list.count, sizeof(*list), compare_domains);
+	if (domains->ranks.count < RANKINGS_MAX)
+		VEC_PUSH(offer->arena, &domains->ranks, ((struct ranking){ bundle, list }));
+	return list;
 }
 
 /* The bundle with further constraints, in each of its selectors. */
@@ -206,27 +257,28 @@ static bool gang_is_tied(const struct ray_gang *gang)
 }
 
 /* *left: bundles that may still be made. */
-static void expand(struct offer *offer, struct ray_gang *gang, size_t *left)
+static void expand(struct labels_seen *seen, struct ray_gang *gang, size_t *left)
 {
+	struct arena *arena = seen->offer->arena;
 	VEC(struct bundle_selector) choices = { .at = NULL };
 
 	for (size_t i = 0; i < gang->selector_count; i++) {
 		const struct bundle_selector *choice = &gang->selectors[i];
-		struct domains domains;
+		struct domains *domains;
+		const struct domain *ranked;
 
 		if (!is_tied(choice)) {
-			VEC_PUSH(offer->arena, &choices, *choice);
+			VEC_PUSH(arena, &choices, *choice);
 			continue;
 		}
-		find_domains(offer, choice->locality.label, &domains);
-		rank_domains(offer, &choice->requests[0], &domains);
-		for (size_t d = 0; d == 0 || (d < domains.list.count && d < VALUES_MAX); d++) {
+		domains = domains_of(seen, choice->locality.label);
+		ranked = rank_domains(seen->offer, &choice->requests[0], domains);
+		for (size_t d = 0; d == 0 || (d < domains->list.count && d < VALUES_MAX); d++) {
 			if (d > 0 && *left < choice->count)
 				break;
-			VEC_PUSH(offer->arena, &choices,
-				 choice_at(choice,
-					   domains.list.count > 0 ? domains.list.at[d].value : NULL,
-					   offer->arena));
+			VEC_PUSH(arena, &choices,
+				 choice_at(choice, domains->list.count > 0 ? ranked[d].value : NULL,
+					   arena));
 			*left -= *left < choice->count ? *left : choice->count;
 		}
 	}
@@ -237,6 +289,7 @@ static void expand(struct offer *offer, struct ray_gang *gang, size_t *left)
 static void offer_domains(struct offer *offer)
 {
 	struct schedule_problem *problem = &offer->problem;
+	struct labels_seen seen = { .offer = offer };
 	struct ray_gang *gangs = NULL;
 	size_t left = CHOICE_BUNDLES_MAX;
 
@@ -247,7 +300,7 @@ static void offer_domains(struct offer *offer)
 			gangs = ARENA_COPY(offer->arena, problem->gangs, problem->gang_count);
 			problem->gangs = gangs;
 		}
-		expand(offer, &gangs[i], &left);
+		expand(&seen, &gangs[i], &left);
 	}
 }
 
