@@ -19,7 +19,7 @@ static int node_rank(const struct ray_node *node)
 	case RAY_NODE_IDLE:
 		return 2;
 	case RAY_NODE_DRAINING:
-		return 3;
+		return ray_node_is_unused(node) ? 3 : 1;
 	case RAY_NODE_DEAD:
 		return 4;
 	}
