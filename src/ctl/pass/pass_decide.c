@@ -26,7 +26,8 @@
 #define SMALL_GROUP_BYTES ((size_t)512 << 10)
 #define QUICK_GROUP_BYTES ((size_t)20 << 20)
 
-/* The packing ends when half as much memory as is in use is not left for what follows it. Also over when the pass was freed, so that its job releases the thread. */
+/* The packing ends when half as much memory as is in use is not left for the steps after it. Also over when
+ * the pass was freed, so that its job releases the thread. */
 static enum cpu_spent cpu_spent(void *context)
 {
 	const struct pass *pass = context;
@@ -62,6 +63,13 @@ static void decision_made(void *context, const struct plan *plan)
 	act_scaled(plan, &work->arena, &work->scaled);
 }
 
+/* The patch of a drain that Ray accepted has no limit: the decision that drained was within its own, and
+ * without the patch the operator would replace the drained worker. NULL: no limit. */
+static struct budget *memory_of_decision(const struct pass *pass)
+{
+	return pass->drain_accepted ? NULL : pass->memory;
+}
+
 /* A decision that takes too much is made again as a slower one. */
 static bool may_use_more(const struct pass *pass)
 {
@@ -77,11 +85,9 @@ static void decision_run(void *context, const struct work_job *job)
 	int64_t begun_us = loop_precise_us(), begun_cpu_us = loop_cpu_us();
 
 	work->job = job;
-	/* The patch of a drain that Ray accepted has no CPU limit: the decision that drained was
-	 * within its budget. */
 	work->cpu_end_us =
 		begun_cpu_us + (may_use_more(pass) ? 1 : CUT_END_FACTOR) * work->budget.ms * 1000;
-	if (pass->drain_accepted)
+	if (pass->drain_accepted) /* as its memory: see memory_of_decision */
 		work->cpu_end_us = INT64_MAX;
 	check_key_set(pass->key);
 	observe(&work->observation, &work->arena, &work->snapshot);
@@ -269,12 +275,12 @@ void pass_decide(struct pass *pass)
 	is_long = grown_ms(pass) > pass->config.control->options->decision_cpu_budget_ms;
 	if (is_long)
 		work->cost = PASS_SLOW;
-	work->arena.budget = pass->memory;
+	work->arena.budget = memory_of_decision(pass);
 	work->budget = (struct cpu_budget){
 		.spent = cpu_spent,
 		.made = decision_made,
 		.context = pass,
-		.memory = pass->memory,
+		.memory = work->arena.budget,
 		.ms = is_long ? grown_ms(pass) : cpu_limit_ms(pass, work->cost),
 		.factor = pass->config.cpu_factor,
 	};

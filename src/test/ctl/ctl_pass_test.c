@@ -3,6 +3,7 @@
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
 #include "ctl/pass/gpu_share.h"
+#include "ctl/shared/memory_budgets.h"
 #include "net/work.h"
 #include "test/support/pass_bench.h"
 
@@ -44,6 +45,32 @@ static void test_accepted_drain_is_patched_in_the_same_pass(void **state)
 	assert_non_null(strstr(api.bodies[0],
 			       "\"path\": \"/spec/workerGroupSpecs/0/replicas\", \"value\": 0"));
 	assert_non_null(strstr(api.bodies[0], "workersToDelete\", \"value\": [\"demo-worker\"]"));
+}
+
+/* Others use up the memory between the decision that drains and the one that patches. */
+static void use_up_memory(void)
+{
+	if (ray.drains == 1)
+		(void)budget_take(control.memory->root, (size_t)1 << 40);
+}
+
+static void test_accepted_drain_is_patched_without_memory(void **state)
+{
+	struct memory_budgets memory;
+
+	(void)state;
+	pass_bench_idle_worker();
+	memory_budgets_init(&memory, &options, (size_t)200 << 20);
+	control.memory = &memory;
+	seen.on_view = use_up_memory;
+	run_pass(NULL);
+	assert_int_equal(ray.drains, 1);
+	assert_int_equal(api.patches, 1);
+	pass_free(steal(&seen.pass));
+	budget_release(memory.root, memory.root->used_bytes);
+	memory_budgets_done(&memory);
+	control.memory = NULL;
+	seen.on_view = NULL;
 }
 
 static void test_rejected_drain_keeps_the_worker(void **state)
@@ -524,6 +551,7 @@ int main(void)
 		TEST(test_a_held_decision_outlives_its_pass),
 		TEST(test_nothing_to_do_sends_nothing),
 		TEST(test_accepted_drain_is_patched_in_the_same_pass),
+		TEST(test_accepted_drain_is_patched_without_memory),
 		TEST(test_rejected_drain_keeps_the_worker),
 		TEST(test_failed_drain_keeps_the_worker),
 		TEST(test_drain_without_answer_keeps_the_worker),
