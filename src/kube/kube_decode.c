@@ -68,6 +68,10 @@ static void kube_decode_run(void *context, const struct work_job *job UNUSED)
 	arena_done(&decode->decoded.arena);
 	decode->decoded.object = NULL;
 	decode->decoded.problem = decode->err.text;
+	if (json) { /* it has names that the skeleton leaves out */
+		json_free(decode->decoded.json);
+		decode->decoded.json = steal(&json);
+	}
 }
 
 /* ---- on the loop ---- */

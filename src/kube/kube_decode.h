@@ -27,7 +27,8 @@ struct kube_decoder {
 
 /* The result of a text. */
 struct kube_decoded {
-	struct cJSON *json; /* the skeleton (codec/objects/foreign_object) of the text */
+	struct cJSON *
+		json; /* the skeleton (codec/objects/foreign_object) of the text, or all of one that was parsed and not decoded */
 	/* Why there is no object, and then `json` is all that is known; NULL: there is one. */
 	const char *problem;
 	/* Of the object and the version, in a block of their size. Its receiver may take it. */

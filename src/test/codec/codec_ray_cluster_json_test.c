@@ -116,8 +116,8 @@ static void check_gpu_group(const struct worker_group *group)
 	assert_true(group->has_scale_strategy && group->has_workers_to_delete);
 	assert_string_equal(group->workers_to_delete.at[1], "p2");
 	assert_string_equal(group->scale_gate, "{\"quota\":true}");
-	assert_int_equal(container->args.count, 2);
-	assert_string_equal(container->env[0].value, "x");
+	assert_int_equal(container->args.count, 0); /* only those of a container autoscaler are kept */
+	assert_string_equal(container->env[0].value, ""); /* no rule reads it */
 	assert_string_equal(container->env[1].value, "");
 	assert_string_equal(container->ports[0].name, "gcs-server");
 	assert_int_equal(container->ports[0].port, 6380);
@@ -337,7 +337,7 @@ static const struct codec_bad wrong_types[] = {
 	  P ".template.spec.containers[0].env[0].name: must be a string" },
 	{ G("template: {spec: {containers: [{command: x}]}}"),
 	  P ".template.spec.containers[0].command: must be an array" },
-	{ G("template: {spec: {containers: [{args: [1]}]}}"),
+	{ G("template: {spec: {containers: [{name: autoscaler, args: [1]}]}}"),
 	  P ".template.spec.containers[0].args[0]: must be a string" },
 	{ G("template: {spec: {nodeSelector: {a: true}}}"),
 	  P ".template.spec.nodeSelector.a: must be a string" },
