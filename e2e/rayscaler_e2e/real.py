@@ -18,6 +18,7 @@ from .apiserver import ADMIN_USER, ApiServer, Write
 from .pki import service_account_key
 from .ports import free_port
 from .processes import Process
+from .wait import wait_until
 
 ISSUER = "https://kubernetes.default.svc"
 SERVICE_RANGE = "10.96.0.0/16"
@@ -105,6 +106,8 @@ class RealApiServer(ApiServer):
     def freeze(self) -> None:
         assert self._apiserver is not None
         self._apiserver.signal(signal.SIGSTOP)
+        stat = Path(f"/proc/{self._apiserver.pid}/stat")
+        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", 10, "kube-apiserver to stop")
 
     def thaw(self) -> None:
         assert self._apiserver is not None

@@ -7,7 +7,7 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
-GROUPS, BUNDLES, ON_A_WORKER = 100, 4000, 8
+GROUPS, BUNDLES, ON_A_WORKER = 100, 64000, 8
 SIZE = BUNDLES // ON_A_WORKER
 
 
@@ -52,7 +52,7 @@ def bundle(number: int) -> Dict[str, float]:
 def group_of(number: int) -> dict:
     """Each another type for the packing."""
     own = json.dumps(json.dumps({f"r{number}": 1}))[1:-1]
-    return rm.group(f"w-{number}", cpus=2 * ON_A_WORKER, maxReplicas=10, params={"resources": f"'{own}'"})
+    return rm.group(f"w-{number}", cpus=2 * ON_A_WORKER, maxReplicas=2 * SIZE // GROUPS, params={"resources": f"'{own}'"})
 
 
 def empty(one) -> None:

@@ -47,7 +47,7 @@ struct arena_block {
 	size_t capacity, used;    /* bytes of data[] */
 	char *latest;             /* the latest allocation of the arena, if it is in this block */
 	struct budget *budget;    /* charged with it; NULL: none */
-	/* The list of the bounded run that took it, while that goes on; *place points here. */
+	/* The list of the bounded run that took it, while that continues; *place points here. */
 	struct arena_block *following, **place;
 	_Alignas(16) char data[];
 };

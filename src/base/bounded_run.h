@@ -6,7 +6,7 @@
 #include "base/bounded.h"
 
 /* Calls run(context). False: it was left at a limit; everything that was allocated in `arena` since then is
- * freed again, and the other arenas of the run are gone. Runs are not nested. */
+ * freed again, and the other arenas of the run are freed. Runs are not nested. */
 bool bounded_run(struct bounded *bounded, struct arena *arena, void (*run)(void *context),
 		 void *context);
 

@@ -186,6 +186,7 @@ int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 	const struct budget *at = refusing(budget, bytes), *of, *user;
 	const char *fix;
 
+	CHECK(budget);
 	if (!at)
 		at = budget; /* memory was released meanwhile */
 	of = at->parent && is_within(at, now(&at->used_bytes) + bytes) ? at->parent : at;

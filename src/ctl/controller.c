@@ -437,18 +437,26 @@ static const char *mib(struct arena *arena, size_t bytes)
 	return bytes > 0 ? arena_printf(arena, "%zu", bytes >> 20) : "none";
 }
 
-static void share_memory(struct controller *controller)
+/* The strings of the limit are in the arena. */
+static struct memory_limit share_memory(struct controller *controller, struct arena *arena)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
 	const struct options *options = controller->control.options;
-	const struct memory_budgets *memory = &controller->memory;
 	struct memory_limit limit = { .bytes = (size_t)options->memory_limit_mib << 20,
 				      .source = "--memory-limit" };
 
 	if (limit.bytes == 0)
-		limit = memory_limit_read("", &arena);
+		limit = memory_limit_read("", arena);
 	memory_budgets_init(&controller->memory, options, limit.bytes);
 	controller->control.memory = &controller->memory;
+	return limit;
+}
+
+static void log_memory(const struct controller *controller, struct memory_limit limit)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct options *options = controller->control.options;
+	const struct memory_budgets *memory = &controller->memory;
+
 	log_info("memory in MiB", "limit", mib(&arena, limit.bytes), "source", limit.source,
 		 "budget", mib(&arena, memory->root->limit_bytes), "objects",
 		 mib(&arena, memory->objects.parent->limit_bytes), "passes",
@@ -462,11 +470,12 @@ int controller_run(const struct options *options, struct err *err)
 	struct controller controller = { .control = { .options = options, .pace = &pace },
 					 .clusters = clusters_new() };
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct memory_limit limit;
 	int status;
 
 	process_raise_files();
 	process_share_heap();
-	share_memory(&controller);
+	limit = share_memory(&controller, &arena);
 	controller.control.loop = loop_new();
 	controller.control.queue = work_queue_new(controller.control.loop);
 	controller.log_timer = loop_timer_new(controller.control.loop, report_log, &controller);
@@ -487,6 +496,7 @@ int controller_run(const struct options *options, struct err *err)
 	if (status == 0)
 		status = open_endpoints(&controller, err);
 	if (status == 0) {
+		log_memory(&controller, limit);
 		start_informers(&controller, &arena);
 		loop_run(controller.control.loop);
 		if (controller.lost.kind) {

@@ -276,13 +276,14 @@ static void write_peer(struct MHD_Connection *mhd, char *peer)
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const struct sockaddr *address = info ? info->client_addr : NULL;
-	struct in6_addr ipv6;
+	struct in6_addr ipv6 = IN6ADDR_ANY_INIT;
 	struct in_addr ipv4;
 
 	if (address && address->sa_family == AF_INET) {
 		ipv4 = ((const struct sockaddr_in *)(const void *)address)->sin_addr;
 	} else if (address && address->sa_family == AF_INET6) {
-		ipv6 = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+		memcpy(&ipv6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+		       sizeof(ipv6));
 		if (!IN6_IS_ADDR_V4MAPPED(&ipv6)) {
 			(void)inet_ntop(AF_INET6, &ipv6, peer, INET6_ADDRSTRLEN);
 			return;

@@ -308,11 +308,14 @@ static void merge(struct yaml *yaml, struct cJSON *object, struct names *names)
 
 	cJSON_ArrayForEach(value, names->merged)
 	{
-		if (cJSON_IsObject(value))
+		if (cJSON_IsObject(value)) {
 			merge_object(yaml, object, value, names);
-		else
-			cJSON_ArrayForEach(element, value)
-				merge_object(yaml, object, element, names);
+			continue;
+		}
+		cJSON_ArrayForEach(element, value)
+		{
+			merge_object(yaml, object, element, names);
+		}
 	}
 }
 

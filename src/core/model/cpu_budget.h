@@ -27,7 +27,7 @@ enum cpu_spent { CPU_LEFT = 0, CPU_CUT, CPU_STOP, CPU_OVER };
 
 struct cpu_budget {
 	enum cpu_spent (*spent)(void *context);
-	/* What the owner makes of the plan within the same limits; NULL: nothing. Called for each plan,
+	/* Made of the plan by the owner within the same limits; NULL: nothing. Called for each plan,
 	 * of which the last one is returned. */
 	void (*made)(void *context, const struct plan *plan);
 	void *context;

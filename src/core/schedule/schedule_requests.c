@@ -150,13 +150,13 @@ static const uint32_t *selector_end(const uint32_t *at)
 static void encode_kind(struct schedule_vocabulary *words, const struct schedule_shape *shape,
 			const uint32_t *selector, int rank)
 {
-	const uint32_t *end = selector ? selector_end(selector) : NULL;
+	size_t size = selector ? (size_t)(selector_end(selector) - selector) : 0;
 
 	words->encoded.count = 0;
 	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
-	VEC_PUSH(words->arena, &words->encoded, (uint32_t)(end - selector));
-	for (; selector < end; selector++)
-		VEC_PUSH(words->arena, &words->encoded, *selector);
+	VEC_PUSH(words->arena, &words->encoded, (uint32_t)size);
+	for (size_t i = 0; i < size; i++)
+		VEC_PUSH(words->arena, &words->encoded, selector[i]);
 	VEC_PUSH(words->arena, &words->encoded,
 		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1 |
 			    shape->impossible << 2));

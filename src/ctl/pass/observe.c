@@ -23,11 +23,14 @@ static size_t fresh_pods(const struct observation *observation, const struct pod
 
 	sort_stable(cached, count, sizeof(*cached), compare_pods);
 	ARRAY_EACH(const struct fresh_pod, fresh, observation->fresh, observation->fresh_count) {
-		const struct pod **same =
-			fresh->pod ? NULL : SORT_FIND(fresh->name, cached, count, compare_name);
+		const struct pod *pod = fresh->pod, **same;
 
-		if (fresh->pod || same)
-			ret_pods[found++] = fresh->pod ? fresh->pod : *same;
+		if (!pod) {
+			same = SORT_FIND(fresh->name, cached, count, compare_name);
+			pod = same ? *same : NULL;
+		}
+		if (pod)
+			ret_pods[found++] = pod;
 	}
 	return found;
 }

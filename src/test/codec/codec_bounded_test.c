@@ -1,5 +1,5 @@
 /* Decisions within limits: each golden case is decided with memory and work that end at every part of
- * the way. Whatever feature is at work there, the decision is left without a crash or a leak, never has
+ * the way. In each feature the decision is left without a crash or a leak, never has
  * more memory than its limit, and terminates nothing. */
 #include "base/bounded.h"
 
@@ -17,7 +17,7 @@
 #define UNITS ((int64_t)50) /* of work between two questions */
 #define PATH_BYTES 512
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
-/* What the plan of the RayCluster alone may take above the limit. */
+/* Memory that the plan of the RayCluster alone may take above the limit. */
 #define RESERVE_BYTES ((size_t)64 << 10)
 #define RESERVE_BYTES_OF_GROUP ((size_t)8 << 10)
 
@@ -26,7 +26,7 @@ struct watch {
 	enum cpu_spent then;
 };
 
-/* What was seen over all cases: none of the ways may be without a case. */
+/* The ways that were seen over all cases: none of the ways may be without a case. */
 static struct seen {
 	size_t whole, cut, by_work, by_memory, on_cluster;
 } seen;

@@ -150,7 +150,7 @@ static void stop_everywhere(const char *packing)
 	}
 }
 
-/* Expects a subset of the launches, no termination, and that the rest is told. */
+/* Expects a subset of the launches, no termination, and that the rest is reported. */
 static bool expect_part(const struct plan *plan, const struct plan *whole, int64_t *ret_launches)
 {
 	const struct plan_condition *active = &plan->conditions.at[0];

@@ -116,7 +116,8 @@ static void check_gpu_group(const struct worker_group *group)
 	assert_true(group->has_scale_strategy && group->has_workers_to_delete);
 	assert_string_equal(group->workers_to_delete.at[1], "p2");
 	assert_string_equal(group->scale_gate, "{\"quota\":true}");
-	assert_int_equal(container->args.count, 0); /* only those of a container autoscaler are kept */
+	assert_int_equal(container->args.count,
+			 0); /* only those of a container autoscaler are kept */
 	assert_string_equal(container->env[0].value, ""); /* no rule reads it */
 	assert_string_equal(container->env[1].value, "");
 	assert_string_equal(container->ports[0].name, "gcs-server");

@@ -404,7 +404,7 @@ static void test_a_kind_above_the_limit_of_a_view(void **state)
 	check_line("DeviceClasses");
 }
 
-/* The templates of one namespace take nothing from those of another, which is told why. */
+/* The templates of one namespace take nothing from those of another, whose objects have the reason. */
 static void test_a_namespace_above_the_limit_of_a_view(void **state)
 {
 	const struct claimed_request *refused;

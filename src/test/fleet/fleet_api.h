@@ -43,12 +43,41 @@ static size_t api_total(enum fleet_kind kind)
 	return kind == FLEET_PODS ? (size_t)fleet->count * FLEET_PODS_MAX : fleet->count;
 }
 
+/* The Pods of one RayCluster, by namespace and label. */
+struct api_filter {
+	char namespace_[64], label[128]; /* "": all; the label as in an object's text */
+	unsigned index;                  /* of the fleet's own cluster, or its count */
+};
+
+/* True: it is a list of the Pods of one RayCluster. */
+static bool api_filter_of(const char *target, struct api_filter *ret_filter)
+{
+	const char *namespace_ = strstr(target, "/namespaces/");
+	const char *name = strstr(target, "labelSelector=ray.io%2Fcluster%3D");
+
+	*ret_filter = (struct api_filter){ .index = 0 };
+	if (!namespace_ || !name)
+		return false;
+	namespace_ += strlen("/namespaces/");
+	name += strlen("labelSelector=ray.io%2Fcluster%3D");
+	(void)snprintf(ret_filter->namespace_, sizeof(ret_filter->namespace_), "%.*s/",
+		       (int)strcspn(namespace_, "/"), namespace_);
+	(void)snprintf(ret_filter->label, sizeof(ret_filter->label), "\"ray.io/cluster\":\"%.*s\"",
+		       (int)strcspn(name, "&"), name);
+	ret_filter->index = strncmp(name, "rc-", 3) == 0 ? (unsigned)strtoul(name + 3, NULL, 10) :
+							   api.fleet->count;
+	return true;
+}
+
 /* Adds object `at` of a kind, if there is one; Pods have FLEET_PODS_MAX places for each cluster. */
-static bool api_list_one(enum fleet_kind kind, size_t at, bool first, struct buf *body)
+static bool api_list_one(enum fleet_kind kind, size_t at, const struct api_filter *filter,
+			 bool first, struct buf *body)
 {
 	unsigned index = (unsigned)(kind == FLEET_PODS ? at / FLEET_PODS_MAX : at);
 	unsigned pod = (unsigned)(at % FLEET_PODS_MAX);
 
+	if (filter->label[0] != '\0' && index != filter->index)
+		return false;
 	if ((kind == FLEET_PODS && pod >= api.fleet->clusters[index].pods) ||
 	    (kind == FLEET_AUTOSCALERS && !api.fleet->clusters[index].autoscaler))
 		return false;
@@ -62,11 +91,16 @@ static bool api_list_one(enum fleet_kind kind, size_t at, bool first, struct buf
 }
 
 /* Guests follow the fleet's own objects. */
-static bool api_list_guest(enum fleet_kind kind, size_t at, bool first, struct buf *body)
+static bool api_list_guest(enum fleet_kind kind, size_t at, const struct api_filter *filter,
+			   bool first, struct buf *body)
 {
 	const struct fleet_guest *guest = &guests.all[at];
 
 	if (guest->kind != kind)
+		return false;
+	if (filter->label[0] != '\0' &&
+	    (strncmp(guest->path, filter->namespace_, strlen(filter->namespace_)) != 0 ||
+	     !memmem(guest->text.data, guest->text.size, filter->label, strlen(filter->label))))
 		return false;
 	if (!first)
 		(void)buf_add_string(body, ",");
@@ -80,9 +114,11 @@ static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *t
 	/* Each Pod is of a RayCluster. */
 	size_t total = strstr(target, "=%21ray.io%2Fcluster") ? 0 : api_total(kind);
 	size_t at = 0, count = 0;
+	struct api_filter filter;
 	struct buf body;
 	char *end;
 
+	(void)api_filter_of(target, &filter);
 	if (token) { /* "version-place" */
 		version = strtoull(token + 9, &end, 10);
 		at = strtoull(end + 1, NULL, 10);
@@ -90,8 +126,8 @@ static void api_list(struct http_peer *peer, enum fleet_kind kind, const char *t
 	buf_init(&body, FLEET_TEXT_MAX);
 	fleet_add(&body, "{'kind': 'List', 'apiVersion': 'v1', 'items': [");
 	for (; at < total + guests.count && (limit == 0 || count < limit); at++)
-		count += at < total ? api_list_one(kind, at, count == 0, &body) :
-				      api_list_guest(kind, at - total, count == 0, &body);
+		count += at < total ? api_list_one(kind, at, &filter, count == 0, &body) :
+				      api_list_guest(kind, at - total, &filter, count == 0, &body);
 	fleet_add(&body, "], 'metadata': {'resourceVersion': '%llu'", (unsigned long long)version);
 	if (at < total + guests.count)
 		fleet_add(&body, ", 'continue': '%llu-%zu'", (unsigned long long)version, at);
@@ -504,7 +540,7 @@ static void api_take(const struct http_request *request, enum fleet_kind kind, c
 	api.fleet->totals[kind]++;
 	if (get && !*name && strstr(request->target, "watch=")) {
 		api_watch(request->peer, kind, request->target);
-	} else if (get && !*name && !strstr(request->target, "cluster%3D")) {
+	} else if (get && !*name) {
 		api_list(request->peer, kind, request->target);
 	} else if (guest && get) {
 		http_answer_buf(request->peer, 200, &guest->text);

@@ -5,8 +5,10 @@
 #ifndef TEST_FLEET_GUESTS_H
 #define TEST_FLEET_GUESTS_H
 
+#include <stdint.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "test/fleet/fleet.h"
 
 #define GUEST_VERSION "\"resourceVersion\":\"0000000000000000\""
@@ -24,14 +26,20 @@ struct fleet_guest {
 static struct {
 	struct fleet_guest *all;
 	size_t count, room;
+	struct map places[FLEET_KINDS]; /* by path: the place in `all`, from 1 */
 } guests;
 
 static struct fleet_guest *guest_find(enum fleet_kind kind, const char *path)
 {
-	for (size_t i = 0; i < guests.count; i++)
-		if (guests.all[i].kind == kind && !strcmp(guests.all[i].path, path))
-			return &guests.all[i];
-	return NULL;
+	uintptr_t place = (uintptr_t)map_get(&guests.places[kind], path);
+
+	return place > 0 ? &guests.all[place - 1] : NULL;
+}
+
+static void guest_place(const struct fleet_guest *guest)
+{
+	map_set(&guests.places[guest->kind], guest->path,
+		(void *)(uintptr_t)(guest - guests.all + 1));
 }
 
 static struct fleet_guest *guest_add(enum fleet_kind kind, const char *path)
@@ -47,15 +55,19 @@ static struct fleet_guest *guest_add(enum fleet_kind kind, const char *path)
 	guest = &guests.all[guests.count++];
 	guest->kind = kind;
 	guest->path = strdup(path);
+	guest_place(guest);
 	buf_init(&guest->text, FLEET_TEXT_MAX);
 	return guest;
 }
 
 static void guest_remove(struct fleet_guest *guest)
 {
+	(void)map_remove(&guests.places[guest->kind], guest->path);
 	free(guest->path);
 	buf_done(&guest->text);
 	*guest = guests.all[--guests.count];
+	if (guest < guests.all + guests.count)
+		guest_place(guest);
 }
 
 /* False: the text has no GUEST_VERSION. */

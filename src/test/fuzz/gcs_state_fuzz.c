@@ -80,7 +80,8 @@ static void check_with_budget(const uint8_t *data, size_t size, int status,
 	check_budgets(budgeted, size, &err);
 	REQUIRE(budgeted != 0 || (status == 0 && state.node_count == expected->node_count &&
 				  state.request_count == expected->request_count));
-	REQUIRE(budgeted == 0 || status != 0 || err.kind == ERR_LIMIT || err.kind == ERR_RETRY);
+	REQUIRE(budgeted == 0 || status != 0 || err.kind == ERR_MEMORY || err.kind == ERR_LIMIT ||
+		err.kind == ERR_RETRY);
 }
 
 static void check_requests_with_budget(const uint8_t *data, size_t size)

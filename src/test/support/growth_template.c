@@ -252,6 +252,19 @@ static struct growth_node *build_list(struct reading *reading, const struct cJSO
 	return node;
 }
 
+static enum node_kind kind_of(const struct cJSON *json)
+{
+	if (cJSON_IsArray(json))
+		return NODE_ARRAY;
+	if (cJSON_IsString(json))
+		return NODE_TEXT;
+	if (cJSON_IsNumber(json))
+		return NODE_NUMBER;
+	if (cJSON_IsBool(json))
+		return NODE_BOOLEAN;
+	return cJSON_IsNull(json) ? NODE_NULL : NODE_OBJECT;
+}
+
 /* *ret_identified becomes true when a variable in it identifies an element of the innermost list. */
 static struct growth_node *build(struct reading *reading, const struct cJSON *json,
 				 const struct rows *rows, const char *path, bool *ret_identified)
@@ -260,12 +273,7 @@ static struct growth_node *build(struct reading *reading, const struct cJSON *js
 
 	map_set(&reading->seen, path, reading);
 	node->list = NO_LIST;
-	node->kind = cJSON_IsArray(json)  ? NODE_ARRAY :
-		     cJSON_IsString(json) ? NODE_TEXT :
-		     cJSON_IsNumber(json) ? NODE_NUMBER :
-		     cJSON_IsBool(json)   ? NODE_BOOLEAN :
-		     cJSON_IsNull(json)   ? NODE_NULL :
-					    NODE_OBJECT;
+	node->kind = kind_of(json);
 	node->number = cJSON_IsBool(json) ? cJSON_IsTrue(json) : json->valuedouble;
 	if (node->kind == NODE_TEXT) {
 		node->text = arena_strdup(reading->arena, json->valuestring);

@@ -2,6 +2,24 @@
 
 struct api api;
 
+static void answer_write(struct exchange *exchange, const char *cluster)
+{
+	int number = atomic_fetch_add(&api.patches, 1);
+	int status = number < PATCHES_MAX ? api.statuses[number] : 500;
+
+	api.verb = exchange->method[0] == 'P' ? "PATCH" : "DELETE";
+	if (number < PATCHES_MAX)
+		(void)snprintf(api.bodies[number], sizeof(api.bodies[number]), "%s",
+			       exchange->body);
+	if (status < 0)
+		exchange_hold(exchange);
+	else if (status == 0)
+		exchange_answer(exchange, 200, "", cluster);
+	else
+		exchange_answer(exchange, status, "",
+				"{\"kind\": \"Status\", \"message\": \"test failed\"}");
+}
+
 static void api_answer(struct exchange *exchange, void *context)
 {
 	char *cluster = script_text(api.cluster), *pods = script_text(api.pods);
@@ -12,20 +30,7 @@ static void api_answer(struct exchange *exchange, void *context)
 		api.leases(exchange, context);
 	} else if (strcmp(exchange->method, "PATCH") == 0 ||
 		   strcmp(exchange->method, "DELETE") == 0) {
-		int number = atomic_fetch_add(&api.patches, 1);
-		int status = number < PATCHES_MAX ? api.statuses[number] : 500;
-
-		api.verb = exchange->method[0] == 'P' ? "PATCH" : "DELETE";
-		if (number < PATCHES_MAX)
-			(void)snprintf(api.bodies[number], sizeof(api.bodies[number]), "%s",
-				       exchange->body);
-		if (status < 0)
-			exchange_hold(exchange);
-		else if (status == 0)
-			exchange_answer(exchange, 200, "", cluster);
-		else
-			exchange_answer(exchange, status, "",
-					"{\"kind\": \"Status\", \"message\": \"test failed\"}");
+		answer_write(exchange, cluster);
 	} else if (strstr(exchange->path, "/pods?")) {
 		char *page = script_text(api.on_list ? api.on_list(exchange->path) : NULL);
 

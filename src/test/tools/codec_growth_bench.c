@@ -85,7 +85,7 @@ struct options {
 	size_t only_count;
 	const char *known, *result, *template;
 	bool alone;   /* no pairs, and no survey for them */
-	bool lenient; /* a product above an aim is no failure */
+	bool lenient; /* a product above an aim does not fail */
 };
 
 /* "decide pods[] x nodes[]": above its aim, whatever the texts. */

@@ -368,13 +368,21 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 
 /* ---- what each member may do ---- */
 
+/* NULL: not a run of this cluster. */
+static const struct pool_run *run_at(const struct pool_table *table, const struct pool_part *part,
+				     size_t index)
+{
+	const struct pool_run *run = index < table->runs.count ? &table->runs.at[index] : NULL;
+
+	return run && run->cluster == part->cluster ? run : NULL;
+}
+
 /* The member's first run in the pool; NULL: none. */
 /* Runs the next statement for each run, or worker, of the member in the pool. One that has neither has
  * no cluster, which none of theirs is equal to. */
 #define RUNS_EACH(run, table, part)                                                                \
-	for (const struct pool_run *(run) = (table)->runs.at + (part)->first_run;                  \
-	     (run) < (table)->runs.at + (table)->runs.count && (run)->cluster == (part)->cluster;  \
-	     (run)++)
+	for (const struct pool_run *(run) = run_at((table), (part), (part)->first_run); (run);     \
+	     (run) = run_at((table), (part), (size_t)((run) - (table)->runs.at) + 1))
 #define WORKERS_EACH(w, table, part)                                                               \
 	for (size_t(w) = (part)->first_worker;                                                     \
 	     (w) < (table)->workers.count && (table)->workers.at[(w)].cluster == (part)->cluster;  \
