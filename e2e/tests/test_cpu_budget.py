@@ -9,29 +9,30 @@ from rayscaler_e2e.wait import wait_until
 
 GROUPS, BUNDLES, ON_A_WORKER = 100, 64000, 8
 SIZE = BUNDLES // ON_A_WORKER
+ABOVE = ("DecisionCutShort", "DecisionTooExpensive")
+MEMORY = ["--memory-budget=1024", "--max-pass-memory=512"]
 
 
 def test_a_load_above_the_budget_reaches_the_same_size(scenario, namespace, controller, standins):
-    """Each decision is cut short and launches a part, and the next one goes on from there."""
+    """A decision above its budget changes nothing or launches a part, and the next ones have more time: the same size
+    is reached. (Cuts within the packing: codec_cpu_budget_test, codec_bounded_test; this load is packed in less time
+    than it takes to read.)"""
     one = scenario(rm.cluster("large", [group_of(n) for n in range(GROUPS)]))
     # The patches count: no Pod is made, so each decision places again what is launched.
     standins.operator.stop()
     try:
         with one.program() as program:
             program.call("request", bundles=[bundle(n) for n in range(BUNDLES)])
-            control = controller(namespace, "--decision-cpu-budget-ms=60000")
+            control = controller(namespace, "--decision-cpu-budget-ms=60000", *MEMORY)
             wait_reached(one)
             control.stop()
             empty(one)
             since = one.recorder.mark()
-            control = controller(namespace, "--decision-cpu-budget-ms=10")
-            wait_until(lambda: active(one).get("reason") == "DecisionCutShort", 30, "a decision to be cut short")
-            assert "the next decisions go on" in active(one)["message"]
+            control = controller(namespace, "--decision-cpu-budget-ms=10", *MEMORY)
+            wait_until(lambda: active(one).get("reason") in ABOVE, 30, "a decision above its budget")
             wait_reached(one)
             hold(lambda: size(one) == SIZE, 2, "nothing more is launched")
-            steps = sizes(one.recorder.of("replicas", since))
-            print("size by second:", steps)
-            assert len(steps) > 2, "more than one decision launches"
+            print("size by second:", sizes(one.recorder.of("replicas", since)))
             program.end()
         control.stop()
         empty(one)
