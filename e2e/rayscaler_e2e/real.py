@@ -80,7 +80,7 @@ class RealApiServer(ApiServer):
 
     def describe(self) -> str:
         words = _first_line([str(self._etcd_program), "--version"]).split()
-        return f"kube-apiserver {self.version} ({self._program}), etcd {words[-1]} ({self._etcd_program})"
+        return f"kube-apiserver {self.version}, etcd {words[-1]}"
 
     def check_running(self) -> None:
         for process in (self._etcd, self._apiserver):
