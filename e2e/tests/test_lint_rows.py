@@ -92,14 +92,23 @@ def test_a6_another_number_of_gpus_than_the_limits_is_a_note(lint):
 
 
 def test_a7_a_gpu_group_without_the_toleration(lint):
-    found = lint("gpu", lambda _, group: group["template"]["spec"].pop("tolerations"))
-    found.the("gpu-toleration-missing", "info", "template.spec", "spec:", GPU)
+    def intolerant(_: Object, group: Object) -> None:
+        group["template"]["spec"].pop("tolerations")
+
+    tainted = node("gpu-1")
+    tainted["spec"] = {"taints": [{"key": GPU, "effect": "NoSchedule"}]}
+    tainted["status"] = {"capacity": {"cpu": "8", GPU: "8"}, "allocatable": {"cpu": "8", GPU: "8"}}
+    lint("gpu", intolerant, [tainted]).the("gpu-toleration-missing", "info", "template.spec", "spec:", GPU)
+    tainted["metadata"]["labels"] = {"cloud.google.com/gke-nodepool": "a"}
+    assert "gpu-toleration-missing" not in lint("gpu", intolerant, [tainted]).rules()
+    assert "gpu-toleration-missing" not in lint("gpu", intolerant).rules()
 
 
 def test_a8_a_cpu_group_that_would_see_all_gpus(lint):
     def visible(cluster: Object, _: Object) -> None:
         (cpu,) = [g for g in cluster["spec"]["workerGroupSpecs"] if g["groupName"] == "cpu-group"]
         cpu["template"]["spec"]["containers"][0].pop("env")
+        cpu["template"]["spec"]["tolerations"] = [{"key": GPU, "operator": "Exists"}]
 
     lint("cpu-beside-gpu", visible).the("gpu-visible-without-request", "info", "containers[0]", "name: ray-worker", "void")
 

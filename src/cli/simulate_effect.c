@@ -4,69 +4,12 @@
 
 #include "base/memory.h"
 #include "cli/simulate_text.h"
-#include "core/decide/limits.h"
+#include "core/report/overridden.h"
 
 #define CLASSES_MAX 10 /* of equal rows */
 #define NAMES_MAX 5    /* of rows in a line */
 
 /* ---- settings that others override ---- */
-
-/* By idle_source; the name of the group in brackets. */
-static const struct {
-	const char *before, *after;
-} idle_paths[] = {
-	[IDLE_OF_FLAG] = { "idle-timeout-seconds", NULL },
-	[IDLE_OF_OBJECT] = { "idleTimeoutSeconds", NULL },
-	[IDLE_OF_CLUSTER] = { "autoscalerOptions.idleTimeoutSeconds", NULL },
-	[IDLE_OF_OBJECT_GROUP] = { "groups[", "].idleTimeoutSeconds" },
-	[IDLE_OF_GROUP] = { "workerGroupSpecs[", "].idleTimeoutSeconds" },
-};
-static const char *const idle_roots[] = {
-	[IDLE_OF_FLAG] = "settings",           [IDLE_OF_OBJECT] = "autoscaler.spec",
-	[IDLE_OF_CLUSTER] = "rayCluster.spec", [IDLE_OF_OBJECT_GROUP] = "autoscaler.spec",
-	[IDLE_OF_GROUP] = "rayCluster.spec",
-};
-
-static const char *idle_path(enum idle_source source, const char *group, struct arena *arena)
-{
-	const char *after = idle_paths[source].after;
-
-	return arena_printf(arena, "%s%s%s", idle_paths[source].before, after ? group : "",
-			    after ? after : "");
-}
-
-/* The timeout of this group, if `path` sets one for it that another setting overrides. *ret_sets:
- * `path` sets one. */
-static const char *idle_winner(const struct snapshot *snapshot, const struct worker_group *group,
-			       const char *path, bool *ret_sets, struct arena *arena)
-{
-	struct idle_timeout timeout = limits_idle_timeout(snapshot, group);
-
-	for (size_t i = 0; i < sizeof(idle_paths) / sizeof(idle_paths[0]); i++) {
-		if (strcmp(idle_path((enum idle_source)i, group->name, arena), path) != 0)
-			continue;
-		*ret_sets = true;
-		if (timeout.source > (enum idle_source)i)
-			return arena_printf(arena, "%s.%s is %lld and wins",
-					    idle_roots[timeout.source],
-					    idle_path(timeout.source, group->name, arena),
-					    (long long)timeout.seconds);
-	}
-	return NULL;
-}
-
-static const char *mode_winner(const struct snapshot *snapshot, const char *path,
-			       struct arena *arena)
-{
-	const char *mode = snapshot->cluster.upscaling_mode;
-
-	if (strcmp(path, "upscalingMode") != 0 || mode[0] == '\0')
-		return NULL;
-	return arena_printf(arena,
-			    "rayCluster.spec.autoscalerOptions.upscalingMode is %.40s and "
-			    "wins",
-			    mode);
-}
 
 /* The setting that wins wherever `path` sets something in this input; NULL: none does everywhere. */
 static const char *winner_of(const struct sim_input *input, const char *path, struct arena *arena)
@@ -76,21 +19,14 @@ static const char *winner_of(const struct sim_input *input, const char *path, st
 	ARRAY_EACH(const struct sim_cluster, cluster, input->clusters, input->cluster_count) {
 		struct snapshot *snapshot = ARENA_NEW(arena, struct snapshot);
 		const char *winner;
+		bool counts;
 
 		snapshot->cluster = *cluster->cluster;
 		snapshot->autoscaler = cluster->autoscaler;
 		snapshot->settings = *cluster->settings;
-		winner = mode_winner(snapshot, path, arena);
-		for (size_t g = 0; g < cluster->cluster->group_count; g++) {
-			bool sets = false;
-
-			if (winner)
-				break;
-			winner = idle_winner(snapshot, &cluster->cluster->groups[g], path, &sets,
-					     arena);
-			if (sets && !winner)
-				return NULL;
-		}
+		winner = overridden_by(snapshot, path, arena, &counts);
+		if (counts)
+			return NULL;
 		found = found ? found : winner;
 	}
 	return found;
@@ -111,6 +47,30 @@ static bool note_winner(struct simulate_plan *plan, const char *path)
 	VEC_PUSH(plan->arena, &plan->notes,
 		 arena_printf(plan->arena, "%s: no effect: %s", path, winner));
 	return true;
+}
+
+static bool lacks_prices(const struct simulate_variant *variant)
+{
+	const struct sim_input *input = &variant->input;
+
+	if (!variant->values || input->prices)
+		return false;
+	ARRAY_EACH(const struct sim_cluster, cluster, input->clusters, input->cluster_count)
+		if (cluster->settings->packing == PACKING_CHEAPEST)
+			return true;
+	return false;
+}
+
+static void note_prices(struct simulate_plan *plan)
+{
+	bool lacks = false;
+
+	VEC_EACH(const struct simulate_variant, variant, &plan->variants)
+		lacks = lacks || lacks_prices(variant);
+	if (lacks)
+		VEC_PUSH(plan->arena, &plan->notes,
+			 "packing: cheapest is the same as fewest-gpus without prices; add "
+			 "--price-table");
 }
 
 /* ---- rows that are the same ---- */
@@ -174,6 +134,7 @@ void simulate_effect_note(struct simulate_plan *plan, const struct flag_values *
 {
 	bool *skip = arena_array(plan->arena, plan->variants.count, sizeof(*skip));
 
+	note_prices(plan);
 	for (size_t i = 0; i < set->count; i++)
 		note_winner(plan, arena_strndup(plan->arena, set->at[i], strcspn(set->at[i], "=")));
 	for (size_t axis = 0; axis < plan->axis_count; axis++) {

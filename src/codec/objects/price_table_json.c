@@ -79,12 +79,49 @@ static const struct field file_fields[] = {
 	FIELD_END,
 };
 
+static bool has_labels(const struct labels *all, const struct labels *some)
+{
+	VEC_EACH(const struct label, label, some) {
+		const char *value = labels_value(all, label->key);
+
+		if (!value || strcmp(value, label->value) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* `row` matches each worker that `other` does. */
+static bool matches_all_of(const struct price_row *row, const struct price_row *other)
+{
+	return has_labels(&other->group_labels, &row->group_labels) &&
+	       has_labels(&other->node_labels, &row->node_labels) &&
+	       (row->gpu_model[0] == '\0' || strcmp(row->gpu_model, other->gpu_model) == 0) &&
+	       (row->market == PRICE_ANY || row->market == other->market);
+}
+
+/* The first row that matches counts. */
+static int check_order(const struct json_at *root, const struct price_table *table)
+{
+	struct json_at prices = json_member(root, "prices");
+
+	for (size_t i = 1; i < table->count; i++)
+		for (size_t before = 0; before < i; before++)
+			if (matches_all_of(&table->rows[before], &table->rows[i]))
+				return json_fail(
+					&prices,
+					"row %zu has no effect, as row %zu matches all of its "
+					"workers first; move it before that row, or remove it",
+					i + 1, before + 1);
+	return 0;
+}
+
 int price_table_decode(const struct json_at *root, void *ret_table)
 {
 	return document_head_check(root, "PriceTable") ||
 			       field_check_names(root, file_fields, "a PriceTable") ||
 			       field_decode_all(root, file_fields, ret_table) ||
-			       field_decode_all(root, price_table_fields, ret_table) ?
+			       field_decode_all(root, price_table_fields, ret_table) ||
+			       check_order(root, ret_table) ?
 		       -1 :
 		       0;
 }

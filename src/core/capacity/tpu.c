@@ -1,7 +1,5 @@
 #include "core/capacity/tpu.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -20,7 +18,7 @@ static const struct {
 	{ "tpu7x", "v7x", 2 },
 };
 
-static bool count_chips(const char *topology, int64_t *ret_chips)
+bool tpu_chips(const char *topology, int64_t *ret_chips)
 {
 	int64_t chips = 1;
 	for (const char *at = topology;; at++) {
@@ -51,7 +49,7 @@ const char *tpu_type(struct arena *arena, const char *accelerator, const char *t
 	for (size_t i = 0; i < sizeof(generations) / sizeof(generations[0]); i++) {
 		if (strcmp(generations[i].accelerator, accelerator) != 0)
 			continue;
-		if (!count_chips(topology, &chips))
+		if (!tpu_chips(topology, &chips))
 			return NULL;
 		return arena_printf(arena, "%s-%lld", generations[i].generation,
 				    (long long)(chips * generations[i].cores_per_chip));

@@ -269,6 +269,8 @@ static int check_together(const struct options *options, struct err *err)
 		{ name && options->metrics_secure,
 		  "--metrics-secure is for the controller; the account of a head Pod may not "
 		  "review tokens: leave it out" },
+		{ options->settings.packing == PACKING_CHEAPEST && !options->price_table_file[0],
+		  "--packing=cheapest has no effect without prices; add --price-table" },
 		{ options->metrics_cert_dir[0] && !options->metrics_secure,
 		  "--metrics-cert-dir has no effect without --metrics-secure; add it" },
 		{ name && options->leader_elect,

@@ -70,6 +70,13 @@ static const struct {
 	{ HEAD "prices:\n- {name: a, perGPUHour: 1}\n- {perGPUHour: 1}\n- {perGPUHour: 1}\n"
 	       "- {name: a, perGPUHour: 2}\n",
 	  "line 8, column 4: prices[3].name: a is in the list twice; rename one" },
+	{ HEAD "prices:\n- {gpuModel: A100, perGPUHour: 3}\n- {perGPUHour: 1}\n"
+	       "- {market: spot, perGPUHour: 1}\n",
+	  "prices: row 3 has no effect, as row 2 matches all of its workers first; move it before "
+	  "that row, or remove it" },
+	{ HEAD "prices:\n- {groupLabels: {a: b}, perGPUHour: 1}\n"
+	       "- {groupLabels: {c: d, a: b}, gpuModel: T4, perGPUHour: 1}\n",
+	  "prices: row 2 has no effect, as row 1 matches" },
 	{ HEAD "rows: []\n", "line 4, column 1: rows: is not a member of a PriceTable" },
 	{ HEAD "prices: []\n---\n" HEAD "prices: []\n", "there is a second document" },
 	{ HEAD "prices: [\n", "line 5, column 1" },
@@ -104,7 +111,7 @@ static void test_the_number_of_rows_is_limited(void **state)
 		buf_init(&buf, ONE_DOCUMENT_BYTES_MAX);
 		buf_add_string(&buf, HEAD "prices:\n");
 		for (size_t i = 0; i < count; i++)
-			buf_add_string(&buf, "- {perGPUHour: 1}\n");
+			buf_printf(&buf, "- {gpuModel: m%zu, perGPUHour: 1}\n", i);
 		assert_int_equal(price_table_read(buf_string(&buf), buf.size, &arena, &table, &err),
 				 count > PRICE_TABLE_ROWS_MAX ? -1 : 0);
 	}

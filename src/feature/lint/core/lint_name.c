@@ -26,6 +26,10 @@ static const struct {
 	{ "kueue.x-k8s.io/elastic-job", true, "it is an annotation" },
 	{ "ray.io/overwrite-container-cmd", true, "it is an annotation" },
 	{ "ray.io/ft-enabled", true, "it is an annotation" },
+	{ "ray.io/gang-scheduling-enabled", false, "it is a label" },
+	{ "ray.io/priority-class-name", false, "it is a label" },
+	{ "ray.io/accelerator-type", false, "write it into labels of the group" },
+	{ "ray.io/market-type", false, "write it into labels of the group" },
 };
 
 static const char *place_of(const char *key, bool is_label)
@@ -50,20 +54,43 @@ static bool report_misplaced(struct lint_subject *subject, const char *path, con
 	return cure;
 }
 
-static void unknown_annotation(struct lint_subject *subject, const char *path, const char *key)
+/* Those that an object of ray.io may have; of KubeRay: ray-operator/controllers/ray/utils/constant.go and its
+ * apiserver, 1.7.0. */
+static const struct {
+	const char *prefix, *names[20];
+} known_annotations[] = {
+	{ PREFIX, { ANNOTATION_MANAGED, ANNOTATION_REQUEST_RESOURCES, ANNOTATION_SUSPENDED } },
+	{ "ray.io/",
+	  { ANNOTATION_RESIZE, "ray.io/ft-enabled", "ray.io/external-storage-namespace",
+	    "ray.io/gcs-ft-deletion-timeout", "ray.io/overwrite-container-cmd",
+	    "ray.io/initializing-timeout", "ray.io/enable-serve-service",
+	    "ray.io/disable-provisioned-head-restart", "ray.io/cronjob-scheduled-timestamp",
+	    "ray.io/hash-without-replicas-and-workers-to-delete",
+	    "ray.io/upgrade-strategy-recreate-hash", "ray.io/num-worker-groups",
+	    "ray.io/kuberay-version", "ray.io/compute-template", "ray.io/compute-image",
+	    "ray.io/creation-timestamp", "ray.io/update-timestamp" } },
+};
+
+/* Of a prefix of which all names are known. */
+static void check_known(struct lint_subject *subject, const char *path, const char *key)
 {
-	static const char *const known[] = { ANNOTATION_MANAGED, ANNOTATION_REQUEST_RESOURCES,
-					     ANNOTATION_SUSPENDED };
 	struct nearest nearest = nearest_start(key);
 	char hint[NEAREST_HINT_SIZE];
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(key, known[i]) == 0)
+	size_t of = 0, count = sizeof(known_annotations) / sizeof(known_annotations[0]);
+	while (of < count && strncmp(key, known_annotations[of].prefix,
+				     strlen(known_annotations[of].prefix)) != 0)
+		of++;
+	if (of == count)
+		return;
+	for (const char *const *name = known_annotations[of].names; *name; name++) {
+		if (strcmp(key, *name) == 0)
 			return;
-		nearest_offer(&nearest, known[i]);
+		nearest_offer(&nearest, *name);
 	}
 	lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path, "",
 			    "annotation %.100s is unknown and has no effect%s", key,
-			    nearest_hint(&nearest, hint));
+			    nearest.word ? nearest_hint(&nearest, hint) :
+					   "; correct the name, or remove it");
 }
 
 /* Those of the RayCluster, once. */
@@ -79,10 +106,9 @@ void lint_annotation_invalid(struct lint_subject *subject)
 	for (size_t i = 0; i < annotations->count; i++) {
 		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
 		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);
-		if (report_misplaced(subject, path, key, false) ||
-		    strncmp(key, PREFIX, strlen(PREFIX)) != 0)
+		if (report_misplaced(subject, path, key, false))
 			continue;
-		unknown_annotation(subject, path, key);
+		check_known(subject, path, key);
 		if (strcmp(key, ANNOTATION_MANAGED) == 0 && strcmp(value, "true") != 0 &&
 		    strcmp(value, "false") != 0)
 			lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID, path,

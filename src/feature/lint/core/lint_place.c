@@ -45,6 +45,18 @@ static bool plugin_adds(const char *resource, const struct taint *taint)
 	return strcmp(resource, taint->key) == 0 && strcmp(taint->effect, "NoSchedule") == 0;
 }
 
+/* GKE, EKS and AKS run that plugin; their Nodes have labels of these prefixes. */
+static bool has_plugin(const struct node *node)
+{
+	static const char *const prefixes[] = { "cloud.google.com/gke-", "eks.amazonaws.com/",
+						"kubernetes.azure.com/" };
+	VEC_EACH(const struct label, label, &node->labels)
+		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+			if (strncmp(label->key, prefixes[i], strlen(prefixes[i])) == 0)
+				return true;
+	return false;
+}
+
 static void report_toleration(struct lint_subject *subject, enum lint_severity severity,
 			      const struct taint *taint, const char *message)
 {
@@ -57,6 +69,13 @@ static void report_toleration(struct lint_subject *subject, enum lint_severity s
 	path = lint_place(subject, path, "tolerations", subject->pod->toleration_count > 0, &fix);
 	lint_report_finding(subject, LINT_RULE_GPU_TOLERATION_MISSING, path, fix, "%s", message)
 		->severity = severity;
+}
+
+static const struct taint *keeping_taint(const struct pod_spec *pod, const struct node *node,
+					 const char *resource)
+{
+	const struct taint *taint = node_match_taint(pod, node);
+	return taint && plugin_adds(resource, taint) && has_plugin(node) ? NULL : taint;
 }
 
 /* Checks the Nodes that have the resource for the first taint that keeps the Pods off all of them.
@@ -72,7 +91,7 @@ static bool judge_nodes(struct lint_subject *subject, const char *resource)
 			if (!node_has(&context->nodes[i], resource) ||
 			    !node_match_selects(subject->pod, &context->nodes[i]))
 				continue;
-			keeps = node_match_taint(subject->pod, &context->nodes[i]);
+			keeps = keeping_taint(subject->pod, &context->nodes[i], resource);
 			if (!keeps)
 				return true;
 			if (!taint) {
@@ -89,13 +108,13 @@ static bool judge_nodes(struct lint_subject *subject, const char *resource)
 			"the Pods of %s fit on no Node that has %s: Node %s has the taint %s:%s, "
 			"which they do not tolerate%s",
 			subject->title, resource, node->name, taint->key, taint->effect,
-			plugin_adds(resource, taint) ?
-				"; managed clusters (GKE, EKS, AKS) add the toleration by the "
-				"ExtendedResourceToleration admission plugin" :
-				""));
+			plugin_adds(resource, taint) ? "; add it, unless the admission plugin "
+						       "ExtendedResourceToleration does" :
+						       ""));
 	return true;
 }
 
+/* Without Nodes a taint with the name of the resource is not reported: GKE, EKS and AKS tolerate it. */
 void lint_gpu_toleration_missing(struct lint_subject *subject)
 {
 	struct quantities devices = lint_devices(subject, subject->pod);
@@ -104,16 +123,16 @@ void lint_gpu_toleration_missing(struct lint_subject *subject)
 		struct taint taint = { key, "", "NoSchedule", TIME_NONE };
 		if (judge_nodes(subject, resource))
 			return;
-		if (!key || tolerates_key(subject->pod, key))
+		if (!key || plugin_adds(resource, &taint) || tolerates_key(subject->pod, key))
 			continue;
 		report_toleration(
 			subject, LINT_INFO, &taint,
-			arena_printf(subject->arena,
-				     "the Pods of %s do not tolerate the taint %s:NoSchedule that "
-				     "GPU Nodes have as a rule; managed clusters (GKE, EKS, AKS) "
-				     "add a toleration for %s by the ExtendedResourceToleration "
-				     "admission plugin, in others the Pods stay Pending",
-				     subject->title, key, resource));
+			arena_printf(
+				subject->arena,
+				"the Pods of %s do not tolerate the taint %s:NoSchedule that "
+				"GPU Nodes have as a rule, and the admission plugin of GKE, EKS "
+				"and AKS adds a toleration for %s alone",
+				subject->title, key, resource));
 		return;
 	}
 }
@@ -130,21 +149,63 @@ static bool node_has_nvidia(const struct lint_subject *subject, const struct nod
 	return false;
 }
 
-/* A GPU Node that accepts the Pods; NULL with *ret_any false: no GPU Node is known. */
-static const struct node *open_gpu_node(const struct lint_subject *subject, bool *ret_any)
+/* A GPU Node that accepts the Pods. NULL: none is known that does. */
+static const struct node *open_gpu_node(const struct lint_subject *subject)
 {
 	const struct lint_context *context = subject->context;
-	*ret_any = false;
-	if (!context->nodes_known)
-		return NULL;
-	ARRAY_EACH(const struct node, node, context->nodes, context->node_count) {
-		if (!node_has_nvidia(subject, node))
-			continue;
-		*ret_any = true;
-		if (node_match_selects(subject->pod, node) && !node_match_taint(subject->pod, node))
+	ARRAY_EACH(const struct node, node, context->nodes, context->node_count)
+		if (node_has_nvidia(subject, node) && node_match_selects(subject->pod, node) &&
+		    !node_match_taint(subject->pod, node))
 			return node;
-	}
 	return NULL;
+}
+
+static bool any_gpu_node(const struct lint_subject *subject)
+{
+	const struct lint_context *context = subject->context;
+	ARRAY_EACH(const struct node, node, context->nodes, context->node_count)
+		if (node_has_nvidia(subject, node))
+			return true;
+	return false;
+}
+
+static bool asks_for_gpus(const struct lint_subject *subject, const struct pod_spec *pod)
+{
+	return lint_devices(subject, pod).count > 0;
+}
+
+/* The Pods are for the Nodes of a group with GPUs: they ask for the same labels. */
+static bool selects_gpu_nodes(const struct lint_subject *subject)
+{
+	const struct labels *own = &subject->pod->node_selector;
+	const struct ray_cluster *cluster = subject->cluster;
+	for (size_t g = 0; own->count > 0 && g < cluster->group_count; g++) {
+		const struct pod_spec *other = &cluster->groups[g].template.spec;
+		struct node gpu_node = { .labels = other->node_selector };
+		if (node_match_selector(own, &gpu_node) && asks_for_gpus(subject, other))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a GPU Node could take the Pods; *ret_node: one that does, NULL for none. */
+static bool may_take(const struct lint_subject *subject, bool asks_for_all,
+		     const struct node **ret_node)
+{
+	*ret_node = open_gpu_node(subject);
+	if (any_gpu_node(subject))
+		return *ret_node;
+	return asks_for_all || tolerates_key(subject->pod, "nvidia.com/gpu") ||
+	       selects_gpu_nodes(subject);
+}
+
+static bool is_reported(const struct lint_subject *subject, enum lint_rule_id rule)
+{
+	const char *name = lint_rules()[rule].name;
+	VEC_EACH(const struct lint_finding, finding, &subject->findings->list)
+		if (strcmp(finding->rule, name) == 0)
+			return true;
+	return false;
 }
 
 static const char *visible_place(struct lint_subject *subject, size_t at, const char **ret_fix)
@@ -159,23 +220,23 @@ static const char *visible_place(struct lint_subject *subject, size_t at, const 
 			  subject->container->env_count > 0, ret_fix);
 }
 
+/* Once for a cluster. */
 void lint_gpu_visible_without_request(struct lint_subject *subject)
 {
 	const struct container *container = subject->container;
 	const struct node *node;
 	const char *fix, *path;
 	size_t at = 0;
-	bool any;
-	if (!container || lint_devices(subject, subject->pod).count > 0 ||
-	    container->claim_count > 0 || !subject->cluster_has_nvidia)
+	if (!container || asks_for_gpus(subject, subject->pod) || container->claim_count > 0 ||
+	    !subject->cluster_has_nvidia ||
+	    is_reported(subject, LINT_RULE_GPU_VISIBLE_WITHOUT_REQUEST))
 		return;
 	while (at < container->env_count &&
 	       strcmp(container->env[at].name, VISIBLE_DEVICES_VARIABLE) != 0)
 		at++;
 	if (at < container->env_count && strcmp(container->env[at].value, "all") != 0)
 		return;
-	node = open_gpu_node(subject, &any);
-	if (any && !node)
+	if (!may_take(subject, at < container->env_count, &node))
 		return;
 	path = visible_place(subject, at, &fix);
 	lint_report_finding(
@@ -211,6 +272,41 @@ void lint_tpu_selector_missing(struct lint_subject *subject)
 			    ": the resource TPU-...-head of a slice is not known "
 			    "before a worker lives",
 			    subject->title);
+}
+
+/* A host is a Pod with all chips of its Node. */
+void lint_tpu_hosts_differ(struct lint_subject *subject)
+{
+	const char *topology = labels_value(&subject->pod->node_selector, TPU_TOPOLOGY_SELECTOR);
+	const struct quantity *tpus =
+		subject->container ?
+			quantities_find(&subject->container->limits, "google.com/tpu") :
+			NULL;
+	int64_t chips, hosts, each = tpus && tpus->valid ? tpus->amount / RESOURCE_UNIT : 0;
+
+	if (!subject->group || !topology || each <= 0 || !tpu_chips(topology, &chips))
+		return;
+	hosts = chips / each;
+	if (chips % each == 0 && hosts == subject->group->num_of_hosts)
+		return;
+	if (chips % each != 0)
+		lint_report_finding(
+			subject, LINT_RULE_TPU_HOSTS_DIFFER,
+			arena_printf(subject->arena, "%s.resources.limits[\"google.com/tpu\"]",
+				     subject->container_path),
+			"",
+			"topology %s has %lld chips, not a multiple of the %lld of a Pod of "
+			"%s: write the chips of one Node",
+			topology, (long long)chips, (long long)each, subject->title);
+	else
+		lint_report_finding(
+			subject, LINT_RULE_TPU_HOSTS_DIFFER,
+			lint_path_member(subject->arena, subject->path, "numOfHosts"),
+			arena_printf(subject->arena, "numOfHosts: %lld", (long long)hosts),
+			"a slice of topology %s has %lld hosts of %lld chips, and numOfHosts of %s "
+			"is %lld",
+			topology, (long long)hosts, (long long)each, subject->title,
+			(long long)subject->group->num_of_hosts);
 }
 
 /* --- A9, D5: Nodes by label --- */

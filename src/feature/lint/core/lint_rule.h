@@ -72,11 +72,23 @@
 	N(START_COMMAND_UNQUOTED, WARNING, "start-command-unquoted",                                                                                            \
 	  "a shell expands `$KUBERAY_GEN_RAY_START_CMD` without its quotes; an error where a value has some",                                                   \
 	  "write `eval \"$KUBERAY_GEN_RAY_START_CMD\"`")                                                                                                        \
+	X(SETTING_WITHOUT_EFFECT, WARNING, "setting-without-effect", lint_setting_without_effect,                                                               \
+	  "another setting overrides this one, or makes it void",                                                                                               \
+	  "remove one of them, or write the line")                                                                                                              \
+	N(API_VERSION_OLD, WARNING, "api-version-old",                                                                                                          \
+	  "`ray.io/v1alpha1` has no new fields; KubeRay 1.9 does not serve it",                                                                                 \
+	  "write `ray.io/v1`")                                                                                                                                  \
+	N(GRACE_PERIOD_LONG, WARNING, "grace-period-long",                                                                                                      \
+	  "`terminationGracePeriodSeconds` of half an hour or more: a terminated Pod keeps its Node for so long",                                               \
+	  "write some minutes")                                                                                                                                 \
+	X(TPU_HOSTS_DIFFER, WARNING, "tpu-hosts-differ", lint_tpu_hosts_differ,                                                                                 \
+	  "`numOfHosts` is not the number of hosts of the TPU topology: Pods of a slice stay Pending, or it is not complete",                                   \
+	  "write the number of the message")                                                                                                                    \
 	N(UNKNOWN_FIELD, WARNING, "unknown-field",                                                                                                              \
 	  "the RayCluster has no such field: the API server drops or refuses it; an error if it is near one",                                                   \
 	  "correct the name, or remove the line")                                                                                                               \
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                           \
-	  "an annotation `rayscaler.dev/...` is unknown; an error where it is known elsewhere (also labels), or where "                                         \
+	  "an annotation `rayscaler.dev/...` or `ray.io/...` is unknown; an error where it is known elsewhere (also labels), or where "                         \
 	  "`rayscaler.dev/managed` is neither `true` nor `false`",                                                                                              \
 	  "correct the name or the value, or remove the line")                                                                                                  \
 	X(RESIZE_INVALID, WARNING, "resize-invalid", lint_resize_invalid,                                                                                       \
@@ -153,13 +165,13 @@
 	  "a worker has GPUs and Neuron cores; Ray refuses tasks that ask for both (row B5)",                                                                   \
 	  "make one group for each kind")                                                                                                                       \
 	X(GPU_TOLERATION_MISSING, INFO, "gpu-toleration-missing", lint_gpu_toleration_missing,                                                                  \
-	  "the Pods do not tolerate the taint that GPU Nodes have as a rule (row A7); a warning "                                                               \
-	  "when the Nodes are known and have a taint that no cloud adds a toleration for",                                                                      \
-	  "add the toleration, unless the plugin ExtendedResourceToleration does, as in GKE, EKS and AKS")                                                      \
+	  "the Pods tolerate no Node with the accelerator (row A7); reported when the Nodes are known, and a warning for taints of another name",               \
+                                                                                                                                                                \
+	  "add the toleration, unless the plugin ExtendedResourceToleration does (GKE, EKS and AKS, which are not reported)")                                   \
 	X(GPU_VISIBLE_WITHOUT_REQUEST, INFO, "gpu-visible-without-request",                                                                                     \
 	  lint_gpu_visible_without_request,                                                                                                                     \
-	  "Pods that ask for no GPU see all GPUs of a GPU Node "                                                                                                \
-	  "that they land on (row A8); a warning when the Nodes are known and one takes them",                                                                  \
+	  "Pods that ask for no GPU see all GPUs of a GPU Node that may take them (row A8); a warning when a known one does; once for a cluster",               \
+                                                                                                                                                                \
 	  "set `NVIDIA_VISIBLE_DEVICES` to `void`")                                                                                                             \
 	X(TPU_SELECTOR_MISSING, WARNING, "tpu-selector-missing", lint_tpu_selector_missing,                                                                     \
 	  "a group with TPUs lacks the node selectors of topology and accelerator, so `TPU-...-head` is not known before a worker lives",                       \

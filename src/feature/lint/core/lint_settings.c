@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/model/autoscaler_problem.h"
+#include "core/report/overridden.h"
 #include "feature/lint/core/lint_subject.h"
 
 /* Of one list: as many as the API server accepts. */
@@ -140,6 +141,78 @@ static void check_groups(struct lint_subject *subject, const struct autoscaler_o
 	}
 }
 
+/* ---- settings that others override ---- */
+
+static void check_override(struct lint_subject *subject, const struct snapshot *snapshot,
+			   const char *path, const char *setting)
+{
+	bool counts;
+	const char *winner = overridden_by(snapshot, setting, subject->arena, &counts);
+
+	if (winner)
+		lint_report_finding(subject, LINT_RULE_SETTING_WITHOUT_EFFECT, path, "",
+				    "%s has no effect: %s; remove one of them",
+				    lint_shown_path(path), winner);
+}
+
+static void check_schedule_minimum(struct lint_subject *subject, const char *path,
+				   const struct autoscaler_schedule_group *given)
+{
+	const struct worker_group *group = autoscaler_problem_group(subject->cluster, given->name);
+
+	if (group && given->min_replicas > 0 && given->min_replicas <= group->min_replicas)
+		lint_report_finding(subject, LINT_RULE_SETTING_WITHOUT_EFFECT,
+				    lint_path_member(subject->arena, path, "minReplicas"), "",
+				    "minReplicas %lld has no effect: group %.63s has minReplicas "
+				    "%lld at all times; raise it, or remove it",
+				    (long long)given->min_replicas, group->name,
+				    (long long)group->min_replicas);
+}
+
+static void check_overrides(struct lint_subject *subject, const struct autoscaler_object *object)
+{
+	struct snapshot *snapshot = ARENA_NEW(subject->arena, struct snapshot);
+
+	snapshot->cluster = *subject->cluster;
+	snapshot->autoscaler = object;
+	if (object->has_idle_timeout_seconds)
+		check_override(subject, snapshot, "spec.idleTimeoutSeconds", "idleTimeoutSeconds");
+	if (object->upscaling_mode[0] != '\0')
+		check_override(subject, snapshot, "spec.upscalingMode", "upscalingMode");
+	for (size_t i = 0; i < object->group_count && i < GROUPS_MAX; i++)
+		if (object->groups[i].has_idle_timeout_seconds)
+			check_override(subject, snapshot,
+				       member(subject, "spec.groups", i, "idleTimeoutSeconds"),
+				       arena_printf(subject->arena, "groups[%s].idleTimeoutSeconds",
+						    object->groups[i].name));
+	for (size_t s = 0; s < object->schedule_count; s++) {
+		const struct autoscaler_schedule *schedule = &object->schedules[s];
+		const char *groups = member(subject, "spec.schedules", s, "groups");
+
+		for (size_t i = 0; i < schedule->group_count && i < GROUPS_MAX; i++)
+			check_schedule_minimum(subject, element(subject, groups, i),
+					       &schedule->groups[i]);
+	}
+}
+
+/* Without the RayCluster. */
+static void check_void(struct lint_subject *subject, const struct autoscaler_object *object)
+{
+	if (object->has_protect_at_most_seconds && object->has_protect_busy_pods &&
+	    !object->protect_busy_pods)
+		lint_report_finding(subject, LINT_RULE_SETTING_WITHOUT_EFFECT,
+				    "spec.protectAtMostSeconds", "protectBusyPods: true",
+				    "protectAtMostSeconds has no effect: protectBusyPods is false; "
+				    "set it, or remove protectAtMostSeconds");
+	for (size_t i = 0; i < object->group_count && i < GROUPS_MAX; i++)
+		if (!object->groups[i].has_idle_timeout_seconds)
+			lint_report_finding(subject, LINT_RULE_SETTING_WITHOUT_EFFECT,
+					    element(subject, "spec.groups", i), "",
+					    "groups[%zu] has no effect: it sets nothing; add "
+					    "idleTimeoutSeconds, or remove it",
+					    i);
+}
+
 void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
 		   const char *owner, const struct lint_context *context, struct arena *arena,
 		   struct lint_findings *findings)
@@ -164,6 +237,9 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 		check_zones(&subject, object, zones, count);
 	}
 	check_features(&subject, object, owner);
-	if (cluster)
+	check_void(&subject, object);
+	if (cluster) {
 		check_groups(&subject, object);
+		check_overrides(&subject, object);
+	}
 }

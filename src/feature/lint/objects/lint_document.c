@@ -16,6 +16,7 @@
 #include "feature/lint/objects/lint_refused.h"
 #include "feature/lint/objects/lint_shape.h"
 #include "feature/lint/objects/lint_template.h"
+#include "feature/lint/objects/lint_void.h"
 
 /* About 150 bytes of memory each. */
 #define ELEMENTS_MAX 1000000
@@ -247,6 +248,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 	} else {
 		lint_cluster(&cluster, work->context, &work->arena, &findings);
 		lint_refused_cluster(subject->kind, tree, &work->arena, &findings);
+		lint_void_cluster(subject->kind, tree, &work->arena, &findings);
 		lint_template_check(tree, &work->arena, &findings);
 		if (!work->again)
 			remember(work, subject, &cluster);
@@ -419,6 +421,7 @@ static void check_refused(struct work *work, const struct subject *subject)
 
 	whole.spec_path = "spec";
 	lint_refused_object(subject->kind, subject->place.json, &work->arena, &findings);
+	lint_void_object(subject->kind, subject->place.json, &work->arena, &findings);
 	add_findings(work, &whole, &findings, 0);
 }
 

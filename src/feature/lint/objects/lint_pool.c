@@ -6,6 +6,7 @@
 
 /* Of a list in a message. */
 #define NAMES_MAX 5
+#define ALONE "the pool has one queue, for all namespaces; add queues, or remove it"
 
 static void add_problems(const struct gpu_pool *pool, struct arena *arena,
 			 struct lint_findings *findings)
@@ -37,14 +38,18 @@ static void check_guarantees(const struct gpu_pool *pool, struct arena *arena,
 		 "");
 }
 
+static bool selects_all(const struct gpu_pool_queue *queue)
+{
+	return queue->namespaces.match_labels.count == 0 && queue->namespaces.expression_count == 0;
+}
+
 static void check_order(const struct gpu_pool *pool, struct arena *arena,
 			struct lint_findings *findings)
 {
 	const char *behind = "";
 	size_t all = 0;
 
-	while (all < pool->queue_count && (pool->queues[all].namespaces.match_labels.count > 0 ||
-					   pool->queues[all].namespaces.expression_count > 0))
+	while (all < pool->queue_count && !selects_all(&pool->queues[all]))
 		all++;
 	if (all + 1 >= pool->queue_count)
 		return;
@@ -58,6 +63,56 @@ static void check_order(const struct gpu_pool *pool, struct arena *arena,
 			      "below it: %s; move it to the end",
 			      pool->queues[all].name, behind),
 		 "");
+}
+
+/* ---- settings that others make void ---- */
+
+static void add_void(const char *path, const char *why, struct arena *arena,
+		     struct lint_findings *findings)
+{
+	lint_add(arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT, path,
+		 arena_printf(arena, "%s has no effect: %s", lint_shown_path(path), why), "");
+}
+
+static void check_void_queue(const struct gpu_pool *pool, size_t i, bool any_guarantee,
+			     struct arena *arena, struct lint_findings *findings)
+{
+	const struct gpu_pool_queue *queue = &pool->queues[i];
+	const char *path = arena_printf(arena, "spec.queues[%zu]", i);
+	bool alone = pool->queue_count == 1 && selects_all(queue);
+
+	if (queue->has_maximum && pool->has_gpus && queue->maximum > pool->gpus)
+		add_void(lint_path_member(arena, path, "maximum"),
+			 arena_printf(arena, "the pool has %s GPUs; lower or remove it",
+				      resource_amount_text(arena, pool->gpus)),
+			 arena, findings);
+	if (queue->has_busy && queue->busy_after_seconds != GPU_POOL_NEVER && !any_guarantee)
+		add_void(lint_path_member(arena, path, "busy"),
+			 "busy workers end only for a guarantee, and no queue has one; add "
+			 "guaranteed to a queue",
+			 arena, findings);
+	if (!alone)
+		return;
+	if (queue->weight != 1)
+		add_void(lint_path_member(arena, path, "weight"), ALONE, arena, findings);
+	if (queue->priority != 0)
+		add_void(lint_path_member(arena, path, "priority"), ALONE, arena, findings);
+}
+
+static void check_void(const struct gpu_pool *pool, struct arena *arena,
+		       struct lint_findings *findings)
+{
+	bool any_guarantee = false;
+
+	for (size_t i = 0; i < pool->queue_count; i++)
+		any_guarantee = any_guarantee || pool->queues[i].guaranteed > 0;
+	if (pool->busy_after_seconds != GPU_POOL_NEVER && !any_guarantee)
+		add_void("spec.reclaim.busy",
+			 "busy workers end only for a guarantee, and no queue has one; add "
+			 "guaranteed to a queue",
+			 arena, findings);
+	for (size_t i = 0; i < pool->queue_count; i++)
+		check_void_queue(pool, i, any_guarantee, arena, findings);
 }
 
 /* ---- among other pools ---- */
@@ -133,6 +188,7 @@ void lint_pool(const struct gpu_pool *pool, const struct gpu_pool *const *all, s
 	if (pool->problems.count == 0) {
 		check_guarantees(pool, arena, findings);
 		check_order(pool, arena, findings);
+		check_void(pool, arena, findings);
 	}
 	check_others(pool, all, count, arena, findings);
 }

@@ -1,107 +1,15 @@
 #include "feature/lint/objects/lint_refused.h"
 
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_found.h"
+#include "feature/lint/objects/lint_row.h"
 
-/* Conditions that several rows share. */
-enum fact {
-	AUTOSCALED = 1 << 0, /* enableInTreeAutoscaling */
-	V2 = 1 << 1,         /* autoscalerOptions.version: v2 */
-	VERSION = 1 << 2,    /* any version there */
-	V2_BY_ENV = 1 << 3,  /* RAY_enable_autoscaler_v2 of the head */
-	FT_OPTIONS = 1 << 4, /* gcsFaultToleranceOptions */
-	FT = 1 << 5,         /* fault tolerance of the GCS, by options or annotation */
-	ROCKSDB = 1 << 6,
-	TOKEN = 1 << 7,     /* authOptions.mode: token */
-	K8S_TOKEN = 1 << 8, /* authOptions.enableK8sTokenAuth */
-	TLS = 1 << 9,
-	NO_RAY_VERSION = 1 << 10,
-	RAY_BELOW_2_52 = 1 << 11,
-	RAY_BELOW_2_55 = 1 << 12,
-	RAY_BELOW_2_56 = 1 << 13,
-	OF_JOB = 1 << 14, /* the RayCluster is part of a RayJob or RayCronJob */
-	OF_SERVICE = 1 << 15,
-	SHUTS_DOWN = 1 << 16, /* shutdownAfterJobFinishes */
-	SELECTS = 1 << 17,    /* clusterSelector */
-	SIDECAR = 1 << 18,    /* submissionMode: SidecarMode */
-	INTERACTIVE = 1 << 19,
-	INCREMENTAL = 1 << 20, /* upgradeStrategy of a RayService */
-	HAS_RULES = 1 << 21,   /* deletionStrategy.deletionRules */
-	HAS_CLUSTER = 1 << 22, /* rayClusterSpec */
-	EGRESS = 1 << 23,      /* networkPolicy.mode: DenyAllEgress */
-	INGRESS = 1 << 24,
-};
-
-/* Where a path begins. A row of the groups is checked for each of them. */
-enum start { OBJECT, SPEC, HEAD, GROUPS, JOB, SERVICE };
-
-enum test {
-	IS_GIVEN,
-	IS_MISSING,
-	IS,     /* one of the words of `value`, which are separated by "|" */
-	IS_NOT, /* given, and none of them */
-	IS_NEGATIVE,
-	IS_POSITIVE,
-	IS_NOT_POSITIVE,
-	SETS,     /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
-	CONTAINS, /* the text has `value` in it */
-};
-
-struct refusal {
-	unsigned on, off; /* facts that must hold, and that must not */
-	enum start start;
-	const char *path; /* names from the start, separated by blanks */
-	enum test test;
-	const char *value;
-	const char *why;
-	const char *fix; /* lines to write, "" for none */
-};
-
-#define ENV "template spec containers 0 env"
 #define V2_LINES "autoscalerOptions:\n  version: v2"
 #define FT_ONLY "beside gcsFaultToleranceOptions: "
-#define TLS_ENV "is managed by KubeRay with tlsOptions: remove it"
 
-/* A fact holds if a row of it does. The last rows read the facts before them. */
-static const struct {
-	unsigned fact;
-	struct refusal row;
-} facts[] = {
-	{ AUTOSCALED, { 0, 0, SPEC, "enableInTreeAutoscaling", IS, "true", "", "" } },
-	{ VERSION, { 0, 0, SPEC, "autoscalerOptions version", IS_GIVEN, "", "", "" } },
-	{ V2, { 0, 0, SPEC, "autoscalerOptions version", IS, "v2", "", "" } },
-	{ V2_BY_ENV, { 0, 0, HEAD, ENV, SETS, "RAY_enable_autoscaler_v2=1|true", "", "" } },
-	{ FT_OPTIONS, { 0, 0, SPEC, "gcsFaultToleranceOptions", IS_GIVEN, "", "", "" } },
-	{ FT, { 0, 0, SPEC, "gcsFaultToleranceOptions", IS_GIVEN, "", "", "" } },
-	{ FT,
-	  { 0, 0, OBJECT, "metadata annotations ray.io/ft-enabled", IS, "true|True|TRUE", "",
-	    "" } },
-	{ ROCKSDB, { 0, 0, SPEC, "gcsFaultToleranceOptions backend", IS, "rocksdb", "", "" } },
-	{ TOKEN, { 0, 0, SPEC, "authOptions mode", IS, "token", "", "" } },
-	{ K8S_TOKEN, { 0, 0, SPEC, "authOptions enableK8sTokenAuth", IS, "true", "", "" } },
-	{ TLS, { 0, 0, SPEC, "tlsOptions enabled", IS, "true", "", "" } },
-	{ NO_RAY_VERSION, { 0, 0, SPEC, "rayVersion", IS_MISSING, "", "", "" } },
-	{ EGRESS, { 0, 0, SPEC, "networkPolicy mode", IS, "DenyAllEgress", "", "" } },
-	{ INGRESS, { 0, 0, SPEC, "networkPolicy mode", IS, "DenyAllIngress", "", "" } },
-	{ SHUTS_DOWN, { 0, 0, JOB, "shutdownAfterJobFinishes", IS, "true", "", "" } },
-	{ SELECTS, { 0, 0, JOB, "clusterSelector", IS_GIVEN, "", "", "" } },
-	{ SIDECAR, { 0, 0, JOB, "submissionMode", IS, "SidecarMode", "", "" } },
-	{ INTERACTIVE, { 0, 0, JOB, "submissionMode", IS, "InteractiveMode", "", "" } },
-	{ HAS_RULES, { 0, 0, JOB, "deletionStrategy deletionRules", IS_GIVEN, "", "", "" } },
-	{ HAS_CLUSTER, { 0, 0, JOB, "rayClusterSpec", IS_GIVEN, "", "", "" } },
-	{ INCREMENTAL,
-	  { 0, 0, SERVICE, "upgradeStrategy type", IS, "NewClusterWithIncrementalUpgrade", "",
-	    "" } },
-	{ AUTOSCALED,
-	  { INCREMENTAL, 0, SERVICE, "rayClusterConfig enableInTreeAutoscaling", IS, "true", "",
-	    "" } },
-};
-
-static const struct refusal cluster_refusals[] = {
+static const struct lint_row cluster_refusals[] = {
 	{ 0, V2 | V2_BY_ENV, GROUPS, "idleTimeoutSeconds", IS_GIVEN, "",
 	  "idleTimeoutSeconds of a group needs version v2 in spec.autoscalerOptions", V2_LINES },
 	{ 0, 0, GROUPS, "idleTimeoutSeconds", IS_NEGATIVE, "", "idleTimeoutSeconds is negative",
@@ -116,16 +24,13 @@ static const struct refusal cluster_refusals[] = {
 	  "priority of a group needs version v2 in spec.autoscalerOptions", V2_LINES },
 	{ AUTOSCALED, 0, GROUPS, "suspend", IS, "true",
 	  "a group of a RayCluster that is scaled cannot be suspended: set maxReplicas 0", "" },
-	{ AUTOSCALED | VERSION, 0, HEAD, ENV, SETS, "RAY_enable_autoscaler_v2",
+	{ AUTOSCALED | VERSION, 0, HEAD, LINT_ENV, SETS, "RAY_enable_autoscaler_v2",
 	  "RAY_enable_autoscaler_v2 is set beside autoscalerOptions.version: remove the variable",
 	  "" },
-	{ 0, AUTOSCALED, HEAD, ENV, SETS, "RAY_enable_autoscaler_v2=1|true",
+	{ 0, AUTOSCALED, HEAD, LINT_ENV, SETS, "RAY_enable_autoscaler_v2=1|true",
 	  "RAY_enable_autoscaler_v2 needs enableInTreeAutoscaling",
 	  "enableInTreeAutoscaling: true" },
-	{ AUTOSCALED | V2, 0, HEAD, "template spec restartPolicy", IS_NOT, "Never",
-	  "with autoscalerOptions.version v2 restartPolicy must be Never or absent",
-	  "restartPolicy: Never" },
-	{ AUTOSCALED | V2, 0, GROUPS, "template spec restartPolicy", IS_NOT, "Never",
+	{ AUTOSCALED | V2, 0, ALL, "template spec restartPolicy", IS_NOT, "Never",
 	  "with autoscalerOptions.version v2 restartPolicy must be Never or absent",
 	  "restartPolicy: Never" },
 	{ 0, 0, SPEC, "autoscalerOptions env", SETS, "KUBERAY_GEN_AUTOSCALER_START_CMD",
@@ -134,15 +39,15 @@ static const struct refusal cluster_refusals[] = {
 	  FT_ONLY "remove the annotation ray.io/ft-enabled", "" },
 	{ FT_OPTIONS, 0, OBJECT, "metadata annotations ray.io/external-storage-namespace", IS_NOT,
 	  "", FT_ONLY "write externalStorageNamespace there instead of the annotation", "" },
-	{ 0, FT, HEAD, ENV, SETS, "RAY_REDIS_ADDRESS",
+	{ 0, FT, HEAD, LINT_ENV, SETS, "RAY_REDIS_ADDRESS",
 	  "RAY_REDIS_ADDRESS needs spec.gcsFaultToleranceOptions: write redisAddress there", "" },
-	{ FT_OPTIONS, 0, HEAD, ENV, SETS, "RAY_REDIS_ADDRESS",
+	{ FT_OPTIONS, 0, HEAD, LINT_ENV, SETS, "RAY_REDIS_ADDRESS",
 	  FT_ONLY "write redisAddress there instead of RAY_REDIS_ADDRESS", "" },
-	{ FT_OPTIONS, 0, HEAD, ENV, SETS, "REDIS_PASSWORD",
+	{ FT_OPTIONS, 0, HEAD, LINT_ENV, SETS, "REDIS_PASSWORD",
 	  FT_ONLY "write redisPassword there instead of REDIS_PASSWORD", "" },
 	{ FT_OPTIONS, 0, HEAD, "rayStartParams redis-password", IS_NOT, "",
 	  FT_ONLY "write redisPassword there instead of redis-password", "" },
-	{ 0, 0, HEAD, ENV, SETS, "REDIS_USERNAME",
+	{ 0, 0, HEAD, LINT_ENV, SETS, "REDIS_USERNAME",
 	  "write redisUsername of gcsFaultToleranceOptions instead of REDIS_USERNAME", "" },
 	{ 0, 0, HEAD, "rayStartParams redis-username", IS_NOT, "",
 	  "write redisUsername of gcsFaultToleranceOptions instead of redis-username", "" },
@@ -154,7 +59,7 @@ static const struct refusal cluster_refusals[] = {
 	  "backend rocksdb has no redisPassword: remove it", "" },
 	{ ROCKSDB, 0, SPEC, "gcsFaultToleranceOptions externalStorageNamespace", IS_NOT, "",
 	  "backend rocksdb has no externalStorageNamespace: remove it", "" },
-	{ ROCKSDB, 0, HEAD, ENV, SETS, "RAY_gcs_storage",
+	{ ROCKSDB, 0, HEAD, LINT_ENV, SETS, "RAY_gcs_storage",
 	  "RAY_gcs_storage is managed by KubeRay with backend rocksdb: remove it", "" },
 	{ FT_OPTIONS, ROCKSDB, SPEC, "gcsFaultToleranceOptions storage", IS_GIVEN, "",
 	  "storage needs backend rocksdb", "backend: rocksdb" },
@@ -183,21 +88,16 @@ static const struct refusal cluster_refusals[] = {
 	  "egressRules need a mode that restricts egress", "mode: DenyAll" },
 	{ INGRESS, 0, SPEC, "networkPolicy worker egressRules", IS_GIVEN, "",
 	  "egressRules need a mode that restricts egress", "mode: DenyAll" },
-	{ TLS, 0, HEAD, ENV, SETS, "RAY_USE_TLS", "RAY_USE_TLS " TLS_ENV, "" },
-	{ TLS, 0, HEAD, ENV, SETS, "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_CERT " TLS_ENV, "" },
-	{ TLS, 0, HEAD, ENV, SETS, "RAY_TLS_SERVER_KEY", "RAY_TLS_SERVER_KEY " TLS_ENV, "" },
-	{ TLS, 0, HEAD, ENV, SETS, "RAY_TLS_CA_CERT", "RAY_TLS_CA_CERT " TLS_ENV, "" },
-	{ TLS, 0, GROUPS, ENV, SETS, "RAY_USE_TLS", "RAY_USE_TLS " TLS_ENV, "" },
-	{ TLS, 0, GROUPS, ENV, SETS, "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_CERT " TLS_ENV, "" },
-	{ TLS, 0, GROUPS, ENV, SETS, "RAY_TLS_SERVER_KEY", "RAY_TLS_SERVER_KEY " TLS_ENV, "" },
-	{ TLS, 0, GROUPS, ENV, SETS, "RAY_TLS_CA_CERT", "RAY_TLS_CA_CERT " TLS_ENV, "" },
+	{ TLS, 0, ALL, LINT_ENV, SETS_ANY,
+	  "RAY_USE_TLS|RAY_TLS_SERVER_CERT|RAY_TLS_SERVER_KEY|RAY_TLS_CA_CERT",
+	  "is managed by KubeRay with tlsOptions: remove it", "" },
 	{ OF_SERVICE, 0, HEAD, "headService metadata name", IS_NOT, "",
 	  "headService has no name in a RayService: remove it", "" },
 };
 
 #define RULES_ONLY "beside deletionStrategy.deletionRules: "
 
-static const struct refusal object_refusals[] = {
+static const struct lint_row object_refusals[] = {
 	{ 0, SHUTS_DOWN, JOB, "suspend", IS, "true", "suspend needs shutdownAfterJobFinishes",
 	  "shutdownAfterJobFinishes: true" },
 	{ SELECTS, 0, JOB, "suspend", IS, "true",
@@ -257,165 +157,6 @@ static const struct {
 	size_t bytes_max;
 } names[] = { { "RayCluster", 53 }, { "RayService", 47 }, { "RayJob", 47 }, { "RayCronJob", 36 } };
 
-/* ---- values ---- */
-
-/* One object that is checked. */
-struct check {
-	const char *kind;
-	const struct cJSON *object; /* with metadata and spec */
-	struct arena *arena;
-	struct lint_findings *findings;
-	unsigned facts;
-};
-
-/* One of the words, which are separated by "|"; "" is the empty text. */
-static bool is_word(const char *text, const char *words)
-{
-	size_t size = strlen(text);
-
-	for (;;) {
-		size_t word = strcspn(words, "|");
-
-		if (word == size && memcmp(words, text, size) == 0)
-			return true;
-		if (words[word] == '\0')
-			return false;
-		words += word + 1;
-	}
-}
-
-/* The variable of a list like env; *path becomes its path. */
-static bool sets(const struct check *check, struct lint_found *list, const char *variable)
-{
-	size_t size = strcspn(variable, "="), index = 0;
-	const struct cJSON *one;
-
-	cJSON_ArrayForEach(one, list->json)
-	{
-		const struct cJSON *name = cJSON_GetObjectItemCaseSensitive(one, "name");
-		const struct cJSON *value = cJSON_GetObjectItemCaseSensitive(one, "value");
-
-		if (cJSON_IsString(name) && strlen(name->valuestring) == size &&
-		    memcmp(name->valuestring, variable, size) == 0 &&
-		    (variable[size] == '\0' ||
-		     is_word(lint_found_text((struct lint_found){ value, "" }, check->arena),
-			     variable + size + 1))) {
-			list->path = arena_printf(check->arena, "%s[%zu]", list->path, index);
-			return true;
-		}
-		index++;
-	}
-	return false;
-}
-
-static bool holds(const struct check *check, const struct refusal *row, struct lint_found *at)
-{
-	const char *text = lint_found_text(*at, check->arena);
-	double number = cJSON_IsNumber(at->json) ? at->json->valuedouble : 0;
-
-	switch (row->test) {
-	case IS_GIVEN:
-		return lint_found_is_given(*at);
-	case IS_MISSING:
-		return !lint_found_is_given(*at) || (cJSON_IsString(at->json) && *text == '\0');
-	case IS:
-		return lint_found_is_given(*at) && is_word(text, row->value);
-	case IS_NOT:
-		return lint_found_is_given(*at) && !is_word(text, row->value);
-	case IS_NEGATIVE:
-		return number < 0;
-	case IS_POSITIVE:
-		return number > 0;
-	case IS_NOT_POSITIVE:
-		return cJSON_IsNumber(at->json) && number <= 0;
-	case SETS:
-		return sets(check, at, row->value);
-	case CONTAINS:
-		return strstr(text, row->value);
-	}
-	return false;
-}
-
-/* ---- rows ---- */
-
-static void refuse(const struct check *check, const struct refusal *row, const char *path)
-{
-	lint_add(check->arena, check->findings, LINT_RULE_KUBERAY_REFUSES, path,
-		 arena_printf(check->arena, "%s; KubeRay 1.7 refuses the %s", row->why,
-			      check->kind),
-		 row->fix);
-}
-
-/* NULL json: the kind has no such part. */
-static struct lint_found start_of(const struct check *check, enum start start)
-{
-	static const char *const paths[] = {
-		"", "spec", "spec headGroupSpec", "spec workerGroupSpecs", "spec", "spec"
-	};
-	bool cron = strcmp(check->kind, "RayCronJob") == 0;
-	struct lint_found root = { check->object, "" };
-
-	if ((start == JOB && !cron && strcmp(check->kind, "RayJob") != 0) ||
-	    (start == SERVICE && strcmp(check->kind, "RayService") != 0))
-		return (struct lint_found){ NULL, "" };
-	return lint_found_follow(root, start == JOB && cron ? "spec jobTemplate" : paths[start],
-				 check->arena);
-}
-
-static bool test_at(const struct check *check, const struct refusal *row, struct lint_found from,
-		    struct lint_found *ret_at)
-{
-	*ret_at = lint_found_follow(from, row->path, check->arena);
-	return from.json && holds(check, row, ret_at);
-}
-
-static void check_row(const struct check *check, const struct refusal *row)
-{
-	struct lint_found from = start_of(check, row->start), at;
-
-	if ((check->facts & row->on) != row->on || (check->facts & row->off))
-		return;
-	if (row->start != GROUPS) {
-		if (test_at(check, row, from, &at))
-			refuse(check, row, at.path);
-		return;
-	}
-	for (int i = 0; i < cJSON_GetArraySize(from.json); i++) {
-		struct lint_found group = { cJSON_GetArrayItem(from.json, i),
-					    arena_printf(check->arena, "%s[%d]", from.path, i) };
-
-		if (test_at(check, row, group, &at))
-			refuse(check, row, at.path);
-	}
-}
-
-static bool is_below(const char *version, long major, long minor)
-{
-	char *end;
-	long first = strtol(version, &end, 10);
-	long second = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-
-	return first < major || (first == major && second < minor);
-}
-
-static void find_facts(struct check *check)
-{
-	struct lint_found version = lint_found_follow((struct lint_found){ check->object, "" },
-						      "spec rayVersion", check->arena);
-	const char *text = lint_found_text(version, check->arena);
-	struct lint_found at;
-
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		if ((check->facts & facts[i].row.on) == facts[i].row.on &&
-		    test_at(check, &facts[i].row, start_of(check, facts[i].row.start), &at))
-			check->facts |= facts[i].fact;
-	if (*text != '\0') {
-		check->facts |= is_below(text, 2, 52) ? RAY_BELOW_2_52 : 0;
-		check->facts |= is_below(text, 2, 55) ? RAY_BELOW_2_55 : 0;
-		check->facts |= is_below(text, 2, 56) ? RAY_BELOW_2_56 : 0;
-	}
-}
-
 /* A DNS label of RFC 1035: begins with a letter. */
 static bool is_dns_label(const char *name)
 {
@@ -425,35 +166,34 @@ static bool is_dns_label(const char *name)
 	return *name >= 'a' && *name <= 'z' && strspn(name, rest) == size && name[size - 1] != '-';
 }
 
-static void check_name(const struct check *check)
+/* Of the object. */
+static void check_name(const char *kind, const struct cJSON *object, struct arena *arena,
+		       struct lint_findings *findings)
 {
-	struct lint_found at = lint_found_follow((struct lint_found){ check->object, "" },
-						 "metadata name", check->arena);
-	const char *name = lint_found_text(at, check->arena);
+	struct lint_found at =
+		lint_found_follow((struct lint_found){ object, "" }, "metadata name", arena);
+	const char *name = lint_found_text(at, arena), *why = NULL;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct refusal row = { .fix = "" };
-
-		if (strcmp(names[i].kind, check->kind) != 0 || *name == '\0')
-			continue;
-		row.why = arena_printf(check->arena, "the name has %zu characters, more than %zu",
-				       strlen(name), names[i].bytes_max);
-		if (strlen(name) > names[i].bytes_max)
-			refuse(check, &row, at.path);
-		row.why = "the name must begin with a lower-case letter, and have only lower-case "
-			  "letters, digits and \"-\"";
-		if (!is_dns_label(name))
-			refuse(check, &row, at.path);
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && *name != '\0'; i++)
+		if (strcmp(names[i].kind, kind) == 0 && strlen(name) > names[i].bytes_max)
+			why = arena_printf(arena, "the name has %zu characters, more than %zu",
+					   strlen(name), names[i].bytes_max);
+	if (!why && *name != '\0' && !is_dns_label(name))
+		why = "the name must begin with a lower-case letter, and have only lower-case "
+		      "letters, digits and \"-\"";
+	if (why)
+		lint_add(arena, findings, LINT_RULE_KUBERAY_REFUSES, at.path,
+			 arena_printf(arena, "%s; KubeRay 1.7 refuses the %s", why, kind), "");
 }
 
 /* Members beside those that every object has. */
-static void check_members(const struct check *check)
+static void check_members(const char *kind, const struct cJSON *object, struct arena *arena,
+			  struct lint_findings *findings)
 {
 	static const char *const known[] = { "apiVersion", "kind", "metadata", "spec", "status" };
 	const struct cJSON *member;
 
-	cJSON_ArrayForEach(member, check->object)
+	cJSON_ArrayForEach(member, object)
 	{
 		size_t i = 0;
 
@@ -461,38 +201,35 @@ static void check_members(const struct check *check)
 		       strcmp(known[i], member->string) != 0)
 			i++;
 		if (i == sizeof(known) / sizeof(known[0]))
-			lint_add(check->arena, check->findings, LINT_RULE_UNKNOWN_FIELD,
-				 lint_path_member(check->arena, "", member->string),
-				 arena_printf(check->arena,
+			lint_add(arena, findings, LINT_RULE_UNKNOWN_FIELD,
+				 lint_path_member(arena, "", member->string),
+				 arena_printf(arena,
 					      "%.80s is not a field of a %s; kubectl refuses it: "
 					      "remove it, or write it into spec",
-					      member->string, check->kind),
+					      member->string, kind),
 				 "");
 	}
 }
 
+#define ROWS(rows)                                                                                 \
+	{                                                                                          \
+		LINT_RULE_KUBERAY_REFUSES, true, rows, sizeof(rows) / sizeof((rows)[0])            \
+	}
+
 void lint_refused_object(const char *kind, const struct cJSON *object, struct arena *arena,
 			 struct lint_findings *findings)
 {
-	struct check check = { kind, object, arena, findings, 0 };
+	static const struct lint_rows rows = ROWS(object_refusals);
 
-	find_facts(&check);
-	check_members(&check);
-	check_name(&check);
-	for (size_t i = 0; i < sizeof(object_refusals) / sizeof(object_refusals[0]); i++)
-		check_row(&check, &object_refusals[i]);
+	check_members(kind, object, arena, findings);
+	check_name(kind, object, arena, findings);
+	lint_row_check(&rows, kind, object, lint_row_facts(kind, object, arena), arena, findings);
 }
 
 void lint_refused_cluster(const char *kind, const struct cJSON *cluster, struct arena *arena,
 			  struct lint_findings *findings)
 {
-	struct check check = { kind, cluster, arena, findings, 0 };
+	static const struct lint_rows rows = ROWS(cluster_refusals);
 
-	if (strcmp(kind, "RayService") == 0)
-		check.facts |= OF_SERVICE;
-	else if (strcmp(kind, "RayCluster") != 0)
-		check.facts |= OF_JOB;
-	find_facts(&check);
-	for (size_t i = 0; i < sizeof(cluster_refusals) / sizeof(cluster_refusals[0]); i++)
-		check_row(&check, &cluster_refusals[i]);
+	lint_row_check(&rows, kind, cluster, lint_row_facts(kind, cluster, arena), arena, findings);
 }

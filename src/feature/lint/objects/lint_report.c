@@ -65,18 +65,29 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 		return;
 	groups = arena_array(arena, cluster->group_count, sizeof(*groups));
 	for (size_t g = 0; g < cluster->group_count; g++) {
-		groups[g].name = arena_strdup(arena, cluster->groups[g].name);
-		groups[g].max_replicas = cluster->groups[g].max_replicas;
+		const struct worker_group *group = &cluster->groups[g];
+
+		groups[g] = (struct worker_group){
+			.name = arena_strdup(arena, group->name),
+			.min_replicas = group->min_replicas,
+			.max_replicas = group->max_replicas,
+			.has_idle_timeout_seconds = group->has_idle_timeout_seconds,
+			.idle_timeout_seconds = group->idle_timeout_seconds,
+		};
 	}
-	VEC_PUSH(arena, &report->clusters,
-		 ((struct lint_known_cluster){
-			 .file_number = report->files,
-			 .cluster = { .namespace_ = arena_strdup(arena, cluster->namespace_),
-				      .name = arena_strdup(arena, cluster->name),
-				      .groups = groups,
-				      .group_count = cluster->group_count },
-			 .owner = autoscaler_problem_owner(cluster, arena),
-		 }));
+	VEC_PUSH(
+		arena, &report->clusters,
+		((struct lint_known_cluster){
+			.file_number = report->files,
+			.cluster = { .namespace_ = arena_strdup(arena, cluster->namespace_),
+				     .name = arena_strdup(arena, cluster->name),
+				     .upscaling_mode = arena_strdup(arena, cluster->upscaling_mode),
+				     .has_idle_timeout_seconds = cluster->has_idle_timeout_seconds,
+				     .idle_timeout_seconds = cluster->idle_timeout_seconds,
+				     .groups = groups,
+				     .group_count = cluster->group_count },
+			.owner = autoscaler_problem_owner(cluster, arena),
+		}));
 }
 
 void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group)

@@ -21,7 +21,7 @@
 
 struct lint_known_cluster {
 	size_t file_number;
-	struct ray_cluster cluster; /* namespace, name and groups alone */
+	struct ray_cluster cluster; /* namespace, name, groups and what overrides settings alone */
 	const char *owner;          /* autoscaler_problem_owner */
 };
 

@@ -10,6 +10,7 @@
 #define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
 #define START_FIX "args: ['eval \"$" START_VARIABLE "\"']"
 #define NAME_BYTES_MAX 63
+#define VARIABLES_MAX 300 /* each is compared with those before it */
 
 /* The template of the head or of one group. */
 struct check {
@@ -93,6 +94,24 @@ static void check_references(const struct check *check, struct lint_found contai
 	}
 }
 
+/* Of variables of one name the last wins. */
+static void check_variables(const struct check *check, struct lint_found container)
+{
+	struct lint_found env = lint_found_follow(container, "env", check->arena);
+	struct lint_found one = lint_found_element(env, 0, check->arena);
+
+	for (size_t i = 0; one.json && i < VARIABLES_MAX;
+	     one = lint_found_element(env, ++i, check->arena))
+		if (*name_of(check, one) != '\0' && has_element(check, env, name_of(check, one), i))
+			lint_add(check->arena, check->findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
+				 one.path,
+				 arena_printf(check->arena,
+					      "%.80s is there twice, and the last one wins; remove "
+					      "one of them",
+					      name_of(check, one)),
+				 "");
+}
+
 static bool is_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
@@ -121,6 +140,7 @@ static void check_container(const struct check *check, struct lint_found list, s
 	else if (has_element(check, list, name, index))
 		refuse(check, one.path,
 		       arena_printf(check->arena, "a second container has the name %s", name));
+	check_variables(check, one);
 	check_references(check, one, "volumeMounts", "volumes", volumes);
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }

@@ -1,0 +1,252 @@
+#include "feature/lint/objects/lint_row.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/model/kubernetes.h"
+#include "feature/lint/objects/lint_found.h"
+
+/* A fact holds if a row of it does. The last rows read the facts before them. */
+static const struct {
+	unsigned fact;
+	struct lint_row row;
+} facts[] = {
+	{ AUTOSCALED, { 0, 0, SPEC, "enableInTreeAutoscaling", IS, "true", "", "" } },
+	{ VERSION, { 0, 0, SPEC, "autoscalerOptions version", IS_GIVEN, "", "", "" } },
+	{ V2, { 0, 0, SPEC, "autoscalerOptions version", IS, "v2", "", "" } },
+	{ V2_BY_ENV, { 0, 0, HEAD, LINT_ENV, SETS, "RAY_enable_autoscaler_v2=1|true", "", "" } },
+	{ FT_OPTIONS, { 0, 0, SPEC, "gcsFaultToleranceOptions", IS_GIVEN, "", "", "" } },
+	{ FT, { 0, 0, SPEC, "gcsFaultToleranceOptions", IS_GIVEN, "", "", "" } },
+	{ FT,
+	  { 0, 0, OBJECT, "metadata annotations ray.io/ft-enabled", IS, "true|True|TRUE", "",
+	    "" } },
+	{ ROCKSDB, { 0, 0, SPEC, "gcsFaultToleranceOptions backend", IS, "rocksdb", "", "" } },
+	{ TOKEN, { 0, 0, SPEC, "authOptions mode", IS, "token", "", "" } },
+	{ K8S_TOKEN, { 0, 0, SPEC, "authOptions enableK8sTokenAuth", IS, "true", "", "" } },
+	{ TLS, { 0, 0, SPEC, "tlsOptions enabled", IS, "true", "", "" } },
+	{ NO_RAY_VERSION, { 0, 0, SPEC, "rayVersion", IS_MISSING, "", "", "" } },
+	{ EGRESS, { 0, 0, SPEC, "networkPolicy mode", IS, "DenyAllEgress", "", "" } },
+	{ INGRESS, { 0, 0, SPEC, "networkPolicy mode", IS, "DenyAllIngress", "", "" } },
+	{ SHUTS_DOWN, { 0, 0, JOB, "shutdownAfterJobFinishes", IS, "true", "", "" } },
+	{ SELECTS, { 0, 0, JOB, "clusterSelector", IS_GIVEN, "", "", "" } },
+	{ SIDECAR, { 0, 0, JOB, "submissionMode", IS, "SidecarMode", "", "" } },
+	{ HTTP, { 0, 0, JOB, "submissionMode", IS, "HTTPMode", "", "" } },
+	{ PARKED, { 0, 0, SPEC, "autoscalerOptions command 0", IS, "sleep|/bin/sleep", "", "" } },
+	{ SIDECAR_RUNS,
+	  { 0, 0, SPEC, "autoscalerOptions command 0", IS, "rayscaler|/usr/local/bin/rayscaler", "",
+	    "" } },
+	{ UNMANAGED,
+	  { 0, 0, OBJECT, "metadata annotations " ANNOTATION_MANAGED, IS, "false", "", "" } },
+	{ INTERACTIVE, { 0, 0, JOB, "submissionMode", IS, "InteractiveMode", "", "" } },
+	{ HAS_RULES, { 0, 0, JOB, "deletionStrategy deletionRules", IS_GIVEN, "", "", "" } },
+	{ HAS_CLUSTER, { 0, 0, JOB, "rayClusterSpec", IS_GIVEN, "", "", "" } },
+	{ INCREMENTAL,
+	  { 0, 0, SERVICE, "upgradeStrategy type", IS, "NewClusterWithIncrementalUpgrade", "",
+	    "" } },
+	{ AUTOSCALED,
+	  { INCREMENTAL, 0, SERVICE, "rayClusterConfig enableInTreeAutoscaling", IS, "true", "",
+	    "" } },
+};
+
+/* ---- values ---- */
+
+/* One object that is checked. */
+struct check {
+	const char *kind;
+	const struct cJSON *object;   /* with metadata and spec */
+	const struct lint_rows *rows; /* NULL: only facts are found */
+	struct arena *arena;
+	struct lint_findings *findings;
+	unsigned facts;
+};
+
+/* One of the words, which are separated by "|"; "" is the empty text. */
+static bool is_word(const char *text, const char *words)
+{
+	size_t size = strlen(text);
+
+	for (;;) {
+		size_t word = strcspn(words, "|");
+
+		if (word == size && memcmp(words, text, size) == 0)
+			return true;
+		if (words[word] == '\0')
+			return false;
+		words += word + 1;
+	}
+}
+
+/* The variable of a list like env; *path becomes its path. */
+static bool sets(const struct check *check, struct lint_found *list, const char *variable)
+{
+	size_t size = strcspn(variable, "="), index = 0;
+	const struct cJSON *one;
+
+	cJSON_ArrayForEach(one, list->json)
+	{
+		const struct cJSON *name = cJSON_GetObjectItemCaseSensitive(one, "name");
+		const struct cJSON *value = cJSON_GetObjectItemCaseSensitive(one, "value");
+
+		if (cJSON_IsString(name) && strlen(name->valuestring) == size &&
+		    memcmp(name->valuestring, variable, size) == 0 &&
+		    (variable[size] == '\0' ||
+		     is_word(lint_found_text((struct lint_found){ value, "" }, check->arena),
+			     variable + size + 1))) {
+			list->path = arena_printf(check->arena, "%s[%zu]", list->path, index);
+			return true;
+		}
+		index++;
+	}
+	return false;
+}
+
+static bool holds(const struct check *check, const struct lint_row *row, struct lint_found *at)
+{
+	const char *text = lint_found_text(*at, check->arena);
+	double number = cJSON_IsNumber(at->json) ? at->json->valuedouble : 0;
+
+	switch (row->test) {
+	case IS_GIVEN:
+		return lint_found_is_given(*at);
+	case IS_MISSING:
+		return !lint_found_is_given(*at) || (cJSON_IsString(at->json) && *text == '\0');
+	case IS:
+		return lint_found_is_given(*at) && is_word(text, row->value);
+	case IS_NOT:
+		return lint_found_is_given(*at) && !is_word(text, row->value);
+	case IS_NEGATIVE:
+		return number < 0;
+	case IS_POSITIVE:
+		return number > 0;
+	case IS_NOT_POSITIVE:
+		return cJSON_IsNumber(at->json) && number <= 0;
+	case IS_ABOVE:
+		return number > strtod(row->value, NULL);
+	case SETS_ANY:
+	case SETS:
+		return sets(check, at, row->value);
+	case CONTAINS:
+		return strstr(text, row->value);
+	}
+	return false;
+}
+
+/* ---- rows ---- */
+
+static void report(const struct check *check, const struct lint_row *row, const char *variable,
+		   const char *path)
+{
+	const struct lint_rows *rows = check->rows;
+
+	lint_add(check->arena, check->findings, rows->rule, path,
+		 arena_printf(check->arena, "%s%s%s%s%s", variable, *variable != '\0' ? " " : "",
+			      row->why, rows->refuses ? "; KubeRay 1.7 refuses the " : "",
+			      rows->refuses ? check->kind : ""),
+		 row->fix);
+}
+
+/* NULL json: the kind has no such part. */
+static struct lint_found start_of(const struct check *check, enum lint_start start)
+{
+	static const char *const paths[] = { "",
+					     "spec",
+					     "spec headGroupSpec",
+					     "spec workerGroupSpecs",
+					     "spec workerGroupSpecs",
+					     "spec",
+					     "spec" };
+	bool cron = strcmp(check->kind, "RayCronJob") == 0;
+	struct lint_found root = { check->object, "" };
+
+	if ((start == JOB && !cron && strcmp(check->kind, "RayJob") != 0) ||
+	    (start == SERVICE && strcmp(check->kind, "RayService") != 0))
+		return (struct lint_found){ NULL, "" };
+	return lint_found_follow(root, start == JOB && cron ? "spec jobTemplate" : paths[start],
+				 check->arena);
+}
+
+static bool test_at(const struct check *check, const struct lint_row *row, struct lint_found from,
+		    struct lint_found *ret_at)
+{
+	*ret_at = lint_found_follow(from, row->path, check->arena);
+	return from.json && holds(check, row, ret_at);
+}
+
+static void check_from(const struct check *check, const struct lint_row *row,
+		       struct lint_found from)
+{
+	struct lint_row one = *row;
+	struct lint_found at;
+
+	if (row->test != SETS_ANY) {
+		if (test_at(check, row, from, &at))
+			report(check, row, "", at.path);
+		return;
+	}
+	for (const char *name = row->value; *name != '\0';
+	     name += strlen(one.value) + (name[strlen(one.value)] == '|')) {
+		one.value = arena_strndup(check->arena, name, strcspn(name, "|"));
+		if (test_at(check, &one, from, &at))
+			report(check, row, one.value, at.path);
+	}
+}
+
+static void check_row(const struct check *check, const struct lint_row *row)
+{
+	struct lint_found from = start_of(check, row->start);
+
+	if ((check->facts & row->on) != row->on || (check->facts & row->off))
+		return;
+	if (row->start == ALL)
+		check_from(check, row, start_of(check, HEAD));
+	if (row->start != GROUPS && row->start != ALL) {
+		check_from(check, row, from);
+		return;
+	}
+	for (int i = 0; i < cJSON_GetArraySize(from.json); i++)
+		check_from(
+			check, row,
+			(struct lint_found){ cJSON_GetArrayItem(from.json, i),
+					     arena_printf(check->arena, "%s[%d]", from.path, i) });
+}
+
+static bool is_below(const char *version, long major, long minor)
+{
+	char *end;
+	long first = strtol(version, &end, 10);
+	long second = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+
+	return first < major || (first == major && second < minor);
+}
+
+unsigned lint_row_facts(const char *kind, const struct cJSON *object, struct arena *arena)
+{
+	struct check check = { .kind = kind, .object = object, .arena = arena };
+	struct lint_found version =
+		lint_found_follow((struct lint_found){ object, "" }, "spec rayVersion", arena);
+	const char *text = lint_found_text(version, arena);
+	struct lint_found at;
+
+	if (strcmp(kind, "RayCluster") != 0)
+		check.facts = strcmp(kind, "RayService") == 0 ? OF_SERVICE : OF_JOB;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if ((check.facts & facts[i].row.on) == facts[i].row.on &&
+		    test_at(&check, &facts[i].row, start_of(&check, facts[i].row.start), &at))
+			check.facts |= facts[i].fact;
+	if (*text != '\0') {
+		check.facts |= is_below(text, 2, 52) ? RAY_BELOW_2_52 : 0;
+		check.facts |= is_below(text, 2, 55) ? RAY_BELOW_2_55 : 0;
+		check.facts |= is_below(text, 2, 56) ? RAY_BELOW_2_56 : 0;
+	}
+	return check.facts;
+}
+
+void lint_row_check(const struct lint_rows *rows, const char *kind, const struct cJSON *object,
+		    unsigned known, struct arena *arena, struct lint_findings *findings)
+{
+	const struct check check = { kind, object, rows, arena, findings, known };
+
+	for (size_t i = 0; i < rows->count; i++)
+		check_row(&check, &rows->at[i]);
+}

@@ -1,0 +1,133 @@
+#include "feature/lint/objects/lint_void.h"
+
+#include "core/model/kubernetes.h"
+#include "feature/lint/objects/lint_row.h"
+
+/* Of Ray's autoscaler, ray/autoscaler/_private/constants.py of Ray 2.60. */
+#define AUTOSCALER_VARIABLES                                                                       \
+	"AUTOSCALER_UPDATE_INTERVAL_S|AUTOSCALER_MAX_LAUNCH_BATCH|"                                \
+	"AUTOSCALER_MAX_CONCURRENT_LAUNCHES|AUTOSCALER_MAX_NUM_FAILURES|"                          \
+	"AUTOSCALER_CONSERVE_GPU_NODES|AUTOSCALER_NODE_START_WAIT_S|"                              \
+	"AUTOSCALER_NODE_TERMINATE_WAIT_S|AUTOSCALER_HEARTBEAT_TIMEOUT_S|"                         \
+	"AUTOSCALER_UTILIZATION_SCORER|AUTOSCALER_NODE_AVAILABILITY_MAX_STALENESS_S|"              \
+	"AUTOSCALER_UPSCALING_INITIAL_NUM_NODES"
+#define SLEEPS "has no effect, as the container autoscaler sleeps: remove it"
+#define NO_FT                                                                                      \
+	"has no effect without fault tolerance of the GCS: add gcsFaultToleranceOptions, or "      \
+	"remove it"
+#define NO_SUBMITTER                                                                               \
+	"has no effect in this submissionMode, which has no Pod that submits: remove it"
+#define NO_SUBMISSION                                                                              \
+	"has no effect in InteractiveMode, where you submit the job yourself: remove it"
+
+static const struct lint_row cluster_voids[] = {
+	{ 0, AUTOSCALED, SPEC, "autoscalerOptions", IS_GIVEN, "",
+	  "autoscalerOptions has no effect without enableInTreeAutoscaling: add it, or remove "
+	  "autoscalerOptions",
+	  "enableInTreeAutoscaling: true" },
+	{ 0, AUTOSCALED, OBJECT, "metadata annotations " ANNOTATION_REQUEST_RESOURCES, IS_GIVEN, "",
+	  ANNOTATION_REQUEST_RESOURCES " has no effect without enableInTreeAutoscaling: add it, or "
+				       "remove the annotation",
+	  "" },
+	{ UNMANAGED, 0, OBJECT, "metadata annotations " ANNOTATION_REQUEST_RESOURCES, IS_GIVEN, "",
+	  ANNOTATION_REQUEST_RESOURCES " has no effect beside " ANNOTATION_MANAGED
+				       ": \"false\": remove one of them",
+	  "" },
+	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions env 0", IS_GIVEN, "", "env " SLEEPS,
+	  "" },
+	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions envFrom 0", IS_GIVEN, "",
+	  "envFrom " SLEEPS, "" },
+	{ AUTOSCALED | SIDECAR_RUNS, 0, SPEC, "autoscalerOptions env", SETS_ANY,
+	  AUTOSCALER_VARIABLES,
+	  "has no effect on rayscaler: it is of Ray's autoscaler; write a flag of `rayscaler run` "
+	  "into args",
+	  "" },
+	{ AUTOSCALED | PARKED, 0, ALL, LINT_ENV, SETS_ANY, AUTOSCALER_VARIABLES,
+	  "has no effect, as Ray's autoscaler does not run: remove it", "" },
+	{ AUTOSCALED, PARKED, ALL, LINT_ENV, SETS_ANY, AUTOSCALER_VARIABLES,
+	  "has no effect in this container: write it into env of spec.autoscalerOptions", "" },
+	{ 0, FT, OBJECT, "metadata annotations ray.io/external-storage-namespace", IS_NOT, "",
+	  "ray.io/external-storage-namespace " NO_FT, "" },
+	{ 0, FT, OBJECT, "metadata annotations ray.io/gcs-ft-deletion-timeout", IS_NOT, "",
+	  "ray.io/gcs-ft-deletion-timeout " NO_FT, "" },
+	{ 0, TOKEN, SPEC, "authOptions secretName", IS_NOT, "",
+	  "secretName has no effect without mode token: add it, or remove secretName",
+	  "mode: token" },
+	{ AUTOSCALED, 0, HEAD, "rayStartParams no-monitor", IS_NOT, "true|True",
+	  "no-monitor has no effect: KubeRay writes true, as enableInTreeAutoscaling is set; "
+	  "remove it",
+	  "" },
+	{ 0, 0, ALL, "rayStartParams block", IS_NOT, "true|True|",
+	  "block has no effect: KubeRay always writes true; remove it", "" },
+};
+
+static const struct lint_row object_voids[] = {
+	{ SELECTS, 0, JOB, "rayClusterSpec", IS_GIVEN, "",
+	  "rayClusterSpec has no effect beside clusterSelector, which names the RayCluster of the "
+	  "job: remove one of them",
+	  "" },
+	{ SELECTS, 0, JOB, "shutdownAfterJobFinishes", IS, "true",
+	  "shutdownAfterJobFinishes has no effect beside clusterSelector: KubeRay does not delete "
+	  "a RayCluster that it did not create; remove it",
+	  "" },
+	{ HTTP, 0, JOB, "submitterPodTemplate", IS_GIVEN, "", "submitterPodTemplate " NO_SUBMITTER,
+	  "" },
+	{ HTTP, 0, JOB, "submitterConfig", IS_GIVEN, "", "submitterConfig " NO_SUBMITTER, "" },
+	{ INTERACTIVE, 0, JOB, "submitterPodTemplate", IS_GIVEN, "",
+	  "submitterPodTemplate " NO_SUBMITTER, "" },
+	{ INTERACTIVE, 0, JOB, "submitterConfig", IS_GIVEN, "", "submitterConfig " NO_SUBMITTER,
+	  "" },
+	{ INTERACTIVE, 0, JOB, "entrypoint", IS_NOT, "", "entrypoint " NO_SUBMISSION, "" },
+	{ INTERACTIVE, 0, JOB, "runtimeEnvYAML", IS_NOT, "", "runtimeEnvYAML " NO_SUBMISSION, "" },
+};
+
+/* An hour of a drained worker costs as much as one of work. */
+static const struct lint_row grace_rows[] = {
+	{ 0, 0, ALL, "template spec terminationGracePeriodSeconds", IS_ABOVE, "1799",
+	  "a Pod that is terminated keeps its CPUs and GPUs for up to this time, as `ray start` "
+	  "may not end on the signal: write at most some minutes",
+	  "terminationGracePeriodSeconds: 120" },
+};
+
+static const struct lint_row version_rows[] = {
+	{ 0, 0, OBJECT, "apiVersion", IS, "ray.io/v1alpha1",
+	  "v1alpha1 has no new fields, and KubeRay 1.9 does not serve it: write v1",
+	  "apiVersion: ray.io/v1" },
+};
+
+#define ROWS(rule, rows)                                                                           \
+	{                                                                                          \
+		rule, false, rows, sizeof(rows) / sizeof((rows)[0])                                \
+	}
+
+static void check_all(const struct lint_rows *tables, size_t count, const char *kind,
+		      const struct cJSON *object, struct arena *arena,
+		      struct lint_findings *findings)
+{
+	unsigned facts = lint_row_facts(kind, object, arena);
+
+	for (size_t i = 0; i < count; i++)
+		lint_row_check(&tables[i], kind, object, facts, arena, findings);
+}
+
+void lint_void_object(const char *kind, const struct cJSON *object, struct arena *arena,
+		      struct lint_findings *findings)
+{
+	static const struct lint_rows tables[] = {
+		ROWS(LINT_RULE_API_VERSION_OLD, version_rows),
+		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, object_voids),
+	};
+
+	check_all(tables, sizeof(tables) / sizeof(tables[0]), kind, object, arena, findings);
+}
+
+void lint_void_cluster(const char *kind, const struct cJSON *cluster, struct arena *arena,
+		       struct lint_findings *findings)
+{
+	static const struct lint_rows tables[] = {
+		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, cluster_voids),
+		ROWS(LINT_RULE_GRACE_PERIOD_LONG, grace_rows),
+	};
+
+	check_all(tables, sizeof(tables) / sizeof(tables[0]), kind, cluster, arena, findings);
+}
