@@ -20,6 +20,9 @@
 	"{\"requests\":{\"cpu\":\"1m\",\"memory\":\"4Mi\"},"                                       \
 	"\"limits\":{\"cpu\":\"50m\",\"memory\":\"16Mi\"}}"
 #define ANNOTATION_FAULT_TOLERANCE "ray.io/ft-enabled"
+/* Of the head: how often its GCS asks each raylet for pending demand, 1000 by default. The value below is measured in
+ * docs/internals/performance.md. */
+#define PULL_VARIABLE "RAY_gcs_pull_resource_loads_period_milliseconds"
 
 /* ---- lines ---- */
 
@@ -90,6 +93,29 @@ static void change_release(struct adoption *adoption, const struct json_at *opti
 	adoption->empties = adoption->line_count == json_count(options);
 }
 
+/* Whether a container of the head sets PULL_VARIABLE. */
+static bool sets_pull_period(const struct json_at *spec)
+{
+	const struct json_at head = json_member(spec, "headGroupSpec");
+	const struct json_at template = json_member(&head, "template");
+	const struct json_at pod = json_member(&template, "spec");
+	const struct json_at containers = json_member(&pod, "containers");
+
+	for (struct json_at one = json_first(&containers); one.json; json_next(&one)) {
+		const struct json_at env = json_member(&one, "env");
+
+		for (struct json_at variable = json_first(&env); variable.json;
+		     json_next(&variable)) {
+			const char *name;
+
+			if (json_shown(&variable, "name", &name) == 0 &&
+			    strcmp(name, PULL_VARIABLE) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* ---- reasons to change nothing ---- */
 
 /* The object that KubeRay made the RayCluster of: "RayService demo"; NULL: none. */
@@ -146,6 +172,7 @@ int adoption_make(const struct cJSON *json, bool release, struct arena *arena,
 	ret_adoption->unchanged =
 		refusal(ret_adoption, release, owner_of(&root, arena), runs, arena);
 	ret_adoption->refused = ret_adoption->unchanged != NULL;
+	ret_adoption->sets_pull_period = release || sets_pull_period(&spec);
 	if (ret_adoption->refused)
 		return 0;
 	if (!release && runs == AUTOSCALER_RUNS_NOTHING)
@@ -231,6 +258,12 @@ void adoption_write_text(const struct adoption *adoption, struct buf *buf)
 	if (adoption->kept)
 		buf_add_string(buf, "Ray's autoscaler needs about 500m CPU and 512Mi.\n");
 	add_head(cluster, "Takes effect with the next head Pod; KubeRay makes it after", buf);
+	if (!adoption->sets_pull_period)
+		buf_add_string(
+			buf,
+			"Ray shows new demand up to 1 s late. With up to 100 nodes, set in the "
+			"head's Ray container:\n"
+			"    " PULL_VARIABLE "=250\n");
 }
 
 /* ---- patch ---- */

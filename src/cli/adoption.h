@@ -29,6 +29,7 @@ struct adoption {
 	bool refused;          /* with unchanged: the user has something to do first */
 	bool head_is_older;    /* with unchanged: the head Pod does not have the lines yet */
 	bool head_is_unknown;  /* with unchanged: it may be so */
+	bool sets_pull_period; /* the head sets how often its GCS asks for demand; release: true */
 };
 
 /* The adoption of a RayCluster, or its release. ERR_INPUT when the object cannot be read. Lives in

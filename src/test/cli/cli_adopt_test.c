@@ -18,6 +18,10 @@
 	"{\"op\": \"add\", \"path\": \"/spec/autoscalerOptions/" member "\", \"value\": " value "}"
 #define NONE "{\"op\": \"remove\", \"path\": \"/spec/autoscalerOptions\"}"
 #define JSON_PATCH " application/json-patch+json"
+#define PULL_VARIABLE "RAY_gcs_pull_resource_loads_period_milliseconds"
+#define HEAD_WITH_PERIOD                                                                           \
+	",'headGroupSpec':{'template':{'spec':{'containers':[{'name':'ray-head','env':["           \
+	"{'name':'HOME','value':'/'},{'name':'" PULL_VARIABLE "','value':'500'}]}]}}}"
 
 /* Starts a server with this one RayCluster, which answers a patch with `after`. */
 static struct route routes[3];
@@ -47,6 +51,9 @@ static void test_adopt_shows(void **state)
 		"Takes effect with the next head Pod; KubeRay makes it after:\n"
 		"    kubectl delete pod demo-head -n ray\n"
 		"That ends its jobs and actors (GCS fault tolerance is off): choose the time.\n"
+		"Ray shows new demand up to 1 s late. With up to 100 nodes, set in the head's Ray "
+		"container:\n"
+		"    " PULL_VARIABLE "=250\n"
 		"nothing was written; --yes writes it\n");
 	assert_string_equal(cli_server.patch, "");
 	cli_server_stop();
@@ -60,7 +67,7 @@ static void test_adopt_writes(void **state)
 	assert_string_equal(result.errors, "");
 	assert_int_equal(result.status, 0);
 	assert_int_equal(cli_server.asked, 3); /* with the dry run */
-	EXPECT(result.output, "choose the time.\nwritten\n");
+	EXPECT(result.output, PULL_VARIABLE "=250\nwritten\n");
 	assert_string_equal(
 		cli_server.patch,
 		"[{\"op\": \"test\", \"path\": \"/metadata/resourceVersion\", \"value\": \"5\"}, "
@@ -72,14 +79,14 @@ static void test_adopt_writes(void **state)
 	cli_server_stop();
 }
 
-/* The options of the user are tested and kept; resources of the user remain. */
+/* The options of the user are tested and kept; resources of the user remain, and the period of the head. */
 static void test_adopt_keeps_the_options(void **state)
 {
 	(void)state;
 	start_with(
 		ONE("",
 		    OPTIONS("'version':'v2','idleTimeoutSeconds':60,'command':['\\u001bx'],"
-			    "'resources':{'limits':{'cpu':'2'}}") ",'gcsFaultToleranceOptions':{}"),
+			    "'resources':{'limits':{'cpu':'2'}}") ",'gcsFaultToleranceOptions':{}" HEAD_WITH_PERIOD),
 		ONE("", OPTIONS(PARKED)));
 	CLI_RUN(&result, cli_adopt, "adopt", "demo", "--yes");
 	assert_int_equal(result.status, 0);
