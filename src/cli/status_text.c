@@ -31,17 +31,13 @@ static void add_number(struct table *table, enum table_colour colour, int64_t nu
 	table_add(table, colour, arena_printf(table->arena, "%" PRId64, number));
 }
 
-/* Replicas whose workers are registered in Ray, of the target. */
+/* Of the target. */
 static const char *ready_text(struct arena *arena, const struct summary *summary,
 			      const struct summary_group *group)
 {
-	int64_t ready = group->pods[WORKER_RUNNING] + group->pods[WORKER_IDLE] +
-			group->pods[WORKER_DRAINING];
-
 	if (!summary->ray_reachable)
 		return arena_printf(arena, "?/%" PRId64, group->target_replicas);
-	return arena_printf(arena, "%" PRId64 "/%" PRId64,
-			    group->hosts > 0 ? ready / group->hosts : ready,
+	return arena_printf(arena, "%" PRId64 "/%" PRId64, summary_ready(group),
 			    group->target_replicas);
 }
 
@@ -88,6 +84,9 @@ static enum table_colour reason_of(const struct view_cluster *cluster,
 		return TABLE_BAD;
 	*ret_reason = group->waiting_reason;
 	if (group->pending > 0)
+		return TABLE_BUSY;
+	*ret_reason = REASON_DRAINING;
+	if (group->pods[WORKER_DRAINING] > 0)
 		return TABLE_BUSY;
 	*ret_reason = "-";
 	return TABLE_FAINT;
@@ -144,44 +143,6 @@ static void add_group(struct table *table, bool all, const struct view_cluster *
 								group->idle_since) /
 								       MS_PER_SECOND)));
 	add_reason(table, cluster, group);
-}
-
-/* 0: it has a problem, 1: it changes, 2: the rest. */
-static int rank_of(const struct view_cluster *cluster, struct arena *arena)
-{
-	const struct summary *summary = cluster->summary;
-	const char *reason;
-	int rank = 2;
-
-	for (size_t i = 0; i == 0 || i < summary->group_count; i++) {
-		const struct summary_group *group = summary->group_count > 0 ? &summary->groups[i] :
-									       &summary_group_none;
-		enum table_colour colour = reason_of(cluster, group, arena, &reason);
-		int own = colour == TABLE_BAD || cluster->unscaled ? 0 :
-			  colour == TABLE_BUSY                     ? 1 :
-								     2;
-
-		rank = own < rank ? own : rank;
-	}
-	return rank;
-}
-
-/* Within a rank by namespace and name. */
-static const struct view_cluster **trouble_first(const struct view_clusters *clusters,
-						 struct arena *arena)
-{
-	const struct view_cluster **ordered =
-		arena_array(arena, clusters->count, sizeof(struct view_cluster *));
-	int *ranks = arena_array(arena, clusters->count, sizeof(*ranks));
-	size_t count = 0;
-
-	for (size_t i = 0; i < clusters->count; i++)
-		ranks[i] = rank_of(&clusters->at[i], arena);
-	for (int rank = 0; rank <= 2; rank++)
-		for (size_t i = 0; i < clusters->count; i++)
-			if (ranks[i] == rank)
-				ordered[count++] = &clusters->at[i];
-	return ordered;
 }
 
 /* A RayCluster without groups, or one that cannot be read. */
@@ -445,14 +406,13 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 {
 	bool all = !answer->namespace_;
 	const struct view_clusters *clusters = answer->clusters;
-	const struct view_cluster **ordered = trouble_first(clusters, arena);
 	struct footer_lines lines = { .at = { .at = NULL } };
 	struct table table = TABLE_INIT(arena, all ? columns : columns + 1,
 					all ? COLUMN_COUNT : COLUMN_COUNT - 1);
 
 	unscaled_write(clusters, true, answer->width, arena, buf);
 	for (size_t i = 0; i < clusters->count; i++) {
-		const struct view_cluster *cluster = ordered[i];
+		const struct view_cluster *cluster = &clusters->at[i];
 
 		if (cluster->summary->group_count == 0)
 			add_no_groups(&table, all, cluster);
@@ -464,7 +424,7 @@ void status_text_write(const struct status_answer *answer, bool colours, struct 
 	else
 		text_add_line(buf, "%s", answer->none);
 	for (size_t i = 0; i < clusters->count; i++) {
-		const struct view_cluster *cluster = ordered[i];
+		const struct view_cluster *cluster = &clusters->at[i];
 		const struct footer footer = { arena, &lines, unscaled_key(cluster, arena) };
 
 		add_footer(&footer, answer, cluster);

@@ -140,23 +140,50 @@ void plan_text_gang(struct buf *buf, const struct ray_gang *gang)
 		buf_add_string(buf, " ...");
 }
 
+static void add_demand(struct buf *buf, const struct plan_demand *demand)
+{
+	text_add(buf, " x %s (%s%s%s) ", demand_kind_name(demand->kind),
+		 demand_source_name(demand->source), demand->schedule ? " " : "",
+		 demand->schedule ? demand->schedule->name : "");
+	if (demand->gang)
+		plan_text_gang(buf, demand->gang);
+	else
+		plan_text_bundle(buf, demand->request);
+	buf_add_string(buf, ": ");
+	text_add_reason(buf, demand->reason, demand->message);
+}
+
+static int64_t add_counts(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Neighbours with one text, as placement groups that differ in their ids, are one line with their
+ * sum. */
 void plan_text_demands(struct buf *buf, const char *title, const struct plan_demand *demands,
 		       size_t count)
 {
+	AUTO(buf_done) struct buf line = BUF_INIT(buf->ceiling_bytes);
+	AUTO(buf_done) struct buf next = BUF_INIT(buf->ceiling_bytes);
+	int64_t sum = 0;
+
 	if (count == 0)
 		return;
 	buf_printf(buf, "\n%s\n", title);
-	ARRAY_EACH(const struct plan_demand, demand, demands, count) {
-		text_add(buf, "  %" PRId64 " x %s (%s%s%s) ", demand->count,
-			 demand_kind_name(demand->kind), demand_source_name(demand->source),
-			 demand->schedule ? " " : "",
-			 demand->schedule ? demand->schedule->name : "");
-		if (demand->gang)
-			plan_text_gang(buf, demand->gang);
-		else
-			plan_text_bundle(buf, demand->request);
-		buf_add_string(buf, ": ");
-		text_add_reason(buf, demand->reason, demand->message);
+	for (size_t i = 0; i <= count; i++) {
+		buf_clear(&next);
+		if (i < count)
+			add_demand(&next, &demands[i]);
+		if (i > 0 && strcmp(buf_string(&next), buf_string(&line)) != 0) {
+			buf_printf(buf, "  %" PRId64 "%s", sum, buf_string(&line));
+			sum = 0;
+		}
+		if (i < count)
+			sum = add_counts(sum, demands[i].count);
+		buf_clear(&line);
+		buf_add_string(&line, buf_string(&next));
 	}
 }
 

@@ -148,10 +148,12 @@ static int compare_choices(const struct ray_gang *a, const struct ray_gang *b, s
 int demand_compare_gangs(const struct ray_gang *a, const struct ray_gang *b)
 {
 	size_t choices_a = gang_choices(a), choices_b = gang_choices(b);
-	int order = strcmp(a->details, b->details);
+	int order = 0;
 	for (size_t i = 0; order == 0 && i < choices_a && i < choices_b; i++)
 		order = compare_choices(a, b, i);
-	return order != 0 ? order : compare_sizes(choices_a, choices_b);
+	if (order == 0)
+		order = compare_sizes(choices_a, choices_b);
+	return order != 0 ? order : strcmp(a->details, b->details);
 }
 
 const char *demand_bundle_text(struct arena *arena, const struct ray_request *request)

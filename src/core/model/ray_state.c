@@ -59,6 +59,15 @@ bool ray_node_is_alive(const struct ray_node *node)
 	       node->status == RAY_NODE_DRAINING;
 }
 
+int64_t ray_state_living(const struct ray_state *state)
+{
+	int64_t count = 0;
+
+	ARRAY_EACH(const struct ray_node, node, state->nodes, state->node_count)
+		count += ray_node_is_alive(node);
+	return count;
+}
+
 /* Whether the resource is implicit: it is in no total, and every node has 1 of it until it is
  * used. */
 static bool is_implicit(const char *name)

@@ -148,6 +148,8 @@ bool locality_is_given(const struct locality *locality);
 int64_t ray_request_gpus(const struct ray_request *request); /* the amount of "GPU" in its bundle */
 bool ray_node_is_head(const struct ray_node *node);
 bool ray_node_is_alive(const struct ray_node *node); /* RUNNING, IDLE or DRAINING */
+/* The number of nodes that are alive, the head included: Ray also reports dead ones. */
+int64_t ray_state_living(const struct ray_state *state);
 /* Nothing of its total is in use, and no work without resources: it is IDLE or node_activity is empty. Of
  * an IDLE node the GCS keeps the last text (UpdateAliveNode); one that drains may have either. */
 bool ray_node_is_unused(const struct ray_node *node);

@@ -150,7 +150,7 @@
 	  "fix the amount in the program")                                                         \
 	X(GANG_TOO_LARGE, "GangTooLarge", "does not fit on the cluster at its maxima",             \
 	  "raise maxReplicas, or make the placement group smaller")                                \
-	X(MAX_REPLICAS, "MaxReplicas", "the group that would serve it is at its maximum",          \
+	X(MAX_REPLICAS, "MaxReplicas", "maxReplicas of the group leaves no room for it",           \
 	  "raise maxReplicas, or wait")                                                            \
 	X(MAX_GPUS, "MaxGPUs", "a GPU limit is reached",                                           \
 	  "raise the limit that the message names, or wait")                                       \
@@ -239,7 +239,7 @@
 	X(SECOND_CONTROLLER, "SecondController",                                                          \
 	  "SecondController: two controllers decide about the RayCluster",                                \
 	  "uninstall one release, or give each its own namespaces")                                       \
-	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: nothing prevents scaling",               \
+	X(READY_FOR_NEW_SCALE, "ReadyForNewScale", "AbleToScale: no group is in back-off",                \
 	  "nothing")                                                                                      \
 	X(BACKED_OFF, "BackedOff", "AbleToScale: a group is in backoff",                                  \
 	  "see the cause of the backoff")                                                                 \

@@ -108,17 +108,14 @@ static const char *groups_text(const struct summary *summary, struct arena *aren
 
 	for (size_t i = 0; i < summary->group_count && i < GROUPS_IN_SUMMARY_MAX; i++) {
 		const struct summary_group *group = &summary->groups[i];
-		int64_t running = (group->pods[WORKER_RUNNING] + group->pods[WORKER_IDLE] +
-				   group->pods[WORKER_DRAINING]) /
-				  group->hosts;
 		const char *maximum =
 			group->max_replicas >= INT32_MAX ?
 				"-" :
 				arena_printf(arena, "%lld", (long long)group->max_replicas);
 
 		text = arena_printf(arena, "%s%s%s %lld/%s", text, i > 0 ? ", " : "",
-				    resource_name_text(arena, group->name), (long long)running,
-				    maximum);
+				    resource_name_text(arena, group->name),
+				    (long long)summary_ready(group), maximum);
 	}
 	if (summary->group_count > GROUPS_IN_SUMMARY_MAX)
 		text = arena_printf(arena, "%s, +%zu more", text,

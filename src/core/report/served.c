@@ -10,6 +10,7 @@
 #include "core/decide/packing.h"
 #include "core/decide/pool.h"
 #include "core/decide/template_seen.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 #include "core/report/possible.h"
 
@@ -304,9 +305,27 @@ static struct verdict held_by(const struct choice *choice, const struct group *g
 				 name };
 }
 
-/* The reason for a request that could be served, but is not served now. */
+static const char *maximum_text(const struct choice *choice, const struct group *group, bool whole)
+{
+	long long maximum = group->spec->max_replicas;
+	int64_t left = maximum - choice->groups[group->index].target_replicas;
+
+	if (whole && left > 0)
+		return arena_printf(
+			choice->arena,
+			"the placement group needs more than the %s of group %s that maxReplicas "
+			"%lld leaves",
+			worker_count_text(choice->arena, left,
+					  group->hosts > 1 ? "replica" : "worker"),
+			group->spec->name, maximum);
+	return arena_printf(choice->arena, "group %s is at maxReplicas %lld%s", group->spec->name,
+			    maximum, left > 0 ? " until a worker that ends is deleted" : "");
+}
+
+/* The reason for demand that could be served, but is not served now. whole: all of
+ * it or nothing. */
 static struct verdict explain_unserved(const struct choice *choice,
-				       const struct schedule_leftover *leftover)
+				       const struct schedule_leftover *leftover, bool whole)
 {
 	const struct group *group = NULL;
 	if (leftover->limit_type != SCHEDULE_NO_INDEX && leftover->limit_type > 0)
@@ -345,10 +364,7 @@ static struct verdict explain_unserved(const struct choice *choice,
 			return held_by(choice, group);
 		if (group)
 			return (struct verdict){ false, REASON_MAX_REPLICAS,
-						 arena_printf(choice->arena,
-							      "group %s is at maxReplicas %lld",
-							      group->spec->name,
-							      (long long)group->spec->max_replicas),
+						 maximum_text(choice, group, whole),
 						 group->spec->name };
 		break;
 	case SCHEDULE_LIMIT_NONE:
@@ -466,13 +482,13 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	struct verdict verdict;
 	if (leftover->limit == SCHEDULE_LIMIT_CPU_BUDGET)
-		return explain_unserved(choice, leftover);
+		return explain_unserved(choice, leftover, false);
 	if (judge_lack(choice, request, &verdict) || judge_possible(choice, request, &verdict))
 		return verdict;
 	if (!could_serve(choice, request) && !unreadable_group(choice))
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),
 					 NULL };
-	verdict = explain_unserved(choice, leftover);
+	verdict = explain_unserved(choice, leftover, false);
 	return starved ? and_starved(choice, verdict) : verdict;
 }
 
@@ -586,7 +602,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_group(choice) &&
 	    !schedule_gang_possible(&choice->packing->problem, packed, choice->arena))
 		return explain_gang(choice, gang->gang);
-	struct verdict verdict = explain_unserved(choice, leftover);
+	struct verdict verdict = explain_unserved(choice, leftover, true);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
 					    "does not fit beside the demand that is already placed",

@@ -166,6 +166,13 @@ void summary_add_pods(struct summary *summary, struct summary_group *group)
 	raise_by(&summary->missing, group->missing);
 }
 
+int64_t summary_ready(const struct summary_group *group)
+{
+	int64_t workers = group->pods[WORKER_RUNNING] + group->pods[WORKER_IDLE];
+
+	return group->hosts > 0 ? workers / group->hosts : workers;
+}
+
 static void end_group(struct summary *summary, struct summary_group *group)
 {
 	summary_add_pods(summary, group);
@@ -583,10 +590,11 @@ static void choose_reason(struct summary *summary)
 	    take_condition(summary, "InvalidRequest", "True") ||
 	    take_condition(summary, "ReplicasReverted", "True") ||
 	    take_condition(summary, CONDITION_POD_UNREADABLE, "True") ||
-	    take_condition(summary, "TemplateBroken", "True") || take_from_groups(summary))
+	    take_condition(summary, "TemplateBroken", "True") || take_from_groups(summary) ||
+	    take_condition(summary, "ScalingLimited", "True") ||
+	    take_condition(summary, "AbleToScale", "True"))
 		return;
-	summary->reason = REASON_READY_FOR_NEW_SCALE;
-	summary->message = "nothing limits scaling";
+	CHECK(false); /* a decision has AbleToScale, and its back-offs are among the groups */
 }
 
 /* --- invariants: sums agree with the plan, and without Ray nothing is claimed about it --- */

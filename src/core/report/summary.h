@@ -130,7 +130,8 @@ struct summary {
 	int64_t infeasible_total, unserved_total; /* sums of count */
 	/* One reason for the whole decision, of core/model/reason.h: why it changes nothing, else
 	 * an invalid input, the cause of a back-off, why demand is not served, the change of this
-	 * decision, the obstacle of a Pod, "ReadyForNewScale". Never "". */
+	 * decision, the obstacle of a Pod, the bound that was reached, "ReadyForNewScale". Never
+	 * "". */
 	const char *reason, *message;
 	const struct plan_condition *conditions;
 	size_t condition_count;
@@ -154,6 +155,8 @@ extern const struct summary summary_none;
 
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena);
+/* Replicas whose workers are registered in Ray and do not end. */
+int64_t summary_ready(const struct summary_group *group);
 /* Sets pod_count and pending of a group from its Pods, and adds these to the sums. */
 void summary_add_pods(struct summary *summary, struct summary_group *group);
 /* The condition of this type, NULL when there is none, or no summary. */

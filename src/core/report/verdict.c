@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "core/decide/conflict.h"
-#include "core/decide/limits.h"
-#include "core/decide/pool.h"
 #include "core/decide/template_seen.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
 #include "core/model/reason.h"
+#include "core/report/limited.h"
 
 #define PROBLEMS_MAX 10 /* named in one message */
 
@@ -191,97 +190,39 @@ static struct verdict judge_active(const struct choice *choice)
 			     worker_count_text(choice->arena, (int64_t)facts->gang_count,
 					       "placement group"),
 			     worker_count_text(choice->arena,
-					       (int64_t)choice->snapshot->ray_state->node_count,
+					       ray_state_living(choice->snapshot->ray_state),
 					       "node"),
 			     ray_note(choice))
 	};
 }
 
-static struct verdict judge_able(const struct choice *choice)
+static bool is_trouble(const struct plan_condition *condition)
 {
-	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		const struct group_health *own = &choice->health->groups[group->index];
+	bool good = strcmp(condition->type, "ScalingActive") == 0;
 
-		if (own->backed_off)
-			return (struct verdict){ false, REASON_BACKED_OFF,
-						 arena_printf(
-							 choice->arena,
-							 "group %s provides no capacity (%s): %s",
-							 group->spec->name, own->backoff->cause,
-							 own->backoff->message) };
-	}
-	return (struct verdict){ true, REASON_READY_FOR_NEW_SCALE, "nothing limits scaling" };
+	return *condition->type != '\0' && strcmp(condition->status, good ? "False" : "True") == 0;
 }
 
-static bool is_limit(const char *reason)
+/* Needs all other conditions: "nothing limits scaling" only where none of them reports trouble. */
+static struct verdict judge_able(const struct limits *limits, const struct plan *plan)
 {
-	return strcmp(reason, REASON_MAX_REPLICAS) == 0 || strcmp(reason, REASON_MAX_GPUS) == 0;
+	const struct limit *back_off = limits_first(limits, LIMIT_BACK_OFF);
+	bool limited = limits->at.count > 0;
+
+	if (back_off)
+		return (struct verdict){ false, back_off->reason, back_off->message };
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions)
+		limited = limited || is_trouble(condition);
+	return (struct verdict){ true, REASON_READY_FOR_NEW_SCALE,
+				 limited ? "no group is in back-off" : "nothing limits scaling" };
 }
 
-/* The GPU limit, where it holds back the launches of a schedule; else NULL. */
-static const char *limit_of_schedule(const struct choice *choice, const struct group *group)
+static struct verdict judge_limited(const struct limits *limits)
 {
-	const struct group_choice *own = &choice->groups[group->index];
+	const struct limit *range = limits_first(limits, LIMIT_RANGE);
 
-	if (!group->schedule || own->health->backed_off || choice->offer->gpu_ceiling[0] == '\0' ||
-	    own->target_replicas >= group->min_replicas ||
-	    own->launch_replicas > own->allowed_replicas)
-		return NULL;
-	return arena_printf(choice->arena, "%s: %s allows %lld of group %s", group->minimum_text,
-			    choice->offer->gpu_ceiling, (long long)own->target_replicas,
-			    group->spec->name);
-}
-
-static bool is_pool(const char *reason)
-{
-	return strcmp(reason, REASON_WAITS_FOR_POOL) == 0 ||
-	       strcmp(reason, REASON_RESERVED_FOR_GANG) == 0;
-}
-
-/* The grant of its pool, where it holds back the launches of a schedule. */
-static bool pool_limits_schedule(const struct choice *choice, const struct group *group)
-{
-	const struct group_choice *own = &choice->groups[group->index];
-
-	return group->schedule && !own->health->backed_off &&
-	       choice->packing->problem.types[group->index + 1].has_pool &&
-	       own->target_replicas < group->min_replicas &&
-	       own->launch_replicas <= own->allowed_replicas;
-}
-
-static struct verdict judge_limited(const struct choice *choice, const struct plan *plan)
-{
-	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
-		if (is_limit(demand->reason))
-			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, demand->message };
-		if (is_pool(demand->reason))
-			return (struct verdict){ true, demand->reason, demand->message };
-	}
-	const char *excess = limits_gpu_excess_text(choice->offer);
-	if (excess)
-		return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, excess };
-	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
-		const struct group_choice *own = &choice->groups[group->index];
-		const char *limit = limit_of_schedule(choice, group);
-
-		if (limit)
-			return (struct verdict){ true, REASON_TOO_MANY_REPLICAS, limit };
-		if (pool_limits_schedule(choice, group))
-			return (struct verdict){ true, pool_reason(group->grant),
-						 group->grant->message };
-		if (own->at_maximum)
-			return (struct verdict){
-				true, REASON_TOO_MANY_REPLICAS,
-				arena_printf(choice->arena, "group %s is held at maxReplicas %lld",
-					     group->spec->name,
-					     (long long)group->spec->max_replicas)
-			};
-		if (own->at_minimum)
-			return (struct verdict){ true, REASON_TOO_FEW_REPLICAS,
-						 arena_printf(
-							 choice->arena, "group %s is held at %s",
-							 group->spec->name, group->minimum_text) };
-	}
+	if (range)
+		return (struct verdict){ true, range->reason, range->message };
 	return (struct verdict){ false, REASON_DESIRED_WITHIN_RANGE,
 				 "no minimum, maximum or GPU limit was reached" };
 }
@@ -399,16 +340,33 @@ static void write_second(const struct choice *choice, struct plan *plan)
 			->aside = true;
 }
 
+/* The last step: AbleToScale, in its place before the others. */
+static void write_able(const struct choice *choice, const struct limits *limits, size_t at,
+		       struct plan *plan)
+{
+	struct plan_condition *last;
+
+	add(choice, plan, "AbleToScale", judge_able(limits, plan));
+	last = &plan->conditions.at[plan->conditions.count - 1];
+	plan->conditions.at[at] = *last;
+	plan->conditions.count--;
+}
+
 void verdict_write(const struct choice *choice, struct plan *plan)
 {
+	const struct limits limits = limits_found(choice, plan);
+	size_t able;
+
 	add(choice, plan, "ScalingActive", judge_active(choice));
-	add(choice, plan, "AbleToScale", judge_able(choice));
-	add(choice, plan, "ScalingLimited", judge_limited(choice, plan));
+	able = plan->conditions.count;
+	*VEC_ADD(choice->arena, &plan->conditions) = (struct plan_condition){ .type = "" };
+	add(choice, plan, "ScalingLimited", judge_limited(&limits));
 	write_invalid(choice, plan);
 	write_foreign(choice, plan);
 	write_reverted(choice, plan);
 	write_broken(choice, plan);
 	write_unreadable(choice, plan);
+	write_able(choice, &limits, able, plan);
 }
 
 void verdict_end(const struct choice *choice, struct plan *plan)

@@ -190,6 +190,7 @@ static const struct ray_request requests[] = {
 	{ .bundle = bundle, .bundle_count = 1 },
 };
 static const struct ray_gang gang = { .requests = requests, .request_count = 5 };
+static const struct ray_gang other = { .requests = requests, .request_count = 1 };
 
 static struct plan *make_plan(struct arena *arena)
 {
@@ -226,6 +227,13 @@ static struct plan *make_plan(struct arena *arena)
 					.count = 2,
 					.reason = "MaxReplicas",
 					.message = "m" }));
+	for (int i = 0; i < 4; i++)
+		VEC_PUSH(arena, &plan->unserved,
+			 ((struct plan_demand){ .kind = DEMAND_GANG,
+						.gang = i < 3 ? &gang : &other,
+						.count = 1,
+						.reason = "MaxReplicas",
+						.message = i < 2 ? "m" : "n" }));
 	VEC_PUSH(arena, &plan->conditions,
 		 ((struct plan_condition){ "ScalingActive", "True", "DemandRead", "ok" }));
 	return plan;
@@ -251,6 +259,11 @@ static void test_text(void **state)
 		"\n"
 		"UNSERVED  could be served, but not now\n"
 		"  2 x constraint (schedule office) {CPU: 1, GPU: 0.5}: MaxReplicas: m\n"
+		"  2 x gang (ray) 5 bundles {CPU: 1, GPU: 0.5} {CPU: 1} {CPU: 1} {CPU: 1} ...: "
+		"MaxReplicas: m\n"
+		"  1 x gang (ray) 5 bundles {CPU: 1, GPU: 0.5} {CPU: 1} {CPU: 1} {CPU: 1} ...: "
+		"MaxReplicas: n\n"
+		"  1 x gang (ray) 1 bundle {CPU: 1, GPU: 0.5}: MaxReplicas: n\n"
 		"\n"
 		"PATCH  nothing to send\n"
 		"\n"

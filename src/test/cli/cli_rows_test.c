@@ -25,7 +25,7 @@ static const struct route four_clusters[] = {
 	{ "GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}" },
 	LEASE,
 	LEADER,
-	{ PAGE "a", 0, STATUS("'Running':1", "'targetReplicas':1", "") },
+	{ PAGE "a", 0, STATUS("'Running':1,'Draining':1", "'targetReplicas':2", "") },
 	{ PAGE "b", 0,
 	  STATUS("'Running':1,'Starting':2,'Missing':1",
 		 "'targetReplicas':5,'reason':'ScaleUpDemand'", "") },
@@ -39,7 +39,7 @@ static const struct route four_clusters[] = {
 	{ NULL, 0, NULL },
 };
 
-static void test_trouble_comes_first(void **state)
+static void test_clusters_keep_their_order(void **state)
 {
 	(void)state;
 	cli_server_start(four_clusters);
@@ -48,10 +48,10 @@ static void test_trouble_comes_first(void **state)
 	assert_string_equal(
 		result.output,
 		"CLUSTER  GROUP  MIN  MAX  READY  STARTING  WAITING  GPUS  IDLE SINCE  REASON\n"
+		"a        gpu      0    5    1/2         0        0     -  -           Draining\n"
+		"b        gpu      0    5    1/5         3        0     -  -           ScaleUpDemand\n"
 		"c        gpu      0    5    5/5         0        3     -  -           MaxReplicas\n"
 		"d        gpu      0    5    5/5         0        3     -  -           MaxReplicas\n"
-		"b        gpu      0    5    1/5         3        0     -  -           ScaleUpDemand\n"
-		"a        gpu      0    5    1/1         0        0     -  -           -\n"
 		"ray/c, ray/d: not served now: 3 x MaxReplicas: group gpu is at maxReplicas 5\n"
 		"controller: Pod rayscaler-system/rayscaler-0, version 0.1.0\n");
 	CLI_RUN(&result, cli_status, "status", "--color=always");
@@ -212,7 +212,7 @@ static void test_a_status_without_figures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trouble_comes_first),
+		cmocka_unit_test(test_clusters_keep_their_order),
 		cmocka_unit_test(test_status_of_the_object),
 		cmocka_unit_test(test_age_of_the_decision_and_of_the_lease),
 		cmocka_unit_test(test_a_status_without_figures),
