@@ -132,7 +132,6 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 	}
 	VEC_EACH(const struct plan_group, group, &plan->groups) {
 		size_t deletions = count_deletions(group);
-		int64_t added = group->target_replicas - group->replicas;
 
 		if (group->replicas == group->target_replicas && deletions == 0)
 			continue;
@@ -142,8 +141,6 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 					       .message = arena_strdup(arena, group->message),
 					       .replicas = group->replicas,
 					       .target_replicas = group->target_replicas,
-					       .added = added < group->to_launch ? added :
-										   group->to_launch,
 					       .workers_to_delete = deletions }));
 	}
 }
@@ -163,4 +160,6 @@ void act_log_scaled(const struct act_scaled_list *list, const char *cluster)
 			 "targetReplicas", to, "workersToDelete", deleted, "reason", scaled->reason,
 			 "why", scaled->message, NULL);
 	}
+	for (size_t i = 0; i < list->lines.count; i++)
+		log_info(list->lines.at[i], "cluster", cluster, NULL);
 }

@@ -56,7 +56,6 @@ int act_decode_cluster(const char *body, size_t size, struct arena *arena,
 struct act_scaled {
 	const char *group, *reason, *message;
 	int64_t replicas, target_replicas;
-	int64_t added; /* replicas that are launched: without those that exist already */
 	size_t workers_to_delete;
 };
 
@@ -64,10 +63,12 @@ struct act_scaled_list {
 	VEC(struct act_scaled) groups;
 	enum cluster_action action; /* of the whole cluster; CLUSTER_KEEP: it stays as it is */
 	const char *action_message;
+	struct strings lines; /* of core/report/ray_lines */
 };
 
 void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_list *ret_list);
-/* One info line for each group: from, to, reason, message; and one for the whole cluster. */
+/* One info line for each group: from, to, reason, message; and one for the whole cluster. Then the
+ * lines of Ray, as its own autoscaler logs them. */
 void act_log_scaled(const struct act_scaled_list *list, const char *cluster);
 
 #endif

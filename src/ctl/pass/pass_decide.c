@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "core/decide.h"
+#include "core/report/ray_lines.h"
 #include "ctl/pass/pass_intern.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
@@ -61,6 +62,7 @@ static void decision_made(void *context, const struct plan *plan)
 	work->memory = memory_state_copy(&plan->memory, &work->arena);
 	work->scaled = (struct act_scaled_list){ .groups = { .at = NULL } };
 	act_scaled(plan, &work->arena, &work->scaled);
+	work->scaled.lines = ray_lines(&work->snapshot, plan, &work->arena);
 }
 
 /* The patch of a drain that Ray accepted has no limit: the decision that drained was within its own, and

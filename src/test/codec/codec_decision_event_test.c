@@ -175,8 +175,8 @@ static void test_demand(void **state)
 	expect_case(
 		"0029_gang_unserved",
 		"NotTriggerScaleUp [gpu-group MaxReplicas] 10: No worker is launched for 1 placement "
-		"group of 2 bundles, the first {GPU: 1} (MaxReplicas): group gpu-group is at "
-		"maxReplicas 2\n");
+		"group of 2 bundles, the first {GPU: 1} (MaxReplicas): the placement group "
+		"needs more than the 1 worker of group gpu-group that maxReplicas 2 leaves\n");
 	/* Two shapes that wait for the same. */
 	check_changed(
 		"0039_group_at_max_zero_is_unserved",

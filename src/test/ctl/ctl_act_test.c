@@ -99,23 +99,6 @@ static void test_scaled_is_a_copy(void **state)
 	assert_int_equal(list.groups.at[0].workers_to_delete, 1);
 }
 
-/* ReplicasRepaired raises replicas to the number of workers that exist. */
-static void test_added_without_existing_workers(void **state)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct plan *plan = plan_of(&arena, NULL, 0);
-	struct act_scaled_list list;
-
-	(void)state;
-	plan->groups.at[0].target_replicas = plan->groups.at[0].replicas + 3;
-	plan->groups.at[0].to_launch = 1;
-	act_scaled(plan, &arena, &list);
-	assert_int_equal(list.groups.at[0].added, 1);
-	plan->groups.at[0].to_launch = 12; /* hosts */
-	act_scaled(plan, &arena, &list);
-	assert_int_equal(list.groups.at[0].added, 3);
-}
-
 static void test_unchanged_groups_are_not_logged(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -152,7 +135,6 @@ int main(void)
 		cmocka_unit_test(test_only_pods_that_never_joined_are_read_again),
 		cmocka_unit_test(test_the_patch_tests_the_uid),
 		cmocka_unit_test(test_scaled_is_a_copy),
-		cmocka_unit_test(test_added_without_existing_workers),
 		cmocka_unit_test(test_unchanged_groups_are_not_logged),
 		cmocka_unit_test(test_answers_are_decoded),
 	};

@@ -99,19 +99,17 @@ static bool is_published(void *context)
 	return gcs.published > 0;
 }
 
-static void scale(struct act_scaled scaled)
+static void scale(const char *line)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct act_scaled_list list = { 0 };
+	const struct act_scaled_list list = { .lines = { &line, 1 } };
 
 	gcs.published = 0;
-	VEC_PUSH(&arena, &list.groups, scaled);
 	driver_log_add(&control, gcs_bench.client, &list);
 }
 
-static void expect_line(struct act_scaled scaled, const char *wanted)
+static void expect_line(const char *line, const char *wanted)
 {
-	scale(scaled);
+	scale(line);
 	assert_true(loop_wait_until(gcs_bench.loop, is_published, NULL, 10000));
 	assert_int_equal(gcs.published, 1);
 	assert_string_equal(gcs.batch->ip, "127.0.0.1");
@@ -120,12 +118,7 @@ static void expect_line(struct act_scaled scaled, const char *wanted)
 	assert_string_equal(gcs.batch->lines[0], wanted);
 }
 
-static const struct act_scaled adding = {
-	.group = "gpu-group", .message = "2 pending bundles", .target_replicas = 2, .added = 2
-};
-static const struct act_scaled removing = {
-	.group = "gpu-group", .message = "1 worker idle", .replicas = 1, .workers_to_delete = 1
-};
+#define ADDING "Adding 2 node(s) of type gpu-group."
 
 #define EVENT(text)                                                                                \
 	"{\"source_type\": \"AUTOSCALER\", \"severity\": \"INFO\", \"message\": \"" text "\"}"
@@ -133,18 +126,17 @@ static const struct act_scaled removing = {
 static void test_drivers_of_v2(void **state)
 {
 	(void)state;
-	expect_line(adding, EVENT("Adding 2 node(s) of type gpu-group."));
-	expect_line(removing, EVENT("Removing 1 node(s) of type gpu-group (1 worker idle)."));
+	expect_line(ADDING, EVENT("Adding 2 node(s) of type gpu-group."));
+	expect_line("Resized to 1 CPUs.", EVENT("Resized to 1 CPUs."));
 }
 
 static void test_drivers_of_v1(void **state)
 {
 	(void)state;
 	gcs.mark = NULL;
-	expect_line(adding, ":event_summary:Adding 2 node(s) of type gpu-group.");
+	expect_line(ADDING, ":event_summary:Adding 2 node(s) of type gpu-group.");
 	gcs.mark = "0";
-	expect_line(removing,
-		    ":event_summary:Removing 1 node(s) of type gpu-group (1 worker idle).");
+	expect_line("Resized to 1 CPUs.", ":event_summary:Resized to 1 CPUs.");
 }
 
 /* One service for all channels. */
@@ -152,7 +144,7 @@ static void test_the_service_of_older_rays(void **state)
 {
 	(void)state;
 	gcs.path = INTERNAL;
-	expect_line(adding, EVENT("Adding 2 node(s) of type gpu-group."));
+	expect_line(ADDING, EVENT("Adding 2 node(s) of type gpu-group."));
 	assert_int_equal(gcs.refused, 1);
 	assert_int_equal(gcs.marks, 1);
 }
@@ -160,28 +152,25 @@ static void test_the_service_of_older_rays(void **state)
 /* The name of a group is free text in the CRD of KubeRay. */
 static void test_a_hostile_name(void **state)
 {
-	struct act_scaled scaled = adding;
+	static const char *const line = "Adding 2 node(s) of type a\x1b[2J\n\"b\xff.";
 
 	(void)state;
-	scaled.group = "a\x1b[2J\n\"b\xff";
-	expect_line(scaled, EVENT("Adding 2 node(s) of type a?[2J?\\\"b?."));
+	expect_line(line, EVENT("Adding 2 node(s) of type a?[2J?\\\"b?."));
 	gcs.mark = NULL;
-	expect_line(scaled, ":event_summary:Adding 2 node(s) of type a?[2J?\"b?.");
+	expect_line(line, ":event_summary:Adding 2 node(s) of type a?[2J?\"b?.");
 }
 
 static void test_sizes_are_limited(void **state)
 {
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	struct act_scaled_list list = { 0 };
-	char name[2 * GCS_LINE_MAX_BYTES];
-	struct act_scaled scaled = adding;
+	const char *lines[3 * GCS_LINES_MAX];
+	const struct act_scaled_list list = { .lines = { lines, SUPPORT_COUNT(lines) } };
+	char line[2 * GCS_LINE_MAX_BYTES];
 
 	(void)state;
-	memset(name, '"', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	scaled.group = name;
-	for (int i = 0; i < 3 * GCS_LINES_MAX; i++)
-		VEC_PUSH(&arena, &list.groups, scaled);
+	memset(line, '"', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	for (size_t i = 0; i < SUPPORT_COUNT(lines); i++)
+		lines[i] = line;
 	driver_log_add(&control, gcs_bench.client, &list);
 	assert_true(loop_wait_until(gcs_bench.loop, is_published, NULL, 10000));
 	assert_int_equal(gcs.batch->n_lines, GCS_LINES_MAX);
@@ -198,15 +187,13 @@ static bool is_marked(void *context)
 
 static void test_nothing_to_publish(void **state)
 {
-	const struct act_scaled repaired = { .group = "g", .target_replicas = 2 };
 	const struct act_scaled_list none = { 0 };
 
 	(void)state;
-	scale(repaired);
 	driver_log_add(&control, gcs_bench.client, &none);
 	driver_log_add(&control, NULL, &none);
 	options.driver_log = false;
-	scale(adding);
+	scale(ADDING);
 	assert_false(loop_wait_until(gcs_bench.loop, is_marked, NULL, 300));
 	assert_int_equal(gcs_bench.gcs.server.requests, 0);
 }
