@@ -3,6 +3,7 @@
 #
 #   prepare_apt                           reads the package lists, once
 #   unpack_debian DIRECTORY PACKAGE[/SUITE]...   1 when they cannot be had
+#   unpack_debian_root DIRECTORY PACKAGE...      the same, with all that they depend on: a root file system
 
 apt_dir=$cache/apt
 # Package lists of our own: the system's are left alone.
@@ -56,6 +57,35 @@ unpack_debian() {
 	for package in "$new"/*.deb; do
 		dpkg-deb -x "$package" "$new/tree" || { rm -rf "$new"; return 1; }
 	done
+	rm -rf "$to"
+	mv "$new/tree" "$to"
+	rm -rf "$new"
+}
+
+# What the packages depend on is found by apt, for a system without any package. No script of a package runs, so what
+# those of the essential ones would do is done here.
+unpack_debian_root() {
+	local to=$1 new package name
+	shift
+	prepare_apt || return 1
+	new=$(mktemp -d "$cache/unpack.XXXXXX")
+	mkdir -p "$new/partial" "$new"/tree/{etc,usr/{bin,sbin,lib,lib64}}
+	for name in bin sbin lib lib64; do
+		ln -s "usr/$name" "$new/tree/$name"
+	done
+	touch "$new/status"
+	apt-get "${apt_options[@]}" -o Dir::State::status="$new/status" -o Dir::Cache::archives="$new" \
+		--no-install-recommends --download-only -y install \
+		base-files base-passwd bash coreutils dash findutils grep mawk sed "$@" >&2 || { rm -rf "$new"; return 1; }
+	for package in "$new"/*.deb; do
+		dpkg-deb --fsys-tarfile "$package" | tar -C "$new/tree" --keep-directory-symlink -x ||
+			{ rm -rf "$new"; return 1; }
+	done
+	for name in passwd group; do
+		cp "$new/tree/usr/share/base-passwd/$name.master" "$new/tree/etc/$name"
+	done
+	ln -s mawk "$new/tree/usr/bin/awk"
+	rm -rf "$new"/tree/usr/share/{doc,man,locale,info}
 	rm -rf "$to"
 	mv "$new/tree" "$to"
 	rm -rf "$new"

@@ -4,12 +4,13 @@
 #   e2e/setup-apiserver.sh [PROGRAM...]
 #
 # PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager,
-# kube-scheduler, helm.
+# kube-scheduler, kubelet, kube-proxy, helm.
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
-# kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, helm from the
-# cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
+# kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, kubelet, kube-proxy and helm from
+# the cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
 # e2e/apiserver (one build for all of Kubernetes, so that what they share is compiled once; etcd is a module of its own
-# there, because its dependencies have other versions) and helm from its own module, with the Go in PATH when it is new
+# there, because its dependencies have other versions, and so are kubelet and kube-proxy in node/, because only a real
+# node needs their dependencies) and helm from its own module, with the Go in PATH when it is new
 # enough, else with Debian's Go, unpacked into the cache. Standard output: one line "NAME PATH" each.
 #
 # Exit status: 0 all are there, 3 one cannot be had on this machine (the message says why; those
@@ -32,10 +33,12 @@ cannot() {
 }
 
 # kubectl, the controllers and the scheduler of other versions would make other outputs.
-pinned() { case $1 in kubectl | kube-controller-manager | kube-scheduler | helm) ;; *) return 1 ;; esac }
+pinned() { case $1 in etcd | kube-apiserver) return 1 ;; esac }
+of_cache() { case $1 in helm | kubelet | kube-proxy) ;; *) return 1 ;; esac }
+of_node() { case $1 in kubelet | kube-proxy) ;; *) return 1 ;; esac }
 
 find_program() {
-	if [ "$1" != helm ] && [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
+	if ! of_cache "$1" && [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
 		echo "$KUBEBUILDER_ASSETS/$1"
 	elif ! pinned "$1" && command -v "$1" >/dev/null; then
 		command -v "$1"
@@ -96,17 +99,19 @@ prepare_go() {
 	export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath" GOTOOLCHAIN=auto
 }
 
-# One build for all of "$@", directories of e2e/apiserver.
+# $1: e2e/apiserver or its node/; one build for all of the rest, directories there.
 build_kubernetes() {
 	local version total started=$SECONDS name new=$cache/bin/new
 	version=$(kubernetes_version)
 	prepare_go
-	cd "$here/apiserver"
+	cd "$1"
+	shift
+	grep -q "k8s.io/kubernetes $version\$" go.mod || cannot "$PWD/go.mod has another version of Kubernetes"
 	say "downloading the modules of Kubernetes $version (about 100 MB)"
 	"$go" mod download >&2 || cannot "the Go modules of Kubernetes could not be downloaded"
 	total=$("$go" list -deps "${@/#/./}" | wc -l)
 	say "building $* $version from source, once; two cores need" \
-		"4 to 6 minutes for the server, 1 for kubectl, 2 for the controllers, 1 for the scheduler"
+		"4 to 6 minutes for the server, 1 for kubectl, 2 for the controllers, 1 for the scheduler, 2 for the kubelet"
 	local stamp=k8s.io/component-base/version minor=${version#v1.}
 	rm -rf "$new"
 	mkdir "$new"
@@ -172,6 +177,8 @@ source_key() {
 		echo "$helm_version"
 	elif [ "$1" = etcd ]; then
 		cat "$here"/apiserver/etcd/*
+	elif of_node "$1"; then
+		cat "$here/apiserver/node/$1/main.go" "$here"/apiserver/node/go.{mod,sum}
 	else
 		cat "$here/apiserver/$1/main.go" "$here"/apiserver/go.{mod,sum}
 	fi | sha256sum | cut -c1-16
@@ -200,7 +207,7 @@ print_found() {
 }
 
 make_missing() {
-	local name kubernetes=() etcd= helm=
+	local name kubernetes=() node=() etcd= helm=
 	for name in "${wanted[@]}"; do
 		drop_old_build "$name"
 		if find_program "$name" >/dev/null && ! is_of_debian "$name"; then
@@ -209,10 +216,12 @@ make_missing() {
 		case $name in
 		etcd) etcd=yes ;;
 		helm) helm=yes ;;
+		kubelet | kube-proxy) node+=("$name") ;;
 		*) kubernetes+=("$name") ;;
 		esac
 	done
-	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "${kubernetes[@]}"
+	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "$here/apiserver" "${kubernetes[@]}"
+	[ "${#node[@]}" -eq 0 ] || build_kubernetes "$here/apiserver/node" "${node[@]}"
 	[ -z "$etcd" ] || build_etcd
 	[ -z "$helm" ] || build_helm
 	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
@@ -222,7 +231,7 @@ main() {
 	local name
 	for name in "${wanted[@]}"; do
 		case $name in
-		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | helm) ;;
+		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | helm) ;;
 		*) say "unknown program $name"; exit 2 ;;
 		esac
 	done

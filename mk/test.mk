@@ -181,7 +181,20 @@ RUN_FLAGS ?=
 dev-cluster: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD='$(BUILD)' e2e/dev-cluster.sh -- $(RUN_FLAGS)
-.PHONY: demo dev-cluster
+## node: a real Kubernetes with one Node, KubeRay and the chart, in namespaces of its own, until Ctrl-C (e2e/README.md)
+##   NODE_FLAGS: --gpus N, --cpus N, --set NAME=VALUE of the chart
+NODE_FLAGS ?=
+NODE_DIST := $(BUILD)/node-dist
+node:
+	@e2e/setup-node.sh --check
+	@e2e/setup-packages.sh build
+	@$(MAKE) --no-print-directory -j$(JOBS) node-dist
+	@BUILD='$(BUILD)' e2e/node.sh $(NODE_FLAGS)
+# node-dist: what `make dist` makes for this architecture.
+node-dist: $(NODE_DIST)/SHA256SUMS
+$(NODE_DIST)/SHA256SUMS: $(BUILD)/rayscaler $(shell find charts/image charts/rayscaler/[^c]* mk/dist -name '[^_]*' -type f)
+	@$(MAKE) --no-print-directory dist DIST='$(NODE_DIST)' ARM64= > $(BUILD)/node-dist.log || { cat $(BUILD)/node-dist.log; exit 1; }
+.PHONY: demo dev-cluster node
 
 # ---- conformance --------------------------------------------------------------------------
 # e2e/conformance/README.md. Stages run a part: Ray's own scheduler takes most of the time.

@@ -32,10 +32,10 @@ class CertificateAuthority:
         self.file = directory / "ca.crt"
         self.file.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
-    def server(self, file_name: str = "server") -> Tuple[Path, Path]:
-        """Certificate and key for 127.0.0.1, ::1 and the names of the API service."""
+    def server(self, file_name: str = "server", addresses: Sequence[str] = ()) -> Tuple[Path, Path]:
+        """Certificate and key for 127.0.0.1, ::1, ``addresses`` and the names of the API service."""
         names: List[x509.GeneralName] = [x509.DNSName(name) for name in LOOPBACK_NAMES]
-        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in ("127.0.0.1", "::1")]
+        names += [x509.IPAddress(ipaddress.ip_address(text)) for text in ("127.0.0.1", "::1", *addresses)]
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
         return self._issue(file_name, subject, names, ExtendedKeyUsageOID.SERVER_AUTH)
 

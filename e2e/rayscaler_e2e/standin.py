@@ -14,11 +14,12 @@ ANNOTATIONS = "bench.rayscaler.dev/"
 
 
 def client_from_kubeconfig(path: Path) -> Tuple[KubeClient, Path]:
-    """Client and CA file of a kubeconfig that ``ApiServer.write_kubeconfig`` wrote with a token."""
+    """Client and CA file of a kubeconfig that ``write_kubeconfig`` wrote, with the names of files."""
     config = yaml.safe_load(Path(path).read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     ca_file = Path(cluster["certificate-authority"])
-    return KubeClient(cluster["server"], ca_file, token=user["token"]), ca_file
+    files = {name: Path(user[key]) for name, key in (("client_cert", "client-certificate"), ("client_key", "client-key")) if key in user}
+    return KubeClient(cluster["server"], ca_file, token=user.get("token"), **files), ca_file
 
 
 def annotation(obj: Dict[str, Any], name: str, default: str = "") -> str:

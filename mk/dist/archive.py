@@ -5,7 +5,7 @@ import io
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Union
+from typing import BinaryIO, Dict, List, Union
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,16 @@ class Link:
 
 @dataclass(frozen=True)
 class File:
-    data: bytes
+    """With its content, or the path of a file that has it."""
+
+    data: Union[bytes, Path]
     mode: int = 0o644
+
+    def size(self) -> int:
+        return self.data.stat().st_size if isinstance(self.data, Path) else len(self.data)
+
+    def open(self) -> BinaryIO:
+        return self.data.open("rb") if isinstance(self.data, Path) else io.BytesIO(self.data)
 
 
 Entries = Dict[str, Union[File, Link]]  # by path, without a slash at its start
@@ -24,8 +32,13 @@ Entries = Dict[str, Union[File, Link]]  # by path, without a slash at its start
 
 def tar(entries: Entries, time: int, prefix: str = "") -> bytes:
     """``entries`` and their directories; ``prefix`` precedes each name, such as "./"."""
-    directories = {str(parent) for name in entries for parent in Path(name).parents} - {"."}
     output = io.BytesIO()
+    write_tar(output, entries, time, prefix)
+    return output.getvalue()
+
+
+def write_tar(output: BinaryIO, entries: Entries, time: int, prefix: str = "") -> None:
+    directories = {str(parent) for name in entries for parent in Path(name).parents} - {"."}
     with tarfile.open(fileobj=output, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name in sorted([*entries, *directories], key=lambda one: one.split("/")):
             info = tarfile.TarInfo(prefix + name)
@@ -38,9 +51,9 @@ def tar(entries: Entries, time: int, prefix: str = "") -> bytes:
                 info.type, info.linkname, info.mode = tarfile.SYMTYPE, entry.to, 0o777
                 archive.addfile(info)
             else:
-                info.mode, info.size = entry.mode, len(entry.data)
-                archive.addfile(info, io.BytesIO(entry.data))
-    return output.getvalue()
+                info.mode, info.size = entry.mode, entry.size()
+                with entry.open() as content:
+                    archive.addfile(info, content)
 
 
 def compress(data: bytes) -> bytes:

@@ -1,19 +1,21 @@
-"""The image as one archive: an OCI image layout that also has docker's manifest.json, as `docker save` writes it.
+"""An image as one archive: an OCI image layout that also has docker's manifest.json, as `docker save` writes it.
 
-`docker load`, `podman load`, `ctr images import` and `kind load image-archive` read it. The user, entrypoint,
-environment and labels are those of the last stage of charts/image/Dockerfile.
+`docker load`, `podman load`, `ctr images import` and `kind load image-archive` read it. Of the product's image the user,
+entrypoint, environment and labels are those of the last stage of charts/image/Dockerfile.
 """
 
 import gzip
 import hashlib
 import json
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, BinaryIO, Dict, List
 
 from archive import Entries, File, tar
 
-LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
+PLAIN_LAYER = "application/vnd.oci.image.layer.v1.tar"
+LAYER = PLAIN_LAYER + "+gzip"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 
@@ -44,40 +46,70 @@ def written(time: int) -> str:
     return datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def image(layer: bytes, dockerfile: Path, name: str, architecture: str, labels: Dict[str, str], time: int) -> bytes:
-    """``layer``: the root file system as tar.gz; ``name``: NAME:TAG."""
-    blobs: Entries = {}
+@dataclass(frozen=True)
+class Layer:
+    """A tar, as .tar.gz or plain."""
 
-    def blob(data: bytes, kind: str) -> Dict[str, Any]:
-        digest = hashlib.sha256(data).hexdigest()
-        blobs[f"blobs/sha256/{digest}"] = File(data)
-        return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(data)}
+    content: File
+    compressed: bool
 
-    def text(value: Any) -> bytes:
-        return json.dumps(value, separators=(",", ":")).encode()
+    def diff_id(self) -> str:
+        """The digest of the plain tar."""
+        with self.content.open() as content:
+            return digest_of(gzip.GzipFile(fileobj=content) if self.compressed else content)
 
-    config = last_stage(dockerfile.read_text())
-    config["Labels"].update(labels)
+
+def digest_of(content: BinaryIO) -> str:
+    found = hashlib.sha256()
+    for part in iter(lambda: content.read(1 << 20), b""):
+        found.update(part)
+    return f"sha256:{found.hexdigest()}"
+
+
+def blob(content: File, kind: str) -> Dict[str, Any]:
+    """Its descriptor."""
+    with content.open() as opened:
+        return {"mediaType": kind, "digest": digest_of(opened), "size": content.size()}
+
+
+def place(descriptor: Dict[str, Any]) -> str:
+    return "blobs/sha256/" + descriptor["digest"].partition(":")[2]
+
+
+def text(value: Any) -> File:
+    return File(json.dumps(value, separators=(",", ":")).encode())
+
+
+def layout(layers: List[Layer], config: Dict[str, Any], name: str, architecture: str, made_by: str, time: int) -> Entries:
+    """``config``: as the image specification has it; ``name``: NAME:TAG."""
     described = {
         "created": written(time),
         "architecture": architecture,
         "os": "linux",
         "config": config,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(gzip.decompress(layer)).hexdigest()}"]},
-        "history": [{"created": written(time), "created_by": "make dist"}],
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id() for layer in layers]},
+        "history": [{"created": written(time), "created_by": made_by}] * len(layers),
     }
-    layers: List[Dict[str, Any]] = [blob(layer, LAYER)]
+    blobs = [blob(layer.content, LAYER if layer.compressed else PLAIN_LAYER) for layer in layers]
     config_blob = blob(text(described), CONFIG)
-    manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config_blob, "layers": layers}
-    found = blob(text(manifest), MANIFEST)
+    manifest = text({"schemaVersion": 2, "mediaType": MANIFEST, "config": config_blob, "layers": blobs})
+    found = blob(manifest, MANIFEST)
+    files: Entries = {place(one): layer.content for one, layer in zip(blobs, layers)}
+    files.update({place(config_blob): text(described), place(found): manifest})
     found["platform"] = {"architecture": architecture, "os": "linux"}
     # containerd takes the whole name, skopeo and podman the tag.
     tag = name.rpartition(":")[2]
     found["annotations"] = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": tag}
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [found]}
-    path = {one["digest"]: "blobs/sha256/" + one["digest"][7:] for one in [config_blob, *layers]}
-    docker = [{"Config": path[config_blob["digest"]], "RepoTags": [name], "Layers": [path[one["digest"]] for one in layers]}]
-    blobs["oci-layout"] = File(b'{"imageLayoutVersion":"1.0.0"}')
-    blobs["index.json"] = File(text(index))
-    blobs["manifest.json"] = File(text(docker))
-    return tar(blobs, time)
+    docker = [{"Config": place(config_blob), "RepoTags": [name], "Layers": [place(one) for one in blobs]}]
+    files["oci-layout"] = File(b'{"imageLayoutVersion":"1.0.0"}')
+    files["index.json"] = text(index)
+    files["manifest.json"] = text(docker)
+    return files
+
+
+def image(layer: bytes, dockerfile: Path, name: str, architecture: str, labels: Dict[str, str], time: int) -> bytes:
+    """``layer``: the root file system as tar.gz; ``name``: NAME:TAG."""
+    config = last_stage(dockerfile.read_text())
+    config["Labels"].update(labels)
+    return tar(layout([Layer(File(layer), True)], config, name, architecture, "make dist", time), time)
