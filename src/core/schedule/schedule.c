@@ -87,13 +87,59 @@ static void make_leftovers(struct schedule_run *run, struct schedule_result *res
 	result->demands = next + problem->gang_count;
 }
 
-/* All requests of the problem, read before anything is placed. */
+/* The requests of the problem, read before anything is placed. */
 struct lists {
 	struct schedule_requests **constraints;
-	const size_t *order;                   /* in which the gangs are placed */
-	VEC(struct schedule_requests *) gangs; /* the choices of each, in that order */
+	const size_t *order; /* in which the gangs are placed */
+	struct schedule_requests *
+		*gangs; /* in that order; NULL: it has several choices, read when they are tried */
 	struct schedule_requests *demands;
 };
+
+/* In the order of the policy; Ray's breaks ties. */
+static int compare_ordered(const void *a, const void *b)
+{
+	const struct schedule_shape *first = a, *second = b;
+
+	if (first->gpus != second->gpus)
+		return first->gpus < second->gpus ? 1 : -1;
+	return (first->shuffled > second->shuffled) - (first->shuffled < second->shuffled);
+}
+
+static struct schedule_requests *read_list(struct schedule_run *run, struct arena *arena,
+					   struct schedule_list list, enum schedule_phase phase,
+					   bool atomic)
+{
+	const struct schedule_policy *policy = &run->policy;
+	struct schedule_requests *requests;
+
+	for (size_t i = 0; i < list.count; i++) {
+		if (policy->shuffle)
+			list.shapes[i].shuffled = schedule_shuffled(policy->shuffle, i);
+		if (policy->gpus_first)
+			list.shapes[i].gpus = ray_request_gpus(list.shapes[i].request);
+	}
+	sort_stable(list.shapes, list.count, sizeof(*list.shapes), compare_ordered);
+	requests = schedule_requests_new(run, arena, list);
+	requests->phase = phase;
+	requests->atomic = atomic;
+	return requests;
+}
+
+static struct schedule_requests *read_choice(struct schedule_run *run, struct arena *arena,
+					     size_t gang, size_t choice)
+{
+	return read_list(run, arena, schedule_list_of_gang(&run->words, arena, gang, choice),
+			 SCHEDULE_PHASE_GANG, true);
+}
+
+/* Of one list. */
+static void make_classes(struct schedule_run *run, const struct schedule_requests *requests)
+{
+	schedule_classes_begin(run, false);
+	schedule_classes_need(run, requests);
+	schedule_classes_make(run);
+}
 
 /* One list, from Ray's order to Ray's order. */
 static void try_alone(struct schedule_run *run, struct schedule_requests *requests,
@@ -103,7 +149,7 @@ static void try_alone(struct schedule_run *run, struct schedule_requests *reques
 
 	if (!requests->list.count)
 		return;
-	schedule_classes_make(run, &requests, 1);
+	make_classes(run, requests);
 	left = schedule_try(run, requests);
 	if (left)
 		share_left(ret_leftovers, &requests->list, left);
@@ -119,50 +165,105 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 	}
 }
 
-/* The first choice that fits. Of those that do not, the limit of the first that has one is
- * reported. */
-static void place_gang(struct schedule_run *run, struct schedule_requests *const *choices,
-		       size_t count, struct schedule_leftover *leftover)
+/* Whether no node accepts any of the bundles by its labels, so that the choice need not be read. */
+static bool is_refused(struct schedule_run *run, const struct ray_gang *gang, size_t choice)
 {
-	if (!choices[0]->list.count)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		const struct schedule_leftover *left;
+	size_t count;
+	const struct ray_request *requests = schedule_gang_requests(gang, choice, &count);
 
-		if (!choices[i]->list.count)
+	for (size_t i = 0; i < count; i++)
+		if ((!i || requests[i].selectors != requests[i - 1].selectors) &&
+		    !schedule_classes_refuse(run, &requests[i]))
+			return false;
+	return count && !cpu_budget_is_cut(run->problem->cpu_budget);
+}
+
+/* True: it is placed. Else the limit of the first choice that has one is reported. */
+static bool place_choice(struct schedule_run *run, struct schedule_requests *requests,
+			 struct schedule_leftover *leftover)
+{
+	size_t count = requests->list.count;
+	const struct schedule_leftover *left;
+
+	if (run->resizable) /* the order of equal nodes changes with each try */
+		make_classes(run, requests);
+	left = schedule_try(run, requests);
+	if (!left)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (!leftover->limit && left[i].limit)
+			*leftover = left[i];
+	return false;
+}
+
+/* The first choice that fits. Of several each is read when it is tried, and again into memory of the run
+ * when it is placed. */
+static void place_gang(struct schedule_run *run, size_t index, struct schedule_requests *only,
+		       struct schedule_leftover *leftover)
+{
+	const struct ray_gang *gang = &run->problem->gangs[index];
+
+	for (size_t i = 0; i < schedule_gang_choices(gang); i++) {
+		struct schedule_requests *requests = only;
+
+		if (!only) {
+			if (is_refused(run, gang, i)) {
+				leftover->count = 1;
+				continue;
+			}
+			requests = read_choice(run, run->attempt, index, i);
+		}
+		if (!requests->list.count) {
+			if (!i)
+				return; /* an empty one */
 			continue;
-		if (run->resizable) /* the order of equal nodes changes with each try */
-			schedule_classes_make(run, &choices[i], 1);
-		left = schedule_try(run, choices[i]);
-		if (!left) {
+		}
+		if (place_choice(run, requests, leftover)) {
 			*leftover = (struct schedule_leftover){ .limit_type = SCHEDULE_NO_INDEX };
+			if (!only)
+				run->kept.at[run->kept.count - 1] =
+					read_choice(run, run->scratch, index, i);
 			return;
 		}
-		for (size_t j = 0; j < choices[i]->list.count; j++)
-			if (!leftover->limit && left[j].limit)
-				*leftover = left[j];
 		leftover->count = 1;
 	}
 }
 
-/* The classes are made once, for the lists of all gangs together. */
+/* Of all gangs together. */
+static void make_gang_classes(struct schedule_run *run, const struct lists *lists)
+{
+	size_t count = run->problem->gang_count;
+
+	schedule_classes_begin(run, count > 1 || !lists->gangs[0]);
+	for (size_t i = 0; i < count; i++) {
+		const struct ray_gang *gang = &run->problem->gangs[lists->order[i]];
+
+		if (lists->gangs[i]) {
+			schedule_classes_need(run, lists->gangs[i]);
+			continue;
+		}
+		for (size_t j = 0; j < schedule_gang_choices(gang); j++) {
+			if (j && schedule_gang_same_amounts(gang, 0, j))
+				continue;
+			schedule_classes_need(run,
+					      read_choice(run, run->attempt, lists->order[i], j));
+			arena_reset(run->attempt);
+		}
+	}
+	schedule_classes_make(run);
+}
+
 static void place_gangs(struct schedule_run *run, const struct lists *lists,
 			struct schedule_result *result)
 {
-	size_t count = run->problem->gang_count, first = 0;
+	size_t count = run->problem->gang_count;
 
 	if (!count)
 		return;
-	CHECK(lists->gangs.at); /* each has a choice */
 	if (!run->resizable)
-		schedule_classes_make(run, lists->gangs.at, lists->gangs.count);
-	for (size_t i = 0; i < count; i++) {
-		size_t index = lists->order[i];
-		size_t choices = schedule_gang_choices(&run->problem->gangs[index]);
-
-		place_gang(run, &lists->gangs.at[first], choices, &result->gangs[index]);
-		first += choices;
-	}
+		make_gang_classes(run, lists);
+	for (size_t i = 0; i < count; i++)
+		place_gang(run, lists->order[i], lists->gangs[i], &result->gangs[lists->order[i]]);
 }
 
 /* ---- reading the requests ---- */
@@ -200,35 +301,6 @@ const size_t *schedule_gang_order(const struct schedule_problem *problem, struct
 	return order;
 }
 
-/* In the order of the policy; Ray's breaks ties. */
-static int compare_ordered(const void *a, const void *b)
-{
-	const struct schedule_shape *first = a, *second = b;
-
-	if (first->gpus != second->gpus)
-		return first->gpus < second->gpus ? 1 : -1;
-	return (first->shuffled > second->shuffled) - (first->shuffled < second->shuffled);
-}
-
-static struct schedule_requests *read_list(struct schedule_run *run, struct schedule_list list,
-					   enum schedule_phase phase, bool atomic)
-{
-	const struct schedule_policy *policy = &run->policy;
-	struct schedule_requests *requests;
-
-	for (size_t i = 0; i < list.count; i++) {
-		if (policy->shuffle)
-			list.shapes[i].shuffled = schedule_shuffled(policy->shuffle, i);
-		if (policy->gpus_first)
-			list.shapes[i].gpus = ray_request_gpus(list.shapes[i].request);
-	}
-	sort_stable(list.shapes, list.count, sizeof(*list.shapes), compare_ordered);
-	requests = schedule_requests_new(run, list);
-	requests->phase = phase;
-	requests->atomic = atomic;
-	return requests;
-}
-
 static void read_lists(struct schedule_run *run, struct lists *lists)
 {
 	const struct schedule_problem *problem = run->problem;
@@ -239,22 +311,21 @@ static void read_lists(struct schedule_run *run, struct lists *lists)
 	for (size_t i = 0; i < problem->constraint_count; i++) {
 		const struct schedule_constraint *own = &problem->constraints[i];
 
-		lists->constraints[i] = read_list(
-			run, schedule_list_of_demands(&run->words, own->demands, own->count),
-			SCHEDULE_PHASE_CONSTRAINT, own->atomic);
+		lists->constraints[i] =
+			read_list(run, run->scratch,
+				  schedule_list_of_demands(&run->words, own->demands, own->count),
+				  SCHEDULE_PHASE_CONSTRAINT, own->atomic);
 		lists->constraints[i]->list_index = i;
 	}
-	for (size_t i = 0; i < problem->gang_count; i++) {
-		size_t index = lists->order[i];
-
-		for (size_t j = 0; j < schedule_gang_choices(&problem->gangs[index]); j++)
-			VEC_PUSH(run->scratch, &lists->gangs,
-				 read_list(run, schedule_list_of_gang(&run->words, index, j),
-					   SCHEDULE_PHASE_GANG, true));
-	}
-	lists->demands = read_list(
-		run, schedule_list_of_demands(&run->words, problem->demands, problem->demand_count),
-		SCHEDULE_PHASE_DEMAND, false);
+	lists->gangs = arena_array(run->scratch, problem->gang_count + 1,
+				   sizeof(struct schedule_requests *));
+	for (size_t i = 0; i < problem->gang_count; i++)
+		if (schedule_gang_choices(&problem->gangs[lists->order[i]]) == 1)
+			lists->gangs[i] = read_choice(run, run->scratch, lists->order[i], 0);
+	lists->demands = read_list(run, run->scratch,
+				   schedule_list_of_demands(&run->words, problem->demands,
+							    problem->demand_count),
+				   SCHEDULE_PHASE_DEMAND, false);
 }
 
 /* ---- the result ---- */

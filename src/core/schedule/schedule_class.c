@@ -248,16 +248,16 @@ void schedule_class_rank(struct schedule_run *run, uint32_t state)
 /* ---- making them ---- */
 
 /* By name, over all shapes. */
-struct needs {
+struct schedule_needs {
 	int64_t least, sum; /* sum: of one list */
 	size_t shapes;      /* that need it */
 };
 
-static void add_needs(struct needs *needs, const struct schedule_shape *shape)
+static void add_needs(struct schedule_needs *needs, const struct schedule_shape *shape)
 {
 	for (uint32_t i = 0; i < shape->need_count; i++) {
 		int64_t amount = shape->needs[i].amount, units;
-		struct needs *own = &needs[shape->needs[i].name];
+		struct schedule_needs *own = &needs[shape->needs[i].name];
 
 		if (!own->shapes++ || amount < own->least)
 			own->least = amount;
@@ -267,76 +267,121 @@ static void add_needs(struct needs *needs, const struct schedule_shape *shape)
 	}
 }
 
-/* Finds the resources that every shape needs at least (common), and the most that a list needs by name (most). */
-static void find_needs(struct schedule_run *run, struct schedule_requests *const *requests,
-		       size_t count)
+void schedule_classes_begin(struct schedule_run *run, bool lasting)
 {
 	struct schedule_classes *classes = &run->classes;
-	size_t names = run->words.name_count, shapes = 0;
-	struct needs *needs = arena_array(run->scratch, names + 1, sizeof(*needs));
+	size_t names = run->words.name_count + 1;
 
-	classes->most = arena_array(run->scratch, names + 1, sizeof(*classes->most));
-	for (size_t i = 0; i < count; i++) {
-		const struct schedule_list *list = &requests[i]->list;
+	classes->lasting = lasting;
+	classes->shapes = 0;
+	classes->needs = arena_array(run->scratch, names, sizeof(*classes->needs));
+	classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
+}
 
-		for (size_t j = 0; j < list->count; j++) {
-			if (list->shapes[j].impossible)
-				continue;
-			shapes++;
-			add_needs(needs, &list->shapes[j]);
-		}
-		for (size_t j = 0; j < requests[i]->names.count; j++) {
-			uint32_t name = requests[i]->names.at[j];
+void schedule_classes_need(struct schedule_run *run, const struct schedule_requests *requests)
+{
+	struct schedule_classes *classes = &run->classes;
 
-			if (needs[name].sum > classes->most[name])
-				classes->most[name] = needs[name].sum;
-			needs[name].sum = 0;
-		}
+	ARRAY_EACH(const struct schedule_shape, shape, requests->list.shapes,
+		   requests->list.count) {
+		if (shape->impossible)
+			continue;
+		classes->shapes++;
+		add_needs(classes->needs, shape);
 	}
-	for (uint32_t i = 0; i < names; i++) {
-		if (needs[i].shapes && needs[i].shapes == shapes)
-			VEC_PUSH(run->scratch, &classes->common,
-				 ((struct schedule_need){ i, needs[i].least }));
+	for (size_t j = 0; j < requests->names.count; j++) {
+		uint32_t name = requests->names.at[j];
+		struct schedule_needs *own = &classes->needs[name];
+
+		if (own->sum > classes->most[name])
+			classes->most[name] = own->sum;
+		own->sum = 0;
 	}
 }
 
-/* A ranking for each label that some kind is listed by. */
-static void make_rankings(struct schedule_run *run, struct schedule_requests *const *requests,
-			  size_t count)
+/* Finds the resources that every shape needs, at least. */
+static void find_common(struct schedule_run *run)
 {
 	struct schedule_classes *classes = &run->classes;
+
+	classes->common.count = 0;
+	for (uint32_t i = 0; i < run->words.name_count; i++) {
+		const struct schedule_needs *own = &classes->needs[i];
+
+		if (own->shapes && own->shapes == classes->shapes)
+			VEC_PUSH(run->scratch, &classes->common,
+				 ((struct schedule_need){ i, own->least }));
+	}
+}
+
+/* A ranking for each label that some request selects. */
+static void make_rankings(struct schedule_run *run)
+{
+	struct schedule_classes *classes = &run->classes;
+	size_t labels = run->words.labels.entries.count;
 
 	classes->rankings.count = 0;
 	VEC_ADD(run->scratch, &classes->rankings);
-	memset(classes->ranking_of, 0,
-	       run->words.labels.entries.count * sizeof(*classes->ranking_of));
-	if (!classes->lasting)
-		return;
-	for (size_t i = 0; i < count; i++)
-		VEC_EACH(const struct schedule_tag, tag, &requests[i]->tags) {
-			size_t label = tag->tag - run->words.name_count;
+	for (size_t i = 0; i < labels; i++) {
+		bool selected = run->words.labels.entries.at[i].marks & SCHEDULE_LABEL_SELECTED;
 
-			if (tag->tag < run->words.name_count ||
-			    tag->tag == SCHEDULE_TAG_EVERYWHERE || classes->ranking_of[label])
-				continue;
-			classes->ranking_of[label] = classes->rankings.count;
-			VEC_ADD(run->scratch, &classes->rankings);
-		}
+		classes->ranking_of[i] = 0;
+		if (!classes->lasting || !selected)
+			continue;
+		classes->ranking_of[i] = classes->rankings.count;
+		VEC_ADD(run->scratch, &classes->rankings);
+	}
 }
 
-/* Groups the nodes of the run by state and ranks the groups. With several lists, the ranking uses
+/* Whether no node that may be tried has the label, nor has a new one, nor gets one it. */
+static bool is_nowhere(struct schedule_run *run, const char *key, const char *value)
+{
+	uint32_t label = schedule_label_find(&run->words, key, value);
+	const struct schedule_ranking *ranking;
+
+	CHECK(label != SCHEDULE_ID_NONE); /* the request selects it */
+	ranking = &run->classes.rankings.at[run->classes.ranking_of[label]];
+	return !(run->words.labels.entries.at[label].marks &
+		 (SCHEDULE_LABEL_ADDED | SCHEDULE_LABEL_OF_TYPE)) &&
+	       !ranking->parts[0].count && !ranking->parts[1].count;
+}
+
+static bool selects_nothing(struct schedule_run *run, const struct label_selector *selector)
+{
+	ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
+		   selector->count) {
+		size_t nowhere = 0;
+
+		if (constraint->operation != LABEL_OPERATOR_IN)
+			continue;
+		for (size_t i = 0; i < constraint->values.count; i++)
+			nowhere += is_nowhere(run, constraint->key, constraint->values.at[i]);
+		if (nowhere == constraint->values.count)
+			return true;
+	}
+	return false;
+}
+
+bool schedule_classes_refuse(struct schedule_run *run, const struct ray_request *request)
+{
+	ARRAY_EACH(const struct label_selector, selector, request->selectors,
+		   request->selector_count) {
+		if (!selects_nothing(run, selector))
+			return false;
+	}
+	return run->classes.lasting && request->selector_count > 0;
+}
+
+/* Groups the nodes of the run by state and ranks the groups. For several lists, the ranking uses
  * the best score that any list could reach, so that it stays valid from gang to gang. Classes into
  * which no shape fits are left out. */
-void schedule_classes_make(struct schedule_run *run, struct schedule_requests *const *requests,
-			   size_t count)
+void schedule_classes_make(struct schedule_run *run)
 {
 	struct schedule_classes *classes = &run->classes;
 
 	classes->at.count = 0;
-	classes->common.count = 0;
-	classes->lasting = count > 1;
-	make_rankings(run, requests, count);
-	find_needs(run, requests, count);
+	make_rankings(run);
+	find_common(run);
 	for (size_t i = 0; i < run->order.count; i++) {
 		struct schedule_class *class = class_of(run, run->nodes.at[run->order.at[i]].state);
 

@@ -58,16 +58,51 @@ bool schedule_fits_empty(const struct ray_request *request, const struct resourc
 	return labels_allow(request, labels);
 }
 
+/* Whether the first bundle of the choice fits some node of the problem, or a new one. */
+static bool first_fits(const struct schedule_problem *problem, const struct bundle_selector *choice)
+{
+	const struct ray_request *first = choice->requests;
+
+	if (!choice->count)
+		return true;
+	ARRAY_EACH(const struct schedule_node, node, problem->nodes, problem->node_count) {
+		if (schedule_fits_empty(first, &node->total, &node->labels))
+			return true;
+	}
+	for (size_t i = 1; i < problem->type_count; i++)
+		if (problem->types[i].resizable ||
+		    schedule_fits_empty(first, &problem->types[i].resources,
+					&problem->types[i].labels))
+			return true;
+	return false;
+}
+
+/* The gang with the choices that may fit. */
+static struct ray_gang possible_choices(const struct schedule_problem *problem,
+					const struct ray_gang *gang, struct arena *arena)
+{
+	struct ray_gang possible = *gang;
+	struct bundle_selector *kept = arena_array(arena, gang->selector_count, sizeof(*kept));
+
+	possible.selectors = kept;
+	possible.selector_count = 0;
+	for (size_t i = 0; i < gang->selector_count; i++)
+		if (first_fits(problem, &gang->selectors[i]))
+			kept[possible.selector_count++] = gang->selectors[i];
+	return possible;
+}
+
 bool schedule_gang_possible(const struct schedule_problem *problem, const struct ray_gang *gang,
 			    struct arena *arena)
 {
+	struct ray_gang possible = *gang;
 	struct schedule_type *types = arena_array(arena, problem->type_count + 1, sizeof(*types));
 	struct schedule_node *head = ARENA_NEW(arena, struct schedule_node);
 	struct schedule_problem empty = {
 		.types = types,
 		.type_count = problem->type_count,
 		.nodes = head,
-		.gangs = gang,
+		.gangs = &possible,
 		.gang_count = 1,
 		.accelerators = problem->accelerators,
 	};
@@ -85,5 +120,9 @@ bool schedule_gang_possible(const struct schedule_problem *problem, const struct
 		empty.node_count = 1;
 		break;
 	}
+	if (gang->selector_count)
+		possible = possible_choices(&empty, gang, arena);
+	if (gang->selector_count && !possible.selector_count)
+		return false;
 	return schedule(&empty, arena)->gangs[0].count == 0;
 }

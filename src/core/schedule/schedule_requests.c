@@ -34,7 +34,7 @@ static void find_names(struct schedule_requests *requests, struct schedule_run *
 			uint32_t name = list->shapes[i].needs[j].name;
 
 			if (!run->name_counts[name]++)
-				VEC_PUSH(run->scratch, &requests->names, name);
+				VEC_PUSH(requests->arena, &requests->names, name);
 		}
 	requests->pivot = SCHEDULE_ID_NONE;
 	for (size_t i = 0; i < requests->names.count; i++) {
@@ -179,16 +179,16 @@ static void add_place(struct schedule_requests *requests, struct schedule_run *r
 	encode_kind(words, own, selector, rank);
 	id = schedule_intern_add(ids, words->encoded.at, words->encoded.count * sizeof(uint32_t));
 	if (id == requests->kinds.count) {
-		kind = VEC_ADD(run->scratch, &requests->kinds);
+		kind = VEC_ADD(requests->arena, &requests->kinds);
 		*kind = (struct schedule_kind){
 			.first = own, .selector = selector, .rank = rank, .names = own->need_count
 		};
 	}
 	CHECK(id < requests->kinds.count);
 	kind = &requests->kinds.at[id];
-	VEC_PUSH(run->scratch, &requests->places,
+	VEC_PUSH(requests->arena, &requests->places,
 		 ((struct schedule_at){ id, (uint32_t)kind->shapes.count }));
-	VEC_PUSH(run->scratch, &kind->shapes, shape);
+	VEC_PUSH(requests->arena, &kind->shapes, shape);
 }
 
 /* The encoded selectors of a shape; NULL: it has none. */
@@ -203,16 +203,16 @@ static const uint32_t *selectors_of(const struct schedule_run *run,
 
 static void make_kinds(struct schedule_requests *requests, struct schedule_run *run)
 {
-	struct schedule_intern ids = { .arena = run->scratch };
+	struct schedule_intern ids = { .arena = requests->arena };
 	const struct schedule_list *list = &requests->list;
 
 	requests->first_place =
-		arena_array(run->scratch, list->count + 1, sizeof(*requests->first_place));
+		arena_array(requests->arena, list->count + 1, sizeof(*requests->first_place));
 	/* Most lists are those of one gang: few shapes in fewer kinds. */
 	if (list->count < FEW) {
-		VEC_RESERVE(run->scratch, &requests->kinds, list->count);
-		VEC_RESERVE(run->scratch, &requests->places, list->count);
-		VEC_RESERVE(run->scratch, &requests->tags, list->count);
+		VEC_RESERVE(requests->arena, &requests->kinds, list->count);
+		VEC_RESERVE(requests->arena, &requests->places, list->count);
+		VEC_RESERVE(requests->arena, &requests->tags, list->count);
 	}
 	for (uint32_t i = 0; i < list->count; i++) {
 		uint32_t count;
@@ -231,10 +231,10 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 		kind->leaves = 1;
 		while (kind->leaves < kind->shapes.count)
 			kind->leaves *= 2;
-		kind->least =
-			arena_array(run->scratch, 2 * kind->leaves * width, sizeof(*kind->least));
-		kind->ratio =
-			arena_array(run->scratch, 2 * kind->leaves * width, sizeof(*kind->ratio));
+		kind->least = arena_array(requests->arena, 2 * kind->leaves * width,
+					  sizeof(*kind->least));
+		kind->ratio = arena_array(requests->arena, 2 * kind->leaves * width,
+					  sizeof(*kind->ratio));
 		for (size_t j = kind->leaves * width; j < 2 * kind->leaves * width; j++)
 			kind->least[j] = INT64_MAX;
 		make_tree(requests, kind);
@@ -243,10 +243,9 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 
 /* ---- tags ---- */
 
-static void add_tag(struct schedule_requests *requests, struct schedule_run *run, uint32_t tag,
-		    uint32_t kind)
+static void add_tag(struct schedule_requests *requests, uint32_t tag, uint32_t kind)
 {
-	VEC_PUSH(run->scratch, &requests->tags, ((struct schedule_tag){ tag, kind }));
+	VEC_PUSH(requests->arena, &requests->tags, ((struct schedule_tag){ tag, kind }));
 }
 
 /* Counts the labels in the selectors of the list by label; count 0: clears the counts. */
@@ -292,7 +291,7 @@ static bool tag_by_labels(struct schedule_requests *requests, struct schedule_ru
 	if (!rarest)
 		return false;
 	for (uint32_t i = 0; i < *rarest; i++)
-		add_tag(requests, run, (uint32_t)run->words.name_count + rarest[1 + i], kind);
+		add_tag(requests, (uint32_t)run->words.name_count + rarest[1 + i], kind);
 	return true;
 }
 
@@ -324,7 +323,7 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 			     run->name_counts[name] < run->name_counts[rarest]))
 				rarest = name;
 		}
-		add_tag(requests, run, rarest, i);
+		add_tag(requests, rarest, i);
 	}
 	for (size_t i = 0; i < requests->names.count; i++)
 		run->name_counts[requests->names.at[i]] = 0;
@@ -332,11 +331,12 @@ static void make_tags(struct schedule_requests *requests, struct schedule_run *r
 		    compare_tags);
 }
 
-struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct schedule_list list)
+struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct arena *arena,
+						struct schedule_list list)
 {
-	struct schedule_requests *requests = ARENA_NEW(run->scratch, struct schedule_requests);
+	struct schedule_requests *requests = ARENA_NEW(arena, struct schedule_requests);
 
-	*requests = (struct schedule_requests){ .list = list };
+	*requests = (struct schedule_requests){ .arena = arena, .list = list };
 	count_labels(requests, run, 1);
 	ARRAY_EACH(const struct schedule_shape, shape, list.shapes, list.count)
 		for (uint32_t i = 0; i < shape->anti_label_count; i++)

@@ -62,6 +62,17 @@ void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool re
 		resize(run, given->resizable, ret_total, ret_available);
 }
 
+/* Of new nodes. */
+static void mark_labels(struct schedule_vocabulary *words, const struct labels *labels)
+{
+	ARRAY_EACH(const struct label, label, labels->at, labels->count) {
+		uint32_t id = schedule_label_find(words, label->key, label->value);
+
+		if (id != SCHEDULE_ID_NONE)
+			words->labels.entries.at[id].marks |= SCHEDULE_LABEL_OF_TYPE;
+	}
+}
+
 void schedule_run_init(struct schedule_run *run, const struct schedule_problem *problem,
 		       struct arena *arena, struct arena *scratch, struct arena *attempt)
 {
@@ -92,6 +103,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	for (size_t i = 0; i < problem->type_count; i++) {
 		run->templates[i].labels =
 			schedule_label_set_of(&run->states, &problem->types[i].labels);
+		mark_labels(&run->words, &problem->types[i].labels);
 		run->templates[i].amounts = launched_amounts(run, &problem->types[i]);
 	}
 	/* For as many launches as nodes; growth leaves the smaller arrays in the arena. */

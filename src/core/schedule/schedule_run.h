@@ -45,6 +45,7 @@ struct schedule_at {
 
 /* A list of shapes and what they need. */
 struct schedule_requests {
+	struct arena *arena; /* it is in */
 	enum schedule_phase phase;
 	size_t list_index; /* of the constraint */
 	bool atomic;       /* all or nothing */
@@ -90,11 +91,13 @@ struct schedule_ranking {
 
 struct schedule_classes {
 	VEC(struct schedule_class) at; /* by state */
-	/* Number 0 has all classes that may be tried, the others those with a label that some kind is
-	 * listed by. */
+	/* Number 0 has all classes that may be tried, the others those with a label that some request
+	 * selects. */
 	VEC(struct schedule_ranking) rankings;
 	size_t *ranking_of;               /* by label; 0: none */
 	bool lasting;                     /* they are kept up to date from try to try */
+	struct schedule_needs *needs;     /* by name, of the lists that were read */
+	size_t shapes;                    /* in them */
 	VEC(struct schedule_need) common; /* the minimum need over all shapes of the gangs */
 	int64_t *most;                    /* by name: the maximum need of a list of the gangs */
 	bool *placed_names;               /* by name: some placed shape requested it */
@@ -212,7 +215,7 @@ uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedul
 /* Adds `nodes` launches of the type to the counts; below 0: cancels them. */
 void schedule_run_count(struct schedule_run *run, size_t type, int64_t nodes);
 
-struct schedule_requests *schedule_requests_new(struct schedule_run *run,
+struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct arena *arena,
 						struct schedule_list list);
 /* Whether any of them fits the state, by the sums alone. */
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
@@ -233,9 +236,15 @@ size_t schedule_requests_last(const struct schedule_kind *kind, const struct sch
 void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape);
 void schedule_requests_reset(struct schedule_requests *requests);
 
-/* Makes the classes of all nodes for the requests of several tries, or of one. */
-void schedule_classes_make(struct schedule_run *run, struct schedule_requests *const *requests,
-			   size_t count);
+/* Begins classes for several tries (lasting), or for one. */
+void schedule_classes_begin(struct schedule_run *run, bool lasting);
+/* Reads the needs of a list that will be tried. Of lists with the same amounts one is enough. */
+void schedule_classes_need(struct schedule_run *run, const struct schedule_requests *requests);
+/* Makes the classes of all nodes for the lists that were read. */
+void schedule_classes_make(struct schedule_run *run);
+/* With lasting classes: whether no node accepts the request, as none into which anything fits has a label that it
+ * selects, nor has a new one. */
+bool schedule_classes_refuse(struct schedule_run *run, const struct ray_request *request);
 void schedule_class_add(struct schedule_run *run, uint32_t state, uint32_t node);
 uint32_t schedule_class_best(const struct schedule_run *run, uint32_t state);
 /* Takes the best member out. */

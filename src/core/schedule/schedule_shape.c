@@ -81,7 +81,7 @@ uint32_t schedule_intern_add(struct schedule_intern *intern, const void *bytes, 
 	if (size)
 		memcpy(copy, bytes, size);
 	VEC_PUSH(intern->arena, &intern->entries,
-		 ((struct schedule_intern_entry){ copy, (uint32_t)size, hash }));
+		 ((struct schedule_intern_entry){ copy, (uint32_t)size, hash, 0 }));
 	*slot = (uint32_t)intern->entries.count;
 	return *slot - 1;
 }
@@ -129,20 +129,22 @@ int schedule_compare_ids(const void *a, const void *b)
 /* Writes "key\0value" into words->text. */
 static size_t pair_text(struct schedule_vocabulary *words, const char *key, const char *value)
 {
-	words->text.count = 0;
-	for (const char *at = key; *at; at++)
-		VEC_PUSH(words->arena, &words->text, *at);
-	VEC_PUSH(words->arena, &words->text, '\0');
-	for (const char *at = value; *at; at++)
-		VEC_PUSH(words->arena, &words->text, *at);
-	return words->text.count;
+	size_t key_size = strlen(key) + 1, value_size = strlen(value);
+
+	if (words->text.capacity < key_size + value_size)
+		VEC_RESERVE(words->arena, &words->text, 2 * (key_size + value_size));
+	memcpy(words->text.at, key, key_size);
+	memcpy(words->text.at + key_size, value, value_size);
+	return key_size + value_size;
 }
 
-static void label_add(struct schedule_vocabulary *words, const char *key, const char *value)
+static void label_add(struct schedule_vocabulary *words, const char *key, const char *value,
+		      uint32_t mark)
 {
 	size_t size = pair_text(words, key, value);
+	uint32_t id = schedule_intern_add(&words->labels, words->text.at, size);
 
-	schedule_intern_add(&words->labels, words->text.at, size);
+	words->labels.entries.at[id].marks |= mark;
 }
 
 uint32_t schedule_label_find(struct schedule_vocabulary *words, const char *key, const char *value)
@@ -172,9 +174,8 @@ size_t schedule_gang_choices(const struct ray_gang *gang)
 	return gang->selector_count ? gang->selector_count : 1;
 }
 
-/* The bundles of one of them; Ray 2.60 packs only number 0. */
-static const struct ray_request *gang_requests(const struct ray_gang *gang, size_t choice,
-					       size_t *ret_count)
+const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t choice,
+						 size_t *ret_count)
 {
 	*ret_count = gang->selector_count ? gang->selectors[choice].count : gang->request_count;
 	return gang->selector_count ? gang->selectors[choice].requests : gang->requests;
@@ -196,9 +197,9 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 		   request->placement_count) {
 		if (placement->has_anti_affinity)
 			label_add(words, placement->anti_affinity.key,
-				  placement->anti_affinity.value);
+				  placement->anti_affinity.value, SCHEDULE_LABEL_ADDED);
 		if (placement->has_affinity)
-			label_add(words, placement->affinity.key, placement->affinity.value);
+			label_add(words, placement->affinity.key, placement->affinity.value, 0);
 	}
 	for (size_t i = 0; i < request->selector_count; i++)
 		for (size_t j = 0; j < request->selectors[i].count; j++) {
@@ -206,7 +207,10 @@ static void collect_request(struct schedule_vocabulary *words, const struct ray_
 				&request->selectors[i].constraints[j];
 
 			for (size_t k = 0; k < constraint->values.count; k++)
-				label_add(words, constraint->key, constraint->values.at[k]);
+				label_add(words, constraint->key, constraint->values.at[k],
+					  constraint->operation == LABEL_OPERATOR_IN ?
+						  SCHEDULE_LABEL_SELECTED :
+						  0);
 		}
 }
 
@@ -220,14 +224,24 @@ static void collect_demands(struct schedule_vocabulary *words,
 	}
 }
 
+/* Whether both are parts of one request, as the bundles of a gang often are. */
+static bool are_shared(const struct ray_request *a, const struct ray_request *b)
+{
+	return a->bundle == b->bundle && a->selectors == b->selectors &&
+	       a->placements == b->placements && a->bundle_count == b->bundle_count &&
+	       a->selector_count == b->selector_count && a->placement_count == b->placement_count &&
+	       a->problem == b->problem;
+}
+
 static void collect_gang(struct schedule_vocabulary *words, const struct ray_gang *gang)
 {
 	for (size_t i = 0; i < schedule_gang_choices(gang); i++) {
 		size_t count;
-		const struct ray_request *requests = gang_requests(gang, i, &count);
+		const struct ray_request *requests = schedule_gang_requests(gang, i, &count);
 
 		for (size_t j = 0; j < count; j++)
-			collect_request(words, &requests[j]);
+			if (!j || !are_shared(&requests[j], &requests[j - 1]))
+				collect_request(words, &requests[j]);
 	}
 }
 
@@ -348,12 +362,12 @@ static void encode_shape(struct schedule_vocabulary *words, struct schedule_shap
 
 /* ---- one shape ---- */
 
-static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *shape)
+static void set_needs(struct schedule_vocabulary *words, struct arena *arena,
+		      struct schedule_shape *shape)
 {
 	const struct ray_request *request = shape->request;
-	struct schedule_need *needs =
-		arena_array(words->arena, request->bundle_count, sizeof(*needs));
-	uint32_t *labels = arena_array(words->arena, request->placement_count, sizeof(*labels));
+	struct schedule_need *needs = arena_array(arena, request->bundle_count, sizeof(*needs));
+	uint32_t *labels = arena_array(arena, request->placement_count, sizeof(*labels));
 
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		uint32_t name = schedule_name_find(words, entry->name);
@@ -377,11 +391,11 @@ static void set_needs(struct schedule_vocabulary *words, struct schedule_shape *
 
 /* The pieces of a combined shape stay in the order of the bundles: a raylet prepares them in that
  * order, and rejects 0.4, 0.4, 0.6, 0.6 on two GPUs (seen with Ray 2.60). */
-static void set_pieces(struct schedule_vocabulary *words, struct schedule_shape *shape)
+static void set_pieces(struct arena *arena, struct schedule_shape *shape)
 {
 	/* Of others the entries are equal. */
 	size_t count = shape->combined ? shape->entries.count : 1;
-	int64_t *pieces = arena_array(words->arena, count, sizeof(*pieces));
+	int64_t *pieces = arena_array(arena, count, sizeof(*pieces));
 
 	for (size_t i = 0; i < count; i++) {
 		int64_t gpu = ray_request_gpus(shape->entries.at[i].bundle);
@@ -438,6 +452,7 @@ static int compare_shapes(const void *first_shape, const void *second_shape)
 
 struct builder {
 	struct schedule_vocabulary *words;
+	struct arena *arena;
 	struct schedule_intern identities; /* id: index into shapes */
 	VEC(struct schedule_shape) shapes;
 };
@@ -465,8 +480,8 @@ static struct schedule_shape *builder_add(struct builder *builder,
 	CHECK(id < builder->identities.entries.count);
 	if (id == builder->shapes.count) {
 		shape.content = builder->identities.entries.at[id].bytes;
-		set_needs(words, &shape);
-		VEC_PUSH(words->arena, &builder->shapes, shape);
+		set_needs(words, builder->arena, &shape);
+		VEC_PUSH(builder->arena, &builder->shapes, shape);
 	}
 	CHECK(id < builder->shapes.count);
 	builder->shapes.at[id].count = add_counts(builder->shapes.at[id].count, count);
@@ -476,7 +491,7 @@ static struct schedule_shape *builder_add(struct builder *builder,
 static struct schedule_list builder_list(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->shapes.count; i++)
-		set_pieces(builder->words, &builder->shapes.at[i]);
+		set_pieces(builder->arena, &builder->shapes.at[i]);
 	sort_stable(builder->shapes.at, builder->shapes.count, sizeof(*builder->shapes.at),
 		    compare_shapes);
 	return (struct schedule_list){ builder->shapes.at, builder->shapes.count };
@@ -485,14 +500,16 @@ static struct schedule_list builder_list(struct builder *builder)
 static void entry_add(struct builder *builder, struct schedule_shape *shape, size_t index,
 		      const struct ray_request *bundle, int64_t count)
 {
-	VEC_PUSH(builder->words->arena, &shape->entries,
+	VEC_PUSH(builder->arena, &shape->entries,
 		 ((struct schedule_entry){ .index = index, .bundle = bundle, .count = count }));
 }
 
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count)
 {
-	struct builder builder = { .words = words, .identities = { .arena = words->arena } };
+	struct builder builder = { .words = words,
+				   .arena = words->arena,
+				   .identities = { .arena = words->arena } };
 
 	/* The size is known; growth would leave the smaller arrays in the arena. */
 	VEC_RESERVE(words->arena, &builder.shapes, count);
@@ -522,10 +539,9 @@ struct packs {
 	VEC(struct pack) packs;
 };
 
-static void pack_add(struct schedule_vocabulary *words, struct packs *packs,
+static void pack_add(struct schedule_vocabulary *words, struct arena *arena, struct packs *packs,
 		     const struct ray_request *request, size_t index)
 {
-	struct arena *arena = words->arena;
 	struct pack *pack;
 	uint32_t id;
 
@@ -583,24 +599,31 @@ static void pack_sum(struct pack *pack)
 	pack->request->bundle_count = kept;
 }
 
-struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
-					   size_t choice)
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, struct arena *arena,
+					   size_t index, size_t choice)
 {
 	const struct schedule_problem *problem = words->problem;
 	bool new_only = problem->gangs_new_only && problem->gangs_new_only[index];
-	struct builder builder = { .words = words, .identities = { .arena = words->arena } };
-	struct packs packs = { .keys = { .arena = words->arena } };
+	struct builder builder = { .words = words,
+				   .arena = arena,
+				   .identities = { .arena = arena } };
+	struct packs packs = { .keys = { .arena = arena } };
+	struct schedule_shape *last = NULL;
 	const struct ray_request *requests;
 	size_t count;
 
-	requests = gang_requests(&problem->gangs[index], choice, &count);
-	VEC_RESERVE(words->arena, &builder.shapes, count < FIRST_SLOTS ? count : FIRST_SLOTS);
+	requests = schedule_gang_requests(&problem->gangs[index], choice, &count);
+	VEC_RESERVE(arena, &builder.shapes, count < FIRST_SLOTS ? count : FIRST_SLOTS);
 	for (size_t i = 0; i < count; i++) {
-		if (requests[i].placement_count && requests[i].placements[0].has_affinity)
-			pack_add(words, &packs, &requests[i], index);
+		if (requests[i].placement_count && requests[i].placements[0].has_affinity) {
+			pack_add(words, arena, &packs, &requests[i], index);
+			continue;
+		}
+		if (last && are_shared(&requests[i], &requests[i - 1]))
+			last->count = add_counts(last->count, 1);
 		else
-			entry_add(&builder, builder_add(&builder, &requests[i], new_only, 1), index,
-				  &requests[i], 1);
+			last = builder_add(&builder, &requests[i], new_only, 1);
+		entry_add(&builder, last, index, &requests[i], 1);
 	}
 	VEC_EACH(struct pack, pack, &packs.packs) {
 		struct schedule_shape *shape;
@@ -609,7 +632,23 @@ struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, si
 		shape = builder_add(&builder, pack->request, new_only, 1);
 		shape->combined = true;
 		for (size_t j = 0; j < pack->entries.count; j++)
-			VEC_PUSH(words->arena, &shape->entries, pack->entries.at[j]);
+			VEC_PUSH(arena, &shape->entries, pack->entries.at[j]);
 	}
 	return builder_list(&builder);
+}
+
+bool schedule_gang_same_amounts(const struct ray_gang *gang, size_t a, size_t b)
+{
+	size_t first_count, second_count;
+	const struct ray_request *first = schedule_gang_requests(gang, a, &first_count);
+	const struct ray_request *second = schedule_gang_requests(gang, b, &second_count);
+
+	if (first_count != second_count)
+		return false;
+	for (size_t i = 0; i < first_count; i++) {
+		if (first[i].placement_count != second[i].placement_count ||
+		    (first[i].bundle != second[i].bundle && compare_bundles(&first[i], &second[i])))
+			return false;
+	}
+	return true;
 }

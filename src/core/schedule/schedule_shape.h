@@ -15,7 +15,13 @@
 struct schedule_intern_entry {
 	const void *bytes; /* a copy, with a NUL behind that is not counted */
 	uint32_t size, hash;
+	uint32_t marks;
 };
+
+/* Marks of labels. */
+#define SCHEDULE_LABEL_SELECTED 1 /* some request selects nodes with it */
+#define SCHEDULE_LABEL_ADDED 2    /* some request adds it to its node */
+#define SCHEDULE_LABEL_OF_TYPE 4  /* new nodes of some type have it */
 
 /* Ids of byte strings in the order of first use, from 0: equal bytes, equal id. They must not
  * define an order that is visible outside, unless they are sorted. */
@@ -59,6 +65,9 @@ int schedule_compare_ids(const void *a, const void *b);
 
 /* The number of ways to place a gang: its bundle selectors, or the deprecated list of bundles. */
 size_t schedule_gang_choices(const struct ray_gang *gang);
+/* The bundles of one of them; Ray 2.60 packs only number 0. */
+const struct ray_request *schedule_gang_requests(const struct ray_gang *gang, size_t choice,
+						 size_t *ret_count);
 
 /* ---- shapes ---- */
 
@@ -116,8 +125,10 @@ static inline int64_t schedule_shape_need(const struct schedule_shape *shape, ui
 struct schedule_list schedule_list_of_demands(struct schedule_vocabulary *words,
 					      const struct schedule_demand *demands, size_t count);
 /* The bundles of gang `index` of the problem in one of its choices, those with the same affinity
- * combined into one (utils.py combine_requests_with_affinity). */
-struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, size_t index,
-					   size_t choice);
+ * combined into one (utils.py combine_requests_with_affinity). In the arena. */
+struct schedule_list schedule_list_of_gang(struct schedule_vocabulary *words, struct arena *arena,
+					   size_t index, size_t choice);
+/* Whether the bundles need the same amounts in both choices. */
+bool schedule_gang_same_amounts(const struct ray_gang *gang, size_t a, size_t b);
 
 #endif

@@ -18,6 +18,7 @@ struct domain {
 	const char *value;
 	size_t free;  /* nodes with it on which the first bundle fits now */
 	size_t order; /* of equal ones the first */
+	const struct label_selector *selector;
 };
 
 /* The values by free nodes, those with the most first. */
@@ -62,6 +63,21 @@ static bool pins_clique(const struct worker_group *group)
 	return false;
 }
 
+/* Selects the value; NULL: none, so that no node serves it. */
+static struct label_selector *select_value(const char *label, const char *value,
+					   struct arena *arena)
+{
+	struct label_constraint *constraint = ARENA_NEW(arena, struct label_constraint);
+	struct label_selector *selector = ARENA_NEW(arena, struct label_selector);
+
+	*constraint = (struct label_constraint){ .key = label,
+						 .operation = LABEL_OPERATOR_IN,
+						 .values = { ARENA_COPY(arena, &value, 1),
+							     value ? 1 : 0 } };
+	*selector = (struct label_selector){ constraint, 1 };
+	return selector;
+}
+
 /* The index of the value, which is added if it is new. */
 static size_t add_value(struct domains *domains, struct map *indexes, const char *value,
 			struct arena *arena)
@@ -71,7 +87,9 @@ static size_t add_value(struct domains *domains, struct map *indexes, const char
 	if (known)
 		return *known;
 	map_set(indexes, value, ARENA_PUT(arena, (size_t){ domains->list.count }));
-	VEC_PUSH(arena, &domains->list, ((struct domain){ value, 0, domains->list.count }));
+	VEC_PUSH(arena, &domains->list,
+		 ((struct domain){ value, 0, domains->list.count,
+				   select_value(domains->label, value, arena) }));
 	return domains->list.count - 1;
 }
 
@@ -198,45 +216,45 @@ static const struct domain *rank_domains(const struct offer *offer,
 	return list;
 }
 
-/* The bundle with further constraints, in each of its selectors. */
-static struct ray_request constrained(const struct ray_request *bundle,
-				      const struct label_selector *more, struct arena *arena)
+/* The selectors of a bundle, each with further constraints. */
+static const struct label_selector *constrained(const struct ray_request *bundle,
+						const struct label_selector *more,
+						struct arena *arena)
 {
-	size_t count = bundle->selector_count > 0 ? bundle->selector_count : 1;
-	struct label_selector *selectors = arena_array(arena, count, sizeof(*selectors));
-	struct ray_request made = *bundle;
+	struct label_selector *selectors =
+		arena_array(arena, bundle->selector_count, sizeof(*selectors));
 
-	for (size_t i = 0; i < count; i++) {
-		const struct label_selector *own = bundle->selector_count > 0 ?
-							   &bundle->selectors[i] :
-							   &(struct label_selector){ NULL, 0 };
+	for (size_t i = 0; i < bundle->selector_count; i++) {
+		const struct label_selector *own = &bundle->selectors[i];
 
 		selectors[i] =
 			(struct label_selector){ ARENA_JOIN(arena, own->constraints, own->count,
 							    more->constraints, more->count),
 						 own->count + more->count };
 	}
-	made.selectors = selectors;
-	made.selector_count = count;
-	return made;
+	return selectors;
 }
 
-/* The choice with its label at this value; NULL: at none, so that no node serves it. */
-static struct bundle_selector choice_at(const struct bundle_selector *choice, const char *value,
-					struct arena *arena)
+/* The choice with its label at a value. Bundles without selectors share that one. */
+static struct bundle_selector choice_at(const struct bundle_selector *choice,
+					const struct label_selector *at_value, struct arena *arena)
 {
-	struct ray_request *requests = arena_array(arena, choice->count, sizeof(*requests));
-	size_t given = choice->locality.selector.count;
-	const struct label_constraint at_value = { .key = choice->locality.label,
-						   .operation = LABEL_OPERATOR_IN,
-						   .values = { ARENA_COPY(arena, &value, 1),
-							       value ? 1 : 0 } };
-	struct label_constraint *more =
-		ARENA_JOIN(arena, choice->locality.selector.constraints, given, &at_value, 1);
+	struct ray_request *requests = ARENA_COPY(arena, choice->requests, choice->count);
+	const struct label_selector *given = &choice->locality.selector, *more = at_value;
 
-	for (size_t i = 0; i < choice->count; i++)
-		requests[i] = constrained(&choice->requests[i],
-					  &(struct label_selector){ more, given + 1 }, arena);
+	if (given->count)
+		more = ARENA_COPY(arena,
+				  (&(struct label_selector){
+					  ARENA_JOIN(arena, given->constraints, given->count,
+						     at_value->constraints, at_value->count),
+					  given->count + at_value->count }),
+				  1);
+	for (size_t i = 0; i < choice->count; i++) {
+		bool has_own = requests[i].selector_count > 0;
+
+		requests[i].selectors = has_own ? constrained(&requests[i], more, arena) : more;
+		requests[i].selector_count += !has_own;
+	}
 	return (struct bundle_selector){ .requests = requests,
 					 .count = choice->count,
 					 .locality = choice->locality };
@@ -277,7 +295,10 @@ static void expand(struct labels_seen *seen, struct ray_gang *gang, size_t *left
 			if (d > 0 && *left < choice->count)
 				break;
 			VEC_PUSH(arena, &choices,
-				 choice_at(choice, domains->list.count > 0 ? ranked[d].value : NULL,
+				 choice_at(choice,
+					   domains->list.count > 0 ?
+						   ranked[d].selector :
+						   select_value(domains->label, NULL, arena),
 					   arena));
 			*left -= *left < choice->count ? *left : choice->count;
 		}
