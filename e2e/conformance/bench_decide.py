@@ -6,10 +6,15 @@ that of the row before: 2.0 is linear, and parts that do not depend on the colum
 the file: the text, the JSON tree and the snapshot. Rows "claims" are of groups that claim devices by CEL on
 Nodes of 8 devices, with 500 tasks, "claims-long" with selectors of 9 KiB: `read` then has the judging of CEL,
 which the controller does for all decisions at once.
+
+The loads (loads_problem.py) are measured in three sizes each, beside `base`, 1,000 nodes with 10,000 tasks in 20
+shapes: at the largest a load takes at most 40 x base and 80 MiB, and what takes more than 5 x base grows at most
+like n^1.4 from the smallest to the largest. What is above is marked.
 """
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -17,6 +22,7 @@ import tempfile
 import bench_ray
 import canonical
 import claims_problem
+import loads_problem
 import snapshot
 
 NAMED = ["1337x13315x1", "1337x13315x20", "1337x13315x500", "10000x100000x200"]
@@ -29,6 +35,7 @@ SERIES = [
     ["claims-long-4x1000", "claims-long-8x1000", "claims-long-16x1000"],
 ]
 CLAIM_TASKS = 500
+COST_MAX, EXPONENT_MAX, MIB_MAX = 40, 1.4, 80
 
 
 def make(size):
@@ -39,8 +46,7 @@ def make(size):
     return snapshot.snapshot(given, canonical.canonical(given["rayState"]))
 
 
-def measure(tool, size, settings):
-    made = make(size)
+def measure(tool, made, settings):
     made["settings"].update(settings)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(made, file)
@@ -50,7 +56,7 @@ def measure(tool, size, settings):
 
 
 def print_row(tool, size, before, settings):
-    row = measure(tool, size, settings)
+    row = measure(tool, make(size), settings)
     growth = f"{row['decide'] / before['decide']:.2f}" if before else ""
     print(
         f"{size:>22} {row['read']:>9.1f} {row['decide']:>11.2f} {growth:>7} {row['write']:>10.2f}"
@@ -60,19 +66,50 @@ def print_row(tool, size, before, settings):
     return row
 
 
+def print_load(tool, name, base_ms, settings):
+    sizes = loads_problem.LOADS[name].sizes
+    rows = [measure(tool, loads_problem.snapshot(name, size), settings) for size in sizes]
+    ms, mib = [row["decide"] for row in rows], max(row["decideMiB"] for row in rows)
+    cost, exponent = ms[-1] / base_ms, math.log(ms[-1] / ms[0]) / math.log(sizes[-1] / sizes[0])
+    above = cost > COST_MAX or mib > MIB_MAX or (exponent > EXPONENT_MAX and cost > 5)
+    print(
+        f"{name:>14} {'/'.join(str(size) for size in sizes):>16} {' '.join(f'{each:8.2f}' for each in ms)}"
+        f" {cost:>6.1f} {exponent:>6.2f} {mib:>6.1f}{'  ABOVE' if above else ''}",
+        flush=True,
+    )
+
+
+def print_loads(tool, names, settings):
+    base = measure(tool, loads_problem.snapshot("base", 0), settings)
+    print(
+        f"{'load':>14} {'n':>16} {'decide (ms)':>26} {'x base':>6} {'n^':>6} {'MiB':>6}"
+        f"\n{'base':>14} {'':>16} {base['decide']:>26.2f}"
+    )
+    for name in names:
+        print_load(tool, name, base["decide"], settings)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True, help="the built codec_decide_bench")
     parser.add_argument("--packing", default="ray")
-    parser.add_argument("sizes", nargs="*", help="nodes x tasks x shapes, or claims-groups x nodes; none: the usual ones")
+    parser.add_argument(
+        "sizes", nargs="*", help="nodes x tasks x shapes, claims-groups x nodes, or names of loads; none: the usual ones"
+    )
     args = parser.parse_args()
+    settings = {"packing": args.packing}
+    loads = [name for name in args.sizes if name in loads_problem.LOADS] if args.sizes else list(loads_problem.LOADS)
+    sizes = [size for size in args.sizes if size not in loads_problem.LOADS]
+    if loads:
+        print_loads(args.tool, loads, settings)
+    if args.sizes and not sizes:
+        return 0
     print(
         f"{'nodes x tasks x shapes':>22} {'read (ms)':>9} {'decide (ms)':>11} {'growth':>7}"
         f" {'write (ms)':>10} {'decide (MiB)':>12} {'read (MiB)':>10}",
         flush=True,
     )
-    settings = {"packing": args.packing}
-    for size in args.sizes or NAMED:
+    for size in sizes or NAMED:
         print_row(args.tool, size, None, settings)
     for series in [] if args.sizes else SERIES:
         before = None
