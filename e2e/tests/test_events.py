@@ -68,6 +68,20 @@ def metric(control: Any, name: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name + "{"))
 
 
+def test_a_failed_pod_leaves_its_cause(shared, controller):
+    """The operator deletes a failed Pod before any decision reads it; the Event comes from the watch."""
+    one = shared([rm.gpu_group(minReplicas=1)])
+    forget(one)
+    controller(one.namespace)
+    (worker,) = one.wait_joined(1)
+    pods = one.server.admin.of("pods", one.namespace)
+    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: ephemeral-storage."}
+    one.recorder.excuse_all()  # the operator deletes the Pod, which Ray still knows
+    pods.patch_merge(worker, {"status": status}, "status")
+    event = wait_event(one, "PodFailed", f"Worker {worker} of group gpu-group: Failed: Evicted: The node was low on resource")
+    assert event["type"] == "Warning" and event["count"] == 1
+
+
 def test_what_is_asked_for_in_vain(shared, controller):
     one = shared([rm.gpu_group(maxReplicas=0)])
     forget(one)

@@ -124,6 +124,7 @@ static const struct watcher {
 #define WATCHER(name) offsetof(struct control, name)
 	{ WATCHER(events), events_pod_changed, events_ray_cluster_changed },
 	{ WATCHER(features), features_pod_changed, features_ray_cluster_changed },
+	{ WATCHER(recorder), event_recorder_pod_changed, NULL },
 #undef WATCHER
 };
 #define WATCHER_COUNT (sizeof(watchers) / sizeof(watchers[0]))
@@ -147,8 +148,9 @@ static void ray_cluster_changed(void *context, enum kube_change change, const ch
 		return;
 	namespace_ = arena_strndup(&scratch, key, (size_t)(slash - key));
 	for (size_t i = 0; i < WATCHER_COUNT; i++)
-		watchers[i].ray_cluster(watcher_self(controller, i), namespace_, slash + 1,
-					deleted);
+		if (watchers[i].ray_cluster)
+			watchers[i].ray_cluster(watcher_self(controller, i), namespace_, slash + 1,
+						deleted);
 	if (!controller->started)
 		return;
 	if (deleted)

@@ -235,7 +235,6 @@ void pod_running(struct sim_worker *worker)
 	worker->status.state = CONTAINER_RUNNING;
 	worker->status.reason = "";
 	worker->status.started_at = now_of(worker->ray);
-	worker->status.started_before = true;
 	event_queue_push(&world->events, world->now_ms + worker->register_ms, SIM_EVENT_REGISTER,
 			 worker, worker->id);
 	pass_time_pod_changed(worker->ray, !registers_soon(worker));

@@ -11,14 +11,17 @@
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 
-static const struct field state_fields[] = {
+static const struct field waiting_fields[] = {
 	FIELD_TEXT(struct container_status, reason, "reason"),
 	FIELD_SHOWN(struct container_status, message, "message"),
 	FIELD_END,
 };
 
-static const struct field terminated_fields[] = {
-	FIELD_INTEGER(struct container_status, exit_code, "exitCode"),
+static const struct field end_fields[] = {
+	FIELD_TEXT(struct container_end, reason, "reason"),
+	FIELD_INTEGER(struct container_end, exit_code, "exitCode"),
+	FIELD_SHOWN(struct container_end, message, "message"),
+	FIELD_TIME(struct container_end, finished_at, "finishedAt"),
 	FIELD_END,
 };
 
@@ -26,7 +29,7 @@ static int state_decode(const struct json_at *member, const struct field *field 
 			void *object)
 {
 	struct container_status *ret = object;
-	struct json_at waiting, running, terminated, declared;
+	struct json_at waiting, running, terminated;
 
 	if (json_optional(member, JSON_OBJECT) || json_object(member, "waiting", &waiting) ||
 	    json_object(member, "running", &running) ||
@@ -38,34 +41,9 @@ static int state_decode(const struct json_at *member, const struct field *field 
 		ret->state = CONTAINER_TERMINATED;
 	else if (waiting.json)
 		ret->state = CONTAINER_WAITING;
-	declared = terminated.json ? terminated : waiting;
-	return field_decode_all(&declared, state_fields, ret) ||
-	       field_decode_all(&terminated, terminated_fields, ret) ||
+	return field_decode_all(&waiting, waiting_fields, ret) ||
+	       field_decode_all(&terminated, end_fields, &ret->end) ||
 	       rfc3339_decode(running.json ? &running : &terminated, "startedAt", &ret->started_at);
-}
-
-static int last_state_decode(const struct json_at *member, const struct field *field UNUSED,
-			     void *object)
-{
-	struct container_status *status = object;
-	struct json_at terminated;
-
-	if (json_optional(member, JSON_OBJECT) || json_object(member, "terminated", &terminated))
-		return -1;
-	status->started_before = status->state == CONTAINER_RUNNING ||
-				 status->state == CONTAINER_TERMINATED || terminated.json ||
-				 status->restart_count > 0;
-	return 0;
-}
-
-static void write_last_state(struct json_writer *writer, const struct field *field,
-			     const void *object)
-{
-	const struct container_status *status = object;
-
-	if (!status->started_before || status->restart_count != 0)
-		return;
-	json_write_raw(writer, field->name, "{\"terminated\": {}}");
 }
 
 static void write_state(struct json_writer *writer, const struct field *field, const void *object)
@@ -82,14 +60,20 @@ static void write_state(struct json_writer *writer, const struct field *field, c
 		return;
 	json_write_object_line(writer, field->name);
 	json_write_object_line(writer, names[status->state]);
-	field_write_all(writer, state_fields, status);
+	if (status->state == CONTAINER_WAITING)
+		field_write_all(writer, waiting_fields, status);
 	if (status->state == CONTAINER_TERMINATED)
-		field_write_all(writer, terminated_fields, status);
+		field_write_all(writer, end_fields, &status->end);
 	if (status->started_at != TIME_NONE)
 		json_write_time(writer, "startedAt", status->started_at);
 	json_write_object_end(writer);
 	json_write_object_end(writer);
 }
+
+static const struct field last_state_fields[] = {
+	FIELD_POINTER(struct container_status, last, end_fields, "terminated", .flags = FIELD_LINE),
+	FIELD_END,
+};
 
 /* Nearly every Pod has the usual value, `initial`: it is not copied for each. */
 static int usual_text_decode(const struct json_at *member, const struct field *field, void *object)
@@ -173,10 +157,33 @@ static const struct field container_status_fields[] = {
 	FIELD_HOOK("state", .read = state_decode, .write = write_state),
 	FIELD_INTEGER(struct container_status, restart_count, "restartCount",
 		      .flags = FIELD_ALWAYS),
-	FIELD_HOOK("lastState", .read = last_state_decode, .write = write_last_state),
+	FIELD_OBJECT(last_state_fields, "lastState", .flags = FIELD_LINE),
 	RESIZE_RESOURCES_ROW,
 	FIELD_END,
 };
+
+/* Nearly every Pod of KubeRay has one that has ended well: it says nothing any more. */
+static int init_statuses_decode(const struct json_at *member, const struct field *field UNUSED,
+				void *object)
+{
+	struct pod *pod = object;
+	VEC(struct container_status) kept = { .at = NULL };
+
+	if (json_optional(member, JSON_ARRAY))
+		return -1;
+	for (struct json_at e = json_first(member); e.json; json_next(&e)) {
+		struct container_status status = { .name = "" };
+
+		if (json_expect(&e, JSON_OBJECT) ||
+		    field_decode_all(&e, container_status_fields, &status))
+			return -1;
+		if (status.state != CONTAINER_TERMINATED || status.end.exit_code != 0)
+			VEC_PUSH(member->reader->arena, &kept, status);
+	}
+	pod->init_statuses = kept.at;
+	pod->init_status_count = kept.count;
+	return 0;
+}
 
 static const struct field claim_status_fields[] = {
 	FIELD_TEXT(struct pod_claim_status, name, "name"),
@@ -193,6 +200,8 @@ static const struct field status_fields[] = {
 		   .flags = FIELD_LINE),
 	FIELD_LIST(struct pod, container_statuses, container_status_count, container_status_fields,
 		   "containerStatuses", .flags = FIELD_ALWAYS),
+	FIELD_LIST(struct pod, init_statuses, init_status_count, container_status_fields,
+		   "initContainerStatuses", .read = init_statuses_decode),
 	FIELD_LIST(struct pod, claim_statuses, claim_status_count, claim_status_fields,
 		   "resourceClaimStatuses", .flags = FIELD_LINE),
 	FIELD_END,

@@ -5,6 +5,7 @@
 #include "core/decide/conflict.h"
 #include "core/decide/progress.h"
 #include "core/model/event_meaning.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
 /* An event of the operator counts this long; it repeats its tries more often. */
@@ -63,7 +64,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 		const char *message = own->obstacle_message;
 		if (!cause && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;
-			message = progress_end_text(health->arena, worker->pod);
+			message = pod_status_read(worker->pod, health->arena).text;
 		}
 		if (own->gate != GATE_BACKS_OFF)
 			cause = own->gate == GATE_CANCELLED ? REASON_KUEUE_QUOTA : NULL;

@@ -6,6 +6,7 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
 /* Limits the scheduler's text: its list of reasons can be long, and the text about Nodes follows
@@ -136,24 +137,43 @@ static time_ms ray_container_start(const struct pod *pod)
 	return status ? status->started_at : TIME_NONE;
 }
 
-/* The progress of the Ray container, by its status. */
-static const char *container_text(const struct pod *pod)
+/* Why its raylet has not registered, by the Pod's status. */
+static const char *start_text(const struct pod *pod, const struct pod_status *status)
 {
-	const struct container_status *status = pod_ray_container_status(pod);
+	const struct container_status *ray = pod_ray_container_status(pod);
 
-	if (!status)
+	if (status->text[0] != '\0')
+		return status->text;
+	if (!ray)
 		return "its Ray container has no status";
-	if (status->state == CONTAINER_RUNNING)
-		return "its Ray container runs";
-	if (status->message[0] != '\0')
-		return status->message;
-	return status->reason[0] != '\0' ? status->reason : "its Ray container does not run";
+	return ray->state == CONTAINER_RUNNING ? "its Ray container runs" :
+						 "its Ray container does not run";
+}
+
+/* Since when the present GCS can be reached: a failure before that says nothing of the next start. */
+static time_ms gcs_since(const struct facts *facts)
+{
+	return latest(ray_container_start(facts->head_pod), facts->ray_session_since);
 }
 
 time_ms progress_ray_start(const struct facts *facts, const struct pod *pod)
 {
-	return latest(latest(ray_container_start(pod), ray_container_start(facts->head_pod)),
-		      facts->ray_session_since);
+	return latest(ray_container_start(pod), gcs_since(facts));
+}
+
+/* Whether the failure that the Pod's status shows lasts: it is final, or was tried again for long enough. */
+static bool is_lasting(const struct health *health, const struct worker *worker,
+		       const struct pod_status *status, time_ms since)
+{
+	time_ms gcs = gcs_since(health->facts);
+
+	if (status->outlook == POD_RETRIES)
+		return waited_longer(health, since, PROGRESS_RETRY_SECONDS);
+	if (status->outlook != POD_FAILS)
+		return false;
+	/* Workers crash while the head is away, and the kubelet then starts them late. */
+	return worker->never_started || status->failed_at == TIME_NONE || gcs == TIME_NONE ||
+	       status->failed_at > gcs;
 }
 
 /* The start time restarts with the head's Ray container, because all raylets must then register
@@ -162,35 +182,26 @@ static void assess_start(struct health *health, const struct worker *worker,
 			 const struct condition *scheduled)
 {
 	struct worker_health *own = &health->workers[worker->index];
+	struct pod_status status = pod_status_read(worker->pod, health->arena);
 	time_ms since = progress_ray_start(health->facts, worker->pod);
 	if (scheduled)
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	int64_t timeout = health->snapshot->settings.start_timeout_seconds;
+	/* Without Ray, it is unknown whether a Pod that has run had registered. */
+	if (!health->facts->ray_reachable && !worker->never_started)
+		return;
 	if (health->facts->ray_reachable && waited_longer(health, since, timeout) && !own->unsure) {
 		own->obstacle = OBSTACLE_START_TIMEOUT;
 		own->obstacle_message =
 			arena_printf(health->arena, "its raylet has not registered in %s: %s",
 				     over_text(health, health->snapshot->now - since, timeout),
-				     container_text(worker->pod));
+				     start_text(worker->pod, &status));
+	} else if (is_lasting(health, worker, &status, since)) {
+		own->obstacle = OBSTACLE_FAILED;
+		own->obstacle_message = status.text;
 	}
-}
-
-const char *progress_end_text(struct arena *arena, const struct pod *pod)
-{
-	const struct container_status *status = pod_ray_container_status(pod);
-	const char *reason = pod->reason, *message = pod->message, *code = "";
-
-	if (reason[0] == '\0' && message[0] == '\0' && status) {
-		reason = status->reason;
-		message = status->message;
-		if (status->state == CONTAINER_TERMINATED && status->exit_code != 0)
-			code = arena_printf(arena, ", exit code %lld",
-					    (long long)status->exit_code);
-	}
-	return arena_printf(arena, "%s%s%s%s%s%s", pod->phase, reason[0] != '\0' ? ": " : "",
-			    reason, code, message[0] != '\0' ? ": " : "", message);
 }
 
 static void assess(struct health *health, const struct worker *worker)
@@ -208,7 +219,7 @@ static void assess(struct health *health, const struct worker *worker)
 	if (worker->finished) {
 		/* While Ray is unreachable, it is unknown whether the worker had registered. */
 		own->obstacle = health->facts->ray_reachable ? OBSTACLE_FAILED : OBSTACLE_NONE;
-		own->obstacle_message = progress_end_text(health->arena, pod);
+		own->obstacle_message = pod_status_read(pod, health->arena).text;
 	} else if (worker->never_started && !placed && pod->spec.scheduling_gates.count > 0) {
 		assess_gated(health, worker);
 	} else if (worker->never_started && unscheduled) {

@@ -10,13 +10,14 @@
 /* A gate this young may be lifted at once (a quota controller admits in a moment). */
 #define PROGRESS_GATE_GRACE_MS 5000
 
+/* What a kubelet tries again, such as the pull of an image, lasts after this time. */
+#define PROGRESS_RETRY_SECONDS 120
+
 void progress_assess(struct health *health);
 /* The earliest time at which this Pod's raylet could start to register: the latest of the start of
  * its Ray container, the start of the head's, and the first reply of the current GCS
  * (ray_session.h). TIME_NONE: not known. */
 time_ms progress_ray_start(const struct facts *facts, const struct pod *pod);
-/* "Failed: UnexpectedAdmissionError: ...", of a Pod that has ended. */
-const char *progress_end_text(struct arena *arena, const struct pod *pod);
 /* Whether scaleStrategy.scaleGate blocks the group. */
 bool progress_scale_gate(const struct worker_group *group);
 

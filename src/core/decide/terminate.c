@@ -28,7 +28,8 @@ static enum removal removal_of(const struct offer *offer, const struct worker *w
 		return REMOVAL_FORBIDDEN;
 	if (worker->registered)
 		return removal_of_registered(worker);
-	if (worker->finished || worker_is_expired(own))
+	/* A container that fails does not run, so nothing does in it. */
+	if (worker->finished || worker_is_expired(own) || own->obstacle == OBSTACLE_FAILED)
 		return REMOVAL_DELETE;
 	if (worker->raylet_gone) /* within raylet-gone-seconds it may return */
 		return REMOVAL_FORBIDDEN;

@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "core/decide/disruption.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
 /* Of several nodes of one Pod, the first in this order counts: nodes that may be busy come first,
@@ -102,19 +103,14 @@ static const struct ray_node *find_node(const struct node_index *index, const ch
 	return found ? *found : NULL;
 }
 
-static bool worker_pod_finished(const struct pod *pod)
-{
-	return strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0;
-}
-
 /* The Ray container of the Pod has not run, by its status or by the Pod's phase. */
 static bool worker_pod_never_started(const struct pod *pod)
 {
-	if (worker_pod_finished(pod))
+	if (pod_has_ended(pod))
 		return false;
 	const struct container_status *status = pod_ray_container_status(pod);
 	if (status)
-		return status->state == CONTAINER_WAITING && !status->started_before;
+		return status->state == CONTAINER_WAITING && !container_has_run(status);
 	return strcmp(pod->phase, "Pending") == 0;
 }
 
@@ -162,7 +158,7 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->pod_name = pod->name;
 	worker->replica = FACTS_NO_INDEX;
 	worker->ends = TIME_NONE;
-	worker->finished = worker_pod_finished(pod);
+	worker->finished = pod_has_ended(pod);
 	worker->never_started = worker_pod_never_started(pod);
 	worker->node = find_node(index, pod->name, pod->pod_ip);
 	worker->registered = worker->node && worker->node->status != RAY_NODE_DEAD;

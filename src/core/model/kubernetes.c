@@ -45,6 +45,12 @@ const struct container_status *pod_ray_container_status(const struct pod *pod)
 			  pod->spec.containers[0].name);
 }
 
+bool container_has_run(const struct container_status *status)
+{
+	return status->state == CONTAINER_RUNNING || status->state == CONTAINER_TERMINATED ||
+	       status->last || status->restart_count > 0;
+}
+
 static bool has_node_type(const struct pod *pod, const char *type)
 {
 	const char *value = labels_value(&pod->labels, LABEL_NODE_TYPE);

@@ -277,14 +277,21 @@ enum container_state {
 	CONTAINER_TERMINATED
 };
 
+/* How a run of a container ended. */
+struct container_end {
+	const char *reason, *message;
+	int64_t exit_code;
+	time_ms finished_at; /* TIME_NONE when absent */
+};
+
 struct container_status {
 	const char *name;
 	enum container_state state;
-	const char *reason, *message; /* of waiting or terminated */
+	const char *reason, *message; /* of waiting */
 	time_ms started_at;           /* of running, else of terminated; TIME_NONE when absent */
 	int64_t restart_count;
-	int64_t exit_code;   /* of terminated */
-	bool started_before; /* it has run, by its state, lastState or restartCount */
+	struct container_end end;         /* of terminated */
+	const struct container_end *last; /* of lastState; NULL: none */
 	/* That it has now; NULL: those of the spec. Only of Pods with a resize_status. */
 	const struct container_resources *resources;
 };
@@ -317,6 +324,9 @@ struct pod {
 	size_t condition_count;
 	const struct container_status *container_statuses;
 	size_t container_status_count;
+	/* Those that have not ended with exit code 0. */
+	const struct container_status *init_statuses;
+	size_t init_status_count;
 	const struct device_use *device_uses;
 	size_t device_use_count;
 	const struct resize_status *resize; /* NULL: it was never resized */
@@ -484,6 +494,8 @@ bool autoscaler_has_warm_workers(const struct autoscaler_object *object);
 bool autoscaler_has_bundles(const struct autoscaler_object *object);
 /* The status of container 0 of the spec (by its name), NULL when absent. */
 const struct container_status *pod_ray_container_status(const struct pod *pod);
+/* By its state, lastState or restartCount. */
+bool container_has_run(const struct container_status *status);
 bool pod_is_head(const struct pod *pod);
 bool pod_is_worker(const struct pod *pod);
 

@@ -125,6 +125,8 @@
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
 	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",            \
 	  "kubectl describe pod, if it takes too long")                                            \
+	X(CONTAINER_FAILS, "ContainerFails", "a container of the Pod fails, or cannot start",      \
+	  "the message has its name, reason, exit code and last words; read its log")              \
 	X(RAYLET_STARTING, "RayletStarting", "the container runs, Ray does not know the raylet",   \
 	  "read the worker's log if it takes too long")                                            \
 	X(DRAINING, "Draining", "Ray drains it, something is still in use",                        \
@@ -285,6 +287,8 @@
 	  "if it repeats: read the worker's log, often it is out of memory")                       \
 	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",    \
 	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")              \
+	X(POD_FAILED, WARNING, "PodFailed", "a Pod or its container failed, or cannot start",      \
+	  "see the message: KubeRay deletes a failed Pod at once, the Event stays")                \
 	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                          \
 	  "launched workers got no Node or did not register in time",                              \
 	  "see the cause NodeProvisionTimeout or StartTimeout")                                    \

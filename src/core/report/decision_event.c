@@ -8,6 +8,7 @@
 #include "core/decide/demand.h"
 #include "core/decide/limits.h"
 #include "core/decide/worker.h"
+#include "core/model/pod_status.h"
 #include "core/report/summary.h"
 
 #define NAMES_MAX 3 /* Pods named in one message */
@@ -516,6 +517,27 @@ static bool is_gated(const struct plan *plan)
 {
 	return plan->conditions.count == 1 ||
 	       strcmp(plan->conditions.at[1].type, "AbleToScale") != 0;
+}
+
+bool decision_event_of_pod(const struct pod *old, const struct pod *pod, struct arena *arena,
+			   struct decision_event *ret_event)
+{
+	const char *group = labels_value(&pod->labels, LABEL_GROUP), *text;
+
+	/* The containers of a Pod that is deleted are ended. */
+	if (pod->deleting || pod->unreadable || !pod_status_is_news(old, pod))
+		return false;
+	text = arena_printf(arena, "%s %s%s%s: %s", pod_is_head(pod) ? "Head" : "Worker", pod->name,
+			    group && !pod_is_head(pod) ? " of group " : "",
+			    group && !pod_is_head(pod) ? group : "",
+			    pod_status_read(pod, arena).text);
+	*ret_event = (struct decision_event){ .reason = DECISION_EVENT_POD_FAILED,
+					      .key = pod->name,
+					      .subject = "",
+					      .action = true,
+					      .message = arena_cut(arena, text,
+								   DECISION_EVENT_MESSAGE_MAX) };
+	return true;
 }
 
 void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,

@@ -41,6 +41,11 @@ struct decision_event_list {
 void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,
 			 struct arena *arena, struct decision_event_list *ret_list);
 
+/* The Event of a Pod of the RayCluster that fails, and did not in its earlier version `old`; false: there is
+ * none. Beside decisions, because KubeRay deletes a failed Pod before one could read it. */
+bool decision_event_of_pod(const struct pod *old, const struct pod *pod, struct arena *arena,
+			   struct decision_event *ret_event);
+
 const char *
 decision_event_reason_word(enum decision_event_reason reason); /* "TriggeredScaleUp", ... */
 bool decision_event_is_warning(enum decision_event_reason reason);

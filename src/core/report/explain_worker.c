@@ -4,6 +4,7 @@
 
 #include "core/decide/relay.h"
 #include "core/decide/worker.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
 #define ACTIVITIES_MAX 4
@@ -152,22 +153,47 @@ static struct words words_of_idle(const struct choice *choice, const struct work
 static struct words words_of_waiting(const struct choice *choice, const struct worker *worker)
 {
 	const struct worker_health *own = &choice->health->workers[worker->index];
-	const struct container_status *status = pod_ray_container_status(worker->pod);
+	struct pod_status status = pod_status_read(worker->pod, choice->arena);
 
 	if (own->waiting_reason)
 		return (struct words){ own->waiting_reason, own->obstacle_message };
-	return (struct words){ REASON_CONTAINER_STARTING,
-			       status ? status->reason : "the container has not started" };
+	if (status.outlook != POD_PROCEEDS)
+		return (struct words){ REASON_CONTAINER_FAILS, status.text };
+	return (struct words){ REASON_CONTAINER_STARTING, status.text[0] != '\0' ?
+								  status.text :
+								  "the container has not started" };
 }
 
-static struct words words_of_dead_raylet(const struct choice *choice, const struct worker *worker)
+/* With the failure that the Pod's status shows. */
+static const char *and_failure(const struct choice *choice, const struct worker *worker,
+			       const char *text)
+{
+	struct pod_status status = pod_status_read(worker->pod, choice->arena);
+
+	return status.failed ? arena_printf(choice->arena, "%s; %s", text, status.text) : text;
+}
+
+static struct words words_of_starting(const struct choice *choice, const struct worker *worker)
+{
+	struct pod_status status = pod_status_read(worker->pod, choice->arena);
+
+	if (status.outlook != POD_PROCEEDS)
+		return (struct words){ REASON_CONTAINER_FAILS, status.text };
+	return (struct words){ REASON_RAYLET_STARTING,
+			       and_failure(choice, worker, "its raylet has not registered yet") };
+}
+
+static struct words words_of_gone(const struct choice *choice, const struct worker *worker)
 {
 	if (worker->deleting)
 		return (struct words){ REASON_BEING_DELETED,
-				       and_end(choice, worker, "on its way out") };
-	return (struct words){ worker_gone_reason(worker), worker->finished ?
-								   worker->pod->phase :
-								   "the raylet is dead for Ray" };
+				       and_failure(choice, worker,
+						   and_end(choice, worker, "on its way out")) };
+	if (worker->finished)
+		return (struct words){ worker_gone_reason(worker),
+				       pod_status_read(worker->pod, choice->arena).text };
+	return (struct words){ worker_gone_reason(worker),
+			       and_failure(choice, worker, "the raylet is dead for Ray") };
 }
 
 static struct words words_of_disruption(const struct choice *choice, const struct worker *worker)
@@ -219,11 +245,11 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
 	if (own->action != TERMINATE_NONE && !relay_is_notified(choice, worker))
-		return (struct words){ own->reason, own->message };
+		return (struct words){ own->reason, and_failure(choice, worker, own->message) };
 	if (worker->disrupted)
 		return words_of_disruption(choice, worker);
 	if (worker->deleting)
-		return words_of_dead_raylet(choice, worker);
+		return words_of_gone(choice, worker);
 	if (worker->pod->unreadable)
 		return (struct words){ REASON_POD_UNREADABLE, worker->pod->unreadable };
 	struct words of_group = words_of_group(choice, worker);
@@ -233,8 +259,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	case WORKER_PENDING:
 		return words_of_waiting(choice, worker);
 	case WORKER_STARTING:
-		return (struct words){ REASON_RAYLET_STARTING,
-				       "its raylet has not registered yet" };
+		return words_of_starting(choice, worker);
 	case WORKER_RUNNING:
 		return words_of_running(choice, worker);
 	case WORKER_IDLE:
@@ -244,7 +269,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 				       and_release(choice, worker,
 						   activity_text(choice, worker->node)) };
 	case WORKER_GONE:
-		return words_of_dead_raylet(choice, worker);
+		return words_of_gone(choice, worker);
 	case WORKER_NONE:
 		break;
 	}

@@ -6,6 +6,7 @@
 #include "core/decide/template_seen.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 #include "core/report/limited.h"
 
@@ -47,30 +48,40 @@ static bool was_never_ready(const struct pod *pod)
 	const struct condition *ready =
 		condition_find(pod->conditions, pod->condition_count, "Ready");
 
-	if (strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0)
+	if (pod_has_ended(pod))
 		return false;
 	if (!ray)
 		return strcmp(pod->phase, "Pending") == 0;
-	if (!ray->started_before)
+	if (!container_has_run(ray))
 		return true;
 	return ray->state == CONTAINER_RUNNING && ray->restart_count == 0 && ready &&
 	       strcmp(ready->status, "True") != 0 && ready->last_transition <= ray->started_at;
 }
 
-/* For the message: "Unschedulable", "ImagePullBackOff", ... */
-static const char *head_state(const struct pod *pod)
+/* For the message: "Unschedulable: 0/3 nodes ...", "container ray-head: ImagePullBackOff", ... */
+static const char *head_state(const struct choice *choice, const struct pod *pod)
 {
 	const struct container_status *ray = pod_ray_container_status(pod);
-	const struct condition *scheduled =
-		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+	struct pod_status status = pod_status_read(pod, choice->arena);
 
-	if (scheduled && strcmp(scheduled->status, "False") == 0 && scheduled->reason[0] != '\0')
-		return scheduled->reason;
-	if (!ray || ray->state == CONTAINER_UNKNOWN)
-		return "its Ray container has not started";
-	if (ray->state == CONTAINER_WAITING)
-		return ray->reason[0] != '\0' ? ray->reason : "its Ray container waits";
-	return "its Ray container runs and is not Ready";
+	if (status.text[0] != '\0')
+		return status.text;
+	return ray && ray->state == CONTAINER_RUNNING ? "its Ray container runs and is not Ready" :
+							"its Ray container has not started";
+}
+
+/* Of a head whose GCS does not answer, where its Pod has a reason for it. */
+static const char *head_note(const struct choice *choice)
+{
+	const struct pod *head = choice->facts->head_pod;
+	struct pod_status status;
+
+	if (!head || head->unreadable)
+		return "";
+	status = pod_status_read(head, choice->arena);
+	return status.text[0] == '\0' ? "" :
+					arena_printf(choice->arena, "; the head Pod %s: %s",
+						     head->name, status.text);
 }
 
 /* A head that starts within start-timeout-seconds; afterwards Ray counts as unreachable. */
@@ -146,7 +157,7 @@ static struct verdict judge_active(const struct choice *choice)
 				choice->arena,
 				"the head Pod %s has not been Ready yet: %s; minReplicas and the "
 				"request-resources annotation already scale up",
-				facts->head_pod->name, head_state(facts->head_pod))
+				facts->head_pod->name, head_state(choice, facts->head_pod))
 		};
 	if (!facts->ray_reachable && choice->snapshot->ray_refused)
 		return (struct verdict){
@@ -162,9 +173,9 @@ static struct verdict judge_active(const struct choice *choice)
 			false, REASON_DEMAND_UNAVAILABLE,
 			arena_printf(
 				choice->arena,
-				"Ray is unreachable: %s; nothing is terminated, minReplicas and the "
+				"Ray is unreachable: %s%s; nothing is terminated, minReplicas and the "
 				"request-resources annotation still scale up%s",
-				facts->ray_problem, ray_note(choice))
+				facts->ray_problem, head_note(choice), ray_note(choice))
 		};
 	if (facts->view_problem)
 		return (struct verdict){

@@ -363,6 +363,15 @@ void event_correlator_decided(struct event_correlator *correlator,
 	forget_marks(correlator);
 }
 
+void event_correlator_happened(struct event_correlator *correlator,
+			       const struct decision_event *event, int64_t monotonic_ms,
+			       time_ms now)
+{
+	const struct action action = { event->reason, event->key, event->message };
+
+	report_action(correlator, &action, monotonic_ms, now);
+}
+
 void event_correlator_accepted(struct event_correlator *correlator, int64_t monotonic_ms,
 			       time_ms now)
 {

@@ -40,6 +40,10 @@ void event_correlator_free(struct event_correlator *correlator); /* NULL is fine
 void event_correlator_decided(struct event_correlator *correlator,
 			      const struct decision_event_list *events, int64_t monotonic_ms,
 			      time_ms now);
+/* One action beside decisions, reported at once. */
+void event_correlator_happened(struct event_correlator *correlator,
+			       const struct decision_event *event, int64_t monotonic_ms,
+			       time_ms now);
 /* The patch of that decision was accepted: its actions are reported. */
 void event_correlator_accepted(struct event_correlator *correlator, int64_t monotonic_ms,
 			       time_ms now);

@@ -10,13 +10,17 @@
 #include "base/token_bucket.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
+#include "core/decide/gate.h"
+#include "core/model/identity.h"
 #include "ctl/pass/pass.h"
 #include "ctl/report/event_correlator.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
 #include "ctl/shared/cluster_map.h"
+#include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "kube/kube_client.h"
+#include "kube/kube_informer.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
 #include "net/loop.h"
@@ -286,13 +290,10 @@ static void send_due(struct event_recorder *recorder, const struct target *targe
 
 /* --- input --- */
 
-/* The object in the snapshot; false: there is none, or its uid is unknown. */
-static bool object_of(const struct snapshot *snapshot, enum about about,
-		      struct event_object *ret_object)
+/* False: there is none, or its uid is unknown. */
+static bool object_of(const struct ray_cluster *cluster, const struct autoscaler_object *autoscaler,
+		      enum about about, struct event_object *ret_object)
 {
-	const struct ray_cluster *cluster = &snapshot->cluster;
-	const struct autoscaler_object *autoscaler = snapshot->autoscaler;
-
 	*ret_object = (struct event_object){ cluster->api_version, kinds[about],
 					     cluster->namespace_,  cluster->name,
 					     cluster->uid,         cluster->resource_version };
@@ -348,7 +349,7 @@ void event_recorder_decided(void *listener, const struct pass_decision *decision
 		struct event_object object;
 		struct target *target;
 
-		if (!object_of(decision->snapshot, about, &object) ||
+		if (!object_of(cluster, decision->snapshot->autoscaler, about, &object) ||
 		    (list.at.count == 0 && !target_in(recorded, about)))
 			continue;
 		target = target_of(recorder, recorded, about, &object);
@@ -384,4 +385,50 @@ void event_recorder_forget(void *listener, const char *namespace_, const char *n
 
 	if (recorder)
 		cluster_map_remove(&recorder->clusters, namespace_, name);
+}
+
+/* The RayCluster of the Pod, if this program scales it. */
+static const struct ray_cluster *scaled_cluster_of(const struct event_recorder *recorder,
+						   const struct pod *pod, struct arena *arena)
+{
+	const char *name = labels_value(&pod->labels, LABEL_CLUSTER);
+	const struct ray_cluster *cluster =
+		name ? kube_informer_get(recorder->control->ray_clusters, pod->namespace_, name) :
+		       NULL;
+	struct snapshot alone = { .cluster = { .name = "" } };
+
+	if (!cluster || !identity_is_owned(cluster, pod))
+		return NULL;
+	alone.cluster = *cluster;
+	return gate_check(&alone, arena).reason ? NULL : cluster;
+}
+
+void event_recorder_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct event_recorder *recorder = watcher;
+	const struct ray_cluster *cluster;
+	struct decision_event event;
+	struct event_object object;
+	struct recorded *recorded;
+
+	/* The first version that this process reads may be an hour old. */
+	if (!recorder || !old || !new_object || !leader_is_leading(recorder->control->leader) ||
+	    !decision_event_of_pod(old, new_object, &scratch, &event))
+		return;
+	cluster = scaled_cluster_of(recorder, new_object, &scratch);
+	if (!cluster || !object_of(cluster, NULL, ABOUT_RAY_CLUSTER, &object))
+		return;
+	recorded = cluster_map_make(&recorder->clusters, cluster->namespace_, cluster->name);
+	(void)target_of(recorder, recorded, ABOUT_RAY_CLUSTER, &object);
+	for (enum about about = 0; about < ABOUT_COUNT; about++) {
+		struct target *target = target_in(recorded, about);
+
+		if (!target)
+			continue;
+		event_correlator_happened(target->correlator, &event,
+					  loop_monotonic_ms(recorder->control->loop),
+					  loop_wall(recorder->control->loop));
+		send_due(recorder, target);
+	}
 }

@@ -19,6 +19,7 @@
 #define EVENT_RECORDER_QUEUE_MAX 32 /* requests of all kinds in flight or queued */
 
 struct event_recorder;
+struct pod;
 struct pass_decision;
 
 /* NULL in sidecar mode. */
@@ -30,5 +31,9 @@ void event_recorder_free(struct event_recorder *recorder);
 void event_recorder_decided(void *listener, const struct pass_decision *decision);
 void event_recorder_patched(void *listener, const char *namespace_, const char *name);
 void event_recorder_forget(void *listener, const char *namespace_, const char *name);
+
+/* A watcher of the Pods (ctl/controller.c): records the failure of a Pod of a scaled RayCluster. `watcher` is a
+ * struct event_recorder. */
+void event_recorder_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
 
 #endif

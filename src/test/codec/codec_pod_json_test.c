@@ -57,18 +57,18 @@ static void test_full(void **state)
 	assert_true(pod.conditions[0].last_transition == 2000);
 	assert_int_equal(pod.container_status_count, 5);
 	status = pod.container_statuses;
-	assert_int_equal(status[2].exit_code, 137);
+	assert_int_equal(status[2].end.exit_code, 137);
 	assert_int_equal(status[0].state, CONTAINER_WAITING);
 	assert_string_equal(status[0].reason, "ImagePullBackOff");
-	assert_false(status[0].started_before);
+	assert_false(container_has_run(&status[0]));
 	assert_true(status[0].started_at == TIME_NONE);
 	assert_int_equal(status[1].state, CONTAINER_RUNNING);
 	assert_true(status[1].started_at == 3000 && status[1].restart_count == 2);
-	assert_true(status[1].started_before);
+	assert_true(container_has_run(&status[1]));
 	assert_int_equal(status[2].state, CONTAINER_TERMINATED);
-	assert_true(status[2].started_at == 4000 && status[2].started_before);
+	assert_true(status[2].started_at == 4000 && container_has_run(&status[2]));
 	assert_int_equal(status[3].state, CONTAINER_UNKNOWN);
-	assert_true(status[3].started_before && status[4].started_before);
+	assert_true(container_has_run(&status[3]) && container_has_run(&status[4]));
 	assert_string_equal(pod_ray_container_status(&pod)->name, "ray");
 }
 

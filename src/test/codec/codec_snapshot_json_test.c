@@ -166,7 +166,7 @@ static void check_full(const struct snapshot *snapshot)
 	assert_int_equal(snapshot->pod_count, 2);
 	assert_true(snapshot->pods[0]->deleting);
 	assert_string_equal(snapshot->pods[0]->spec.containers[0].args.at[0], "park");
-	assert_true(snapshot->pods[1]->container_statuses[0].started_before);
+	assert_true(container_has_run(&snapshot->pods[1]->container_statuses[0]));
 	assert_true(snapshot->ray_state->version == 3);
 	assert_string_equal(snapshot->ray_state->nodes[0].id, "0102");
 	assert_true(snapshot->ray_state_time == 1795168799500);
