@@ -71,14 +71,20 @@ name_group = $(firstword $(subst _, ,$(notdir $(1))))
 CC_clang := $(FUZZ_CC)
 LINK_clang := $(SANITIZE) -fsanitize=fuzzer-no-link -Wl,--as-needed
 
+# Clocks of tests do not depend on how fast the machine is (src/test/support/virtual_clock.h), except of those whose
+# program waits outside of a loop: for its child processes.
+MACHINE_CLOCK_TESTS := cli_supervise_test
+VIRTUAL_CLOCK := -Wl,-u,virtual_clock_use
+clock_of = $(if $(filter $(1),$(MACHINE_CLOCK_TESTS)),,$(VIRTUAL_CLOCK))
+
 # $(1): group, $(2): name
 define test_rules
 $(BUILD)/asan/obj/test/$(1)/$(2).o $(BUILD)/fuzz/obj/test/$(1)/$(2).o: PRIVATE_CFLAGS = -Wno-missing-field-initializers \
 	$$(call vendor_flags,--cflags,cmocka $$(call vendor_of,$$(LINKS_$(1))))
 $(BUILD)/test/$(2): $(BUILD)/asan/obj/test/$(1)/$(2).o $(call support,asan) $(call archives,asan,$(1))
-	$$(call link,asan,$(1),$$(call vendor_flags,--libs,cmocka))
+	$$(call link,asan,$(1),$$(call vendor_flags,--libs,cmocka) $$(call clock_of,$(2)))
 $(BUILD)/fuzz/test/$(2): $(BUILD)/fuzz/obj/test/$(1)/$(2).o $(call support,fuzz) $(call archives,fuzz,$(1))
-	$$(call link,clang,$(1),$$(call vendor_flags,--libs,cmocka))
+	$$(call link,clang,$(1),$$(call vendor_flags,--libs,cmocka) $$(call clock_of,$(2)))
 unit-$(2) unit-$(2:_test=): $(BUILD)/test/$(2)
 	$$<
 .PHONY: unit-$(2) unit-$(2:_test=)

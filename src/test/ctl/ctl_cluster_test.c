@@ -162,10 +162,14 @@ static int setup_restarted(void **state)
 static int setup_window(void **state)
 {
 	static char list[sizeof(LIST(PAUSED_WITH_WINDOW("", ""))) + 100];
-	time_ms now = (time_ms)time(NULL) * MS_PER_SECOND, begin = (now / 60000 - 1) * 60000;
+	struct timespec at;
 	struct civil_time civil;
+	time_ms now, begin;
 
 	(void)state;
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &at), 0);
+	now = at.tv_sec * MS_PER_SECOND;
+	begin = (now / 60000 - 1) * 60000;
 	time_to_civil(begin, &civil);
 	(void)snprintf(list, sizeof(list), LIST(PAUSED_WITH_WINDOW("%d %d", "%lldms")),
 		       civil.minute, civil.hour, (long long)(now + WINDOW_ENDS_MS - begin));

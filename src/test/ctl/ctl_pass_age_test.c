@@ -2,8 +2,8 @@
  * state-max-age-seconds is not acted upon, but drains that Ray has accepted are patched. */
 #include "ctl/pass/pass_intern.h"
 
-#include "test/support/clock_jump.h"
 #include "test/support/pass_bench.h"
+#include "test/support/virtual_clock.h"
 
 #define LONG_S 3600
 #define OLD_S 4 /* state-max-age-seconds is 3 */

@@ -1,6 +1,6 @@
 /* ctl/queue/work_queue: the number of passes that start in one loop iteration, their order, and the
  * other work of the loop in between. */
-#include <sched.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -184,7 +184,7 @@ static void job_run(void *context, const struct work_job *job)
 {
 	(void)context;
 	while (!atomic_load(&released) && !work_is_cancelled(job))
-		(void)sched_yield();
+		(void)poll(NULL, 0, 1);
 }
 
 static void job_ended(void *context)

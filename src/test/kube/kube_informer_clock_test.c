@@ -1,7 +1,7 @@
 /* kube/kube_informer in a process that was stopped, and under a wall clock that jumps: an old cache
  * does not count as fresh, and a fresh one stays fresh. */
-#include "test/support/clock_jump.h"
 #include "test/support/informer_script.h"
+#include "test/support/virtual_clock.h"
 
 #define DAY_S 86400
 

@@ -1,7 +1,7 @@
 /* kube/kube_lease and clocks: our own clock counts, from before a renewal was sent, and the wall
  * clock does not matter. Also a server that answers 429. */
-#include "test/support/clock_jump.h"
 #include "test/support/lease_bench.h"
+#include "test/support/virtual_clock.h"
 
 #define DAY_S 86400
 #define STOPPED_S 2 /* longer than RENEW_MS and LEASE_MS */

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "test/support/h2_bench.h"
+#include "test/support/virtual_clock.h"
 
 /* ---- streams and connections that end ---- */
 
@@ -238,10 +239,7 @@ static void test_slow_replies(void **state)
 /* The loop that reads the reply does not go on. */
 static void handle_late(struct h2_server *server, struct h2_stream *stream)
 {
-	int64_t until_us = loop_precise_us() + 300 * 1000;
-
-	while (loop_precise_us() < until_us)
-		;
+	virtual_clock_sleep(300);
 	if (server->requests == 1)
 		h2_stream_answer(stream, &h2_bench_next_answer);
 }

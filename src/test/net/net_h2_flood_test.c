@@ -170,7 +170,7 @@ static void test_a_good_reply_does_not_pay_for_a_flood(void **state)
 static void test_less_than_a_window_after_a_reset_is_accepted(void **state)
 {
 	(void)state;
-	write_flood(&unknown, (size_t)1 << 20, &extra);
+	write_flood(&unknown, ((size_t)1 << 20) - 1000, &extra);
 	extra_first = true;
 	h2_bench_open(handle_with_extra);
 	h2_bench_answer("pong");

@@ -227,9 +227,11 @@ static void test_one_owner_leaves_memory_to_others(void **state)
 
 	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
 		lazy[i] = ask_lazily(bench, "/page/a");
-	assert_true(loop_wait_until(bench->loop, is_freed, bench, WAIT_MS));
-	assert_int_equal(ask(bench, "GET", "/page/a"), 503);
-	assert_non_null(strstr(bench->body, "by the unread answers of a; read them"));
+	/* As soon as all of them are answered. */
+	for (int asked = 0; ask(bench, "GET", "/page/a") != 503 ||
+			    !strstr(bench->body, "by the unread answers of a; read them");
+	     asked++)
+		assert_true(asked < 1000);
 	assert_int_equal(ask(bench, "GET", "/source"), 200);
 	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
 		close(lazy[i]);

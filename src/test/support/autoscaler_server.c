@@ -107,8 +107,6 @@ static void store_watch(struct exchange *exchange)
 
 	exchange_open_stream(exchange);
 	while (!store.stop && !exchange->closed) {
-		struct timespec until;
-
 		if (store.version > sent && store.exists) {
 			char *object = store_object();
 			char *line = memory_alloc(strlen(object) + 64);
@@ -120,9 +118,7 @@ static void store_watch(struct exchange *exchange)
 			memory_free(line);
 			memory_free(object);
 		}
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec++;
-		(void)pthread_cond_timedwait(&store.changed, &store.lock, &until);
+		(void)pthread_cond_wait(&store.changed, &store.lock);
 	}
 	pthread_mutex_unlock(&store.lock);
 	exchange->closed = true;

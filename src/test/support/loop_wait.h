@@ -1,21 +1,16 @@
-/* Runs the loop until a predicate holds, with a deadline. */
+/* Runs the loop until a predicate holds, with a deadline of the virtual clock. */
 #ifndef TEST_SUPPORT_LOOP_WAIT_H
 #define TEST_SUPPORT_LOOP_WAIT_H
 
 #include <stdbool.h>
 
 #include "net/loop.h"
+#include "test/support/virtual_clock.h"
 
-struct loop_wait {
-	struct loop *loop;
-	struct loop_timer *timer;
-	bool (*holds)(void *context);
-	void *context;
-	int64_t deadline_ms;
-	bool held;
-};
+#define LOOP_WAIT_LOOK_MS 50
 
-/* False when the deadline passed first. */
+/* False when the deadline passed first. The predicate may start something. It is called in each turn of the
+ * loop before it waits, and every LOOP_WAIT_LOOK_MS for facts of other threads. */
 bool loop_wait_until(struct loop *loop, bool (*holds)(void *context), void *context,
 		     int64_t within_ms);
 
