@@ -263,11 +263,12 @@ static void kube_informer_list_failed(struct kube_informer *informer, const stru
 {
 	enum kube_state next = KUBE_STATE_LIST;
 
-	memory_set_string(&informer->continue_token, ""); /* from the first page, also after 410 */
+	if (err->kind != ERR_TIMEOUT) /* else the same page, of fewer objects */
+		memory_set_string(&informer->continue_token, "");
+	else if (informer->page_objects > 1)
+		informer->page_objects /= 2;
 	if (err->kind == ERR_NOT_FOUND)
 		next = kube_informer_after_missing(informer);
-	if (err->kind == ERR_TIMEOUT && informer->page_objects > 1)
-		informer->page_objects /= 2;
 	kube_informer_fail(informer, next, err, retry_after_ms);
 }
 

@@ -60,7 +60,9 @@ struct https_request {
 		call; /* what it points to is the caller's, and not used after https_start */
 	struct loop_timer *timer;
 	int64_t first_byte_deadline_ms, last_piece_ms;
-	bool opened; /* the header of the final answer is complete */
+	int64_t total_deadline_ms; /* of a stream; curl has that of others. INT64_MAX: none */
+	int64_t held_ms;           /* when it was held */
+	bool opened;               /* the header of the final answer is complete */
 	int status;
 	size_t header_bytes;
 	int64_t retry_after_ms;
@@ -176,7 +178,7 @@ static int https_set_request(struct https_easy *easy, const struct https_call *c
 static int https_set_limits(struct https_easy *easy, const struct https_call *call, struct err *err)
 {
 	HTTPS_SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
-	HTTPS_SET(easy, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
+	HTTPS_SET(easy, CURLOPT_TIMEOUT_MS, call->on_chunk ? 0L : (long)call->total_ms);
 	HTTPS_SET(easy, CURLOPT_BUFFERSIZE, HTTPS_RECEIVE_BYTES);
 	/* No SIGALRM, and no wait for a resolver thread when a request is cancelled. */
 	HTTPS_SET(easy, CURLOPT_NOSIGNAL, 1L);
@@ -498,6 +500,60 @@ static int https_on_socket(CURL *curl UNUSED, curl_socket_t fd, int what, void *
 	return 0;
 }
 
+/* ---- deadlines that curl does not have: first byte, stall, and total without the time held ---- */
+
+static int64_t https_deadline_ms(const struct https_request *request)
+{
+	int64_t next_ms = INT64_MAX;
+
+	if (!request->opened)
+		next_ms = request->first_byte_deadline_ms;
+	else if (request->call.stall_ms > 0)
+		next_ms = request->last_piece_ms + request->call.stall_ms;
+	return next_ms < request->total_deadline_ms ? next_ms : request->total_deadline_ms;
+}
+
+static void https_start_timer(struct https_request *request)
+{
+	int64_t left_ms = https_deadline_ms(request) - loop_monotonic_ms(request->https->loop);
+
+	if (request->held || https_deadline_ms(request) == INT64_MAX)
+		loop_timer_stop(request->timer);
+	else
+		loop_timer_start(request->timer, left_ms > 0 ? left_ms : 0);
+}
+
+static void https_note_deadline(struct https_request *request, int64_t now)
+{
+	const struct https_call *call = &request->call;
+
+	if (now >= request->total_deadline_ms)
+		err_set(&request->stop, ERR_TIMEOUT, "%s: not all was received within %lld ms",
+			request->origin, (long long)call->total_ms);
+	else if (request->opened)
+		err_set(&request->stop, ERR_TIMEOUT, "%s: nothing was received for %lld ms",
+			request->origin, (long long)call->stall_ms);
+	else
+		err_set(&request->stop, ERR_TIMEOUT, "%s: no answer began within the deadline",
+			request->origin);
+}
+
+/* Also reports BROKEN requests. */
+static void https_on_timer(void *context)
+{
+	struct https_request *request = context;
+	int64_t now = loop_monotonic_ms(request->https->loop);
+
+	if (request->state != HTTPS_BROKEN) {
+		if (now < https_deadline_ms(request)) {
+			https_start_timer(request);
+			return;
+		}
+		https_note_deadline(request, now);
+	}
+	https_finish(request, CURLE_OK);
+}
+
 /* ---- turns of streams ---- */
 
 /* curl returns an error of the piece that it kept here only, and does not end the request. */
@@ -534,8 +590,11 @@ static void https_on_resume(uv_idle_t *handle)
 
 void https_resume(struct https_request *request)
 {
-	request->held = false;
 	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
+	if (request->held && request->total_deadline_ms < INT64_MAX)
+		request->total_deadline_ms += request->last_piece_ms - request->held_ms;
+	request->held = false;
+	https_start_timer(request);
 	if (request->paused)
 		CHECK(uv_idle_start(request->https->resume, https_on_resume) == 0);
 }
@@ -648,10 +707,7 @@ static size_t https_on_header(char *line, size_t size, size_t count, void *conte
 	request->opened = true;
 	request->status = (int)status;
 	request->last_piece_ms = loop_monotonic_ms(request->https->loop);
-	if (request->call.stall_ms > 0)
-		loop_timer_start(request->timer, request->call.stall_ms);
-	else
-		loop_timer_stop(request->timer);
+	https_start_timer(request);
 	if (request->call.on_chunk && request->call.on_open && status < 300)
 		request->call.on_open(request->call.context);
 	return request->cancelled ? 0 : bytes;
@@ -670,7 +726,11 @@ static size_t https_on_write(char *data, size_t size, size_t count, void *contex
 			return CURL_WRITEFUNC_PAUSE;
 		int answer =
 			bytes > 0 ? request->call.on_chunk(request->call.context, data, bytes) : 0;
-		request->held = answer > 0;
+		if (answer > 0 && !request->cancelled) {
+			request->held = true;
+			request->held_ms = request->last_piece_ms;
+			loop_timer_stop(request->timer);
+		}
 		if (answer >= 0)
 			return request->cancelled ? 0 : bytes;
 		if (!request->cancelled)
@@ -698,31 +758,6 @@ static int https_on_send(void *context, char *peer UNUSED, char *own UNUSED, int
 		return CURL_PREREQFUNC_OK;
 	err_set(&request->stop, ERR_RETRY, "%s: not sent, %s", request->origin, why);
 	return CURL_PREREQFUNC_ABORT;
-}
-
-/* The deadlines that curl does not have: first byte and stall. Also reports BROKEN requests. */
-static void https_on_timer(void *context)
-{
-	struct https_request *request = context;
-	int64_t now = loop_monotonic_ms(request->https->loop);
-
-	if (request->held)
-		request->last_piece_ms = now;
-	int64_t deadline = request->opened ? request->last_piece_ms + request->call.stall_ms :
-					     request->first_byte_deadline_ms;
-
-	if (request->state != HTTPS_BROKEN) {
-		if (now < deadline) {
-			loop_timer_start(request->timer, deadline - now);
-			return;
-		}
-		if (request->opened)
-			err_set(&request->stop, ERR_TIMEOUT, "%s: nothing was received for %lld ms",
-				request->origin, (long long)request->call.stall_ms);
-		else
-			https_stop(request, ERR_TIMEOUT, "no answer began within the deadline");
-	}
-	https_finish(request, CURLE_OK);
 }
 
 static curl_socket_t https_on_open_socket(void *context, curlsocktype purpose UNUSED,
@@ -773,6 +808,9 @@ struct https_request *https_start(struct https *https, const struct https_call *
 	request->call = *call;
 	request->origin = https_origin(call->url);
 	request->first_byte_deadline_ms = loop_monotonic_ms(https->loop) + call->first_byte_ms;
+	request->total_deadline_ms = call->on_chunk && call->total_ms > 0 ?
+					     loop_monotonic_ms(https->loop) + call->total_ms :
+					     INT64_MAX;
 	request->timer = loop_timer_new(https->loop, https_on_timer, request);
 	buf_init(&request->body, call->ceiling_bytes);
 
@@ -784,7 +822,7 @@ struct https_request *https_start(struct https *https, const struct https_call *
 		return request;
 	}
 	request->state = HTTPS_QUEUED;
-	loop_timer_start(request->timer, call->first_byte_ms);
+	https_start_timer(request);
 	if (https->inside == 0)
 		https_activate(request);
 	return request;

@@ -60,9 +60,9 @@ struct https_call {
 	const struct https_tls *tls; /* NULL: defaults */
 	int64_t connect_ms;          /* until TLS is up; above 0 */
 	int64_t first_byte_ms;       /* from the start until the answer begins; above 0 */
-	int64_t total_ms;            /* 0: none (then stall_ms is needed) */
-	int64_t stall_ms;            /* between two pieces of the answer; 0: none */
-	size_t ceiling_bytes;        /* of the body that is gathered */
+	int64_t total_ms; /* 0: none (then stall_ms is needed); of a stream without the time held */
+	int64_t stall_ms; /* between two pieces of the answer; 0: none */
+	size_t ceiling_bytes; /* of the body that is gathered */
 	/* Called when the connection is up and the request would be sent, which may be long after
 	 * the start, and again before each repetition on another connection. NULL: it may; else why
 	 * not: nothing is sent, and on_done gets ERR_RETRY "not sent, <why>". Must not start or

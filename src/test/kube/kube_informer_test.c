@@ -191,6 +191,25 @@ static void test_page_too_slow_is_halved(void **state)
 	informer_stop();
 }
 
+/* A later page that is not received in time does not begin the list again. */
+static void test_later_page_too_slow_is_halved(void **state)
+{
+	struct kube_client_options options = KUBE_CLIENT_OPTIONS_INIT;
+	static const struct step steps[] = {
+		{ "limit=250", .text = LIST("10", "next", POD("p1", "1")) },
+		{ "limit=250&continue=next", .kind = STEP_STREAM_HOLD, .text = "{'items':[" },
+		{ "limit=125&continue=next", .text = LIST("10", "", POD("p2", "2")) },
+		{ WATCH_FROM("10"), .kind = STEP_STREAM_HOLD },
+	};
+
+	(void)state;
+	options.timeout_ms = 500;
+	start_pods(steps, SUPPORT_COUNT(steps), &options);
+	informer_wait_seen("ADDED a/p1 - 1;error Timeout;ADDED a/p2 - 2;synced;live;");
+	assert_false(informer_script.surprised);
+	informer_stop();
+}
+
 /* The limit on the body of an answer is none on a list. */
 static void test_list_has_no_limit(void **state)
 {
@@ -318,6 +337,7 @@ int main(void)
 		TEST(test_retry_after_is_obeyed),
 		TEST(test_rights_are_missing),
 		TEST(test_page_too_slow_is_halved),
+		TEST(test_later_page_too_slow_is_halved),
 		TEST(test_list_has_no_limit),
 		TEST(test_cut_resumes_without_a_list),
 		TEST(test_reset),

@@ -100,11 +100,46 @@ static void test_a_piece_of_a_later_turn_is_refused(void **state)
 	}
 }
 
+static int hold_the_first(void *context, const char *data, size_t size)
+{
+	struct seen *seen = context;
+	struct turn_bytes *turn = seen->turn;
+
+	(void)data;
+	turn->whole += size;
+	return seen->chunks++ == 0 ? 1 : 0;
+}
+
+/* The receiver may need longer for a piece than the whole answer may take. */
+static void test_time_held_is_not_the_peers(void **state)
+{
+	static const struct https_call held = { .on_open = client_on_open,
+						.on_chunk = hold_the_first,
+						.first_byte_ms = WAIT_MS,
+						.total_ms = 1000 };
+	struct fixture *fixture = *state;
+	struct turn_bytes turn = { .bytes = 0 };
+	struct seen seen;
+
+	fixture->server = server_start(script_long, NULL);
+	client_seen_init(&seen, fixture);
+	seen.turn = &turn;
+	client_start(&seen, &held);
+	assert_false(loop_wait_until(fixture->loop, client_is_done, &seen, 1500));
+	assert_int_equal(seen.chunks, 1);
+	https_resume(seen.request);
+	client_finish(&seen);
+	assert_int_equal(seen.err.kind, ERR_NONE);
+	assert_int_equal(turn.whole, LONG_STREAM_BYTES);
+	buf_done(&seen.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_turn_reads_few_bytes),
 		TEST(test_a_piece_of_a_later_turn_is_refused),
+		TEST(test_time_held_is_not_the_peers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
