@@ -286,8 +286,8 @@ static void current_view(void *context, struct arena *arena, struct observation 
 	snapshot->extra_conditions = features_conditions(cluster->control->features,
 							 ret_view->cluster, arena,
 							 &snapshot->extra_condition_count);
-	events_of_cluster(cluster->control->events, ret_view->cluster, snapshot->pods,
-			  snapshot->pod_count, arena, &snapshot->events, &snapshot->event_count);
+	events_of_cluster(cluster->control->events, ret_view->cluster, arena, &snapshot->events,
+			  &snapshot->event_count);
 }
 
 /* --- log and reports of a decision --- */

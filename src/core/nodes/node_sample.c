@@ -22,10 +22,11 @@ struct ranking {
 bool node_sample_unschedulable(const struct pod *pod)
 {
 	const struct condition *scheduled =
-		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+		pod->spec.node_name[0] == '\0' ?
+			condition_find(pod->conditions, pod->condition_count, "PodScheduled") :
+			NULL;
 
-	return pod->spec.node_name[0] == '\0' && scheduled &&
-	       strcmp(scheduled->status, "False") == 0 &&
+	return scheduled && strcmp(scheduled->status, "False") == 0 &&
 	       strcmp(scheduled->reason, "SchedulingGated") != 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "core/model/event_meaning.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/event_store.h"
 #include "ctl/watch/optional_watch.h"
@@ -64,7 +65,7 @@ static void event_changed(void *context, enum kube_change change, const char *ke
 	cluster = cluster_of(events, event, &settled);
 	if (settled)
 		return;
-	if (event_store_put(events->store, event, cluster != NULL,
+	if (event_store_put(events->store, event, cluster,
 			    loop_monotonic_ms(events->control->loop)) &&
 	    cluster)
 		(void)control_wake(events->control, event->namespace_, cluster);
@@ -76,7 +77,8 @@ struct events *events_new(const struct control *control)
 	struct events *events = memory_alloc(sizeof(*events));
 
 	events->control = control;
-	events->store = event_store_new();
+	events->store =
+		event_store_new(control->memory ? &control->memory->objects : NULL, control->loop);
 	events->watch.level = options_sidecar(options) ? LOG_INFO : LOG_WARNING;
 	events->watch.without =
 		"events cannot be read: conditions and timeouts of Pods decide alone";
@@ -109,17 +111,11 @@ bool events_known(const struct events *events)
 }
 
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
-		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		       const struct event **ret_events, size_t *ret_count)
+		       struct arena *arena, const struct event **ret_events, size_t *ret_count)
 {
 	struct event_list list = { .events = { .at = NULL } };
 
-	event_store_find(events->store, "RayCluster", cluster->namespace_, cluster->name, arena,
-			 &list);
-	for (size_t i = 0; i < pod_count; i++)
-		if (!pods[i]->spec.node_name[0])
-			event_store_find(events->store, "Pod", pods[i]->namespace_, pods[i]->name,
-					 arena, &list);
+	event_store_of_cluster(events->store, cluster->namespace_, cluster->name, arena, &list);
 	*ret_events = list.events.at;
 	*ret_count = list.events.count;
 }
@@ -136,7 +132,10 @@ void events_ray_cluster_changed(void *context, const char *namespace_, const cha
 void events_pod_changed(void *context, const struct pod *old, const struct pod *new_object)
 {
 	struct events *events = context;
+	const char *cluster = new_object ? labels_value(&new_object->labels, LABEL_CLUSTER) : NULL;
 
+	if (events && cluster && !new_object->spec.node_name[0])
+		event_store_claim(events->store, new_object, cluster);
 	if (events && old && !old->spec.node_name[0] &&
 	    (!new_object || new_object->spec.node_name[0]))
 		event_store_forget(events->store, "Pod", old->namespace_, old->name);

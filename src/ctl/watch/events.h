@@ -26,11 +26,10 @@ void events_free(struct events *events); /* NULL is fine */
 /* Events can be read now. */
 bool events_known(const struct events *events);
 
-/* Events of the RayCluster and of its Pods without a Node; texts are borrowed until the loop
- * turns. */
+/* Events of the RayCluster and of its Pods without a Node; the texts live until the jobs have ended that are
+ * started in this turn of the loop. */
 void events_of_cluster(struct events *events, const struct ray_cluster *cluster,
-		       const struct pod *const *pods, size_t pod_count, struct arena *arena,
-		       const struct event **ret_events, size_t *ret_count);
+		       struct arena *arena, const struct event **ret_events, size_t *ret_count);
 
 /* Watchers: drop the Events of a RayCluster that was deleted, and of a Pod that was deleted or got its
  * Node. context: struct events, may be NULL. */

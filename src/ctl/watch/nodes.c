@@ -15,6 +15,7 @@ struct kept {
 	const char *name;
 	struct arena arena;
 	const struct node *node;
+	uint64_t look; /* the last one that has found it */
 };
 
 struct nodes {
@@ -22,6 +23,8 @@ struct nodes {
 	const struct features *features;
 	struct loop *loop;
 	struct map kept; /* name to struct kept */
+	size_t tainted;  /* of kept: with taints */
+	uint64_t look;   /* counts calls of nodes_of_pods */
 };
 
 static void kept_done(void *value)
@@ -77,6 +80,8 @@ static void keep(struct nodes *nodes, const struct node *node)
 
 	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
+	nodes->tainted += reduced.taint_count > 0;
+	nodes->tainted -= kept && kept->node->taint_count > 0;
 	kept = map_make(&nodes->kept, node->name, sizeof(*kept));
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
@@ -86,11 +91,14 @@ static void node_changed(void *context, enum kube_change change UNUSED, const ch
 {
 	struct nodes *nodes = context;
 	const struct node *node = new_object;
+	const struct kept *kept;
 
 	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
 		keep(nodes, node);
-	else
+	else if ((kept = map_get(&nodes->kept, key))) {
+		nodes->tainted -= kept->node->taint_count > 0;
 		map_drop(&nodes->kept, key, kept_done);
+	}
 }
 
 struct nodes *nodes_new(const struct control *control)
@@ -136,25 +144,27 @@ const struct labels *nodes_labels(const struct nodes *nodes, const char *name)
 	return kept && features_read_node_label(nodes->features, NULL) ? &kept->node->labels : NULL;
 }
 
-void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
+void nodes_of_pods(struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
 		   struct arena *arena, const struct node **ret_nodes, size_t *ret_count)
 {
 	VEC(struct node) found = { .at = NULL };
 
-	if (nodes && nodes->kept.count > 0)
+	if (nodes && nodes->tainted > 0) {
+		nodes->look++;
 		for (size_t i = 0; i < pod_count; i++) {
-			const struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
+			struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
 			struct node *node;
 
-			if (!kept || kept->node->taint_count == 0 ||
-			    VEC_FIND(&found, name, kept->node->name))
+			if (!kept || kept->node->taint_count == 0 || kept->look == nodes->look)
 				continue;
+			kept->look = nodes->look;
 			/* A copy: the Node may be freed before the decision has been made. */
 			node = VEC_ADD(arena, &found);
 			*node = *kept->node;
 			node->labels = (struct labels){ .count = 0 };
 			field_own(node_fields, node, arena);
 		}
+	}
 	*ret_nodes = found.at;
 	*ret_count = found.count;
 }

@@ -31,7 +31,7 @@ bool nodes_known(const struct nodes *nodes);
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name);
 
 /* The disrupted Nodes of these Pods, each once; borrowed until the loop turns. */
-void nodes_of_pods(const struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
+void nodes_of_pods(struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
 		   struct arena *arena, const struct node **ret_nodes, size_t *ret_count);
 
 #endif
