@@ -46,9 +46,17 @@ static size_t now(const size_t *bytes)
 	return __atomic_load_n(bytes, __ATOMIC_RELAXED);
 }
 
+/* With what was not charged. */
+static size_t whole(const struct budget *budget, size_t used)
+{
+	size_t measured = budget->measure ? budget->measure() : 0;
+
+	return measured > used ? measured : used;
+}
+
 size_t budget_used(const struct budget *budget)
 {
-	return budget ? now(&budget->used_bytes) : 0;
+	return budget ? whole(budget, now(&budget->used_bytes)) : 0;
 }
 
 size_t budget_peak(const struct budget *budget)
@@ -67,7 +75,8 @@ static void raise(size_t *peak_bytes, size_t used)
 
 static size_t add(struct budget *budget, size_t bytes)
 {
-	size_t used = __atomic_add_fetch(&budget->used_bytes, bytes, __ATOMIC_RELAXED);
+	size_t used =
+		whole(budget, __atomic_add_fetch(&budget->used_bytes, bytes, __ATOMIC_RELAXED));
 
 	raise(&budget->peak_bytes, used);
 	raise(&budget->recent_bytes, used);
@@ -77,7 +86,7 @@ static size_t add(struct budget *budget, size_t bytes)
 size_t budget_recent_peak(struct budget *budget, bool restart)
 {
 	if (restart)
-		return __atomic_exchange_n(&budget->recent_bytes, now(&budget->used_bytes),
+		return __atomic_exchange_n(&budget->recent_bytes, budget_used(budget),
 					   __ATOMIC_RELAXED);
 	return now(&budget->recent_bytes);
 }
@@ -129,7 +138,7 @@ bool budget_take(struct budget *budget, size_t bytes)
 static const struct budget *refusing(const struct budget *budget, size_t bytes)
 {
 	for (; budget; budget = budget->parent) {
-		size_t used = now(&budget->used_bytes) + bytes;
+		size_t used = budget_used(budget) + bytes;
 
 		if (!is_within(budget, used) ||
 		    !is_fair(budget, used, budget_used(budget->parent) + bytes))
@@ -189,13 +198,13 @@ int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 	CHECK(budget);
 	if (!at)
 		at = budget; /* memory was released meanwhile */
-	of = at->parent && is_within(at, now(&at->used_bytes) + bytes) ? at->parent : at;
+	of = at->parent && is_within(at, budget_used(at) + bytes) ? at->parent : at;
 	user = of == at ? budget : at;
 	fix = of->fix ? of->fix : "it is tried again at the next pass";
 	if (of == budget)
 		return err_set(err, ERR_LIMIT, "more than the %s of memory for %s; %s",
 			       amount_of(of->limit_bytes).text, of->name, fix);
 	return err_set(err, ERR_MEMORY, "%s of the %s of memory for %s are in use, %s by %s; %s",
-		       amount_of(now(&of->used_bytes)).text, amount_of(of->limit_bytes).text,
-		       of->name, amount_of(now(&user->used_bytes)).text, user->name, fix);
+		       amount_of(budget_used(of)).text, amount_of(of->limit_bytes).text, of->name,
+		       amount_of(budget_used(user)).text, user->name, fix);
 }

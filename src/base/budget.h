@@ -30,10 +30,12 @@ struct budget {
 	size_t spared_bytes;   /* of the limit: for small children alone */
 	bool firm;             /* needs no fair part of the parent */
 	struct budget *parent; /* charged too; NULL: none */
-	size_t used_bytes;     /* in use now; all access is atomic */
-	size_t peak_bytes;     /* the most that was in use */
-	size_t recent_bytes;   /* the same since budget_recent_peak(.., true) */
-	unsigned references;   /* 0: not on the heap, the owner keeps it longer than all charges */
+	/* What is in use with all that was not charged; NULL: nothing else is. */
+	size_t (*measure)(void);
+	size_t used_bytes;   /* charged now; all access is atomic */
+	size_t peak_bytes;   /* the most that was in use */
+	size_t recent_bytes; /* the same since budget_recent_peak(.., true) */
+	unsigned references; /* 0: not on the heap, the owner keeps it longer than all charges */
 };
 
 /* With one reference; it holds one of `parent`, which may be NULL. Texts are copied; fix may be
@@ -50,7 +52,7 @@ bool budget_charge(struct budget *budget, size_t bytes);
 bool budget_take(struct budget *budget, size_t bytes);
 void budget_release(struct budget *budget, size_t bytes);
 
-size_t budget_used(const struct budget *budget); /* 0 for NULL */
+size_t budget_used(const struct budget *budget); /* as measured, if that is more; 0 for NULL */
 size_t budget_peak(const struct budget *budget);
 /* The most that was in use since the last restart, which makes the present use the peak. */
 size_t budget_recent_peak(struct budget *budget, bool restart);

@@ -6,14 +6,22 @@
 
 #include <stddef.h>
 
-void *memory_alloc(size_t bytes);              /* zeroed; bytes 0 returns a unique pointer */
-void *memory_array(size_t count, size_t size); /* zeroed; CHECKs the product */
-void *memory_resize(void *old, size_t count, size_t size); /* grown part is not zeroed */
+void *memory_alloc(size_t bytes);                 /* zeroed; bytes 0 returns a unique pointer */
+void *memory_array(size_t elements, size_t size); /* zeroed; CHECKs the product */
+void *memory_resize(void *old, size_t elements, size_t size); /* grown part is not zeroed */
 char *memory_strdup(const char *text);
 char *memory_strndup(const char *text, size_t size);
 void memory_free(void *pointer); /* NULL is fine */
 /* Frees the text and puts a copy of `value` there, which may be a part of it; NULL: nothing. */
 void memory_set_string(char **text, const char *value);
+
+/* For libraries that can be given an allocator: malloc, calloc and realloc, NULL when the heap is exhausted.
+ * Freed by memory_free. */
+void *memory_try_alloc(size_t bytes);
+void *memory_try_array(size_t elements, size_t size);
+void *memory_try_resize(void *old, size_t bytes);
+/* What all blocks of these functions hold now. Any thread. */
+size_t memory_heap_bytes(void);
 
 /* AUTO(buf_done) struct buf b = ...; the destructor is called with &b when the scope ends. */
 #define AUTO(destructor) __attribute__((cleanup(destructor)))

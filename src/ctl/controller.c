@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "core/model/kubernetes.h"
+#include "codec/text/json.h"
 #include "ctl/cluster.h"
 #include "ctl/endpoints.h"
 #include "ctl/features.h"
@@ -477,6 +478,7 @@ int controller_run(const struct options *options, struct err *err)
 
 	process_raise_files();
 	process_share_heap();
+	json_count_memory();
 	limit = share_memory(&controller, &arena);
 	controller.control.loop = loop_new();
 	controller.control.queue = work_queue_new(controller.control.loop);

@@ -62,6 +62,10 @@ static bool kube_is_head(const void *object)
 	return pod_is_head(object);
 }
 
+/* What ctl and net keep for each RayCluster: state, metrics, and the connection to its head (22 KiB resident, half of
+ * it not in the heap's count). */
+#define RAY_CLUSTER_STATE_BYTES ((size_t)12 << 10)
+
 /* A kind: its name in kube_type_NAME, its struct, the function that decodes one, and the other members. */
 #define KIND(name, type, decode_one, ...)                                                          \
 	static int kube_decode_##name(const struct cJSON *json, const char *path,                  \
@@ -76,7 +80,7 @@ static bool kube_is_head(const void *object)
 KIND(ray_cluster, struct ray_cluster, ray_cluster_decode, .kind = "RayCluster",
      .plural = "rayclusters", .group = "ray.io", .versions = { "v1", "v1alpha1", NULL },
      .install = "install KubeRay, or our own definition from crd/",
-     .decode_bad = kube_decode_bad_ray_cluster)
+     .beside_bytes = RAY_CLUSTER_STATE_BYTES, .decode_bad = kube_decode_bad_ray_cluster)
 
 KIND(pod, struct pod, pod_decode, .kind = "Pod", .plural = "pods", .group = "",
      .versions = { "v1", NULL }, .install = "", .decode_bad = kube_decode_bad_pod,

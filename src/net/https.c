@@ -622,7 +622,8 @@ struct https *https_new(struct loop *loop, const char *user_agent)
 {
 	struct https *https = memory_alloc(sizeof(*https));
 
-	CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+	CHECK(curl_global_init_mem(CURL_GLOBAL_DEFAULT, memory_try_alloc, memory_free,
+				   memory_try_resize, memory_strdup, memory_try_array) == CURLE_OK);
 	https->loop = loop;
 	https->distrust_ms = -1;
 	https->user_agent = memory_strdup(user_agent);

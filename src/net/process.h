@@ -33,7 +33,8 @@ bool process_file_is_reserved(int fd);
 int process_refuse_file(bool reserved, struct err *err);
 
 /* Makes all threads share one heap: with one for each, memory that a decision has freed on one
- * thread cannot be used by the next. Called before the first thread is started. */
+ * thread cannot be used by the next. TLS takes its memory from base/memory, which counts it. Called before
+ * the first thread is started. */
 void process_share_heap(void);
 
 /* Gives free memory back to the system, also between blocks in use. Any thread; a few milliseconds for

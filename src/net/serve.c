@@ -506,8 +506,8 @@ static enum MHD_Result send_answer(struct serve_request *request)
 			MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SERVE_PIECE_BYTES,
 							  read_stream, steal(&request->stream),
 							  stream_free) :
-			MHD_create_response_from_buffer(request->body_size, steal(&request->body),
-							MHD_RESPMEM_MUST_FREE);
+			MHD_create_response_from_buffer_with_free_callback(
+				request->body_size, steal(&request->body), memory_free);
 
 	CHECK(response);
 	/* Bytes behind the request are never read as another one. */

@@ -21,6 +21,11 @@
 #define PATH_BYTES_MAX 512
 #define PATH_NAME_MAX 100
 
+void json_count_memory(void)
+{
+	cJSON_InitHooks(&(cJSON_Hooks){ .malloc_fn = memory_try_alloc, .free_fn = memory_free });
+}
+
 /* ---- duplicate names ---- */
 
 static int compare_names(const void *a, const void *b)

@@ -38,6 +38,9 @@ struct json_limits {
 	bool foreign;
 };
 
+/* From now on parsed values are counted as base/memory's. Before the first thread is started. */
+void json_count_memory(void);
+
 /* Strict RFC 8259: one value, UTF-8 without NUL, numbers of at most 60 characters. ERR_INPUT with
  * line and column when the text is invalid, ERR_LIMIT above a limit. `text` needs no NUL. */
 int json_parse(const char *text, size_t size, const struct json_limits *limits,

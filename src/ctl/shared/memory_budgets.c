@@ -1,14 +1,14 @@
 #include "ctl/shared/memory_budgets.h"
 
+#include "base/memory.h"
 #include "ctl/shared/options.h"
 
 #define MIB ((size_t)1 << 20)
-/* The program, its libraries, TLS and HTTP/2 of the API server: 14 MiB at rest with one cluster. */
-#define PROGRAM_BYTES (24 * MIB)
-/* One part of so many of the limit for what no budget counts: free memory between blocks, parsed JSON of one
- * object, connections, the state of clusters. Beside hostile tenants of all kinds half as much as is
- * counted. */
-#define UNCOUNTED_PARTS ((size_t)3)
+/* The program and its libraries beside the heap. */
+#define PROGRAM_BYTES (16 * MIB)
+/* Of the rest, for free memory between blocks of the heap: a sixth of it beside hostile tenants of all
+ * kinds, a third after hours of them. */
+#define HEAP_PARTS ((size_t)3)
 /* The root of a container that is too small for this. */
 #define LEAST_PARTS ((size_t)4)
 #define OBJECTS_PARTS ((size_t)2) /* of the root */
@@ -20,9 +20,9 @@
 static size_t root_bytes(size_t limit_bytes)
 {
 	size_t least = limit_bytes / LEAST_PARTS;
-	size_t ours = PROGRAM_BYTES + limit_bytes / UNCOUNTED_PARTS;
+	size_t heap = limit_bytes > PROGRAM_BYTES ? limit_bytes - PROGRAM_BYTES : 0;
 
-	return limit_bytes > ours + least ? limit_bytes - ours : least;
+	return heap - heap / HEAP_PARTS > least ? heap - heap / HEAP_PARTS : least;
 }
 
 static size_t passes_bytes(const struct options *options, size_t limit_bytes)
@@ -40,6 +40,7 @@ void memory_budgets_init(struct memory_budgets *budgets, const struct options *o
 
 	budgets->root = budget_new("the controller (limit of the container)",
 				   "raise the memory limit of the container", root, NULL);
+	budgets->root->measure = memory_heap_bytes;
 	objects =
 		budget_new("all objects",
 			   "delete or shrink objects of this namespace, or raise the memory limit "

@@ -144,6 +144,36 @@ static void test_small_ones_find_room_after_many_large_ones(void **state)
 }
 
 /* For who waits for a fall: the restart forgets an older peak. */
+static size_t beside;
+
+static size_t measure(void)
+{
+	return beside;
+}
+
+/* What is charged nowhere counts in the root, and is no part of any child. */
+static void test_measured_root(void **state)
+{
+	struct budget root = { .name = "all", .limit_bytes = 100 * MIB, .measure = measure };
+	struct budget child = { .name = "one", .limit_bytes = 90 * MIB, .parent = &root };
+	struct err err;
+
+	(void)state;
+	beside = 10 * MIB;
+	assert_true(budget_charge(&child, 20 * MIB));
+	assert_int_equal(budget_used(&root), 20 * MIB);
+	beside = 80 * MIB;
+	assert_int_equal(budget_used(&root), 80 * MIB);
+	assert_int_equal(budget_used(&child), 20 * MIB);
+	assert_false(budget_charge(&child, 15 * MIB));
+	assert_int_equal(budget_refuse(&child, 15 * MIB, &err), -1);
+	assert_non_null(strstr(err.text, "80 MiB of the 100 MiB of memory for all are in use, "
+					 "20 MiB by one"));
+	beside = 0;
+	assert_true(budget_charge(&child, 15 * MIB));
+	budget_release(&child, 35 * MIB);
+}
+
 static void test_recent_peak(void **state)
 {
 	struct budget budget = { .name = "x" };
@@ -247,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_fair_parts_of_a_shared_budget),
 		cmocka_unit_test(test_fair_parts_at_each_level),
 		cmocka_unit_test(test_small_ones_find_room_after_many_large_ones),
+		cmocka_unit_test(test_measured_root),
 		cmocka_unit_test(test_recent_peak),
 		cmocka_unit_test(test_children_by_name),
 		cmocka_unit_test(test_arena_over_its_budget),

@@ -34,6 +34,25 @@ static void test_zero_bytes_give_unique_pointers(void **state)
 	memory_free(NULL);
 }
 
+/* What the C library says of each block, until it is freed. */
+static void test_heap_is_counted(void **state)
+{
+	size_t before = memory_heap_bytes();
+	char *text = memory_strdup("text"), *more = memory_resize(NULL, 1000, 1);
+	void *of_library = memory_try_array(10, 100);
+
+	(void)state;
+	assert_in_range(memory_heap_bytes() - before, 2005, 2300);
+	more = memory_resize(more, 100000, 1);
+	assert_in_range(memory_heap_bytes() - before, 101005, 105000);
+	of_library = memory_try_resize(of_library, 10);
+	assert_in_range(memory_heap_bytes() - before, 100000, 105000);
+	memory_free(text);
+	memory_free(more);
+	memory_free(of_library);
+	assert_int_equal(memory_heap_bytes(), before);
+}
+
 static void test_overflowing_product_is_checked(void **state)
 {
 	(void)state;
@@ -109,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alloc_is_zeroed),
 		cmocka_unit_test(test_zero_bytes_give_unique_pointers),
+		cmocka_unit_test(test_heap_is_counted),
 		cmocka_unit_test(test_overflowing_product_is_checked),
 		cmocka_unit_test(test_resize_keeps_content),
 		cmocka_unit_test(test_strings_are_copied),
