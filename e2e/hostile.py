@@ -44,6 +44,7 @@ FORGED_WAITS = re.compile(r'^rayscaler_queue_gpus_waiting{pool="all",queue=""} (
 FORGED_GPUS = 100_000
 VICTIMS = 5
 PATCH_SECONDS = 30.0
+RESTART_SECONDS = 120.0  # 15 of them are the Lease of the one that was killed
 SAFE_SECONDS = 15.0
 RECOVERY_SECONDS = 60.0
 REVIEWS_BURST, REVIEWS_PER_SECOND = 12, 6  # of forged tokens 10 and 5, and the reader of the metrics
@@ -64,13 +65,20 @@ class Bench:
         self.options = options
         self.limit = MemoryLimit(chart_limit_mib())
         self._work_dir = work_dir
-        self._metrics = free_port()
+        self._metrics, self._health = free_port(), free_port()
         flags = ["--leader-elect=true", "--leader-elect-resource-namespace", "fleet"]
         flags += ["--in-place-resize=true", "--metrics-secure", "--metrics-bind-address", f"127.0.0.1:{self._metrics}", *options.flags]
-        self.fleet = Fleet(options.clusters, options.pods, work_dir, flags, self.limit)
+        self._flags, self._pool, self._fleets = flags, pool, 0
+        self.fleet = self._new_fleet()
         self.rows: List[Row] = []
-        if pool:
-            self.fleet.add_pool()
+
+    def _new_fleet(self) -> Fleet:
+        self._fleets += 1
+        work_dir = self._work_dir / str(self._fleets)
+        fleet = Fleet(self.options.clusters, self.options.pods, work_dir, self._flags, self.limit, self._health)
+        if self._pool:
+            fleet.add_pool()
+        return fleet
 
     def close(self) -> None:
         self.fleet.stop()
@@ -83,7 +91,7 @@ class Bench:
         """Of the honest clusters, as src/test/fleet/fleet_objects.h makes them."""
         return [("fleet", f"rc-{index:05d}", f"{index:08x}-0000-4000-8000-000000000000") for index in range(VICTIMS)]
 
-    def _read_metrics(self) -> str:
+    def read_metrics(self) -> str:
         request = urllib.request.Request(f"https://{self.metrics_address()}/metrics", headers={"Authorization": "Bearer honest"})
         try:
             with urllib.request.urlopen(request, timeout=30, context=tokens.UNVERIFIED) as answer:
@@ -99,7 +107,7 @@ class Bench:
 
     def _all_safe(self, kinds: List[hostile.Kind]) -> bool:
         """Idle workers of every honest cluster may be removed; a victim of forged Pods may have to wait."""
-        text = self._read_metrics()
+        text = self.read_metrics()
         victims = VICTIMS if any(kind.name == hostile.FORGED for kind in kinds) else 0
         return "rayscaler_safe_to_scale_down" in text and len(UNSAFE.findall(text)) <= victims
 
@@ -127,14 +135,15 @@ class Bench:
         return row
 
     def _renew(self) -> None:
-        """A new controller, whose peaks are those of the phase."""
-        self.fleet.controller.stop(20)
+        """A new controller, whose peaks are those of the phase, and clusters that have not grown to their limit yet."""
+        self.fleet.stop()
+        self.fleet = self._new_fleet()
         self.fleet.start()
         self.fleet.settle(1, 60 + self.options.clusters / 5)
 
     def _peaks(self, figures: Figures) -> None:
         """Memory and turns of the controller that runs; the greater figures stay."""
-        text = self._read_metrics()
+        text = self.read_metrics()
         for key, value in (
             ("peak", status_mib(self.fleet.controller.pid, "VmHWM")),
             ("counted", self._metric(text, COUNTED, 1 / MIB)),
@@ -152,7 +161,7 @@ class Bench:
         self.fleet.change(self.options.rate)
         threading.Event().wait(AGAIN_SECONDS)
         try:
-            self.fleet.drain(PATCH_SECONDS)
+            self.fleet.drain(RESTART_SECONDS)
             row.figures["again"] = time.monotonic() - begun
         except WaitTimeout:
             row.failures.append(f"{self.fleet.ask('figures')['waiting']} honest clusters were not scaled after a restart")
@@ -178,7 +187,7 @@ class Bench:
 
     def _pool_failures(self, figures: Figures) -> List[str]:
         """The forged demand waits in the pool, as it is too large, and gets nothing."""
-        waiting = sum(float(value) for value in FORGED_WAITS.findall(self._read_metrics()))
+        waiting = sum(float(value) for value in FORGED_WAITS.findall(self.read_metrics()))
         failures = [] if waiting >= FORGED_GPUS else [f"{waiting:.0f} GPUs of forged demand wait for the pool"]
         return failures + ([f"{figures['guest_patches']} patches for forged demand"] if figures["guest_patches"] else [])
 
@@ -194,8 +203,10 @@ class Bench:
             try:
                 wait_until(lambda: self._all_safe(kinds), SAFE_SECONDS, "honest clusters to be safe to scale down", 1)
             except WaitTimeout:
-                failures.append(f"{len(UNSAFE.findall(self._read_metrics()))} honest clusters were not safe to scale down")
+                failures.append(f"{len(UNSAFE.findall(self.read_metrics()))} honest clusters were not safe to scale down")
         figures = self.fleet.ask("figures")
+        if self.options.rate and not figures["demands"]:
+            failures.append("no honest cluster had new demand")
         failures += self._pool_failures(figures) if hostile.FORGED_DEMAND in kinds else []
         if figures["token_reviews"] > REVIEWS_BURST + REVIEWS_PER_SECOND * (time.monotonic() - begun):
             failures.append(f"{figures['token_reviews']:.0f} reviews of tokens")
@@ -294,14 +305,19 @@ def main() -> int:
     return status
 
 
+def all_kinds(bench: Bench, options: argparse.Namespace) -> List[hostile.Kind]:
+    """But the one that needs a GPUPool; those that --only matches."""
+    kinds = hostile.OBJECTS + hostile.CLAIMS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
+    kinds = kinds + [hostile.forged_pods(bench.victims()), hostile.forged_tokens(bench.metrics_address())]
+    kinds += sizes.all_kinds(bench.metrics_address(), bench.fleet.health_address(), options.scale)
+    return [kind for kind in kinds if re.search(options.only or "", kind.name)]
+
+
 def run_all(options: argparse.Namespace, pool: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile") as directory:
         bench = Bench(options, Path(directory), pool)
         try:
-            kinds = hostile.OBJECTS + hostile.CLAIMS + hostile.SPEEDS + hostile.REPLIES + hostile.FLOODS
-            kinds = kinds + [hostile.forged_pods(bench.victims()), hostile.forged_tokens(bench.metrics_address())]
-            kinds += sizes.all_kinds(bench.metrics_address(), bench.fleet.health_address(), options.scale)
-            kinds = [hostile.FORGED_DEMAND] if pool else [kind for kind in kinds if re.search(options.only or "", kind.name)]
+            kinds = [hostile.FORGED_DEMAND] if pool else all_kinds(bench, options)
             return run(bench, kinds) if kinds else 0
         finally:
             if options.log and bench.fleet.log.exists():

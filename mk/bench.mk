@@ -98,7 +98,7 @@ bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet
 # make test-all runs each of these at its smallest size, so that none rots: target, and its variables. Not in it: bench-pools
 # (the traces are not part of the repository), bench-simulate, timeline and sharing (minutes with real Ray; the latter
 # two write pictures of the documents), bench-suspend (needs KubeRay's own operator).
-SMALL_BENCHES := $(BENCHES:%=bench-%) fleet hostile
+SMALL_BENCHES := $(BENCHES:%=bench-%) fleet hostile soak
 SMALL_bench-schedule := BENCH_SCHEDULE=rows
 SMALL_bench-decide := SIZES=20x100x8
 SMALL_bench-growth := GROWTH='--part 1/100000'
@@ -113,6 +113,7 @@ SMALL_bench-events := BENCH='--rest-seconds 5 --events 100'
 SMALL_bench-list := LIST=10
 SMALL_fleet := FLEET=10 FLEET_FLAGS='--seconds 2'
 SMALL_hostile := HOSTILE='--clusters 20 --seconds 2 --rounds 1 --each 2 --scale 0.001 --only request-resources'
+SMALL_soak := SOAK='--minutes 0.1 --clusters 20 --seconds 2 --each 2 --scale 0.001 --only "numbers|changing"'
 ## small-benches: every bench target at its smallest size, one line each; SMALL_BENCHES="bench-gpus fleet"
 small-benches: $(SMALL_BENCHES:%=small-%)
 $(SMALL_BENCHES:%=small-%): small-%:
@@ -138,6 +139,10 @@ HOSTILE ?=
 hostile: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/hostile.py $(HOSTILE)
 	@$(if $(HOSTILE),,$(MAKE) --no-print-directory hostile-fields)
+## soak: an hour of hostile tenants that come and go: what has grown; SOAK="--minutes 10 --clusters 50"
+SOAK ?=
+soak: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+	@$(PYTHON) e2e/soak.py $(SOAK)
 ## hostile-fields: each decoded field with each hostile value on a real kube-apiserver; part of hostile
 ##   HOSTILE_FIELDS="--only 'Pod status' --parts 6"; --update writes src/test/data/hostile-fields.md
 HOSTILE_FIELDS ?=
@@ -158,4 +163,4 @@ KILL_FLAGS ?=
 torture-kill: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/torture_kill.py --kills $(KILLS) $(KILL_FLAGS)
-.PHONY: fleet hostile hostile-fields torture torture-kill
+.PHONY: fleet hostile soak hostile-fields torture torture-kill

@@ -92,8 +92,8 @@ class Pulse:
 class Fleet:
     """API server and heads, and one controller on them."""
 
-    def __init__(self, clusters: int, pods: int, work_dir: Path, flags: List[str], limit: Optional[MemoryLimit] = None):
-        """``limit``: on the controller's memory."""
+    def __init__(self, clusters: int, pods: int, work_dir: Path, flags: List[str], limit: Optional[MemoryLimit] = None, health: int = 0):
+        """``limit``: on the controller's memory; ``health``: its port, 0: any."""
         self.clusters = clusters
         work_dir.mkdir(parents=True, exist_ok=True)
         recorded = paths.ROOT / "src/test/data/gcs/workers.bin"
@@ -101,7 +101,7 @@ class Fleet:
         self.server = Process("fleet", words, work_dir / "fleet.log")
         wait_until(self._ready, 30, "the fleet's API server")
         self._port = int(self.server.log_text().split()[1])
-        self._health = free_port()
+        self._health = health or free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self.kubeconfig = work_dir / "kubeconfig"
         self.kubeconfig.write_text(KUBECONFIG % self._port)

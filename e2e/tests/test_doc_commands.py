@@ -62,6 +62,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make fleet", "test_fleet.py::test_"),
     (r"make hostile-fields( .*)?", "test_hostile.py::test_each_field"),
     (r"make hostile( .*)?", "test_hostile.py::test_"),
+    (r"make soak", "test_hostile.py::test_"),
     (r"make bench-list", "test_fleet.py::test_"),
     (r"make small-benches", "stage benches"),
     (r'make bench(-\w+)*( (BENCH|GROWTH)="[^"]*")?', "dry"),
