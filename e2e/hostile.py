@@ -6,7 +6,7 @@ arrives at one after another. The controller has the chart's memory limit and it
 First each kind of tenant alone beside the fleet, then all kinds at once, and the fleet alone before, between
 and after. Then the same with a GPUPool and tenants that forge demand. Each phase begins with a new controller; beside hostile
 tenants it is killed and started again at the end, while they are there. For each phase: from demand to accepted patch (p50,
-p99), peak of the RSS and of what the budgets counted, and longest turn of the loop (by the clock and by the CPU time of its thread) of both, the longest answer of
+p99), peak of the RSS and of what the budgets counted, and longest turn of the loop (by the clock and by the CPU time of its thread) of both, with the removal of the tenants, the longest answer of
 /healthz (which also waits for a processor), the longest time between two renewals of the Lease, the time from the second start until
 honest clusters with new demand are patched, and how often the controller ended. A figure above its aim has a "!".
 
@@ -51,6 +51,7 @@ REVIEWS_BURST, REVIEWS_PER_SECOND = 12, 6  # of forged tokens 10 and 5, and the 
 # Milliseconds, and MiB of the memory.
 AIMS = {"p99_ms": 2000.0, "turn_cpu_ms": 50.0, "peak": 200.0}
 AGAIN_SECONDS = 2.0  # of demand after the restart
+REMOVED_SECONDS = 2.0  # for the removal of the tenants' objects
 HEAD = f"{'':<26} {'demands':>7} {'p50 ms':>7} {'p99 ms':>8} {'peak MiB':>9} {'counted':>7} {'turn ms':>8} {'(CPU)':>7} {'healthz':>8} {'lease s':>7} {'CPU s':>6} {'again s':>7} ends"
 
 
@@ -128,6 +129,9 @@ class Bench:
             self.fleet.change(0)
             if attack:
                 attack.stop()
+        if kinds and self.fleet.controller.running():
+            threading.Event().wait(REMOVED_SECONDS)
+            self._peaks(row.figures)
         self.rows.append(row)
         print(line(row), flush=True)
         if row.failures:

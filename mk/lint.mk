@@ -11,8 +11,8 @@ VENDOR_HEADERS := curl/:net uv.h:net nghttp2/:net microhttpd.h:net cjson/:codec 
 # their archives may call. Only pure functions may be added.
 PURE_LAYERS := $(filter base core core/% %/core %/model sim,$(LAYERS))
 PURE_HEADERS := ctype.h float.h inttypes.h limits.h math.h setjmp.h stdalign.h stdarg.h stdbool.h stddef.h \
-	stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
-PURE_SYMBOLS := abort calloc free malloc realloc qsort qsort_r bsearch llabs \
+	malloc.h stdint.h stdio.h stdlib.h string.h sanitizer/asan_interface.h
+PURE_SYMBOLS := abort calloc free malloc malloc_usable_size realloc qsort qsort_r bsearch llabs \
 	__isoc99_sscanf memchr memcmp memcpy memmove memset strchr strchrnul strcmp strcspn strlen strncmp strnlen strrchr \
 	strspn strstr snprintf vsnprintf _setjmp longjmp __longjmp_chk \
 	__divti3 __divmodti4 __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail \

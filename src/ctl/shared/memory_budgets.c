@@ -6,9 +6,10 @@
 #define MIB ((size_t)1 << 20)
 /* The program and its libraries beside the heap. */
 #define PROGRAM_BYTES (16 * MIB)
-/* Of the rest, for free memory between blocks of the heap: a sixth of it beside hostile tenants of all
- * kinds, a third after hours of them. */
+/* Of the rest is for the heap; what remains is for free memory between its blocks (30 MiB after hours of
+ * hostile tenants), HTTP/2 sessions and pages that change hands. */
 #define HEAP_PARTS ((size_t)3)
+#define ALL_PARTS ((size_t)5)
 /* The root of a container that is too small for this. */
 #define LEAST_PARTS ((size_t)4)
 #define OBJECTS_PARTS ((size_t)2) /* of the root */
@@ -20,9 +21,10 @@
 static size_t root_bytes(size_t limit_bytes)
 {
 	size_t least = limit_bytes / LEAST_PARTS;
-	size_t heap = limit_bytes > PROGRAM_BYTES ? limit_bytes - PROGRAM_BYTES : 0;
+	size_t rest = limit_bytes > PROGRAM_BYTES ? limit_bytes - PROGRAM_BYTES : 0;
+	size_t heap = rest / ALL_PARTS * HEAP_PARTS;
 
-	return heap - heap / HEAP_PARTS > least ? heap - heap / HEAP_PARTS : least;
+	return heap > least ? heap : least;
 }
 
 static size_t passes_bytes(const struct options *options, size_t limit_bytes)

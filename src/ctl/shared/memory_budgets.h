@@ -2,7 +2,7 @@
  * memory of this process each may keep. Made once from the limit of the container and the flags; owned
  * by ctl/controller.
  *
- *   root          the heap: two thirds of the limit without the program. Charges, and what is charged nowhere
+ *   root          the heap: three fifths of the limit without the program. Charges, and what is charged nowhere
  *     objects     the watch caches: half of the root, a quarter of it spared for small namespaces
  *       the objects of namespace NAME
  *     beside      names of objects that have no room there, and replaced versions

@@ -11,8 +11,8 @@ static const struct given {
 	int64_t passes_mib;                           /* of the flag */
 	size_t root_mib, objects_mib, all_passes_mib; /* in MiB, 0: none */
 } givens[] = {
-	{ 256, 0, 160, 80, 128 }, { 256, 64, 160, 80, 64 }, { 1024, 0, 672, 336, 512 },
-	{ 32, 0, 10, 5, 16 },      { 0, 0, 0, 0, 128 },      { 0, 40, 0, 0, 40 },
+	{ 256, 0, 144, 72, 128 }, { 256, 64, 144, 72, 64 }, { 1024, 0, 604, 302, 512 },
+	{ 32, 0, 9, 4, 16 },      { 0, 0, 0, 0, 128 },      { 0, 40, 0, 0, 40 },
 };
 
 static void test_parts(void **state)
@@ -55,8 +55,8 @@ static void test_the_sum_is_below_the_limit(void **state)
 	}
 	while (budget_charge(objects, MIB / 8))
 		;
-	assert_in_range(budget_used(objects), 30 * MIB, 41 * MIB);
-	assert_true(budget_used(budgets.root) < 161 * MIB);
+	assert_in_range(budget_used(objects), 30 * MIB, 37 * MIB);
+	assert_true(budget_used(budgets.root) < 145 * MIB);
 	for (size_t i = 0; i < 20; i++) {
 		budget_release(passes[i], budget_used(passes[i]));
 		budget_free(passes[i]);
