@@ -114,6 +114,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler status --pools( \[.*)?", "test_gpu_pool_object.py::test_status_of_pools"),
     (r"rayscaler status --cost( \[.*)?", "test_cost.py::test_"),
     (r"rayscaler lint( -f (FILE|my-cluster\.yaml).*)?", "test_lint_rows.py::test_"),
+    (r"rayscaler lint --server -f FILE", "test_lint_server.py::test_nothing_is_created"),
     (r"rayscaler lint --from-cluster.*", "test_lint_rows.py::test_from_cluster"),
     (r"rayscaler devices( --device-table FILE)?", "stage unit"),
     (r"rayscaler simulate( .*)?", "test_simulate.py::test_"),

@@ -60,13 +60,14 @@ char *kube_error_subject(const struct kube_error_call *call)
 }
 
 static const char *kube_error_cure(struct arena *arena, const struct kube_error_call *call,
-				   int status)
+				   int status, const char *message)
 {
 	bool in_cluster = strcmp(call->source, "in-cluster") == 0;
 	struct kube_path_parts parts;
 
 	kube_path_split(arena, call->path, &parts);
-	if (status == 403)
+	/* Admission answers 403 as well: its message says what to change. */
+	if (status == 403 && (*message == '\0' || strstr(message, " cannot ")))
 		return arena_printf(arena,
 				    "; fix: grant {apiGroups: [\"%s\"], resources: [\"%s\"], "
 				    "verbs: [\"%s\"]} by a %s to %s%s",
@@ -149,5 +150,6 @@ void kube_error_set(const struct kube_error_call *call, int status, const char *
 	}
 	err_set(err, kube_error_kind(call, status), "%s: %d%s%s%s%.*s%s", subject, status,
 		*said.reason ? " " : "", said.reason, *said.message ? ": " : "",
-		KUBE_STATUS_MESSAGE_MAX, said.message, kube_error_cure(&arena, call, status));
+		KUBE_STATUS_MESSAGE_MAX, said.message,
+		kube_error_cure(&arena, call, status, said.message));
 }

@@ -21,6 +21,7 @@
 #include "codec/text/text.h"
 #include "ctl/shared/time_zones.h"
 #include "feature/lint/cli/lint_live.h"
+#include "feature/lint/cli/lint_server.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_document.h"
 #include "feature/lint/objects/lint_write.h"
@@ -31,7 +32,7 @@
 #define LINT_KINDS "RayCluster, RayJob, RayService, RayCronJob, RayClusterAutoscaler or GPUPool"
 
 static const char help[] =
-	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE]\n"
+	"usage: @ lint -f FILE... [-o text|json|sarif] [--nodes FILE] [--server]\n"
 	"       @ lint --from-cluster [CLUSTER] [-n NS | -A] [-o FORMAT] [flags]\n"
 	"       @ lint --rules\n"
 	"Finds errors and probable mistakes in RayClusters, with the line to write.\n"
@@ -40,6 +41,9 @@ static const char help[] =
 	"  -f, --file FILE               YAML or JSON, - is standard input; may be given\n"
 	"                                again; of a directory every .yaml, .yml and\n"
 	"                                .json in it and below\n"
+	"  --server                      ask the API server too, by dry-run: about each\n"
+	"                                object, and a Pod of the head and each group as\n"
+	"                                KubeRay would make it; nothing is created\n"
 	"  --from-cluster                those of the API server, or CLUSTER alone\n"
 	"  -A, --all-namespaces          with --from-cluster: of all namespaces\n"
 	"  --nodes FILE                  Nodes, from \"kubectl get nodes -o yaml\": groups\n"
@@ -57,7 +61,7 @@ struct arguments {
 	struct api_connection_flags connection;
 	struct flag_values files, operands; /* operands: files too, or with from_cluster a name */
 	const char *nodes, *device_table;   /* NULL: not given */
-	bool from_cluster, all, rules, strict;
+	bool from_cluster, server, all, rules, strict;
 	int output, colour;
 };
 
@@ -363,6 +367,8 @@ static int lint(const struct arguments *arguments, struct time_zones *zones,
 	if (!arguments->from_cluster) {
 		lint_files_add(&arguments->files, &context, report);
 		lint_files_add(&arguments->operands, &context, report);
+		if (arguments->server && lint_server_ask(&arguments->connection, report, err))
+			return -1;
 	} else if (read_live(arguments, &context, report, err)) {
 		return -1;
 	}
@@ -387,10 +393,17 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 			err, ERR_INPUT,
 			"--from-cluster takes one CLUSTER, and none with -A; leave out \"%.80s\"",
 			arguments->operands.at[arguments->all ? 0 : 1]);
-	if (!arguments->from_cluster && (arguments->all || arguments->connection.namespace_))
+	if (!arguments->from_cluster &&
+	    (arguments->all || (arguments->connection.namespace_ && !arguments->server)))
+		return err_set(err, ERR_INPUT,
+			       "%s valid only with --from-cluster%s; add it, or remove it",
+			       arguments->all ? "-A is" : "-n is",
+			       arguments->all ? "" : " or --server");
+	if (arguments->from_cluster && arguments->server)
 		return err_set(
 			err, ERR_INPUT,
-			"-A and -n are valid only with --from-cluster; add it, or remove them");
+			"--server is for files; pipe \"kubectl get raycluster NAME -o yaml\" "
+			"to lint --server -f -");
 	if (arguments->all && arguments->connection.namespace_)
 		return err_set(err, ERR_INPUT, "-A cannot be combined with -n; leave one out");
 	for (size_t i = 0; i < arguments->files.count; i++)
@@ -417,6 +430,7 @@ static int run(struct arguments *arguments)
 	int failed;
 
 	lint_report_init(&report, &arena);
+	report.asks = arguments->server;
 	failed = lint(arguments, zones, &report, &err);
 	time_zones_free(zones);
 	if (failed)
@@ -444,6 +458,7 @@ int cli_lint(int argc, char **argv)
 		{ NULL, "--nodes", .value = &arguments.nodes },
 		{ NULL, "--device-table", .value = &arguments.device_table },
 		{ NULL, "--from-cluster", .on = &arguments.from_cluster },
+		{ NULL, "--server", .on = &arguments.server },
 		{ NULL, "--rules", .on = &arguments.rules },
 		COLOUR_FLAG(arguments.colour),
 		{ NULL, "--strict", .on = &arguments.strict },

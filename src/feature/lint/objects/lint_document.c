@@ -12,6 +12,7 @@
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_domain.h"
 #include "feature/lint/objects/lint_kind.h"
+#include "feature/lint/objects/lint_pod.h"
 #include "feature/lint/objects/lint_pool.h"
 #include "feature/lint/objects/lint_refused.h"
 #include "feature/lint/objects/lint_shape.h"
@@ -451,6 +452,92 @@ static void check_holder(struct work *work, struct subject *subject, const struc
 			"");
 }
 
+/* ---- questions to an API server ---- */
+
+/* "rayclusters" */
+static const char *plural_of(struct work *work, const char *kind)
+{
+	char *plural = arena_printf(&work->arena, "%ss", kind);
+
+	for (char *at = plural; *at != '\0'; at++)
+		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+	return plural;
+}
+
+static void ask(struct work *work, const struct subject *subject, struct lint_question *question,
+		const char *path, const struct cJSON *body)
+{
+	question->entry = entry_of(work, subject->object);
+	question->entry.finding.path = path;
+	question->entry.at = position_find(&work->positions, subject->place, path);
+	lint_report_ask(work->report, question, body);
+}
+
+/* One of the head, group NULL, or of a group, at `path`. */
+static void ask_pod(struct work *work, const struct subject *subject, const struct cJSON *cluster,
+		    const struct cJSON *group, const char *path)
+{
+	AUTO(json_done) struct cJSON *pod = lint_pod_make(cluster, group);
+	struct place metadata = place_member(&work->positions, subject->place, "metadata");
+	const char *name =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(group, "groupName"));
+	struct lint_question question = {
+		.what = group ? arena_printf(&work->arena, "a Pod of group %.63s",
+					     name ? name : "") :
+				"the head Pod",
+		.api_version = "v1",
+		.plural = "pods",
+		.namespace_ = text_of(work, metadata, "namespace"),
+		.name = "",
+		.namespaced = true,
+	};
+
+	if (pod)
+		ask(work, subject, &question, real_path(work, subject, path), pod);
+}
+
+static void ask_pods(struct work *work, const struct subject *subject, struct place spec)
+{
+	AUTO(json_done) struct cJSON *cluster = make_cluster(work, subject, spec);
+	const struct cJSON *group;
+	size_t i = 0;
+
+	ask_pod(work, subject, cluster, NULL, "spec.headGroupSpec");
+	cJSON_ArrayForEach(group, cJSON_GetObjectItemCaseSensitive(spec.json, "workerGroupSpecs"))
+		ask_pod(work, subject, cluster, group,
+			arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]", i++));
+}
+
+/* Before the tree is changed. */
+static void ask_object(struct work *work, const struct subject *object,
+		       const struct lint_kind *kind)
+{
+	struct subject subject = *object;
+	struct place metadata = place_member(&work->positions, subject.place, "metadata");
+	struct place spec = subject.place;
+	struct lint_question question = {
+		.what = arena_printf(&work->arena, "the %s", kind->kind),
+		.api_version = text_of(work, subject.place, "apiVersion"),
+		.plural = plural_of(work, kind->kind),
+		.namespace_ = text_of(work, metadata, "namespace"),
+		.name = text_of(work, metadata, "name"),
+		.namespaced = !kind->is_pool,
+	};
+
+	if (work->again || !work->report->asks)
+		return;
+	ask(work, &subject, &question, "", subject.place.json);
+	if (kind->is_settings)
+		return;
+	for (size_t i = 0; kind->path[i]; i++) {
+		spec = place_member(&work->positions, spec, kind->path[i]);
+		subject.spec_path =
+			lint_path_member(&work->arena, subject.spec_path, kind->path[i]);
+	}
+	if (cJSON_IsObject(spec.json))
+		ask_pods(work, &subject, spec);
+}
+
 static void check_object(struct work *work, struct place object)
 {
 	const struct lint_kind *kind =
@@ -468,6 +555,7 @@ static void check_object(struct work *work, struct place object)
 	subject.object = object_text(&work->arena, kind->kind,
 				     kind->is_pool ? "" : text_of(work, metadata, "namespace"),
 				     name);
+	ask_object(work, &subject, kind);
 	(kind->is_settings ? check_settings : check_holder)(work, &subject, kind);
 }
 

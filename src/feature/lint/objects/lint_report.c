@@ -1,7 +1,9 @@
 #include "feature/lint/objects/lint_report.h"
 
+#include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/sort.h"
 #include "codec/objects/pod_spec_json.h"
 #include "core/model/autoscaler_problem.h"
@@ -22,6 +24,17 @@ static const struct field group_texts[] = {
 	FIELD_TEXT(struct lint_kept_group, namespace_, "namespace"),
 	FIELD_TEXT(struct lint_kept_group, name, "name"),
 	FIELD_POINTER(struct lint_kept_group, spec, pod_spec_fields, "spec"),
+	FIELD_END,
+};
+
+static const struct field question_texts[] = {
+	FIELD_PART(struct lint_question, entry, entry_texts, "entry"),
+	FIELD_TEXT(struct lint_question, what, "what"),
+	FIELD_TEXT(struct lint_question, api_version, "apiVersion"),
+	FIELD_TEXT(struct lint_question, plural, "plural"),
+	FIELD_TEXT(struct lint_question, namespace_, "namespace"),
+	FIELD_TEXT(struct lint_question, name, "name"),
+	FIELD_TEXT(struct lint_question, body, "body"),
 	FIELD_END,
 };
 
@@ -147,4 +160,24 @@ int lint_report_keep_text(struct lint_report *report, const char *file, const ch
 					   .file_number = report->files,
 					   .size = size }));
 	return 0;
+}
+
+void lint_report_ask(struct lint_report *report, const struct lint_question *question,
+		     const struct cJSON *body)
+{
+	struct lint_question full = *question;
+	char *text;
+
+	if (!report->asks)
+		return;
+	if (report->arena->used_bytes > LINT_REPORT_BYTES_MAX) {
+		report->dropped++;
+		return;
+	}
+	text = cJSON_PrintUnformatted(body);
+	CHECK(text);
+	full.body = text;
+	VEC_PUSH(report->arena, &report->questions,
+		 *FIELD_COPY(question_texts, &full, report->arena));
+	cJSON_free(text);
 }

@@ -11,6 +11,8 @@
 #include "codec/text/position.h"
 #include "feature/lint/core/lint.h"
 
+struct cJSON;
+
 /* Findings above this are counted and not kept. */
 #define LINT_ENTRIES_MAX 100000
 #define LINT_REPORT_BYTES_MAX ((size_t)64 << 20)
@@ -50,6 +52,15 @@ struct lint_kept_group {
 	const struct pod_spec *spec;
 };
 
+/* An object of a file, or a Pod that KubeRay would make of it, that the API server is asked about by dry-run. */
+struct lint_question {
+	struct lint_entry entry; /* where; its finding has only the path */
+	const char *what;        /* "the RayCluster", "a Pod of group gpu" */
+	const char *api_version, *plural, *namespace_, *name; /* "": none */
+	bool namespaced;
+	const char *body; /* JSON */
+};
+
 /* A ComputeDomain, with the ResourceClaimTemplate of its channel. */
 struct lint_domain {
 	const char *namespace_, *template_;
@@ -73,6 +84,8 @@ struct lint_report {
 	VEC(struct resource_claim) claims;
 	VEC(struct lint_kept_text) texts;
 	size_t kept_bytes;
+	bool asks; /* set it to get the questions */
+	VEC(struct lint_question) questions;
 };
 
 void lint_report_init(struct lint_report *report, struct arena *arena);
@@ -85,6 +98,9 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group);
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
 void lint_report_sort_pools(struct lint_report *report);
+/* Everything is copied, and `body` printed; when `asks` is set, and up to LINT_REPORT_BYTES_MAX. */
+void lint_report_ask(struct lint_report *report, const struct lint_question *question,
+		     const struct cJSON *body);
 /* The RayCluster of the namespace and name, in the same file if there is one; NULL: none. */
 const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,
 						     size_t file_number, const char *namespace_,

@@ -16,6 +16,7 @@
 #include "feature/lint/objects/lint_misplaced.h"
 
 /* Limit of the findings of unknown names in one object. */
+#define KEYS_MAX 1000 /* compared with each other */
 #define UNKNOWN_MAX 20
 #define MISSPELT_ERRORS 1
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
@@ -253,6 +254,38 @@ static bool is_container(struct check *check, const struct json_at *at, enum fie
 	return false;
 }
 
+/* Of two elements with the same key of a list that is a map the API server refuses the object. */
+static void check_keys(struct check *check, const struct json_at *at, const struct field *field)
+{
+	static const char words[] = "x-kubernetes-list-map-keys: [";
+	const char *key = field->schema ? strstr(field->schema, words) : NULL;
+	struct arena *arena = check->reader.arena;
+	VEC(const char *) seen = { NULL, 0, 0 };
+
+	if (!key)
+		return;
+	key += strlen(words);
+	key = arena_strndup(arena, key, strcspn(key, "]"));
+	for (struct json_at e = json_first(at); e.json && seen.count < KEYS_MAX; json_next(&e)) {
+		struct json_at member = json_member(&e, key);
+		const char *text = json_text_or_none(&member);
+
+		VEC_EACH(const char *const, other, &seen)
+			if (*text != '\0' && strcmp(*other, text) == 0) {
+				lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID,
+					 json_path(&member),
+					 arena_printf(arena,
+						      "%.63s is the %s of two elements; the API "
+						      "server refuses the object: rename or remove "
+						      "one",
+						      text, key),
+					 "");
+				break;
+			}
+		VEC_PUSH(arena, &seen, text);
+	}
+}
+
 static void check_container(struct check *check, const struct json_at *at,
 			    const struct field *field)
 {
@@ -262,6 +295,7 @@ static void check_container(struct check *check, const struct json_at *at,
 		check_members(check, at, field->members);
 		return;
 	}
+	check_keys(check, at, field);
 	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
 		if (field->kind == FIELD_KIND_LIST)
 			check_element(check, &e, field->members);
@@ -395,11 +429,13 @@ static bool is_below(const char *path, const char *above)
 bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i)
 {
 	const char *wrong = lint_rules()[LINT_RULE_WRONG_TYPE].name;
+	const char *invalid = lint_rules()[LINT_RULE_FIELD_INVALID].name;
 
 	if (i < shape_count)
 		return false;
 	for (size_t j = 0; j < shape_count && j < HIDING_MAX; j++)
-		if (strcmp(findings->list.at[j].rule, wrong) == 0 &&
+		if ((strcmp(findings->list.at[j].rule, wrong) == 0 ||
+		     strcmp(findings->list.at[j].rule, invalid) == 0) &&
 		    is_below(findings->list.at[i].path, findings->list.at[j].path))
 			return true;
 	return false;

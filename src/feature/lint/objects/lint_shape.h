@@ -16,7 +16,8 @@ struct cJSON;
  * live in the arena. */
 void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
 		      struct arena *arena, struct lint_findings *findings);
-/* True for a further finding on a value of the wrong type, because rules saw its replacement. The first
+/* True for a further finding on a value of the wrong type, because rules saw its replacement, or on a key that is there
+ * twice. The first
  * `shape_count` findings are those of lint_shape_check. */
 bool lint_shape_hides(const struct lint_findings *findings, size_t shape_count, size_t i);
 

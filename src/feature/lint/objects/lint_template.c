@@ -10,7 +10,7 @@
 #define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
 #define START_FIX "args: ['eval \"$" START_VARIABLE "\"']"
 #define NAME_BYTES_MAX 63
-#define VARIABLES_MAX 300 /* each is compared with those before it */
+#define TWICE_MAX 1000 /* elements that each one is compared with */
 
 /* The template of the head or of one group. */
 struct check {
@@ -94,22 +94,50 @@ static void check_references(const struct check *check, struct lint_found contai
 	}
 }
 
-/* Of variables of one name the last wins. */
-static void check_variables(const struct check *check, struct lint_found container)
+/* Whether an element before this one has the same text; both are of one list. */
+static bool is_twice(const struct cJSON *list, const struct cJSON *one, const char *key)
 {
-	struct lint_found env = lint_found_follow(container, "env", check->arena);
-	struct lint_found one = lint_found_element(env, 0, check->arena);
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, key));
+	size_t left = TWICE_MAX;
 
-	for (size_t i = 0; one.json && i < VARIABLES_MAX;
-	     one = lint_found_element(env, ++i, check->arena))
-		if (*name_of(check, one) != '\0' && has_element(check, env, name_of(check, one), i))
+	for (const struct cJSON *before = list->child; text && before != one && left > 0;
+	     before = before->next, left--) {
+		const char *other =
+			cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(before, key));
+
+		if (other && strcmp(other, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Elements of a list with one value of `key`: the Pod is refused, or of variables the last wins. */
+static void check_twice(const struct check *check, struct lint_found from, const char *names,
+			const char *key, bool refused)
+{
+	struct lint_found list = lint_found_follow(from, names, check->arena);
+	const struct cJSON *one;
+	size_t i = 0;
+
+	if (!cJSON_IsArray(list.json))
+		return;
+	cJSON_ArrayForEach(one, list.json)
+	{
+		const char *path = arena_printf(check->arena, "%s[%zu]", list.path, i++);
+
+		if (!is_twice(list.json, one, key))
+			continue;
+		if (refused)
+			refuse(check, path,
+			       arena_printf(check->arena, "two %s have this %s; remove one of them",
+					    names, key));
+		else
 			lint_add(check->arena, check->findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
-				 one.path,
-				 arena_printf(check->arena,
-					      "%.80s is there twice, and the last one wins; remove "
-					      "one of them",
-					      name_of(check, one)),
+				 path,
+				 "the variable is there twice, and the last one wins; remove one "
+				 "of them",
 				 "");
+	}
 }
 
 static bool is_name(const char *name)
@@ -140,7 +168,11 @@ static void check_container(const struct check *check, struct lint_found list, s
 	else if (has_element(check, list, name, index))
 		refuse(check, one.path,
 		       arena_printf(check->arena, "a second container has the name %s", name));
-	check_variables(check, one);
+	if (*lint_found_member_text(one, "image", check->arena) == '\0')
+		refuse(check, one.path,
+		       arena_printf(check->arena, "container %.63s has no image; add one", name));
+	check_twice(check, one, "env", "name", false);
+	check_twice(check, one, "volumeMounts", "mountPath", true);
 	check_references(check, one, "volumeMounts", "volumes", volumes);
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }
@@ -221,6 +253,7 @@ static void check_group(struct check *check)
 	if (!cJSON_IsObject(check->spec.json))
 		return;
 	check_labels(check);
+	check_twice(check, check->spec, "volumes", "name", true);
 	check_containers(check, "initContainers");
 	check_containers(check, "containers");
 	check_start_command(check);
