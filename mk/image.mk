@@ -25,7 +25,8 @@ AUTOSCALER_CRD := crd/rayclusterautoscalers.rayscaler.dev.yaml
 POOL_CRD := crd/gpupools.rayscaler.dev.yaml
 DOCS := docs/REASONS.md docs/METRICS.md docs/OPTIONS.md docs/LINT.md src/test/data/hostile-fields.md \
 	docs/AUTOSCALER_OBJECT.md $(AUTOSCALER_CRD) $(POOL_CRD) \
-	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD)) charts/rayscaler/crds/$(notdir $(POOL_CRD))
+	charts/rayscaler/crds/$(notdir $(AUTOSCALER_CRD)) charts/rayscaler/crds/$(notdir $(POOL_CRD)) \
+	charts/rayscaler/files/flags.txt
 docs: $(DOCS)
 docs/REASONS.md: $(BUILD)/tools/core_reasons
 docs/METRICS.md: $(BUILD)/tools/ctl_metrics
@@ -34,6 +35,9 @@ docs/REASONS.md docs/METRICS.md:
 $(POOL_CRD): KIND := GPUPool
 $(AUTOSCALER_CRD) $(POOL_CRD): $(BUILD)/tools/codec_object_schema
 	$< $(KIND) > $@
+# The chart refuses other names in extraArgs.
+charts/rayscaler/files/flags.txt: $(BUILD)/tools/ctl_options
+	$< | sed -nE 's/^\| `--([a-z0-9-]+)`.*/\1/p' > $@
 charts/rayscaler/crds/%: crd/%
 	cp $< $@
 # Only the part after a line.

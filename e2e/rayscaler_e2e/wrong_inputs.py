@@ -81,5 +81,9 @@ def check(row: Row, directory: Path, run: Callable[..., subprocess.CompletedProc
     text = done.stdout + done.stderr
     wanted = [row["cure"], *row.get("also", [])]
     assert done.returncode == row["exit"], text
+    if row["exit"] in (1, 2) and not row.get("run", LINT).startswith("lint"):
+        # The error and what to do are one line; the findings of lint have theirs, with the lines to write below it.
+        assert [line for line in done.stderr.splitlines() if row["cure"] in line], done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
     assert all(part in text for part in wanted), f"{wanted} in:\n{text}"
     assert not any(part in text for part in row.get("not", [])), text

@@ -257,7 +257,10 @@ static int parse_and_run(int argc, char **argv, bool release)
 
 	if (!help_begin(&flags, release ? release_help : adopt_help, argc, argv, &status))
 		return status;
-	if (arguments.all == (arguments.name != NULL))
+	if (arguments.all && arguments.name)
+		return help_usage(arguments.command,
+				  "CLUSTER cannot be combined with --all; leave one out");
+	if (!arguments.all && !arguments.name)
 		return help_usage(arguments.command, "one of CLUSTER and --all is required");
 	return adopt(&arguments);
 }

@@ -18,9 +18,11 @@
 #include "cli/simulate_report.h"
 #include "cli/simulate_text.h"
 #include "cli/simulate_variant.h"
+#include "codec/objects/cluster_set.h"
 #include "codec/objects/workload_file.h"
 #include "codec/schema/one_document.h"
 #include "codec/text/duration.h"
+#include "core/capacity/capacity.h"
 #include "ctl/shared/time_zones.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
@@ -278,6 +280,28 @@ static int write_report(const struct simulate_arguments *arguments,
 	return file_write(arguments->report, FILE_SHARED, &page, err);
 }
 
+/* Of claims that no file has: their devices are not counted. */
+static void note_claims(struct simulate_plan *plan)
+{
+	const struct sim_input *input = &plan->variants.at[0].input;
+
+	ARRAY_EACH(const struct sim_cluster, cluster, input->clusters, input->cluster_count)
+		for (size_t g = 0; g < cluster->cluster->group_count; g++) {
+			struct capacity capacity;
+			const char *problem;
+
+			capacity_of_group(cluster->cluster, g, cluster->settings,
+					  plan->input.devices, plan->arena, &capacity);
+			problem = capacity.claims ? capacity.claims->problem : NULL;
+			if (problem)
+				VEC_PUSH(plan->arena, &plan->notes,
+					 arena_printf(plan->arena,
+						      "RayCluster %s: %.*s; give its file by -f",
+						      cluster->cluster->name,
+						      (int)strcspn(problem, ";"), problem));
+		}
+}
+
 static int run(const struct simulate_arguments *arguments, struct simulate_plan *plan,
 	       struct cluster_set *set, struct err *err)
 {
@@ -293,6 +317,7 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	    simulate_axes_parse(plan, &arguments->vary, err) ||
 	    simulate_variants_make(plan, &arguments->baselines, err) ||
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
+	    cluster_set_count_claims(set, plan->arena, &plan->input.devices, err) ||
 	    read_workload(arguments, plan->arena, workload, err))
 		return -1;
 	if (cluster_set_process_ms(set) >= 0 &&
@@ -308,6 +333,7 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 		plan->variants.at[i].input.workload = workload;
 		plan->variants.at[i].input.devices = plan->input.devices;
 	}
+	note_claims(plan);
 	plan->keep_results = arguments->report != NULL;
 	if (arguments->report && plan->variants.count > SIMULATE_REPORT_ROWS_MAX)
 		return err_set(err, ERR_INPUT, "--report shows at most %d rows, not %zu",

@@ -27,7 +27,7 @@ static const char help[] =
 
 static bool is_file(const char *path)
 {
-	static const char *const others[] = { "-", "json", "yaml" };
+	static const char *const others[] = { "-", "json", "yaml", "yml" };
 
 	return path && !text_is_among(path, others, sizeof(others) / sizeof(others[0]));
 }
@@ -36,7 +36,7 @@ static bool is_yaml(const char *path)
 {
 	const char *ending = path ? strrchr(path, '.') : NULL;
 
-	return path && (strcmp(path, "yaml") == 0 ||
+	return path && (strcmp(path, "yaml") == 0 || strcmp(path, "yml") == 0 ||
 			(ending && (strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0)));
 }
 

@@ -47,7 +47,10 @@ static int refuse_command(const char *name)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		nearest_offer(&nearest, commands[i].name);
 	fprintf(stderr, "%s: \"%.80s\" is not a command%s; see %s --help\n", help_program(), name,
-		nearest_hint(&nearest, hint), help_program());
+		strcmp(name, "completion") == 0 ?
+			": make install and the packages have completions, see docs/INSTALL.md" :
+			nearest_hint(&nearest, hint),
+		help_program());
 	return EXIT_USAGE;
 }
 

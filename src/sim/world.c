@@ -13,6 +13,7 @@
 
 #define GPUS_MAX (1000000 * RESOURCE_UNIT) /* of one worker: sums over all of them fit int64 */
 #define KEY_SIZE 128
+#define NAMES_MAX 10 /* of RayClusters in an error */
 
 /* The needs of a shape of work on each type of worker, compiled once: then a fit costs a few
  * comparisons. The rules are Ray's (core/schedule has the same ones): the amount of every resource
@@ -392,6 +393,20 @@ static struct sim_class *make_class(struct sim_ray *ray, const struct work_item 
 	return class_;
 }
 
+/* "team-a/demo, team-b/demo" */
+static const char *names_of_rays(const struct sim_world *world)
+{
+	const char *names = "";
+
+	for (size_t r = 0; r < world->ray_count && r < NAMES_MAX; r++) {
+		const struct ray_cluster *cluster = &world->rays[r].cluster;
+
+		names = arena_printf(world->arena, "%s%s%.64s", names, r > 0 ? ", " : "",
+				     cluster->name);
+	}
+	return world->ray_count > NAMES_MAX ? arena_printf(world->arena, "%s, ...", names) : names;
+}
+
 static int make_classes(struct sim_world *world, struct map *names, struct err *err)
 {
 	AUTO(map_done) struct map known = MAP_INIT;
@@ -406,9 +421,9 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 		if (!ray)
 			return err_set(
 				err, ERR_INPUT,
-				"item %zu: its cluster \"%.64s\" is not simulated; name one of "
-				"the given RayClusters",
-				i, item->cluster);
+				"items[%zu].cluster: \"%.64s\" is not simulated; name one of "
+				"the given RayClusters: %s",
+				i, item->cluster, names_of_rays(world));
 		class_key(ray, item, key);
 		struct sim_class *class_ = map_get(&known, key);
 		if (!class_)

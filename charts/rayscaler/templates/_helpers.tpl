@@ -166,6 +166,19 @@ prices:
 {{- end }}
 {{- end }}
 
+{{/* "256Mi" or "1Gi" in MiB, rounded down; 0 for another form. */}}
+{{- define "rayscaler.mebibytes" -}}
+{{- $text := toString . -}}
+{{- if regexMatch "^[0-9]+Gi$" $text }}{{ mul (trimSuffix "Gi" $text | int64) 1024 }}
+{{- else if regexMatch "^[0-9]+Mi$" $text }}{{ trimSuffix "Mi" $text }}
+{{- else if regexMatch "^[0-9]+Ki$" $text }}{{ div (trimSuffix "Ki" $text | int64) 1024 }}
+{{- else if regexMatch "^[0-9]+G$" $text }}{{ div (mul (trimSuffix "G" $text | int64) 1000000000) 1048576 }}
+{{- else if regexMatch "^[0-9]+M$" $text }}{{ div (mul (trimSuffix "M" $text | int64) 1000000) 1048576 }}
+{{- else if regexMatch "^[0-9]+$" $text }}{{ div (int64 $text) 1048576 }}
+{{- else }}0
+{{- end }}
+{{- end }}
+
 {{/* Rules that a schema cannot express. */}}
 {{- define "rayscaler.check" -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
@@ -195,6 +208,26 @@ prices:
 {{- end }}
 {{- if and .Values.priceTable.prices (not .Values.priceTable.currency) }}
 {{- fail "priceTable has prices and no currency: set priceTable.currency, such as EUR." }}
+{{- end }}
+{{- if and (eq (toString .Values.config.packing) "cheapest") (not .Values.priceTable.prices) }}
+{{- fail "config.packing is cheapest and priceTable has no prices, so it would have no effect: set priceTable.prices, or remove it." }}
+{{- end }}
+{{- if contains ":" (splitList "/" .Values.image.repository | last) }}
+{{- fail (printf "image.repository is %s, with a tag: write the tag into image.tag." .Values.image.repository) }}
+{{- end }}
+{{- $flags := without (splitList "\n" (.Files.Get "files/flags.txt")) "" }}
+{{- range .Values.extraArgs }}
+{{- $flag := splitList "=" . | first | trimPrefix "--" }}
+{{- if not (has $flag $flags) }}
+{{- fail (printf "extraArgs has --%s, which is not a flag of rayscaler run: use one of --%s." $flag (join ", --" $flags)) }}
+{{- end }}
+{{- end }}
+{{- $limit := include "rayscaler.mebibytes" (dig "limits" "memory" "" (.Values.resources | default dict)) | int64 }}
+{{- if and $limit (ge (int64 .Values.config.memoryBudget) $limit) }}
+{{- fail (printf "resources.limits.memory is %v and config.memoryBudget %v MiB: the passes alone would end the container. Raise the limit, or remove memoryBudget." .Values.resources.limits.memory .Values.config.memoryBudget) }}
+{{- end }}
+{{- if and $limit (gt (int64 .Values.config.memoryLimit) $limit) }}
+{{- fail (printf "config.memoryLimit is %v MiB, above resources.limits.memory, which is %v. Remove it, or lower it." .Values.config.memoryLimit .Values.resources.limits.memory) }}
 {{- end }}
 {{- with .Values.leaderElection }}
 {{- if and .enabled (ge (include "rayscaler.milliseconds" .renewDeadline | int64) (include "rayscaler.milliseconds" .leaseDuration | int64)) }}

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/device_claim_object.h"
 #include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/namespace_json.h"
 #include "codec/objects/node_pools_json.h"
@@ -42,10 +43,12 @@ static const struct document_kind {
 };
 
 /* The objects of the files. */
-enum { CLUSTERS, AUTOSCALERS, GPU_POOLS, NAMESPACES, KINDS };
+enum { CLUSTERS, AUTOSCALERS, GPU_POOLS, NAMESPACES, CLASSES, TEMPLATES, CLAIMS, KINDS };
 
-static const char *const kinds[KINDS] = { "RayCluster", AUTOSCALER_KIND, GPU_POOL_KIND,
-					  "Namespace" };
+static const char *const kinds[KINDS] = {
+	"RayCluster",  AUTOSCALER_KIND,         GPU_POOL_KIND,   "Namespace",
+	"DeviceClass", "ResourceClaimTemplate", "ResourceClaim",
+};
 
 struct cluster_set {
 	struct arena arena;
@@ -121,6 +124,31 @@ static struct cJSON *cluster_within(const struct json_at *root, const struct jso
 	return tree_of(buf_string(&text));
 }
 
+/* The API server makes a name from generateName. */
+static void need_name(struct cluster_set *set, struct cJSON *tree)
+{
+	struct json_reader reader = { .arena = &set->arena };
+	struct json_at root = json_root(tree, "", &reader);
+	struct json_at metadata = json_member(&root, "metadata");
+	const char *start = object_text_or_none(&metadata, "generateName");
+	struct json_steps steps;
+	struct err err;
+
+	if (*start == '\0' || *object_text_or_none(&metadata, "name") != '\0')
+		return;
+	if (json_steps_parse("metadata.name", &set->arena, &steps, &err) == 0)
+		(void)json_edit_set(tree, &steps,
+				    arena_printf(&set->arena, "%.200s%zu", start,
+						 set->objects[CLUSTERS].count + 1),
+				    &err);
+}
+
+static void add_cluster(struct cluster_set *set, struct cJSON *tree)
+{
+	need_name(set, tree);
+	VEC_PUSH(&set->arena, &set->objects[CLUSTERS], tree);
+}
+
 static int add_object(struct cluster_set *set, const struct json_at *at, struct err *err)
 {
 	static const struct {
@@ -130,7 +158,10 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
 
 	if (set->objects[CLUSTERS].count + set->objects[AUTOSCALERS].count >= CLUSTER_SET_MAX ||
-	    set->objects[GPU_POOLS].count + set->objects[NAMESPACES].count >= CLUSTER_SET_MAX)
+	    set->objects[GPU_POOLS].count + set->objects[NAMESPACES].count >= CLUSTER_SET_MAX ||
+	    set->objects[CLASSES].count + set->objects[TEMPLATES].count +
+			    set->objects[CLAIMS].count >=
+		    CLUSTER_SET_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(text, document_kinds[i].kind) == 0)
@@ -138,14 +169,16 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 				       document_kinds[i].flag);
 	if (strcmp(text, POD_STARTS_KIND) == 0)
 		return pod_starts_read(at, &set->starts);
-	for (size_t k = 0; k < KINDS; k++)
+	if (strcmp(text, kinds[CLUSTERS]) == 0)
+		add_cluster(set, json_copy(at->json));
+	for (size_t k = CLUSTERS + 1; k < KINDS; k++)
 		if (strcmp(text, kinds[k]) == 0)
 			VEC_PUSH(&set->arena, &set->objects[k], json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		struct json_at inner = json_member(&spec, parents[i].member);
 
 		if (strcmp(text, parents[i].kind) == 0 && json_type(&inner) == JSON_OBJECT)
-			VEC_PUSH(&set->arena, &set->objects[CLUSTERS], cluster_within(at, &inner));
+			add_cluster(set, cluster_within(at, &inner));
 	}
 	return 0;
 }
@@ -466,6 +499,37 @@ int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *ar
 				       pools[i]->name);
 	*ret_pools = pools;
 	*ret_count = count;
+	return 0;
+}
+
+int cluster_set_count_claims(const struct cluster_set *set, struct arena *arena,
+			     const struct device_table **table, struct err *err)
+{
+	const struct cluster_set *s = set;
+	size_t classes = s->objects[CLASSES].count, templates = s->objects[TEMPLATES].count;
+	size_t claims = s->objects[CLAIMS].count;
+	struct device_class *class = arena_array(arena, classes, sizeof(*class));
+	struct claim_template *template = arena_array(arena, templates, sizeof(*template));
+	struct resource_claim *claim = arena_array(arena, claims, sizeof(*claim));
+	const struct device_objects objects = { .classes = class,
+						.class_count = classes,
+						.templates = template,
+						.template_count = templates,
+						.claims = claim,
+						.claim_count = claims };
+
+	for (size_t i = 0; i < classes; i++)
+		if (device_class_decode(s->objects[CLASSES].at[i], "", arena, &class[i], err))
+			return err_prefix(err, "%s", kinds[CLASSES]);
+	for (size_t i = 0; i < templates; i++)
+		if (claim_template_decode(s->objects[TEMPLATES].at[i], "", arena, &template[i],
+					  err))
+			return err_prefix(err, "%s", kinds[TEMPLATES]);
+	for (size_t i = 0; i < claims; i++)
+		if (resource_claim_decode(s->objects[CLAIMS].at[i], "", arena, &claim[i], err))
+			return err_prefix(err, "%s", kinds[CLAIMS]);
+	if (classes + templates + claims > 0)
+		*table = device_claims_attach(&objects, *table, arena);
 	return 0;
 }
 

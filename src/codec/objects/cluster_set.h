@@ -21,6 +21,7 @@
 
 struct cluster_set;
 struct gpu_pool;
+struct device_table;
 
 struct cluster_setup {
 	struct ray_cluster cluster;
@@ -34,7 +35,7 @@ void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
 /* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers, GPUPools,
- * Namespaces and PodStarts of a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
+ * Namespaces, PodStarts and objects of resource.k8s.io of a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
  * refused. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
@@ -64,6 +65,9 @@ int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *arena,
 				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
 				 struct err *err);
+/* Adds the claims of the files to the device table, in the arena; unchanged without any. */
+int cluster_set_count_claims(const struct cluster_set *set, struct arena *arena,
+			     const struct device_table **table, struct err *err);
 /* The pools of Nodes in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
 int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
 			     struct node_pools *ret_pools, struct err *err);

@@ -26,6 +26,8 @@ static const char target_names[] =
 	"submit, begin, end, duration, gpus, cpus, memory, resource.NAME, label.KEY, bundles, "
 	"count, kind, strategy, job and cluster";
 
+#define NAMES_MAX 30 /* of columns in an error */
+
 static const struct unit {
 	const char *name;
 	enum target_kind kind;
@@ -86,6 +88,40 @@ static size_t find_header(const struct parser *parser, const char *name)
 	return i;
 }
 
+/* "a, b, c": of the first line of the file. */
+static const char *header_names(const struct parser *parser)
+{
+	const char *names = "";
+
+	for (size_t i = 0; i < parser->header->cells.count && i < NAMES_MAX; i++)
+		names = arena_printf(parser->arena, "%s%s%.60s", names, i > 0 ? ", " : "",
+				     parser->header->cells.at[i].text);
+	return parser->header->cells.count > NAMES_MAX ?
+		       arena_printf(parser->arena, "%s, ...", names) :
+		       names;
+}
+
+static int fail_header(const struct parser *parser, const char *target, const char *header)
+{
+	const struct csv_rows *rows = parser->header;
+	const char *separator = rows->cells.count == 1 ? strpbrk(rows->cells.at[0].text, ";\t|") :
+							 NULL;
+
+	if (separator)
+		return err_set(
+			parser->err, ERR_INPUT,
+			"--columns %s=%.80s: the columns of the file are not separated by commas "
+			"but by \"%s\"; write commas",
+			target, header,
+			*separator == '\t' ? "a tab" :
+			*separator == ';'  ? ";" :
+					     "|");
+	return err_set(
+		parser->err, ERR_INPUT,
+		"--columns %s=%.80s: the first line of the file has no such column; it has %s",
+		target, header, header_names(parser));
+}
+
 /* HEADER or HEADER:UNIT; a header may contain a colon. */
 static int parse_header(const struct parser *parser, char *header, struct workload_column *column)
 {
@@ -96,10 +132,7 @@ static int parse_header(const struct parser *parser, char *header, struct worklo
 	column->index = find_header(parser, header);
 	if (column->index < parser->header->cells.count || !colon) {
 		if (column->index >= parser->header->cells.count)
-			return err_set(parser->err, ERR_INPUT,
-				       "--columns %s=%.80s: the first line of the file has no such "
-				       "column",
-				       column->target->name, header);
+			return fail_header(parser, column->target->name, header);
 		return 0;
 	}
 	*colon = '\0';

@@ -48,10 +48,32 @@ struct yaml {
 
 static int parse_node(struct yaml *yaml, struct cJSON **ret_node, size_t *ret_height);
 
+/* A "{{" in this line or the one before it, as templates of Helm and Go have. */
+static bool is_template(const struct yaml *yaml, size_t line)
+{
+	const unsigned char *at = yaml->parser.input.string.start;
+	const unsigned char *end = yaml->parser.input.string.end;
+
+	for (size_t number = 0; at < end && number <= line; number++) {
+		const unsigned char *next = memchr(at, '\n', (size_t)(end - at));
+
+		next = next ? next : end;
+		if (number + 1 >= line && memmem(at, (size_t)(next - at), "{{", 2))
+			return true;
+		at = next < end ? next + 1 : end;
+	}
+	return false;
+}
+
 static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kind, const char *what,
 		   const char *which)
 {
 	positions_fail(yaml->positions, mark->line + 1, mark->column + 1);
+	if (kind == ERR_INPUT && is_template(yaml, mark->line)) {
+		what = "this is a template ({{ }}); give what it renders, as by \"helm template "
+		       "CHART\"";
+		which = "";
+	}
 	return err_set(yaml->err, kind, "line %zu, column %zu: %s%.100s", mark->line + 1,
 		       mark->column + 1, what, which);
 }
@@ -602,7 +624,8 @@ int yaml_or_json_parse(const char *text, size_t size, const struct json_limits *
 
 	while (start < size && strchr(" \t\r\n", text[start]) && text[start] != '\0')
 		start++;
-	if (start == size || (text[start] != '{' && text[start] != '['))
+	if (start == size || (text[start] != '{' && text[start] != '[') ||
+	    (start + 1 < size && text[start + 1] == '{'))
 		return yaml_parse(text, size, limits, ret_json, err);
 	if (json_parse(text, size, limits, ret_json, err) == 0)
 		return 0;

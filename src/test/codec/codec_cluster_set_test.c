@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "core/model/claimed.h"
+#include "core/model/device.h"
 #include "test/support/support.h"
 
 static const char files[] =
@@ -76,6 +78,36 @@ static void objects_of_files_are_found(void **state)
 	assert_int_equal(fixture.setups[1].cluster.groups[0].max_replicas, 3);
 	assert_false(fixture.setups[1].has_autoscaler);
 	assert_string_equal(fixture.setups[2].cluster.name, "c");
+}
+
+/* The API server makes these names; claims of the files count as devices. */
+static void generated_names_and_claims(void **state)
+{
+	static const char text[] =
+		"apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {generateName: train-}\n"
+		"spec: {rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}}}\n"
+		"---\n"
+		"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {generateName: train-}\n"
+		"spec: {headGroupSpec: {template: {spec: {containers: [{name: a}]}}}}\n"
+		"---\n"
+		"apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\n"
+		"spec: {spec: {devices: {requests: [{name: g, exactly: {deviceClassName: "
+		"gpu.nvidia.com}}]}}}\n";
+	AUTO(fixture_done) struct fixture fixture = { .set = cluster_set_new() };
+	const struct device_table *table = device_table_builtin();
+	size_t count;
+	struct err err;
+
+	(void)state;
+	add(&fixture, text);
+	decode(&fixture);
+	assert_int_equal(fixture.count, 2);
+	assert_string_equal(fixture.setups[0].cluster.name, "train-1");
+	assert_string_equal(fixture.setups[1].cluster.name, "train-2");
+	assert_int_equal(cluster_set_count_claims(fixture.set, &fixture.arena, &table, &err), 0);
+	assert_non_null(table->claims);
+	assert_non_null(claimed_find(table->claims, "", "t", true, &count));
+	assert_null(claimed_find(table->claims, "", "other", true, &count));
 }
 
 static void a_path_changes_every_object_that_has_it(void **state)
@@ -234,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_of_files_are_found),
+		cmocka_unit_test(generated_names_and_claims),
 		cmocka_unit_test(a_path_changes_every_object_that_has_it),
 		cmocka_unit_test(paths_that_change_nothing_are_refused),
 		cmocka_unit_test(without_a_cluster_a_path_changes_nothing),

@@ -88,17 +88,19 @@ static void check_error(enum kube_verb verb, const char *path, int status, const
 static void test_errors(void **state)
 {
 	(void)state;
-	check_error(KUBE_GET, "/api/v1/pods?limit=1", 403,
-		    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods is forbidden: User x cannot list\"}",
-		    ERR_DENIED,
-		    "list pods: 403 Forbidden: pods is forbidden: User x cannot list; fix: grant {apiGroups: "
-		    "[\"\"], resources: [\"pods\"], verbs: [\"list\"]} by a "
-		    "ClusterRole");
-	check_error(KUBE_CREATE, "/api/v1/namespaces/a/pods", 403,
-		    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods p is forbidden: "
-		    "exceeded quota: q\"}",
-		    ERR_DENIED,
-		    "create pods in namespace a: 403 Forbidden: pods p is forbidden: exceeded quota: q");
+	check_error(
+		KUBE_GET, "/api/v1/pods?limit=1", 403,
+		"{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods is forbidden: User x cannot list\"}",
+		ERR_DENIED,
+		"list pods: 403 Forbidden: pods is forbidden: User x cannot list; fix: grant {apiGroups: "
+		"[\"\"], resources: [\"pods\"], verbs: [\"list\"]} by a "
+		"ClusterRole");
+	check_error(
+		KUBE_CREATE, "/api/v1/namespaces/a/pods", 403,
+		"{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods p is forbidden: "
+		"exceeded quota: q\"}",
+		ERR_DENIED,
+		"create pods in namespace a: 403 Forbidden: pods p is forbidden: exceeded quota: q");
 	check_error(KUBE_JSON_PATCH, CLUSTER "/status", 403, "no JSON", ERR_DENIED,
 		    "patch rayclusters/status.ray.io a/c: 403; fix: grant "
 		    "{apiGroups: [\"ray.io\"], resources: "

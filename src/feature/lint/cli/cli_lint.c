@@ -402,8 +402,8 @@ static int check_arguments(struct arguments *arguments, struct err *err)
 	if (arguments->from_cluster && arguments->server)
 		return err_set(
 			err, ERR_INPUT,
-			"--server is for files; pipe \"kubectl get raycluster NAME -o yaml\" "
-			"to lint --server -f -");
+			"--server is for files; run \"kubectl get raycluster NAME -o yaml | rayscaler lint "
+			"--server -f -\"");
 	if (arguments->all && arguments->connection.namespace_)
 		return err_set(err, ERR_INPUT, "-A cannot be combined with -n; leave one out");
 	for (size_t i = 0; i < arguments->files.count; i++)

@@ -12,9 +12,9 @@ static const struct {
 	bool is_label; /* here it is a label, else an annotation */
 	const char *cure;
 } misplaced[] = {
-	{ ANNOTATION_MANAGED, true, "it is an annotation" },
-	{ ANNOTATION_REQUEST_RESOURCES, true, "it is an annotation" },
-	{ ANNOTATION_RESIZE, true, "it is an annotation" },
+	{ ANNOTATION_MANAGED, true, "write it into metadata.annotations" },
+	{ ANNOTATION_REQUEST_RESOURCES, true, "write it into metadata.annotations" },
+	{ ANNOTATION_RESIZE, true, "write it into metadata.annotations" },
 	{ ANNOTATION_DO_NOT_DISRUPT, true,
 	  "write it as annotation into template.metadata of the group" },
 	{ ANNOTATION_DO_NOT_DISRUPT, false,
@@ -22,12 +22,12 @@ static const struct {
 	{ KARPENTER_ANNOTATION, false, "write it into template.metadata.annotations of the group" },
 	{ PREFIX "paused", false, "write paused: true into the RayClusterAutoscaler of this name" },
 	{ PREFIX "paused", true, "write paused: true into the RayClusterAutoscaler of this name" },
-	{ "kueue.x-k8s.io/queue-name", false, "it is a label" },
-	{ "kueue.x-k8s.io/elastic-job", true, "it is an annotation" },
-	{ "ray.io/overwrite-container-cmd", true, "it is an annotation" },
-	{ "ray.io/ft-enabled", true, "it is an annotation" },
-	{ "ray.io/gang-scheduling-enabled", false, "it is a label" },
-	{ "ray.io/priority-class-name", false, "it is a label" },
+	{ "kueue.x-k8s.io/queue-name", false, "write it into metadata.labels" },
+	{ "kueue.x-k8s.io/elastic-job", true, "write it into metadata.annotations" },
+	{ "ray.io/overwrite-container-cmd", true, "write it into metadata.annotations" },
+	{ "ray.io/ft-enabled", true, "write it into metadata.annotations" },
+	{ "ray.io/gang-scheduling-enabled", false, "write it into metadata.labels" },
+	{ "ray.io/priority-class-name", false, "write it into metadata.labels" },
 	{ "ray.io/accelerator-type", false, "write it into labels of the group" },
 	{ "ray.io/market-type", false, "write it into labels of the group" },
 };

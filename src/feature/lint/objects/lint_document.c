@@ -640,7 +640,10 @@ static bool looks_like_json(const char *text, size_t size)
 	while (start < size && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r' ||
 				text[start] == '\n'))
 		start++;
-	return start < size && (text[start] == '{' || text[start] == '[');
+	/* "{{" begins a template. */
+	return start < size &&
+	       (text[start] == '[' ||
+		(text[start] == '{' && (start + 1 == size || text[start + 1] != '{')));
 }
 
 static void read_text(struct work *work, const char *text, size_t size)

@@ -176,11 +176,13 @@ static void check_name(const char *kind, const struct cJSON *object, struct aren
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && *name != '\0'; i++)
 		if (strcmp(names[i].kind, kind) == 0 && strlen(name) > names[i].bytes_max)
-			why = arena_printf(arena, "the name has %zu characters, more than %zu",
-					   strlen(name), names[i].bytes_max);
+			why = arena_printf(
+				arena,
+				"the name has %zu characters, more than %zu: use a shorter one",
+				strlen(name), names[i].bytes_max);
 	if (!why && *name != '\0' && !is_dns_label(name))
 		why = "the name must begin with a lower-case letter, and have only lower-case "
-		      "letters, digits and \"-\"";
+		      "letters, digits and \"-\": rename it";
 	if (why)
 		lint_add(arena, findings, LINT_RULE_KUBERAY_REFUSES, at.path,
 			 arena_printf(arena, "%s; KubeRay 1.7 refuses the %s", why, kind), "");

@@ -329,11 +329,16 @@ static void report_unknown(struct check *check, const struct json_at *at,
 	char hint[NEAREST_HINT_SIZE];
 	const char *cure = "; correct the name, or remove the line";
 	struct lint_finding *finding;
+	bool is_selector = is_known(fields, "matchLabels");
 	size_t other = 0;
 
 	while ((known = next_name(&fields, &other)))
 		nearest_offer(&nearest, known);
-	if (place)
+	if (is_selector)
+		cure = arena_printf(arena,
+				    ": write it below matchLabels, as matchLabels: {%.63s: ...}",
+				    at->name);
+	else if (place)
 		cure = arena_printf(arena, ": %s", place);
 	else if (nearest.word)
 		cure = nearest_hint(&nearest, hint);
@@ -345,7 +350,7 @@ static void report_unknown(struct check *check, const struct json_at *at,
 				      shown_name(check, at), check->kind, cure),
 			 "");
 	/* Most likely a setting that would have no effect. */
-	if (place || (nearest.word && nearest.distance <= MISSPELT_ERRORS))
+	if (place || is_selector || (nearest.word && nearest.distance <= MISSPELT_ERRORS))
 		finding->severity = LINT_ERROR;
 }
 

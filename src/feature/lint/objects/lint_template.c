@@ -44,8 +44,10 @@ static void check_labels(const struct check *check)
 
 		if (!label_syntax_key(label->string))
 			refuse(check, path,
-			       arena_printf(check->arena, "the label's name \"%.80s\" is invalid",
-					    label->string));
+			       arena_printf(
+				       check->arena,
+				       "the label's name \"%.80s\" is invalid; write a name like team or example.com/team",
+				       label->string));
 		else if (cJSON_IsString(label) && !label_syntax_value(label->valuestring))
 			refuse(check, path,
 			       arena_printf(
@@ -89,7 +91,8 @@ static void check_references(const struct check *check, struct lint_found contai
 		if (*name != '\0' && !is_among(name, own) &&
 		    !has_element(check, known, name, SIZE_MAX))
 			refuse(check, one.path,
-			       arena_printf(check->arena, "%.80s is not in %s of the Pod", name,
+			       arena_printf(check->arena,
+					    "%.80s is not in %s of the Pod; add it there", name,
 					    of));
 	}
 }
@@ -98,10 +101,11 @@ static void check_references(const struct check *check, struct lint_found contai
 static bool is_twice(const struct cJSON *list, const struct cJSON *one, const char *key)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, key));
-	size_t left = TWICE_MAX;
+	const struct cJSON *before = list->child;
 
-	for (const struct cJSON *before = list->child; text && before != one && left > 0;
-	     before = before->next, left--) {
+	if (!text)
+		return false;
+	for (size_t i = 0; before != one && i < TWICE_MAX; before = before->next, i++) {
 		const char *other =
 			cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(before, key));
 
@@ -163,11 +167,12 @@ static void check_container(const struct check *check, struct lint_found list, s
 		refuse(check, one.path,
 		       arena_printf(
 			       check->arena,
-			       "the container's name \"%.80s\" is not of lower-case letters, digits and \"-\"",
+			       "the container's name \"%.80s\" is not of lower-case letters, digits and \"-\"; rename it",
 			       name));
 	else if (has_element(check, list, name, index))
 		refuse(check, one.path,
-		       arena_printf(check->arena, "a second container has the name %s", name));
+		       arena_printf(check->arena, "a second container has the name %s; rename it",
+				    name));
 	if (*lint_found_member_text(one, "image", check->arena) == '\0')
 		refuse(check, one.path,
 		       arena_printf(check->arena, "container %.63s has no image; add one", name));

@@ -1,5 +1,6 @@
 #include "feature/lint/objects/node_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -17,6 +18,7 @@ static const struct json_limits limits = {
 struct reading {
 	struct arena *arena;
 	VEC(struct node) nodes;
+	char other[40]; /* the kind of an object that is not a Node; "": none */
 };
 
 static bool is_kind(const struct json_at *at, const char *kind)
@@ -24,6 +26,14 @@ static bool is_kind(const struct json_at *at, const char *kind)
 	struct json_at member = json_member(at, "kind");
 
 	return json_type(&member) == JSON_STRING && strcmp(json_text_value(&member), kind) == 0;
+}
+
+static void keep_other(struct reading *reading, const struct json_at *at)
+{
+	struct json_at kind = json_member(at, "kind");
+
+	if (json_type(&kind) == JSON_STRING && !is_kind(at, "List") && !is_kind(at, "NodeList"))
+		snprintf(reading->other, sizeof(reading->other), "%s", json_text_value(&kind));
 }
 
 static int read_node(struct reading *reading, const struct json_at *at)
@@ -41,12 +51,15 @@ static int read_document(void *context, const struct cJSON *tree, struct err *er
 
 	if (is_kind(&root, "Node"))
 		return read_node(reading, &root);
+	keep_other(reading, &root);
 	if (json_type(&items) != JSON_ARRAY)
 		return 0;
 	for (struct json_at e = json_first(&items); e.json; json_next(&e)) {
 		/* The API server names the kind of a NodeList's items once. */
 		if ((is_kind(&e, "Node") || is_kind(&root, "NodeList")) && read_node(reading, &e))
 			return -1;
+		if (!is_kind(&e, "Node"))
+			keep_other(reading, &e);
 	}
 	return 0;
 }
@@ -62,6 +75,11 @@ int node_file_read(const char *text, size_t size, struct arena *arena,
 		    read_document(&reading, tree, err) :
 		    yaml_each(text, size, &limits, read_document, &reading, err))
 		return -1;
+	if (reading.nodes.count == 0 && reading.other[0] != '\0')
+		return err_set(err, ERR_INPUT,
+			       "there is a %s and no Node; write the file with \"kubectl get nodes "
+			       "-o yaml\"",
+			       reading.other);
 	*ret_nodes = reading.nodes.at;
 	*ret_count = reading.nodes.count;
 	return 0;
