@@ -97,7 +97,8 @@ def _event(tenant: Tenant, number: int) -> Object:
     about = {"apiVersion": "v1", "kind": "Pod", "namespace": tenant.namespace, "name": f"p-{number}"}
     times = {"firstTimestamp": objects.now(), "lastTimestamp": objects.now(), "count": 1}
     metadata = {"name": f"e-{number}", "namespace": tenant.namespace, "annotations": {}}
-    body = {"reason": "FailedScheduling", "message": "0/3 nodes are available", "source": {"component": "default-scheduler"}}
+    # Of a kind that decisions read: others are dropped at once.
+    body = {"reason": "NotTriggerScaleUp", "message": "pod didn't trigger scale-up: " + "m" * 500, "source": {"component": "cluster-autoscaler"}}
     return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": about, **body, **times}
 
 
