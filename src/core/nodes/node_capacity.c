@@ -57,26 +57,29 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 	struct node_amount *amounts = arena_array(capacities->arena, most, sizeof(*amounts));
 	size_t count = 0;
 
-	for (size_t i = 0; i < most; i++) {
-		const struct quantity *item =
-			i < node->allocatable.count ?
-				&node->allocatable.at[i] :
-				&node->capacity.at[i - node->allocatable.count];
-		bool allocatable = i < node->allocatable.count;
-
-		if (!allocatable && quantities_find(&node->allocatable, item->name))
-			continue;
-		amounts[count++] = (struct node_amount){
-			.resource = item->name,
-			.row = device_find(capacities->devices, item->name),
-			.capacity = amount_of(&node->capacity, item->name),
-			.allocatable = allocatable ? item->amount : 0,
-			.has_allocatable = allocatable,
+	for (size_t i = 0; i < node->allocatable.count; i++)
+		amounts[i] = (struct node_amount){
+			.resource = node->allocatable.at[i].name,
+			.allocatable = node->allocatable.at[i].amount,
+			.has_allocatable = true,
 		};
+	for (size_t i = 0; i < node->capacity.count; i++)
+		amounts[node->allocatable.count + i] = (struct node_amount){
+			.resource = node->capacity.at[i].name,
+			.capacity = node->capacity.at[i].amount,
+		};
+	/* Of a name the allocatable amount is first. */
+	sort_stable(amounts, most, sizeof(*amounts), compare_amounts);
+	for (size_t i = 0; i < most; i++) {
+		if (count > 0 && compare_amounts(&amounts[count - 1], &amounts[i]) == 0)
+			amounts[count - 1].capacity = amounts[i].capacity;
+		else
+			amounts[count++] = amounts[i];
 	}
-	sort_stable(amounts, count, sizeof(*amounts), compare_amounts);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		amounts[i].row = device_find(capacities->devices, amounts[i].resource);
 		make_devices(capacities, node, &amounts[i]);
+	}
 	*capacity = (struct node_capacity){ node, amounts, count };
 	CHECK(count > 0 && count <= most);
 }

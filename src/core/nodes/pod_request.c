@@ -2,39 +2,88 @@
 
 #include <string.h>
 
-struct sum {
-	VEC(struct resource) items;
+#include "base/sort.h"
+
+/* One quantity of a container. */
+struct part {
+	const char *name;
+	int64_t amount;
+	size_t container;
+	bool is_limit; /* counts without a request of that name */
 };
 
-static void add(struct arena *arena, struct sum *sum, const struct quantity *quantity)
+static int compare_parts(const void *a, const void *b)
 {
-	struct resource *item = VEC_FIND(&sum->items, name, quantity->name);
+	const struct part *first = a, *second = b;
+	int order = strcmp(first->name, second->name);
 
-	if (!item) {
-		item = VEC_ADD(arena, &sum->items);
-		item->name = quantity->name;
+	if (order == 0)
+		order = (first->container > second->container) -
+			(first->container < second->container);
+	return order ? order : first->is_limit - second->is_limit;
+}
+
+static size_t add_parts(struct part *parts, const struct quantities *quantities, size_t container,
+			bool is_limit)
+{
+	for (size_t i = 0; i < quantities->count; i++)
+		parts[i] = (struct part){ quantities->at[i].name, quantities->at[i].amount,
+					  container, is_limit };
+	return quantities->count;
+}
+
+/* The quantities of all containers, by name and container. */
+static struct part *list_parts(const struct pod_spec *spec, struct arena *arena, size_t *ret_count)
+{
+	struct part *parts;
+	size_t count = 0;
+
+	for (size_t i = 0; i < spec->container_count; i++)
+		count += spec->containers[i].requests.count + spec->containers[i].limits.count;
+	parts = arena_array(arena, count, sizeof(*parts));
+	count = 0;
+	for (size_t i = 0; i < spec->container_count; i++) {
+		count += add_parts(&parts[count], &spec->containers[i].requests, i, false);
+		count += add_parts(&parts[count], &spec->containers[i].limits, i, true);
 	}
-	item->amount = resource_sum(item->amount, quantity->amount);
+	sort_stable(parts, count, sizeof(*parts), compare_parts);
+	*ret_count = count;
+	return parts;
 }
 
 struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 {
-	static const struct quantity one_pod = { POD_REQUEST_PODS, "1", true, RESOURCE_UNIT };
-	struct sum sum = { .items = { .at = NULL } };
+	size_t part_count, count = 0;
+	const struct part *parts = list_parts(spec, arena, &part_count), *request = NULL;
+	struct resource *items = arena_array(arena, part_count + 1, sizeof(*items));
 	bool counted = false;
 
-	ARRAY_EACH(const struct container, container, spec->containers, spec->container_count) {
-		for (size_t i = 0; i < container->requests.count; i++)
-			add(arena, &sum, &container->requests.at[i]);
-		for (size_t i = 0; i < container->limits.count; i++)
-			if (quantities_find(&container->requests, container->limits.at[i].name) ==
-			    NULL)
-				add(arena, &sum, &container->limits.at[i]);
-		counted = counted || quantities_find(&container->requests, POD_REQUEST_PODS);
+	for (size_t i = 0; i < part_count; i++) {
+		const struct part *part = &parts[i];
+		bool known = request && request->container == part->container &&
+			     strcmp(request->name, part->name) == 0;
+
+		if (!part->is_limit)
+			request = part;
+		else if (known)
+			continue;
+		if (count == 0 || strcmp(items[count - 1].name, part->name) != 0)
+			items[count++].name = part->name;
+		items[count - 1].amount = resource_sum(items[count - 1].amount, part->amount);
+		counted = counted || (!part->is_limit && strcmp(part->name, POD_REQUEST_PODS) == 0);
 	}
-	if (!counted)
-		add(arena, &sum, &one_pod);
-	return resources_sort(sum.items.at, sum.items.count);
+	/* The Pod itself, unless a request counts it. */
+	if (!counted) {
+		struct resource one = { .name = POD_REQUEST_PODS, .amount = RESOURCE_UNIT };
+
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(items[i].name, POD_REQUEST_PODS) == 0) {
+				items[i].amount = resource_sum(items[i].amount, one.amount);
+				return (struct resources){ items, count };
+			}
+		items[count++] = one;
+	}
+	return resources_sort(items, count);
 }
 
 bool pod_request_holds(const struct pod *pod)

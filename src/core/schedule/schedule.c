@@ -335,6 +335,10 @@ static void fill_result(struct schedule_run *run, struct schedule_result *result
 	size_t given = run->problem->node_count;
 
 	result->nodes = arena_array(run->arena, run->nodes.count + 1, sizeof(*result->nodes));
+	VEC_EACH(struct schedule_work, work, &run->nodes) {
+		work->result.placements = work->placements.at;
+		work->result.placement_count = work->placements.count;
+	}
 	for (size_t i = 0; i < given; i++)
 		result->nodes[i] = run->nodes.at[i].result;
 	result->node_count = given;

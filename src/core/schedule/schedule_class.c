@@ -274,8 +274,12 @@ void schedule_classes_begin(struct schedule_run *run, bool lasting)
 
 	classes->lasting = lasting;
 	classes->shapes = 0;
-	classes->needs = arena_array(run->scratch, names, sizeof(*classes->needs));
-	classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
+	if (!classes->needs) {
+		classes->needs = arena_array(run->scratch, names, sizeof(*classes->needs));
+		classes->most = arena_array(run->scratch, names, sizeof(*classes->most));
+	}
+	memset(classes->needs, 0, names * sizeof(*classes->needs));
+	memset(classes->most, 0, names * sizeof(*classes->most));
 }
 
 void schedule_classes_need(struct schedule_run *run, const struct schedule_requests *requests)

@@ -78,8 +78,10 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 	return c;
 }
 
+/* chosen: what the try has placed on the node; NULL: nothing. */
 static struct schedule_candidate *make_candidate(struct schedule_try *try, uint32_t node,
-						 const struct schedule_size *size)
+						 const struct schedule_size *size,
+						 const struct schedule_chosen *chosen)
 {
 	struct schedule_run *run = try->run;
 	uint32_t state = run->nodes.at[node].state, placed = run->nodes.at[node].placed, rest;
@@ -88,13 +90,12 @@ static struct schedule_candidate *make_candidate(struct schedule_try *try, uint3
 
 	schedule_run_amounts(run, node, true, &total, &available);
 	schedule_state_of(&run->states, run->states.states.at[state], &total, &available, &rest);
-	VEC_EACH(const struct schedule_chosen, chosen, &try->chosen)
-		if (chosen->node == node) {
-			placed = chosen->placed;
-			state = schedule_state_filled(&run->room, chosen->state,
-						      run->nodes.at[node].result.type, try->list,
-						      chosen->fill, chosen->fill_count, &placed);
-		}
+	if (chosen) {
+		placed = chosen->placed;
+		state = schedule_state_filled(&run->room, chosen->state,
+					      run->nodes.at[node].result.type, try->list,
+					      chosen->fill, chosen->fill_count, &placed);
+	}
 	state = schedule_state_resized(&run->room, state, size, rest);
 	c = schedule_candidate_new(try, state, SCHEDULE_NO_INDEX);
 	c->node = node;
@@ -132,16 +133,20 @@ size_t schedule_resize_candidates(struct schedule_try *try, struct schedule_cand
 {
 	struct schedule_run *run = try->run;
 	const uint32_t *list = list_filled(try);
+	const struct schedule_chosen **chosen;
 	size_t count = 0;
 
 	*ret_list = arena_array(run->attempt, run->order.count + 1, sizeof(**ret_list));
 	if (!try->active_count)
 		return 0;
+	chosen = arena_array(run->attempt, run->nodes.count + 1, sizeof(struct schedule_chosen *));
+	VEC_EACH(const struct schedule_chosen, item, &try->chosen)
+		chosen[item->node] = item; /* the last one */
 	for (size_t i = 0; i < run->order.count; i++) {
 		const struct schedule_size *size = size_of(run, list[i]);
 
 		if (size)
-			(*ret_list)[count++] = make_candidate(try, list[i], size);
+			(*ret_list)[count++] = make_candidate(try, list[i], size, chosen[list[i]]);
 	}
 	link_equal(try, *ret_list, count);
 	return count;

@@ -126,7 +126,8 @@ struct schedule_exhausted {
 /* ---- the run ---- */
 
 struct schedule_work {
-	struct schedule_node_result result;
+	struct schedule_node_result result; /* without placements until the run ends */
+	VEC(struct schedule_placement) placements;
 	bool cancelled;               /* a cancelled launch: no longer part of the run */
 	uint32_t labels;              /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed, state, rest; /* of the source that is placed now */

@@ -290,6 +290,17 @@ static void encode_label(struct schedule_vocabulary *words, const struct label *
 	encode(words, 1 + schedule_label_find(words, label->key, label->value));
 }
 
+/* The number of sorted values that stay when each is there once. */
+static size_t without_repetition(uint32_t *values, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!kept || values[i] != values[kept - 1])
+			values[kept++] = values[i];
+	return kept;
+}
+
 /* The number of selectors; of each the number of constraints, of each constraint the operator (0:
  * unknown), the number of values and the labels in order. */
 static void encode_selectors(struct schedule_vocabulary *words, const struct ray_request *request)
@@ -302,7 +313,7 @@ static void encode_selectors(struct schedule_vocabulary *words, const struct ray
 			const struct label_constraint *constraint = &selector->constraints[j];
 			bool known = constraint->operation == LABEL_OPERATOR_IN ||
 				     constraint->operation == LABEL_OPERATOR_NOT_IN;
-			size_t at, kept = 0;
+			size_t at, kept;
 			uint32_t *values;
 
 			encode(words, known ? (uint32_t)constraint->operation : 0);
@@ -314,9 +325,7 @@ static void encode_selectors(struct schedule_vocabulary *words, const struct ray
 			values = &words->encoded.at[at + 1];
 			sort_stable(values, constraint->values.count, sizeof(*values),
 				    schedule_compare_ids);
-			for (size_t k = 0; k < constraint->values.count; k++)
-				if (!kept || values[k] != values[kept - 1])
-					values[kept++] = values[k];
+			kept = without_repetition(values, constraint->values.count);
 			words->encoded.at[at] = (uint32_t)kept;
 			words->encoded.count = at + 1 + kept;
 		}
@@ -385,6 +394,8 @@ static void set_needs(struct schedule_vocabulary *words, struct arena *arena,
 				schedule_label_find(words, placement->anti_affinity.key,
 						    placement->anti_affinity.value);
 	}
+	sort_stable(labels, shape->anti_label_count, sizeof(*labels), schedule_compare_ids);
+	shape->anti_label_count = (uint32_t)without_repetition(labels, shape->anti_label_count);
 	shape->needs = needs;
 	shape->anti_labels = labels;
 }

@@ -88,7 +88,7 @@ struct schedule_shape {
 	const struct schedule_need *needs; /* ascending names */
 	uint32_t need_count;
 	uint32_t selector;           /* id of vocabulary.selectors, 0: none */
-	const uint32_t *anti_labels; /* ids of vocabulary.labels: not with its own kind */
+	const uint32_t *anti_labels; /* ids of vocabulary.labels, ascending: not with its own kind */
 	uint32_t anti_label_count;
 	bool new_only, impossible;
 	bool combined; /* STRICT_PACK bundles summed to one request */

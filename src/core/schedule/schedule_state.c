@@ -315,26 +315,27 @@ static bool label_set_has(const struct schedule_states *states, uint32_t set, ui
 	size_t count;
 	const uint32_t *labels = label_set_all(states, set, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (labels[i] == label)
-			return true;
-	return false;
+	return SORT_FIND(&label, labels, count, schedule_compare_ids);
 }
 
-static uint32_t label_set_with(struct schedule_states *states, uint32_t set, uint32_t label)
+/* The set with more labels, ascending. */
+static uint32_t label_set_with(struct schedule_states *states, uint32_t set, const uint32_t *more,
+			       size_t more_count)
 {
-	size_t count;
+	size_t count, kept = 0;
 	const uint32_t *labels = label_set_all(states, set, &count);
-	uint32_t *with;
 
-	if (label_set_has(states, set, label))
-		return set;
-	with = arena_array(states->arena, count + 1, sizeof(*with));
-	if (count)
-		memcpy(with, labels, count * sizeof(*with));
-	with[count++] = label;
-	sort_stable(with, count, sizeof(*with), schedule_compare_ids);
-	return schedule_intern_add(&states->label_sets, with, count * sizeof(*with));
+	states->labels.count = 0;
+	for (size_t i = 0; i < more_count; i++) {
+		for (; kept < count && labels[kept] <= more[i]; kept++)
+			VEC_PUSH(states->arena, &states->labels, labels[kept]);
+		if (!kept || labels[kept - 1] != more[i])
+			VEC_PUSH(states->arena, &states->labels, more[i]);
+	}
+	for (; kept < count; kept++)
+		VEC_PUSH(states->arena, &states->labels, labels[kept]);
+	return schedule_intern_add(&states->label_sets, states->labels.at,
+				   states->labels.count * sizeof(*states->labels.at));
 }
 
 bool schedule_selector_holds(const struct schedule_states *states, uint32_t set,
@@ -616,8 +617,9 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 	}
 	for (uint32_t i = 0; i < shape->need_count; i++)
 		use(room, shape->needs[i].name, shape->needs[i].amount * count);
-	for (uint32_t i = 0; i < shape->anti_label_count; i++)
-		room->labels = label_set_with(room->states, room->labels, shape->anti_labels[i]);
+	if (shape->anti_label_count)
+		room->labels = label_set_with(room->states, room->labels, shape->anti_labels,
+					      shape->anti_label_count);
 	return count;
 }
 

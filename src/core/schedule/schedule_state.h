@@ -66,7 +66,7 @@ struct schedule_states {
 	/* Scratch of one node: */
 	VEC(uint64_t) key;
 	VEC(struct schedule_amount) amounts;
-	VEC(uint32_t) names, selectors;
+	VEC(uint32_t) names, selectors, labels;
 };
 
 static inline const struct schedule_rest *schedule_rest_at(const struct schedule_states *states,

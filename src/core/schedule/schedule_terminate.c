@@ -111,15 +111,15 @@ static void sort_nodes(struct schedule_run *run, uint32_t *nodes, size_t count, 
  * that this run would launch is dropped from the run instead. */
 static bool must_stay(const struct schedule_run *run, uint32_t node, bool idle)
 {
-	const struct schedule_node_result *result = &run->nodes.at[node].result;
+	const struct schedule_work *work = &run->nodes.at[node];
 	const struct schedule_node *given = schedule_run_given(run, node);
 
-	if (result->status == SCHEDULE_TERMINATE)
+	if (work->result.status == SCHEDULE_TERMINATE)
 		return false;
 	if (!given)
 		return idle;
 	return given->head || !given->may_terminate ||
-	       (idle && (given->idle_ms <= given->idle_timeout_ms || result->placement_count));
+	       (idle && (given->idle_ms <= given->idle_timeout_ms || work->placements.count));
 }
 
 /* The number of its nodes that are not terminated yet; 0: some node must stay. */

@@ -791,25 +791,36 @@ struct cursor {
 	int64_t left; /* of it */
 };
 
+/* Room for more placements: as many the first time, as most nodes are chosen once. */
+static void reserve(struct arena *arena, struct schedule_work *node, size_t more)
+{
+	size_t count = node->placements.count, wanted = count + (more > count ? more : count);
+	struct schedule_placement *at;
+
+	if (count + more <= node->placements.capacity)
+		return;
+	at = arena_array(arena, wanted, sizeof(*at));
+	if (count)
+		memcpy(at, node->placements.at, count * sizeof(*at));
+	node->placements.at = at;
+	node->placements.capacity = wanted;
+}
+
 /* Assigns entries to the units of one node. A combined shape has one unit, of all its entries. */
 static void hand_out(struct schedule_try *try, const struct schedule_chosen *chosen,
 		     struct cursor *cursors)
 {
-	struct schedule_node_result *node = &try->run->nodes.at[chosen->node].result;
-	size_t most = node->placement_count;
-	struct schedule_placement *at;
+	struct schedule_work *node = &try->run->nodes.at[chosen->node];
+	size_t more = 0;
 
 	for (size_t i = 0; i < chosen->fill_count; i++) {
 		const struct schedule_shape *shape = &try->list->shapes[chosen->fill[i].shape];
 		size_t units = (size_t)chosen->fill[i].count, entries = shape->entries.count;
 
-		most += shape->combined || entries < units ? entries : units;
+		more += shape->combined || entries < units ? entries : units;
 	}
-	at = arena_array(try->run->arena, most, sizeof(*at));
-	if (node->placement_count)
-		memcpy(at, node->placements, node->placement_count * sizeof(*at));
-	node->placements = at;
-	node->needed = true;
+	reserve(try->run->arena, node, more);
+	node->result.needed = true;
 	for (size_t i = 0; i < chosen->fill_count; i++) {
 		const struct schedule_shape *shape = &try->list->shapes[chosen->fill[i].shape];
 		const struct schedule_entry *end = shape->entries.at + shape->entries.count;
@@ -819,13 +830,14 @@ static void hand_out(struct schedule_try *try, const struct schedule_chosen *cho
 		while (units > 0 && cursor->entry < end) {
 			int64_t taken = units < cursor->left ? units : cursor->left;
 
-			at[node->placement_count++] = (struct schedule_placement){
-				.phase = try->requests->phase,
-				.list = try->requests->list_index,
-				.index = cursor->entry->index,
-				.bundle = cursor->entry->bundle,
-				.count = taken,
-			};
+			VEC_PUSH(try->run->arena, &node->placements,
+				 ((struct schedule_placement){
+					 .phase = try->requests->phase,
+					 .list = try->requests->list_index,
+					 .index = cursor->entry->index,
+					 .bundle = cursor->entry->bundle,
+					 .count = taken,
+				 }));
 			units -= taken;
 			cursor->left -= taken;
 			if (!cursor->left && ++cursor->entry < end)
