@@ -64,6 +64,12 @@ def kueue() -> Optional[Path]:
     return Path(named) if named else None
 
 
+def cluster_autoscaler() -> Optional[Path]:
+    """``RAYSCALER_CLUSTER_AUTOSCALER``: the cluster autoscaler with its provider ``kwok``."""
+    named = os.environ.get("RAYSCALER_CLUSTER_AUTOSCALER")
+    return Path(named) if named else None
+
+
 def crd_files() -> List[Path]:
     """Ours; with ``RAYSCALER_KUBERAY_CRDS``, a directory, KubeRay's own in place of our RayCluster."""
     own = sorted(CRD_DIR.glob("*.yaml"))
