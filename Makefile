@@ -110,7 +110,7 @@ VENDOR_gcs   := libprotobuf-c
 all: $(BUILD)/rayscaler
 
 # Goals that compile need the libraries; these must work without them.
-NEEDS_NOTHING := clean help image setup setup-build setup-arm64 format demo test dev-cluster node
+NEEDS_NOTHING := clean help image setup setup-build setup-arm64 format demo test dev-cluster node judge
 
 PARTS := mk/rules.mk mk/test.mk mk/lint.mk mk/fuzz.mk mk/bench.mk mk/image.mk mk/dist.mk
 include $(PARTS)

@@ -4,13 +4,13 @@
 #   e2e/setup-apiserver.sh [PROGRAM...]
 #
 # PROGRAM: etcd, kube-apiserver (these two are the default), kubectl, kube-controller-manager,
-# kube-scheduler, kubelet, kube-proxy, helm.
+# kube-scheduler, helm; of a real node kubelet, kube-proxy, device-plugin, dra-driver; e2eautoscaler.test of KubeRay.
 # The servers are taken from KUBEBUILDER_ASSETS, else PATH, else the user's cache; kubectl,
-# kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, kubelet, kube-proxy and helm from
+# kube-controller-manager and kube-scheduler from KUBEBUILDER_ASSETS, else the cache, all others from
 # the cache: they have to be of the versions that are pinned here. Missing programs are built once into the cache, from
 # e2e/apiserver (one build for all of Kubernetes, so that what they share is compiled once; etcd is a module of its own
-# there, because its dependencies have other versions, and so are kubelet and kube-proxy in node/, because only a real
-# node needs their dependencies) and helm from its own module, with the Go in PATH when it is new
+# there, because its dependencies have other versions, and so are the programs of node/, because only a real
+# node needs their dependencies), helm from its own module, and programs of other projects from modules that pin them, with the Go in PATH when it is new
 # enough, else with Debian's Go, unpacked into the cache. Standard output: one line "NAME PATH" each.
 #
 # Exit status: 0 all are there, 3 one cannot be had on this machine (the message says why; those
@@ -34,8 +34,16 @@ cannot() {
 
 # kubectl, the controllers and the scheduler of other versions would make other outputs.
 pinned() { case $1 in etcd | kube-apiserver) return 1 ;; esac }
-of_cache() { case $1 in helm | kubelet | kube-proxy) ;; *) return 1 ;; esac }
-of_node() { case $1 in kubelet | kube-proxy) ;; *) return 1 ;; esac }
+of_cache() { of_node "$1" || [ -n "$(module_of "$1")" ] || [ "$1" = helm ]; }
+of_node() { case $1 in kubelet | kube-proxy | device-plugin) ;; *) return 1 ;; esac }
+
+# Programs of other projects: the directory of the module here that pins them.
+module_of() {
+	case $1 in
+	dra-driver) echo dra-driver ;;
+	e2eautoscaler.test) echo kuberay-suite ;;
+	esac
+}
 
 find_program() {
 	if ! of_cache "$1" && [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
@@ -156,6 +164,23 @@ build_helm() {
 	say "built helm $helm_version in $((SECONDS - started)) s"
 }
 
+# A DRA driver, kubernetes-sigs' example, or a program of KubeRay's tests.
+build_of_module() {
+	local name=$1 started=$SECONDS words=build package=sigs.k8s.io/dra-example-driver/cmd/dra-example-kubeletplugin
+	if [ "$name" = e2eautoscaler.test ]; then
+		words="test -c" package=github.com/ray-project/kuberay/ray-operator/test/e2eautoscaler
+	fi
+	prepare_go
+	say "building $name from source: 1 minute on two cores, once"
+	# shellcheck disable=SC2086
+	(cd "$here/apiserver/$(module_of "$name")" &&
+		"$go" $words -v -ldflags "-s -w" -o "$cache/bin/$name.new" "$package" 2>&1) |
+		show_progress "about 700" || cannot "$name could not be built"
+	mv "$cache/bin/$name.new" "$cache/bin/$name"
+	source_key "$name" >"$cache/bin/$name.key"
+	say "built $name in $((SECONDS - started)) s"
+}
+
 # What `go build -v` says: a package per line, else an error.
 show_progress() {
 	local total=$1 compiled=0 started=$SECONDS shown=$SECONDS line
@@ -177,6 +202,8 @@ source_key() {
 		echo "$helm_version"
 	elif [ "$1" = etcd ]; then
 		cat "$here"/apiserver/etcd/*
+	elif [ -n "$(module_of "$1")" ]; then
+		cat "$here/apiserver/$(module_of "$1")"/*
 	elif of_node "$1"; then
 		cat "$here/apiserver/node/$1/main.go" "$here"/apiserver/node/go.{mod,sum}
 	else
@@ -207,7 +234,7 @@ print_found() {
 }
 
 make_missing() {
-	local name kubernetes=() node=() etcd= helm=
+	local name kubernetes=() node=() modules=() etcd= helm=
 	for name in "${wanted[@]}"; do
 		drop_old_build "$name"
 		if find_program "$name" >/dev/null && ! is_of_debian "$name"; then
@@ -216,12 +243,16 @@ make_missing() {
 		case $name in
 		etcd) etcd=yes ;;
 		helm) helm=yes ;;
-		kubelet | kube-proxy) node+=("$name") ;;
+		kubelet | kube-proxy | device-plugin) node+=("$name") ;;
+		dra-driver | e2eautoscaler.test) modules+=("$name") ;;
 		*) kubernetes+=("$name") ;;
 		esac
 	done
 	[ "${#kubernetes[@]}" -eq 0 ] || build_kubernetes "$here/apiserver" "${kubernetes[@]}"
 	[ "${#node[@]}" -eq 0 ] || build_kubernetes "$here/apiserver/node" "${node[@]}"
+	for name in "${modules[@]}"; do
+		build_of_module "$name"
+	done
 	[ -z "$etcd" ] || build_etcd
 	[ -z "$helm" ] || build_helm
 	rm -rf "$cache/go" "$cache/golang" "$cache/golang-debian" # some 3 GB that nothing needs now
@@ -232,6 +263,7 @@ main() {
 	for name in "${wanted[@]}"; do
 		case $name in
 		etcd | kube-apiserver | kubectl | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | helm) ;;
+		device-plugin | dra-driver | e2eautoscaler.test) ;;
 		*) say "unknown program $name"; exit 2 ;;
 		esac
 	done

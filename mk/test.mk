@@ -200,7 +200,16 @@ node:
 node-dist: $(NODE_DIST)/SHA256SUMS
 $(NODE_DIST)/SHA256SUMS: $(BUILD)/rayscaler $(shell find charts/image charts/rayscaler/[^c]* mk/dist -name '[^_]*' -type f)
 	@$(MAKE) --no-print-directory dist DIST='$(NODE_DIST)' ARM64= > $(BUILD)/node-dist.log || { cat $(BUILD)/node-dist.log; exit 1; }
-.PHONY: demo dev-cluster node
+## judge: KubeRay's own tests of autoscaling on the node of `make node`, by Ray's autoscaler and by rayscaler
+##   KUBERAY_SOURCE=DIR: the tests of a checkout, as DIR/ray-operator/e2eautoscaler.test
+##   JUDGE: --modes ray controller sidecar, --run REGULAR-EXPRESSION
+JUDGE ?=
+KUBERAY_SOURCE ?=
+export KUBERAY_SOURCE
+judge:
+	@[ -n '$(KUBERAY_SOURCE)' ] || e2e/setup-apiserver.sh kubectl helm e2eautoscaler.test
+	@$(PYTHON) e2e/judge.py $(JUDGE)
+.PHONY: demo dev-cluster node judge
 
 # ---- conformance --------------------------------------------------------------------------
 # e2e/conformance/README.md. Stages run a part: Ray's own scheduler takes most of the time.

@@ -68,6 +68,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r'make bench(-\w+)*( (BENCH|GROWTH)="[^"]*")?', "dry"),
     (r"make dev-cluster", "dry"),
     (r"make node( NODE_FLAGS=.*)?", "dry"),
+    (r"make judge( JUDGE=.*)?", "dry"),
     (r"make dashboard-picture", "dry"),
     (r"make report-picture", "dry"),
     (r"make timeline", "dry"),
