@@ -491,6 +491,14 @@ def test_schema_has_the_programs_bounds():
             assert flag in _run_says(f"{flag}={value}"), (flag, value)
 
 
+def test_schema_has_every_member_of_a_device():
+    """Each that the program reads."""
+    (rows,) = re.findall(r"row_fields\[\] = \{(.*?)\n\};", _read("src/codec/objects/device_table_json.c"), re.S)
+    members = re.findall(r'FIELD_[A-Z]+\(ROW, [^"]*"(\w+)"', rows)
+    assert len(members) > 8
+    assert set(members) == set(_schema()["properties"]["deviceTable"]["items"]["properties"])
+
+
 def test_schema_and_values_list_the_same():
     """Each default has a place in the schema, and each place a default with a comment above it."""
     values = yaml.safe_load(_read("charts/rayscaler/values.yaml"))
