@@ -99,7 +99,7 @@ static void test_status_denied(void **state)
 {
 	static const struct route routes[] = {
 		{ "GET " NS "/rayclusters", 403,
-		  "{'kind':'Status','reason':'Forbidden','message':'no \\u001b[1m rights'}" },
+		  "{'kind':'Status','reason':'Forbidden','message':'User \\u001b[1m cannot list'}" },
 		OBJECTS,
 		{ NULL, 0, NULL },
 	};

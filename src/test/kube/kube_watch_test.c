@@ -143,11 +143,11 @@ static void trickle(char byte)
 	trickled = byte;
 	script = (struct kube_script){ .loop = NULL };
 	script_start(&script, script_trickle, &KUBE_CLIENT_OPTIONS_INIT);
-	watch(&seen, 1000);
+	watch(&seen, 3000);
 	assert_true(loop_wait_until(script.loop, has_ended, &seen, WAIT_MS));
 	assert_int_equal(seen.events, 0);
 	assert_int_equal(seen.err.kind, ERR_TIMEOUT);
-	assert_non_null(strstr(seen.err.text, "no complete line was received for 1100 ms"));
+	assert_non_null(strstr(seen.err.text, "no complete line was received for 3300 ms"));
 	assert_true(KUBE_WATCH_STALL_MS + KUBE_WATCH_STALL_MS / 10 <= 30000);
 	script_done(&script);
 }

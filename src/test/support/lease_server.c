@@ -111,7 +111,7 @@ void lease_server_answer(struct exchange *exchange, void *context)
 	}
 	if (lease_server.status) {
 		exchange_answer(exchange, lease_server.status, "",
-				"{\"kind\": \"Status\", \"message\": \"no\"}");
+				"{\"kind\": \"Status\", \"message\": \"this user cannot do it\"}");
 		return;
 	}
 	if (lease_server.raw && !write) {
