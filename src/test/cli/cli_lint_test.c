@@ -327,10 +327,12 @@ static void test_control_characters(void **state)
 static void test_nodes_and_devices(void **state)
 {
 	(void)state;
-	temp_write(directory, "c.yaml",
-		   GOOD "  workerGroupSpecs:\n  - groupName: w\n    maxReplicas: 2\n"
-			"    template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: w,"
-			" resources: {limits: {cpu: 1}}}]}}\n");
+	temp_write(
+		directory, "c.yaml",
+		GOOD
+		"  workerGroupSpecs:\n  - groupName: w\n    maxReplicas: 2\n"
+		"    template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: w, image: r,"
+		" resources: {limits: {cpu: 1}}}]}}\n");
 	temp_write(directory, "nodes.yaml",
 		   "kind: List\nitems:\n- kind: Node\n"
 		   "  metadata: {name: n, labels: {disk: hdd}}\n---\nkind: Pod\n");
@@ -446,8 +448,9 @@ static void test_usage(void **state)
 		{ { "-f", "x", "--from-cluster" },
 		  "-f FILE or --from-cluster is required, not both" },
 		{ { "-f", "x", "-oxml" }, "-o takes text, json or sarif, not xml" },
-		{ { "-f", "x", "-A" }, "-A and -n are valid only with --from-cluster" },
-		{ { "-f", "x", "-nray" }, "-A and -n are valid only with --from-cluster" },
+		{ { "-f", "x", "-A" },
+		  "-A is valid only with --from-cluster; add it, or remove it" },
+		{ { "-f", "x", "-nray" }, "-n is valid only with --from-cluster" },
 		{ { "--from-cluster", "-A", "-nray" }, "-A cannot be combined with -n" },
 		{ { "-f" }, "-f takes a value" },
 		{ { "-f-", "--nodes", "-" }, "standard input (-) can be read once only" },
