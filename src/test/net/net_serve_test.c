@@ -1,4 +1,6 @@
 /* net/serve, asked by net/https on the same loop and by bare sockets. */
+#include <poll.h>
+
 #include "test/support/serve_bench.h"
 
 static void on_done(void *context, const struct https_response *response, const struct err *err)
@@ -232,7 +234,7 @@ static void test_one_owner_leaves_memory_to_others(void **state)
 			    !strstr(bench->body, "by the unread answers of a; read them");
 	     asked++) {
 		assert_true(asked < 1000);
-		(void)usleep(10000);
+		(void)poll(NULL, 0, 10);
 	}
 	assert_int_equal(ask(bench, "GET", "/source"), 200);
 	for (size_t i = 0; i < SUPPORT_COUNT(lazy); i++)
