@@ -96,9 +96,13 @@ make_ray() {
 	mkdir -p "$1/usr/local/bin"
 	mv "$packages"/bin/* "$1/usr/local/bin/"
 	rmdir "$packages/bin"
+	(cd "$packages" && "$python" -S -c 'import aiohttp, aiohttp_cors, colorful, opencensus, prometheus_client, pydantic') || return 1
 	grep -lI '^#!.*python' "$1"/usr/local/bin/* | xargs sed -i '1s|.*|#!/usr/bin/python3|'
 }
-ray_requirements() { sed '/^# Tests/,$d' "$here/requirements.txt" | cat - "$here/requirements-kuberay.txt"; }
+ray_requirements() {
+	sed -n '1,/^# Tests/p; /^\(pydantic\|annotated-types\|typing-inspection\)/p' "$here/requirements.txt"
+	cat "$here/requirements-kuberay.txt"
+}
 
 main() {
 	check_machine

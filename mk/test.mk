@@ -8,7 +8,7 @@ PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-pyt
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
 # skipped". They run in this order, apart from BESIDE_E2E.
 
-TEST_STAGES := unit laws e2e quickstart conformance schedule-ray growth fuzz tsan clang confined valgrind-e2e
+TEST_STAGES := unit laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang confined valgrind-e2e
 # make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
 TEST_ALL ?=
 export TEST_ALL
@@ -25,7 +25,7 @@ KUBERAY ?= standin
 export KUBERAY
 
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
-##   unit laws e2e quickstart conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
+##   unit laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
 ##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
 ## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, each bench at its smallest
 ##   size, and the e2e tests marked test_all
@@ -209,6 +209,9 @@ export KUBERAY_SOURCE
 judge:
 	@[ -n '$(KUBERAY_SOURCE)' ] || e2e/setup-apiserver.sh kubectl helm e2eautoscaler.test
 	@$(PYTHON) e2e/judge.py $(JUDGE)
+# Its tests, of which make test-all runs those with the mark test_all too; skipped where no node can run.
+test-node: $(BUILD)/rayscaler node-dist
+	@BUILD='$(BUILD)' e2e/run-node.sh $(PYTEST)
 .PHONY: demo dev-cluster node judge
 
 # ---- conformance --------------------------------------------------------------------------

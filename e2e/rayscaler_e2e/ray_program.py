@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import paths
 from .kubeconfig import sees_account
@@ -44,13 +44,16 @@ def autoscaler_lines(output: str) -> List[str]:
 class RayProgram:
     """A driver connected to one head. Use as a context manager: leaving it ends the program."""
 
-    def __init__(self, directory: Path, address: str, node_ip: str, env: Mapping[str, str], prints: bool = False):
+    def __init__(
+        self, directory: Path, address: str, node_ip: str, env: Mapping[str, str], prints: bool = False, words: Sequence[str] = ()
+    ):
+        """``words``: the command that runs ``ray_driver.py`` elsewhere, with ``directory`` there."""
         directory.mkdir(parents=True)
         self.directory = directory
         self._number = 0
         script = Path(__file__).parent / "ray_driver.py"
-        words = [sys.executable, "-u", str(script), str(directory), address, node_ip, *["prints"] * prints]
-        self.process = Process("driver", sees_account(words, env), directory / "driver.log", env, directory)
+        here = [sys.executable, "-u", str(script), str(directory), address, node_ip, *["prints"] * prints]
+        self.process = Process("driver", words or sees_account(here, env), directory / "driver.log", env, directory)
 
     def call(self, do: str, seconds: float = CALL_SECONDS, **arguments: Any) -> Any:
         """Do one command and return its answer; RayError when Ray refuses or loses something."""

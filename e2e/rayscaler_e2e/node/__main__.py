@@ -19,8 +19,7 @@ from . import images
 from .install import Installed
 from .kubernetes import Kubernetes, keep_images, use_images
 from .machine import Machine
-
-READY = "ready"  # a file in the state directory: the node is complete
+from .running import READY, state_directory
 
 
 def main() -> int:
@@ -28,7 +27,7 @@ def main() -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _interrupt(stopping))
-    state = paths.build_dir() / "node"
+    state = state_directory()
     begun = time.monotonic()
 
     def say(text: str) -> None:

@@ -24,8 +24,10 @@ SERVICE_ADDRESS, SERVICES, PODS = "10.96.0.1", "10.96.0.0/16", "10.88.1.0/24"
 PORT = 6443
 ETC = "/etc/kubernetes"
 SOCKET = "/run/containerd/containerd.sock"
-# The order in which they start. One that ends starts again, unless there is a file with its name in ``held``.
-NAMES = ("etcd", "kube-apiserver", "containerd", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "dnsmasq")
+# The others start when the API server is healthy. One that ends starts again, unless there is a file with its name in
+# ``held``.
+FIRST = ("etcd", "kube-apiserver", "containerd", "dnsmasq")
+LATER = ("kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 
 CONTAINERD = f"""version = 2
 root = "/var/lib/containerd"
@@ -72,6 +74,8 @@ def kubelet_configuration(cgroup: str) -> Dict[str, Any]:
         "clusterDNS": [ADDRESS],
         "clusterDomain": "cluster.local",
         "containerRuntimeEndpoint": f"unix://{SOCKET}",
+        # It would give all CPUs that it sees to a cpuset, also those that the machine has not.
+        "enforceNodeAllocatable": ["none"],
         "evictionHard": {"nodefs.available": "1%", "imagefs.available": "1%", "memory.available": "100Mi"},
         "failSwapOn": False,
         "imageGCHighThresholdPercent": 100,
@@ -101,8 +105,8 @@ class Kubernetes:
         self._processes: Dict[str, Process] = {}
 
     def start(self) -> None:
-        """With its programs started; images can be imported, and ``wait_ready`` may wait."""
-        for name in NAMES:
+        """Until containerd answers, so that images can be imported."""
+        for name in FIRST:
             self._spawn(name)
         url = f"https://{self._machine.relay(PORT)}"
         admin = self._pki.directory / "admin.crt", self._pki.directory / "admin.key"
@@ -111,13 +115,13 @@ class Kubernetes:
         wait_until(self._containerd_answers, 30, "containerd")
 
     def wait_ready(self, gpus: int) -> None:
+        wait_until(lambda: self._answer("/readyz"), 120, "the API server", 0.2)
+        for name in LATER:
+            self._spawn(name)
+
         def ready() -> bool:
-            self.check()
-            try:
-                status = self.admin.of("nodes").get(NODE)["status"]
-            except (ApiError, HTTPError) as error:
-                raise AssertionError(str(error)) from error
-            return any(one["type"] == "Ready" and one["status"] == "True" for one in status["conditions"])
+            node = self._answer(f"/api/v1/nodes/{NODE}") or {"status": {"conditions": []}}
+            return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
         wait_until(ready, 120, f"Node {NODE} to be Ready", 0.3)
         if gpus:
@@ -129,6 +133,13 @@ class Kubernetes:
             if not process.running() and not (self.held / name).exists():
                 self._spawn(name)
         self._write_hosts()
+
+    def _answer(self, path: str) -> Any:
+        self.check()
+        try:
+            return self.admin.call("GET", path)
+        except (ApiError, HTTPError):
+            return None
 
     def _spawn(self, name: str) -> None:
         words = getattr(self, "_" + name.replace("-", "_"))()
@@ -241,9 +252,10 @@ class Kubernetes:
 
 
 def keep_images(machine: Machine, to: Path) -> None:
-    """The images of ``machine``, before anything runs on it, for later machines."""
+    """The images of ``machine``, before anything runs on it, for later machines; those of earlier parts go."""
+    for old in to.parent.glob("images-*"):
+        shutil.rmtree(old, ignore_errors=True)
     new = to.with_suffix(".new")
-    shutil.rmtree(new, ignore_errors=True)
     _copy(machine.state / "containerd", new)
     new.rename(to)
 
