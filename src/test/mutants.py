@@ -23,6 +23,8 @@ POOLS = "src/feature/pools/ctl/pools.c"
 ALLOCATION = "src/feature/pools/core/pool_allocation.c"
 ASKS = "src/feature/pools/core/pool_asks.c"
 LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
+STORE = "src/kube/kube_store.c"
+COUNTED, GATE = "src/base/counted.h", "src/core/decide/gate.c"
 BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300"}
 TIMEOUT = 900
@@ -33,7 +35,7 @@ class Mutant(NamedTuple):
     old: str
     new: str
     program: str
-    """Of build/test; of build/tools with its arguments, if it begins with "tools/"."""
+    """Of build/test; of build/tools with its arguments, if it begins with "tools/"; a target if with "make "."""
     law: str  # in its output; "" when the program aborts
 
 
@@ -96,6 +98,12 @@ MUTANTS = [
     Mutant(ARENA, "if (!budget_take(budget, bytes))", "if (!budget_take(budget, 0 * bytes))", "base_budget_test", ""),
     Mutant(ARENA, "arena->over_budget = true;", "arena->over_budget = false;", "base_budget_test", ""),
     Mutant(BUF, "if (!budget_charge(buf->budget, capacity - buf->capacity)) {", "if (!budget_charge(buf->budget, 0 * capacity)) {", "base_budget_test", ""),
+    Mutant(STORE, "(void)budget_take(budget, content.beside_bytes);", "", "kube_store_budget_test", ""),
+    Mutant(STORE, "if (!problem && (content->arena.over_budget || budget_is_over(content->budget)))", "if (!problem && content->arena.over_budget && 0)", "kube_store_budget_test", ""),
+    # ---- budgets: a loop without its count
+    Mutant(COUNTED, "for (__VA_ARGS__, bounded_count(1))", "for (__VA_ARGS__)", "base_bounded_test", "FAILED"),
+    Mutant(COUNTED, "while (bounded_count(1), (__VA_ARGS__))", "while (__VA_ARGS__)", "base_bounded_test", "FAILED"),
+    Mutant(GATE, "for (", "UNCOUNTED_FOR(", "make lint-banned", "uncounted loop"),
 ]
 
 
@@ -111,6 +119,8 @@ def copy_tree(tree: Path) -> None:
 
 
 def build_and_run(tree: Path, program: str) -> "subprocess.CompletedProcess[str]":
+    if program.startswith("make "):
+        return subprocess.run(program.split(), cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     words = program.split() if program.startswith("tools/") else [f"test/{program}"]
     make = subprocess.run(["make", "BUILD=build", f"build/{words[0]}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if make.returncode:
