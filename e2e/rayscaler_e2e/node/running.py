@@ -8,8 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from urllib3.exceptions import HTTPError
+
 from .. import kuberay_pod as kp
 from .. import paths
+from ..kubeclient import ApiError
 from ..processes import Process
 from ..ray_program import RayProgram
 from ..standin import client_from_kubeconfig
@@ -63,6 +66,12 @@ class RunningNode:
         """Those of the node that run a program of this name."""
         network = _network(self._machine())
         return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _name(pid) == name[:15] and _network(pid) == network]
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.admin.call("GET", "/readyz"))
+        except (ApiError, HTTPError):
+            return False
 
     def away(self, name: str) -> "Away":
         """A program of the node that does not run within the context."""
