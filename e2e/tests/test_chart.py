@@ -491,6 +491,18 @@ def test_schema_has_the_programs_bounds():
             assert flag in _run_says(f"{flag}={value}"), (flag, value)
 
 
+def test_schema_names_the_members_that_it_describes():
+    def objects(part):
+        if isinstance(part, dict):
+            yield part
+        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else []:
+            yield from objects(inner)
+
+    named = [one for one in objects(_schema()) if "enum" in one.get("propertyNames", {})]
+    assert len(named) > 20
+    assert not [one for one in named if set(one["propertyNames"]["enum"]) != set(one["properties"])]
+
+
 def test_schema_has_every_member_of_a_device():
     """Each that the program reads."""
     (rows,) = re.findall(r"row_fields\[\] = \{(.*?)\n\};", _read("src/codec/objects/device_table_json.c"), re.S)
