@@ -17,7 +17,7 @@ from typing import Dict
 from .. import paths
 from . import images
 from .install import Installed
-from .kubernetes import Kubernetes, keep_images, use_images
+from .kubernetes import GPUS, Kubernetes, keep_images, use_images
 from .machine import Machine
 from .running import READY, state_directory
 
@@ -60,7 +60,7 @@ def _run(stack: ExitStack, options: argparse.Namespace, state: Path, parts: Dict
         use_images(machine, kept)
     machine.start()
     say("namespaces, mounts, cgroups")
-    kubernetes = Kubernetes(machine)
+    kubernetes = Kubernetes(machine, gpus=options.gpus)
     if new:
         _make_images(machine, parts, kept, say)
     kubernetes.start()
@@ -68,7 +68,7 @@ def _run(stack: ExitStack, options: argparse.Namespace, state: Path, parts: Dict
     installed = Installed(machine, kubernetes)
     stack.callback(installed.stop)
     installed.load_product()
-    kubernetes.wait_ready(options.gpus)
+    kubernetes.wait_ready()
     say("the Node is Ready")
     installed.install_operator()
     installed.install_chart(*options.set)
@@ -106,7 +106,7 @@ Ctrl-C ends it and removes all that it made.
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A real single-node Kubernetes with KubeRay and rayscaler.")
-    parser.add_argument("--gpus", type=int, default=4, help="nvidia.com/gpu of the Node, without devices")
+    parser.add_argument("--gpus", type=int, default=GPUS, help="nvidia.com/gpu that a device plugin offers, without devices")
     parser.add_argument("--cpus", type=int, default=8, help="CPUs that the kubelet sees")
     parser.add_argument("--set", action="append", default=[], help="a value of the chart, NAME=VALUE")
     parser.add_argument("parts", nargs="+")

@@ -27,7 +27,9 @@ SOCKET = "/run/containerd/containerd.sock"
 # The others start when the API server is healthy. One that ends starts again, unless there is a file with its name in
 # ``held``.
 FIRST = ("etcd", "kube-apiserver", "containerd", "dnsmasq")
-LATER = ("kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy")
+LATER = ("kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy", "device-plugin", "dra-driver")
+GPU, GPUS = "nvidia.com/gpu", 4  # of the device plugin
+DRIVER, CLAIMED = "gpu.example.com", 2  # of the DRA driver
 
 CONTAINERD = f"""version = 2
 root = "/var/lib/containerd"
@@ -86,8 +88,9 @@ def kubelet_configuration(cgroup: str) -> Dict[str, Any]:
 class Kubernetes:
     """``admin`` and the file ``kubeconfig`` reach it from outside of the machine."""
 
-    def __init__(self, machine: Machine, gates: str = "MutatingAdmissionPolicy=true"):
-        self._machine, self._gates = machine, gates
+    def __init__(self, machine: Machine, gates: str = "MutatingAdmissionPolicy=true", gpus: int = GPUS):
+        """``gpus``: that the device plugin offers."""
+        self._machine, self._gates, self._gpus = machine, gates, gpus
         self._pki = CertificateAuthority(machine.etc / "pki")
         self._pki.server("apiserver", (ADDRESS, SERVICE_ADDRESS))
         service_account_key(self._pki.directory)
@@ -114,18 +117,20 @@ class Kubernetes:
         self.admin = KubeClient(url, self._pki.file, client_cert=admin[0], client_key=admin[1])
         wait_until(self._containerd_answers, 30, "containerd")
 
-    def wait_ready(self, gpus: int) -> None:
+    def wait_ready(self) -> None:
+        """With the devices of plugin and driver."""
         wait_until(lambda: self._answer("/readyz"), 120, "the API server", 0.2)
         for name in LATER:
             self._spawn(name)
 
         def ready() -> bool:
             node = self._answer(f"/api/v1/nodes/{NODE}") or {"status": {"conditions": []}}
-            return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
+            slices = self._answer("/apis/resource.k8s.io/v1/resourceslices") or {"items": []}
+            registered = (node["status"].get("allocatable") or {}).get(GPU) == str(self._gpus)
+            published = any(one["spec"]["driver"] == DRIVER for one in slices["items"])
+            return registered and published and any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
 
-        wait_until(ready, 120, f"Node {NODE} to be Ready", 0.3)
-        if gpus:
-            self.admin.of("nodes").patch_merge(NODE, {"status": {"capacity": {"nvidia.com/gpu": str(gpus)}}}, "status")
+        wait_until(ready, 120, f"Node {NODE} to be Ready with its devices", 0.3)
 
     def check(self) -> None:
         """Start what has ended, and write the names of Services where they have changed."""
@@ -209,7 +214,8 @@ class Kubernetes:
             "--allow-privileged",
             "--enable-admission-plugins=NodeRestriction",
             f"--feature-gates={self._gates}",
-            "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
+            # The latter is the version that the DRA driver publishes.
+            "--runtime-config=admissionregistration.k8s.io/v1beta1=true,resource.k8s.io/v1beta1=true",
             "--profiling=false",
         ]
 
@@ -243,6 +249,13 @@ class Kubernetes:
             "--conntrack-max-per-core=0",
             f"--hostname-override={NODE}",
         ]
+
+    def _device_plugin(self) -> List[str]:
+        return ["device-plugin", GPU, str(self._gpus)]
+
+    def _dra_driver(self) -> List[str]:
+        flags = [f"--kubeconfig={ETC}/admin.kubeconfig", f"--node-name={NODE}", f"--num-devices={CLAIMED}"]
+        return ["dra-driver", *flags, "--cdi-root=/run/cdi"]
 
     def _dnsmasq(self) -> List[str]:
         return [
