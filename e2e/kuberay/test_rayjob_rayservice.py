@@ -68,7 +68,7 @@ class Owned:
     def check_parked(self) -> None:
         (head,) = self.pods("head")
         (container,) = [one for one in head["spec"]["containers"] if one["name"] == "autoscaler"]
-        assert (container["command"], container["args"]) == (["sleep"], ["infinity"])
+        assert (container["command"], container["args"]) == (["timeout"], ["infinity", "sleep", "infinity"])
         assert container["resources"]["requests"] == {"cpu": "1m", "memory": "4Mi"}
 
 

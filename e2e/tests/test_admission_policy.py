@@ -21,7 +21,7 @@ FLAGS = (
 )
 ON: Object = {"admissionPolicy": {"enabled": True}}
 RESOURCES: Object = {"requests": {"cpu": "1m", "memory": "4Mi"}, "limits": {"cpu": "50m", "memory": "16Mi"}}
-PARKED: Object = {"command": ["sleep"], "args": ["infinity"], "resources": RESOURCES}
+PARKED: Object = {"command": ["timeout"], "args": ["infinity", "sleep", "infinity"], "resources": RESOURCES}
 
 
 class Admission:

@@ -284,7 +284,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
             *("install", chart.RELEASE, chart.CHART, "-n", chart.NAMESPACE, "--take-ownership", "--values", "-"),
             stdin=yaml.safe_dump({"extraArgs": BENCH_ARGS}),
         ).stdout
-        for word in ("enableInTreeAutoscaling: true", "args: [infinity]", f"-n {chart.NAMESPACE} get pods", "get rca -A"):
+        for word in ("enableInTreeAutoscaling: true", "args: [infinity, sleep, infinity]", f"-n {chart.NAMESPACE} get pods", "get rca -A"):
             assert word in said, said
         installed.wait_rolled_out()
         installed.wait_leader()

@@ -170,7 +170,7 @@ def test_snapshot_and_request_without_a_controller(alone, api_server, namespace,
 
 
 def test_adopt_and_release(alone, api_server, namespace):
-    """The API server accepts the patches, and the release leaves what was there before."""
+    """The API server accepts the patches, and the release leaves what was there before, and the version."""
     clusters = api_server.admin.of("rayclusters", namespace)
     own = rayclusters.minimal("own", autoscalerOptions={"version": "v2", "idleTimeoutSeconds": 60})
     for made in (own, rayclusters.minimal("plain")):
@@ -178,16 +178,20 @@ def test_adopt_and_release(alone, api_server, namespace):
         clusters.create(made)
     before = {name: clusters.get(name)["spec"] for name in ("own", "plain")}
     shown = alone.run("adopt", "plain").stdout
-    assert '+ command: ["sleep"]' in shown and "--yes writes it" in shown
+    assert '+ command: ["timeout"]' in shown and '+ version: "v2"' in shown and "--yes writes it" in shown
     assert clusters.get("plain")["spec"] == before["plain"]
     assert alone.run("adopt", "--all", "--yes").stdout.count("\nwritten\n") == 2
     for name in before:
         options = clusters.get(name)["spec"]["autoscalerOptions"]
-        assert (options["command"], options["args"]) == (["sleep"], ["infinity"])
+        assert (options["command"], options["args"]) == (["timeout"], ["infinity", "sleep", "infinity"])
         assert options["resources"]["limits"] == {"cpu": "50m", "memory": "16Mi"}
         assert "is parked already" in alone.run("adopt", name).stdout
         alone.run("release", name, "--yes")
-        assert clusters.get(name)["spec"] == before[name]
+        after = clusters.get(name)["spec"]
+        assert after["autoscalerOptions"].get("version") == "v2"
+        if name == "plain":
+            assert after.pop("autoscalerOptions") == {"version": "v2"}
+        assert after == before[name]
 
 
 def test_resume(alone, api_server, namespace):

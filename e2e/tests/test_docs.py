@@ -94,5 +94,5 @@ def test_every_switch_shown_reserves_little():
     for path, blocks in found.items():
         for block in blocks:
             assert set(block.get("resources", {})) == {"requests", "limits"}, f"{path}: {block}"
-            parks = "image" not in block and (block["command"], block["args"]) == (["sleep"], ["infinity"])
+            parks = "image" not in block and (block["command"], block["args"]) == (["timeout"], ["infinity", "sleep", "infinity"])
             assert parks or path == "docs/KUBERAY.md", f"{path}: {block}"

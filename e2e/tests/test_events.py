@@ -140,7 +140,7 @@ def test_a_second_autoscaler(namespace, controller, scenario):
     made["spec"]["autoscalerOptions"] = {"version": "v2"}
     one = scenario(made, wait=False)
     control = controller(namespace)
-    event = wait_event(one, "SecondAutoscaler", "is not parked", "spec.autoscalerOptions.command to [sleep]")
+    event = wait_event(one, "SecondAutoscaler", "is not parked", "spec.autoscalerOptions.command to [timeout]")
     assert event["type"] == "Warning"
     control.wait_for("condition", "SecondAutoscaler")
 

@@ -14,8 +14,10 @@
 #include "core/model/resources.h"
 
 #define OPTIONS_PATH "/spec/autoscalerOptions"
-#define PARK_COMMAND "[\"sleep\"]"
-#define PARK_ARGS "[\"infinity\"]"
+/* As process 1 sleep ignores SIGTERM, so that the head Pod would end 30 s after its deletion; timeout, of the same
+ * package, ends it at once. */
+#define PARK_COMMAND "[\"timeout\"]"
+#define PARK_ARGS "[\"infinity\", \"sleep\", \"infinity\"]"
 #define PARK_RESOURCES                                                                             \
 	"{\"requests\":{\"cpu\":\"1m\",\"memory\":\"4Mi\"},"                                       \
 	"\"limits\":{\"cpu\":\"50m\",\"memory\":\"16Mi\"}}"
@@ -71,6 +73,8 @@ static void change_adopt(struct adoption *adoption, const struct json_at *option
 
 	change(adoption, options, "command", PARK_COMMAND);
 	change(adoption, options, "args", PARK_ARGS);
+	if (autoscaler_may_be_v2(&adoption->cluster))
+		change(adoption, options, "version", "\"v2\"");
 	if (autoscaler_container_is_ours(container)) /* it has no sleep */
 		change(adoption, options, "image", NULL);
 	if (container->limits.count + container->requests.count == 0)

@@ -22,7 +22,7 @@ struct adoption {
 	struct ray_cluster cluster;
 	const char *options;           /* spec.autoscalerOptions as JSON text; NULL: none */
 	bool empties;                  /* nothing else is in autoscalerOptions */
-	struct adoption_line lines[4]; /* that change */
+	struct adoption_line lines[5]; /* that change */
 	size_t line_count;
 	const char *kept;      /* release: resources of the user that remain; NULL: none */
 	const char *unchanged; /* why no line changes; NULL: some do */

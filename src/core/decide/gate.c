@@ -48,8 +48,8 @@ static const char *second_autoscaler_fix(const struct snapshot *snapshot, const 
 		arena,
 		"container autoscaler of the head Pod is not parked, so two autoscalers "
 		"would change the same fields: run \"rayscaler adopt %s -n %s --yes\", "
-		"which sets spec.autoscalerOptions.command to [sleep] and args to "
-		"[infinity], then %s",
+		"which sets spec.autoscalerOptions.command to [timeout] and args to "
+		"[infinity, sleep, infinity], then %s",
 		cluster->name, cluster->namespace_, delete_head);
 }
 

@@ -120,7 +120,9 @@ static bool does_nothing(const struct command_line *line)
 {
 	if (line->has_reference)
 		return false;
-	return is_program(line, "sleep") || (is_program(line, "pause") && line->count == 1) ||
+	return is_program(line, "sleep") ||
+	       (is_program(line, "timeout") && is_word(line, 2, "sleep")) ||
+	       (is_program(line, "pause") && line->count == 1) ||
 	       (is_program(line, "tail") && line->count == 3 && is_word(line, 1, "-f") &&
 		is_word(line, 2, "/dev/null")) ||
 	       (is_program(line, "rayscaler") && is_word(line, 1, "park"));
@@ -154,4 +156,20 @@ enum autoscaler_runs autoscaler_options_run(const struct ray_cluster *cluster)
 	if (container.args.count == 0)
 		container.args = (struct strings){ args, 1 };
 	return autoscaler_container_runs(&container);
+}
+
+static bool may_be_never(const struct pod_template *template)
+{
+	const char *policy = template->spec.restart_policy;
+
+	return policy[0] == '\0' || strcmp(policy, "Never") == 0;
+}
+
+bool autoscaler_may_be_v2(const struct ray_cluster *cluster)
+{
+	bool may = cluster->autoscaler_version[0] == '\0' && may_be_never(&cluster->head_template);
+
+	for (size_t g = 0; g < cluster->group_count; g++)
+		may = may && may_be_never(&cluster->groups[g].template);
+	return may;
 }

@@ -215,8 +215,8 @@ static void test_conditions(void **state)
 		"0132_gate_second_autoscaler",
 		"!SecondAutoscaler [] 0: container autoscaler of the head Pod is not parked, "
 		"so two autoscalers would change the same fields: run \"rayscaler adopt demo -n "
-		"default --yes\", which sets spec.autoscalerOptions.command to [sleep] and "
-		"args to [infinity], then delete the head Pod, which ends its jobs: kubectl "
+		"default --yes\", which sets spec.autoscalerOptions.command to [timeout] and "
+		"args to [infinity, sleep, infinity], then delete the head Pod, which ends its jobs: kubectl "
 		"delete pod demo-head -n default\n");
 	expect_case(
 		"0995_gate_managed_invalid",

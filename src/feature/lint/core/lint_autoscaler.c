@@ -5,7 +5,7 @@
 #include "core/model/network_policy.h"
 #include "feature/lint/core/lint_subject.h"
 
-#define PARK_LINES "command: [sleep]\nargs: [infinity]\n"
+#define PARK_LINES "command: [timeout]\nargs: [infinity, sleep, infinity]\n"
 #define RESOURCE_LINES                                                                             \
 	"resources:\n"                                                                             \
 	"  requests: {cpu: 1m, memory: 4Mi}\n"                                                     \
@@ -31,8 +31,10 @@ static bool has_resources(const struct container *options)
 void lint_autoscaler_not_parked(struct lint_subject *subject)
 {
 	const struct ray_cluster *cluster = subject->cluster;
-	const char *fix = has_resources(&cluster->autoscaler_options) ? PARK_LINES :
-									PARK_LINES RESOURCE_LINES;
+	const char *fix =
+		arena_printf(subject->arena, "%s%s%s", PARK_LINES,
+			     autoscaler_may_be_v2(cluster) ? "version: v2\n" : "",
+			     has_resources(&cluster->autoscaler_options) ? "" : RESOURCE_LINES);
 	const char *path;
 
 	if (!has_container(subject) || autoscaler_options_run(cluster) != AUTOSCALER_RUNS_OTHER)
@@ -58,7 +60,8 @@ void lint_parked_without_image(struct lint_subject *subject)
 			PARK_LINES,
 			"command rayscaler is not in the image of Ray, which the container "
 			"autoscaler has without image: park with sleep, or add the image");
-	else if (strcmp(program, "sleep") == 0 && autoscaler_container_is_ours(options))
+	else if ((strcmp(program, "sleep") == 0 || strcmp(program, "timeout") == 0) &&
+		 autoscaler_container_is_ours(options))
 		lint_report_finding(
 			subject, LINT_RULE_PARKED_WITHOUT_IMAGE, "spec.autoscalerOptions.image", "",
 			"the image of rayscaler has no sleep: remove image, and the container "
