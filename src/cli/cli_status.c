@@ -108,7 +108,10 @@ static void write_source(struct json_writer *writer, const struct field *field, 
 {
 	const struct view_cluster *cluster = object;
 
-	json_write_text(writer, field->name, cluster->answer ? "controller" : "objects");
+	json_write_text(writer, field->name,
+			!cluster->answer          ? "objects" :
+			cluster->where[0] != '\0' ? "sidecar" :
+						    "controller");
 }
 
 static void write_summary(struct json_writer *writer, const struct field *field UNUSED,

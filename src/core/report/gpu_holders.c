@@ -165,17 +165,40 @@ static bool is_same(const struct gpu_holder *holder, const struct gpu_use_row *r
 	       strcmp(holder->job, row->job) == 0;
 }
 
+/* An actor that is being created. It may still wait on its node for resources that others have. */
+static bool is_starting(const struct gpu_use_row *row)
+{
+	return row->kind == GPU_HOLDER_ACTOR && row->since == TIME_NONE;
+}
+
+/* GPUs in use on the node that no started holder has. */
+static int64_t room_of_starting(const struct gpu_worker *worker, const struct gpu_use_row *rows,
+				size_t count)
+{
+	int64_t started = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_starting(&rows[i]))
+			started = resource_sum(started, rows[i].gpus);
+	return worker->in_use > started ? worker->in_use - started : 0;
+}
+
 /* The rows of one node, which are sorted by holder. */
 static void join_worker(const struct joining *joining, struct gpu_worker *worker,
 			const struct gpu_use_row *rows, size_t count)
 {
 	struct gpu_holder *holders = arena_array(joining->arena, count, sizeof(*holders));
-	int64_t named = 0;
+	int64_t named = 0, room = room_of_starting(worker, rows, count);
 
 	worker->holder_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_holder *last = &holders[worker->holder_count];
 
+		if (is_starting(&rows[i])) {
+			if (rows[i].gpus > room)
+				continue;
+			room -= rows[i].gpus;
+		}
 		if (worker->holder_count == 0 || !is_same(--last, &rows[i])) {
 			last = &holders[worker->holder_count++];
 			*last = new_holder(joining, &rows[i]);

@@ -91,6 +91,20 @@ static void expect_holder(size_t index, enum gpu_holder_kind kind, const char *n
 	assert_int_equal(holder->since, since);
 }
 
+/* Two actors of 4 GPUs on a worker with 4 in use: the second one waits there. */
+static void test_a_starting_actor_holds_what_is_left(void **state)
+{
+	(void)state;
+	add_row(RAY_LIST_ACTORS, "Next", "b", 4, "", TIME_NONE);
+	add_row(RAY_LIST_ACTORS, "Trainer", "b", 4, "", 500);
+	join(4);
+	assert_int_equal(holders.workers[0].holder_count, 1);
+	expect_holder(0, GPU_HOLDER_ACTOR, "Trainer", 1, 4, 500);
+	join(0);
+	assert_int_equal(holders.workers[0].holder_count, 2);
+	expect_holder(0, GPU_HOLDER_ACTOR, "Next", 1, 4, TIME_NONE);
+}
+
 static void test_by_class_and_job(void **state)
 {
 	(void)state;
@@ -168,6 +182,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_a_starting_actor_holds_what_is_left),
 		TEST(test_by_class_and_job),
 		TEST(test_placement_group),
 		TEST(test_notes),

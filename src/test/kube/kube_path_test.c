@@ -81,6 +81,8 @@ static void check_error(enum kube_verb verb, const char *path, int status, const
 	assert_string_equal(err_kind_name(err.kind), err_kind_name(kind));
 	if (!strstr(err.text, text))
 		fail_msg("\"%s\" is not in \"%s\"", text, err.text);
+	if (strstr(body, "being terminated") && strstr(err.text, "grant"))
+		fail_msg("%s", err.text);
 }
 
 #define CLUSTER "/apis/ray.io/v1/namespaces/a/rayclusters/c"
@@ -106,6 +108,12 @@ static void test_errors(void **state)
 		    "{apiGroups: [\"ray.io\"], resources: "
 		    "[\"rayclusters/status\"], verbs: [\"patch\"]} by a Role in "
 		    "namespace a");
+	/* No right helps; the end of the text is that of the message. */
+	check_error(
+		KUBE_CREATE, "/api/v1/namespaces/a/events", 403,
+		"{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"unable to create new "
+		"content in namespace a because it is being terminated\"}",
+		ERR_DENIED, "");
 	check_error(KUBE_GET, CLUSTER, 401, "", ERR_DENIED, "check the credentials of in-cluster");
 	check_error(KUBE_GET, CLUSTER, 404, "", ERR_NOT_FOUND, "get rayclusters.ray.io a/c: 404");
 	check_error(KUBE_JSON_PATCH, CLUSTER, 409, "", ERR_CONFLICT, "");
