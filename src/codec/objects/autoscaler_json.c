@@ -339,6 +339,7 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	struct summary *status = ARENA_COPY(reader.arena, &summary_none, 1);
 	struct json_at member = *given;
 	VEC(struct memory_template) templates = { .at = NULL };
+	VEC(struct memory_backoff) backoffs = { .at = NULL };
 	bool complete;
 
 	autoscaler->status_text = "";
@@ -352,6 +353,13 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	for (size_t i = 0; i < status->group_count; i++)
 		if (status->groups[i].seen)
 			VEC_PUSH(reader.arena, &templates, *status->groups[i].seen);
+	for (size_t i = 0; i < status->group_count; i++)
+		if (status->groups[i].backoff) {
+			VEC_PUSH(reader.arena, &backoffs, *status->groups[i].backoff);
+			backoffs.at[backoffs.count - 1].group = status->groups[i].name;
+		}
+	autoscaler->backoffs = backoffs.at;
+	autoscaler->backoff_count = backoffs.count;
 	autoscaler->templates = templates.at;
 	autoscaler->template_count = templates.count;
 	autoscaler->status = status;
@@ -360,13 +368,12 @@ static int status_decode(const struct json_at *given, const struct field *field,
 	return 0;
 }
 
-/* The part of the status that decisions use. */
-static void write_templates(struct json_writer *writer, const struct field *field,
-			    const void *object)
+/* The parts of the status that decisions use: one after the other, as a reader takes a name twice. */
+static void write_parts(struct json_writer *writer, const struct field *field, const void *object)
 {
 	const struct autoscaler_object *autoscaler = object;
 
-	if (autoscaler->template_count == 0)
+	if (autoscaler->template_count + autoscaler->backoff_count == 0)
 		return;
 	json_write_object(writer, field->name);
 	json_write_array(writer, "groups");
@@ -375,6 +382,13 @@ static void write_templates(struct json_writer *writer, const struct field *fiel
 		json_write_text(writer, "name", autoscaler->templates[i].group);
 		field_write_object(writer, "seen", memory_template_fields,
 				   &autoscaler->templates[i]);
+		json_write_object_end(writer);
+	}
+	for (size_t i = 0; i < autoscaler->backoff_count; i++) {
+		json_write_object_line(writer, NULL);
+		json_write_text(writer, "name", autoscaler->backoffs[i].group);
+		field_write_object(writer, "backoff", plan_backoff_fields,
+				   &autoscaler->backoffs[i]);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
@@ -390,7 +404,7 @@ const struct field autoscaler_fields[] = {
 			     "Settings of the user, all optional. They override the flags of "
 			     "the autoscaler; fields of the RayCluster override them."),
 	FIELD_HOOK("status", .members = autoscaler_status_fields, .read = status_decode,
-		   .write = write_templates,
+		   .write = write_parts,
 		   .description = "State and reasons, written only by the autoscaler."),
 	FIELD_NAMES("apiVersion", "kind"),
 };

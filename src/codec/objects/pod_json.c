@@ -218,6 +218,7 @@ static const struct field metadata_fields[] = {
 	FIELD_TIME(struct pod, created, "creationTimestamp"),
 	FIELD_TIME(struct pod, deletion_time, "deletionTimestamp",
 		   .has = FIELD_HAS(struct pod, deleting)),
+	FIELD_INTEGER(struct pod, deletion_grace_seconds, "deletionGracePeriodSeconds"),
 	FIELD_HOOK("ownerReferences", .read = owners_decode, .write = write_owners),
 	FIELD_END,
 };

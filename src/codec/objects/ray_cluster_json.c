@@ -374,6 +374,7 @@ static const struct field status_fields[] = {
 	FIELD_LIST(struct ray_cluster, conditions, condition_count, condition_fields, "conditions",
 		   .flags = FIELD_LINE),
 	FIELD_OBJECT(head_status_fields, "head", .flags = FIELD_LINE, .read = head_status_decode),
+	FIELD_INTEGER(struct ray_cluster, observed_generation, "observedGeneration"),
 	FIELD_END,
 };
 

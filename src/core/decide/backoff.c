@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/decide/conflict.h"
+#include "core/decide/mark.h"
 #include "core/decide/progress.h"
+#include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
 #include "core/model/pod_status.h"
 #include "core/model/reason.h"
@@ -12,15 +14,59 @@
 #define OPERATOR_EVENT_MS (120 * MS_PER_SECOND)
 #define MESSAGE_MAX 512
 
+/* The operator creates Pods within seconds, also when it restarts. */
+#define NO_PODS_MS (180 * MS_PER_SECOND)
+/* The API server keeps Events for an hour. */
+#define REFUSED_MS (3600 * MS_PER_SECOND)
+
+/* Causes whose back-off is not as the others: it cancels something else than all launches that cannot start, or it
+ * ends as soon as the cause does, because nothing is to be probed. */
+static const struct cause_rule {
+	const char *cause;
+	enum cancels cancels;
+	bool ends_with_cause;
+} cause_rules[] = {
+	{ REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
+	{ REASON_KUEUE_QUOTA, CANCELS_GATED, false },
+	{ REASON_SCALE_GATE, CANCELS_ALL, true },
+	{ REASON_REFUSED, CANCELS_MISSING, true },
+	{ REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
+	{ REASON_NO_PODS, CANCELS_MISSING, false },
+};
+
+static const struct cause_rule *rule_of(const char *cause)
+{
+	static const struct cause_rule usual = { "", CANCELS_ALL, false };
+	const struct cause_rule *rule =
+		ARRAY_FIND(cause_rules, sizeof(cause_rules) / sizeof(cause_rules[0]), cause, cause);
+
+	return rule ? rule : &usual;
+}
+
 struct evidence {
 	const char *cause; /* NULL: none */
 	const char *message;
 };
 
+/* Of a leader that begins: the back-off that the one before wrote into the status, so that a group that failed for
+ * long is not probed with each new leader. NULL: none, or one that no decision made. */
+static const struct memory_backoff *inherited(const struct facts *facts, const char *group)
+{
+	const struct autoscaler_object *object = facts->snapshot->autoscaler;
+	const struct memory_backoff *found =
+		object ? ARRAY_FIND(object->backoffs, object->backoff_count, group, group) : NULL;
+
+	if (!found || found->seconds <= 0 || found->until == TIME_NONE ||
+	    found->seconds > facts->snapshot->settings.backoff_max_seconds)
+		return NULL;
+	return found;
+}
+
 static const struct memory_backoff *remembered(const struct facts *facts, const char *group)
 {
 	const struct memory_state *memory = facts->snapshot->memory;
-	return memory ? VEC_FIND(&memory->backoffs, group, group) : NULL;
+
+	return memory ? VEC_FIND(&memory->backoffs, group, group) : inherited(facts, group);
 }
 
 static const char *cause_of(const struct worker_health *worker)
@@ -164,6 +210,77 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 	return (struct evidence){ NULL, "" };
 }
 
+/* The operator refuses the RayCluster since its last change: it creates nothing. */
+static struct evidence evidence_of_refusal(const struct facts *facts)
+{
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
+
+	if (cluster->generation > 0 && cluster->observed_generation >= cluster->generation)
+		return (struct evidence){ NULL, "" };
+	ARRAY_EACH(const struct event, event, facts->snapshot->events,
+		   facts->snapshot->event_count) {
+		time_ms at = event_time(event);
+		bool refuted = at != TIME_NONE && due_passed(facts->due, at, REFUSED_MS);
+
+		if (event_meaning(event) != EVENT_REFUSED ||
+		    strcmp(event->involved_name, cluster->name) != 0)
+			continue;
+		for (size_t g = 0; g < facts->group_count; g++)
+			refuted = refuted || created_since(facts, &facts->groups[g], at);
+		if (!refuted)
+			return (struct evidence){
+				REASON_REFUSED, arena_strndup(facts->arena, event->message,
+							      strnlen(event->message, MESSAGE_MAX))
+			};
+	}
+	return (struct evidence){ NULL, "" };
+}
+
+/* Also while no replica lacks a Pod, after it was cancelled for this cause: the next one would wait as well. */
+static struct evidence evidence_of_deletion(const struct health *health, const struct group *group,
+					    const struct memory_backoff *old)
+{
+	bool waits = group->missing > 0 ||
+		     (old && strcmp(old->cause, REASON_HELD_BY_DELETION) == 0);
+
+	if (!group->held_by || !waits)
+		return (struct evidence){ NULL, "" };
+	return (struct evidence){
+		REASON_HELD_BY_DELETION,
+		arena_printf(health->arena,
+			     "KubeRay creates no Pod until Pod %s is gone, which it deleted: %s",
+			     group->held_by->pod_name,
+			     pod_deletion_text(group->held_by->pod, health->arena))
+	};
+}
+
+/* Replicas have no Pod, and none was created for NO_PODS_MS. */
+static struct evidence evidence_of_absence(struct health *health, const struct group *group)
+{
+	time_ms since = mark_since(health->facts, MARK_NO_POD, group->spec->name);
+
+	if (group->missing <= 0)
+		return (struct evidence){ NULL, "" };
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct pod *pod = health->facts->workers[group->first_worker + i].pod;
+
+		if (pod && pod->created > since && pod->created <= health->snapshot->now)
+			since = pod->created;
+	}
+	VEC_PUSH(health->arena, &health->memory.marks,
+		 ((struct memory_mark){ MARK_NO_POD, group->spec->name, since, group->missing,
+					NULL }));
+	if (!due_passed(health->facts->due, since, NO_PODS_MS))
+		return (struct evidence){ NULL, "" };
+	return (struct evidence){
+		REASON_NO_PODS,
+		arena_printf(health->arena, "KubeRay has created no Pod since %s for %s",
+			     time_text(health->arena, since),
+			     worker_count_text(health->arena, group->missing / group->hosts,
+					       "replica"))
+	};
+}
+
 /* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
 static struct evidence evidence_of_conflict(const struct health *health, const struct group *group)
 {
@@ -175,9 +292,14 @@ static struct evidence evidence_of_conflict(const struct health *health, const s
 	return (struct evidence){ REASON_REPLICAS_RESET, conflict_text(health->facts, &conflict) };
 }
 
-static struct evidence find_evidence(const struct health *health, const struct group *group,
+static struct evidence find_evidence(struct health *health, const struct group *group,
 				     const struct memory_backoff *old)
 {
+	struct evidence absence = evidence_of_absence(health, group);
+	struct evidence refusal = evidence_of_refusal(health->facts);
+
+	if (refusal.cause)
+		return refusal;
 	if (progress_scale_gate(group->spec))
 		return (struct evidence){ REASON_SCALE_GATE,
 					  arena_printf(health->arena,
@@ -188,7 +310,9 @@ static struct evidence find_evidence(const struct health *health, const struct g
 	struct evidence evidence = evidence_of_pods(health, group, old);
 	if (!evidence.cause && group->missing > 0)
 		evidence = evidence_of_operator(health->facts, group, old);
-	return evidence;
+	if (!evidence.cause)
+		evidence = evidence_of_deletion(health, group, old);
+	return evidence.cause ? evidence : absence;
 }
 
 /* A worker that was started after the failure has registered. */
@@ -228,9 +352,8 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && facts->ray_reachable &&
 	    has_recovered(facts, group, failed_at_of(old)))
 		return false;
-	/* When the scale gate is lifted, the operator creates Pods again: the back-off ends at
-	 * once. */
-	if (strcmp(old->cause, REASON_SCALE_GATE) == 0 && !evidence->cause)
+	/* The operator creates Pods again at once, as when the scale gate is lifted. */
+	if (rule_of(old->cause)->ends_with_cause && !evidence->cause)
 		return false;
 	return !due_passed(facts->due, old->until, forget);
 }
@@ -283,8 +406,10 @@ static bool is_starved(const struct health *health, const struct worker *worker)
 	const struct worker_health *own = &health->workers[worker->index];
 	if (worker->deleting || worker->registered)
 		return false;
-	if (health->groups[worker->group].cancels_gated_only)
+	if (health->groups[worker->group].cancels == CANCELS_GATED)
 		return own->gate == GATE_CANCELLED;
+	if (health->groups[worker->group].cancels == CANCELS_MISSING)
+		return !worker->pod;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
 		return worker->finished || own->raylet_expired;
@@ -322,7 +447,7 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 		if (workers[i].replica == FACTS_NO_INDEX)
 			continue;
 		hosts = &replicas[workers[i].replica];
-		if (health->groups[group->index].cancels_gated_only)
+		if (health->groups[group->index].cancels == CANCELS_GATED)
 			health->workers[workers[i].index].starved = hosts->cancelled ==
 								    hosts->count;
 		else if (!hosts->started && (hosts->cancelled > 0 ||
@@ -333,7 +458,7 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 
 static void mark_starved(struct health *health, const struct group *group)
 {
-	if (!health->groups[group->index].cancels_launches)
+	if (health->groups[group->index].cancels == CANCELS_NOTHING)
 		return;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
@@ -357,11 +482,9 @@ void backoff_update(struct health *health)
 	for (size_t g = 0; g < health->facts->group_count; g++) {
 		struct group_health *group = &health->groups[g];
 
-		group->raises_held = group->backed_off &&
-				     strcmp(group->backoff->cause, REASON_REPLICAS_RESET) == 0;
-		group->cancels_launches = group->backed_off && !group->raises_held;
-		group->cancels_gated_only = group->cancels_launches &&
-					    strcmp(group->backoff->cause, REASON_KUEUE_QUOTA) == 0;
+		if (group->backed_off)
+			group->cancels = rule_of(group->backoff->cause)->cancels;
+		group->raises_held = group->backed_off && group->cancels == CANCELS_NOTHING;
 		mark_starved(health, &health->facts->groups[g]);
 	}
 }

@@ -5,11 +5,13 @@
 
 #include "core/decide/mark.h"
 #include "core/decide/spare.h"
+#include "core/model/pod_status.h"
 #include "core/nodes/disruption_taint.h"
 #include "core/nodes/node_match.h"
 
 #define TEXT_MAX 256
-#define KEEP_MS (30 * MS_PER_SECOND)
+/* The GCS finds a lost raylet after 30 s (health_check_*), then starts its actors elsewhere. */
+#define KEEP_MS (60 * MS_PER_SECOND)
 
 static time_ms earlier(time_ms a, time_ms b)
 {
@@ -74,9 +76,16 @@ static int compare_name(const void *name, const void *node)
 	return strcmp(name, (*(const struct node *const *)node)->name);
 }
 
+/* Others have deleted its Pod, which does not end: a lost Node, a finalizer. KubeRay up to 1.7.0 counts it as
+ * long as it exists. One that does not (kuberay#5239) has created another Pod by now, so nothing is lacking. */
+static bool is_stuck(const struct worker *worker)
+{
+	return worker->overdue && !worker->holds_group;
+}
+
 static bool has_ended(const struct worker *worker)
 {
-	return worker->finished || worker->raylet_gone;
+	return (worker->finished || worker->raylet_gone) && !is_stuck(worker);
 }
 
 /* A raylet that Ray drains exits when its work has ended, and does not return. */
@@ -112,6 +121,11 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 			node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
 				       sizeof(struct node *), compare_name);
 			assess(facts->arena, node ? *node : NULL, worker);
+			if (is_stuck(worker) && !worker->disrupted) {
+				worker->disrupted = true;
+				worker->disruption_why =
+					pod_deletion_text(worker->pod, facts->arena);
+			}
 		}
 		worker->announced = worker->disrupted || worker->pod->deleting;
 	}

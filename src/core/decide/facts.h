@@ -42,6 +42,8 @@ struct worker {
 	bool raylet_gone;   /* Ray reports its node only as dead */
 	bool disrupted;     /* disrupted by Kubernetes; see disruption.h */
 	bool announced;     /* disrupted, or its Pod is being deleted; see relay.h */
+	bool overdue;       /* still there WORKER_DELETION_MS after its deletion was asked for */
+	bool holds_group;   /* overdue, and KubeRay leaves its group alone as long as it exists */
 	time_ms ends;       /* then: when its Pod is killed; TIME_NONE: unknown */
 	/* Its Pod has the annotation with another value than "false": it is not terminated while it
 	 * is registered. */
@@ -71,7 +73,8 @@ struct group {
 	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
 	int64_t missing;                   /* Pods requested by replicas that do not exist */
 	int64_t registered;                /* kept and registered with Ray */
-	int64_t disrupted; /* disrupted Pods, not in kept; the operator counts them */
+	int64_t disrupted;            /* disrupted Pods, not in kept; the operator counts them */
+	const struct worker *held_by; /* see holds_group; NULL: by none */
 };
 
 /* A received request, merged with equal ones; see demand.h. */

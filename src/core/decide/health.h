@@ -24,6 +24,14 @@ enum gate_rule {
 	GATE_CANCELLED, /* its group is backed off, and of its Pods those with this rule are cancelled */
 };
 
+/* Launches that a group in back-off cancels. */
+enum cancels {
+	CANCELS_NOTHING = 0,
+	CANCELS_MISSING, /* replicas without a Pod */
+	CANCELS_GATED,   /* Pods with GATE_CANCELLED */
+	CANCELS_ALL,     /* both, and all Pods that cannot start */
+};
+
 struct worker_health {
 	bool unsure;            /* raylet: missing in Ray's replies for a short time */
 	bool unregistered;      /* raylet: runs, but missing in Ray's replies for long enough */
@@ -45,8 +53,7 @@ struct group_health {
 	int64_t idle_timeout_ms; /* in force: longer than configured in an ownership conflict */
 	/* backoff */
 	bool backed_off;
-	bool cancels_launches;                /* and Pods that cannot start are cancelled */
-	bool cancels_gated_only;              /* then: those with GATE_CANCELLED alone */
+	enum cancels cancels;                 /* what is cancelled then */
 	bool raises_held;                     /* because another writer reverts replicas */
 	const struct memory_backoff *backoff; /* in `memory`; NULL when there is none */
 };

@@ -113,7 +113,7 @@ static void check_worker_health(const struct health *health, const struct worker
 	CHECK(!own->unregistered || !worker->never_started);
 	if (own->starved) {
 		CHECK(!worker->registered && !worker->deleting);
-		CHECK(health->groups[worker->group].cancels_launches);
+		CHECK(health->groups[worker->group].cancels != CANCELS_NOTHING);
 	}
 }
 
@@ -125,8 +125,9 @@ void invariants_of_health(const struct health *health)
 		const struct group_health *group = &health->groups[g];
 
 		CHECK(!group->backed_off || group->backoff);
-		CHECK(group->backed_off == (group->cancels_launches || group->raises_held));
-		CHECK(!(group->cancels_launches && group->raises_held));
+		CHECK(group->backed_off ==
+		      (group->cancels != CANCELS_NOTHING || group->raises_held));
+		CHECK(group->cancels == CANCELS_NOTHING || !group->raises_held);
 		CHECK(group->idle_timeout_ms >= facts->groups[g].idle_timeout_ms);
 		CHECK(group->reverts >= 0);
 		CHECK(!facts->groups[g].frozen || group->reverts == 0);

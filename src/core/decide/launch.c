@@ -133,7 +133,7 @@ static void cancel_starved(struct choice *choice, const struct group *group)
 	size_t count = choice->offer->groups[group->index].replica_count;
 	int64_t starved = 0;
 	/* Whether a Pod that does not exist yet will be gated is unknown. */
-	int64_t missing = own->health->cancels_gated_only ?
+	int64_t missing = own->health->cancels == CANCELS_GATED ?
 				  0 :
 				  smaller(group->missing / group->hosts, above_minimum(own));
 	own->missing_taken += missing;
@@ -240,7 +240,7 @@ void launch_cancel(struct choice *choice)
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		if (choice->packing->termination_forbidden || group->frozen)
 			continue;
-		if (choice->health->groups[group->index].cancels_launches)
+		if (choice->health->groups[group->index].cancels != CANCELS_NOTHING)
 			cancel_starved(choice, group);
 		else if (is_counted(group))
 			cancel_unneeded(choice, group);
@@ -293,7 +293,8 @@ void launch_remember(struct choice *choice)
 			.unneeded_since = own->unneeded_since,
 			.round = next_round(choice, group, launched),
 		};
-		if (choice->packing->termination_forbidden || own->health->cancels_launches) {
+		if (choice->packing->termination_forbidden ||
+		    own->health->cancels != CANCELS_NOTHING) {
 			const struct memory_launch *old = remembered(choice->facts, group);
 			entry->unneeded = old ? old->unneeded : 0;
 			entry->unneeded_since = old ? old->unneeded_since : TIME_NONE;

@@ -164,7 +164,8 @@ static int64_t gpus_of_worker(const struct offer *offer, const struct group *gro
 static __int128 gpus_of_group(const struct offer *offer, const struct group *group)
 {
 	const struct group_health *health = &offer->health->groups[group->index];
-	bool cancels_launches = health->cancels_launches && !offer->facts->termination_forbidden;
+	bool cancels_launches = health->cancels != CANCELS_NOTHING &&
+				!offer->facts->termination_forbidden;
 	int64_t by_template = group->missing, held = 0, starved = 0;
 	__int128 sum = 0;
 
@@ -189,7 +190,7 @@ static __int128 gpus_of_group(const struct offer *offer, const struct group *gro
 		       group->gpu_cost.shared;
 	if (cancels_launches) {
 		int64_t lack = group->min_replicas * group->hosts - (held - starved);
-		int64_t missing = health->cancels_gated_only ? 0 : group->missing;
+		int64_t missing = health->cancels == CANCELS_GATED ? 0 : group->missing;
 
 		starved += missing;
 		by_template -= missing;

@@ -151,6 +151,22 @@ static bool has_do_not_disrupt(const struct pod *pod)
 	return value && strcmp(value, "false") != 0;
 }
 
+/* KubeRay 1.7, reconcilePods: it deletes the Pods in workersToDelete, those that have ended and those whose
+ * Ray container cannot be started again. After that it waits for the end of the Pod, without a limit, and
+ * creates no other Pod of the group. */
+static bool is_deleted_by_operator(const struct facts *facts, const struct worker *worker)
+{
+	const struct container_status *ray = pod_ray_container_status(worker->pod);
+
+	if (worker->group == FACTS_NO_INDEX)
+		return false;
+	return worker->finished ||
+	       name_set_contains(&facts->groups[worker->group].disruption_names,
+				 worker->pod_name) ||
+	       (ray && ray->state == CONTAINER_TERMINATED &&
+		strcmp(worker->pod->spec.restart_policy, "Never") == 0);
+}
+
 static void fill_worker(const struct facts *facts, const struct node_index *index,
 			const struct pod *pod, struct worker *worker)
 {
@@ -169,6 +185,9 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	    name_set_contains(&facts->groups[worker->group].disruption_names, pod->name))
 		worker->deleting = true;
 	worker->state = state_of(facts, worker);
+	worker->overdue = pod->deleting &&
+			  due_passed(facts->due, pod_deletion_asked(pod), WORKER_DELETION_MS);
+	worker->holds_group = worker->overdue && is_deleted_by_operator(facts, worker);
 }
 
 static int compare_workers(const void *left, const void *right)
@@ -216,6 +235,8 @@ static void count_group(struct group *group, const struct worker *workers)
 		const struct worker *worker = &workers[group->first_worker + i];
 		if (worker->disrupted)
 			group->disrupted++;
+		if (worker->holds_group && !group->held_by)
+			group->held_by = worker;
 		if (worker->disrupted || worker->deleting)
 			continue;
 		group->kept++;
@@ -293,6 +314,9 @@ static void copy_group(struct facts *facts, struct group *group, const struct wo
 		       size_t count, size_t missing)
 {
 	group->first_worker = facts->worker_count;
+	if (group->held_by)
+		group->held_by =
+			&facts->workers[facts->worker_count + (size_t)(group->held_by - pods)];
 	for (size_t i = 0; i < count; i++)
 		facts->workers[facts->worker_count++] = pods[i];
 	group->worker_count = count;

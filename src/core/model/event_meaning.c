@@ -4,6 +4,8 @@
 
 /* Karpenter runs under other names as well (EKS Auto Mode), its words are the same. */
 #define KARPENTER_WORDS "Failed to schedule pod"
+/* KubeRay 1.7, raycluster_controller.go: of a restartPolicy that it does not refuse. */
+#define KUBERAY_WARNS "RayCluster spec warning"
 
 static bool is_one_of(const char *text, const char *const *words)
 {
@@ -30,14 +32,27 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 	return EVENT_MEANS_NOTHING;
 }
 
-enum event_meaning event_meaning(const struct event *event)
+static enum event_meaning meaning_on_cluster(const struct event *event)
 {
 	static const char *const failures[] = { "FailedToCreateWorkerPod", "FailedCreate", NULL };
+	static const char *const refusals[] = { "InvalidRayClusterSpec",
+						"InvalidRayClusterMetadata",
+						"InvalidRayClusterStatus", NULL };
 
+	if (is_one_of(event->reason, failures))
+		return EVENT_POD_NOT_CREATED;
+	if (is_one_of(event->reason, refusals) &&
+	    strncmp(event->message, KUBERAY_WARNS, strlen(KUBERAY_WARNS)) != 0)
+		return EVENT_REFUSED;
+	return EVENT_MEANS_NOTHING;
+}
+
+enum event_meaning event_meaning(const struct event *event)
+{
 	if (!strcmp(event->involved_kind, "Pod"))
 		return meaning_on_pod(event);
-	if (!strcmp(event->involved_kind, "RayCluster") && is_one_of(event->reason, failures))
-		return EVENT_POD_NOT_CREATED;
+	if (!strcmp(event->involved_kind, "RayCluster"))
+		return meaning_on_cluster(event);
 	return EVENT_MEANS_NOTHING;
 }
 

@@ -10,12 +10,13 @@ enum event_meaning {
 	EVENT_NODE_COMES,      /* on a Pod: a node autoscaler adds a Node for it */
 	EVENT_NO_NODE,         /* on a Pod: a node autoscaler will not add one */
 	EVENT_POD_NOT_CREATED, /* on a RayCluster: the operator cannot create a worker Pod */
+	EVENT_REFUSED,         /* on a RayCluster: the operator refuses it as a whole */
 };
 
 /* The reasons of the cluster autoscaler (TriggeredScaleUp, NotTriggerScaleUp), of Karpenter
  * (Nominated, NoCompatibleInstanceTypes, and its FailedScheduling; the scheduler's event of that
- * name only repeats the Pod's condition), and of KubeRay (FailedToCreateWorkerPod; FailedCreate of
- * others). */
+ * name only repeats the Pod's condition), and of KubeRay (FailedToCreateWorkerPod, FailedCreate of
+ * others, and InvalidRayCluster... of its validation, which warns with the same reason). */
 enum event_meaning event_meaning(const struct event *event);
 
 /* The time at which it was last seen; TIME_NONE when it contains none. */

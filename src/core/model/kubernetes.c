@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define POD_GRACE_MAX_SECONDS 31536000 /* a larger value is not used */
+
 const struct pod pod_empty = {
 	.namespace_ = "",
 	.name = "",
@@ -43,6 +45,16 @@ const struct container_status *pod_ray_container_status(const struct pod *pod)
 		return NULL;
 	return ARRAY_FIND(pod->container_statuses, pod->container_status_count, name,
 			  pod->spec.containers[0].name);
+}
+
+time_ms pod_deletion_asked(const struct pod *pod)
+{
+	int64_t grace = pod->deletion_grace_seconds;
+
+	if (!pod->deleting || pod->deletion_time == TIME_NONE || grace < 0 ||
+	    grace > POD_GRACE_MAX_SECONDS)
+		return pod->deletion_time;
+	return pod->deletion_time - grace * MS_PER_SECOND;
 }
 
 bool container_has_run(const struct container_status *status)

@@ -17,6 +17,7 @@
 #include "core/model/calendar.h"
 #include "core/model/resources.h"
 
+struct memory_backoff;
 struct memory_template;
 struct ray_constraint; /* core/model/ray_state.h */
 struct summary;
@@ -223,7 +224,8 @@ struct ray_cluster {
 	const char *api_version; /* "ray.io/v1" or "ray.io/v1alpha1" */
 	const char *namespace_, *name, *uid, *resource_version;
 	int64_t generation;
-	bool deleting; /* deletionTimestamp is set */
+	int64_t observed_generation; /* of status: the last one that KubeRay accepted; 0: unknown */
+	bool deleting;               /* deletionTimestamp is set */
 	struct labels labels, annotations;
 	const struct resize_limits *resize; /* NULL: no annotation */
 	/* rayscaler.dev/request-resources, by codec/objects/request_resources; NULL: none */
@@ -314,7 +316,8 @@ struct pod {
 	struct labels labels, annotations;
 	time_ms created; /* TIME_NONE when absent */
 	bool deleting;
-	time_ms deletion_time;
+	time_ms deletion_time;          /* the end of its grace period */
+	int64_t deletion_grace_seconds; /* deletionGracePeriodSeconds; 0 when absent */
 	struct pod_spec spec;
 	const struct ray_auth *ray_auth; /* NULL: not a head, or nothing of it is set */
 	const char *phase;               /* Pending, Running, Succeeded, Failed, Unknown, "" */
@@ -443,7 +446,7 @@ struct autoscaler_object {
 	bool has_lower_while_suspended, lower_while_suspended;
 	struct strings problems;
 	/* Its last status, core/report/summary.h; NULL: none, or too large. A member of an unknown
-	 * form counts as absent. Decisions use only the templates; ctl/queue/poll_interval uses
+	 * form counts as absent. Decisions use only the templates, and without memory the back-offs; ctl/queue/poll_interval uses
 	 * undecided_seconds. */
 	const struct summary *status;
 	/* autoscaler_status_text(status); "" without one, or when a member could not be read. */
@@ -451,6 +454,9 @@ struct autoscaler_object {
 	/* The entries of workers seen alive that its status holds; core/decide/template_seen.h. */
 	const struct memory_template *templates;
 	size_t template_count;
+	/* Its groups' back-offs; core/decide/backoff.h. */
+	const struct memory_backoff *backoffs;
+	size_t backoff_count;
 };
 
 /* Labels and annotations that KubeRay and this program agree on. */
@@ -494,6 +500,8 @@ bool autoscaler_has_warm_workers(const struct autoscaler_object *object);
 bool autoscaler_has_bundles(const struct autoscaler_object *object);
 /* The status of container 0 of the spec (by its name), NULL when absent. */
 const struct container_status *pod_ray_container_status(const struct pod *pod);
+/* When the deletion of a Pod that is deleted was asked for. */
+time_ms pod_deletion_asked(const struct pod *pod);
 /* By its state, lastState or restartCount. */
 bool container_has_run(const struct container_status *status);
 bool pod_is_head(const struct pod *pod);

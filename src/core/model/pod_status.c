@@ -167,6 +167,12 @@ static const char *waiting_text(const struct pod *pod, struct arena *arena)
 		       "";
 }
 
+const char *pod_deletion_text(const struct pod *pod, struct arena *arena)
+{
+	return arena_printf(arena, "the Pod is deleted since %s and still there",
+			    time_text(arena, pod_deletion_asked(pod)));
+}
+
 bool pod_has_ended(const struct pod *pod)
 {
 	return strcmp(pod->phase, "Failed") == 0 || strcmp(pod->phase, "Succeeded") == 0;

@@ -1,4 +1,4 @@
-/* What a Pod's status says about the Pod: whether it starts or fails, and why, for workers and heads alike.
+/* The words of a Pod's status about the Pod: whether it starts or fails, and why, for workers and heads alike.
  * Read from phase, reason, message, conditions and the states of its containers, init containers first.
  * The one table of the reasons for which a kubelet lets containers wait is in pod_status.c. Must not draw
  * conclusions: how long a failure may last and what follows from it is in core/decide/progress.h. */
@@ -30,6 +30,8 @@ struct pod_status {
 };
 
 struct pod_status pod_status_read(const struct pod *pod, struct arena *arena);
+/* "the Pod is deleted since 2026-11-20T10:00:00Z and still there" */
+const char *pod_deletion_text(const struct pod *pod, struct arena *arena);
 /* In phase Failed or Succeeded. */
 bool pod_has_ended(const struct pod *pod);
 /* A failure that `old`, an earlier version of the Pod or NULL, does not have: the Pod or one of its containers

@@ -178,23 +178,30 @@
 	  "fix the template: the message has both figures")                                        \
 	FEATURE_DEMAND_REASONS(X)
 
-#define REASON_CAUSE_TABLE(X)                                                                      \
-	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                      \
-	  "check the quota system that set the gate")                                              \
-	X(QUOTA_GATE, "QuotaGate", "a scheduling gate holds its Pods",                             \
-	  "check the quota of the queue (Kueue or other) that holds them")                         \
-	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",         \
-	  "see the message: usually a ResourceQuota or an admission webhook")                      \
-	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",        \
-	  "check node selectors, taints and requests of the group, and limits of the node pool")   \
-	X(NODE_PROVISION_TIMEOUT, "NodeProvisionTimeout", "Unschedulable for too long",            \
-	  "check the node autoscaler and the cloud's capacity; --node-provision-timeout-seconds")  \
-	X(POD_FAILED, "PodFailed", "its Pods fail before they register",                           \
-	  "read the Pod's log and status")                                                         \
-	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not register in time",                \
-	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")      \
-	X(REPLICAS_RESET, "ReplicasReverted", "another writer reverts its replicas",               \
-	  "keep replicas out of GitOps and of scripts")                                            \
+#define REASON_CAUSE_TABLE(X)                                                                        \
+	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                        \
+	  "check the quota system that set the gate")                                                \
+	X(QUOTA_GATE, "QuotaGate", "a scheduling gate holds its Pods",                               \
+	  "check the quota of the queue (Kueue or other) that holds them")                           \
+	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",           \
+	  "see the message: usually a ResourceQuota or an admission webhook")                        \
+	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",          \
+	  "check node selectors, taints and requests of the group, and limits of the node pool")     \
+	X(NODE_PROVISION_TIMEOUT, "NodeProvisionTimeout", "Unschedulable for too long",              \
+	  "check the node autoscaler and the cloud's capacity; --node-provision-timeout-seconds")    \
+	X(POD_FAILED, "PodFailed", "its Pods fail before they register",                             \
+	  "read the Pod's log and status")                                                           \
+	X(RAYLET_START_TIMEOUT, "StartTimeout", "its Pods do not register in time",                  \
+	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")        \
+	X(REFUSED, "RefusedByKubeRay", "KubeRay refuses the RayCluster: no patch has an effect",     \
+	  "correct the field that KubeRay's message names")                                          \
+	X(NO_PODS, "ReplicasWithoutPods", "KubeRay has created no Pod for 3 minutes",                \
+	  "check KubeRay's operator: is it running, what does its log say of the RayCluster")        \
+	X(HELD_BY_DELETION, "PodTerminating",                                                        \
+	  "KubeRay leaves a group alone while a Pod is there that it has deleted",                   \
+	  "the message names the Pod: remove its finalizer; delete it by force if its Node is lost") \
+	X(REPLICAS_RESET, "ReplicasReverted", "another writer reverts its replicas",                 \
+	  "keep replicas out of GitOps and of scripts")                                              \
 	FEATURE_CAUSES(X)
 
 /* The meaning starts with the type of the condition. */
@@ -266,10 +273,14 @@
 	X(PODS_UNREADABLE, "PodUnreadable",                                                               \
 	  "PodUnreadable: a Pod cannot be read, it counts as busy",                                       \
 	  "correct or delete the Pod; the message names it and the field")                                \
+	X(TERMINATING, "PodTerminating",                                                                  \
+	  "PodsTerminating: Pods are still there long after their deletion",                              \
+	  "remove the Pod's finalizer; delete it by force if its Node is lost")                           \
 	FEATURE_CONDITION_REASONS(X)
 
 #define CONDITION_SECOND_CONTROLLER "SecondController"
 #define CONDITION_FOREIGN_PODS "ForeignPods"
+#define CONDITION_TERMINATING "PodsTerminating"
 #define CONDITION_POD_UNREADABLE "PodUnreadable"
 
 /* Events on the RayCluster (core/report/decision_event.h).
@@ -309,6 +320,8 @@
 	X(CLUSTER_UNREADABLE, WARNING, "RayClusterUnreadable",                                     \
 	  "the RayCluster cannot be read, so it is not scaled",                                    \
 	  "correct the field that the message names")                                              \
+	X(TERMINATING, WARNING, "PodTerminating", "a Pod is still there long after its deletion",  \
+	  "see the condition PodsTerminating")                                                     \
 	X(REVERTED, WARNING, "ReplicasReverted",                                                   \
 	  "another writer reverted replicas three times; rayscaler patches at growing intervals",  \
 	  "keep replicas out of GitOps and of scripts")                                            \

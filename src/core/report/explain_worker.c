@@ -183,12 +183,26 @@ static struct words words_of_starting(const struct choice *choice, const struct 
 			       and_failure(choice, worker, "its raylet has not registered yet") };
 }
 
+/* Until when KubeRay creates no other Pod of the group, where one is missing. */
+static const char *deletion_text(const struct choice *choice, const struct worker *worker)
+{
+	const char *text = "on its way out";
+
+	if (worker->overdue)
+		text = arena_printf(choice->arena, "%s: %s", text,
+				    pod_deletion_text(worker->pod, choice->arena));
+	else if (worker->pod->deleting && worker->group != FACTS_NO_INDEX &&
+		 choice->facts->groups[worker->group].missing > 0)
+		text = arena_printf(choice->arena,
+				    "%s; KubeRay replaces it when it is gone, by %s at the latest",
+				    text, time_text(choice->arena, worker->pod->deletion_time));
+	return and_failure(choice, worker, and_end(choice, worker, text));
+}
+
 static struct words words_of_gone(const struct choice *choice, const struct worker *worker)
 {
 	if (worker->deleting)
-		return (struct words){ REASON_BEING_DELETED,
-				       and_failure(choice, worker,
-						   and_end(choice, worker, "on its way out")) };
+		return (struct words){ REASON_BEING_DELETED, deletion_text(choice, worker) };
 	if (worker->finished)
 		return (struct words){ worker_gone_reason(worker),
 				       pod_status_read(worker->pod, choice->arena).text };

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/decide/limits.h"
 #include "core/decide/pool.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 
 struct finder {
@@ -71,6 +72,14 @@ static void add_bounds(struct finder *finder, const struct group *group)
 	const struct group_choice *own = &choice->groups[group->index];
 
 	add_schedule(finder, group);
+	if (group->missing > 0 && !own->health->backed_off)
+		add(finder, LIMIT_OTHER, REASON_NO_PODS,
+		    arena_printf(
+			    choice->arena, "%s of group %s: no Pod yet",
+			    worker_count_text(choice->arena,
+					      (group->missing + group->hosts - 1) / group->hosts,
+					      "replica"),
+			    group->spec->name));
 	if (own->at_maximum)
 		add(finder, LIMIT_RANGE, REASON_TOO_MANY_REPLICAS,
 		    arena_printf(choice->arena, "group %s is held at maxReplicas %lld",

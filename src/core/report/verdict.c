@@ -327,6 +327,29 @@ static void write_unreadable(const struct choice *choice, struct plan *plan)
 				     problems_text(choice->arena, &list)));
 }
 
+/* Pods that are still there long after their deletion, with what KubeRay does meanwhile. */
+static void write_terminating(const struct choice *choice, struct plan *plan)
+{
+	struct problem_list list = { .text = NULL };
+
+	ARRAY_EACH(const struct worker, worker, choice->facts->workers,
+		   choice->facts->worker_count) {
+		if (worker->overdue)
+			list_problem(
+				choice->arena, &list,
+				arena_printf(
+					choice->arena, "Pod %s of group %s: %s; %s",
+					worker->pod_name, worker->group_name,
+					pod_deletion_text(worker->pod, choice->arena),
+					worker->holds_group ?
+						"KubeRay creates no Pod of the group until it is gone" :
+						"KubeRay up to 1.7.0 counts it as a worker until it is gone"));
+	}
+	if (list.count > 0)
+		plan_add_condition(choice->arena, plan, CONDITION_TERMINATING, true,
+				   REASON_TERMINATING, problems_text(choice->arena, &list));
+}
+
 /* A snapshot in a file has none. */
 static void write_extra(const struct choice *choice, struct plan *plan)
 {
@@ -377,6 +400,7 @@ void verdict_write(const struct choice *choice, struct plan *plan)
 	write_reverted(choice, plan);
 	write_broken(choice, plan);
 	write_unreadable(choice, plan);
+	write_terminating(choice, plan);
 	write_able(choice, &limits, able, plan);
 }
 

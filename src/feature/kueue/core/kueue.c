@@ -297,7 +297,7 @@ static void write(const struct choice *choice, struct plan *plan)
 	struct map pods = { .arena = NULL };
 
 	for (size_t g = 0; g < plan->groups.count; g++) {
-		if (!choice->health->groups[g].cancels_gated_only)
+		if (choice->health->groups[g].cancels != CANCELS_GATED)
 			continue;
 		if (!pods.arena)
 			pods = pods_by_name(choice->facts);

@@ -70,7 +70,7 @@ static int write_autoscaler(const struct autoscaler_object *autoscaler, struct a
 
 	object.uid = object.resource_version = "";
 	object.generation = 0;
-	object.template_count = 0;
+	object.template_count = object.backoff_count = 0;
 	return add_yaml(field_text(document_fields, &object, arena), buf, err);
 }
 
