@@ -65,7 +65,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make soak", "test_hostile.py::test_"),
     (r"make bench-list", "test_fleet.py::test_"),
     (r"make small-benches", "stage benches"),
-    (r'make bench(-\w+)*( (BENCH|GROWTH)="[^"]*")?', "dry"),
+    (r'make bench(-\w+)*( (BENCH|GROWTH|SIZES)="[^"]*")?', "dry"),
     (r"make dev-cluster", "dry"),
     (r"make node( NODE_FLAGS=.*)?", "dry"),
     (r"make judge( JUDGE=.*)?", "dry"),

@@ -30,7 +30,7 @@ struct budget {
 	size_t spared_bytes;   /* of the limit: for small children alone */
 	bool firm;             /* needs no fair part of the parent */
 	struct budget *parent; /* charged too; NULL: none */
-	/* What is in use with all that was not charged; NULL: nothing else is. */
+	/* Bytes in use, with all that was not charged; NULL: nothing else is. */
 	size_t (*measure)(void);
 	size_t used_bytes;   /* charged now; all access is atomic */
 	size_t peak_bytes;   /* the most that was in use */

@@ -20,7 +20,7 @@ void memory_set_string(char **text, const char *value);
 void *memory_try_alloc(size_t bytes);
 void *memory_try_array(size_t elements, size_t size);
 void *memory_try_resize(void *old, size_t bytes);
-/* What all blocks of these functions hold now. Any thread. */
+/* The bytes that all blocks of these functions hold now. Any thread. */
 size_t memory_heap_bytes(void);
 
 /* AUTO(buf_done) struct buf b = ...; the destructor is called with &b when the scope ends. */

@@ -62,7 +62,7 @@ static bool kube_is_head(const void *object)
 	return pod_is_head(object);
 }
 
-/* What ctl and net keep for each RayCluster: state, metrics, and the connection to its head (22 KiB resident, half of
+/* Kept by ctl and net for each RayCluster: state, metrics, and the connection to its head (22 KiB resident, half of
  * it not in the heap's count). */
 #define RAY_CLUSTER_STATE_BYTES ((size_t)12 << 10)
 

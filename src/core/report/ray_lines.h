@@ -1,4 +1,4 @@
-/* What Ray's own autoscaler says of a decision, in its words: for the output of Ray's drivers and for
+/* A decision in the words of Ray's own autoscaler: for the output of Ray's drivers and for
  * the log, where Ray's tests and people's scripts look for them. Our reason is a line of its own. Pure;
  * the texts live in the arena. Must not decide. */
 #ifndef CORE_REPORT_RAY_LINES_H

@@ -56,7 +56,7 @@ static void run_continue(void *context)
 	}
 }
 
-/* Neither leaves a sort of libc, which has memory of its own, nor goes on after it. */
+/* Neither leaves a sort of libc, which has memory of its own, nor continues after it. */
 static int by_value(const void *a, const void *b)
 {
 	bounded_count(1);

@@ -151,7 +151,7 @@ static size_t measure(void)
 	return beside;
 }
 
-/* What is charged nowhere counts in the root, and is no part of any child. */
+/* Blocks that are charged nowhere count in the root and in no child. */
 static void test_measured_root(void **state)
 {
 	struct budget root = { .name = "all", .limit_bytes = 100 * MIB, .measure = measure };

@@ -34,7 +34,7 @@ static void test_zero_bytes_give_unique_pointers(void **state)
 	memory_free(NULL);
 }
 
-/* What the C library says of each block, until it is freed. */
+/* Each block counts as the C library says, until it is freed. */
 static void test_heap_is_counted(void **state)
 {
 	size_t before = memory_heap_bytes();
