@@ -616,7 +616,7 @@ def _camel(flag):
 
 def _run_says(flag):
     """With a kubeconfig that is not there: the program ends at the first thing that it refuses."""
-    wide = ["--backoff-initial-seconds=1", "--backoff-max-seconds=86400"]
+    wide = ["--backoff-initial-seconds=1", "--backoff-max-seconds=86400", "--price-table=/no/such/file"]
     words = [str(paths.program()), "run", "--kubeconfig=/no/such/file", *wide, flag]
     done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode != 0

@@ -215,6 +215,12 @@ static const struct field claim_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
+static const struct field pod_resources_fields[] = {
+	FIELD_QUANTITIES(struct pod_spec, resources.limits, "limits"),
+	FIELD_QUANTITIES(struct pod_spec, resources.requests, "requests"),
+	FIELD_NAMES("claims"),
+};
+
 const struct field pod_spec_fields[] = {
 	FIELD_LIST(struct pod_spec, containers, container_count, container_fields, "containers",
 		   .flags = FIELD_ALWAYS, .read = containers_decode),
@@ -229,16 +235,16 @@ const struct field pod_spec_fields[] = {
 	FIELD_TEXT(struct pod_spec, scheduler_name, "schedulerName"),
 	FIELD_LIST(struct pod_spec, claims, claim_count, claim_fields, "resourceClaims",
 		   .flags = FIELD_LINE),
+	FIELD_OBJECT(pod_resources_fields, "resources"),
 	FIELD_HOOK("initContainers", .members = container_fields),
 	FIELD_NAMES("activeDeadlineSeconds", "automountServiceAccountToken", "dnsConfig",
 		    "dnsPolicy", "enableServiceLinks", "ephemeralContainers", "hostAliases",
 		    "hostIPC", "hostNetwork", "hostPID", "hostUsers", "hostname",
 		    "hostnameOverride", "imagePullSecrets", "os", "overhead", "preemptionPolicy",
-		    "priority", "priorityClassName", "readinessGates", "resources",
-		    "runtimeClassName", "securityContext", "serviceAccount", "serviceAccountName",
-		    "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
-		    "terminationGracePeriodSeconds", "topologySpreadConstraints", "volumes",
-		    "workloadRef"),
+		    "priority", "priorityClassName", "readinessGates", "runtimeClassName",
+		    "securityContext", "serviceAccount", "serviceAccountName", "setHostnameAsFQDN",
+		    "shareProcessNamespace", "subdomain", "terminationGracePeriodSeconds",
+		    "topologySpreadConstraints", "volumes", "workloadRef"),
 };
 
 static const struct field template_metadata_fields[] = {

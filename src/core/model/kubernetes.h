@@ -108,11 +108,18 @@ struct pod_claim_status {
 	const char *claim; /* "": none was needed */
 };
 
+struct container_resources {
+	struct quantities limits, requests;
+};
+
 struct pod_spec {
 	/* Index 0 is the Ray container, as in KubeRay. Behind the first ones only those that ask for
 	 * something. */
 	const struct container *containers;
 	size_t container_count;
+	/* Pod-level `resources` (Kubernetes 1.37): of cpu, memory and huge pages they replace the sum of the
+	 * containers. Neither KubeRay nor Ray reads them. */
+	struct container_resources resources;
 	struct labels node_selector;
 	const struct node_term *required_node_terms; /* NULL: no required node affinity */
 	size_t required_node_term_count;
@@ -203,10 +210,6 @@ struct resize_status {
 	int64_t wanted_cpu, wanted_memory; /* of the request, not of Ray's form; 0: unknown */
 	int64_t last_failed_at;         /* Unix seconds; then it is never resized again; 0: not */
 	const char *last_failed_reason; /* "": none */
-};
-
-struct container_resources {
-	struct quantities limits, requests;
 };
 
 struct condition {

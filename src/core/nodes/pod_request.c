@@ -4,6 +4,9 @@
 
 #include "base/sort.h"
 
+/* Of the Pod as a whole: cpu, memory and a few sizes of huge pages. */
+#define POD_AMOUNTS_MAX 8
+
 /* One quantity of a container. */
 struct part {
 	const char *name;
@@ -51,11 +54,53 @@ static struct part *list_parts(const struct pod_spec *spec, struct arena *arena,
 	return parts;
 }
 
+/* A Pod may give these as a whole. */
+static bool is_of_pod(const char *resource)
+{
+	return strcmp(resource, "cpu") == 0 || strcmp(resource, "memory") == 0 ||
+	       strncmp(resource, "hugepages-", strlen("hugepages-")) == 0;
+}
+
+static struct resource *find(struct resource *items, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(items[i].name, name) == 0)
+			return &items[i];
+	return NULL;
+}
+
+/* A request of the Pod replaces the sum of its containers, and a limit does when none of them asks for the
+ * resource. `items` has room for POD_AMOUNTS_MAX more of each. */
+static size_t add_pod(struct resource *items, size_t count, const struct container_resources *pod)
+{
+	for (size_t i = 0; i < pod->limits.count && i < POD_AMOUNTS_MAX; i++) {
+		const struct quantity *limit = &pod->limits.at[i];
+
+		if (is_of_pod(limit->name) && !find(items, count, limit->name))
+			items[count++] =
+				(struct resource){ .name = limit->name, .amount = limit->amount };
+	}
+	for (size_t i = 0; i < pod->requests.count && i < POD_AMOUNTS_MAX; i++) {
+		const struct quantity *request = &pod->requests.at[i];
+		struct resource *item = find(items, count, request->name);
+
+		if (!is_of_pod(request->name))
+			continue;
+		if (!item) {
+			item = &items[count++];
+			item->name = request->name;
+		}
+		item->amount = request->amount;
+	}
+	return count;
+}
+
 struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 {
 	size_t part_count, count = 0;
 	const struct part *parts = list_parts(spec, arena, &part_count), *request = NULL;
-	struct resource *items = arena_array(arena, part_count + 1, sizeof(*items));
+	struct resource *items =
+		arena_array(arena, part_count + 2 * POD_AMOUNTS_MAX + 1, sizeof(*items));
 	bool counted = false;
 
 	for (size_t i = 0; i < part_count; i++) {
@@ -72,16 +117,16 @@ struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 		items[count - 1].amount = resource_sum(items[count - 1].amount, part->amount);
 		counted = counted || (!part->is_limit && strcmp(part->name, POD_REQUEST_PODS) == 0);
 	}
+	count = add_pod(items, count, &spec->resources);
 	/* The Pod itself, unless a request counts it. */
 	if (!counted) {
-		struct resource one = { .name = POD_REQUEST_PODS, .amount = RESOURCE_UNIT };
+		struct resource *pods = find(items, count, POD_REQUEST_PODS);
 
-		for (size_t i = 0; i < count; i++)
-			if (strcmp(items[i].name, POD_REQUEST_PODS) == 0) {
-				items[i].amount = resource_sum(items[i].amount, one.amount);
-				return (struct resources){ items, count };
-			}
-		items[count++] = one;
+		if (!pods) {
+			pods = &items[count++];
+			pods->name = POD_REQUEST_PODS;
+		}
+		pods->amount = resource_sum(pods->amount, RESOURCE_UNIT);
 	}
 	return resources_sort(items, count);
 }

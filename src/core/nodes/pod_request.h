@@ -1,5 +1,6 @@
 /* The amounts that a Pod uses of a Node, as the scheduler counts them: the requests of its
- * containers, and the limit where there is no request (the API server's default). Init containers
+ * containers, and the limit where there is no request (the API server's default), or of cpu, memory and huge
+ * pages those of the Pod as a whole (spec.resources, stable in Kubernetes 1.37). Init containers
  * and the overhead of a RuntimeClass are not decoded and so not counted. Pure. */
 #ifndef CORE_NODES_POD_REQUEST_H
 #define CORE_NODES_POD_REQUEST_H
