@@ -43,7 +43,7 @@
 	  "an amount of a resource is not a Kubernetes quantity, is negative, or is larger than any machine",                                                                      \
 	  "write a number such as `2`, `500m` or `16Gi`")                                                                                                                          \
 	X(RAY_START_PARAM_INVALID, ERROR, "ray-start-param-invalid", lint_ray_start_param_invalid,                                                                                 \
-	  "a number of `rayStartParams` or a custom resource is not whole, `resources` is not an object of numbers: "                                                              \
+	  "a number of `rayStartParams` or a custom resource is not whole, a port is out of range, `resources` is not an object of numbers: "                                      \
 	  "`ray start` fails; or it ignores a name there",                                                                                                                         \
 	  "write the line of the message; `memory` is in bytes")                                                                                                                   \
 	X(RAY_START_PARAM_UNKNOWN, WARNING, "ray-start-param-unknown",                                                                                                             \

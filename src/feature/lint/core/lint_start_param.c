@@ -97,6 +97,88 @@ static void check_resources(struct lint_subject *subject, const char *path)
 		check_custom(subject, &items.at[i], false, path);
 }
 
+/* Whole numbers of other options: ray/_private/parameter.py and the types of ray/scripts/scripts.py, Ray 2.60. */
+static const struct {
+	const char *param;
+	long long least;
+	bool or_zero;
+} ports[] = {
+	{ "min-worker-port", 1024, true },
+	{ "max-worker-port", 1024, true },
+	{ "ray-client-server-port", 1024, false },
+	{ "runtime-env-agent-port", 1024, true },
+	{ "port", 0, true },
+	{ "node-manager-port", 0, true },
+	{ "object-manager-port", 0, true },
+	{ "dashboard-port", 0, true },
+	{ "dashboard-agent-listen-port", 0, true },
+	{ "dashboard-agent-grpc-port", 0, true },
+	{ "metrics-export-port", 0, true },
+};
+
+#define PORT_MOST 65535
+
+static const char *const head_only[] = { "port", "redis-shard-ports", "include-dashboard" };
+#define HEAD_ONLY_COUNT (sizeof(head_only) / sizeof(head_only[0]))
+
+static bool read_port(const char *text, long long least, bool or_zero, long long *ret_port)
+{
+	long long port = 0;
+
+	for (const char *at = text; *at >= '0' && *at <= '9' && port <= PORT_MOST; at++)
+		port = port * 10 + (*at - '0');
+	*ret_port = port;
+	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' && port <= PORT_MOST &&
+	       (port >= least || (or_zero && port == 0));
+}
+
+static void report_option(struct lint_subject *subject, const char *path, const char *param,
+			  const char *why)
+{
+	lint_report_finding(subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			    lint_path_member(subject->arena, path, param), "",
+			    "%s %s; `ray start` ends, and no Pod of %s runs", param, why,
+			    subject->title);
+}
+
+static void check_ports(struct lint_subject *subject, const char *path)
+{
+	const char *first = labels_value(subject->start_params, "min-worker-port");
+	const char *last = labels_value(subject->start_params, "max-worker-port");
+	long long port, most;
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		const char *text = labels_value(subject->start_params, ports[i].param);
+
+		if (text && !read_port(text, ports[i].least, ports[i].or_zero, &port))
+			report_option(
+				subject, path, ports[i].param,
+				arena_printf(subject->arena, "\"%.40s\" must be %s%lld to %d", text,
+					     ports[i].or_zero && ports[i].least > 0 ? "0 or " : "",
+					     ports[i].least, PORT_MOST));
+	}
+	if (last && !first)
+		report_option(subject, path, "max-worker-port", "needs min-worker-port: add it");
+	else if (last && read_port(first, 0, true, &port) && read_port(last, 0, true, &most) &&
+		 most != 0 && most <= port)
+		report_option(subject, path, "max-worker-port",
+			      "must be above min-worker-port: raise it");
+}
+
+static void check_options(struct lint_subject *subject, const char *path)
+{
+	const char *directory = labels_value(subject->start_params, "temp-dir");
+
+	check_ports(subject, path);
+	if (directory && *directory != '/')
+		report_option(subject, path, "temp-dir", "must be an absolute path");
+	for (size_t i = 0; i < (subject->group ? HEAD_ONLY_COUNT : 0); i++)
+		if (labels_value(subject->start_params, head_only[i]))
+			report_option(
+				subject, path, head_only[i],
+				"is of the head alone: write it into headGroupSpec, or remove it");
+}
+
 void lint_ray_start_param_invalid(struct lint_subject *subject)
 {
 	const char *path = lint_path_member(subject->arena, subject->path, "rayStartParams");
@@ -116,6 +198,7 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 				    strcmp(numbers[i].param, "memory") == 0 ? " of bytes" : "",
 				    subject->title);
 	}
+	check_options(subject, path);
 	check_resources(subject, path);
 	check_own_resources(subject);
 }
