@@ -9,6 +9,7 @@ if found=$("$here/setup-kuberay.sh" 2>/dev/null); then
 	{ read -r RAYSCALER_KUBERAY_OPERATOR && read -r RAYSCALER_KUBERAY_CRDS; } <<<"$found"
 	export RAYSCALER_KUBERAY_OPERATOR RAYSCALER_KUBERAY_CRDS
 else
+	unset RAYSCALER_KUBERAY_OPERATOR RAYSCALER_KUBERAY_CRDS
 	echo "node: KubeRay's operator cannot be had here (e2e/setup-kuberay.sh): its stand-in runs" >&2
 fi
 cd "$here"
