@@ -170,6 +170,8 @@ def worker_pod(
         "args": [f"until ray health-check --address {params['address']}; do sleep 5; done"],
         "env": copy.deepcopy(ray["env"]) + [{"name": "FQ_RAY_IP", "value": head_service_host(cluster)}],
     }
+    if ray.get("imagePullPolicy"):
+        wait["imagePullPolicy"] = ray["imagePullPolicy"]
     if token_auth(cluster):
         _add_token(cluster, wait)
     if tls(cluster):
