@@ -12,6 +12,7 @@
 #include "ctl/watch/autoscaler_objects.h"
 #include "ctl/watch/events.h"
 #include "kube/kube_informer.h"
+#include "net/work.h"
 #include "test/support/control_wait.h"
 #include "test/support/kube_script.h"
 
@@ -186,6 +187,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	cluster_map_done(&clusters);
+	assert_true(work_stop(script.loop, WAIT_MS)); /* decisions read what the caches hold */
 	autoscaler_objects_free(control.autoscalers);
 	metrics_free(control.metrics);
 	work_queue_free(control.queue);

@@ -178,6 +178,7 @@ static int setup_suspended(void **state)
 static int teardown_cluster(void **state)
 {
 	cluster_map_done(&map);
+	assert_true(work_stop(script.loop, WAIT_MS)); /* decisions read what the caches hold */
 	assert_int_equal(pace.clusters[SCAN_AWAKE] + pace.clusters[SCAN_ASLEEP], 0);
 	work_queue_free(control.queue);
 	metrics_free(control.metrics);
