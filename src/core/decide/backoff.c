@@ -236,14 +236,10 @@ static struct evidence evidence_of_refusal(const struct facts *facts)
 	return (struct evidence){ NULL, "" };
 }
 
-/* Also while no replica lacks a Pod, after it was cancelled for this cause: the next one would wait as well. */
-static struct evidence evidence_of_deletion(const struct health *health, const struct group *group,
-					    const struct memory_backoff *old)
+/* Also while no replica lacks a Pod: the next one would wait. */
+static struct evidence evidence_of_deletion(const struct health *health, const struct group *group)
 {
-	bool waits = group->missing > 0 ||
-		     (old && strcmp(old->cause, REASON_HELD_BY_DELETION) == 0);
-
-	if (!group->held_by || !waits)
+	if (!group->held_by)
 		return (struct evidence){ NULL, "" };
 	return (struct evidence){
 		REASON_HELD_BY_DELETION,
@@ -311,7 +307,7 @@ static struct evidence find_evidence(struct health *health, const struct group *
 	if (!evidence.cause && group->missing > 0)
 		evidence = evidence_of_operator(health->facts, group, old);
 	if (!evidence.cause)
-		evidence = evidence_of_deletion(health, group, old);
+		evidence = evidence_of_deletion(health, group);
 	return evidence.cause ? evidence : absence;
 }
 

@@ -169,8 +169,12 @@ static const char *waiting_text(const struct pod *pod, struct arena *arena)
 
 const char *pod_deletion_text(const struct pod *pod, struct arena *arena)
 {
+	time_ms asked = pod_deletion_asked(pod);
+
+	if (asked == TIME_NONE)
+		return "the Pod is being deleted and still there";
 	return arena_printf(arena, "the Pod is deleted since %s and still there",
-			    time_text(arena, pod_deletion_asked(pod)));
+			    time_text(arena, asked));
 }
 
 bool pod_has_ended(const struct pod *pod)

@@ -45,8 +45,9 @@ static void test_adopt_shows(void **state)
 		result.output,
 		"RayCluster ray/demo\n"
 		"spec.autoscalerOptions:\n"
-		"+ command: [\"sleep\"]\n"
-		"+ args: [\"infinity\"]\n"
+		"+ command: [\"timeout\"]\n"
+		"+ args: [\"infinity\", \"sleep\", \"infinity\"]\n"
+		"+ version: \"v2\"\n"
 		"+ resources: " WRITTEN_RESOURCES "\n"
 		"Takes effect with the next head Pod; KubeRay makes it after:\n"
 		"    kubectl delete pod demo-head -n ray\n"
@@ -71,11 +72,11 @@ static void test_adopt_writes(void **state)
 	assert_string_equal(
 		cli_server.patch,
 		"[{\"op\": \"test\", \"path\": \"/metadata/resourceVersion\", \"value\": \"5\"}, "
-		"{\"op\": \"add\", \"path\": \"/spec/autoscalerOptions\", \"value\": {}}, " LINE(
-			"command",
-			"[\"sleep\"]") ", " LINE("args",
-						 "[\"infinity\"]") ", " LINE("resources",
-									     WRITTEN_RESOURCES) "]" JSON_PATCH);
+		"{\"op\": \"add\", \"path\": \"/spec/autoscalerOptions\", \"value\": {}}, " LINE("command", "[\"timeout\"]") ", " LINE(
+			"args",
+			"[\"infinity\", \"sleep\", \"infinity\"]") ", " LINE("version",
+									     "\"v2\"") ", " LINE("resources",
+												 WRITTEN_RESOURCES) "]" JSON_PATCH);
 	cli_server_stop();
 }
 
@@ -95,8 +96,8 @@ static void test_adopt_keeps_the_options(void **state)
 		"RayCluster ray/demo\n"
 		"spec.autoscalerOptions:\n"
 		"- command: [\"\\u001bx\"]\n"
-		"+ command: [\"sleep\"]\n"
-		"+ args: [\"infinity\"]\n"
+		"+ command: [\"timeout\"]\n"
+		"+ args: [\"infinity\", \"sleep\", \"infinity\"]\n"
 		"Takes effect with the next head Pod; KubeRay makes it after:\n"
 		"    kubectl delete pod demo-head -n ray\n"
 		"Workers and detached actors survive that (GCS fault tolerance is on).\n"
@@ -105,9 +106,8 @@ static void test_adopt_keeps_the_options(void **state)
 		cli_server.patch,
 		"[{\"op\": \"test\", \"path\": \"/spec/autoscalerOptions\", \"value\": "
 		"{\"version\":\"v2\",\"idleTimeoutSeconds\":60,\"command\":[\"\\u001bx\"],"
-		"\"resources\":{\"limits\":{\"cpu\":\"2\"}}}}, " LINE(
-			"command", "[\"sleep\"]") ", " LINE("args",
-							    "[\"infinity\"]") "]" JSON_PATCH);
+		"\"resources\":{\"limits\":{\"cpu\":\"2\"}}}}, " LINE("command", "[\"timeout\"]") ", " LINE(
+			"args", "[\"infinity\", \"sleep\", \"infinity\"]") "]" JSON_PATCH);
 	cli_server_stop();
 }
 

@@ -20,8 +20,9 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 	static const struct quantity gpu = { "nvidia.com/gpu", "1", true, 10000 };
 	static const struct container container = { .name = "ray" },
 				      requests = { .name = "ray", .requests = { &gpu, 1 } };
-	struct pod_template template = { .spec = { .containers = &container,
-						   .container_count = 1 } };
+	struct pod_template template = {
+		.spec = { .containers = &container, .container_count = 1, .restart_policy = "" }
+	};
 
 	*group = (struct worker_group){ .name = "gpu", .max_replicas = 2, .template = template };
 	group->template.spec.containers = wrong ? &requests : &container;
@@ -31,6 +32,7 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 				     .generation = generation,
 				     .enable_in_tree_autoscaling = true,
 				     .ray_version = "",
+				     .autoscaler_version = "",
 				     .head_template = template,
 				     .groups = group,
 				     .group_count = 1 };
