@@ -11,7 +11,8 @@ import pytest
 
 from rayscaler_e2e.measure import TOP, user_documents, words
 
-USER_WORDS = 14200
+# 14,200 until there were pages by symptom, of concepts and for users of Ray, which nothing else replaces.
+USER_WORDS = 15000
 # Made from tables of the source, and looked up by name: they grow with each reason, metric, flag and rule.
 GENERATED = {"REASONS.md", "METRICS.md", "OPTIONS.md", "LINT.md"}
 
