@@ -386,11 +386,11 @@ def test_man_pages(unpacked):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", shown.stdout.replace("‐", "-")), f"{path.name} lacks {flag}"
 
 
-def completion(unpacked: Path, words: List[str]) -> List[str]:
-    """The words that bash offers for the last of ``words``."""
+def completion(unpacked: Path, words: List[str], kubectl: str = ":") -> List[str]:
+    """The words that bash offers for the last of ``words``; ``kubectl`` is the body of that command."""
     script = unpacked / "share/bash-completion/completions/rayscaler"
     quoted = " ".join(f"'{word}'" for word in words)
-    text = f'. "{script}"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _rayscaler; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    text = f'kubectl() {{ {kubectl}; }}; . "{script}"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _rayscaler; printf "%s\\n" "${{COMPREPLY[@]}}"'
     return output_of("bash", "--norc", "-eu", "-c", text).split()
 
 
@@ -403,6 +403,16 @@ def test_bash_completion(unpacked, work_dir):
     for name in COMMANDS:
         flags = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", output_of(paths.program(), name, "--help"), re.M))
         assert set(completion(unpacked, ["rayscaler", name, "--"])) == flags | {"--help"}
+
+
+def test_completion_of_cluster_names(unpacked):
+    """Asked of the API server, in the namespace that is given before; a flag is completed without it."""
+    clusters = 'if [ "${!#}" = team-a ]; then echo demo; else echo train tune; fi'
+    for name in ("explain", "status", "adopt", "request"):
+        assert completion(unpacked, ["rayscaler", name, "t"], clusters) == ["train", "tune"]
+    assert completion(unpacked, ["rayscaler", "explain", "-n", "team-a", ""], clusters) == ["demo"]
+    assert completion(unpacked, ["rayscaler", "explain", "--col"], "exit 1") == ["--color"]
+    assert completion(unpacked, ["rayscaler", "explain", ""], "return 1") == []
 
 
 def test_a_tab_in_an_interactive_bash(unpacked):

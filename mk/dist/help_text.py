@@ -41,6 +41,10 @@ class Command:
     exit_status: str = ""
 
     @property
+    def takes_cluster(self) -> bool:
+        return any("CLUSTER" in re.sub(r"--[\w-]+ \S+", "", line) for line in self.usage)
+
+    @property
     def options(self) -> List[Option]:
         return [one for one in self.body if isinstance(one, Option)]
 
