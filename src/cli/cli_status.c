@@ -368,6 +368,9 @@ static int choose_page(struct arguments *arguments, struct err *err)
 		if (arguments->value && page->check_value &&
 		    page->check_value(arguments->value, err))
 			return -1;
+		if (arguments->value && page->value_of_all && !arguments->name &&
+		    !arguments->connection.namespace_)
+			arguments->all |= strcmp(arguments->value, page->value_of_all) == 0;
 	}
 	return 0;
 }

@@ -28,6 +28,8 @@ struct status_page_input {
 struct status_page {
 	const char *flag;       /* "--cost" */
 	const char *value_flag; /* a flag with a value that is valid only with it; NULL: none */
+	/* With this value the page is of all namespaces, unless -n or CLUSTER is given; NULL: none. */
+	const char *value_of_all;
 	const char *usage, *description, *flags; /* whole lines of --help */
 	/* NULL: every value is valid. ERR_INPUT names the flag. */
 	int (*check_value)(const char *value, struct err *err);

@@ -104,7 +104,7 @@ static void test_by_cluster(void **state)
 static void test_by_namespace_and_label(void **state)
 {
 	(void)state;
-	RUN("--by", "namespace");
+	RUN("--by", "namespace", "-n", "ray");
 	assert_string_equal(result.output,
 			    "NAMESPACE  GPUS    PER HOUR       TODAY       TOTAL  SINCE\n"
 			    "ray         6.5   12.50 EUR    5.00 EUR  100.50 EUR  2026-11-01\n"
@@ -160,7 +160,7 @@ static void test_nothing_scales(void **state)
 	assert_ptr_equal(strstr(result.output, "nothing scales"), result.output);
 	EXPECT(result.output, " old, and so are the figures marked \"ago\"; start a\n");
 	EXPECT(result.output, " ago   4.5   10.00 EUR");
-	CLI_RUN(&result, cli_status, "status", "--cost", "--by", "namespace");
+	CLI_RUN(&result, cli_status, "status", "--cost", "--by", "namespace", "-n", "ray");
 	assert_int_equal(result.status, EXIT_UNSCALED);
 	assert_ptr_equal(strstr(result.output, "nothing scales"), result.output);
 	assert_null(strstr(result.output, "marked"));
@@ -170,10 +170,36 @@ static void test_nothing_scales(void **state)
 	cli_server_stop();
 }
 
+/* The bill is of the whole cluster unless a namespace is named. */
+static void test_by_namespace_is_of_all(void **state)
+{
+	static const struct route everywhere[] = {
+		{ "GET /apis/ray.io/v1/rayclusters", 0, LIST(CLUSTER("a", "")) },
+		{ "GET /api/v1/pods", 0, LIST("") },
+		{ "GET /apis/rayscaler.dev/v1alpha1/rayclusterautoscalers", 0, objects },
+		CLUSTERS,
+		{ "GET /api/v1?", 0, "{'resources':[{'name':'pods'}]}" },
+		{ "GET /apis/rayscaler.dev/v1alpha1", 0,
+		  "{'resources':[{'name':'rayclusterautoscalers'}]}" },
+		LEASE,
+		LEADER,
+		{ "GET " PROXY "/status", 0, "{'version':'0.1.0','leader':true}" },
+		{ NULL, 0, NULL },
+	};
+
+	(void)state;
+	start(everywhere);
+	CLI_RUN(&result, cli_status, "status", "--cost", "--by", "namespace");
+	assert_string_equal(result.errors, "");
+	EXPECT(result.output, "ray         4.5   10.00 EUR");
+	cli_server_stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_cluster),  cmocka_unit_test(test_by_namespace_and_label),
+		cmocka_unit_test(test_by_cluster),  cmocka_unit_test(test_by_namespace_is_of_all),
+		cmocka_unit_test(test_by_namespace_and_label),
 		cmocka_unit_test(test_json),        cmocka_unit_test(test_nothing_scales),
 		cmocka_unit_test(test_wrong_usage),
 	};

@@ -333,11 +333,12 @@ static int check_by(const char *by, struct err *err)
 const struct status_page status_cost_page = {
 	.flag = "--cost",
 	.value_flag = "--by",
+	.value_of_all = "namespace",
 	.usage = "       @ status --cost [--by namespace|label=KEY] [CLUSTER] [-n NS | -A]\n",
 	.description = "With --cost: GPUs on Nodes, and their cost or GPU-hours (docs/COST.md).\n",
 	.flags = "  --cost                        per hour, today (UTC) and in total\n"
-		 "  --by KEY                      with --cost: sums by namespace, or by label=KEY\n"
-		 "                                of RayClusters\n",
+		 "  --by KEY                      with --cost: sums by namespace (of all of them\n"
+		 "                                without -n), or by label=KEY of RayClusters\n",
 	.check_value = check_by,
 	.write_text = write_text,
 	.write_json = write_json,
