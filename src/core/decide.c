@@ -10,6 +10,7 @@
 #include "core/decide/feature.h"
 #include "core/decide/gang_hold.h"
 #include "core/decide/gate.h"
+#include "core/decide/idle_clock.h"
 #include "core/decide/invariants.h"
 #include "core/decide/launch.h"
 #include "core/decide/limits.h"
@@ -61,9 +62,11 @@ static const struct decision_feature *const features[] = {
 static const struct facts *facts_make(const struct snapshot *snapshot, const struct gate *gate,
 				      struct arena *arena)
 {
-	struct facts *facts = facts_new(snapshot, gate, arena);
+	const struct idle_clock clock = idle_clock_read(snapshot, arena);
+	struct facts *facts = facts_new(clock.snapshot, gate, arena);
 
 	mark_index(facts);
+	idle_clock_remember(&clock, facts);
 	ray_session_update(facts);
 	facts_judge_terminations(facts);
 	limits_make_groups(facts);

@@ -48,6 +48,8 @@ enum mark_kind {
 	/* Of relay.h. key: Pod name; since: when Ray accepted the drain; count: the deadline in seconds
 	 * since 1970, 0: unknown. */
 	MARK_NOTIFIED,
+	/* Of idle_clock.h. key: Ray node id, or the cluster; since: idle from then, the first death */
+	MARK_IDLE_SINCE,
 	/* The accepted session, and one that is not accepted yet: see ray_session.c. Key:
 	 * cluster_session_name; who: a run of the head's container. */
 	MARK_RAY_SESSION,
