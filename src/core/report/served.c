@@ -457,9 +457,70 @@ static const char *meant_resource(const struct choice *choice, const char *name)
 	return meant && strcmp(meant, name) != 0 ? meant : NULL;
 }
 
+#define NODE_PREFIX "node:"
+
+/* The resource that only one node has, "node:10.0.0.1" or that of the head; NULL: it is bound to none. vLLM
+ * puts it into the first bundle of its placement group, NodeAffinity into others. */
+static const struct bundle_entry *bound_to(const struct ray_request *request)
+{
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count)
+		if (entry->amount > 0 &&
+		    strncmp(entry->name, NODE_PREFIX, strlen(NODE_PREFIX)) == 0 &&
+		    strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
+			    strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) != 0)
+			return entry;
+	return NULL;
+}
+
+static const struct ray_node *living_node_with(const struct choice *choice, const char *resource)
+{
+	const struct ray_state *state = choice->snapshot->ray_state;
+
+	for (size_t i = 0; state && i < state->node_count; i++)
+		if (ray_node_is_alive(&state->nodes[i]) &&
+		    resources_amount(&state->nodes[i].total, resource, 0) > 0)
+			return &state->nodes[i];
+	return NULL;
+}
+
+/* No group could have the resource, so the node itself is what counts, and what it lacks. */
+static const char *bound_text(const struct choice *choice, const struct ray_request *request,
+			      const struct bundle_entry *bound)
+{
+	const struct ray_node *node = living_node_with(choice, bound->name);
+	const char *bundle = demand_bundle_text(choice->arena, request);
+	const char *address = resource_name_text(choice->arena, bound->name + strlen(NODE_PREFIX));
+	const struct bundle_entry *lack = NULL;
+	const char *name;
+
+	if (!node)
+		return arena_printf(
+			choice->arena,
+			"no group could serve %s: it is bound to node %s, and no node of Ray has this "
+			"address: the node has ended, or the address is wrong (VLLM_HOST_IP)",
+			bundle, address);
+	name = ray_node_is_head(node) ?
+		       "the head" :
+		       arena_printf(choice->arena, "worker %.253s",
+				    resource_name_text(choice->arena, node->instance_id));
+	if (count_lacks(request, &node->total, &lack) == 0)
+		return arena_printf(choice->arena,
+				    "no group could serve %s: it is bound to node %s, %s, whose "
+				    "labels do not match",
+				    bundle, address, name);
+	return arena_printf(
+		choice->arena,
+		"no group could serve %s: it is bound to node %s, %s, which lacks %s: %s asked, %s there",
+		bundle, address, name, resource_name_text(choice->arena, lack->name),
+		resource_amount_text(choice->arena, lack->amount),
+		resource_amount_text(choice->arena, resources_amount(&node->total, lack->name, 0)));
+}
+
 /* Of a name that was misspelt, neither the closest group nor its declaration is of use. */
 static const char *no_fit_text(const struct choice *choice, const struct ray_request *request)
 {
+	const struct bundle_entry *bound;
+
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		const char *meant = meant_resource(choice, entry->name);
 
@@ -471,7 +532,8 @@ static const char *no_fit_text(const struct choice *choice, const struct ray_req
 				resource_name_text(choice->arena, entry->name),
 				resource_name_text(choice->arena, meant));
 	}
-	return explain_no_fit(choice, request);
+	bound = bound_to(request);
+	return bound ? bound_text(choice, request, bound) : explain_no_fit(choice, request);
 }
 
 static struct verdict judge(const struct choice *choice, const struct demand *demand, bool starved,
