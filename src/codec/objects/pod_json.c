@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/feature_rows.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpushare_json.h"
@@ -146,6 +147,7 @@ static int annotations_decode(const struct json_at *member, const struct field *
 		return -1;
 	gpushare_decode(&pod->annotations, member->reader->arena, &pod->device_uses,
 			&pod->device_use_count);
+	pod->spec.gpu_shares = gpu_annotation_decode(&pod->annotations, member->reader->arena);
 	pod->resize = resize_status_decode(&pod->annotations, member->reader->arena);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/feature_rows.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
@@ -247,9 +248,20 @@ const struct field pod_spec_fields[] = {
 		    "topologySpreadConstraints", "volumes", "workloadRef"),
 };
 
+static int annotations_decode(const struct json_at *member, const struct field *field, void *object)
+{
+	struct pod_template *template = object;
+
+	if (field_decode(member, field, object))
+		return -1;
+	template->spec.gpu_shares =
+		gpu_annotation_decode(&template->annotations, member->reader->arena);
+	return 0;
+}
+
 static const struct field template_metadata_fields[] = {
 	FIELD_LABELS(struct pod_template, labels, "labels"),
-	FIELD_NOTES(struct pod_template, annotations, "annotations"),
+	FIELD_NOTES(struct pod_template, annotations, "annotations", .read = annotations_decode),
 	FIELD_END,
 };
 

@@ -455,15 +455,20 @@ static bool holds_device(const struct source *source, const struct device_model 
 	return device->held_count > 0 || (container && holds_named(container, names));
 }
 
-/* Claimed devices are held as if the limits of the Ray container named them. */
+/* Claimed devices, and parts of a GPU by annotation, are held as if the limits of the Ray container named
+ * them. */
 static void make_device(const struct builder *b, struct device_model *ret_device)
 {
 	const struct container *container = ray_container(b->source);
 	struct container counted;
 
-	if (container && b->claims) {
+	if (container) {
 		counted = *container;
-		counted.limits = pod_claims_with(&container->limits, &b->claims->ray, b->arena);
+		counted.limits =
+			pod_claims_with(&container->limits, &b->source->pod->gpu_shares, b->arena);
+		if (b->claims)
+			counted.limits =
+				pod_claims_with(&counted.limits, &b->claims->ray, b->arena);
 		container = &counted;
 	}
 	device_model_make(container, b->devices, b->limits_declared, b->arena, ret_device);

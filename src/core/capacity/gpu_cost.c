@@ -82,6 +82,8 @@ static void add_turn(const struct device_held *held, const struct labels *select
 
 	if (replicas > 0)
 		sum->shares += held->amount / replicas;
+	else if (held->amount < RESOURCE_UNIT) /* gpu-fraction: device plugins have whole turns */
+		sum->shares += held->amount;
 	else
 		sum->vague += whole_up(held->amount);
 }
@@ -191,6 +193,7 @@ void gpu_cost_of(const struct pod_spec *spec, const struct capacity *capacity,
 		device_model_make(&spec->containers[i], devices, true, arena, &model);
 		add_container(&model, &spec->node_selector, &most);
 	}
+	add_quantities(&spec->gpu_shares, spec, devices, &most);
 	if (claims)
 		for (size_t i = 0; i < claims->shared_count; i++) {
 			struct sum shared = { 0 };

@@ -47,6 +47,9 @@ static const struct device_row builtin_rows[] = {
 	  "Alibaba gpushare", NO_DRIVER },
 	{ "aliyun.com/gpu-count", DEVICE_GPU, DEVICE_QUALIFIER, 0, "", "", "", "Alibaba gpushare",
 	  NO_DRIVER },
+	/* Annotations of the Pod, not resources of a container: codec/objects/gpu_annotation. */
+	{ "gpu-fraction", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "KAI, Run:ai", NO_DRIVER },
+	{ "gpu-memory", DEVICE_GPU, DEVICE_MEMORY, MIB, "", "", "GPU", "KAI, Run:ai", NO_DRIVER },
 	{ "volcano.sh/vgpu-number", DEVICE_GPU, DEVICE_TURN, 0, "", "", "GPU", "Volcano",
 	  NO_DRIVER },
 	{ "volcano.sh/vgpu-memory", DEVICE_GPU, DEVICE_QUALIFIER, MIB, "", "", "", "Volcano",

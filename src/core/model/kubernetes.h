@@ -132,6 +132,9 @@ struct pod_spec {
 	const char *scheduler_name;
 	const struct pod_claim *claims;
 	size_t claim_count;
+	/* Of the Pod's annotations: parts of a GPU beside the limits of the Ray container, such as
+	 * gpu-fraction (codec/objects/gpu_annotation). */
+	struct quantities gpu_shares;
 };
 
 /* A value of a Secret in the Pod's namespace; secret "": none. */
