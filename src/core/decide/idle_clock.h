@@ -1,8 +1,8 @@
 /* The idle time of workers over the first death of a Ray cluster's life. Ray 2.60 then restarts the idle
  * time of all other nodes, the head's too, though nothing has used them (docs/internals/ray.md): the
  * first scale-down would keep every other worker for one more idle timeout. While no node has died,
- * memory has since when each node is idle; an idle time that restarts when the first node dies goes on
- * from there. A node that is seen in use, or whose idle time restarts at another time, is idle from
+ * memory has since when each node is idle; an idle time that restarts when the first node dies
+ * continues from there. A node that is seen in use, or whose idle time restarts at another time, is idle from
  * then. Must not change anything else of Ray's report. */
 #ifndef CORE_DECIDE_IDLE_CLOCK_H
 #define CORE_DECIDE_IDLE_CLOCK_H
