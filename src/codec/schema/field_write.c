@@ -15,7 +15,9 @@ static bool annotation_is_known(const char *key)
 	       strcmp(key, KARPENTER_ANNOTATION) == 0 ||
 	       strcmp(key, CLUSTER_AUTOSCALER_ANNOTATION) == 0 ||
 	       strcmp(key, GPUSHARE_ANNOTATION_INDEX) == 0 ||
-	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0;
+	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0 ||
+	       /* codec/objects/gpu_annotation */
+	       strcmp(key, "gpu-fraction") == 0 || strcmp(key, "gpu-memory") == 0;
 }
 
 static bool any_is_known(const struct labels *annotations)
