@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/feature_rows.h"
 #include "codec/objects/foreign_object.h"
+#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/gpushare_json.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/ray_auth_json.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/feature_rows.h"
+#include "codec/objects/gpu_annotation.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "codec/schema/scheduling.h"

@@ -476,7 +476,9 @@ static const struct ray_node *living_node_with(const struct choice *choice, cons
 {
 	const struct ray_state *state = choice->snapshot->ray_state;
 
-	for (size_t i = 0; state && i < state->node_count; i++)
+	if (!state)
+		return NULL;
+	for (size_t i = 0; i < state->node_count; i++)
 		if (ray_node_is_alive(&state->nodes[i]) &&
 		    resources_amount(&state->nodes[i].total, resource, 0) > 0)
 			return &state->nodes[i];

@@ -198,9 +198,11 @@ static void test_by_namespace_is_of_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_cluster),  cmocka_unit_test(test_by_namespace_is_of_all),
+		cmocka_unit_test(test_by_cluster),
+		cmocka_unit_test(test_by_namespace_is_of_all),
 		cmocka_unit_test(test_by_namespace_and_label),
-		cmocka_unit_test(test_json),        cmocka_unit_test(test_nothing_scales),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_nothing_scales),
 		cmocka_unit_test(test_wrong_usage),
 	};
 

@@ -45,8 +45,8 @@ struct quantities lint_devices(const struct lint_subject *subject, const struct 
 		return (struct quantities){ NULL, 0 };
 	size_t limits = lint_amount_count(&container->limits), count = 0;
 	size_t requests = lint_amount_count(&container->requests);
-	struct quantity *at = arena_array(subject->arena, limits + requests + pod->gpu_shares.count,
-					  sizeof(*at));
+	struct quantity *at =
+		arena_array(subject->arena, limits + requests + pod->gpu_shares.count, sizeof(*at));
 	for (size_t i = 0; i < limits; i++)
 		if (lint_device(subject, &container->limits.at[i]))
 			at[count++] = container->limits.at[i];
