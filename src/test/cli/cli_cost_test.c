@@ -191,7 +191,7 @@ static void test_by_namespace_is_of_all(void **state)
 	start(everywhere);
 	CLI_RUN(&result, cli_status, "status", "--cost", "--by", "namespace");
 	assert_string_equal(result.errors, "");
-	EXPECT(result.output, "ray         4.5   10.00 EUR");
+	EXPECT(result.output, "ray         4.5  10.00 EUR");
 	cli_server_stop();
 }
 
