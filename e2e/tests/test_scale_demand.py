@@ -6,6 +6,7 @@ all tests of the session; its idle timeout is 5 s unless a test sets another one
 """
 
 import os
+import time
 
 import pytest
 
@@ -59,6 +60,25 @@ def test_a3_two_gpu_actors_grow_the_group_from_0_to_2_and_back(shared, controlle
     control.wait_for("scaled", "ScaleDownDrained")
     wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
     hold(lambda: one.replicas() == 0, 2, "the group stays at 0")
+    assert control.stop() == 0
+
+
+def test_the_idle_time_goes_on_over_the_first_death(scenario, controller):
+    """Ray 2.60 restarts the idle time of all other nodes when the first one of a cluster's life dies: without more the
+    second worker would stay for another 20 s after the first has ended."""
+    one = scenario(rm.cluster("first-death", [rm.gpu_group()], idle_seconds=20))
+    control = controller(one.namespace)
+    one.request('[{"GPU": 1}]')
+    one.wait_joined(1)
+    time.sleep(8)
+    one.request('[{"GPU": 1}, {"GPU": 1}]')
+    one.wait_joined(2)
+    one.request(None)
+    wait_until(lambda: one.replicas() == 1, 60, "the first worker to end")
+    ended = time.monotonic()
+    wait_until(lambda: one.replicas() == 0, 60, "the second worker to end")
+    assert time.monotonic() - ended < 18, "as long as it has been idle less"
+    one.wait_empty()
     assert control.stop() == 0
 
 
