@@ -115,7 +115,7 @@ def test_old_figures_are_marked(alone, api_server, namespace):
         words = [kubectl, "get", "rca", "demo"]
         done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=60, check=True, env=alone.env)
         title, line = done.stdout.splitlines()
-        assert title.split()[:3] == ["NAME", "LAST", "DECISION"] and re.match(r"demo +12m", line), done.stdout
+        assert title.split()[:2] == ["NAME", "DECIDED"] and re.match(r"demo +12m", line), done.stdout
 
 
 def test_an_exec_plugin_gives_the_token(alone, work_dir):
