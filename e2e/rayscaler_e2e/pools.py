@@ -97,10 +97,9 @@ class Fleet:
         if claim:
             group["template"]["spec"] = with_claim(group["template"]["spec"], claim)
         made = rayclusters.minimal(name, group)
-        made["metadata"]["annotations"] = {REQUEST_ANNOTATION: _request(gpus)}
+        # An operator of the session does not work on it.
+        made["metadata"]["annotations"] = {REQUEST_ANNOTATION: _request(gpus), "bench.rayscaler.dev/operator-lag-seconds": "100000"}
         made["metadata"]["labels"] = dict(labels or {})
-        # An operator of the session takes it for invalid.
-        made["spec"]["headGroupSpec"]["rayStartParams"]["labels"] = "held=by-the-test"
         return self._of(name).create(made)
 
     def ask(self, name: str, gpus: int) -> None:

@@ -175,7 +175,7 @@ LARGE = {
         192,
     ),
     "100,000 resources": (lambda: snapshot([request({f"r{i}": 1 for i in range(100000)})]), 1, 64),
-    "huge count": (lambda: snapshot([request({"CPU": 4}, str(2**62))], [group(maxReplicas=2147483647)]), 0, 64),
+    "huge count": (lambda: snapshot([request({"CPU": 4}, str(2**62))], [group(maxReplicas=2147483647)]), 0, 80),
     "1,000 groups": (lambda: snapshot([request({"CPU": 1}, 10**6)], [group(f"g{i}") for i in range(1000)]), 0, 32),
     "cyclic labels": (lambda: snapshot(cyclic_labels()), 2, 16),
     "memory of others": (

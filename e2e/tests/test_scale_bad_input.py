@@ -73,10 +73,10 @@ def test_min_above_max_stops_its_group(shared, controller):
     one = shared([rm.group("bad", minReplicas=2, maxReplicas=1), rm.gpu_group()])
     control = controller(one.namespace)
     control.wait_for("InvalidRequest", "shared", "bad", "minReplicas", "maxReplicas")
-    one.request(ONE_GPU)
-    wait_until(lambda: one.replicas("gpu-group") == 1, 10, "the other group to grow")
-    hold(lambda: one.replicas("bad") == 0, 2, "the bad group stands still")
     # KubeRay's operator does nothing at all for such a cluster.
+    control.wait_for("RefusedByKubeRay", "worker group bad has minReplicas 2 greater than maxReplicas 1")
+    one.request(ONE_GPU)
+    hold(lambda: [one.replicas("bad"), one.replicas("gpu-group")] == [0, 0], 2, "both groups wait")
     assert one.workers(None) == []
     one.edit_group("bad", minReplicas=0)
     one.wait_joined(1)

@@ -32,7 +32,7 @@ static const struct {
 	{ SELECTS, { 0, 0, JOB, "clusterSelector", IS_GIVEN, "", "", "" } },
 	{ SIDECAR, { 0, 0, JOB, "submissionMode", IS, "SidecarMode", "", "" } },
 	{ HTTP, { 0, 0, JOB, "submissionMode", IS, "HTTPMode", "", "" } },
-	{ PARKED, { 0, 0, SPEC, "autoscalerOptions command 0", IS, "sleep|/bin/sleep", "", "" } },
+	{ PARKED, { 0, 0, SPEC, "autoscalerOptions command 0", IS, "timeout|sleep|/bin/sleep", "", "" } },
 	{ SIDECAR_RUNS,
 	  { 0, 0, SPEC, "autoscalerOptions command 0", IS, "rayscaler|/usr/local/bin/rayscaler", "",
 	    "" } },
