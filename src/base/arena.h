@@ -106,7 +106,7 @@ void *arena_join(struct arena *arena, const void *first, size_t first_count, con
 /* Appends a zeroed element and evaluates to a pointer to it. */
 #define VEC_ADD(arena, vec)                                                                        \
 	({                                                                                         \
-		if ((vec)->count >= (vec)->capacity)                                               \
+		if (!(vec)->at || (vec)->count >= (vec)->capacity)                                 \
 			(vec)->at = arena_grow((arena), (vec)->at, (vec)->count, &(vec)->capacity, \
 					       sizeof(*(vec)->at));                                \
 		memset(&(vec)->at[(vec)->count], 0, sizeof(*(vec)->at));                           \

@@ -207,11 +207,13 @@ static struct verdict judge_active(const struct choice *choice)
 	};
 }
 
+/* Pods that only claim to belong to the RayCluster limit nothing. */
 static bool is_trouble(const struct plan_condition *condition)
 {
 	bool good = strcmp(condition->type, "ScalingActive") == 0;
 
-	return *condition->type != '\0' && strcmp(condition->status, good ? "False" : "True") == 0;
+	return *condition->type != '\0' && strcmp(condition->type, CONDITION_FOREIGN_PODS) != 0 &&
+	       strcmp(condition->status, good ? "False" : "True") == 0;
 }
 
 /* Needs all other conditions: "nothing limits scaling" only where none of them reports trouble. */

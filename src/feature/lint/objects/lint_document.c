@@ -499,11 +499,12 @@ static void ask_pod(struct work *work, const struct subject *subject, const stru
 static void ask_pods(struct work *work, const struct subject *subject, struct place spec)
 {
 	AUTO(json_done) struct cJSON *cluster = make_cluster(work, subject, spec);
-	const struct cJSON *group;
+	const struct cJSON *groups =
+		cJSON_GetObjectItemCaseSensitive(spec.json, "workerGroupSpecs");
 	size_t i = 0;
 
 	ask_pod(work, subject, cluster, NULL, "spec.headGroupSpec");
-	cJSON_ArrayForEach(group, cJSON_GetObjectItemCaseSensitive(spec.json, "workerGroupSpecs"))
+	for (const struct cJSON *group = groups ? groups->child : NULL; group; group = group->next)
 		ask_pod(work, subject, cluster, group,
 			arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]", i++));
 }

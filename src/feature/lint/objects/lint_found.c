@@ -44,6 +44,8 @@ bool lint_found_is_given(struct lint_found found)
 
 const char *lint_found_text(struct lint_found found, struct arena *arena)
 {
+	if (!found.json)
+		return "";
 	if (cJSON_IsString(found.json))
 		return found.json->valuestring;
 	if (cJSON_IsBool(found.json))
