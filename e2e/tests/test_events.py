@@ -68,11 +68,10 @@ def metric(control: Any, name: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name + "{"))
 
 
-def test_a_failed_pod_leaves_its_cause(shared, controller):
+def test_a_failed_pod_leaves_its_cause(namespace, controller, scenario):
     """The operator deletes a failed Pod before any decision reads it; the Event comes from the watch."""
-    one = shared([rm.gpu_group(minReplicas=1)])
-    forget(one)
-    controller(one.namespace)
+    one = scenario(rm.cluster("fails", [rm.gpu_group(minReplicas=1)]))  # its own: the raylet of the Pod lives on
+    controller(namespace)
     (worker,) = one.wait_joined(1)
     pods = one.server.admin.of("pods", one.namespace)
     status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: ephemeral-storage."}
