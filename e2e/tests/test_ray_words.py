@@ -30,6 +30,10 @@ def container_log(one, standins):
     return lambda: log.read_text()
 
 
+def wait_log(container_log, text):
+    wait_until(lambda: text in container_log(), 10, f"{text!r} in the container's log")
+
+
 def replicas(one):
     return one.replicas(SMALL), one.replicas(GPU)
 
@@ -38,7 +42,7 @@ def test_ray_finds_its_texts(one, container_log):
     with one.program() as program:
         program.call("request", bundles=[{"CPU": 1}] * 2)
         one.wait_joined(1, SMALL)
-        assert "Adding 1 node(s) of type small-group." in container_log()
+        wait_log(container_log, "Adding 1 node(s) of type small-group.")
         assert replicas(one) == (1, 0)
 
         one.edit_group(SMALL, minReplicas=2)
@@ -54,7 +58,7 @@ def test_ray_finds_its_texts(one, container_log):
         idle = f"Removing 1 nodes of type {GPU} (idle)."
         # The actor ended with its driver. Ray's script waits for 25 s.
         wait_until(lambda: idle in program.autoscaler_lines(), 25, "the removal in the output of a driver")
-        assert idle in container_log()
+        wait_log(container_log, idle)
         one.wait_workers(0, None, 60)
 
         program.call("request", bundles=[{"Custom2": 3}] * 3)
@@ -69,5 +73,6 @@ def test_above_the_maximum(one, container_log):
     one.wait_joined(2, SMALL)
     one.edit_group(SMALL, minReplicas=0, maxReplicas=1)
     wait_until(lambda: one.replicas(SMALL) == 1, 30, "the group to be at its maximum")
-    assert "Removing 1 nodes of type small-group (max number of worker nodes per type reached)." in container_log()
-    assert "Resized to 2 CPUs" in container_log()
+    # Logged when the answer to the patch is read: readers of the object may see it earlier.
+    wait_log(container_log, "Removing 1 nodes of type small-group (max number of worker nodes per type reached).")
+    wait_log(container_log, "Resized to 2 CPUs")

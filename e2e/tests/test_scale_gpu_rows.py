@@ -227,6 +227,8 @@ def test_b2_parts_fill_one_gpu_before_the_next(cluster, program):
     for amounts, shared in (([0.5, 0.5, 0.6, 0.4], 2), ([0.3, 0.3, 0.3, 0.7], 3)):
         name = f"parts-{amounts[0]}"
         first, second = ["0"], ["1"]
+        # A GPU of which an actor before has not given its part back yet would be filled first.
+        wait_until(lambda: "GPU" not in cluster.witness.node(pods[0])["in_use"], READY, "both GPUs to be free")
         assert one_by_one(program, amounts, name) == [first] * shared + [second] * (4 - shared)
         for number in range(4):
             program.call("release", name=f"{name}-{number}")
