@@ -45,14 +45,19 @@ WERROR ?= -Werror
 # A feature is a folder src/feature/<name>, with a part for each height at which it acts: model, core, codec,
 # ctl and cli, each below the layer that lists the features, and objects and gcs, which read objects and replies
 # of Ray and which only its own ctl and cli use. Parts are found by wildcard. A part may include its own lower parts, and nothing
-# of another feature.
+# of another feature. FEATURES: those that are built, by default all.
 
 MODEL := base core/model
 CORE := $(MODEL) core/capacity core/nodes core/schedule core/share core/decide core/report core
 CODEC := codec/text codec/schema codec/objects
 CLIENTS := $(MODEL) $(CODEC) net
 
-feature = $(sort $(patsubst src/%/,%,$(wildcard src/feature/*/$(1)/)))
+FEATURES_ALL := $(notdir $(patsubst %/,%,$(sort $(wildcard src/feature/*/))))
+FEATURES ?= $(FEATURES_ALL)
+ifneq ($(filter-out $(FEATURES_ALL),$(FEATURES)),)
+$(error FEATURES: unknown $(filter-out $(FEATURES_ALL),$(FEATURES)); there are $(FEATURES_ALL))
+endif
+feature = $(sort $(patsubst src/%/,%,$(wildcard $(FEATURES:%=src/feature/%/$(1)/))))
 LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
 	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
 	net kube gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
@@ -106,7 +111,8 @@ VENDOR_gcs   := libprotobuf-c
 # ---- targets ------------------------------------------------------------------------------
 
 ## all: build $(BUILD)/rayscaler (the default); V=1 shows the commands
-##   BUILD (build), CC (gcc), EXTRA_CFLAGS, EXTRA_LDFLAGS, WERROR=, VERSION; JOBS: commands at once
+##   BUILD (build), FEATURES="..." (all folders of src/feature), CC (gcc), EXTRA_CFLAGS, EXTRA_LDFLAGS, WERROR=,
+##   VERSION; JOBS: commands at once
 all: $(BUILD)/rayscaler
 
 # Goals that compile need the libraries; these must work without them.

@@ -20,19 +20,14 @@
 #include "codec/objects/summary_json.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
-#include "feature/cost/cli/status_cost.h"
-#include "feature/pools/cli/status_pools.h"
+#include "feature_cli.h"
 #include "net/loop.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 #define WATCH_MS 2000
 
 /* Of the features. */
-static const struct status_page *const pages[] = {
-	&status_cost_page,
-	&status_pools_page,
-	NULL,
-};
+static const struct status_page *const pages[] = { FEATURE_STATUS_PAGES NULL };
 
 #define PAGE_SLOTS (sizeof(pages) / sizeof(pages[0]))
 

@@ -32,24 +32,13 @@
 #include "core/report/placement.h"
 #include "core/report/served.h"
 #include "core/report/verdict.h"
-#include "feature/device_claims/core/device_supply.h"
-#include "feature/idle_termination/core/idle.h"
-#include "feature/in_place_resize/core/in_place_resize.h"
-#include "feature/kueue/core/kueue.h"
-#include "feature/protect_busy_pods/core/protect.h"
-#include "feature/schedules/core/window.h"
-#include "feature/topology/core/topology.h"
-#include "feature/warm_workers/core/warm.h"
+#include "feature_core.h"
 
 #define REQUEUE_ACTIVE_SECONDS 1
 #define REQUEUE_GATED_SECONDS 5
 
 /* The features that take part in decisions, in the order of their hooks. */
-static const struct decision_feature *const features[] = {
-	&idle_termination_decisions,  &warm_workers_decisions,    &schedules_decisions,
-	&protect_busy_pods_decisions, &in_place_resize_decisions, &topology_decisions,
-	&device_claims_decisions,     &kueue_decisions,           NULL,
-};
+static const struct decision_feature *const features[] = { FEATURE_DECISIONS NULL };
 
 #define EACH_FEATURE(hook, ...)                                                                    \
 	do {                                                                                       \

@@ -3,6 +3,8 @@
 #ifndef CLI_SHARED_COMMANDS_H
 #define CLI_SHARED_COMMANDS_H
 
+#include "feature_cli.h"
+
 enum exit_status {
 	EXIT_DONE = 0,     /* the command succeeded */
 	EXIT_INPUT = 1,    /* the input is wrong or something failed; one line on standard error */
@@ -10,21 +12,18 @@ enum exit_status {
 	EXIT_UNSCALED = 3, /* status, explain: it was shown, and nothing scales now */
 };
 
-/* X(name, one line for --help), in the order of that. */
+/* X(name, one line for --help), in the order of that; features have theirs in a header of their part `cli`. */
 #define COMMAND_TABLE(X)                                                                           \
 	X(status, "worker groups: replicas, targets, GPUs and reasons, as a table")                \
 	X(explain, "one RayCluster: each bundle and each worker, with reasons")                    \
 	X(request, "request workers ahead of demand, and keep them")                               \
-	X(resume, "start a RayCluster that idle termination suspended")                            \
 	X(adopt, "park Ray's autoscaler in a RayCluster: the controller scales it")                \
 	X(release, "the reverse of adopt: Ray's autoscaler scales it again")                       \
-	X(unprotect, "remove the annotations of protectBusyPods from Pods")                        \
 	X(snapshot, "write the inputs of a decision to a file, for \"plan\"")                      \
 	X(plan, "print the decision for a snapshot in a file, with reasons")                       \
-	X(record, "write the work of a RayCluster to a file")                                      \
 	X(simulate, "GPU-hours and waiting times of a workload, by settings")                      \
-	X(lint, "check RayClusters, in files or live, and print the line to write")                \
 	X(devices, "list the resource names of accelerators and their use in Ray")                 \
+	FEATURE_COMMANDS(X)                                                                        \
 	X(run, "scale the worker groups of RayClusters (controller or sidecar)")                   \
 	X(park, "do nothing: the autoscaler container of a cluster that is scaled")                \
 	X(version, "print the version")

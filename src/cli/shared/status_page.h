@@ -1,6 +1,6 @@
 /* Another page of `status` in place of its table, which a switch selects, such as --cost: one const
- * struct in the part `cli` of a feature, and a row of src/cli/cli_status.c. Nothing below that row
- * knows the feature. */
+ * struct that a header of the part `cli` of a feature declares (mk/features.awk). Nothing below
+ * src/cli/cli_status.c knows the feature. */
 #ifndef CLI_SHARED_STATUS_PAGE_H
 #define CLI_SHARED_STATUS_PAGE_H
 

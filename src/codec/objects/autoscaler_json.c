@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "codec/objects/autoscaler_spec_json.h"
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
+#include "feature_codec.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
 #define STATUS_LIST_MAX 1000
@@ -322,9 +322,8 @@ const struct field autoscaler_status_fields[] = {
 		    .description = "ScalingActive, AbleToScale, ScalingLimited, and others only "
 				   "while they are true.",
 		    .schema = "x-kubernetes-list-type: map\nx-kubernetes-list-map-keys: [type]"),
-	METERING_FIELD(STATUS, parts.metering),
-	STATUS_SCHEDULES_ROW(STATUS, STATUS_LIST_MAX),
-	ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
+	FEATURE_STATUS_ROWS(STATUS, STATUS_LIST_MAX)
+		ROW(BOOLEAN, STATUS, truncated, "truncated", "True: a list above is cut."),
 	FIELD_END,
 };
 

@@ -1,9 +1,9 @@
 #include "codec/objects/autoscaler_spec_json.h"
 
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/request_resources.h"
 #include "codec/text/quantity.h"
 #include "core/model/kubernetes.h"
+#include "feature_codec.h"
 
 #define AUTOSCALER struct autoscaler_object
 #define SCHEDULE struct autoscaler_schedule
@@ -50,7 +50,7 @@ static const struct field spec_group_fields[] = {
 	FIELD_NAMES(NULL),
 };
 
-SCHEDULE_TABLE(SCHEDULE, REQUEST_BUNDLES_ROW, SCHEDULE_WARM_ROW(SCHEDULE));
+FEATURE_SPEC_TABLES(SCHEDULE, FEATURE_SCHEDULE_REQUEST_ROWS(SCHEDULE) REQUEST_BUNDLES_ROW)
 
 const struct field autoscaler_spec_fields[] = {
 	FIELD_BOOLEAN(AUTOSCALER, paused, "paused",
@@ -79,10 +79,5 @@ const struct field autoscaler_spec_fields[] = {
 				     "- rule: has(self.idleTimeoutSeconds)\n"
 				     "  message: a group without a setting; set idleTimeoutSeconds "
 				     "or remove the group"),
-	AUTOSCALER_WARM_ROW(AUTOSCALER),
-	SCHEDULES_ROW(AUTOSCALER),
-	IDLE_TERMINATION_ROW(AUTOSCALER),
-	PROTECT_ROWS(AUTOSCALER),
-	KUEUE_ROW(AUTOSCALER),
-	FIELD_NAMES(NULL),
+	FEATURE_SPEC_ROWS(AUTOSCALER) FIELD_NAMES(NULL),
 };

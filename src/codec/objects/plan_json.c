@@ -1,10 +1,10 @@
 #include "codec/objects/plan_json.h"
 
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json_write.h"
+#include "feature_codec.h"
 
 FIELD_WORDS(terminate_action, enum terminate_action)
 FIELD_WORDS(worker_state, enum worker_state)
@@ -210,14 +210,9 @@ static const struct field plan_fields[] = {
 	FIELD_FIXED("kind", "Plan"),
 	FIELD_OBJECT(cluster_fields, "cluster", .flags = FIELD_ALWAYS | FIELD_LINE),
 	LIST(PLAN, groups.at, groups.count, group_fields, "groups"),
-	PLAN_SCHEDULES_ROW(PLAN),
-	PLAN_IDLE_ROW(PLAN),
-	PLAN_PROTECTION_ROW(PLAN),
-	PLAN_RESIZES_ROW(PLAN),
-	LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
+	FEATURE_PLAN_ROWS(PLAN) LINES(PLAN, workers.at, workers.count, worker_fields, "workers"),
 	LINES(PLAN, infeasible.at, infeasible.count, demand_fields, "infeasible"),
 	LINES(PLAN, unserved.at, unserved.count, demand_fields, "unserved"),
-	PLAN_ASKS_ROW,
 	LINES(PLAN, patch.at, patch.count, patch_fields, "patch"),
 	FIELD_HOOK("conditions", .write = write_conditions),
 	INTEGER(PLAN, requeue_after_seconds, "requeueAfterSeconds"),

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/objects/gpu_annotation.h"
 #include "codec/objects/gpushare_json.h"
@@ -11,6 +10,7 @@
 #include "codec/objects/ray_auth_json.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
+#include "feature_codec.h"
 
 static const struct field waiting_fields[] = {
 	FIELD_TEXT(struct container_status, reason, "reason"),
@@ -160,8 +160,7 @@ static const struct field container_status_fields[] = {
 	FIELD_INTEGER(struct container_status, restart_count, "restartCount",
 		      .flags = FIELD_ALWAYS),
 	FIELD_OBJECT(last_state_fields, "lastState", .flags = FIELD_LINE),
-	RESIZE_RESOURCES_ROW,
-	FIELD_END,
+	FEATURE_CONTAINER_STATUS_ROWS(struct container_status) FIELD_END,
 };
 
 /* Nearly every Pod of KubeRay has one that has ended well: it says nothing any more. */

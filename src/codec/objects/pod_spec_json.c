@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/gpu_annotation.h"
 #include "codec/objects/redact.h"
 #include "codec/schema/field.h"
 #include "codec/schema/scheduling.h"
 #include "core/model/autoscaler_container.h"
+#include "feature_codec.h"
 
 #define PORT_MAX 65535
 
@@ -125,11 +125,12 @@ static const struct field container_fields[] = {
 	FIELD_OBJECT(resources_fields, "resources", .flags = FIELD_ALWAYS),
 	FIELD_LIST(struct container, ports, port_count, port_fields, "ports", .flags = FIELD_LINE),
 	FIELD_LIST(struct container, env, env_count, env_fields, "env", .flags = FIELD_LINE),
-	RESIZE_POLICY_ROW,
-	FIELD_NAMES("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe",
-		    "restartPolicy", "restartPolicyRules", "securityContext", "startupProbe",
-		    "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy",
-		    "tty", "volumeDevices", "volumeMounts", "workingDir"),
+	FEATURE_CONTAINER_ROWS(struct container)
+		FIELD_NAMES("envFrom", "imagePullPolicy", "lifecycle", "livenessProbe",
+			    "readinessProbe", "restartPolicy", "restartPolicyRules",
+			    "securityContext", "startupProbe", "stdin", "stdinOnce",
+			    "terminationMessagePath", "terminationMessagePolicy", "tty",
+			    "volumeDevices", "volumeMounts", "workingDir"),
 };
 
 /* Ray's container, and some beside it as they are; of more only those that ask for something or may be a

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/pod_spec_json.h"
 #include "codec/objects/redact.h"
 #include "codec/objects/request_resources.h"
 #include "codec/schema/field.h"
 #include "codec/text/rfc3339.h"
 #include "core/model/autoscaler_container.h"
+#include "feature_codec.h"
 
 /* The CRD's integers are int32. */
 #define REPLICAS_MAX INT32_MAX
@@ -345,9 +345,8 @@ static const struct field spec_fields[] = {
 		   .flags = FIELD_ALWAYS, .initial = &initial_group, .read = groups_decode),
 	FIELD_HOOK("upgradeStrategy", .members = upgrade_fields),
 	FIELD_BOOLEAN(struct ray_cluster, idle_suspend, "idleSuspend"),
-	IDLE_TERMINATION_OPTIONS_ROW(struct ray_cluster),
-	FIELD_HOOK("networkPolicy", .members = network_policy_fields,
-		   .read = network_policy_decode),
+	FEATURE_RAY_CLUSTER_ROWS(struct ray_cluster) FIELD_HOOK(
+		"networkPolicy", .members = network_policy_fields, .read = network_policy_decode),
 	FIELD_NAMES("headServiceAnnotations", "historyServerOptions"),
 };
 

@@ -9,7 +9,6 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/device_table_json.h"
 #include "codec/objects/event_json.h"
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/node_json.h"
 #include "codec/objects/pod_json.h"
@@ -24,6 +23,7 @@
 #include "feature/device_claims/codec/device_object_json.h"
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
+#include "feature_codec.h"
 
 const struct json_limits snapshot_limits = {
 	.bytes = SNAPSHOT_BYTES_MAX,
@@ -433,7 +433,6 @@ const struct field snapshot_fields[] = {
 	FIELD_HOOK("settings", .read = settings_decode, .write = write_settings),
 	FIELD_POINTER(SNAPSHOT, autoscaler, autoscaler_fields, "autoscaler",
 		      FIELD_PROBLEMS(struct autoscaler_object)),
-	TIME_ZONES_ROW(SNAPSHOT),
 	FIELD_LIST(SNAPSHOT, nodes, node_count, node_fields, "nodes", .write = write_nodes,
 		   .initial = &node_initial, .has = FIELD_HAS(SNAPSHOT, nodes_known),
 		   FIELD_PROBLEMS(struct node)),
@@ -448,9 +447,8 @@ const struct field snapshot_fields[] = {
 	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
 	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
 	FIELD_TEXT(SNAPSHOT, gpu_budget_of, "gpuBudgetOf"),
-	SNAPSHOT_POOLS_ROW(SNAPSHOT),
-	SNAPSHOT_KUEUE_ROW(SNAPSHOT),
-	FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
+	FEATURE_SNAPSHOT_ROWS(SNAPSHOT)
+		FIELD_HOOK("memory", .read = memory_member_decode, .write = write_memory),
 	FIELD_POINTER(SNAPSHOT, cluster_work, cluster_work_fields, "clusterWork",
 		      .flags = FIELD_LINE),
 	FIELD_END,

@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 #include "codec/objects/explain_text.h"
-#include "codec/objects/feature_rows.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/schema/field.h"
+#include "feature_codec.h"
 
 /* ---- GPUs ---- */
 
@@ -187,8 +187,7 @@ static const struct field summary_fields[] = {
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
-	PLAN_SCHEDULES_ROW(struct summary),
-	FIELD_END,
+	FEATURE_SUMMARY_ROWS(struct summary) FIELD_END,
 };
 
 void summary_write(struct json_writer *writer, const struct summary *summary)

@@ -1,6 +1,6 @@
-/* A feature that takes part in decisions: one const struct in the part `core` of its folder, and a
- * row of `features` in src/core/decide.c, which calls the hooks. Nothing below that table knows a
- * feature by name. Each hook may be NULL. A feature reads what others find in facts, never another
+/* A feature that takes part in decisions: one const struct that a header of the part `core` of its
+ * folder declares (mk/features.awk); src/core/decide.c calls the hooks, in the order of the features' names. Nothing
+ * below that table knows a feature by name. Each hook may be NULL. A feature reads what others find in facts, never another
  * feature. */
 #ifndef CORE_DECIDE_FEATURE_H
 #define CORE_DECIDE_FEATURE_H

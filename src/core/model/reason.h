@@ -6,30 +6,9 @@
 #ifndef CORE_MODEL_REASON_H
 #define CORE_MODEL_REASON_H
 
-#include "feature/device_claims/model/device_reason.h"
-#include "feature/idle_termination/model/idle_termination.h"
-#include "feature/in_place_resize/model/resize_reason.h"
-#include "feature/kueue/model/kueue.h"
-#include "feature/lint/model/lint_reason.h"
-#include "feature/pools/model/pool_reason.h"
-#include "feature/protect_busy_pods/model/protect_busy_pods.h"
+#include "feature_model.h"
 
-/* The rows of features, the last ones of their tables. */
-#define FEATURE_GROUP_REASONS(X) POOL_GROUP_REASONS(X) KUEUE_GROUP_REASONS(X)
-#define FEATURE_CAUSES(X) KUEUE_CAUSES(X) DEVICE_CAUSES(X)
-#define FEATURE_WORKER_REASONS(X) DEVICE_WORKER_REASONS(X)
-#define FEATURE_TERMINATE_REASONS(X) POOL_TERMINATE_REASONS(X)
-#define FEATURE_DEMAND_REASONS(X) POOL_DEMAND_REASONS(X)
-#define FEATURE_CONDITION_REASONS(X)                                                               \
-	IDLE_CONDITION_REASONS(X)                                                                  \
-	LINT_CONDITION_REASONS(X)                                                                  \
-	PROTECT_CONDITION_REASONS(X)                                                               \
-	RESIZE_CONDITION_REASONS(X)
-#define FEATURE_EVENTS(X)                                                                          \
-	IDLE_EVENTS(X)                                                                             \
-	LINT_EVENTS(X)
-
-/* X(identifier, word, meaning, what to do) */
+/* X(identifier, word, meaning, what to do); the last rows of each table are those of features. */
 #define REASON_GROUP_TABLE(X)                                                                      \
 	X(SCALE_UP_DEMAND, "ScaleUpDemand", "pending tasks, actors or placement groups",           \
 	  "nothing: workers are on their way")                                                     \

@@ -1,5 +1,5 @@
-/* A feature that could be taken out, as the controller sees it: one const struct in
- * the part `ctl` of its folder, and a row of src/ctl/features.c. Nothing below that table knows a feature. Each
+/* A feature that could be taken out, as the controller sees it: one const struct that a
+ * header of the part `ctl` of its folder declares (mk/features.awk). Nothing below src/ctl/features.c knows a feature. Each
  * hook may be NULL. A feature keeps its own state for each cluster, by namespace and name; all of it
  * may be lost. Every function here accepts NULL for `features`: there are none. */
 #ifndef CTL_REPORT_FEATURE_H

@@ -9,8 +9,8 @@
 extern const struct field metering_fields[];
 
 /* Its row in the table of the status. */
-#define METERING_FIELD(T, member)                                                                  \
-	FIELD_POINTER(T, member, metering_fields, "metering",                                      \
+#define METERING_STATUS_ROWS(T, most)                                                              \
+	FIELD_POINTER(T, parts.metering, metering_fields, "metering",                              \
 		      .description =                                                               \
 			      "GPU time and cost (docs/COST.md); written with other changes.")
 

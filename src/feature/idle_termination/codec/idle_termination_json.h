@@ -14,16 +14,16 @@ extern const struct field idle_termination_options_fields[]; /* timeoutSeconds, 
 extern const struct field plan_idle_fields[];                /* idleTermination of a plan */
 
 /* Rows of the tables of a struct autoscaler_object, ray_cluster and plan. */
-#define IDLE_TERMINATION_ROW(T)                                                                    \
+#define IDLE_SPEC_ROWS(T)                                                                          \
 	FIELD_POINTER(T, idle_termination, idle_termination_fields, "idleTermination",             \
 		      .flags = FIELD_LINE, .initial = &idle_termination_initial,                   \
 		      .description =                                                               \
 			      "Ends the whole RayCluster, head included, when it is not used.")
-#define IDLE_TERMINATION_OPTIONS_ROW(T)                                                            \
+#define IDLE_RAY_CLUSTER_ROWS(T)                                                                   \
 	FIELD_POINTER(T, idle_termination, idle_termination_options_fields,                        \
 		      "idleTerminationOptions", .flags = FIELD_LINE,                               \
 		      .initial = &idle_termination_options_initial)
-#define PLAN_IDLE_ROW(T)                                                                           \
+#define IDLE_PLAN_ROWS(T)                                                                          \
 	FIELD_POINTER(T, idle, plan_idle_fields, "idleTermination", .flags = FIELD_LINE)
 
 #endif

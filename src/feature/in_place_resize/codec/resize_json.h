@@ -22,11 +22,11 @@ void resize_policy_write(struct json_writer *writer, const struct field *field, 
 extern const struct field plan_resize_fields[];
 
 /* Rows of the tables of a struct container_status, container and plan. */
-#define RESIZE_RESOURCES_ROW                                                                       \
+#define RESIZE_CONTAINER_STATUS_ROWS(T)                                                            \
 	FIELD_HOOK("resources", .read = resize_resources_decode, .write = resize_resources_write)
-#define RESIZE_POLICY_ROW                                                                          \
+#define RESIZE_CONTAINER_ROWS(T)                                                                   \
 	FIELD_HOOK("resizePolicy", .read = resize_policy_decode, .write = resize_policy_write)
-#define PLAN_RESIZES_ROW(T)                                                                        \
+#define RESIZE_PLAN_ROWS(T)                                                                        \
 	FIELD_LIST(T, resizes.at, resizes.count, plan_resize_fields, "resizes", .flags = FIELD_LINE)
 
 #endif

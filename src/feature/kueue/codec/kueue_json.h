@@ -11,10 +11,10 @@
 extern const struct field kueue_workload_fields[]; /* of struct kueue_workload */
 
 /* Rows of the tables of a snapshot and of a struct autoscaler_object. */
-#define SNAPSHOT_KUEUE_ROW(T)                                                                      \
+#define KUEUE_SNAPSHOT_ROWS(T)                                                                     \
 	FIELD_POINTER(T, kueue, kueue_workload_fields, "kueue", .strict = "a Workload",            \
 		      .initial = &kueue_workload_none)
-#define KUEUE_ROW(T)                                                                               \
+#define KUEUE_SPEC_ROWS(T)                                                                         \
 	FIELD_BOOLEAN(T, lower_while_suspended, "lowerWhileSuspended",                             \
 		      .has = FIELD_HAS(T, has_lower_while_suspended),                              \
 		      .description = "True: while Kueue has suspended the RayCluster, replicas "   \

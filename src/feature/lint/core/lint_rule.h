@@ -197,7 +197,7 @@
 	N(GROUP_TOO_SMALL, WARNING, "group-too-small",                                                                                                                             \
 	  "a minimum or warm count is above the group's `maxReplicas`",                                                                                                            \
 	  "raise `maxReplicas`, or lower it")                                                                                                                                      \
-	IDLE_LINT_RULES(S)                                                                                                                                                         \
+	FEATURE_LINT_RULES(S)                                                                                                                                                      \
 	N(POOL_GUARANTEES, WARNING, "pool-guarantees",                                                                                                                             \
 	  "the guarantees of a GPUPool exceed its `gpus`", "raise `gpus`, or lower them")                                                                                          \
 	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                                         \

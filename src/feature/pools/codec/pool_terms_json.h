@@ -10,8 +10,8 @@ struct json_writer;
 /* Of struct pool_terms. */
 extern const struct field pool_terms_fields[];
 
-#define SNAPSHOT_POOLS_ROW(T) FIELD_POINTER(T, pools, pool_terms_fields, "pools")
-#define PLAN_ASKS_ROW FIELD_HOOK("asks", .write = pool_asks_write)
+#define POOL_SNAPSHOT_ROWS(T) FIELD_POINTER(T, pools, pool_terms_fields, "pools")
+#define POOL_PLAN_ROWS(T) FIELD_HOOK("asks", .write = pool_asks_write)
 
 /* `object` is a struct plan; nothing without asks. */
 void pool_asks_write(struct json_writer *writer, const struct field *field, const void *object);

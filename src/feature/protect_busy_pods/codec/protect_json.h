@@ -9,7 +9,7 @@
 extern const struct field plan_protection_fields[];
 
 /* Rows of the tables of a struct autoscaler_object and plan. */
-#define PROTECT_ROWS(T)                                                                            \
+#define PROTECT_SPEC_ROWS(T)                                                                       \
 	FIELD_BOOLEAN(T, protect_busy_pods, "protectBusyPods",                                     \
 		      .has = FIELD_HAS(T, has_protect_busy_pods),                                  \
 		      .description = "Karpenter and Cluster Autoscaler evict no Pod in use. "      \
@@ -20,7 +20,7 @@ extern const struct field plan_protection_fields[];
 			      .description = "Such protection ends after this, until the Pod is "  \
 					     "idle. 0: never.",                                    \
 			      .schema = "format: int32\nminimum: 0\nmaximum: 31536000")
-#define PLAN_PROTECTION_ROW(T)                                                                     \
+#define PROTECT_PLAN_ROWS(T)                                                                       \
 	FIELD_POINTER(T, protection, plan_protection_fields, "protection", .flags = FIELD_LINE)
 
 /* The JSON merge patch of the Pod for an action other than PROTECT_KEEP: the annotations alone, with

@@ -22,9 +22,9 @@ int schedule_duration_decode(const struct json_at *member, const struct field *f
 int time_zones_decode(const struct json_at *member, const struct field *field, void *object);
 
 /* The table of a struct autoscaler_schedule, with further rows for what it requests. */
-#define SCHEDULE_TABLE(T, ...)                                                                     \
+#define SCHEDULE_SPEC_TABLES(T, ...)                                                               \
 	static const struct field schedule_fields[] = { SCHEDULE_ROWS(T), __VA_ARGS__,             \
-							FIELD_NAMES(NULL) }
+							FIELD_NAMES(NULL) };
 #define SCHEDULE_ROWS(T)                                                                           \
 	FIELD_TEXT(T, name, "name", .read = schedule_name_decode, .flags = FIELD_REQUIRED,         \
 		   .description = "Shown in reasons.", .schema = "minLength: 1\nmaxLength: 63"),   \
@@ -49,7 +49,7 @@ int time_zones_decode(const struct json_at *member, const struct field *field, v
 
 /* Rows of the tables of a struct autoscaler_object (with the table above), plan or summary, status and
  * snapshot. */
-#define SCHEDULES_ROW(T)                                                                           \
+#define SCHEDULE_SPEC_ROWS(T)                                                                      \
 	FIELD_LIST(                                                                                \
 		T, schedules, schedule_count, schedule_fields, "schedules",                        \
 		.limit = SCHEDULES_MAX, .description = "Requests within windows of time.",         \
@@ -60,14 +60,15 @@ int time_zones_decode(const struct json_at *member, const struct field *field, v
 			"x-kubernetes-validations:\n"                                              \
 			"- rule: has(self.groups) || has(self.bundles) || has(self.warmWorkers)\n" \
 			"  message: " AUTOSCALER_WITHOUT_REQUEST)
-#define PLAN_SCHEDULES_ROW(T)                                                                      \
+#define SCHEDULE_PLAN_ROWS(T)                                                                      \
 	FIELD_LIST(T, schedules, schedule_count, plan_schedule_fields, "schedules",                \
 		   .flags = FIELD_LINE)
-#define STATUS_SCHEDULES_ROW(T, most)                                                              \
+#define SCHEDULE_SUMMARY_ROWS(T) SCHEDULE_PLAN_ROWS(T)
+#define SCHEDULE_STATUS_ROWS(T, most)                                                              \
 	FIELD_LIST(T, schedules, schedule_count, schedule_status_fields, "schedules",              \
 		   .flags = FIELD_ALWAYS | FIELD_NULLABLE, .limit = (most),                        \
 		   .description = "Those of spec; absent without any.")
-#define TIME_ZONES_ROW(T)                                                                          \
+#define SCHEDULE_SNAPSHOT_ROWS(T)                                                                  \
 	FIELD_LIST(T, time_zones, time_zone_count, time_zone_fields, "timeZones",                  \
 		   .limit = SCHEDULES_MAX, .read = time_zones_decode)
 

@@ -17,11 +17,11 @@ extern const struct field warm_fields[]; /* of struct autoscaler_warm */
 		   .element_schema = "x-kubernetes-validations:\n"                                 \
 				     "- rule: has(self.count) != has(self.percentOfBusy)\n"        \
 				     "  message: " AUTOSCALER_WARM_WITHOUT_AMOUNT)
-#define AUTOSCALER_WARM_ROW(T)                                                                     \
+#define WARM_SPEC_ROWS(T)                                                                          \
 	WARM_WORKERS_ROW(                                                                          \
 		T, 1000, "maxItems: 1000",                                                         \
 		"Free workers that stay ready beyond demand, within maxReplicas and the GPU limits.")
-#define SCHEDULE_WARM_ROW(T)                                                                       \
+#define WARM_SCHEDULE_REQUEST_ROWS(T)                                                              \
 	WARM_WORKERS_ROW(T, 100, "minItems: 1\nmaxItems: 100",                                     \
 			 "The largest of these and spec.warmWorkers counts.")
 

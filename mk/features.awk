@@ -1,0 +1,76 @@
+# The lists of features, from the headers of the selected ones. A feature joins a list by a declaration in a header of its part:
+#
+#   extern const struct decision_feature NAME;      in core: FEATURE_DECISIONS
+#   extern const struct feature NAME;               in ctl:  FEATURE_CONTROLLERS
+#   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
+#   #define NAME_CAUSES(X) ...                      in model: FEATURE_CAUSES; so for each ending in `macros`
+#
+#   awk -v dir=build/gen -f features.awk src/feature/*/*/*.h
+#
+# writes dir/feature_PART.h: the headers that declare something, and one macro for each list, in the order of the files. Of a macro
+# whose name ends with _ROWS each member is followed by a comma. A header is written only if it changes.
+
+BEGIN {
+	value["core"] = "decision_feature FEATURE_DECISIONS"
+	value["ctl"] = "feature FEATURE_CONTROLLERS"
+	value["cli"] = "status_page FEATURE_STATUS_PAGES"
+	macros["model"] = "GROUP_REASONS CAUSES WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES"
+	macros["codec"] = "CONTAINER_ROWS CONTAINER_STATUS_ROWS RAY_CLUSTER_ROWS SNAPSHOT_ROWS PLAN_ROWS SUMMARY_ROWS " \
+		"STATUS_ROWS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS"
+	macros["cli"] = "COMMANDS"
+	count = split("model core codec ctl cli", parts, " ")
+	for (p = 1; p <= count; p++) {
+		if (parts[p] in value && split(value[parts[p]], words, " "))
+			lists[parts[p]] = words[2]
+		n = split(macros[parts[p]], words, " ")
+		for (i = 1; i <= n; i++)
+			lists[parts[p]] = lists[parts[p]] " FEATURE_" words[i]
+	}
+}
+
+FNR == 1 {
+	split(FILENAME, path, "/")
+	part = path[4]
+}
+
+part in value && /^extern const struct [a-z_]+ [a-z_]+;/ {
+	split(value[part], words, " ")
+	if ($4 == words[1])
+		add(words[2], " &" substr($5, 1, length($5) - 1) ",")
+}
+
+part in macros && /^#define [A-Z_]+\(/ {
+	macro = $2
+	sub(/\(.*/, "", macro)
+	n = split(macros[part], words, " ")
+	for (i = 1; i <= n; i++)
+		if (macro ~ ("_" words[i] "$")) {
+			add("FEATURE_" words[i], " " macro "(__VA_ARGS__)" (words[i] ~ /_ROWS$/ ? "," : ""))
+			break
+		}
+}
+
+function add(list, text) {
+	members[list] = members[list] text
+	if (!(FILENAME in included))
+		includes[part] = includes[part] "#include \"" substr(FILENAME, 5) "\"\n"
+	included[FILENAME]
+}
+
+END {
+	for (p = 1; p <= count; p++)
+		write_header(parts[p])
+}
+
+function write_header(part,    text, names, n, i, old, line, file) {
+	text = "/* Written by mk/features.awk. */\n#pragma once\n" includes[part]
+	n = split(lists[part], names, " ")
+	for (i = 1; i <= n; i++)
+		text = text "#define " names[i] (i == 1 && part in value ? "" : "(...)") members[names[i]] "\n"
+	file = dir "/feature_" part ".h"
+	while ((getline line < file) > 0)
+		old = old line "\n"
+	close(file)
+	if (text != old)
+		printf "%s", text > file
+}
