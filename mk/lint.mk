@@ -54,7 +54,7 @@ lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l))) | $(PROGR
 	@echo 'ok      $@'
 
 lint-banned:
-	@src/test/lint/banned.sh '$(BANNED)' $(LINT_C)
+	@MACHINE_CLOCK_TESTS='$(MACHINE_CLOCK_TESTS)' src/test/lint/banned.sh '$(BANNED)' $(LINT_C)
 	@echo 'ok      $@'
 
 lint-format:

@@ -43,4 +43,18 @@ if printf '%s\n' "$@" | grep -vE '^src/(base/bounded.h|base/counted.h|core/sched
 	'\bUNCOUNTED_FOR\b|# *undef +(for|while|qsort)' | sed 's/^\([^:]*\):/\1: uncounted loop: line /' | grep .; then
 	status=1
 fi
+# A unit test waits for facts, and the clocks of most pass only while it waits (src/test/support/virtual_clock.h): it waits
+# for no time of the machine and has no upper bound on one, nor on CPU time. MACHINE_CLOCK_TESTS: without these clocks.
+tests=$(printf '%s\n' "$@" | grep -E '^src/test/.*_test\.c$' || true)
+waits='\b(clock_nanosleep|pselect|ppoll|alarm|setitimer|timer_create|getrusage|times|clock|gettimeofday'
+waits+='|sem_timedwait|pthread_cond_timedwait|pthread_timedjoin_np) *\(|\bpoll\(NULL, 0, [0-9]{3,}\)|CPUTIME_ID'
+if [ -n "$tests" ] && grep -nHE "$waits" $tests | sed 's/^\([^:]*\):/\1: time of the machine in a test: line /' | grep .; then
+	status=1
+fi
+for name in ${MACHINE_CLOCK_TESTS:-}; do
+	if printf '%s\n' "$@" | grep "/$name\.c$" | xargs -r grep -nHE 'assert_in_range\(.*now_ms\(|assert_true\(.*now_ms\(\)[^;]* <' |
+		sed 's/^\([^:]*\):/\1: upper bound on time of the machine: line /' | grep .; then
+		status=1
+	fi
+done
 exit $status

@@ -124,6 +124,12 @@ sees lint-banned $c 'loop condition: line 1: !found' 'for (i = 0; i < n && !foun
 sees lint-banned src/core/decide/planted.c 'heap memory in a decision: line 1' 'x = memory_alloc(1);'
 sees lint-banned src/core/decide/planted.c 'uncounted loop: line 1' 'UNCOUNTED_FOR(i = 0; i < n; i++)'
 sees lint-banned src/core/decide/planted.c 'uncounted loop: line 1' '#undef for'
+sees lint-banned src/test/base/base_planted_test.c 'time of the machine in a test: line 1' 'getrusage(0, &used);'
+sees lint-banned src/test/base/base_planted_test.c 'time of the machine in a test: line 1' 'poll(NULL, 0, 500);'
+sees lint-banned src/test/base/base_planted_test.c 'time of the machine in a test: line 1' 'clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);'
+passes lint-banned src/test/base/base_planted_test.c 'while (!done) poll(NULL, 0, 1);'
+sees lint-banned src/test/cli_supervise_test.c 'upper bound on time of the machine: line 1' 'assert_true(now_ms() - begun_ms < 100);'
+sees lint-banned src/test/cli_supervise_test.c 'upper bound on time of the machine: line 1' 'assert_in_range(now_ms() - begun_ms, 0, 100);'
 passes lint-banned $c 'for (e = first; e.json && i < n; next(&e))'
 passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_sleep(x);'
 
