@@ -77,7 +77,8 @@ def sample(pid: int, seconds: float) -> Tuple[float, float]:
 
 
 class StateWatch:
-    """Reads Ray's state from the GCS again and again, from construction until ``stop``."""
+    """Reads Ray's state from the GCS again and again, from construction until ``stop``. A call that fails is followed by the
+    next one: a head on a busy machine answers late."""
 
     def __init__(self, address: str, seconds: float):
         from ray._raylet import GcsClient
@@ -92,8 +93,13 @@ class StateWatch:
 
     def _run(self) -> None:
         while not self._stop.wait(self._seconds):
+            try:
+                text = self._client.get_cluster_resource_state(timeout_s=5)
+            except Exception as error:  # RpcError, and in some versions a plain RuntimeError
+                say(f"Ray's state cannot be read: {error}")
+                continue
             reply = self._reply()
-            reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
+            reply.ParseFromString(text)
             self._note(reply.cluster_resource_state, time.monotonic())
 
     def _note(self, state: Any, now: float) -> None:

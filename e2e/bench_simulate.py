@@ -41,6 +41,7 @@ from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
 LIMIT_SECONDS = 400.0
+SMALLEST = "one"  # of make test-all
 IDLE_SECONDS = 10
 PASS_SLEEP_SECONDS = 5.0  # AUTOSCALER_UPDATE_INTERVAL_S
 # A pass of each, and one second of jitter.
@@ -76,6 +77,7 @@ def workloads() -> Dict[str, Tuple[List[Object], List[Object]]]:
             [task(8 * i, 20, labelSelector={"model": "ab"[i % 2]}) for i in range(8)],
         ),
         "day": ([rm.gpu_group(maxReplicas=6)], day),
+        SMALLEST: ([rm.gpu_group(maxReplicas=1)], [task(0, 5), task(8, 5)]),
     }
 
 
@@ -267,7 +269,7 @@ def record_of(work_dir: Path, policy: str, name: str) -> Path:
 def compare(names: List[str], work_dir: Path, real_of: Callable[[str, str, Object, Path], Object]) -> None:
     known = workloads()
     print(HEADER, flush=True)
-    for name in names or known:
+    for name in names or [name for name in known if name != SMALLEST]:
         groups, items = known[name]
         cluster = rm.cluster(name, groups, idle_seconds=IDLE_SECONDS)
         file, cluster_file = work_dir / f"{name}.jsonl", work_dir / f"{name}.json"

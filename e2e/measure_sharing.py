@@ -5,10 +5,12 @@ with logical GPUs. Tasks with one GPU each begin and end. Writes docs/pictures/s
 team had, from a watch of all Pods, and what the teams did; rayscaler_e2e/drawings.py draws it for docs/SHARING.md.
 """
 
+import argparse
 import json
 import shutil
 import time
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 from rayscaler_e2e import paths
@@ -134,6 +136,10 @@ def measure(server: Any, work_dir: Any) -> Tuple[List[Dict[str, float]], List[Di
 def main() -> None:
     import ray
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=PICTURES, help="the folder of the file")
+    out = parser.parse_args().out
+
     work_dir = paths.work_root() / "sharing"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
@@ -143,7 +149,8 @@ def main() -> None:
             rows, marks = measure(server, work_dir)
     made = {"ray": ray.__version__, "gpus": GPUS, "idleSeconds": IDLE_SECONDS, "reserveSeconds": RESERVE_SECONDS}
     made.update(guaranteed=GUARANTEED, rows=rows, marks=marks)
-    PICTURES.joinpath("sharing.json").write_text(json.dumps(made, indent=1) + "\n")
+    out.mkdir(parents=True, exist_ok=True)
+    out.joinpath("sharing.json").write_text(json.dumps(made, indent=1) + "\n")
 
 
 if __name__ == "__main__":

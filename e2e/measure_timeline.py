@@ -6,6 +6,7 @@ SAMPLE_SECONDS: the GPUs in demand (pending or in use), the GPUs of registered w
 docs/pictures/timeline.json, from which rayscaler_e2e/drawings.py draws the picture of the README.
 """
 
+import argparse
 import contextlib
 import json
 import shutil
@@ -129,6 +130,10 @@ def measure(server: ApiServer, name: str, work_dir: Path) -> Dict[str, Any]:
 def main() -> None:
     import ray
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=PICTURES, help="the folder of the file")
+    out = parser.parse_args().out
+
     work_dir = paths.work_root() / "timeline"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
@@ -137,7 +142,8 @@ def main() -> None:
         with StandIns(server, work_dir / "standins"):
             runs = [measure(server, name, work_dir) for name in ("ray-autoscaler", "rayscaler")]
     made = {"ray": ray.__version__, "idleSeconds": IDLE_SECONDS, "runs": runs}
-    PICTURES.joinpath("timeline.json").write_text(json.dumps(made, indent=1) + "\n")
+    out.mkdir(parents=True, exist_ok=True)
+    out.joinpath("timeline.json").write_text(json.dumps(made, indent=1) + "\n")
     for run in runs:
         print(run["name"])
         for row in run["rows"]:

@@ -65,15 +65,13 @@ bench-head: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_head.py $(BENCH)
 ## timeline: the workload of docs/pictures/timeline.svg with Ray's autoscaler and with rayscaler
-timeline: $(BUILD)/rayscaler
-	@e2e/setup-apiserver.sh
-	@$(PYTHON) e2e/measure_timeline.py
-	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings
 ## sharing: three teams in one GPUPool with real Ray, the run of docs/pictures/sharing.svg
-sharing: $(BUILD)/rayscaler
+##   OUT: the folder of the run's figures; then no picture is drawn
+OUT ?=
+timeline sharing: $(BUILD)/rayscaler
 	@e2e/setup-apiserver.sh
-	@$(PYTHON) e2e/measure_sharing.py
-	@cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings
+	@$(PYTHON) e2e/measure_$@.py $(if $(OUT),--out '$(OUT)')
+	@[ -n '$(OUT)' ] || { cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings; }
 ## bench-simulate: workloads on real Ray beside their simulation; WORKLOADS="bursts day" selects
 WORKLOADS ?=
 bench-simulate: $(BUILD)/rayscaler
@@ -95,10 +93,9 @@ bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/bench_list.py $(LIST)
 .PHONY: bench $(BENCHES:%=bench-%)
 
-# make test-all runs each of these at its smallest size, so that none rots: target, and its variables. Not in it: bench-pools
-# (the traces are not part of the repository), bench-simulate, timeline and sharing (minutes with real Ray; the latter
-# two write pictures of the documents), bench-suspend (needs KubeRay's own operator).
-SMALL_BENCHES := $(BENCHES:%=bench-%) fleet hostile soak
+# make test-all runs each of these at its smallest size, so that none rots: target, and its variables. Those with real Ray
+# take one to four minutes.
+SMALL_BENCHES := $(BENCHES:%=bench-%) bench-pools fleet hostile soak timeline sharing bench-simulate bench-suspend
 SMALL_bench-schedule := BENCH_SCHEDULE=rows
 SMALL_bench-decide := SIZES=20x100x8
 SMALL_bench-growth := GROWTH='--part 1/100000'
@@ -111,6 +108,11 @@ SMALL_bench-reaction := BENCH='--rounds 1 --sample-seconds 2'
 SMALL_bench-head := BENCH='--nodes 1 --rounds 1 --sample-seconds 2'
 SMALL_bench-events := BENCH='--rest-seconds 5 --events 100'
 SMALL_bench-list := LIST=10
+SMALL_bench-pools := BENCH='--begin 0 --days 1 --loads 1' TRACES='$(BUILD)/small-benches/a.csv $(BUILD)/small-benches/b.csv'
+SMALL_timeline := OUT='$(BUILD)/small-benches'
+SMALL_sharing := OUT='$(BUILD)/small-benches'
+SMALL_bench-simulate := WORKLOADS=one
+SMALL_bench-suspend := BENCH='--arrivals 1 --clusters 1'
 SMALL_fleet := FLEET=10 FLEET_FLAGS='--seconds 2'
 SMALL_hostile := HOSTILE='--clusters 20 --seconds 2 --rounds 1 --each 2 --scale 0.001 --only request-resources'
 SMALL_soak := SOAK='--minutes 0.1 --clusters 20 --seconds 2 --each 2 --scale 0.001 --only "numbers|changing"'
@@ -121,6 +123,11 @@ $(SMALL_BENCHES:%=small-%): small-%:
 	@if $(MAKE) --no-print-directory $* $(SMALL_$*) > $(BUILD)/small-benches/$*.log 2>&1; \
 		then line='1 0'; else line='0 1'; tail -n 20 $(BUILD)/small-benches/$*.log; fi; \
 		echo "benches:$* $$line 0" | tee -a $(RESULTS)/benches.count; [ "$$line" = '1 0' ]
+# In place of the public traces, which are not part of the repository: a job of four GPUs an hour.
+small-bench-pools: $(BUILD)/small-benches/a.csv $(BUILD)/small-benches/b.csv
+$(BUILD)/small-benches/%.csv:
+	@mkdir -p $(@D)
+	@{ echo num_gpu,submit_time,duration; for hour in $$(seq 0 23); do echo 4,$$((hour * 3600000)),1800000; done; } > $@
 test-benches:
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/benches.count
 	@$(MAKE) --no-print-directory -k -j1 small-benches
