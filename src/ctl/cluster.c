@@ -569,6 +569,17 @@ static bool resumes_later(struct cluster *cluster, const struct observation *vie
 	return cluster->poll.undecided_ms > 0;
 }
 
+/* One of its large objects exists and is not read yet: nothing is decided and reported without it. */
+static bool is_unread(const struct cluster *cluster)
+{
+	const struct control *control = cluster->control;
+	const char *namespace_ = cluster->of.namespace_, *name = cluster->of.name;
+
+	return kube_informer_unread(control->ray_clusters, namespace_, name) ||
+	       kube_informer_indexed_unread(control->pods, cluster->of.key) ||
+	       autoscaler_objects_unread(control->autoscalers, namespace_, name);
+}
+
 static void start_pass(void *context)
 {
 	static const struct pass_callbacks functions = { .view = current_view,
@@ -605,7 +616,8 @@ static void start_pass(void *context)
 	heads_view(cluster, &scratch, &view);
 	if (!view.cluster || cluster->unchanged_until_ms == 0)
 		cluster->gate = cluster_gate(&view, cluster->control->options);
-	if (!view.cluster || (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {
+	if (!view.cluster || is_unread(cluster) ||
+	    (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {
 		schedule_next(cluster);
 		return;
 	}

@@ -185,14 +185,14 @@ static void log_unreadable_pod(struct controller *controller, const char *key,
 				 pod->unreadable, loop_monotonic_ms(controller->control.loop));
 }
 
-static void pod_changed(void *context, enum kube_change change UNUSED, const char *key,
-			const void *old, const void *new_object)
+static void pod_changed(void *context, enum kube_change change, const char *key, const void *old,
+			const void *new_object)
 {
 	struct controller *controller = context;
 	const struct pod *pod = new_object ? new_object : old;
 	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
 
-	if (pod && pod->unreadable &&
+	if (pod && pod->unreadable && change != KUBE_UNREAD &&
 	    (!old ||
 	     !object_change_same_text(((const struct pod *)old)->unreadable, pod->unreadable)))
 		log_unreadable_pod(controller, key, pod);
@@ -241,6 +241,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 		.type = &kube_type_ray_cluster,
 		.namespace_ = sidecar ? options->cluster_namespace : options->namespace_,
 		.name = options->cluster_name,
+		.large_later = true,
 		.poll_ms = options->scan_interval_seconds * MS_PER_SECOND,
 		.callbacks = { .on_change = ray_cluster_changed,
 			       .on_synced = start_when_ready,
@@ -254,6 +255,7 @@ static void start_informers(struct controller *controller, struct arena *arena)
 		.label_selector =
 			sidecar ? arena_printf(arena, LABEL_CLUSTER "=%s", options->cluster_name) :
 				  LABEL_CLUSTER,
+		.large_later = true,
 		.callbacks = { .on_change = pod_changed,
 			       .on_synced = start_when_ready,
 			       .on_error = pods_failed,

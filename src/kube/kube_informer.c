@@ -212,7 +212,12 @@ static void kube_informer_on_item(void *context, const char *text, size_t size, 
 	struct kube_informer *informer = context;
 	struct err err;
 
-	if (size > KUBE_DECODE_INLINE_BYTES) {
+	if (size > KUBE_DECODE_INLINE_BYTES && informer->options.large_later) {
+		AUTO(json_done) struct cJSON *json = foreign_object_skeleton(text, size, false);
+
+		if (kube_store_put_unread(&informer->store, json, &err) < 0)
+			kube_informer_report(informer, &err);
+	} else if (size > KUBE_DECODE_INLINE_BYTES) {
 		informer->page.held = true;
 		informer->decode = kube_decode_start(kube_client_decoder(informer->client),
 						     informer->options.type, text, size, false,
@@ -298,6 +303,7 @@ static void kube_informer_listed(void *context, const struct kube_answer *answer
 		informer->listed_ms = loop_monotonic_ms(informer->loop);
 		informer->watch_failures = 0;
 		kube_informer_set_synced(informer);
+		kube_late_start(informer);
 		kube_informer_step(informer, KUBE_STATE_WATCH);
 	}
 }
@@ -331,8 +337,10 @@ static void kube_informer_list(struct kube_informer *informer)
 			       arena_printf(&arena, "%d", informer->page_objects));
 	if (*informer->continue_token)
 		path = kube_path_query(&arena, path, "continue", informer->continue_token);
-	else
+	else {
+		kube_late_stop(informer);
 		kube_store_mark(&informer->store);
+	}
 	informer->ended = false;
 	list_stream_done(&informer->page);
 	list_stream_init(&informer->page, FOREIGN_OBJECT_MAX_BYTES, kube_informer_on_item,
@@ -355,28 +363,18 @@ static void kube_informer_on_open(void *context)
 	kube_informer_set_live(informer);
 }
 
-/* Versions that are numbers grow along a watch (Kubernetes: API concepts, "Resource versions"); the
- * order of others is unknown. */
-static bool kube_informer_is_older(const char *version, const char *than)
-{
-	size_t size = strlen(version), than_size = strlen(than);
-
-	if (!size || strspn(version, "0123456789") != size ||
-	    strspn(than, "0123456789") != than_size)
-		return false;
-	return size != than_size ? size < than_size : strcmp(version, than) < 0;
-}
-
 static void kube_informer_on_event(void *context, const struct watch_event *event)
 {
 	struct kube_informer *informer = context;
 	struct err problem = { .kind = ERR_NONE };
 
 	/* Skips an older event: otherwise a deleted Pod would exist again and be counted. */
-	if (kube_informer_is_older(event->resource_version, informer->resource_version))
+	if (kube_version_is_older(event->resource_version, informer->resource_version))
 		return;
 	if (event->type == WATCH_BOOKMARK)
 		informer->counters.bookmarks++;
+	else if (kube_late_knows(informer, event))
+		; /* an event from before its present version */
 	else if (event->type == WATCH_DELETED)
 		(void)kube_store_remove(&informer->store, event->object, event->problem, &problem);
 	else if (event->decoded)
@@ -569,6 +567,7 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->options = *options;
 	field_own(kube_informer_texts, &informer->options, &informer->arena);
 	CHECK(!is_given(options->name) || (is_given(options->namespace_) && options->poll_ms > 0));
+	CHECK(!options->large_later || (!options->passing && !is_given(options->field_selector)));
 	kube_store_init(&informer->store, kube_client_loop(client), options->type,
 			&informer->options.callbacks);
 	informer->store.passing = options->passing;
@@ -578,6 +577,7 @@ struct kube_informer *kube_informer_new(struct kube_client *client,
 	informer->page_objects = KUBE_PAGE_OBJECTS;
 	informer->backoff = KUBE_BACKOFF;
 	informer->timer = loop_timer_new(informer->loop, kube_informer_on_timer, informer);
+	kube_late_init(informer);
 	informer->state = KUBE_STATE_WAIT;
 	informer->next = KUBE_STATE_DISCOVER;
 	loop_timer_start(informer->timer, 0);
@@ -589,6 +589,7 @@ void kube_informer_free(struct kube_informer *informer)
 	if (!informer)
 		return;
 	kube_informer_forget_decode(informer);
+	kube_late_done(informer);
 	buf_done(&informer->rest);
 	kube_client_cancel(informer->call);
 	kube_watch_cancel(informer->watch);

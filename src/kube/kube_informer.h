@@ -80,6 +80,7 @@ enum kube_change {
 	/* The object exists and cannot be decoded: new_object is NULL, or of decode_bad; old may be
 	 * NULL. */
 	KUBE_BAD,
+	KUBE_UNREAD, /* as KUBE_BAD; another change follows when the object has been read */
 };
 
 struct kube_informer_callbacks {
@@ -106,6 +107,10 @@ struct kube_informer_options {
 	 * version and list) and that is deleted (KUBE_DELETED, old is what the server sent last),
 	 * and the owner keeps what it needs. For kinds with many objects, such as Events. */
 	bool passing;
+	/* Large objects of a list (above KUBE_DECODE_INLINE_BYTES) do not delay on_synced: each is unread
+	 * (kube_informer_unread) until it is read again after the list, one at a time, those of many
+	 * namespaces in turn. Not with `passing` or field_selector; without effect with name. */
+	bool large_later;
 	/* Poll one object by GET instead of list and watch: for rights without them (sidecar).
 	 * Needs namespace_; its absence (404) is an empty view, not an error. NULL or "": list and
 	 * watch. */
@@ -146,6 +151,11 @@ const void *kube_informer_get(const struct kube_informer *informer, const char *
  * bad object as "exists, and unknown", never as absent. */
 const char *kube_informer_bad(const struct kube_informer *informer, const char *namespace_,
 			      const char *name);
+/* Whether the object is bad only until it has been read (large_later). */
+bool kube_informer_unread(const struct kube_informer *informer, const char *namespace_,
+			  const char *name);
+/* Whether one of the objects with this index key is. */
+bool kube_informer_indexed_unread(const struct kube_informer *informer, const char *key);
 /* Why not all objects of the namespace are stored, for want of memory: one that is absent may exist. NULL:
  * all are. */
 const char *kube_informer_incomplete(const struct kube_informer *informer, const char *namespace_);

@@ -1,11 +1,12 @@
-/* Internals of an informer, shared by kube_informer.c (list, watch, poll) and kube_informer_view.c
- * (queries). Internal to these files. */
+/* Internals of an informer, shared by kube_informer.c (list, watch, poll), kube_informer_late.c (large
+ * objects after a list) and kube_informer_view.c (queries). Internal to these files. */
 #ifndef KUBE_KUBE_INFORMER_INTERN_H
 #define KUBE_KUBE_INFORMER_INTERN_H
 
 #include "codec/objects/list_stream.h"
 #include "kube/kube_decode.h"
 #include "kube/kube_informer.h"
+#include "kube/kube_informer_late.h"
 #include "kube/kube_store.h"
 #include "kube/kube_watch.h"
 
@@ -36,6 +37,7 @@ struct kube_informer {
 	struct kube_decode *decode; /* of a large object; nothing further is read meanwhile */
 	struct buf rest;            /* of the piece of a list with that object */
 	bool ended;                 /* the page, meanwhile */
+	struct kube_late late;
 	int page_objects; /* halved when a page takes too long, doubled by each whole list */
 	struct backoff backoff;
 	int watch_failures; /* failed watches in a row without an event */

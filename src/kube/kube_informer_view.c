@@ -52,6 +52,19 @@ const char *kube_informer_bad(const struct kube_informer *informer, const char *
 	return kube_store_bad(&informer->store, kube_informer_key(&arena, namespace_, name));
 }
 
+bool kube_informer_unread(const struct kube_informer *informer, const char *namespace_,
+			  const char *name)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+
+	return kube_store_unread(&informer->store, kube_informer_key(&arena, namespace_, name));
+}
+
+bool kube_informer_indexed_unread(const struct kube_informer *informer, const char *key)
+{
+	return kube_store_indexed_unread(&informer->store, key) > 0;
+}
+
 const char *kube_informer_incomplete(const struct kube_informer *informer, const char *namespace_)
 {
 	return kube_store_incomplete(&informer->store, namespace_);

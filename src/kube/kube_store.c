@@ -11,6 +11,9 @@
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
+#define KUBE_UNREAD_TEXT                                                                           \
+	"is not read yet: large objects are read one after another, those of each namespace in "   \
+	"turn; wait, or make it smaller"
 /* Of an entry: itself, its key, and its places in the map and the index. */
 #define KUBE_ENTRY_BYTES (sizeof(struct kube_entry) + 128)
 
@@ -21,6 +24,7 @@ struct kube_group {
 	struct kube_entry **entries;
 	size_t count, capacity;
 	size_t leading; /* of count */
+	size_t unread;  /* of count */
 	size_t bytes;   /* of the objects */
 };
 
@@ -41,6 +45,23 @@ struct kube_entry {
 	uint64_t round;
 	struct kube_group *group; /* NULL: in none */
 	size_t group_at;
+	struct list_item unread; /* in kube_store.unread */
+	size_t turn;             /* of an unread one: its number in its namespace */
+};
+
+/* Of the unread objects of a namespace: how many there were since there was none of any. */
+struct kube_turns {
+	const char *key;
+	size_t count;
+};
+
+/* One version of an object for kube_store_take: json, and either why it is bad, or the object decoded from it, or
+ * neither. */
+struct kube_version {
+	const struct cJSON *json;
+	const char *problem;
+	struct kube_decoded *decoded;
+	bool unread;
 };
 
 /* A namespace with objects that are not stored. */
@@ -87,7 +108,7 @@ void kube_store_init(struct kube_store *store, struct loop *loop, const struct k
 {
 	*store = (struct kube_store){ .type = type, .callbacks = callbacks, .loop = loop };
 	store->entries = MAP_INIT;
-	store->groups = store->incomplete = MAP_INIT;
+	store->groups = store->incomplete = store->turns = MAP_INIT;
 	store->scratch = ARENA_INIT;
 	store->words = words_new();
 }
@@ -110,6 +131,7 @@ void kube_store_done(struct kube_store *store)
 	map_drop_all(&store->entries, kube_entry_done);
 	map_drop_all(&store->groups, kube_group_done);
 	map_drop_all(&store->incomplete, kube_lack_done);
+	map_drop_all(&store->turns, NULL);
 	arena_done(&store->scratch);
 	words_free(store->words); /* after all objects */
 }
@@ -138,6 +160,7 @@ static void kube_store_unindex(struct kube_store *store, struct kube_entry *entr
 	if (!group)
 		return;
 	group->bytes -= entry->content.arena.used_bytes;
+	group->unread -= entry->unread.list != NULL;
 	size_t gap = entry->group_at;
 	if (gap < group->leading) {
 		kube_group_move(group, --group->leading, gap);
@@ -162,6 +185,7 @@ static void kube_store_index(struct kube_store *store, struct kube_entry *entry)
 	struct kube_group *group = map_make(&store->groups, buf_string(&key), sizeof(*group));
 	kube_group_grow(group);
 	group->bytes += entry->content.arena.used_bytes;
+	group->unread += entry->unread.list != NULL;
 	size_t place = group->count++;
 	if (store->type->leads && store->type->leads(entry->content.object)) {
 		if (group->leading < place)
@@ -380,43 +404,83 @@ static bool kube_store_skip(struct kube_store *store, const struct kube_meta *me
 	return true;
 }
 
+/* Whether this version is stored, and as well as it can be now. */
+static bool kube_store_holds(const struct kube_entry *entry, const struct kube_meta *meta,
+			     const struct kube_version *version)
+{
+	return *meta->resource_version &&
+	       strcmp(entry->content.resource_version, meta->resource_version) == 0 &&
+	       !kube_content_has_room(&entry->content) && (version->unread || !entry->unread.list);
+}
+
+static void kube_store_note_unread(struct kube_store *store, const struct kube_meta *meta,
+				   struct kube_entry *entry)
+{
+	struct kube_turns *turns = map_make(&store->turns, meta->namespace_, sizeof(*turns));
+
+	entry->turn = turns->count++;
+	list_add(&store->unread, &entry->unread);
+}
+
+static void kube_store_end_unread(struct kube_store *store, struct kube_entry *entry)
+{
+	list_remove(&entry->unread);
+	if (store->unread.count == 0)
+		map_drop_all(&store->turns, NULL);
+}
+
+static struct kube_content kube_store_new(struct kube_store *store,
+					  const struct kube_version *version,
+					  const struct kube_meta *meta)
+{
+	if (version->decoded)
+		return kube_store_adopt(store, version->json, version->decoded, meta);
+	return kube_store_content(store, version->json, version->problem, meta);
+}
+
+static enum kube_change kube_store_change(const struct kube_entry *entry, const void *old)
+{
+	if (entry->unread.list)
+		return KUBE_UNREAD;
+	if (entry->content.bad)
+		return KUBE_BAD;
+	return old ? KUBE_MODIFIED : KUBE_ADDED;
+}
+
 /* A version that is stored already only renews the entry's round, so that the sweep of a list
  * keeps it. Otherwise the new content replaces the old one in counts and index before on_change is
  * called, and the old content is retired after it, because the callback gets both. */
-static int kube_store_take(struct kube_store *store, const struct cJSON *json, const char *problem,
-			   struct kube_decoded *decoded, struct err *err)
+static int kube_store_take(struct kube_store *store, const struct kube_version *version,
+			   struct err *err)
 {
 	struct kube_content old = { .arena = ARENA_INIT };
 	struct kube_meta meta;
-	enum kube_change change = KUBE_ADDED;
 
 	if (store->passing)
-		return kube_store_pass(store, json, false, problem, decoded, err);
-	if (kube_store_meta(store, json, &meta, err) < 0)
+		return kube_store_pass(store, version->json, false, version->problem,
+				       version->decoded, err);
+	if (kube_store_meta(store, version->json, &meta, err) < 0)
 		return -1;
 	struct kube_entry *entry = map_make(&store->entries, meta.key, sizeof(*entry));
 	entry->round = store->round;
 	if (entry->content.resource_version) {
-		if (*meta.resource_version &&
-		    strcmp(entry->content.resource_version, meta.resource_version) == 0 &&
-		    !kube_content_has_room(&entry->content))
+		if (kube_store_holds(entry, &meta, version))
 			return 0;
 		kube_store_unindex(store, entry);
+		kube_store_end_unread(store, entry);
 		kube_store_count(store, &entry->content, (size_t)-1);
 		old = entry->content;
 		kube_content_replace(store, &old);
 	}
-	entry->content = decoded ? kube_store_adopt(store, json, decoded, &meta) :
-				   kube_store_content(store, json, problem, &meta);
+	entry->content = kube_store_new(store, version, &meta);
 	if (!old.resource_version && kube_store_skip(store, &meta, entry))
 		return 0;
+	if (version->unread)
+		kube_store_note_unread(store, &meta, entry);
 	kube_store_count(store, &entry->content, 1);
 	kube_store_index(store, entry);
-	if (entry->content.bad)
-		change = KUBE_BAD;
-	else if (old.object)
-		change = KUBE_MODIFIED;
-	kube_store_tell(store, change, meta.key, old.object, entry->content.object);
+	kube_store_tell(store, kube_store_change(entry, old.object), meta.key, old.object,
+			entry->content.object);
 	kube_content_retire(store, &old);
 	return 0;
 }
@@ -424,15 +488,46 @@ static int kube_store_take(struct kube_store *store, const struct cJSON *json, c
 int kube_store_put(struct kube_store *store, const struct cJSON *json, const char *problem,
 		   struct err *err)
 {
-	return kube_store_take(store, json, problem, NULL, err);
+	return kube_store_take(store, &(struct kube_version){ .json = json, .problem = problem },
+			       err);
 }
 
 int kube_store_put_decoded(struct kube_store *store, const struct cJSON *json,
 			   struct kube_decoded *decoded, struct err *err)
 {
-	if (!decoded->object)
-		return kube_store_take(store, json, decoded->problem, NULL, err);
-	return kube_store_take(store, json, NULL, decoded, err);
+	struct kube_version version = { .json = json };
+
+	if (decoded->object)
+		version.decoded = decoded;
+	else
+		version.problem = decoded->problem;
+	return kube_store_take(store, &version, err);
+}
+
+int kube_store_put_unread(struct kube_store *store, const struct cJSON *json, struct err *err)
+{
+	const struct kube_version version = { .json = json,
+					      .problem = KUBE_UNREAD_TEXT,
+					      .unread = true };
+
+	return kube_store_take(store, &version, err);
+}
+
+bool kube_store_unread(const struct kube_store *store, const char *key)
+{
+	const struct kube_entry *entry = map_get(&store->entries, key);
+
+	return entry && entry->unread.list;
+}
+
+const char *kube_store_next_unread(const struct kube_store *store)
+{
+	const struct kube_entry *next = NULL;
+
+	LIST_EACH(const struct kube_entry, entry, &store->unread, unread)
+		if (!next || entry->turn < next->turn)
+			next = entry;
+	return next ? next->key : NULL;
 }
 
 void kube_store_remove_key(struct kube_store *store, const char *key)
@@ -442,6 +537,7 @@ void kube_store_remove_key(struct kube_store *store, const char *key)
 	if (!entry)
 		return;
 	kube_store_unindex(store, entry);
+	kube_store_end_unread(store, entry);
 	kube_store_count(store, &entry->content, (size_t)-1);
 	kube_store_tell(store, KUBE_DELETED, key, entry->content.object, NULL);
 	kube_content_retire(store, &entry->content);
@@ -500,6 +596,18 @@ bool kube_store_has_room(const struct kube_store *store)
 	return false;
 }
 
+const char *kube_store_version(struct kube_store *store, const struct cJSON *json)
+{
+	const struct kube_entry *entry;
+	struct kube_meta meta;
+	struct err err;
+
+	if (kube_store_meta(store, json, &meta, &err) < 0)
+		return NULL;
+	entry = map_get(&store->entries, meta.key);
+	return entry ? entry->content.resource_version : NULL;
+}
+
 const void *kube_store_get(const struct kube_store *store, const char *key)
 {
 	const struct kube_entry *entry = map_get(&store->entries, key);
@@ -546,6 +654,13 @@ size_t kube_store_indexed_bytes(const struct kube_store *store, const char *key)
 	const struct kube_group *group = map_get(&store->groups, key);
 
 	return group ? group->bytes : 0;
+}
+
+size_t kube_store_indexed_unread(const struct kube_store *store, const char *key)
+{
+	const struct kube_group *group = map_get(&store->groups, key);
+
+	return group ? group->unread : 0;
 }
 
 size_t kube_store_leading(const struct kube_store *store, const char *key)

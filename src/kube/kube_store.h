@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/budget_children.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "kube/kube_informer.h"
 
@@ -29,6 +30,8 @@ struct kube_store {
 	/* Before the first object; borrowed. NULL: no limit. */
 	struct budget_children *budgets;
 	size_t refused_count;
+	struct list unread;    /* of struct kube_entry */
+	struct map turns;      /* of their namespaces */
 	struct map incomplete; /* the namespaces of kube_store_incomplete */
 	struct loop *loop; /* whose jobs may still read an object that was replaced (net/work.h) */
 	size_t good_count, bad_count;
@@ -54,6 +57,13 @@ int kube_store_put(struct kube_store *store, const struct cJSON *json, const cha
  * arena. */
 int kube_store_put_decoded(struct kube_store *store, const struct cJSON *json,
 			   struct kube_decoded *decoded, struct err *err);
+/* Only notes that the object exists, from its skeleton: a bad entry until it is put. Nothing when this
+ * version is stored. */
+int kube_store_put_unread(struct kube_store *store, const struct cJSON *json, struct err *err);
+bool kube_store_unread(const struct kube_store *store, const char *key);
+/* The key of the object to read next, NULL: none is unread. The n-th of a namespace comes before the
+ * (n+1)-th of any other. Linear in the number of unread objects. */
+const char *kube_store_next_unread(const struct kube_store *store);
 /* The object was deleted; fine when it is not stored. -1 as above. */
 int kube_store_remove(struct kube_store *store, const struct cJSON *json, const char *problem,
 		      struct err *err);
@@ -65,6 +75,8 @@ const char *kube_store_incomplete(const struct kube_store *store, const char *na
 /* Whether an object was refused that would fit now; linear when there are refused ones. */
 bool kube_store_has_room(const struct kube_store *store);
 
+/* Of the object named in `json`; NULL: not stored, or without a name. */
+const char *kube_store_version(struct kube_store *store, const struct cJSON *json);
 const void *kube_store_get(const struct kube_store *store, const char *key);
 const char *kube_store_bad(const struct kube_store *store, const char *key);
 const void *kube_store_next(const struct kube_store *store, size_t *at);
@@ -73,6 +85,7 @@ const void *const *kube_store_indexed(const struct kube_store *store, const char
 /* The memory of an object, and of all objects with an index key. */
 size_t kube_store_bytes(const struct kube_store *store, const char *key);
 size_t kube_store_indexed_bytes(const struct kube_store *store, const char *key);
+size_t kube_store_indexed_unread(const struct kube_store *store, const char *key);
 size_t kube_store_leading(const struct kube_store *store, const char *key);
 
 #endif

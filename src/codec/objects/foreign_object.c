@@ -5,6 +5,8 @@
 #include "codec/objects/object_skeleton.h"
 #include "codec/text/json.h"
 
+#define PIECE_BYTES ((size_t)4096)
+
 static const struct json_limits object_limits = {
 	.bytes = FOREIGN_OBJECT_MAX_BYTES,
 	.depth = FOREIGN_OBJECT_MAX_DEPTH,
@@ -19,7 +21,10 @@ struct cJSON *foreign_object_skeleton(const char *text, size_t size, bool watch)
 	const struct buf *found;
 
 	object_skeleton_init(&skeleton, watch);
-	object_skeleton_feed(&skeleton, text, size);
+	/* Its names are in the metadata, and what follows has most bytes. */
+	for (size_t at = 0; at < size && (watch || !skeleton.has_metadata); at += PIECE_BYTES)
+		object_skeleton_feed(&skeleton, text + at,
+				     size - at < PIECE_BYTES ? size - at : PIECE_BYTES);
 	found = object_skeleton_end(&skeleton);
 	if (json_parse(found->data, found->size, &object_limits, &json, NULL) < 0)
 		CHECK(json_parse("{}", 2, &object_limits, &json, NULL) == 0);

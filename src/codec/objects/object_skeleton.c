@@ -111,6 +111,7 @@ static void close_object(struct object_skeleton *skeleton)
 	end_member(skeleton);
 	(void)buf_add_char(&skeleton->out, '}');
 	skeleton->level--;
+	skeleton->has_metadata |= skeleton->levels[skeleton->level] == metadata_members;
 	/* The rest up to the next comma belongs to the member that has ended. */
 	skeleton->in_value = true;
 }

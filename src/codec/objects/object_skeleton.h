@@ -26,6 +26,7 @@ struct object_skeleton {
 	size_t nested; /* containers that are open in the present value */
 	const struct object_skeleton_member *root, *member; /* member NULL: its value is left out */
 	bool in_string, escaped, in_value;
+	bool has_metadata; /* its end was fed */
 	struct buf name, value, out;
 };
 

@@ -59,6 +59,12 @@ const struct autoscaler_object *autoscaler_objects_get(const struct autoscaler_o
 	return bad;
 }
 
+bool autoscaler_objects_unread(const struct autoscaler_objects *objects, const char *namespace_,
+			       const char *name)
+{
+	return objects && kube_informer_unread(objects->watch.informer, namespace_, name);
+}
+
 size_t autoscaler_objects_bytes(const struct autoscaler_objects *objects, const char *namespace_,
 				const char *name)
 {
@@ -199,6 +205,7 @@ struct autoscaler_objects *autoscaler_objects_new(const struct control *control)
 		(struct kube_informer_options){
 			.type = &kube_type_autoscaler,
 			.namespace_ = control->options->namespace_,
+			.large_later = true,
 			.callbacks = { .on_change = object_changed, .on_synced = now_known },
 		});
 	objects->writer = autoscaler_writer_new(control, objects->watch.informer);

@@ -21,6 +21,9 @@ void autoscaler_objects_free(struct autoscaler_objects *objects); /* NULL is fin
 /* All existing objects are read, or are known to be unreadable. Decisions must wait for this: else
  * a paused cluster would be scaled. */
 bool autoscaler_objects_known(const struct autoscaler_objects *objects);
+/* Whether there is an object that has not been read yet. */
+bool autoscaler_objects_unread(const struct autoscaler_objects *objects, const char *namespace_,
+			       const char *name);
 /* The memory of the object. */
 size_t autoscaler_objects_bytes(const struct autoscaler_objects *objects, const char *namespace_,
 				const char *name);

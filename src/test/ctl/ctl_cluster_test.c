@@ -57,6 +57,9 @@ static struct {
 	const char *autoscalers;
 	char event[4096]; /* the last that was sent */
 	_Atomic int events;
+	const char *pods;       /* the list of Pods; NULL: none */
+	const char *one;        /* the list with one object, once */
+	_Atomic bool gives_one; /* or asks to come later */
 } api;
 
 static void answer(struct exchange *exchange, void *context)
@@ -84,7 +87,13 @@ static void answer(struct exchange *exchange, void *context)
 		exchange_answer(exchange, 201, "", "{}");
 		return;
 	}
-	if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
+	if (strstr(exchange->path, "=metadata.name") && !api.gives_one) {
+		exchange_answer(exchange, 503, "", "{}");
+		return;
+	}
+	if (strstr(exchange->path, "=metadata.name"))
+		text = api.one;
+	else if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
 		text = "{'resources': [{'name': 'rayclusters'}]}";
 	else if (strcmp(exchange->path, "/apis/rayscaler.dev/v1alpha1") == 0)
 		text = "{'resources': [{'name': 'rayclusterautoscalers'}]}";
@@ -93,7 +102,7 @@ static void answer(struct exchange *exchange, void *context)
 	else if (strstr(exchange->path, "/rayclusters?limit"))
 		text = api.list;
 	else if (strstr(exchange->path, "/pods?limit"))
-		text = LIST("");
+		text = api.pods ? api.pods : LIST("");
 	if (!text && strstr(exchange->path, "watch=true"))
 		exchange_open_stream(exchange);
 	if (!text) {
@@ -107,7 +116,8 @@ static void answer(struct exchange *exchange, void *context)
 
 static int start(const char *list, const char *autoscalers)
 {
-	struct kube_informer_options informer = { .type = &kube_type_ray_cluster };
+	struct kube_informer_options informer = { .type = &kube_type_ray_cluster,
+						  .large_later = true };
 
 	api.list = list;
 	api.autoscalers = autoscalers;
@@ -183,9 +193,38 @@ static int setup_unreadable(void **state)
 	return start(LIST(OBJECT_OF("c\\u0000pu", "0")), "");
 }
 
+/* The object with 64 KiB behind it. */
+static const char *large(const char *object)
+{
+	static char list[128 << 10];
+	size_t size = strlen(object) - 1;
+
+	(void)snprintf(list, sizeof(list), LIST("%.*s, 'status': {'note': '%0*d'}}"), (int)size,
+		       object, 64 << 10, 0);
+	return list;
+}
+
+static int setup_unread_cluster(void **state)
+{
+	(void)state;
+	api.one = large(OBJECT("0"));
+	return start(api.one, "");
+}
+
+static int setup_unread_pod(void **state)
+{
+	(void)state;
+	api.pods = api.one =
+		large("{'metadata': {'name': 'p', 'namespace': 'a', 'resourceVersion': '7', "
+		      "'labels': {'ray.io/cluster': 'demo'}}}");
+	return start(LIST(OBJECT("0")), "");
+}
+
 static int teardown(void **state)
 {
 	(void)state;
+	api.pods = api.one = NULL;
+	api.gives_one = false;
 	cluster_map_done(&clusters);
 	assert_true(work_stop(script.loop, WAIT_MS)); /* decisions read what the caches hold */
 	autoscaler_objects_free(control.autoscalers);
@@ -266,6 +305,27 @@ static void test_an_unreadable_cluster_is_reported(void **state)
 	assert_int_equal(api.patches, 0);
 }
 
+static bool has_patched_or_event(void *context)
+{
+	(void)context;
+	return api.patches > 0 || api.events > 0;
+}
+
+/* Its large RayCluster, or one of its Pods, is known by its name alone: nothing is decided and reported
+ * before it is read. */
+static void test_a_cluster_waits_for_its_large_objects(void **state)
+{
+	int one = 1;
+
+	(void)state;
+	api.status = 200;
+	clusters = clusters_new();
+	cluster = cluster_make(&clusters, &control, "a", "demo");
+	assert_false(loop_wait_until(script.loop, has_patched_or_event, NULL, 5000));
+	api.gives_one = true;
+	assert_true(loop_wait_until(script.loop, has_patched, &one, WAIT_MS));
+}
+
 static bool has_decided(void *context)
 {
 	return control_decisions(&control) >= *(const unsigned *)context;
@@ -296,6 +356,10 @@ int main(void)
 						setup_window, teardown),
 		cmocka_unit_test_setup_teardown(test_an_unreadable_cluster_is_reported,
 						setup_unreadable, teardown),
+		cmocka_unit_test_setup_teardown(test_a_cluster_waits_for_its_large_objects,
+						setup_unread_cluster, teardown),
+		cmocka_unit_test_setup_teardown(test_a_cluster_waits_for_its_large_objects,
+						setup_unread_pod, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int woken, readied;
 /* Of the server's threads. */
 static _Atomic int list_status, discover_status, failing_slices;
 static _Atomic int open_watches; /* of kinds of resource.k8s.io */
-static _Atomic bool second_template, large_classes, large_templates, bad_slice;
+static _Atomic bool second_template, large_classes, large_templates, bad_slice, bad_template;
 
 /* Above the limit of a view: 30 classes of 100 long selectors (24 MiB), or 8 templates of them (16 MiB
  * with what is made of them). */
@@ -49,9 +49,17 @@ static _Atomic bool second_template, large_classes, large_templates, bad_slice;
 #define LARGE_SELECTORS 100
 #define LARGE_TEXT 9000
 
-/* Objects with so many selectors between these texts. */
-static const char *list_large(int count, const char *begin, const char *end, const char *more,
-			      struct arena *arena)
+/* The number of the large object that a request asks for, -1: all. */
+static int asked_for(const char *path)
+{
+	const char *name = strstr(path, "metadata.name%3Dc");
+
+	return name ? (int)strtol(name + strlen("metadata.name%3Dc"), NULL, 10) : -1;
+}
+
+/* Objects with so many selectors between these texts; `only` one, or all (-1). */
+static const char *list_large(int only, int count, const char *begin, const char *end,
+			      const char *more, struct arena *arena)
 {
 	char *selector = arena_alloc(arena, LARGE_TEXT + 1);
 	struct buf text;
@@ -60,11 +68,11 @@ static const char *list_large(int count, const char *begin, const char *end, con
 	memset(selector, 'x', LARGE_TEXT);
 	buf_init(&text, (size_t)64 << 20);
 	(void)buf_add_string(&text, "{'metadata':{'resourceVersion':'9'},'items':[");
-	for (int c = 0; c < count; c++) {
+	for (int c = only < 0 ? 0 : only; c < (only < 0 ? count : only + 1); c++) {
 		(void)buf_printf(&text,
 				 "%s{'metadata':{'namespace':'b','name':'c%d','resourceVersion':"
 				 "'1'},'spec':{%s'selectors':[",
-				 c > 0 ? "," : "", c, begin);
+				 only < 0 && c > 0 ? "," : "", c, begin);
 		for (int i = 0; i < LARGE_SELECTORS; i++) {
 			(void)buf_add_string(&text, i > 0 ? ",{'cel':{'expression':'" :
 							    "{'cel':{'expression':'");
@@ -73,7 +81,7 @@ static const char *list_large(int count, const char *begin, const char *end, con
 		}
 		(void)buf_printf(&text, "]}%s}", end);
 	}
-	(void)buf_printf(&text, "%s]}", more);
+	(void)buf_printf(&text, "%s]}", only < 0 ? more : "");
 	made = arena_strdup(arena, buf_string(&text));
 	buf_done(&text);
 	return made;
@@ -137,12 +145,15 @@ static void serve(struct exchange *exchange, void *context)
 	}
 	answer = answer_of(exchange->path, &status);
 	if (large_classes && strstr(exchange->path, "/deviceclasses"))
-		answer = list_large(LARGE_CLASSES, "", "", "", &arena);
+		answer = list_large(-1, LARGE_CLASSES, "", "", "", &arena);
 	if (large_templates && strstr(exchange->path, "/resourceclaimtemplates"))
-		answer = list_large(LARGE_TEMPLATES,
+		answer = list_large(asked_for(exchange->path), LARGE_TEMPLATES,
 				    "'spec':{'devices':{'requests':[{'name':'r','exactly':{"
 				    "'deviceClassName':'gpu.nvidia.com',",
 				    "}]}}}", "," ONE, &arena);
+	if (bad_template && strstr(exchange->path, "/resourceclaimtemplates"))
+		answer = LIST_OF("{'metadata':{'namespace':'b','name':'broken','resourceVersion':"
+				 "'1'},'spec':7}," ONE);
 	if (bad_slice && strstr(exchange->path, "/resourceslices"))
 		answer = LIST_OF("{'metadata':{'name':'broken','resourceVersion':'1'},'spec':{"
 				 "'devices':7}}");
@@ -180,7 +191,7 @@ static int setup(void **state)
 	script = (struct kube_script){ .loop = NULL };
 	list_status = discover_status = 200;
 	failing_slices = open_watches = 0;
-	second_template = large_classes = large_templates = bad_slice = false;
+	second_template = large_classes = large_templates = bad_slice = bad_template = false;
 	woken = readied = 0;
 	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
 	options_init(&options);
@@ -319,6 +330,16 @@ static void test_a_change_makes_a_new_view(void **state)
 	device_view_drop(old);
 }
 
+/* A template of another namespace that cannot be decoded. */
+static void test_a_bad_template_hides_no_other(void **state)
+{
+	(void)state;
+	bad_template = true;
+	changed("demo", false);
+	await_view();
+	assert_non_null(request_of("one"));
+}
+
 static void check_line(const char *text)
 {
 	if (!strstr(output, text))
@@ -404,24 +425,32 @@ static void test_a_kind_above_the_limit_of_a_view(void **state)
 	check_line("DeviceClasses");
 }
 
+static bool is_refused(void *context)
+{
+	size_t count;
+	const struct claimed_request *request =
+		claimed_find(device_view_table(&control)->claims, "b", "c7", true, &count);
+
+	return request && strstr(request->problem, context);
+}
+
 /* The templates of one namespace take nothing from those of another, whose objects have the reason. */
 static void test_a_namespace_above_the_limit_of_a_view(void **state)
 {
-	const struct claimed_request *refused;
-	size_t count;
+	static char unread[] = "is not read yet", refused[] = "of namespace b take ";
 
 	(void)state;
 	large_templates = true;
 	CAPTURE_LOG({
 		changed("demo", false);
 		await_view();
+		assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
+		assert_true(is_refused(unread));
+		assert_true(loop_wait_until(script.loop, is_refused, refused, WAIT_MS));
 	});
 	assert_true((*control.devices)->objects->templates_known);
 	assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
-	refused = claimed_find(device_view_table(&control)->claims, "b", "c7", true, &count);
-	assert_non_null(refused);
-	assert_non_null(strstr(refused->problem, "of namespace b take "));
-	assert_non_null(strstr(refused->problem, "delete those that no Pod uses"));
+	assert_true(is_refused((char[]){ "delete those that no Pod uses" }));
 	check_line("claims are not read");
 	check_line("\"namespace\":\"b\"");
 	assert_in_range((*control.devices)->arena.used_bytes, 0, 1 << 20);
@@ -494,6 +523,7 @@ int main(void)
 		TEST_OF(test_a_namespace_above_the_limit_of_a_view),
 		TEST_OF(test_a_view_is_charged),
 		TEST_OF(test_a_slice_that_cannot_be_read),
+		TEST_OF(test_a_bad_template_hides_no_other),
 		TEST_OF(test_a_sidecar_reads_its_namespace),
 	};
 

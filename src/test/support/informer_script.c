@@ -20,7 +20,7 @@ static const char *version_of(const void *object)
 static void on_change(void *context, enum kube_change change, const char *key, const void *old,
 		      const void *new_object)
 {
-	static const char *const names[] = { "", "ADDED", "MODIFIED", "DELETED", "BAD" };
+	static const char *const names[] = { "", "ADDED", "MODIFIED", "DELETED", "BAD", "UNREAD" };
 
 	(void)context;
 	(void)buf_printf(&informer_script.seen, "%s %s %s %s;", names[change], key, version_of(old),

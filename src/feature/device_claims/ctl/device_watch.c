@@ -89,7 +89,7 @@ struct device_watch {
 static void *list_objects(const struct kube_informer *informer, const struct field *row,
 			  struct arena *arena, size_t *ret_count)
 {
-	size_t count = kube_informer_count(informer), at = 0;
+	size_t count = kube_informer_count(informer) + kube_informer_bad_count(informer), at = 0;
 	char *list = arena_array(arena, count, row->size);
 	const void *object;
 
@@ -356,6 +356,7 @@ static void begin_watches(struct device_watch *watch)
 				     (struct kube_informer_options){
 					     .type = kinds[k].type,
 					     .namespace_ = kinds[k].in_namespace ? own : "",
+					     .large_later = kinds[k].in_namespace,
 					     .callbacks = { .on_change = object_changed,
 							    .on_synced = kind_read },
 				     });
