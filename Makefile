@@ -61,8 +61,8 @@ feature = $(sort $(patsubst src/%/,%,$(wildcard $(FEATURES:%=src/feature/%/$(1)/
 LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
 	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
 	net kube gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
-	cli/shared $(call feature,cli) cli
-GROUPS := base core sim codec net kube gcs ctl cli feature
+	cli/shared cli/controller $(call feature,cli) cli image
+GROUPS := base core sim codec net kube gcs ctl cli image feature
 
 USES_base          :=
 USES_core/model    := base $(call feature,model)
@@ -88,8 +88,11 @@ USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide ctl/s
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch \
 	$(call feature,core) $(call feature,ctl)
 USES_cli/shared    := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report
-USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared \
+USES_cli/controller := $(MODEL) $(CODEC) net ctl ctl/shared cli/shared
+USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared cli/controller \
 	$(call feature,core) $(call feature,cli)
+# What a Pod of the controller starts: no sim, no command that shows decisions.
+USES_image         := $(MODEL) codec/text cli/shared cli/controller
 USES_PART_core     := $(filter-out core,$(CORE))
 USES_PART_codec    := $(MODEL) codec/text codec/schema
 USES_PART_objects  := $(MODEL) $(CODEC)
@@ -110,10 +113,12 @@ VENDOR_gcs   := libprotobuf-c
 
 # ---- targets ------------------------------------------------------------------------------
 
-## all: build $(BUILD)/rayscaler (the default); V=1 shows the commands
+## all: build $(BUILD)/rayscaler and the image's program, $(BUILD)/rayscaler-controller (the default);
+##   V=1 shows the commands
 ##   BUILD (build), FEATURES="..." (all folders of src/feature), CC (gcc), EXTRA_CFLAGS, EXTRA_LDFLAGS, WERROR=,
 ##   VERSION; JOBS: commands at once
-all: $(BUILD)/rayscaler
+PROGRAMS := $(BUILD)/rayscaler $(BUILD)/rayscaler-controller
+all: $(PROGRAMS)
 
 # Goals that compile need the libraries; these must work without them.
 NEEDS_NOTHING := clean help image setup setup-build setup-arm64 format demo test dev-cluster node judge
@@ -123,6 +128,8 @@ include $(PARTS)
 
 $(BUILD)/rayscaler: $(OBJECTS_cli) $(filter-out %/libcli.a,$(call archives,release,cli)) $(FLAGS_FILE)
 	$(call link,release,cli)
+$(BUILD)/rayscaler-controller: $(OBJECTS_image) $(filter-out %/libimage.a,$(call archives,release,image)) $(FLAGS_FILE)
+	$(call link,release,image)
 
 ## setup: install the Debian packages that are missing; setup-build: those of the build alone;
 ##   setup-arm64: what make dist needs for arm64, into the cache

@@ -254,7 +254,7 @@ def create_cluster(server: ApiServer, namespace: str, cluster: Dict[str, Any], h
 def start_rayscaler(server: ApiServer, namespace: str, work_dir: Path) -> Process:
     token = server.namespaced_controller_token(namespace)
     kubeconfig = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
-    words = [paths.program(), "run", "--kubeconfig", kubeconfig, "--namespace", namespace]
+    words = [paths.controller(), "run", "--kubeconfig", kubeconfig, "--namespace", namespace]
     words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
     return Process("rayscaler", words, work_dir / "rayscaler.log")
 
@@ -372,7 +372,7 @@ def row(what: str, ours: Any, theirs: Any) -> str:
 def instructions_of_a_read(server: ApiServer, namespace: str, work_dir: Path) -> str:
     """Of another controller, at rest with the RayClusters that are there; "" without callgrind."""
     directory = work_dir / "callgrind"
-    script = instructions.under_callgrind(paths.program(), directory)
+    script = instructions.under_callgrind(paths.controller(), directory)
     if not script:
         return ""
     os.environ["RAYSCALER"] = str(script)

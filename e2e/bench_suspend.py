@@ -175,7 +175,7 @@ def main() -> int:
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
     # A build meanwhile must not take the program away.
-    os.environ["RAYSCALER"] = str(shutil.copy2(paths.program(), work_dir / "rayscaler"))
+    os.environ["RAYSCALER"] = str(shutil.copy2(paths.controller(), work_dir / "rayscaler"))
     with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as api:
         api.install_bench()
         say(f"{api.describe()}, operator {'of KubeRay' if paths.kuberay_operator() else 'stand-in'}, load {os.getloadavg()[0]:.1f}")

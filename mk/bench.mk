@@ -30,7 +30,7 @@ bench-simulate-speed: $(BUILD)/tools/sim_bench
 	@$< $(SIM_SIZE)
 ## bench-pools: teams of a public trace under GPUPools and three other policies; TRACES: its CSV files
 ##   (e2e/bench_pools.py names them), BENCH="--days 7 --busy 600"
-bench-pools: $(BUILD)/rayscaler
+bench-pools: $(PROGRAMS)
 	@$(PYTHON) e2e/bench_pools.py --binary $< $(BENCH) $(TRACES)
 .PHONY: bench-pools
 ## bench-lint: lint of 1,000 files beside reading them alone; the program on a directory of them
@@ -57,34 +57,34 @@ bench-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/rayscaler
 ## bench-reaction: reaction, memory and CPU beside Ray's own autoscaler; BENCH="--rounds 5"
 ##   BENCH=--write: docs/figures.json and the pages that show it
 BENCH ?=
-bench-reaction: $(BUILD)/rayscaler
+bench-reaction: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_reaction.py $(BENCH)
 ## bench-head: CPU that reading costs a real Ray head of 1, 100 and 1,000 nodes; BENCH="--rounds 5"
-bench-head: $(BUILD)/rayscaler
+bench-head: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_head.py $(BENCH)
 ## timeline: the workload of docs/pictures/timeline.svg with Ray's autoscaler and with rayscaler
 ## sharing: three teams in one GPUPool with real Ray, the run of docs/pictures/sharing.svg
 ##   OUT: the folder of the run's figures; then no picture is drawn
 OUT ?=
-timeline sharing: $(BUILD)/rayscaler
+timeline sharing: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/measure_$@.py $(if $(OUT),--out '$(OUT)')
 	@[ -n '$(OUT)' ] || { cd e2e && PYTHONDONTWRITEBYTECODE=1 "$$(./setup-python.sh)" -m rayscaler_e2e.drawings; }
 ## bench-simulate: workloads on real Ray beside their simulation; WORKLOADS="bursts day" selects
 WORKLOADS ?=
-bench-simulate: $(BUILD)/rayscaler
+bench-simulate: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_simulate.py $(WORKLOADS)
 .PHONY: timeline sharing bench-simulate
 ## bench-events: what the watch of Events costs, at rest and in a flood
-bench-events: $(BUILD)/rayscaler
+bench-events: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_events.py $(BENCH)
 ## bench-suspend: drivers that connect while idle termination suspends their cluster
 ##   with KubeRay's own operator: RAYSCALER_KUBERAY_OPERATOR and _CRDS of e2e/setup-kuberay.sh
-bench-suspend: $(BUILD)/rayscaler
+bench-suspend: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_suspend.py $(BENCH)
 ## bench-list: the first list of 10,000 and 100,000 Pods; LIST: numbers of RayClusters of 10 Pods
@@ -138,36 +138,36 @@ test-benches:
 FLEET ?= 100 1000 10000
 FLEET_PODS ?= 10
 FLEET_FLAGS ?=
-fleet: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+fleet: $(PROGRAMS) $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/bench_fleet.py $(FLEET) --pods $(FLEET_PODS) $(FLEET_FLAGS)
 ## hostile: the same beside hostile tenants: honest p99, memory, longest turn, Lease, ends
 ##   HOSTILE="--clusters 100 --only flood"
 HOSTILE ?=
-hostile: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+hostile: $(PROGRAMS) $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/hostile.py $(HOSTILE)
 	@$(if $(HOSTILE),,$(MAKE) --no-print-directory hostile-fields)
 ## soak: an hour of hostile tenants that come and go: what has grown; SOAK="--minutes 10 --clusters 50"
 SOAK ?=
-soak: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+soak: $(PROGRAMS) $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/soak.py $(SOAK)
 ## hostile-fields: each decoded field with each hostile value on a real kube-apiserver; part of hostile
 ##   HOSTILE_FIELDS="--only 'Pod status' --parts 6"; --update writes src/test/data/hostile-fields.md
 HOSTILE_FIELDS ?=
-hostile-fields: $(BUILD)/rayscaler $(BUILD)/tools/kube_hostile_fields
+hostile-fields: $(PROGRAMS) $(BUILD)/tools/kube_hostile_fields
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/hostile_fields.py $(HOSTILE_FIELDS)
 ## torture: every request of a scenario fails once, in each way; a sample is in make test
 ##   SEED, SHARD=2/5: the second of five parts, TORTURE="--slots 2 --minutes 30 --only DrainNode"
 SHARD ?= 1/1
 TORTURE ?=
-torture: $(BUILD)/rayscaler
+torture: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/torture.py --seed $(SEED) --shard $(SHARD) $(TORTURE)
 ## torture-kill: kill -9 of the program KILLS (240) times, in controller mode with and without an
 ##   election and in sidecar mode; KILL_FLAGS="--seed 1 --modes sidecar"
 KILLS ?= 240
 KILL_FLAGS ?=
-torture-kill: $(BUILD)/rayscaler
+torture-kill: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/torture_kill.py --kills $(KILLS) $(KILL_FLAGS)
 .PHONY: fleet hostile soak hostile-fields torture torture-kill

@@ -21,12 +21,13 @@ DIST_MAKE = PYTHONDONTWRITEBYTECODE=1 python3 mk/dist/dist.py --to $(DIST) --ver
 
 ## dist: in $(BUILD)/dist the image as an OCI archive, a tarball, a .deb, an SBOM, the chart, the krew
 ##   manifest, provenance and SHA256SUMS; the same sources give the same bytes. After setup-arm64 for arm64 too
-dist: $(BUILD)/rayscaler
+dist: $(PROGRAMS)
 	@rm -rf $(DIST)
-	@$(DIST_MAKE) --program $< --architecture "$$(dpkg --print-architecture)"
+	@$(DIST_MAKE) --program $< --controller $(BUILD)/rayscaler-controller --architecture "$$(dpkg --print-architecture)"
 	@if [ -e '$(ARM64)/ready' ]; then $(MAKE) --no-print-directory BUILD='$(ARM64_BUILD)' \
 		CC='$(ARM64)/bin/aarch64-linux-gnu-clang' PKG_CONFIG='$(ARM64)/bin/pkg-config' all && \
-		$(DIST_MAKE) --program $(ARM64_BUILD)/rayscaler --help-of $< --architecture arm64 \
+		$(DIST_MAKE) --program $(ARM64_BUILD)/rayscaler \
+		--controller $(ARM64_BUILD)/rayscaler-controller --help-of $< --architecture arm64 \
 		--sysroot '$(ARM64)/root'; else echo 'dist: without arm64 (make setup-arm64)'; fi
 	@$(DIST_MAKE) --finish
 .PHONY: dist

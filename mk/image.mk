@@ -9,7 +9,7 @@ image:
 	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' COMMIT='$(COMMIT)' \
 		REVISION='$(DIST_COMMIT)' SOURCE='$(RELEASE_SOURCE)' charts/image/build.sh '$(IMAGE)' '$(VERSION)'
 ## rootfs: the same root file system in $(BUILD)/rootfs and as a tar, with none of them
-rootfs: $(BUILD)/rayscaler
+rootfs: $(BUILD)/rayscaler-controller
 	@SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' charts/image/rootfs.sh $< $(BUILD)/rootfs \
 		$(BUILD)/rayscaler-rootfs.tar.gz
 .PHONY: image rootfs

@@ -47,8 +47,11 @@ lint-layers:
 	@echo 'ok      $@'
 
 PROGRAM_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(foreach l,$(LAYERS),$(NAMES_$(l))))
-lint-symbols: $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l))) | $(PROGRAM_OBJECTS)
-	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $^
+PURE_ARCHIVES := $(foreach l,$(PURE_LAYERS),$(call archive,release,$(l)))
+IMAGE_PROGRAM := $(if $(wildcard src/image/main.c),$(BUILD)/rayscaler-controller)
+lint-symbols: $(PURE_ARCHIVES) $(IMAGE_PROGRAM) | $(PROGRAM_OBJECTS)
+	@src/test/lint/symbols.sh '$(PURE_SYMBOLS)' $(PURE_ARCHIVES)
+	@$(if $(IMAGE_PROGRAM),src/test/lint/image.sh $(IMAGE_PROGRAM))
 	@python3 src/test/lint/circles.py $(PROGRAM_OBJECTS)
 	@$(if $(wildcard src/cli/main.c),src/test/lint/exports.sh '$(FOR_TESTS)' $(PROGRAM_OBJECTS))
 	@echo 'ok      $@'

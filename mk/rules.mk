@@ -58,6 +58,7 @@ FUZZ_CC ?= clang
 
 CFLAGS_ctl := -DRAYSCALER_VERSION='"$(VERSION)"'
 CFLAGS_cli := $(CFLAGS_ctl)
+CFLAGS_image := $(CFLAGS_ctl)
 CFLAGS_feature := $(CFLAGS_ctl)
 
 # What a decision calls: every turn of its loops is counted.
@@ -123,6 +124,7 @@ GEN_NAMES_gcs := $(GEN_C:$(BUILD)/gen/%.c=gen/%)
 # $(call objects,variant,layer)
 objects = $(patsubst %,$(DIR_$(1))/obj/%.o,$(NAMES_$(2)) $(GEN_NAMES_$(2)))
 OBJECTS_cli := $(call objects,release,cli)
+OBJECTS_image := $(call objects,release,image)
 # $(call archive,variant,layer); $(call archives,variant,group): the archives of a program of the group, in order
 archive = $(DIR_$(1))/lib$(subst /,_,$(2)).a
 archives = $(foreach l,$(LINKS_$(2)),$(call archive,$(1),$(l)))

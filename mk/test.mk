@@ -40,7 +40,7 @@ export AHEAD
 ## ahead: what later stages need, and AHEAD; make test compiles it beside the stage e2e
 ahead: tsan-programs $(if $(TEST_ALL),clang-programs,clang-part-programs) fuzz-programs $(AHEAD)
 ## beside-programs: what e2e and the stages beside it both need
-beside-programs: $(BUILD)/rayscaler tools $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
+beside-programs: $(PROGRAMS) tools $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 
 .PHONY: test test-all ahead beside-programs $(ALL_STAGES:%=test-%)
 
@@ -171,10 +171,10 @@ test-laws: $(BUILD)/tools/laws $(BUILD)/test/codec_golden_test
 
 ## test-e2e: the tests in e2e/tests; PYTEST="-k name" chooses
 PYTEST ?=
-test-e2e: $(BUILD)/rayscaler tools
+test-e2e: $(PROGRAMS) tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh e2e $(PYTEST)
 # The quickstart of the README, as a test.
-test-quickstart: $(BUILD)/rayscaler
+test-quickstart: $(PROGRAMS)
 	@BUILD='$(BUILD)' e2e/run-quickstart.sh
 
 ## demo: a cluster that scales up and down on this machine, in half a minute
@@ -198,7 +198,7 @@ node:
 	@BUILD='$(BUILD)' e2e/node.sh $(NODE_FLAGS)
 # node-dist: what `make dist` makes for this architecture.
 node-dist: $(NODE_DIST)/SHA256SUMS
-$(NODE_DIST)/SHA256SUMS: $(BUILD)/rayscaler $(shell find charts/image charts/rayscaler/[^c]* mk/dist -name '[^_]*' -type f)
+$(NODE_DIST)/SHA256SUMS: $(PROGRAMS) $(shell find charts/image charts/rayscaler/[^c]* mk/dist -name '[^_]*' -type f)
 	@$(MAKE) --no-print-directory dist DIST='$(NODE_DIST)' ARM64= > $(BUILD)/node-dist.log || { cat $(BUILD)/node-dist.log; exit 1; }
 ## judge: KubeRay's own tests of autoscaling on the node of `make node`, by Ray's autoscaler and by rayscaler
 ##   KUBERAY_SOURCE=DIR: the tests of a checkout, as DIR/ray-operator/e2eautoscaler.test
@@ -210,7 +210,7 @@ judge:
 	@[ -n '$(KUBERAY_SOURCE)' ] || e2e/setup-apiserver.sh kubectl helm e2eautoscaler.test
 	@$(PYTHON) e2e/judge.py $(JUDGE)
 # Its tests, of which make test-all runs those with the mark test_all too; skipped where no node can run.
-test-node: $(BUILD)/rayscaler node-dist
+test-node: $(PROGRAMS) node-dist
 	@BUILD='$(BUILD)' e2e/run-node.sh $(PYTEST)
 .PHONY: demo dev-cluster node judge
 
@@ -222,7 +222,7 @@ test-node: $(BUILD)/rayscaler node-dist
 PROBLEMS ?= 10000
 RAYCLUSTERS ?= 2000
 SEED ?= 1
-CONFORMANCE_PROGRAMS := $(BUILD)/rayscaler $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_capacity
+CONFORMANCE_PROGRAMS := $(PROGRAMS) $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_capacity
 CONFORMANCE = BUILD='$(BUILD)' JOBS='$(JOBS)' \
 	e2e/conformance/run.sh '$(PROBLEMS)' '$(RAYCLUSTERS)' '$(SEED)'
 conformance: $(CONFORMANCE_PROGRAMS)
@@ -361,12 +361,12 @@ confined: $(BUILD)/tools/net_confine
 # $(call run_under,script and its first arguments)
 run_under = $(1) $(abspath src/test/$(UNDER)) $(abspath $(BUILD)/rayscaler) \
 	$(abspath $(BUILD)/$(basename $(UNDER:under_%=%))) $(abspath $(RESULTS)/$@.count)
-valgrind confined profiled: $(BUILD)/rayscaler $(BUILD)/tools/gcs_fleet
+valgrind confined profiled: $(PROGRAMS) $(BUILD)/tools/gcs_fleet
 	@mkdir -p $(RESULTS)
 	@export BUILD='$(abspath $(BUILD))'; status=0; \
 		$(call run_under,src/test/run_commands.sh $@) || status=1; \
 		$(call run_under,src/test/run_controller.sh $@) || status=1; exit $$status
-valgrind-e2e: $(BUILD)/rayscaler tools
+valgrind-e2e: $(PROGRAMS) tools
 	@BUILD='$(BUILD)' e2e/run-pytest.sh valgrind-e2e valgrind
 test-valgrind: valgrind
 test-confined:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the root file system of the image: the program, the shared libraries that it loads, the loader,
+# Makes the root file system of the image: the program (the controller alone: src/image), the shared libraries that it loads, the loader,
 # the CA certificates and time zones of the system, and the few files that the C library reads. Nothing else: no
 # shell, no package manager, nothing that can be written to.
 #
@@ -58,7 +58,7 @@ put() {
 install -m 0755 "$program" "$root/usr/bin/rayscaler"
 # The build id is a digest of the debug information too, which names the folder of the build.
 "$strip" --strip-debug --remove-section=.note.gnu.build-id "$root/usr/bin/rayscaler"
-# KubeRay starts the autoscaler container with these names (src/cli/kuberay_command.h).
+# KubeRay starts the autoscaler container with these names (src/image/kuberay_command.h).
 ln -s rayscaler "$root/usr/bin/bash"
 ln -s rayscaler "$root/usr/bin/ray"
 

@@ -48,7 +48,7 @@ def main() -> int:
         kubeconfig = server.write_kubeconfig(work_dir / "kubeconfig", token=token, namespace=NAMESPACE)
         _say("starting the stand-ins for KubeRay's operator and the kubelet")
         standins = stack.enter_context(StandIns(server, work_dir / "nodes"))
-        _say(f"starting {paths.program()} run {' '.join(options.flags)}")
+        _say(f"starting {paths.controller()} run {' '.join(options.flags)}")
         address = f"127.0.0.1:{free_port()}"
         controller = stack.enter_context(_start_controller(server, work_dir, address, options.flags))
         head = None if options.empty else _start_cluster(server, stopping)
@@ -72,7 +72,7 @@ def _start_controller(server: ApiServer, work_dir: Path, address: str, flags: Li
     server.create_namespace(HOME)
     token = server.controller_token(HOME, "dev-cluster")
     file = server.write_kubeconfig(work_dir / "controller.kubeconfig", token=token)
-    words = [str(paths.program()), "run", "--kubeconfig", str(file)]
+    words = [str(paths.controller()), "run", "--kubeconfig", str(file)]
     words += ["--metrics-bind-address", address, "--health-probe-bind-address", "127.0.0.1:0", *flags]
     return Process("rayscaler", words, work_dir / "controller.log")
 

@@ -105,7 +105,7 @@ class Fleet:
         self.url = f"http://127.0.0.1:{self._port}"
         self.kubeconfig = work_dir / "kubeconfig"
         self.kubeconfig.write_text(KUBECONFIG % self._port)
-        self._words = [paths.program(), "run", "--kubeconfig", self.kubeconfig, "--log-level", "warning"]
+        self._words = [paths.controller(), "run", "--kubeconfig", self.kubeconfig, "--log-level", "warning"]
         self._words += ["--metrics-bind-address", "127.0.0.1:0"]
         self._words += ["--health-probe-bind-address", f"127.0.0.1:{self._health}", *flags]
         if limit:

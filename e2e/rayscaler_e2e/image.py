@@ -16,7 +16,7 @@ ENTER = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && root=$1 && s
 def make_rootfs(directory: Path) -> str:
     """The output of rootfs.sh; the archive is ``directory``.tar.gz."""
     done = subprocess.run(
-        [paths.ROOT / "charts/image/rootfs.sh", paths.program(), directory, f"{directory}.tar.gz"],
+        [paths.ROOT / "charts/image/rootfs.sh", paths.controller(), directory, f"{directory}.tar.gz"],
         capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

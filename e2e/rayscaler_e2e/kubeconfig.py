@@ -1,11 +1,11 @@
 """Files from which a program learns how to reach an API server: a kubeconfig, an in-cluster directory."""
 
 import base64
+import json
 import os
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
-import yaml
 
 
 def write_kubeconfig(
@@ -23,7 +23,8 @@ def write_kubeconfig(
     insecure_skip_tls_verify: bool = False,
     tls_server_name: Optional[str] = None,
 ) -> Path:
-    """Write a kubeconfig with one context, mode 0600, and return its path.
+    """Write a kubeconfig with one context, mode 0600, and return its path. It is JSON, which the
+    program of the image reads too.
 
     ``inline`` puts certificates and keys in as base64 data instead of file names.
     """
@@ -60,7 +61,7 @@ def write_kubeconfig(
         "contexts": [{"name": "bench", "context": context}],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_private(path, yaml.safe_dump(config, sort_keys=False))
+    _write_private(path, json.dumps(config, indent=1))
     return path
 
 

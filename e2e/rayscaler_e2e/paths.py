@@ -20,6 +20,12 @@ def program() -> Path:
     return Path(os.environ.get("RAYSCALER", build_dir() / "rayscaler"))
 
 
+def controller() -> Path:
+    """The program of the image, which controllers and sidecars of the tests are: ``RAYSCALER`` if set, else
+    ``$(BUILD)/rayscaler-controller``."""
+    return Path(os.environ.get("RAYSCALER", build_dir() / "rayscaler-controller"))
+
+
 def work_root() -> Path:
     """Work directories of servers and tests, kept after the run: ``$(BUILD)/e2e``, or a directory
     there for each process of pytest-xdist."""

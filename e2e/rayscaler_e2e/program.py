@@ -45,7 +45,7 @@ class Controller:
             token = server.namespaced_controller_token(namespace, account)
         kubeconfig = work_dir / "controller.kubeconfig"
         self._kubeconfig = write_kubeconfig(kubeconfig, url or server.url, server.ca_file, token=token)
-        self._words = [str(paths.program()), "run", "--kubeconfig", str(self._kubeconfig)]
+        self._words = [str(paths.controller()), "run", "--kubeconfig", str(self._kubeconfig)]
         self._words += [] if everywhere else ["--namespace", namespace]
         # Every Pod and program of the bench shares one network: free ports, which the log has.
         for flag in ("--metrics-bind-address", "--health-probe-bind-address"):

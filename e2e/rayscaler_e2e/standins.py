@@ -76,7 +76,7 @@ class StandIns:
 
     def start_kubelet(self) -> None:
         words = self._python("rayscaler_e2e.kubelet")
-        words += ["--work-dir", str(self.pods_dir), "--ray", str(self._ray), "--program", str(paths.program())]
+        words += ["--work-dir", str(self.pods_dir), "--ray", str(self._ray), "--program", str(paths.controller())]
         words += [] if self._schedules else ["--no-scheduler"]
         self.kubelet = Process("kubelet", words, self.work_dir / "kubelet.log", cwd=paths.E2E)
 

@@ -256,9 +256,9 @@ def test_price_table(helm, tmp_path):
     volumes = {volume["name"]: volume["configMap"]["name"] for volume in pod["spec"]["volumes"]}
     assert not more and f"--price-table={mounts['price-table']}/{name}" in one["args"]
     assert volumes == {name: f"rayscaler-{name}" for name in mounts} and len(mounts) == 2
-    assert yaml.safe_load(text)["prices"] == rows
+    assert json.loads(text)["prices"] == rows
     (tmp_path / name).write_text(text)
-    words = [str(paths.program()), "run", "--price-table", str(tmp_path / name), "--kubeconfig", str(tmp_path / "none")]
+    words = [str(paths.controller()), "run", "--price-table", str(tmp_path / name), "--kubeconfig", str(tmp_path / "none")]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
     assert ended.returncode and str(tmp_path / "none") in ended.stderr and name not in ended.stderr
     values["priceTable"]["currency"] = "USD"
@@ -617,7 +617,7 @@ def _camel(flag):
 def _run_says(flag):
     """With a kubeconfig that is not there: the program ends at the first thing that it refuses."""
     wide = ["--backoff-initial-seconds=1", "--backoff-max-seconds=86400", "--price-table=/no/such/file"]
-    words = [str(paths.program()), "run", "--kubeconfig=/no/such/file", *wide, flag]
+    words = [str(paths.controller()), "run", "--kubeconfig=/no/such/file", *wide, flag]
     done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode != 0
     return done.stdout + done.stderr

@@ -72,7 +72,7 @@ KUBERAY = "ray kuberay-autoscaler --cluster-name demo --cluster-namespace ray"
 def as_in_image(*words, **variables):
     """The program under another name, as the links of the image start it."""
     environment = {**os.environ, "KUBECONFIG": "/absent/config", **variables}
-    return subprocess.Popen(words, executable=str(paths.program()), env=environment,
+    return subprocess.Popen(words, executable=str(paths.controller()), env=environment,
                             stderr=subprocess.PIPE, text=True)  # fmt: skip
 
 

@@ -17,15 +17,12 @@ from rayscaler_e2e.wait import wait_until
 
 GPUS = 4
 PRICE = 3600.0  # of a GPU-hour: one for each GPU-second
-TABLE = f"""
-apiVersion: rayscaler.dev/v1alpha1
-kind: PriceTable
-currency: EUR
-prices:
-- {{gpuModel: A100, market: spot, perGPUHour: {PRICE}}}
-- {{perGPUHour: 1}}
-"""
+ROWS = [{"gpuModel": "A100", "market": "spot", "perGPUHour": PRICE}, {"perGPUHour": 1}]
 STATES = ("used", "idle", "starting", "terminating")
+
+
+def price_table(*rows: Dict[str, Any]) -> str:
+    return json.dumps({"apiVersion": "rayscaler.dev/v1alpha1", "kind": "PriceTable", "currency": "EUR", "prices": rows})
 
 
 def worker(cluster: Dict[str, Any], name: str, spec: Dict[str, Any], node: str) -> Dict[str, Any]:
@@ -92,8 +89,8 @@ def metered(api_server: ApiServer, namespace: str) -> Metered:
 
 
 def test_counters_continue_after_kills_and_count_nothing_twice(metered, namespace, controller, tmp_path):
-    table = tmp_path / "prices.yaml"
-    table.write_text(TABLE)
+    table = tmp_path / "prices.json"
+    table.write_text(price_table(*ROWS))
     program = controller(namespace, "--price-table", str(table))
     first = wait_until(lambda: shown(program, namespace), 20, "the series")
     assert set(first) == {*STATES, "cost"} and first["starting"] == 0
@@ -122,8 +119,8 @@ def test_counters_continue_after_kills_and_count_nothing_twice(metered, namespac
 
 
 def test_status_shows_it_without_a_controller(api_server, metered, namespace, controller, work_dir, tmp_path):
-    table = tmp_path / "prices.yaml"
-    table.write_text(TABLE)
+    table = tmp_path / "prices.json"
+    table.write_text(price_table(*ROWS))
     program = controller(namespace, "--price-table", str(table))
     wait_until(lambda: shown(program, namespace), 20, "the series")
     time.sleep(1.1)  # GPU time
@@ -143,8 +140,8 @@ def test_a_running_worker_has_the_price_of_its_node(api_server, namespace, contr
     nodes, name = api_server.admin.of("nodes"), f"{namespace}-node"
     api_server.let_read_nodes(namespace)
     metered = Metered(api_server, namespace, name)
-    table = tmp_path / "prices.yaml"
-    table.write_text(TABLE.replace("prices:\n", "prices:\n- {nodeLabels: {pool: reserved}, perGPUHour: 50}\n"))
+    table = tmp_path / "prices.json"
+    table.write_text(price_table({"nodeLabels": {"pool": "reserved"}, "perGPUHour": 50}, *ROWS))
     program = controller(namespace, "--price-table", str(table))
     wait_until(lambda: shown(program, namespace), 20, "the series")
 

@@ -74,14 +74,16 @@ def make_dist(directory: Path, *words: str) -> Path:
 def release(request) -> Path:
     """With arm64 if a test that needs it runs: that is a build of the whole program."""
     words = ["ARM64=/nonexistent"]
-    if any(item.name == test_the_image_of_arm64_decides.__name__ for item in request.session.items):
+    if any(item.name == test_the_programs_of_arm64_run.__name__ for item in request.session.items):
         arm64 = subprocess.run([paths.E2E / "setup-arm64.sh"], capture_output=True, text=True, timeout=600, check=False)
         assert arm64.returncode in (0, 3), arm64.stderr
         words = []
     packed = folder("packed")
     (packed / "build").mkdir()
-    shutil.copy(paths.build_dir() / "rayscaler", packed / "build/rayscaler")
-    return make_dist(packed, "-o", "build/rayscaler", *words)
+    programs = ("rayscaler", "rayscaler-controller")
+    for name in programs:
+        shutil.copy(paths.build_dir() / name, packed / "build" / name)
+    return make_dist(packed, *(word for name in programs for word in ("-o", f"build/{name}")), *words)
 
 
 @pytest.fixture(scope="module")
@@ -229,14 +231,14 @@ def test_containerd_finds_the_whole_name(release, version, architectures):
 
 
 @pytest.mark.test_all  # with it the tests of each file take arm64 as well
-def test_the_image_of_arm64_decides(release, version, architectures):
-    """Under qemu-aarch64, with the libraries of the image: the same plan as the program of this machine."""
+def test_the_programs_of_arm64_run(release, version, architectures):
+    """Under qemu-aarch64, with the libraries of each: the same plan as the program of this machine."""
     if "arm64" not in architectures:
         pytest.skip("Debian's libraries for arm64 cannot be had here")
-    root = release / ".rootfs-arm64"
     library_path = "LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu"
-    inside = [need("qemu-aarch64"), "-L", root, "-E", library_path, root / "usr/bin/rayscaler"]
-    for words in (["version"], ["plan", "-f", "examples/gpu.snapshot.yaml", "-o", "json"]):
+    for name, words in (("rootfs", ["version"]), ("rootfs", ["run", "--help"]), ("tools", ["plan", "-f", "examples/gpu.snapshot.yaml", "-o", "json"])):
+        root = release / f".{name}-arm64"
+        inside = [need("qemu-aarch64"), "-L", root, "-E", library_path, root / "usr/bin/rayscaler"]
         assert output_of(*inside, *words, cwd=paths.ROOT) == output_of(paths.program(), *words, cwd=paths.ROOT)
 
 

@@ -7,6 +7,7 @@ enters by a user namespace. No container engine is needed, and none is used.
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -93,24 +94,26 @@ def test_the_same_bytes_again(rootfs, work_dir):
 def test_the_script_empties_no_foreign_directory(work_dir):
     (work_dir / "precious").write_text("x")
     done = subprocess.run(
-        [IMAGE / "rootfs.sh", paths.program(), work_dir], capture_output=True, text=True, timeout=60, check=False
+        [IMAGE / "rootfs.sh", paths.controller(), work_dir], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1 and "holds something else" in done.stderr
     assert (work_dir / "precious").exists()
 
 
-def test_version_and_plan_work_in_it(rootfs):
-    outside = [str(paths.program())]
+def test_only_the_controller_works_in_it(rootfs):
+    outside = [str(paths.controller())]
     for words in (["version"], ["run", "--help"]):
         inside = run_in(rootfs, "rayscaler", *words)
         there = subprocess.run([*outside, *words], capture_output=True, text=True, timeout=20, check=True)
         assert (inside.returncode, inside.stdout) == (0, there.stdout), inside.stderr
-    case = "src/test/golden/0001_scale_up_pending_actors.yaml"
-    expand = [paths.build_dir() / "tools/codec_golden", case]
-    snapshot = subprocess.run(expand, cwd=paths.ROOT, capture_output=True, text=True, timeout=20, check=True).stdout
-    inside = run_in(rootfs, "rayscaler", "plan", "-f", "-", "-o", "json", stdin=snapshot)
-    assert inside.returncode == 0, inside.stderr
-    assert json.loads(inside.stdout)["patch"] == yaml.safe_load((paths.ROOT / case).read_text())["plan"]["patch"]
+    listed = re.findall(r"^  ([a-z]+)  +\S", run_in(rootfs, "rayscaler", "--help").stdout, re.M)
+    assert listed == ["run", "park", "version"]
+    every = re.findall(r"^  ([a-z]+)  +\S", subprocess.run([paths.program(), "--help"], capture_output=True, text=True, timeout=20, check=True).stdout, re.M)
+    assert set(listed) < set(every)
+    for name in set(every) - set(listed):
+        refused = run_in(rootfs, "rayscaler", name)
+        assert refused.returncode == 2 and f'"{name}" is not a command of the image, which has the controller alone' in refused.stderr
+    assert not any("yaml" in path.name for path in rootfs.rglob("*"))
     for words in (["/bin/bash", "-c", "true"], ["ray", "start"]):
         refused = run_in(rootfs, *words)
         assert refused.returncode == 2 and "this image has no shell" in refused.stderr
@@ -228,8 +231,8 @@ def make(directory: Path, *words: str) -> subprocess.CompletedProcess:
 
 def test_make_rootfs(context, rootfs):
     (context / "build").mkdir()
-    shutil.copy(paths.program(), context / "build/rayscaler")
-    done = make(context, "-o", "build/rayscaler", "rootfs", "SOURCE_DATE_EPOCH=1700000000")
+    shutil.copy(paths.controller(), context / "build/rayscaler-controller")
+    done = make(context, "-o", "build/rayscaler-controller", "rootfs", "SOURCE_DATE_EPOCH=1700000000")
     assert done.returncode == 0, done.stderr
     assert "rootfs: program " in done.stdout and "rayscaler-rootfs.tar.gz" in done.stdout
     names = [{str(path.relative_to(one)) for path in one.rglob("*")} for one in (rootfs, context / "build/rootfs")]
@@ -243,7 +246,7 @@ def test_the_dockerfile_has_all_it_copies(context):
     for words in instructions[:last]:
         if words[0] == "COPY":
             assert (context / words[1]).exists(), f"{words[1]} is not in the context"
-    planned = make(context, "-n", "VERSION=1.2.3", "all")
+    planned = make(context, "-n", "VERSION=1.2.3", "build/rayscaler-controller")
     assert planned.returncode == 0 and "1.2.3" in planned.stdout, planned.stderr
     assert instructions[last] == ["FROM", "scratch"]
     assert [words[0] for words in instructions[last + 1 :]] == ["COPY", "ENV", "USER", "ENTRYPOINT", "LABEL"]

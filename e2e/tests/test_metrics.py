@@ -26,7 +26,7 @@ class Unreachable(Controller):
     """A controller with a kubeconfig of the test's own."""
 
     def __init__(self, kubeconfig: Path, namespace: str, work_dir: Path):
-        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig), "--namespace", namespace]
+        self._words = [str(paths.controller()), "run", "--kubeconfig", str(kubeconfig), "--namespace", namespace]
         self._words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
         self._env = None
         self.log = work_dir / "controller.log"
@@ -66,7 +66,7 @@ def test_a_taken_port_is_named_with_its_flag(flag, api_server, namespace, work_d
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig), "--namespace", namespace]
+        words = [str(paths.controller()), "run", "--kubeconfig", str(kubeconfig), "--namespace", namespace]
         words += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0", flag, address]
         process = Process("program", words, work_dir / "log")
         wait_until(lambda: not process.running(), 10, "the program to end")
@@ -153,7 +153,7 @@ def test_a_sidecar_goes_on_without_its_port(work_dir):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        words = [str(paths.program()), "run", "--cluster-name", "demo", "--cluster-namespace", "ray"]
+        words = [str(paths.controller()), "run", "--cluster-name", "demo", "--cluster-namespace", "ray"]
         words += ["--service-account-dir", str(work_dir), "--metrics-bind-address", address]
         with Process("sidecar", words, work_dir / "log", env=env) as process:
             log = wait_until(lambda: "cannot read from the API server" in process.log_text() and process.log_text(), 15, "it to go on")

@@ -29,7 +29,7 @@ COST_TEST = paths.E2E / "prometheus" / "cost_test.yaml"
 METRICS_DOC = paths.ROOT / "docs" / "METRICS.md"
 MONITORING_DOC = paths.ROOT / "docs" / "MONITORING.md"
 RATE_INTERVAL = "5s"
-PRICES = "{apiVersion: rayscaler.dev/v1alpha1, kind: PriceTable, currency: EUR, prices: [{perGPUHour: 3600}]}"
+PRICES = '{"apiVersion": "rayscaler.dev/v1alpha1", "kind": "PriceTable", "currency": "EUR", "prices": [{"perGPUHour": 3600}]}'
 # Series that a healthy cluster does not have.
 MAY_BE_EMPTY = {
     ("Nodes as Ray counts them", "{{NodeType}} failed"),
@@ -90,7 +90,7 @@ def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path
     work_dir = paths.work_root() / f"prometheus-{api_server.kind}"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
-    table = work_dir / "prices.yaml"
+    table = work_dir / "prices.json"
     table.write_text(PRICES)
     pools = api_server.admin.of("gpupools")
     pools.delete(POOL["metadata"]["name"], missing_ok=True)

@@ -131,7 +131,7 @@ class Limited(Controller):
         token = server.service_account_token(ACCOUNTS, self.account)
         work_dir.mkdir(parents=True, exist_ok=True)
         kubeconfig = server.write_kubeconfig(work_dir / f"{words}.kubeconfig", token=token)
-        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig)]
+        self._words = [str(paths.controller()), "run", "--kubeconfig", str(kubeconfig)]
         self._words += ["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]
         self._words += self._flags()
         self._env, self.log = None, work_dir / f"{words}.log"

@@ -67,7 +67,7 @@ class Replica(Controller):
         directory.mkdir(parents=True, exist_ok=True)
         token = server.service_account_token(chart.NAMESPACE, "rayscaler")
         kubeconfig = write_kubeconfig(directory / "kubeconfig", server.url, server.ca_file, token=token)
-        self._words = [str(paths.program()), "run", "--kubeconfig", str(kubeconfig), "--metrics-secure"]
+        self._words = [str(paths.controller()), "run", "--kubeconfig", str(kubeconfig), "--metrics-secure"]
         self._words += ["--leader-elect", "--leader-elect-resource-namespace", chart.NAMESPACE]
         for flag in ("--metrics-bind-address", "--health-probe-bind-address"):
             self._words += [flag, "127.0.0.1:0"]

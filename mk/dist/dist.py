@@ -48,7 +48,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--version", required=True)
     parser.add_argument("--commit", required=True)
     parser.add_argument("--time", type=int, required=True, help="SOURCE_DATE_EPOCH")
-    parser.add_argument("--program", type=Path, help="the program of the architecture")
+    parser.add_argument("--program", type=Path, help="the program of the architecture, for people's machines")
+    parser.add_argument("--controller", type=Path, help="the one for the image")
     parser.add_argument("--help-of", type=Path, help="a program that runs here, for the man pages")
     parser.add_argument("--architecture", choices=sorted(LOADERS))
     parser.add_argument("--sysroot", type=Path, help="the libraries of another architecture")
@@ -61,10 +62,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def rootfs(given: argparse.Namespace) -> Path:
-    to = given.to / f".rootfs-{given.architecture}"
+def rootfs(given: argparse.Namespace, program: Path, name: str) -> Path:
+    """``program`` with its libraries and their licenses."""
+    to = given.to / f".{name}-{given.architecture}"
     env = {**os.environ, "SOURCE_DATE_EPOCH": str(given.time), "SYSROOT": str(given.sysroot or "")}
-    words = [TOP / "charts/image/rootfs.sh", given.program, to, f"{to}.tar.gz"]
+    words = [TOP / "charts/image/rootfs.sh", program, to, f"{to}.tar.gz"]
     subprocess.run(words, env=env, check=True, stdout=subprocess.DEVNULL, timeout=300)
     return to
 
@@ -136,14 +138,19 @@ def package(given: argparse.Namespace, root: Path, share: Entries, owners: Dict[
     return debian.deb(files, fields, given.time)
 
 
-def make_architecture(given: argparse.Namespace) -> None:
-    root = rootfs(given)
-    name = f"rayscaler-{given.version}-linux-{given.architecture}"
+def library_packages(given: argparse.Namespace, root: Path) -> Dict[str, debian.Package]:
+    """The Debian package of each library below ``root``, by the name of its file."""
     libraries = [f"/{path.relative_to(root)}" for path in sorted(root.rglob("*.so*"))]
     owners = debian.packages_of(given.sysroot, libraries) if given.sysroot else debian.packages_here(libraries)
     lost = [one for one in libraries if Path(one).name not in owners]
     if lost:
         raise SystemExit(f"dist: {lost} belong to no Debian package")
+    return owners
+
+
+def make_architecture(given: argparse.Namespace) -> None:
+    root, tools = rootfs(given, given.controller, "rootfs"), rootfs(given, given.program, "tools")
+    name = f"rayscaler-{given.version}-linux-{given.architecture}"
     share = documents(given)
     labels = {"org.opencontainers.image.version": given.version, "org.opencontainers.image.revision": given.commit}
     if given.source:
@@ -152,11 +159,11 @@ def make_architecture(given: argparse.Namespace) -> None:
     tag = f"{re.sub(':[^:/]*$', '', given.image)}:{given.version}"
     image = oci.image(layer, TOP / "charts/image/Dockerfile", tag, given.architecture, labels, given.time)
     data = debian.packages_here(["/usr/sbin/update-ca-certificates", "/usr/share/zoneinfo/Europe/Berlin"])
-    parts = [*owners.values(), *data.values()]
+    parts = [*library_packages(given, root).values(), *data.values()]
     made = {
         f"{name}.oci.tar": image,
-        f"{name}.tar.gz": tarball(given, root, share, name),
-        f"rayscaler_{given.version}_{given.architecture}.deb": package(given, root, share, owners),
+        f"{name}.tar.gz": tarball(given, tools, share, name),
+        f"rayscaler_{given.version}_{given.architecture}.deb": package(given, tools, share, library_packages(given, tools)),
         f"{name}.spdx.json": sbom.document(f"{name}.oci.tar", image, given.version, given.commit, parts, given.time),
     }
     write(given.to, made)

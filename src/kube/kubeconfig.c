@@ -7,8 +7,8 @@
 #include "base/nearest.h"
 #include "codec/schema/field.h"
 #include "codec/text/base64.h"
+#include "codec/text/documents.h"
 #include "codec/text/json.h"
-#include "codec/text/yaml.h"
 #include "kube/kube_file.h"
 
 #define KUBECONFIG_NAMES_MAX 300 /* bytes of names in an error */
@@ -339,7 +339,7 @@ int kubeconfig_read(const char *path, const char *context, struct arena *arena,
 
 	if (kube_file_read_text(path, &text, err) < 0)
 		return err_set(err, err->kind, "%s; %s", err->text, kubeconfig_ways);
-	if (yaml_or_json_parse(text, strlen(text), &kubeconfig_limits, &json, err) < 0)
+	if (document_parse(text, strlen(text), &kubeconfig_limits, &json, err) < 0)
 		return err_set(err, err->kind, "%s: %s; %s", path, err->text, kubeconfig_ways);
 	struct json_at root = json_root(json, "", &reader);
 	if (json_expect(&root, JSON_OBJECT) < 0)

@@ -110,10 +110,10 @@ labels:
 {{- end }}
 - --health-probe-bind-address=:{{ .Values.health.port }}
 {{- if .Values.deviceTable }}
-- --device-table=/etc/rayscaler/device-table.yaml
+- --device-table=/etc/rayscaler/device-table.json
 {{- end }}
 {{- if .Values.priceTable.prices }}
-- --price-table=/etc/rayscaler-prices/price-table.yaml
+- --price-table=/etc/rayscaler-prices/price-table.json
 {{- end }}
 - --log-level={{ .Values.logLevel }}
 {{- range $name, $value := .Values.config }}
@@ -130,21 +130,14 @@ labels:
 {{- end }}
 {{- end }}
 
-{{/* The file that --device-table reads. */}}
+{{/* The file that --device-table reads: the program of the image has no parser of YAML. */}}
 {{- define "rayscaler.deviceTable" -}}
-apiVersion: rayscaler.dev/v1alpha1
-kind: DeviceTable
-devices:
-{{- toYaml .Values.deviceTable | nindent 2 }}
+{{- dict "apiVersion" "rayscaler.dev/v1alpha1" "kind" "DeviceTable" "devices" .Values.deviceTable | toPrettyJson }}
 {{- end }}
 
 {{/* The file that --price-table reads. */}}
 {{- define "rayscaler.priceTable" -}}
-apiVersion: rayscaler.dev/v1alpha1
-kind: PriceTable
-currency: {{ .Values.priceTable.currency | quote }}
-prices:
-{{- toYaml .Values.priceTable.prices | nindent 2 }}
+{{- dict "apiVersion" "rayscaler.dev/v1alpha1" "kind" "PriceTable" "currency" (.Values.priceTable.currency | toString) "prices" .Values.priceTable.prices | toPrettyJson }}
 {{- end }}
 
 {{/* The newest version of MutatingAdmissionPolicy that the API server serves. */}}

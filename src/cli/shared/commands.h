@@ -1,5 +1,5 @@
-/* The commands of the program: one function each, in cli_<name>.c of src/cli or of a feature.
- * Nothing but main.c looks a command up. */
+/* The commands of the programs: one function each, in cli_<name>.c of src/cli, of src/cli/controller or of a
+ * feature. Nothing but cli/shared/program looks a command up. */
 #ifndef CLI_SHARED_COMMANDS_H
 #define CLI_SHARED_COMMANDS_H
 
@@ -12,8 +12,9 @@ enum exit_status {
 	EXIT_UNSCALED = 3, /* status, explain: it was shown, and nothing scales now */
 };
 
-/* X(name, one line for --help), in the order of that; features have theirs in a header of their part `cli`. */
-#define COMMAND_TABLE(X)                                                                           \
+/* X(name, one line for --help), in the order of that; features have theirs in a header of their part `cli`.
+ * TOOL_TABLE: the program on people's machines has them; CONTROLLER_TABLE: the image has them too. */
+#define TOOL_TABLE(X)                                                                              \
 	X(status, "worker groups: replicas, targets, GPUs and reasons, as a table")                \
 	X(explain, "one RayCluster: each bundle and each worker, with reasons")                    \
 	X(request, "request workers ahead of demand, and keep them")                               \
@@ -23,7 +24,9 @@ enum exit_status {
 	X(plan, "print the decision for a snapshot in a file, with reasons")                       \
 	X(simulate, "GPU-hours and waiting times of a workload, by settings")                      \
 	X(devices, "list the resource names of accelerators and their use in Ray")                 \
-	FEATURE_COMMANDS(X)                                                                        \
+	FEATURE_COMMANDS(X)
+
+#define CONTROLLER_TABLE(X)                                                                        \
 	X(run, "scale the worker groups of RayClusters (controller or sidecar)")                   \
 	X(park, "do nothing: the autoscaler container of a cluster that is scaled")                \
 	X(version, "print the version")
@@ -36,7 +39,8 @@ struct command {
 };
 
 #define X(name, summary) int cli_##name(int argc, char **argv);
-COMMAND_TABLE(X)
+TOOL_TABLE(X)
+CONTROLLER_TABLE(X)
 #undef X
 
 #endif

@@ -16,8 +16,8 @@
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/objects/ray_state_json.h"
 #include "codec/schema/document_head.h"
+#include "codec/text/documents.h"
 #include "codec/text/rfc3339.h"
-#include "codec/text/yaml.h"
 #include "core/model/identity.h"
 #include "core/nodes/node_labels.h"
 #include "feature/device_claims/codec/device_object_json.h"
@@ -492,7 +492,7 @@ int snapshot_read(const char *text, size_t size, struct arena *arena, struct sna
 {
 	AUTO(json_done) struct cJSON *tree = NULL;
 
-	if (yaml_or_json_parse(text, size, &snapshot_limits, &tree, err))
+	if (document_parse(text, size, &snapshot_limits, &tree, err))
 		return -1;
 	return snapshot_decode(tree, "", arena, ret_snapshot, err);
 }

@@ -1,16 +1,16 @@
 #include "codec/schema/one_document.h"
 
 #include "base/memory.h"
+#include "codec/text/documents.h"
 #include "codec/text/position.h"
-#include "codec/text/yaml.h"
 
-/* As yaml_stream_next. */
-static int next_document(const struct one_document *form, struct yaml_stream *stream,
+/* As documents_next. */
+static int next_document(const struct one_document *form, struct documents *documents,
 			 struct positions *positions, struct cJSON **ret_tree, struct err *err)
 {
 	int found;
 
-	while ((found = yaml_stream_next(stream, positions, ret_tree, err)) == 1) {
+	while ((found = documents_next(documents, positions, ret_tree, err)) == 1) {
 		struct json_at root = json_root(*ret_tree, "", NULL);
 
 		if (!form->is_beside || !form->is_beside(&root))
@@ -26,12 +26,12 @@ int one_document_read_as(const struct one_document *form, const char *text, size
 			 struct err *err)
 {
 	AUTO(arena_done) struct arena own = ARENA_INIT;
-	struct yaml_stream *stream = yaml_stream_new(text, size, &form->limits);
+	struct documents *documents = documents_new(text, size, &form->limits);
 	struct positions positions = { .arena = &own };
 	struct json_reader reader = { .arena = arena, .err = err };
 	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(json_done) struct cJSON *second = NULL;
-	int found = next_document(form, stream, &positions, &tree, err), result = -1;
+	int found = next_document(form, documents, &positions, &tree, err), result = -1;
 	struct json_at root = json_root(tree, "", &reader);
 
 	if (found == 0)
@@ -44,14 +44,15 @@ int one_document_read_as(const struct one_document *form, const char *text, size
 
 		if (at.line > 0)
 			err_prefix(err, "line %u, column %u", at.line, at.column);
-	} else if (found == 1 && (found = next_document(form, stream, NULL, &second, err)) != 0) {
+	} else if (found == 1 &&
+		   (found = next_document(form, documents, NULL, &second, err)) != 0) {
 		result =
 			found < 0 ?
 				-1 :
 				err_set(err, ERR_INPUT,
 					"there is a second document; put each into a file of its own");
 	}
-	yaml_stream_free(stream);
+	documents_free(documents);
 	return result;
 }
 

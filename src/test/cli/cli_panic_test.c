@@ -1,5 +1,5 @@
 /* A CHECK that fails in a decision prints the snapshot as a case for `rayscaler plan`. */
-#include "cli/panic.h"
+#include "cli/controller/panic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* cli/supervise: a worker that dies, a worker that is asked to end, and the end of the parent. */
-#include "cli/supervise.h"
+/* cli/controller/supervise: a worker that dies, a worker that is asked to end, and the end of the parent. */
+#include "cli/controller/supervise.h"
 
 #include <dlfcn.h>
 #include <errno.h>

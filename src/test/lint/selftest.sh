@@ -14,7 +14,7 @@ cp -r src/test/lint "$tree/src/test/lint"
 cp .ci/run "$tree/.ci/run"
 cd "$tree"
 for layer in core/{model,capacity,nodes,schedule,decide,report,lint} codec/{text,objects} net kube gcs \
-	ctl/{shared,queue,pass,report,watch} cli; do
+	ctl/{shared,queue,pass,report,watch} cli image; do
 	mkdir -p "src/$layer"
 done
 mkdir src/test/base
@@ -116,6 +116,8 @@ sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' 'int oth
 rm src/base/other.c
 sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int planted(void);' 'int planted(void)' '{' \
 	'	return 0;' '}'
+sees lint-symbols src/image/main.c 'has yaml_planted' 'int yaml_planted(int);' 'int yaml_planted(int a)' '{' '	return a;' '}' \
+	'int main(int argc, char **argv)' '{' '	(void)argv;' '	return yaml_planted(argc);' '}'
 sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'
 sees lint-banned $c 'banned function: line 1' 'sleep(1);'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"

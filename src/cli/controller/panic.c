@@ -1,4 +1,4 @@
-#include "cli/panic.h"
+#include "cli/controller/panic.h"
 
 #include <stdio.h>
 

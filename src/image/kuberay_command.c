@@ -1,4 +1,4 @@
-#include "cli/kuberay_command.h"
+#include "image/kuberay_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>

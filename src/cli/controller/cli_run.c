@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "cli/controller/supervise.h"
 #include "cli/shared/device_file.h"
 #include "cli/shared/help.h"
-#include "cli/supervise.h"
 #include "ctl/controller.h"
 #include "ctl/shared/options.h"
 #include "net/log.h"

@@ -2,8 +2,8 @@
  * because the head Pod's restartPolicy is Never (a dead autoscaler container stays dead).
  * Holds no state but the child's process id. Must not be used in controller mode: there the
  * kubelet restarts the container. */
-#ifndef CLI_SUPERVISE_H
-#define CLI_SUPERVISE_H
+#ifndef CLI_CONTROLLER_SUPERVISE_H
+#define CLI_CONTROLLER_SUPERVISE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
-/* KubeRay's command line in our image: /bin/bash and ray of the image are this program, so that
+/* KubeRay's command line in the image: /bin/bash and ray of the image are this program, so that
  * `autoscalerOptions.image` alone replaces Ray's autoscaler, with every version of KubeRay. */
-#ifndef CLI_KUBERAY_COMMAND_H
-#define CLI_KUBERAY_COMMAND_H
+#ifndef IMAGE_KUBERAY_COMMAND_H
+#define IMAGE_KUBERAY_COMMAND_H
 
 #include <stdbool.h>
 

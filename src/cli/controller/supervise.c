@@ -1,4 +1,4 @@
-#include "cli/supervise.h"
+#include "cli/controller/supervise.h"
 
 #include <errno.h>
 #include <signal.h>
