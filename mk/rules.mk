@@ -101,7 +101,8 @@ endif
 PROTOS := $(wildcard src/gcs/*.proto)
 GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
 # commit.h: the commit that `version` prints, written when it changes.
-GEN_H := $(GEN_C:.c=.h) $(BUILD)/gen/commit.h
+# simulate_page.h: src/cli/simulate_page.html as a string.
+GEN_H := $(GEN_C:.c=.h) $(BUILD)/gen/commit.h $(BUILD)/gen/simulate_page.h
 .SECONDARY: $(GEN_C) $(GEN_H)
 COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
 COMMIT_LINE := \#define RAYSCALER_COMMIT "$(COMMIT)"
@@ -116,6 +117,10 @@ $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto
 	@mkdir -p $(@D)
 	$(call say,PROTOC,$<)
 	$(Q)$(PROTOC_C) --c_out=$(BUILD)/gen -Isrc/gcs $<
+
+$(BUILD)/gen/simulate_page.h: src/cli/simulate_page.html
+	@mkdir -p $(@D)
+	$(Q){ echo 'static const char simulate_page[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
 # NAMES_<layer>: its objects below a variant's obj/, without ".o".
 $(foreach l,$(LAYERS),$(eval NAMES_$(l) := $(patsubst src/%.c,%,$(sort $(wildcard src/$(l)/*.c)))))

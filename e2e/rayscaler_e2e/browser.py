@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 import numpy
 from PIL import Image
@@ -54,6 +54,15 @@ def show(page: Path, directory: Path, width: int, height: int, scheme: str = LIG
     events = [event.get("params") for event in json.loads(log.read_text())["events"]]
     urls = sorted({event["url"] for event in events if isinstance(event, dict) and "url" in event})
     return Shown(numpy.asarray(Image.open(picture).convert("RGB")), console, urls)
+
+
+def ask(page: Path, directory: Path, script: str, width: int = 1200, height: int = 2400) -> Tuple[Any, Shown]:
+    """The value of an expression of JavaScript in the page, and the page afterwards."""
+    asking = directory / "asking.html"
+    asking.write_text(page.read_text().replace("</body>", f"<script>console.log('answer ' + JSON.stringify({script}))</script></body>"))
+    shown = show(asking, directory, width, height)
+    (answer,) = [re.match(r'"answer (.*)", source: ', line) for line in shown.console]
+    return json.loads(answer.group(1)), shown
 
 
 def print_pages(page: Path, directory: Path) -> int:

@@ -164,13 +164,13 @@ static void simulate_one(void *context, size_t index)
 
 	arena_done(&variant->arena);
 	variant->err.kind = ERR_NONE;
-	result = simulate(&variant->input, plan->keep_results ? &variant->arena : &arena,
-			  &variant->err);
-	if (result)
-		simulate_row_make(result, &variant->arena, &variant->row);
-	if (result)
-		simulate_row_price(&variant->input, &variant->arena, &variant->row);
-	variant->result = plan->keep_results ? result : NULL;
+	result = simulate(&variant->input, &arena, &variant->err);
+	if (!result)
+		return;
+	simulate_row_make(result, &variant->arena, &variant->row);
+	simulate_row_price(&variant->input, &variant->arena, &variant->row);
+	if (plan->keep_series)
+		simulate_row_keep(result, &variant->arena, &variant->row);
 }
 
 static int run_variants(struct simulate_plan *plan, struct err *err)
@@ -334,7 +334,7 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 		plan->variants.at[i].input.devices = plan->input.devices;
 	}
 	note_claims(plan);
-	plan->keep_results = arguments->report != NULL;
+	plan->keep_series = arguments->report != NULL;
 	if (arguments->report && plan->variants.count > SIMULATE_REPORT_ROWS_MAX)
 		return err_set(err, ERR_INPUT, "--report shows at most %d rows, not %zu",
 			       SIMULATE_REPORT_ROWS_MAX, plan->variants.count);

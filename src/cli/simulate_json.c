@@ -171,6 +171,21 @@ static void write_cost(struct json_writer *writer, const struct simulate_row *ro
 	json_write_double(writer, "gpuHours", simulate_gpu_hours(row->groups[i].provisioned));
 }
 
+/* Each as [second, demand, provisioned, used]: of groups with GPUs, for the page. */
+static void write_points(struct json_writer *writer, const struct simulate_series *series)
+{
+	json_write_array_line(writer, "points");
+	ARRAY_EACH(const struct sim_point, point, series->points, series->count) {
+		json_write_array_line(writer, NULL);
+		json_write_double(writer, NULL, (double)point->at_ms / 1000);
+		json_write_amount(writer, NULL, point->demand);
+		json_write_amount(writer, NULL, point->provisioned);
+		json_write_amount(writer, NULL, point->used);
+		json_write_array_end(writer);
+	}
+	json_write_array_end(writer);
+}
+
 static void write_groups(struct json_writer *writer, const struct field *field, const void *object)
 {
 	const struct simulate_row *row = object;
@@ -183,6 +198,8 @@ static void write_groups(struct json_writer *writer, const struct field *field, 
 		JSON_WRITE_TEXTS(writer, { "cluster", group->cluster }, { "name", group->name });
 		write_cost(writer, row, i);
 		field_write_all(writer, group_fields, group);
+		if (row->series && row->series[i].count > 0)
+			write_points(writer, &row->series[i]);
 		json_write_object_end(writer);
 	}
 	json_write_array_end(writer);
@@ -191,6 +208,26 @@ static void write_groups(struct json_writer *writer, const struct field *field, 
 /* ---- variants ---- */
 
 #define ROW struct simulate_row
+#define SPAN struct simulate_span
+
+static const struct field span_fields[] = {
+	TEXT(SPAN, name, "name"),
+	DOUBLE(SPAN, gpus, "gpus"),
+	INTEGER(SPAN, units, "units"),
+	FIELD_END,
+};
+
+static void write_spans(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const struct simulate_row *row = object;
+
+	if (!row->series)
+		return;
+	json_write_array(writer, field->name);
+	ARRAY_EACH(const struct simulate_span, span, row->spans, SIMULATE_SPANS)
+		field_write_object(writer, NULL, span_fields, span);
+	json_write_array_end(writer);
+}
 
 static const struct field hours_fields[] = {
 	DOUBLE(ROW, provisioned, "provisioned"),
@@ -223,6 +260,7 @@ static const struct field row_fields[] = {
 	INTEGER(ROW, resizes, "resizes"),
 	INTEGER(ROW, scale_ups, "scaleUps"),
 	INTEGER(ROW, decisions, "decisions"),
+	FIELD_HOOK("waits", .write = write_spans),
 	FIELD_HOOK("groups", .write = write_groups),
 	FIELD_HOOK("gpuPools", .write = write_pools),
 	LINES(ROW, jobs, job_count, job_fields, "jobs"),

@@ -1,6 +1,5 @@
-/* The page of `simulate --report`: one HTML file with inline SVG, which loads nothing and has no
- * script. The charts are drawn here and not by a library: those that draw for a browser need a script
- * in the page, and the few shapes are a page of code. */
+/* The page of `simulate --report`: one HTML file that loads nothing. A script of its own (simulate_page.html) draws the
+ * JSON of `simulate -o json`, with points over time, and the cells of the text table. */
 #ifndef CLI_SIMULATE_REPORT_H
 #define CLI_SIMULATE_REPORT_H
 
@@ -15,7 +14,7 @@ struct simulate_source {
 	const char *name, *text; /* text: or a sentence on why it is not shown */
 };
 
-/* All variants have their result. `command`: the command line. */
+/* All rows have their series. `command`: the command line. */
 void simulate_report_write(const struct simulate_plan *plan, const char *command,
 			   const struct simulate_source *sources, size_t count, struct buf *buf);
 

@@ -273,6 +273,48 @@ void simulate_row_make(const struct sim_result *result, struct arena *arena,
 	*ret_row = row;
 }
 
+/* ---- the page ---- */
+
+static const struct simulate_span row_spans[SIMULATE_SPANS] = {
+	{ .name = "below 1 s", .below_ms = 1000 },
+	{ .name = "1 to 10 s", .below_ms = 10000 },
+	{ .name = "10 to 30 s", .below_ms = 30000 },
+	{ .name = "30 to 60 s", .below_ms = 60000 },
+	{ .name = "1 to 5 min", .below_ms = 300000 },
+	{ .name = "5 to 30 min", .below_ms = 1800000 },
+	{ .name = "over 30 min", .below_ms = INT64_MAX },
+};
+
+static struct simulate_series series_of(const struct sim_group *group, struct arena *arena)
+{
+	struct sim_point *points = arena_array(arena, group->point_count, sizeof(*points));
+
+	if (group->worker_gpus == 0 || group->point_count == 0)
+		return (struct simulate_series){ .count = 0 };
+	memcpy(points, group->points, group->point_count * sizeof(*points));
+	return (struct simulate_series){ points, group->point_count };
+}
+
+void simulate_row_keep(const struct sim_result *result, struct arena *arena,
+		       struct simulate_row *row)
+{
+	struct simulate_series *series =
+		arena_array(arena, result->group_count + 1, sizeof(*series));
+
+	for (size_t i = 0; i < result->group_count; i++)
+		series[i] = series_of(&result->groups[i], arena);
+	memcpy(row->spans, row_spans, sizeof(row_spans));
+	ARRAY_EACH(const struct sim_wait, wait, result->waits, result->wait_count) {
+		struct simulate_span *span = row->spans;
+
+		while (wait->wait_ms >= span->below_ms)
+			span++;
+		span->gpus += (double)wait->gpus / RESOURCE_UNIT * (double)wait->count;
+		span->units += wait->count;
+	}
+	row->series = series;
+}
+
 /* ---- the cost ---- */
 
 /* NULL: the head. */

@@ -51,6 +51,21 @@ struct simulate_group_cost {
 	double cost; /* of its provisioned GPU-hours; 0 without a price */
 };
 
+/* Points over time of one group, with GPUs. */
+struct simulate_series {
+	const struct sim_point *points;
+	size_t count;
+};
+
+/* Waiting times from the span before up to below_ms. */
+enum { SIMULATE_SPANS = 7 };
+struct simulate_span {
+	const char *name;
+	int64_t below_ms;
+	double gpus; /* of the units */
+	int64_t units;
+};
+
 struct simulate_row {
 	double provisioned, used, idle, starting, terminating; /* GPU-hours */
 	bool has_cost;
@@ -73,6 +88,9 @@ struct simulate_row {
 	size_t job_count;
 	const struct simulate_never *never;
 	size_t never_count;
+	/* Of the page; set by simulate_row_keep. Of each group, count 0 for one without GPUs; NULL: not kept. */
+	const struct simulate_series *series;
+	struct simulate_span spans[SIMULATE_SPANS];
 };
 
 double simulate_gpu_hours(__int128 gpu_ms); /* of 1/10000 GPU times ms */
@@ -80,6 +98,10 @@ double simulate_gpu_hours(__int128 gpu_ms); /* of 1/10000 GPU times ms */
 /* All in the arena; nothing points into the result but its items. */
 void simulate_row_make(const struct sim_result *result, struct arena *arena,
 		       struct simulate_row *ret_row);
+
+/* Also keeps the result's points over time and its waiting times by span. */
+void simulate_row_keep(const struct sim_result *result, struct arena *arena,
+		       struct simulate_row *row);
 
 /* Sets the markets and, with a price table in the input, the costs of the row, which was made in this
  * arena. */

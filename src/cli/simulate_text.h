@@ -37,7 +37,7 @@ const char *simulate_unpriced_text(const struct simulate_plan *plan);
 /* `by_job`: a second table with the waiting times of each job. */
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
 			 struct buf *buf);
-/* With all figures. */
+/* With all figures; with series if the rows have them. */
 void simulate_json_write(const struct simulate_plan *plan, struct buf *buf);
 /* `by_job`: a row for each variant and job instead of each variant. */
 void simulate_csv_write(const struct simulate_plan *plan, bool by_job, struct buf *buf);

@@ -29,10 +29,9 @@ struct simulate_variant {
 	const char *const *values; /* of each axis; NULL: a baseline */
 	struct sim_input input;
 	/* Set by the simulation. */
-	struct arena arena; /* of the row, and of the result */
+	struct arena arena; /* of the row */
 	struct simulate_row row;
-	const struct sim_result *result; /* NULL: not kept */
-	struct err err;                  /* kind ERR_NONE: there is a row */
+	struct err err; /* kind ERR_NONE: there is a row */
 };
 
 struct simulate_plan {
@@ -44,8 +43,8 @@ struct simulate_plan {
 	const struct price_table *prices; /* of the set; NULL: none */
 	bool by_cost;                     /* rows are weighed by their cost */
 	struct time_zones *time_zones;    /* of the schedules */
-	bool keep_results;
-	VEC(const char *) notes; /* for the reader: sentences on the input and the rows */
+	bool keep_series;                 /* for the page */
+	VEC(const char *) notes;          /* for the reader: sentences on the input and the rows */
 	VEC(struct simulate_variant) variants;
 };
 

@@ -1,13 +1,11 @@
 /* `simulate`: the table, JSON and CSV of variants, and every wrong input. */
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "cli/shared/file.h"
-#include "cli/shared/html.h"
 #include "codec/text/json.h"
 #include "test/support/simulate_files.h"
 #include "test/support/support.h"
@@ -391,26 +389,56 @@ static void too_many_combinations_are_refused(void **state)
 
 /* ---- the page ---- */
 
-static void a_page_loads_nothing(void **state)
+static size_t count_of(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+		count++;
+	return count;
+}
+
+/* The page of a RayCluster file with this end. */
+static void page_of(struct simulate_files *files, const char *end, struct buf *page)
+{
+	static struct cli_result result;
+	struct arena arena = ARENA_INIT;
+	char *path = temp_path(files->directory, "two.yaml");
+	char *report = temp_path(files->directory, "two.html");
+	struct err err;
+
+	temp_write(files->directory, "two.yaml",
+		   arena_printf(&arena, "%s%s", simulate_cluster, end));
+	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", files->workload, "--vary",
+		"idleTimeoutSeconds=60,600", "--report", report);
+	assert_string_equal(result.errors, "");
+	assert_int_equal(result.status, EXIT_DONE);
+	buf_init(page, (size_t)16 << 20);
+	assert_int_equal(file_read(report, "a page", page, &err), 0);
+	arena_done(&arena);
+	memory_free(path);
+	memory_free(report);
+}
+
+static void a_page_has_the_json_and_loads_nothing(void **state)
 {
 	static struct cli_result result;
 	struct simulate_files *files = *state;
-	char *path = temp_path(files->directory, "page.html");
 	struct buf page;
-	struct err err;
+	const char *data;
 
-	SIMULATE(&result, files, "--vary", "idleTimeoutSeconds=60,600", "--report", path);
-	assert_int_equal(result.status, EXIT_DONE);
-	buf_init(&page, (size_t)16 << 20);
-	assert_int_equal(file_read(path, "a page", &page, &err), 0);
-	assert_non_null(strstr(page.data, "<h2>idleTimeoutSeconds=600</h2>"));
-	assert_non_null(strstr(page.data, "<h3>GPUs of demo / gpu</h3>"));
-	assert_non_null(strstr(page.data, " 0 to 2 replicas: "));
-	assert_non_null(strstr(page.data, "demand 2, provisioned 2, used 2</title>"));
-	assert_null(strstr(page.data, "<script"));
-	assert_null(strstr(page.data, "http"));
+	page_of(files, "", &page);
+	data = strstr(buf_string(&page), "<script type=\"application/json\" id=\"data\">{\n");
+	assert_non_null(data);
+	assert_non_null(strstr(data, "\"kind\": \"SimulationResult\""));
+	assert_non_null(strstr(data, "\"name\": \"idleTimeoutSeconds=600\""));
+	assert_non_null(strstr(data, "\"to\": 2, \"reason\": \""));
+	assert_non_null(strstr(data, ", 2, 2, 2]"));
+	assert_non_null(strstr(buf_string(&page), "default-src 'none'"));
+	assert_null(strstr(buf_string(&page), "http:"));
 	buf_done(&page);
-	memory_free(path);
+	SIMULATE(&result, files, "-o", "json");
+	assert_null(strstr(result.output, "\"points\""));
 	SIMULATE(&result, files, "--vary", "seed=1,2,3,4,5,6,7,8", "--vary",
 		 "idleTimeoutSeconds=1,2,3,4,5,6,7", "--report", "/nope/page.html");
 	assert_non_null(strstr(result.errors, "--report shows at most 50 rows, not 56"));
@@ -418,103 +446,31 @@ static void a_page_loads_nothing(void **state)
 	assert_non_null(strstr(result.errors, "/nope/page.html: cannot be written: "));
 }
 
+/* A text of a file ends neither the data of the page nor its script. */
 static void text_of_a_page_is_escaped(void **state)
 {
-	struct buf buf;
-
-	(void)state;
-	buf_init(&buf, 1000);
-	html_add(&buf, "<a href=\"x\">&\033[0m");
-	assert_string_equal(buf_string(&buf), "&lt;a href=&quot;x&quot;&gt;&amp;?[0m");
-	buf_done(&buf);
-}
-
-static void numbers_have_no_exponent(void **state)
-{
-	static const struct {
-		double value;
-		const char *text;
-	} numbers[] = {
-		{ 0, "0" },           { 0.0000001, "0" },  { 0.000123, "0.000123" },
-		{ 0.25, "0.25" },     { 8, "8" },          { 1234.5, "1234" },
-		{ 9999.6, "10,000" }, { 24500, "24,500" }, { 999999.7, "1 M" },
-		{ 8e6, "8 M" },       { 2.4e7, "24 M" },   { 1.2e10, "12,000 M" },
-		{ 1e300, "1 M M M" },
-	};
-	struct arena arena = ARENA_INIT;
-
-	(void)state;
-	for (size_t i = 0; i < SUPPORT_COUNT(numbers); i++)
-		assert_string_equal(html_number(&arena, numbers[i].value), numbers[i].text);
-	arena_done(&arena);
-}
-
-/* Whether the label of a dot, with the end of its line at (x, y), is on none of the circles. */
-static bool label_is_free(const char *chart, double x, double y)
-{
-	bool is_free = true;
-
-	for (const char *at = strstr(chart, "cx=\""); at; at = strstr(at + 1, "cx=\"")) {
-		double dot_x = strtod(at + 4, NULL), dot_y = strtod(strstr(at, "cy=\"") + 4, NULL);
-
-		/* The line of a label is 13 high, and its text one or two letters of 7. */
-		is_free = is_free &&
-			  (fabs(dot_x - x) >= 7 + 3.5 || dot_y + 7 <= y - 10 || dot_y - 7 >= y + 3);
-	}
-	return is_free;
-}
-
-/* Dots one above the other: the label above each of them would lie on the next one. */
-static void labels_are_not_on_dots(void **state)
-{
-	const struct html_dot dots[] = {
-		{ 5, 50, "a", false }, { 5, 55, "b", true },  { 5, 60, "c", false },
-		{ 5, 65, "d", false }, { 9, 50, "e", false },
-	};
 	struct buf page;
-	const char *at;
-	size_t labels = 0;
 
-	(void)state;
-	buf_init(&page, (size_t)1 << 20);
-	html_dots_write(dots, SUPPORT_COUNT(dots), "x", "y", &page);
-	at = strstr(buf_string(&page), "</circle>");
-	for (; (at = strstr(at, "<text x=\"")); at++, labels++)
-		assert_true(label_is_free(buf_string(&page), strtod(at + 9, NULL),
-					  strtod(strstr(at, "y=\"") + 3, NULL)));
-	assert_int_equal(labels, SUPPORT_COUNT(dots));
+	page_of(*state, "# </script><script>alert(\"x\")</script>\n", &page);
+	expect_once(buf_string(&page), "# \\u003c/script>\\u003cscript>alert(\\\"x\\\")");
+	assert_int_equal(count_of(buf_string(&page), "</script>"), 2);
+	assert_int_equal(count_of(buf_string(&page), "<script"), 2);
 	buf_done(&page);
 }
 
 /* A second group, of CPUs. */
-static void groups_without_gpus_have_no_chart(void **state)
+static void groups_without_gpus_have_no_points(void **state)
 {
 	static const char more[] =
 		"  - {groupName: cpu, minReplicas: 0, maxReplicas: 4, template: {spec: {containers: "
 		"[{name: w, resources: {limits: {cpu: 4}}}]}}}\n";
-	static struct cli_result result;
-	struct simulate_files *files = *state;
-	char *path = temp_path(files->directory, "two.yaml");
-	char *report = temp_path(files->directory, "two.html");
-	struct arena arena = ARENA_INIT;
 	struct buf page;
-	struct err err;
 
-	temp_write(files->directory, "two.yaml",
-		   arena_printf(&arena, "%s%s", simulate_cluster, more));
-	CLI_RUN(&result, cli_simulate, "simulate", "-f", path, "-w", files->workload, "--report",
-		report);
-	assert_int_equal(result.status, EXIT_DONE);
-	buf_init(&page, (size_t)16 << 20);
-	assert_int_equal(file_read(report, "a page", &page, &err), 0);
-	assert_non_null(strstr(buf_string(&page), "<h3>GPUs of demo / gpu</h3>"));
-	assert_null(strstr(buf_string(&page), "<h3>GPUs of demo / cpu</h3>"));
-	expect_once(buf_string(&page), "<p class=\"faint\">without GPUs: demo / cpu</p>");
+	page_of(*state, more, &page);
+	assert_int_equal(count_of(buf_string(&page), "\"name\": \"cpu\""), 2);
+	assert_int_equal(count_of(buf_string(&page), "\"points\": [["), 2);
 	assert_null(strstr(buf_string(&page), "e-07"));
 	buf_done(&page);
-	arena_done(&arena);
-	memory_free(path);
-	memory_free(report);
 }
 
 int main(void)
@@ -532,11 +488,9 @@ int main(void)
 		cmocka_unit_test(wrong_input_has_an_answer),
 		cmocka_unit_test(an_object_that_cannot_be_used_is_refused),
 		cmocka_unit_test(too_many_combinations_are_refused),
-		cmocka_unit_test(a_page_loads_nothing),
+		cmocka_unit_test(a_page_has_the_json_and_loads_nothing),
 		cmocka_unit_test(text_of_a_page_is_escaped),
-		cmocka_unit_test(numbers_have_no_exponent),
-		cmocka_unit_test(labels_are_not_on_dots),
-		cmocka_unit_test(groups_without_gpus_have_no_chart),
+		cmocka_unit_test(groups_without_gpus_have_no_points),
 	};
 
 	return cmocka_run_group_tests(tests, simulate_files_setup, simulate_files_teardown);
