@@ -60,7 +60,7 @@ endif
 feature = $(sort $(patsubst src/%/,%,$(wildcard $(FEATURES:%=src/feature/%/$(1)/))))
 LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
 	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
-	net kube gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
+	net kube $(call feature,kube) gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
 	cli/shared cli/controller $(call feature,cli) cli image
 GROUPS := base core sim codec net kube gcs ctl cli image feature
 
@@ -87,23 +87,25 @@ USES_ctl/report    := $(CLIENTS) kube gcs core/capacity core/decide core/report 
 USES_ctl/watch     := $(CLIENTS) kube core/capacity core/nodes core/decide ctl/shared ctl/pass ctl/report
 USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/pass ctl/report ctl/watch \
 	$(call feature,core) $(call feature,ctl)
-USES_cli/shared    := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report
+USES_cli/shared    := $(CORE) $(CODEC) net kube $(call feature,kube) gcs ctl/shared ctl/pass ctl/report
 USES_cli/controller := $(MODEL) $(CODEC) net ctl ctl/shared cli/shared
 USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared cli/controller \
 	$(call feature,core) $(call feature,cli)
 # What a Pod of the controller starts: no sim, no command that shows decisions.
 USES_image         := $(MODEL) codec/text cli/shared cli/controller
 USES_PART_core     := $(filter-out core,$(CORE))
-USES_PART_codec    := $(MODEL) codec/text codec/schema
+USES_PART_codec    := $(MODEL) core/nodes codec/text codec/schema
 USES_PART_objects  := $(MODEL) $(CODEC)
+USES_PART_kube     := $(CLIENTS) kube
 USES_PART_gcs      := $(CLIENTS) gcs
 USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
 USES_PART_cli      := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report ctl/watch ctl cli/shared
-$(foreach p,model core codec objects gcs ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
+$(foreach p,model core codec objects kube gcs ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
 	USES_$(l) := $(USES_PART_$(p)) $(filter $(addprefix $(dir $(l)),$(LOWER_PARTS)),$(LAYERS)))) \
 	$(eval LOWER_PARTS += $(p)))
 # Parts that programs of a group link although no layer of the group uses them.
 ABOVE_codec := $(call feature,objects)
+ABOVE_kube := $(call feature,kube)
 ABOVE_gcs := $(call feature,objects) $(call feature,gcs)
 
 VENDOR_codec := libcjson yaml-0.1 openssl

@@ -1,24 +1,26 @@
 # The lists of features, from the headers of the selected ones. A feature joins a list by a declaration in a header of its part:
 #
 #   extern const struct decision_feature NAME;      in core: FEATURE_DECISIONS
+#   extern const struct kube_type NAME;             in kube: FEATURE_KUBE_TYPES
 #   extern const struct feature NAME;               in ctl:  FEATURE_CONTROLLERS
 #   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
 #   #define NAME_CAUSES(X) ...                      in model: FEATURE_CAUSES; so for each ending in `macros`
 #
-#   awk -v dir=build/gen -f features.awk src/feature/*/*/*.h
+#   awk -v dir=build/gen -v names_built="NAME..." -f features.awk src/feature/*/*/*.h
 #
 # writes dir/feature_PART.h: the headers that declare something, and one macro for each list, in the order of the files. Of a macro
 # whose name ends with _ROWS each member is followed by a comma. A header is written only if it changes.
 
 BEGIN {
 	value["core"] = "decision_feature FEATURE_DECISIONS"
+	value["kube"] = "kube_type FEATURE_KUBE_TYPES"
 	value["ctl"] = "feature FEATURE_CONTROLLERS"
 	value["cli"] = "status_page FEATURE_STATUS_PAGES"
-	macros["model"] = "GROUP_REASONS CAUSES WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES"
+	macros["model"] = "SETTINGS GROUP_REASONS CAUSE_RULES CAUSES COLOURS WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES"
 	macros["codec"] = "CONTAINER_ROWS CONTAINER_STATUS_ROWS RAY_CLUSTER_ROWS SNAPSHOT_ROWS PLAN_ROWS SUMMARY_ROWS " \
-		"STATUS_ROWS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS"
+		"STATUS_ROWS SNAPSHOT_DECODED SNAPSHOT_LABELS RAY_CLUSTER_ANNOTATIONS POD_ANNOTATIONS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS"
 	macros["cli"] = "COMMANDS"
-	count = split("model core codec ctl cli", parts, " ")
+	count = split("model core codec kube ctl cli", parts, " ")
 	for (p = 1; p <= count; p++) {
 		if (parts[p] in value && split(value[parts[p]], words, " "))
 			lists[parts[p]] = words[2]
@@ -67,6 +69,8 @@ function write_header(part,    text, names, n, i, old, line, file) {
 	n = split(lists[part], names, " ")
 	for (i = 1; i <= n; i++)
 		text = text "#define " names[i] (i == 1 && part in value ? "" : "(...)") members[names[i]] "\n"
+	if (part == "core")
+		text = text "#define FEATURE_NAMES \"" names_built "\"\n"
 	file = dir "/feature_" part ".h"
 	while ((getline line < file) > 0)
 		old = old line "\n"

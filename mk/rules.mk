@@ -110,7 +110,7 @@ $(shell mkdir -p $(BUILD)/gen; echo '$(COMMIT_LINE)' | cmp -s - $(BUILD)/gen/com
 	echo '$(COMMIT_LINE)' > $(BUILD)/gen/commit.h)
 
 # The lists of the selected features (mk/features.awk), written when they change.
-$(shell mkdir -p $(BUILD)/gen; awk -v dir=$(BUILD)/gen -f mk/features.awk \
+$(shell mkdir -p $(BUILD)/gen; awk -v dir=$(BUILD)/gen -v names_built="$(strip $(FEATURES))" -f mk/features.awk \
 	$(wildcard $(FEATURES:%=src/feature/%/*/*.h)) < /dev/null)
 
 $(BUILD)/gen/%.pb-c.c $(BUILD)/gen/%.pb-c.h &: src/gcs/%.proto

@@ -118,6 +118,28 @@ $(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml s
 	@$< --all $@
 .PHONY: unit unit-programs golden
 
+# ---- features -----------------------------------------------------------------------------
+# Each feature alone and none, in builds of their own without optimization: the decision links, no other part names a
+# feature that is not there, and the golden cases that need no other pass (src/test/golden/features.txt).
+
+FEATURE_SETS := none $(FEATURES_ALL)
+# $(call features_make,set)
+features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEATURES='$(filter-out none,$(1))' SANITIZE= \
+	FOR_SANITIZERS=-O0
+## features: the golden cases with none and with each single feature; features-NAME: with one
+features: $(FEATURE_SETS:%=features-%)
+$(FEATURE_SETS:%=features-%): features-%:
+	@$(call features_make,$*) $(BUILD)/features/$*/test/codec_golden_test
+	@src/test/run_unit.sh $(BUILD)/features/$*/test-results $(BUILD)/features/$*/test/codec_golden_test \
+		> $(BUILD)/features/$*/log 2>&1 || { tail -60 $(BUILD)/features/$*/log; exit 1; }
+	@sed 's/^unit /features:$* /' $(BUILD)/features/$*/test-results/unit.count
+test-features:
+	@mkdir -p $(RESULTS); rm -f $(RESULTS)/features.count
+	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) features > $(RESULTS)/features.log || status=1; \
+		grep '^features:' $(RESULTS)/features.log > $(RESULTS)/features.count; grep -v '^CC \|^LINK' $(RESULTS)/features.log; \
+		exit $$status
+.PHONY: features $(FEATURE_SETS:%=features-%)
+
 # ---- tools --------------------------------------------------------------------------------
 # Programs that tests run and that are not installed: src/test/tools/<group>_<name>.c.
 

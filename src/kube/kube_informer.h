@@ -65,13 +65,7 @@ extern const struct kube_type kube_type_node;       /* struct node */
 extern const struct kube_type kube_type_event;      /* struct event */
 extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object */
 extern const struct kube_type kube_type_namespace;  /* struct namespace */
-/* struct gpu_pool; a bad one has its error as its only problem. */
-extern const struct kube_type kube_type_gpu_pool;
-
-/* Of Dynamic Resource Allocation: struct resource_slice, device_class, claim_template and
- * resource_claim. */
-extern const struct kube_type kube_type_resource_slice, kube_type_device_class,
-	kube_type_claim_template, kube_type_resource_claim;
+/* Features have further kinds in their part `kube`. */
 
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/shared/api_connection.h"
+#include "feature/device_claims/kube/device_types.h"
 #include "kube/kube_informer.h"
 
 #define WITHIN_MS 30000

@@ -26,13 +26,14 @@ static const struct {
 	      { REASON_PAUSED, TABLE_BUSY },
 	      { REASON_TOO_MANY_REPLICAS, TABLE_BUSY },
 	      { REASON_TOO_FEW_REPLICAS, TABLE_BUSY },
-	      { REASON_LINT_WARNINGS, TABLE_BUSY },
-	      { REASON_LINT_NOTES, TABLE_FAINT },
+#define X(identifier, colour) { REASON_##identifier, colour },
+	      FEATURE_COLOURS(X)
+#undef X
 #define X(identifier, word, ...) { word, TABLE_BUSY },
-	      REASON_GROUP_TABLE(X) REASON_TERMINATE_TABLE(X)
+		      REASON_GROUP_TABLE(X) REASON_TERMINATE_TABLE(X)
 #undef X
 #define X(identifier, word, ...) { word, TABLE_BAD },
-		      REASON_DEMAND_TABLE(X) REASON_CAUSE_TABLE(X) REASON_CONDITION_TABLE(X)
+			      REASON_DEMAND_TABLE(X) REASON_CAUSE_TABLE(X) REASON_CONDITION_TABLE(X)
 #undef X
 };
 

@@ -148,7 +148,7 @@ static int annotations_decode(const struct json_at *member, const struct field *
 	gpushare_decode(&pod->annotations, member->reader->arena, &pod->device_uses,
 			&pod->device_use_count);
 	pod->spec.gpu_shares = gpu_annotation_decode(&pod->annotations, member->reader->arena);
-	pod->resize = resize_status_decode(&pod->annotations, member->reader->arena);
+	FEATURE_POD_ANNOTATIONS(pod, member->reader->arena)
 	return 0;
 }
 

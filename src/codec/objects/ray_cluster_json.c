@@ -478,7 +478,7 @@ static int annotations_decode(const struct json_at *member, const struct field *
 
 	if (field_decode(member, field, object))
 		return -1;
-	cluster->resize = resize_limits_decode(&cluster->annotations, member->reader->arena);
+	FEATURE_RAY_CLUSTER_ANNOTATIONS(cluster, member->reader->arena)
 	cluster->request = request_resources_decode(&cluster->annotations, member->reader->arena);
 	return 0;
 }

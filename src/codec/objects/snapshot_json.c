@@ -20,9 +20,6 @@
 #include "codec/text/rfc3339.h"
 #include "core/model/identity.h"
 #include "core/nodes/node_labels.h"
-#include "feature/device_claims/codec/device_object_json.h"
-#include "feature/device_claims/core/device_nodes.h"
-#include "feature/device_claims/core/resolve.h"
 #include "feature_codec.h"
 
 const struct json_limits snapshot_limits = {
@@ -222,26 +219,13 @@ static int pods_decode(const struct json_at *member, const struct field *field, 
 	return 0;
 }
 
-static void add_slices(struct node_labels *read, const struct device_objects *objects)
-{
-	for (size_t i = 0; i < objects->slice_count; i++) {
-		const struct resource_slice *slice = &objects->slices[i];
-
-		node_labels_add_terms(read, slice->node_terms, slice->node_term_count);
-		for (size_t d = 0; d < slice->device_count; d++)
-			node_labels_add_terms(read, slice->devices[d].node_terms,
-					      slice->devices[d].node_term_count);
-	}
-}
-
 static void add_readers(struct node_labels *read, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->cluster.group_count; i++)
 		node_labels_add_spec(read, &snapshot->cluster.groups[i].template.spec);
 	for (size_t i = 0; i < snapshot->pod_count; i++)
 		node_labels_add_spec(read, &snapshot->pods[i]->spec);
-	if (snapshot->device_objects)
-		add_slices(read, snapshot->device_objects);
+	FEATURE_SNAPSHOT_LABELS(read, snapshot)
 }
 
 /* Without the labels that a decision does not read. */
@@ -347,35 +331,6 @@ static void write_device_table(struct json_writer *writer, const struct field *f
 		device_table_write(writer, field->name, snapshot->device_table);
 }
 
-static int device_list_decode(const struct json_at *member, const struct field *field, void *object)
-{
-	struct snapshot *ret = object;
-	struct device_objects *objects;
-
-	if (!json_is_given(member))
-		return 0;
-	objects = ARENA_COPY(member->reader->arena,
-			     ret->device_objects ? ret->device_objects :
-						   &(const struct device_objects){ .slices = NULL },
-			     1);
-	ret->device_objects = objects;
-	return field_decode(member, field_find(device_objects_fields, field->name), objects);
-}
-
-static void write_device_list(struct json_writer *writer, const struct field *field,
-			      const void *object)
-{
-	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	const struct snapshot *snapshot = object;
-	const struct field *row = field_find(device_objects_fields, field->name);
-	struct device_objects own;
-
-	if (!snapshot->device_objects || !*((const bool *)snapshot->device_objects + row->has))
-		return;
-	own = device_objects_for(snapshot->device_objects, snapshot->cluster.namespace_, &arena);
-	field_write_value(writer, row, &own);
-}
-
 static int memory_member_decode(const struct json_at *member, const struct field *field UNUSED,
 				void *object)
 {
@@ -438,11 +393,6 @@ const struct field snapshot_fields[] = {
 		   FIELD_PROBLEMS(struct node)),
 	FIELD_LIST(SNAPSHOT, other_pods, other_pod_count, pod_fields, "otherPods",
 		   .has = FIELD_HAS(SNAPSHOT, other_pods_known), FIELD_PROBLEMS(struct pod)),
-	FIELD_HOOK("resourceSlices", .read = device_list_decode, .write = write_device_list),
-	FIELD_HOOK("deviceClasses", .read = device_list_decode, .write = write_device_list),
-	FIELD_HOOK("resourceClaimTemplates", .read = device_list_decode,
-		   .write = write_device_list),
-	FIELD_HOOK("resourceClaims", .read = device_list_decode, .write = write_device_list),
 	FIELD_HOOK("deviceTable", .read = device_table_member_decode, .write = write_device_table),
 	FIELD_POINTER(SNAPSHOT, price_table, price_table_fields, "priceTable"),
 	FIELD_AMOUNT(SNAPSHOT, gpu_budget, "gpuBudget", .has = FIELD_HAS(SNAPSHOT, has_gpu_budget)),
@@ -453,19 +403,6 @@ const struct field snapshot_fields[] = {
 		      .flags = FIELD_LINE),
 	FIELD_END,
 };
-
-/* Where ResourceSlices are known: Nodes and Pods have the amounts that a controller gives them. */
-static void complete_nodes(struct snapshot *snapshot, struct arena *arena)
-{
-	const struct claimed_index *claims = snapshot->device_table->claims;
-	const struct device_free *devices = claims ? claims->devices : NULL;
-
-	if (!devices || snapshot->node_count == 0)
-		return;
-	snapshot->nodes = device_nodes_fill(devices, snapshot->nodes, snapshot->node_count, arena);
-	snapshot->other_pods = device_nodes_fill_pods(devices, snapshot->other_pods,
-						      snapshot->other_pod_count, arena);
-}
 
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err)
@@ -480,9 +417,7 @@ int snapshot_decode(const struct cJSON *json, const char *path, struct arena *ar
 	    field_check_names(&root, snapshot_fields, "a Snapshot") ||
 	    field_decode_all(&root, snapshot_fields, &snapshot))
 		return -1;
-	snapshot.device_table =
-		device_claims_attach(snapshot.device_objects, snapshot.device_table, arena);
-	complete_nodes(&snapshot, arena);
+	FEATURE_SNAPSHOT_DECODED(&snapshot, arena)
 	*ret_snapshot = snapshot;
 	return 0;
 }

@@ -25,13 +25,14 @@ static const struct cause_rule {
 	const char *cause;
 	enum cancels cancels;
 	bool ends_with_cause;
-} cause_rules[] = {
-	{ REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
-	{ REASON_KUEUE_QUOTA, CANCELS_GATED, false },
-	{ REASON_SCALE_GATE, CANCELS_ALL, true },
-	{ REASON_REFUSED, CANCELS_MISSING, true },
-	{ REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
-	{ REASON_NO_PODS, CANCELS_MISSING, false },
+} cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
+		    { REASON_SCALE_GATE, CANCELS_ALL, true },
+		    { REASON_REFUSED, CANCELS_MISSING, true },
+		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
+		    { REASON_NO_PODS, CANCELS_MISSING, false },
+#define X(identifier, cancels, ends_with_cause) { REASON_##identifier, cancels, ends_with_cause },
+		    FEATURE_CAUSE_RULES(X)
+#undef X
 };
 
 static const struct cause_rule *rule_of(const char *cause)
@@ -75,9 +76,9 @@ static const char *cause_of(const struct worker_health *worker)
 	case OBSTACLE_GATED:
 		return REASON_QUOTA_GATE;
 	case OBSTACLE_NO_NODE:
-		return worker->lacks_device ? REASON_DEVICES_LACK : REASON_NO_NODE;
+		return worker->cause ? worker->cause : REASON_NO_NODE;
 	case OBSTACLE_NODE_TIMEOUT:
-		return worker->lacks_device ? REASON_DEVICES_LACK : REASON_NODE_PROVISION_TIMEOUT;
+		return worker->cause ? worker->cause : REASON_NODE_PROVISION_TIMEOUT;
 	case OBSTACLE_FAILED:
 		return REASON_POD_FAILED;
 	case OBSTACLE_START_TIMEOUT:
@@ -113,7 +114,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 			message = pod_status_read(worker->pod, health->arena).text;
 		}
 		if (own->gate != GATE_BACKS_OFF)
-			cause = own->gate == GATE_CANCELLED ? REASON_KUEUE_QUOTA : NULL;
+			cause = own->gate == GATE_CANCELLED ? own->cause : NULL;
 		if (!cause)
 			continue;
 		return (struct evidence){ cause,

@@ -40,8 +40,8 @@ struct worker_health {
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
 	const char *waiting_reason;   /* progress: why it has no Node; NULL: it may have one */
 	enum gate_rule gate;          /* features */
-	bool lacks_device;            /* features: no free device satisfies its claims */
-	bool raylet_expired;          /* raylet: the time of raylet_gone has expired */
+	const char *cause;   /* features: of a back-off in place of its obstacle; NULL: none */
+	bool raylet_expired; /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };
 

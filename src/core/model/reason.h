@@ -41,6 +41,7 @@
 	  "if it repeats: read the worker's log (memory)")                                         \
 	X(WORKERS_TO_DELETE_CLEARED, "WorkersToDeleteCleared",                                     \
 	  "names of deleted Pods were removed from workersToDelete", "nothing")                    \
+	X(SCALE_DOWN_RELEASED, "ScaleDownReleased", "workers released by a GPUPool", "nothing")    \
 	FEATURE_GROUP_REASONS(X)
 
 #define REASON_TERMINATE_TABLE(X)                                                                  \
@@ -61,6 +62,9 @@
 	  "nothing: the operator recreates the whole replica")                                     \
 	X(ABOVE_MAX_REPLICAS, "AboveMaxReplicas", "above maxReplicas of its group",                \
 	  "nothing; raise maxReplicas to keep it")                                                 \
+	X(RELEASED_FOR_OTHERS, "ReleasedForOthers",                                                \
+	  "its GPUPool gives its GPUs to a RayCluster that waits",                                 \
+	  "raise guaranteed of its queue to keep it")                                              \
 	FEATURE_TERMINATE_REASONS(X)
 
 /* An idle worker past its timeout that stays for one of these has the Event ScaleDownBlocked. */
@@ -155,6 +159,9 @@
 	  "write the line of the message into the group")                                          \
 	X(WORKER_LACKS, "WorkerLacks", "a worker lacks a resource of the template of its group",   \
 	  "fix the template: the message has both figures")                                        \
+	X(WAITS_FOR_POOL, "WaitsForPool", "its GPUPool has no GPUs left for it", "wait")           \
+	X(RESERVED_FOR_GANG, "ReservedForGang", "its GPUPool keeps GPUs for a placement group",    \
+	  "wait")                                                                                  \
 	FEATURE_DEMAND_REASONS(X)
 
 #define REASON_CAUSE_TABLE(X)                                                                        \

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/model/kubernetes.h"
-#include "feature/protect_busy_pods/model/protect_busy_pods.h"
+#include "feature_model.h"
 
 enum settings_mode { MODE_CONTROLLER = 0, MODE_SIDECAR };
 enum settings_packing { PACKING_RAY = 0, PACKING_FEWEST_GPUS, PACKING_CHEAPEST };
@@ -53,17 +53,9 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  "a GCS reply older than this counts as no reply")                                        \
 	X(CHOICE, enforce_max, "enforce-max", ENFORCE_MAX_WHEN_IDLE, 0, 1, "when-idle|now",        \
 	  "how workers above maxReplicas are terminated")                                          \
-	X(BOOLEAN, protect_busy_pods, "protect-busy-pods", false, 0, 1, "true|false",              \
-	  "Karpenter and Cluster Autoscaler evict no Pod in use")                                  \
-	X(INTEGER, protect_at_most_seconds, "protect-at-most-seconds",                             \
-	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
-	  "such protection ends after this, 0: never")                                             \
-	X(BOOLEAN, lower_while_suspended, "lower-while-suspended", false, 0, 1, "true|false",      \
-	  "replicas become minReplicas while Kueue suspends it")                                   \
-	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
-	  "resize workers as ray.io/ippr says")                                                    \
 	X(INTEGER, max_gpus_per_cluster, "max-gpus-per-cluster", 0, 0, 1000000, "GPUs",            \
-	  "GPU quota of a cluster, 0: none")
+	  "GPU quota of a cluster, 0: none")                                                       \
+	FEATURE_SETTINGS(X)
 
 #define SETTINGS_TYPE_INTEGER int64_t
 #define SETTINGS_TYPE_BOOLEAN bool

@@ -19,7 +19,6 @@
 #include "core/model/ray_state.h"
 #include "core/model/reason.h"
 #include "core/model/settings.h"
-#include "feature/kueue/model/kueue.h"
 
 struct device_objects;
 

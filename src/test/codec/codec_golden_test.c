@@ -1,6 +1,7 @@
 /* The golden decisions: each src/test/golden/NNNN_name.yaml is one case, one rule of the policy; README.md
  * there describes the form. A case is decided and compared with its wanted members (`want`) or with the
  * whole plan (`plan`); it is decided again (same bytes), and from its rewritten snapshot (same plan).
+ * A case runs if the features that it needs are built (features.txt); without any feature, each other case must fail.
  * UPDATE=1 rewrites the last member, `want` or `plan`. GOLDEN_DIR names another directory;
  * GOLDEN_ONLY=0012 takes the files whose name holds that text. */
 #include <cjson/cJSON.h>
@@ -11,13 +12,16 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/plan_json.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "core/decide.h"
+#include "feature_core.h"
 #include "test/support/golden_case.h"
+#include "test/support/golden_features.h"
 #include "test/support/golden_want.h"
 #include "test/support/golden_yaml.h"
 #include "test/support/support.h"
@@ -324,7 +328,27 @@ static void test_case(void **state)
 		fail_msg("%s: %s", (const char *)*state, err.text);
 }
 
+/* Without any feature: the case shows what features.txt says that it needs. */
+static void test_needs(void **state)
+{
+	struct err err;
+
+	if (run_case(*state, &err) == 0)
+		fail_msg("%s passes without features: correct features.txt", (const char *)*state);
+}
+
 /* ---- all cases ---- */
+
+/* NULL: the case needs a feature that is not built, and others are. */
+static CMUnitTestFunction test_of(const char *name, struct arena *arena)
+{
+	const char *needed = golden_features_of(name, arena);
+
+	CHECK(needed != NULL);
+	if (golden_features_are_built(needed, FEATURE_NAMES, arena))
+		return test_case;
+	return FEATURE_NAMES[0] == '\0' ? test_needs : NULL;
+}
 
 int main(void)
 {
@@ -342,10 +366,10 @@ int main(void)
 		return 1;
 	}
 	for (size_t i = 0; i < names.count; i++) {
-		if (only && !strstr(names.at[i], only))
-			continue;
 		tests[count].name = names.at[i];
-		tests[count].test_func = test_case;
+		tests[count].test_func = test_of(names.at[i], &arena);
+		if (!tests[count].test_func || (only && !strstr(names.at[i], only)))
+			continue;
 		tests[count++].initial_state =
 			arena_printf(&arena, "%s/%s", golden_directory(), names.at[i]);
 	}

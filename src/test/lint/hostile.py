@@ -14,7 +14,7 @@ from typing import Dict, Set
 STRING = r'"([^"\\\n]+)"'
 # What each table holds, by the text in the source that has a name.
 PATTERNS = {
-    "KINDS": [rf"^KIND\([^;{{]*?\.kind = {STRING}"],
+    "KINDS": [rf"^KUBE_TYPE\([^;{{]*?\.kind = {STRING}"],
     "ANNOTATIONS": [
         rf"#define \w*ANNOTATION\w*(?:\s|\\\n)+{STRING}",
         rf"labels_value\([^;]*?annotations,\s*{STRING}",

@@ -191,7 +191,7 @@ sees lint-names src/core/decide.c 'facts: the steps are `facts_new`' \
 
 clean lint-hostile
 k=src/kube/planted.c
-sees lint-hostile $k 'KINDS has no row for Widget' 'KIND(widget, struct widget, widget_decode, .kind = "Widget")'
+sees lint-hostile $k 'KINDS has no row for Widget' 'KUBE_TYPE(widget, struct widget, widget_decode, .kind = "Widget")'
 sees lint-hostile $k 'ANNOTATIONS has no row for a.example/b' '#define ANNOTATION_PLANTED "a.example/b"'
 sees lint-hostile $k 'LABELS has no row for c' 'x = labels_value(&pod->labels, "c");'
 sees lint-hostile $k 'PAGES has no row for planted' '#define PAGE_PLANTED "planted"'

@@ -26,6 +26,7 @@
 #include "codec/objects/secret_json.h"
 #include "codec/text/json.h"
 #include "codec/text/yaml.h"
+#include "feature_kube.h"
 #include "kube/kube_informer.h"
 #include "kube/kube_store.h"
 
@@ -115,11 +116,9 @@ static const struct kube_type hostile_type_secret = {
 };
 
 static const struct kube_type *const hostile_types[] = {
-	&kube_type_ray_cluster,    &kube_type_pod,          &kube_type_autoscaler,
-	&kube_type_node,           &kube_type_event,        &hostile_type_lease,
-	&hostile_type_secret,      &kube_type_gpu_pool,     &kube_type_namespace,
-	&kube_type_resource_slice, &kube_type_device_class, &kube_type_claim_template,
-	&kube_type_resource_claim,
+	&kube_type_ray_cluster, &kube_type_pod,       &kube_type_autoscaler,
+	&kube_type_node,        &kube_type_event,     &hostile_type_lease,
+	&hostile_type_secret,   &kube_type_namespace, FEATURE_KUBE_TYPES
 };
 #define HOSTILE_KINDS (sizeof(hostile_types) / sizeof(hostile_types[0]))
 

@@ -251,7 +251,7 @@ static void assess_group(struct health *health, const struct group *group)
 			find_wants(&s, &worker->pod->spec, worker->pod, &wants);
 			text = lack_text(&s, &wants);
 		}
-		own->lacks_device = true;
+		own->cause = REASON_DEVICES_LACK;
 		own->waiting_reason = REASON_NO_DEVICE;
 		if (text && *text != '\0')
 			own->obstacle_message = arena_printf(

@@ -15,6 +15,7 @@
 #include "feature/device_claims/core/device_nodes.h"
 #include "feature/device_claims/core/resolve.h"
 #include "feature/device_claims/ctl/device_copy.h"
+#include "feature/device_claims/kube/device_types.h"
 #include "net/log.h"
 #include "net/loop.h"
 #include "net/work.h"

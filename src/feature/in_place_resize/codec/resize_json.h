@@ -21,6 +21,12 @@ void resize_policy_write(struct json_writer *writer, const struct field *field, 
 
 extern const struct field plan_resize_fields[];
 
+/* After the annotations of an object. */
+#define RESIZE_RAY_CLUSTER_ANNOTATIONS(cluster, arena)                                             \
+	(cluster)->resize = resize_limits_decode(&(cluster)->annotations, arena);
+#define RESIZE_POD_ANNOTATIONS(pod, arena)                                                         \
+	(pod)->resize = resize_status_decode(&(pod)->annotations, arena);
+
 /* Rows of the tables of a struct container_status, container and plan. */
 #define RESIZE_CONTAINER_STATUS_ROWS(T)                                                            \
 	FIELD_HOOK("resources", .read = resize_resources_decode, .write = resize_resources_write)

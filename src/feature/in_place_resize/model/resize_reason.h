@@ -2,6 +2,11 @@
 #ifndef FEATURE_IN_PLACE_RESIZE_MODEL_RESIZE_REASON_H
 #define FEATURE_IN_PLACE_RESIZE_MODEL_RESIZE_REASON_H
 
+/* Rows of the table of core/model/settings.h. */
+#define RESIZE_SETTINGS(X)                                                                         \
+	X(BOOLEAN, in_place_resize, "in-place-resize", false, 0, 1, "true|false",                  \
+	  "resize workers as ray.io/ippr says")
+
 #define CONDITION_IN_PLACE_RESIZE "InPlaceResize"
 #define CONDITION_POD_RESIZE_REFUSED "PodResizeRefused"
 

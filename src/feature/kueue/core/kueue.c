@@ -248,6 +248,7 @@ static void cancel(struct health *health, const struct group *group, int64_t pod
 		if (!is_held(health, worker))
 			continue;
 		health->workers[worker->index].gate = GATE_CANCELLED;
+		health->workers[worker->index].cause = REASON_KUEUE_QUOTA;
 		pods--;
 	}
 }

@@ -34,9 +34,17 @@ struct kueue_workload {
 /* Kueue itself accepts 10. */
 #define KUEUE_POD_SETS_MAX 100
 
+/* Rows of the table of core/model/settings.h. */
+#define KUEUE_SETTINGS(X)                                                                          \
+	X(BOOLEAN, lower_while_suspended, "lower-while-suspended", false, 0, 1, "true|false",      \
+	  "replicas become minReplicas while Kueue suspends it")
+
 #define KUEUE_CAUSES(X)                                                                            \
 	X(KUEUE_QUOTA, "KueueQuota", "Kueue has no quota for its Pods, and others wait for it",    \
 	  "raise the quota that the message names")
+
+/* X(identifier, enum cancels, whether the back-off ends with the cause) */
+#define KUEUE_CAUSE_RULES(X) X(KUEUE_QUOTA, CANCELS_GATED, false)
 
 #define KUEUE_GROUP_REASONS(X)                                                                     \
 	X(SCALE_DOWN_SUSPENDED, "ScaleDownSuspended",                                              \

@@ -12,6 +12,11 @@
 	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, no errors or warnings",              \
 	  "nothing, or `rayscaler lint --from-cluster`")
 
+/* X(identifier, enum table_colour), of those that are not bad. */
+#define LINT_COLOURS(X)                                                                            \
+	X(LINT_WARNINGS, TABLE_BUSY)                                                               \
+	X(LINT_NOTES, TABLE_FAINT)
+
 #define LINT_EVENTS(X)                                                                             \
 	X(LINT_FINDINGS, WARNING, "LintFindings",                                                  \
 	  "lint's errors and warnings for the RayCluster changed; reported once",                  \

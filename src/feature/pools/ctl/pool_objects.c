@@ -8,6 +8,7 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/pools/codec/gpu_pool_json.h"
+#include "feature/pools/kube/pool_type.h"
 
 struct pool_objects {
 	const struct control *control;

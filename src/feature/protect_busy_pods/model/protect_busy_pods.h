@@ -23,6 +23,14 @@ enum protect_annotation {
 #define PROTECT_AT_MOST_SECONDS_DEFAULT 604800
 #define PROTECT_AT_MOST_SECONDS_MAX 31536000
 
+/* Rows of the table of core/model/settings.h. */
+#define PROTECT_SETTINGS(X)                                                                        \
+	X(BOOLEAN, protect_busy_pods, "protect-busy-pods", false, 0, 1, "true|false",              \
+	  "Karpenter and Cluster Autoscaler evict no Pod in use")                                  \
+	X(INTEGER, protect_at_most_seconds, "protect-at-most-seconds",                             \
+	  PROTECT_AT_MOST_SECONDS_DEFAULT, 0, PROTECT_AT_MOST_SECONDS_MAX, "seconds",              \
+	  "such protection ends after this, 0: never")
+
 #define CONDITION_PODS_PROTECTED "PodsProtected"
 #define CONDITION_POD_PATCH_FORBIDDEN "PodPatchForbidden"
 
