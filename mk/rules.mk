@@ -102,7 +102,7 @@ PROTOS := $(wildcard src/gcs/*.proto)
 GEN_C := $(PROTOS:src/gcs/%.proto=$(BUILD)/gen/%.pb-c.c)
 # commit.h: the commit that `version` prints, written when it changes.
 # simulate_page.h: src/cli/simulate_page.html as a string.
-GEN_H := $(GEN_C:.c=.h) $(BUILD)/gen/commit.h $(BUILD)/gen/simulate_page.h
+GEN_H := $(GEN_C:.c=.h) $(BUILD)/gen/commit.h $(patsubst src/cli/%.html,$(BUILD)/gen/%.h,$(wildcard src/cli/*.html))
 .SECONDARY: $(GEN_C) $(GEN_H)
 COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
 COMMIT_LINE := \#define RAYSCALER_COMMIT "$(COMMIT)"

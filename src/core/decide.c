@@ -6,7 +6,7 @@
 #include "core/decide/choice.h"
 #include "core/decide/conflict.h"
 #include "core/decide/demand.h"
-#include "core/decide/disruption.h"
+#include "core/decide/disruption_replace.h"
 #include "core/decide/feature.h"
 #include "core/decide/gang_hold.h"
 #include "core/decide/gate.h"

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "core/decide/mark.h"
-#include "core/decide/spare.h"
 #include "core/model/pod_status.h"
 #include "core/nodes/disruption_taint.h"
 #include "core/nodes/node_match.h"
 
 #define TEXT_MAX 256
-/* The GCS finds a lost raylet after 30 s (health_check_*), then starts its actors elsewhere. */
-#define KEEP_MS (60 * MS_PER_SECOND)
 
 static time_ms earlier(time_ms a, time_ms b)
 {
@@ -162,45 +159,5 @@ void disruption_spread(const struct facts *facts, const struct group *group, str
 		first[i].disrupted = true;
 		first[i].announced = !first[i].deleting || first[i].pod->deleting;
 		first[i].disruption_why = "another host of its replica is about to be terminated";
-	}
-}
-
-/* --- replacements --- */
-
-/* Ray takes some seconds to detect a lost worker and to restart its work. Until then the
- * replacement is kept even when it is idle. Returns the number of Pods to replace, including those
- * in use now. */
-static int64_t remember(struct packing *packing, const struct group *group, int64_t in_use)
-{
-	const struct memory_mark *old =
-		mark_find(packing->facts, MARK_DISRUPTED, group->spec->name);
-	time_ms now = packing->snapshot->now;
-	struct memory_mark mark = { MARK_DISRUPTED, group->spec->name, now, in_use, NULL };
-
-	if (old && old->count > in_use && due_reached(packing->facts->due, old->since) &&
-	    !due_passed(packing->facts->due, old->since, KEEP_MS))
-		mark = *old;
-	if (mark.count > 0)
-		VEC_PUSH(packing->arena, &packing->memory.marks, mark);
-	return mark.count;
-}
-
-void disruption_replace(struct packing *packing)
-{
-	if (packing->termination_forbidden)
-		return;
-	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
-		struct group_packing *own = &packing->groups[group->index];
-		int64_t in_use = group->disrupted > 0 ? spare_pods_in_use(packing, group, true) : 0;
-		int64_t wanted = remember(packing, group, in_use);
-		int64_t found = spare_keep(packing, group, wanted, SPARE_FOR_DISRUPTION);
-		int64_t lack = in_use - found;
-		if (lack <= 0)
-			continue;
-		int64_t below_max = spare_room_below_max(packing, group);
-		int64_t launch = spare_launches(packing, group, lack);
-		own->launches_for_disruption = launch / group->hosts;
-		own->replacements_waiting = (lack - launch) / group->hosts;
-		own->replacements_at_max = lack > below_max;
 	}
 }

@@ -2,13 +2,19 @@
 
     circles.py OBJECT...
 
-A file uses another one when it refers to a function or a variable that the other one defines. A header alone
-(types, a table of steps) is not a use: the functions of `a.c` may take a struct of `b.h` while `b.c` calls them.
+A file (x.c with its x.h) uses another one when it refers to a function or a variable that the other one defines,
+inline functions of headers included. A type alone is not a use: the functions of `a.c` may take a struct of `b.h`
+while `b.c` calls them.
 """
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Dict, Iterable, List, Set
+
+INLINE = re.compile(r"^static inline [\w *]*?(\w+)\(", re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
 
 def uses(objects: Iterable[str]) -> Dict[str, Set[str]]:
@@ -25,7 +31,22 @@ def uses(objects: Iterable[str]) -> Dict[str, Set[str]]:
             wanted.setdefault(path, set()).add(name)
         else:
             owner[name] = path
+    for path, used in inline_uses(objects).items():
+        wanted.setdefault(path, set()).update(used)
+    owner.update({name: path for path in objects for name in INLINE.findall(text_of(path, ".h"))})
     return {path: {owner[name] for name in wanted.get(path, ()) if name in owner} - {path} for path in objects}
+
+
+def text_of(path: str, suffix: str) -> str:
+    file = Path(source(path)).with_suffix(suffix)
+    return COMMENT.sub("", file.read_text()) if file.exists() else ""
+
+
+def inline_uses(objects: Iterable[str]) -> Dict[str, Set[str]]:
+    """The words of each file and its header that are the name of an inline function."""
+    words = {path: set(re.findall(r"\w+", text_of(path, ".c") + text_of(path, ".h"))) for path in objects}
+    names = {name for path in objects for name in INLINE.findall(text_of(path, ".h"))}
+    return {path: found & names for path, found in words.items()}
 
 
 def reached(graph: Dict[str, Set[str]], start: str) -> Set[str]:

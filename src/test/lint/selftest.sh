@@ -114,6 +114,11 @@ printf '%s\n' 'int planted(void);' 'int other(void);' 'int other(void)' '{' '	re
 sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' 'int other(void);' 'int planted(void);' \
 	'int planted(void)' '{' '	return other();' '}'
 rm src/base/other.c
+printf '%s\n' 'static inline int other(void)' '{' '	return 1;' '}' 'int another(void);' >src/base/other.h
+printf '%s\n' '#include "base/other.h"' 'int planted(void);' 'int another(void)' '{' '	return planted();' '}' >src/base/other.c
+sees lint-symbols $c 'a circle of src/base/other.c, src/base/planted.c' '#include "base/other.h"' 'int planted(void);' \
+	'int planted(void)' '{' '	return other();' '}'
+rm src/base/other.[ch]
 sees lint-symbols src/cli/main.c 'exports planted, which no other file' 'int planted(void);' 'int planted(void)' '{' \
 	'	return 0;' '}'
 sees lint-symbols src/image/main.c 'has yaml_planted' 'int yaml_planted(int);' 'int yaml_planted(int a)' '{' '	return a;' '}' \
