@@ -238,7 +238,7 @@ static void test_the_answer_is_newer_than_the_watch(void **state)
 	stop();
 }
 
-/* A refused read is repeated, an object that is gone is removed, and one that cannot be decoded is bad. */
+/* A refused read is repeated, an object that no longer exists is removed, and one that cannot be decoded is bad. */
 static void test_a_read_may_fail(void **state)
 {
 	(void)state;
