@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/model/in_force.h"
 #include "sim/pass_time.h"
 #include "sim/place.h"
 #include "sim/record.h"
@@ -208,12 +209,13 @@ void pod_scheduled(struct sim_worker *worker, size_t pool, size_t node)
 /* Before a decision counts the time of the running container. */
 static bool registers_soon(const struct sim_worker *worker)
 {
-	const struct settings *settings = &worker->ray->settings;
+	const struct snapshot own = { .settings = worker->ray->settings,
+				      .autoscaler = worker->ray->input->autoscaler };
 	int64_t register_ms = worker->register_ms;
 
-	return register_ms < settings->unregistered_seconds * MS_PER_SECOND &&
-	       register_ms < settings->raylet_gone_seconds * MS_PER_SECOND &&
-	       register_ms < settings->start_timeout_seconds * MS_PER_SECOND;
+	return register_ms < in_force_unregistered_ms(&own) &&
+	       register_ms < in_force_raylet_gone_ms(&own) &&
+	       register_ms < in_force_start_timeout_ms(&own);
 }
 
 bool pod_of_head_is_registered(const struct sim_ray *ray)

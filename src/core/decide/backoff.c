@@ -7,6 +7,7 @@
 #include "core/decide/progress.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
+#include "core/model/in_force.h"
 #include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
@@ -58,7 +59,7 @@ static const struct memory_backoff *inherited(const struct facts *facts, const c
 		object ? ARRAY_FIND(object->backoffs, object->backoff_count, group, group) : NULL;
 
 	if (!found || found->seconds <= 0 || found->until == TIME_NONE ||
-	    found->seconds > facts->snapshot->settings.backoff_max_seconds)
+	    found->seconds > in_force_backoff_max_seconds(facts->snapshot))
 		return NULL;
 	return found;
 }
@@ -337,10 +338,8 @@ static time_ms failed_at_of(const struct memory_backoff *backoff)
 static bool keep_old(const struct facts *facts, const struct group *group,
 		     const struct memory_backoff *old, const struct evidence *evidence)
 {
-	const struct settings *settings = &facts->snapshot->settings;
-	int64_t forget = BACKOFF_FORGET_MS + (settings->node_provision_timeout_seconds +
-					      settings->start_timeout_seconds) *
-						     MS_PER_SECOND;
+	int64_t forget = BACKOFF_FORGET_MS + in_force_node_timeout_ms(facts->snapshot) +
+			 in_force_start_timeout_ms(facts->snapshot);
 	/* The clock was set back, so the end of the back-off is unknown. */
 	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;
@@ -357,12 +356,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 
 static int64_t next_step(const struct facts *facts, const struct memory_backoff *old)
 {
-	const struct settings *settings = &facts->snapshot->settings;
-	int64_t seconds = settings->backoff_initial_seconds;
-	if (old && old->seconds > 0)
-		seconds = old->seconds < settings->backoff_max_seconds ? old->seconds * 2 :
-									 old->seconds;
-	return seconds > settings->backoff_max_seconds ? settings->backoff_max_seconds : seconds;
+	return in_force_backoff_seconds(facts->snapshot, old ? old->seconds : 0);
 }
 
 static void enter(struct health *health, const struct group *group,

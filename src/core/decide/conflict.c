@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/mark.h"
+#include "core/model/in_force.h"
 #include "core/model/reason.h"
 
 /* A conflict ends when there is no revert for this time plus the longest back-off. */
@@ -11,7 +12,7 @@
 
 static int64_t window_ms(const struct facts *facts)
 {
-	return (WINDOW_SECONDS + facts->snapshot->settings.backoff_max_seconds) * MS_PER_SECOND;
+	return (WINDOW_SECONDS + in_force_backoff_max_seconds(facts->snapshot)) * MS_PER_SECOND;
 }
 
 /* The mark of the group, while it counts; NULL for none. */
@@ -94,15 +95,11 @@ static void count_revert(struct health *health, const struct group *group, struc
 
 static int64_t hold_ms(const struct facts *facts, int64_t rounds)
 {
-	const struct settings *settings = &facts->snapshot->settings;
 	int64_t doublings = rounds - CONFLICT_REVERTS_MIN;
-	int64_t seconds = settings->backoff_initial_seconds;
+	int64_t seconds = in_force_backoff_seconds(facts->snapshot, 0);
 
 	for (int64_t i = 0; i < doublings && i < DOUBLINGS_MAX; i++)
-		if (seconds < settings->backoff_max_seconds)
-			seconds *= 2;
-	if (seconds > settings->backoff_max_seconds)
-		seconds = settings->backoff_max_seconds;
+		seconds = in_force_backoff_seconds(facts->snapshot, seconds);
 	return seconds * MS_PER_SECOND;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "core/decide/relay.h"
+#include "core/model/in_force.h"
 
 /* --- facts --- */
 
@@ -303,7 +304,7 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DELETE);
 		break;
 	case TERMINATE_STOP:
-		CHECK(choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
+		CHECK(in_force_stops_busy(choice->snapshot) ||
 		      (worker->release && worker->release->deadline != TIME_NONE &&
 		       worker->release->deadline <= choice->snapshot->now &&
 		       worker->state == WORKER_DRAINING));

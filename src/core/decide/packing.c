@@ -8,6 +8,7 @@
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
 #include "core/decide/worker.h"
+#include "core/model/in_force.h"
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
@@ -32,10 +33,9 @@ static bool may_terminate(const struct offer *offer, const struct worker *worker
 		return true;
 	if (own->removal == REMOVAL_DELETE)
 		return worker->never_started || offer->health->workers[worker->index].unregistered;
-	return offer->snapshot->settings.enforce_max == ENFORCE_MAX_NOW &&
-	       !worker->do_not_disrupt && !offer->facts->termination_forbidden && worker->pod &&
-	       !worker->pod->unreadable && worker->group != FACTS_NO_INDEX &&
-	       !offer->facts->groups[worker->group].frozen;
+	return in_force_stops_busy(offer->snapshot) && !worker->do_not_disrupt &&
+	       !offer->facts->termination_forbidden && worker->pod && !worker->pod->unreadable &&
+	       worker->group != FACTS_NO_INDEX && !offer->facts->groups[worker->group].frozen;
 }
 
 static void fill_node(const struct offer *offer, size_t index, struct schedule_node *node)

@@ -6,6 +6,7 @@
 #include "core/decide/capacity_check.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
+#include "core/model/in_force.h"
 #include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
@@ -109,7 +110,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 {
 	struct worker_health *own = &health->workers[worker->index];
 	const struct snapshot *snapshot = health->snapshot;
-	int64_t timeout = snapshot->settings.node_provision_timeout_seconds;
+	int64_t timeout = in_force_node_timeout_ms(snapshot) / MS_PER_SECOND;
 	time_ms since = scheduled->last_transition;
 	if (since == TIME_NONE)
 		since = worker->pod->created;
@@ -188,7 +189,7 @@ static void assess_start(struct health *health, const struct worker *worker,
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
-	int64_t timeout = health->snapshot->settings.start_timeout_seconds;
+	int64_t timeout = in_force_start_timeout_ms(health->snapshot) / MS_PER_SECOND;
 	/* Without Ray, it is unknown whether a Pod that has run had registered. */
 	if (!health->facts->ray_reachable && !worker->never_started)
 		return;

@@ -1,5 +1,7 @@
 #include "core/decide/ray_session.h"
 
+#include "core/model/in_force.h"
+
 #include <string.h>
 
 /* Ray's names have about 50 characters; the GCS controls the name, and it is stored in memory. */
@@ -53,7 +55,7 @@ static void judge_change(struct facts *facts, const struct memory_mark *old,
 {
 	const struct memory_mark *waiting =
 		old ? memory_next_mark(facts->snapshot->memory, MARK_RAY_SESSION, old) : NULL;
-	int64_t limit_ms = facts->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
+	int64_t limit_ms = in_force_start_timeout_ms(facts->snapshot);
 
 	if (!old || !old->who || !mark->who || strcmp(old->key, mark->key) == 0 ||
 	    strcmp(old->who, mark->who) != 0)

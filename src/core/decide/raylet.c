@@ -3,30 +3,30 @@
 #include "core/decide/mark.h"
 #include "core/decide/progress.h"
 #include "core/decide/ray_session.h"
+#include "core/model/in_force.h"
 
 /* ---- not registered ---- */
 
-static int64_t gone_after_ms(const struct settings *settings)
+static int64_t gone_after_ms(const struct snapshot *snapshot)
 {
-	int64_t seconds = settings->raylet_gone_seconds;
+	int64_t gone_ms = in_force_raylet_gone_ms(snapshot);
+	int64_t start_ms = in_force_start_timeout_ms(snapshot);
 
-	if (seconds > settings->start_timeout_seconds)
-		seconds = settings->start_timeout_seconds;
-	return seconds * MS_PER_SECOND;
+	return gone_ms < start_ms ? gone_ms : start_ms;
 }
 
 /* `since`: of the first reply without it. */
 static bool is_unregistered(const struct health *health, const struct worker *worker, time_ms since)
 {
 	time_ms start = progress_ray_start(health->facts, worker->pod);
-	int64_t wait_ms = health->snapshot->settings.unregistered_seconds * MS_PER_SECOND;
+	int64_t wait_ms = in_force_unregistered_ms(health->snapshot);
 
 	return due_passed(health->facts->due, since > start ? since : start, wait_ms);
 }
 
 static void update_not_registered(struct health *health)
 {
-	int64_t sure_ms = gone_after_ms(&health->snapshot->settings);
+	int64_t sure_ms = gone_after_ms(health->snapshot);
 
 	ARRAY_EACH(const struct worker, worker, health->facts->workers,
 		   health->facts->worker_count) {
@@ -94,7 +94,7 @@ static void update_start_grace(struct health *health)
 
 static void update_dead(struct health *health)
 {
-	int64_t limit = health->snapshot->settings.raylet_gone_seconds * MS_PER_SECOND;
+	int64_t limit = in_force_raylet_gone_ms(health->snapshot);
 
 	for (size_t i = 0; i < health->facts->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[i];

@@ -6,6 +6,7 @@
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
 #include "core/decide/worker.h"
+#include "core/model/in_force.h"
 #include "core/model/reason.h"
 
 static enum removal removal_of_registered(const struct worker *worker)
@@ -305,7 +306,7 @@ static bool may_stop(const struct choice *choice, const struct replica *replica)
 	for (size_t i = 0; i < replica->count; i++)
 		if (choice->facts->workers[replica->members[i]].do_not_disrupt)
 			return false;
-	return choice->snapshot->settings.enforce_max == ENFORCE_MAX_NOW;
+	return in_force_stops_busy(choice->snapshot);
 }
 
 static void choose_above_max(struct choice *choice, const struct group *group,

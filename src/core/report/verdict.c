@@ -6,6 +6,7 @@
 #include "core/decide/template_seen.h"
 #include "core/decide/worker.h"
 #include "core/model/identity.h"
+#include "core/model/in_force.h"
 #include "core/model/pod_status.h"
 #include "core/model/reason.h"
 #include "core/report/limited.h"
@@ -87,7 +88,7 @@ static const char *head_note(const struct choice *choice)
 /* A head that starts within start-timeout-seconds; afterwards Ray counts as unreachable. */
 static bool is_starting(const struct choice *choice, const struct pod *head)
 {
-	int64_t limit_ms = choice->snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
+	int64_t limit_ms = in_force_start_timeout_ms(choice->snapshot);
 
 	return head && head->created != TIME_NONE && !head->unreadable && was_never_ready(head) &&
 	       !due_passed(choice->facts->due, head->created, limit_ms + 1);

@@ -43,6 +43,13 @@ if printf '%s\n' "$@" | grep -vE '^src/(base/bounded.h|base/counted.h|core/sched
 	'\bUNCOUNTED_FOR\b|# *undef +(for|while|qsort)' | sed 's/^\([^:]*\):/\1: uncounted loop: line /' | grep .; then
 	status=1
 fi
+# Settings with an accessor (core/model/in_force.h) have no other reader, but for their check and what sets them.
+settings='\bsettings(\.|->)(start_timeout_seconds|node_provision_timeout_seconds|raylet_gone_seconds|unregistered_seconds'
+settings+='|backoff_(initial|max)_seconds|enforce_max)\b'
+if printf '%s\n' "$@" | grep -vE '^src/(test/|core/model/in_force.c|ctl/shared/options.c|sim/baseline.c)' | xargs -r grep -nHE "$settings" |
+	sed 's/^\([^:]*\):/\1: setting without its accessor: line /' | grep .; then
+	status=1
+fi
 # A unit test waits for facts, and the clocks of most pass only while it waits (src/test/support/virtual_clock.h): it waits
 # for no time of the machine and has no upper bound on one, nor on CPU time. MACHINE_CLOCK_TESTS: without these clocks.
 tests=$(printf '%s\n' "$@" | grep -E '^src/test/.*_test\.c$' || true)

@@ -125,6 +125,7 @@ sees lint-symbols src/image/main.c 'has yaml_planted' 'int yaml_planted(int);' '
 	'int main(int argc, char **argv)' '{' '	(void)argv;' '	return yaml_planted(argc);' '}'
 sees lint-banned $c 'banned function: line 2' '/* strcpy(a, b) */' 'strcpy (a, b);'
 sees lint-banned $c 'banned function: line 1' 'sleep(1);'
+sees lint-banned $c 'setting without its accessor: line 1' 'x = snapshot->settings.start_timeout_seconds;'
 sees lint-banned $c 'unfinished work: line 1' "/* TO""DO: later */"
 sees lint-banned $c 'loop condition: line 1: ok' 'for (i = 0; ok && i < n; i++)'
 sees lint-banned $c 'loop condition: line 1: !found' 'for (i = 0; i < n && !found; i++)'

@@ -1,0 +1,19 @@
+/* Settings that several steps of a decision read, with the value that counts for its cluster. An object of the
+ * cluster that overrides one is asked here, and in no reader: `make lint-banned` refuses the members elsewhere. */
+#ifndef CORE_MODEL_IN_FORCE_H
+#define CORE_MODEL_IN_FORCE_H
+
+#include "core/model/snapshot.h"
+
+int64_t in_force_start_timeout_ms(const struct snapshot *snapshot);
+int64_t
+in_force_node_timeout_ms(const struct snapshot *snapshot); /* --node-provision-timeout-seconds */
+int64_t in_force_raylet_gone_ms(const struct snapshot *snapshot);
+int64_t in_force_unregistered_ms(const struct snapshot *snapshot);
+/* The back-off behind one of `last` seconds: twice as long, up to the longest; 0: the first one. */
+int64_t in_force_backoff_seconds(const struct snapshot *snapshot, int64_t last);
+int64_t in_force_backoff_max_seconds(const struct snapshot *snapshot);
+/* --enforce-max=now: workers above maxReplicas are terminated while their work runs. */
+bool in_force_stops_busy(const struct snapshot *snapshot);
+
+#endif
