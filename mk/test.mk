@@ -12,7 +12,7 @@ TEST_STAGES := unit laws e2e quickstart node conformance schedule-ray growth fuz
 # make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
 TEST_ALL ?=
 export TEST_ALL
-ALL_STAGES := $(TEST_STAGES) valgrind benches
+ALL_STAGES := $(TEST_STAGES) valgrind benches lint-selftest
 # Those that run beside e2e, at the lowest priority: they have no deadlines.
 BESIDE_E2E ?= laws conformance schedule-ray growth fuzz
 export BESIDE_E2E
