@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Of the head, instead of autoscalerOptions.version. KubeRay refuses both. */
+#define V2_VARIABLE "RAY_enable_autoscaler_v2"
+
 /* The first words of a command; no form that is understood has a meaning beyond them. */
 struct command_line {
 	struct word {
@@ -167,8 +170,12 @@ static bool may_be_never(const struct pod_template *template)
 
 bool autoscaler_may_be_v2(const struct ray_cluster *cluster)
 {
+	const struct pod_spec *head = &cluster->head_template.spec;
 	bool may = cluster->autoscaler_version[0] == '\0' && may_be_never(&cluster->head_template);
 
+	if (head->container_count > 0)
+		may = may && !ARRAY_FIND(head->containers[0].env, head->containers[0].env_count,
+					 name, V2_VARIABLE);
 	for (size_t g = 0; g < cluster->group_count; g++)
 		may = may && may_be_never(&cluster->groups[g].template);
 	return may;

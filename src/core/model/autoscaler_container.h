@@ -24,7 +24,8 @@ enum autoscaler_runs autoscaler_container_runs(const struct container *container
 /* The same for the container that KubeRay makes of spec.autoscalerOptions. */
 enum autoscaler_runs autoscaler_options_run(const struct ray_cluster *cluster);
 /* autoscalerOptions.version is not given and may be v2: only then KubeRay gives the Pods restartPolicy Never, so that a
- * failed worker is replaced instead of started again in its Pod. It refuses v2 beside another restartPolicy. */
+ * failed worker is replaced instead of started again in its Pod. It refuses v2 beside another restartPolicy, and beside
+ * the head's variable RAY_enable_autoscaler_v2. */
 bool autoscaler_may_be_v2(const struct ray_cluster *cluster);
 /* True when the last part of the image's name, without tag and digest, contains "rayscaler". */
 bool autoscaler_container_is_ours(const struct container *container);

@@ -107,6 +107,34 @@ void lint_parked_without_resources(struct lint_subject *subject)
 			reserved(options, "memory") ? reserved(options, "memory")->text : "none");
 }
 
+static bool restarts_in_place(const struct pod_template *template)
+{
+	return strcmp(template->spec.restart_policy, "Never") != 0;
+}
+
+/* Where the container is not parked, version is one of the lines that park it. */
+void lint_workers_restart_in_place(struct lint_subject *subject)
+{
+	const struct ray_cluster *cluster = subject->cluster;
+	const char *fix = "version: v2", *path;
+
+	if (!has_container(subject) || !autoscaler_may_be_v2(cluster) ||
+	    autoscaler_options_run(cluster) == AUTOSCALER_RUNS_OTHER)
+		return;
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		if (!restarts_in_place(&cluster->groups[g].template))
+			continue;
+		path = lint_place(subject, "spec", "autoscalerOptions",
+				  cluster->has_autoscaler_options, &fix);
+		lint_report_finding(
+			subject, LINT_RULE_WORKERS_RESTART_IN_PLACE, path, fix,
+			"without version: v2 KubeRay gives Pods no restartPolicy Never: a worker of "
+			"group %s that fails starts again in its Pod, and is not replaced",
+			cluster->groups[g].name);
+		return;
+	}
+}
+
 /* A sidecar connects inside of the head Pod. */
 void lint_network_policy_closed(struct lint_subject *subject)
 {

@@ -121,6 +121,10 @@
 	X(PARKED_WITHOUT_RESOURCES, WARNING, "parked-without-resources",                                                                                                           \
 	  lint_parked_without_resources,                                                                                                                                           \
 	  "KubeRay reserves 500m CPU and 512Mi for a container that sleeps", "add the lines")                                                                                      \
+	X(WORKERS_RESTART_IN_PLACE, INFO, "workers-restart-in-place",                                                                                                              \
+	  lint_workers_restart_in_place,                                                                                                                                           \
+	  "without `version: v2` KubeRay does not set restartPolicy Never: a worker that fails starts again in its Pod",                                                           \
+	  "add the line")                                                                                                                                                          \
 	X(NETWORK_POLICY_CLOSED, INFO, "network-policy-closed", lint_network_policy_closed,                                                                                        \
 	  "`networkPolicy` closes the GCS port to the controller, unless another NetworkPolicy opens it",                                                                          \
 	  "add the rule")                                                                                                                                                          \
