@@ -119,6 +119,23 @@ def test_c3_c5_status_gpus_shows_every_device_and_who_uses_it(api_server, namesp
     assert yaml.safe_load(run(config, "-o", "yaml").stdout)["nodes"] == answer["nodes"]
 
 
+def test_c3_status_gpus_shows_parts_by_annotation(api_server, namespace, nodes, work_dir):
+    """KAI holds the GPU that two Pods share with a Pod of its own, which counts once."""
+    config = user_config(api_server, namespace, ["nodes", "pods"], work_dir)
+    gpu, group = nodes.node("gpu", {GPU: "4"}), {"runai-gpu-group": "a"}
+    nodes.pod("reservation", gpu, {GPU: "1"}, labels=group)
+    nodes.pod("whole", gpu, {GPU: "1"})
+    nodes.pod("half", gpu, {}, labels={**group, "ray.io/group": "shared"}, annotations={"gpu-fraction": "0.5"})
+    nodes.pod("quarter", gpu, {}, labels=group, annotations={"gpu-fraction": "0.25"})
+    done = run(config, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    (node,) = json.loads(done.stdout)["nodes"]
+    parts, whole = node["resources"]
+    assert (parts["resource"], parts["allocated"], parts["total"]) == ("gpu-fraction", 1.75, 4)
+    assert [(user["pod"], user["group"]) for user in parts["users"]] == [("half", "shared"), ("quarter", "")]
+    assert (whole["allocated"], whole["total"]) == (2, 4)
+
+
 def test_c3_status_gpus_names_the_right_that_is_missing(api_server, namespace, nodes, work_dir):
     nodes.node("gpu", {GPU: "1"})
     done = run(user_config(api_server, namespace, ["nodes"], work_dir))

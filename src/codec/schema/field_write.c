@@ -17,7 +17,8 @@ static bool annotation_is_known(const char *key)
 	       strcmp(key, GPUSHARE_ANNOTATION_INDEX) == 0 ||
 	       strcmp(key, GPUSHARE_ANNOTATION_ALLOCATION) == 0 ||
 	       /* codec/objects/gpu_annotation */
-	       strcmp(key, "gpu-fraction") == 0 || strcmp(key, "gpu-memory") == 0;
+	       strcmp(key, "gpu-fraction") == 0 || strcmp(key, "gpu-memory") == 0 ||
+	       strcmp(key, "gpu-fraction-num-devices") == 0;
 }
 
 static bool any_is_known(const struct labels *annotations)

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/nodes/gpu_part.h"
 #include "core/nodes/pod_request.h"
 
 /* The other resources that limit how many measuring Pods fit beside the devices. */
@@ -16,11 +17,14 @@ struct maker {
 	const struct device_table *devices;
 	/* The smallest_request of each total. */
 	const struct pod **smallest_requests;
+	VEC(struct quantity) parts; /* gpu_part_is, that a Pod asks for: names alone */
 };
 
-static bool is_shown(const struct node_amount *amount)
+/* Parts by annotation only where Pods ask for them: each Node with GPUs has some. */
+static bool is_shown(const struct maker *m, const struct node_amount *amount)
 {
-	return amount->row && amount->row->share != DEVICE_QUALIFIER;
+	return amount->row && amount->row->share != DEVICE_QUALIFIER &&
+	       (!gpu_part_is(amount->resource) || VEC_FIND(&m->parts, name, amount->resource));
 }
 
 /* ---- Nodes ---- */
@@ -32,6 +36,17 @@ static bool is_shared(const struct node *node)
 	return value && strcmp(value, "true") == 0;
 }
 
+static void find_parts(struct maker *m, const struct pod *pod)
+{
+	struct resources request = pod_request_with_parts(&pod->spec, m->arena);
+
+	for (size_t i = 0; i < request.count; i++)
+		if (gpu_part_is(request.at[i].name) &&
+		    !VEC_FIND(&m->parts, name, request.at[i].name))
+			VEC_PUSH(m->arena, &m->parts,
+				 ((struct quantity){ .name = request.at[i].name }));
+}
+
 static void make_node(const struct maker *m, const struct node_capacity *capacity,
 		      struct inventory_node *ret)
 {
@@ -40,7 +55,7 @@ static void make_node(const struct maker *m, const struct node_capacity *capacit
 					.shared = is_shared(capacity->node) };
 	ret->at = arena_array(m->arena, capacity->count, sizeof(*ret->at));
 	for (size_t i = 0; i < capacity->count; i++)
-		if (is_shown(&capacity->at[i]))
+		if (is_shown(m, &capacity->at[i]))
 			ret->at[ret->count++] =
 				(struct inventory_resource){ .amount = &capacity->at[i],
 							     .stranded_why = "" };
@@ -110,7 +125,7 @@ static void add_user(const struct maker *m, struct inventory_resource *resource,
 
 static void add_users(const struct maker *m, struct inventory_node *node, const struct pod *pod)
 {
-	struct resources request = pod_request(&pod->spec, m->arena);
+	struct resources request = pod_request_with_parts(&pod->spec, m->arena);
 
 	for (size_t i = 0; i < node->count; i++) {
 		int64_t wanted = resources_amount(&request, node->at[i].amount->resource, 0);
@@ -169,7 +184,7 @@ static struct inventory_total *add_total(const struct maker *m, struct totals *t
 
 static void add_waiting(const struct maker *m, struct totals *totals, const struct pod *pod)
 {
-	struct resources request = pod_request(&pod->spec, m->arena);
+	struct resources request = pod_request_with_parts(&pod->spec, m->arena);
 
 	for (size_t i = 0; i < request.count; i++) {
 		const struct device_row *row = device_find(m->devices, request.at[i].name);
@@ -225,7 +240,7 @@ static bool is_better_smallest_request(const struct inventory_total *total, cons
 
 static void measure(const struct maker *m, const struct pod *pod)
 {
-	struct resources request = pod_request(&pod->spec, m->arena);
+	struct resources request = pod_request_with_parts(&pod->spec, m->arena);
 
 	for (size_t i = 0; i < request.count; i++) {
 		struct inventory_total *total = find_total(m->inventory, request.at[i].name);
@@ -263,7 +278,7 @@ static int64_t places_beside(const struct maker *m, const struct node_capacity *
 			     const struct pod *smallest_request, int64_t parts, int64_t places,
 			     const char **ret_scarce)
 {
-	struct resources request = pod_request(&smallest_request->spec, m->arena);
+	struct resources request = pod_request_with_parts(&smallest_request->spec, m->arena);
 
 	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
 		const struct node_amount *amount = node_capacity_amount(capacity, companions[i]);
@@ -384,6 +399,8 @@ void inventory_make(struct inventory *ret, const struct node *nodes, size_t node
 	m.capacities = ARENA_NEW(arena, struct node_capacities);
 	node_capacities_init(m.capacities, nodes, node_count, devices, arena);
 	*ret = (struct inventory){ .capacities = m.capacities };
+	for (size_t i = 0; i < pod_count; i++)
+		find_parts(&m, &pods[i]);
 	make_nodes(&m);
 	for (size_t i = 0; i < pod_count; i++) {
 		const struct node_capacity *capacity = node_capacities_add(m.capacities, &pods[i]);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/nodes/gpu_part.h"
 #include "core/nodes/pod_request.h"
 
 static int compare_capacities(const void *a, const void *b)
@@ -54,7 +55,8 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 		      struct node_capacity *capacity)
 {
 	size_t most = node->capacity.count + node->allocatable.count;
-	struct node_amount *amounts = arena_array(capacities->arena, most, sizeof(*amounts));
+	struct node_amount *amounts =
+		arena_array(capacities->arena, most + GPU_PART_AMOUNTS, sizeof(*amounts));
 	size_t count = 0;
 
 	for (size_t i = 0; i < node->allocatable.count; i++)
@@ -68,6 +70,7 @@ static void make_room(const struct node_capacities *capacities, const struct nod
 			.resource = node->capacity.at[i].name,
 			.capacity = node->capacity.at[i].amount,
 		};
+	most += gpu_part_amounts(node, &amounts[most]);
 	/* Of a name the allocatable amount is first. */
 	sort_stable(amounts, most, sizeof(*amounts), compare_amounts);
 	for (size_t i = 0; i < most; i++) {
@@ -135,7 +138,7 @@ struct node_capacity *node_capacities_add(struct node_capacities *capacities, co
 	struct node_capacity *capacity = find_capacity(capacities, pod->spec.node_name);
 	if (!capacity)
 		return NULL;
-	struct resources request = pod_request(&pod->spec, capacities->arena);
+	struct resources request = pod_request_with_parts(&pod->spec, capacities->arena);
 	for (size_t i = 0; i < request.count; i++) {
 		struct node_amount *amount = node_capacity_amount(capacity, request.at[i].name);
 
@@ -145,6 +148,7 @@ struct node_capacity *node_capacities_add(struct node_capacities *capacities, co
 		if (amount->device_count > 0)
 			add_to_devices(capacities, amount, pod, request.at[i].amount);
 	}
+	gpu_part_add(capacity, pod, &request);
 	return capacity;
 }
 

@@ -34,7 +34,7 @@ void node_demand_init(struct node_demand *demand, const struct pod_spec *spec, b
 		      const struct device_table *devices, struct arena *arena)
 {
 	*demand = (struct node_demand){ .spec = spec,
-					.request = pod_request(spec, arena),
+					.request = pod_request_with_parts(spec, arena),
 					.template_only = template_only };
 	demand->rows = arena_array(arena, demand->request.count, sizeof(*demand->rows));
 	for (size_t i = 0; i < demand->request.count; i++)

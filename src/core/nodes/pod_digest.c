@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/nodes/gpu_part.h"
 #include "core/nodes/pod_request.h"
 
 /* Resource names of one sum; Nodes have a dozen. */
@@ -35,15 +36,18 @@ static bool has_accelerator(const struct pod_digest *digest, const struct resour
 	return false;
 }
 
-static struct labels copy_labels(struct arena *arena, const char *cluster, const char *group)
+static struct labels copy_labels(struct arena *arena, const struct labels *from)
 {
-	struct label *labels = arena_array(arena, 2, sizeof(*labels));
+	static const char *const keys[] = { LABEL_CLUSTER, LABEL_GROUP, GPU_PART_GROUP };
+	struct label *labels = arena_array(arena, sizeof(keys) / sizeof(keys[0]), sizeof(*labels));
 	size_t count = 0;
 
-	if (cluster)
-		labels[count++] = (struct label){ LABEL_CLUSTER, arena_strdup(arena, cluster) };
-	if (group)
-		labels[count++] = (struct label){ LABEL_GROUP, arena_strdup(arena, group) };
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *value = labels_value(from, keys[i]);
+
+		if (value)
+			labels[count++] = (struct label){ keys[i], arena_strdup(arena, value) };
+	}
 	return (struct labels){ labels, count };
 }
 
@@ -90,8 +94,7 @@ static void keep(struct pod_digest *digest, const struct pod *pod, const struct 
 
 	if (!entry)
 		return;
-	entry->labels = copy_labels(arena, labels_value(&pod->labels, LABEL_CLUSTER),
-				    labels_value(&pod->labels, LABEL_GROUP));
+	entry->labels = copy_labels(arena, &pod->labels);
 	set_request(arena, entry, request->at, request->count);
 	entry->device_uses = ARENA_COPY(arena, pod->device_uses, pod->device_use_count);
 	entry->device_use_count = pod->device_use_count;
@@ -142,7 +145,7 @@ void pod_digest_add(struct pod_digest *digest, const struct pod *pod)
 	digest->seen++;
 	if (!holds && pod->spec.node_name[0] != '\0')
 		return; /* it has ended */
-	struct resources request = pod_request(&pod->spec, &scratch);
+	struct resources request = pod_request_with_parts(&pod->spec, &scratch);
 	if (has_accelerator(digest, &request) || pod->spec.claim_count > 0) {
 		keep(digest, pod, &request);
 	} else if (holds) {
@@ -174,11 +177,13 @@ const struct pod *pod_digest_finish(struct pod_digest *digest, size_t *ret_count
 		const char *name = arena_printf(&digest->arena, "%lld-pods-of-%s",
 						(long long)sum->pods,
 						sum->cluster ? sum->cluster : "others");
+		const struct label cluster = { LABEL_CLUSTER, sum->cluster };
+		const struct labels labels = { &cluster, sum->cluster ? 1 : 0 };
 		struct pod *entry = add_entry(digest, sum->namespace_, name, sum->node);
 
 		if (!entry)
 			break;
-		entry->labels = copy_labels(&digest->arena, sum->cluster, NULL);
+		entry->labels = copy_labels(&digest->arena, &labels);
 		set_request(&digest->arena, entry, sum->items, sum->count);
 	}
 	sort_stable(digest->kept.at, digest->kept.count, sizeof(struct pod), compare_pods);

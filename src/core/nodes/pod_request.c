@@ -35,20 +35,24 @@ static size_t add_parts(struct part *parts, const struct quantities *quantities,
 	return quantities->count;
 }
 
-/* The quantities of all containers, by name and container. */
-static struct part *list_parts(const struct pod_spec *spec, struct arena *arena, size_t *ret_count)
+/* The quantities of all containers, by name and container; with_parts: and those by annotation. */
+static struct part *list_parts(const struct pod_spec *spec, bool with_parts, struct arena *arena,
+			       size_t *ret_count)
 {
 	struct part *parts;
 	size_t count = 0;
 
 	for (size_t i = 0; i < spec->container_count; i++)
 		count += spec->containers[i].requests.count + spec->containers[i].limits.count;
+	count += with_parts ? spec->gpu_shares.count : 0;
 	parts = arena_array(arena, count, sizeof(*parts));
 	count = 0;
 	for (size_t i = 0; i < spec->container_count; i++) {
 		count += add_parts(&parts[count], &spec->containers[i].requests, i, false);
 		count += add_parts(&parts[count], &spec->containers[i].limits, i, true);
 	}
+	if (with_parts)
+		count += add_parts(&parts[count], &spec->gpu_shares, 0, false);
 	sort_stable(parts, count, sizeof(*parts), compare_parts);
 	*ret_count = count;
 	return parts;
@@ -95,10 +99,11 @@ static size_t add_pod(struct resource *items, size_t count, const struct contain
 	return count;
 }
 
-struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
+static struct resources sum_parts(const struct pod_spec *spec, bool with_parts, struct arena *arena)
 {
 	size_t part_count, count = 0;
-	const struct part *parts = list_parts(spec, arena, &part_count), *request = NULL;
+	const struct part *parts = list_parts(spec, with_parts, arena, &part_count),
+			  *request = NULL;
 	struct resource *items =
 		arena_array(arena, part_count + 2 * POD_AMOUNTS_MAX + 1, sizeof(*items));
 	bool counted = false;
@@ -129,6 +134,16 @@ struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
 		pods->amount = resource_sum(pods->amount, RESOURCE_UNIT);
 	}
 	return resources_sort(items, count);
+}
+
+struct resources pod_request(const struct pod_spec *spec, struct arena *arena)
+{
+	return sum_parts(spec, false, arena);
+}
+
+struct resources pod_request_with_parts(const struct pod_spec *spec, struct arena *arena)
+{
+	return sum_parts(spec, true, arena);
 }
 
 bool pod_request_holds(const struct pod *pod)

@@ -17,6 +17,8 @@
 /* In 1/10000, with POD_REQUEST_PODS: 1 unless it is given. An amount that does not parse counts as
  * 0. */
 struct resources pod_request(const struct pod_spec *spec, struct arena *arena);
+/* With the parts of GPUs by annotation (core/nodes/gpu_part), which no API server and no queue counts. */
+struct resources pod_request_with_parts(const struct pod_spec *spec, struct arena *arena);
 /* Whether the Pod uses capacity of a Node: it is scheduled and has not ended. */
 bool pod_request_holds(const struct pod *pod);
 /* "2", "16Gi", "500m": an amount of this resource for messages, memory in binary units. */

@@ -67,6 +67,53 @@ static void test_c3_nodes_users_and_totals(void **state)
 	arena_done(&s.arena);
 }
 
+static struct pod *part_pod(struct node_scene *s, const char *name, const char *node,
+			    const char *annotation, int64_t amount)
+{
+	struct pod *pod = scene_pod(s, name, node, "cpu=1");
+	struct quantity *part = ARENA_NEW(&s->arena, struct quantity);
+
+	*part = (struct quantity){ annotation, "", true, amount };
+	pod->spec.gpu_shares = (struct quantities){ part, 1 };
+	return pod;
+}
+
+/* Parts of KAI and Run:ai: the Pod that holds a shared GPU is not counted beside them. */
+static void test_parts_by_annotation(void **state)
+{
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct inventory inventory;
+
+	(void)state;
+	scene_node(&s, "gpu", "cpu=8 nvidia.com/gpu=4", "nvidia.com/gpu.memory=16000");
+	scene_pod(&s, "whole", "gpu", "nvidia.com/gpu=1");
+	make(&s, &inventory);
+	assert_int_equal(inventory.total_count, 1);
+
+	scene_pod(&s, "reservation", "gpu", "nvidia.com/gpu=1")->labels =
+		scene_labels(&s.arena, "runai-gpu-group=a");
+	part_pod(&s, "half", "gpu", "gpu-fraction", UNIT / 2)->labels =
+		scene_labels(&s.arena, "runai-gpu-group=a ray.io/cluster=demo ray.io/group=shared");
+	make(&s, &inventory);
+	assert_int_equal(inventory.total_count, 2);
+	assert_int_equal(total_of(&inventory, "gpu-fraction")->allocatable, 4 * UNIT);
+	assert_int_equal(total_of(&inventory, "gpu-fraction")->used, 3 * UNIT / 2);
+	assert_int_equal(total_of(&inventory, "nvidia.com/gpu")->used, 2 * UNIT);
+	assert_string_equal(inventory.nodes[0].at[0].amount->resource, "gpu-fraction");
+	assert_int_equal(inventory.nodes[0].at[0].users.count, 1);
+	assert_string_equal(inventory.nodes[0].at[0].users.at[0].group, "shared");
+
+	/* A quarter of a GPU by its memory, and one that waits. */
+	part_pod(&s, "memory", "gpu", "gpu-memory", 4000 * UNIT);
+	part_pod(&s, "waits", "", "gpu-fraction", UNIT / 2);
+	make(&s, &inventory);
+	assert_int_equal(total_of(&inventory, "gpu-fraction")->used, 7 * UNIT / 4);
+	assert_int_equal(total_of(&inventory, "gpu-fraction")->waiting_pods, 1);
+	assert_int_equal(total_of(&inventory, "gpu-memory")->allocatable, 64000 * UNIT);
+	assert_int_equal(total_of(&inventory, "gpu-memory")->used, 28000 * UNIT);
+	arena_done(&s.arena);
+}
+
 static void expect_stranded(const struct inventory *inventory, size_t node, int64_t amount,
 			    const char *why)
 {
@@ -258,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_c3_nodes_users_and_totals),
+		cmocka_unit_test(test_parts_by_annotation),
 		cmocka_unit_test(test_c4_stranded_memory),
 		cmocka_unit_test(test_c4_overcommitted_device),
 		cmocka_unit_test(test_c4_stranded_gpus),

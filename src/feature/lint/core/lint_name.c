@@ -5,6 +5,7 @@
 #include "feature/lint/core/lint_subject.h"
 
 #define PREFIX "rayscaler.dev/"
+#define IN_TEMPLATE "write it into template.metadata.annotations of the group"
 
 /* Names with an effect elsewhere. */
 static const struct {
@@ -17,9 +18,8 @@ static const struct {
 	{ ANNOTATION_RESIZE, true, "write it into metadata.annotations" },
 	{ ANNOTATION_DO_NOT_DISRUPT, true,
 	  "write it as annotation into template.metadata of the group" },
-	{ ANNOTATION_DO_NOT_DISRUPT, false,
-	  "write it into template.metadata.annotations of the group" },
-	{ KARPENTER_ANNOTATION, false, "write it into template.metadata.annotations of the group" },
+	{ ANNOTATION_DO_NOT_DISRUPT, false, IN_TEMPLATE },
+	{ KARPENTER_ANNOTATION, false, IN_TEMPLATE },
 	{ PREFIX "paused", false, "write paused: true into the RayClusterAutoscaler of this name" },
 	{ PREFIX "paused", true, "write paused: true into the RayClusterAutoscaler of this name" },
 	{ "kueue.x-k8s.io/queue-name", false, "write it into metadata.labels" },
@@ -30,6 +30,13 @@ static const struct {
 	{ "ray.io/priority-class-name", false, "write it into metadata.labels" },
 	{ "ray.io/accelerator-type", false, "write it into labels of the group" },
 	{ "ray.io/market-type", false, "write it into labels of the group" },
+	{ "gpu-fraction", false, IN_TEMPLATE },
+	{ "gpu-memory", false, IN_TEMPLATE },
+	{ "gpu-fraction", true, IN_TEMPLATE },
+	{ "gpu-memory", true, IN_TEMPLATE },
+	{ "kai.scheduler/queue", false, "write it into metadata.labels" },
+	{ "volcano.sh/queue-name", false, "write it into metadata.labels" },
+	{ "yunikorn.apache.org/queue", false, "write it into metadata.labels" },
 };
 
 static const char *place_of(const char *key, bool is_label)
@@ -93,10 +100,63 @@ static void check_known(struct lint_subject *subject, const char *path, const ch
 					   "; correct the name, or remove it");
 }
 
-/* Those of the RayCluster, once. */
+/* ---- parts of GPUs ---- */
+
+static void report_part(struct lint_subject *subject, const char *name, const char *why)
+{
+	const char *path =
+		arena_printf(subject->arena, "%s.template.metadata.annotations", subject->path);
+
+	lint_report_finding(subject, LINT_RULE_ANNOTATION_INVALID,
+			    lint_path_member(subject->arena, path, name), "",
+			    "%s %s; KAI refuses each Pod of %s", name, why, subject->title)
+		->severity = LINT_ERROR;
+}
+
+static bool is_fraction(const struct lint_subject *subject, const char *text)
+{
+	const struct quantity *part = quantities_find(&subject->pod->gpu_shares, "gpu-fraction");
+
+	return part && text[strspn(text, "0123456789.")] == '\0' && text[0] < '1' &&
+	       part->amount > 0;
+}
+
+/* As KAI's admission webhook does. */
+static void check_gpu_part(struct lint_subject *subject)
+{
+	const struct labels *annotations = &subject->template->annotations;
+	const char *fraction = labels_value(annotations, "gpu-fraction");
+	const char *memory = labels_value(annotations, "gpu-memory");
+	const struct container *container = subject->container;
+
+	if (fraction && !is_fraction(subject, fraction))
+		report_part(
+			subject, "gpu-fraction",
+			arena_printf(subject->arena,
+				     "must be above 0 and below 1, is \"%.32s\": write \"0.5\", "
+				     "or whole GPUs as limits of nvidia.com/gpu",
+				     fraction));
+	if (memory &&
+	    (memory[strspn(memory, "0123456789")] != '\0' || strspn(memory, "0") == strlen(memory)))
+		report_part(
+			subject, "gpu-memory",
+			arena_printf(subject->arena,
+				     "must be a whole number of MiB, is \"%.32s\": write \"4000\"",
+				     memory));
+	if (fraction && memory)
+		report_part(subject, "gpu-memory", "is there beside gpu-fraction: remove one");
+	if ((fraction || memory) && container &&
+	    (lint_quantity(&container->limits, "nvidia.com/gpu") ||
+	     lint_quantity(&container->requests, "nvidia.com/gpu")))
+		report_part(subject, fraction ? "gpu-fraction" : "gpu-memory",
+			    "is there beside nvidia.com/gpu, a whole GPU: remove one");
+}
+
+/* Those of a template, and once those of the RayCluster. */
 void lint_annotation_invalid(struct lint_subject *subject)
 {
 	const struct labels *annotations = &subject->cluster->annotations;
+	check_gpu_part(subject);
 	if (subject->group)
 		return;
 	VEC_EACH(const struct label, label, &subject->cluster->labels)

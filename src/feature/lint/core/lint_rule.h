@@ -92,7 +92,7 @@
 	  "correct the name, or remove the line")                                                                                                                                  \
 	X(ANNOTATION_INVALID, WARNING, "annotation-invalid", lint_annotation_invalid,                                                                                              \
 	  "an annotation `rayscaler.dev/...` or `ray.io/...` is unknown; an error where it is known elsewhere (also labels), or where "                                            \
-	  "`rayscaler.dev/managed` is neither `true` nor `false`",                                                                                                                 \
+	  "`rayscaler.dev/managed` is neither `true` nor `false`, or where KAI refuses `gpu-fraction` or `gpu-memory`",                                                            \
 	  "correct the name or the value, or remove the line")                                                                                                                     \
 	X(RESIZE_INVALID, WARNING, "resize-invalid", lint_resize_invalid,                                                                                                          \
 	  "Ray refuses the annotation `ray.io/ippr`, or the template of a group in it",                                                                                            \

@@ -1,0 +1,72 @@
+#include "core/nodes/gpu_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRACTION "gpu-fraction"
+#define MEMORY "gpu-memory"
+#define WHOLE "nvidia.com/gpu"
+/* Of one GPU, in MiB; far above every device. */
+#define MEMORY_MOST (INT64_C(1) << 24)
+
+bool gpu_part_is(const char *resource)
+{
+	return strcmp(resource, FRACTION) == 0 || strcmp(resource, MEMORY) == 0;
+}
+
+/* MiB of one GPU; 0: unknown. */
+static int64_t memory_of(const struct node *node)
+{
+	const char *text = labels_value(&node->labels, "nvidia.com/gpu.memory");
+	long long value = text ? strtoll(text, NULL, 10) : 0;
+
+	return value > 0 && value <= MEMORY_MOST ? value : 0;
+}
+
+static int64_t times(int64_t amount, int64_t factor)
+{
+	return amount > RESOURCE_AMOUNT_MAX / factor ? RESOURCE_AMOUNT_MAX : amount * factor;
+}
+
+size_t gpu_part_amounts(const struct node *node, struct node_amount *ret)
+{
+	const struct quantity *gpus = quantities_find(&node->allocatable, WHOLE);
+	int64_t memory = memory_of(node);
+	size_t count = 0;
+
+	if (!gpus || gpus->amount <= 0)
+		return 0;
+	ret[count++] = (struct node_amount){ .resource = FRACTION, .allocatable = gpus->amount };
+	if (memory > 0)
+		ret[count++] = (struct node_amount){ .resource = MEMORY,
+						     .allocatable = times(gpus->amount, memory) };
+	for (size_t i = 0; i < count; i++) {
+		ret[i].capacity = ret[i].allocatable;
+		ret[i].has_allocatable = true;
+	}
+	return count;
+}
+
+static void use(const struct node_capacity *capacity, const char *resource, int64_t amount)
+{
+	struct node_amount *has = node_capacity_amount(capacity, resource);
+
+	if (has)
+		has->used = resource_sum(has->used, amount);
+}
+
+void gpu_part_add(const struct node_capacity *capacity, const struct pod *pod,
+		  const struct resources *request)
+{
+	int64_t memory = memory_of(capacity->node);
+	int64_t whole = resources_amount(request, WHOLE, 0);
+	int64_t fraction = resources_amount(request, FRACTION, 0);
+	int64_t part = resources_amount(request, MEMORY, 0);
+
+	if (labels_value(&pod->labels, GPU_PART_GROUP))
+		whole = 0;
+	if (whole > 0 || (part > 0 && memory > 0))
+		use(capacity, FRACTION, resource_sum(whole, memory > 0 ? part / memory : 0));
+	if (whole + fraction > 0 && memory > 0)
+		use(capacity, MEMORY, times(resource_sum(whole, fraction), memory));
+}

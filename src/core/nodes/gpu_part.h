@@ -1,0 +1,21 @@
+/* Parts of a Node's GPUs that KAI and Run:ai give to Pods by annotation (gpu-fraction, gpu-memory), as amounts
+ * of the Node beside those that it names: all of its GPUs, less the whole ones and the parts in use. The scheduler
+ * holds each shared GPU by a Pod of its own, which asks for nvidia.com/gpu and has the label GPU_PART_GROUP; it is not
+ * counted beside the parts. Which GPU a part is on is not counted: the free amount is a sum. Pure. */
+#ifndef CORE_NODES_GPU_PART_H
+#define CORE_NODES_GPU_PART_H
+
+#include "core/nodes/node_capacity.h"
+
+#define GPU_PART_GROUP "runai-gpu-group"
+#define GPU_PART_AMOUNTS 2
+
+/* Writes up to GPU_PART_AMOUNTS amounts of the Node; returns their number. gpu-memory needs the label
+ * nvidia.com/gpu.memory. */
+size_t gpu_part_amounts(const struct node *node, struct node_amount *ret);
+/* Counts the Pod's whole GPUs and parts, except in the amount of the same name, which the caller counts. */
+void gpu_part_add(const struct node_capacity *capacity, const struct pod *pod,
+		  const struct resources *request);
+bool gpu_part_is(const char *resource);
+
+#endif
