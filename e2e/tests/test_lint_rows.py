@@ -5,14 +5,16 @@ Every rule by itself has its files under src/test/lint/; here the program is run
 """
 
 import json
+import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
 import pytest
 import yaml
 
-from rayscaler_e2e import paths
+from rayscaler_e2e import lint_schema, paths
 from rayscaler_e2e.apiserver import ADMIN_USER
 
 Object = Dict[str, Any]
@@ -263,6 +265,15 @@ def test_every_field_of_a_pod_template_is_known(api_server, lint):
         f"{spec}.initContainers[0].namez",
         f"{spec}.namez",
     ]
+
+
+def test_the_schema_is_that_of_kuberay():
+    """The table of lint is what lint_schema.py makes of KubeRay's definitions."""
+    definitions = os.environ.get("RAYSCALER_KUBERAY_CRDS")
+    if not definitions:
+        pytest.skip("without KubeRay's definitions")
+    made = (paths.ROOT / "src/feature/lint/objects/lint_schema_table.c").read_text()
+    assert lint_schema.table(Path(definitions)) == made
 
 
 def test_rules_are_those_of_the_document():

@@ -86,6 +86,64 @@ static void test_kinds(void **state)
 		check(table[i].text, table[i].wanted);
 }
 
+#define GROUP                                                                                      \
+	HEAD "  rayVersion: 2.60.0\n  headGroupSpec:\n    template:\n      spec:\n        "        \
+	     "containers: [{name: c, image: a}]\n"                                                 \
+	     "  workerGroupSpecs:\n  - groupName: g\n    template:\n      spec:\n"
+#define CONTAINER "        containers: [{name: c, image: a}]\n"
+
+/* Fields that no decoder reads: by KubeRay's definitions. A value with a finding has one. */
+static void test_schema(void **state)
+{
+	static const char of_all[] = "wrong-type field-invalid unknown-field";
+	static const struct {
+		const char *text, *wanted;
+	} table[] = {
+		{ GROUP CONTAINER
+		  "        hostNetwork: 'true'\n        securityContext: {runAsUser: "
+		  "root}\n        priorityClassName: 7\n",
+		  "15:9 wrong-type RayCluster n/a spec.workerGroupSpecs[0].template.spec.hostNetwork | "
+		  "hostNetwork: true\n"
+		  "16:27 wrong-type RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.securityContext.runAsUser | runAsUser: NUMBER\n"
+		  "17:9 wrong-type RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.priorityClassName | priorityClassName: \"7\"\n" },
+		{ GROUP CONTAINER
+		  "        tolerations: [{operator: Exist, effect: NoSchedule}]\n"
+		  "        dnsConfig: {nameserver: [a]}\n        imagePullSecrets: [a]\n",
+		  "15:24 field-invalid RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.tolerations[0].operator | \n"
+		  "16:21 unknown-field RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.dnsConfig.nameserver | \n"
+		  "17:28 wrong-type RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.imagePullSecrets[0] | \n" },
+		{ GROUP "        containers: [{name: c, image: a, volumeMounts: [{name: v}]}]\n"
+			"        volumes: [{name: v}]\n",
+		  "14:57 field-invalid RayCluster n/a "
+		  "spec.workerGroupSpecs[0].template.spec.containers[0].volumeMounts[0] | mountPath: "
+		  "VALUE\n" },
+		{ "kind: RayJob\nmetadata: {name: a}\nspec:\n  entrypoint: [a]\n  rayClusterSpecs: {}\n"
+		  "  clusterSelector: {ray.io/cluster: b}\n",
+		  "4:3 wrong-type RayJob a spec.entrypoint | \n"
+		  "5:3 unknown-field RayJob a spec.rayClusterSpecs | \n" },
+		{ "kind: RayCronJob\nmetadata: {name: a}\nspec: {schedule: '0 8 * * *', jobTemplate: "
+		  "{jobId: 1, clusterSelector: {a: b}}}\n",
+		  "3:45 wrong-type RayCronJob a spec.jobTemplate.jobId | jobId: \"1\"\n" },
+		{ GROUP CONTAINER
+		  "        workloadRef: {name: a}\n        tolerations: [{effect: ''}]\n",
+		  "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SUPPORT_COUNT(table); i++) {
+		AUTO(arena_done) struct arena arena = ARENA_INIT;
+		struct lint_report report;
+
+		lint(&report, &arena, table[i].text);
+		assert_string_equal(declared(&report, of_all, &arena), table[i].wanted);
+	}
+}
+
 static void test_types(void **state)
 {
 	static const char text[] = HEAD
@@ -420,17 +478,12 @@ static void test_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_wrong_types_hide_nothing),
-		cmocka_unit_test(test_no_name),
-		cmocka_unit_test(test_documents),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_many_groups),
-		cmocka_unit_test(test_findings_are_bounded),
-		cmocka_unit_test(test_autoscalers),
-		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_kinds),       cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_types),       cmocka_unit_test(test_wrong_types_hide_nothing),
+		cmocka_unit_test(test_no_name),     cmocka_unit_test(test_documents),
+		cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_many_groups), cmocka_unit_test(test_findings_are_bounded),
+		cmocka_unit_test(test_autoscalers), cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_order),
 	};
 

@@ -241,7 +241,52 @@ static void request_above_limit(struct lint_subject *subject, const struct list 
 			    request->name, list->where, request->text, limit->text, subject->title);
 }
 
+/* The resource that was most likely meant; "" where none is near. */
+static const char *meant(const char *name)
+{
+	static const struct {
+		const char *part, *resource;
+	} rows[] = { { "gpu", "nvidia.com/gpu" },
+		     { "GPU", "nvidia.com/gpu" },
+		     { "tpu", "google.com/tpu" },
+		     { "TPU", "google.com/tpu" },
+		     { "cpu", "cpu" },
+		     { "CPU", "cpu" },
+		     { "mem", "memory" },
+		     { "Mem", "memory" },
+		     { "stor", "ephemeral-storage" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strstr(name, rows[i].part))
+			return rows[i].resource;
+	return "";
+}
+
+/* One without a domain must be of Kubernetes. */
+static void name_of_none(struct lint_subject *subject, const struct list *list,
+			 const struct quantity *quantity)
+{
+	static const char *const known[] = { "cpu", "memory", "ephemeral-storage" };
+	const char *resource = meant(quantity->name);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i], quantity->name) == 0)
+			return;
+	if (strchr(quantity->name, '/') || strncmp(quantity->name, "hugepages-", 10) == 0)
+		return;
+	lint_report_finding(
+		subject, LINT_RULE_POD_REFUSED, member(subject, list, quantity),
+		*resource == '\0' ?
+			"" :
+			arena_printf(subject->arena, "%s: %s", resource, quantity->text),
+		"%.64s in %s is not the name of a resource: write %s; the API server "
+		"refuses each Pod of %s",
+		quantity->name, list->where,
+		*resource == '\0' ? "it with its domain, as example.com/name" : resource,
+		subject->title);
+}
+
 void lint_pod_refused(struct lint_subject *subject)
 {
+	each_amount(subject, name_of_none);
 	each_amount(subject, request_above_limit);
 }

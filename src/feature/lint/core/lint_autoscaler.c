@@ -128,7 +128,7 @@ void lint_workers_restart_in_place(struct lint_subject *subject)
 				  cluster->has_autoscaler_options, &fix);
 		lint_report_finding(
 			subject, LINT_RULE_WORKERS_RESTART_IN_PLACE, path, fix,
-			"without version: v2 KubeRay gives Pods no restartPolicy Never: a worker of "
+			"without version: v2 KubeRay 1.7 gives Pods no restartPolicy Never: a worker of "
 			"group %s that fails starts again in its Pod, and is not replaced",
 			cluster->groups[g].name);
 		return;

@@ -66,12 +66,15 @@
 	  "KubeRay's own validation refuses the object: nothing is created or scaled (KubeRay 1.7)",                                                                               \
 	  "change the field of the message")                                                                                                                                       \
 	X(POD_REFUSED, ERROR, "pod-refused", lint_pod_refused,                                                                                                                     \
-	  "the API server refuses every Pod of the head or group: a request above its limit, an invalid label or name, "                                                           \
+	  "the API server refuses every Pod of the head or group: a request above its limit, an invalid label, name or resource, "                                                 \
 	  "a mount without a volume",                                                                                                                                              \
 	  "change the field of the message")                                                                                                                                       \
 	N(SERVER_REFUSES, ERROR, "server-refuses",                                                                                                                                 \
 	  "with `--server`: the API server refuses the object, or a Pod as KubeRay would make it (validation, admission, quota, policies); a warning where it could not be asked", \
 	  "change the field of the message")                                                                                                                                       \
+	X(RAY_VERSION_DIFFERS, ERROR, "ray-version-differs", lint_ray_version_differs,                                                                                             \
+	  "the images of head and group name different versions of Ray or Python: no worker joins; a warning for `rayVersion` beside the head's image",                            \
+	  "write one version")                                                                                                                                                     \
 	N(START_COMMAND_UNQUOTED, WARNING, "start-command-unquoted",                                                                                                               \
 	  "a shell expands `$KUBERAY_GEN_RAY_START_CMD` without its quotes; an error where a value has some",                                                                      \
 	  "write `eval \"$KUBERAY_GEN_RAY_START_CMD\"`")                                                                                                                           \

@@ -76,6 +76,29 @@ static void check_own_resources(struct lint_subject *subject)
 	}
 }
 
+/* The line with the user's own resources where only quotes are wrong. */
+static const char *quoted_resources(const struct lint_subject *subject, const char *text)
+{
+	static const char example[] = "resources: \"'{\\\"Custom\\\": 1}'\"";
+	char *plain = arena_strdup(subject->arena, text), *line, *to;
+	struct resources items;
+
+	for (char *at = plain; *at != '\0'; at++)
+		*at = *at == '\'' ? '"' : *at;
+	if (*plain != '{' || strchr(plain, '\\') ||
+	    !start_params_resources(arena_printf(subject->arena, "'%s'", plain), subject->arena,
+				    &items))
+		return example;
+	to = line = arena_alloc(subject->arena, 2 * strlen(plain) + 1);
+	for (const char *at = plain; *at != '\0'; at++) {
+		if (*at == '"')
+			*to++ = '\\';
+		*to++ = *at;
+	}
+	*to = '\0';
+	return arena_printf(subject->arena, "resources: \"'%s'\"", line);
+}
+
 static void check_resources(struct lint_subject *subject, const char *path)
 {
 	const char *custom = labels_value(subject->start_params, "resources");
@@ -87,7 +110,7 @@ static void check_resources(struct lint_subject *subject, const char *path)
 	if (!start_params_resources(custom, subject->arena, &items)) {
 		lint_report_finding(
 			subject, LINT_RULE_RAY_START_PARAM_INVALID, path,
-			"resources: \"'{\\\"Custom\\\": 1}'\"",
+			quoted_resources(subject, custom),
 			"resources \"%.64s\" is not an object of numbers within quotes "
 			"of its own; `ray start` does not take it, and %s is not scaled",
 			custom, subject->title);
@@ -117,8 +140,10 @@ static const struct {
 };
 
 #define PORT_MOST 65535
+/* OBJECT_STORE_MINIMUM_MEMORY_BYTES */
+#define STORE_LEAST (INT64_C(75) << 20)
 
-static const char *const head_only[] = { "port", "redis-shard-ports", "include-dashboard" };
+static const char *const head_only[] = { "head", "port", "redis-shard-ports", "include-dashboard" };
 #define HEAD_ONLY_COUNT (sizeof(head_only) / sizeof(head_only[0]))
 
 static bool read_port(const char *text, long long least, bool or_zero, long long *ret_port)
@@ -168,8 +193,16 @@ static void check_ports(struct lint_subject *subject, const char *path)
 static void check_options(struct lint_subject *subject, const char *path)
 {
 	const char *directory = labels_value(subject->start_params, "temp-dir");
+	const char *store = labels_value(subject->start_params, "object-store-memory");
+	int64_t bytes;
 
 	check_ports(subject, path);
+	if (store && (store[strspn(store, "0123456789")] != '\0' ||
+		      !start_params_number(store, &bytes) || bytes < STORE_LEAST * RESOURCE_UNIT))
+		report_option(subject, path, "object-store-memory",
+			      arena_printf(subject->arena,
+					   "\"%.40s\" must be bytes, %lld or more, as 2147483648",
+					   store, (long long)STORE_LEAST));
 	if (directory && *directory != '/')
 		report_option(subject, path, "temp-dir", "must be an absolute path");
 	for (size_t i = 0; i < (subject->group ? HEAD_ONLY_COUNT : 0); i++)

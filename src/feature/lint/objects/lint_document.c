@@ -15,6 +15,7 @@
 #include "feature/lint/objects/lint_pod.h"
 #include "feature/lint/objects/lint_pool.h"
 #include "feature/lint/objects/lint_refused.h"
+#include "feature/lint/objects/lint_schema.h"
 #include "feature/lint/objects/lint_shape.h"
 #include "feature/lint/objects/lint_template.h"
 #include "feature/lint/objects/lint_void.h"
@@ -251,6 +252,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		lint_refused_cluster(subject->kind, tree, &work->arena, &findings);
 		lint_void_cluster(subject->kind, tree, &work->arena, &findings);
 		lint_template_check(tree, &work->arena, &findings);
+		lint_schema_check("RayCluster", tree, &work->arena, &findings);
 		if (!work->again)
 			remember(work, subject, &cluster);
 	}
@@ -423,6 +425,9 @@ static void check_refused(struct work *work, const struct subject *subject)
 	whole.spec_path = "spec";
 	lint_refused_object(subject->kind, subject->place.json, &work->arena, &findings);
 	lint_void_object(subject->kind, subject->place.json, &work->arena, &findings);
+	if (strcmp(subject->kind, "RayCluster") != 0)
+		lint_schema_check(subject->kind, (struct cJSON *)subject->place.json, &work->arena,
+				  &findings);
 	add_findings(work, &whole, &findings, 0);
 }
 

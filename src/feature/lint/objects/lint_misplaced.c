@@ -3,46 +3,79 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "codec/objects/autoscaler_json.h"
+#include "codec/objects/gpu_pool_object.h"
+
 /* Names are separated by blanks, and begin and end with one. */
 static const struct {
 	const char *names, *place;
+	const char *kind; /* NULL: any but GPUPool */
 } places[] = {
 	{ " nodeSelector tolerations affinity containers initContainers volumes serviceAccountName "
 	  "imagePullSecrets priorityClassName runtimeClassName schedulerName hostNetwork hostIPC hostPID dnsPolicy "
 	  "restartPolicy terminationGracePeriodSeconds topologySpreadConstraints resourceClaims nodeName "
 	  "automountServiceAccountToken enableServiceLinks schedulingGates overhead activeDeadlineSeconds ",
-	  "write it into template.spec of the head or group" },
+	  "write it into template.spec of the head or group", NULL },
 	{ " image imagePullPolicy command args env envFrom ports volumeMounts livenessProbe readinessProbe "
 	  "startupProbe lifecycle workingDir ",
-	  "write it into template.spec.containers of the head or group" },
-	{ " limits requests claims ", "write it into resources of the container" },
+	  "write it into template.spec.containers of the head or group", NULL },
+	{ " limits requests claims ", "write it into resources of the container", NULL },
 	{ " cpu memory nvidia.com/gpu amd.com/gpu google.com/tpu ephemeral-storage ",
-	  "write it into limits and requests there" },
-	{ " minWorkers min_workers ", "write minReplicas of the group" },
-	{ " maxWorkers max_workers ", "write maxReplicas of the group" },
+	  "write it into limits and requests there", NULL },
+	{ " minWorkers min_workers ", "write minReplicas of the group", NULL },
+	{ " maxWorkers max_workers ", "write maxReplicas of the group", NULL },
 	{ " initialWorkers initial_workers numWorkers num_workers workers ",
-	  "write replicas of the group" },
+	  "write replicas of the group", NULL },
 	{ " idleTimeoutMinutes idle_timeout_minutes ",
-	  "write idleTimeoutSeconds, in seconds, into spec.autoscalerOptions" },
-	{ " upscalingSpeed upscaling_speed ", "write upscalingMode into spec.autoscalerOptions" },
-	{ " idleTimeoutSeconds upscalingMode ", "write it into spec.autoscalerOptions" },
+	  "write idleTimeoutSeconds, in seconds, into spec.autoscalerOptions", NULL },
+	{ " upscalingSpeed upscaling_speed ", "write upscalingMode into spec.autoscalerOptions",
+	  NULL },
+	{ " idleTimeoutSeconds upscalingMode ", "write it into spec.autoscalerOptions", NULL },
 	{ " rayVersion enableInTreeAutoscaling autoscalerOptions headGroupSpec workerGroupSpecs ",
-	  "write it into spec of the RayCluster" },
+	  "write it into spec of the RayCluster", NULL },
 	{ " groupName minReplicas maxReplicas replicas numOfHosts scaleStrategy ",
-	  "write it into an element of workerGroupSpecs" },
+	  "write it into an element of workerGroupSpecs", NULL },
 	{ " num-cpus num-gpus object-store-memory dashboard-host numCpus numGpus num_cpus num_gpus ",
-	  "write it into rayStartParams of the head or group, with \"-\" and in quotes" },
-	{ " annotations labels ", "write it into metadata or template.metadata" },
+	  "write it into rayStartParams of the head or group, with \"-\" and in quotes", NULL },
+	{ " rayClusterSpec rayClusterConfig ",
+	  "write rayClusterSpec into a RayJob, rayClusterConfig into a RayService", NULL },
+	{ " serveConfig serveDeploymentGraphConfig ",
+	  "write serveConfigV2, the text of a Serve config file", NULL },
+	{ " runtimeEnv runtime_env ", "write runtimeEnvYAML, a text", NULL },
+	{ " deletionPolicy ", "write deletionStrategy", NULL },
+	{ " parallelism completions ", "this is a field of a Job: a RayJob has one entrypoint",
+	  NULL },
+	{ " annotations labels ", "write it into metadata or template.metadata", NULL },
 	{ " available_node_types head_node_type provider auth ",
-	  "this is a file of Ray's cluster launcher: a RayCluster has workerGroupSpecs" },
+	  "this is a file of Ray's cluster launcher: a RayCluster has workerGroupSpecs", NULL },
+	{ " scaleTargetRef clusterName clusterRef rayClusterName targetRef ",
+	  "remove it: a RayClusterAutoscaler has the name and namespace of its RayCluster",
+	  AUTOSCALER_KIND },
+	{ " end stop until ", "write duration, such as 9h", AUTOSCALER_KIND },
+	{ " cron ", "write start, with five fields such as 0 8 * * 1-5", AUTOSCALER_KIND },
+	{ " maxGpus max_gpus maxGPU ", "write maxGPUs", AUTOSCALER_KIND },
+	{ " quota nominalQuota guarantee ", "write guaranteed of the queue", GPU_POOL_KIND },
+	{ " borrowingLimit limit max ", "write maximum of the queue", GPU_POOL_KIND },
+	{ " namespaces namespace ",
+	  "write namespaceSelector: {matchLabels: "
+	  "{kubernetes.io/metadata.name: NAMESPACE}} into the queue",
+	  GPU_POOL_KIND },
+	{ " cohort cohortName ", "remove it: the queues of one GPUPool lend to each other",
+	  GPU_POOL_KIND },
 };
 
-const char *lint_misplaced(const char *name)
+static bool is_for(const char *of, const char *kind)
+{
+	return of ? strcmp(of, kind) == 0 : strcmp(kind, GPU_POOL_KIND) != 0;
+}
+
+const char *lint_misplaced(const char *name, const char *kind)
 {
 	size_t size = strlen(name);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *at = strstr(places[i].names, name);
+		const char *at = is_for(places[i].kind, kind) ? strstr(places[i].names, name) :
+								NULL;
 
 		for (; at; at = strstr(at + 1, name))
 			if (at > places[i].names && at[-1] == ' ' && at[size] == ' ')

@@ -4,6 +4,6 @@
 #define FEATURE_LINT_OBJECTS_LINT_MISPLACED_H
 
 /* "write it into template.spec of the group", or NULL: the name is not known elsewhere. */
-const char *lint_misplaced(const char *name);
+const char *lint_misplaced(const char *name, const char *kind);
 
 #endif

@@ -98,6 +98,8 @@ static const struct lint_row cluster_refusals[] = {
 #define RULES_ONLY "beside deletionStrategy.deletionRules: "
 
 static const struct lint_row object_refusals[] = {
+	{ 0, 0, JOB, "runtimeEnvYAML", IS_NO_YAML, "",
+	  "runtimeEnvYAML is not YAML: correct its text, which is a string of several lines", "" },
 	{ 0, SHUTS_DOWN, JOB, "suspend", IS, "true", "suspend needs shutdownAfterJobFinishes",
 	  "shutdownAfterJobFinishes: true" },
 	{ SELECTS, 0, JOB, "suspend", IS, "true",

@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/text/yaml.h"
 #include "core/model/kubernetes.h"
 #include "feature/lint/objects/lint_found.h"
+
+/* A text within an object; a longer one counts as YAML. */
+#define TEXT_BYTES_MAX ((size_t)1 << 20)
+#define TEXT_ELEMENTS_MAX 100000
 
 /* A fact holds if a row of it does. The last rows read the facts before them. */
 static const struct {
@@ -31,6 +36,7 @@ static const struct {
 	{ SHUTS_DOWN, { 0, 0, JOB, "shutdownAfterJobFinishes", IS, "true", "", "" } },
 	{ SELECTS, { 0, 0, JOB, "clusterSelector", IS_GIVEN, "", "", "" } },
 	{ SIDECAR, { 0, 0, JOB, "submissionMode", IS, "SidecarMode", "", "" } },
+	{ SUBMITS, { 0, 0, JOB, "submitterPodTemplate", IS_GIVEN, "", "", "" } },
 	{ HTTP, { 0, 0, JOB, "submissionMode", IS, "HTTPMode", "", "" } },
 	{ PARKED,
 	  { 0, 0, SPEC, "autoscalerOptions command 0", IS, "timeout|sleep|/bin/sleep", "", "" } },
@@ -102,6 +108,22 @@ static bool sets(const struct check *check, struct lint_found *list, const char 
 	return false;
 }
 
+static bool is_yaml(const char *text)
+{
+	static const struct json_limits limits = { .bytes = TEXT_BYTES_MAX,
+						   .depth = 100,
+						   .elements = TEXT_ELEMENTS_MAX };
+	struct cJSON *tree = NULL;
+	struct err err;
+
+	if (*text == '\0' || strlen(text) > limits.bytes)
+		return true;
+	if (yaml_parse(text, strlen(text), &limits, &tree, &err))
+		return false;
+	json_free(tree);
+	return true;
+}
+
 static bool holds(const struct check *check, const struct lint_row *row, struct lint_found *at)
 {
 	const char *text = lint_found_text(*at, check->arena);
@@ -129,6 +151,8 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 		return sets(check, at, row->value);
 	case CONTAINS:
 		return strstr(text, row->value);
+	case IS_NO_YAML:
+		return cJSON_IsString(at->json) && !is_yaml(text);
 	}
 	return false;
 }

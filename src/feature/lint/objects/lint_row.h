@@ -39,6 +39,7 @@ enum lint_fact {
 	PARKED = 1 << 25,       /* the container autoscaler sleeps */
 	HTTP = 1 << 26,         /* submissionMode: HTTPMode */
 	SIDECAR_RUNS = 1 << 28, /* it is rayscaler */
+	SUBMITS = 1 << 29,      /* submitterPodTemplate */
 	UNMANAGED = 1 << 27,    /* rayscaler.dev/managed: "false" */
 };
 
@@ -57,6 +58,7 @@ enum lint_test {
 	SETS,     /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
 	SETS_ANY, /* for each of these variables, "NAME|NAME"; the message begins with its name */
 	CONTAINS, /* the text has `value` in it */
+	IS_NO_YAML, /* a text that YAML and JSON have not */
 };
 
 struct lint_row {

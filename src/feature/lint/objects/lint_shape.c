@@ -324,7 +324,7 @@ static void report_unknown(struct check *check, const struct json_at *at,
 			   const struct field *fields)
 {
 	struct arena *arena = check->reader.arena;
-	const char *known, *place = lint_misplaced(at->name);
+	const char *known, *place = lint_misplaced(at->name, check->kind);
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
 	const char *cure = "; correct the name, or remove the line";
@@ -421,6 +421,18 @@ void lint_shape_check(struct cJSON *object, const struct field *fields, const ch
 	struct json_at at = json_root(object, "", &check.reader);
 
 	check_members(&check, &at, fields);
+}
+
+void lint_shape_value(const struct json_at *at, enum field_kind kind, const char *object_kind,
+		      struct lint_findings *findings)
+{
+	struct check check = { .reader = *at->reader, .kind = object_kind, .findings = findings };
+	const struct field field = { .kind = kind };
+
+	if (kind == FIELD_KIND_OBJECT || kind == FIELD_KIND_LIST)
+		(void)is_container(&check, at, kind);
+	else
+		check_field(&check, at, &field);
 }
 
 static bool is_below(const char *path, const char *above)

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "codec/schema/field.h"
+#include "codec/text/json.h"
 #include "feature/lint/core/lint.h"
 
 struct cJSON;
@@ -16,6 +17,9 @@ struct cJSON;
  * live in the arena. */
 void lint_shape_check(struct cJSON *object, const struct field *fields, const char *kind,
 		      struct arena *arena, struct lint_findings *findings);
+/* The same of one value whose type alone is known; elements of lists of objects are not checked. */
+void lint_shape_value(const struct json_at *at, enum field_kind kind, const char *object_kind,
+		      struct lint_findings *findings);
 /* True for a further finding on a value of the wrong type, because rules saw its replacement, or on a key that is there
  * twice. The first
  * `shape_count` findings are those of lint_shape_check. */

@@ -153,6 +153,24 @@ static bool is_name(const char *name)
 	       name[0] != '-' && name[size - 1] != '-';
 }
 
+/* The kubelet's InvalidImageName. One with "$" or "{" is filled in before it is applied. */
+static void check_image(const struct check *check, struct lint_found container)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._/:@-";
+	struct lint_found image = lint_found_follow(container, "image", check->arena);
+	const char *name = lint_found_text(image, check->arena);
+
+	if (strpbrk(name, "${") || (name[strspn(name, letters)] == '\0' && !strstr(name, "//")))
+		return;
+	lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, image.path,
+		 arena_printf(check->arena,
+			      "the image's name \"%.80s\" is invalid, so no Pod starts "
+			      "(InvalidImageName): write REPOSITORY:TAG, without blanks and scheme",
+			      name),
+		 "");
+}
+
 static void check_container(const struct check *check, struct lint_found list, size_t index)
 {
 	static const char *const volumes[] = { "shared-mem", "ray-logs", "log-volume", "ray-token",
@@ -176,6 +194,7 @@ static void check_container(const struct check *check, struct lint_found list, s
 	if (*lint_found_member_text(one, "image", check->arena) == '\0')
 		refuse(check, one.path,
 		       arena_printf(check->arena, "container %.63s has no image; add one", name));
+	check_image(check, one);
 	check_twice(check, one, "env", "name", false);
 	check_twice(check, one, "volumeMounts", "mountPath", true);
 	check_references(check, one, "volumeMounts", "volumes", volumes);
@@ -252,12 +271,25 @@ static void check_start_command(const struct check *check)
 
 /* ---- the cluster ---- */
 
+static void check_tolerations(const struct check *check)
+{
+	struct lint_found list = lint_found_follow(check->spec, "tolerations", check->arena);
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json; one = lint_found_element(list, ++i, check->arena))
+		if (strcmp(lint_found_member_text(one, "operator", check->arena), "Exists") == 0 &&
+		    *lint_found_member_text(one, "value", check->arena) != '\0')
+			refuse(check, one.path,
+			       "operator Exists has no value: remove it, or write Equal");
+}
+
 static void check_group(struct check *check)
 {
 	check->spec = lint_found_follow(check->group, "template spec", check->arena);
 	if (!cJSON_IsObject(check->spec.json))
 		return;
 	check_labels(check);
+	check_tolerations(check);
 	check_twice(check, check->spec, "volumes", "name", true);
 	check_containers(check, "initContainers");
 	check_containers(check, "containers");

@@ -62,6 +62,20 @@ static const struct lint_row cluster_voids[] = {
 };
 
 static const struct lint_row object_voids[] = {
+	{ 0, INTERACTIVE | SUBMITS, JOB, "entrypoint", IS_MISSING, "",
+	  "the RayJob has no entrypoint, so its job fails at once: add the command",
+	  "entrypoint: python /home/ray/job.py" },
+	{ 0, 0, JOB, "submissionMode", IS_NOT, "K8sJobMode|HTTPMode|InteractiveMode|SidecarMode",
+	  "submissionMode has no effect: it must be one of K8sJobMode, HTTPMode, InteractiveMode and "
+	  "SidecarMode",
+	  "submissionMode: K8sJobMode" },
+	{ 0, 0, JOB, "entrypointResources", IS_NO_YAML, "",
+	  "entrypointResources is not JSON: write an object of numbers",
+	  "entrypointResources: '{\"Custom\": 1}'" },
+	{ 0, 0, SERVICE, "serveConfigV2", IS_MISSING, "",
+	  "the RayService has no serveConfigV2, so it serves nothing: add the applications", "" },
+	{ 0, 0, SERVICE, "serveConfigV2", IS_NO_YAML, "",
+	  "serveConfigV2 is not YAML, so KubeRay deploys nothing: correct its text", "" },
 	{ SELECTS, 0, JOB, "rayClusterSpec", IS_GIVEN, "",
 	  "rayClusterSpec has no effect beside clusterSelector, which names the RayCluster of the "
 	  "job: remove one of them",

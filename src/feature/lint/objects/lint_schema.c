@@ -1,0 +1,189 @@
+#include "feature/lint/objects/lint_schema.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "codec/text/json.h"
+#include "feature/lint/objects/lint_misplaced.h"
+#include "feature/lint/objects/lint_shape.h"
+
+#define FOUND_MAX 20 /* findings of one object */
+
+struct check {
+	const char *kind;
+	struct lint_findings *findings;
+	size_t most;            /* findings */
+	unsigned short cluster; /* members of a RayCluster's spec, which is checked as one */
+};
+
+static const struct lint_schema_field *list_of(unsigned short members)
+{
+	return &lint_schema_fields[lint_schema_lists[members]];
+}
+
+static unsigned short members_of(const char *kind)
+{
+	size_t i = 0;
+
+	while (lint_schema_kinds[i].kind && strcmp(lint_schema_kinds[i].kind, kind) != 0)
+		i++;
+	return lint_schema_kinds[i].members;
+}
+
+static const struct lint_schema_field *find(const struct lint_schema_field *fields,
+					    const char *name)
+{
+	while (fields->name && strcmp(fields->name, name) != 0)
+		fields++;
+	return fields->name ? fields : NULL;
+}
+
+static bool is_reported(const struct check *check, const char *path)
+{
+	VEC_EACH(const struct lint_finding, finding, &check->findings->list)
+		if (strcmp(finding->path, path) == 0)
+			return true;
+	return check->findings->list.count >= check->most;
+}
+
+static void report_unknown(const struct check *check, const struct json_at *at,
+			   const struct lint_schema_field *fields)
+{
+	struct arena *arena = at->reader->arena;
+	const char *place = lint_misplaced(at->name, check->kind);
+	struct nearest nearest = nearest_start(at->name);
+	char hint[NEAREST_HINT_SIZE];
+
+	if (is_reported(check, json_path(at)))
+		return;
+	for (; fields->name; fields++)
+		nearest_offer(&nearest, fields->name);
+	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
+		 arena_printf(arena,
+			      "%.200s is not a field of a %s here in KubeRay 1.7; the API server "
+			      "drops or refuses it%s%s",
+			      at->name, check->kind, place ? ": " : "",
+			      place        ? place :
+			      nearest.word ? nearest_hint(&nearest, hint) :
+					     "; correct the name, or remove the line"),
+		 "")
+		->severity = place || (nearest.word && nearest.distance <= 1) ? LINT_ERROR :
+										LINT_WARNING;
+}
+
+/* "A, B, C" of "A|B|C"; NULL: the text is one of them. */
+static const char *other_words(const char *text, const char *words, struct arena *arena,
+			       struct nearest *nearest)
+{
+	const char *all = "";
+
+	for (;; words++) {
+		const char *word = arena_strndup(arena, words, strcspn(words, "|"));
+
+		if (strcmp(word, text) == 0)
+			return NULL;
+		nearest_offer(nearest, word);
+		all = arena_printf(arena, "%s%s%s", all, *all != '\0' ? ", " : "", word);
+		words += strlen(word);
+		if (*words == '\0')
+			return all;
+	}
+}
+
+static void check_words(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
+	struct nearest nearest = nearest_start(text);
+	char hint[NEAREST_HINT_SIZE];
+	const char *all;
+
+	if (*words == '\0' || *text == '\0' || is_reported(check, json_path(at)))
+		return;
+	all = other_words(text, words, arena, &nearest);
+	if (all)
+		lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(at),
+			 arena_printf(arena,
+				      "%s must be one of %s, is \"%.64s\"; the API server refuses "
+				      "it%s",
+				      at->name, all, text, nearest_hint(&nearest, hint)),
+			 "");
+}
+
+static void check_object(const struct check *check, const struct json_at *object,
+			 const struct lint_schema_field *fields);
+
+static void check_value(const struct check *check, const struct json_at *at,
+			const struct lint_schema_field *field)
+{
+	static const enum field_kind kinds[] = {
+		[SCHEMA_TEXT] = FIELD_KIND_TEXT,
+		[SCHEMA_INTEGER] = FIELD_KIND_INTEGER,
+		[SCHEMA_NUMBER] = FIELD_KIND_AMOUNT,
+		[SCHEMA_BOOLEAN] = FIELD_KIND_BOOLEAN,
+		[SCHEMA_MAP] = FIELD_KIND_LABELS,
+		[SCHEMA_TEXTS] = FIELD_KIND_TEXTS,
+		[SCHEMA_OBJECT] = FIELD_KIND_OBJECT,
+		[SCHEMA_LIST] = FIELD_KIND_LIST,
+		[SCHEMA_OBJECT_OF_ANY] = FIELD_KIND_OBJECT,
+	};
+
+	if (!json_is_given(at) || check->findings->list.count >= check->most)
+		return;
+	if (field->members == check->cluster || field->type == SCHEMA_SCALAR ||
+	    field->type == SCHEMA_ANY || field->type == SCHEMA_LIST_OF_ANY)
+		return;
+	lint_shape_value(at, kinds[field->type], check->kind, check->findings);
+	check_words(check, at, field->words);
+	if (field->type == SCHEMA_OBJECT && json_type(at) == JSON_OBJECT)
+		check_object(check, at, list_of(field->members));
+	for (struct json_at e = json_first(at); field->type == SCHEMA_LIST && e.json;
+	     json_next(&e)) {
+		lint_shape_value(&e, FIELD_KIND_OBJECT, check->kind, check->findings);
+		if (json_type(&e) == JSON_OBJECT)
+			check_object(check, &e, list_of(field->members));
+	}
+}
+
+static void check_required(const struct check *check, const struct json_at *object,
+			   const struct lint_schema_field *field)
+{
+	struct json_at member = json_member(object, field->name);
+	struct arena *arena = object->reader->arena;
+
+	if (json_is_given(&member) || is_reported(check, json_path(object)) ||
+	    is_reported(check, json_path(&member)))
+		return;
+	lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(object),
+		 arena_printf(arena, "%s is required; the API server refuses the object: add it",
+			      field->name),
+		 arena_printf(arena, "%s: VALUE", field->name));
+}
+
+static void check_object(const struct check *check, const struct json_at *object,
+			 const struct lint_schema_field *fields)
+{
+	for (struct json_at e = json_first(object); e.json; json_next(&e)) {
+		const struct lint_schema_field *field = find(fields, e.name);
+
+		if (field)
+			check_value(check, &e, field);
+		else
+			report_unknown(check, &e, fields);
+	}
+	for (; fields->name; fields++)
+		if (fields->required)
+			check_required(check, object, fields);
+}
+
+void lint_schema_check(const char *kind, struct cJSON *object, struct arena *arena,
+		       struct lint_findings *findings)
+{
+	struct json_reader reader = { .arena = arena };
+	struct json_at root = json_root(object, "", &reader), spec = json_member(&root, "spec");
+	const struct check check = { kind, findings, findings->list.count + FOUND_MAX,
+				     members_of("RayCluster") };
+
+	if (spec.json && json_type(&spec) == JSON_OBJECT)
+		check_object(&check, &spec, list_of(members_of(kind)));
+}
