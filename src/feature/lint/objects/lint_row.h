@@ -54,10 +54,10 @@ enum lint_test {
 	IS_NEGATIVE,
 	IS_POSITIVE,
 	IS_NOT_POSITIVE,
-	IS_ABOVE, /* the number of `value` */
-	SETS,     /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
-	SETS_ANY, /* for each of these variables, "NAME|NAME"; the message begins with its name */
-	CONTAINS, /* the text has `value` in it */
+	IS_ABOVE,   /* the number of `value` */
+	SETS,       /* the list of variables has the one of `value`, "NAME" or "NAME=WORD|WORD" */
+	SETS_ANY,   /* for each of these variables, "NAME|NAME"; the message begins with its name */
+	CONTAINS,   /* the text has `value` in it */
 	IS_NO_YAML, /* a text that YAML and JSON have not */
 };
 
