@@ -1,6 +1,5 @@
 #include "core/nodes/gpu_part.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FRACTION "gpu-fraction"
@@ -18,9 +17,11 @@ bool gpu_part_is(const char *resource)
 static int64_t memory_of(const struct node *node)
 {
 	const char *text = labels_value(&node->labels, "nvidia.com/gpu.memory");
-	long long value = text ? strtoll(text, NULL, 10) : 0;
+	int64_t value = 0;
 
-	return value > 0 && value <= MEMORY_MOST ? value : 0;
+	for (; text && *text >= '0' && *text <= '9' && value <= MEMORY_MOST; text++)
+		value = 10 * value + (*text - '0');
+	return text && *text == '\0' && value <= MEMORY_MOST ? value : 0;
 }
 
 static int64_t times(int64_t amount, int64_t factor)
