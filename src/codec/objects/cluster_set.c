@@ -409,6 +409,34 @@ static int change_autoscalers(struct cluster_set *set, struct json_steps *steps,
 		       0;
 }
 
+/* gpuPools[NAME].MEMBER: of its spec. */
+static int change_gpu_pool(struct cluster_set *set, const struct json_steps *steps,
+			   const char *path, const char *value, struct err *err)
+{
+	struct json_steps rest = { .count = 0 };
+	struct cJSON *found = NULL;
+	const char *names = "";
+
+	if (steps->count < 3 || !steps->at[1].bracket || steps->at[2].bracket)
+		return err_set(err, ERR_INPUT, "%.80s: write a path like " GPU_POOLS_PATH, path);
+	for (size_t i = 0; i < set->objects[GPU_POOLS].count; i++) {
+		const char *name = name_of(set->objects[GPU_POOLS].at[i], &set->arena).name;
+
+		names = arena_printf(&set->arena, "%s%s%.63s", names, i > 0 ? ", " : "", name);
+		if (strcmp(name, steps->at[1].name) == 0)
+			found = set->objects[GPU_POOLS].at[i];
+	}
+	if (!found)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%.80s: the files have no GPUPool %.63s; give one of %s", path,
+			       steps->at[1].name, *names != '\0' ? names : "them with -f");
+	for (size_t i = 2; i < steps->count; i++)
+		rest.at[rest.count++] = steps->at[i];
+	if (spec_edit_check(gpu_pool_fields, &rest, path, &set->arena, err))
+		return -1;
+	return spec_edit_set(&found, 1, &rest, value, err) ? err_prefix(err, "%.80s", path) : 0;
+}
+
 static int change_document(struct cluster_set *set, size_t i, const struct json_steps *steps,
 			   const char *path, const char *value, struct err *err)
 {
@@ -432,6 +460,8 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(first, document_kinds[i].list) == 0)
 			return change_document(set, i, &steps, path, value, err);
+	if (strcmp(first, "gpuPools") == 0)
+		return change_gpu_pool(set, &steps, path, value, err);
 	if (spec_edit_row(autoscaler_fields, first))
 		return change_autoscalers(set, &steps, path, value, err);
 	if (spec_edit_row(ray_cluster_fields, first))

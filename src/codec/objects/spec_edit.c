@@ -51,6 +51,7 @@ int spec_edit_refuse(const struct field *clusters, const struct field *autoscale
 	size_t count;
 
 	settings = settings_rows(&count);
+	nearest_offer(&nearest, "gpuPools");
 	field_names_offer(&nearest, autoscaler);
 	field_names_offer(&nearest, spec_fields(clusters));
 	for (size_t i = 0; i < count; i++)
@@ -58,13 +59,13 @@ int spec_edit_refuse(const struct field *clusters, const struct field *autoscale
 	if (nearest.word)
 		return err_set(err, ERR_NOT_FOUND, "%.80s is not known%s", path,
 			       nearest_hint(&nearest, hint));
-	return err_set(
-		err, ERR_NOT_FOUND,
-		"%.80s is not known; give a member of spec of a RayCluster, as "
-		"workerGroupSpecs[NAME].maxReplicas, of a RayClusterAutoscaler (%s), a flag "
-		"of \"rayscaler run\", as packing, or pools[NAME] or prices[NAME]; a GPUPool "
-		"is compared by two runs with two files",
-		path, field_names_text(autoscaler, arena));
+	return err_set(err, ERR_NOT_FOUND,
+		       "%.80s is not known; give a member of spec of a RayCluster, as "
+		       "workerGroupSpecs[NAME].maxReplicas, of a RayClusterAutoscaler (%s), of a "
+		       "GPUPool, as " GPU_POOLS_PATH
+		       ", a flag of \"rayscaler run\", as packing, or "
+		       "pools[NAME] or prices[NAME]",
+		       path, field_names_text(autoscaler, arena));
 }
 
 static int set_one(struct cJSON *tree, const struct json_steps *steps, const char *value,

@@ -7,6 +7,9 @@
 
 /* The row of a member of spec; NULL: there is none. */
 const struct field *spec_edit_row(const struct field *table, const char *name);
+/* A path to a GPUPool's member, for messages. */
+#define GPU_POOLS_PATH "gpuPools[NAME].queues[NAME].guaranteed"
+
 /* Fails for a member that no decision reads, with those that are read: it would change nothing. The
  * tables end at maps and at members with a reader of their own. */
 int spec_edit_check(const struct field *table, const struct json_steps *steps, const char *path,

@@ -8,6 +8,8 @@
 /* Of one GPU, in MiB; far above every device. */
 #define MEMORY_MOST (INT64_C(1) << 24)
 
+const char *const gpu_part_names[GPU_PART_AMOUNTS] = { FRACTION, MEMORY };
+
 bool gpu_part_is(const char *resource)
 {
 	return strcmp(resource, FRACTION) == 0 || strcmp(resource, MEMORY) == 0;
@@ -48,26 +50,16 @@ size_t gpu_part_amounts(const struct node *node, struct node_amount *ret)
 	return count;
 }
 
-static void use(const struct node_capacity *capacity, const char *resource, int64_t amount)
+void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,
+		   int64_t ret_used[GPU_PART_AMOUNTS])
 {
-	struct node_amount *has = node_capacity_amount(capacity, resource);
-
-	if (has)
-		has->used = resource_sum(has->used, amount);
-}
-
-void gpu_part_add(const struct node_capacity *capacity, const struct pod *pod,
-		  const struct resources *request)
-{
-	int64_t memory = memory_of(capacity->node);
+	int64_t memory = memory_of(node);
 	int64_t whole = resources_amount(request, WHOLE, 0);
 	int64_t fraction = resources_amount(request, FRACTION, 0);
 	int64_t part = resources_amount(request, MEMORY, 0);
 
 	if (labels_value(&pod->labels, GPU_PART_GROUP))
 		whole = 0;
-	if (whole > 0 || (part > 0 && memory > 0))
-		use(capacity, FRACTION, resource_sum(whole, memory > 0 ? part / memory : 0));
-	if (whole + fraction > 0 && memory > 0)
-		use(capacity, MEMORY, times(resource_sum(whole, fraction), memory));
+	ret_used[0] = resource_sum(whole, memory > 0 ? part / memory : 0);
+	ret_used[1] = memory > 0 ? times(resource_sum(whole, fraction), memory) : 0;
 }

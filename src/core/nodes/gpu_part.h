@@ -13,9 +13,11 @@
 /* Writes up to GPU_PART_AMOUNTS amounts of the Node; returns their number. gpu-memory needs the label
  * nvidia.com/gpu.memory. */
 size_t gpu_part_amounts(const struct node *node, struct node_amount *ret);
-/* Counts the Pod's whole GPUs and parts, except in the amount of the same name, which the caller counts. */
-void gpu_part_add(const struct node_capacity *capacity, const struct pod *pod,
-		  const struct resources *request);
+/* What the Pod uses of each amount of gpu_part_names by its other requests; its part of the same name is left to the
+ * caller. */
+void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,
+		   int64_t ret_used[GPU_PART_AMOUNTS]);
+extern const char *const gpu_part_names[GPU_PART_AMOUNTS];
 bool gpu_part_is(const char *resource);
 
 #endif

@@ -131,6 +131,21 @@ static void add_to_devices(const struct node_capacities *capacities, struct node
 	VEC_PUSH(capacities->arena, &amount->waiting, left);
 }
 
+static void add_parts(struct node_capacity *capacity, const struct pod *pod,
+		      const struct resources *request)
+{
+	int64_t used[GPU_PART_AMOUNTS];
+
+	gpu_part_used(capacity->node, pod, request, used);
+	for (size_t i = 0; i < GPU_PART_AMOUNTS; i++) {
+		struct node_amount *amount =
+			used[i] > 0 ? node_capacity_amount(capacity, gpu_part_names[i]) : NULL;
+
+		if (amount)
+			amount->used = resource_sum(amount->used, used[i]);
+	}
+}
+
 struct node_capacity *node_capacities_add(struct node_capacities *capacities, const struct pod *pod)
 {
 	if (!pod_request_holds(pod))
@@ -148,7 +163,7 @@ struct node_capacity *node_capacities_add(struct node_capacities *capacities, co
 		if (amount->device_count > 0)
 			add_to_devices(capacities, amount, pod, request.at[i].amount);
 	}
-	gpu_part_add(capacity, pod, &request);
+	add_parts(capacity, pod, &request);
 	return capacity;
 }
 
