@@ -289,7 +289,8 @@ static int add_row(struct csv *csv)
 	const struct workload_column *missing;
 
 	if (csv->rows.cells.count != csv->header_count) {
-		err_set(csv->err, ERR_INPUT, "has %zu cells, the first line has %zu",
+		err_set(csv->err, ERR_INPUT,
+			"has %zu cells, the first line has %zu; write as many, and put a cell with a comma into quotes",
 			csv->rows.cells.count, csv->header_count);
 		return fail_column(csv, NULL);
 	}

@@ -147,7 +147,8 @@ static void errors_have_line_column_and_header(void **state)
 		{ "submit=t", HEADER, "--columns: give either duration=COLUMN or end=COLUMN" },
 		{ "submit=t,duration=d,end=g", HEADER, "--columns: give either duration" },
 		{ COLUMNS, HEADER "0,1,1\n0,1\n",
-		  "line 3, column 1: has 2 cells, the first line has 3" },
+		  "line 3, column 1: has 2 cells, the first line has 3; write as many, and put a cell "
+		  "with a comma into quotes" },
 		{ COLUMNS, HEADER "0,\"1,1\n",
 		  "line 2, column 3: the quote that begins here has no end" },
 		{ COLUMNS, HEADER "0,\"1\"x,1\n",
