@@ -9,8 +9,8 @@ BENCH_SCHEDULE ?= rows growth families
 bench-schedule: $(BUILD)/tools/core_schedule_bench
 	@for part in $(BENCH_SCHEDULE); do $< $$part || exit 1; done
 ## bench-decide: time and memory of whole decisions on snapshots
-bench-decide: $(BUILD)/tools/codec_decide_bench
-	@$(PYTHON) e2e/conformance/bench_decide.py --tool $< $(SIZES)
+bench-decide: $(BUILD)/tools/codec_decide_bench $(BUILD)/tools/codec_growth_bench
+	@$(PYTHON) e2e/conformance/bench_decide.py --tool $< --costs $(word 2,$^) $(SIZES)
 ## bench-growth: decisions on snapshots with each list, and each pair of lists, multiplied: what grows too fast
 ##   GROWTH="--only nodes[] --part 1/16"
 GROWTH ?=

@@ -65,8 +65,8 @@ CFLAGS_feature := $(CFLAGS_ctl)
 COUNTED_LAYERS := $(filter core core/% %/core,$(LAYERS))
 COUNTED := -include src/base/counted.h
 
-# release: the program, tools and benches. asan: unit tests. fuzz: libFuzzer.
-VARIANTS := release asan fuzz
+# release: the program, tools and benches. asan: unit tests. fuzz: libFuzzer. work: bench-growth.
+VARIANTS := release asan fuzz work
 
 DIR_release     := $(BUILD)
 CC_release      := $(CC)
@@ -83,6 +83,12 @@ CC_fuzz      := $(FUZZ_CC)
 COMPILE_fuzz := $(FOR_SANITIZERS) $(call protection,$(FUZZ_CC)) -Wno-string-conversion \
 	-fsanitize=fuzzer-no-link $(SANITIZE)
 LINK_fuzz    := -fsanitize=fuzzer,address,undefined
+
+# Each basic block is counted (src/test/support/work_count.h).
+DIR_work     := $(BUILD)/work
+CC_work      := $(CC)
+COMPILE_work := -O1 $(NO_MAYBE) -fsanitize-coverage=trace-pc
+LINK_work    := -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset -Wl,--as-needed
 
 # Objects are built again when a compiler or its flags change.
 FLAGS_NOW := $(WARNINGS) $(LANGUAGE) $(COUNTED) $(EXTRA_LDFLAGS) $(VERSION) \
