@@ -111,6 +111,8 @@ struct bundle_selector {
 	const struct ray_request *requests;
 	size_t count;
 	struct locality locality;
+	/* Of a choice at one value of the label: values without a choice, noted at the last one (feature/topology). */
+	size_t untried;
 };
 
 /* A placement group that is (partly) unplaced; empty ones occur (T5). */

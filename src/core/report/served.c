@@ -620,8 +620,21 @@ static const char *with_domain(struct arena *arena, const struct ray_gang *gang,
 			    gang->selectors[0].locality.label);
 }
 
+/* Not every value of its label was tried, so it may fit at another one. */
+static struct verdict explain_untried(const struct choice *choice,
+				      const struct bundle_selector *selector)
+{
+	return (struct verdict){ false, REASON_FRAGMENTED,
+				 arena_printf(choice->arena,
+					      "does not fit at the values of the label %s that were "
+					      "tried; %zu other values were not tried",
+					      selector->locality.label, selector->untried),
+				 NULL };
+}
+
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
-static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang)
+static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang,
+				   const struct ray_gang *packed)
 {
 	size_t count;
 	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
@@ -645,6 +658,9 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		    asks_part_of_gpu(&bundles[i]))
 			order = ", parts of GPUs in this order (try the largest first)";
 	}
+	for (size_t i = 0; i < packed->selector_count; i++)
+		if (packed->selectors[i].untried)
+			return explain_untried(choice, &packed->selectors[i]);
 	return (struct verdict){
 		true, REASON_GANG_TOO_LARGE,
 		arena_printf(choice->arena,
@@ -665,7 +681,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
 	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_group(choice) &&
 	    !schedule_gang_possible(&choice->packing->problem, packed, choice->arena))
-		return explain_gang(choice, gang->gang);
+		return explain_gang(choice, gang->gang, packed);
 	struct verdict verdict = explain_unserved(choice, leftover, true);
 	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,

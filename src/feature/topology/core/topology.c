@@ -8,7 +8,7 @@
 
 /* `ray start --labels-file`; KubeRay refuses a parameter `labels`. */
 #define START_PARAM_LABELS_FILE "labels-file"
-/* Values of one label that are tried, those with the most free nodes first. */
+/* Values of one label that are tried for a gang. */
 #define VALUES_MAX 32
 /* Bundles of all choices in one decision; gangs beyond it have fewer choices, at least one. */
 #define CHOICE_BUNDLES_MAX 200000
@@ -19,20 +19,31 @@ struct domain {
 	size_t free;  /* nodes with it on which the first bundle fits now */
 	size_t order; /* of equal ones the first */
 	const struct label_selector *selector;
+	/* Units of the first bundle: on nodes with it now; those and new nodes; promised to gangs. At least as
+	 * many as really fit. */
+	int64_t present, room, promised;
 };
 
-/* The values by free nodes, those with the most first. */
+/* The values for gangs with this first bundle. Up to VALUES_MAX all are tried, those with the most free nodes
+ * first. Of more, each gang tries VALUES_MAX in the order of `present`, from the first on that has room for
+ * it beside the gangs before it: gangs of 4 bundles on 1,000 hosts with 8 units each begin at hosts
+ * 0, 0, 1, 1, 2, ... */
 struct ranking {
 	const struct ray_request *bundle;
-	const struct domain *list;
+	struct domain *list;
+	size_t first; /* values before it are full */
 };
 
 /* A label of gangs, with its values; made once for all gangs. */
 struct domains {
 	const char *label;
 	VEC(struct domain) list;   /* in the order in which they are found */
-	size_t *of_node;           /* its value; NO_VALUE: none */
+	size_t *of_node, *of_type; /* its value; NO_VALUE: none */
 	VEC(struct ranking) ranks; /* for each first bundle that differs */
+};
+
+struct gang_choices {
+	VEC(struct bundle_selector) list;
 };
 
 #define NO_VALUE SIZE_MAX
@@ -88,8 +99,9 @@ static size_t add_value(struct domains *domains, struct map *indexes, const char
 		return *known;
 	map_set(indexes, value, ARENA_PUT(arena, (size_t){ domains->list.count }));
 	VEC_PUSH(arena, &domains->list,
-		 ((struct domain){ value, 0, domains->list.count,
-				   select_value(domains->label, value, arena) }));
+		 ((struct domain){ .value = value,
+				   .order = domains->list.count,
+				   .selector = select_value(domains->label, value, arena) }));
 	return domains->list.count - 1;
 }
 
@@ -156,11 +168,13 @@ static void find_domains(struct labels_seen *seen, struct domains *domains)
 		    pins_clique(group))
 			settle_group(seen, g, domains->label);
 	}
+	domains->of_type =
+		arena_array(offer->arena, offer->problem.type_count, sizeof(*domains->of_type));
 	for (size_t t = 0; t < offer->problem.type_count; t++) {
 		const char *value = labels_value(&offer->problem.types[t].labels, domains->label);
 
-		if (value)
-			add_value(domains, &indexes, value, offer->arena);
+		domains->of_type[t] = value ? add_value(domains, &indexes, value, offer->arena) :
+					      NO_VALUE;
 	}
 	domains->of_node =
 		arena_array(offer->arena, offer->problem.node_count, sizeof(*domains->of_node));
@@ -193,27 +207,106 @@ static int compare_domains(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static const struct domain *rank_domains(const struct offer *offer,
-					 const struct ray_request *bundle, struct domains *domains)
+/* By the units that are there, then by all that could be. */
+static int compare_rooms(const void *left, const void *right)
 {
+	const struct domain *a = left, *b = right;
+
+	if (a->present != b->present)
+		return a->present < b->present ? 1 : -1;
+	if (a->room != b->room)
+		return a->room < b->room ? 1 : -1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Units of the bundle that fit by its amounts, at most a node's worth of RESOURCE_UNIT; 0: none by labels. */
+static int64_t units_of(const struct ray_request *bundle, const struct resources *resources,
+			const struct labels *labels)
+{
+	int64_t units = RESOURCE_UNIT;
+
+	if (!schedule_fits_empty(bundle, resources, labels))
+		return 0;
+	ARRAY_EACH(const struct bundle_entry, entry, bundle->bundle, bundle->bundle_count) {
+		int64_t amount = resources_amount(resources, entry->name, 0);
+
+		if (entry->amount > 0 && amount / entry->amount < units)
+			units = amount / entry->amount;
+	}
+	return units;
+}
+
+/* Counts what fits at each value of the list. */
+static void count_rooms(const struct offer *offer, const struct ray_request *bundle,
+			const struct domains *domains, struct domain *list)
+{
+	const struct schedule_problem *problem = &offer->problem;
+	int64_t *of_type = arena_array(offer->arena, problem->type_count, sizeof(*of_type));
+
+	for (size_t t = 1; t < problem->type_count; t++) {
+		const struct schedule_type *type = &problem->types[t];
+
+		if (domains->of_type[t] == NO_VALUE || type->launch_held)
+			continue;
+		of_type[t] = units_of(bundle, &type->resources, &type->labels);
+		list[domains->of_type[t]].room +=
+			of_type[t] * (type->max_nodes < INT32_MAX ? type->max_nodes : INT32_MAX);
+	}
+	for (size_t i = 0; i < problem->node_count; i++) {
+		const struct schedule_node *node = &problem->nodes[i];
+		int64_t units = units_of(bundle, &node->available, &node->labels);
+
+		if (node->type < problem->type_count && domains->of_type[node->type] != NO_VALUE)
+			list[domains->of_type[node->type]].room -= of_type[node->type];
+		if (domains->of_node[i] == NO_VALUE)
+			continue;
+		list[domains->of_node[i]].free += units > 0;
+		list[domains->of_node[i]].present += units;
+		list[domains->of_node[i]].room += units;
+	}
+}
+
+static struct ranking *rank_domains(const struct offer *offer, const struct ray_request *bundle,
+				    struct domains *domains)
+{
+	struct ranking *ranking;
 	struct domain *list;
 
-	VEC_EACH(const struct ranking, known, &domains->ranks)
+	VEC_EACH(struct ranking, known, &domains->ranks)
 		if (demand_compare_requests(known->bundle, bundle) == 0)
-			return known->list;
+			return known;
 	list = ARENA_COPY(offer->arena, domains->list.at, domains->list.count);
-	for (size_t i = 0; i < offer->problem.node_count; i++) {
-		const struct schedule_node *node = &offer->problem.nodes[i];
-
-		if (domains->of_node[i] != NO_VALUE &&
-		    schedule_fits_empty(bundle, &node->available, &node->labels))
-			list[domains->of_node[i]].free++;
-	}
+	count_rooms(offer, bundle, domains, list);
 	if (domains->list.count > 0)
-		qsort(list, domains->list.count, sizeof(*list), compare_domains);
+		qsort(list, domains->list.count, sizeof(*list),
+		      domains->list.count > VALUES_MAX ? compare_rooms : compare_domains);
 	if (domains->ranks.count < RANKINGS_MAX)
-		VEC_PUSH(offer->arena, &domains->ranks, ((struct ranking){ bundle, list }));
-	return list;
+		ranking = VEC_ADD(offer->arena, &domains->ranks);
+	else
+		ranking = ARENA_NEW(offer->arena, struct ranking);
+	*ranking = (struct ranking){ bundle, list, 0 };
+	return ranking;
+}
+
+/* The first value that the gang tries, at which its room is promised to it. */
+static size_t first_value(struct ranking *ranking, size_t value_count,
+			  const struct bundle_selector *choice)
+{
+	int64_t need = 1;
+
+	if (value_count <= VALUES_MAX)
+		return 0;
+	while (need < (int64_t)choice->count &&
+	       demand_compare_requests(&choice->requests[need], ranking->bundle) == 0)
+		need++;
+	while (ranking->first < value_count &&
+	       ranking->list[ranking->first].room - ranking->list[ranking->first].promised < need)
+		ranking->first++;
+	if (ranking->first == value_count)
+		return value_count - VALUES_MAX;
+	ranking->list[ranking->first].promised += need;
+	return ranking->first < value_count - VALUES_MAX ? ranking->first :
+							   value_count - VALUES_MAX;
 }
 
 /* The selectors of a bundle, each with further constraints. */
@@ -274,37 +367,46 @@ static bool gang_is_tied(const struct ray_gang *gang)
 	return false;
 }
 
-/* *left: bundles that may still be made. */
-static void expand(struct labels_seen *seen, struct ray_gang *gang, size_t *left)
+/* Adds the choices at the values that are tried. *left: bundles that may still be made. */
+static void add_choices(struct labels_seen *seen, const struct bundle_selector *choice,
+			struct gang_choices *choices, size_t *left)
 {
 	struct arena *arena = seen->offer->arena;
-	VEC(struct bundle_selector) choices = { .at = NULL };
+	struct domains *domains = domains_of(seen, choice->locality.label);
+	size_t count = domains->list.count, first, tried = 0;
+	struct ranking *ranking = rank_domains(seen->offer, &choice->requests[0], domains);
+	struct bundle_selector *last = NULL;
+
+	if (count == 0) {
+		VEC_PUSH(arena, &choices->list,
+			 choice_at(choice, select_value(domains->label, NULL, arena), arena));
+		return;
+	}
+	first = first_value(ranking, count, choice);
+	for (size_t d = first; d < count && tried < VALUES_MAX; d++) {
+		if (last && *left < choice->count)
+			break;
+		last = VEC_ADD(arena, &choices->list);
+		*last = choice_at(choice, ranking->list[d].selector, arena);
+		*left -= *left < choice->count ? *left : choice->count;
+		tried++;
+	}
+	if (last)
+		last->untried = count - tried;
+}
+
+static void expand(struct labels_seen *seen, struct ray_gang *gang, size_t *left)
+{
+	struct gang_choices choices = { .list = { .at = NULL } };
 
 	for (size_t i = 0; i < gang->selector_count; i++) {
-		const struct bundle_selector *choice = &gang->selectors[i];
-		struct domains *domains;
-		const struct domain *ranked;
-
-		if (!is_tied(choice)) {
-			VEC_PUSH(arena, &choices, *choice);
-			continue;
-		}
-		domains = domains_of(seen, choice->locality.label);
-		ranked = rank_domains(seen->offer, &choice->requests[0], domains);
-		for (size_t d = 0; d == 0 || (d < domains->list.count && d < VALUES_MAX); d++) {
-			if (d > 0 && *left < choice->count)
-				break;
-			VEC_PUSH(arena, &choices,
-				 choice_at(choice,
-					   domains->list.count > 0 ?
-						   ranked[d].selector :
-						   select_value(domains->label, NULL, arena),
-					   arena));
-			*left -= *left < choice->count ? *left : choice->count;
-		}
+		if (is_tied(&gang->selectors[i]))
+			add_choices(seen, &gang->selectors[i], &choices, left);
+		else
+			VEC_PUSH(seen->offer->arena, &choices.list, gang->selectors[i]);
 	}
-	gang->selectors = choices.at;
-	gang->selector_count = choices.count;
+	gang->selectors = choices.list.at;
+	gang->selector_count = choices.list.count;
 }
 
 static void offer_domains(struct offer *offer)
