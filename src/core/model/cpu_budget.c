@@ -70,9 +70,10 @@ void cpu_budget_place(struct cpu_budget *budget, bool placing)
 int64_t cpu_budget_next_factor(const struct cpu_budget *budget, bool launches)
 {
 	bool in_vain = budget->exhausted || (budget->cut && !launches);
+	bool lacked_memory = budget->err.kind != ERR_NONE || budget->low_memory;
 
-	if (!in_vain)
-		return budget->cut ? budget->factor : 1;
+	if (!in_vain || lacked_memory)
+		return budget->exhausted || budget->cut ? budget->factor : 1;
 	return 2 * budget->factor < CPU_BUDGET_FACTOR_MAX ? 2 * budget->factor :
 							    CPU_BUDGET_FACTOR_MAX;
 }

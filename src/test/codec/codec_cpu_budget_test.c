@@ -247,6 +247,25 @@ static void test_packing_for_fewest_gpus(void **state)
 	stop_everywhere("fewest-gpus");
 }
 
+/* More CPU time is no cure for a lack of memory. */
+static void test_next_factor(void **state)
+{
+	struct cpu_budget whole = { .factor = 4 };
+	struct cpu_budget exhausted = { .factor = 4, .exhausted = true };
+	struct cpu_budget cut = { .factor = 4, .cut = true };
+	struct cpu_budget refused = exhausted, low = cut;
+
+	(void)state;
+	refused.err.kind = ERR_MEMORY;
+	low.low_memory = true;
+	assert_int_equal(cpu_budget_next_factor(&whole, false), 1);
+	assert_int_equal(cpu_budget_next_factor(&exhausted, false), 8);
+	assert_int_equal(cpu_budget_next_factor(&cut, false), 8);
+	assert_int_equal(cpu_budget_next_factor(&cut, true), 4);
+	assert_int_equal(cpu_budget_next_factor(&refused, false), 4);
+	assert_int_equal(cpu_budget_next_factor(&low, false), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_packing_for_fewest_gpus),
 		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_search_cut_short),
+		cmocka_unit_test(test_next_factor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
