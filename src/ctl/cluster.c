@@ -96,6 +96,7 @@ struct cluster {
 	/* The last decision was made from a reply with this digest and remains valid until then
 	 * (loop_boot_ms) unless an object changes; 0: no such decision. */
 	uint64_t unchanged_digest;
+	uint64_t nodes_seen; /* nodes_changes when no Pod was on a disrupted Node; 0: not looked up */
 	int64_t unchanged_until_ms;
 	int64_t clock_change_ms; /* when the clock alone changes the last plan; 0: it does not */
 	struct log_repeat patch;
@@ -390,6 +391,7 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 		cluster->clock_change_ms = decision->monotonic_ms + left_ms;
 	}
 	cluster->unchanged_until_ms = 0;
+	cluster->nodes_seen = 0;
 	if (decision->digest == 0 || left_ms <= 0 || inputs_are_others(snapshot, decision->plan))
 		return;
 	if (left_ms > most_ms)
@@ -398,21 +400,28 @@ static void keep_unchanged(struct cluster *cluster, const struct pass_decision *
 	cluster->unchanged_until_ms = loop_boot_ms() + left_ms;
 }
 
-static bool loses_a_node(const struct cluster *cluster, struct arena *arena)
+/* Looked up once for each change of disrupted Nodes: a change of its Pods resets it by keep_unchanged. */
+static bool loses_a_node(struct cluster *cluster, struct arena *arena)
 {
+	uint64_t changes = nodes_changes(cluster->control->nodes);
 	size_t pod_count, node_count;
 	const struct node *nodes;
-	const struct pod *const *pods = (const struct pod *const *)kube_informer_indexed(
-		cluster->control->pods, cluster->of.key, &pod_count);
+	const struct pod *const *pods;
 
+	if (cluster->nodes_seen == changes)
+		return false;
+	pods = (const struct pod *const *)kube_informer_indexed(cluster->control->pods,
+								cluster->of.key, &pod_count);
 	nodes_of_pods(cluster->control->nodes, pods, pod_count, arena, &nodes, &node_count);
+	if (node_count == 0)
+		cluster->nodes_seen = changes;
 	return node_count > 0;
 }
 
 /* Objects that changed have already reset unchanged_until_ms; checks the remaining conditions. */
 static bool is_unchanged(void *context, uint64_t digest)
 {
-	const struct cluster *cluster = context;
+	struct cluster *cluster = context;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	int64_t since_ms = loop_monotonic_ms(cluster->control->loop) - cluster->reported_ms;
 

@@ -25,6 +25,7 @@ struct nodes {
 	struct map kept; /* name to struct kept */
 	size_t tainted;  /* of kept: with taints */
 	uint64_t look;   /* counts calls of nodes_of_pods */
+	uint64_t changes;
 };
 
 static void kept_done(void *value)
@@ -59,6 +60,16 @@ static time_ms taint_added(const struct nodes *nodes, const struct kept *kept,
 				    TIME_NONE;
 }
 
+/* kept: its former version, NULL: none. */
+static void note_tainted(struct nodes *nodes, const struct kept *kept, bool is)
+{
+	bool was = kept && kept->node->taint_count > 0;
+
+	nodes->tainted += is;
+	nodes->tainted -= was;
+	nodes->changes += was || is;
+}
+
 static void keep(struct nodes *nodes, const struct node *node)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
@@ -80,8 +91,7 @@ static void keep(struct nodes *nodes, const struct node *node)
 
 	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
-	nodes->tainted += reduced.taint_count > 0;
-	nodes->tainted -= kept && kept->node->taint_count > 0;
+	note_tainted(nodes, kept, reduced.taint_count > 0);
 	kept = map_make(&nodes->kept, node->name, sizeof(*kept));
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
@@ -96,7 +106,7 @@ static void node_changed(void *context, enum kube_change change UNUSED, const ch
 	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
 		keep(nodes, node);
 	else if ((kept = map_get(&nodes->kept, key))) {
-		nodes->tainted -= kept->node->taint_count > 0;
+		note_tainted(nodes, kept, false);
 		map_drop(&nodes->kept, key, kept_done);
 	}
 }
@@ -142,6 +152,11 @@ const struct labels *nodes_labels(const struct nodes *nodes, const char *name)
 	const struct kept *kept = nodes ? map_get(&nodes->kept, name) : NULL;
 
 	return kept && features_read_node_label(nodes->features, NULL) ? &kept->node->labels : NULL;
+}
+
+uint64_t nodes_changes(const struct nodes *nodes)
+{
+	return 1 + (nodes ? nodes->changes : 0);
 }
 
 void nodes_of_pods(struct nodes *nodes, const struct pod *const *pods, size_t pod_count,

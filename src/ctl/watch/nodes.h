@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
@@ -29,6 +30,9 @@ bool nodes_known(const struct nodes *nodes);
 /* Of the labels of this Node those that features read; NULL: the Node is unknown, or no feature reads
  * any. Borrowed until the loop turns. */
 const struct labels *nodes_labels(const struct nodes *nodes, const char *name);
+
+/* Counts changes of disrupted Nodes; never 0. */
+uint64_t nodes_changes(const struct nodes *nodes);
 
 /* The disrupted Nodes of these Pods, each once; borrowed until the loop turns. */
 void nodes_of_pods(struct nodes *nodes, const struct pod *const *pods, size_t pod_count,
