@@ -68,10 +68,11 @@ static int grpc_reader_check_prefix(struct grpc_reader *reader, struct err *err)
 			       "the reply is compressed (flag %u), which was not asked for",
 			       (unsigned)p[0]);
 	if (reader->length > reader->message.ceiling_bytes)
-		return err_set(err, ERR_LIMIT,
-			       "the reply is announced with %zu bytes, more than the "
-			       "ceiling of %zu",
-			       reader->length, reader->message.ceiling_bytes);
+		return err_set(
+			err, ERR_LIMIT,
+			"the reply is announced with %zu bytes, more than the ceiling of %zu "
+			"for one reply of a Ray head; reduce what the head lists in it",
+			reader->length, reader->message.ceiling_bytes);
 	reader->message.ceiling_bytes = reader->length; /* the message never needs more */
 	return 0;
 }

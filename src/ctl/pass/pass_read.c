@@ -188,6 +188,21 @@ static void start_page(struct pass *pass)
 	}
 }
 
+/* One Pod is a page of its own, and still too large. */
+static void refuse_page(struct pass_pods *pods)
+{
+	size_t more = pods->page.capacity;
+
+	if (budget_fits(pods->page.budget, more))
+		(void)err_set(&pods->err, ERR_LIMIT,
+			      "one Pod has more than %zu MiB of JSON, the limit for one answer of "
+			      "the API server; make its labels, annotations and spec smaller",
+			      PAGE_BYTES >> 20);
+	else
+		(void)budget_refuse(pods->page.budget, more, &pods->err);
+	err_prefix(&pods->err, "list of Pods");
+}
+
 static void page_read(void *context, const struct kube_answer *answer, const struct err *err)
 {
 	struct pass *pass = context;
@@ -202,10 +217,7 @@ static void page_read(void *context, const struct kube_answer *answer, const str
 	} else if (err) {
 		pods->err = *err;
 		if (pods->page.overflowed)
-			(void)err_set(&pods->err, ERR_LIMIT,
-				      "list of Pods: one Pod has more than %zu bytes, or more than "
-				      "the pass may use",
-				      PAGE_BYTES);
+			refuse_page(pods);
 		end(pass, &pods->err);
 	} else {
 		start_page(pass);
