@@ -162,6 +162,32 @@ static void test_the_loop_decodes_no_large_object(void **state)
 	arena_done(&texts);
 }
 
+static void no_result(void *context, struct kube_decoded *decoded)
+{
+	(void)decoded;
+	(*(int *)context)++;
+}
+
+static bool has_two(void *context)
+{
+	return *(const int *)context == 2;
+}
+
+/* Of all informers of a client: memory holds one tree. */
+static void test_one_object_is_decoded_at_a_time(void **state)
+{
+	struct kube_decoder decoder = { .loop = loop_new() };
+	int count = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		(void)kube_decode_start(&decoder, &kube_type_pod, "{}", 2, false, no_result,
+					&count);
+	assert_int_equal(work_count(decoder.loop), 1);
+	assert_true(loop_wait_until(decoder.loop, has_two, &count, WAIT_MS));
+	loop_free(decoder.loop);
+}
+
 /* Freed while its object is being decoded. */
 static void test_an_informer_is_freed_meanwhile(void **state)
 {
@@ -191,6 +217,7 @@ int main(void)
 		TEST(test_a_large_object_may_be_bad),
 		TEST(test_a_large_line_that_is_no_event),
 		TEST(test_the_loop_decodes_no_large_object),
+		TEST(test_one_object_is_decoded_at_a_time),
 		TEST(test_an_informer_is_freed_meanwhile),
 	};
 

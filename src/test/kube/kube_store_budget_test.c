@@ -1,6 +1,7 @@
 /* kube/kube_store: the part of each namespace. */
 #include "test/support/support.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "codec/objects/foreign_object.h"
 #include "codec/text/json.h"
 #include "core/model/kubernetes.h"
+#include "kube/kube_decode.h"
 #include "kube/kube_store.h"
 #include "net/work.h"
 
@@ -19,7 +21,7 @@ struct fixture {
 	struct budget_children budgets;
 	struct budget *beside;
 	struct kube_store store;
-	size_t changes[KUBE_BAD + 1];
+	size_t changes[KUBE_UNREAD + 1];
 };
 
 static void on_change(void *context, enum kube_change change, const char *key UNUSED,
@@ -67,12 +69,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A RayCluster with an annotation of so many bytes. */
-static void put(struct fixture *fixture, const char *namespace_, const char *name,
-		const char *version, size_t bytes)
+/* The JSON of a RayCluster with an annotation of so many bytes. */
+static struct cJSON *ray_cluster(const char *namespace_, const char *name, const char *version,
+				 size_t bytes)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
-	AUTO(json_done) struct cJSON *json = NULL;
+	struct cJSON *json = NULL;
 	char *filler = arena_alloc(&arena, bytes + 1);
 	struct err err = { .kind = ERR_NONE };
 	const char *text;
@@ -85,7 +87,32 @@ static void put(struct fixture *fixture, const char *namespace_, const char *nam
 			    namespace_, name, version, filler);
 	foreign_object_parse(text, strlen(text), false, &json, &err);
 	assert_int_equal(err.kind, ERR_NONE);
+	return json;
+}
+
+static void put(struct fixture *fixture, const char *namespace_, const char *name,
+		const char *version, size_t bytes)
+{
+	AUTO(json_done) struct cJSON *json = ray_cluster(namespace_, name, version, bytes);
+	struct err err;
+
 	assert_int_equal(kube_store_put(&fixture->store, json, NULL, &err), 0);
+}
+
+/* As one that was decoded beside the loop. */
+static void put_decoded(struct fixture *fixture, const char *namespace_, const char *name,
+			const char *version, size_t bytes)
+{
+	AUTO(json_done) struct cJSON *json = ray_cluster(namespace_, name, version, bytes);
+	struct kube_decoded decoded = { .json = json, .resource_version = version };
+	struct err err;
+
+	decoded.object = arena_alloc(&decoded.arena, kube_type_ray_cluster.object_size);
+	assert_int_equal(
+		kube_type_ray_cluster.decode(json, "", &decoded.arena, decoded.object, &err), 0);
+	decoded.resource_version = arena_strdup(&decoded.arena, version);
+	assert_int_equal(kube_store_put_decoded(&fixture->store, json, &decoded, &err), 0);
+	arena_done(&decoded.arena);
 }
 
 static void put_many(struct fixture *fixture, const char *namespace_, size_t count)
@@ -156,6 +183,53 @@ static void test_a_new_version_has_the_room_of_the_old_one(void **state)
 	assert_in_range(budget_used(fixture->budgets.parent), used - 64, used + 64);
 }
 
+/* One that was decoded without a budget is charged when it is stored, and refused above the part. */
+static void test_a_decoded_object_is_charged(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct ray_cluster *cluster;
+
+	put_decoded(fixture, "a", "large", "1", 1700 << 10);
+	assert_null(kube_store_bad(&fixture->store, "a/large"));
+	assert_in_range(budget_used(fixture->budgets.parent), 1700 << 10, 1800 << 10);
+	put_decoded(fixture, "a", "more", "1", 1000 << 10);
+	assert_non_null(strstr(kube_store_bad(&fixture->store, "a/more"),
+			       "by the objects of namespace a; delete some"));
+	cluster = kube_store_get(&fixture->store, "a/more");
+	assert_non_null(cluster->unreadable);
+	assert_in_range(budget_used(fixture->budgets.parent), 1700 << 10, 1800 << 10);
+	put_decoded(fixture, "b", "small", "1", 1000);
+	assert_null(kube_store_bad(&fixture->store, "b/small"));
+}
+
+static void wait_at_gate(void *context, const struct work_job *job UNUSED)
+{
+	while (sem_wait(context) != 0)
+		;
+}
+
+static void nothing(void *context UNUSED)
+{
+}
+
+/* A decision reads the old version meanwhile: it is charged, but not to its namespace. */
+static void test_a_version_that_is_read_has_other_room(void **state)
+{
+	static const struct work_functions functions = { wait_at_gate, nothing, nothing };
+	struct fixture *fixture = *state;
+	sem_t gate;
+
+	sem_init(&gate, 0, 0);
+	put(fixture, "a", "large", "1", 1700 << 10);
+	(void)work_start(fixture->loop, &functions, &gate);
+	put(fixture, "a", "large", "2", 1700 << 10);
+	assert_null(kube_store_bad(&fixture->store, "a/large"));
+	assert_in_range(budget_used(fixture->budgets.parent), 1700 << 10, 1800 << 10);
+	assert_in_range(budget_used(fixture->beside), 1700 << 10, 1800 << 10);
+	sem_post(&gate);
+	assert_true(work_stop(fixture->loop, 10000));
+}
+
 /* Not before it fits: then the same version is read. */
 static void test_a_refused_object_is_read_when_there_is_room(void **state)
 {
@@ -213,6 +287,8 @@ int main(void)
 		TEST(test_a_large_tenant_comes_first),
 		TEST(test_a_large_tenant_comes_last),
 		TEST(test_a_new_version_has_the_room_of_the_old_one),
+		TEST(test_a_decoded_object_is_charged),
+		TEST(test_a_version_that_is_read_has_other_room),
 		TEST(test_a_refused_object_is_read_when_there_is_room),
 		TEST(test_a_namespace_with_too_many_names_is_incomplete),
 	};
