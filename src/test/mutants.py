@@ -26,6 +26,9 @@ LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_po
 STORE = "src/kube/kube_store.c"
 COUNTED, GATE = "src/base/counted.h", "src/core/decide/gate.c"
 BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
+PASS, PASS_READ, PASS_DECIDE = "src/ctl/pass/pass.c", "src/ctl/pass/pass_read.c", "src/ctl/pass/pass_decide.c"
+PAGE, SERVE = "src/ctl/report/list_page.c", "src/net/serve.c"
+INFORMER, LATE, DECODE = "src/kube/kube_informer.c", "src/kube/kube_informer_late.c", "src/kube/kube_decode.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300"}
 TIMEOUT = 900
 
@@ -100,6 +103,25 @@ MUTANTS = [
     Mutant(BUF, "if (!budget_charge(buf->budget, capacity - buf->capacity)) {", "if (!budget_charge(buf->budget, 0 * capacity)) {", "base_budget_test", ""),
     Mutant(STORE, "(void)budget_take(budget, content.beside_bytes);", "", "kube_store_budget_test", ""),
     Mutant(STORE, "if (!problem && (content->arena.over_budget || budget_is_over(content->budget)))", "if (!problem && content->arena.over_budget && 0)", "kube_store_budget_test", ""),
+    Mutant(STORE, "arena_move(&decoded->arena, content.arena.budget);", "", "kube_store_budget_test", ""),
+    Mutant(STORE, "if (budget_is_over(content.budget))\n\t\tkube_store_spoil", "if (false)\n\t\tkube_store_spoil", "kube_store_budget_test", ""),
+    Mutant(STORE, "store->budgets ? store->budgets->beside : NULL);", "store->budgets ? old->arena.budget : NULL);", "kube_store_budget_test", "FAILED"),
+    Mutant(PASS, "pass->arena.budget = pass->ray_arena.budget = pass->memory;", "pass->arena.budget = pass->memory;", "ctl_pass_ray_test", ""),
+    Mutant(PASS_READ, "pods->arena.budget = pass->memory;", "", "ctl_pass_decide_test", ""),
+    Mutant(PASS_READ, "pods->page.budget = pass->memory;", "", "ctl_pass_decide_test", ""),
+    Mutant(PASS_DECIDE, "work->arena.budget = memory_of_decision(pass);", "work->arena.budget = memory_of_decision(pass) ? NULL : NULL;", "ctl_pass_decide_test", ""),
+    Mutant(PAGE, "page->arena.budget = page->budget;", "", "ctl_list_page_test", ""),
+    Mutant(PAGE, "list->arena.budget = page->budget;", "", "ctl_list_page_test", ""),
+    Mutant(SERVE, "request->body_size = request->unread_bytes = size;", "request->body_size = size;", "net_serve_test", ""),
+    Mutant(SERVE, "if (!budget_charge(budget_of(request), size)) {", "if (false) {", "net_serve_test", ""),
+    Mutant(SERVE, "stream->piece.budget = stream->budget;", "", "net_serve_test", ""),
+    # ---- large objects, decoded beside the loop and after their list
+    Mutant(DECODE, "LIST_MEMBER(decoder->waiting.first,", "LIST_MEMBER(decoder->waiting.last,", "kube_informer_large_test", "FAILED"),
+    Mutant(INFORMER, "if (size > KUBE_DECODE_INLINE_BYTES && informer->options.large_later) {", "if (false) {", "kube_informer_late_test", "FAILED"),
+    Mutant(LATE, "if (!kube_store_unread(&informer->store, late->key))\n\t\treturn;", "", "kube_informer_late_test", "FAILED"),
+    Mutant(LATE, "if (!informer->late.version ||", "if (true ||", "kube_informer_late_test", "FAILED"),
+    Mutant(STORE, "if (!next || entry->turn < next->turn)", "if (!next)", "kube_informer_late_test", "FAILED"),
+    Mutant(STORE, "(version->unread || !entry->unread.list)", "!version->unread && !entry->unread.list", "kube_informer_late_test", "FAILED"),
     # ---- budgets: a loop without its count
     Mutant(COUNTED, "for (__VA_ARGS__, bounded_count(1))", "for (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(COUNTED, "while (bounded_count(1), (__VA_ARGS__))", "while (__VA_ARGS__)", "base_bounded_test", "FAILED"),

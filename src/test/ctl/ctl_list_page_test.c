@@ -1,9 +1,11 @@
 /* The answers of /gpu-holders and /work, over HTTP, against a scripted GCS. */
 #include "ctl/report/list_page.h"
 
+#include "base/budget.h"
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"
 #include "ctl/pass/pass.h"
+#include "ctl/shared/memory_budgets.h"
 #include "ctl/shared/options.h"
 #include "feature/record/ctl/start_times.h"
 #include "feature/record/ctl/work_page.h"
@@ -36,6 +38,7 @@ static const char snapshot_text[] =
 
 static struct options options;
 static struct control control;
+static struct memory_budgets memory;
 static struct {
 	struct https *https;
 	struct serve *serve;
@@ -138,7 +141,10 @@ static int setup_kind(const struct list_page_kind *kind)
 	gcs_bench_open();
 	gcs_bench.gcs.server.handler = on_call;
 	options = (struct options){ .gcs_timeout_seconds = 5 };
-	control = (struct control){ .loop = gcs_bench.loop, .options = &options };
+	memory_budgets_init(&memory, &options, (size_t)256 << 20);
+	memory.root->measure = NULL; /* without the heap of this test */
+	control =
+		(struct control){ .loop = gcs_bench.loop, .options = &options, .memory = &memory };
 	bench.pages = list_pages_new(kind, times, &control);
 	bench.https = https_new(control.loop, "test/1");
 	bench.serve = serve_new(control.loop, "127.0.0.1:0", &limits, handle, NULL, &err);
@@ -173,6 +179,8 @@ static int teardown(void **state)
 	(void)state;
 	assert_true(work_stop(control.loop, 10000));
 	list_pages_free(bench.pages);
+	assert_int_equal(budget_used(memory.root), 0);
+	memory_budgets_done(&memory);
 	alone_end();
 	times = NULL;
 	https_free(bench.https);
@@ -260,6 +268,27 @@ static void test_forgotten(void **state)
 	expect_body("not watched here any more");
 }
 
+/* What it keeps of the decision, and what is decoded of the lists. */
+static void test_a_page_is_charged(void **state)
+{
+	size_t before_lists;
+
+	(void)state;
+	bench.mute = true;
+	start(true);
+	assert_true(loop_wait_until(control.loop, is_asked, NULL, 10000));
+	before_lists = budget_used(memory.root);
+	assert_true(before_lists > 0);
+	list_pages_forget(bench.pages, "ray", "demo");
+	assert_true(loop_wait_until(control.loop, is_done, NULL, 20000));
+	bench.mute = bench.done = false;
+	bench.request = NULL;
+	start(true);
+	assert_true(loop_wait_until(control.loop, is_done, NULL, 20000));
+	assert_int_equal(bench.code, 200);
+	assert_true(budget_peak(memory.root) > before_lists);
+}
+
 static void test_work(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -314,6 +343,7 @@ int main(void)
 		TEST(test_ray_was_not_read),
 		TEST(test_forgotten),
 		TEST(test_end_while_waiting),
+		TEST(test_a_page_is_charged),
 		cmocka_unit_test_setup_teardown(test_work, setup_work, teardown),
 		cmocka_unit_test_setup_teardown(test_work_without_ray, setup_work, teardown),
 	};

@@ -381,6 +381,28 @@ static void test_pods_are_decoded_on_a_thread(void **state)
 	assert_int_equal(api.patches, 1);
 }
 
+/* Pods to verify: the text of their page, and those that the caches do not have. */
+static void test_a_page_of_pods_is_charged(void **state)
+{
+	AUTO(buf_done) struct buf text = BUF_INIT(1 << 20);
+	struct memory_budgets memory;
+	size_t page;
+
+	(void)state;
+	memory_budgets_init(&memory, &options, (size_t)1000 << 20);
+	memory.root->measure = NULL; /* without the heap of this test */
+	control.memory = &memory;
+	verify_large_page(&text);
+	page = budget_used(memory.root);
+	assert_true(page > text.size);
+	open_pool();
+	assert_true(loop_wait_until(script.loop, pass_has_ended, NULL, WAIT_MS));
+	assert_true(budget_peak(memory.root) > page);
+	pass_free(steal(&seen.pass));
+	control.memory = NULL;
+	memory_budgets_done(&memory);
+}
+
 static const char *large_cluster(struct arena *arena)
 {
 	char *note = arena_alloc(arena, 100001);
@@ -566,6 +588,7 @@ int main(void)
 		TEST(test_a_small_decision_that_takes_long_leaves_the_loop),
 		TEST(test_a_cluster_with_a_large_object_is_decided_on_a_thread),
 		TEST(test_pods_are_decoded_on_a_thread),
+		TEST(test_a_page_of_pods_is_charged),
 		TEST(test_an_answer_is_decoded_on_a_thread),
 		TEST(test_a_pass_is_freed_while_pods_are_decoded),
 		TEST(test_a_cluster_that_has_grown_is_decided_on_a_thread),
