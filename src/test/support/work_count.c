@@ -17,7 +17,7 @@ void *__wrap_memset(void *to, int byte, size_t size);
 
 static uint64_t count;
 
-uint64_t work_count(void)
+uint64_t work_count_blocks(void)
 {
 	return count;
 }

@@ -7,6 +7,6 @@
 #include <stdint.h>
 
 /* So far; 0 in a program that is built otherwise. */
-uint64_t work_count(void);
+uint64_t work_count_blocks(void);
 
 #endif

@@ -120,18 +120,18 @@ static int measure_text(const struct buf *text, struct sample *sample, struct er
 
 	if (yaml_or_json_parse(buf_string(text), text->size, &snapshot_limits, &tree, err))
 		return -1;
-	before = work_count();
+	before = work_count_blocks();
 	if (snapshot_decode(tree, "", &input, &snapshot, err))
 		return -1;
-	sample->blocks[STEP_READ] = (double)(work_count() - before);
+	sample->blocks[STEP_READ] = (double)(work_count_blocks() - before);
 	sample->mib[STEP_READ] = (double)input.used_bytes / 1048576;
 	bench_usage_forget_peak();
 	rss = bench_usage_mib("VmRSS");
 	bounded_check();
 	sample->units = -counted_units();
-	before = work_count();
+	before = work_count_blocks();
 	(void)decide(&snapshot, &output);
-	sample->blocks[STEP_DECIDE] = (double)(work_count() - before);
+	sample->blocks[STEP_DECIDE] = (double)(work_count_blocks() - before);
 	sample->units += counted_units();
 	sample->mib[STEP_DECIDE] = bench_usage_mib("VmHWM") - rss;
 	return 0;
