@@ -18,6 +18,7 @@
 #include "cli/status_text.h"
 #include "codec/objects/snapshot_json.h"
 #include "codec/objects/summary_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml_write.h"
 #include "feature_cli.h"
@@ -140,7 +141,7 @@ static void write_clusters(struct json_writer *writer, const struct field *field
 
 /* docs/COMMANDS.md describes it; the buffer's ceiling is checked by add_json. */
 static const struct field answer_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "StatusList"),
 	FIELD_POINTER(struct status_answer, controller, controller_fields, "controller",
 		      .flags = FIELD_ALWAYS | FIELD_LINE),

@@ -1,7 +1,7 @@
 #include "cli/gpus.h"
 
 #include "codec/objects/gpu_holders_json.h"
-#include "codec/objects/snapshot_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/json_write.h"
 #include "feature/device_claims/core/device_nodes.h"
 
@@ -137,7 +137,7 @@ static const struct field stock_fields[] = {
 };
 
 static const struct field answer_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "GpuInventory"),
 	COUNT(struct gpus_answer, unreadable, "unreadable"),
 	COUNT(struct gpus_answer, inventory.other_nodes, "nodesWithout"),

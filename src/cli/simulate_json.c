@@ -1,5 +1,6 @@
 #include "cli/simulate_text.h"
 
+#include "codec/schema/document_head.h"
 #include "codec/schema/field.h"
 
 /* Members are always written. */
@@ -297,7 +298,7 @@ void simulate_json_write(const struct simulate_plan *plan, struct buf *buf)
 
 	json_write_init(&writer, buf, JSON_STYLE_PRETTY);
 	json_write_object(&writer, NULL);
-	JSON_WRITE_TEXTS(&writer, { "apiVersion", "rayscaler.dev/v1alpha1" },
+	JSON_WRITE_TEXTS(&writer, { "apiVersion", OWN_GROUP_VERSION },
 			 { "kind", "SimulationResult" });
 	if (plan->prices)
 		json_write_text(&writer, "currency", plan->prices->currency);

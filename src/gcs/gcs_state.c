@@ -15,9 +15,7 @@
  * entry, whatever the content of the reply. A singular message that occurs twice is merged, as
  * protobuf requires: both are read into the same struct. */
 
-/* NodeState, protobuf bytes to struct ray_node. */
-
-/* ResourceRequest, protobuf bytes to struct ray_request. Equal bytes share the decoded request. */
+/* ---- protobuf bytes to struct ray_request, which equal bytes share, and to struct ray_node ---- */
 
 static void gcs_read_bundle(struct gcs_reader *reader, const Ray__ResourceRequest *message,
 			    struct ray_request *ret)

@@ -6,6 +6,7 @@
 #include "codec/objects/autoscaler_spec_json.h"
 #include "codec/objects/memory_json.h"
 #include "codec/objects/plan_json.h"
+#include "codec/schema/document_head.h"
 #include "feature_codec.h"
 
 /* Of the lists of a status that is read; ours are shorter. */
@@ -453,7 +454,7 @@ static const struct field created_metadata_fields[] = {
 };
 
 static const struct field created_fields[] = {
-	FIELD_FIXED("apiVersion", AUTOSCALER_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", AUTOSCALER_KIND),
 	FIELD_OBJECT(created_metadata_fields, "metadata"),
 	FIELD_END,

@@ -12,7 +12,6 @@
 
 struct cJSON;
 
-#define AUTOSCALER_API_VERSION "rayscaler.dev/v1alpha1"
 #define AUTOSCALER_KIND "RayClusterAutoscaler"
 /* A longer status is not read, but written again. */
 #define AUTOSCALER_STATUS_MAX ((size_t)256 << 10)

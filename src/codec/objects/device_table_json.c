@@ -166,8 +166,7 @@ static const struct field row_fields[] = {
 };
 
 static const struct field table_fields[] = {
-	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1",
-		    .flags = FIELD_REQUIRED | FIELD_UNWRITTEN),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED | FIELD_UNWRITTEN),
 	FIELD_FIXED("kind", "DeviceTable", .flags = FIELD_REQUIRED | FIELD_UNWRITTEN),
 	FIELD_LIST(struct device_table, rows, count, row_fields, "devices", .strict = "a device",
 		   .flags = FIELD_ALWAYS | FIELD_LINE, .limit = DEVICE_TABLE_ROWS_MAX),

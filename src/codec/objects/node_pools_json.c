@@ -145,7 +145,7 @@ static const struct node_pool pool_initial = {
 };
 
 static const struct field file_fields[] = {
-	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "NodePools", .flags = FIELD_REQUIRED),
 	FIELD_LIST(struct node_pools, at, count, pool_fields, "pools", .flags = FIELD_GIVEN,
 		   .strict = "a pool", .check = check_pools, .initial = &pool_initial,

@@ -2,7 +2,7 @@
 
 #include "codec/objects/memory_json.h"
 #include "codec/objects/ray_state_json.h"
-#include "codec/objects/snapshot_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/json_write.h"
 #include "feature_codec.h"
 
@@ -206,7 +206,7 @@ static void write_memory(struct json_writer *writer, const struct field *field, 
 }
 
 static const struct field plan_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "Plan"),
 	FIELD_OBJECT(cluster_fields, "cluster", .flags = FIELD_ALWAYS | FIELD_LINE),
 	LIST(PLAN, groups.at, groups.count, group_fields, "groups"),

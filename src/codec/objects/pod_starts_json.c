@@ -2,10 +2,9 @@
 
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/schema/field.h"
 #include "codec/text/duration.h"
-
-#define API_VERSION "rayscaler.dev/v1alpha1"
 
 /* A number of seconds. */
 static int time_decode(const struct json_at *at, int64_t *ret_ms)
@@ -49,7 +48,7 @@ static const struct field start_fields[] = {
 };
 
 static const struct field starts_fields[] = {
-	FIELD_FIXED("apiVersion", API_VERSION, .flags = FIELD_REQUIRED),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", POD_STARTS_KIND, .flags = FIELD_REQUIRED),
 	FIELD_HOOK("processSeconds"),
 	FIELD_HOOK("groups"),

@@ -72,7 +72,7 @@ const struct field price_table_fields[] = {
 };
 
 static const struct field file_fields[] = {
-	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "PriceTable", .flags = FIELD_REQUIRED),
 	FIELD_HOOK("currency"),
 	FIELD_HOOK("prices"),

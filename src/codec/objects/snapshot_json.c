@@ -372,7 +372,7 @@ static const struct field cluster_work_fields[] = {
 };
 
 const struct field snapshot_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION, .flags = FIELD_REQUIRED),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "Snapshot", .flags = FIELD_REQUIRED),
 	FIELD_TIME(SNAPSHOT, now, "now", .flags = FIELD_ALWAYS, .read = time_decode),
 	FIELD_PART(SNAPSHOT, cluster, ray_cluster_fields, "rayCluster", .flags = FIELD_ALWAYS,

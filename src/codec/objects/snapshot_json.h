@@ -13,7 +13,6 @@
 #include "core/model/snapshot.h"
 
 #define SNAPSHOT_BYTES_MAX ((size_t)64 << 20)
-#define SNAPSHOT_API_VERSION "rayscaler.dev/v1alpha1"
 
 extern const struct json_limits snapshot_limits;
 /* Of struct snapshot. */

@@ -21,7 +21,7 @@ static const struct json_limits line_limits = {
 /* ---- YAML ---- */
 
 static const struct field file_fields[] = {
-	FIELD_FIXED("apiVersion", "rayscaler.dev/v1alpha1", .flags = FIELD_REQUIRED),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION, .flags = FIELD_REQUIRED),
 	FIELD_FIXED("kind", "Workload", .flags = FIELD_REQUIRED),
 	FIELD_HOOK("items"),
 	FIELD_END,

@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 
-#define API_VERSION "rayscaler.dev/v1alpha1"
 #define CLUSTER_FLAG "-f of lint or simulate"
 
 /* Where a file of another kind belongs. */
@@ -51,12 +50,14 @@ int document_head_check(const struct json_at *root, const char *kind)
 	struct json_at member = json_member(root, "kind");
 
 	if (json_type(root) != JSON_OBJECT)
-		return json_fail(root,
-				 "must be a %s, is %s; begin it with \"apiVersion: " API_VERSION
-				 "\" and \"kind: %s\"",
-				 kind, json_type_name(json_type(root)), kind);
+		return json_fail(
+			root,
+			"must be a %s, is %s; begin it with \"apiVersion: " OWN_GROUP_VERSION
+			"\" and \"kind: %s\"",
+			kind, json_type_name(json_type(root)), kind);
 	if (json_type(&member) == JSON_STRING && strcmp(json_text_value(&member), kind) != 0)
 		return fail_kind(&member, kind, json_text_value(&member));
-	return check_text(root, "apiVersion", API_VERSION) || check_text(root, "kind", kind) ? -1 :
-											       0;
+	return check_text(root, "apiVersion", OWN_GROUP_VERSION) || check_text(root, "kind", kind) ?
+		       -1 :
+		       0;
 }

@@ -5,6 +5,8 @@
 
 #include "codec/text/json.h"
 
+#define OWN_GROUP_VERSION "rayscaler.dev/v1alpha1"
+
 /* `kind`: the one that is wanted. 0, or -1 with the reader's error: the line to write, or the flag for
  * the kind that the file has. */
 int document_head_check(const struct json_at *root, const char *kind);

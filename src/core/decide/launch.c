@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "core/decide/limits.h"
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
@@ -12,11 +13,6 @@ static const struct memory_launch *remembered(const struct facts *facts, const s
 {
 	const struct memory_state *memory = facts->snapshot->memory;
 	return memory ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 static int64_t not_negative(int64_t value)
@@ -56,7 +52,7 @@ static void recall_group(struct offer *offer, const struct group *group)
 	else
 		ours = not_negative(ours + raised);
 	if (offer->facts->ray_reachable)
-		ours = smaller(ours, not_negative(not_registered - others));
+		ours = int64_min(ours, not_negative(not_registered - others));
 	own->ours = ours;
 	own->others = offer->facts->ray_reachable ? not_registered - ours : others;
 }
@@ -117,7 +113,7 @@ static int64_t requested_replicas(const struct choice *choice, const struct grou
 			if (left > 0 &&
 			    schedule_fits_empty(choice->facts->constraints[c].at.at[index].request,
 						&capacity->resources, &capacity->labels))
-				waiting += smaller(left, group->kept);
+				waiting += int64_min(left, group->kept);
 		}
 		count = waiting > count ? waiting : count;
 	}
@@ -135,7 +131,7 @@ static void cancel_starved(struct choice *choice, const struct group *group)
 	/* Whether a Pod that does not exist yet will be gated is unknown. */
 	int64_t missing = own->health->cancels == CANCELS_GATED ?
 				  0 :
-				  smaller(group->missing / group->hosts, above_minimum(own));
+				  int64_min(group->missing / group->hosts, above_minimum(own));
 	own->missing_taken += missing;
 	own->backed_off_taken += missing;
 	int64_t requested = requested_replicas(choice, group);
@@ -192,13 +188,13 @@ static int64_t count_unneeded(const struct choice *choice, const struct group *g
 		    !replica_is_needed(choice->packing, &replicas[i]) && !replicas[i].disrupted &&
 		    is_free(choice, &replicas[i]))
 			unneeded++;
-	return smaller(unneeded, above_minimum(&choice->groups[group->index]));
+	return int64_min(unneeded, above_minimum(&choice->groups[group->index]));
 }
 
 static void cancel(struct choice *choice, const struct group *group, int64_t wanted)
 {
 	struct group_choice *own = &choice->groups[group->index];
-	int64_t missing = smaller(wanted, unneeded_missing(choice->packing, group));
+	int64_t missing = int64_min(wanted, unneeded_missing(choice->packing, group));
 	own->missing_taken += missing;
 	int64_t taken = missing;
 	for (enum stage stage = STAGE_UNPLACED; stage <= STAGE_STARTED; stage++)
@@ -210,14 +206,14 @@ static void cancel_unneeded(struct choice *choice, const struct group *group)
 {
 	struct group_choice *own = &choice->groups[group->index];
 	const struct memory_launch *old = remembered(choice->facts, group);
-	int64_t unneeded = smaller(own->offer->ours, count_unneeded(choice, group));
+	int64_t unneeded = int64_min(own->offer->ours, count_unneeded(choice, group));
 	own->unneeded = unneeded;
 	own->unneeded_since = unneeded > 0 ? choice->snapshot->now : TIME_NONE;
 	if (unneeded == 0 || !old || old->unneeded_since == TIME_NONE || old->unneeded <= 0 ||
 	    !due_reached(choice->facts->due, old->unneeded_since))
 		return;
 	/* At most the launches that were unneeded during the whole time. */
-	own->unneeded = smaller(unneeded, old->unneeded);
+	own->unneeded = int64_min(unneeded, old->unneeded);
 	own->unneeded_since = old->unneeded_since;
 	if (!due_passed(choice->facts->due, old->unneeded_since,
 			choice->snapshot->settings.cancel_launch_seconds * MS_PER_SECOND))

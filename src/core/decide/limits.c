@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "core/capacity/gpu_count.h"
 #include "core/decide/target.h"
 
@@ -115,11 +116,6 @@ static bool holds_gpus(const struct offer *offer, const struct worker *worker)
 	       !(offer->workers[worker->index].deleted_now && worker->state == WORKER_DRAINING);
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *group)
 {
 	int64_t cost = group->gpu_cost.amount,
@@ -130,12 +126,12 @@ int64_t limits_gpus_of_launch(const struct offer *offer, const struct group *gro
 				       0 :
 				       group->gpu_cost.shared);
 	if (!group->gpu_cost.is_share)
-		return larger(cost, seen);
+		return int64_max(cost, seen);
 	if (!group->gpu_cost.is_vague)
 		return cost;
 	/* The budget is the rest of a count that does not depend on Ray (gpu_count.h). */
 	if (offer->snapshot->has_gpu_budget)
-		return larger(cost, seen);
+		return int64_max(cost, seen);
 	return seen > 0 ? seen : cost;
 }
 
@@ -156,7 +152,7 @@ static int64_t gpus_of_worker(const struct offer *offer, const struct group *gro
 		return reported;
 	held = gpu_count_of_pod(worker->pod, &offer->snapshot->settings,
 				offer->snapshot->device_table, offer->arena);
-	return larger(reported, held);
+	return int64_max(reported, held);
 }
 
 /* GPU capacity of a group that exists or is requested. Pods that a back-off cancels count only as
@@ -365,14 +361,14 @@ static int64_t conservative_replicas(const struct choice *choice, const struct g
 				     int64_t starting)
 {
 	int64_t running = group->registered;
-	int64_t within = replicas_within(larger(CONSERVATIVE_STARTING, running) - starting,
+	int64_t within = replicas_within(int64_max(CONSERVATIVE_STARTING, running) - starting,
 					 group->hosts, starting);
 
-	within = larger(within,
-			replicas_of(choice->packing->groups[group->index].whole, group->hosts));
+	within = int64_max(within,
+			   replicas_of(choice->packing->groups[group->index].whole, group->hosts));
 	if (limits_launch_round(choice->facts, group) != TIME_NONE)
 		return within;
-	return larger(within, replicas_of(larger(1, running), group->hosts));
+	return int64_max(within, replicas_of(int64_max(1, running), group->hosts));
 }
 
 /* Cuts allowed_replicas to `most`, and what is to be launched by as much. */

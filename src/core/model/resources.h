@@ -11,6 +11,7 @@
 #include "base/arena.h"
 
 #define RESOURCE_UNIT INT64_C(10000)
+#define RESOURCE_MILLI (RESOURCE_UNIT / 1000)
 /* Limit of one amount (9e13 units): the sum of ten of them fits int64. */
 #define RESOURCE_AMOUNT_MAX INT64_C(900000000000000000)
 

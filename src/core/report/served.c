@@ -20,6 +20,8 @@ struct verdict {
 	const char *group; /* that would serve it, NULL: none is to be named */
 };
 
+/* ---- undeclared devices ---- */
+
 /* A device that a worker of a group holds and that Ray does not count, so that no demand scales up
  * the group: the line that declares it. The messages of a decision; feature/lint/core/lint_device has those
  * for a file. Pure; texts live in the arena. Must not change how devices count. */

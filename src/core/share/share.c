@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/int64.h"
 #include "base/memory.h"
 #include "core/share/share_work.h"
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 static int64_t scale(int64_t amount, int64_t by, __int128 of)
 {
@@ -43,8 +34,8 @@ static void sum_workers(struct share_work *work)
 		struct share_account *account = &work->accounts[i];
 		int64_t held = resource_sum(account->usage, account->leaving);
 
-		work->free = larger(work->free - held, -RESOURCE_AMOUNT_MAX);
-		work->soon = larger(work->soon - account->usage, -RESOURCE_AMOUNT_MAX);
+		work->free = int64_max(work->free - held, -RESOURCE_AMOUNT_MAX);
+		work->soon = int64_max(work->soon - account->usage, -RESOURCE_AMOUNT_MAX);
 	}
 }
 
@@ -74,7 +65,7 @@ static void set_guarantees(struct share_work *work)
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		const struct share_queue *queue = &pool->queues[i];
 
-		work->accounts[i].guaranteed = smaller(queue->guaranteed, queue->maximum);
+		work->accounts[i].guaranteed = int64_min(queue->guaranteed, queue->maximum);
 		sum += work->accounts[i].guaranteed;
 	}
 	for (size_t i = 0; i < pool->queue_count; i++) {
@@ -82,7 +73,7 @@ static void set_guarantees(struct share_work *work)
 
 		if (sum > pool->capacity)
 			account->guaranteed = scale(account->guaranteed, pool->capacity, sum);
-		account->unlent_part = larger(account->guaranteed - pool->queues[i].lendable, 0);
+		account->unlent_part = int64_max(account->guaranteed - pool->queues[i].lendable, 0);
 		work->unlent += share_unlent(account);
 		work->kept += share_kept(account);
 	}
@@ -119,9 +110,9 @@ static void link_team(struct team_part *parts, size_t count)
 		for (size_t j = 0; j < count; j++)
 			if (i != j)
 				parts[i].account->elsewhere =
-					larger(parts[i].account->elsewhere,
-					       scale(share_borrowed(parts[j].account, 0),
-						     parts[i].capacity, parts[j].capacity));
+					int64_max(parts[i].account->elsewhere,
+						  scale(share_borrowed(parts[j].account, 0),
+							parts[i].capacity, parts[j].capacity));
 }
 
 /* Sets `elsewhere` of queues that have one name in several pools. */
@@ -153,7 +144,7 @@ static int64_t guaranteed_demand(const struct share_account *account)
 {
 	int64_t demand = resource_sum(account->usage, account->asked);
 
-	return smaller(account->guaranteed, larger(demand, account->unlent_part));
+	return int64_min(account->guaranteed, int64_max(demand, account->unlent_part));
 }
 
 static bool is_saved_for_first(const struct share_pool *pool, size_t a, size_t b)
@@ -317,7 +308,7 @@ static void sort_all(struct share_work *work, struct arena *arena)
 static void note_time(struct share_result *result, int64_t now_ms, int64_t at_ms)
 {
 	if (at_ms > now_ms)
-		result->next_ms = smaller(result->next_ms, at_ms);
+		result->next_ms = int64_min(result->next_ms, at_ms);
 }
 
 /* Time changes a result when a unit has waited, or a worker was idle, long enough. */

@@ -326,8 +326,6 @@ static void verify_pods(struct pass *pass)
 	pass_verify(pass, pods_read);
 }
 
-/* --- Decision --- */
-
 /* --- Draining --- */
 
 static void drain_answered(void *context, const struct gcs_reply *reply, const struct err *err)

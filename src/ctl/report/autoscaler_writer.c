@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/json.h"
 #include "core/model/field.h"
 #include "core/model/reason.h"
@@ -23,7 +24,6 @@
 #include "net/log.h"
 #include "net/loop.h"
 
-#define API_VERSION "rayscaler.dev/v1alpha1"
 #define PLURAL "rayclusterautoscalers"
 #define STATUS_INTERVAL_MS 1000 /* between two writes of one object */
 #define CACHE_WAIT_MS 5000      /* for our own write to come back through the watch */
@@ -294,8 +294,8 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 static const char *path_of(const struct entry *entry, const char *name, const char *subresource,
 			   struct arena *arena)
 {
-	return kube_path_managed(arena, kube_path(arena, API_VERSION, entry->of.namespace_, PLURAL,
-						  name, subresource));
+	return kube_path_managed(arena, kube_path(arena, OWN_GROUP_VERSION, entry->of.namespace_,
+						  PLURAL, name, subresource));
 }
 
 static void send(struct entry *entry, enum kube_verb verb, const char *path, const char *body)

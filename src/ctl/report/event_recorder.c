@@ -10,6 +10,7 @@
 #include "base/token_bucket.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/event_json.h"
+#include "codec/schema/document_head.h"
 #include "core/decide/gate.h"
 #include "core/model/identity.h"
 #include "ctl/pass/pass.h"
@@ -301,7 +302,7 @@ static bool object_of(const struct ray_cluster *cluster, const struct autoscaler
 		return true;
 	if (!autoscaler || !autoscaler->uid[0])
 		return false;
-	ret_object->api_version = AUTOSCALER_API_VERSION;
+	ret_object->api_version = OWN_GROUP_VERSION;
 	ret_object->uid = autoscaler->uid;
 	ret_object->resource_version = autoscaler->resource_version;
 	return true;

@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "cli/shared/table.h"
 #include "cli/shared/unscaled.h"
-#include "codec/objects/snapshot_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/schema/field.h"
 #include "codec/text/number.h"
 #include "codec/text/rfc3339.h"
@@ -305,7 +305,7 @@ static const struct field sum_fields[] = {
 	FIELD_VEC(struct costs, m, (fields), n, .flags = FIELD_ALWAYS | FIELD_LINE)
 
 static const struct field page_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "CostList"),
 	ROWS(clusters.at, cluster_fields, "clusters"),
 	FIELD_TEXT(struct costs, by, "by", .flags = FIELD_ALWAYS),

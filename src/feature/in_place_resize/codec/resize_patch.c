@@ -5,7 +5,6 @@
 
 #define BODY_MAX ((size_t)64 << 10)
 #define CONTAINER_PATH "/spec/containers/0"
-#define MILLI (RESOURCE_UNIT / 1000)
 
 static const char *text_of(struct buf *buf, struct arena *arena)
 {
@@ -91,7 +90,8 @@ static void write_operation(struct json_writer *writer, const char *op, const ch
 /* "4500m", or bytes. */
 static const char *quantity_text(struct arena *arena, int64_t amount, bool cpu)
 {
-	return arena_printf(arena, "%lld%s", (long long)(amount / (cpu ? MILLI : RESOURCE_UNIT)),
+	return arena_printf(arena, "%lld%s",
+			    (long long)(amount / (cpu ? RESOURCE_MILLI : RESOURCE_UNIT)),
 			    cpu ? "m" : "");
 }
 

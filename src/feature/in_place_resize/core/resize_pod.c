@@ -5,7 +5,6 @@
 
 #include "core/model/reason.h"
 
-#define MILLI (RESOURCE_UNIT / 1000)
 #define REASON_SHOWN_MAX 200
 
 /* The limit, else the request; -1: neither. */
@@ -107,7 +106,8 @@ static void take_suggestion(struct resize_pod *state, const char *message, bool 
 
 	if (state->status.last_failed_at || room < 0 || room > RESOURCE_AMOUNT_MAX / RESOURCE_UNIT)
 		return;
-	room = room * (cpu ? MILLI : RESOURCE_UNIT) + (cpu ? state->gap.cpu : state->gap.memory) -
+	room = room * (cpu ? RESOURCE_MILLI : RESOURCE_UNIT) +
+	       (cpu ? state->gap.cpu : state->gap.memory) -
 	       requests_of_others(state->pod, cpu ? "cpu" : "memory");
 	if (room <= 0)
 		return;

@@ -1,12 +1,11 @@
 #include "feature/in_place_resize/core/resize_step.h"
 
+#include "base/int64.h"
 #include "core/model/reason.h"
-
-#define MILLI (RESOURCE_UNIT / 1000)
 
 int64_t resize_step_rounded(int64_t amount, bool cpu)
 {
-	int64_t unit = cpu ? MILLI : RESOURCE_UNIT;
+	int64_t unit = cpu ? RESOURCE_MILLI : RESOURCE_UNIT;
 
 	return (amount + unit - 1) / unit * unit;
 }
@@ -22,17 +21,12 @@ struct resize_amount resize_step_amount(const struct plan_resize *resize, bool c
 				       resize_step_rounded(wanted - gap, cpu) };
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 bool resize_step_shrinks(const struct plan_resize *resize, struct plan_size *ret_size)
 {
 	const struct plan_size *now = &resize->now, *wanted = &resize->wanted;
 
-	*ret_size = (struct plan_size){ least(wanted->cpu, now->cpu),
-					least(wanted->memory, now->memory) };
+	*ret_size = (struct plan_size){ int64_min(wanted->cpu, now->cpu),
+					int64_min(wanted->memory, now->memory) };
 	return wanted->cpu < now->cpu || wanted->memory < now->memory;
 }
 

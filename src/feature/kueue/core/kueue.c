@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/int64.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "core/decide/patch.h"
@@ -175,11 +176,6 @@ static int64_t excess(const struct health *health, const struct group *group,
 	return (set->lacks - 1) / each + 1;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Pods of the group that are cancelled: 0 while they keep their place. A replica of several hosts is
  * cancelled or kept with the others. */
 static int64_t cancelled(const struct health *health, const struct group *group)
@@ -194,10 +190,10 @@ static int64_t cancelled(const struct health *health, const struct group *group)
 		return moves_on(health, group) ? gated : 0;
 	if (!set || !set->refused || !is_about_now(health, workload))
 		return 0;
-	above = smaller(excess(health, group, set), gated);
+	above = int64_min(excess(health, group, set), gated);
 	if (group->hosts > 1)
 		above = gated;
-	above = smaller(above, set->pods - set->admitted);
+	above = int64_min(above, set->pods - set->admitted);
 	if (above <= 0 || (group->hosts > 1 && above < gated))
 		return 0;
 	return above < gated || others_wait(health, group, workload) || moves_on(health, group) ?

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/gpu_pool_object.h"
+#include "codec/schema/document_head.h"
 
 #define GROUP "ray.io"
 #define OWN_GROUP "rayscaler.dev"
@@ -64,7 +65,7 @@ bool lint_kind_is_of_claims(const char *api_version)
 const char *lint_kind_version_problem(const struct lint_kind *kind, const char *api_version,
 				      struct arena *arena, const char **ret_fix)
 {
-	const char *right = kind->is_settings ? AUTOSCALER_API_VERSION : GROUP "/v1";
+	const char *right = kind->is_settings ? OWN_GROUP_VERSION : GROUP "/v1";
 
 	if (*api_version == '\0' || strcmp(api_version, right) == 0 ||
 	    (!kind->is_settings && strcmp(api_version, GROUP "/v1alpha1") == 0))

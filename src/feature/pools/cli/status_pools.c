@@ -6,11 +6,11 @@
 #include "base/sort.h"
 #include "cli/shared/table.h"
 #include "codec/objects/foreign_object.h"
-#include "codec/objects/snapshot_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/text.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 
-#define PATH "/apis/rayscaler.dev/v1alpha1/gpupools"
+#define PATH "/apis/" OWN_GROUP_VERSION "/gpupools"
 #define POOLS_MAX 1000
 #define BAR_CELLS 40
 #define OTHERS "(others)"
@@ -285,7 +285,7 @@ static const struct field pool_fields[] = {
 };
 
 static const struct field page_fields[] = {
-	FIELD_FIXED("apiVersion", SNAPSHOT_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", "PoolStatusList"),
 	FIELD_VEC(struct pools, list, pool_fields, "pools", .flags = FIELD_ALWAYS),
 	FIELD_END,

@@ -10,7 +10,6 @@
 
 struct cJSON;
 
-#define GPU_POOL_API_VERSION "rayscaler.dev/v1alpha1"
 #define GPU_POOL_KIND "GPUPool"
 
 extern const struct field gpu_pool_fields[];        /* of struct gpu_pool; writes no status */

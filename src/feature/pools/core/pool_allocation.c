@@ -377,7 +377,6 @@ static const struct pool_run *run_at(const struct pool_table *table, const struc
 	return run && run->cluster == part->cluster ? run : NULL;
 }
 
-/* The member's first run in the pool; NULL: none. */
 /* Runs the next statement for each run, or worker, of the member in the pool. One that has neither has
  * no cluster, which none of theirs is equal to. */
 #define RUNS_EACH(run, table, part)                                                                \

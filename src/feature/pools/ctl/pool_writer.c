@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/schema/document_head.h"
 #include "ctl/shared/leader.h"
 #include "feature/pools/codec/gpu_pool_json.h"
 #include "kube/kube_client.h"
@@ -105,7 +106,7 @@ static void send(void *context)
 	if (entry->call || !entry->wanted || !version ||
 	    !leader_is_leading(writer->control->leader))
 		return;
-	path = kube_path_managed(&scratch, kube_path(&scratch, GPU_POOL_API_VERSION, NULL, PLURAL,
+	path = kube_path_managed(&scratch, kube_path(&scratch, OWN_GROUP_VERSION, NULL, PLURAL,
 						     entry->name, "status"));
 	body = autoscaler_status_body(entry->wanted, version, &scratch);
 	entry->call = kube_client_request(writer->control->kube,

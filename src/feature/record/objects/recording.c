@@ -6,12 +6,12 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/pod_starts_json.h"
 #include "codec/objects/ray_cluster_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/json_write.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/text.h"
 #include "codec/text/yaml_write.h"
 
-#define API_VERSION "rayscaler.dev/v1alpha1"
 #define SECONDS 1000.0
 
 /* ---- objects ---- */
@@ -57,7 +57,7 @@ static void write_members(struct json_writer *writer, const struct field *field 
 }
 
 static const struct field document_fields[] = {
-	FIELD_FIXED("apiVersion", AUTOSCALER_API_VERSION),
+	FIELD_FIXED("apiVersion", OWN_GROUP_VERSION),
 	FIELD_FIXED("kind", AUTOSCALER_KIND),
 	FIELD_HOOK("members", .write = write_members),
 	FIELD_END,
@@ -106,7 +106,7 @@ static const struct field starts_fields[] = {
 
 static void write_starts(const struct recording *recording, struct buf *buf)
 {
-	buf_add_string(buf, "---\napiVersion: " API_VERSION "\nkind: " POD_STARTS_KIND "\n");
+	buf_add_string(buf, "---\napiVersion: " OWN_GROUP_VERSION "\nkind: " POD_STARTS_KIND "\n");
 	if (recording->process_ms >= 0)
 		buf_printf(buf, "processSeconds: %g\n", (double)recording->process_ms / SECONDS);
 	buf_add_string(buf, recording->starts.count > 0 ? "groups:\n" : "groups: []\n");
@@ -190,7 +190,7 @@ static void write_workload(const struct recording *recording, struct buf *buf)
 	buf_printf(buf, "---\n# from %s to %s\n", since, until);
 	for (size_t i = 0; i < recording->notes.count; i++)
 		text_add_line(buf, "# %s", recording->notes.at[i]);
-	buf_add_string(buf, "apiVersion: " API_VERSION "\nkind: Workload\nitems:\n");
+	buf_add_string(buf, "apiVersion: " OWN_GROUP_VERSION "\nkind: Workload\nitems:\n");
 	for (size_t i = 0; i < recording->items.count; i++) {
 		if (buf->overflowed)
 			return;
