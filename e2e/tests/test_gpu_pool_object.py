@@ -76,6 +76,8 @@ def test_pools_that_the_schema_refuses(api_server, pools):
         ("spec.reclaim.busy.afterSeconds", pool(reclaim={"busy": {"afterSeconds": "1"}})),
         ("spec.reclaim.idleAfterSeconds", pool(reclaim={"idleAfterSeconds": -1})),
         ("spec.reserveAfterSeconds", pool(reserveAfterSeconds=2592001)),
+        ("spec.reserveAfterSeconds", pool(reserveAfterSeconds="Sometimes")),
+        ("spec.reserve.atMostSeconds", pool(reserve={"atMostSeconds": 0})),
     ]
     for field, body in refused:
         with pytest.raises(ApiError) as error:
@@ -98,6 +100,7 @@ def test_pools_that_the_schema_accepts(pools):
         selector(operator="In", values=["a", "b"]),
         selector(operator="DoesNotExist"),
         pool(reclaim={"idleAfterSeconds": 0, "busy": {"afterSeconds": 600}}, reserveAfterSeconds=0),
+        pool(reserveAfterSeconds="Never", reserve={"atMostSeconds": 60}),
     ]
     for i, body in enumerate(accepted):
         body["metadata"]["name"] = f"pool-{i}"

@@ -56,6 +56,7 @@ struct sharing {
 	struct sharing_ray *rays;   /* as in the world */
 	struct sharing_ray **order; /* of them, by key */
 	struct arena arena;         /* of the last allocation */
+	struct pool_past *pasts;    /* by pool */
 	int64_t last_ms, planned_ms;
 	bool waits;    /* the last allocation left units waiting */
 	int64_t at_ms; /* of the figures */
@@ -178,6 +179,7 @@ static void make_arrays(struct sharing *sharing, const struct sim_input *input)
 		queues += input->gpu_pools[p]->queue_count + 1;
 	sharing->pools = arena_array(arena, count, sizeof(struct gpu_pool *));
 	sharing->capacities = arena_array(arena, count, sizeof(int64_t));
+	sharing->pasts = arena_array(arena, count, sizeof(*sharing->pasts));
 	sharing->first_queue = arena_array(arena, count, sizeof(size_t));
 	sharing->queues = arena_array(arena, queues, sizeof(*sharing->queues));
 	sharing->results =
@@ -249,11 +251,11 @@ static time_ms wall_ms(const struct sharing *sharing)
 
 static void note_plan(struct sharing *sharing, struct sharing_ray *own, const struct plan *plan)
 {
+	const struct pool_report *report =
+		pool_report_make(plan, own->report, wall_ms(sharing), &sharing->world->pass_arena);
+
 	arena_reset(&own->arenas[REPORT_ARENA]);
-	own->report = FIELD_COPY(pool_report_fields,
-				 pool_report_make(plan, NULL, wall_ms(sharing),
-						  &sharing->world->pass_arena),
-				 &own->arenas[REPORT_ARENA]);
+	own->report = FIELD_COPY(pool_report_fields, report, &own->arenas[REPORT_ARENA]);
 	keep_asks(own,
 		  pool_asks_update(own->asks, plan->asks.at, plan->asks.count, &own->ray->cluster,
 				   wall_ms(sharing), &sharing->world->pass_arena));
@@ -359,6 +361,7 @@ static const struct pool_allocation *allocate(struct sharing *sharing)
 				      .asks = asks,
 				      .member_count = count,
 				      .namespace_labels = labels,
+				      .pasts = sharing->pasts,
 				      .now = wall_ms(sharing) },
 		arena);
 }
@@ -369,6 +372,7 @@ static bool allocate_all(struct sharing *sharing, struct sharing_ray *own)
 	const struct pool_allocation *allocation = allocate(sharing);
 	bool ret = false;
 
+	memcpy(sharing->pasts, allocation->pasts, sharing->count * sizeof(*sharing->pasts));
 	sharing->last_ms = sharing->world->now_ms;
 	sharing->waits = false;
 	for (size_t i = 0; i < sharing->world->ray_count; i++) {
@@ -443,16 +447,24 @@ bool sharing_asked(struct sim_ray *ray, const struct plan *plan)
 /* A grant counts once: after a patch that launches nothing is granted until the next allocation. */
 static void use_grants(struct sharing_ray *own, const int64_t *launched)
 {
-	struct pool_grant *grants = own->terms ? (struct pool_grant *)own->terms->grants : NULL;
+	struct arena *arena = &own->arenas[TERMS_ARENAS]; /* of own->terms */
+	struct pool_terms *spent;
+	struct pool_grant *grants;
 	bool used = false;
 
 	for (size_t g = 0; g < own->ray->cluster.group_count; g++)
 		used |= launched[g] > 0;
-	if (used && grants)
-		for (size_t i = 0; i < own->terms->grant_count; i++)
-			grants[i].replicas = 0;
-	if (used)
-		own->digest = 0;
+	if (!used)
+		return;
+	own->digest = 0;
+	if (!own->terms)
+		return;
+	spent = ARENA_COPY(arena, own->terms, 1);
+	grants = ARENA_COPY(arena, spent->grants, spent->grant_count);
+	for (size_t i = 0; i < spent->grant_count; i++)
+		grants[i].replicas = 0;
+	spent->grants = grants;
+	own->terms = spent;
 }
 
 void sharing_patched(struct sim_ray *ray, const struct plan *plan)

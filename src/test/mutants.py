@@ -22,6 +22,8 @@ WORK = "src/core/share/share_work.c"
 POOLS = "src/feature/pools/ctl/pools.c"
 ALLOCATION = "src/feature/pools/core/pool_allocation.c"
 ASKS = "src/feature/pools/core/pool_asks.c"
+POOL_ROUNDS = "src/feature/pools/core/pool_rounds.c"
+LOCKS = "core_pool_rounds_test"
 LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
 STORE = "src/kube/kube_store.c"
 COUNTED, GATE = "src/base/counted.h", "src/core/decide/gate.c"
@@ -79,7 +81,16 @@ MUTANTS = [
     Mutant(POOLS, "patch->groups[g].replicas = replicas[g];", "patch->groups[g].replicas = 0;", CALLER, "law 1"),
     Mutant(POOLS, "\t\t\t\t   objects.cluster->generation :\n", "\t\t\t\t   INT64_MAX :\n", CALLER, "law 1"),
     Mutant(POOLS, "if (more > 0 && (more", "if (false && (more", CALLER, "law 1"),
-    Mutant(ALLOCATION, "int64_t capacity = b->input->capacities[pool] - table->outside;", "int64_t capacity = b->input->capacities[pool] + 2 * RESOURCE_UNIT;", "core_pool_allocation_test", "FAILED"),
+    Mutant(POOL_ROUNDS, "int64_t capacity = r->input->capacities[pool] - table->outside;", "int64_t capacity = r->input->capacities[pool] + 2 * RESOURCE_UNIT;", "core_pool_allocation_test", "FAILED"),
+    Mutant(POOL_ROUNDS, "if (tables->joints.count > 0)", "if (tables->joints.count > 0 && false)", LOCKS, "FAILED"),
+    Mutant(POOL_ROUNDS, "\ttry_again(r);\n", "\tif (false)\n\t\ttry_again(r);\n", LOCKS, "FAILED"),
+    Mutant(POOL_ROUNDS, ".reserve_at_most_ms = at_most_ms(table),", ".reserve_at_most_ms = 0,", LOCKS, "FAILED"),
+    Mutant(POOL_ROUNDS, "past->reserve_again = now +", "past->reserve_again = 0 * now +", LOCKS, "FAILED"),
+    Mutant(ALLOCATION, ".unreserved = !is_large(member, ask),", ".unreserved = !is_large(member, ask) && false,", LOCKS, "FAILED"),
+    Mutant(ALLOCATION, "if (unused && !rests)", "if (unused && !rests && false)", LOCKS, "FAILED"),
+    Mutant(ASKS, "now >= unconfirmed_after(asks);", "false;", LOCKS, "FAILED"),
+    Mutant(ASKS, "if (!launched_any) {", "if (true) {", LOCKS, "FAILED"),
+    Mutant(POOLS, "if (!scaled && entry->asks.value)", "if (!scaled && false)", "ctl_pools_test", "FAILED"),
     # ---- the caller: law 8
     Mutant(POOLS, "if (entry->expected && !entry->decided)", "if (entry->expected && false)", CALLER, "law 8"),
     Mutant(POOLS, "old ? old : stored_asks(", "old || true ? old : stored_asks(", CALLER, "law 8"),

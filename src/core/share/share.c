@@ -17,6 +17,21 @@ static int64_t scale(int64_t amount, int64_t by, __int128 of)
 
 /* ---- sums ---- */
 
+/* When the age of a busy worker says that it does not end in time for a reservation. */
+static int64_t lasts_from(const struct share_pool *pool, const struct share_worker *worker)
+{
+	bool stays = worker->state == SHARE_BUSY || worker->state == SHARE_STARTING;
+
+	return stays && worker->since_ms > 0 && pool->reserve_at_most_ms > 0 ?
+		       worker->since_ms + pool->reserve_at_most_ms :
+		       INT64_MAX;
+}
+
+static bool is_lasting(const struct share_pool *pool, const struct share_worker *worker)
+{
+	return pool->now_ms >= lasts_from(pool, worker);
+}
+
 static void sum_workers(struct share_work *work)
 {
 	const struct share_pool *pool = work->pool;
@@ -29,6 +44,8 @@ static void sum_workers(struct share_work *work)
 
 		CHECK(worker->amount >= 0 && worker->amount <= RESOURCE_AMOUNT_MAX);
 		*sum = resource_sum(*sum, worker->amount);
+		if (is_lasting(pool, worker))
+			account->lasting = resource_sum(account->lasting, worker->amount);
 	}
 	for (size_t i = 0; i < pool->queue_count; i++) {
 		struct share_account *account = &work->accounts[i];
@@ -48,9 +65,10 @@ static void sum_units(struct share_work *work)
 		struct share_account *account = share_account_of(work, unit->cluster);
 
 		CHECK(unit->amount > 0 && unit->amount <= RESOURCE_AMOUNT_MAX);
-		if (unit->impossible || unit->amount > pool->capacity ||
-		    unit->amount > account->queue->maximum)
+		if (unit->amount > pool->capacity || unit->amount > account->queue->maximum)
 			work->result->units[i] = SHARE_IMPOSSIBLE;
+		else if (unit->passed_over)
+			work->result->units[i] = SHARE_PASSED_OVER;
 		else
 			account->asked = resource_sum(account->asked, unit->amount);
 	}
@@ -147,6 +165,12 @@ static int64_t guaranteed_demand(const struct share_account *account)
 	return int64_min(account->guaranteed, int64_max(demand, account->unlent_part));
 }
 
+/* What is not free for others while a unit of another queue is saved for. */
+static int64_t kept_beside(const struct share_account *account)
+{
+	return int64_max(guaranteed_demand(account), account->lasting);
+}
+
 static bool is_saved_for_first(const struct share_pool *pool, size_t a, size_t b)
 {
 	const struct share_unit *unit_a = &pool->units[a], *unit_b = &pool->units[b];
@@ -167,11 +191,11 @@ static bool may_reserve(const struct share_work *work, size_t unit, int64_t dema
 {
 	const struct share_unit *given = &work->pool->units[unit];
 	const struct share_account *account = share_account_of(work, given->cluster);
-	int64_t beside = demand - guaranteed_demand(account);
+	int64_t beside = demand - kept_beside(account);
 
-	return work->result->units[unit] != SHARE_IMPOSSIBLE &&
+	return work->result->units[unit] == SHARE_WAITS && !given->unreserved &&
 	       share_waits_long(work->pool, unit) &&
-	       given->amount <= work->pool->capacity - beside &&
+	       given->amount <= work->pool->capacity - beside - account->lasting &&
 	       account->usage + given->amount <= account->queue->maximum;
 }
 
@@ -182,7 +206,7 @@ static size_t find_reserved(const struct share_work *work)
 	int64_t demand = 0;
 
 	for (size_t i = 0; i < pool->queue_count; i++)
-		demand = resource_sum(demand, guaranteed_demand(&work->accounts[i]));
+		demand = resource_sum(demand, kept_beside(&work->accounts[i]));
 	for (size_t i = 0; i < pool->unit_count; i++)
 		if (may_reserve(work, i, demand) &&
 		    (first == SHARE_NONE || is_saved_for_first(pool, i, first)))
@@ -224,7 +248,7 @@ static bool key_of_unit(const struct share_work *work, size_t index, struct sort
 	ret_key->by[0] = index != work->reserved;
 	ret_key->by[1] = -(int64_t)unit->priority;
 	ret_key->by[2] = unit->since_ms;
-	return work->result->units[index] != SHARE_IMPOSSIBLE;
+	return work->result->units[index] == SHARE_WAITS;
 }
 
 /* Busy ones may end with notice if their queue says so; the youngest work ends first. */
@@ -319,7 +343,8 @@ static void find_next_change(struct share_work *work)
 
 	work->result->next_ms = INT64_MAX;
 	for (size_t i = 0; i < pool->unit_count; i++) {
-		if (work->result->units[i] > SHARE_AT_MAXIMUM)
+		if (work->result->units[i] == SHARE_IMPOSSIBLE ||
+		    work->result->units[i] >= SHARE_COMING)
 			continue;
 		waits = true;
 		if (pool->reserve_after_ms >= 0)
@@ -330,6 +355,8 @@ static void find_next_change(struct share_work *work)
 		if (pool->workers[i].state == SHARE_IDLE)
 			note_time(work->result, pool->now_ms,
 				  pool->workers[i].since_ms + pool->idle_after_ms);
+		else if (work->result->reserved != SHARE_NONE)
+			note_time(work->result, pool->now_ms, lasts_from(pool, &pool->workers[i]));
 }
 
 /* ---- all of it ---- */
@@ -363,7 +390,9 @@ static void finish(struct share_work *work, struct arena *arena)
 	sort_all(work, arena);
 	share_shrink(work);
 	share_fill(work, arena);
-	if (result->reserved != SHARE_NONE && result->units[result->reserved] == SHARE_GRANTED)
+	result->reserved_granted = result->reserved != SHARE_NONE &&
+				   result->units[result->reserved] == SHARE_GRANTED;
+	if (result->reserved_granted)
 		result->reserved = SHARE_NONE;
 	find_next_change(work);
 }

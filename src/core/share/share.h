@@ -25,14 +25,14 @@
  * a unit within its guarantee that does not fit yet (its queue borrows nothing meanwhile), and the
  * reservation. The reservation is for a unit that has waited for at least reserve_after_ms, of the
  * highest priority of a queue, then for the longest time, if it would fit beside the guaranteed
- * demand of the other queues and below its maximum. Its queue takes nothing else. It is kept from
+ * demand of the other queues, below its maximum, and beside work that is older than
+ * reserve_at_most_ms. Its queue takes nothing else. It is kept from
  * queues of a lower priority, and from those of the same priority whose share is not lower than
  * that of its queue; these may use what is beyond it, and nothing is released for them. So the
  * usage of its queue falls until no other has a lower share, and from then on all GPUs that
  * borrowers free are collected: the unit is granted when their work has ended. One at a time, so
- * two gangs never hold half of the pool each. The caller ends a reservation that is not used, or
- * takes too long, by a new since_ms. In a queue at its maximum nothing passes a unit that has
- * waited as long.
+ * two gangs never hold half of the pool each. The caller bounds the time of reservations by
+ * reserve_after_ms. In a queue at its maximum nothing passes a unit that has waited as long.
  *
  * Releases. An idle worker is released only if the unit then fits, and no more workers than that.
  * Its queue keeps at least its guarantee. For a unit within its guarantee any such worker is
@@ -105,7 +105,8 @@ struct share_unit {
 	int64_t amount;   /* of all its Pods, above 0 */
 	int64_t since_ms; /* it waits since then */
 	int32_t priority; /* within the queue */
-	bool impossible;  /* no Nodes could ever hold it: it waits, and nothing is kept for it */
+	bool passed_over; /* it takes nothing in this call, and nothing is kept for it */
+	bool unreserved;  /* there is never a reservation for it */
 };
 
 enum share_state {
@@ -142,6 +143,9 @@ struct share_pool {
 	int64_t capacity, now_ms;
 	int64_t idle_after_ms;    /* an idle worker may be released after this time */
 	int64_t reserve_after_ms; /* SHARE_NEVER: no reservation */
+	/* Work of this age is expected to run for as long again: what it uses is not reserved.
+	 * 0: any work may end. */
+	int64_t reserve_at_most_ms;
 	const struct share_queue *queues;
 	size_t queue_count;
 	const struct share_cluster *clusters;
@@ -156,8 +160,9 @@ struct share_pool {
 enum share_verdict {
 	SHARE_WAITS = 0,  /* for GPUs of the pool, or for a place */
 	SHARE_AT_MAXIMUM, /* of its queue */
-	SHARE_IMPOSSIBLE, /* larger than the pool or the maximum, or impossible by the input */
-	SHARE_COMING,     /* GPUs are kept for it, and workers leave */
+	SHARE_IMPOSSIBLE, /* larger than the pool or the maximum */
+	SHARE_PASSED_OVER,
+	SHARE_COMING, /* GPUs are kept for it, and workers leave */
 	SHARE_GRANTED,
 };
 
@@ -173,7 +178,8 @@ struct share_result {
 	enum share_verdict *units;   /* parallel to those of the pool */
 	struct share_order *workers; /* as well */
 	size_t reserved;             /* the unit; SHARE_NONE: no reservation, or it was granted */
-	int64_t next_ms;             /* time alone changes nothing before it; INT64_MAX: ever */
+	bool reserved_granted;
+	int64_t next_ms; /* time alone changes nothing before it; INT64_MAX: ever */
 };
 
 /* One result for each pool. */

@@ -15,6 +15,7 @@ struct share_account {
 	int64_t coming;    /* of it, of units that are coming */
 	int64_t leaving;   /* of workers that leave, or end in this call */
 	int64_t asked;     /* of all units */
+	int64_t lasting;   /* of workers with work older than reserve_at_most_ms */
 	int64_t elsewhere; /* what it borrows in other pools, scaled to this one; 0: nothing */
 	int64_t claim;     /* of its units within the guarantee that do not fit yet */
 	const size_t *units;

@@ -33,7 +33,7 @@ struct gpu_share_hooks {
 	const struct pool_terms *(*terms)(void *self, const struct gpu_share_objects *objects,
 					  struct arena *arena);
 	/* A decision was made. True: it asks for something that is granted now, and was not granted
-	 * by its terms: decide again. knows_demand: Ray was read. */
+	 * by its terms: decide again. knows_demand: Ray was read, or the cluster is not scaled. */
 	bool (*decided)(void *self, const struct gpu_share_objects *objects,
 			const struct plan *plan, bool knows_demand, time_ms now);
 	/* Whether the patch of `plan`, made from `objects`, is still within what is granted: other

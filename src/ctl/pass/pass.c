@@ -409,7 +409,9 @@ static bool is_granted_more(struct pass *pass, const struct gpu_share_objects *o
 		return false;
 	pass->shared = true;
 	pass->granted = gpu_share_decided(pass->config.control->gpu_share, objects, plan,
-					  pass->work->snapshot.ray_state != NULL, pass->now);
+					  pass->work->snapshot.ray_state != NULL ||
+						  pass->work->summary->hands_off,
+					  pass->now);
 	return pass->granted;
 }
 

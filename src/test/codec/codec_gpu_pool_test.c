@@ -115,7 +115,21 @@ static void test_what_is_not_given(void **state)
 	assert_int_equal(pool.idle_after_seconds, GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT);
 	assert_int_equal(pool.busy_after_seconds, GPU_POOL_NEVER);
 	assert_int_equal(pool.reserve_after_seconds, GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT);
+	assert_int_equal(pool.reserve_at_most_seconds, GPU_POOL_RESERVE_AT_MOST_SECONDS_DEFAULT);
 	assert_int_equal(pool.queues[0].weight, 1);
+}
+
+static void test_reservations(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	const struct gpu_pool pool = read_pool("{metadata: {name: a}, spec: {reserveAfterSeconds: "
+					       "Never, reserve: {atMostSeconds: 60}}}",
+					       &arena);
+
+	(void)state;
+	assert_int_equal(pool.problems.count, 0);
+	assert_int_equal(pool.reserve_after_seconds, GPU_POOL_NEVER);
+	assert_int_equal(pool.reserve_at_most_seconds, 60);
 }
 
 /* ---- problems ---- */
@@ -162,7 +176,11 @@ static void test_problems(void **state)
 	check_problem("{gpus: 1000000.5}", "spec.gpus: must be 0 to 1000000 GPUs");
 	check_problem("{gpus: 1e300}", "spec.gpus: must be 0 to 1000000 GPUs");
 	check_problem("{reserveAfterSeconds: -1}",
-		      "spec.reserveAfterSeconds: must be 0 to 2592000, is -1");
+		      "spec.reserveAfterSeconds: must be Never or 0 to 2592000 s");
+	check_problem("{reserveAfterSeconds: 1.5}", "spec.reserveAfterSeconds: must be Never or");
+	check_problem("{reserveAfterSeconds: Sometimes}", "spec.reserveAfterSeconds: must be");
+	check_problem("{reserve: {atMostSeconds: 0}}",
+		      "spec.reserve.atMostSeconds: must be 1 to 2592000, is 0");
 	check_problem("{reclaim: {idleAfterSeconds: 2592001}}",
 		      "spec.reclaim.idleAfterSeconds: must be 0 to 2592000, is 2592001");
 	for (const char *const *busy =
@@ -447,6 +465,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_members),
 		cmocka_unit_test(test_what_is_not_given),
+		cmocka_unit_test(test_reservations),
 		cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_unreadable),

@@ -641,6 +641,7 @@ static void test_why_a_unit_waits(void **state)
 	for (int i = 0; i < 12; i++)
 		add_worker(1, 0, "", SHARE_BUSY);
 	ask(0, 1, 1, 1);
+	scene.asks[0].at[0].gang = true; /* of one replica */
 	allocation = allocate();
 	expect_text(
 		allocation, 0, 1, "WaitsForPool",

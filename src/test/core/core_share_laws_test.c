@@ -77,7 +77,7 @@ static void make_units(void)
 					      1428,
 			.since_ms = SCENE_NOW - (int64_t)below(200) * SECOND,
 			.priority = often(90) ? 0 : 1,
-			.impossible = often(3),
+			.passed_over = often(3),
 		};
 
 		VEC_PUSH(&scene.arena, &scene.units, unit);
@@ -213,7 +213,7 @@ static int64_t borrowed(size_t queue)
 
 static bool waits(const struct share_result *result, size_t unit)
 {
-	return result->units[unit] == SHARE_WAITS && !scene.units.at[unit].impossible;
+	return result->units[unit] == SHARE_WAITS && !scene.units.at[unit].passed_over;
 }
 
 /* It waits although it would stay within the guarantee. */
@@ -853,7 +853,7 @@ static void without_contention_all_is_granted(void **unused)
 			scene_share(&scene);
 			for (size_t i = 0; i < scene.units.count; i++)
 				assert_true(scene.result->units[i] == SHARE_GRANTED ||
-					    scene.units.at[i].impossible);
+					    scene.units.at[i].passed_over);
 			assert_int_equal(scene_ends(&scene, SHARE_STAY), scene.workers.count);
 		}
 		scene_done(&scene);

@@ -212,7 +212,7 @@ static void of_two_gangs_of_six_one_runs_and_then_the_other(void **state)
 	scene_share(&scene);
 	expect_granted("a", 6);
 	expect_granted("b", 0);
-	scene.units.at[0].impossible = true; /* a's work has ended */
+	scene.units.at[0].passed_over = true; /* a's work has ended */
 	scene_share(&scene);
 	expect_granted("b", 6);
 }

@@ -189,6 +189,7 @@ static void make_model(size_t i)
 		.name = NAMES[i],
 		.uid = "u",
 		.ray_version = "",
+		.managed_by = "",
 		.generation = 1,
 		.enable_in_tree_autoscaling = true,
 		.groups = &model->group,

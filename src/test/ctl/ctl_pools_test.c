@@ -150,6 +150,8 @@ static int setup(void **state)
 			.name = names[i],
 			.uid = "u",
 			.ray_version = "",
+			.managed_by = "",
+			.enable_in_tree_autoscaling = true,
 			.generation = 1,
 			.groups = &world.groups[i],
 			.group_count = 1,
@@ -635,6 +637,39 @@ static void expect_metrics(const char *line)
 	metrics_free(metrics);
 }
 
+static bool has_all(void *context)
+{
+	(void)context;
+	return grant_of(&world.clusters[2])->replicas == 4;
+}
+
+/* Asks of a cluster that is not scaled any more are no asks: another one has the GPUs at once, as after a restart. */
+static void test_a_cluster_that_is_not_scaled_asks_for_nothing(void **state)
+{
+	static struct label unmanaged = { ANNOTATION_MANAGED, "false" };
+
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		world.clusters[0].suspend = world.clusters[0].deleting = false;
+		world.clusters[0].enable_in_tree_autoscaling = true;
+		world.clusters[0].annotations.count = 0;
+		begin(4, 0, 0, 0);
+		asks(0, 3);
+		assert_int_equal(grant_of(&world.clusters[0])->replicas, 3);
+		asks(2, 4);
+		assert_int_equal(grant_of(&world.clusters[2])->replicas, 2);
+		world.clusters[0].suspend = how == 0;
+		world.clusters[0].enable_in_tree_autoscaling = how != 1;
+		world.clusters[0].annotations = (struct labels){ &unmanaged, how == 2 };
+		world.clusters[0].deleting = how == 3;
+		becomes(0, 0);
+		asks(2, 4);
+		assert_true(loop_wait_until(world.control.loop, has_all, NULL, WAIT_MS));
+		pools_free(world.pools);
+	}
+	world.pools = NULL;
+}
+
 static void test_figures(void **state)
 {
 	const struct gpu_share_figure *figures;
@@ -731,6 +766,7 @@ int main(void)
 		TEST(test_kueue_and_a_quota),
 		TEST(test_kueue_and_a_gpu_pool),
 		TEST(test_pods_take_and_leave_a_node),
+		TEST(test_a_cluster_that_is_not_scaled_asks_for_nothing),
 		TEST(test_figures),
 		TEST(test_law_never_above_the_ceiling),
 	};

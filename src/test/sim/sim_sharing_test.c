@@ -35,6 +35,7 @@ static void init_pool(struct sharing_case *c, int64_t gpus)
 		.idle_after_seconds = GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT,
 		.busy_after_seconds = GPU_POOL_NEVER,
 		.reserve_after_seconds = GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT,
+		.reserve_at_most_seconds = GPU_POOL_RESERVE_AT_MOST_SECONDS_DEFAULT,
 	};
 	c->pools[0] = &c->pool;
 	c->sim.input.gpu_pools = c->pools;
@@ -307,7 +308,7 @@ static void no_work_is_lost_or_done_twice_without_a_count(void **state)
 		restarted += result->restarted;
 		sim_case_done(&c.sim);
 	}
-	assert_true(restarted > CASES);
+	assert_true(restarted > CASES / 2);
 }
 
 static uint64_t course(size_t number, bool pooled, int64_t *ret_decisions)

@@ -187,17 +187,25 @@ static void add_line(struct buf *buf, const struct status_page_input *input,
 	buf_add_char(buf, '\n');
 }
 
-/* The text why the pool grants nothing; NULL: it does, or that is unknown. */
-static const char *not_ready(const struct gpu_pool *pool)
+static const struct condition *condition_of(const struct gpu_pool *pool, const char *type)
 {
-	const struct condition *ready =
-		pool->status ? condition_find(pool->status->conditions.at,
-					      pool->status->conditions.count, "Ready") :
-			       NULL;
+	return pool->status ? condition_find(pool->status->conditions.at,
+					     pool->status->conditions.count, type) :
+			      NULL;
+}
 
+/* The text why the pool cannot do what its spec says; NULL: it can, or that is unknown. */
+static const char *not_ready(const struct gpu_pool *pool, bool *ret_shares)
+{
+	const struct condition *ready = condition_of(pool, "Ready");
+
+	*ret_shares = false;
 	if (pool->problems.count > 0)
 		return pool->problems.at[0];
-	return ready && strcmp(ready->status, "False") == 0 ? ready->message : NULL;
+	if (!ready || strcmp(ready->status, "False") != 0)
+		return NULL;
+	*ret_shares = strcmp(ready->reason, "GuaranteesAboveSize") == 0;
+	return ready->message;
 }
 
 static void write_status(const struct gpu_pool *pool, const struct status_page_input *input,
@@ -228,7 +236,9 @@ static void write_status(const struct gpu_pool *pool, const struct status_page_i
 static void write_pool(const struct gpu_pool *pool, const struct status_page_input *input,
 		       struct arena *arena, struct buf *buf)
 {
-	const char *problem = not_ready(pool);
+	const struct condition *unused = condition_of(pool, GPU_POOL_UNUSED);
+	bool shares;
+	const char *problem = not_ready(pool, &shares);
 
 	if (pool->status && pool->status->updated != TIME_NONE)
 		write_status(pool, input, arena, buf);
@@ -240,7 +250,12 @@ static void write_pool(const struct gpu_pool *pool, const struct status_page_inp
 				      "app.kubernetes.io/name=rayscaler",
 				      pool->name));
 	if (problem)
-		add_line(buf, input, TABLE_BAD, arena_printf(arena, "grants nothing: %s", problem));
+		add_line(buf, input, TABLE_BAD,
+			 arena_printf(arena, "%s: %s", shares ? "not ready" : "grants nothing",
+				      problem));
+	if (unused && strcmp(unused->status, "True") == 0)
+		add_line(buf, input, TABLE_BAD,
+			 arena_printf(arena, "not used: %s", unused->message));
 }
 
 static void write_text(const struct status_page_input *input, struct arena *arena, struct buf *buf)
@@ -271,7 +286,8 @@ static void write_text(const struct status_page_input *input, struct arena *aren
 
 static void write_problem(struct json_writer *writer, const struct field *field, const void *object)
 {
-	const char *problem = not_ready(object);
+	bool shares;
+	const char *problem = not_ready(object, &shares);
 
 	json_write_text(writer, field->name, problem ? problem : "");
 }

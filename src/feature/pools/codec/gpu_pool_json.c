@@ -17,6 +17,7 @@
 #define VALUES_MAX 100
 #define SECONDS_MAX 2592000
 #define BUSY_NEVER "Never"
+#define RESERVE_NEVER "Never"
 
 static const struct gpu_pool_queue gpu_pool_queue_initial = {
 	.name = "",
@@ -32,6 +33,7 @@ static const struct gpu_pool gpu_pool_initial = {
 	.idle_after_seconds = GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT,
 	.busy_after_seconds = GPU_POOL_NEVER,
 	.reserve_after_seconds = GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT,
+	.reserve_at_most_seconds = GPU_POOL_RESERVE_AT_MOST_SECONDS_DEFAULT,
 };
 
 const struct gpu_pool_status gpu_pool_status_initial = {
@@ -174,6 +176,47 @@ static const struct field reclaim_fields[] = {
 	     .description = "Never, the default: busy workers run until they are idle. "
 			    "{afterSeconds: N}: a worker above its queue's guarantee is drained "
 			    "with that deadline while a queue below its guarantee waits."),
+	FIELD_NAMES(NULL),
+};
+
+/* ---- reservations ---- */
+
+static int reserve_decode(const struct json_at *member, const struct field *field UNUSED,
+			  void *object)
+{
+	POOL *pool = object;
+	double number;
+
+	if (!json_is_given(member))
+		return 0;
+	if (json_type(member) == JSON_STRING &&
+	    strcmp(json_text_value(member), RESERVE_NEVER) == 0) {
+		pool->reserve_after_seconds = GPU_POOL_NEVER;
+		return 0;
+	}
+	number = json_type(member) == JSON_NUMBER ? json_number_value(member) : -1;
+	if (number >= 0 && number <= SECONDS_MAX && number == (double)(int64_t)number)
+		pool->reserve_after_seconds = (int64_t)number;
+	else
+		json_problem(member, "must be " RESERVE_NEVER " or 0 to %d s", SECONDS_MAX);
+	return 0;
+}
+
+static void write_reserve(struct json_writer *writer, const struct field *field, const void *object)
+{
+	const POOL *pool = object;
+
+	if (pool->reserve_after_seconds == GPU_POOL_NEVER)
+		json_write_text(writer, field->name, RESERVE_NEVER);
+	else
+		json_write_integer(writer, field->name, pool->reserve_after_seconds);
+}
+
+static const struct field reserve_fields[] = {
+	NUMBER(POOL, reserve_at_most_seconds, "atMostSeconds", 1, 2592000, .flags = FIELD_ALWAYS,
+	       .description = "The longest time of reservations without a pause; others then "
+			      "have as long. None for GPUs of work that is older. 1800 if "
+			      "absent."),
 	FIELD_NAMES(NULL),
 };
 
@@ -393,10 +436,16 @@ static const struct field spec_fields[] = {
 			   "  message: lendable is above guaranteed; lower lendable or remove it"),
 	FIELD_OBJECT(reclaim_fields, "reclaim", .flags = FIELD_LINE,
 		     .description = "When workers are terminated for other queues."),
-	NUMBER(POOL, reserve_after_seconds, "reserveAfterSeconds", 0, 2592000,
-	       .flags = FIELD_ALWAYS,
-	       .description = "For a placement group or slice that waits longer, free GPUs "
-			      "are kept. 120 if absent."),
+	FIELD_HOOK("reserveAfterSeconds",
+		   .offset = FIELD_OFFSET(POOL, reserve_after_seconds, int64_t),
+		   .size = sizeof(int64_t), .read = reserve_decode, .write = write_reserve,
+		   .flags = FIELD_ALWAYS,
+		   .description = "For a placement group or slice that waits longer, free GPUs "
+				  "are kept; Never: for none. 120 if absent.",
+		   .schema = "x-kubernetes-int-or-string: true\nminimum: 0\nmaximum: 2592000\n"
+			     "pattern: ^" RESERVE_NEVER "$"),
+	FIELD_OBJECT(reserve_fields, "reserve", .flags = FIELD_LINE,
+		     .description = "How long GPUs are kept for placement groups and slices."),
 	FIELD_NAMES(NULL),
 };
 

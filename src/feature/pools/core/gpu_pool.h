@@ -15,10 +15,13 @@
 #define GPU_POOL_QUEUES_MAX 200
 #define GPU_POOL_WAITING_MAX 1000 /* entries of status.waiting */
 #define GPU_POOL_NEVER INT64_C(-1)
+/* A condition of its status: GPUs are granted and not used. */
+#define GPU_POOL_UNUSED "GrantsUnused"
 /* Name of the pool of the flags (pool_allocation.h); never that of an object. */
 #define POOL_OF_FLAGS "-"
 #define GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT 5
 #define GPU_POOL_RESERVE_AFTER_SECONDS_DEFAULT 120
+#define GPU_POOL_RESERVE_AT_MOST_SECONDS_DEFAULT 1800
 
 /* Which worker groups draw from the pool: all given members have to match; with none, every group with
  * GPUs. The first pool by name that matches a group has it. */
@@ -56,9 +59,10 @@ struct gpu_pool {
 	int64_t gpus;
 	const struct gpu_pool_queue *queues;
 	size_t queue_count;
-	int64_t idle_after_seconds;    /* reclaim.idleAfterSeconds */
-	int64_t busy_after_seconds;    /* reclaim.busy; GPU_POOL_NEVER: Never */
-	int64_t reserve_after_seconds; /* reserveAfterSeconds */
+	int64_t idle_after_seconds;      /* reclaim.idleAfterSeconds */
+	int64_t busy_after_seconds;      /* reclaim.busy; GPU_POOL_NEVER: Never */
+	int64_t reserve_after_seconds;   /* reserveAfterSeconds; GPU_POOL_NEVER: Never */
+	int64_t reserve_at_most_seconds; /* reserve.atMostSeconds; 0: no bound */
 	/* Invalid values, with their fields. A pool with problems grants nothing and ends nothing. */
 	struct strings problems;
 	const struct gpu_pool_status *status; /* NULL: none */
@@ -99,7 +103,7 @@ struct gpu_pool_status {
 	struct {
 		const struct condition *at;
 		size_t count;
-	} conditions; /* Ready: False with the problems */
+	} conditions; /* Ready: False with the problems; GPU_POOL_UNUSED */
 	time_ms updated;
 };
 

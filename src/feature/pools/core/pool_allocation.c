@@ -7,49 +7,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/model/reason.h"
-
-#define QUEUE_STATUS struct gpu_pool_queue_status
-
-/* The units of one entry of asks in one pool, as many as it could hold and one more. */
-struct pool_run {
-	const struct pool_waiting *ask;
-	size_t cluster, first, count; /* units */
-	int64_t granted;              /* of them */
-};
-
-/* One pool as core/share sees it, and the way back. A cluster is a member in this pool; its runs follow
- * each other, and so do its workers. */
-struct pool_table {
-	const struct gpu_pool *pool;
-	const struct label *last_labels; /* of the last cluster's namespace, which is in last_queue */
-	size_t last_queue;
-	VEC(struct share_queue) queues;
-	VEC(struct share_cluster) clusters;
-	VEC(const struct pool_member *) members; /* by cluster */
-	VEC(struct share_unit) units;
-	VEC(const struct pool_waiting *) asks; /* by unit */
-	VEC(struct pool_run) runs;
-	VEC(struct share_worker) workers;
-	VEC(const struct pool_worker *) held; /* by worker */
-	int64_t outside;                      /* held by members in no queue */
-	struct pool_places_input places;
-	struct share_result result;
-	QUEUE_STATUS *figures; /* by queue */
-	int64_t used;          /* of all queues */
-	int64_t granted;       /* not yet launched */
-	bool waits;            /* a unit has no grant */
-};
-
-/* Where the runs and the workers of a member begin in one pool. */
-struct pool_part {
-	size_t cluster; /* POOL_NONE: it is not there */
-	size_t first_run, first_worker;
-};
-
-struct pool_tables {
-	struct pool_table *at;   /* by pool */
-	struct pool_part *parts; /* pool * member_count + member */
-};
+#include "feature/pools/core/pool_table.h"
 
 void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_namespace)
 {
@@ -186,36 +144,87 @@ static const struct pool_group *group_in(const struct pool_member *member, size_
 		       NULL;
 }
 
-static void add_run(struct building *b, size_t index, const struct pool_waiting *ask, size_t pool)
+/* A slice or a placement group, which single workers would always pass. */
+static bool is_large(const struct pool_member *member, const struct pool_waiting *ask)
+{
+	for (size_t p = 0; p < ask->part_count; p++)
+		if (ask->parts[p].group < member->group_count &&
+		    member->groups[ask->parts[p].group].hosts > 1)
+			return true;
+	return ask->gang;
+}
+
+static int64_t unit_gpus(const struct pool_member *member, const struct pool_waiting *ask)
+{
+	int64_t sum = 0;
+
+	for (size_t p = 0; p < ask->part_count; p++)
+		if (ask->parts[p].group < member->group_count)
+			sum = resource_sum(
+				sum,
+				resource_product(member->groups[ask->parts[p].group].replica_gpus,
+						 ask->parts[p].replicas));
+	return sum;
+}
+
+/* A unit that has become larger has no place yet. */
+static time_ms since_of(const struct pool_input *input, size_t index,
+			const struct pool_waiting *ask)
+{
+	bool grew = ask->gpus > 0 && unit_gpus(input->members[index], ask) > ask->gpus;
+
+	return grew ? input->now : ask->since;
+}
+
+/* The index of the run in the pool; POOL_NONE: the units have no part there. */
+static size_t add_run(struct building *b, size_t index, const struct pool_waiting *ask, size_t pool)
 {
 	const struct pool_member *member = b->input->members[index];
 	struct pool_table *table = &b->tables->at[pool];
 	struct pool_run run = { ask, 0, table->units.count, (size_t)ask->count, 0 };
+	struct share_unit unit = {
+		.since_ms = since_of(b->input, index, ask),
+		.unreserved = !is_large(member, ask),
+		.passed_over = pool_asks_rest(b->input->asks[index], b->input->now),
+	};
 	int64_t amount = 0, room;
 
 	for (size_t p = 0; p < ask->part_count; p++) {
 		const struct pool_group *group = group_in(member, ask->parts[p].group, pool);
 
 		if (group && group->outside)
-			return;
+			return POOL_NONE;
 		if (group)
 			amount = resource_sum(amount, resource_product(group->replica_gpus,
 								       ask->parts[p].replicas));
 	}
 	if (amount == 0)
-		return;
+		return POOL_NONE;
 	room = b->input->capacities[pool] / amount + 1;
 	room = room < POOL_ASKS_MAX ? room : POOL_ASKS_MAX;
 	run.count = ask->count < room ? (size_t)ask->count : (size_t)room;
-	run.cluster = cluster_in(b, pool, index);
+	unit.cluster = run.cluster = cluster_in(b, pool, index);
+	unit.amount = amount;
 	VEC_PUSH(b->arena, &table->runs, run);
 	for (size_t i = 0; i < run.count; i++) {
-		VEC_PUSH(b->arena, &table->units,
-			 ((struct share_unit){ .cluster = run.cluster,
-					       .amount = amount,
-					       .since_ms = ask->since }));
+		VEC_PUSH(b->arena, &table->units, unit);
 		VEC_PUSH(b->arena, &table->asks, ask);
 	}
+	return table->runs.count - 1;
+}
+
+static void add_ask(struct building *b, size_t index, const struct pool_waiting *ask)
+{
+	struct pool_joint joint = { ask, b->input->members[index]->key, NULL, SIZE_MAX };
+	size_t parts = 0;
+
+	joint.runs = arena_array(b->scratch, b->input->pool_count, sizeof(*joint.runs));
+	for (size_t p = 0; p < b->input->pool_count; p++) {
+		joint.runs[p] = add_run(b, index, ask, p);
+		parts += joint.runs[p] != POOL_NONE;
+	}
+	if (parts > 1 && !pool_asks_rest(b->input->asks[index], b->input->now))
+		VEC_PUSH(b->arena, &b->tables->joints, joint);
 }
 
 static void reserve_tables(struct building *b)
@@ -250,68 +259,7 @@ static void add_member(struct building *b, size_t index)
 	VEC_EACH(const struct pool_worker, worker, &member->workers)
 		add_worker(b, index, worker);
 	VEC_EACH(const struct pool_waiting, ask, &b->input->asks[index]->list)
-		for (size_t p = 0; p < b->input->pool_count; p++)
-			add_run(b, index, ask, p);
-}
-
-static struct share_pool share_pool_of(const struct building *b, size_t pool)
-{
-	struct pool_table *table = &b->tables->at[pool];
-	int64_t capacity = b->input->capacities[pool] - table->outside;
-	/* Without a Node with GPUs the amounts say the same. */
-	bool places = b->input->free && b->input->free->gpus[pool] > 0 && table->units.count > 0;
-
-	table->places = (struct pool_places_input){ .free = b->input->free,
-						    .devices = b->input->devices,
-						    .index = pool,
-						    .capacity = capacity,
-						    .members = table->members.at,
-						    .cluster_count = table->clusters.count,
-						    .units = table->units.at,
-						    .asks = table->asks.at,
-						    .workers = table->workers.at,
-						    .held = table->held.at,
-						    .worker_count = table->workers.count };
-	return (struct share_pool){
-		.capacity = capacity > 0 ? capacity : 0,
-		.now_ms = b->input->now,
-		.idle_after_ms = ms_of(table->pool->idle_after_seconds, INT64_MAX / 2),
-		.reserve_after_ms = ms_of(table->pool->reserve_after_seconds, SHARE_NEVER),
-		.queues = table->queues.at,
-		.queue_count = table->queues.count,
-		.clusters = table->clusters.at,
-		.cluster_count = table->clusters.count,
-		.units = table->units.at,
-		.unit_count = table->units.count,
-		.workers = table->workers.at,
-		.worker_count = table->workers.count,
-		.places = places ? pool_places_make(&table->places, b->scratch) : NULL,
-	};
-}
-
-/* A pool that is held changes nothing. */
-static void share_all(struct building *b)
-{
-	size_t pools = b->input->pool_count, count = 0;
-	struct share_pool *shared = arena_array(b->scratch, pools, sizeof(*shared));
-	const struct share_result *result;
-
-	for (size_t p = 0; p < pools; p++)
-		if (!b->input->held[p])
-			shared[count++] = share_pool_of(b, p);
-	result = share(shared, count, b->arena);
-	for (size_t p = 0; p < pools; p++) {
-		struct pool_table *table = &b->tables->at[p];
-
-		table->result =
-			b->input->held[p] ?
-				(struct share_result){ arena_array(b->arena, table->units.count,
-								   sizeof(enum share_verdict)),
-						       arena_array(b->arena, table->workers.count,
-								   sizeof(struct share_order)),
-						       SHARE_NONE, INT64_MAX } :
-				*result++;
-	}
+		add_ask(b, index, ask);
 }
 
 /* ---- sums of the queues ---- */
@@ -456,12 +404,26 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	}
 }
 
+static time_ms next_of_asks(const struct pool_input *input)
+{
+	time_ms next = INT64_MAX;
+
+	for (size_t m = 0; m < input->member_count; m++) {
+		time_ms change = pool_asks_next(input->asks[m], input->now);
+
+		if (change < next)
+			next = change;
+	}
+	return next;
+}
+
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena)
 {
 	struct pool_input *copy = ARENA_COPY(arena, input, 1);
 	struct pool_tables *tables = ARENA_NEW(arena, struct pool_tables);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct building b = { copy, tables, arena, &scratch, 0 };
+	struct pool_past *pasts = arena_array(arena, input->pool_count, sizeof(*pasts));
 	size_t parts = input->pool_count * input->member_count;
 	struct pool_allocation *allocation;
 	const int64_t *none;
@@ -475,14 +437,16 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	reserve_tables(&b);
 	for (size_t m = 0; m < input->member_count; m++)
 		add_member(&b, m);
-	share_all(&b);
-	allocation = ARENA_PUT(arena, (struct pool_allocation){
-					      .input = copy, .tables = tables, .next = INT64_MAX });
+	pool_rounds(input, tables, pasts, arena);
+	allocation = ARENA_PUT(arena, (struct pool_allocation){ .input = copy,
+								.tables = tables,
+								.pasts = pasts,
+								.next = next_of_asks(input) });
 	for (size_t p = 0; p < input->pool_count; p++) {
 		sum_queues(&tables->at[p], input->capacities[p], arena);
 		allocation->waits |= tables->at[p].waits;
-		if (tables->at[p].result.next_ms < allocation->next)
-			allocation->next = tables->at[p].result.next_ms;
+		if (tables->at[p].next < allocation->next)
+			allocation->next = tables->at[p].next;
 	}
 	allocation->shares = arena_array(arena, input->member_count, sizeof(*allocation->shares));
 	none = arena_array(arena, b.most_groups, sizeof(*none));
@@ -521,6 +485,39 @@ static const char *borrower_text(const struct pool_table *table, struct arena *a
 			    gpus_text(arena, most->borrowed), one ? "its" : "their");
 }
 
+/* "x/demo has not used 4 GPUs that were granted at ...": the oldest grant. "": each is used soon. */
+static const char *unused_text(const struct pool_table *table, time_ms now, struct arena *arena)
+{
+	const struct pool_run *oldest = NULL;
+
+	VEC_EACH(const struct pool_run, run, &table->runs)
+		if (run->granted > 0 && run->ask->granted_since != TIME_NONE &&
+		    now - run->ask->granted_since >= POOL_ASK_TOLD_MS &&
+		    (!oldest || run->ask->granted_since < oldest->ask->granted_since))
+			oldest = run;
+	if (!oldest)
+		return "";
+	return arena_printf(arena, "%s has not used %s, granted at %s",
+			    table->clusters.at[oldest->cluster].name,
+			    gpus_text(arena, resource_product(table->units.at[oldest->first].amount,
+							      oldest->granted)),
+			    time_text(arena, oldest->ask->granted_since));
+}
+
+/* Why the unit takes no part. */
+static const char *passed_over_text(const struct pool_asks *asks, time_ms now, struct arena *arena)
+{
+	if (now < asks->rests_until)
+		return arena_printf(arena,
+				    "it has not used GPUs that it was granted, and is granted none "
+				    "before %s",
+				    time_text(arena, asks->rests_until));
+	if (pool_asks_rest(asks, now))
+		return arena_printf(arena, "Ray has not confirmed what it asks for since %s",
+				    time_text(arena, asks->unconfirmed_since));
+	return "it needs GPUs of several pools, which are not free at the same time";
+}
+
 /* The next event for a unit that waits, with its time. */
 static const char *next_text(const struct pool_table *table, size_t unit, time_ms now,
 			     struct arena *arena)
@@ -534,7 +531,7 @@ static const char *next_text(const struct pool_table *table, size_t unit, time_m
 	if (reserved != SHARE_NONE)
 		return arena_printf(arena, "; GPUs that become free are saved for %s",
 				    table->clusters.at[table->units.at[reserved].cluster].name);
-	if (after == GPU_POOL_NEVER || saved <= now)
+	if (after == GPU_POOL_NEVER || saved <= now || table->units.at[unit].unreserved)
 		return "";
 	return arena_printf(arena, "; from %s on they are saved for it", time_text(arena, saved));
 }
@@ -578,16 +575,19 @@ static const char *cause_text(const struct pool_allocation *allocation, size_t p
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const struct share_unit *own = &table->units.at[unit];
 	size_t queue = table->clusters.at[own->cluster].queue;
+	const char *unused;
 
 	if (table->result.units[unit] == SHARE_AT_MAXIMUM)
 		return arena_printf(arena, "at its maximum %s",
 				    resource_amount_text(arena, table->queues.at[queue].maximum));
 	if (table->result.units[unit] == SHARE_COMING)
 		return arena_printf(arena, "%s become free for it", gpus_text(arena, own->amount));
-	return arena_printf(arena, "%s, %s of %s GPUs are held%s%s", place_text(table, unit, arena),
+	unused = unused_text(table, allocation->input->now, arena);
+	return arena_printf(arena, "%s, %s of %s GPUs are held%s%s%s%s",
+			    place_text(table, unit, arena),
 			    resource_amount_text(arena, resource_sum(table->used, table->granted)),
 			    resource_amount_text(arena, allocation->input->capacities[pool]),
-			    borrower_text(table, arena),
+			    borrower_text(table, arena), *unused ? "; " : "", unused,
 			    next_text(table, unit, allocation->input->now, arena));
 }
 
@@ -608,9 +608,10 @@ static const char *never_text(const struct pool_allocation *allocation, size_t p
 }
 
 /* Why this unit has no grant; SHARE_NONE: the pools do not know of one yet. */
-static void explain(const struct pool_allocation *allocation, size_t pool, size_t cluster,
+static void explain(const struct pool_allocation *allocation, size_t pool, size_t index,
 		    size_t unit, struct arena *arena, struct pool_grant *ret_grant)
 {
+	size_t cluster = part_of(allocation, pool, index)->cluster;
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const struct share_result *result = &table->result;
 	const char *where = arena_printf(arena, "pool %s", table->pool->name);
@@ -628,6 +629,9 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 	}
 	if (!cause && unit == SHARE_NONE)
 		cause = "it is not allocated yet";
+	if (!cause && result->units[unit] == SHARE_PASSED_OVER)
+		cause = passed_over_text(allocation->input->asks[index], allocation->input->now,
+					 arena);
 	ret_grant->reason = REASON_WAITS_FOR_POOL;
 	if (!cause && result->units[unit] == SHARE_IMPOSSIBLE) {
 		ret_grant->message = never_text(allocation, pool, where, unit, arena);
@@ -733,7 +737,7 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		if (!allocation)
 			continue;
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
-		explain(allocation, pool, part_of(allocation, pool, index)->cluster,
+		explain(allocation, pool, index,
 			first_waiting(&allocation->tables->at[pool],
 				      part_of(allocation, pool, index), g),
 			arena, grant);
@@ -771,9 +775,13 @@ const struct pool_drains *pool_drains_make(const struct pool_allocation *allocat
 }
 
 /* An entry with what the allocation changes of it. */
-static struct pool_waiting after_grant(const struct pool_waiting *ask, int64_t granted, time_ms now)
+static struct pool_waiting after_grant(const struct pool_allocation *allocation, size_t index,
+				       const struct pool_waiting *ask, int64_t granted, time_ms now)
 {
 	struct pool_waiting entry = *ask;
+
+	entry.since = since_of(allocation->input, index, ask);
+	entry.gpus = unit_gpus(allocation->input->members[index], ask);
 
 	if (granted <= 0) {
 		entry.granted_since = TIME_NONE;
@@ -791,19 +799,28 @@ const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocati
 {
 	const struct pool_asks *asks = allocation->input->asks[index];
 	struct pool_asks *ret = NULL;
+	bool rests = false;
 
 	for (size_t e = 0; e < asks->list.count; e++) {
-		struct pool_waiting after = after_grant(&asks->list.at[e],
+		const struct pool_waiting *ask = &asks->list.at[e];
+		struct pool_waiting after = after_grant(allocation, index, ask,
 							allocation->shares[index].granted[e],
 							allocation->input->now);
 
-		if (!ret && (after.since != asks->list.at[e].since ||
-			     after.granted_since != asks->list.at[e].granted_since))
+		bool unused = ask->granted_since != TIME_NONE && after.granted_since == TIME_NONE &&
+			      allocation->shares[index].granted[e] > 0;
+
+		if (!ret && (after.since != ask->since ||
+			     after.granted_since != ask->granted_since || after.gpus != ask->gpus))
 			ret = field_copy(pool_asks_fields, asks, sizeof(*asks), arena);
-		if (ret) {
-			ret->list.at[e].since = after.since;
-			ret->list.at[e].granted_since = after.granted_since;
-		}
+		if (!ret)
+			continue;
+		ret->list.at[e].since = after.since;
+		ret->list.at[e].granted_since = after.granted_since;
+		ret->list.at[e].gpus = after.gpus;
+		if (unused && !rests)
+			pool_asks_unused(ret, allocation->input->now);
+		rests |= unused;
 	}
 	return ret ? ret : asks;
 }
@@ -834,6 +851,37 @@ static bool keeps_place(const struct pool_input *input, const char *cluster)
 	return found && input->asks[found - input->members] == &pool_asks_unknown;
 }
 
+/* The queue of a member in the pool; the last one: that of no queue, or not a member any more. */
+static size_t queue_in(const struct pool_input *input, size_t pool, const char *cluster)
+{
+	const struct pool_member *const *found =
+		SORT_FIND(cluster, input->members, input->member_count, compare_key);
+
+	if (!found)
+		return input->pools[pool]->queue_count;
+	return pool_match_queue(input->pools[pool],
+				&input->namespace_labels[found - input->members]);
+}
+
+/* Each queue has an equal share of the entries, so that no tenant can use all of them. */
+static void bound_waiting(const struct pool_allocation *allocation, size_t pool,
+			  struct arena *arena, struct gpu_pool_status *status)
+{
+	size_t queues = allocation->input->pools[pool]->queue_count + 1, kept = 0;
+	size_t *counts = arena_array(arena, queues, sizeof(*counts));
+	struct gpu_pool_waiting *list = arena_array(arena, GPU_POOL_WAITING_MAX, sizeof(*list));
+
+	ARRAY_EACH(const struct gpu_pool_waiting, unit, status->waiting_units,
+		   status->waiting_unit_count) {
+		size_t queue = queue_in(allocation->input, pool, unit->cluster);
+
+		if (counts[queue]++ < GPU_POOL_WAITING_MAX / queues)
+			list[kept++] = *unit;
+	}
+	status->waiting_units = list;
+	status->waiting_unit_count = kept;
+}
+
 /* The asks of all members in this pool, also those that will be launched; of members of which nothing is
  * known yet those of the last status, so that a restart before their first decision loses no place. */
 static void list_waiting(const struct pool_allocation *allocation, size_t pool,
@@ -858,30 +906,73 @@ static void list_waiting(const struct pool_allocation *allocation, size_t pool,
 				VEC_PUSH(arena, &list, *unit);
 	sort_stable(list.at, list.count, sizeof(*list.at), by_since);
 	status->waiting_units = list.at;
-	status->waiting_unit_count = list.count < GPU_POOL_WAITING_MAX ? list.count :
-									 GPU_POOL_WAITING_MAX;
+	status->waiting_unit_count = list.count;
+	if (list.count > GPU_POOL_WAITING_MAX)
+		bound_waiting(allocation, pool, arena, status);
 }
 
-static void add_ready(const struct pool_allocation *allocation, size_t pool,
-		      const struct gpu_pool_status *old, struct arena *arena,
-		      struct gpu_pool_status *status)
+static struct condition make_condition(const char *type, const char *status, const char *reason,
+				       const char *message)
 {
-	const char *held = allocation->input->held[pool];
-	const struct condition *before =
-		old ? condition_find(old->conditions.at, old->conditions.count, "Ready") : NULL;
-	struct condition *ready = ARENA_PUT(
-		arena, (struct condition){
-			       .type = "Ready",
-			       .status = held ? "False" : "True",
-			       .reason = held ? "NotShared" : "Shared",
-			       .message = held ? arena_strdup(arena, held) : "its GPUs are shared",
-			       .last_transition = allocation->input->now,
-		       });
+	return (struct condition){
+		.type = type, .status = status, .reason = reason, .message = message
+	};
+}
 
-	if (before && strcmp(before->status, ready->status) == 0)
-		ready->last_transition = before->last_transition;
-	status->conditions.at = ready;
-	status->conditions.count = 1;
+/* Why the pool cannot do what its spec says. */
+static struct condition make_ready(const struct pool_allocation *allocation, size_t pool,
+				   struct arena *arena)
+{
+	const struct gpu_pool *spec = allocation->input->pools[pool];
+	const char *held = allocation->input->held[pool];
+	int64_t capacity = allocation->input->capacities[pool], guaranteed = 0;
+
+	for (size_t q = 0; q < spec->queue_count; q++)
+		guaranteed = resource_sum(guaranteed, spec->queues[q].guaranteed);
+	if (held)
+		return make_condition("Ready", "False", "NotShared", arena_strdup(arena, held));
+	if (capacity == 0)
+		return make_condition(
+			"Ready", "False", "NoGPUs",
+			spec->has_gpus ?
+				"spec.gpus is 0: raise it, or remove it to count the "
+				"GPUs of Nodes" :
+				"no Node has GPUs that match spec.groups: correct it, or set "
+				"spec.gpus to what a node autoscaler may add");
+	if (guaranteed > capacity)
+		return make_condition(
+			"Ready", "False", "GuaranteesAboveSize",
+			arena_printf(
+				arena,
+				"the guarantees are %s GPUs and the pool has %s, so each counts "
+				"in proportion: lower them",
+				resource_amount_text(arena, guaranteed),
+				resource_amount_text(arena, capacity)));
+	return make_condition("Ready", "True", "Shared", "its GPUs are shared");
+}
+
+static void add_conditions(const struct pool_allocation *allocation, size_t pool,
+			   const struct gpu_pool_status *old, struct arena *arena,
+			   struct gpu_pool_status *status)
+{
+	time_ms now = allocation->input->now;
+	const char *unused = unused_text(&allocation->tables->at[pool], now, arena);
+	struct condition *list = arena_array(arena, 2, sizeof(*list));
+
+	status->conditions.at = list;
+	list[status->conditions.count++] = make_ready(allocation, pool, arena);
+	if (*unused)
+		list[status->conditions.count++] =
+			make_condition(GPU_POOL_UNUSED, "True", "NotLaunched", unused);
+	ARRAY_EACH(struct condition, own, list, status->conditions.count) {
+		const struct condition *before =
+			old ? condition_find(old->conditions.at, old->conditions.count, own->type) :
+			      NULL;
+
+		own->last_transition = before && strcmp(before->status, own->status) == 0 ?
+					       before->last_transition :
+					       now;
+	}
 }
 
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
@@ -904,7 +995,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		ret_status->reserved_for = arena_printf(
 			arena, "%s: %s", table->clusters.at[table->units.at[reserved].cluster].name,
 			table->asks.at[reserved]->groups);
-	add_ready(allocation, pool, old, arena, ret_status);
+	add_conditions(allocation, pool, old, arena, ret_status);
 	list_waiting(allocation, pool, old, arena, ret_status);
 	ARRAY_EACH(QUEUE_STATUS, queue, table->figures, table->queues.count) {
 		const QUEUE_STATUS *before =

@@ -17,6 +17,15 @@ struct pool_of_flags {
 /* Amounts in 1/10000 GPU; 0: the flag is not set. Zeros both: no such pool. */
 void pool_of_flags_init(struct pool_of_flags *pool, int64_t total, int64_t per_namespace);
 
+/* The reservations of one pool, from one allocation to the next. Zero: none yet. A reservation that gave its
+ * unit nothing is followed by as long a time without one, and by twice as long after each further one. */
+struct pool_past {
+	time_ms reserved_since; /* 0: there is no reservation */
+	time_ms reserve_again;  /* no reservation before it */
+	int failures;           /* in a row, that took reserve.atMostSeconds */
+	uint64_t pool;          /* the caller's: of its name */
+};
+
 struct pool_input {
 	const struct gpu_pool *const *pools; /* by name, that of the flags last */
 	const int64_t *capacities;           /* of each; as found where the pool does not say */
@@ -33,6 +42,7 @@ struct pool_input {
 	/* Of these pools, with all Pods; NULL: not known, amounts alone decide. */
 	const struct pool_free *free;
 	const struct device_table *devices; /* of free */
+	const struct pool_past *pasts;      /* by pool, of the last allocation; NULL: none */
 	time_ms now;
 };
 
@@ -48,6 +58,7 @@ struct pool_share {
 struct pool_allocation {
 	const struct pool_input *input; /* a copy; what it points to lives as long */
 	struct pool_share *shares;      /* by member */
+	struct pool_past *pasts;        /* by pool: those of the next input */
 	struct pool_tables *tables;     /* internal */
 	time_ms next;                   /* time alone changes nothing before it; INT64_MAX: ever */
 	bool waits;                     /* a unit has no grant */

@@ -19,6 +19,8 @@ static const struct field waiting_fields[] = {
 
 const struct field pool_asks_fields[] = {
 	FIELD_VEC(struct pool_asks, list, waiting_fields, "list"),
+	FIELD_INTEGER(struct pool_asks, unconfirmed_since, "unconfirmedSince"),
+	FIELD_INTEGER(struct pool_asks, rests_until, "restsUntil"),
 	FIELD_END,
 };
 
@@ -81,6 +83,7 @@ static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const ch
 
 			entry.since = time->since < now ? time->since : now;
 			entry.granted_since = time->granted_since;
+			entry.gpus = time->gpus;
 			if (there <= left) {
 				entry.count = there;
 				times->next++;
@@ -115,7 +118,58 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old, const stru
 		add_ask(ret, &asks[i], groups, times, now, arena);
 	}
 	map_done(&seen);
+	if (old) {
+		ret->rests_until = old->rests_until;
+		ret->unused = old->unused;
+	}
 	return ret;
+}
+
+#define REST_DOUBLINGS_MAX 8
+
+struct pool_asks pool_asks_unconfirmed(const struct pool_asks *asks, time_ms now)
+{
+	struct pool_asks ret = *asks;
+
+	if (ret.unconfirmed_since == 0)
+		ret.unconfirmed_since = now;
+	return ret;
+}
+
+void pool_asks_unused(struct pool_asks *asks, time_ms now)
+{
+	int64_t doublings = asks->unused < REST_DOUBLINGS_MAX ? asks->unused : REST_DOUBLINGS_MAX;
+
+	asks->rests_until = now + ((time_ms)POOL_ASK_REST_MS << doublings);
+	asks->unused++;
+}
+
+static time_ms unconfirmed_after(const struct pool_asks *asks)
+{
+	return asks->unconfirmed_since > 0 ? asks->unconfirmed_since + POOL_ASK_CONFIRM_MS :
+					     INT64_MAX;
+}
+
+bool pool_asks_rest(const struct pool_asks *asks, time_ms now)
+{
+	return now < asks->rests_until || now >= unconfirmed_after(asks);
+}
+
+time_ms pool_asks_next(const struct pool_asks *asks, time_ms now)
+{
+	time_ms next = INT64_MAX;
+
+	VEC_EACH(const struct pool_waiting, ask, &asks->list)
+		if (ask->granted_since != TIME_NONE &&
+		    ask->granted_since + POOL_ASK_UNUSED_MS < next)
+			next = ask->granted_since + POOL_ASK_UNUSED_MS;
+	if (asks->list.count == 0)
+		return next;
+	if (asks->rests_until > now && asks->rests_until < next)
+		next = asks->rests_until;
+	if (unconfirmed_after(asks) > now && unconfirmed_after(asks) < next)
+		next = unconfirmed_after(asks);
+	return next;
 }
 
 static bool take(const struct pool_waiting *entry, int64_t *left, size_t group_count)
@@ -134,14 +188,24 @@ const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const i
 {
 	struct pool_asks *ret = ARENA_NEW(arena, struct pool_asks);
 	int64_t *left = ARENA_COPY(arena, launched, group_count);
+	bool launched_any = false;
 
+	ret->unconfirmed_since = asks->unconfirmed_since;
 	VEC_EACH(const struct pool_waiting, old, &asks->list) {
 		struct pool_waiting entry = *old;
 
 		while (entry.count > 0 && take(&entry, left, group_count))
 			entry.count--;
+		launched_any |= entry.count < old->count;
 		if (entry.count > 0)
 			VEC_PUSH(arena, &ret->list, entry);
 	}
+	if (!launched_any) {
+		ret->rests_until = asks->rests_until;
+		ret->unused = asks->unused;
+		return ret;
+	}
+	VEC_EACH(struct pool_waiting, entry, &ret->list)
+		entry->granted_since = TIME_NONE;
 	return ret;
 }

@@ -9,8 +9,13 @@
 #include "core/model/pool.h"
 #include "feature/pools/core/gpu_pool.h"
 
-/* A grant that is not used for so long costs the ask its place: it waits since now again. */
+/* A grant that is not used for so long costs the ask its place: it waits since now again, and the RayCluster
+ * is granted nothing for POOL_ASK_REST_MS, twice as long after each further one. */
 #define POOL_ASK_UNUSED_MS 60000
+#define POOL_ASK_REST_MS 600000
+#define POOL_ASK_TOLD_MS 10000 /* others read of a grant that is not used for so long */
+/* Asks that Ray does not confirm for so long are granted nothing; they keep their place. */
+#define POOL_ASK_CONFIRM_MS 15000
 /* Of one RayCluster; further ones are left out. */
 #define POOL_ASKS_MAX 1000
 
@@ -21,11 +26,15 @@ struct pool_waiting {
 	int64_t count;
 	time_ms since;
 	time_ms granted_since; /* TIME_NONE: it is not granted */
+	int64_t gpus;          /* of one unit in the last allocation; 0: none yet */
 	bool gang;
 };
 
 struct pool_asks {
 	VEC(struct pool_waiting) list; /* in the order of the plan, equal ones by age */
+	time_ms unconfirmed_since;     /* Ray does not answer; 0: it does */
+	time_ms rests_until;           /* after grants that were not used; 0: there were none */
+	int64_t unused;                /* such grants since its last launch */
 };
 /* Equal ones have the same place in the order. */
 extern const struct field pool_asks_fields[];
@@ -35,6 +44,14 @@ extern const struct pool_asks pool_asks_unknown; /* empty */
 const struct pool_asks *pool_asks_update(const struct pool_asks *old, const struct pool_ask *asks,
 					 size_t ask_count, const struct ray_cluster *cluster,
 					 time_ms now, struct arena *arena);
+/* Those of a decision that does not know the demand of Ray. Borrows. */
+struct pool_asks pool_asks_unconfirmed(const struct pool_asks *asks, time_ms now);
+/* A grant of them was not used. */
+void pool_asks_unused(struct pool_asks *asks, time_ms now);
+/* They are granted nothing now. */
+bool pool_asks_rest(const struct pool_asks *asks, time_ms now);
+/* Time alone changes nothing of them before it; INT64_MAX: ever. */
+time_ms pool_asks_next(const struct pool_asks *asks, time_ms now);
 /* Without those that a patch launches, which raises `replicas` by launched[group]. */
 const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const int64_t *launched,
 					   size_t group_count, struct arena *arena);

@@ -27,7 +27,7 @@ struct pool_feature {
 	struct arena arenas[2]; /* of the statuses, and of those before */
 	int arena;
 	struct gpu_pool_status *statuses; /* of the last allocation, by pool */
-	const char **names;               /* likewise */
+	const char **names, **uids;       /* likewise */
 	size_t count;
 };
 
@@ -110,7 +110,8 @@ static const struct gpu_pool_status *status_before(const struct pool_feature *se
 						   const struct gpu_pool *pool)
 {
 	for (size_t i = 0; i < self->count; i++)
-		if (strcmp(self->names[i], pool->name) == 0)
+		if (strcmp(self->names[i], pool->name) == 0 &&
+		    strcmp(self->uids[i], pool->uid) == 0)
 			return &self->statuses[i];
 	return pool->status;
 }
@@ -121,21 +122,24 @@ static void allocated(void *context, const struct pool_allocation *allocation, i
 	struct arena *arena = &self->arenas[!self->arena];
 	size_t count = allocation->input->pool_count;
 	struct gpu_pool_status *statuses;
-	const char **names;
+	const char **names, **uids;
 
 	arena_reset(arena);
+	uids = arena_array(arena, count, sizeof(*uids));
 	statuses = arena_array(arena, count, sizeof(*statuses));
 	names = arena_array(arena, count, sizeof(*names));
 	for (size_t p = 0; p < count; p++) {
 		const struct gpu_pool *pool = allocation->input->pools[p];
 
 		names[p] = arena_strdup(arena, pool->name);
+		uids[p] = arena_strdup(arena, pool->uid);
 		pool_status_make(allocation, p, status_before(self, pool), arena, &statuses[p]);
 		field_own(gpu_pool_status_fields, &statuses[p], arena);
 	}
 	self->arena = !self->arena;
 	self->statuses = statuses;
 	self->names = names;
+	self->uids = uids;
 	self->count = count;
 	pool_writer_allocated(self->writer, statuses, allocation);
 	pool_metrics_allocated(self->metrics,

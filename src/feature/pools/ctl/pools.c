@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/decide/gate.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
@@ -69,6 +71,7 @@ struct pools {
 	const struct gpu_pool **list; /* of the source, then that of the flags */
 	int64_t *capacities;          /* by pool */
 	const char **problems;        /* by pool: why it is held; NULL */
+	struct pool_past *pasts;      /* by pool */
 	size_t count;
 	const char *problem; /* of all pools of the source; NULL: none */
 	struct cluster_map entries;
@@ -126,7 +129,7 @@ static void keep_asks(struct pool_entry *entry, const struct pool_asks *asks)
 {
 	static struct pool_asks none;
 
-	if (asks->list.count > 0) {
+	if (asks->list.count > 0 || asks->unused > 0) {
 		KEEP(entry, asks, pool_asks_fields, asks);
 		return;
 	}
@@ -340,13 +343,28 @@ static void free_lists(struct pools *pools)
 	memory_free(pools->list);
 	memory_free(pools->capacities);
 	memory_free(pools->problems);
+	memory_free(pools->pasts);
 	memory_free(pools->held);
+}
+
+/* Those of pools that were there before stay. */
+static void make_pasts(struct pools *pools, struct pool_past *old, size_t old_count)
+{
+	pools->pasts = memory_array(pools->count + 1, sizeof(*pools->pasts));
+	for (size_t p = 0; p < pools->count; p++) {
+		pools->pasts[p].pool = hash_text(pools->list[p]->name);
+		for (size_t i = 0; i < old_count; i++)
+			if (old[i].pool == pools->pasts[p].pool)
+				pools->pasts[p] = old[i];
+	}
+	memory_free(old);
 }
 
 /* Every entry is counted again. */
 static void read_pools(struct pools *pools)
 {
-	size_t count;
+	struct pool_past *pasts = steal(&pools->pasts);
+	size_t count, old_count = pools->count;
 	const struct gpu_pool *const *list =
 		pools->source.pools(pools->source.context, &count, &pools->problem);
 	size_t all = count + pools->has_flags;
@@ -368,6 +386,7 @@ static void read_pools(struct pools *pools)
 	if (pools->has_flags)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
+	make_pasts(pools, pasts, old_count);
 	pools->free_version = 0;
 	measure_pools(pools, NULL);
 	pools->allocation = NULL;
@@ -475,10 +494,13 @@ static const struct pool_member *count_member(const struct pools *pools,
 	return make_member(pools, entry, objects, replicas, arena);
 }
 
-static bool is_expected(const struct ray_cluster *cluster, const struct pool_member *member)
+/* One that is not scaled asks for nothing: it would launch nothing. */
+static bool is_scaled(const struct ray_cluster *cluster)
 {
-	return cluster && cluster->enable_in_tree_autoscaling && !cluster->suspend &&
-	       !cluster->deleting && !cluster->unreadable && pool_member_draws(member);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct snapshot alone = { .cluster = *cluster };
+
+	return !gate_check(&alone, &scratch).reason;
 }
 
 /* The caches show the accepted patch. */
@@ -509,7 +531,7 @@ static void recount(struct pools *pools, struct pool_entry *entry)
 	struct gpu_share_objects objects = { .cluster = NULL };
 	struct pool_member *last = entry->member.value;
 	const struct pool_member *member;
-	bool unreadable = false;
+	bool unreadable = false, scaled;
 
 	entry->changed = false;
 	entry->located = 0;
@@ -530,7 +552,10 @@ static void recount(struct pools *pools, struct pool_entry *entry)
 					   INT64_MAX);
 	member = count_member(pools, entry, &objects, &scratch);
 	set_member(entry, member);
-	entry->expected = is_expected(objects.cluster, member);
+	scaled = objects.cluster && is_scaled(objects.cluster);
+	if (!scaled && entry->asks.value)
+		keep_asks(entry, &pool_asks_unknown);
+	entry->expected = scaled && pool_member_draws(member);
 	entry->gone = !objects.cluster && !unreadable && objects.pod_count == 0;
 }
 
@@ -684,6 +709,7 @@ static void fill_input(struct pools *pools, struct pool_input *ret_input)
 		.namespace_labels = labels,
 		.free = free,
 		.devices = device_view_table(pools->control),
+		.pasts = pools->pasts,
 		.now = loop_wall(pools->control->loop),
 	};
 }
@@ -742,6 +768,7 @@ static void allocate(struct pools *pools)
 	list_drawing(pools);
 	fill_input(pools, &input);
 	pools->allocation = pool_allocate(&input, &pools->arena);
+	memcpy(pools->pasts, pools->allocation->pasts, pools->count * sizeof(*pools->pasts));
 	for (size_t i = 0; i < input.member_count; i++)
 		take_over(pools, pools->drawing[i]);
 	took_us = loop_cpu_us() - begun_us;
@@ -844,6 +871,19 @@ static const struct pool_asks *stored_asks(const struct pools *pools, const char
 	return found;
 }
 
+/* While Ray does not answer, what it asked for keeps its place. */
+static bool note_unconfirmed(struct pool_entry *entry, time_ms now)
+{
+	const struct pool_asks *old = entry->asks.value;
+	struct pool_asks asks;
+
+	if (!old || old->list.count == 0 || old->unconfirmed_since > 0)
+		return false;
+	asks = pool_asks_unconfirmed(old, now);
+	keep_asks(entry, &asks);
+	return true;
+}
+
 static bool note_asks(struct pools *pools, struct pool_entry *entry,
 		      const struct ray_cluster *cluster, const struct plan *plan, time_ms now)
 {
@@ -885,9 +925,10 @@ static bool decided(void *self, const struct gpu_share_objects *objects, const s
 	asks = !entry->decided;
 	entry->decided = true;
 	changed |= note_report(entry, plan, now);
-	/* While Ray does not answer, what it asked for keeps its place. */
 	if (knows_demand || plan->asks.count > 0)
 		changed |= note_asks(pools, entry, objects->cluster, plan, now);
+	else
+		changed |= note_unconfirmed(entry, now);
 	asks |= changed && plan->asks.count > 0;
 	if (asks && may_allocate(pools))
 		allocate(pools);

@@ -1,0 +1,324 @@
+/* Shares the pools, again without units that would take a part of what they need.
+ *
+ * A unit of several pools that has GPUs of one of them and waits in another one would keep the first ones idle
+ * for as long, and two such units could wait for each other for ever. So after each round the units that have not
+ * all of their parts, granted, coming or reserved, are passed over, the younger half of them first, until those
+ * that are left have all. Then those that the free part would hold are tried again, one after the other.
+ *
+ * Example: x and y ask 4 + 4 GPUs of pools a and b with 4 each; x is guaranteed those of a, y those of b. Each
+ * has one part. Without y, which asks later, x has both.
+ *
+ * Cost: log2(J) + 1 + TRIES_MAX rounds for J such asks; one round without any. */
+#include <string.h>
+
+#include "base/int64.h"
+#include "base/sort.h"
+#include "feature/pools/core/pool_table.h"
+
+#define TRIES_MAX 8
+#define FAILURES_MAX 6
+
+struct rounds {
+	const struct pool_input *input;
+	struct pool_tables *tables;
+	struct pool_past *pasts;
+	struct arena *arena, scratch;
+};
+
+static int64_t ms_of(int64_t seconds, int64_t never)
+{
+	return seconds == GPU_POOL_NEVER ? never : seconds * MS_PER_SECOND;
+}
+
+/* ---- reservations in time ---- */
+
+static int64_t at_most_ms(const struct pool_table *table)
+{
+	return table->pool->reserve_at_most_seconds * MS_PER_SECOND;
+}
+
+static void end_reservation(struct pool_past *past, time_ms now)
+{
+	past->reserve_again = now + ((now - past->reserved_since) << past->failures);
+	past->reserved_since = 0;
+}
+
+static void start_past(const struct rounds *r, size_t pool)
+{
+	struct pool_past *past = &r->pasts[pool];
+	int64_t at_most = at_most_ms(&r->tables->at[pool]);
+
+	if (r->input->pasts)
+		*past = r->input->pasts[pool];
+	if (past->reserved_since == 0 || at_most <= 0 ||
+	    r->input->now - past->reserved_since < at_most)
+		return;
+	end_reservation(past, r->input->now);
+	past->failures += past->failures < FAILURES_MAX;
+}
+
+static void finish_past(const struct rounds *r, size_t pool)
+{
+	struct pool_table *table = &r->tables->at[pool];
+	struct pool_past *past = &r->pasts[pool];
+	time_ms now = r->input->now;
+	bool reserved = table->result.reserved != SHARE_NONE;
+
+	if (reserved && past->reserved_since == 0)
+		past->reserved_since = now;
+	if (table->result.reserved_granted)
+		*past = (struct pool_past){ .reserved_since = reserved ? now : 0,
+					    .pool = past->pool };
+	else if (!reserved && past->reserved_since > 0)
+		end_reservation(past, now);
+	table->next = table->result.next_ms;
+	if (reserved && at_most_ms(table) > 0)
+		table->next = int64_min(table->next, past->reserved_since + at_most_ms(table));
+	if (past->reserve_again > now)
+		table->next = int64_min(table->next, past->reserve_again);
+}
+
+/* ---- one round ---- */
+
+static struct share_pool share_pool_of(struct rounds *r, size_t pool)
+{
+	struct pool_table *table = &r->tables->at[pool];
+	int64_t capacity = r->input->capacities[pool] - table->outside;
+	/* Without a Node with GPUs the amounts say the same. */
+	bool places = r->input->free && r->input->free->gpus[pool] > 0 && table->units.count > 0;
+	bool reserves = r->pasts[pool].reserve_again <= r->input->now;
+
+	table->places = (struct pool_places_input){ .free = r->input->free,
+						    .devices = r->input->devices,
+						    .index = pool,
+						    .capacity = capacity,
+						    .members = table->members.at,
+						    .cluster_count = table->clusters.count,
+						    .units = table->units.at,
+						    .asks = table->asks.at,
+						    .workers = table->workers.at,
+						    .held = table->held.at,
+						    .worker_count = table->workers.count };
+	return (struct share_pool){
+		.capacity = capacity > 0 ? capacity : 0,
+		.now_ms = r->input->now,
+		.idle_after_ms = ms_of(table->pool->idle_after_seconds, INT64_MAX / 2),
+		.reserve_after_ms = reserves ?
+					    ms_of(table->pool->reserve_after_seconds, SHARE_NEVER) :
+					    SHARE_NEVER,
+		.reserve_at_most_ms = at_most_ms(table),
+		.queues = table->queues.at,
+		.queue_count = table->queues.count,
+		.clusters = table->clusters.at,
+		.cluster_count = table->clusters.count,
+		.units = table->units.at,
+		.unit_count = table->units.count,
+		.workers = table->workers.at,
+		.worker_count = table->workers.count,
+		.places = places ? pool_places_make(&table->places, &r->scratch) : NULL,
+	};
+}
+
+/* Sets the results of the tables. A pool that is held changes nothing. */
+static void share_all(struct rounds *r)
+{
+	size_t pools = r->input->pool_count, count = 0;
+	struct share_pool *shared;
+	const struct share_result *result;
+
+	arena_reset(&r->scratch);
+	shared = arena_array(&r->scratch, pools, sizeof(*shared));
+	for (size_t p = 0; p < pools; p++)
+		if (!r->input->held[p])
+			shared[count++] = share_pool_of(r, p);
+	result = share(shared, count, r->arena);
+	for (size_t p = 0; p < pools; p++) {
+		struct pool_table *table = &r->tables->at[p];
+
+		if (!r->input->held[p]) {
+			table->result = *result++;
+			continue;
+		}
+		table->result = (struct share_result){
+			.units = arena_array(r->arena, table->units.count,
+					     sizeof(enum share_verdict)),
+			.workers = arena_array(r->arena, table->workers.count,
+					       sizeof(struct share_order)),
+			.reserved = SHARE_NONE,
+			.next_ms = INT64_MAX,
+		};
+	}
+}
+
+/* ---- units of several pools ---- */
+
+static const struct pool_run *run_of(const struct rounds *r, const struct pool_joint *joint,
+				     size_t pool)
+{
+	return joint->runs[pool] == POOL_NONE ? NULL :
+						&r->tables->at[pool].runs.at[joint->runs[pool]];
+}
+
+/* Units that have their part, or the reservation for it. */
+static size_t taken(const struct pool_table *table, const struct pool_run *run)
+{
+	size_t count = 0;
+
+	for (size_t u = run->first; u < run->first + run->count; u++)
+		count += table->result.units[u] >= SHARE_COMING || table->result.reserved == u;
+	return count;
+}
+
+/* Units that have all of their parts. */
+static size_t whole(const struct rounds *r, const struct pool_joint *joint)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t p = 0; p < r->input->pool_count; p++) {
+		const struct pool_run *run = run_of(r, joint, p);
+		size_t count = run ? taken(&r->tables->at[p], run) : SIZE_MAX;
+
+		least = count < least ? count : least;
+	}
+	return least;
+}
+
+/* Equal units are taken in their order. */
+static void keep_units(struct rounds *r, struct pool_joint *joint, size_t kept)
+{
+	joint->kept = kept;
+	for (size_t p = 0; p < r->input->pool_count; p++) {
+		const struct pool_run *run = run_of(r, joint, p);
+
+		if (!run)
+			continue;
+		for (size_t i = 0; i < run->count; i++)
+			r->tables->at[p].units.at[run->first + i].passed_over = i >= kept;
+	}
+}
+
+static int by_age(const void *left, const void *right)
+{
+	const struct pool_joint *a = left, *b = right;
+
+	if (a->ask->since != b->ask->since)
+		return a->ask->since < b->ask->since ? -1 : 1;
+	return strcmp(a->key, b->key);
+}
+
+/* Those with units that may take GPUs and have not all of their parts, the oldest first. */
+static size_t list_torn(const struct rounds *r, struct pool_joint **list)
+{
+	size_t count = 0;
+
+	VEC_EACH(struct pool_joint, joint, &r->tables->joints)
+		if (joint->kept > whole(r, joint))
+			list[count++] = joint;
+	return count;
+}
+
+static void pass_over_torn(struct rounds *r)
+{
+	struct pool_joint **torn =
+		arena_array(r->arena, r->tables->joints.count, sizeof(struct pool_joint *));
+	size_t count;
+
+	while ((count = list_torn(r, torn)) > 0) {
+		for (size_t i = count / 2; i < count; i++)
+			keep_units(r, torn[i], whole(r, torn[i]));
+		share_all(r);
+	}
+}
+
+static int64_t free_in(const struct pool_table *table, int64_t capacity)
+{
+	int64_t free = capacity - table->outside;
+
+	VEC_EACH(const struct share_worker, worker, &table->workers)
+		free -= worker->amount;
+	for (size_t u = 0; u < table->units.count; u++)
+		if (table->result.units[u] >= SHARE_COMING)
+			free -= table->units.at[u].amount;
+	return free;
+}
+
+static bool would_fit(const struct rounds *r, const struct pool_joint *joint)
+{
+	for (size_t p = 0; p < r->input->pool_count; p++) {
+		const struct pool_table *table = &r->tables->at[p];
+		const struct pool_run *run = run_of(r, joint, p);
+
+		if (run &&
+		    (joint->kept >= run->count ||
+		     table->units.at[run->first].amount > free_in(table, r->input->capacities[p])))
+			return false;
+	}
+	return true;
+}
+
+/* One more unit, if all others keep what they have. */
+static bool try_unit(struct rounds *r, struct pool_joint *joint)
+{
+	size_t pools = r->input->pool_count;
+	struct pool_joint **torn =
+		arena_array(r->arena, r->tables->joints.count, sizeof(struct pool_joint *));
+	struct share_result *before = arena_array(r->arena, pools, sizeof(*before));
+
+	for (size_t p = 0; p < pools; p++)
+		before[p] = r->tables->at[p].result;
+	keep_units(r, joint, joint->kept + 1);
+	share_all(r);
+	if (list_torn(r, torn) == 0)
+		return true;
+	keep_units(r, joint, joint->kept - 1);
+	for (size_t p = 0; p < pools; p++)
+		r->tables->at[p].result = before[p];
+	return false;
+}
+
+static void try_again(struct rounds *r)
+{
+	size_t tries = TRIES_MAX;
+
+	VEC_EACH(struct pool_joint, joint, &r->tables->joints)
+		while (tries > 0 && would_fit(r, joint)) {
+			tries--;
+			if (!try_unit(r, joint))
+				break;
+		}
+}
+
+static void share_joints(struct rounds *r)
+{
+	VEC_EACH(struct pool_joint, joint, &r->tables->joints) {
+		size_t least = SIZE_MAX;
+
+		for (size_t p = 0; p < r->input->pool_count; p++) {
+			const struct pool_run *run = run_of(r, joint, p);
+
+			least = run && run->count < least ? run->count : least;
+		}
+		keep_units(r, joint, least);
+	}
+	sort_stable(r->tables->joints.at, r->tables->joints.count, sizeof(*r->tables->joints.at),
+		    by_age);
+	share_all(r);
+	pass_over_torn(r);
+	try_again(r);
+}
+
+void pool_rounds(const struct pool_input *input, struct pool_tables *tables,
+		 struct pool_past *pasts, struct arena *arena)
+{
+	struct rounds r = { input, tables, pasts, arena, ARENA_INIT };
+
+	for (size_t p = 0; p < input->pool_count; p++)
+		start_past(&r, p);
+	if (tables->joints.count > 0)
+		share_joints(&r);
+	else
+		share_all(&r);
+	for (size_t p = 0; p < input->pool_count; p++)
+		finish_past(&r, p);
+	arena_done(&r.scratch);
+}

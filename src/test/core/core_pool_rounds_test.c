@@ -1,0 +1,473 @@
+/* Locks that an allocation must not have: units of several pools, reservations without an end, grants that are
+ * not used. Members are made directly. */
+#include "feature/pools/core/pool_allocation.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+#include "test/support/support.h"
+
+#define UNITS(n) ((int64_t)(n)*RESOURCE_UNIT)
+#define NOW INT64_C(1800000000000)
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define POOLS 2
+#define MEMBERS 6
+
+/* Teams x, y and z with one RayCluster each; it has a group in each pool, of 1 GPU. */
+static struct scene {
+	struct arena arena;
+	struct gpu_pool pools[POOLS];
+	struct gpu_pool_queue queues[POOLS][MEMBERS];
+	const struct gpu_pool *list[POOLS];
+	int64_t capacities[POOLS];
+	struct pool_past pasts[POOLS];
+	struct pool_member members[MEMBERS];
+	struct pool_group groups[MEMBERS][POOLS];
+	struct pool_asks asks[MEMBERS];
+	struct label labels[MEMBERS];
+	const struct pool_allocation *last;
+	time_ms now;
+} scene;
+
+static const char *const TEAMS[MEMBERS] = { "u", "v", "w", "x", "y", "z" };
+enum { U, V, W, X, Y, Z };
+
+static int setup(void **state)
+{
+	(void)state;
+	scene = (struct scene){ .arena = ARENA_INIT, .now = NOW };
+	for (size_t p = 0; p < POOLS; p++) {
+		for (size_t m = 0; m < MEMBERS; m++) {
+			scene.labels[m] = (struct label){ "team", TEAMS[m] };
+			scene.queues[p][m] = (struct gpu_pool_queue){
+				.name = TEAMS[m],
+				.namespaces = { .match_labels = { &scene.labels[m], 1 } },
+				.weight = 1,
+				.busy_after_seconds = GPU_POOL_NEVER
+			};
+		}
+		scene.pools[p] = (struct gpu_pool){
+			.name = p == 0 ? "a" : "b",
+			.groups = { .accelerator_type = "", .resource_name = "" },
+			.has_gpus = true,
+			.queues = scene.queues[p],
+			.queue_count = MEMBERS,
+			.idle_after_seconds = 5,
+			.busy_after_seconds = GPU_POOL_NEVER,
+			.reserve_after_seconds = 120,
+			.reserve_at_most_seconds = 600,
+		};
+		scene.list[p] = &scene.pools[p];
+		scene.capacities[p] = UNITS(4);
+	}
+	for (size_t m = 0; m < MEMBERS; m++) {
+		for (size_t p = 0; p < POOLS; p++)
+			scene.groups[m][p] = (struct pool_group){ .name = p == 0 ? "ga" : "gb",
+								  .pool = p,
+								  .replica_gpus = UNITS(1),
+								  .hosts = 1,
+								  .shape = "" };
+		scene.members[m] = (struct pool_member){
+			.namespace_ = TEAMS[m],
+			.key = arena_printf(&scene.arena, "%s/c", TEAMS[m]),
+			.groups = scene.groups[m],
+			.group_count = POOLS,
+		};
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_done(&scene.arena);
+	return 0;
+}
+
+/* Replicas in pool a and in pool b, as one unit. */
+static void ask(size_t member, int64_t in_a, int64_t in_b, bool gang)
+{
+	struct pool_ask_part *parts = arena_array(&scene.arena, POOLS, sizeof(*parts));
+	struct pool_waiting waiting = { .parts = parts,
+					.groups = "",
+					.count = 1,
+					.since = scene.now,
+					.granted_since = TIME_NONE,
+					.gang = gang };
+
+	if (in_a > 0)
+		parts[waiting.part_count++] = (struct pool_ask_part){ 0, in_a };
+	if (in_b > 0)
+		parts[waiting.part_count++] = (struct pool_ask_part){ 1, in_b };
+	VEC_PUSH(&scene.arena, &scene.asks[member].list, waiting);
+}
+
+/* Workers that are busy since now. */
+static void hold(size_t member, size_t pool, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		VEC_PUSH(&scene.arena, &scene.members[member].workers,
+			 ((struct pool_worker){ .group = (uint32_t)pool,
+						.pool = (uint32_t)pool,
+						.state = SHARE_BUSY,
+						.gpus = UNITS(1),
+						.since = scene.now }));
+}
+
+static void allocate(void)
+{
+	const struct pool_member **members = arena_array(&scene.arena, MEMBERS, sizeof(*members));
+	const struct pool_asks **asks = arena_array(&scene.arena, MEMBERS, sizeof(*asks));
+	struct labels *labels = arena_array(&scene.arena, MEMBERS, sizeof(*labels));
+
+	for (size_t m = 0; m < MEMBERS; m++) {
+		members[m] = &scene.members[m];
+		asks[m] = &scene.asks[m];
+		labels[m] = (struct labels){ &scene.labels[m], 1 };
+	}
+	scene.last = pool_allocate(
+		&(struct pool_input){ .pools = scene.list,
+				      .capacities = scene.capacities,
+				      .held = arena_array(&scene.arena, POOLS, sizeof(char *)),
+				      .pool_count = POOLS,
+				      .per_namespace = RESOURCE_AMOUNT_MAX,
+				      .members = members,
+				      .asks = asks,
+				      .member_count = MEMBERS,
+				      .namespace_labels = labels,
+				      .pasts = scene.pasts,
+				      .now = scene.now },
+		&scene.arena);
+	memcpy(scene.pasts, scene.last->pasts, sizeof(scene.pasts));
+	for (size_t m = 0; m < MEMBERS; m++)
+		scene.asks[m] = *pool_asks_granted(scene.last, m, &scene.arena);
+}
+
+static void expect(size_t member, int64_t in_a, int64_t in_b)
+{
+	const int64_t *grants = scene.last->shares[member].grants;
+
+	if (grants[0] != in_a || grants[1] != in_b)
+		fail_msg("%s has %lld and %lld", TEAMS[member], (long long)grants[0],
+			 (long long)grants[1]);
+}
+
+/* ---- several pools ---- */
+
+static void two_gangs_with_a_guarantee_in_one_pool_each(void **state)
+{
+	(void)state;
+	scene.queues[0][X].guaranteed = scene.queues[1][Y].guaranteed = UNITS(4);
+	ask(X, 4, 4, true);
+	ask(Y, 4, 4, true);
+	allocate();
+	expect(X, 4, 4);
+	expect(Y, 0, 0);
+}
+
+static void two_gangs_with_opposite_priorities(void **state)
+{
+	(void)state;
+	scene.queues[0][X].priority = scene.queues[1][Y].priority = 1;
+	ask(X, 4, 4, true);
+	ask(Y, 4, 4, true);
+	allocate();
+	assert_true(scene.last->shares[X].gives != scene.last->shares[Y].gives);
+}
+
+/* Pool b is busy for hours: pool a is not kept for a part of a gang. */
+static void a_part_of_a_unit_keeps_nothing(void **state)
+{
+	(void)state;
+	scene.queues[0][X].guaranteed = UNITS(4);
+	hold(Z, 1, 4);
+	ask(X, 4, 4, true);
+	ask(Y, 1, 0, false);
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 1, 0);
+}
+
+/* Of five gangs over both pools one has all of it, and the one that is small enough for the rest as well. */
+static void of_many_gangs_one_runs(void **state)
+{
+	(void)state;
+	scene.queues[0][V].priority = scene.queues[1][W].priority = 1;
+	scene.queues[0][X].priority = scene.queues[1][Y].priority = 2;
+	ask(U, 1, 1, true);
+	for (size_t m = V; m <= Y; m++) {
+		scene.now += SECOND;
+		ask(m, 3, 3, true);
+	}
+	allocate();
+	assert_int_equal(scene.last->shares[V].gives + scene.last->shares[W].gives +
+				 scene.last->shares[X].gives + scene.last->shares[Y].gives,
+			 1);
+	expect(U, 1, 1);
+}
+
+/* The older gang has all of pool a and never all of pool b; the younger one fits beside nothing. */
+static void a_unit_passed_over_for_another_one_is_tried_again(void **state)
+{
+	(void)state;
+	hold(Z, 1, 3);
+	scene.queues[0][X].priority = 1;
+	ask(X, 4, 4, true);
+	scene.now += SECOND;
+	ask(Y, 1, 1, true);
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 1, 1);
+}
+
+/* A unit of both pools that waits long has a reservation in both or in none. */
+static void a_unit_of_two_pools_is_reserved_in_both(void **state)
+{
+	(void)state;
+	hold(Z, 0, 1);
+	ask(X, 4, 2, true);
+	scene.now += 121 * SECOND;
+	ask(Y, 1, 0, false);
+	ask(W, 0, 3, false);
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 0, 0);
+	expect(W, 0, 0);
+	hold(Z, 1, 1);
+	scene.pools[1].reserve_after_seconds = GPU_POOL_NEVER;
+	scene.asks[X].list.at[0].parts = ((struct pool_ask_part[]){ { 0, 4 }, { 1, 4 } });
+	scene.asks[W].list.at[0].parts = ((struct pool_ask_part[]){ { 1, 2 } });
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 1, 0);
+	expect(W, 0, 2);
+}
+
+/* ---- reservations ---- */
+
+/* An actor that never ends, a gang that needs the whole pool, and single workers. */
+static void a_reservation_ends(void **state)
+{
+	(void)state;
+	hold(Z, 0, 1);
+	ask(X, 4, 0, true);
+	ask(Y, 3, 0, false);
+	scene.now += 121 * SECOND;
+	allocate();
+	expect(Y, 0, 0);
+	assert_true(scene.pasts[0].reserved_since == scene.now);
+	scene.now = NOW + 601 * SECOND; /* the actor is older than reserve.atMostSeconds */
+	allocate();
+	expect(Y, 3, 0);
+}
+
+/* The same with work that always ends, and begins again: others have as long as the reservation took. */
+static void a_reservation_is_bounded(void **state)
+{
+	(void)state;
+	ask(X, 4, 0, true);
+	ask(Y, 3, 0, false);
+	for (int64_t s = 121, held = 0; s < 7200; s += 20) {
+		scene.now = NOW + s * SECOND;
+		scene.members[Z].workers.count = 0;
+		hold(Z, 0, 1);
+		scene.asks[Y].list.at[0].granted_since = TIME_NONE; /* its workers are launched */
+		allocate();
+		held += scene.last->shares[Y].grants[0] == 0 ? 20 : 0;
+		if (held > s / 2 + 620)
+			fail_msg("%lld of %lld s", (long long)held, (long long)s);
+	}
+	assert_true(scene.pasts[0].failures > 0);
+}
+
+static void a_single_replica_has_no_reservation(void **state)
+{
+	(void)state;
+	hold(Z, 0, 1);
+	scene.groups[X][0].replica_gpus = UNITS(4);
+	ask(X, 1, 0, false);
+	ask(Y, 3, 0, false);
+	scene.now += 200 * SECOND;
+	allocate();
+	expect(Y, 3, 0);
+}
+
+/* ---- grants that are not used ---- */
+
+static void a_grant_that_is_not_used_is_given_to_others(void **state)
+{
+	(void)state;
+	scene.queues[0][X].guaranteed = UNITS(4);
+	ask(X, 4, 0, true);
+	ask(Y, 4, 0, true);
+	allocate();
+	expect(X, 4, 0);
+	scene.now += POOL_ASK_UNUSED_MS;
+	allocate();
+	assert_true(scene.last->next <= scene.now);
+	scene.now += SECOND;
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 4, 0);
+	scene.now += POOL_ASK_REST_MS - 2 * SECOND;
+	scene.asks[Y].list.count = 0;
+	allocate();
+	expect(X, 0, 0);
+	scene.now += 2 * SECOND;
+	allocate();
+	expect(X, 4, 0);
+}
+
+/* 1,500 entries of one RayCluster: those of another queue are written all the same. */
+static void status_waiting_has_a_share_for_each_queue(void **state)
+{
+	struct gpu_pool_status status;
+	size_t of_y = 0;
+
+	(void)state;
+	for (int i = 0; i < 1500; i++) {
+		scene.now += SECOND;
+		ask(X, 1, 0, false);
+	}
+	ask(Y, 1, 0, false);
+	allocate();
+	pool_status_make(scene.last, 0, NULL, &scene.arena, &status);
+	assert_in_range(status.waiting_unit_count, 100, GPU_POOL_WAITING_MAX);
+	for (size_t i = 0; i < status.waiting_unit_count; i++)
+		of_y += strcmp(status.waiting_units[i].cluster, "y/c") == 0;
+	assert_int_equal(of_y, 1);
+}
+
+/* The oldest unit grows from 1 GPU to 4: it waits behind the others. */
+static void a_larger_unit_has_a_new_place(void **state)
+{
+	(void)state;
+	hold(Z, 0, 4);
+	ask(X, 1, 0, false);
+	allocate();
+	scene.now += SECOND;
+	ask(Y, 1, 0, false);
+	allocate();
+	scene.now += SECOND;
+	scene.groups[X][0].replica_gpus = UNITS(4);
+	scene.members[Z].workers.count = 0;
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 1, 0);
+}
+
+static const struct condition *condition(const char *type)
+{
+	struct gpu_pool_status status;
+
+	pool_status_make(scene.last, 0, NULL, &scene.arena, &status);
+	return condition_find(status.conditions.at, status.conditions.count, type);
+}
+
+static void the_condition_says_what_cannot_work(void **state)
+{
+	(void)state;
+	allocate();
+	assert_string_equal(condition("Ready")->status, "True");
+	assert_null(condition(GPU_POOL_UNUSED));
+	scene.queues[0][X].guaranteed = scene.queues[0][Y].guaranteed = UNITS(3);
+	allocate();
+	assert_string_equal(condition("Ready")->reason, "GuaranteesAboveSize");
+	scene.capacities[0] = 0;
+	allocate();
+	assert_string_equal(condition("Ready")->reason, "NoGPUs");
+}
+
+static const char *why(size_t member)
+{
+	const struct pool_terms *terms = pool_terms_make(scene.last, member, false, &scene.arena);
+
+	return terms->grants[0].message;
+}
+
+static void who_does_not_use_a_grant_is_named(void **state)
+{
+	(void)state;
+	ask(X, 4, 0, true);
+	allocate();
+	scene.now += SECOND;
+	ask(Y, 1, 0, false);
+	allocate();
+	assert_null(strstr(why(Y), "x/c"));
+	scene.now += POOL_ASK_TOLD_MS;
+	allocate();
+	assert_non_null(strstr(why(Y), "x/c has not used 4 GPUs, granted at "));
+	assert_non_null(strstr(condition(GPU_POOL_UNUSED)->message, "x/c has not used 4 GPUs"));
+	scene.now += POOL_ASK_UNUSED_MS;
+	allocate();
+	scene.now += SECOND;
+	allocate();
+	assert_non_null(strstr(why(X), "and is granted none before "));
+}
+
+/* Progress is a use: what is left has its time again. */
+static void a_launch_counts_as_use(void **state)
+{
+	const int64_t launched[] = { 1, 0 };
+
+	(void)state;
+	ask(X, 1, 0, false);
+	scene.asks[X].list.at[0].count = 3;
+	allocate();
+	expect(X, 3, 0);
+	scene.now += POOL_ASK_UNUSED_MS - SECOND;
+	scene.asks[X] = *pool_asks_launched(&scene.asks[X], launched, 2, &scene.arena);
+	hold(X, 0, 1);
+	allocate();
+	scene.now += POOL_ASK_UNUSED_MS - SECOND;
+	allocate();
+	allocate();
+	expect(X, 2, 0);
+}
+
+/* Ray does not answer: the place stays, and others have the GPUs. */
+static void what_ray_does_not_confirm_is_granted_nothing(void **state)
+{
+	(void)state;
+	ask(X, 4, 0, true);
+	scene.now += SECOND;
+	ask(Y, 4, 0, true);
+	scene.asks[X] = pool_asks_unconfirmed(&scene.asks[X], scene.now);
+	allocate();
+	expect(X, 4, 0);
+	assert_true(scene.last->next <= scene.now + POOL_ASK_CONFIRM_MS);
+	scene.now += POOL_ASK_CONFIRM_MS;
+	scene.asks[X] = pool_asks_unconfirmed(&scene.asks[X], scene.now);
+	allocate();
+	expect(X, 0, 0);
+	expect(Y, 4, 0);
+	scene.asks[X].unconfirmed_since = 0;
+	allocate();
+	expect(X, 4, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_gangs_with_a_guarantee_in_one_pool_each),
+		TEST(two_gangs_with_opposite_priorities),
+		TEST(a_part_of_a_unit_keeps_nothing),
+		TEST(of_many_gangs_one_runs),
+		TEST(a_unit_passed_over_for_another_one_is_tried_again),
+		TEST(a_unit_of_two_pools_is_reserved_in_both),
+		TEST(a_reservation_ends),
+		TEST(a_reservation_is_bounded),
+		TEST(a_single_replica_has_no_reservation),
+		TEST(a_grant_that_is_not_used_is_given_to_others),
+		TEST(status_waiting_has_a_share_for_each_queue),
+		TEST(a_larger_unit_has_a_new_place),
+		TEST(the_condition_says_what_cannot_work),
+		TEST(who_does_not_use_a_grant_is_named),
+		TEST(a_launch_counts_as_use),
+		TEST(what_ray_does_not_confirm_is_granted_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
