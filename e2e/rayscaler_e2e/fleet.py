@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional
 
 from . import paths
 from .hostile.objects import Object, now, uid_of
+from .kubeconfig import write_kubeconfig
 from .memory_limit import MemoryLimit
 from .ports import free_port
 from .processes import Process
@@ -28,15 +29,6 @@ PULSE_SECONDS = 0.02
 PLURALS = ("rayclusters", "pods", "rayclusterautoscalers", "nodes", "events", "gpupools", "namespaces")
 PLURALS += ("resourceslices", "deviceclasses", "resourceclaimtemplates", "resourceclaims")
 Figures = Dict[str, Any]
-
-KUBECONFIG = """apiVersion: v1
-kind: Config
-current-context: fleet
-clusters: [{name: fleet, cluster: {server: "http://127.0.0.1:%d"}}]
-users: [{name: fleet, user: {}}]
-contexts: [{name: fleet, context: {cluster: fleet, user: fleet}}]
-"""
-
 
 def status_mib(pid: int, name: str) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -104,7 +96,7 @@ class Fleet:
         self._health = health or free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self.kubeconfig = work_dir / "kubeconfig"
-        self.kubeconfig.write_text(KUBECONFIG % self._port)
+        write_kubeconfig(self.kubeconfig, f"http://127.0.0.1:{self._port}")
         self._words = [paths.controller(), "run", "--kubeconfig", self.kubeconfig, "--log-level", "warning"]
         self._words += ["--metrics-bind-address", "127.0.0.1:0"]
         self._words += ["--health-probe-bind-address", f"127.0.0.1:{self._health}", *flags]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
-import yaml
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e import ray_manifests as rm
@@ -124,14 +123,14 @@ def test_readyz_waits_for_the_api_server(api_server, namespace, work_dir):
     token = api_server.namespaced_controller_token(namespace)
     kubeconfig = work_dir / "kubeconfig"
     api_server.write_kubeconfig(kubeconfig, token=token)
-    document = yaml.safe_load(kubeconfig.read_text())
+    document = json.loads(kubeconfig.read_text())
     server = document["clusters"][0]["cluster"]["server"]
     host, port = server.removeprefix("https://").split(":")
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         free = silent.getsockname()[1]
     document["clusters"][0]["cluster"].update({"server": f"https://127.0.0.1:{free}", "tls-server-name": "127.0.0.1"})
-    kubeconfig.write_text(yaml.safe_dump(document))
+    kubeconfig.write_text(json.dumps(document))
     program = Unreachable(kubeconfig, namespace, work_dir)
     try:
         program.wait_for("cannot read from the API server")
