@@ -497,6 +497,8 @@ static void test_a_cluster_of_kueue(void **state)
 	expect(allocation, 2, 6, 0);
 	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
 	assert_int_equal(status.queues[2].held, 0);
+	assert_true(status.held == UNITS(10));
+	expect_text(allocation, 2, 0, "WaitsForPool", "16 of 16 GPUs are held");
 }
 
 static void test_a_pool_with_problems_changes_nothing(void **state)

@@ -293,6 +293,7 @@ static void sum_queues(struct pool_table *table, int64_t capacity, struct arena 
 						    .guaranteed = table->queues.at[q].guaranteed,
 						    .below_guarantee_since = TIME_NONE,
 						    .waiting_since = TIME_NONE };
+	table->used = table->outside;
 	VEC_EACH(const struct share_worker, worker, &table->workers) {
 		QUEUE_STATUS *queue = &table->figures[table->clusters.at[worker->cluster].queue];
 		bool idle = worker->state == SHARE_IDLE && !worker->needed;

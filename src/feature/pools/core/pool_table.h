@@ -33,7 +33,7 @@ struct pool_table {
 	struct pool_places_input places;
 	struct share_result result;
 	QUEUE_STATUS *figures; /* by queue */
-	int64_t used;          /* of all queues */
+	int64_t used;          /* of all queues, and outside */
 	int64_t granted;       /* not yet launched */
 	time_ms next;          /* as of share_result, with what the pool itself does in time */
 	bool waits;            /* a unit has no grant */
