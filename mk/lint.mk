@@ -145,7 +145,7 @@ $(BUILD)/lint/analyzer/%.ok: src/%.c $(BUILD)/obj/%.o
 	$(Q)gcc $(LANGUAGE) $(ANALYZER_CFLAGS) -O1 -fanalyzer -Werror -c -o /dev/null $<
 	@touch $@
 
-## measure: statements, circles, double facts, cost of a change, delete test; then sizes
+## measure: statements, circles, double facts, cost of a change; then sizes
 measure: $(PROGRAM_OBJECTS)
 	@python3 e2e/rayscaler_e2e/measure.py
 .PHONY: measure

@@ -8,13 +8,13 @@ PYTHON = PYTHONDONTWRITEBYTECODE=1 BUILD='$(abspath $(BUILD))' "$$(e2e/setup-pyt
 # A stage is a target test-NAME that leaves $(RESULTS)/NAME.count with lines "name passed failed
 # skipped". They run in this order, apart from BESIDE_E2E.
 
-TEST_STAGES := unit laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang confined valgrind-e2e
+TEST_STAGES := unit features laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang confined valgrind-e2e
 # make test-all adds what tells little for its time beside the rest. TEST_ALL: not empty in that run.
 TEST_ALL ?=
 export TEST_ALL
 ALL_STAGES := $(TEST_STAGES) valgrind benches lint-selftest
 # Those that run beside e2e, at the lowest priority: they have no deadlines.
-BESIDE_E2E ?= laws conformance schedule-ray growth fuzz
+BESIDE_E2E ?= features laws conformance schedule-ray growth fuzz
 export BESIDE_E2E
 
 # The API server of the e2e tests: real or embedded.
@@ -25,7 +25,7 @@ KUBERAY ?= standin
 export KUBERAY
 
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
-##   unit laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
+##   unit features laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
 ##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
 ## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, each bench at its smallest
 ##   size, and the e2e tests marked test_all
@@ -119,26 +119,33 @@ $(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml s
 .PHONY: unit unit-programs golden
 
 # ---- features -----------------------------------------------------------------------------
-# Each feature alone and none, in builds of their own without optimization: the decision links, no other part names a
-# feature that is not there, and the golden cases that need no other pass (src/test/golden/features.txt).
+# None, and each feature alone, in builds of their own without optimization. The decision and the codecs link, so no
+# other part names a feature that is not there; the golden cases that need no other feature pass, and without any each
+# other one fails (src/test/golden/features.txt). With none the controller links as well.
+# In make test none and half of the others, by the day of the year; in make test-all each.
 
-FEATURE_SETS := none $(FEATURES_ALL)
+FEATURE_PARTS := 2
+FEATURE_PART ?= $(shell expr $$(date +%j) % $(FEATURE_PARTS) + 1)
+FEATURE_SETS := none $(if $(TEST_ALL),$(FEATURES_ALL),$(shell printf '%s\n' $(FEATURES_ALL) | \
+	awk 'NR % $(FEATURE_PARTS) + 1 == $(FEATURE_PART)'))
 # $(call features_make,set)
-features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEATURES='$(filter-out none,$(1))' SANITIZE= \
-	FOR_SANITIZERS=-O0
-## features: the golden cases with none and with each single feature; features-NAME: with one
+features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEATURES='$(filter-out none,$(1))' \
+	WERROR= SANITIZE= FOR_SANITIZERS=-O0 HARDENING= EXTRA_CFLAGS=-O0
+## features: golden cases and link with none and with single features (FEATURE_PART by the day of the year, 1 or 2);
+##   features-none, features-NAME: one of them
 features: $(FEATURE_SETS:%=features-%)
-$(FEATURE_SETS:%=features-%): features-%:
-	@$(call features_make,$*) $(BUILD)/features/$*/test/codec_golden_test
+$(addprefix features-,none $(FEATURES_ALL)): features-%:
+	@$(call features_make,$*) $(BUILD)/features/$*/test/codec_golden_test \
+		$(if $(filter none,$*),$(BUILD)/features/none/rayscaler-controller)
 	@src/test/run_unit.sh $(BUILD)/features/$*/test-results $(BUILD)/features/$*/test/codec_golden_test \
 		> $(BUILD)/features/$*/log 2>&1 || { tail -60 $(BUILD)/features/$*/log; exit 1; }
 	@sed 's/^unit /features:$* /' $(BUILD)/features/$*/test-results/unit.count
 test-features:
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/features.count
-	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) features > $(RESULTS)/features.log || status=1; \
-		grep '^features:' $(RESULTS)/features.log > $(RESULTS)/features.count; grep -v '^CC \|^LINK' $(RESULTS)/features.log; \
-		exit $$status
-.PHONY: features $(FEATURE_SETS:%=features-%)
+	@status=0; $(MAKE) --no-print-directory -k features > $(RESULTS)/features.log 2>&1 || status=1; \
+		grep '^features:' $(RESULTS)/features.log > $(RESULTS)/features.count; \
+		grep -v '^CC \|^LINK' $(RESULTS)/features.log; exit $$status
+.PHONY: features $(addprefix features-,none $(FEATURES_ALL))
 
 # ---- tools --------------------------------------------------------------------------------
 # Programs that tests run and that are not installed: src/test/tools/<group>_<name>.c. VARIANT_<name>: of
