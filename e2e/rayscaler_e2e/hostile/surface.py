@@ -23,6 +23,8 @@ KINDS: Dict[str, Row] = {
     "Node": ADMINISTRATORS,
 }
 
+PART = "one number of a Pod, as a limit of its container, which Pod-many has"
+
 ANNOTATIONS: Dict[str, Row] = {
     "rayscaler.dev/request-resources": ["request-resources"],
     "ray.io/ippr": ["resize-limits"],
@@ -36,6 +38,9 @@ ANNOTATIONS: Dict[str, Row] = {
     "karpenter.sh/do-not-disrupt": ["long-annotations"],
     "cluster-autoscaler.kubernetes.io/safe-to-evict": ["long-annotations"],
     "kueue.x-k8s.io/elastic-job": ["long-annotations"],
+    "gpu-fraction": PART,
+    "gpu-memory": PART,
+    "gpu-fraction-num-devices": PART,
     "ray.io/ft-enabled": "read by `rayscaler adopt` alone",
     "scheduler.alpha.kubernetes.io/affinity": "read by `rayscaler lint` alone",
 }
@@ -55,6 +60,7 @@ LABELS: Dict[str, Row] = {
     "nvidia.com/gpu.clique": ["topology-pinned"],
     "ray.io/tpu-slice-name": ADMINISTRATORS,
     "gpushare": ADMINISTRATORS,
+    "nvidia.com/gpu.memory": ADMINISTRATORS,
     "nvidia.com/gpu.product": "read by `rayscaler lint` alone",
     "alpha.kubernetes.io/nvidia-gpu-name": "read by `rayscaler lint` alone",
 }

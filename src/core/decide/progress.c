@@ -25,10 +25,11 @@ bool progress_scale_gate(const struct worker_group *group)
 	return !text_is_among(group->scale_gate, nothing, sizeof(nothing) / sizeof(nothing[0]));
 }
 
-/* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not. The
+/* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not; or of a scheduler with
+ * queues. The
  * newest event counts; of two at the same time, the positive one. */
 struct reaction {
-	bool promised, refused;
+	bool promised, refused, over_quota;
 	const char *reason, *message;
 	time_ms at;
 };
@@ -47,7 +48,8 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 	ARRAY_EACH(const struct event, event, snapshot->events, snapshot->event_count) {
 		enum event_meaning meaning = event_meaning(event);
 		bool promise = meaning == EVENT_NODE_COMES;
-		if ((!promise && meaning != EVENT_NO_NODE) || !is_about(event, pod))
+		if ((!promise && meaning != EVENT_NO_NODE && meaning != EVENT_OVER_QUOTA) ||
+		    !is_about(event, pod))
 			continue;
 		time_ms at = event_time(event);
 		bool newer = (!found.promised && !found.refused) || at > found.at;
@@ -55,6 +57,7 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 			continue;
 		found = (struct reaction){ .promised = promise,
 					   .refused = !promise,
+					   .over_quota = meaning == EVENT_OVER_QUOTA,
 					   .reason = event->reason,
 					   .message = event->message,
 					   .at = at };
@@ -124,6 +127,10 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 			over_text(health, snapshot->now - since, timeout), scheduled->message);
 	} else if (reaction.refused) {
 		own->obstacle = OBSTACLE_NO_NODE;
+		if (reaction.over_quota) {
+			own->cause = REASON_QUOTA_GATE;
+			own->waiting_reason = REASON_QUOTA_GATED;
+		}
 		own->obstacle_message =
 			arena_printf(health->arena, "%s: %s", reaction.reason, reaction.message);
 	} else if (!reaction.promised) {

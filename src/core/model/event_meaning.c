@@ -20,7 +20,10 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 	static const char *const promises[] = { "TriggeredScaleUp", "Nominated", NULL };
 	static const char *const refusals[] = { "NotTriggerScaleUp", "NoCompatibleInstanceTypes",
 						NULL };
+	static const char *const quotas[] = { "NonPreemptibleOverQuota", "OverLimit", NULL };
 
+	if (is_one_of(event->reason, quotas))
+		return EVENT_OVER_QUOTA;
 	if (is_one_of(event->reason, promises))
 		return EVENT_NODE_COMES;
 	if (is_one_of(event->reason, refusals))

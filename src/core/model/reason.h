@@ -101,8 +101,8 @@
 	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")       \
 	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                          \
 	  "kubectl describe pod has the messages of scheduler and node autoscaler")                \
-	X(QUOTA_GATED, "QuotaGated", "a scheduling gate holds the Pod",                            \
-	  "check the quota of the queue (Kueue or other) that holds it")                           \
+	X(QUOTA_GATED, "QuotaGated", "a scheduling gate or the quota of its queue holds the Pod",  \
+	  "check the quota of the queue (Kueue, KAI or other) that holds it")                      \
 	X(WAITS_FOR_KUEUE, "WaitsForKueue", "Kueue has not admitted the larger RayCluster",        \
 	  "check the quota: its Workload says what is missing")                                    \
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
@@ -167,8 +167,8 @@
 #define REASON_CAUSE_TABLE(X)                                                                        \
 	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                        \
 	  "check the quota system that set the gate")                                                \
-	X(QUOTA_GATE, "QuotaGate", "a scheduling gate holds its Pods",                               \
-	  "check the quota of the queue (Kueue or other) that holds them")                           \
+	X(QUOTA_GATE, "QuotaGate", "a scheduling gate or the quota of their queue holds its Pods",   \
+	  "check the quota of the queue (Kueue, KAI or other) that holds them")                      \
 	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",           \
 	  "see the message: usually a ResourceQuota or an admission webhook")                        \
 	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",          \
