@@ -590,6 +590,7 @@ static void test_figures_of_queues(void **state)
 	const struct pool_allocation *allocation;
 
 	(void)state;
+	scene.queues[0].guaranteed = UNITS(10);
 	for (int i = 0; i < 8; i++)
 		add_worker(1, 0, "", SHARE_BUSY);
 	for (int i = 0; i < 4; i++)

@@ -379,6 +379,23 @@ static void the_condition_says_what_cannot_work(void **state)
 	assert_string_equal(condition("Ready")->reason, "NoGPUs");
 }
 
+/* A gang above the guarantee waits for GPUs to borrow. */
+static void a_gang_above_the_guarantee_is_not_below_it(void **state)
+{
+	struct gpu_pool_status status;
+
+	(void)state;
+	hold(Z, 0, 4);
+	scene.queues[0][X].guaranteed = UNITS(2);
+	for (int64_t gpus = 2; gpus <= 3; gpus++) {
+		scene.asks[X].list.count = 0;
+		ask(X, gpus, 0, true);
+		allocate();
+		pool_status_make(scene.last, 0, NULL, &scene.arena, &status);
+		assert_true((status.queues[X].below_guarantee_since == scene.now) == (gpus == 2));
+	}
+}
+
 static const char *why(size_t member)
 {
 	const struct pool_terms *terms = pool_terms_make(scene.last, member, false, &scene.arena);
@@ -464,6 +481,7 @@ int main(void)
 		TEST(status_waiting_has_a_share_for_each_queue),
 		TEST(a_larger_unit_has_a_new_place),
 		TEST(the_condition_says_what_cannot_work),
+		TEST(a_gang_above_the_guarantee_is_not_below_it),
 		TEST(who_does_not_use_a_grant_is_named),
 		TEST(a_launch_counts_as_use),
 		TEST(what_ray_does_not_confirm_is_granted_nothing),

@@ -540,8 +540,9 @@ static const struct field queue_status_fields[] = {
 	AMOUNT(QUEUE_STATUS, share, "share",
 	       "GPUs beyond the guarantee, divided by the weight and by the GPUs of the pool."),
 	FIELD_TIME(QUEUE_STATUS, below_guarantee_since, "belowGuaranteeSince",
-		   .description = "Since when it requests more and holds less than its guarantee; "
-				  "absent: it does not."),
+		   .description =
+			   "Since when a unit waits that it would have within its guarantee; "
+			   "absent: none does."),
 	FIELD_END,
 };
 

@@ -77,7 +77,7 @@ struct gpu_pool_queue_status {
 	int64_t waiting; /* GPUs of units that wait */
 	int64_t waiting_units;
 	int64_t share; /* held beyond the guarantee, divided by weight and the pool's size; 1/10000 */
-	time_ms below_guarantee_since; /* it asks and holds less than its guarantee; TIME_NONE */
+	time_ms below_guarantee_since; /* a unit waits that fits the guarantee; TIME_NONE */
 	time_ms waiting_since;         /* of the unit that waits longest; TIME_NONE. Not written */
 };
 

@@ -976,6 +976,20 @@ static void add_conditions(const struct pool_allocation *allocation, size_t pool
 	}
 }
 
+/* A unit waits that the queue would have within its guarantee. */
+static bool is_below_guarantee(const struct pool_table *table, size_t queue)
+{
+	const QUEUE_STATUS *figures = &table->figures[queue];
+
+	VEC_EACH(const struct pool_run, run, &table->runs)
+		if (table->clusters.at[run->cluster].queue == queue &&
+		    run->granted < run->ask->count &&
+		    resource_sum(figures->held, table->units.at[run->first].amount) <=
+			    figures->guaranteed)
+			return true;
+	return false;
+}
+
 void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 		      const struct gpu_pool_status *old, struct arena *arena,
 		      struct gpu_pool_status *ret_status)
@@ -1003,7 +1017,7 @@ void pool_status_make(const struct pool_allocation *allocation, size_t pool,
 			old ? ARRAY_FIND(old->queues, old->queue_count, name, queue->name) : NULL;
 
 		ret_status->waiting = resource_sum(ret_status->waiting, queue->waiting);
-		if (queue->waiting == 0 || queue->held >= queue->guaranteed)
+		if (!is_below_guarantee(table, (size_t)(queue - table->figures)))
 			continue;
 		queue->below_guarantee_since = before ? before->below_guarantee_since : TIME_NONE;
 		if (queue->below_guarantee_since == TIME_NONE)
