@@ -142,7 +142,7 @@ $(addprefix features-,none $(FEATURES_ALL)): features-%:
 	@sed 's/^unit /features:$* /' $(BUILD)/features/$*/test-results/unit.count
 test-features:
 	@mkdir -p $(RESULTS); rm -f $(RESULTS)/features.count
-	@status=0; $(MAKE) --no-print-directory -k features > $(RESULTS)/features.log 2>&1 || status=1; \
+	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) features > $(RESULTS)/features.log 2>&1 || status=1; \
 		grep '^features:' $(RESULTS)/features.log > $(RESULTS)/features.count; \
 		grep -v '^CC \|^LINK' $(RESULTS)/features.log; exit $$status
 .PHONY: features $(addprefix features-,none $(FEATURES_ALL))

@@ -57,7 +57,7 @@ static const struct listener {
 } listeners[] = {
 #define LISTENER(name) offsetof(struct control, name)
 	{ LISTENER(metrics), metrics_decided, NULL, metrics_forget },
-	{ LISTENER(features), features_decided, features_patched, features_forget },
+	{ LISTENER(features), features_decided, NULL, features_forget },
 	{ LISTENER(status), status_decided, NULL, status_forget },
 	{ LISTENER(recorder), event_recorder_decided, event_recorder_patched,
 	  event_recorder_forget },

@@ -114,15 +114,6 @@ void features_decided(void *listener, const struct pass_decision *decision)
 			features->table[i]->decided(features->selves[i], decision);
 }
 
-void features_patched(void *listener, const char *namespace_, const char *name)
-{
-	const struct features *features = listener;
-
-	for (size_t i = 0; i < features_count(features); i++)
-		if (features->table[i]->patched)
-			features->table[i]->patched(features->selves[i], namespace_, name);
-}
-
 /* Drops its struct for the RayCluster as well. */
 static void forget(const struct feature *feature, void *self, const char *namespace_,
 		   const char *name)

@@ -61,7 +61,6 @@ struct feature {
 
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);
-	void (*patched)(void *self, const char *namespace_, const char *name);
 	void (*forget)(void *self, const char *namespace_, const char *name);
 
 	/* A watcher of the caches (ctl/controller.c). */
@@ -111,7 +110,6 @@ bool features_complete(const struct features *features, struct inventory_list *l
 
 /* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);
-void features_patched(void *listener, const char *namespace_, const char *name);
 void features_forget(void *listener, const char *namespace_, const char *name);
 void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
 void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
