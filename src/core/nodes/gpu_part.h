@@ -13,7 +13,7 @@
 /* Writes up to GPU_PART_AMOUNTS amounts of the Node; returns their number. gpu-memory needs the label
  * nvidia.com/gpu.memory. */
 size_t gpu_part_amounts(const struct node *node, struct node_amount *ret);
-/* What the Pod uses of each amount of gpu_part_names by its other requests; its part of the same name is left to the
+/* The Pod's use of each amount of gpu_part_names by its other requests; its part of the same name is left to the
  * caller. */
 void gpu_part_used(const struct node *node, const struct pod *pod, const struct resources *request,
 		   int64_t ret_used[GPU_PART_AMOUNTS]);
