@@ -165,7 +165,7 @@ static int64_t guaranteed_demand(const struct share_account *account)
 	return int64_min(account->guaranteed, int64_max(demand, account->unlent_part));
 }
 
-/* What is not free for others while a unit of another queue is saved for. */
+/* GPUs that are not free for others while a unit of another queue is saved for. */
 static int64_t kept_beside(const struct share_account *account)
 {
 	return int64_max(guaranteed_demand(account), account->lasting);

@@ -247,7 +247,7 @@ static void test_packing_for_fewest_gpus(void **state)
 	stop_everywhere("fewest-gpus");
 }
 
-/* More CPU time is no cure for a lack of memory. */
+/* More CPU time does not help against a lack of memory. */
 static void test_next_factor(void **state)
 {
 	struct cpu_budget whole = { .factor = 4 };

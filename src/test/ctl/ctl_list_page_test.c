@@ -268,7 +268,7 @@ static void test_forgotten(void **state)
 	expect_body("not watched here any more");
 }
 
-/* What it keeps of the decision, and what is decoded of the lists. */
+/* The part of the decision that it keeps, and the lists that it decodes. */
 static void test_a_page_is_charged(void **state)
 {
 	size_t before_lists;

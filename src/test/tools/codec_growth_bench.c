@@ -44,7 +44,7 @@
 #define SIZES 3
 #define LONG_BLOCKS 2e8
 #define COST_MAX 10.0
-/* What takes about a millisecond in a program that counts nothing. */
+/* About a millisecond of work in a program that counts nothing. */
 #define BASE_BLOCKS 1e6
 #define EXPONENT_MAX 1.4
 #define MEMORY_MAX_MIB 80.0
