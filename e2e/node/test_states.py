@@ -17,13 +17,6 @@ def shell(text: str) -> Object:
     return {"command": ["/bin/bash", "-c", text]}
 
 
-def said(found) -> str:
-    """All that a user reads about a RayCluster: `explain`, its Events, its RayClusterAutoscaler."""
-    texts = [found.node.rayscaler("explain", found.name, "-n", found.namespace, status=None)]
-    texts += [event["message"] for event in found.events() if event.get("reportingComponent", "") != "raycluster-controller"]
-    return "\n".join(texts)
-
-
 # group: (its members, what a user must read)
 FAULTS = {
     "pull": ({"image": "registry.invalid/no/such:1"}, "init container wait-gcs-ready: ImagePullBackOff"),
@@ -60,4 +53,4 @@ def faults(node):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failing_worker_has_its_cause(faults, fault):
-    wait_until(lambda: FAULTS[fault][1] in said(faults), 90, f"the cause of group {fault}", POLL)
+    wait_until(lambda: FAULTS[fault][1] in faults.said(), 90, f"the cause of group {fault}", POLL)

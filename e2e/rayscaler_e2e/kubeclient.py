@@ -36,6 +36,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "serviceaccounts": ("api/v1", "ServiceAccount", True),
     "events": ("api/v1", "Event", True),
     "resourcequotas": ("api/v1", "ResourceQuota", True),
+    "poddisruptionbudgets": ("apis/policy/v1", "PodDisruptionBudget", True),
     "leases": ("apis/coordination.k8s.io/v1", "Lease", True),
     "roles": ("apis/rbac.authorization.k8s.io/v1", "Role", True),
     "rolebindings": ("apis/rbac.authorization.k8s.io/v1", "RoleBinding", True),

@@ -136,6 +136,12 @@ class RayOnNode:
         found = self.node.admin.of("events", self.namespace).items()
         return [one for one in found if one["involvedObject"].get("name") == self.name]
 
+    def said(self) -> str:
+        """All that a user reads about it: `explain`, its Events, its RayClusterAutoscaler."""
+        texts = [self.node.rayscaler("explain", self.name, "-n", self.namespace, status=None)]
+        texts += [event["message"] for event in self.events() if event.get("reportingComponent", "") != "raycluster-controller"]
+        return "\n".join(texts)
+
     def program(self) -> RayProgram:
         """A driver in the head Pod."""
         self._programs += 1
