@@ -95,19 +95,21 @@ static void check_words(const struct check *check, const struct json_at *at, con
 	struct arena *arena = at->reader->arena;
 	const char *text = json_type(at) == JSON_STRING ? json_text_value(at) : "";
 	struct nearest nearest = nearest_start(text);
-	char hint[NEAREST_HINT_SIZE];
 	const char *all;
 
 	if (*words == '\0' || *text == '\0' || is_reported(check, json_path(at)))
 		return;
 	all = other_words(text, words, arena, &nearest);
-	if (all)
+	if (all) {
+		char hint[NEAREST_HINT_SIZE];
+
 		lint_add(arena, check->findings, LINT_RULE_FIELD_INVALID, json_path(at),
 			 arena_printf(arena,
 				      "%s must be one of %s, is \"%.64s\"; the API server refuses "
 				      "it%s",
 				      at->name, all, text, nearest_hint(&nearest, hint)),
 			 "");
+	}
 }
 
 static void check_object(const struct check *check, const struct json_at *object,
