@@ -11,6 +11,7 @@ The program under test never gets the admin token: it runs with exactly the righ
 """
 
 import abc
+import itertools
 import os
 import secrets
 from pathlib import Path
@@ -29,6 +30,7 @@ ADMIN_USER = "bench-admin"
 NO_RIGHTS_USER = "bench-nobody"
 CONTROLLER_ACCOUNT = "rayscaler"
 TOKEN_SECONDS = 3600
+_markers = itertools.count(1)
 
 
 class Write(NamedTuple):
@@ -232,6 +234,13 @@ class ApiServer(abc.ABC):
     def writes(self, namespace: str) -> List["Write"]:
         """The requested changes in ``namespace``, granted or not, in the order of the answers:
         RayClusters, RayClusterAutoscalers, Leases and Events only."""
+
+    def _all_answered(self, log: Path) -> str:
+        """The text of the server's log with every request that was answered before the call: the line of a request is
+        written after its answer, and those of a marker's after them."""
+        name = f"marker-{next(_markers)}"
+        self.admin.of("leases", "default").delete(name, missing_ok=True)
+        return wait_until(lambda: name in (text := log.read_text()) and text, 60, f"{name} in {log}")
 
     # -- files for the program under test ---------------------------------------------------------
 

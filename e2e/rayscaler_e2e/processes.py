@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 from typing import Mapping, Optional, Sequence
 
+from .wait import allowed, wait_until
+
 STOP_SECONDS = 10.0
 
 
@@ -75,17 +77,23 @@ class Process:
         """Send a signal to this process alone, not to its children."""
         self.popen.send_signal(number)
 
+    def freeze(self) -> None:
+        """SIGSTOP; when it returns, none of its threads runs. A signal SIGCONT ends it."""
+        self.signal(signal.SIGSTOP)
+        stats = list(Path(f"/proc/{self.pid}/task").glob("*/stat"))
+        wait_until(lambda: all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in stats), 10, f"{self.name} to stop")
+
     def kill(self) -> None:
         """SIGKILL for the whole group, then reap."""
         self._end_group()
 
     def stop(self, seconds: float = STOP_SECONDS) -> int:
-        """SIGTERM, then SIGKILL for the group after ``seconds``; returns the exit status."""
+        """SIGTERM, then SIGKILL for the group after ``seconds`` of a machine that is not busy; returns the exit status."""
         if self.popen.poll() is None:
             self._signal_group(signal.SIGCONT)
             self.popen.terminate()
             try:
-                self.popen.wait(seconds)
+                self.popen.wait(allowed(seconds))
             except subprocess.TimeoutExpired:
                 pass
         return self._end_group()

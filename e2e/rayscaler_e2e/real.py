@@ -105,13 +105,33 @@ class RealApiServer(ApiServer):
 
     def freeze(self) -> None:
         assert self._apiserver is not None
-        self._apiserver.signal(signal.SIGSTOP)
-        stat = Path(f"/proc/{self._apiserver.pid}/stat")
-        wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", 10, "kube-apiserver to stop")
+        self._apiserver.freeze()
 
     def thaw(self) -> None:
         assert self._apiserver is not None
         self._apiserver.signal(signal.SIGCONT)
+
+    def apply(self, obj: Dict[str, Any], namespace: Optional[str] = None) -> Dict[str, Any]:
+        made = super().apply(obj, namespace)
+        if made["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            wait_until(lambda: self._is_bound(made), 30, f"the rights of {made['metadata']['name']} to be known")
+        return made
+
+    def _is_bound(self, binding: Dict[str, Any]) -> bool:
+        """Does the server grant one request of each rule? It reads roles and bindings by watches."""
+        place, role = binding["metadata"].get("namespace", ""), binding["roleRef"]
+        found = self.admin.of("roles", place) if role["kind"] == "Role" else self.admin.of("clusterroles")
+        rules = (found.find(role["name"]) or {}).get("rules") or []
+        return all(
+            self._may({**_requester(subject), "resourceAttributes": _request_of(rule, place)})
+            for subject in binding.get("subjects") or []
+            for rule in rules
+            if rule.get("resources")
+        )
+
+    def _may(self, spec: Dict[str, Any]) -> bool:
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        return self.admin.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 
     def writes(self, namespace: str) -> List[Write]:
         found = []
@@ -135,7 +155,7 @@ class RealApiServer(ApiServer):
         return found
 
     def _audit(self) -> List[Dict[str, Any]]:
-        lines = self._audit_log.read_text().splitlines(keepends=True)
+        lines = self._all_answered(self._audit_log).splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("}\n")]
 
     def _start_etcd(self) -> None:
@@ -239,6 +259,18 @@ class KubeScheduler:
 
     def __exit__(self, *_exc: object) -> None:
         self.process.stop()
+
+
+def _requester(subject: Dict[str, Any]) -> Dict[str, Any]:
+    if subject["kind"] == "ServiceAccount":
+        return {"user": f"system:serviceaccount:{subject['namespace']}:{subject['name']}"}
+    return {"user": subject["name"]} if subject["kind"] == "User" else {"user": "anyone", "groups": [subject["name"]]}
+
+
+def _request_of(rule: Dict[str, Any], namespace: str) -> Dict[str, str]:
+    resource, _, subresource = rule["resources"][-1].partition("/")
+    found = {"namespace": namespace, "verb": rule["verbs"][-1], "group": rule["apiGroups"][-1], "resource": resource}
+    return {**found, "subresource": subresource, "name": (rule.get("resourceNames") or [""])[0]}
 
 
 def _first_line(command: List[str]) -> str:

@@ -5,16 +5,21 @@ import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Set
 
+import urllib3
+
 from . import kuberay_pod as kp
 from .apiserver import ApiServer
+from .kubeclient import ApiError
 from .ray_program import Witness, node_of
+from .wait import allowed, wait_until
 from .watchcache import WatchCache
 
 Object = Dict[str, Any]
-# The witness asks every 0.2 s; on a loaded machine an answer takes its time.
+# The witness asks every 0.2 s.
 FRESH_SECONDS = 1.0
 # Until the GCS knows how a raylet ended.
 DEATH_SECONDS = 5.0
+CATCH_UP_SECONDS = 20.0
 UNSEEN = "unseen"
 
 
@@ -37,10 +42,13 @@ class _PodSeen:
 
 
 class Recorder:
-    """Watches with the admin's client; ``events`` is the story so far."""
+    """Watches with the admin's client; ``events`` is what was seen so far. ``mark``, ``of`` and ``forget`` first let the
+    watches catch up with the API server, so that they are not behind what a test has read there."""
 
     def __init__(self, server: ApiServer, namespace: str, cluster: str):
         self.events: List[Event] = []
+        self._versions: Dict[str, str] = {}  # of the Pods that were looked at
+        self._cluster_version = ""
         self._cluster = cluster
         self._namespace = namespace
         self._lock = threading.Lock()
@@ -50,6 +58,8 @@ class Recorder:
         self._excuse_all_from: Optional[float] = None
         self._may_be_blind = False
         selector = f"{kp.CLUSTER_LABEL}={cluster}"
+        self._listed_pods = lambda: server.admin.of("pods", namespace).items(selector)
+        self._listed_cluster = lambda: server.admin.of("rayclusters", namespace).find(cluster)
         self._pod_cache = WatchCache(server.admin, "pods", namespace, selector, self._look_at_pods)
         self._cluster_cache = WatchCache(server.admin, "rayclusters", namespace, changed=self._look_at_cluster)
 
@@ -59,9 +69,11 @@ class Recorder:
 
     def mark(self) -> float:
         """A moment; pass it as ``since``."""
+        self._catch_up()
         return time.time()
 
     def of(self, kind: str, since: float = 0, subject: Optional[str] = None) -> List[Event]:
+        self._catch_up()
         with self._lock:
             return [
                 event
@@ -83,6 +95,7 @@ class Recorder:
 
     def forget(self) -> None:
         """The next test begins: its story starts here."""
+        self._catch_up()
         with self._lock:
             self.events.clear()
         self._excused.clear()
@@ -108,16 +121,29 @@ class Recorder:
         return found
 
     def _verdict(self, witness: Witness, pod: str, at: float, ended: bool) -> str:
-        verdict = busy_when_deleted(witness.lines(), pod, at, ended)
-        if verdict.startswith(UNSEEN):
-            return "" if self._may_be_blind else verdict
-        deadline = time.time() + DEATH_SECONDS
+        fresh = allowed(FRESH_SECONDS)
+        verdict = busy_when_deleted(witness.lines(), pod, at, ended, fresh)
+        if verdict.startswith(UNSEEN) and self._may_be_blind:
+            return ""
+        deadline = time.time() + allowed(DEATH_SECONDS)
         while verdict and time.time() < deadline:
             time.sleep(0.1)
-            verdict = busy_when_deleted(witness.lines(), pod, at, ended)
+            verdict = busy_when_deleted(witness.lines(), pod, at, ended, fresh)
         return verdict
 
     # -- watching -------------------------------------------------------------------------------
+
+    def _catch_up(self) -> None:
+        try:
+            wait_until(self._is_current, CATCH_UP_SECONDS, "the watches to show what the API server has")
+        except (OSError, urllib3.exceptions.HTTPError, ApiError):
+            pass  # a server that does not answer has nothing newer
+
+    def _is_current(self) -> bool:
+        pods = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in self._listed_pods()}
+        cluster = self._listed_cluster()
+        with self._lock:
+            return self._versions == pods and self._cluster_version == _version(cluster)
 
     def _add(self, kind: str, subject: str, value: Any = None) -> None:
         self.events.append(Event(time.time(), kind, subject, value))
@@ -125,7 +151,8 @@ class Recorder:
     def _look_at_pods(self) -> None:
         with self._lock:
             there = set()
-            for pod in self._pod_cache.objects():
+            pods = self._pod_cache.objects()
+            for pod in pods:
                 there.add(pod["metadata"]["name"])
                 self._look_at_pod(pod)
             for name in self._pods.keys() - there:
@@ -133,6 +160,7 @@ class Recorder:
                     self._add("deleted", name, self._pods[name].ended)
                 self._add("gone", name)
                 del self._pods[name]
+            self._versions = {pod["metadata"]["name"]: pod["metadata"]["resourceVersion"] for pod in pods}
 
     def _look_at_pod(self, pod: Object) -> None:
         name, status = pod["metadata"]["name"], pod.get("status") or {}
@@ -168,22 +196,29 @@ class Recorder:
                 if new:
                     self._add("workersToDelete", name, new)
                 self._groups[name] = {"replicas": replicas, "named": named}
+            self._cluster_version = _version(cluster)
 
 
-def busy_when_deleted(lines: List[Object], pod: str, at: float, ended: bool = False) -> str:
+def _version(obj: Optional[Object]) -> str:
+    return obj["metadata"]["resourceVersion"] if obj else ""
+
+
+def busy_when_deleted(lines: List[Object], pod: str, at: float, ended: bool = False, fresh: float = FRESH_SECONDS) -> str:
     """The objection of a witness to a deletion of ``pod`` at ``at``; "" is none. Pure.
 
     The last reply before decides, and a worker may end its work between that reply and the deletion.
     Only its own raylet can tell, by the cause of its death: it ends so only after it took a drain with
-    nothing to do. That it looks idle later is not a proof: the deletion may have ended its work. Without a reply a
-    Pod that had ``ended`` (Failed or Succeeded) was not busy: a head takes its workers down with it.
+    nothing to do. That it looks idle later is not a proof: the deletion may have ended its work. Without a reply of
+    the last ``fresh`` seconds a Pod that had ``ended`` (Failed or Succeeded) was not busy: a head takes its workers down with it.
     """
     good = [line for line in lines if "nodes" in line]
     before = [line for line in good if line["at"] < at]
-    if not before or at - before[-1]["at"] > FRESH_SECONDS:
+    node = node_of(before[-1], pod) if before else None
+    if node and _drained_idle(good, node["id"]):
+        return ""
+    if not before or at - before[-1]["at"] > fresh:
         return "" if ended else f"{UNSEEN}, the last reply is {before[-1] if before else None}"
-    node = node_of(before[-1], pod)
-    if not node or not _busy(node) or _drained_idle(good, node["id"]):
+    if not node or not _busy(node):
         return ""
     return f"Ray said {node} at {before[-1]['at']:.3f}"
 

@@ -1,6 +1,7 @@
 """A RayCluster on real parts, with everything that a scenario needs to drive and to judge it."""
 
 import base64
+import contextlib
 import copy
 import itertools
 import shutil
@@ -12,7 +13,7 @@ from . import kuberay_pod as kp
 from .apiserver import ApiServer
 from .ray_program import RayProgram, Witness, ray_environment
 from .recorder import Recorder
-from .wait import wait_until
+from .wait import WaitTimeout, allowed, wait_until
 
 Object = Dict[str, Any]
 HEAD_SECONDS = 90.0
@@ -28,6 +29,19 @@ def hold(predicate: Callable[[], Any], seconds: float, what: str, poll_seconds: 
         if time.monotonic() >= end:
             return
         time.sleep(poll_seconds)
+
+
+def wait_at_rest(value: Callable[[], Any], seconds: float, what: str, poll_seconds: float = 0.1) -> None:
+    """Until ``value`` is the same for ``seconds``. Its last change is at most as long after the call: what led to it has
+    happened before."""
+    latest = time.monotonic() + allowed(seconds)
+    last, since = value(), time.monotonic()
+    while time.monotonic() - since < seconds:
+        time.sleep(poll_seconds)
+        now = value()
+        if now != last:
+            assert time.monotonic() < latest, f"{what}: changes after {seconds} s, from {last!r} to {now!r}"
+            last, since = now, time.monotonic()
 
 
 class Scenario:
@@ -182,18 +196,20 @@ class Scenario:
 
     def wait_workers(self, count: int, group: Optional[str] = "gpu-group", seconds: float = 30.0) -> List[str]:
         """Until exactly ``count`` Pods are there that are not being deleted; their names."""
-        wait_until(lambda: len(self.workers(group)) == count, seconds, f"{count} Pods of {group or 'all groups'}")
-        return self.workers(group)
+        there = lambda: len(found := self.workers(group)) == count and [found]  # noqa: E731
+        return wait_until(there, seconds, f"{count} Pods of {group or 'all groups'}")[0]
 
     def wait_joined(self, count: int, group: str = "gpu-group", seconds: float = 60.0) -> List[str]:
-        """Until exactly ``count`` workers of the group live in Ray; their Pods."""
+        """Until exactly ``count`` workers of the group live in Ray; their Pods. One whose Pod is gone may seem to live until it
+        has missed its heartbeats."""
 
         def joined() -> List[str]:
-            nodes = self.witness.latest()["nodes"]
-            return sorted(n["pod"] for n in nodes if n["group"] == group and n["status"] in ("RUNNING", "IDLE"))
+            nodes, pods = self.witness.latest()["nodes"], {pod["metadata"]["name"] for pod in self.worker_pods(group)}
+            living = (n["pod"] for n in nodes if n["group"] == group and n["status"] in ("RUNNING", "IDLE"))
+            return sorted(pod for pod in living if pod in pods)
 
-        wait_until(lambda: len(joined()) == count, seconds, f"{count} workers of {group} in Ray")
-        return joined()
+        there = lambda: len(found := joined()) == count and [found]  # noqa: E731
+        return wait_until(there, seconds, f"{count} workers of {group} in Ray")[0]
 
     def wait_empty(self, seconds: float = 60.0, group: str = "gpu-group") -> None:
         """Until the group has replicas 0 and no Pod."""
@@ -233,9 +249,18 @@ class Scenario:
         empty = [{**group, "replicas": 0, "minReplicas": 0} for group in groups]
         self._replace_spec({**spec, "workerGroupSpecs": empty})
         wait_until(self._delete_workers, 30, f"all workers of {self.name} to be gone")
+        with contextlib.suppress(WaitTimeout):
+            wait_until(self._ray_is_calm, 30, "Ray to forget the workers and the demand of the test before")
         if empty != groups:
             self._replace_spec(spec)
         self.recorder.forget()
+
+    def _ray_is_calm(self) -> bool:
+        if not self._witness:
+            return True
+        state = self._witness.fresh()
+        workers = [node for node in state["nodes"] if node["group"] != kp.HEAD_GROUP and node["status"] != "DEAD"]
+        return not workers and not state["pending"] and not state["gangs"] and not state["constraints"]
 
     def _replace_spec(self, spec: Object) -> None:
         operations = [{"op": "replace", "path": "/spec", "value": spec}]

@@ -31,6 +31,11 @@ def processes_per_core() -> float:
     return min(BUSY_MOST, max(1.0, runnable / (os.cpu_count() or 1)))
 
 
+def allowed(seconds: float) -> float:
+    """So many seconds of a machine that is not busy, as seconds of this one now: bounds of measured times."""
+    return seconds * processes_per_core()
+
+
 def wait_until(
     predicate: Callable[[], Any], deadline_seconds: float, what: str, poll_seconds: float = POLL_SECONDS
 ) -> Any:

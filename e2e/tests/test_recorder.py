@@ -53,6 +53,12 @@ def test_what_the_witness_could_not_see_is_no_proof():
     assert "unseen" in verdict(reply(10.4, "IDLE"))
 
 
+def test_unseen_the_raylet_says_that_it_had_nothing_to_do():
+    drained = reply(10.5, "DEAD", death="AUTOSCALER_DRAIN_IDLE")
+    assert verdict(reply(9.2, "RUNNING", 1), drained) == ""
+    assert "unseen" in verdict(reply(9.2, "RUNNING", 1), reply(10.5, "DEAD", death="EXPECTED_TERMINATION"))
+
+
 def test_unseen_a_pod_that_had_ended_was_not_busy():
     assert verdict(ended=True) == verdict(reply(9.2, "RUNNING", 1), ended=True) == ""
     assert "RUNNING" in verdict(reply(10.2, "RUNNING", 1), ended=True)

@@ -73,7 +73,7 @@ class EmbeddedApiServer(ApiServer):
     def writes(self, namespace: str) -> List[Write]:
         """From lines like "PATCH /apis/... 200 1.5ms user=NAME"."""
         found = []
-        for line in self._log.read_text().splitlines():
+        for line in self._all_answered(self._log).splitlines():
             words = line.split()
             if len(words) == 5 and words[4].startswith("user=") and words[2].isdigit():
                 user = words[4][len("user=") :]
@@ -82,7 +82,7 @@ class EmbeddedApiServer(ApiServer):
 
     def freeze(self) -> None:
         assert self._process is not None
-        self._process.signal(signal.SIGSTOP)
+        self._process.freeze()
 
     def thaw(self) -> None:
         assert self._process is not None
