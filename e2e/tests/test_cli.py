@@ -31,8 +31,9 @@ from rayscaler_e2e.pod_schedule import VIRTUAL_NODE
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
+from rayscaler_e2e.scenario import wait_at_rest
 from rayscaler_e2e.tools import ToolMissing, find_tool
-from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.wait import allowed, wait_until
 
 IDLE = 5
 UNTOUCHED = {"bench.rayscaler.dev/operator-lag-seconds": "3600"}
@@ -424,6 +425,7 @@ def test_a_recording_is_replayed(scaled, work_dir):
     assert recording.stat().st_mode & 0o777 == 0o600
     # The same work, and the same starts of Pods: the controller has seen those that were deleted.
     assert recording.read_text().split("items:")[1] == followed.read_text().split("items:")[1]
+    wait_at_rest(lambda: _gpu_seconds(control), 2, "the counters without a worker")
     counted = _gpu_seconds(control) - before
     for path in (followed, recording):
         # Pods of this bench end at once.
@@ -431,7 +433,7 @@ def test_a_recording_is_replayed(scaled, work_dir):
         (variant,) = json.loads(_output(*words))["variants"]
         simulated = 3600 * variant["gpuHours"]["provisioned"]
         print(f"{path.stem}: GPU-seconds: {counted:.1f} counted, {simulated:.1f} simulated")
-        assert variant["neverRan"] == 0 and simulated == pytest.approx(counted, rel=0.05), (path, simulated, counted)
+        assert variant["neverRan"] == 0 and simulated == pytest.approx(counted, rel=allowed(0.05)), (path, simulated, counted)
 
 
 def _items(path):

@@ -1,5 +1,6 @@
 """The commands that need no cluster: park, version, help, and the parent process of a sidecar."""
 
+import itertools
 import json
 import os
 import re
@@ -63,7 +64,7 @@ def test_park_ends_at_once(started, number):
     process = started("park")
     wait_until(lambda: waits_for_signal(process.pid), 10, "park waits for its signal")
     process.send_signal(number)
-    assert process.wait(2) == 0
+    assert process.wait(20) == 0
 
 
 KUBERAY = "ray kuberay-autoscaler --cluster-name demo --cluster-namespace ray"
@@ -84,7 +85,7 @@ def test_the_image_answers_kuberays_command(words):
     sidecar = as_in_image(*words)
     try:
         # Its worker process ends at once, because there is no API server; its parent restarts it.
-        assert "/absent/config" in sidecar.stderr.readline()
+        assert any("/absent/config" in line for line in itertools.islice(sidecar.stderr, 20))
     finally:
         sidecar.terminate()
         sidecar.communicate(timeout=20)
@@ -124,7 +125,7 @@ def test_park_ends_as_process_1(started):
         (inner,) = children(process.pid)
         wait_until(lambda: waits_for_signal(inner), 10, "park waits for its signal")
         os.kill(inner, signal.SIGTERM)
-        assert process.wait(2) == 0
+        assert process.wait(20) == 0
     finally:
         process.kill()
         process.wait(10)

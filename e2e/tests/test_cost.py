@@ -124,8 +124,9 @@ def test_status_shows_it_without_a_controller(api_server, metered, namespace, co
     program = controller(namespace, "--price-table", str(table))
     wait_until(lambda: shown(program, namespace), 20, "the series")
     time.sleep(1.1)  # GPU time
-    stored = metered.write()
+    metered.write()
     program.kill()
+    stored = metered.objects.get("demo")["status"]["metering"]
     cli = Cli(api_server, namespace, work_dir, system=namespace)
     (one,) = json.loads(cli.run("status", "--cost", "--by", "label=owner", "-o", "json").stdout)["sums"]
     assert (one["key"], one["currency"], one["gpus"], one["costPerHour"]) == ("ann", "EUR", GPUS, GPUS * PRICE)

@@ -223,9 +223,9 @@ def test_a_raylet_has_the_gpus_of_its_claims(dra, scenario, namespace):
     groups = [claiming_group("whole", "two", replicas=1), claiming_group("parts", "part", replicas=1)]
     one = scenario(rm.cluster("claims", groups))
     for group, gpus in (("whole", 2), ("parts", 1)):
-        one.wait_joined(1, group)
-        (node,) = [node for node in one.witness.latest()["nodes"] if node["group"] == group]
-        assert (node["total"]["GPU"], node["total"]["accelerator_type:H100"]) == (gpus, 1)
+        (pod,) = one.wait_joined(1, group)
+        total = lambda pod=pod: one.witness.node(pod)["total"]  # noqa: E731
+        wait_until(lambda: (total().get("GPU"), total().get("accelerator_type:H100")) == (gpus, 1), 10, f"{gpus} GPUs of {group}")
     wait_until(lambda: all(map(is_ready, one.worker_pods())), 30, "both to have started")
 
 
@@ -238,8 +238,8 @@ def may_read_claims(api_server, namespace, account="rayscaler"):
     subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
     reference = {"apiGroup": rbac, "kind": "Role", "name": "claims"}
     binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": subjects, "roleRef": reference}
-    api_server.admin.of("roles", namespace).create(role)
-    api_server.admin.of("rolebindings", namespace).create(binding)
+    api_server.apply(role)
+    api_server.apply(binding)
 
 
 def test_a_group_that_claims_starts_from_zero(dra, scenario, namespace, controller, api_server):
@@ -424,7 +424,8 @@ def test_a_sidecar_that_may_read_claims(dra, standins, scenario, namespace, api_
         assert program.ready("actors") == one.wait_joined(1, "gpu-group")
         program.end()
     one.wait_empty()
-    assert refused(one, "resourceslices") and not refused(one, "resourceclaims")
+    wait_until(lambda: refused(one, "resourceslices"), 30, "the line about resourceslices")
+    assert not refused(one, "resourceclaims")
 
 
 @pytest.mark.test_all  # 35 s; test_a_raylet_has_the_gpus_of_its_claims shows what its worker would have, which shows what the worker would have

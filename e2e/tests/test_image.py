@@ -147,7 +147,7 @@ def test_it_scales_over_tls_found_by_dns(rootfs, api_server, namespace, work_dir
             assert real_user(process.pid) == (USER if os.geteuid() == 0 else os.geteuid())
             assert process.stop() == 0
         assert names.asked or names.hosts, "the name was found without asking"
-    assert f"https://{SERVER_NAME}:{api_server.port}" in log.read_text()
+    assert f"https://{SERVER_NAME}:{api_server.port}" in log.read_text()  # ended
 
 
 def real_user(pid: int) -> int:

@@ -72,6 +72,16 @@ def limits(one: Scenario, name: str) -> Object:
     return pod(one, name)["spec"]["containers"][0]["resources"]["limits"]
 
 
+def wait_limits(one: Scenario, name: str, cpu: str, memory: int) -> None:
+    """The record may end before the Pod is taken back."""
+    wanted = {"cpu": cpu, "memory": str(memory)}
+    wait_until(lambda: limits(one, name) == wanted, 20, f"the Pod to have the limits {wanted}")
+
+
+def cpu_limit(found: Object) -> str:
+    return found["spec"]["containers"][0]["resources"]["limits"]["cpu"]
+
+
 def has(one: Scenario, name: str) -> Object:
     return pod(one, name)["status"]["containerStatuses"][0]["resources"]["limits"]
 
@@ -104,8 +114,8 @@ def test_a_worker_grows_for_a_task(shared, controller, api_server):
     control = controller(one.namespace, "--in-place-resize", "--metrics-bind-address", "127.0.0.1:0")
     with one.program() as program:
         program.tasks(1, name="large", num_cpus=5)
-        wait_until(lambda: limits(one, worker)["cpu"] == "6", 60, "the Pod to be resized")
-        assert record(one, worker)["resizing-at"], "the record is written before the Pod is resized"
+        resized = wait_until(lambda: (found := pod(one, worker)) and cpu_limit(found) == "6" and found, 60, "the Pod to be resized")
+        assert RECORD in resized["metadata"]["annotations"], "the record is written before the Pod is resized"
         assert program.ready("large", seconds=60) == [worker]
         wait_raylet(one, worker, cpus=6, memory=2 << 30)
         assert has(one, worker) == limits(one, worker) == {"cpu": "6", "memory": str(2 << 30)}
@@ -213,7 +223,7 @@ def test_what_is_in_use_is_not_taken(shared, controller, api_server):
         assert at != first
         wait_until(lambda: record(one, first).get("last-failed-at"), 30, "the resize to be given up")
         wait_until(lambda: record(one, first)["resizing-at"] is None, 30, "the record to end")
-        assert limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+        wait_limits(one, first, "2", 1 << 30)
         wait_raylet(one, first, cpus=2, memory=1 << 30)
         assert program.call("alive", name="busy") == [first]
         for name in ("large", "busy"):
@@ -247,11 +257,13 @@ def test_memory_in_use_is_not_taken(shared, controller, api_server, ended):
         wait_until(lambda: record(one, first).get("raylet-id") and record(one, first)["resizing-at"] is None, 30, "the record to end")
         seen = {int(state["total"]["memory"]) >> 20 for state in one.witness.history(first) if state.get("total")}
         if ended:
-            assert limits(one, first) == has(one, first) == {"cpu": "6", "memory": str(512 << 20)}
+            wait_limits(one, first, "6", 512 << 20)
+            wait_until(lambda: has(one, first) == limits(one, first), 20, "the kubelet to have carried it out")
             assert record(one, first)["suggested-max-memory"] == 512 << 20 and record(one, first)["last-failed-at"] is None
             wait_until(lambda: raylet(one, first)["memory"] == 512 << 20, 20, "the raylet to have 512Mi")
         else:
-            assert record(one, first)["last-failed-at"] and limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+            assert record(one, first)["last-failed-at"]
+            wait_limits(one, first, "2", 1 << 30)
             assert min(seen) >= HELD_MIB and program.call("alive", name="holder") == [first]
             wait_until(lambda: raylet(one, first)["memory"] == 1 << 30, 20, "the raylet to have its former size")
             program.call("release", name="holder")
@@ -281,7 +293,8 @@ def test_explain_names_a_resize_and_its_failure(shared, controller, api_server, 
         ended = rf"{first}: not resized again, failed at {time}: Pod resize timed out"
         wait_until(lambda: re.search(ended, says()), 40, "explain to name the failure")
         (at,) = program.ready("large", seconds=60)
-        assert at != first and limits(one, first) == {"cpu": "2", "memory": str(1 << 30)}
+        assert at != first
+        wait_limits(one, first, "2", 1 << 30)
         program.call("release", name="large")
         program.end()
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, Iterator, List, Set
 
 import pytest
 
@@ -26,6 +26,13 @@ KARPENTER = "karpenter.sh/do-not-disrupt"
 IDLE = 600  # workers stay, so that their annotations can be seen to end
 # A minute of protection at least, 30 s of idleness, and a slow machine.
 REMOVED_SECONDS = 150.0
+
+
+@pytest.fixture(autouse=True)
+def _until_the_end(api_server: ApiServer) -> Iterator[None]:
+    """The right in the namespace of the shared head ends with the test: one begins without it."""
+    yield
+    api_server.admin.of("rolebindings", "shared").delete("patch-pods", missing_ok=True)
 
 
 def let_patch_pods(server: ApiServer, namespace: str) -> None:

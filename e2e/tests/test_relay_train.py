@@ -77,7 +77,8 @@ def test_a_run_takes_a_checkpoint_before_its_node_ends(scenario, controller, api
     # From that step on, and with the replacement or with the two that were left.
     assert {x["from"] for x in lines("begins")[3:]} == {saved["step"]}
     assert pod not in {x["pod"] for x in lines("begins")[3:]}
-    assert len(control.find("Ray drains a worker in use", pod)) == 1
+    control.wait_for("Ray drains a worker in use", pod)
+    assert len(control.find("Ray drains a worker in use", pod)) <= 1
     assert min(more()) > saved["step"]
     print(f"after the taint: ranks hear of it {heard:.1f} s, checkpoint {saved['at'] - begun:.1f} s, ", end="")
     print(f"deadline {deadline - begun:.1f} s, resumed {resumed[0]['at'] - begun:.1f} s")

@@ -211,10 +211,12 @@ class Batch:
         self.mode = mode
         self.made: Dict[Right, Limited] = {}
         shutil.rmtree(work_dir, ignore_errors=True)  # the logs of a run before
-        for right in [*MODES[mode], ALL]:
-            self.made[right] = Limited(server, mode, right, work_dir)
-        if mode == "namespace":
-            self.made[TOKEN] = Limited(server, mode, TOKEN, work_dir)
+        try:
+            for right in [*MODES[mode], ALL, *([TOKEN] if mode == "namespace" else [])]:
+                self.made[right] = Limited(server, mode, right, work_dir)
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> List[Tuple[str, int]]:
         running = [one for one in self.made.values() if one.process.running()]
@@ -226,6 +228,7 @@ def batch_of(api_server: ApiServer) -> Iterator[Callable[[str], Batch]]:
     """``batch_of(mode)``: one mode at a time, so that the programs of all namespaces meet no others."""
     api_server.create_namespace(ACCOUNTS)
     running: List[Batch] = []
+    failed: Dict[str, Exception] = {}
 
     def end() -> None:
         for batch in running:
@@ -236,9 +239,15 @@ def batch_of(api_server: ApiServer) -> Iterator[Callable[[str], Batch]]:
         running.clear()
 
     def get(mode: str) -> Batch:
+        if mode in failed:  # once, and not for each of its tests
+            raise failed[mode]
         if not running or running[0].mode != mode:
             end()
-            running.append(Batch(api_server, mode, paths.work_root() / "rights" / mode))
+            try:
+                running.append(Batch(api_server, mode, paths.work_root() / "rights" / mode))
+            except Exception as error:
+                failed[mode] = error
+                raise
         return running[0]
 
     yield get
@@ -331,7 +340,9 @@ def the_command_of_the_message_gives_the_right(one: Limited, kubectl: Any) -> No
     one.server.apply({**role, "metadata": {"name": role["metadata"]["name"]}})
     try:
         kubectl.run(*shlex.split(re.search(r": kubectl (create rolebinding .*?), or ", line).group(1)))
-        kubectl.run("auth", "can-i", "get", "secrets", "-n", one.namespace, account)
+        # The API server knows a new binding after a moment.
+        can = lambda: kubectl.run("auth", "can-i", "get", "secrets", "-n", one.namespace, account)  # noqa: E731
+        wait_until(can, SECONDS, "the right to read the Secret")
         for where, verb in ((one.namespace, "list"), ("default", "get")):
             kubectl.run("auth", "can-i", verb, "secrets", "-n", where, account, status=1)
         if one.server.kind == "real":

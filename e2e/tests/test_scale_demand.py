@@ -14,7 +14,7 @@ from rayscaler_e2e import paths
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.scenario import Scenario, hold
-from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.wait import allowed, wait_until
 
 IDLE = 5
 
@@ -73,11 +73,14 @@ def test_the_idle_time_goes_on_over_the_first_death(scenario, controller):
     time.sleep(8)
     one.request('[{"GPU": 1}, {"GPU": 1}]')
     one.wait_joined(2)
+    joined = time.monotonic()
+    time.sleep(8)  # idle, before the first one ends
     one.request(None)
     wait_until(lambda: one.replicas() == 1, 60, "the first worker to end")
-    ended = time.monotonic()
+    before = time.monotonic() - joined
     wait_until(lambda: one.replicas() == 0, 60, "the second worker to end")
-    assert time.monotonic() - ended < 18, "as long as it has been idle less"
+    # 20 s after it has joined, and not 20 s after the first has ended: nearer to the one than to the other.
+    assert time.monotonic() - joined < 20 + before / 2, f"the first one ended {before:.1f} s after it has joined"
     one.wait_empty()
     assert control.stop() == 0
 
@@ -213,8 +216,9 @@ def test_lag_of_operator_and_kubelet_counts_nothing_twice(shared, controller):
     with one.program() as program:
         program.actors(2, num_gpus=1)
         wait_until(lambda: one.replicas() == 2, 15, "the demand to be answered")
-        assert one.worker_pods() == [], "the operator lags"
         assert len(set(program.ready("actors"))) == 2
+        asked = next(event.at for event in one.recorder.of("replicas", subject="gpu-group") if event.value)
+        assert one.recorder.of("created")[0].at > asked + 2, "the operator lags"
         steps = [event.value for event in one.recorder.of("replicas", subject="gpu-group")]
         assert steps[-1] == 2 and max(steps) == 2
         assert len(one.recorder.of("created")) == 2
@@ -260,7 +264,7 @@ def test_a4_the_default_idle_timeout_is_60_seconds(default_idle):
     (pod,) = event.value
     idle = [sample for sample in one.witness.history(pod) if sample["status"] == "IDLE" and sample["at"] < event.at]
     seconds = idle[-1]["idle_ms"] / 1000 + event.at - idle[-1]["at"]
-    assert 60 < seconds < 75, f"removed after {seconds:.1f} s of idleness"
+    assert 60 < seconds < 60 + allowed(15), f"removed after {seconds:.1f} s of idleness"
     one.wait_empty()
     (gone,) = one.recorder.of("gone", subject=pod)
-    assert gone.at - event.at < 20
+    assert gone.at - event.at < allowed(20)

@@ -145,8 +145,10 @@ def only_worker(cluster: Scenario, program: RayProgram, name: str) -> Object:
     return wait_until(lambda: cluster.witness.node(pods[0]), 10, "the worker in Ray")["total"]
 
 
-def one_by_one(program: RayProgram, amounts: List[float], name: str) -> List[List[str]]:
-    """Actors with these parts of a GPU in this order; the GPU that each got."""
+def one_by_one(cluster: Scenario, program: RayProgram, amounts: List[float], name: str) -> List[List[str]]:
+    """Actors with these parts of a GPU in this order; the GPU that each got. Of the workers that are there all GPUs are
+    free: one of which an actor before has not given its part back yet would be filled first."""
+    wait_until(lambda: not any(used(cluster, pod) for pod in cluster.workers("pair")), READY, "all GPUs to be free")
     given = []
     for number, amount in enumerate(amounts):
         actor = f"{name}-{number}"
@@ -227,9 +229,7 @@ def test_b2_parts_fill_one_gpu_before_the_next(cluster, program):
     for amounts, shared in (([0.5, 0.5, 0.6, 0.4], 2), ([0.3, 0.3, 0.3, 0.7], 3)):
         name = f"parts-{amounts[0]}"
         first, second = ["0"], ["1"]
-        # A GPU of which an actor before has not given its part back yet would be filled first.
-        wait_until(lambda: "GPU" not in cluster.witness.node(pods[0])["in_use"], READY, "both GPUs to be free")
-        assert one_by_one(program, amounts, name) == [first] * shared + [second] * (4 - shared)
+        assert one_by_one(cluster, program, amounts, name) == [first] * shared + [second] * (4 - shared)
         for number in range(4):
             program.call("release", name=f"{name}-{number}")
     steps = [event.value for event in cluster.recorder.of("replicas", since, "pair")]
@@ -251,7 +251,7 @@ def test_b2_a_worker_full_of_parts_has_room_by_the_sum_alone(cluster, program):
 
 
 def test_b2_what_fits_by_the_sum_and_stays_pending_gets_a_new_worker(cluster, program):
-    given = one_by_one(program, [0.5] * 4, "half")
+    given = one_by_one(cluster, program, [0.5] * 4, "half")
     assert given == [["0"], ["0"], ["1"], ["1"]]
     (busy,) = cluster.workers("pair")
     program.call("release", name="half-1")

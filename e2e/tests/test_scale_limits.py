@@ -27,7 +27,8 @@ def test_min_and_max_replicas_edited_while_running(shared, controller):
         assert one.replicas() == 2
         one.edit_group(minReplicas=3)
         one.wait_joined(3)
-        assert one.replicas() == 3
+        # The operator makes Pods for minReplicas before replicas says so.
+        wait_until(lambda: one.replicas() == 3, 10, "replicas to say so as well")
         one.edit_group(minReplicas=0)
         one.wait_workers(2)
         assert one.replicas() == 2

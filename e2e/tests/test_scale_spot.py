@@ -53,7 +53,7 @@ def test_a_busy_worker_is_replaced_before_it_is_gone(shared, controller):
         one.server.admin.of("pods", one.namespace).delete(old, grace_seconds=2)
         wait_until(lambda: program.ready("busy") == [new], 90, "the actor to go on in the replacement")
         hold(lambda: one.workers() == [new] and one.replicas() == 1, 4, "nobody makes a second replacement")
-        created = {event.subject for event in one.recorder.events if event.kind == "created"}
+        created = {event.subject for event in one.recorder.of("created")}
         assert created == {old, new}, created
         program.end()
 
@@ -107,12 +107,14 @@ def test_a_spot_notice_reaches_the_work(shared, controller, api_server):
             control.wait_for("ScaleUpReplacement", f"Node {node} is about to be removed", taint["key"], seconds=3)
             wait_until(lambda: len(one.worker_pods()) == 2, 5, "the Pod of the replacement")
             wait_until(lambda: one.witness.node(old)["status"] == "DRAINING", 5, "Ray to report it")
+            wait_until(notified, 5, "the line about it")
             hold(lambda: len(notified()) == 1, 2, "Ray is notified once")
             # The Node ends earlier.
             added = int(time.time()) - 60
             text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(added))
             nodes.patch_merge(node, {"spec": {"taints": [{**taint, "timeAdded": text}]}})
             wait_until(lambda: program.call("draining") == {ray_node: added + 120}, 3, "Ray to know the new time")
+            wait_until(lambda: len(notified()) == 2, 5, "another line about it")
             hold(lambda: len(notified()) == 2 and old in one.workers(), 2, "it is notified once more, and stays")
             assert program.call("alive", name="busy") == [old] and not one.workers_to_delete()
         finally:

@@ -16,7 +16,7 @@ import yaml
 
 from rayscaler_e2e import paths, rayclusters
 from rayscaler_e2e.kubeclient import ApiError
-from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.wait import allowed, wait_until
 
 SYSTEM_ZONES = Path("/usr/share/zoneinfo")
 YEAR = 2026
@@ -373,13 +373,13 @@ def test_a_window_opens_and_closes_in_its_second(api_server, namespace, controll
     wait_until(lambda: state().get("nextChange") == stamp(opens), 20, "the next change in the status")
     assert state()["active"] is False and not group().get("replicas")
     wait_until(lambda: group().get("replicas") == 2, opens.timestamp() - time.time() + 5, "the window to open")
-    assert opens.timestamp() <= time.time() < opens.timestamp() + 5
+    assert opens.timestamp() <= time.time() < opens.timestamp() + allowed(5)
     wait_until(lambda: not clusters.get("sleeper")["spec"].get("suspend"), opens.timestamp() - time.time() + 5, "the suspended one to resume")
     assert not group().get("minReplicas"), "the user's minReplicas is not written"
     wait_until(lambda: state().get("active"), 10, "the status to show it")
     wait_until(lambda: objects.get("demo")["status"]["groups"][0].get("lastScale", {}).get("reason") == "ScaleUpSchedule", 10, "the reason")
     # A window that is open already, and ends soon.
-    ends = int(time.time()) + 8
+    ends = int(time.time() + allowed(8))
     began = minute_of(ends - 120)
     window = schedule(began, f"{ends - int(began.timestamp())}s")
     objects.patch_merge("demo", {"spec": {"schedules": [window]}})

@@ -8,7 +8,7 @@ import pytest
 
 from rayscaler_e2e import rayclusters
 from rayscaler_e2e.apiserver import ApiServer
-from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.scenario import hold, wait_at_rest
 from rayscaler_e2e.wait import wait_until
 
 RCA = "rayclusterautoscalers"
@@ -104,8 +104,7 @@ def test_an_object_without_its_cluster(scene, namespace, controller):
     scene.wait_message("dmeo", "ScalingActive", text, 30)
     status = scene.status("dmeo")
     assert status["reason"] == "RayClusterMissing" and status["message"] == text
-    version = scene.autoscalers.get("dmeo")["metadata"]["resourceVersion"]
-    hold(lambda: scene.autoscalers.get("dmeo")["metadata"]["resourceVersion"] == version, 11, "the object at rest")
+    wait_at_rest(lambda: scene.autoscalers.get("dmeo")["metadata"]["resourceVersion"], 11, "the object at rest")
     scene.add("dmeo")
     wait_until(lambda: scene.status("dmeo")["reason"] == "DemandUnavailable", 20, "decisions")
     scene.clusters.delete("dmeo")
@@ -131,4 +130,5 @@ def test_two_controllers_without_election(scene, namespace, controller):
     hold(lambda: scene.condition("demo", "SecondController") is None, 5, "the name of the one before says nothing")
     wait_until(seen, 90, "the condition SecondController")
     scene.wait_event("SecondController", "two rayscaler controllers")
-    assert any(log.find("a second controller decides about the same RayClusters") for log in both)
+    told = "a second controller decides about the same RayClusters"
+    wait_until(lambda: any(log.find(told) for log in both), 10, "a log line about it")

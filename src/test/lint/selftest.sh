@@ -145,6 +145,25 @@ passes lint-banned $c '/* no sleep(1) here */ "strcpy(a, b)"; snprintf(a); loop_
 sees lint-format $c 'make format' 'int  planted;'
 sees lint-scripts e2e/planted.sh 'syntax error' 'if true'
 sees lint-scripts e2e/planted.py 'SyntaxError' 'def planted(:'
+mkdir e2e/tests
+t=e2e/tests/test_planted.py
+once() { sees lint-scripts $t 'read once' 'def test_planted(one, log, control):' "${@/#/    }"; }
+once 'assert one.witness.node("a")["status"] == "IDLE"'
+once 'assert log.find("scaled")'
+once 'assert any(log.find("scaled") for log in one)'
+once 'assert len(log.find("scaled")) == 1'
+once '(line,) = log.find("scaled")'
+once 'line = log.find("scaled")[-1]'
+once 'assert "scaled" in one.log.read_text()'
+once 'status, text = control.get("/metrics")' 'assert status == 200 and "leader 1" in text'
+sees lint-scripts $t 'read once' 'def log_of(one):' '    return one.log.read_text()' 'def test_planted(one):' '    assert "a" in log_of(one)'
+sees lint-scripts $t 'bounds a time' 'def test_planted():' '    begun = time.time()' '    took = time.time() - begun' '    assert took < 5'
+sees lint-scripts $t 'bounds a time' 'def test_planted(one):' '    assert 1 < one.b.at - one.a.at < MOST'
+sees lint-scripts $t 'less than 10 s' 'def test_planted(process):' '    assert process.wait(2) == 0'
+passes lint-scripts $t 'def test_planted(one, log):' '    assert wait_until(lambda: log.find("scaled"), 10, "a line")' \
+	'    assert not log.find("scaled") and len(log.find("a")) <= 1 and "b" not in one.log.read_text()' \
+	'    assert "c" in one.log.read_text()  # ended' '    took = time.time() - 1' '    assert 60 < took < 60 + allowed(5)'
+rmdir e2e/tests
 
 sees lint-cppcheck $c 'arrayIndexOutOfBounds' 'int planted(void);' 'int planted(void)' '{' \
 	'	int at[2] = { 1, 2 };' '	return at[2];' '}'
