@@ -24,7 +24,7 @@ matching nodeSelector and tolerated NoSchedule taints; without any, it fits. Ann
     bench.rayscaler.dev/rejected        any text: the kubelet does not admit the Pod, it is Failed
     bench.rayscaler.dev/pull-seconds    how long "the image is pulled" before containers start
 
-    python -m rayscaler_e2e.kubelet --kubeconfig FILE --work-dir DIR --ray PROGRAM [--program PROGRAM]...
+    python -m rayscaler_e2e.kubelet --kubeconfig FILE --work-dir DIR --ray PROGRAM [--program PROGRAM]
 
 It ends its Pods' processes when it ends, and they die with it when it is killed.
 """
@@ -126,15 +126,15 @@ def main() -> None:
     parser.add_argument("--kubeconfig", required=True, type=Path)
     parser.add_argument("--work-dir", required=True, type=Path, help="logs of the Pods")
     parser.add_argument("--ray", required=True, type=Path, help="the ray program")
-    parser.add_argument("--program", action="append", default=[], type=Path, help="found in every container")
+    parser.add_argument("--program", type=Path, help="every container finds it as rayscaler, as in the image")
     parser.add_argument("--no-scheduler", action="store_true", help="Pods are bound by another program")
     arguments = parser.parse_args()
     log_to_stderr()
     client, ca_file = client_from_kubeconfig(arguments.kubeconfig)
     kubelet = Kubelet(client, ca_file, arguments.work_dir, not arguments.no_scheduler)
     kubelet.host.add_ray(arguments.ray)
-    for program in arguments.program:
-        kubelet.host.add_program(program.name, program.resolve())
+    if arguments.program:
+        kubelet.host.add_program("rayscaler", arguments.program.resolve())
     on_signals(kubelet.stop)
     kubelet.run()
 
