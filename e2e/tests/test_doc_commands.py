@@ -38,6 +38,8 @@ SHOWN: List[Tuple[str, str]] = [
     (r"make lint-\w+( lint-\w+)* ?(\.\.\.)?", "ci"),
     (r"make setup", "ci"),
     (r"make( V=1| WERROR=)?", "stage unit"),
+    (r'make (FEATURES="\.\.\."|features)', "stage features"),
+    (r"build/rayscaler", "ci"),
     (r"make help", "here"),
     (r"make tools", "stage e2e"),
     (r"make measure", "test_measure.py::test_"),
