@@ -130,7 +130,7 @@ FEATURE_SETS := none $(if $(TEST_ALL),$(FEATURES_ALL),$(shell printf '%s\n' $(FE
 	awk 'NR % $(FEATURE_PARTS) + 1 == $(FEATURE_PART)'))
 # $(call features_make,set)
 features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEATURES='$(filter-out none,$(1))' \
-	WERROR= SANITIZE= FOR_SANITIZERS=-O0 HARDENING= EXTRA_CFLAGS=-O0
+	WERROR=-w SANITIZE= FOR_SANITIZERS=-O0 HARDENING= EXTRA_CFLAGS=-O0
 ## features: golden cases and link with none and with single features (FEATURE_PART by the day of the year, 1 or 2);
 ##   features-none, features-NAME: one of them
 features: $(FEATURE_SETS:%=features-%)
