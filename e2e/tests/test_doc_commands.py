@@ -117,6 +117,7 @@ SHOWN: List[Tuple[str, str]] = [
     (r"rayscaler status --gpus( \[.*)?", "test_inventory.py::test_c3_"),
     (r"rayscaler status --pools( \[.*)?", "test_gpu_pool_object.py::test_status_of_pools"),
     (r"(kubectl )?rayscaler status --cost( .*)?", "test_cost.py::test_"),
+    (r"kubectl drain", "stage node"),
     (r"kubectl describe rca CLUSTER", "test_autoscaler_object.py::test_status_of_a_scaling"),
     (r"rayscaler lint( -f (FILE|my-cluster\.yaml).*)?", "test_lint_rows.py::test_"),
     (r"rayscaler lint --server -f FILE", "test_lint_server.py::test_nothing_is_created"),
