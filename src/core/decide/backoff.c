@@ -430,12 +430,13 @@ static void spread_over_replicas(struct health *health, const struct group *grou
 		hosts = &replicas[workers[i].replica];
 		hosts->count++;
 		hosts->cancelled += health->workers[workers[i].index].starved;
-		hosts->started = hosts->started || !workers[i].never_started;
+		hosts->started = hosts->started || workers[i].registered ||
+				 !workers[i].never_started;
 	}
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct hosts *hosts;
 
-		if (workers[i].replica == FACTS_NO_INDEX)
+		if (workers[i].replica == FACTS_NO_INDEX || workers[i].deleting)
 			continue;
 		hosts = &replicas[workers[i].replica];
 		if (health->groups[group->index].cancels == CANCELS_GATED)
