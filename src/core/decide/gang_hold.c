@@ -92,8 +92,8 @@ static struct schedule_problem copy_problem(const struct packing *packing,
 	return problem;
 }
 
-/* Places the gang as if all work had ended, also that of others in its pool, within maxReplicas and all
- * other limits. Pods that drain make room below maxReplicas by then. NULL: it does not fit. */
+/* Places the gang as if all work had ended, also that of others in a pool that collects GPUs for it, within
+ * maxReplicas and all other limits. Pods that drain make room below maxReplicas by then. NULL: it does not fit. */
 static const struct schedule_result *place_when_work_has_ended(const struct packing *packing,
 							       const struct node_list *list,
 							       const struct ray_gang *gang)
@@ -107,7 +107,8 @@ static const struct schedule_result *place_when_work_has_ended(const struct pack
 	for (size_t g = 0; g < packing->facts->group_count; g++) {
 		types[g + 1].max_nodes = packing->facts->groups[g].spec->max_replicas *
 					 packing->facts->groups[g].hosts;
-		types[g + 1].has_pool = false;
+		if (packing->facts->groups[g].grant && packing->facts->groups[g].grant->collects)
+			types[g + 1].has_pool = false;
 	}
 	for (size_t i = 0; i < list->ends[RANK_PLACED]; i++)
 		nodes[i].available = nodes[i].total;

@@ -18,6 +18,9 @@ struct pool_grant {
 	const char *group;
 	/* That may be launched beside existing ones and minReplicas: 0 to POOL_REPLICAS_MAX. */
 	int64_t replicas;
+	/* The pool collects GPUs for a gang that waits for more, so its idle workers stay. For one gang of a pool
+	 * without a bound in time, else gangs that wait for each other would hold all GPUs. */
+	bool collects;
 	/* Why no more: for demand that then waits. reason: a word of core/model/reason.h. */
 	const char *reason, *message;
 };

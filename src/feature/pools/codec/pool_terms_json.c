@@ -20,6 +20,7 @@ static const struct field grant_fields[] = {
 	FIELD_NAME(GRANT, group, "group", .flags = FIELD_REQUIRED),
 	FIELD_INTEGER(GRANT, replicas, "replicas", .flags = FIELD_ALWAYS,
 		      .most = POOL_REPLICAS_MAX),
+	FIELD_BOOLEAN(GRANT, collects, "collects"),
 	FIELD_TEXT(GRANT, reason, "reason"),
 	FIELD_TEXT(GRANT, message, "message"),
 	FIELD_END,

@@ -376,6 +376,54 @@ static void make_grants(const struct pool_allocation *allocation, size_t index, 
 	own->grants = grants;
 }
 
+/* Until when idle workers stay for this gang; INT64_MAX: while it is so. Before a reservation as long as
+ * reserveAfterSeconds. The reservation is for one gang, and the others give their idle workers back. */
+static time_ms collects_until(const struct pool_table *table, const struct pool_part *part,
+			      const struct pool_run *run)
+{
+	const struct share_unit *units = table->units.at;
+	size_t reserved = table->result.reserved;
+
+	if (reserved != SHARE_NONE && units[reserved].cluster == part->cluster)
+		return INT64_MAX;
+	return table->pool->reserve_after_seconds == GPU_POOL_NEVER ?
+		       TIME_NONE :
+		       units[run->first].since_ms +
+			       ms_of(table->pool->reserve_after_seconds, INT64_MAX / 4);
+}
+
+/* Of each group; own->next: when the first one ends. */
+static void make_collects(const struct pool_allocation *allocation, size_t index,
+			  struct arena *arena)
+{
+	const struct pool_input *input = allocation->input;
+	size_t groups = input->members[index]->group_count;
+	struct pool_share *own = &allocation->shares[index];
+	bool *collects = arena_array(arena, groups, sizeof(*collects));
+
+	for (size_t p = 0; p < input->pool_count; p++) {
+		const struct pool_table *table = &allocation->tables->at[p];
+		const struct pool_part *part = part_of(allocation, p, index);
+
+		RUNS_EACH(run, table, part)
+		{
+			time_ms until;
+
+			if (!run->ask->gang || run->granted == (int64_t)run->count)
+				continue;
+			until = collects_until(table, part, run);
+			if (until <= input->now)
+				continue;
+			if (until < own->next)
+				own->next = until;
+			for (size_t i = 0; i < run->ask->part_count; i++)
+				collects[run->ask->parts[i].group] = true;
+		}
+	}
+	own->collects = collects;
+	own->digest = hash_bytes(own->digest, collects, groups * sizeof(*collects));
+}
+
 /* none: zeros, for members that ask for nothing. */
 static void make_share(const struct pool_allocation *allocation, size_t index, const int64_t *none,
 		       struct arena *arena)
@@ -385,9 +433,12 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	struct pool_share *own = &allocation->shares[index];
 
 	own->grants = none;
+	own->next = INT64_MAX;
 	if (input->asks[index]->list.count > 0)
 		make_grants(allocation, index, arena);
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
+	if (input->asks[index]->list.count > 0)
+		make_collects(allocation, index, arena);
 	for (size_t p = 0; p < input->pool_count; p++) {
 		const struct pool_table *table = &allocation->tables->at[p];
 
@@ -451,8 +502,11 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 	}
 	allocation->shares = arena_array(arena, input->member_count, sizeof(*allocation->shares));
 	none = arena_array(arena, b.most_groups, sizeof(*none));
-	for (size_t m = 0; m < input->member_count; m++)
+	for (size_t m = 0; m < input->member_count; m++) {
 		make_share(allocation, m, none, arena);
+		if (allocation->shares[m].next < allocation->next)
+			allocation->next = allocation->shares[m].next;
+	}
 	return allocation;
 }
 
@@ -738,6 +792,8 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		if (!allocation)
 			continue;
 		grant->replicas = spent ? 0 : allocation->shares[index].grants[g];
+		grant->collects = allocation->shares[index].collects &&
+				  allocation->shares[index].collects[g];
 		explain(allocation, pool, index,
 			first_waiting(&allocation->tables->at[pool],
 				      part_of(allocation, pool, index), g),

@@ -49,10 +49,12 @@ struct pool_input {
 /* Of one member: what its decisions may do. Without texts, which pool_terms_make adds. */
 struct pool_share {
 	const int64_t *grants;  /* replicas, by group */
+	const bool *collects;   /* by group: idle workers stay for a gang that waits; NULL: none */
 	const int64_t *granted; /* units, by entry of the asks, NULL: none; below 0: in no pool */
 	bool gives;             /* grants or releases */
 	bool drains;            /* of busy workers, that begin with this allocation */
-	uint64_t digest;        /* of grants and releases: equal ones need no new decision */
+	uint64_t digest;        /* of the above but `granted`: equal ones need no new decision */
+	time_ms next;           /* time alone does not end `collects` before it; INT64_MAX: ever */
 };
 
 struct pool_allocation {
