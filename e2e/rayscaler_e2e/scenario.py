@@ -7,7 +7,7 @@ import itertools
 import shutil
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from . import kuberay_pod as kp
 from .apiserver import ApiServer
@@ -62,6 +62,7 @@ class Scenario:
         self._autoscalers = server.admin.of("rayclusterautoscalers", namespace)
         self._programs = itertools.count(1)
         self._running: List[RayProgram] = []
+        self._head_annotations: Optional[Set[str]] = None  # before any test
         self._witness: Optional[Witness] = None
         # Of the programs; read from what the operator made, where it made one. `tls`: a Secret's data.
         self.token: Optional[str] = None
@@ -239,6 +240,7 @@ class Scenario:
         self.recorder.excuse_all()
         # Removes the settings and requests that a failed test has left.
         self._autoscalers.delete(self.name, missing_ok=True)
+        self._restore_head()
         with self.program() as program:
             program.call("request", bundles=[])
         spec = copy.deepcopy(self._manifest["spec"])
@@ -254,6 +256,16 @@ class Scenario:
         if empty != groups:
             self._replace_spec(spec)
         self.recorder.forget()
+
+    def _restore_head(self) -> None:
+        """Without annotations of the test before: a controller would remove those of rayscaler, with rights that it may lack."""
+        head = self.head()["metadata"]
+        annotations = head.get("annotations") or {}
+        if self._head_annotations is None:
+            self._head_annotations = set(annotations)
+        added = set(annotations) - self._head_annotations
+        if added:
+            self.annotate_pod(head["name"], dict.fromkeys(added))
 
     def _ray_is_calm(self) -> bool:
         if not self._witness:
