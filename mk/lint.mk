@@ -91,7 +91,7 @@ lint-cppcheck: $(BUILD)/lint/cppcheck.ok
 	@echo 'ok      $@'
 $(BUILD)/lint/cppcheck.ok: $(filter-out src/test/%,$(LINT_C))
 	@mkdir -p $(@D)
-	@cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 -Isrc \
+	@cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 -Isrc -I$(BUILD)/gen \
 		--enable=warning,performance,portability --suppress=varFuncNullUB \
 		--suppress=autoVariables --suppress=objectIndex \
 		--suppress=unknownEvaluationOrder \

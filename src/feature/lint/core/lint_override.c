@@ -67,8 +67,11 @@ static void check_maximum(struct lint_subject *subject, const struct resize_grou
 			  const char *resource, int64_t maximum)
 {
 	const struct pod_spec *spec = spec_of(subject->cluster, limits->name);
-	const struct quantity *request = quantities_find(&spec->containers[0].requests, resource);
+	const struct quantity *request;
 
+	if (!spec || spec->container_count == 0)
+		return;
+	request = quantities_find(&spec->containers[0].requests, resource);
 	if (request->valid && maximum < request->amount)
 		report(subject,
 		       lint_path_member(subject->arena, "metadata.annotations", ANNOTATION_RESIZE),

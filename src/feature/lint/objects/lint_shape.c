@@ -429,7 +429,7 @@ void lint_shape_value(const struct json_at *at, enum field_kind kind, const char
 	struct check check = { .reader = *at->reader, .kind = object_kind, .findings = findings };
 	const struct field field = { .kind = kind };
 
-	if (kind == FIELD_KIND_OBJECT || kind == FIELD_KIND_LIST)
+	if (kind == FIELD_KIND_OBJECT || kind == FIELD_KIND_POINTER || kind == FIELD_KIND_LIST)
 		(void)is_container(&check, at, kind);
 	else
 		check_field(&check, at, &field);
