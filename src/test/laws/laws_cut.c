@@ -46,7 +46,9 @@ static void check_pools(const struct snapshot *snapshot, uint64_t seed, struct a
 	const struct plan *whole, *part;
 
 	for (size_t g = 0; g < count; g++)
-		grants[g] = (struct pool_grant){ snapshot->cluster.groups[g].name, 0, "", "" };
+		grants[g] = (struct pool_grant){ .group = snapshot->cluster.groups[g].name,
+						 .reason = "",
+						 .message = "" };
 	pooled.pools = &pools;
 	pooled.cpu_budget = NULL;
 	whole = decide(&pooled, arena);
