@@ -156,14 +156,19 @@ static size_t log_name_length(const char *text)
 	return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
 }
 
-/* The namespace of "NAMESPACE/NAME"; false: the text has another form, as a path or a URL. */
-static bool log_take_namespace(const char *text, char *ret, size_t size)
+/* The namespace of "NAMESPACE/NAME", or of the key "namespace"; false: the text has another form, as a path
+ * or a URL. */
+static bool log_take_namespace(const char *key, const char *text, char *ret, size_t size)
 {
 	size_t namespace_ = log_name_length(text);
+	const char *rest = text + namespace_;
+	bool found;
 
-	if (namespace_ == 0 || namespace_ >= size || text[namespace_] != '/' ||
-	    log_name_length(text + namespace_ + 1) == 0 ||
-	    text[namespace_ + 1 + log_name_length(text + namespace_ + 1)] != '\0')
+	if (strcmp(key, "namespace") == 0)
+		found = *rest == '\0';
+	else
+		found = *rest == '/' && rest[1] && rest[1 + log_name_length(rest + 1)] == '\0';
+	if (!found || namespace_ == 0 || namespace_ >= size)
 		return false;
 	memcpy(ret, text, namespace_);
 	ret[namespace_] = '\0';
@@ -179,7 +184,7 @@ static void log_find_namespace(va_list pairs, char *ret, size_t size)
 	while ((key = va_arg(pairs, const char *))) {
 		const char *value = va_arg(pairs, const char *);
 
-		if (value && strcmp(key, "lease") != 0 && log_take_namespace(value, ret, size))
+		if (value && strcmp(key, "lease") != 0 && log_take_namespace(key, value, ret, size))
 			return;
 	}
 }

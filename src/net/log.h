@@ -1,6 +1,6 @@
 /* The log: one JSON line per entry on standard error, constant message, variable keys.
  * Only ctl and cli call it; layers below return errors. Never a token, never a request body.
- * Lines with a value "NAMESPACE/NAME" have a limit for each namespace (net/log_limit.h), but not those of
+ * Lines with a value "NAMESPACE/NAME", or with the key "namespace", have a limit for each namespace (net/log_limit.h), but not those of
  * level debug; log_report_left_out says how many were left out.
  * A repeated error is logged when it starts, changes and ends: use struct log_repeat. */
 #ifndef NET_LOG_H

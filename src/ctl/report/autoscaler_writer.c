@@ -236,8 +236,8 @@ static void write_failed(struct entry *entry, const struct err *err, int64_t ret
 	case ERR_DENIED:
 		after_ms = REFUSED_RETRY_MS;
 		if (!writer->denied)
-			log_warning(MESSAGE ", its users see nothing there", "error", err->text,
-				    NULL);
+			log_warning(MESSAGE ", its users see nothing there", "object",
+				    entry->of.key, "error", err->text, NULL);
 		writer->denied = true;
 		break;
 	case ERR_INPUT:
@@ -282,7 +282,8 @@ static void write_ended(void *context, const struct kube_answer *answer, const s
 		keep_answer(entry, answer);
 		log_repeat_end(&entry->trouble, MESSAGE, entry->of.key);
 		if (writer->denied)
-			log_info("RayClusterAutoscalers can be written now", NULL);
+			log_info("RayClusterAutoscalers can be written now", "object",
+				 entry->of.key, NULL);
 		writer->denied = false;
 		if (hash(entry->status) == entry->sent)
 			memory_set_string(&entry->status, NULL);

@@ -131,16 +131,16 @@ void event_recorder_free(struct event_recorder *recorder)
 
 /* Pauses its own cluster only: a full quota of one namespace, or a Role that is missing there, does
  * not stop the Events of others. */
-static void note_denied(struct event_recorder *recorder, struct target *target,
-			const struct err *err)
+static void note_denied(struct event_recorder *recorder, const struct sending *sending,
+			struct target *target, const struct err *err)
 {
 	if (target)
 		target->not_before_ms = loop_monotonic_ms(recorder->control->loop) + DENIED_MS;
 	if (recorder->denied)
 		return;
 	recorder->denied = true;
-	log_warning("Events are not sent, so kubectl describe will not show decisions", "error",
-		    err->text, NULL);
+	log_warning("Events are not sent, so kubectl describe will not show decisions", "cluster",
+		    sending->cluster, "error", err->text, NULL);
 }
 
 /* Logs that Events are allowed again; only for a target that was denied. */
@@ -174,7 +174,7 @@ static enum decision_event_answer judge(struct event_recorder *recorder,
 		/* A namespace that is being deleted accepts no new object: not a missing right. */
 		if (strstr(err->text, "being terminated"))
 			return DECISION_EVENT_LOST;
-		note_denied(recorder, target, err);
+		note_denied(recorder, sending, target, err);
 		return DECISION_EVENT_FAILED;
 	case ERR_NOT_FOUND:
 		return sending->create ? DECISION_EVENT_LOST : DECISION_EVENT_GONE;

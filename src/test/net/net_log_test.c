@@ -165,6 +165,19 @@ static void test_lines_of_a_namespace_are_bounded(void **state)
 	assert_in_range(lines_with("quiet/demo"), 200, 200);
 }
 
+static void log_namespaces(size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		log_info("m", "count", "3", "namespace", "named", "namespaces", "7", NULL);
+}
+
+static void test_a_namespace_counts_by_its_key(void **state)
+{
+	(void)state;
+	CAPTURE_LOG(log_namespaces(2 * LOG_LIMIT_BURST));
+	assert_in_range(lines_with("\"named\""), LOG_LIMIT_BURST, LOG_LIMIT_BURST + 100);
+}
+
 static struct {
 	int reports;
 	uint64_t lines;
@@ -227,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_repeated_error),
 		cmocka_unit_test(test_lines_of_a_namespace_are_bounded),
+		cmocka_unit_test(test_a_namespace_counts_by_its_key),
 		cmocka_unit_test(test_what_is_left_out_is_reported),
 		cmocka_unit_test(test_many_namespaces),
 	};

@@ -216,7 +216,7 @@ static void carried_out(struct guarded_pod *pod)
 	drop_sent(pod);
 	memory_set_string(&pod->cluster->denied, NULL);
 	if (pod->protector->denied)
-		log_info("Pods in use can be protected now", NULL);
+		log_info("Pods in use can be protected now", "cluster", pod->cluster->of.key, NULL);
 	pod->protector->denied = false;
 }
 
