@@ -73,14 +73,13 @@ static void raise(size_t *peak_bytes, size_t used)
 		;
 }
 
-static size_t add(struct budget *budget, size_t bytes)
+static void add(struct budget *budget, size_t bytes)
 {
 	size_t used =
 		whole(budget, __atomic_add_fetch(&budget->used_bytes, bytes, __ATOMIC_RELAXED));
 
 	raise(&budget->peak_bytes, used);
 	raise(&budget->recent_bytes, used);
-	return used;
 }
 
 size_t budget_recent_peak(struct budget *budget, bool restart)
@@ -96,41 +95,53 @@ static bool is_within(const struct budget *budget, size_t used)
 	return budget->limit_bytes == 0 || used <= budget->limit_bytes;
 }
 
-/* The part of the parent that is left for a child that has `used`; total: of the parent, the child's
- * included. */
-static size_t left_of(const struct budget *parent, size_t used, size_t total)
+static size_t left(size_t limit, size_t used)
 {
-	size_t spared = used > parent->limit_bytes / BUDGET_SMALL ? parent->spared_bytes : 0;
-	size_t gone = total + spared;
-
-	return gone < parent->limit_bytes ? parent->limit_bytes - gone : 0;
+	return used < limit ? limit - used : 0;
 }
 
-/* Whether the child may have `used` while its parent has `total`. */
-static bool is_fair(const struct budget *child, size_t used, size_t total)
+/* What the budget has left for its children when `bytes` more are in use, and whose limit that is: its own,
+ * or that of one above it. */
+static size_t rest_of(const struct budget *budget, size_t bytes, const struct budget **ret_of)
 {
-	const struct budget *parent = child->parent;
+	size_t used = budget_used(budget) + bytes;
+	size_t own = budget->limit_bytes ? left(budget->limit_bytes, used) : SIZE_MAX;
+	size_t granted = left(budget->granted_bytes, used), above;
+	const struct budget *of;
 
-	if (!parent || parent->limit_bytes == 0 || child->firm)
+	*ret_of = budget;
+	if (!budget->parent)
+		return own;
+	above = rest_of(budget->parent, bytes, &of);
+	if (above < granted)
+		above = granted;
+	if (own <= above)
+		return own;
+	*ret_of = of;
+	return above;
+}
+
+static bool is_small(size_t used, const struct budget *parent)
+{
+	return used <= parent->limit_bytes / BUDGET_SMALL;
+}
+
+/* Whether one child may have `used` when so much is left for all. */
+static bool is_part(size_t used, size_t rest)
+{
+	return (used + BUDGET_SHARES - 1) / BUDGET_SHARES <= rest;
+}
+
+/* Whether the child may have `used`, which is `bytes` more than now. */
+static bool is_fair(const struct budget *child, size_t used, size_t bytes)
+{
+	const struct budget *parent = child->parent, *of;
+
+	if (!parent || used <= child->granted_bytes)
 		return true;
-	if (used <= parent->limit_bytes / BUDGET_SMALL)
-		return total <= parent->limit_bytes;
-	return used <= BUDGET_SHARES * left_of(parent, used, total);
-}
-
-bool budget_take(struct budget *budget, size_t bytes)
-{
-	size_t used = budget ? add(budget, bytes) : 0;
-	bool fits = true;
-
-	while (budget) {
-		size_t total = budget->parent ? add(budget->parent, bytes) : 0;
-
-		fits &= is_within(budget, used) && is_fair(budget, used, total);
-		budget = budget->parent;
-		used = total;
-	}
-	return fits;
+	if (is_small(used, parent))
+		return is_within(parent, budget_used(parent) + bytes);
+	return is_part(used, left(rest_of(parent, bytes, &of), parent->spared_bytes));
 }
 
 /* The lowest budget whose limit, or whose fair part of its parent, `bytes` more would exceed; NULL:
@@ -140,11 +151,19 @@ static const struct budget *refusing(const struct budget *budget, size_t bytes)
 	for (; budget; budget = budget->parent) {
 		size_t used = budget_used(budget) + bytes;
 
-		if (!is_within(budget, used) ||
-		    !is_fair(budget, used, budget_used(budget->parent) + bytes))
+		if (!is_within(budget, used) || !is_fair(budget, used, bytes))
 			return budget;
+		if (used <= budget->granted_bytes)
+			return NULL;
 	}
 	return NULL;
+}
+
+bool budget_take(struct budget *budget, size_t bytes)
+{
+	for (struct budget *one = budget; one; one = one->parent)
+		add(one, bytes);
+	return !refusing(budget, 0);
 }
 
 bool budget_fits(const struct budget *budget, size_t bytes)
@@ -190,6 +209,13 @@ static struct amount amount_of(size_t bytes)
 	return amount;
 }
 
+/* More than one child ever has, also when there is nothing else. */
+static bool is_too_large(const struct budget *of, size_t bytes)
+{
+	return of->limit_bytes > 0 && !is_small(bytes, of) &&
+	       !is_part(bytes, left(of->limit_bytes, bytes + of->spared_bytes));
+}
+
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 {
 	const struct budget *at = refusing(budget, bytes), *of, *user;
@@ -198,12 +224,19 @@ int budget_refuse(const struct budget *budget, size_t bytes, struct err *err)
 	CHECK(budget);
 	if (!at)
 		at = budget; /* memory was released meanwhile */
-	of = at->parent && is_within(at, budget_used(at) + bytes) ? at->parent : at;
+	of = at;
+	if (at->parent && is_within(at, budget_used(at) + bytes))
+		(void)rest_of(at->parent, bytes, &of);
 	user = of == at ? budget : at;
 	fix = of->fix ? of->fix : "it is tried again at the next pass";
 	if (of == budget)
 		return err_set(err, ERR_LIMIT, "more than the %s of memory for %s; %s",
 			       amount_of(of->limit_bytes).text, of->name, fix);
+	if (is_too_large(of, bytes))
+		return err_set(err, ERR_LIMIT,
+			       "%s at once, more than %s may have of the %s of memory for %s%s%s",
+			       amount_of(bytes).text, user->name, amount_of(of->limit_bytes).text,
+			       of->name, of->fix ? "; " : "", of->fix ? of->fix : "");
 	return err_set(err, ERR_MEMORY, "%s of the %s of memory for %s are in use, %s by %s; %s",
 		       amount_of(budget_used(of)).text, amount_of(of->limit_bytes).text, of->name,
 		       amount_of(budget_used(user)).text, user->name, fix);

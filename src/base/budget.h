@@ -10,8 +10,9 @@
  *
  * Memory that is kept, and not freed after a second, needs two exceptions. `spared`: the first of n
  * large children may have its part for ever, so that only 1/3^n is left; a parent may spare a part of
- * its limit for small children (BUDGET_SMALL). `firm`: its own limit is its part; the others share
- * what it leaves. */
+ * its limit for small children (BUDGET_SMALL). `granted`: a child has so much in any case, also when
+ * others, or what is charged nowhere, fill the parent; its children share it by the same rule. So the
+ * grants of all purposes are at most the root's limit. */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 
@@ -28,7 +29,7 @@ struct budget {
 	const char *fix;       /* what to do when this limit, or a fair part of it, is used up */
 	size_t limit_bytes;    /* 0: none */
 	size_t spared_bytes;   /* of the limit: for small children alone */
-	bool firm;             /* needs no fair part of the parent */
+	size_t granted_bytes;  /* that need no fair part of the parent */
 	struct budget *parent; /* charged too; NULL: none */
 	/* Bytes in use, with all that was not charged; NULL: nothing else is. */
 	size_t (*measure)(void);
@@ -62,8 +63,8 @@ bool budget_fits(const struct budget *budget, size_t bytes);
 bool budget_is_over(const struct budget *budget);
 
 /* Sets the reason why `bytes` more were refused: whose budget, how much of how much, and what to do;
- * -1. ERR_LIMIT: the budget's own limit, the same charge would fail again. ERR_MEMORY: others use up a
- * parent. */
+ * -1. ERR_LIMIT: the budget's own limit, or more than one of its parent's children ever has; the same
+ * charge would fail again. ERR_MEMORY: others use up a parent. */
 int budget_refuse(const struct budget *budget, size_t bytes, struct err *err);
 
 #endif

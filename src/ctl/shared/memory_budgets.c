@@ -12,11 +12,14 @@
 #define ALL_PARTS ((size_t)5)
 /* The root of a container that is too small for this. */
 #define LEAST_PARTS ((size_t)4)
-#define OBJECTS_PARTS ((size_t)2) /* of the root */
-#define BESIDE_PARTS ((size_t)8)  /* of the root */
-#define SPARED_PARTS ((size_t)4)  /* of the objects */
-#define PASSES_PARTS ((size_t)2)  /* of the limit */
-#define PASSES_BYTES (128 * MIB)  /* without a limit */
+/* Of the root, whose purposes have together at most all of it granted. */
+#define OBJECTS_PARTS ((size_t)2)
+#define VIEWS_PARTS ((size_t)4)
+#define PASSES_GRANTED_PARTS ((size_t)6)
+#define BESIDE_PARTS ((size_t)16)
+#define SPARED_PARTS ((size_t)4) /* of the objects */
+#define PASSES_PARTS ((size_t)2) /* of the limit */
+#define PASSES_BYTES (128 * MIB) /* without a limit */
 
 static size_t root_bytes(size_t limit_bytes)
 {
@@ -34,28 +37,39 @@ static size_t passes_bytes(const struct options *options, size_t limit_bytes)
 	return limit_bytes > 0 ? limit_bytes / PASSES_PARTS : PASSES_BYTES;
 }
 
+static struct budget *granted(const char *name, const char *fix, size_t bytes, struct budget *root)
+{
+	struct budget *budget = budget_new(name, fix, bytes, root);
+
+	budget->granted_bytes = bytes;
+	return budget;
+}
+
 void memory_budgets_init(struct memory_budgets *budgets, const struct options *options,
 			 size_t limit_bytes)
 {
-	size_t root = root_bytes(limit_bytes);
-	struct budget *objects, *passes;
+	size_t all = root_bytes(limit_bytes);
+	struct budget *root, *objects, *passes;
 
-	budgets->root = budget_new("the controller (limit of the container)",
-				   "raise the memory limit of the container", root, NULL);
-	budgets->root->measure = memory_heap_bytes;
-	objects =
-		budget_new("all objects",
-			   "delete or shrink objects of this namespace, or raise the memory limit "
-			   "of the container",
-			   root / OBJECTS_PARTS, budgets->root);
-	objects->spared_bytes = root / OBJECTS_PARTS / SPARED_PARTS;
-	objects->firm = true;
+	root = budget_new("the controller (limit of the container)",
+			  "raise the memory limit of the container", all, NULL);
+	root->measure = memory_heap_bytes;
+	objects = granted("all objects",
+			  "delete or shrink objects of this namespace, or raise the memory limit "
+			  "of the container",
+			  all / OBJECTS_PARTS, root);
+	objects->spared_bytes = all / OBJECTS_PARTS / SPARED_PARTS;
 	passes = budget_new("all passes (--memory-budget)", NULL,
-			    passes_bytes(options, limit_bytes), budgets->root);
+			    passes_bytes(options, limit_bytes), root);
+	passes->granted_bytes = all / PASSES_GRANTED_PARTS;
+	budgets->root = root;
+	budgets->views = granted("the views of device claims",
+				 "delete ResourceClaimTemplates that no Pod uses, or raise the "
+				 "memory limit of the container",
+				 all / VIEWS_PARTS, root);
+	budgets->beside =
+		granted("objects that are refused or replaced", NULL, all / BESIDE_PARTS, root);
 	budget_children_init(&budgets->objects, objects, "the objects of namespace");
-	budgets->beside = budget_new("objects that are refused or replaced", NULL,
-				     root / BESIDE_PARTS, budgets->root);
-	budgets->beside->firm = true;
 	budgets->objects.beside = budgets->beside;
 	budget_children_init(&budgets->passes, passes, "the passes of namespace");
 }
@@ -65,5 +79,6 @@ void memory_budgets_done(struct memory_budgets *budgets)
 	budget_children_done(&budgets->objects);
 	budget_children_done(&budgets->passes);
 	budget_free(budgets->beside);
+	budget_free(budgets->views);
 	budget_free(budgets->root);
 }

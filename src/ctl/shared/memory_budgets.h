@@ -5,14 +5,16 @@
  *   root          the heap: three fifths of the limit without the program. Charges, and what is charged nowhere
  *     objects     the watch caches: half of the root, a quarter of it spared for small namespaces
  *       the objects of namespace NAME
- *     beside      names of objects that have no room there, and replaced versions
- *     passes      --memory-budget: replies of Ray and decisions
+ *     views       copies of the objects of device claims: a quarter
+ *     beside      names of objects that have no room there, and replaced versions: a sixteenth
+ *     passes      --memory-budget: replies of Ray and decisions; a sixth of the root is granted to them
  *       the passes of namespace NAME
  *         one pass (--max-pass-memory)
  *     pages and answers, each with a limit of its own
  *
- * The sum of the limits may be above the root: what is freed after a second (passes, pages, answers)
- * gives way to objects. Without a limit the root and the objects have none. */
+ * The sum of what is granted is at most the root: objects cannot starve passes, in whatever order they
+ * come. The sum of the limits may be above it: what is freed after a second (passes above their grant,
+ * pages, answers) gives way to objects. Without a limit only passes have one. */
 #ifndef CTL_SHARED_MEMORY_BUDGETS_H
 #define CTL_SHARED_MEMORY_BUDGETS_H
 
@@ -24,6 +26,7 @@ struct options;
 
 struct memory_budgets {
 	struct budget *root;
+	struct budget *views;
 	struct budget *beside;
 	struct budget_children objects; /* by namespace; "": objects of no namespace */
 	struct budget_children passes;  /* by namespace */

@@ -110,7 +110,7 @@ static void test_fair_parts_at_each_level(void **state)
 	assert_int_equal(budget_used(&root), all.used_bytes);
 }
 
-/* Memory that is kept: whoever comes first, small ones find room, and the firm child of the root does
+/* Memory that is kept: whoever comes first, small ones find room, and what the root has granted does
  * not give way to others. */
 static void test_small_ones_find_room_after_many_large_ones(void **state)
 {
@@ -119,7 +119,7 @@ static void test_small_ones_find_room_after_many_large_ones(void **state)
 	struct budget all = { .name = "all objects",
 			      .limit_bytes = 100 * MIB,
 			      .spared_bytes = 25 * MIB,
-			      .firm = true,
+			      .granted_bytes = 100 * MIB,
 			      .parent = &root };
 	struct budget passes = { .name = "passes", .parent = &root };
 	struct budget large[LARGE], small[SMALL];
@@ -172,6 +172,58 @@ static void test_measured_root(void **state)
 	beside = 0;
 	assert_true(budget_charge(&child, 15 * MIB));
 	budget_release(&child, 35 * MIB);
+}
+
+/* What others hold of the root, charged or not, leaves the passes what is granted to them, and their
+ * children share that. */
+static void test_a_grant_holds_in_a_full_root(void **state)
+{
+	enum { STEP = 16 << 10 };
+	struct budget root = { .name = "all", .limit_bytes = 100 * MIB, .measure = measure };
+	struct budget passes = { .name = "passes",
+				 .limit_bytes = 80 * MIB,
+				 .granted_bytes = 15 * MIB,
+				 .parent = &root };
+	struct budget hog = { .name = "a hog", .parent = &passes };
+	struct budget honest = { .name = "an honest one", .parent = &passes };
+	struct err err;
+
+	(void)state;
+	beside = 150 * MIB;
+	while (budget_charge(&hog, STEP))
+		;
+	assert_in_range(hog.used_bytes, 10 * MIB - STEP, 10 * MIB);
+	assert_int_equal(budget_refuse(&hog, STEP, &err), -1);
+	assert_int_equal(err.kind, ERR_MEMORY);
+	assert_string_equal(err.text, "150 MiB of the 100 MiB of memory for all are in use, "
+				      "10 MiB by a hog; it is tried again at the next pass");
+	while (budget_charge(&honest, STEP))
+		;
+	assert_in_range(honest.used_bytes, 3 * MIB, 4 * MIB);
+	assert_true(passes.used_bytes <= 15 * MIB);
+	beside = 0;
+	assert_true(budget_charge(&honest, 10 * MIB));
+	budget_release(&honest, honest.used_bytes);
+	budget_release(&hog, hog.used_bytes);
+}
+
+/* More than one child has of an empty parent: to wait would not help. */
+static void test_too_large_for_a_part(void **state)
+{
+	struct budget all = { .name = "all answers",
+			      .fix = "ask for less",
+			      .limit_bytes = 30 * MIB };
+	struct budget one = { .name = "client a", .parent = &all };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(budget_refuse(&one, 21 * MIB, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	assert_string_equal(err.text, "21 MiB at once, more than client a may have of the 30 MiB "
+				      "of memory for all answers; ask for less");
+	assert_true(budget_charge(&one, 20 * MIB));
+	assert_int_equal(budget_refuse(&one, 10 * MIB, &err), -1);
+	assert_int_equal(err.kind, ERR_MEMORY);
 }
 
 static void test_recent_peak(void **state)
@@ -278,6 +330,8 @@ int main(void)
 		cmocka_unit_test(test_fair_parts_at_each_level),
 		cmocka_unit_test(test_small_ones_find_room_after_many_large_ones),
 		cmocka_unit_test(test_measured_root),
+		cmocka_unit_test(test_a_grant_holds_in_a_full_root),
+		cmocka_unit_test(test_too_large_for_a_part),
 		cmocka_unit_test(test_recent_peak),
 		cmocka_unit_test(test_children_by_name),
 		cmocka_unit_test(test_arena_over_its_budget),

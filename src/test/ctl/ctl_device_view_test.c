@@ -481,6 +481,33 @@ static void test_a_view_is_charged(void **state)
 	memory_budgets_done(&budgets);
 }
 
+/* While passes hold earlier views, no more are made than there is memory for. */
+static void test_held_views_delay_new_ones(void **state)
+{
+	struct memory_budgets budgets;
+	struct device_view *first;
+	uint64_t number;
+
+	(void)state;
+	memory_budgets_init(&budgets, &options, (size_t)256 << 20);
+	budgets.root->measure = NULL;
+	control.memory = &budgets;
+	changed("demo", false);
+	await_view();
+	first = device_view_hold(&control);
+	number = device_view_number(&control);
+	(void)budget_take(budgets.views, budgets.views->limit_bytes);
+	second_template = true;
+	assert_false(loop_wait_until(script.loop, has_second, NULL, 500));
+	assert_int_equal(device_view_number(&control), number);
+	budget_release(budgets.views, budgets.views->limit_bytes);
+	assert_true(loop_wait_until(script.loop, has_second, NULL, WAIT_MS));
+	device_view_drop(first);
+	changed("demo", true);
+	control.memory = NULL;
+	memory_budgets_done(&budgets);
+}
+
 static void test_a_slice_that_cannot_be_read(void **state)
 {
 	(void)state;
@@ -522,6 +549,7 @@ int main(void)
 		TEST_OF(test_a_kind_above_the_limit_of_a_view),
 		TEST_OF(test_a_namespace_above_the_limit_of_a_view),
 		TEST_OF(test_a_view_is_charged),
+		TEST_OF(test_held_views_delay_new_ones),
 		TEST_OF(test_a_slice_that_cannot_be_read),
 		TEST_OF(test_a_bad_template_hides_no_other),
 		TEST_OF(test_a_sidecar_reads_its_namespace),

@@ -29,9 +29,43 @@ static void test_parts(void **state)
 		assert_int_equal(budgets.objects.parent->limit_bytes / MIB, givens[i].objects_mib);
 		assert_int_equal(budgets.passes.parent->limit_bytes / MIB,
 				 givens[i].all_passes_mib);
+		assert_true(budgets.objects.parent->granted_bytes + budgets.views->granted_bytes +
+				    budgets.beside->granted_bytes +
+				    budgets.passes.parent->granted_bytes <=
+			    budgets.root->limit_bytes);
 		memory_budgets_done(&budgets);
 		options_done(&options);
 	}
+}
+
+static size_t heap(void)
+{
+	return 200 * MIB;
+}
+
+/* After a restart objects and views come first, and blocks that are charged nowhere. */
+static void test_passes_find_room_after_everything_else(void **state)
+{
+	struct options options;
+	struct memory_budgets budgets;
+	struct budget *large, *small;
+
+	(void)state;
+	options_init(&options);
+	memory_budgets_init(&budgets, &options, 256 * MIB);
+	budgets.root->measure = heap;
+	large = budget_children_get(&budgets.passes, "hostile");
+	small = budget_children_get(&budgets.passes, "honest");
+	while (budget_charge(large, MIB / 8))
+		;
+	assert_in_range(budget_used(large), 14 * MIB, 16 * MIB);
+	assert_true(budget_charge(small, 4 * MIB));
+	budget_release(large, budget_used(large));
+	budget_release(small, budget_used(small));
+	budget_free(large);
+	budget_free(small);
+	memory_budgets_done(&budgets);
+	options_done(&options);
 }
 
 /* Objects of one namespace and passes of many never take the last of what the container has. */
@@ -71,6 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_passes_find_room_after_everything_else),
 		cmocka_unit_test(test_the_sum_is_below_the_limit),
 	};
 

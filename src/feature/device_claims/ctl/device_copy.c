@@ -9,6 +9,8 @@
 #include "feature/device_claims/core/resolve.h"
 
 #define MIB ((size_t)1 << 20)
+/* Of a view, for claims and templates. */
+#define CLAIMS_PARTS ((size_t)3)
 
 /* A list of the objects, whose elements are the caller's. */
 struct list {
@@ -37,7 +39,8 @@ static struct list list_of(struct device_objects *objects, const char *name)
 /* ---- objects of no namespace ---- */
 
 /* Above the limit the kind is not known. */
-static bool own_all(struct device_objects *objects, const char *name, struct arena *arena)
+static bool own_all(struct device_objects *objects, const char *name, size_t limit_bytes,
+		    struct arena *arena)
 {
 	struct list list = list_of(objects, name);
 	const struct field *row = list.row;
@@ -48,7 +51,7 @@ static bool own_all(struct device_objects *objects, const char *name, struct are
 		if (row->problems > 0)
 			memset(object + row->problems, 0, sizeof(struct strings));
 		field_own(row->members, object, arena);
-		if (arena->used_bytes <= DEVICE_COPY_CLUSTER_BYTES)
+		if (arena->used_bytes <= limit_bytes)
 			continue;
 		memset((char *)objects + row->count, 0, sizeof(list.count));
 		memset((char *)objects + row->has, 0, sizeof(bool));
@@ -92,7 +95,7 @@ static int compare_tenants(const void *left, const void *right)
 	return strcmp(a->namespace_, b->namespace_);
 }
 
-static void refuse(struct tenant *tenant, size_t left, struct arena *arena,
+static void refuse(struct tenant *tenant, size_t left, size_t limit_bytes, struct arena *arena,
 		   struct device_copied *ret)
 {
 	tenant->refused = arena_printf(
@@ -100,8 +103,7 @@ static void refuse(struct tenant *tenant, size_t left, struct arena *arena,
 		"the ResourceClaimTemplates and ResourceClaims of namespace %.63s take %zu MiB, and "
 		"%zu of the %zu MiB for all namespaces are left; delete those that no Pod uses, or "
 		"shorten their selectors",
-		tenant->namespace_, tenant->bytes / MIB + 1, left / MIB,
-		DEVICE_COPY_CLAIMS_BYTES / MIB);
+		tenant->namespace_, tenant->bytes / MIB + 1, left / MIB, limit_bytes / MIB);
 	ret->refused++;
 	if (ret->first_refused && strcmp(ret->first_refused, tenant->namespace_) < 0)
 		return;
@@ -109,19 +111,19 @@ static void refuse(struct tenant *tenant, size_t left, struct arena *arena,
 	ret->why = tenant->refused;
 }
 
-static void refuse_largest(const struct map *tenants, struct arena *arena,
+static void refuse_largest(const struct map *tenants, size_t limit_bytes, struct arena *arena,
 			   struct device_copied *ret)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct tenant **sorted = arena_array(&scratch, tenants->count, sizeof(*sorted));
-	size_t left = DEVICE_COPY_CLAIMS_BYTES;
+	size_t left = limit_bytes;
 
 	for (size_t i = 0; i < tenants->count; i++)
 		sorted[i] = tenants->entries[i].value;
 	sort_stable(sorted, tenants->count, sizeof(*sorted), compare_tenants);
 	for (size_t i = 0; i < tenants->count; i++) {
 		if (sorted[i]->bytes > left)
-			refuse(sorted[i], left, arena, ret);
+			refuse(sorted[i], left, limit_bytes, arena, ret);
 		else
 			left -= sorted[i]->bytes;
 	}
@@ -166,18 +168,27 @@ static void own_claims(const struct list *list, const struct map *tenants, struc
 	}
 }
 
-void device_copy(struct device_objects *objects, struct arena *arena,
+static size_t lesser(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+void device_copy(struct device_objects *objects, size_t view_bytes, struct arena *arena,
 		 struct device_copied *ret_copied)
 {
+	size_t claims_bytes = view_bytes ? view_bytes / CLAIMS_PARTS : DEVICE_COPY_CLAIMS_BYTES;
+	size_t cluster_bytes = view_bytes ? view_bytes - claims_bytes : DEVICE_COPY_CLUSTER_BYTES;
 	struct map tenants = MAP_INIT;
 	struct list templates = list_of(objects, "resourceClaimTemplates");
 	struct list claims = list_of(objects, "resourceClaims");
 
 	*ret_copied = (struct device_copied){ .refused = 0 };
-	ret_copied->slices_too_large = !own_all(objects, "resourceSlices", arena);
-	ret_copied->classes_too_large = !own_all(objects, "deviceClasses", arena);
+	claims_bytes = lesser(claims_bytes, DEVICE_COPY_CLAIMS_BYTES);
+	cluster_bytes = lesser(cluster_bytes, DEVICE_COPY_CLUSTER_BYTES);
+	ret_copied->slices_too_large = !own_all(objects, "resourceSlices", cluster_bytes, arena);
+	ret_copied->classes_too_large = !own_all(objects, "deviceClasses", cluster_bytes, arena);
 	measure_all(objects, &tenants);
-	refuse_largest(&tenants, arena, ret_copied);
+	refuse_largest(&tenants, claims_bytes, arena, ret_copied);
 	own_templates(&templates, &tenants, arena);
 	own_claims(&claims, &tenants, arena);
 	map_drop_all(&tenants, NULL);

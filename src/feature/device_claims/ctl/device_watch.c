@@ -26,7 +26,6 @@
 #define VIEW_DELAY_COPIES 20
 /* The current one, and one that is made or that a pass still holds. */
 #define VIEWS ((size_t)2)
-#define VIEW_MAX_BYTES (DEVICE_COPY_CLUSTER_BYTES + DEVICE_COPY_CLAIMS_BYTES)
 /* A kind that is not read after so many timeouts of the API server is not waited for. */
 #define FIRST_LISTS_TIMEOUTS 3
 
@@ -81,7 +80,6 @@ struct device_watch {
 	char *bad_slice;                     /* the last one; NULL: none */
 	struct device_view *view;            /* NULL: nothing is watched, or not all is read */
 	uint64_t views;                      /* were made */
-	struct budget *budget;               /* of views; NULL: none was made yet */
 };
 
 /* ---- the view ---- */
@@ -132,7 +130,8 @@ static void count_view(void *context, const struct work_job *job UNUSED)
 	struct device_view *view = making->view;
 
 	making->copy_us = -loop_precise_us();
-	device_copy(making->objects, &view->arena, &making->copied);
+	device_copy(making->objects, view->budget ? view->budget->limit_bytes / VIEWS : 0,
+		    &view->arena, &making->copied);
 	view->table = device_claims_attach(view->objects, making->table, &view->arena);
 	making->copy_us += loop_precise_us();
 }
@@ -230,11 +229,19 @@ static void list_kinds(const struct watches *watches, struct device_objects *obj
 	}
 }
 
+/* NULL: without a limit. */
+static struct budget *budget_of(const struct device_watch *watch)
+{
+	const struct memory_budgets *memory = watch->of.control->memory;
+
+	return memory ? memory->views : NULL;
+}
+
 static void make_view(struct device_watch *watch)
 {
 	static const struct work_functions functions = { count_view, view_counted, view_dropped };
 	struct making *making = memory_alloc(sizeof(*making));
-	struct device_view *view = device_view_new(watch->budget);
+	struct device_view *view = device_view_new(budget_of(watch));
 	struct device_objects *objects = ARENA_NEW(&view->arena, struct device_objects);
 
 	list_kinds(watch->watches, objects, &view->arena);
@@ -254,8 +261,12 @@ static void timer_due(void *context)
 	bool first = !watch->view;
 
 	watch->due = false;
-	if (watch->watches && (!first || watch->late || all_known(watch)))
+	if (!watch->watches || (first && !watch->late && !all_known(watch)))
+		return;
+	if (first || budget_fits(budget_of(watch), watch->view->arena.used_bytes))
 		make_view(watch);
+	else /* passes hold earlier ones */
+		renew(watch);
 }
 
 static void deadline_due(void *context)
@@ -315,17 +326,6 @@ static void kind_read(void *context)
 		renew(watch);
 }
 
-static struct budget *new_budget(const struct control *control)
-{
-	struct budget *budget = budget_new("the views of device claims",
-					   "delete ResourceClaimTemplates that no Pod uses",
-					   VIEWS * VIEW_MAX_BYTES,
-					   control->memory ? control->memory->root : NULL);
-
-	budget->firm = true;
-	return budget;
-}
-
 static void begin_watches(struct device_watch *watch)
 {
 	const struct options *options = watch->of.control->options;
@@ -337,7 +337,6 @@ static void begin_watches(struct device_watch *watch)
 	watch->watches = memory_alloc(sizeof(*watch->watches));
 	watch->watches->owner = watch;
 	if (!watch->timer) {
-		watch->budget = new_budget(watch->of.control);
 		watch->timer = loop_timer_new(watch->of.control->loop, timer_due, watch);
 		watch->deadline = loop_timer_new(watch->of.control->loop, deadline_due, watch);
 	}
@@ -403,7 +402,6 @@ static void end(void *self)
 	struct device_watch *watch = self;
 
 	end_watches(watch);
-	budget_free(watch->budget);
 	memory_free(watch->bad_slice);
 	loop_timer_free(watch->timer);
 	loop_timer_free(watch->deadline);
