@@ -81,6 +81,7 @@ struct cluster {
 	bool woken;             /* the next pass comes early, because something changed */
 	bool wake_again;        /* something changed during a pass */
 	bool resumed;           /* the pace of an earlier process was read */
+	bool unread;            /* it waits for its objects */
 	int64_t started_ms;
 	struct backoff backoff; /* from the API server, when a read or a write failed */
 	int64_t not_before_ms;  /* earliest next pass, also for cluster_wake */
@@ -578,7 +579,7 @@ static bool resumes_later(struct cluster *cluster, const struct observation *vie
 	return cluster->poll.undecided_ms > 0;
 }
 
-/* One of its large objects exists and is not read yet: nothing is decided and reported without it. */
+/* One of its large objects exists and is not read yet: nothing is decided without it. */
 static bool is_unread(const struct cluster *cluster)
 {
 	const struct control *control = cluster->control;
@@ -586,7 +587,21 @@ static bool is_unread(const struct cluster *cluster)
 
 	return kube_informer_unread(control->ray_clusters, namespace_, name) ||
 	       kube_informer_indexed_unread(control->pods, cluster->of.key) ||
-	       autoscaler_objects_unread(control->autoscalers, namespace_, name);
+	       autoscaler_objects_unread(control->autoscalers, namespace_, name) ||
+	       features_unread(control->features, namespace_, name);
+}
+
+static bool waits_to_be_read(struct cluster *cluster)
+{
+	bool waited = cluster->unread;
+
+	cluster->unread = is_unread(cluster);
+	if (cluster->unread && !waited)
+		log_info("not decided on until its large objects are read", "cluster",
+			 cluster->of.key, NULL);
+	if (cluster->unread)
+		status_unread(cluster->control->status, cluster->of.namespace_, cluster->of.name);
+	return cluster->unread;
 }
 
 static void start_pass(void *context)
@@ -625,7 +640,7 @@ static void start_pass(void *context)
 	heads_view(cluster, &scratch, &view);
 	if (!view.cluster || cluster->unchanged_until_ms == 0)
 		cluster->gate = cluster_gate(&view, cluster->control->options);
-	if (!view.cluster || is_unread(cluster) ||
+	if (!view.cluster || waits_to_be_read(cluster) ||
 	    (cluster->gate == CLUSTER_SCALED && resumes_later(cluster, &view))) {
 		schedule_next(cluster);
 		return;

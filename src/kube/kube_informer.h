@@ -67,6 +67,11 @@ extern const struct kube_type kube_type_autoscaler; /* struct autoscaler_object 
 extern const struct kube_type kube_type_namespace;  /* struct namespace */
 /* Features have further kinds in their part `kube`. */
 
+/* Why an object is bad that has not been read yet (large_later). */
+#define KUBE_UNREAD_TEXT                                                                           \
+	"is not read yet: large objects are read one after another, those of each namespace in "   \
+	"turn; wait, or make it smaller"
+
 enum kube_change {
 	KUBE_ADDED = 1, /* old is NULL */
 	KUBE_MODIFIED,

@@ -11,9 +11,6 @@
 #include "net/work.h"
 
 #define KUBE_KEY_MAX_BYTES ((size_t)4096)
-#define KUBE_UNREAD_TEXT                                                                           \
-	"is not read yet: large objects are read one after another, those of each namespace in "   \
-	"turn; wait, or make it smaller"
 /* Of an entry: itself, its key, and its places in the map and the index. */
 #define KUBE_ENTRY_BYTES (sizeof(struct kube_entry) + 128)
 

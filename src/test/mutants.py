@@ -26,6 +26,7 @@ POOL_ROUNDS = "src/feature/pools/core/pool_rounds.c"
 LOCKS = "core_pool_rounds_test"
 LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
 STORE = "src/kube/kube_store.c"
+BUDGETS, VIEWS = "src/ctl/shared/memory_budgets.c", "src/feature/device_claims/ctl/device_watch.c"
 COUNTED, GATE = "src/base/counted.h", "src/core/decide/gate.c"
 BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
 PASS, PASS_READ, PASS_DECIDE = "src/ctl/pass/pass.c", "src/ctl/pass/pass_read.c", "src/ctl/pass/pass_decide.c"
@@ -107,8 +108,11 @@ MUTANTS = [
     Mutant(POOLS, "(__int128)held_in(entry->member.value, p, false);", "0;", "ctl_pools_test", "FAILED"),
     Mutant(ALLOCATION, "room = b->input->capacities[pool] / amount + 1;", "room = 1;", CALLER, "law 10"),
     # ---- budgets: a charge or a limit that is left out
-    Mutant(BUDGET, "budget->parent ? add(budget->parent, bytes) : 0;", "budget_used(budget->parent);", "base_budget_test", ""),
-    Mutant(BUDGET, "return used <= BUDGET_SHARES * left_of(parent, used, total);", "return used <= BUDGET_SHARES * left_of(parent, used, total) + parent->limit_bytes;", "base_budget_test", "FAILED"),
+    Mutant(BUDGET, "for (struct budget *one = budget; one; one = one->parent)\n\t\tadd(one, bytes);", "if (budget)\n\t\tadd(budget, bytes);", "base_budget_test", ""),
+    Mutant(BUDGET, "return is_part(used, left(rest_of(parent, bytes, &of), parent->spared_bytes));", "return parent != NULL || (of = NULL);", "base_budget_test", "FAILED"),
+    Mutant(BUDGET, "if (used <= budget->granted_bytes)\n\t\t\treturn NULL;", "", "base_budget_test", "FAILED"),
+    Mutant(BUDGETS, "passes->granted_bytes = all / PASSES_GRANTED_PARTS;", "", "ctl_memory_budgets_test", "FAILED"),
+    Mutant(VIEWS, "if (first || budget_fits(budget_of(watch), watch->view->arena.used_bytes))", "if (true)", "ctl_device_view_test", "FAILED"),
     Mutant(ARENA, "if (!budget_take(budget, bytes))", "if (!budget_take(budget, 0 * bytes))", "base_budget_test", ""),
     Mutant(ARENA, "arena->over_budget = true;", "arena->over_budget = false;", "base_budget_test", ""),
     Mutant(BUF, "if (!budget_charge(buf->budget, capacity - buf->capacity)) {", "if (!budget_charge(buf->budget, 0 * capacity)) {", "base_budget_test", ""),

@@ -105,6 +105,15 @@ bool features_complete(const struct features *features, struct inventory_list *l
 	return complete;
 }
 
+bool features_unread(const struct features *features, const char *namespace_, const char *name)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->unread &&
+		    features->table[i]->unread(features->selves[i], namespace_, name))
+			return true;
+	return false;
+}
+
 void features_decided(void *listener, const struct pass_decision *decision)
 {
 	const struct features *features = listener;

@@ -59,6 +59,10 @@ struct feature {
 	 * it is called again. */
 	bool (*complete)(void *self, struct inventory_list *list, struct arena *arena);
 
+	/* Whether an object that decisions on this RayCluster need exists and is not read yet: they wait
+	 * for it. */
+	bool (*unread)(const void *self, const char *namespace_, const char *name);
+
 	/* A listener of passes (ctl/cluster.c). */
 	void (*decided)(void *self, const struct pass_decision *decision);
 	void (*forget)(void *self, const char *namespace_, const char *name);
@@ -107,6 +111,9 @@ struct device_view *const *features_devices(const struct features *features);
 /* False: it is called again. */
 bool features_complete(const struct features *features, struct inventory_list *list,
 		       struct arena *arena);
+
+/* Whether one of them waits for an object of the RayCluster. */
+bool features_unread(const struct features *features, const char *namespace_, const char *name);
 
 /* The hooks of all, in the order of the table; `listener` and `watcher` are a struct features. */
 void features_decided(void *listener, const struct pass_decision *decision);

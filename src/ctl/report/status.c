@@ -277,6 +277,24 @@ void status_decided(void *listener, const struct pass_decision *decision)
 	watch_deadline(status);
 }
 
+void status_unread(struct status *status, const char *namespace_, const char *name)
+{
+	if (!status || status->waits.count == 0)
+		return;
+	LIST_EACH(struct status_wait, wait, &status->waits, item) {
+		if (strcmp(wait->path.namespace_, namespace_) != 0 ||
+		    strcmp(wait->path.name, name) != 0)
+			continue;
+		list_remove(&wait->item);
+		serve_answer_text(wait->request, 503,
+				  "not decided on until its large objects are read: they are read "
+				  "one after another, those of each namespace in turn; ask again "
+				  "later, or make them smaller");
+		memory_free(wait);
+	}
+	watch_deadline(status);
+}
+
 void status_forget(void *listener, const char *namespace_, const char *name)
 {
 	const struct status *status = listener;

@@ -47,6 +47,8 @@ void status_ask(struct status *status, const char *path, bool all, struct serve_
 /* A listener of passes (ctl/cluster.c): answers the waiting requests from a final decision of this
  * cluster. `listener` is a struct status; NULL is fine. */
 void status_decided(void *listener, const struct pass_decision *decision);
+/* The cluster waits until its objects are read: so do no requests for it. */
+void status_unread(struct status *status, const char *namespace_, const char *name);
 /* The cluster is deleted, or not ours any more. */
 void status_forget(void *listener, const char *namespace_, const char *name);
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "core/model/name_set.h"
 #include "ctl/shared/control.h"
 
 struct budget;
@@ -19,6 +20,7 @@ struct device_view {
 	struct arena arena;
 	const struct device_objects *objects;
 	const struct device_table *table;
+	struct name_set unread; /* namespaces with templates or claims that are not read yet */
 };
 
 /* Empty, with one holder. Its memory is charged to the budget, of which it has a reference; NULL: to

@@ -15,6 +15,7 @@
 #include "net/work.h"
 #include "test/support/control_wait.h"
 #include "test/support/kube_script.h"
+#include "test/support/log_capture.h"
 
 #define PATCHES_MAX 16
 #define REST_S 3
@@ -321,7 +322,9 @@ static void test_a_cluster_waits_for_its_large_objects(void **state)
 	api.status = 200;
 	clusters = clusters_new();
 	cluster = cluster_make(&clusters, &control, "a", "demo");
-	assert_false(loop_wait_until(script.loop, has_patched_or_event, NULL, 5000));
+	CAPTURE_LOG(assert_false(loop_wait_until(script.loop, has_patched_or_event, NULL, 5000)));
+	assert_non_null(strstr(output, "\"not decided on until its large objects are read\","
+				       "\"cluster\":\"a/demo\""));
 	api.gives_one = true;
 	assert_true(loop_wait_until(script.loop, has_patched, &one, WAIT_MS));
 }

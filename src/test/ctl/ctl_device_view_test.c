@@ -446,8 +446,12 @@ static void test_a_namespace_above_the_limit_of_a_view(void **state)
 		await_view();
 		assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
 		assert_true(is_refused(unread));
+		/* Clusters of that namespace that claim wait, others do not. */
+		assert_true(name_set_contains(&(*control.devices)->unread, "b"));
+		assert_false(device_claims_feature.unread(watch, "a", "demo"));
 		assert_true(loop_wait_until(script.loop, is_refused, refused, WAIT_MS));
 	});
+	assert_false(name_set_contains(&(*control.devices)->unread, "b"));
 	assert_true((*control.devices)->objects->templates_known);
 	assert_int_equal(request_of("one")->promise.amount, RESOURCE_UNIT);
 	assert_true(is_refused((char[]){ "delete those that no Pod uses" }));

@@ -239,6 +239,22 @@ static void test_no_pass_in_time(void **state)
 	decide_one(bench, "demo"); /* no request waits any more */
 }
 
+/* Of a cluster whose objects are being read, a request is answered at once. */
+static void test_unread_objects(void **state)
+{
+	struct bench *bench = *state;
+
+	bench->wakes = 0;
+	start(bench, "/status/team/demo");
+	assert_true(loop_wait_until(bench->control.loop, is_woken, bench, 10000));
+	status_unread(bench->control.status, "team", "other");
+	assert_false(loop_wait_until(bench->control.loop, is_done, bench, 50));
+	status_unread(bench->control.status, "team", "demo");
+	assert_true(loop_wait_until(bench->control.loop, is_done, bench, 10000));
+	assert_int_equal(bench->code, 503);
+	expect_in_body(bench, "until its large objects are read");
+}
+
 static void test_unknown(void **state)
 {
 	struct bench *bench = *state;
@@ -340,6 +356,7 @@ int main(void)
 		TEST(test_gpu_holders_without_ray),
 		TEST(test_work_without_ray),
 		TEST(test_no_pass_in_time),
+		TEST(test_unread_objects),
 		TEST(test_unknown),
 		TEST(test_end_while_waiting),
 		cmocka_unit_test(test_paths),

@@ -124,6 +124,19 @@ static void set_list(struct device_objects *objects, const struct field *row, vo
 	memcpy((char *)objects + row->has, &known, sizeof(known));
 }
 
+static struct name_set unread_namespaces(const struct device_objects *objects, struct arena *arena)
+{
+	VEC(const char *) names = { .at = NULL };
+
+	ARRAY_EACH(const struct claim_template, one, objects->templates, objects->template_count)
+		if (one->unreadable && strcmp(one->unreadable, KUBE_UNREAD_TEXT) == 0)
+			VEC_PUSH(arena, &names, one->namespace_);
+	ARRAY_EACH(const struct resource_claim, one, objects->claims, objects->claim_count)
+		if (one->unreadable && strcmp(one->unreadable, KUBE_UNREAD_TEXT) == 0)
+			VEC_PUSH(arena, &names, one->namespace_);
+	return name_set_of_strings(arena, &(struct strings){ names.at, names.count });
+}
+
 static void count_view(void *context, const struct work_job *job UNUSED)
 {
 	struct making *making = context;
@@ -132,6 +145,7 @@ static void count_view(void *context, const struct work_job *job UNUSED)
 	making->copy_us = -loop_precise_us();
 	device_copy(making->objects, view->budget ? view->budget->limit_bytes / VIEWS : 0,
 		    &view->arena, &making->copied);
+	view->unread = unread_namespaces(view->objects, &view->arena);
 	view->table = device_claims_attach(view->objects, making->table, &view->arena);
 	making->copy_us += loop_precise_us();
 }
@@ -449,6 +463,15 @@ static bool complete(void *self, struct inventory_list *list, struct arena *aren
 	return true;
 }
 
+/* Of a cluster that claims; with the view that its decisions would read. */
+static bool unread(const void *self, const char *namespace_, const char *name)
+{
+	const struct device_watch *watch = self;
+
+	return watch->view && cluster_map_get(&watch->of.clusters, namespace_, name) &&
+	       name_set_contains(&watch->view->unread, namespace_);
+}
+
 static struct device_view *const *devices(const void *self)
 {
 	const struct device_watch *watch = self;
@@ -464,4 +487,5 @@ const struct feature device_claims_feature = {
 	.ray_cluster_changed = ray_cluster_changed,
 	.devices = devices,
 	.complete = complete,
+	.unread = unread,
 };
