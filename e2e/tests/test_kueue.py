@@ -2,7 +2,7 @@
 
     RAYSCALER_KUEUE=KUEUE e2e/run-pytest.sh mine tests/test_kueue.py
 
-KUEUE is a checkout of its tag v0.18.6, built there with ``go build -o bin/manager ./cmd/kueue``.
+KUEUE is a checkout of its tag v0.18.6 or v0.19.2, built there with ``go build -o bin/manager ./cmd/kueue``.
 """
 
 import json
@@ -48,7 +48,7 @@ def test_a_launch_waits_for_quota_and_keeps_its_place(kueue, scenario, namespace
         assert kueue.admitted(namespace) == {"head": 1, "gpu-group": 2}
         program.actors(2, "more", num_gpus=1)
         wait_until(lambda: one.replicas() == 4 and kueue.waiting(namespace), 30, "the larger Workload")
-        wait_until(lambda: (one.autoscaler() or {}).get("status", {}).get("reason") == "WaitsForKueue", 30, "the reason")
+        wait_until(lambda: (one.autoscaler() or {}).get("status", {}).get("reason") == "WaitsForQueue", 30, "the reason")
         before = patches(api_server, namespace)
         # Twice the time after which a launch behind another gate is cancelled.
         hold(lambda: one.replicas() == 4 and kueue.waiting(namespace), 12, "the place in the queue")

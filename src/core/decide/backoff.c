@@ -31,10 +31,7 @@ static const struct cause_rule {
 		    { REASON_REFUSED, CANCELS_MISSING, true },
 		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
 		    { REASON_NO_PODS, CANCELS_MISSING, false },
-#define X(identifier, cancels, ends_with_cause) { REASON_##identifier, cancels, ends_with_cause },
-		    FEATURE_CAUSE_RULES(X)
-#undef X
-};
+		    { REASON_QUOTA_GATE, CANCELS_GATED, false } };
 
 static const struct cause_rule *rule_of(const char *cause)
 {
@@ -75,7 +72,7 @@ static const char *cause_of(const struct worker_health *worker)
 {
 	switch (worker->obstacle) {
 	case OBSTACLE_GATED:
-		return REASON_QUOTA_GATE;
+		return worker->gate == GATE_CANCELLED ? REASON_QUOTA_GATE : NULL;
 	case OBSTACLE_NO_NODE:
 		return worker->cause ? worker->cause : REASON_NO_NODE;
 	case OBSTACLE_NODE_TIMEOUT:
@@ -114,8 +111,6 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 			cause = REASON_POD_FAILED;
 			message = pod_status_read(worker->pod, health->arena).text;
 		}
-		if (own->gate != GATE_BACKS_OFF)
-			cause = own->gate == GATE_CANCELLED ? own->cause : NULL;
 		if (!cause)
 			continue;
 		return (struct evidence){ cause,
@@ -398,7 +393,7 @@ static bool is_starved(const struct health *health, const struct worker *worker)
 	if (worker->deleting || worker->registered)
 		return false;
 	if (health->groups[worker->group].cancels == CANCELS_GATED)
-		return own->gate == GATE_CANCELLED;
+		return own->obstacle == OBSTACLE_GATED && own->gate == GATE_CANCELLED;
 	if (health->groups[worker->group].cancels == CANCELS_MISSING)
 		return !worker->pod;
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */

@@ -19,16 +19,15 @@ enum obstacle {
 
 /* The rule for a Pod whose obstacle is OBSTACLE_GATED. */
 enum gate_rule {
-	GATE_BACKS_OFF = 0, /* its group is backed off, with all Pods that cannot start */
+	GATE_CANCELLED = 0, /* its group is backed off, and its Pods with this rule are cancelled */
 	GATE_WAITS,         /* for any time */
-	GATE_CANCELLED, /* its group is backed off, and of its Pods those with this rule are cancelled */
 };
 
 /* Launches that a group in back-off cancels. */
 enum cancels {
 	CANCELS_NOTHING = 0,
 	CANCELS_MISSING, /* replicas without a Pod */
-	CANCELS_GATED,   /* Pods with GATE_CANCELLED */
+	CANCELS_GATED,   /* Pods with OBSTACLE_GATED and GATE_CANCELLED */
 	CANCELS_ALL,     /* both, and all Pods that cannot start */
 };
 
@@ -39,7 +38,9 @@ struct worker_health {
 	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
 	const char *waiting_reason;   /* progress: why it has no Node; NULL: it may have one */
-	enum gate_rule gate;          /* features */
+	time_ms gated_since;          /* progress: the last change of its gates; TIME_NONE: none */
+	const struct event *refusal; /* progress: of the queue it is in, its newest Event; or NULL */
+	enum gate_rule gate;         /* features */
 	const char *cause;   /* features: of a back-off in place of its obstacle; NULL: none */
 	bool raylet_expired; /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/decide/capacity_check.h"
+#include "core/decide/mark.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
 #include "core/model/in_force.h"
@@ -26,11 +27,10 @@ bool progress_scale_gate(const struct worker_group *group)
 }
 
 /* The answer of a node autoscaler: that it adds a Node for this Pod, or that it will not; or of a scheduler with
- * queues. The
- * newest event counts; of two at the same time, the positive one. */
+ * queues. The newest event counts; of two at the same time, the positive one. */
 struct reaction {
-	bool promised, refused, over_quota;
-	const char *reason, *message;
+	const struct event *event; /* NULL: none */
+	enum event_meaning meaning;
 	time_ms at;
 };
 
@@ -44,7 +44,7 @@ static bool is_about(const struct event *event, const struct pod *pod)
 
 static struct reaction find_reaction(const struct snapshot *snapshot, const struct pod *pod)
 {
-	struct reaction found = { .reason = "", .message = "", .at = TIME_NONE };
+	struct reaction found = { .event = NULL, .at = TIME_NONE };
 	ARRAY_EACH(const struct event, event, snapshot->events, snapshot->event_count) {
 		enum event_meaning meaning = event_meaning(event);
 		bool promise = meaning == EVENT_NODE_COMES;
@@ -52,15 +52,10 @@ static struct reaction find_reaction(const struct snapshot *snapshot, const stru
 		    !is_about(event, pod))
 			continue;
 		time_ms at = event_time(event);
-		bool newer = (!found.promised && !found.refused) || at > found.at;
-		if (!newer && !(at == found.at && promise && found.refused))
+		bool newer = !found.event || at > found.at;
+		if (!newer && !(at == found.at && promise && found.meaning != EVENT_NODE_COMES))
 			continue;
-		found = (struct reaction){ .promised = promise,
-					   .refused = !promise,
-					   .over_quota = meaning == EVENT_OVER_QUOTA,
-					   .reason = event->reason,
-					   .message = event->message,
-					   .at = at };
+		found = (struct reaction){ event, meaning, at };
 	}
 	return found;
 }
@@ -78,16 +73,29 @@ static bool waited_longer(const struct health *health, time_ms since, int64_t se
 	       due_passed(health->facts->due, since, seconds * MS_PER_SECOND + 1);
 }
 
+/* A gate without a known owner is waited for as long as a Node. */
 static void assess_gated(struct health *health, const struct worker *worker)
 {
 	struct worker_health *own = &health->workers[worker->index];
-	const struct pod *pod = worker->pod;
-	bool young = pod->created != TIME_NONE &&
-		     !due_passed(health->facts->due, pod->created, PROGRESS_GATE_GRACE_MS);
-	own->obstacle = young ? OBSTACLE_WAITING : OBSTACLE_GATED;
+	const struct strings *gates = &worker->pod->spec.scheduling_gates;
+	const struct memory_mark *old = mark_find(health->facts, MARK_GATES, worker->pod_name);
+	int64_t timeout = in_force_node_timeout_ms(health->snapshot) / MS_PER_SECOND;
+
+	own->gated_since = old && old->count == (int64_t)gates->count ?
+				   mark_since(health->facts, MARK_GATES, worker->pod_name) :
+				   health->snapshot->now;
+	VEC_PUSH(health->arena, &health->memory.marks,
+		 ((struct memory_mark){ MARK_GATES, worker->pod_name, own->gated_since,
+					(int64_t)gates->count, NULL }));
+	own->obstacle = OBSTACLE_WAITING;
 	own->waiting_reason = REASON_QUOTA_GATED;
+	own->obstacle_message = arena_printf(health->arena, "scheduling gate %s", gates->at[0]);
+	if (!waited_longer(health, own->gated_since, timeout))
+		return;
+	own->obstacle = OBSTACLE_GATED;
 	own->obstacle_message =
-		arena_printf(health->arena, "scheduling gate %s", pod->spec.scheduling_gates.at[0]);
+		arena_printf(health->arena, "%s for %s", own->obstacle_message,
+			     over_text(health, health->snapshot->now - own->gated_since, timeout));
 }
 
 /* Appends the text about Nodes to that of the scheduler or the node autoscaler. */
@@ -118,6 +126,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 	if (since == TIME_NONE)
 		since = worker->pod->created;
 	struct reaction reaction = find_reaction(snapshot, worker->pod);
+	own->refusal = reaction.meaning == EVENT_OVER_QUOTA ? reaction.event : NULL;
 	own->waiting_reason = REASON_WAITING_FOR_NODE;
 	own->obstacle_message = scheduled->message;
 	if (waited_longer(health, since, timeout)) {
@@ -125,15 +134,11 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 		own->obstacle_message = arena_printf(
 			health->arena, "%s for %s: %s", scheduled->reason,
 			over_text(health, snapshot->now - since, timeout), scheduled->message);
-	} else if (reaction.refused) {
+	} else if (reaction.event && reaction.meaning == EVENT_NO_NODE) {
 		own->obstacle = OBSTACLE_NO_NODE;
-		if (reaction.over_quota) {
-			own->cause = REASON_QUOTA_GATE;
-			own->waiting_reason = REASON_QUOTA_GATED;
-		}
-		own->obstacle_message =
-			arena_printf(health->arena, "%s: %s", reaction.reason, reaction.message);
-	} else if (!reaction.promised) {
+		own->obstacle_message = arena_printf(
+			health->arena, "%s: %s", reaction.event->reason, reaction.event->message);
+	} else if (!reaction.event || reaction.meaning == EVENT_OVER_QUOTA) {
 		own->obstacle = OBSTACLE_WAITING;
 	}
 	add_capacity_check(health, worker);
@@ -247,6 +252,7 @@ void progress_assess(struct health *health)
 		   health->facts->worker_count) {
 		struct worker_health *own = &health->workers[worker->index];
 		own->obstacle_message = "";
+		own->gated_since = TIME_NONE;
 		if (!worker->pod) {
 			own->obstacle = OBSTACLE_WAITING;
 			continue;

@@ -7,9 +7,6 @@
 
 #include "core/decide/health.h"
 
-/* A gate this young may be lifted at once (a quota controller admits in a moment). */
-#define PROGRESS_GATE_GRACE_MS 5000
-
 /* A failure that the kubelet tries again, such as the pull of an image, lasts after this time. */
 #define PROGRESS_RETRY_SECONDS 120
 

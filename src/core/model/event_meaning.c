@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "feature_model.h"
+
 /* Karpenter runs under other names as well (EKS Auto Mode), its words are the same. */
 #define KARPENTER_WORDS "Failed to schedule pod"
 /* KubeRay 1.7, raycluster_controller.go: of a restartPolicy that it does not refuse. */
@@ -20,7 +22,12 @@ static enum event_meaning meaning_on_pod(const struct event *event)
 	static const char *const promises[] = { "TriggeredScaleUp", "Nominated", NULL };
 	static const char *const refusals[] = { "NotTriggerScaleUp", "NoCompatibleInstanceTypes",
 						NULL };
-	static const char *const quotas[] = { "NonPreemptibleOverQuota", "OverLimit", NULL };
+	static const char *const quotas[] = {
+#define X(owner, reason) reason,
+		FEATURE_POD_REFUSALS(X)
+#undef X
+			NULL
+	};
 
 	if (is_one_of(event->reason, quotas))
 		return EVENT_OVER_QUOTA;

@@ -14,8 +14,8 @@ enum event_meaning {
 	EVENT_REFUSED,         /* on a RayCluster: the operator refuses it as a whole */
 };
 
-/* The reasons of the cluster autoscaler (TriggeredScaleUp, NotTriggerScaleUp), of KAI's queues
- * (NonPreemptibleOverQuota, OverLimit), of Karpenter
+/* The reasons of the cluster autoscaler (TriggeredScaleUp, NotTriggerScaleUp), of queues
+ * (FEATURE_POD_REFUSALS), of Karpenter
  * (Nominated, NoCompatibleInstanceTypes, and its FailedScheduling; the scheduler's event of that
  * name only repeats the Pod's condition), and of KubeRay (FailedToCreateWorkerPod, FailedCreate of
  * others, and InvalidRayCluster... of its validation, which warns with the same reason). */

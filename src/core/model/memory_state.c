@@ -17,6 +17,7 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 	[MARK_REPLICA_RAISE] = { .list = "replicaRaises", .kept = MARK_KEPT_NEVER },
 	[MARK_LOWERED] = { .list = "lowered", .kept = MARK_KEPT_NEVER },
 	[MARK_DISRUPTED] = { .list = "leaving", .kept = MARK_KEPT_WITHOUT_TERMINATION },
+	[MARK_GATES] = { .list = "gates", .kept = MARK_KEPT_NEVER, .is_applied = true },
 	[MARK_NO_POD] = { .list = "noPods", .kept = MARK_KEPT_NEVER, .is_applied = true },
 	[MARK_NOTIFIED] = { .list = "notified", .kept = MARK_KEPT_NEVER },
 	[MARK_IDLE_SINCE] = { .list = "idleSince",

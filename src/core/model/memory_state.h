@@ -44,6 +44,7 @@ enum mark_kind {
 	MARK_REPLICA_RAISE,    /* the same, after this program lowered it */
 	MARK_LOWERED,          /* key: group; since: last patch; count: replicas */
 	MARK_DISRUPTED,        /* key: group; since: last seen in use; count: Pods */
+	MARK_GATES, /* key: Pod name; since: the last change of its scheduling gates; count: gates */
 	MARK_NO_POD, /* key: group; since: when the operator last had no Pod to make; count: Pods */
 	/* Of relay.h. key: Pod name; since: when Ray accepted the drain; count: the deadline in seconds
 	 * since 1970, 0: unknown. */

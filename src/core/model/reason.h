@@ -101,10 +101,8 @@
 	  "the annotation rayscaler.dev/do-not-disrupt of its Pod", "remove the annotation")       \
 	X(WAITING_FOR_NODE, "WaitingForNode", "the Pod is Unschedulable",                          \
 	  "kubectl describe pod has the messages of scheduler and node autoscaler")                \
-	X(QUOTA_GATED, "QuotaGated", "a scheduling gate or the quota of its queue holds the Pod",  \
-	  "check the quota of the queue (Kueue, KAI or other) that holds it")                      \
-	X(WAITS_FOR_KUEUE, "WaitsForKueue", "Kueue has not admitted the larger RayCluster",        \
-	  "check the quota: its Workload says what is missing")                                    \
+	X(QUOTA_GATED, "QuotaGated", "a scheduling gate of an unknown owner holds the Pod",        \
+	  "find who set the gate that the message names")                                          \
 	X(SCHEDULING, "Scheduling", "no Node yet", "nothing")                                      \
 	X(CONTAINER_STARTING, "ContainerStarting", "images or container are not ready",            \
 	  "kubectl describe pod, if it takes too long")                                            \
@@ -168,7 +166,7 @@
 	X(SCALE_GATE, "ScaleGate", "scaleStrategy.scaleGate holds the group",                        \
 	  "check the quota system that set the gate")                                                \
 	X(QUOTA_GATE, "QuotaGate", "a scheduling gate or the quota of their queue holds its Pods",   \
-	  "check the quota of the queue (Kueue, KAI or other) that holds them")                      \
+	  "check the quota of the queue that the message names")                                     \
 	X(POD_CREATION_FAILED, "PodCreationFailed", "the operator cannot create its Pods",           \
 	  "see the message: usually a ResourceQuota or an admission webhook")                        \
 	X(NO_NODE, "NoNode", "its Pods fit on no Node and no node autoscaler will add one",          \

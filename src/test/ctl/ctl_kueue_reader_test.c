@@ -1,5 +1,5 @@
 /* Reads of Workloads against an API server with a list of answers. */
-#include "feature/kueue/ctl/kueue_reader.h"
+#include "feature/queue/ctl/kueue_reader.h"
 
 #include "codec/objects/snapshot_json.h"
 #include "core/decide.h"

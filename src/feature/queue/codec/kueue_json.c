@@ -1,23 +1,19 @@
-#include "feature/kueue/codec/kueue_json.h"
+#include "feature/queue/codec/kueue_json.h"
 
 #include <string.h>
-
-#include "codec/text/quantity.h"
 
 /* etcd's limit of an object is 1.5 MiB. */
 static const struct json_limits limits = {
 	.bytes = 4 << 20, .depth = 100, .elements = 500000, .foreign = true
 };
 
-#define NAMED "pod set "
-#define TOO_SMALL "insufficient "
-#define PREEMPTS "Pending the preemption"
-
 /* ---- a Workload in a snapshot ---- */
 
-const struct kueue_workload kueue_workload_none = { .problem = "", .name = "", .message = "" };
+const struct kueue_workload kueue_workload_none = {
+	.problem = "", .name = "", .reason = "", .message = "", .since = TIME_NONE
+};
 
-static const struct kueue_pod_set pod_set_none = { .name = "", .resource = "" };
+static const struct kueue_pod_set pod_set_none = { .name = "" };
 
 #define SET struct kueue_pod_set
 #define WORKLOAD struct kueue_workload
@@ -26,16 +22,15 @@ static const struct field snapshot_pod_set_fields[] = {
 	FIELD_NAME(SET, name, "name", .flags = FIELD_REQUIRED),
 	FIELD_INTEGER(SET, pods, "pods", .flags = FIELD_ALWAYS, .most = INT32_MAX),
 	FIELD_INTEGER(SET, admitted, "admitted", .flags = FIELD_ALWAYS, .most = INT32_MAX),
-	FIELD_BOOLEAN(SET, refused, "refused"),
-	FIELD_TEXT(SET, resource, "resource"),
-	FIELD_AMOUNT(SET, lacks, "lacks"),
 	FIELD_END,
 };
 
 const struct field kueue_workload_fields[] = {
 	FIELD_TEXT(WORKLOAD, problem, "problem"),
 	FIELD_TEXT(WORKLOAD, name, "name"),
+	FIELD_TEXT(WORKLOAD, reason, "reason"),
 	FIELD_TEXT(WORKLOAD, message, "message"),
+	FIELD_TIME(WORKLOAD, since, "since"),
 	FIELD_LIST(WORKLOAD, pod_sets, pod_set_count, snapshot_pod_set_fields, "podSets",
 		   .flags = FIELD_LINE, .initial = &pod_set_none, .limit = KUEUE_POD_SETS_MAX,
 		   .strict = "a Pod set"),
@@ -45,19 +40,25 @@ const struct field kueue_workload_fields[] = {
 /* ---- a Workload of the API server ---- */
 
 struct kueue_condition {
-	const char *type, *status, *message;
+	const char *type, *status, *reason, *message;
+	time_ms since;
 	int64_t generation; /* of the Workload that it is about; 0: not given */
 };
 
 #define SLICE struct kueue_slice
 #define CONDITION struct kueue_condition
 
-static const struct kueue_pod_set pod_set_initial = { .name = "", .pods = 1, .resource = "" };
+static const struct kueue_condition condition_initial = {
+	.type = "", .status = "", .reason = "", .message = "", .since = TIME_NONE
+};
+static const struct kueue_pod_set pod_set_initial = { .name = "", .pods = 1 };
 
 static const struct field condition_rows[] = {
 	FIELD_TEXT(CONDITION, type, "type"),
 	FIELD_TEXT(CONDITION, status, "status"),
+	FIELD_TEXT(CONDITION, reason, "reason"),
 	FIELD_SHOWN(CONDITION, message, "message"),
+	FIELD_TIME(CONDITION, since, "lastTransitionTime"),
 	FIELD_INTEGER(CONDITION, generation, "observedGeneration"),
 	FIELD_END,
 };
@@ -82,7 +83,8 @@ static const struct field spec_rows[] = {
 };
 
 static const struct field status_rows[] = {
-	FIELD_LIST(SLICE, conditions, condition_count, condition_rows, "conditions", .limit = 1000),
+	FIELD_LIST(SLICE, conditions, condition_count, condition_rows, "conditions",
+		   .initial = &condition_initial, .limit = 1000),
 	FIELD_END,
 };
 
@@ -132,90 +134,6 @@ int kueue_slices_add(const char *body, size_t size, struct arena *arena,
 	return 0;
 }
 
-/* ---- its message ---- */
-
-/* "2" before the end; also "500m", "10Gi". */
-static bool read_amount(const char *text, const char *end, struct arena *arena, int64_t *ret_amount)
-{
-	const char *problem, *stop = strstr(text, end);
-
-	return stop && quantity_parse(arena_strndup(arena, text, (size_t)(stop - text)), ret_amount,
-				      &problem) == 0;
-}
-
-/* The number between parentheses after `word`. */
-static bool read_part(const char *text, const char *word, struct arena *arena, int64_t *ret_amount)
-{
-	const char *at = strstr(text, word);
-
-	return at && read_amount(at + strlen(word), ")", arena, ret_amount);
-}
-
-/* "unused quota for nvidia.com/gpu in flavor any, 2 more needed", or "quota for nvidia.com/gpu in flavor
- * any, previously considered podsets requests (0) + current podset request (5) > maximum capacity (4)". */
-static bool read_lack(const char *text, struct arena *arena, struct kueue_pod_set *set)
-{
-	const char *quota = strstr(text, "quota for "), *end, *comma;
-	int64_t before, request, most;
-
-	if (!quota)
-		return false;
-	quota += strlen("quota for ");
-	end = strstr(quota, " in flavor ");
-	comma = end ? strstr(end, ", ") : NULL;
-	if (!comma)
-		return false;
-	set->resource = arena_strndup(arena, quota, (size_t)(end - quota));
-	comma += strlen(", ");
-	if (strstr(comma, " more needed"))
-		return read_amount(comma, " more needed", arena, &set->lacks);
-	if (!read_part(comma, "podsets requests (", arena, &before) ||
-	    !read_part(comma, "podset request (", arena, &request) ||
-	    !read_part(comma, "maximum capacity (", arena, &most) || before + request <= most)
-		return false;
-	set->lacks = before + request - most;
-	return true;
-}
-
-/* The part of the message about this Pod set. Of several quotas that are too small, the numbers say
- * nothing about how many Pods fit. */
-static void read_refusal(const char *part, struct arena *arena, struct kueue_pod_set *set)
-{
-	const char *first = strstr(part, TOO_SMALL);
-
-	set->refused = true;
-	if (first && !strstr(first + 1, TOO_SMALL) && read_lack(first, arena, set))
-		return;
-	set->resource = "";
-	set->lacks = 0;
-}
-
-/* "couldn't assign flavors to pod set first: ...; couldn't assign flavors to pod set second: ..." */
-static void read_message(const struct kueue_workload *workload, struct arena *arena,
-			 struct kueue_pod_set *sets)
-{
-	const char *at = workload->message;
-
-	/* Kueue is making room. */
-	if (strstr(at, PREEMPTS))
-		return;
-	while ((at = strstr(at, NAMED))) {
-		const char *name = at + strlen(NAMED), *colon = strstr(name, ": "), *end;
-
-		if (!colon)
-			return;
-		end = strstr(colon, NAMED);
-		for (size_t i = 0; i < workload->pod_set_count; i++)
-			if (strlen(sets[i].name) == (size_t)(colon - name) &&
-			    strncmp(sets[i].name, name, (size_t)(colon - name)) == 0)
-				read_refusal(end ? arena_strndup(arena, colon,
-								 (size_t)(end - colon)) :
-						   colon,
-					     arena, &sets[i]);
-		at = colon;
-	}
-}
-
 /* ---- the one that waits ---- */
 
 static const struct kueue_slice *newest(const struct kueue_slices *slices, bool with_quota)
@@ -229,21 +147,23 @@ static const struct kueue_slice *newest(const struct kueue_slices *slices, bool 
 	return found;
 }
 
-/* Of the Workload as it is now. */
-static const char *refusal(const struct kueue_slice *slice)
+/* Of the Workload as it is now; NULL: none. */
+static const struct kueue_condition *refusal(const struct kueue_slice *slice)
 {
 	const struct kueue_condition *condition = find(slice, "QuotaReserved");
 
-	if (!condition || strcmp(condition->status, "False") != 0 ||
-	    (condition->generation != 0 && condition->generation != slice->generation))
-		return "";
-	return condition->message;
+	return condition && strcmp(condition->status, "False") == 0 &&
+			       (condition->generation == 0 ||
+				condition->generation == slice->generation) ?
+		       condition :
+		       NULL;
 }
 
 void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
 			 struct kueue_workload *ret_workload)
 {
 	const struct kueue_slice *waiting = newest(slices, false), *has = newest(slices, true);
+	const struct kueue_condition *condition;
 	struct kueue_pod_set *sets;
 
 	*ret_workload = kueue_workload_none;
@@ -259,8 +179,12 @@ void kueue_workload_make(const struct kueue_slices *slices, struct arena *arena,
 		sets[i].admitted = old ? old->pods : 0;
 	}
 	ret_workload->name = waiting->name;
-	ret_workload->message = refusal(waiting);
 	ret_workload->pod_sets = sets;
 	ret_workload->pod_set_count = waiting->pod_set_count;
-	read_message(ret_workload, arena, sets);
+	condition = refusal(waiting);
+	if (!condition)
+		return;
+	ret_workload->reason = condition->reason;
+	ret_workload->message = condition->message;
+	ret_workload->since = condition->since;
 }

@@ -1,20 +1,20 @@
 /* The Workloads of a RayCluster from the lists of the API server, and their form in a snapshot. */
-#ifndef FEATURE_KUEUE_CODEC_KUEUE_JSON_H
-#define FEATURE_KUEUE_CODEC_KUEUE_JSON_H
+#ifndef FEATURE_QUEUE_CODEC_KUEUE_JSON_H
+#define FEATURE_QUEUE_CODEC_KUEUE_JSON_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/time.h"
 #include "codec/schema/field.h"
-#include "feature/kueue/model/kueue.h"
+#include "feature/queue/model/queue.h"
 
 extern const struct field kueue_workload_fields[]; /* of struct kueue_workload */
 
 /* Rows of the tables of a snapshot and of a struct autoscaler_object. */
-#define KUEUE_SNAPSHOT_ROWS(T)                                                                     \
+#define QUEUE_SNAPSHOT_ROWS(T)                                                                     \
 	FIELD_POINTER(T, kueue, kueue_workload_fields, "kueue", .strict = "a Workload",            \
 		      .initial = &kueue_workload_none)
-#define KUEUE_SPEC_ROWS(T)                                                                         \
+#define QUEUE_SPEC_ROWS(T)                                                                         \
 	FIELD_BOOLEAN(T, lower_while_suspended, "lowerWhileSuspended",                             \
 		      .has = FIELD_HAS(T, has_lower_while_suspended),                              \
 		      .description = "True: while Kueue has suspended the RayCluster, replicas "   \

@@ -5,8 +5,8 @@
  * --kube-api-qps, at most KUEUE_READER_FLEET_PER_SECOND. Without the right, or without Kueue's
  * kinds, the message of the Pod says what to grant, and it is tried again every KUEUE_READER_REFUSED_MS.
  * A RayCluster without such a Pod has no state here, and costs no request. */
-#ifndef FEATURE_KUEUE_CTL_KUEUE_READER_H
-#define FEATURE_KUEUE_CTL_KUEUE_READER_H
+#ifndef FEATURE_QUEUE_CTL_KUEUE_READER_H
+#define FEATURE_QUEUE_CTL_KUEUE_READER_H
 
 #include "ctl/report/feature.h"
 

@@ -1,4 +1,4 @@
-#include "feature/kueue/ctl/kueue_reader.h"
+#include "feature/queue/ctl/kueue_reader.h"
 
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
-#include "feature/kueue/codec/kueue_json.h"
-#include "feature/kueue/core/kueue.h"
+#include "feature/queue/codec/kueue_json.h"
+#include "feature/queue/core/queue.h"
 #include "kube/kube_client.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
@@ -235,13 +235,21 @@ static int64_t counts_of(const struct ray_cluster *cluster)
 	return (int64_t)digest;
 }
 
+static bool any_waits(const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (queue_reads_workload(snapshot->pods[i]))
+			return true;
+	return false;
+}
+
 static void decided(void *self, const struct pass_decision *decision)
 {
 	struct reader *reader = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	struct awaited *awaited =
 		cluster_map_get(&reader->of.clusters, cluster->namespace_, cluster->name);
-	bool is_awaited = kueue_is_awaited(decision->plan) && cluster->uid[0] != '\0';
+	bool is_awaited = cluster->uid[0] != '\0' && any_waits(decision->snapshot);
 
 	if (awaited && (!is_awaited || strcmp(awaited->uid, cluster->uid) != 0)) {
 		cluster_map_remove(&reader->of.clusters, cluster->namespace_, cluster->name);

@@ -1,0 +1,468 @@
+#include "feature/queue/core/queue.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/int64.h"
+#include "base/text.h"
+#include "core/decide/patch.h"
+#include "core/decide/progress.h"
+#include "core/model/in_force.h"
+#include "core/model/reason.h"
+
+#define MESSAGE_MAX 400
+/* A gate this young may be lifted at once: a queue admits in a moment. */
+#define GRACE_MS 5000
+/* Kueue's reason Pending also stands for a preemption, which ends in about this time. */
+#define PENDING_MS (60 * MS_PER_SECOND)
+
+/* ---- the owners ---- */
+
+enum sign { SIGN_GATE, SIGN_EVENT, SIGN_CONDITION };
+
+enum admits {
+	ADMITS_PODS,
+	ADMITS_STEP, /* all Pods that wait, of all groups, together */
+	HAS_ADMITTED /* the Pod: it only waits for a Node of its topology */
+};
+
+static const struct owner {
+	const char *name;
+	enum sign sign;   /* that a Pod waits for it */
+	const char *word; /* the gate, or the reason of the Event or of the condition PodScheduled */
+	enum admits admits;
+} owners[] = { { "Kueue", SIGN_GATE, KUEUE_ELASTIC_JOB, ADMITS_STEP },
+	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/admission", ADMITS_PODS },
+	       { "Kueue", SIGN_GATE, "kueue.x-k8s.io/topology", HAS_ADMITTED },
+	       { "Volcano", SIGN_GATE, "scheduling.volcano.sh/queue-allocation-gate", ADMITS_PODS },
+	       { "KAI", SIGN_GATE, "kai.scheduler/queue-admission", ADMITS_PODS },
+	       { "YuniKorn", SIGN_CONDITION, "SchedulingSkipped", ADMITS_PODS },
+#define X(name, reason) { name, SIGN_EVENT, reason, ADMITS_PODS },
+	       QUEUE_POD_REFUSALS(X)
+#undef X
+};
+
+bool queue_reads_workload(const struct pod *pod)
+{
+	const struct strings *gates = &pod->spec.scheduling_gates;
+
+	return !pod->deleting && text_is_among(KUEUE_ELASTIC_JOB, gates->at, gates->count);
+}
+
+static const struct condition *scheduled_of(const struct pod *pod)
+{
+	return condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+}
+
+static bool holds(const struct owner *owner, const struct pod *pod, const struct worker_health *own)
+{
+	const struct strings *gates = &pod->spec.scheduling_gates;
+	const struct condition *scheduled = scheduled_of(pod);
+
+	switch (owner->sign) {
+	case SIGN_GATE:
+		return own->gated_since != TIME_NONE &&
+		       text_is_among(owner->word, gates->at, gates->count);
+	case SIGN_EVENT:
+		return own->refusal && strcmp(own->refusal->reason, owner->word) == 0;
+	case SIGN_CONDITION:
+		break;
+	}
+	return scheduled && strcmp(scheduled->reason, owner->word) == 0;
+}
+
+/* NULL: it waits for none that is known. */
+static const struct owner *owner_of(const struct health *health, const struct worker *worker)
+{
+	const struct worker_health *own = &health->workers[worker->index];
+
+	if (!worker->pod || !own->waiting_reason)
+		return NULL;
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (holds(&owners[i], worker->pod, own))
+			return &owners[i];
+	return NULL;
+}
+
+/* ---- another group ---- */
+
+static bool covers(const struct capacity *capacity, const struct capacity *other)
+{
+	ARRAY_EACH(const struct resource, resource, other->resources.at, other->resources.count) {
+		if (resources_amount(&capacity->resources, resource->name, 0) < resource->amount)
+			return false;
+	}
+	ARRAY_EACH(const struct label, label, other->labels.at, other->labels.count) {
+		const char *value = labels_value(&capacity->labels, label->key);
+
+		if (!value || strcmp(value, label->value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool was_refused(const struct health *health, const struct group *group)
+{
+	const struct memory_state *memory = health->snapshot->memory;
+
+	if (memory && VEC_FIND(&memory->backoffs, group, group->spec->name))
+		return true;
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (health->workers[group->first_worker + i].obstacle == OBSTACLE_GATED)
+			return true;
+	return false;
+}
+
+/* Another group serves whatever this one would. A launch does not return to a group that it left within
+ * BACKOFF_FORGET_MS, so it loses its place in the queue at most once for each group. */
+static bool moves_on(const struct health *health, const struct group *group)
+{
+	const struct facts *facts = health->facts;
+
+	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
+		if (other != group && !other->frozen && !was_refused(health, other) &&
+		    !progress_scale_gate(other->spec) && other->hosts == group->hosts &&
+		    other->kept + other->missing < other->spec->max_replicas * other->hosts &&
+		    covers(&other->template_capacity, &group->template_capacity))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the Workload of Kueue ---- */
+
+/* NULL: it is not known, or none waits. */
+static const struct kueue_workload *waiting(const struct health *health)
+{
+	const struct kueue_workload *workload = health->snapshot->kueue;
+
+	return workload && workload->problem[0] == '\0' && workload->name[0] != '\0' ? workload :
+										       NULL;
+}
+
+/* Kueue writes names of groups in lower case. */
+static bool is_lower_case_of(const char *lower, const char *name)
+{
+	while (*name && *lower == (*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name)) {
+		lower++;
+		name++;
+	}
+	return *name == '\0' && *lower == '\0';
+}
+
+static const struct kueue_pod_set *pod_set_of(const struct kueue_workload *workload,
+					      const struct group *group)
+{
+	if (!workload)
+		return NULL;
+	for (size_t i = 0; i < workload->pod_set_count; i++)
+		if (is_lower_case_of(workload->pod_sets[i].name, group->spec->name))
+			return &workload->pod_sets[i];
+	return NULL;
+}
+
+/* All that is there and requested; the Workload is about these numbers, or an older one. */
+static int64_t pods_of(const struct group *group)
+{
+	return group->spec->replicas * group->hosts;
+}
+
+static bool is_about_now(const struct health *health, const struct kueue_workload *workload)
+{
+	ARRAY_EACH(const struct group, group, health->facts->groups, health->facts->group_count) {
+		const struct kueue_pod_set *set = pod_set_of(workload, group);
+
+		if (set && set->pods != pods_of(group))
+			return false;
+	}
+	return true;
+}
+
+/* By the type and reason of its condition. */
+static bool is_refused(const struct health *health, const struct kueue_workload *workload)
+{
+	static const char *const refusals[] = { "WaitingForQuota", "ExceedsMaxQuota",
+						"NoMatchingFlavor", "TopologyPlacementFailed" };
+
+	if (!is_about_now(health, workload))
+		return false;
+	if (strcmp(workload->reason, "Pending") == 0)
+		return workload->since != TIME_NONE &&
+		       due_passed(health->facts->due, workload->since, PENDING_MS);
+	return text_is_among(workload->reason, refusals, sizeof(refusals) / sizeof(refusals[0]));
+}
+
+/* ---- the step: the Pods that wait ---- */
+
+struct step {
+	struct health *health;
+	const struct owner **owners; /* of the workers */
+	int64_t *pods, *held;        /* of the replicas of several hosts */
+	bool *cancelled;
+};
+
+/* Past its time of grace. */
+static bool is_held(const struct step *step, const struct worker *worker)
+{
+	if (worker->replica != FACTS_NO_INDEX)
+		return step->held[worker->replica] == step->pods[worker->replica];
+	return step->owners[worker->index] &&
+	       step->health->workers[worker->index].obstacle == OBSTACLE_GATED;
+}
+
+/* Replicas; those of which all Pods are held. ret_since: of the first of them. */
+static int64_t held_replicas(const struct step *step, const struct group *group,
+			     const struct owner **ret_owner, time_ms *ret_since)
+{
+	int64_t pods = 0;
+
+	*ret_owner = NULL;
+	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++) {
+		time_ms since = step->health->workers[i].gated_since;
+
+		if (!is_held(step, &step->health->facts->workers[i]))
+			continue;
+		if (!*ret_owner || since < *ret_since)
+			*ret_since = since;
+		*ret_owner = step->owners[i];
+		pods++;
+	}
+	return (pods + group->hosts - 1) / group->hosts;
+}
+
+/* Of the groups of a refused step the one gives way that waits longest, because it was refused before the others
+ * came; of several the last one. NULL: only one group waits. */
+static const struct group *gives_way(const struct step *step)
+{
+	const struct facts *facts = step->health->facts;
+	const struct group *first = NULL;
+	time_ms first_since = TIME_NONE;
+	size_t groups = 0;
+
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
+		const struct owner *owner;
+		time_ms since = TIME_NONE;
+
+		if (held_replicas(step, group, &owner, &since) == 0 || owner->admits != ADMITS_STEP)
+			continue;
+		groups++;
+		if (group->frozen || group->spec->replicas <= group->min_replicas)
+			continue;
+		if (!first || since <= first_since) {
+			first = group;
+			first_since = since;
+		}
+	}
+	return groups > 1 ? first : NULL;
+}
+
+/* Replicas of the group that lose their place: none while nothing is served instead. Of a refused step one part is asked
+ * for again, so what fits runs after a few steps, whatever the queue says of the amounts. */
+static int64_t cancelled(const struct step *step, const struct group *group,
+			 const struct group *way)
+{
+	const struct kueue_workload *workload = step->health->snapshot->kueue;
+	const struct kueue_pod_set *set;
+	const struct owner *owner;
+	time_ms since = TIME_NONE;
+	int64_t held = held_replicas(step, group, &owner, &since), part;
+	bool moves;
+
+	if (held == 0 || group->frozen)
+		return 0;
+	moves = moves_on(step->health, group);
+	if (owner->admits != ADMITS_STEP || !workload || workload->problem[0] != '\0')
+		return moves ? held : 0;
+	set = pod_set_of(workload, group);
+	if (!set || !is_refused(step->health, workload))
+		return 0;
+	part = way ? (way == group ? held : 0) : (held + moves) / 2;
+	return int64_min(part, (set->pods - set->admitted) / group->hosts);
+}
+
+/* The last ones of the group. */
+static void cancel(const struct step *step, const struct group *group, int64_t replicas)
+{
+	for (size_t i = group->worker_count; i > 0; i--) {
+		const struct worker *worker =
+			&step->health->facts->workers[group->first_worker + i - 1];
+		bool *taken = worker->replica != FACTS_NO_INDEX ?
+				      &step->cancelled[worker->replica] :
+				      NULL;
+
+		if (!is_held(step, worker) || (replicas == 0 && !(taken && *taken)))
+			continue;
+		step->health->workers[worker->index].gate = GATE_CANCELLED;
+		replicas -= !taken || !*taken;
+		if (taken)
+			*taken = true;
+	}
+}
+
+/* ---- the hook: how long each owner is waited for ---- */
+
+static const char *workload_text(const struct health *health, const char *gate)
+{
+	const struct kueue_workload *workload = health->snapshot->kueue;
+
+	if (!workload)
+		return gate;
+	if (workload->problem[0] != '\0')
+		return arena_printf(health->arena, "%s; %.*s", gate, MESSAGE_MAX,
+				    workload->problem);
+	if (workload->name[0] == '\0')
+		return gate;
+	if (workload->message[0] == '\0')
+		return arena_printf(health->arena, "Workload %.253s waits in the queue",
+				    workload->name);
+	return arena_printf(health->arena, "%.*s (Workload %.253s)", MESSAGE_MAX, workload->message,
+			    workload->name);
+}
+
+static const char *words_of(const struct health *health, const struct worker *worker,
+			    const struct owner *owner)
+{
+	const struct event *refusal = health->workers[worker->index].refusal;
+	const char *gate;
+
+	if (owner->sign == SIGN_EVENT)
+		return arena_printf(health->arena, "%s: %.*s", refusal->reason, MESSAGE_MAX,
+				    refusal->message);
+	if (owner->sign == SIGN_CONDITION)
+		return arena_printf(health->arena, "%s: %.*s", owner->word, MESSAGE_MAX,
+				    scheduled_of(worker->pod)->message);
+	gate = arena_printf(health->arena, "scheduling gate %s", owner->word);
+	return owner->admits == ADMITS_STEP ? workload_text(health, gate) : gate;
+}
+
+static void assess_worker(const struct step *step, const struct worker *worker,
+			  const struct owner *owner)
+{
+	struct health *health = step->health;
+	struct worker_health *own = &health->workers[worker->index];
+	int64_t grace = owner->admits == HAS_ADMITTED ? in_force_node_timeout_ms(health->snapshot) :
+							GRACE_MS;
+
+	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
+	own->obstacle_message =
+		arena_printf(health->arena, "%s: %s", owner->name, words_of(health, worker, owner));
+	own->gate = GATE_WAITS;
+	own->obstacle = owner->sign != SIGN_GATE ||
+					due_passed(health->facts->due, own->gated_since, grace) ?
+				OBSTACLE_GATED :
+				OBSTACLE_WAITING;
+	step->owners[worker->index] = owner;
+}
+
+static void assess(struct health *health)
+{
+	const struct facts *facts = health->facts;
+	struct step step = { .health = health, .owners = NULL };
+	const struct group *way;
+
+	for (size_t i = 0; i < facts->worker_count; i++) {
+		const struct owner *owner = owner_of(health, &facts->workers[i]);
+
+		if (owner && !step.owners)
+			step.owners = arena_array(health->arena, facts->worker_count,
+						  sizeof(*step.owners));
+		if (owner)
+			assess_worker(&step, &facts->workers[i], owner);
+	}
+	if (!step.owners)
+		return;
+	step.pods = arena_array(health->arena, facts->worker_count, sizeof(*step.pods));
+	step.held = arena_array(health->arena, facts->worker_count, sizeof(*step.held));
+	step.cancelled = arena_array(health->arena, facts->worker_count, sizeof(*step.cancelled));
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
+		if (worker->replica == FACTS_NO_INDEX)
+			continue;
+		step.pods[worker->replica]++;
+		step.held[worker->replica] += step.owners[worker->index] &&
+					      health->workers[worker->index].obstacle ==
+						      OBSTACLE_GATED;
+	}
+	way = gives_way(&step);
+	for (size_t g = 0; g < facts->group_count; g++)
+		cancel(&step, &facts->groups[g], cancelled(&step, &facts->groups[g], way));
+}
+
+/* ---- invariants ---- */
+
+/* Nothing that is admitted is cancelled. */
+static void write(const struct choice *choice, struct plan *plan UNUSED)
+{
+	const struct kueue_workload *workload = waiting(choice->health);
+
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
+		const struct kueue_pod_set *set = pod_set_of(workload, group);
+		int64_t pods = 0;
+
+		if (!set)
+			continue;
+		for (size_t i = 0; i < group->worker_count; i++)
+			pods += choice->health->workers[group->first_worker + i].gate ==
+					GATE_CANCELLED &&
+				choice->health->workers[group->first_worker + i].obstacle ==
+					OBSTACLE_GATED &&
+				choice->workers[group->first_worker + i].action != TERMINATE_NONE;
+		CHECK(pods == 0 || pods <= set->pods - set->admitted);
+	}
+}
+
+/* ---- replicas of a suspended RayCluster ---- */
+
+static bool lowers(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	const struct autoscaler_object *object = snapshot->autoscaler;
+
+	if (strcmp(facts->gate.reason, REASON_SUSPENDED) != 0 || snapshot->cluster.deleting ||
+	    !snapshot->cluster.suspend || ray_cluster_suspended_at(&snapshot->cluster) ||
+	    !labels_value(&snapshot->cluster.labels, KUEUE_LABEL_QUEUE) ||
+	    (object && object->paused))
+		return false;
+	return object && object->has_lower_while_suspended ?
+		       object->lower_while_suspended :
+		       snapshot->settings.lower_while_suspended;
+}
+
+static void lower(const struct facts *facts, const struct group *group, struct plan *plan)
+{
+	struct plan_group *planned = &plan->groups.at[group->index];
+	int64_t replicas = group->spec->replicas, least = group->spec->min_replicas;
+
+	patch_test_name(plan, facts->arena, group);
+	patch_replicas(plan, facts->arena, group, "test", replicas);
+	patch_replicas(plan, facts->arena, group, "add", least);
+	planned->target_replicas = planned->patch_replicas = least;
+	planned->reason = REASON_SCALE_DOWN_SUSPENDED;
+	planned->message = arena_printf(facts->arena,
+					"%lld replicas from before the suspension are above "
+					"minReplicas %lld",
+					(long long)replicas, (long long)least);
+}
+
+static void write_gated(const struct facts *facts, struct plan *plan)
+{
+	if (!lowers(facts))
+		return;
+	ARRAY_EACH(const struct group, group, facts->groups, facts->group_count) {
+		if (group->frozen || !group->spec->has_replicas ||
+		    group->spec->replicas <= group->spec->min_replicas)
+			continue;
+		if (plan->patch.count == 0)
+			patch_add(plan, facts->arena,
+				  (struct patch_op){ .op = "test",
+						     .path = "/spec/suspend",
+						     .kind = PATCH_VALUE_BOOLEAN,
+						     .integer = true });
+		lower(facts, group, plan);
+	}
+}
+
+const struct decision_feature queue_decisions = {
+	.assess = assess,
+	.write = write,
+	.write_gated = write_gated,
+};
