@@ -145,14 +145,14 @@ static void warn_unmanaged(const struct plan *plan, struct arena *arena)
 
 	if (!condition || strcmp(condition->type, "ScalingActive") != 0 ||
 	    strcmp(condition->status, "False") != 0 ||
-	    strcmp(condition->reason, REASON_DEMAND_UNAVAILABLE) == 0 ||
-	    strcmp(condition->reason, REASON_HEAD_STARTING) == 0)
+	    condition->reason == REASON_DEMAND_UNAVAILABLE ||
+	    condition->reason == REASON_HEAD_STARTING)
 		return;
 	help_warn("request",
 		  arena_printf(arena,
 			       "this RayCluster is not scaled by rayscaler (%s: %s); the "
 			       "annotation is written and changes nothing until it is",
-			       condition->reason, condition->message));
+			       reason_word(condition->reason), condition->message));
 }
 
 /* The annotation resumes a cluster that idle termination suspended. */
@@ -187,7 +187,7 @@ static void add_groups(struct buf *buf, const struct plan *plan)
 			continue;
 		text_add(buf, "group %s: replicas %" PRId64 " -> %" PRId64 ", ", group->name,
 			 group->replicas, group->target_replicas);
-		text_add_reason(buf, group->reason, group->message);
+		text_add_reason(buf, reason_word(group->reason), group->message);
 	}
 }
 
@@ -196,7 +196,7 @@ static void add_kept(struct buf *buf, const struct plan *plan)
 	size_t kept = 0;
 
 	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
-		if (strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) != 0)
+		if (worker->reason != REASON_NEEDED_BY_REQUEST)
 			continue;
 		if (kept < WORKERS_SHOWN)
 			text_add(buf, "%s%s",
@@ -217,7 +217,7 @@ static void add_refused(struct buf *buf, const struct plan_demand *demands, size
 		buf_printf(buf, "not served: %" PRId64 " x ", demand->count);
 		plan_text_bundle(buf, demand->request);
 		buf_add_string(buf, ": ");
-		text_add_reason(buf, demand->reason, demand->message);
+		text_add_reason(buf, reason_word(demand->reason), demand->message);
 	}
 }
 

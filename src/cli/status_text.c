@@ -61,19 +61,20 @@ static enum table_colour reason_of(const struct view_cluster *cluster,
 				   const struct summary_group *group, struct arena *arena,
 				   const char **ret_reason)
 {
-	const struct plan_condition *active = summary_condition(cluster->summary, "ScalingActive");
+	const struct summary_condition *active =
+		summary_condition(cluster->summary, "ScalingActive");
 
 	*ret_reason = cluster->summary->reason;
 	if (cluster->unscaled && !cluster->status) {
 		*ret_reason = "no controller";
 		return TABLE_BAD;
 	}
-	if (active && strcmp(active->reason, REASON_HEAD_STARTING) == 0)
+	if (active && strcmp(active->reason, reason_word(REASON_HEAD_STARTING)) == 0)
 		return TABLE_BUSY;
 	if (active && strcmp(active->status, "True") != 0)
 		return TABLE_BAD;
 	if (group->backoff) {
-		*ret_reason = arena_printf(arena, "BackOff:%s", group->backoff->cause);
+		*ret_reason = arena_printf(arena, "BackOff:%s", reason_word(group->backoff->cause));
 		return TABLE_BAD;
 	}
 	*ret_reason = group->reason;
@@ -85,7 +86,7 @@ static enum table_colour reason_of(const struct view_cluster *cluster,
 	*ret_reason = group->waiting_reason;
 	if (group->pending > 0)
 		return TABLE_BUSY;
-	*ret_reason = REASON_DRAINING;
+	*ret_reason = reason_word(REASON_DRAINING);
 	if (group->pods[WORKER_DRAINING] > 0)
 		return TABLE_BUSY;
 	*ret_reason = "-";
@@ -152,8 +153,9 @@ static void add_no_groups(struct table *table, bool all, const struct view_clust
 		table_add(table, TABLE_PLAIN, cluster->namespace_);
 	table_add(table, TABLE_PLAIN, cluster->name);
 	table_add(table, TABLE_FAINT,
-		  strcmp(cluster->summary->reason, REASON_CLUSTER_UNREADABLE) == 0 ? "-" :
-										     "no groups");
+		  strcmp(cluster->summary->reason, reason_word(REASON_CLUSTER_UNREADABLE)) == 0 ?
+			  "-" :
+			  "no groups");
 	for (size_t i = 3; i < COLUMN_COUNT - 1; i++)
 		table_add(table, TABLE_FAINT, "-");
 	add_reason(table, cluster, &summary_group_none);
@@ -286,7 +288,7 @@ static void add_backoffs(const struct footer *footer, const struct view_cluster 
 		rfc3339_print(backoff->until, until);
 		add_line(footer, "group %s is in back-off until %s (%s more), %s: %s",
 			 summary->groups[i].name, until, table_age(footer->arena, left),
-			 backoff->cause, backoff->message);
+			 reason_word(backoff->cause), backoff->message);
 	}
 }
 
@@ -302,7 +304,7 @@ static const struct {
 
 static void add_conditions(const struct footer *footer, const struct summary *summary)
 {
-	const struct plan_condition *condition = summary_condition(summary, "ScalingActive");
+	const struct summary_condition *condition = summary_condition(summary, "ScalingActive");
 
 	if (condition && strcmp(condition->status, "True") != 0)
 		add_line(footer, "not scaling on demand, %s: %s", condition->reason,

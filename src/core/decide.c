@@ -289,7 +289,6 @@ static struct plan *write_gated(const struct facts *facts)
 				 .worker_gpus = group->template_capacity.gpu_amount,
 				 .missing = group->missing,
 				 .min_replicas = group->min_replicas,
-				 .reason = "",
 				 .message = "",
 			 }));
 	explain_worker_write_gated(facts, gate->reason, gate->message, plan);
@@ -414,7 +413,7 @@ static void decide_on_cluster(struct decision *decision)
 
 const struct facts *decide_facts(const struct snapshot *snapshot, struct arena *arena)
 {
-	return facts_make(snapshot, &(const struct gate){ NULL, "" }, arena);
+	return facts_make(snapshot, &(const struct gate){ REASON_NONE, "" }, arena);
 }
 
 struct plan *decide(const struct snapshot *snapshot, struct arena *arena)

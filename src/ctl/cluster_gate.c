@@ -14,7 +14,7 @@ enum cluster_gate cluster_gate(const struct observation *view, const struct opti
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct observation observation = *view;
 	struct snapshot snapshot;
-	const char *reason;
+	enum reason reason;
 
 	if (!view->cluster)
 		return CLUSTER_HANDS_OFF;
@@ -24,7 +24,7 @@ enum cluster_gate cluster_gate(const struct observation *view, const struct opti
 	reason = gate_check(&snapshot, &scratch).reason;
 	if (!reason)
 		return CLUSTER_SCALED;
-	return strcmp(reason, REASON_SUSPENDED) == 0 && ray_cluster_suspended_at(view->cluster) ?
+	return reason == REASON_SUSPENDED && ray_cluster_suspended_at(view->cluster) ?
 		       CLUSTER_ENDING :
 		       CLUSTER_HANDS_OFF;
 }

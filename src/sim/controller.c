@@ -235,7 +235,7 @@ static void explain(struct sim_class *class_, const struct plan_demand *demand)
 {
 	struct arena *arena = class_->ray->world->result_arena;
 
-	class_->reason = arena_strdup(arena, demand->reason);
+	class_->reason = reason_word(demand->reason);
 	class_->message = arena_strdup(arena, demand->message);
 }
 

@@ -236,7 +236,7 @@ void kuberay_patch(struct sim_ray *ray, const struct plan *plan)
 		CHECK(group < ray->cluster.group_count);
 		if (strcmp(member, "/replicas") == 0) {
 			record_replicas(ray, group, ray->groups[group].replicas, op->integer,
-					plan->groups.at[group].reason);
+					reason_word(plan->groups.at[group].reason));
 			ray->groups[group].replicas = op->integer;
 			ray->groups[group].has_replicas = true;
 		} else if (strcmp(member, "/scaleStrategy/workersToDelete") == 0) {

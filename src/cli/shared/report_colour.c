@@ -10,39 +10,24 @@
 #define WORD_MAX 64
 #define TITLE_MIN 3 /* letters */
 
-/* The first row of a word counts. */
-static const struct {
-	const char *word;
-	enum table_colour colour;
-} words[] = { { REASON_DEMAND_READ, TABLE_GOOD },
-	      { REASON_READY_FOR_NEW_SCALE, TABLE_GOOD },
-	      { REASON_DESIRED_WITHIN_RANGE, TABLE_GOOD },
-	      { REASON_HEAD_STARTING, TABLE_BUSY },
-	      { REASON_AUTOSCALING_DISABLED, TABLE_BUSY },
-	      { REASON_UNMANAGED, TABLE_BUSY },
-	      { REASON_MANAGED_ELSEWHERE, TABLE_BUSY },
-	      { REASON_SUSPENDED, TABLE_BUSY },
-	      { REASON_DELETING, TABLE_BUSY },
-	      { REASON_PAUSED, TABLE_BUSY },
-	      { REASON_TOO_MANY_REPLICAS, TABLE_BUSY },
-	      { REASON_TOO_FEW_REPLICAS, TABLE_BUSY },
-#define X(identifier, colour) { REASON_##identifier, colour },
-	      FEATURE_COLOURS(X)
-#undef X
-#define X(identifier, word, ...) { word, TABLE_BUSY },
-		      REASON_GROUP_TABLE(X) REASON_TERMINATE_TABLE(X)
-#undef X
-#define X(identifier, word, ...) { word, TABLE_BAD },
-			      REASON_DEMAND_TABLE(X) REASON_CAUSE_TABLE(X) REASON_CONDITION_TABLE(X)
-#undef X
-};
-
+/* Of a reason's word; of one that several tables have, as the first of them. */
 static enum table_colour colour_of(const char *word)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(words[i].word, word) == 0)
-			return words[i].colour;
-	return TABLE_PLAIN;
+	enum reason reason = REASON_UNKNOWN;
+
+	for (enum reason_table table = REASONS_OF_GROUPS; table <= REASONS_OF_CONDITIONS; table++)
+		if (table != REASONS_OF_WORKERS && reason == REASON_UNKNOWN)
+			reason = reason_read(table, word);
+	if (reason == REASON_NONE || reason == REASON_UNKNOWN)
+		return TABLE_PLAIN;
+	if (reason_has(reason, TRAIT_GOOD))
+		return TABLE_GOOD;
+	if (reason_has(reason, TRAIT_FAINT))
+		return TABLE_FAINT;
+	return reason_has(reason, TRAIT_CALM) ||
+			       reason_table_of(reason) <= REASONS_OF_TERMINATIONS ?
+		       TABLE_BUSY :
+		       TABLE_BAD;
 }
 
 /* The capitals at the start of a line: "GROUP  REPLICAS", or "PENDING" of "PENDING  waits in Ray". */

@@ -218,15 +218,15 @@ static const struct pod *const *pods_of(struct view *view, const struct view_clu
 		ret_count);
 }
 
-static struct plan_condition *unreadable_condition(const struct ray_cluster *cluster,
-						   struct arena *arena)
+static struct summary_condition *unreadable_condition(const struct ray_cluster *cluster,
+						      struct arena *arena)
 {
-	struct plan_condition *condition = ARENA_NEW(arena, struct plan_condition);
+	struct summary_condition *condition = ARENA_NEW(arena, struct summary_condition);
 
-	*condition = (struct plan_condition){ .type = "ScalingActive",
-					      .status = "False",
-					      .reason = REASON_CLUSTER_UNREADABLE,
-					      .message = cluster->unreadable };
+	*condition = (struct summary_condition){ .type = "ScalingActive",
+						 .status = "False",
+						 .reason = reason_word(REASON_CLUSTER_UNREADABLE),
+						 .message = cluster->unreadable };
 	return condition;
 }
 

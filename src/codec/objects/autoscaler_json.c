@@ -259,7 +259,7 @@ static void write_unserved(struct json_writer *writer, const struct field *field
 	field_write_value(writer, field, &part);
 }
 
-#define CONDITION struct plan_condition
+#define CONDITION struct summary_condition
 
 static const struct field status_condition_fields[] = {
 	REQUIRED(CONDITION, type, "type", "Name of the condition."),

@@ -163,7 +163,7 @@ static void add_pending(struct buf *buf, const struct snapshot *snapshot,
 
 	if (gate.reason) {
 		buf_add_string(buf, "\nPENDING  not read: ");
-		text_add_reason(buf, gate.reason, gate.message);
+		text_add_reason(buf, reason_word(gate.reason), gate.message);
 	} else if (!state) {
 		buf_add_char(buf, '\n');
 		text_add_line(buf, "PENDING  not known: %s",

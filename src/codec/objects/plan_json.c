@@ -13,6 +13,7 @@ FIELD_WORDS(demand_source, enum demand_source)
 
 /* Members are always written. */
 #define TEXT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_ALWAYS)
+#define REASON(T, m, table, n) FIELD_REASON(T, m, table, n, .flags = FIELD_ALWAYS)
 #define INTEGER(T, m, n) FIELD_INTEGER(T, m, n, .flags = FIELD_ALWAYS)
 #define WORD(T, m, type, words, n) FIELD_WORD(T, m, type, words, n, .flags = FIELD_ALWAYS)
 #define LIST(T, m, number, fields, n) FIELD_LIST(T, m, number, fields, n, .flags = FIELD_ALWAYS)
@@ -29,7 +30,7 @@ static const struct field termination_fields[] = {
 	TEXT(TERMINATION, pod, "pod"),
 	TEXT(TERMINATION, ray_node_id, "rayNodeId"),
 	WORD(TERMINATION, action, enum terminate_action, terminate_action_word, "action"),
-	TEXT(TERMINATION, reason, "reason"),
+	REASON(TERMINATION, reason, REASONS_OF_TERMINATIONS, "reason"),
 	FIELD_TIME(TERMINATION, deadline, "deadline"),
 	FIELD_END,
 };
@@ -39,8 +40,8 @@ const struct field plan_backoff_fields[] = {
 		   .description = "No launch before this time."),
 	FIELD_INTEGER(struct memory_backoff, seconds, "seconds", .flags = FIELD_ALWAYS,
 		      .description = "Length of this step; the next one is twice as long."),
-	FIELD_TEXT(struct memory_backoff, cause, "cause", .flags = FIELD_ALWAYS,
-		   .description = "A word of docs/REASONS.md."),
+	FIELD_REASON(struct memory_backoff, cause, REASONS_OF_BACK_OFFS, "cause",
+		     .flags = FIELD_ALWAYS, .description = "A word of docs/REASONS.md."),
 	FIELD_TEXT(struct memory_backoff, message, "message", .flags = FIELD_ALWAYS,
 		   .description = "The cause as a sentence."),
 	FIELD_END,
@@ -54,7 +55,7 @@ static const struct field group_fields[] = {
 	LINES(GROUP, terminate.at, terminate.count, termination_fields, "toTerminate"),
 	FIELD_POINTER(GROUP, backoff, plan_backoff_fields, "backoff",
 		      .flags = FIELD_ALWAYS | FIELD_LINE),
-	TEXT(GROUP, reason, "reason"),
+	REASON(GROUP, reason, REASONS_OF_GROUPS, "reason"),
 	TEXT(GROUP, message, "message"),
 	FIELD_END,
 };
@@ -63,7 +64,7 @@ static const struct field worker_fields[] = {
 	TEXT(WORKER, pod, "pod"),
 	TEXT(WORKER, group, "group"),
 	WORD(WORKER, state, enum worker_state, worker_state_word, "state"),
-	TEXT(WORKER, reason, "reason"),
+	REASON(WORKER, reason, REASONS_OF_WORKERS, "reason"),
 	TEXT(WORKER, message, "message"),
 	FIELD_END,
 };
@@ -101,7 +102,7 @@ static const struct field demand_fields[] = {
 	FIELD_HOOK("schedule", .offset = offsetof(DEMAND, schedule), .write = write_schedule),
 	FIELD_HOOK("request", .write = write_request),
 	INTEGER(DEMAND, count, "count"),
-	TEXT(DEMAND, reason, "reason"),
+	REASON(DEMAND, reason, REASONS_OF_DEMAND, "reason"),
 	TEXT(DEMAND, message, "message"),
 	FIELD_END,
 };
@@ -170,10 +171,10 @@ static const struct field patch_fields[] = {
 	FIELD_END,
 };
 
-const struct field plan_condition_fields[] = {
+static const struct field plan_condition_fields[] = {
 	FIELD_TEXT(struct plan_condition, type, "type"),
 	FIELD_TEXT(struct plan_condition, status, "status"),
-	FIELD_TEXT(struct plan_condition, reason, "reason"),
+	FIELD_REASON(struct plan_condition, reason, REASONS_OF_CONDITIONS, "reason"),
 	FIELD_TEXT(struct plan_condition, message, "message"),
 	FIELD_END,
 };

@@ -15,8 +15,7 @@ int plan_write(const struct plan *plan, bool debug, struct buf *buf, struct err 
 /* The JSON Patch as one line, "[]" when there is nothing to change. */
 int plan_write_patch(const struct plan *plan, struct buf *buf, struct err *err);
 
-/* Members that other documents have too. A condition's message that is NULL is left out. */
+/* Members that other documents have too. */
 extern const struct field plan_backoff_fields[];
-extern const struct field plan_condition_fields[];
 
 #endif

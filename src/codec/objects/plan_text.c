@@ -33,13 +33,13 @@ static void add_group_details(struct buf *buf, const struct plan_group *group)
 
 	VEC_EACH(const struct plan_termination, entry, &group->terminate) {
 		text_add(buf, "  %s %s: ", terminate_action_name(entry->action), entry->pod);
-		text_add_reason(buf, entry->reason, entry->message);
+		text_add_reason(buf, reason_word(entry->reason), entry->message);
 	}
 	if (group->backoff) {
 		rfc3339_print(group->backoff->until, until);
 		buf_printf(buf, "  back-off of %" PRId64 " s until %s: ", group->backoff->seconds,
 			   until);
-		text_add_reason(buf, group->backoff->cause, group->backoff->message);
+		text_add_reason(buf, reason_word(group->backoff->cause), group->backoff->message);
 	}
 }
 
@@ -56,10 +56,10 @@ void plan_text_groups(struct buf *buf, const struct plan *plan)
 		text_add_padded(buf, group->name, width);
 		buf_printf(buf, "  %8" PRId64 "  %8" PRId64 "  %8" PRId64 "  ", group->replicas,
 			   group->target_replicas, group->to_launch);
-		if (*group->reason == '\0' && *group->message == '\0')
+		if (group->reason == REASON_NONE && *group->message == '\0')
 			buf_add_string(buf, "no change\n");
 		else
-			text_add_reason(buf, group->reason, group->message);
+			text_add_reason(buf, reason_word(group->reason), group->message);
 		add_group_details(buf, group);
 	}
 }
@@ -104,7 +104,7 @@ void plan_text_workers(struct buf *buf, const struct plan *plan)
 		text_add_padded(buf, worker->pod, pod_width + 2);
 		text_add_padded(buf, worker->group, group_width + 2);
 		text_add_padded(buf, worker_state_name(worker->state), strlen("STATE     "));
-		text_add_reason(buf, worker->reason, worker->message);
+		text_add_reason(buf, reason_word(worker->reason), worker->message);
 	}
 }
 
@@ -150,7 +150,7 @@ static void add_demand(struct buf *buf, const struct plan_demand *demand)
 	else
 		plan_text_bundle(buf, demand->request);
 	buf_add_string(buf, ": ");
-	text_add_reason(buf, demand->reason, demand->message);
+	text_add_reason(buf, reason_word(demand->reason), demand->message);
 }
 
 static int64_t add_counts(int64_t a, int64_t b)
@@ -231,7 +231,7 @@ void plan_text_conditions(struct buf *buf, const struct plan *plan)
 	buf_add_string(buf, "\nCONDITIONS\n");
 	VEC_EACH(const struct plan_condition, condition, &plan->conditions) {
 		text_add(buf, "  %s=%s ", condition->type, condition->status);
-		text_add_reason(buf, condition->reason, condition->message);
+		text_add_reason(buf, reason_word(condition->reason), condition->message);
 	}
 }
 

@@ -170,6 +170,14 @@ static int all_pods_decode(const struct json_at *member, const struct field *fie
 
 static const struct summary_group initial_group = { .gpus = { .maximum = SUMMARY_UNLIMITED } };
 
+const struct field summary_condition_fields[] = {
+	FIELD_TEXT(struct summary_condition, type, "type"),
+	FIELD_TEXT(struct summary_condition, status, "status"),
+	FIELD_TEXT(struct summary_condition, reason, "reason"),
+	FIELD_TEXT(struct summary_condition, message, "message"),
+	FIELD_END,
+};
+
 static const struct field summary_fields[] = {
 	FIELD_TIME(struct summary, decided_at, "decidedAt", .flags = FIELD_ALWAYS),
 	FIELD_BOOLEAN(struct summary, ray_reachable, "rayReachable", .flags = FIELD_ALWAYS),
@@ -185,8 +193,8 @@ static const struct field summary_fields[] = {
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_LIST(struct summary, unserved, unserved_count, unserved_fields, "unserved",
 		   .flags = FIELD_ALWAYS | FIELD_LINE),
-	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
-		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_LIST(struct summary, conditions, condition_count, summary_condition_fields,
+		   "conditions", .flags = FIELD_ALWAYS | FIELD_LINE),
 	FEATURE_SUMMARY_ROWS(struct summary) FIELD_END,
 };
 

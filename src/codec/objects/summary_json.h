@@ -4,10 +4,13 @@
 #ifndef CODEC_OBJECTS_SUMMARY_JSON_H
 #define CODEC_OBJECTS_SUMMARY_JSON_H
 
+#include "codec/schema/field.h"
 #include "codec/text/json.h"
 #include "codec/text/json_write.h"
 #include "core/report/summary.h"
 
+/* A condition's message that is NULL is left out. */
+extern const struct field summary_condition_fields[];
 /* The members into the object that is open. */
 void summary_write(struct json_writer *writer, const struct summary *summary);
 /* The whole answer of /status/NAMESPACE/NAME: the summary as `status`, the text of `explain`, the

@@ -180,6 +180,16 @@ static int word_decode(const struct json_at *member, const struct field *field, 
 	return json_fail(member, "must be one of %s, is \"%.40s\"", all, text);
 }
 
+static int reason_decode(const struct json_at *member, const struct field *field,
+			 enum reason *reason)
+{
+	if (json_optional(member, JSON_STRING))
+		return -1;
+	if (json_is_given(member))
+		*reason = reason_read((enum reason_table)field->limit, json_text_value(member));
+	return 0;
+}
+
 /* The struct of a POINTER, or a whole object, before it is read. */
 static void *part_new(const struct field *field, struct arena *arena)
 {
@@ -296,6 +306,8 @@ static int value_decode(const struct json_at *member, const struct field *field,
 		return list_decode(member, field, object);
 	case FIELD_KIND_WORD:
 		return word_decode(member, field, value);
+	case FIELD_KIND_REASON:
+		return reason_decode(member, field, value);
 	case FIELD_KIND_AMOUNT:
 		return amount_decode(member, field, value);
 	case FIELD_KIND_COUNT:

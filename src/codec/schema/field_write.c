@@ -64,6 +64,7 @@ static bool is_set(const struct field *field, const void *object)
 	case FIELD_KIND_COUNT:
 		return *(const size_t *)value != 0;
 	case FIELD_KIND_WORD:
+	case FIELD_KIND_REASON:
 		return *(const unsigned *)value != 0;
 	case FIELD_KIND_POINTER:
 		return *(const void *const *)value != NULL;
@@ -209,6 +210,9 @@ void field_write_value(struct json_writer *writer, const struct field *field, co
 		break;
 	case FIELD_KIND_WORD:
 		json_write_text(writer, field->name, field->word(*(const unsigned *)value));
+		break;
+	case FIELD_KIND_REASON:
+		json_write_text(writer, field->name, reason_word(*(const enum reason *)value));
 		break;
 	case FIELD_KIND_FIXED:
 		json_write_text(writer, field->name, field->initial);

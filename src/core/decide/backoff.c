@@ -23,7 +23,7 @@
 /* Causes whose back-off is not as the others: it cancels something else than all launches that cannot start, or it
  * ends as soon as the cause does, because nothing is to be probed. */
 static const struct cause_rule {
-	const char *cause;
+	enum reason cause;
 	enum cancels cancels;
 	bool ends_with_cause;
 } cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
@@ -33,17 +33,19 @@ static const struct cause_rule {
 		    { REASON_NO_PODS, CANCELS_MISSING, false },
 		    { REASON_QUOTA_GATE, CANCELS_GATED, false } };
 
-static const struct cause_rule *rule_of(const char *cause)
+static const struct cause_rule *rule_of(enum reason cause)
 {
-	static const struct cause_rule usual = { "", CANCELS_ALL, false };
-	const struct cause_rule *rule =
-		ARRAY_FIND(cause_rules, sizeof(cause_rules) / sizeof(cause_rules[0]), cause, cause);
+	static const struct cause_rule usual = { REASON_NONE, CANCELS_ALL, false };
 
-	return rule ? rule : &usual;
+	ARRAY_EACH(const struct cause_rule, rule, cause_rules,
+		   sizeof(cause_rules) / sizeof(cause_rules[0]))
+		if (rule->cause == cause)
+			return rule;
+	return &usual;
 }
 
 struct evidence {
-	const char *cause; /* NULL: none */
+	enum reason cause; /* NONE: none */
 	const char *message;
 };
 
@@ -68,11 +70,11 @@ static const struct memory_backoff *remembered(const struct facts *facts, const 
 	return memory ? VEC_FIND(&memory->backoffs, group, group) : inherited(facts, group);
 }
 
-static const char *cause_of(const struct worker_health *worker)
+static enum reason cause_of(const struct worker_health *worker)
 {
 	switch (worker->obstacle) {
 	case OBSTACLE_GATED:
-		return worker->gate == GATE_CANCELLED ? REASON_QUOTA_GATE : NULL;
+		return worker->gate == GATE_CANCELLED ? REASON_QUOTA_GATE : REASON_NONE;
 	case OBSTACLE_NO_NODE:
 		return worker->cause ? worker->cause : REASON_NO_NODE;
 	case OBSTACLE_NODE_TIMEOUT:
@@ -85,7 +87,7 @@ static const char *cause_of(const struct worker_health *worker)
 	case OBSTACLE_WAITING:
 		break;
 	}
-	return NULL;
+	return REASON_NONE;
 }
 
 /* A Pod that failed before its raylet registered and that the operator deletes. The operator
@@ -105,7 +107,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &health->facts->workers[group->first_worker + i];
 		const struct worker_health *own = &health->workers[worker->index];
-		const char *cause = cause_of(own);
+		enum reason cause = cause_of(own);
 		const char *message = own->obstacle_message;
 		if (!cause && failed_and_replaced(health->facts, group, old, worker)) {
 			cause = REASON_POD_FAILED;
@@ -117,7 +119,7 @@ static struct evidence evidence_of_pods(const struct health *health, const struc
 					  arena_printf(health->arena, "Pod %s: %.*s",
 						       worker->pod_name, MESSAGE_MAX, message) };
 	}
-	return (struct evidence){ NULL, "" };
+	return (struct evidence){ REASON_NONE, "" };
 }
 
 /* Evidence is fresh when it is newer than the end of the last back-off, or when that end is more
@@ -204,7 +206,7 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 					  arena_strndup(facts->arena, event->message,
 							strnlen(event->message, MESSAGE_MAX)) };
 	}
-	return (struct evidence){ NULL, "" };
+	return (struct evidence){ REASON_NONE, "" };
 }
 
 /* The operator refuses the RayCluster since its last change: it creates nothing. */
@@ -213,7 +215,7 @@ static struct evidence evidence_of_refusal(const struct facts *facts)
 	const struct ray_cluster *cluster = &facts->snapshot->cluster;
 
 	if (cluster->generation > 0 && cluster->observed_generation >= cluster->generation)
-		return (struct evidence){ NULL, "" };
+		return (struct evidence){ REASON_NONE, "" };
 	ARRAY_EACH(const struct event, event, facts->snapshot->events,
 		   facts->snapshot->event_count) {
 		time_ms at = event_time(event);
@@ -230,14 +232,14 @@ static struct evidence evidence_of_refusal(const struct facts *facts)
 							      strnlen(event->message, MESSAGE_MAX))
 			};
 	}
-	return (struct evidence){ NULL, "" };
+	return (struct evidence){ REASON_NONE, "" };
 }
 
 /* Also while no replica lacks a Pod: the next one would wait. */
 static struct evidence evidence_of_deletion(const struct health *health, const struct group *group)
 {
 	if (!group->held_by)
-		return (struct evidence){ NULL, "" };
+		return (struct evidence){ REASON_NONE, "" };
 	return (struct evidence){
 		REASON_HELD_BY_DELETION,
 		arena_printf(health->arena,
@@ -253,7 +255,7 @@ static struct evidence evidence_of_absence(struct health *health, const struct g
 	time_ms since = mark_since(health->facts, MARK_NO_POD, group->spec->name);
 
 	if (group->missing <= 0)
-		return (struct evidence){ NULL, "" };
+		return (struct evidence){ REASON_NONE, "" };
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct pod *pod = health->facts->workers[group->first_worker + i].pod;
 
@@ -264,7 +266,7 @@ static struct evidence evidence_of_absence(struct health *health, const struct g
 		 ((struct memory_mark){ MARK_NO_POD, group->spec->name, since, group->missing,
 					NULL }));
 	if (!due_passed(health->facts->due, since, NO_PODS_MS))
-		return (struct evidence){ NULL, "" };
+		return (struct evidence){ REASON_NONE, "" };
 	return (struct evidence){
 		REASON_NO_PODS,
 		arena_printf(health->arena, "KubeRay has created no Pod since %s for %s",
@@ -340,7 +342,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 		return false;
 	/* A worker that registers shows that there is capacity. It does not end an ownership
 	 * conflict. */
-	if (strcmp(old->cause, REASON_REPLICAS_RESET) != 0 && facts->ray_reachable &&
+	if (old->cause != REASON_REPLICAS_RESET && facts->ray_reachable &&
 	    has_recovered(facts, group, failed_at_of(old)))
 		return false;
 	/* The operator creates Pods again at once, as when the scale gate is lifted. */
@@ -373,7 +375,7 @@ static void enter(struct health *health, const struct group *group,
 static void update_group(struct health *health, const struct group *group)
 {
 	const struct memory_backoff *old = remembered(health->facts, group->spec->name);
-	struct evidence evidence = { NULL, "" };
+	struct evidence evidence = { REASON_NONE, "" };
 	if (!group->frozen)
 		evidence = find_evidence(health, group, old);
 	if (old && !keep_old(health->facts, group, old, &evidence))

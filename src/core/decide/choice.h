@@ -7,7 +7,8 @@
 
 struct worker_choice {
 	enum terminate_action action;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 	bool busy;        /* of a drain: also while work runs there, which has until `deadline` */
 	time_ms deadline; /* TIME_NONE: unknown */
 };

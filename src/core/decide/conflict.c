@@ -65,7 +65,7 @@ static const struct memory_backoff *hold_of(const struct memory_state *memory, c
 	const struct memory_backoff *found = memory ? VEC_FIND(&memory->backoffs, group, group) :
 						      NULL;
 
-	return found && strcmp(found->cause, REASON_REPLICAS_RESET) == 0 ? found : NULL;
+	return found && found->cause == REASON_REPLICAS_RESET ? found : NULL;
 }
 
 /* While a back-off holds raises, a low replicas is not a new revert. The first raise after it is

@@ -219,7 +219,7 @@ static bool has_broken_gpu(const struct ray_request *request)
 }
 
 static void judge_request(struct facts *facts, const struct ray_request *request,
-			  const char **ret_reason, const char **ret_message)
+			  enum reason *ret_reason, const char **ret_message)
 {
 	if (request->problem) {
 		*ret_reason = REASON_BAD_AMOUNT;

@@ -86,7 +86,7 @@ struct demand {
 	const size_t *received;               /* indices into the received list, ascending */
 	const int64_t *received_counts;
 	size_t received_count;
-	const char *reason; /* NULL, or why no machine can serve it (a REASON_) */
+	enum reason reason; /* NONE, or why no machine can serve it */
 	const char *message;
 };
 
@@ -97,8 +97,9 @@ struct demand_list {
 /* A gang as received; bad ones are not packed. */
 struct gang {
 	const struct ray_gang *gang;
-	size_t received;              /* index into the received list */
-	const char *reason, *message; /* NULL, or why no machine can serve it */
+	size_t received;    /* index into the received list */
+	enum reason reason; /* NONE, or why no machine can serve it */
+	const char *message;
 };
 
 struct facts {

@@ -88,5 +88,5 @@ struct gate gate_check(const struct snapshot *snapshot, struct arena *arena)
 	if (head)
 		return (struct gate){ REASON_SECOND_AUTOSCALER,
 				      second_autoscaler_fix(snapshot, head, arena) };
-	return (struct gate){ NULL, "" };
+	return (struct gate){ REASON_NONE, "" };
 }

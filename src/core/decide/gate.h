@@ -7,7 +7,7 @@
 #include "core/model/snapshot.h"
 
 struct gate {
-	const char *reason;  /* NULL: decide; else a reason of the condition ScalingActive */
+	enum reason reason;  /* NONE: decide; else a reason of the condition ScalingActive */
 	const char *message; /* the setting and how to change it */
 };
 

@@ -37,11 +37,11 @@ struct worker_health {
 	bool start_grace;       /* raylet: its start grace: its work may look pending */
 	enum obstacle obstacle; /* progress */
 	const char *obstacle_message; /* progress: of the Pod's condition or event */
-	const char *waiting_reason;   /* progress: why it has no Node; NULL: it may have one */
+	enum reason waiting_reason;   /* progress: why it has no Node; NONE: it may have one */
 	time_ms gated_since;          /* progress: the last change of its gates; TIME_NONE: none */
 	const struct event *refusal; /* progress: of the queue it is in, its newest Event; or NULL */
 	enum gate_rule gate;         /* features */
-	const char *cause;   /* features: of a back-off in place of its obstacle; NULL: none */
+	enum reason cause;   /* features: of a back-off in place of its obstacle; NONE: none */
 	bool raylet_expired; /* raylet: the time of raylet_gone has expired */
 	bool starved; /* backoff: its group is in back-off and it cannot start, so it is cancelled */
 };

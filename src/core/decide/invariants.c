@@ -419,7 +419,7 @@ void invariants_of_plan(const struct choice *choice, const struct plan *plan)
 		check_terminations(choice, &plan->groups.at[g]);
 		CHECK(plan->groups.at[g].patch_replicas == plan->groups.at[g].replicas ||
 		      plan->patch.count > 0);
-		CHECK(plan->groups.at[g].reason && plan->groups.at[g].message);
+		CHECK(plan->groups.at[g].message);
 		CHECK((plan->groups.at[g].backoff != NULL) == choice->health->groups[g].backed_off);
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)

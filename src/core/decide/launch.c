@@ -84,7 +84,7 @@ static int64_t unneeded_missing(const struct packing *packing, const struct grou
 }
 
 static void take_replica(struct choice *choice, const struct group *group,
-			 const struct replica *replica, const char *reason, const char *message)
+			 const struct replica *replica, enum reason reason, const char *message)
 {
 	for (size_t i = 0; i < replica->count; i++)
 		terminate_delete(&choice->workers[replica->members[i]], reason, message);

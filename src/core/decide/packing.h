@@ -10,15 +10,16 @@ struct worker_packing {
 	bool needed_by_demand, needed_by_request;
 	/* Of needed_by_request: whose bundles alone need it; NULL: others do. */
 	const struct plan_schedule *schedule;
-	/* Why it stays although nothing is placed on it, and the message; NULL: it is not kept. */
-	const char *kept_reason, *kept_message;
+	enum reason
+		kept_reason; /* why it stays although nothing is placed on it; NONE: it is not kept */
+	const char *kept_message;
 	bool replaces_disrupted; /* kept for work of a disrupted worker, and for no other use */
 	bool chosen;             /* selected for termination, for `cause` */
 	enum schedule_cause cause;
 };
 
 /* It stays for this reason, instead of one that kept it before. */
-static inline void worker_keep(struct worker_packing *worker, const char *reason,
+static inline void worker_keep(struct worker_packing *worker, enum reason reason,
 			       const char *message)
 {
 	worker->kept_reason = reason;
@@ -27,7 +28,8 @@ static inline void worker_keep(struct worker_packing *worker, const char *reason
 
 static inline bool worker_is_needed(const struct worker_packing *worker)
 {
-	return worker->needed_by_demand || worker->needed_by_request || worker->kept_reason;
+	return worker->needed_by_demand || worker->needed_by_request ||
+	       worker->kept_reason != REASON_NONE;
 }
 
 struct group_packing {

@@ -4,23 +4,12 @@
 #include <string.h>
 
 #include "core/decide/target.h"
-#include "core/model/reason.h"
 
 static int64_t granted(const struct group *group)
 {
 	int64_t replicas = group->grant->replicas;
 
 	return replicas < 0 ? 0 : replicas > POOL_REPLICAS_MAX ? POOL_REPLICAS_MAX : replicas;
-}
-
-const char *pool_reason(const struct pool_grant *grant)
-{
-	static const char *const known[] = { REASON_RESERVED_FOR_GANG, REASON_MAX_GPUS };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(grant->reason, known[i]) == 0)
-			return known[i];
-	return REASON_WAITS_FOR_POOL;
 }
 
 /* Replicas that the operator creates for minReplicas whatever replicas is. */

@@ -13,8 +13,6 @@
  * unit. A gang is asked for as a whole also when a limit on starting workers admits a part of it now;
  * of other replicas those that this limit admits are asked for. */
 struct pool_ask_list pool_ask(const struct choice *choice);
-/* The reason of demand that waits for the pool. */
-const char *pool_reason(const struct pool_grant *grant);
 /* By group: the grants; INT64_MAX in no pool. */
 int64_t *pool_grants(const struct choice *choice);
 /* Whether the grants allow all of them. */

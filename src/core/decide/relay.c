@@ -17,7 +17,7 @@ bool relay_is_notified(const struct choice *choice, const struct worker *worker)
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
 
-	return own->action == TERMINATE_DRAIN && strcmp(own->reason, REASON_LEAVING) == 0;
+	return own->action == TERMINATE_DRAIN && own->reason == REASON_LEAVING;
 }
 
 /* A MARK_NOTIFIED is what Ray has accepted. It is made with the first report of the drain, which is Ray's answer

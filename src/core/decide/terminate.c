@@ -121,23 +121,23 @@ void terminate_classify(struct offer *offer)
 	}
 }
 
-void terminate_delete(struct worker_choice *worker, const char *reason, const char *message)
+void terminate_delete(struct worker_choice *worker, enum reason reason, const char *message)
 {
 	*worker = (struct worker_choice){ TERMINATE_DELETE, reason, message, false, TIME_NONE };
 }
 
-void terminate_drain_busy(struct worker_choice *worker, const char *reason, const char *message,
+void terminate_drain_busy(struct worker_choice *worker, enum reason reason, const char *message,
 			  time_ms deadline)
 {
 	*worker = (struct worker_choice){ TERMINATE_DRAIN, reason, message, true, deadline };
 }
 
-static void drain_idle(struct worker_choice *worker, const char *reason, const char *message)
+static void drain_idle(struct worker_choice *worker, enum reason reason, const char *message)
 {
 	*worker = (struct worker_choice){ TERMINATE_DRAIN, reason, message, false, TIME_NONE };
 }
 
-static const char *broken_reason(const struct choice *choice, const struct worker *worker,
+static enum reason broken_reason(const struct choice *choice, const struct worker *worker,
 				 const char **ret_message)
 {
 	if (worker->state == WORKER_DRAINING) {
@@ -157,11 +157,11 @@ static const char *broken_reason(const struct choice *choice, const struct worke
 	return REASON_REPLICA_INCOMPLETE;
 }
 
-static void drain(struct choice *choice, const struct worker *worker, const char *reason)
+static void drain(struct choice *choice, const struct worker *worker, enum reason reason)
 {
 	const char *message;
 
-	if (worker->release && strcmp(reason, REASON_IDLE) == 0) {
+	if (worker->release && reason == REASON_IDLE) {
 		drain_idle(&choice->workers[worker->index], REASON_RELEASED_FOR_OTHERS,
 			   worker->release->message);
 		return;
@@ -174,7 +174,7 @@ static void drain(struct choice *choice, const struct worker *worker, const char
 }
 
 static void drain_replica(struct choice *choice, const struct group *group,
-			  const struct replica *replica, const char *reason)
+			  const struct replica *replica, enum reason reason)
 {
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
@@ -213,7 +213,7 @@ static void choose_broken(struct choice *choice, const struct group *group,
 	for (size_t i = 0; i < replica->count; i++) {
 		const char *message;
 		const struct worker *worker = &choice->facts->workers[replica->members[i]];
-		const char *reason = broken_reason(choice, worker, &message);
+		enum reason reason = broken_reason(choice, worker, &message);
 		terminate_delete(&choice->workers[worker->index], reason, message);
 	}
 	if (needed) {
@@ -274,7 +274,7 @@ static void choose_disruption(struct choice *choice, const struct group *group,
 }
 
 static void stop_replica(struct choice *choice, const struct group *group,
-			 const struct replica *replica, const char *reason, const char *message)
+			 const struct replica *replica, enum reason reason, const char *message)
 {
 	for (size_t i = 0; i < replica->count; i++)
 		choice->workers[replica->members[i]] =

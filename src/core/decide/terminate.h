@@ -10,9 +10,9 @@
 void terminate_classify(struct offer *offer);
 void terminate_choose(struct choice *choice);
 /* The worker is deleted with this plan: names it and keeps the counts of its group right. */
-void terminate_delete(struct worker_choice *worker, const char *reason, const char *message);
+void terminate_delete(struct worker_choice *worker, enum reason reason, const char *message);
 /* Ray drains the worker also while work runs there, which has until `deadline` (TIME_NONE: unknown). */
-void terminate_drain_busy(struct worker_choice *worker, const char *reason, const char *message,
+void terminate_drain_busy(struct worker_choice *worker, enum reason reason, const char *message,
 			  time_ms deadline);
 /* Copies the actions into the groups of the plan, in canonical order. */
 void terminate_write(const struct choice *choice, struct plan *plan);

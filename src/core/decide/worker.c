@@ -114,7 +114,7 @@ static bool worker_pod_never_started(const struct pod *pod)
 	return strcmp(pod->phase, "Pending") == 0;
 }
 
-const char *worker_gone_reason(const struct worker *worker)
+enum reason worker_gone_reason(const struct worker *worker)
 {
 	return worker->finished ? REASON_POD_FINISHED : REASON_RAYLET_GONE;
 }

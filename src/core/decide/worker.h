@@ -18,7 +18,7 @@ void worker_join(struct facts *facts);
 bool worker_idle_passed(const struct facts *facts, const struct worker *worker, int64_t timeout_ms);
 
 /* Why a worker whose Pod has ended or whose raylet is dead does not serve. */
-const char *worker_gone_reason(const struct worker *worker);
+enum reason worker_gone_reason(const struct worker *worker);
 
 /* "2 nodes", "1 node". */
 const char *worker_count_text(struct arena *arena, int64_t count, const char *singular);

@@ -173,6 +173,7 @@ static size_t plain_size(const struct field *field)
 	case FIELD_KIND_BOOLEAN:
 		return sizeof(bool);
 	case FIELD_KIND_WORD:
+	case FIELD_KIND_REASON:
 		return sizeof(unsigned);
 	case FIELD_KIND_COUNT:
 		return sizeof(size_t);

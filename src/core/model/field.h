@@ -24,6 +24,7 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "base/time.h"
+#include "core/model/reason.h"
 
 struct json_at;
 struct json_writer;
@@ -43,6 +44,7 @@ enum field_kind {
 	FIELD_KIND_AMOUNT,     /* int64_t in 1/10000, in JSON a number; too large: the maximum */
 	FIELD_KIND_COUNT,      /* size_t; only written */
 	FIELD_KIND_WORD,       /* an enum; `word` gives the text of each value below `limit` */
+	FIELD_KIND_REASON,     /* enum reason of the table `limit`, as its word */
 	FIELD_KIND_FIXED,      /* the text `initial`; read only with FIELD_REQUIRED or NULLABLE */
 	FIELD_KIND_POINTER,    /* as OBJECT, to a struct of its own; NULL: not given */
 	FIELD_KIND_OBJECT, /* JSON object whose `members` are in the same struct, or in a part */
@@ -80,7 +82,7 @@ struct field {
 	size_t capacity; /* of a LIST in a VEC: offset of the size_t; 0: none */
 	/* Bytes: of a LIST of an element, of a POINTER of the struct, of a HOOK of a plain value. */
 	size_t size;
-	/* of a LIST: greatest number of elements, 0: none; of a WORD: see there; else for hooks */
+	/* of a LIST: greatest number of elements, 0: none; of a WORD, REASON: see there; else for hooks */
 	size_t limit;
 	int64_t most;    /* of INTEGER: 0 to this, else it is an error; 0: any */
 	size_t problems; /* of PART, POINTER, LIST: offset of struct strings for its own problems */
@@ -132,6 +134,8 @@ static inline void *field_value(const struct field *field, const void *object)
 #define FIELD_COUNT(T, m, ...) FIELD_ROW(FIELD_KIND_COUNT, T, m, size_t, __VA_ARGS__)
 #define FIELD_WORD(T, m, type, words, ...)                                                         \
 	FIELD_ROW(FIELD_KIND_WORD, T, m, type, __VA_ARGS__, .word = (words))
+#define FIELD_REASON(T, m, table, ...)                                                             \
+	FIELD_ROW(FIELD_KIND_REASON, T, m, enum reason, __VA_ARGS__, .limit = (table))
 /* The function of a WORD, from the function NAME_name of an enum. */
 #define FIELD_WORDS(name, type)                                                                    \
 	static const char *name##_word(unsigned value)                                             \

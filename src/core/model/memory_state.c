@@ -61,7 +61,7 @@ static const struct field backoff_fields[] = {
 	NAME(BACKOFF, group, "group"),
 	SINCE(BACKOFF, until, "until"),
 	COUNT(BACKOFF, seconds, "seconds", SECONDS_MAX, FIELD_ALWAYS | FIELD_GIVEN),
-	TEXT(BACKOFF, cause, "cause"),
+	FIELD_REASON(BACKOFF, cause, REASONS_OF_BACK_OFFS, "cause"),
 	TEXT(BACKOFF, message, "message"),
 	FIELD_END,
 };

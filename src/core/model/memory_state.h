@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/time.h"
 #include "core/model/field.h"
+#include "core/model/reason.h"
 #include "core/model/resources.h"
 
 /* A back-off of a group, kept for some time after its end. */
@@ -19,7 +20,8 @@ struct memory_backoff {
 	const char *group;
 	time_ms until;   /* launches to it are held until then; the end is the probe */
 	int64_t seconds; /* length of the present step; doubles with the next failure */
-	const char *cause, *message;
+	enum reason cause;
+	const char *message;
 };
 
 /* Launches of this program: replicas that it added and that have not registered yet. */

@@ -68,7 +68,7 @@ const char *resize_action_name(enum resize_action action)
 }
 
 struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
-					  bool status, const char *reason, const char *message)
+					  bool status, enum reason reason, const char *message)
 {
 	struct plan_condition *condition = VEC_ADD(arena, &plan->conditions);
 

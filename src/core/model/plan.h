@@ -30,7 +30,7 @@ struct plan_termination {
 	const char *pod;
 	const char *ray_node_id; /* "" where there is none */
 	enum terminate_action action;
-	const char *reason;  /* of core/model/reason.h */
+	enum reason reason;
 	const char *message; /* for Ray's drain message and the log */
 	/* A drain that Ray accepts while work runs there, which has until `deadline`; TIME_NONE: that is
 	 * unknown. Otherwise Ray refuses it unless the worker is idle. Not printed. */
@@ -47,7 +47,8 @@ struct plan_group {
 	int64_t to_launch; /* Pods */
 	VEC(struct plan_termination) terminate;
 	const struct memory_backoff *backoff; /* NULL: none */
-	const char *reason, *message;         /* "" for no change */
+	enum reason reason;                   /* NONE: no change */
+	const char *message;
 	int64_t patch_replicas; /* that the patch sets; `replicas` if it sets none. Not printed */
 	/* For core/report/summary; not printed. */
 	int64_t worker_gpus;  /* 1/10000 GPU that Ray counts on one worker, by the template */
@@ -77,9 +78,10 @@ enum worker_state {
 struct plan_worker {
 	const char *pod, *group;
 	enum worker_state state;
-	const char *reason, *message; /* why it stays or is terminated */
-	const struct ray_node *node;  /* its living node; NULL: unknown to Ray. Not printed */
-	const struct pod *object;     /* Not printed */
+	enum reason reason; /* why it stays or is terminated */
+	const char *message;
+	const struct ray_node *node; /* its living node; NULL: unknown to Ray. Not printed */
+	const struct pod *object;    /* Not printed */
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };
@@ -93,7 +95,8 @@ struct plan_demand {
 	const struct ray_request *request; /* DEMAND_REQUEST; DEMAND_CONSTRAINT bundle by bundle */
 	const struct ray_gang *gang;       /* DEMAND_GANG */
 	int64_t count;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 	const char *group; /* that would serve it; "" where none is to be named. Not printed */
 };
 
@@ -111,7 +114,8 @@ struct plan_resize {
 	const char *pod, *group;
 	enum resize_action action;
 	struct plan_size now, wanted;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 	/* Not printed. */
 	const struct pod *object;
 	const char *ray_node_id;
@@ -157,12 +161,11 @@ struct plan_cluster {
 };
 
 struct plan_condition {
-	const char *type, *status, *reason, *message;
+	const char *type, *status;
+	enum reason reason;
+	const char *message;
 	bool aside;  /* of a running controller, no part of the decision: not printed */
 	bool notice; /* of a cluster that works, for the log: not printed */
-	/* Of the status of a RayClusterAutoscaler; 0 in a plan. */
-	time_ms last_transition;
-	int64_t observed_generation; /* of that object */
 };
 
 /* `count` times the bundle of one entry of a received list. */
@@ -213,7 +216,7 @@ struct plan {
 };
 
 struct plan_condition *plan_add_condition(struct arena *arena, struct plan *plan, const char *type,
-					  bool status, const char *reason, const char *message);
+					  bool status, enum reason reason, const char *message);
 const char *terminate_action_name(enum terminate_action action); /* "drain", ... */
 const char *resize_action_name(enum resize_action action);       /* "resize", "sync" */
 const char *worker_state_name(enum worker_state state);          /* "Pending", ... */

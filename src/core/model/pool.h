@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/time.h"
+#include "core/model/reason.h"
 
 #define POOL_REPLICAS_MAX 1000000000
 
@@ -21,8 +22,8 @@ struct pool_grant {
 	/* The pool collects GPUs for a gang that waits for more, so its idle workers stay. For one gang of a pool
 	 * without a bound in time, else gangs that wait for each other would hold all GPUs. */
 	bool collects;
-	/* Why no more: for demand that then waits. reason: a word of core/model/reason.h. */
-	const char *reason, *message;
+	enum reason reason; /* why no more, for demand that then waits; of REASONS_OF_DEMAND */
+	const char *message;
 };
 
 /* A worker of this RayCluster that ends for a waiting unit of another one. */

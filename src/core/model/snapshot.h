@@ -22,9 +22,11 @@
 
 struct device_objects;
 
-/* A condition that a feature states beside the decision. `type`, `reason` and `cure` are constants. */
+/* A condition that a feature states beside the decision. `type` and `cure` are constants. */
 struct extra_condition {
-	const char *type, *reason, *message;
+	const char *type;
+	enum reason reason;
+	const char *message;
 	bool is_true; /* something has to be done */
 	/* The beginning of `message` of which an Event is written once, with the cure; "": none. */
 	const char *reported, *cure;

@@ -283,16 +283,16 @@ static void set_decision_time(const struct maker *maker)
 /* --- conditions --- */
 
 /* The time since when `status` has the condition with this value; TIME_NONE: it does not. */
-static time_ms time_in(const struct summary *status, const struct plan_condition *condition)
+static time_ms time_in(const struct summary *status, const struct summary_condition *condition)
 {
-	const struct plan_condition *before = summary_condition(status, condition->type);
+	const struct summary_condition *before = summary_condition(status, condition->type);
 
 	return before && !strcmp(before->status, condition->status) ? before->last_transition :
 								      TIME_NONE;
 }
 
 /* The time of the last change of the condition's status. The status that was sent is newer than the object. */
-static time_ms transition_of(const struct maker *maker, const struct plan_condition *condition)
+static time_ms transition_of(const struct maker *maker, const struct summary_condition *condition)
 {
 	time_ms time = time_in(maker->input->sent, condition);
 
@@ -304,7 +304,7 @@ static time_ms transition_of(const struct maker *maker, const struct plan_condit
 static void set_conditions(const struct maker *maker)
 {
 	struct summary *status = maker->status;
-	struct plan_condition *conditions =
+	struct summary_condition *conditions =
 		SHOWN(status->conditions, status->condition_count, SIZE_MAX);
 
 	for (size_t i = 0; i < status->condition_count; i++) {
@@ -355,11 +355,11 @@ struct summary autoscaler_status_of(const struct autoscaler_status_input *input,
 
 struct summary autoscaler_status_sent(const struct summary *status, struct arena *arena)
 {
-	struct plan_condition *conditions =
+	struct summary_condition *conditions =
 		arena_array(arena, status->condition_count, sizeof(*conditions));
 
 	for (size_t i = 0; i < status->condition_count; i++)
-		conditions[i] = (struct plan_condition){
+		conditions[i] = (struct summary_condition){
 			.type = status->conditions[i].type,
 			.status = status->conditions[i].status,
 			.last_transition = status->conditions[i].last_transition,
@@ -376,12 +376,12 @@ struct summary autoscaler_status_sent(const struct summary *status, struct arena
 struct summary autoscaler_status_orphan(const struct autoscaler_object *object, const char *message,
 					time_ms now, struct arena *arena)
 {
-	struct plan_condition *condition = ARENA_PUT(
-		arena, (struct plan_condition){ .type = "ScalingActive",
-						.status = "False",
-						.reason = REASON_CLUSTER_MISSING,
-						.message = message,
-						.observed_generation = object->generation });
+	struct summary_condition *condition = ARENA_PUT(
+		arena, (struct summary_condition){ .type = "ScalingActive",
+						   .status = "False",
+						   .reason = reason_word(REASON_CLUSTER_MISSING),
+						   .message = message,
+						   .observed_generation = object->generation });
 	struct summary status = summary_none;
 
 	condition->last_transition = time_in(object->status, condition);

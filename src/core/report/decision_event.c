@@ -111,7 +111,8 @@ static void add_patch_event(struct maker *m, const struct plan_group *group)
 	}
 	if (deleted > 0)
 		text = arena_printf(m->arena, "%s, deleting %s", text, names);
-	text = arena_printf(m->arena, "%s (%s): %s", text, group->reason, group->message);
+	text = arena_printf(m->arena, "%s (%s): %s", text, reason_word(group->reason),
+			    group->message);
 	add(m, reason, key, text)->action = true;
 }
 
@@ -120,15 +121,15 @@ static void add_patch_event(struct maker *m, const struct plan_group *group)
 static void add_backoff_event(struct maker *m, const struct plan_group *group)
 {
 	const struct memory_backoff *backoff = group->backoff;
-	const char *key = arena_printf(m->arena, "%s %s", group->name, backoff->cause);
-	if (strcmp(backoff->cause, REASON_NODE_PROVISION_TIMEOUT) == 0 ||
-	    strcmp(backoff->cause, REASON_RAYLET_START_TIMEOUT) == 0)
+	const char *key = arena_printf(m->arena, "%s %s", group->name, reason_word(backoff->cause));
+	if (backoff->cause == REASON_NODE_PROVISION_TIMEOUT ||
+	    backoff->cause == REASON_RAYLET_START_TIMEOUT)
 		add(m, DECISION_EVENT_SCALE_UP_TIMED_OUT, key,
-		    arena_printf(m->arena, "Group %s (%s): %s", group->name, backoff->cause,
-				 backoff->message));
+		    arena_printf(m->arena, "Group %s (%s): %s", group->name,
+				 reason_word(backoff->cause), backoff->message));
 	add(m, DECISION_EVENT_GROUP_BACK_OFF, key,
 	    arena_printf(m->arena, "Nothing is launched in group %s for %lld s (%s): %s",
-			 group->name, (long long)backoff->seconds, backoff->cause,
+			 group->name, (long long)backoff->seconds, reason_word(backoff->cause),
 			 backoff->message));
 }
 
@@ -151,8 +152,8 @@ static void add_infeasible_events(struct maker *m)
 	for (size_t i = 0; i < m->plan->infeasible.count && i < DECISION_EVENT_KIND_MAX; i++) {
 		const struct plan_demand *demand = &m->plan->infeasible.at[i];
 		add(m, DECISION_EVENT_INFEASIBLE_DEMAND, demand->message,
-		    arena_printf(m->arena, "%s (%s): %s", demand_text(m, demand), demand->reason,
-				 demand->message))
+		    arena_printf(m->arena, "%s (%s): %s", demand_text(m, demand),
+				 reason_word(demand->reason), demand->message))
 			->hold_ms = FLICKER_MS;
 	}
 }
@@ -162,7 +163,7 @@ static bool is_repeated(const struct plan *plan, size_t end)
 {
 	const struct plan_demand *demand = &plan->unserved.at[end];
 	for (size_t i = 0; i < end; i++)
-		if (strcmp(plan->unserved.at[i].reason, demand->reason) == 0 &&
+		if (plan->unserved.at[i].reason == demand->reason &&
 		    strcmp(plan->unserved.at[i].group, demand->group) == 0)
 			return true;
 	return false;
@@ -171,10 +172,10 @@ static bool is_repeated(const struct plan *plan, size_t end)
 /* The group's problem, which the Event of the condition InvalidRequest reports. */
 static bool is_said_by_condition(const struct plan *plan, const struct plan_demand *demand)
 {
-	if (strcmp(demand->reason, REASON_GROUP_INVALID) != 0)
+	if (demand->reason != REASON_GROUP_INVALID)
 		return false;
 	for (size_t i = 0; i < plan->conditions.count; i++)
-		if (strcmp(plan->conditions.at[i].reason, REASON_INVALID_REQUEST) == 0 &&
+		if (plan->conditions.at[i].reason == REASON_INVALID_REQUEST &&
 		    strstr(plan->conditions.at[i].message, demand->message))
 			return true;
 	return false;
@@ -195,17 +196,18 @@ static void add_unserved_events(struct maker *m)
 		if (is_repeated(plan, i) || is_said_by_condition(plan, demand))
 			continue;
 		for (size_t j = i + 1; j < plan->unserved.count; j++)
-			if (strcmp(plan->unserved.at[j].reason, demand->reason) == 0 &&
+			if (plan->unserved.at[j].reason == demand->reason &&
 			    strcmp(plan->unserved.at[j].group, demand->group) == 0)
 				others++;
 		if (others > 0)
 			more = arena_printf(m->arena, " and %s",
 					    worker_count_text(m->arena, others, "other shape"));
 		const char *text = arena_printf(m->arena, "No worker is launched for %s%s (%s): %s",
-						demand_text(m, demand), more, demand->reason,
-						demand->message);
+						demand_text(m, demand), more,
+						reason_word(demand->reason), demand->message);
 		add(m, DECISION_EVENT_NOT_TRIGGER_SCALE_UP,
-		    arena_printf(m->arena, "%s %s", demand->group, demand->reason), text)
+		    arena_printf(m->arena, "%s %s", demand->group, reason_word(demand->reason)),
+		    text)
 			->hold_ms = UNSERVED_MS;
 		said++;
 	}
@@ -254,43 +256,41 @@ static int64_t unreachable_ms(const struct snapshot *snapshot)
 	return head_is_ready(snapshot) ? UNREACHABLE_MS : HEAD_STARTS_MS;
 }
 
-/* The Events of conditions that begin. Without a row: AutoscalingDisabled, Unmanaged, ManagedElsewhere
- * and Deleting, where the cluster is not ours; HeadStarting and TooFewReplicas, as every head starts
- * and a minimum is as configured; BackedOff, WaitsForPool, ReservedForGang and LintFindings, which have
- * Events of their own. */
+/* The Events of conditions that begin: a row for each reason with TRAIT_EVENT. Others have none because the cluster
+ * is not ours, as with Deleting; because they are as configured, as TooFewReplicas; or because they have Events of
+ * their own, as BackedOff. */
 static const struct condition_event {
-	const char *reason; /* of the condition */
 	enum decision_event_reason event;
 	enum { KEY_NONE = 0, KEY_MESSAGE, KEY_REASON } key;
 	int64_t hold_ms;
 	bool once;
-} condition_events[] = {
-	{ REASON_DEMAND_UNAVAILABLE, DECISION_EVENT_NO_DEMAND, KEY_NONE, 0, false },
-	{ REASON_CLUSTER_UNREADABLE, DECISION_EVENT_CLUSTER_UNREADABLE, KEY_NONE, 0, false },
-	{ REASON_HEAD_UNCERTAIN, DECISION_EVENT_UNCERTAIN_HEAD, KEY_MESSAGE, UNREACHABLE_MS,
-	  false },
-	{ REASON_FOREIGN_POD, DECISION_EVENT_FOREIGN_PODS, KEY_MESSAGE, 0, false },
-	{ REASON_SECOND_AUTOSCALER, DECISION_EVENT_SECOND, KEY_NONE, 0, false },
-	{ REASON_SECOND_CONTROLLER, DECISION_EVENT_TWO_CONTROLLERS, KEY_NONE, 0, false },
-	{ REASON_INVALID_REQUEST, DECISION_EVENT_BAD_REQUEST, KEY_MESSAGE, 0, false },
-	{ REASON_TEMPLATE_BROKEN, DECISION_EVENT_TEMPLATE_BROKEN, KEY_MESSAGE, 0, false },
-	{ REASON_PODS_UNREADABLE, DECISION_EVENT_UNREADABLE, KEY_MESSAGE, 0, false },
-	{ REASON_TERMINATING, DECISION_EVENT_TERMINATING, KEY_MESSAGE, 0, false },
-	{ REASON_REPLICAS_REVERTED, DECISION_EVENT_REVERTED, KEY_NONE, 0, false },
-	{ REASON_TOO_MANY_REPLICAS, DECISION_EVENT_SCALING_LIMITED, KEY_REASON, 0, true },
-	{ REASON_PAUSED, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
-	{ REASON_SUSPENDED, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
-	{ REASON_DECISION_TOO_EXPENSIVE, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
-	{ REASON_DEMAND_TOO_LARGE, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
-	{ REASON_VIEW_STALE, DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, VIEW_STALE_MS, false },
+} condition_events[REASON_UNKNOWN] = {
+	[REASON_DEMAND_UNAVAILABLE] = { DECISION_EVENT_NO_DEMAND, KEY_NONE, 0, false },
+	[REASON_CLUSTER_UNREADABLE] = { DECISION_EVENT_CLUSTER_UNREADABLE, KEY_NONE, 0, false },
+	[REASON_HEAD_UNCERTAIN] = { DECISION_EVENT_UNCERTAIN_HEAD, KEY_MESSAGE, UNREACHABLE_MS,
+				    false },
+	[REASON_FOREIGN_POD] = { DECISION_EVENT_FOREIGN_PODS, KEY_MESSAGE, 0, false },
+	[REASON_SECOND_AUTOSCALER] = { DECISION_EVENT_SECOND, KEY_NONE, 0, false },
+	[REASON_SECOND_CONTROLLER] = { DECISION_EVENT_TWO_CONTROLLERS, KEY_NONE, 0, false },
+	[REASON_INVALID_REQUEST] = { DECISION_EVENT_BAD_REQUEST, KEY_MESSAGE, 0, false },
+	[REASON_TEMPLATE_BROKEN] = { DECISION_EVENT_TEMPLATE_BROKEN, KEY_MESSAGE, 0, false },
+	[REASON_PODS_UNREADABLE] = { DECISION_EVENT_UNREADABLE, KEY_MESSAGE, 0, false },
+	[REASON_TERMINATING] = { DECISION_EVENT_TERMINATING, KEY_MESSAGE, 0, false },
+	[REASON_REPLICAS_REVERTED] = { DECISION_EVENT_REVERTED, KEY_NONE, 0, false },
+	[REASON_TOO_MANY_REPLICAS] = { DECISION_EVENT_SCALING_LIMITED, KEY_REASON, 0, true },
+	[REASON_PAUSED] = { DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
+	[REASON_SUSPENDED] = { DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
+	[REASON_DECISION_TOO_EXPENSIVE] = { DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
+	[REASON_DEMAND_TOO_LARGE] = { DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, 0, true },
+	[REASON_VIEW_STALE] = { DECISION_EVENT_SCALING_INACTIVE, KEY_REASON, VIEW_STALE_MS, false },
 };
 
 /* The Event of demand, or of an action on the whole cluster, has the same. */
 static bool is_said_otherwise(const struct plan *plan, const struct plan_condition *condition)
 {
-	if (strcmp(condition->reason, REASON_SUSPENDED) == 0)
+	if (condition->reason == REASON_SUSPENDED)
 		return plan->cluster.message != NULL;
-	if (strcmp(condition->reason, REASON_TOO_MANY_REPLICAS) != 0)
+	if (condition->reason != REASON_TOO_MANY_REPLICAS)
 		return false;
 	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
 		if (strcmp(demand->message, condition->message) == 0)
@@ -303,11 +303,11 @@ static bool is_said_otherwise(const struct plan *plan, const struct plan_conditi
 static bool is_known(const struct snapshot *snapshot, const struct plan_condition *condition)
 {
 	const struct autoscaler_object *object = snapshot->autoscaler;
-	const struct plan_condition *before =
+	const struct summary_condition *before =
 		summary_condition(object ? object->status : NULL, condition->type);
 
 	return before && strcmp(before->status, condition->status) == 0 &&
-	       strcmp(before->reason, condition->reason) == 0;
+	       strcmp(before->reason, reason_word(condition->reason)) == 0;
 }
 
 static const char *message_of(const struct condition_event *row,
@@ -319,7 +319,8 @@ static const char *message_of(const struct condition_event *row,
 	case DECISION_EVENT_CLUSTER_UNREADABLE:
 		return arena_printf(arena, "The RayCluster is not scaled: %s", condition->message);
 	case DECISION_EVENT_SCALING_INACTIVE:
-		return arena_printf(arena, "%s: %s", condition->reason, condition->message);
+		return arena_printf(arena, "%s: %s", reason_word(condition->reason),
+				    condition->message);
 	default:
 		return condition->message;
 	}
@@ -327,16 +328,15 @@ static const char *message_of(const struct condition_event *row,
 
 static void add_condition_event(struct maker *m, const struct plan_condition *condition)
 {
-	const struct condition_event *row =
-		ARRAY_FIND(condition_events, sizeof(condition_events) / sizeof(condition_events[0]),
-			   reason, condition->reason);
+	const struct condition_event *row = &condition_events[condition->reason];
 	struct decision_event *event;
 
-	if (!row || is_said_otherwise(m->plan, condition))
+	CHECK((row->event != DECISION_EVENT_NONE) == reason_has(condition->reason, TRAIT_EVENT));
+	if (row->event == DECISION_EVENT_NONE || is_said_otherwise(m->plan, condition))
 		return;
 	event = add(m, row->event,
 		    row->key == KEY_MESSAGE ? condition->message :
-		    row->key == KEY_REASON  ? condition->reason :
+		    row->key == KEY_REASON  ? reason_word(condition->reason) :
 					      "",
 		    message_of(row, condition, m->arena));
 	event->hold_ms = row->event == DECISION_EVENT_NO_DEMAND ? unreachable_ms(m->snapshot) :
@@ -408,29 +408,23 @@ static void add_idle_event(struct maker *m, const struct plan_worker *worker,
 			   const struct plan_group *group, const struct worker_group *spec,
 			   int64_t timeout_ms)
 {
-	static const char *const blocked[] = {
-#define X(identifier, word, meaning, cure) word,
-		REASON_WORKER_BLOCKED_TABLE(X)
-#undef X
-	};
 	int64_t idle_ms = worker->node->idle_duration_ms;
 	const char *why = worker->message;
 	int64_t hold_ms = 0;
-	if (strcmp(worker->reason, REASON_IDLE) == 0) {
+	if (worker->reason == REASON_IDLE) {
 		hold_ms = DRAIN_REFUSED_MS;
 		why = "Ray has not accepted its drain";
-	} else if (idle_ms <= timeout_ms ||
-		   !text_is_among(worker->reason, blocked, sizeof(blocked) / sizeof(blocked[0]))) {
+	} else if (idle_ms <= timeout_ms || !reason_has(worker->reason, TRAIT_BLOCKS)) {
 		return;
 	}
 	/* A multi-host replica that minReplicas or a schedule keeps is as configured. */
-	if (strcmp(worker->reason, REASON_NEEDED_BY_REPLICA) == 0 && group && spec &&
+	if (worker->reason == REASON_NEEDED_BY_REPLICA && group && spec &&
 	    group->target_replicas <= group->min_replicas)
 		return;
-	block(m, worker, worker->reason, hold_ms,
+	block(m, worker, reason_word(worker->reason), hold_ms,
 	      arena_printf(m->arena, "Worker %s of group %s is idle for %lld s and stays (%s): %s",
 			   worker->pod, worker->group, (long long)(idle_ms / MS_PER_SECOND),
-			   worker->reason, why));
+			   reason_word(worker->reason), why));
 }
 
 /* Whether the group has more Pods than maxReplicas allows, without those being deleted. */
@@ -491,7 +485,7 @@ static void add_worker_events(struct maker *m)
 			       m->snapshot->settings.idle_timeout_seconds * MS_PER_SECOND;
 		if (worker->state == WORKER_IDLE)
 			add_idle_event(m, worker, group, spec, timeout_ms);
-		else if (strcmp(worker->reason, REASON_BUSY) == 0)
+		else if (worker->reason == REASON_BUSY)
 			add_busy_event(m, worker, group, spec, timeout_ms);
 	}
 }
@@ -500,7 +494,7 @@ static void add_worker_events(struct maker *m)
 static void add_extra_event(struct maker *m, const struct extra_condition *extra)
 {
 	const struct autoscaler_object *object = m->snapshot->autoscaler;
-	const struct plan_condition *before =
+	const struct summary_condition *before =
 		summary_condition(object ? object->status : NULL, extra->type);
 	struct decision_event *event;
 

@@ -11,7 +11,8 @@
 #define SHAPES_MAX 3 /* named in one message */
 
 struct words {
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 };
 
 struct shape {
@@ -176,7 +177,7 @@ static struct words words_of_bounds(const struct choice *choice, const struct gr
 					       choice->arena,
 					       "%lld deleted worker%s taken out of workersToDelete",
 					       (long long)finished, plural(finished)) };
-	return (struct words){ "", "" };
+	return (struct words){ REASON_NONE, "" };
 }
 
 static struct words words_of_replacement(const struct choice *choice, const struct group *group)
@@ -277,7 +278,7 @@ static struct words words_of_launch(const struct choice *choice, const struct gr
 
 /* The number of drains for this reason, and the shortest idle time among them. */
 static int64_t count_drains(const struct choice *choice, const struct group *group,
-			    const char *reason, int64_t *ret_shortest_ms)
+			    enum reason reason, int64_t *ret_shortest_ms)
 {
 	int64_t count = 0;
 
@@ -286,7 +287,7 @@ static int64_t count_drains(const struct choice *choice, const struct group *gro
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
 		const struct worker_choice *own = &choice->workers[worker->index];
 
-		if (own->action != TERMINATE_DRAIN || strcmp(own->reason, reason) != 0)
+		if (own->action != TERMINATE_DRAIN || own->reason != reason)
 			continue;
 		count++;
 		if (worker->node->idle_duration_ms < *ret_shortest_ms)
@@ -304,8 +305,7 @@ static struct words words_of_release(const struct choice *choice, const struct g
 	for (size_t i = group->worker_count; i > 0; i--) {
 		const struct worker_choice *own = &choice->workers[group->first_worker + i - 1];
 
-		if (own->action != TERMINATE_NONE &&
-		    strcmp(own->reason, REASON_RELEASED_FOR_OTHERS) == 0)
+		if (own->action != TERMINATE_NONE && own->reason == REASON_RELEASED_FOR_OTHERS)
 			message = own->message;
 	}
 	return (struct words){ REASON_SCALE_DOWN_RELEASED,
@@ -344,7 +344,7 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 /* The reason of the deletes and stops of the group. */
 static struct words words_of_removal(const struct choice *choice, const struct group *group)
 {
-	const char *first = NULL;
+	enum reason first = REASON_NONE;
 	int64_t count = 0;
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
@@ -352,19 +352,19 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 		if (own->action != TERMINATE_DELETE && own->action != TERMINATE_STOP)
 			continue;
 		count++;
-		if (!first || strcmp(own->reason, REASON_DRAINED) == 0)
+		if (!first || own->reason == REASON_DRAINED)
 			first = own->reason;
 	}
 	if (count == 0)
-		return (struct words){ NULL, "" };
-	if (strcmp(first, REASON_DRAINED) == 0)
+		return (struct words){ REASON_NONE, "" };
+	if (first == REASON_DRAINED)
 		return (struct words){ REASON_SCALE_DOWN_DRAINED,
 				       arena_printf(choice->arena,
 						    "%lld drained worker%s with nothing in use",
 						    (long long)count, plural(count)) };
-	if (strcmp(first, REASON_RELEASED_FOR_OTHERS) == 0)
+	if (first == REASON_RELEASED_FOR_OTHERS)
 		return words_of_release(choice, group, count);
-	if (strcmp(first, REASON_ABOVE_MAX_REPLICAS) == 0)
+	if (first == REASON_ABOVE_MAX_REPLICAS)
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
 				       arena_printf(choice->arena,
 						    "%lld worker%s above maxReplicas %lld",
@@ -398,7 +398,7 @@ static struct words words_of(const struct choice *choice, const struct group *gr
 {
 	const struct group_choice *own = &choice->groups[group->index];
 	if (group->frozen)
-		return (struct words){ "", "" };
+		return (struct words){ REASON_NONE, "" };
 	if (own->to_launch > 0)
 		return words_of_launch(choice, group);
 	if (own->backed_off_taken > 0 || own->cancelled > 0)

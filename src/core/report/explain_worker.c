@@ -10,7 +10,8 @@
 #define ACTIVITIES_MAX 4
 
 struct words {
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 };
 
 static const char *used_text(const struct choice *choice, const struct ray_node *node)
@@ -237,7 +238,7 @@ static struct words words_of_group(const struct choice *choice, const struct wor
 		return (struct words){ REASON_TERMINATION_FORBIDDEN, group->problem };
 	if (group->spec->suspend)
 		return (struct words){ REASON_GROUP_SUSPENDED, "the group is suspended" };
-	return (struct words){ NULL, "" };
+	return (struct words){ REASON_NONE, "" };
 }
 
 static struct words words_of_running(const struct choice *choice, const struct worker *worker)
@@ -313,7 +314,7 @@ void explain_worker_write(const struct choice *choice, struct plan *plan)
 			    words_of(choice, &choice->facts->workers[i]));
 }
 
-void explain_worker_write_gated(const struct facts *facts, const char *reason, const char *message,
+void explain_worker_write_gated(const struct facts *facts, enum reason reason, const char *message,
 				struct plan *plan)
 {
 	for (size_t i = 0; i < facts->worker_count; i++)

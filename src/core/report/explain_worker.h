@@ -8,7 +8,7 @@
 /* Fills plan.workers: every worker Pod, in canonical order. */
 void explain_worker_write(const struct choice *choice, struct plan *plan);
 /* The same for a cluster in which the plan changes nothing, with one reason for all. */
-void explain_worker_write_gated(const struct facts *facts, const char *reason, const char *message,
+void explain_worker_write_gated(const struct facts *facts, enum reason reason, const char *message,
 				struct plan *plan);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "core/decide/limits.h"
-#include "core/decide/pool.h"
 #include "core/decide/worker.h"
 #include "core/model/reason.h"
 
@@ -11,7 +10,7 @@ struct finder {
 	struct limits found;
 };
 
-static void add(struct finder *finder, enum limit_kind kind, const char *reason,
+static void add(struct finder *finder, enum limit_kind kind, enum reason reason,
 		const char *message)
 {
 	VEC_PUSH(finder->choice->arena, &finder->found.at,
@@ -25,18 +24,16 @@ static void add_back_off(struct finder *finder, const struct group *group)
 	if (own->backed_off)
 		add(finder, LIMIT_BACK_OFF, REASON_BACKED_OFF,
 		    arena_printf(finder->choice->arena, "group %s provides no capacity (%s): %s",
-				 group->spec->name, own->backoff->cause, own->backoff->message));
+				 group->spec->name, reason_word(own->backoff->cause),
+				 own->backoff->message));
 }
 
 static void add_demand(struct finder *finder, const struct plan_demand *demand)
 {
-	static const char *const maxima[] = { REASON_MAX_REPLICAS, REASON_MAX_GPUS };
-	static const char *const pools[] = { REASON_WAITS_FOR_POOL, REASON_RESERVED_FOR_GANG };
-
-	if (text_is_among(demand->reason, maxima, 2))
+	if (reason_has(demand->reason, TRAIT_MAXIMUM))
 		add(finder, LIMIT_RANGE, REASON_TOO_MANY_REPLICAS, demand->message);
 	else
-		add(finder, text_is_among(demand->reason, pools, 2) ? LIMIT_RANGE : LIMIT_OTHER,
+		add(finder, reason_has(demand->reason, TRAIT_POOL) ? LIMIT_RANGE : LIMIT_OTHER,
 		    demand->reason, demand->message);
 }
 
@@ -63,7 +60,7 @@ static void add_schedule(struct finder *finder, const struct group *group)
 				 (long long)choice->groups[group->index].target_replicas,
 				 group->spec->name));
 	else if (choice->packing->problem.types[group->index + 1].has_pool)
-		add(finder, LIMIT_RANGE, pool_reason(group->grant), group->grant->message);
+		add(finder, LIMIT_RANGE, group->grant->reason, group->grant->message);
 }
 
 static void add_bounds(struct finder *finder, const struct group *group)

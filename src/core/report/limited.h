@@ -15,7 +15,8 @@ enum limit_kind {
 
 struct limit {
 	enum limit_kind kind;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 };
 
 struct limits {

@@ -51,7 +51,7 @@ static struct possible of_placement_group(const struct choice *choice,
 							 "which is not placed yet"),
 		};
 	}
-	return (struct possible){ .reason = NULL };
+	return (struct possible){ .reason = REASON_NONE };
 }
 
 /* ---- accelerator types ---- */
@@ -90,7 +90,7 @@ static struct possible of_unknown_model(const struct choice *choice,
 	struct ray_request rest;
 
 	if (!type)
-		return (struct possible){ .reason = NULL };
+		return (struct possible){ .reason = REASON_NONE };
 	rest = without_types(choice->arena, request);
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
@@ -112,7 +112,7 @@ static struct possible of_unknown_model(const struct choice *choice,
 			.group = group->spec->name,
 		};
 	}
-	return (struct possible){ .reason = NULL };
+	return (struct possible){ .reason = REASON_NONE };
 }
 
 struct possible possible_later(const struct choice *choice, const struct ray_request *request)

@@ -7,8 +7,9 @@
 #include "core/decide/choice.h"
 
 struct possible {
-	const char *reason, *message; /* reason NULL: the request is none of these */
-	const char *group;            /* that may serve it; NULL: none */
+	enum reason reason; /* NONE: the request is none of these */
+	const char *message;
+	const char *group; /* that may serve it; NULL: none */
 };
 
 struct possible possible_later(const struct choice *choice, const struct ray_request *request);

@@ -18,23 +18,14 @@ struct maker {
 };
 
 /* Ray's word for a reason of a worker or a group; Ray has none for others. */
-static const char *cause_of(const char *reason)
+static const char *cause_of(enum reason reason)
 {
-	static const struct {
-		const char *reason, *cause;
-	} causes[] = {
-		{ REASON_IDLE, CAUSE_IDLE },
-		{ REASON_DRAINED, CAUSE_IDLE },
-		{ REASON_SCALE_DOWN_IDLE, CAUSE_IDLE },
-		{ REASON_SCALE_DOWN_DRAINED, CAUSE_IDLE },
-		{ REASON_ABOVE_MAX_REPLICAS, CAUSE_MAXIMUM },
-		{ REASON_SCALE_DOWN_MAX_REPLICAS, CAUSE_MAXIMUM },
-	};
+	bool idle = reason == REASON_IDLE || reason == REASON_DRAINED ||
+		    reason == REASON_SCALE_DOWN_IDLE || reason == REASON_SCALE_DOWN_DRAINED;
+	bool maximum = reason == REASON_ABOVE_MAX_REPLICAS ||
+		       reason == REASON_SCALE_DOWN_MAX_REPLICAS;
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (strcmp(causes[i].reason, reason) == 0)
-			return causes[i].cause;
-	return reason;
+	return idle ? CAUSE_IDLE : maximum ? CAUSE_MAXIMUM : reason_word(reason);
 }
 
 struct removal {
@@ -46,7 +37,7 @@ struct removal_list {
 	VEC(struct removal) at; /* each cause once; there are about a dozen */
 };
 
-static void remove_count(struct maker *maker, struct removal_list *list, const char *reason,
+static void remove_count(struct maker *maker, struct removal_list *list, enum reason reason,
 			 int64_t count)
 {
 	const char *cause = cause_of(reason);
@@ -79,7 +70,7 @@ static void add_removals(struct maker *maker, const struct plan_group *group, in
 
 	for (size_t i = 0; i < group->terminate.count; i++) {
 		const struct plan_termination *end = &group->terminate.at[i];
-		bool drained = strcmp(end->reason, REASON_DRAINED) == 0;
+		bool drained = end->reason == REASON_DRAINED;
 
 		if (end->action != TERMINATE_DRAIN)
 			remove_count(maker, &list,
@@ -120,7 +111,8 @@ static void add_group(struct maker *maker, const struct plan_group *group, int64
 	VEC_PUSH(maker->arena, &maker->lines,
 		 arena_printf(maker->arena, "Group %s from %lld to %lld replicas (%s): %s",
 			      group->name, (long long)group->replicas,
-			      (long long)group->target_replicas, group->reason, group->message));
+			      (long long)group->target_replicas, reason_word(group->reason),
+			      group->message));
 }
 
 /* ---- what the cluster has afterwards ---- */

@@ -16,7 +16,8 @@
 
 struct verdict {
 	bool infeasible;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 	const char *group; /* that would serve it, NULL: none is to be named */
 };
 
@@ -339,8 +340,8 @@ static struct verdict explain_unserved(const struct choice *choice,
 		break;
 	case SCHEDULE_LIMIT_POOL:
 		if (group)
-			return (struct verdict){ false, pool_reason(group->grant),
-						 group->grant->message, group->spec->name };
+			return (struct verdict){ false, group->grant->reason, group->grant->message,
+						 group->spec->name };
 		break;
 	case SCHEDULE_LIMIT_GPU_BUDGET:
 		return (struct verdict){ false, REASON_MAX_GPUS,
@@ -416,12 +417,12 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 static bool judge_possible(const struct choice *choice, const struct ray_request *request,
 			   struct verdict *ret_verdict)
 {
-	struct possible possible = { .reason = NULL };
+	struct possible possible = { .reason = REASON_NONE };
 
 	if (!fits_any_group(choice, request) && !fits_head(choice, request))
 		possible = possible_later(choice, request);
 	*ret_verdict = (struct verdict){ false, possible.reason, possible.message, possible.group };
-	return possible.reason != NULL;
+	return possible.reason != REASON_NONE;
 }
 
 /* A custom resource of three letters, as XPU, is one letter from several of Ray's. */
@@ -685,7 +686,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 	    !schedule_gang_possible(&choice->packing->problem, packed, choice->arena))
 		return explain_gang(choice, gang->gang, packed);
 	struct verdict verdict = explain_unserved(choice, leftover, true);
-	if (strcmp(verdict.reason, REASON_LIVING_WORKERS_ONLY) == 0)
+	if (verdict.reason == REASON_LIVING_WORKERS_ONLY)
 		verdict = (struct verdict){ false, REASON_FRAGMENTED,
 					    "does not fit beside the demand that is already placed",
 					    NULL };
@@ -715,7 +716,7 @@ static void report_gangs(const struct choice *choice, struct plan *plan)
 			choice->packing->starved_gangs[choice->facts->gangs_by_content[i]],
 			leftover);
 		if (last && demand_compare_gangs(last->gang, gang->gang) == 0 &&
-		    strcmp(last->reason, verdict.reason) == 0) {
+		    last->reason == verdict.reason) {
 			last->count++;
 			continue;
 		}

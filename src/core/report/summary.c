@@ -85,7 +85,7 @@ static void add_node(struct summary_gpus *gpus, const struct ray_node *node, boo
 
 static bool is_coming(const struct plan_worker *worker)
 {
-	return !worker->node && strcmp(worker->reason, REASON_BEING_DELETED) != 0 &&
+	return !worker->node && worker->reason != REASON_BEING_DELETED &&
 	       (worker->state == WORKER_PENDING || worker->state == WORKER_STARTING);
 }
 
@@ -96,7 +96,7 @@ static void add_worker(const struct snapshot *snapshot, const struct plan_worker
 	if (is_coming(worker)) {
 		raise_by(&group->gpus.starting, group->worker_gpus);
 		if (group->waiting_reason[0] == '\0') {
-			group->waiting_reason = worker->reason;
+			group->waiting_reason = reason_word(worker->reason);
 			group->waiting_message = worker->message;
 		}
 	}
@@ -120,7 +120,7 @@ static void count_waiting(const struct plan *plan, struct summary_group *group)
 		if (strcmp(demand->group, group->name) != 0)
 			continue;
 		if (group->waiting == 0)
-			group->unserved_reason = demand->reason;
+			group->unserved_reason = reason_word(demand->reason);
 		raise_by(&group->waiting, demand->count);
 	}
 }
@@ -139,7 +139,7 @@ static void begin_group(const struct worker_group *spec, const struct plan_group
 		.worker_gpus = planned->worker_gpus,
 		.backoff = planned->backoff,
 		.idle_since = TIME_NONE,
-		.reason = planned->reason,
+		.reason = reason_word(planned->reason),
 		.message = planned->message,
 		.unserved_reason = "",
 		.waiting_reason = "",
@@ -229,24 +229,20 @@ static void apply_ceilings(const struct snapshot *snapshot, struct summary *summ
 		*maximum = snapshot->autoscaler->max_gpus;
 }
 
-bool summary_keeps_idle(const char *reason)
-{
-	return strncmp(reason, "NeededBy", 8) == 0;
-}
-
 static void sum_kept(const struct plan *plan, struct arena *arena, struct summary *summary)
 {
 	VEC(struct summary_kept) kept = { .at = NULL };
 
 	VEC_EACH(const struct plan_worker, worker, &plan->workers) {
+		const char *reason = reason_word(worker->reason);
 		size_t at = 0;
 
-		if (worker->state != WORKER_IDLE || !summary_keeps_idle(worker->reason))
+		if (worker->state != WORKER_IDLE || !reason_has(worker->reason, TRAIT_KEEPS))
 			continue;
-		while (at < kept.count && strcmp(kept.at[at].reason, worker->reason) != 0)
+		while (at < kept.count && kept.at[at].reason != reason)
 			at++;
 		if (at == kept.count)
-			VEC_PUSH(arena, &kept, ((struct summary_kept){ worker->reason, 0 }));
+			VEC_PUSH(arena, &kept, ((struct summary_kept){ reason, 0 }));
 		kept.at[at].count++;
 	}
 	summary->kept = kept.at;
@@ -258,7 +254,7 @@ static bool may_terminate(const struct snapshot *snapshot, const struct plan *pl
 	if (snapshot->view_problem && snapshot->view_problem[0] != '\0')
 		return false;
 	for (size_t i = 0; i < plan->workers.count; i++)
-		if (strcmp(plan->workers.at[i].reason, REASON_TERMINATION_FORBIDDEN) == 0)
+		if (plan->workers.at[i].reason == REASON_TERMINATION_FORBIDDEN)
 			return false;
 	return true;
 }
@@ -421,11 +417,11 @@ static void add_unserved(struct arena *arena, struct unserved_list *list,
 	struct summary_unserved *item = NULL;
 
 	VEC_EACH(struct summary_unserved, each, &list->at)
-		if (each->infeasible == infeasible && strcmp(each->reason, demand->reason) == 0)
+		if (each->infeasible == infeasible && each->reason == reason_word(demand->reason))
 			item = each;
 	if (!item) {
 		item = VEC_ADD(arena, &list->at);
-		item->reason = demand->reason;
+		item->reason = reason_word(demand->reason);
 		item->message = demand->message;
 		item->infeasible = infeasible;
 	}
@@ -540,9 +536,25 @@ static void sum_resources(const struct snapshot *snapshot, struct arena *arena,
 	summary->resource_count = sums.list.count;
 }
 
+/* --- conditions --- */
+
+static void sum_conditions(const struct plan *plan, struct arena *arena, struct summary *summary)
+{
+	VEC(struct summary_condition) all = { .at = NULL };
+
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions)
+		VEC_PUSH(arena, &all,
+			 ((struct summary_condition){ .type = condition->type,
+						      .status = condition->status,
+						      .reason = reason_word(condition->reason),
+						      .message = condition->message }));
+	summary->conditions = all.at;
+	summary->condition_count = all.count;
+}
+
 /* --- the one word --- */
 
-const struct plan_condition *summary_condition(const struct summary *summary, const char *type)
+const struct summary_condition *summary_condition(const struct summary *summary, const char *type)
 {
 	return summary ? ARRAY_FIND(summary->conditions, summary->condition_count, type, type) :
 			 NULL;
@@ -559,7 +571,7 @@ static bool take(struct summary *summary, const char *reason, const char *messag
 
 static bool take_condition(struct summary *summary, const char *type, const char *status)
 {
-	const struct plan_condition *condition = summary_condition(summary, type);
+	const struct summary_condition *condition = summary_condition(summary, type);
 
 	return condition && strcmp(condition->status, status) == 0 &&
 	       take(summary, condition->reason, condition->message);
@@ -568,8 +580,9 @@ static bool take_condition(struct summary *summary, const char *type, const char
 static bool take_from_groups(struct summary *summary)
 {
 	for (size_t g = 0; g < summary->group_count; g++)
-		if (summary->groups[g].backoff && take(summary, summary->groups[g].backoff->cause,
-						       summary->groups[g].backoff->message))
+		if (summary->groups[g].backoff &&
+		    take(summary, reason_word(summary->groups[g].backoff->cause),
+			 summary->groups[g].backoff->message))
 			return true;
 	if (summary->unserved_count > 0 &&
 	    take(summary, summary->unserved[0].reason, summary->unserved[0].message))
@@ -656,20 +669,19 @@ static void check_summary(const struct summary *summary, const struct plan *plan
 const struct summary *summary_of(const struct snapshot *snapshot, const struct plan *plan,
 				 struct arena *arena)
 {
-	struct summary *summary =
-		ARENA_PUT(arena, (struct summary){
-					 .decided_at = snapshot->now,
-					 .hands_off = gate_check(snapshot, arena).reason != NULL,
-					 .ray_reachable = plan->head_node != NULL,
-					 .gpus = { .known = plan->head_node != NULL },
-					 .safe_to_scale_down = plan->head_node &&
-							       may_terminate(snapshot, plan),
-					 .conditions = plan->conditions.at,
-					 .condition_count = plan->conditions.count,
-					 .schedules = plan->schedules,
-					 .schedule_count = plan->schedule_count,
-				 });
+	struct summary *summary = ARENA_PUT(
+		arena,
+		(struct summary){
+			.decided_at = snapshot->now,
+			.hands_off = gate_check(snapshot, arena).reason != REASON_NONE,
+			.ray_reachable = plan->head_node != NULL,
+			.gpus = { .known = plan->head_node != NULL },
+			.safe_to_scale_down = plan->head_node && may_terminate(snapshot, plan),
+			.schedules = plan->schedules,
+			.schedule_count = plan->schedule_count,
+		});
 
+	sum_conditions(plan, arena, summary);
 	sum_groups(snapshot, plan, arena, summary);
 	sum_head(plan, summary);
 	apply_ceilings(snapshot, summary);

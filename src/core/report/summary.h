@@ -82,6 +82,14 @@ struct summary_unserved {
 	const char *message; /* of the first of them */
 };
 
+/* A condition of the plan, or of a status that was read. */
+struct summary_condition {
+	const char *type, *status, *reason, *message;
+	/* Of a status only. */
+	time_ms last_transition;
+	int64_t observed_generation; /* of the RayClusterAutoscaler */
+};
+
 /* Logical resource, 1/10000. */
 struct summary_resource {
 	const char *name;
@@ -133,7 +141,7 @@ struct summary {
 	 * decision, the obstacle of a Pod, the bound that was reached, "ReadyForNewScale". Never
 	 * "". */
 	const char *reason, *message;
-	const struct plan_condition *conditions;
+	const struct summary_condition *conditions;
 	size_t condition_count;
 	const struct plan_schedule *schedules; /* of the plan */
 	size_t schedule_count;
@@ -160,9 +168,6 @@ int64_t summary_ready(const struct summary_group *group);
 /* Sets pod_count and pending of a group from its Pods, and adds these to the sums. */
 void summary_add_pods(struct summary *summary, struct summary_group *group);
 /* The condition of this type, NULL when there is none, or no summary. */
-const struct plan_condition *summary_condition(const struct summary *summary, const char *type);
-/* Whether a worker that is idle with this reason is kept by something else than the idle
- * timeout. */
-bool summary_keeps_idle(const char *reason);
+const struct summary_condition *summary_condition(const struct summary *summary, const char *type);
 
 #endif

@@ -132,7 +132,8 @@ static const char *cut_text(const struct choice *choice)
 /* The state of a condition. */
 struct verdict {
 	bool is_true;
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 };
 
 static void add(const struct choice *choice, struct plan *plan, const char *type,
@@ -413,7 +414,7 @@ void verdict_end(const struct choice *choice, struct plan *plan)
 	write_second(choice, plan);
 }
 
-void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
+void verdict_write_gated(const struct facts *facts, enum reason reason, const char *message,
 			 struct plan *plan)
 {
 	plan_add_condition(facts->arena, plan, "ScalingActive", false, reason, message);

@@ -14,7 +14,7 @@ void verdict_end(const struct choice *choice, struct plan *plan);
  * words. */
 const char *verdict_invalid_text(const struct facts *facts, struct arena *arena);
 /* Only ScalingActive False. */
-void verdict_write_gated(const struct facts *facts, const char *reason, const char *message,
+void verdict_write_gated(const struct facts *facts, enum reason reason, const char *message,
 			 struct plan *plan);
 
 #endif

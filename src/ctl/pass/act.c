@@ -137,7 +137,7 @@ void act_scaled(const struct plan *plan, struct arena *arena, struct act_scaled_
 			continue;
 		VEC_PUSH(arena, &ret_list->groups,
 			 ((struct act_scaled){ .group = arena_strdup(arena, group->name),
-					       .reason = arena_strdup(arena, group->reason),
+					       .reason = reason_word(group->reason),
 					       .message = arena_strdup(arena, group->message),
 					       .replicas = group->replicas,
 					       .target_replicas = group->target_replicas,

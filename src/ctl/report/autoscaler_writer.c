@@ -126,14 +126,14 @@ static void scale_list_set(struct scale_list *list, const struct pass_decision *
 	for (size_t i = 0; i < plan->groups.count; i++) {
 		const struct plan_group *group = &plan->groups.at[i];
 
-		if (group->reason[0] && group->replicas != group->target_replicas)
+		if (group->reason != REASON_NONE && group->replicas != group->target_replicas)
 			add_scale(list,
 				  &(struct autoscaler_scale){ .group = group->name,
 							      .time = decision->now /
 								      MS_PER_SECOND * MS_PER_SECOND,
 							      .from = group->replicas,
 							      .to = group->target_replicas,
-							      .reason = group->reason,
+							      .reason = reason_word(group->reason),
 							      .message = group->message });
 	}
 }
@@ -476,15 +476,12 @@ static void look_for_second(struct entry *entry, time_ms now, const struct summa
 }
 
 /* Clusters that another autoscaler manages get no object; an existing one says why. */
-static bool is_managed(const struct summary *summary)
+static bool is_managed(const struct plan *plan)
 {
-	static const char *const reasons[] = { REASON_AUTOSCALING_DISABLED, REASON_UNMANAGED,
-					       REASON_MANAGED_ELSEWHERE, REASON_DELETING,
-					       REASON_CLUSTER_UNREADABLE };
-	const struct plan_condition *active = summary_condition(summary, "ScalingActive");
-
-	return !active ||
-	       !text_is_among(active->reason, reasons, sizeof(reasons) / sizeof(reasons[0]));
+	VEC_EACH(const struct plan_condition, condition, &plan->conditions)
+		if (reason_has(condition->reason, TRAIT_NO_OBJECT))
+			return false;
+	return true;
 }
 
 void autoscaler_writer_decided(struct autoscaler_writer *writer,
@@ -495,7 +492,7 @@ void autoscaler_writer_decided(struct autoscaler_writer *writer,
 
 	entry = find_entry(writer, decision->plan->cluster_namespace, decision->plan->cluster_name,
 			   true);
-	entry->wanted = is_managed(decision->summary);
+	entry->wanted = is_managed(decision->plan);
 	scale_list_set(&entry->planned, decision);
 	object = kube_informer_get(writer->informer, entry->of.namespace_, entry->of.name);
 	if (object) {

@@ -50,13 +50,12 @@ static struct metrics_series *find_series(struct metrics *metrics, enum metrics_
 	return map_make(map, key, sizeof(struct metrics_series));
 }
 
-/* ScaleUp... and ScaleDown... have one direction; the others may have both. */
-static void begin_decision(struct metrics *metrics, const char *reason)
+static void begin_decision(struct metrics *metrics, const char *word, unsigned traits)
 {
-	if (strncmp(reason, "ScaleDown", 9) != 0)
-		find_series(metrics, METRICS_DECISIONS, "up", reason);
-	if (strncmp(reason, "ScaleUp", 7) != 0)
-		find_series(metrics, METRICS_DECISIONS, "down", reason);
+	if (traits & TRAIT_UP)
+		find_series(metrics, METRICS_DECISIONS, "up", word);
+	if (traits & TRAIT_DOWN)
+		find_series(metrics, METRICS_DECISIONS, "down", word);
 }
 
 /* Decisions that change nothing have the reason of ScalingActive. */
@@ -75,12 +74,6 @@ static void begin_api_requests(struct metrics *metrics, const char *verb)
 		find_series(metrics, METRICS_API_REQUESTS, codes[i], verb);
 }
 
-static void begin_kept(struct metrics *metrics, const char *reason)
-{
-	if (summary_keeps_idle(reason))
-		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", reason);
-}
-
 /* Series with known labels begin with 0: rate() and increase() miss the first increment of a series
  * that begins with 1. */
 static void begin_series(struct metrics *metrics)
@@ -88,20 +81,21 @@ static void begin_series(struct metrics *metrics)
 	static const char *const phases[] = { "reading",   "deciding", "draining",
 					      "verifying", "patching", "total" };
 
-#define X(identifier, word, meaning, ...) begin_decision(metrics, word);
+#define X(identifier, word, traits, ...) begin_decision(metrics, word, traits);
 	REASON_GROUP_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, ...)                                                          \
-	find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up", word);
+#define X(identifier, word, ...) find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "up", word);
 	REASON_DEMAND_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, ...) begin_kept(metrics, word);
+#define X(identifier, word, traits, ...)                                                           \
+	if ((traits)&TRAIT_KEEPS)                                                                  \
+		find_series(metrics, METRICS_SKIPPED_SCALE_EVENTS, "down", word);
 	REASON_WORKER_TABLE(X)
 #undef X
 #define X(identifier, severity, word, ...) find_series(metrics, METRICS_EVENTS_SENT, word, "");
 	REASON_EVENT_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, ...) begin_none(metrics, word, meaning);
+#define X(identifier, word, traits, meaning, ...) begin_none(metrics, word, meaning);
 	REASON_CONDITION_TABLE(X)
 #undef X
 	for (enum kube_verb verb = KUBE_GET; verb <= KUBE_DELETE; verb++)
@@ -234,7 +228,7 @@ void metrics_pass_ended(struct metrics *metrics, const char *namespace_, const c
 {
 	struct metrics_cluster *cluster =
 		metrics ? cluster_map_get(&metrics->clusters, namespace_, name) : NULL;
-	const struct plan_condition *active;
+	const struct summary_condition *active;
 
 	if (pass->undecided)
 		metrics_count(metrics, METRICS_UNDECIDED, "", "");

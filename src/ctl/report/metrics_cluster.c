@@ -21,7 +21,7 @@ void metrics_cluster_done(void *one)
 #define LEFT_OUT(T, m, n) FIELD_TEXT(T, m, n, .flags = FIELD_LEFT_OUT)
 
 static const struct field backoff_fields[] = {
-	FIELD_TEXT(struct memory_backoff, cause, "cause"),
+	FIELD_REASON(struct memory_backoff, cause, REASONS_OF_BACK_OFFS, "cause"),
 	LEFT_OUT(struct memory_backoff, group, "group"),
 	LEFT_OUT(struct memory_backoff, message, "message"),
 	FIELD_END,
@@ -48,7 +48,7 @@ static const struct field unserved_fields[] = {
 };
 
 static const struct field condition_fields[] = {
-	LEFT_OUT(struct plan_condition, message, "message"),
+	LEFT_OUT(struct summary_condition, message, "message"),
 	FIELD_END,
 };
 
@@ -179,15 +179,17 @@ static void write_backoff(const struct metrics_cluster *cluster, struct metrics_
 		const struct summary_group *group = &cluster->summary.groups[i];
 
 		if (group->backoff)
-			metrics_text_integer(
-				family, LABELS(cluster, group->name, group->backoff->cause), 1);
+			metrics_text_integer(family,
+					     LABELS(cluster, group->name,
+						    reason_word(group->backoff->cause)),
+					     1);
 	}
 }
 
 static void write_conditions(const struct metrics_cluster *cluster, struct metrics_family *family)
 {
 	for (size_t i = 0; i < cluster->summary.condition_count; i++) {
-		const struct plan_condition *one = &cluster->summary.conditions[i];
+		const struct summary_condition *one = &cluster->summary.conditions[i];
 
 		metrics_text_integer(family, LABELS(cluster, one->type, one->reason),
 				     !strcmp(one->status, "True"));

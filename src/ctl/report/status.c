@@ -98,8 +98,8 @@ static void write_ceilings(struct json_writer *writer, const struct gpu_share *s
 /* Of each cluster. */
 static const struct field seen_fields[] = {
 	FIELD_TIME(struct summary, decided_at, "decidedAt", .flags = FIELD_ALWAYS),
-	FIELD_LIST(struct summary, conditions, condition_count, plan_condition_fields, "conditions",
-		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_LIST(struct summary, conditions, condition_count, summary_condition_fields,
+		   "conditions", .flags = FIELD_ALWAYS | FIELD_LINE),
 	FIELD_END,
 };
 

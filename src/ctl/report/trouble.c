@@ -83,9 +83,10 @@ static void log_begun(struct trouble *trouble, const char *cluster,
 		      const struct plan_condition *condition, int64_t now_ms)
 {
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
-	const char *line = arena_printf(&scratch, "%s: %s", condition->reason, condition->message);
+	const char *reason = reason_word(condition->reason);
+	const char *line = arena_printf(&scratch, "%s: %s", reason, condition->message);
 	/* The message of a limit has figures of the demand. */
-	const char *text = strcmp(condition->type, "ScalingLimited") ? line : condition->reason;
+	const char *text = strcmp(condition->type, "ScalingLimited") ? line : reason;
 	struct begun *begun = map_get(&trouble->conditions, condition->type);
 
 	if (begun)
@@ -98,7 +99,7 @@ static void log_begun(struct trouble *trouble, const char *cluster,
 		begun = map_make(&trouble->conditions, condition->type, sizeof(*begun));
 		begun->count = 1;
 	}
-	memory_set_string(&begun->reason, condition->reason);
+	memory_set_string(&begun->reason, reason);
 	memory_set_string(&begun->text, text);
 	log_write(is_notice(condition) ? LOG_INFO : LOG_WARNING, "condition", "object", cluster,
 		  "condition", condition->type, "error", line, NULL);

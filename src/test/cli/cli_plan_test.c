@@ -195,9 +195,10 @@ static const struct ray_gang other = { .requests = requests, .request_count = 1 
 static struct plan *make_plan(struct arena *arena)
 {
 	static const struct plan_schedule office = { .name = "office" };
-	static const struct memory_backoff backoff = {
-		.until = 1795168800000, .seconds = 20, .cause = "Quota", .message = "no quota"
-	};
+	static const struct memory_backoff backoff = { .until = 1795168800000,
+						       .seconds = 20,
+						       .cause = REASON_QUOTA_GATE,
+						       .message = "no quota" };
 	struct plan *plan = ARENA_NEW(arena, struct plan);
 	struct plan_group *group = VEC_ADD(arena, &plan->groups);
 
@@ -205,19 +206,19 @@ static struct plan *make_plan(struct arena *arena)
 	plan->cluster_name = "evil\x1b[2J";
 	plan->requeue_after_seconds = 3;
 	*group = (struct plan_group){ .name = "gpu", .replicas = 1, .backoff = &backoff };
-	group->reason = "ScaleDownIdle";
+	group->reason = REASON_SCALE_DOWN_IDLE;
 	group->message = "1 worker";
 	VEC_PUSH(arena, &group->terminate,
-		 ((struct plan_termination){ "w1", "9f", TERMINATE_DRAIN, "Idle", "61 s" }));
+		 ((struct plan_termination){ "w1", "9f", TERMINATE_DRAIN, REASON_IDLE, "61 s" }));
 	VEC_PUSH(arena, &plan->groups,
-		 ((struct plan_group){ .name = "a-longer-name", .reason = "", .message = "" }));
+		 ((struct plan_group){ .name = "a-longer-name", .message = "" }));
 	VEC_PUSH(arena, &plan->workers,
-		 ((struct plan_worker){ "w1", "gpu", WORKER_IDLE, "Idle", "61 s" }));
+		 ((struct plan_worker){ "w1", "gpu", WORKER_IDLE, REASON_IDLE, "61 s" }));
 	VEC_PUSH(arena, &plan->infeasible,
 		 ((struct plan_demand){ .kind = DEMAND_GANG,
 					.gang = &gang,
 					.count = 1,
-					.reason = "GangTooLarge",
+					.reason = REASON_GANG_TOO_LARGE,
 					.message = "" }));
 	VEC_PUSH(arena, &plan->unserved,
 		 ((struct plan_demand){ .kind = DEMAND_CONSTRAINT,
@@ -225,17 +226,17 @@ static struct plan *make_plan(struct arena *arena)
 					.schedule = &office,
 					.request = &requests[0],
 					.count = 2,
-					.reason = "MaxReplicas",
+					.reason = REASON_MAX_REPLICAS,
 					.message = "m" }));
 	for (int i = 0; i < 4; i++)
 		VEC_PUSH(arena, &plan->unserved,
 			 ((struct plan_demand){ .kind = DEMAND_GANG,
 						.gang = i < 3 ? &gang : &other,
 						.count = 1,
-						.reason = "MaxReplicas",
+						.reason = REASON_MAX_REPLICAS,
 						.message = i < 2 ? "m" : "n" }));
 	VEC_PUSH(arena, &plan->conditions,
-		 ((struct plan_condition){ "ScalingActive", "True", "DemandRead", "ok" }));
+		 ((struct plan_condition){ "ScalingActive", "True", REASON_DEMAND_READ, "ok" }));
 	return plan;
 }
 
@@ -247,7 +248,7 @@ static void test_text(void **state)
 		"GROUP          REPLICAS    TARGET    LAUNCH  WHY\n"
 		"gpu                   1         0         0  ScaleDownIdle: 1 worker\n"
 		"  drain w1: Idle: 61 s\n"
-		"  back-off of 20 s until 2026-11-20T10:00:00Z: Quota: no quota\n"
+		"  back-off of 20 s until 2026-11-20T10:00:00Z: QuotaGate: no quota\n"
 		"a-longer-name         0         0         0  no change\n"
 		"\n"
 		"WORKER  GROUP  STATE     WHY\n"

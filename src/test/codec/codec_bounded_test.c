@@ -53,12 +53,13 @@ static void expect_nothing_terminated(const char *name, const struct plan *plan,
 {
 	for (size_t g = 0; g < plan->groups.count; g++)
 		VEC_EACH(const struct plan_termination, item, &plan->groups.at[g].terminate)
-			if (exhausted || strcmp(item->reason, REASON_LEAVING) != 0)
-				fail_msg("%s: %s terminates: %s", name, item->pod, item->reason);
+			if (exhausted || item->reason != REASON_LEAVING)
+				fail_msg("%s: %s terminates: %s", name, item->pod,
+					 reason_word(item->reason));
 	if (exhausted && (plan->patch.count > 0 || plan->resizes.count > 0))
 		fail_msg("%s: an undecided plan patches", name);
-	if (exhausted && strcmp(plan->conditions.at[0].reason, REASON_DECISION_TOO_EXPENSIVE) != 0)
-		fail_msg("%s: %s", name, plan->conditions.at[0].reason);
+	if (exhausted && plan->conditions.at[0].reason != REASON_DECISION_TOO_EXPENSIVE)
+		fail_msg("%s: %s", name, reason_word(plan->conditions.at[0].reason));
 }
 
 /* Decides within the limits and looks at the plan; returns the peak of memory. */

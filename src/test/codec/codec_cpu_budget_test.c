@@ -110,7 +110,7 @@ static void expect_undecided(const struct snapshot *snapshot, const struct plan 
 	assert_ptr_equal(plan->memory.templates.at, snapshot->memory->templates.at);
 	assert_string_equal(active->type, "ScalingActive");
 	assert_string_equal(active->status, "False");
-	assert_string_equal(active->reason, "DecisionTooExpensive");
+	assert_int_equal(active->reason, REASON_DECISION_TOO_EXPENSIVE);
 	assert_non_null(strstr(active->message, "with 300 pending requests, 40 placement "
 						"groups, 20 worker groups and 0 Pods the decision "
 						"took more than 250 ms of CPU time"));
@@ -154,7 +154,7 @@ static void stop_everywhere(const char *packing)
 static bool expect_part(const struct plan *plan, const struct plan *whole, int64_t *ret_launches)
 {
 	const struct plan_condition *active = &plan->conditions.at[0];
-	bool cut = strcmp(active->reason, "DecisionCutShort") == 0;
+	bool cut = active->reason == REASON_DECISION_CUT_SHORT;
 
 	assert_string_equal(active->type, "ScalingActive");
 	assert_string_equal(active->status, "True");

@@ -56,7 +56,7 @@ static void check_extra(const struct extra_condition *extra, const char *before,
 	AUTO(buf_done) struct buf buf;
 	struct snapshot snapshot;
 	struct decision_event_list list;
-	struct plan_condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
+	struct summary_condition condition = { .type = CONDITION_LINT_FINDINGS, .message = before };
 	struct summary reported = { .conditions = &condition, .condition_count = before ? 1 : 0 };
 	struct autoscaler_object object = { .upscaling_mode = "", .status = &reported };
 	const struct plan *plan;
@@ -79,7 +79,7 @@ static void check_extra(const struct extra_condition *extra, const char *before,
 		assert_string_equal(plan->conditions.at[3].type, CONDITION_LINT_FINDINGS);
 		assert_string_equal(plan->conditions.at[3].status,
 				    extra->is_true ? "True" : "False");
-		assert_string_equal(plan->conditions.at[3].reason, extra->reason);
+		assert_int_equal(plan->conditions.at[3].reason, extra->reason);
 		assert_string_equal(plan->conditions.at[3].message, extra->message);
 	}
 	/* A snapshot of that moment must give the same plan. */
@@ -284,9 +284,9 @@ static void test_a_second_controller(void **state)
 /* The report of an earlier process is in the condition of the object. */
 static void test_a_condition_is_said_once(void **state)
 {
-	static const struct plan_condition before[] = {
-		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_MANY_REPLICAS },
-		{ .type = "ScalingLimited", .status = "True", .reason = REASON_TOO_FEW_REPLICAS },
+	static const struct summary_condition before[] = {
+		{ .type = "ScalingLimited", .status = "True", .reason = "TooManyReplicas" },
+		{ .type = "ScalingLimited", .status = "True", .reason = "TooFewReplicas" },
 	};
 
 	(void)state;
@@ -388,8 +388,8 @@ static void test_no_secret_is_named(void **state)
 		struct decision_event_list list;
 
 		VEC_PUSH(&arena, &plan.conditions,
-			 ((struct plan_condition){ "ScalingActive", "False", "DemandUnavailable",
-						   problems[i] }));
+			 ((struct plan_condition){ "ScalingActive", "False",
+						   REASON_DEMAND_UNAVAILABLE, problems[i] }));
 		decision_event_make(&snapshot, &plan, &arena, &list);
 		assert_int_equal(list.at.count, 1);
 		assert_null(strstr(list.at.at[0].message, "hidden"));
@@ -409,7 +409,7 @@ static void test_a_refusal_is_shown(void **state)
 
 	(void)state;
 	VEC_PUSH(&arena, &plan.conditions,
-		 ((struct plan_condition){ "ScalingActive", "False", "DemandUnavailable",
+		 ((struct plan_condition){ "ScalingActive", "False", REASON_DEMAND_UNAVAILABLE,
 					   problem }));
 	decision_event_make(&snapshot, &plan, &arena, &list);
 	assert_int_equal(list.at.count, 1);

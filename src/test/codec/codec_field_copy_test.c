@@ -68,6 +68,7 @@ static void fill_value(const struct field *field, void *object, struct filler *f
 		*(size_t *)value = (size_t)filler->next++;
 		break;
 	case FIELD_KIND_WORD:
+	case FIELD_KIND_REASON:
 		*(unsigned *)value = (unsigned)(filler->next++ % 2);
 		break;
 	case FIELD_KIND_TEXTS:

@@ -265,7 +265,7 @@ static void check_termination(const char *name, const struct snapshot *snapshot,
 	if (item->action == TERMINATE_STOP)
 		assert_true(snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
 			    is_released(snapshot, snapshot->now));
-	else if (strcmp(item->reason, REASON_LEAVING) == 0 && item->busy)
+	else if (item->reason == REASON_LEAVING && item->busy)
 		assert_true(item->action == TERMINATE_DRAIN && is_notified(snapshot, item, node));
 	else if (item->deadline != TIME_NONE)
 		assert_true(item->action == TERMINATE_DRAIN && item->busy &&
@@ -350,7 +350,7 @@ static void accept_drains(struct snapshot *snapshot, const struct plan *plan)
 				    strcmp(item->ray_node_id, nodes[n].id) != 0)
 					continue;
 				nodes[n].status = RAY_NODE_DRAINING;
-				if (strcmp(item->reason, REASON_LEAVING) == 0)
+				if (item->reason == REASON_LEAVING)
 					continue; /* its work continues */
 				nodes[n].available = nodes[n].total;
 				nodes[n].activity = (struct strings){ NULL, 0 };
@@ -375,7 +375,7 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 		for (size_t i = 0; i < group->terminate.count; i++)
 			if (group->terminate.at[i].action == TERMINATE_DRAIN &&
 			    is_deleted(after, group->terminate.at[i].pod) ==
-				    (strcmp(group->terminate.at[i].reason, REASON_LEAVING) == 0))
+				    (group->terminate.at[i].reason == REASON_LEAVING))
 				fail_msg(
 					"%s: %s was drained and is not deleted, or was notified and is",
 					name, group->terminate.at[i].pod);

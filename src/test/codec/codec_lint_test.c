@@ -256,7 +256,7 @@ static void test_files(void **state)
 	assert_true(count > 0);
 }
 
-static void check_condition(const char *file, const char *reason, const char *reported,
+static void check_condition(const char *file, enum reason reason, const char *reported,
 			    const char *message)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
@@ -273,7 +273,7 @@ static void check_condition(const char *file, const char *reason, const char *re
 	tree = codec_tree(text);
 	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
 	lint_condition_make(&cluster, &context, &arena, &condition);
-	assert_string_equal(condition.reason, reason);
+	assert_int_equal(condition.reason, reason);
 	assert_string_equal(condition.reported, reported);
 	assert_string_equal(condition.message, message);
 	assert_true(strlen(condition.reported) <= LINT_REPORTED_MAX);

@@ -30,7 +30,7 @@ static void test_round_trip(void **state)
 		"{\n"
 		"  \"backoffs\": [\n"
 		"    {\"group\": \"g\", \"until\": \"2026-11-20T10:00:00Z\", \"seconds\": 20, "
-		"\"cause\": \"Quota\", \"message\": \"m\"}\n"
+		"\"cause\": \"QuotaGate\", \"message\": \"m\"}\n"
 		"  ],\n"
 		"  \"launches\": [\n"
 		"    {\"group\": \"g\", \"replicas\": 2, \"baseReplicas\": 5, \"unjoined\": 3, "
@@ -94,7 +94,7 @@ static void test_kept(void **state)
 {
 	static const char text[] =
 		"{\"backoffs\": [{\"group\": \"g\", \"until\": \"2026-11-20T10:00:00Z\", "
-		"\"seconds\": 20, \"cause\": \"Quota\", \"message\": \"m\"}], "
+		"\"seconds\": 20, \"cause\": \"QuotaGate\", \"message\": \"m\"}], "
 		"\"launches\": [{\"group\": \"g\", \"replicas\": 2, \"baseReplicas\": 5}], "
 		"\"settling\": [{\"key\": \"q\", \"since\": \"2026-11-20T10:00:01Z\"}], "
 		"\"replicaFights\": [{\"key\": \"g\", \"since\": \"2026-11-20T10:00:00Z\", "
@@ -177,7 +177,7 @@ static void test_bad_entries_are_dropped(void **state)
 	(void)state;
 	assert_int_equal(memory.backoffs.count, 1);
 	assert_string_equal(memory.backoffs.at[0].group, "good");
-	assert_string_equal(memory.backoffs.at[0].cause, "");
+	assert_int_equal(memory.backoffs.at[0].cause, REASON_NONE);
 	assert_int_equal(memory.launches.count, 1);
 	assert_true(memory.launches.at[0].unneeded_since == TIME_NONE);
 	assert_int_equal(memory.marks.count, 1);

@@ -68,7 +68,7 @@ static void check_termination(const char *what, const struct snapshot *snapshot,
 			    is_released(snapshot, snapshot->now));
 		return;
 	}
-	if (item->busy && strcmp(item->reason, REASON_LEAVING) == 0) {
+	if (item->busy && item->reason == REASON_LEAVING) {
 		assert_int_equal(item->action, TERMINATE_DRAIN); /* Ray is notified, nothing ends */
 		return;
 	}

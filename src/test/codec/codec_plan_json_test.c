@@ -15,26 +15,26 @@ static const char *const names[] = { "p1", "p2" };
 
 static void fill_group(struct plan *plan, struct arena *arena)
 {
-	static const struct memory_backoff backoff = {
-		.until = 1795168800000, .seconds = 20, .cause = "Quota", .message = "no quota"
-	};
+	static const struct memory_backoff backoff = { .until = 1795168800000,
+						       .seconds = 20,
+						       .cause = REASON_QUOTA_GATE,
+						       .message = "no quota" };
 	struct plan_group *group = VEC_ADD(arena, &plan->groups);
 
 	*group = (struct plan_group){ .name = "gpu-group",
 				      .replicas = 1,
 				      .target_replicas = 0,
-				      .reason = "ScaleDownIdle",
+				      .reason = REASON_SCALE_DOWN_IDLE,
 				      .message = "1 worker" };
 	VEC_PUSH(arena, &group->terminate,
 		 ((struct plan_termination){ .pod = "w1",
 					     .ray_node_id = "9f",
 					     .action = TERMINATE_DRAIN,
-					     .reason = "Idle",
+					     .reason = REASON_IDLE,
 					     .message = "hidden",
 					     .deadline = TIME_NONE }));
 	VEC_PUSH(arena, &plan->groups,
-		 ((struct plan_group){
-			 .name = "other", .backoff = &backoff, .reason = "", .message = "" }));
+		 ((struct plan_group){ .name = "other", .backoff = &backoff, .message = "" }));
 }
 
 static void fill_patch(struct plan *plan, struct arena *arena)
@@ -70,22 +70,22 @@ static struct plan *make_plan(struct arena *arena)
 	fill_group(plan, arena);
 	fill_patch(plan, arena);
 	VEC_PUSH(arena, &plan->workers,
-		 ((struct plan_worker){ "w1", "gpu-group", WORKER_IDLE, "Idle", "61 s" }));
+		 ((struct plan_worker){ "w1", "gpu-group", WORKER_IDLE, REASON_IDLE, "61 s" }));
 	VEC_PUSH(arena, &plan->infeasible,
 		 ((struct plan_demand){ .kind = DEMAND_GANG,
 					.gang = &gang,
 					.count = 1,
-					.reason = "GangTooLarge",
+					.reason = REASON_GANG_TOO_LARGE,
 					.message = "m" }));
 	VEC_PUSH(arena, &plan->unserved,
 		 ((struct plan_demand){ .kind = DEMAND_CONSTRAINT,
 					.source = SOURCE_ANNOTATION,
 					.request = &request,
 					.count = 3,
-					.reason = "MaxReplicas",
+					.reason = REASON_MAX_REPLICAS,
 					.message = "m" }));
 	VEC_PUSH(arena, &plan->conditions,
-		 ((struct plan_condition){ "ScalingActive", "True", "DemandRead", "ok" }));
+		 ((struct plan_condition){ "ScalingActive", "True", REASON_DEMAND_READ, "ok" }));
 	placement->worker = "new-gpu-group-1";
 	placement->group = "gpu-group";
 	VEC_PUSH(arena, &placement->placed,
@@ -123,7 +123,7 @@ static const char wanted[] =
 	"      \"toLaunch\": 0,\n"
 	"      \"toTerminate\": [],\n"
 	"      \"backoff\": {\"until\": \"2026-11-20T10:00:00Z\", \"seconds\": 20, \"cause\": "
-	"\"Quota\", \"message\": \"no quota\"},\n"
+	"\"QuotaGate\", \"message\": \"no quota\"},\n"
 	"      \"reason\": \"\",\n"
 	"      \"message\": \"\"\n"
 	"    }\n"

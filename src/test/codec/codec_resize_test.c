@@ -77,8 +77,8 @@ static const char *condition_problem(const struct snapshot *snapshot, struct are
 		if (strcmp(condition->type, CONDITION_IN_PLACE_RESIZE) == 0) {
 			bool is_true = strcmp(condition->status, "True") == 0;
 
-			assert_string_equal(condition->reason,
-					    is_true ? REASON_RESIZE_ON : REASON_RESIZE_INVALID);
+			assert_int_equal(condition->reason,
+					 is_true ? REASON_RESIZE_ON : REASON_RESIZE_INVALID);
 			return is_true ? NULL : condition->message;
 		}
 	fail_msg("the plan has no condition " CONDITION_IN_PLACE_RESIZE);

@@ -261,11 +261,11 @@ static void expect(const struct pool_allocation *allocation, size_t cluster, int
 }
 
 static void expect_text(const struct pool_allocation *allocation, size_t cluster, size_t group,
-			const char *reason, const char *text)
+			enum reason reason, const char *text)
 {
 	const struct pool_grant *grant = &terms(allocation, cluster)->grants[group];
 
-	assert_string_equal(grant->reason, reason);
+	assert_int_equal(grant->reason, reason);
 	if (!strstr(grant->message, text))
 		fail_msg("no \"%s\" in \"%s\"", text, grant->message);
 }
@@ -277,7 +277,7 @@ static void test_what_is_free_is_granted(void **state)
 		add_worker(1, 0, "", SHARE_BUSY);
 	ask(2, 0, 1, 100);
 	expect(allocate(), 2, 6, 0);
-	expect_text(allocate(), 2, 0, "WaitsForPool",
+	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL,
 		    "waits for pool pool, namespaces without a queue: place 1 of 94");
 }
 
@@ -355,7 +355,7 @@ static void test_whole_nodes_are_released_first(void **state)
 	ask(0, 1, 1, 1);
 	allocation = allocate();
 	expect(allocation, 0, 0, 0);
-	expect_text(allocation, 0, 1, "WaitsForPool", "8 GPUs become free for it");
+	expect_text(allocation, 0, 1, REASON_WAITS_FOR_POOL, "8 GPUs become free for it");
 	found = terms(allocation, 1);
 	assert_int_equal(found->release_count, 8);
 	for (size_t i = 0; i < 8; i++) {
@@ -498,7 +498,7 @@ static void test_a_cluster_of_kueue(void **state)
 	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
 	assert_int_equal(status.queues[2].held, 0);
 	assert_true(status.held == UNITS(10));
-	expect_text(allocation, 2, 0, "WaitsForPool", "16 of 16 GPUs are held");
+	expect_text(allocation, 2, 0, REASON_WAITS_FOR_POOL, "16 of 16 GPUs are held");
 }
 
 static void test_a_pool_with_problems_changes_nothing(void **state)
@@ -514,7 +514,7 @@ static void test_a_pool_with_problems_changes_nothing(void **state)
 	scene.pool.problems = (struct strings){ &problem, 1 };
 	allocation = allocate();
 	expect(allocation, 0, 0, 0);
-	expect_text(allocation, 0, 0, "WaitsForPool", problem);
+	expect_text(allocation, 0, 0, REASON_WAITS_FOR_POOL, problem);
 	assert_int_equal(terms(allocation, 1)->release_count, 0);
 	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
 	assert_string_equal(status.conditions.at[0].status, "False");
@@ -632,8 +632,9 @@ static void test_saved_for_a_gang(void **state)
 	allocation = allocate();
 	expect(allocation, 2, 0, 0);
 	expect(allocation, 3, 0, 0);
-	expect_text(allocation, 2, 0, "WaitsForPool", "GPUs that become free are saved for it");
-	expect_text(allocation, 3, 0, "ReservedForGang", "are saved for c/demo");
+	expect_text(allocation, 2, 0, REASON_WAITS_FOR_POOL,
+		    "GPUs that become free are saved for it");
+	expect_text(allocation, 3, 0, REASON_RESERVED_FOR_GANG, "are saved for c/demo");
 }
 
 static void test_why_a_unit_waits(void **state)
@@ -647,12 +648,12 @@ static void test_why_a_unit_waits(void **state)
 	scene.asks[0].at[0].gang = true; /* of one replica */
 	allocation = allocate();
 	expect_text(
-		allocation, 0, 1, "WaitsForPool",
+		allocation, 0, 1, REASON_WAITS_FOR_POOL,
 		"waits for pool pool, queue a: place 1 of 1, 12 of 16 GPUs are held; queue b "
 		"holds 12 GPUs beyond its guarantee; from 2027-01-15T08:02:00Z on they are saved "
 		"for it");
 	/* Of the other group nothing waits. */
-	expect_text(allocation, 0, 0, "WaitsForPool", "queue a: it is not allocated yet");
+	expect_text(allocation, 0, 0, REASON_WAITS_FOR_POOL, "queue a: it is not allocated yet");
 }
 
 static void test_why_a_unit_may_not_be_granted(void **state)
@@ -667,12 +668,12 @@ static void test_why_a_unit_may_not_be_granted(void **state)
 	ask(0, 1, 2, 1);
 	ask(1, 1, 3, 1);
 	allocation = allocate();
-	expect_text(allocation, 0, 0, "WaitsForPool",
+	expect_text(allocation, 0, 0, REASON_WAITS_FOR_POOL,
 		    "waits for pool pool, queue a: at its maximum 8");
 	expect_text(
-		allocation, 0, 1, "WaitsForPool",
+		allocation, 0, 1, REASON_WAITS_FOR_POOL,
 		"pool pool, queue a never holds 16 GPUs: the pool has 16, and the queue at most 8");
-	expect_text(allocation, 1, 1, "WaitsForPool",
+	expect_text(allocation, 1, 1, REASON_WAITS_FOR_POOL,
 		    "pool pool, queue b never holds 24 GPUs: the pool has 16");
 	assert_null(strstr(terms(allocation, 1)->grants[1].message, "at most"));
 }

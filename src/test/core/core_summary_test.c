@@ -215,7 +215,7 @@ static void test_starting_workers(void **state)
 	assert_int_equal(summary->groups[0].registered, 0);
 	assert_int_equal(summary->groups[0].missing, 0);
 	assert_int_equal(summary->groups[0].gpus.starting, UNITS(2));
-	assert_string_equal(summary->groups[0].waiting_reason, REASON_SCHEDULING);
+	assert_string_equal(summary->groups[0].waiting_reason, reason_word(REASON_SCHEDULING));
 	arena_done(&s.arena);
 }
 
@@ -327,15 +327,15 @@ static void test_unserved_by_reason(void **state)
 	assert_int_equal(summary->unserved_total, 3);
 	assert_int_equal(summary->unserved_count, 2);
 	assert_true(summary->unserved[0].infeasible);
-	assert_string_equal(summary->unserved[0].reason, REASON_NO_GROUP_FITS);
+	assert_string_equal(summary->unserved[0].reason, reason_word(REASON_NO_GROUP_FITS));
 	assert_int_equal(summary->unserved[0].count, 3);
 	assert_int_equal(summary->unserved[0].gpus, UNITS(16));
 	assert_false(summary->unserved[1].infeasible);
-	assert_string_equal(summary->unserved[1].reason, REASON_MAX_REPLICAS);
+	assert_string_equal(summary->unserved[1].reason, reason_word(REASON_MAX_REPLICAS));
 	assert_int_equal(summary->unserved[1].gpus, UNITS(6));
 	assert_int_equal(summary->groups[0].waiting, 3);
-	assert_string_equal(summary->groups[0].unserved_reason, REASON_MAX_REPLICAS);
-	assert_string_equal(summary->reason, REASON_NO_GROUP_FITS);
+	assert_string_equal(summary->groups[0].unserved_reason, reason_word(REASON_MAX_REPLICAS));
+	assert_string_equal(summary->reason, reason_word(REASON_NO_GROUP_FITS));
 	assert_string_equal(summary->message, summary->unserved[0].message);
 	arena_done(&s.arena);
 }
@@ -388,7 +388,7 @@ static void test_unreachable_ray(void **state)
 	assert_int_equal(summary->pending_count, 0);
 	assert_int_equal(summary->gpus.running, 0);
 	assert_int_equal(summary->groups[0].pods[WORKER_PENDING], 1);
-	assert_string_equal(summary->reason, REASON_DEMAND_UNAVAILABLE);
+	assert_string_equal(summary->reason, reason_word(REASON_DEMAND_UNAVAILABLE));
 	arena_done(&s.arena);
 }
 
@@ -401,18 +401,18 @@ static void test_reason_is_the_most_important_one(void **state)
 	scene_init(&s);
 	add_head(&s, 0);
 	s.groups[0].replicas = s.groups[0].min_replicas = 0;
-	assert_string_equal(summarise(&s)->reason, REASON_READY_FOR_NEW_SCALE);
+	assert_string_equal(summarise(&s)->reason, reason_word(REASON_READY_FOR_NEW_SCALE));
 	add_request(&s, resources_of(&s.arena, "GPU", UNITS(1), NULL), 1);
-	assert_string_equal(summarise(&s)->reason, REASON_SCALE_UP_DEMAND);
+	assert_string_equal(summarise(&s)->reason, reason_word(REASON_SCALE_UP_DEMAND));
 	s.groups[0].replicas = 1;
 	add_pod(&s, "w-1", "gpu-group", "Pending");
-	assert_string_equal(summarise(&s)->reason, REASON_SCHEDULING);
+	assert_string_equal(summarise(&s)->reason, reason_word(REASON_SCHEDULING));
 	s.groups[1].min_replicas = 2;
 	s.groups[1].max_replicas = 1;
-	assert_string_equal(summarise(&s)->reason, REASON_INVALID_REQUEST);
+	assert_string_equal(summarise(&s)->reason, reason_word(REASON_INVALID_REQUEST));
 	s.object = (struct autoscaler_object){ .upscaling_mode = "", .paused = true };
 	s.snapshot.autoscaler = &s.object;
-	assert_string_equal(summarise(&s)->reason, REASON_PAUSED);
+	assert_string_equal(summarise(&s)->reason, reason_word(REASON_PAUSED));
 	assert_int_equal(summarise(&s)->groups[0].pods[WORKER_PENDING], 1);
 	assert_int_equal(summarise(&s)->pending_gpus, UNITS(1));
 	arena_done(&s.arena);
@@ -434,7 +434,7 @@ static void test_backoff_is_declared(void **state)
 	summary = summarise(&s);
 	assert_non_null(summary->groups[0].backoff);
 	assert_int_equal(summary->groups[0].backoff->until, 1020000);
-	assert_string_equal(summary->reason, REASON_NO_NODE);
+	assert_string_equal(summary->reason, reason_word(REASON_NO_NODE));
 	assert_string_equal(summary->message, "no node");
 	arena_done(&s.arena);
 }

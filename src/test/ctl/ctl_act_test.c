@@ -10,7 +10,7 @@ static struct plan_termination end(const char *pod, const char *node, enum termi
 	return (struct plan_termination){ .pod = pod,
 					  .ray_node_id = node,
 					  .action = action,
-					  .reason = "Idle",
+					  .reason = REASON_IDLE,
 					  .message = "idle for 61 s" };
 }
 
@@ -22,7 +22,7 @@ static struct plan *plan_of(struct arena *arena, const struct plan_termination *
 	*group = (struct plan_group){ .name = "gpu",
 				      .replicas = 3,
 				      .target_replicas = 2,
-				      .reason = "ScaleDownIdle",
+				      .reason = REASON_SCALE_DOWN_IDLE,
 				      .message = "1 worker idle" };
 	for (size_t i = 0; i < count; i++)
 		VEC_PUSH(arena, &group->terminate, ends[i]);

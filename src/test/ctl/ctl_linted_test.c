@@ -61,7 +61,7 @@ static void test_lint_runs_once_per_generation(void **state)
 	for (int pass = 0; pass < 10; pass++)
 		assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
 	assert_int_equal(linted_runs(linted), 1);
-	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
+	assert_int_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_string_equal(
 		condition.reported,
 		"1 error (gpu-request-without-limit), first gpu-request-without-limit at "
@@ -75,7 +75,7 @@ static void test_lint_runs_once_per_generation(void **state)
 	/* Another RayCluster of that name starts with the same generation. */
 	cluster = cluster_of("b", 2, true, &group);
 	assert_true(lint_feature.condition(linted, &cluster, &arena, &condition));
-	assert_string_equal(condition.reason, REASON_LINT_ERRORS);
+	assert_int_equal(condition.reason, REASON_LINT_ERRORS);
 	assert_int_equal(linted_runs(linted), 3);
 	features_forget(alone, "ray", "demo");
 	features_forget(alone, "ray", "demo");

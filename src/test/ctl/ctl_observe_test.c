@@ -170,7 +170,7 @@ static void test_memory_of_a_plan_is_in_the_next_snapshot(void **state)
 		 ((struct memory_backoff){ .group = "gpu",
 					   .until = 2000,
 					   .seconds = 10,
-					   .cause = "NoNode",
+					   .cause = REASON_NO_NODE,
 					   .message = "fits nowhere" }));
 	fixture->observation.snapshot.memory = memory_state_copy(&plan.memory, &fixture->arena);
 	run(fixture);

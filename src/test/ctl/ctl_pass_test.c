@@ -217,7 +217,7 @@ static const struct pool_terms *terms(void *self, const struct gpu_share_objects
 	(void)self;
 	*grant = (struct pool_grant){ .group = objects->cluster->groups[0].name,
 				      .replicas = sharing.granted,
-				      .reason = "WaitsForPool",
+				      .reason = REASON_WAITS_FOR_POOL,
 				      .message = "waits" };
 	*ret = (struct pool_terms){ .grants = grant, .grant_count = 1 };
 	return ret;

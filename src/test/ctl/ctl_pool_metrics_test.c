@@ -190,7 +190,7 @@ static struct pool_member *member(void)
 	return made;
 }
 
-static struct plan *plan_of(enum terminate_action action, const char *reason, time_ms deadline)
+static struct plan *plan_of(enum terminate_action action, enum reason reason, time_ms deadline)
 {
 	static const char *const pods[] = { "h0", "h1", "w" };
 	struct plan *plan = ARENA_NEW(&arena, struct plan);

@@ -40,7 +40,6 @@ static void add(struct plan *plan, struct arena *arena, enum demand_kind kind,
 					.request = request,
 					.gang = gang,
 					.count = count,
-					.reason = "",
 					.message = "" }));
 }
 

@@ -47,7 +47,7 @@ static void check_pools(const struct snapshot *snapshot, uint64_t seed, struct a
 
 	for (size_t g = 0; g < count; g++)
 		grants[g] = (struct pool_grant){ .group = snapshot->cluster.groups[g].name,
-						 .reason = "",
+						 .reason = REASON_WAITS_FOR_POOL,
 						 .message = "" };
 	pooled.pools = &pools;
 	pooled.cpu_budget = NULL;

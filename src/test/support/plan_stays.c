@@ -45,7 +45,7 @@ static void add_demands(struct buf *text, const struct plan_demand *demands, siz
 	for (size_t i = 0; i < count; i++)
 		(void)buf_printf(text, "%s %s %lld %s %s\n", demand_kind_name(demands[i].kind),
 				 demand_source_name(demands[i].source), (long long)demands[i].count,
-				 demands[i].reason, demands[i].group);
+				 reason_word(demands[i].reason), demands[i].group);
 }
 
 /* All of a plan but for times in messages. */
@@ -66,17 +66,18 @@ static char *gist(const struct plan *plan)
 		(void)buf_printf(&text, "%s %lld %lld %lld %zu %s\n", group->name,
 				 (long long)group->replicas, (long long)group->target_replicas,
 				 (long long)group->to_launch, group->terminate.count,
-				 group->reason);
+				 reason_word(group->reason));
 	}
 	for (size_t i = 0; i < plan->workers.count; i++)
 		(void)buf_printf(&text, "%s %s %s\n", plan->workers.at[i].pod,
 				 worker_state_name(plan->workers.at[i].state),
-				 plan->workers.at[i].reason);
+				 reason_word(plan->workers.at[i].reason));
 	add_demands(&text, plan->infeasible.at, plan->infeasible.count);
 	add_demands(&text, plan->unserved.at, plan->unserved.count);
 	for (size_t i = 0; i < plan->conditions.count; i++)
 		(void)buf_printf(&text, "%s %s %s\n", plan->conditions.at[i].type,
-				 plan->conditions.at[i].status, plan->conditions.at[i].reason);
+				 plan->conditions.at[i].status,
+				 reason_word(plan->conditions.at[i].reason));
 	return buf_steal(&text);
 }
 

@@ -21,22 +21,22 @@ static const struct reasons_row reasons_rows[] = {
 	{ REASONS_SEVERITY_##severity, word, meaning, cure },
 	REASON_EVENT_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "condition", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "condition", word, meaning, cure },
 		REASON_CONDITION_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "group", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "group", word, meaning, cure },
 			REASON_GROUP_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "worker", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "worker", word, meaning, cure },
 				REASON_WORKER_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "termination", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "termination", word, meaning, cure },
 					REASON_TERMINATE_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "demand", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "demand", word, meaning, cure },
 						REASON_DEMAND_TABLE(X)
 #undef X
-#define X(identifier, word, meaning, cure) { "backoff cause", word, meaning, cure },
+#define X(identifier, word, traits, meaning, cure) { "backoff cause", word, meaning, cure },
 							REASON_CAUSE_TABLE(X)
 #undef X
 };

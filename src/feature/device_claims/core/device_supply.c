@@ -225,8 +225,7 @@ static bool waits_for_devices(const struct worker *worker, const struct worker_h
 {
 	const struct condition *scheduled;
 
-	if (!worker->pod || !own->waiting_reason ||
-	    strcmp(own->waiting_reason, REASON_WAITING_FOR_NODE) != 0)
+	if (!worker->pod || !own->waiting_reason || own->waiting_reason != REASON_WAITING_FOR_NODE)
 		return false;
 	scheduled = condition_find(worker->pod->conditions, worker->pod->condition_count,
 				   "PodScheduled");

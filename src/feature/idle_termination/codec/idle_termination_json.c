@@ -80,7 +80,7 @@ const struct field plan_idle_fields[] = {
 		   .flags = FIELD_ALWAYS),
 	FIELD_TIME(PLANNED, since, "since"),
 	FIELD_TIME(PLANNED, until, "until"),
-	FIELD_TEXT(PLANNED, reason, "reason", .flags = FIELD_ALWAYS),
+	FIELD_REASON(PLANNED, reason, REASONS_OF_CONDITIONS, "reason", .flags = FIELD_ALWAYS),
 	FIELD_TEXT(PLANNED, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_END,
 };

@@ -281,7 +281,7 @@ static void judge_suspended(struct facts *facts)
 	const char *time = ray_cluster_suspended_at(&snapshot->cluster), *why = wanted(facts);
 	bool paused = snapshot->autoscaler && snapshot->autoscaler->paused;
 
-	if (!time || strcmp(facts->gate.reason, REASON_SUSPENDED) != 0)
+	if (!time || facts->gate.reason != REASON_SUSPENDED)
 		return;
 	why = why ? why : arrived(facts);
 	why = snapshot->cluster.deleting || paused ? NULL : why;
@@ -396,8 +396,8 @@ static void write_plan(struct arena *arena, struct plan *plan)
 	else if (action == CLUSTER_SUSPEND || action == CLUSTER_DELETE)
 		plan->cluster.event = DECISION_EVENT_IDLE_TERMINATED;
 	plan_add_condition(arena, plan, CONDITION_IDLE_TERMINATED,
-			   strcmp(plan->idle->reason, REASON_IDLE_TERMINATED) == 0,
-			   plan->idle->reason, plan->idle->message)
+			   plan->idle->reason == REASON_IDLE_TERMINATED, plan->idle->reason,
+			   plan->idle->message)
 		->notice = true;
 }
 

@@ -27,7 +27,8 @@ struct plan_idle {
 	enum cluster_action action;
 	time_ms since; /* it is idle since then; TIME_NONE: it is not, or that is unknown */
 	time_ms until; /* then it ends, if it stays idle; TIME_NONE with `since` */
-	const char *reason, *message;
+	enum reason reason;
+	const char *message;
 };
 
 extern const struct decision_feature idle_termination_decisions;

@@ -22,16 +22,17 @@ struct idle_termination {
 #define CONDITION_IDLE_TERMINATED "IdleTerminated"
 
 #define IDLE_CONDITION_REASONS(X)                                                                  \
-	X(CLUSTER_IDLE, "ClusterIdle", "IdleTerminated: idle, and not yet for long enough",        \
+	X(CLUSTER_IDLE, "ClusterIdle", 0, "IdleTerminated: idle, and not yet for long enough",     \
 	  "nothing; the message has the time")                                                     \
-	X(CLUSTER_IN_USE, "ClusterInUse", "IdleTerminated: something uses the cluster", "nothing") \
-	X(IDLENESS_UNKNOWN, "IdlenessUnknown", "IdleTerminated: doubt counts as use",              \
+	X(CLUSTER_IN_USE, "ClusterInUse", 0, "IdleTerminated: something uses the cluster",         \
+	  "nothing")                                                                               \
+	X(IDLENESS_UNKNOWN, "IdlenessUnknown", 0, "IdleTerminated: doubt counts as use",           \
 	  "see the message")                                                                       \
-	X(IDLE_TERMINATION_BLOCKED, "IdleTerminationBlocked",                                      \
+	X(IDLE_TERMINATION_BLOCKED, "IdleTerminationBlocked", 0,                                   \
 	  "IdleTerminated: not allowed for this RayCluster", "see the message")                    \
-	X(IDLE_TERMINATED, "IdleTerminated", "IdleTerminated: suspended or deleted",               \
+	X(IDLE_TERMINATED, "IdleTerminated", 0, "IdleTerminated: suspended or deleted",            \
 	  "the message has the command")                                                           \
-	X(CLUSTER_RESUMED, "Resumed", "IdleTerminated: wanted again", "nothing")
+	X(CLUSTER_RESUMED, "Resumed", 0, "IdleTerminated: wanted again", "nothing")
 
 #define IDLE_EVENTS(X)                                                                             \
 	X(IDLE_TERMINATED, NORMAL, "IdleTerminated",                                               \

@@ -213,7 +213,7 @@ const struct field plan_resize_fields[] = {
 	FIELD_AMOUNT(RESIZE, wanted.cpu, "cpu", .flags = FIELD_ALWAYS),
 	FIELD_AMOUNT(RESIZE, now.memory, "memoryNow", .flags = FIELD_ALWAYS),
 	FIELD_AMOUNT(RESIZE, wanted.memory, "memory", .flags = FIELD_ALWAYS),
-	FIELD_TEXT(RESIZE, reason, "reason", .flags = FIELD_ALWAYS),
+	FIELD_REASON(RESIZE, reason, REASONS_OF_CONDITIONS, "reason", .flags = FIELD_ALWAYS),
 	FIELD_TEXT(RESIZE, message, "message", .flags = FIELD_ALWAYS),
 	FIELD_END,
 };

@@ -23,8 +23,9 @@ struct resize_pod {
 	int64_t timeout_seconds;
 	struct resize_status status;
 	enum resize_progress progress;
-	const char *reason, *message; /* of RESIZE_QUEUED */
-	const char *pending;          /* the message of Kubernetes about it; "" */
+	enum reason reason;  /* of RESIZE_QUEUED */
+	const char *message; /* of RESIZE_QUEUED */
+	const char *pending; /* the message of Kubernetes about it; "" */
 };
 
 /* False: the Pod has no CPU or memory in its spec, so it cannot be resized. */

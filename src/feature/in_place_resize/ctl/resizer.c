@@ -119,7 +119,7 @@ static const struct field object_fields[] = {
 static const struct field change_fields[] = {
 	FIELD_TEXT(struct plan_resize, pod, "pod"),
 	FIELD_TEXT(struct plan_resize, group, "group"),
-	FIELD_TEXT(struct plan_resize, reason, "reason"),
+	FIELD_REASON(struct plan_resize, reason, REASONS_OF_CONDITIONS, "reason"),
 	FIELD_TEXT(struct plan_resize, message, "message"),
 	FIELD_TEXT(struct plan_resize, ray_node_id, "rayNodeId"),
 	FIELD_TEXT(struct plan_resize, status.raylet_id, "rayletId"),
@@ -190,8 +190,8 @@ static void carried_out(struct resized_pod *pod, enum resized_result result)
 	cluster->counts[result]++;
 	memory_set_string(&cluster->refused, NULL);
 	log_info("resize", "cluster", cluster->of.key, "pod", pod->name, "step",
-		 result_names[result], "cpu", cpu, "memory", memory, "reason", change->reason,
-		 "why", change->message, NULL);
+		 result_names[result], "cpu", cpu, "memory", memory, "reason",
+		 reason_word(change->reason), "why", change->message, NULL);
 	end_change(pod);
 }
 

@@ -11,15 +11,15 @@
 #define CONDITION_POD_RESIZE_REFUSED "PodResizeRefused"
 
 #define RESIZE_CONDITION_REASONS(X)                                                                \
-	X(RESIZE_OFF, "ResizeOff", "InPlaceResize: `ray.io/ippr` has no effect", "remove it")      \
-	X(RESIZE_INVALID, "ResizeInvalid", "InPlaceResize: Ray refuses the annotation",            \
+	X(RESIZE_OFF, "ResizeOff", 0, "InPlaceResize: `ray.io/ippr` has no effect", "remove it")   \
+	X(RESIZE_INVALID, "ResizeInvalid", 0, "InPlaceResize: Ray refuses the annotation",         \
 	  "see the message")                                                                       \
-	X(RESIZE_ON, "ResizeOn", "InPlaceResize: the message has resizes under way", "nothing")    \
-	X(RESIZE_FOR_DEMAND, "ResizeForDemand", "demand needs a larger worker", "nothing")         \
-	X(RESIZE_NODE_FULL, "ResizeNodeFull", "repeated with the room of the Node", "nothing")     \
-	X(RESIZE_FAILED, "ResizeFailed", "taken back, for good", "`kubectl describe pod`")         \
-	X(RESIZE_DONE, "ResizeDone", "Ray is informed of the new size", "nothing")                 \
-	X(POD_RESIZE_REFUSED, "PodResizeRefused", "the API server or Ray refuses resizes",         \
+	X(RESIZE_ON, "ResizeOn", 0, "InPlaceResize: the message has resizes under way", "nothing") \
+	X(RESIZE_FOR_DEMAND, "ResizeForDemand", 0, "demand needs a larger worker", "nothing")      \
+	X(RESIZE_NODE_FULL, "ResizeNodeFull", 0, "repeated with the room of the Node", "nothing")  \
+	X(RESIZE_FAILED, "ResizeFailed", 0, "taken back, for good", "`kubectl describe pod`")      \
+	X(RESIZE_DONE, "ResizeDone", 0, "Ray is informed of the new size", "nothing")              \
+	X(POD_RESIZE_REFUSED, "PodResizeRefused", 0, "the API server or Ray refuses resizes",      \
 	  "see the message")
 
 #endif

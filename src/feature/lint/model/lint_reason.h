@@ -5,17 +5,13 @@
 #define CONDITION_LINT_FINDINGS "LintFindings"
 
 #define LINT_CONDITION_REASONS(X)                                                                  \
-	X(LINT_ERRORS, "LintErrors", "LintFindings: fields that are certainly wrong",              \
+	X(LINT_ERRORS, "LintErrors", 0, "LintFindings: fields that are certainly wrong",           \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                \
-	X(LINT_WARNINGS, "LintWarnings", "LintFindings: fields that are probably unintended",      \
+	X(LINT_WARNINGS, "LintWarnings", TRAIT_CALM,                                               \
+	  "LintFindings: fields that are probably unintended",                                     \
 	  "`rayscaler lint --from-cluster` has the lines to write")                                \
-	X(LINT_NOTES, "LintNotes", "LintFindings: notes only, no errors or warnings",              \
+	X(LINT_NOTES, "LintNotes", TRAIT_FAINT, "LintFindings: notes only, no errors or warnings", \
 	  "nothing, or `rayscaler lint --from-cluster`")
-
-/* X(identifier, enum table_colour), of those that are not bad. */
-#define LINT_COLOURS(X)                                                                            \
-	X(LINT_WARNINGS, TABLE_BUSY)                                                               \
-	X(LINT_NOTES, TABLE_FAINT)
 
 #define LINT_EVENTS(X)                                                                             \
 	X(LINT_FINDINGS, WARNING, "LintFindings",                                                  \

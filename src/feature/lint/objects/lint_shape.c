@@ -392,6 +392,7 @@ static void check_field(struct check *check, const struct json_at *at, const str
 	case FIELD_KIND_NAME:
 	case FIELD_KIND_TIME:
 	case FIELD_KIND_WORD:
+	case FIELD_KIND_REASON:
 	case FIELD_KIND_FIXED:
 		check_text(check, at, LINT_RULE_WRONG_TYPE);
 		return;

@@ -11,17 +11,30 @@
 #define RELEASE struct pool_release
 #define TERMS struct pool_terms
 
-static const struct pool_grant grant_initial = { .group = "", .reason = "", .message = "" };
+static const struct pool_grant grant_initial = { .group = "",
+						 .reason = REASON_WAITS_FOR_POOL,
+						 .message = "" };
 static const struct pool_release release_initial = { .pod = "",
 						     .deadline = TIME_NONE,
 						     .message = "" };
+
+/* A reason that a pool does not give would be told as one that it does. */
+static int grant_reason_check(const struct json_at *member UNUSED, const struct field *field UNUSED,
+			      void *object)
+{
+	struct pool_grant *grant = object;
+
+	if (!reason_has(grant->reason, TRAIT_POOL) && grant->reason != REASON_MAX_GPUS)
+		grant->reason = REASON_WAITS_FOR_POOL;
+	return 0;
+}
 
 static const struct field grant_fields[] = {
 	FIELD_NAME(GRANT, group, "group", .flags = FIELD_REQUIRED),
 	FIELD_INTEGER(GRANT, replicas, "replicas", .flags = FIELD_ALWAYS,
 		      .most = POOL_REPLICAS_MAX),
 	FIELD_BOOLEAN(GRANT, collects, "collects"),
-	FIELD_TEXT(GRANT, reason, "reason"),
+	FIELD_REASON(GRANT, reason, REASONS_OF_DEMAND, "reason", .check = grant_reason_check),
 	FIELD_TEXT(GRANT, message, "message"),
 	FIELD_END,
 };

@@ -88,8 +88,8 @@ static enum share_state state_of(const struct plan_worker *worker)
 	case WORKER_STARTING:
 		return SHARE_STARTING;
 	case WORKER_IDLE:
-		if (strcmp(worker->reason, REASON_DO_NOT_DISRUPT) == 0 ||
-		    strcmp(worker->reason, REASON_NEEDED_BY_DEMAND) == 0)
+		if (worker->reason == REASON_DO_NOT_DISRUPT ||
+		    worker->reason == REASON_NEEDED_BY_DEMAND)
 			return SHARE_BUSY;
 		return SHARE_IDLE;
 	case WORKER_DRAINING:
@@ -124,8 +124,8 @@ static struct pool_report_worker report_worker(const struct plan_worker *worker,
 	struct pool_report_worker report = {
 		.pod = hash_text(worker->pod),
 		.state = state_of(worker),
-		.needed = strcmp(worker->reason, REASON_NEEDED_BY_REQUEST) == 0 ||
-			  strcmp(worker->reason, REASON_NEEDED_BY_PLACEMENT_GROUP) == 0,
+		.needed = worker->reason == REASON_NEEDED_BY_REQUEST ||
+			  worker->reason == REASON_NEEDED_BY_PLACEMENT_GROUP,
 		.since = worker->node ? now - worker->node->idle_duration_ms : now,
 	};
 

@@ -169,7 +169,7 @@ void pool_metrics_decided(struct pool_metrics *metrics, const struct gpu_pool *c
 			const struct pool_worker *worker = find_worker(member, one->pod);
 
 			if (worker && worker->pool < pool_count &&
-			    strcmp(one->reason, REASON_RELEASED_FOR_OTHERS) == 0)
+			    one->reason == REASON_RELEASED_FOR_OTHERS)
 				release(metrics, member->key, pools[worker->pool], worker, labels,
 					one);
 		}

@@ -33,8 +33,8 @@ struct rule {
 /* With these gates it is not known any more which Pods are in use. */
 static bool gives_up(const struct gate *gate)
 {
-	return gate->reason && (strcmp(gate->reason, REASON_AUTOSCALING_DISABLED) == 0 ||
-				strcmp(gate->reason, REASON_UNMANAGED) == 0);
+	return gate->reason &&
+	       (gate->reason == REASON_AUTOSCALING_DISABLED || gate->reason == REASON_UNMANAGED);
 }
 
 static struct rule rule_of(const struct facts *facts)

@@ -35,11 +35,11 @@ enum protect_annotation {
 #define CONDITION_POD_PATCH_FORBIDDEN "PodPatchForbidden"
 
 #define PROTECT_CONDITION_REASONS(X)                                                               \
-	X(PODS_PROTECTED, "PodsInUse", "PodsProtected: Pods in use are not evicted", "nothing")    \
-	X(NO_POD_IN_USE, "NoPodInUse", "PodsProtected: no Pod is in use", "nothing")               \
-	X(PROTECTION_ENDED, "ProtectionEnded", "PodsProtected: after protectAtMostSeconds",        \
+	X(PODS_PROTECTED, "PodsInUse", 0, "PodsProtected: Pods in use are not evicted", "nothing") \
+	X(NO_POD_IN_USE, "NoPodInUse", 0, "PodsProtected: no Pod is in use", "nothing")            \
+	X(PROTECTION_ENDED, "ProtectionEnded", 0, "PodsProtected: after protectAtMostSeconds",     \
 	  "look for a stuck job")                                                                  \
-	X(POD_PATCH_FORBIDDEN, "PodPatchForbidden", "PodPatchForbidden: Pods cannot be protected", \
-	  "the message has the right")
+	X(POD_PATCH_FORBIDDEN, "PodPatchForbidden", 0,                                             \
+	  "PodPatchForbidden: Pods cannot be protected", "the message has the right")
 
 #endif

@@ -417,7 +417,7 @@ static bool lowers(const struct facts *facts)
 	const struct snapshot *snapshot = facts->snapshot;
 	const struct autoscaler_object *object = snapshot->autoscaler;
 
-	if (strcmp(facts->gate.reason, REASON_SUSPENDED) != 0 || snapshot->cluster.deleting ||
+	if (facts->gate.reason != REASON_SUSPENDED || snapshot->cluster.deleting ||
 	    !snapshot->cluster.suspend || ray_cluster_suspended_at(&snapshot->cluster) ||
 	    !labels_value(&snapshot->cluster.labels, KUEUE_LABEL_QUEUE) ||
 	    (object && object->paused))

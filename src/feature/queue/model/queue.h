@@ -39,7 +39,7 @@ struct kueue_workload {
 	  "replicas become minReplicas while Kueue suspends it")
 
 #define QUEUE_WORKER_REASONS(X)                                                                    \
-	X(WAITS_FOR_QUEUE, "WaitsForQueue",                                                        \
+	X(WAITS_FOR_QUEUE, "WaitsForQueue", 0,                                                     \
 	  "the queue that the message names has not admitted it", "check the quota of the queue")
 
 /* Owners of queues whose Events on Pods refuse them, by their reasons. */
@@ -48,7 +48,7 @@ struct kueue_workload {
 	X("KAI", "OverLimit")
 
 #define QUEUE_GROUP_REASONS(X)                                                                     \
-	X(SCALE_DOWN_SUSPENDED, "ScaleDownSuspended",                                              \
+	X(SCALE_DOWN_SUSPENDED, "ScaleDownSuspended", TRAIT_DOWN,                                  \
 	  "Kueue has suspended the RayCluster, lowerWhileSuspended", "nothing")
 
 #endif
