@@ -27,6 +27,30 @@ static void test_reset(void **state)
 	h2_bench_close();
 }
 
+/* A reply whose length is no number of bytes. */
+static void handle_length(struct h2_server *server, struct h2_stream *stream)
+{
+	static const char *const lengths[] = { "-1", "18446744073709551616", "x", "3" };
+	const char *length = lengths[server->requests - 1];
+	const nghttp2_nv headers[] = { { (uint8_t *)":status", (uint8_t *)"200", 7, 3, 0 },
+				       { (uint8_t *)"content-length", (uint8_t *)length, 14,
+					 strlen(length), 0 } };
+
+	assert_int_equal(
+		nghttp2_submit_response(stream->peer->session, stream->id, headers, 2, NULL), 0);
+	h2_peer_flush(stream->peer);
+}
+
+static void test_absurd_lengths(void **state)
+{
+	(void)state;
+	h2_bench_open(handle_length);
+	for (int i = 0; i < 4; i++)
+		h2_bench_expect_error(1000, ERR_RETRY, "PROTOCOL_ERROR");
+	assert_int_equal(bench.server.connections, 1);
+	h2_bench_close();
+}
+
 static void handle_goaway(struct h2_server *server, struct h2_stream *stream)
 {
 	if (server->requests == 2) {
@@ -418,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_absurd_lengths),
 		cmocka_unit_test(test_goaway),
 		cmocka_unit_test(test_goaway_with_a_call_under_way),
 		cmocka_unit_test(test_refused_and_back_off),

@@ -75,6 +75,21 @@ static void script_long_header(struct exchange *exchange, void *context)
 	exchange_text(exchange, "Content-Length: 0\r\n\r\n");
 }
 
+/* An answer whose length is no number of bytes, with a short body; then it ends. */
+static void script_length(struct exchange *exchange, void *context)
+{
+	static const char *const lengths[] = { "-1",   "18446744073709551616",
+					       "x",    "+3",
+					       "3, 4", "99999999999999999999999999999999" };
+	_Atomic int *number = context;
+	char text[200];
+
+	(void)snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\nabc",
+		       lengths[*number]);
+	exchange_text(exchange, text);
+	exchange->closed = true;
+}
+
 /* ---- plain requests ---- */
 
 static void test_request_arrives_whole(void **state)
@@ -186,6 +201,26 @@ static void test_too_large(void **state)
 	client_expect_error(fixture, &(struct https_call){ .ceiling_bytes = 1999 }, ERR_LIMIT,
 			    "larger than 1999 bytes");
 	client_expect_error(fixture, &(struct https_call){ .ceiling_bytes = 2000 }, ERR_NONE, "");
+}
+
+/* Fails, or ends with the bytes that came: neither waits for more than there is. */
+static void test_absurd_lengths(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->server = server_start(script_length, &fixture->number);
+	for (fixture->number = 0; fixture->number < 6; fixture->number++) {
+		struct seen seen;
+
+		client_run(&seen, fixture, &(struct https_call){ .first_byte_ms = WAIT_MS });
+		if (seen.err.kind == ERR_NONE)
+			assert_string_equal(buf_string(&seen.data), "abc");
+		else if (seen.err.kind != ERR_RETRY ||
+			 !strstr(seen.err.text, "Invalid Content-Length"))
+			fail_msg("%d: %s", (int)fixture->number, seen.err.text);
+		assert_true(seen.err.kind != ERR_NONE || fixture->number > 0);
+		buf_done(&seen.data);
+	}
 }
 
 static void test_header_too_large(void **state)
@@ -476,6 +511,7 @@ int main(void)
 		TEST(test_stream_gathers_a_refusal),
 		TEST(test_too_large),
 		TEST(test_header_too_large),
+		TEST(test_absurd_lengths),
 		TEST(test_first_byte_deadline),
 		TEST(test_total_deadline),
 		TEST(test_stall),
