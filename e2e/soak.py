@@ -1,7 +1,8 @@
 """`make soak`: one controller for an hour, honest RayClusters and tenants of all kinds of `make hostile` that come and go.
 
 A GPUPool, in-place resize, device claims, the election and protected metrics are on, and the container has the chart's
-limit. Each round has a few kinds for some seconds, beside honest clusters with new demand; then they are removed. Every
+limit. At first all kinds are there at once, and the controller is killed and started again beside them: honest clusters
+must get their workers. Then each round has a few kinds for some seconds, beside honest clusters with new demand; then they are removed. Every
 five minutes a line, and at the end what has grown between two moments without tenants: resident memory, the heap in use, file
 descriptors.
 
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Dict, List
 
-from hostile import LONGEST_TURN, LONGEST_TURN_CPU, MIB, Bench, all_kinds
+from hostile import AGAIN_SECONDS, LONGEST_TURN, LONGEST_TURN_CPU, MIB, RESTART_SECONDS, Bench, all_kinds
 from rayscaler_e2e.fleet import status_mib
 from rayscaler_e2e.hostile.attack import Attack, Kind
 from rayscaler_e2e.wait import WaitTimeout
@@ -64,6 +65,28 @@ def one_round(bench: Bench, kinds: List[Kind], options: argparse.Namespace, work
     attack.stop()
 
 
+def restart_beside_all(bench: Bench, kinds: List[Kind], options: argparse.Namespace, work_dir: Path) -> List[str]:
+    """What is wrong. Also fills caches of texts, and the largest tables."""
+    attack = Attack(bench.fleet, kinds, options.each, work_dir)
+    bench.fleet.change(options.rate)
+    threading.Event().wait(options.seconds)
+    before = sample(bench)
+    bench.fleet.controller.kill()
+    begun = time.monotonic()
+    bench.fleet.run()
+    bench.fleet.change(max(options.rate, 1))
+    threading.Event().wait(AGAIN_SECONDS)
+    failures = []
+    try:
+        bench.fleet.drain(RESTART_SECONDS)
+    except WaitTimeout:
+        failures.append(f"{bench.fleet.ask('figures')['waiting']} honest clusters were not scaled after a restart")
+    took, after = time.monotonic() - begun, sample(bench)
+    attack.stop()
+    print(f"beside all {len(kinds)} kinds: peak {before['peak']:.0f} MiB; killed, honest clusters scaled after {took:.0f} s, peak {after['peak']:.0f} MiB")
+    return failures
+
+
 def rest(bench: Bench) -> Dict[str, float]:
     threading.Event().wait(REST_SECONDS)
     return sample(bench)
@@ -74,7 +97,7 @@ def soak(bench: Bench, kinds: List[Kind], options: argparse.Namespace, work_dir:
     chosen = random.Random(options.seed)
     bench.fleet.start()
     bench.fleet.settle(2, 60 + options.clusters / 5)
-    one_round(bench, kinds, options, work_dir)  # caches of texts, the largest tables
+    failures = restart_beside_all(bench, kinds, options, work_dir)
     begun, shown, rounds = time.monotonic(), 0.0, 0
     first = rest(bench)
     print(f"{options.clusters} honest RayClusters, {len(kinds)} kinds, seed {options.seed}\n{HEAD}", flush=True)
@@ -87,13 +110,14 @@ def soak(bench: Bench, kinds: List[Kind], options: argparse.Namespace, work_dir:
         if time.monotonic() - begun - shown > LINE_SECONDS:
             shown = time.monotonic() - begun
             show(shown / 60, sample(bench), rounds)
-    failures = []
     try:
         bench.fleet.drain(60)
     except WaitTimeout:
         failures.append(f"{bench.fleet.ask('figures')['waiting']} honest clusters were not scaled")
     last = rest(bench)
     show((time.monotonic() - begun) / 60, last, rounds)
+    figures = bench.fleet.ask("figures")
+    print(f"{figures['patched']} of {figures['demands']} honest demands patched, p99 {figures['p99_ms']:.0f} ms")
     for key, most in GROWTH.items():
         if last[key] - first[key] > most:
             failures.append(f"{key} has grown from {first[key]:.1f} to {last[key]:.1f}, by more than {most:.0f}")

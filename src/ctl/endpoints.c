@@ -301,7 +301,7 @@ struct endpoints *endpoints_new(const struct control *control, struct err *err)
 
 	endpoints->control = control;
 	endpoints->unread = budget_new("all answers that their clients have not read yet",
-				       "read them, or ask again later", SERVE_UNREAD_MAX_BYTES,
+				       "read them, or ask for less at once", SERVE_UNREAD_MAX_BYTES,
 				       control->memory ? control->memory->root : NULL);
 	if (open_server(endpoints, "metrics-bind-address",
 			options_metrics_address(control->options), handle, &endpoints->metrics,

@@ -647,7 +647,10 @@ static void keep_refusal(struct serve_request *request, size_t bytes)
 
 	(void)budget_refuse(budget_of(request), bytes, &err);
 	buf_init(&text, SERVE_REQUEST_MAX_BYTES);
-	(void)buf_printf(&text, "no memory for this answer: %s\n", err.text);
+	(void)buf_printf(&text, "%s: %s\n",
+			 err.kind == ERR_LIMIT ? "this answer is too large" :
+						 "no memory for this answer",
+			 err.text);
 	keep_text(request, MHD_HTTP_SERVICE_UNAVAILABLE, &text);
 }
 

@@ -199,6 +199,19 @@ static void test_unread_answers_are_bounded(void **state)
 	assert_int_equal(ask(bench, "GET", "/page"), 200);
 }
 
+/* A page that has no room in an empty budget either: to ask again would not help. */
+static void test_a_page_that_is_too_large(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(ask(bench, "GET", "/large"), 503);
+	assert_string_equal(bench->body,
+			    "this answer is too large: 8 MiB at once, more than the unread answers "
+			    "of 127.0.0.1 may have of the 6 MiB of memory for all unread answers; "
+			    "read them\n");
+	assert_int_equal(ask(bench, "GET", "/page"), 200);
+}
+
 static int ask_lazily(struct bench *bench, const char *path)
 {
 	int fd = connect_to(bench), small = 4096;
@@ -483,6 +496,7 @@ int main(void)
 		TEST(test_half_a_request_delays_no_other),
 		TEST(test_an_exchange_has_a_deadline),
 		TEST(test_unread_answers_are_bounded),
+		TEST(test_a_page_that_is_too_large),
 		TEST(test_a_page_is_written_on_a_thread),
 		TEST(test_one_owner_leaves_memory_to_others),
 		TEST(test_a_source_is_read_in_pieces),

@@ -9,6 +9,12 @@ static void write_page(void *own, struct buf *body)
 		(void)buf_add_string(body, "01234567");
 }
 
+static void write_large(void *own, struct buf *body)
+{
+	write_page(own, body);
+	write_page(own, body);
+}
+
 static bool add_piece(void *own, struct buf *piece)
 {
 	struct bench *bench = own;
@@ -26,6 +32,7 @@ static void count_freed(void *own)
 void serve_bench_handle(void *context, const char *path, struct serve_request *request)
 {
 	static const struct serve_page page = { write_page, count_freed };
+	static const struct serve_page large = { write_large, count_freed };
 	static const struct serve_source source = { add_piece, count_freed };
 	struct bench *bench = context;
 
@@ -35,6 +42,9 @@ void serve_bench_handle(void *context, const char *path, struct serve_request *r
 			serve_charge_to(request, path + 7);
 		if (serve_may_wait(request))
 			bench->later[bench->later_count++] = request;
+	} else if (!strcmp(path, "/large")) {
+		if (serve_may_wait(request))
+			serve_answer_page(request, SERVE_TEXT, &large, bench);
 	} else if (!strncmp(path, "/page", 5)) {
 		if (path[5])
 			serve_charge_to(request, path + 6);
