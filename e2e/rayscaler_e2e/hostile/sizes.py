@@ -243,19 +243,32 @@ def _thousand_groups(tenant: Tenant) -> None:
         tenant.put("rayclusters", manifest)
 
 
+def _claim_by(tenant: Tenant, name: str, text: str) -> Object:
+    """A group that claims by a template with this CEL text."""
+    spec = {"spec": {"devices": {"requests": [request("r", cel=text)]}}}
+    metadata = {"name": f"t-{name}", "namespace": tenant.namespace}
+    tenant.put("resourceclaimtemplates", {"apiVersion": claims.API, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec})
+    made = group(f"g-{name}", minReplicas=1)
+    made["template"]["spec"] = with_claim(made["template"]["spec"], f"t-{name}")
+    return made
+
+
+def _slices(tenant: Tenant, name: str, count: int) -> None:
+    for number in range(count):
+        tenant.put("resourceslices", claims.slice_of(f"{name}-{number:04d}", [claims.gpu(i) for i in range(8)]))
+
+
 def _claim_texts(tenant: Tenant) -> None:
     """Of 16 groups each claims by a template with a CEL text of its own, as long as it may be; 1,000 Nodes."""
-    made = []
-    for number in range(16):
-        part = f"device.attributes['gpu.nvidia.com'].index == {number} || "
-        text = part * (CEL_BYTES // len(part)) + "false"
-        spec = {"spec": {"devices": {"requests": [request("r", cel=text)]}}}
-        metadata = {"name": f"t-{number}", "namespace": tenant.namespace}
-        tenant.put("resourceclaimtemplates", {"apiVersion": claims.API, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": spec})
-        made.append(group(f"g-{number}", minReplicas=1))
-        made[-1]["template"]["spec"] = with_claim(made[-1]["template"]["spec"], f"t-{number}")
-    for number in range(1000):
-        tenant.put("resourceslices", claims.slice_of(f"texts-{number:04d}", [claims.gpu(i) for i in range(8)]))
+    parts = [f"device.attributes['gpu.nvidia.com'].index == {number} || " for number in range(16)]
+    made = [_claim_by(tenant, str(number), part * (CEL_BYTES // len(part)) + "false") for number, part in enumerate(parts)]
+    _slices(tenant, "texts", 1000)
+    tenant.cluster(*made)
+
+
+def _claim_groups(tenant: Tenant) -> None:
+    made = [_claim_by(tenant, str(number), f"device.attributes['gpu.nvidia.com'].index >= {number % 8}") for number in range(100)]
+    _slices(tenant, "groups", 20)
     tenant.cluster(*made)
 
 
@@ -352,6 +365,7 @@ def all_kinds(metrics: str, health: str, scale: float) -> List[Kind]:
     made += [
         Kind("groups-1k", "2 RayClusters of 1,000 groups for each tenant", _thousand_groups),
         Kind("claim-texts", "16 groups with 9 KiB of CEL each, 1,000 Nodes with devices", _claim_texts, most=1),
+        Kind("claim-groups", "100 groups that claim by CEL, 20 Nodes with devices, a head", _claim_groups, "rest", most=1),
         Kind("templates-24", "24 ResourceClaimTemplates of 1.25 MB in one namespace", _templates, most=1),
         Kind("topology-pinned", "6,000 placement groups with topology_strategy, 20 pinned groups", _pinned, "topology-6k", most=1),
         _silent(scale),

@@ -15,7 +15,7 @@ KINDS: Dict[str, Row] = {
     "Event": ["Event-large", "Event-many", "Event-fast"],
     "RayClusterAutoscaler": ["RayClusterAutoscaler-large", "RayClusterAutoscaler-many", "RayClusterAutoscaler-fast"],
     "ResourceClaim": ["ResourceClaim-large", "ResourceClaim-many", "ResourceClaim-fast"],
-    "ResourceClaimTemplate": ["ResourceClaimTemplate-large", "ResourceClaimTemplate-many", "ResourceClaimTemplate-fast", "claim-texts"],
+    "ResourceClaimTemplate": ["ResourceClaimTemplate-large", "ResourceClaimTemplate-many", "ResourceClaimTemplate-fast", "claim-texts", "claim-groups"],
     "ResourceSlice": ["dra-slices", "dra-counters"],
     "DeviceClass": ADMINISTRATORS,
     "GPUPool": ADMINISTRATORS,
