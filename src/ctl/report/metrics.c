@@ -345,6 +345,8 @@ static void write_memory(const struct memory_budgets *memory, struct buf *buf)
 		const struct budget *budget;
 	} rows[] = { { "all", memory->root },
 		     { "objects", memory->objects.parent },
+		     { "views", memory->views },
+		     { "beside", memory->beside },
 		     { "passes", memory->passes.parent } };
 	enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 

@@ -123,8 +123,9 @@
 	  "Largest CPU time of one turn of the event loop. The rest of the longest turn is a "      \
 	  "wait for a processor.")                                                                  \
 	X(GAUGE, MEMORY_LIMIT, "rayscaler_memory_limit_bytes", "budget",                            \
-	  "Memory that others can make the program hold: budget is all, objects (watch caches) or " \
-	  "passes (replies of Ray and decisions). Absent without a limit of the container.")        \
+	  "Memory that others can make the program hold: budget is all, objects (watch caches), "   \
+	  "views (of device claims), beside (objects that are refused or replaced) or passes "      \
+	  "(replies of Ray and decisions). Absent without a limit of the container.")               \
 	X(GAUGE, MEMORY_USED, "rayscaler_memory_used_bytes", "budget",                              \
 	  "The bytes of it that are in use.")                                                       \
 	X(GAUGE, MEMORY_PEAK, "rayscaler_memory_peak_bytes", "budget",                              \

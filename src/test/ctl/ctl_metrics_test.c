@@ -79,6 +79,9 @@ static void test_memory(void **state)
 	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"all\"} 4000");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"objects\"} 4000");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_peak_bytes{budget=\"objects\"} 5000");
+	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"views\"} 0");
+	metrics_expect_line(&fixture->text,
+			    "rayscaler_memory_limit_bytes{budget=\"beside\"} 9437184");
 	metrics_expect_line(&fixture->text, "rayscaler_memory_used_bytes{budget=\"passes\"} 0");
 	budget_release(a, 4000);
 	budget_free(a);
