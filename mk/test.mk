@@ -241,7 +241,8 @@ export KUBERAY_SOURCE
 judge:
 	@[ -n '$(KUBERAY_SOURCE)' ] || e2e/setup-apiserver.sh kubectl helm e2eautoscaler.test
 	@$(PYTHON) e2e/judge.py $(JUDGE)
-# Its tests, of which make test-all runs those with the mark test_all too; skipped where no node can run.
+# Its tests, of which make test-all runs those with the mark test_all too; skipped where no node can run. NODE=running: on
+# the node of `make node` that runs already.
 test-node: $(PROGRAMS) node-dist
 	@BUILD='$(BUILD)' e2e/run-node.sh $(PYTEST)
 .PHONY: demo dev-cluster node judge

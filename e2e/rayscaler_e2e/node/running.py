@@ -33,18 +33,27 @@ def state_directory() -> Path:
 
 
 class RunningNode:
+    """Starts a node, or uses the one that runs already (the variable NODE=running)."""
+
     def __init__(self, log: Path, *flags: str):
         self.state = state_directory()
-        (self.state / READY).unlink(missing_ok=True)
-        self.process = Process("node", ["bash", str(paths.E2E / "node.sh"), *flags], log, dict(os.environ))
-        wait_until(self._complete, START_SECONDS, f"the node to be ready ({log})", POLL_SECONDS)
+        self.process: Optional[Process] = None
+        if os.environ.get("NODE") == "running":
+            assert (self.state / READY).exists() and _network(self._machine()), f"no node runs with its files in {self.state}: run `make node` first"
+        else:
+            self._start(log, *flags)
         self.kubeconfig = self.state / "kubeconfig"
         self.admin, _ = client_from_kubeconfig(self.kubeconfig)
         self.kubectl = Tool("kubectl", self.kubeconfig, self.state / "home")
         self.helm = Tool("helm", self.kubeconfig, self.state / "home")
         programs = self.state / f"etc{clusters.PROGRAMS}"
-        programs.mkdir()
+        programs.mkdir(exist_ok=True)
         shutil.copy(paths.E2E / "rayscaler_e2e/ray_driver.py", programs)
+
+    def _start(self, log: Path, *flags: str) -> None:
+        (self.state / READY).unlink(missing_ok=True)
+        self.process = Process("node", ["bash", str(paths.E2E / "node.sh"), *flags], log, dict(os.environ))
+        wait_until(self._complete, START_SECONDS, f"the node to be ready ({log})", POLL_SECONDS)
 
     def _complete(self) -> bool:
         self.process.check_running()
@@ -80,8 +89,9 @@ class RunningNode:
     def _machine(self) -> int:
         return int((self.state / "etc/entered").read_text())
 
-    def stop(self) -> int:
-        return self.process.stop(60)
+    def stop(self) -> None:
+        if self.process:
+            assert self.process.stop(60) == 0, self.process.log_tail()
 
 
 class Away:
