@@ -35,12 +35,15 @@ def group(name: str, gpus: int = 0, *, resource: str = "", image: str = RAY, pod
     return made
 
 
-def cluster(name: str, groups: List[Object], *, sidecar: bool = False, idle_seconds: int = 15, **autoscaler: Any) -> Object:
-    """``sidecar``: the product's image answers KubeRay's own command line."""
+def cluster(name: str, groups: List[Object], *, sidecar: bool = False, v2: bool = True, idle_seconds: int = 15, **autoscaler: Any) -> Object:
+    """``sidecar``: the product's image answers KubeRay's own command line. Without ``v2`` a worker that fails is started
+    again in its Pod."""
     made = _manifest()
     made["metadata"]["name"] = name
     made["spec"]["workerGroupSpecs"] = groups
     options = made["spec"]["autoscalerOptions"]
+    if not v2:
+        del options["version"]
     if sidecar:
         del options["command"], options["args"]
         options["resources"] = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}}
