@@ -1,17 +1,43 @@
-"""Workers that Kubernetes ends: drained Nodes."""
+"""Workers that Kubernetes ends, or cannot end: evicted, drained, preempted, on a lost Node, with a finalizer."""
+
+import time
+from datetime import datetime
 
 import pytest
 
 from rayscaler_e2e.node import clusters
-from rayscaler_e2e.node.kubernetes import NODE
+from rayscaler_e2e.node.images import RAY
+from rayscaler_e2e.node.kubernetes import GPU, GPUS, NODE
 from rayscaler_e2e.scenario import hold
-from rayscaler_e2e.wait import wait_until
+from rayscaler_e2e.wait import allowed, wait_until
 
 POLL = 0.3
+GRACE_SECONDS = 30
+SIGKILLED = 137
+
+
+def started(ray, group, **how):
+    """A RayCluster with an actor in a worker of ``group``; Ray starts it again elsewhere when it is lost."""
+    found = ray(clusters.cluster("demo", [group], **how))
+    program = found.program()
+    program.actors(1, "work", resources={"work": 1}, num_cpus=0, max_restarts=-1, max_task_retries=-1)
+    return found, program, program.ready("work", 120)[0]
 
 
 def names(pods):
     return sorted(pod["metadata"]["name"] for pod in pods)
+
+
+def replaced(found, program, old, seconds=120):
+    """The actor runs in another worker, and the operator is not asked for more than it has."""
+    wait_until(lambda: names(found.ready()) and old not in names(found.ready()), seconds, "another worker", POLL)
+    (now,) = program.call("alive", seconds, name="work")
+    assert now != old
+    wait_until(lambda: found.replicas() == {"first": 1} and names(found.pods(alive=False)) == [now], 90, "one worker", POLL)
+
+
+def cordoned(node):
+    return node.admin.of("nodes").get(NODE)["spec"].get("unschedulable", False)
 
 
 @pytest.fixture
@@ -24,6 +50,26 @@ def drain(node):
 
     yield run
     node.kubectl.run("uncordon", NODE)
+
+
+def test_an_idle_worker_ends_by_itself(ray):
+    """Ray drains it first, so its raylet ends on SIGTERM: long before the kubelet kills it."""
+    found, program, worker = started(ray, clusters.group("first", resource="work"), idle_seconds=5)
+    with program:
+        program.call("release", name="work")
+        ends = []
+
+        def removed():
+            pods = found.pods(alive=False)
+            ends.extend(pod for pod in pods if "deletionTimestamp" in pod["metadata"])
+            return not pods
+
+        wait_until(removed, 60, f"{worker} to end", 0.1)
+        states = [pod["status"]["containerStatuses"][0]["state"].get("terminated") for pod in ends]
+        assert SIGKILLED not in {state["exitCode"] for state in states if state}
+        asked = datetime.fromisoformat(ends[0]["metadata"]["deletionTimestamp"].replace("Z", "+00:00")).timestamp() - GRACE_SECONDS
+        assert time.time() - asked < allowed(GRACE_SECONDS / 2)
+        program.end()
 
 
 @pytest.mark.test_all
@@ -44,7 +90,8 @@ def test_drain_with_a_disruption_budget(node, ray, place, drain):
         done = drain("--timeout=20s", status=1)
         assert "violate the pod's disruption budget" in done.stderr
         (left,) = [name for name in before if name in names(found.pods())]
-        assert "EvictionByEvictionAPI" in found.said()
+        wait_until(lambda: "EvictionByEvictionAPI" in found.said(), 30, "the cause", POLL)
+        assert cordoned(node)
         node.kubectl.run("uncordon", NODE)
         wait_until(lambda: len(found.ready()) == 2 and set(names(found.ready())) - set(before), 120, "the replacement", POLL)
         after = program.call("alive", 120, name="work")
@@ -70,4 +117,62 @@ def test_drain_of_the_whole_node(node, ray, drain):
         node.kubectl.run("uncordon", NODE)
         wait_until(lambda: len(found.ready()) == 2, 120, "both workers to be ready", POLL)
         assert found.replicas() == wanted
+        program.end()
+
+
+@pytest.mark.test_all
+def test_preemption(node, ray, place):
+    """A Pod of higher priority takes the GPUs of a busy worker: its replacement waits for them, and says so."""
+    classes = node.admin.of("priorityclasses")
+    classes.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 1000})
+    urgent = {"name": "urgent", "image": RAY, "command": ["sleep", "600"], "resources": {"limits": {GPU: str(GPUS)}}}
+    spec = {"priorityClassName": "urgent", "containers": [urgent], "terminationGracePeriodSeconds": 1}
+    try:
+        found, program, worker = started(ray, clusters.group("first", gpus=2, resource="work"))
+        with program:
+            node.admin.of("pods", place).create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent"}, "spec": spec})
+            wait_until(lambda: "PreemptionByScheduler" in found.said(), 60, "the cause", POLL)
+            wait_until(lambda: f"Insufficient {GPU}" in found.said() and worker not in names(found.pods(alive=False)), 90, "the replacement to wait", POLL)
+            node.admin.of("pods", place).delete("urgent")
+            replaced(found, program, worker)
+            program.end()
+    finally:
+        classes.delete("urgent")
+
+
+@pytest.mark.test_all
+def test_eviction_for_its_disk(node, ray):
+    """The kubelet evicts a worker above its limit of ephemeral storage; its own words are the cause."""
+    group = clusters.group("first", resource="work")
+    group["template"]["spec"]["containers"][0]["resources"]["limits"]["ephemeral-storage"] = "300Mi"
+    found, program, worker = started(ray, group)
+    with program:
+        words = ("exec", "-n", found.namespace, worker, "-c", "ray-worker", "--", "dd", "if=/dev/zero", "of=/large", "bs=1M", "count=400")
+        node.kubectl.run(*words)
+        wait_until(lambda: "ephemeral local storage usage exceeds" in found.said(), 150, "the cause", POLL)
+        replaced(found, program, worker)
+        program.end()
+
+
+@pytest.mark.test_all
+def test_a_worker_that_cannot_end(node, ray):
+    """Its finalizer keeps the Pod: KubeRay leaves the group alone, so another group serves the demand."""
+    first = clusters.group("first", resource="work")
+    second = clusters.group("second", resource="work")
+    second["rayStartParams"]["num-cpus"] = "8"
+    found = ray(clusters.cluster("demo", [first, second], idle_seconds=5))
+    pods = node.admin.of("pods", found.namespace)
+    with found.program() as program:
+        program.actors(1, "work", resources={"work": 1}, num_cpus=1)
+        (stuck,) = program.ready("work", 120)
+        assert names(found.pods("first")) == [stuck]
+        pods.patch_merge(stuck, {"metadata": {"finalizers": ["rayscaler.dev/test"]}})
+        program.call("release", name="work")
+        wait_until(lambda: not found.pods("first"), 60, "the worker to be deleted", POLL)
+        try:
+            program.actors(1, "again", resources={"work": 1}, num_cpus=1)
+            assert program.ready("again", 120) == names(found.pods("second"))
+            wait_until(lambda: stuck in found.said(), 30, "the Pod that stays", POLL)
+        finally:
+            pods.patch_merge(stuck, {"metadata": {"finalizers": None}})
         program.end()
