@@ -485,11 +485,11 @@ static void test_a_view_is_charged(void **state)
 	memory_budgets_done(&budgets);
 }
 
-/* While passes hold earlier views, no more are made than there is memory for. */
-static void test_held_views_delay_new_ones(void **state)
+/* While a pass holds an older view, which has a reference of the budget, the next one waits. */
+static void test_an_older_view_delays_the_next(void **state)
 {
 	struct memory_budgets budgets;
-	struct device_view *first;
+	struct budget *older;
 	uint64_t number;
 
 	(void)state;
@@ -498,15 +498,13 @@ static void test_held_views_delay_new_ones(void **state)
 	control.memory = &budgets;
 	changed("demo", false);
 	await_view();
-	first = device_view_hold(&control);
 	number = device_view_number(&control);
-	(void)budget_take(budgets.views, budgets.views->limit_bytes);
+	older = budget_reference(budgets.views);
 	second_template = true;
 	assert_false(loop_wait_until(script.loop, has_second, NULL, 500));
 	assert_int_equal(device_view_number(&control), number);
-	budget_release(budgets.views, budgets.views->limit_bytes);
+	budget_free(older);
 	assert_true(loop_wait_until(script.loop, has_second, NULL, WAIT_MS));
-	device_view_drop(first);
 	changed("demo", true);
 	control.memory = NULL;
 	memory_budgets_done(&budgets);
@@ -553,7 +551,7 @@ int main(void)
 		TEST_OF(test_a_kind_above_the_limit_of_a_view),
 		TEST_OF(test_a_namespace_above_the_limit_of_a_view),
 		TEST_OF(test_a_view_is_charged),
-		TEST_OF(test_held_views_delay_new_ones),
+		TEST_OF(test_an_older_view_delays_the_next),
 		TEST_OF(test_a_slice_that_cannot_be_read),
 		TEST_OF(test_a_bad_template_hides_no_other),
 		TEST_OF(test_a_sidecar_reads_its_namespace),

@@ -269,6 +269,15 @@ static void make_view(struct device_watch *watch)
 	watch->job = work_start_slow(watch->of.control->loop, &functions, making, loop_boot_ms());
 }
 
+/* No pass holds an older view than the present one: the budget has the reference of its owner, and one for
+ * each view. */
+static bool has_room(const struct device_watch *watch)
+{
+	const struct budget *budget = budget_of(watch);
+
+	return !budget || budget->references <= VIEWS;
+}
+
 static void timer_due(void *context)
 {
 	struct device_watch *watch = context;
@@ -277,7 +286,7 @@ static void timer_due(void *context)
 	watch->due = false;
 	if (!watch->watches || (first && !watch->late && !all_known(watch)))
 		return;
-	if (first || budget_fits(budget_of(watch), watch->view->arena.used_bytes))
+	if (first || has_room(watch))
 		make_view(watch);
 	else /* passes hold earlier ones */
 		renew(watch);
