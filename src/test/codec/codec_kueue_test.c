@@ -194,11 +194,12 @@ static void draw(unsigned seed, struct drawn *drawn, struct buf *buf)
 		own->fresh = below(&state, 3) == 0 ? below(&state, own->gated + 1) : 0;
 		buf_printf(
 			buf,
-			"%s{groupName: g%d, replicas: %d, maxReplicas: 8, numOfHosts: %d, "
+			"%s{groupName: g%d, replicas: %d, maxReplicas: %d, numOfHosts: %d, "
 			"template: {spec: {containers: [{name: w, resources: {limits: {cpu: '1', "
 			"nvidia.com/gpu: '%d'}}}]}}}",
-			g > 0 ? ", " : "", g, (own->admitted + own->gated) / own->hosts, own->hosts,
-			1 + below(&state, 2));
+			g > 0 ? ", " : "", g, (own->admitted + own->gated) / own->hosts,
+			below(&state, 4) ? (own->admitted + own->gated) / own->hosts : 8,
+			own->hosts, 1 + below(&state, 2));
 	}
 	buf_printf(buf, "]}}, pods: [{metadata: {namespace: a, name: h, labels: {ray.io/cluster: "
 			"demo, ray.io/node-type: head}}, spec: {containers: [{name: h}]}, status: "
@@ -244,6 +245,32 @@ static void check_plan(unsigned seed, const struct drawn *drawn, const struct pl
 	}
 }
 
+/* A Pod that waits keeps its place, or another group has room for what is cancelled. */
+static bool has_alternative(const struct snapshot *snapshot, const struct drawn *drawn,
+			    const struct plan *plan, int cancelled_group)
+{
+	int gated = 0;
+
+	for (int g = 0; g < GROUPS; g++) {
+		const struct ray_cluster *cluster = &snapshot->cluster;
+
+		gated += drawn[g].gated - (int)plan->groups.at[g].terminate.count;
+		if (g != cancelled_group &&
+		    plan->groups.at[g].replicas < cluster->groups[g].max_replicas)
+			return true;
+	}
+	return gated > 0;
+}
+
+static void check_places(unsigned seed, const struct snapshot *snapshot, const struct drawn *drawn,
+			 const struct plan *plan)
+{
+	for (int g = 0; g < GROUPS; g++)
+		if (plan->groups.at[g].terminate.count > 0 &&
+		    !has_alternative(snapshot, drawn, plan, g))
+			fail_msg("seed %u: g%d gives up its place without an alternative", seed, g);
+}
+
 static void test_nothing_admitted_is_cancelled(void **state)
 {
 	AUTO(buf_done) struct buf buf;
@@ -255,13 +282,16 @@ static void test_nothing_admitted_is_cancelled(void **state)
 		AUTO(arena_done) struct arena arena = ARENA_INIT;
 		struct drawn drawn[GROUPS];
 		struct snapshot snapshot;
+		const struct plan *plan;
 		struct err err;
 
 		buf_clear(&buf);
 		draw(seed, drawn, &buf);
 		if (snapshot_read(buf_string(&buf), buf.size, &arena, &snapshot, &err) < 0)
 			fail_msg("seed %u: %s", seed, err.text);
-		check_plan(seed, drawn, decide(&snapshot, &arena), &cancelled);
+		plan = decide(&snapshot, &arena);
+		check_plan(seed, drawn, plan, &cancelled);
+		check_places(seed, &snapshot, drawn, plan);
 	}
 	/* Otherwise the test shows nothing. */
 	assert_true(cancelled > SEEDS / 4);

@@ -210,7 +210,8 @@ static bool is_held(const struct step *step, const struct worker *worker)
 	       step->health->workers[worker->index].obstacle == OBSTACLE_GATED;
 }
 
-/* Replicas; those of which all Pods are held. ret_since: of the first of them. */
+/* Replicas of which all Pods are held. ret_owner: the one that admits the step, if there is one. ret_since: of the
+ * first Pod. */
 static int64_t held_replicas(const struct step *step, const struct group *group,
 			     const struct owner **ret_owner, time_ms *ret_since)
 {
@@ -224,7 +225,8 @@ static int64_t held_replicas(const struct step *step, const struct group *group,
 			continue;
 		if (!*ret_owner || since < *ret_since)
 			*ret_since = since;
-		*ret_owner = step->owners[i];
+		if (!*ret_owner || step->owners[i]->admits == ADMITS_STEP)
+			*ret_owner = step->owners[i];
 		pods++;
 	}
 	return (pods + group->hosts - 1) / group->hosts;
@@ -290,7 +292,7 @@ static void cancel(const struct step *step, const struct group *group, int64_t r
 				      &step->cancelled[worker->replica] :
 				      NULL;
 
-		if (!is_held(step, worker) || (replicas == 0 && !(taken && *taken)))
+		if (!is_held(step, worker) || (replicas <= 0 && !(taken && *taken)))
 			continue;
 		step->health->workers[worker->index].gate = GATE_CANCELLED;
 		replicas -= !taken || !*taken;
@@ -389,6 +391,17 @@ static void assess(struct health *health)
 
 /* ---- invariants ---- */
 
+/* At the gate of an elastic job, by this step. */
+static bool is_cancelled(const struct choice *choice, size_t index)
+{
+	const struct worker_health *own = &choice->health->workers[index];
+	const struct worker *worker = &choice->facts->workers[index];
+
+	return worker->pod && queue_reads_workload(worker->pod) &&
+	       own->obstacle == OBSTACLE_GATED && own->gate == GATE_CANCELLED &&
+	       choice->workers[index].action != TERMINATE_NONE;
+}
+
 /* Nothing that is admitted is cancelled. */
 static void write(const struct choice *choice, struct plan *plan UNUSED)
 {
@@ -401,11 +414,7 @@ static void write(const struct choice *choice, struct plan *plan UNUSED)
 		if (!set)
 			continue;
 		for (size_t i = 0; i < group->worker_count; i++)
-			pods += choice->health->workers[group->first_worker + i].gate ==
-					GATE_CANCELLED &&
-				choice->health->workers[group->first_worker + i].obstacle ==
-					OBSTACLE_GATED &&
-				choice->workers[group->first_worker + i].action != TERMINATE_NONE;
+			pods += is_cancelled(choice, group->first_worker + i);
 		CHECK(pods == 0 || pods <= set->pods - set->admitted);
 	}
 }
