@@ -35,7 +35,7 @@ class Machine:
 
     def __init__(self, state: Path, root: Path, pause: Path, programs: Path, cpus: int):
         self.state, self.etc = state, state / "etc"
-        self.cgroup = f"rayscaler-node-{hashlib.sha256(str(state).encode()).hexdigest()[:8]}"
+        self.cgroup = cgroup_name(state)
         state.mkdir(parents=True, exist_ok=True)
         self._lock = (state / "lock").open("w")
         try:
@@ -116,15 +116,21 @@ class Machine:
     def _remove(self) -> None:
         for top in hierarchies():
             remove_cgroup(top / self.cgroup)
-        for name in (*WRITTEN, "logs"):
+        for name in (*WRITTEN, "home", "logs"):
             shutil.rmtree(self.state / name, ignore_errors=True)
 
 
+def cgroup_name(state: Path) -> str:
+    return f"rayscaler-node-{hashlib.sha256(str(state).encode()).hexdigest()[:8]}"
+
+
 def hierarchies() -> List[Path]:
-    """The directories of version 1's controllers, or the one of version 2."""
+    """The directories of version 1's controllers, or the one of version 2.
+
+    Where both are mounted version 2 has no controllers, but runc makes cgroups in it as well."""
     if (CGROUPS / "cgroup.controllers").exists():
         return [CGROUPS]
-    return [path for path in CGROUPS.iterdir() if path.is_dir() and not path.is_symlink() and path.name != "unified"]
+    return [path for path in CGROUPS.iterdir() if path.is_dir() and not path.is_symlink()]
 
 
 def remove_cgroup(directory: Path) -> None:
