@@ -101,6 +101,7 @@ def test_pools_that_the_schema_accepts(pools):
         selector(operator="DoesNotExist"),
         pool(reclaim={"idleAfterSeconds": 0, "busy": {"afterSeconds": 600}}, reserveAfterSeconds=0),
         pool(reserveAfterSeconds="Never", reserve={"atMostSeconds": 60}),
+        pool(kueueOutside=True, reclaim={"keepDoNotDisrupt": True}),
     ]
     for i, body in enumerate(accepted):
         body["metadata"]["name"] = f"pool-{i}"

@@ -7,7 +7,7 @@ from rayscaler_e2e import ray_train_run
 from rayscaler_e2e.pools import Fleet
 from rayscaler_e2e.wait import wait_until
 
-AFTER = 8
+AFTER = 20
 
 
 @pytest.mark.test_all  # 120 s, 30 of them Ray's own waits; test_pools_gangs.py has the drain with an actor

@@ -23,7 +23,8 @@ POOLS = "src/feature/pools/ctl/pools.c"
 ALLOCATION = "src/feature/pools/core/pool_allocation.c"
 ASKS = "src/feature/pools/core/pool_asks.c"
 POOL_ROUNDS = "src/feature/pools/core/pool_rounds.c"
-LOCKS = "core_pool_rounds_test"
+POOL_MEMBER, PLACES = "src/feature/pools/core/pool_member.c", "src/feature/pools/core/pool_places.c"
+LOCKS, WORLDS = "core_pool_rounds_test", "core_pool_laws_test"
 LAWS, ROUNDS, CALLER = "core_share_laws_test", "core_share_rounds_test", "ctl_pools_laws_test"
 STORE = "src/kube/kube_store.c"
 BUDGETS, VIEWS = "src/ctl/shared/memory_budgets.c", "src/feature/device_claims/ctl/device_watch.c"
@@ -32,7 +33,7 @@ BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
 PASS, PASS_READ, PASS_DECIDE = "src/ctl/pass/pass.c", "src/ctl/pass/pass_read.c", "src/ctl/pass/pass_decide.c"
 PAGE, SERVE = "src/ctl/report/list_page.c", "src/net/serve.c"
 INFORMER, LATE, DECODE = "src/kube/kube_informer.c", "src/kube/kube_informer_late.c", "src/kube/kube_decode.c"
-FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300"}
+FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300", "POOL_LAWS_STEPS": "100000", "POOL_LAWS_WORLDS": "25"}
 TIMEOUT = 900
 
 
@@ -92,6 +93,17 @@ MUTANTS = [
     Mutant(ASKS, "now >= unconfirmed_after(asks);", "false;", LOCKS, "FAILED"),
     Mutant(ASKS, "if (!launched_any) {", "if (true) {", LOCKS, "FAILED"),
     Mutant(POOLS, "if (!scaled && entry->asks.value)", "if (!scaled && false)", "ctl_pools_test", "FAILED"),
+    # ---- the caller in random worlds
+    Mutant(WORK, "account->queue->priority > owner->queue->priority ||", "false ||", WORLDS, "law 7"),
+    Mutant(SHARE, "ret_key->by[1] = worker->needed;", "ret_key->by[1] = !worker->needed;", WORLDS, "law 9"),
+    Mutant(FILL, "share_waits_long(work->pool, unit));", "share_waits_long(work->pool, unit) && false);", WORLDS, "law 6"),
+    Mutant(SHARE, "int64_max(demand, account->unlent_part)", "demand", WORLDS, "law 8"),
+    Mutant(POOL_ROUNDS, "least = count < least ? count : least;", "least = run && (least == SIZE_MAX || count > least) ? count : least;", WORLDS, "law 4"),
+    Mutant(POOL_ROUNDS, "*turn = found ? first : first + i;", "*turn = first;", LOCKS, "FAILED"),
+    Mutant(ALLOCATION, "entry.granted_since = TIME_NONE;\n\t} else if (entry.granted_since == TIME_NONE) {", ";\n\t} else if (entry.granted_since == TIME_NONE) {", WORLDS, "law 5"),
+    Mutant(POOL_MEMBER, "if (host->state < replica->state)", "if (host->state > replica->state)", WORLDS, "law 9"),
+    Mutant(ALLOCATION, "if (!table->last_labels || labels->at != table->last_labels)", "if (!table->last_labels)", WORLDS, "law 2"),
+    Mutant(PLACES, "!node->unschedulable &&", "", WORLDS, "law 3"),
     # ---- the caller: law 8
     Mutant(POOLS, "if (entry->expected && !entry->decided)", "if (entry->expected && false)", CALLER, "law 8"),
     Mutant(POOLS, "old ? old : stored_asks(", "old || true ? old : stored_asks(", CALLER, "law 8"),

@@ -277,6 +277,11 @@ void invariants_of_packing(const struct packing *packing)
 
 /* --- choice --- */
 
+static bool has_deadline(const struct worker *worker)
+{
+	return worker->release && worker->release->deadline != TIME_NONE;
+}
+
 /* Busy work is never terminated: only idle, drained, dead and never started workers are, except
  * with enforce-max: now, and those that a pool releases with a deadline. */
 static void check_worker_choice(const struct choice *choice, const struct worker *worker)
@@ -298,17 +303,17 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 	switch (own->action) {
 	case TERMINATE_DRAIN:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DRAIN ||
-		      (own->busy && worker->registered && !worker->do_not_disrupt));
+		      (own->busy && worker->registered &&
+		       (!worker->do_not_disrupt || has_deadline(worker))));
 		break;
 	case TERMINATE_DELETE:
 		CHECK(choice->offer->workers[worker->index].removal == REMOVAL_DELETE);
 		break;
 	case TERMINATE_STOP:
 		CHECK(in_force_stops_busy(choice->snapshot) ||
-		      (worker->release && worker->release->deadline != TIME_NONE &&
-		       worker->release->deadline <= choice->snapshot->now &&
+		      (has_deadline(worker) && worker->release->deadline <= choice->snapshot->now &&
 		       worker->state == WORKER_DRAINING));
-		CHECK(!worker->do_not_disrupt);
+		CHECK(!worker->do_not_disrupt || has_deadline(worker));
 		break;
 	case TERMINATE_NONE:
 		break;

@@ -77,12 +77,11 @@ void release_mark(struct facts *facts)
 	}
 }
 
-/* Its state in Ray is known, and nothing protects it. */
+/* Its state in Ray is known. The pool has judged whether do-not-disrupt keeps it. */
 static bool may_end(const struct worker *worker)
 {
-	return worker->registered && !worker->do_not_disrupt && !worker->finished &&
-	       !worker->node->problem && !worker->pod->unreadable &&
-	       ray_node_is_alive(worker->node);
+	return worker->registered && !worker->finished && !worker->node->problem &&
+	       !worker->pod->unreadable && ray_node_is_alive(worker->node);
 }
 
 struct release_state release_state_of(const struct offer *offer, const struct replica *replica)

@@ -145,12 +145,6 @@ static enum worker_state state_of(const struct facts *facts, const struct worker
 	return facts->ray_reachable ? WORKER_STARTING : WORKER_RUNNING;
 }
 
-static bool has_do_not_disrupt(const struct pod *pod)
-{
-	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
-	return value && strcmp(value, "false") != 0;
-}
-
 /* KubeRay 1.7, reconcilePods: it deletes the Pods in workersToDelete, those that have ended and those whose
  * Ray container cannot be started again. After that it waits for the end of the Pod, without a limit, and
  * creates no other Pod of the group. */
@@ -179,7 +173,7 @@ static void fill_worker(const struct facts *facts, const struct node_index *inde
 	worker->node = find_node(index, pod->name, pod->pod_ip);
 	worker->registered = worker->node && worker->node->status != RAY_NODE_DEAD;
 	worker->raylet_gone = worker->node && worker->node->status == RAY_NODE_DEAD;
-	worker->do_not_disrupt = has_do_not_disrupt(pod);
+	worker->do_not_disrupt = pod_is_protected(pod);
 	worker->deleting = pod->deleting;
 	if (worker->group != FACTS_NO_INDEX &&
 	    name_set_contains(&facts->groups[worker->group].disruption_names, pod->name))

@@ -80,6 +80,13 @@ bool pod_is_worker(const struct pod *pod)
 	return has_node_type(pod, "worker");
 }
 
+bool pod_is_protected(const struct pod *pod)
+{
+	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
+
+	return value && strcmp(value, "false") != 0;
+}
+
 bool autoscaler_has_warm_workers(const struct autoscaler_object *object)
 {
 	bool has = object && object->warm_count > 0;

@@ -512,5 +512,6 @@ time_ms pod_deletion_asked(const struct pod *pod);
 bool container_has_run(const struct container_status *status);
 bool pod_is_head(const struct pod *pod);
 bool pod_is_worker(const struct pod *pod);
+bool pod_is_protected(const struct pod *pod); /* do-not-disrupt, with another value than false */
 
 #endif

@@ -251,7 +251,8 @@ static bool key_of_unit(const struct share_work *work, size_t index, struct sort
 	return work->result->units[index] == SHARE_WAITS;
 }
 
-/* Busy ones may end with notice if their queue says so; the youngest work ends first. */
+/* Busy ones may end with notice if their queue says so; the youngest work ends first, but after it what is
+ * protected. */
 static bool key_of_worker(const struct share_work *work, size_t index, struct sort_key *ret_key,
 			  size_t *ret_cluster)
 {
@@ -260,7 +261,7 @@ static bool key_of_worker(const struct share_work *work, size_t index, struct so
 
 	*ret_cluster = worker->cluster;
 	ret_key->by[0] = busy;
-	ret_key->by[1] = !busy && worker->needed;
+	ret_key->by[1] = worker->needed;
 	ret_key->by[2] = worker->order;
 	ret_key->by[3] = busy ? -worker->since_ms : worker->since_ms;
 	if (busy)

@@ -120,7 +120,8 @@ struct share_worker {
 	size_t cluster;
 	int64_t amount;
 	enum share_state state;
-	bool needed;      /* of an idle one: demand is placed on it (request_resources) */
+	/* Of an idle one: demand is placed on it (request_resources). Of a busy one: it ends after others. */
+	bool needed;
 	int64_t since_ms; /* in this state */
 	int64_t order;    /* of release in a queue, lower first: whole Nodes before others */
 };

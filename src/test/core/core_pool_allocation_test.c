@@ -217,7 +217,8 @@ static const struct pool_allocation *allocate(void)
 				.pools = pools,
 				.pool_count = 1,
 				.settings = &scene.settings,
-				.devices = scene.devices },
+				.devices = scene.devices,
+				.free = &scene.free },
 			&scene.arena);
 		asks[i] = pool_asks_update(scene.old[i], scene.asks[i].at, scene.asks[i].count,
 					   &scene.clusters[i], scene.now, &scene.arena);
@@ -381,6 +382,66 @@ static void test_workers_that_may_not_end(void **state)
 	assert_int_equal(terms(allocate(), 1)->release_count, 0);
 }
 
+static const struct pod *find_pod(const char *name)
+{
+	for (size_t i = 0; i < scene.pod_counts[1]; i++)
+		if (strcmp(scene.pods[1][i].name, name) == 0)
+			return &scene.pods[1][i];
+	return NULL;
+}
+
+/* do-not-disrupt holds within the guarantee: beyond it such workers end as busy ones, with notice, and last. */
+static void test_protected_workers_end_for_a_guarantee(void **state)
+{
+	static const struct label keep = { ANNOTATION_DO_NOT_DISRUPT, "true" };
+	static const struct label not = { ANNOTATION_DO_NOT_DISRUPT, "false" };
+	const struct pool_terms *found;
+
+	(void)state;
+	scene.pool.busy_after_seconds = 600;
+	for (int i = 0; i < 16; i++) {
+		const char *name = add_worker(1, 0, "", i < 8 ? SHARE_IDLE : SHARE_BUSY);
+
+		assert_string_equal(name, scene.pods[1][i].name);
+		scene.pods[1][i].annotations = (struct labels){ i % 2 ? &keep : &not, 1 };
+	}
+	ask(0, 0, 1, 8);
+	found = terms(allocate(), 1);
+	assert_int_equal(found->release_count, 8);
+	for (size_t i = 0; i < 8; i++)
+		assert_false(pod_is_protected(find_pod(found->releases[i].pod)));
+	ask(0, 0, 1, 8);
+	scene.queues[0].guaranteed = UNITS(12);
+	assert_int_equal(terms(allocate(), 1)->release_count, 12);
+	scene.pool.keeps_protected = true;
+	assert_int_equal(terms(allocate(), 1)->release_count, 8);
+}
+
+/* A template without the pool's nodeSelector: its Pods are on the pool's Nodes, so the group draws from it. */
+static void test_a_group_draws_from_the_pool_of_its_nodes(void **state)
+{
+	static const struct label of_pool = { "pool", "x" };
+	const struct pool_allocation *allocation;
+	struct gpu_pool_status status;
+
+	(void)state;
+	scene.pool.groups.node_selector = (struct labels){ &of_pool, 1 };
+	add_node("n1");
+	add_node("n2");
+	scene.nodes[0].labels = (struct labels){ &of_pool, 1 };
+	add_worker(1, 0, "n2", SHARE_BUSY);
+	ask(1, 0, 1, 16);
+	assert_null(pool_terms_make(allocate(), 1, false, &scene.arena));
+	assert_true(scene.members[1]->strays);
+	add_worker(1, 0, "n1", SHARE_BUSY);
+	scene.pool.gpus = UNITS(4);
+	allocation = allocate();
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_int_equal(status.held, UNITS(1));
+	assert_int_equal(pool_terms_make(allocation, 1, false, &scene.arena)->grants[0].replicas,
+			 3);
+}
+
 static void test_a_drain_keeps_its_deadline(void **state)
 {
 	const struct pool_allocation *allocation;
@@ -479,7 +540,8 @@ static void test_an_unused_grant_costs_the_place(void **state)
 	assert_int_equal(scene.old[2]->list.at[0].since, scene.now);
 }
 
-/* Its GPUs are in no queue, and others have what is left. */
+/* The label alone takes no RayCluster out of a pool. With kueueOutside its GPUs are in no queue, and others have
+ * what is left. */
 static void test_a_cluster_of_kueue(void **state)
 {
 	static const struct label of_kueue = { "kueue.x-k8s.io/queue-name", "q" };
@@ -492,6 +554,13 @@ static void test_a_cluster_of_kueue(void **state)
 	scene.clusters[3].labels = (struct labels){ &of_kueue, 1 };
 	ask(3, 0, 1, 6);
 	ask(2, 0, 1, 16);
+	allocation = allocate();
+	assert_int_equal(terms(allocation, 2)->grants[0].replicas +
+				 terms(allocation, 3)->grants[0].replicas,
+			 6);
+	pool_status_make(allocation, 0, NULL, &scene.arena, &status);
+	assert_int_equal(status.queues[2].held, UNITS(10));
+	scene.pool.kueue_outside = true;
 	allocation = allocate();
 	assert_null(pool_terms_make(allocation, 3, false, &scene.arena));
 	expect(allocation, 2, 6, 0);
@@ -740,6 +809,8 @@ int main(void)
 		TEST(test_places_after_a_restart),
 		TEST(test_an_unused_grant_costs_the_place),
 		TEST(test_a_cluster_of_kueue),
+		TEST(test_protected_workers_end_for_a_guarantee),
+		TEST(test_a_group_draws_from_the_pool_of_its_nodes),
 		TEST(test_a_pool_with_problems_changes_nothing),
 		TEST(test_claimed_devices_are_of_a_pool),
 		TEST(test_claims_use_up_the_devices_of_nodes),

@@ -221,6 +221,31 @@ static void a_unit_passed_over_for_another_one_is_tried_again(void **state)
 	expect(Y, 1, 1);
 }
 
+/* Others are guaranteed a part of pool a that is not lent, so ten old gangs never fit: the next ones are tried
+ * in turn. Gangs that are larger than the maximum of their queue are not tried at all. */
+static void units_that_never_fit_hold_back_no_others(void **state)
+{
+	(void)state;
+	scene.queues[0][Z].guaranteed = UNITS(2);
+	scene.queues[0][Z].has_lendable = true;
+	scene.queues[1][X].priority = 1;
+	for (int i = 0; i < 10; i++)
+		ask(X, 3, 1, true);
+	scene.now += SECOND;
+	ask(Y, 1, 1, true);
+	allocate();
+	expect(Y, 0, 0);
+	assert_true(scene.last->next <= scene.now + SECOND);
+	scene.now += SECOND;
+	allocate();
+	expect(Y, 1, 1);
+	scene.pasts[0].turn = 0;
+	scene.queues[0][X].has_maximum = true;
+	scene.queues[0][X].maximum = UNITS(2);
+	allocate();
+	expect(Y, 1, 1);
+}
+
 /* A unit of both pools that waits long has a reservation in both or in none. */
 static void a_unit_of_two_pools_is_reserved_in_both(void **state)
 {
@@ -473,6 +498,7 @@ int main(void)
 		TEST(a_part_of_a_unit_keeps_nothing),
 		TEST(of_many_gangs_one_runs),
 		TEST(a_unit_passed_over_for_another_one_is_tried_again),
+		TEST(units_that_never_fit_hold_back_no_others),
 		TEST(a_unit_of_two_pools_is_reserved_in_both),
 		TEST(a_reservation_ends),
 		TEST(a_reservation_is_bounded),

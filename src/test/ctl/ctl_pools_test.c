@@ -566,7 +566,8 @@ static void test_kueue_and_a_gpu_pool(void **state)
 							  .resource_name = "" },
 					      .has_gpus = true,
 					      .gpus = UNITS(5),
-					      .busy_after_seconds = GPU_POOL_NEVER };
+					      .busy_after_seconds = GPU_POOL_NEVER,
+					      .kueue_outside = true };
 	const struct gpu_share_objects objects = { .cluster = &world.clusters[0] };
 
 	(void)state;

@@ -176,6 +176,10 @@ static const struct field reclaim_fields[] = {
 	     .description = "Never, the default: busy workers run until they are idle. "
 			    "{afterSeconds: N}: a worker above its queue's guarantee is drained "
 			    "with that deadline while a queue below its guarantee waits."),
+	FIELD_BOOLEAN(POOL, keeps_protected, "keepDoNotDisrupt",
+		      .description = "Also beyond the guarantee, worker Pods with the annotation "
+				     "rayscaler.dev/do-not-disrupt do not end for others. "
+				     "Otherwise they end as busy ones, after those."),
 	FIELD_NAMES(NULL),
 };
 
@@ -446,6 +450,12 @@ static const struct field spec_fields[] = {
 			     "pattern: ^" RESERVE_NEVER "$"),
 	FIELD_OBJECT(reserve_fields, "reserve", .flags = FIELD_LINE,
 		     .description = "How long GPUs are kept for placement groups and slices."),
+	FIELD_BOOLEAN(POOL, kueue_outside, "kueueOutside",
+		      .description =
+			      "RayClusters with the label kueue.x-k8s.io/queue-name ask "
+			      "this pool for nothing, and it limits them in nothing; their "
+			      "GPUs count as held. Only where the users of RayClusters cannot "
+			      "set that label at will."),
 	FIELD_NAMES(NULL),
 };
 

@@ -63,6 +63,8 @@ struct gpu_pool {
 	int64_t busy_after_seconds;      /* reclaim.busy; GPU_POOL_NEVER: Never */
 	int64_t reserve_after_seconds;   /* reserveAfterSeconds; GPU_POOL_NEVER: Never */
 	int64_t reserve_at_most_seconds; /* reserve.atMostSeconds; 0: no bound */
+	bool keeps_protected;            /* reclaim.keepDoNotDisrupt */
+	bool kueue_outside;
 	/* Invalid values, with their fields. A pool with problems grants nothing and ends nothing. */
 	struct strings problems;
 	const struct gpu_pool_status *status; /* NULL: none */

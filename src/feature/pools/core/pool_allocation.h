@@ -24,6 +24,7 @@ struct pool_past {
 	time_ms reserve_again;  /* no reservation before it */
 	int failures;           /* in a row, that took reserve.atMostSeconds */
 	uint64_t pool;          /* the caller's: of its name */
+	size_t turn;            /* of the first pool: where units of several pools are tried next */
 };
 
 struct pool_input {

@@ -165,11 +165,11 @@ struct making {
 
 static bool is_outside(const struct making *m, size_t pool)
 {
-	return m->by_kueue && pool != POOL_NONE &&
-	       !gpu_pool_is_of_flags(m->input->pools[pool]->name);
+	return m->by_kueue && pool != POOL_NONE && m->input->pools[pool]->kueue_outside;
 }
 
-/* A Pod that no plan has seen yet starts; without any plan nothing is known. */
+/* A Pod that no plan has seen yet starts; without any plan nothing is known. A protected one counts as busy:
+ * do-not-disrupt holds within the guarantee, below which nothing ends. */
 static void judge(const struct making *m, const struct gpu_holding *holding,
 		  struct pool_worker *worker)
 {
@@ -184,7 +184,7 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 		return;
 	}
 	if (!pod || holding->group >= m->member->group_count ||
-	    labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT))
+	    (pod_is_protected(pod) && m->input->pools[worker->pool]->keeps_protected))
 		return;
 	found = reported(m->input->report, pod->name);
 	if (!found && !m->input->report)
@@ -194,6 +194,9 @@ static void judge(const struct making *m, const struct gpu_holding *holding,
 	worker->state = found->state;
 	worker->needed = found->needed;
 	worker->since = found->since;
+	if (pod_is_protected(pod) && worker->state == SHARE_IDLE)
+		worker->state = SHARE_BUSY;
+	worker->needed |= pod_is_protected(pod);
 }
 
 /* The hosts of a replica are one worker: busy when one of them is. */
@@ -237,10 +240,45 @@ static size_t pool_of(const struct making *m, const char *namespace_, const stru
 	return pool_match_spec(input->pools, input->pool_count, spec, claims, m->scratch);
 }
 
+/* The pool of the Pod's Node. */
+static size_t pool_of_node(const struct making *m, const struct pod *pod)
+{
+	const struct pool_free *free = m->input->free;
+	size_t node = free ? pool_free_node_of(free, pod) : SIZE_MAX, pool = 0;
+
+	if (node == SIZE_MAX)
+		return POOL_NONE;
+	while (pool < m->input->pool_count && !free->nodes.at[node].in[pool])
+		pool++;
+	return pool < m->input->pool_count ? pool : POOL_NONE;
+}
+
 static size_t pool_of_pod(const struct making *m, const struct pod *pod)
 {
-	return pool_of(m, pod->namespace_, &pod->spec, pod->claim_statuses,
-		       pod->claim_status_count);
+	size_t pool = pool_of(m, pod->namespace_, &pod->spec, pod->claim_statuses,
+			      pod->claim_status_count);
+
+	if (pool == POOL_NONE || gpu_pool_is_of_flags(m->input->pools[pool]->name)) {
+		size_t on = pool_of_node(m, pod);
+
+		pool = on != POOL_NONE ? on : pool;
+	}
+	return pool;
+}
+
+/* A group that no pool matches draws from that of the Nodes where its Pods are: a template without the
+ * nodeSelector of a pool must not be a way around it. */
+static void note_pool(const struct making *m, const struct gpu_holding *holding, size_t pool)
+{
+	struct pool_group *group = holding->pod && holding->group < m->member->group_count ?
+					   &m->member->groups[holding->group] :
+					   NULL;
+
+	if (!group ||
+	    (group->pool != POOL_NONE && !gpu_pool_is_of_flags(m->input->pools[group->pool]->name)))
+		return;
+	group->pool = pool;
+	group->outside = is_outside(m, pool);
 }
 
 static void add_worker(struct making *m, const struct gpu_holding *holding)
@@ -260,6 +298,7 @@ static void add_worker(struct making *m, const struct gpu_holding *holding)
 		pool = pool_of(m, input->namespace_, &input->cluster->head_template.spec, NULL, 0);
 	if (pool == POOL_NONE)
 		return;
+	note_pool(m, holding, pool);
 	worker.pool = (uint32_t)pool;
 	worker.group = holding->group < m->member->group_count ? (uint32_t)holding->group :
 								 UINT32_MAX;
@@ -396,6 +435,9 @@ const struct pool_member *pool_member_make(const struct pool_member_input *input
 		add_worker(&m, holding);
 	if (input->cluster)
 		keep_minimum(&m, &holdings);
+	for (size_t g = 0; g < member->group_count; g++)
+		member->strays |= member->groups[g].pool == POOL_NONE &&
+				  member->groups[g].replica_gpus > 0;
 	map_done(&m.replicas);
 	return member;
 }

@@ -45,6 +45,8 @@ struct pool_member_input {
 	size_t pool_count;
 	const struct settings *settings;
 	const struct device_table *devices;
+	/* Of these pools: a group whose Pods are on Nodes of a pool draws from it. NULL: not known. */
+	const struct pool_free *free;
 };
 
 struct pool_group {
@@ -54,7 +56,7 @@ struct pool_group {
 	const struct pod_spec *spec; /* of its template */
 	const char *shape; /* equal ones: the scheduler places their Pods alike, with equal GPUs */
 	int64_t hosts;
-	/* The pool is a GPUPool and Kueue admits the RayCluster: it asks the pool for nothing, nothing
+	/* kueueOutside of the pool, and the RayCluster has Kueue's label: it asks the pool for nothing, nothing
 	 * limits it, and its GPUs count in no queue. */
 	bool outside;
 };
@@ -72,8 +74,8 @@ struct pool_pod {
 struct pool_worker {
 	uint32_t group, pool;   /* group: UINT32_MAX: the head, or none of the cluster's */
 	enum share_state state; /* STARTING also of one that may not be ended here */
-	bool needed;
-	bool outside; /* as of a pool_group */
+	bool needed;            /* as of a share_worker */
+	bool outside;           /* as of a pool_group */
 	int64_t gpus;
 	time_ms since;
 	const struct pool_release *drain; /* NULL: none */
@@ -85,6 +87,7 @@ struct pool_member {
 	struct pool_group *groups;
 	size_t group_count;
 	VEC(struct pool_worker) workers; /* with GPUs of a pool */
+	bool strays; /* a group with GPUs draws from none: on another Node it may */
 };
 /* A copy borrows its names, the specs of the cluster's templates and the Pods. */
 extern const struct field pool_member_fields[], pool_member_group_fields[];

@@ -3,7 +3,8 @@
  * A unit of several pools that has GPUs of one of them and waits in another one would keep the first ones idle
  * for as long, and two such units could wait for each other for ever. So after each round the units that have not
  * all of their parts, granted, coming or reserved, are passed over, the younger half of them first, until those
- * that are left have all. Then those that the free part would hold are tried again, one after the other.
+ * that are left have all. Then those that the free part would hold are tried again, one after the other: some in
+ * each call, in turn, so that old ones that never fit hold back no others.
  *
  * Example: x and y ask 4 + 4 GPUs of pools a and b with 4 each; x is guaranteed those of a, y those of b. Each
  * has one part. Without y, which asks later, x has both.
@@ -16,6 +17,7 @@
 #include "feature/pools/core/pool_table.h"
 
 #define TRIES_MAX 8
+#define TRIES_AGAIN_MS 1000
 #define FAILURES_MAX 6
 
 struct rounds {
@@ -23,6 +25,7 @@ struct rounds {
 	struct pool_tables *tables;
 	struct pool_past *pasts;
 	struct arena *arena, scratch;
+	bool more; /* units are left to try */
 };
 
 static int64_t ms_of(int64_t seconds, int64_t never)
@@ -76,6 +79,8 @@ static void finish_past(const struct rounds *r, size_t pool)
 		table->next = int64_min(table->next, past->reserved_since + at_most_ms(table));
 	if (past->reserve_again > now)
 		table->next = int64_min(table->next, past->reserve_again);
+	if (r->more)
+		table->next = int64_min(table->next, now + TRIES_AGAIN_MS);
 }
 
 /* ---- one round ---- */
@@ -242,6 +247,7 @@ static int64_t free_in(const struct pool_table *table, int64_t capacity)
 	return free;
 }
 
+/* One more unit, in the free part of each pool. */
 static bool would_fit(const struct rounds *r, const struct pool_joint *joint)
 {
 	for (size_t p = 0; p < r->input->pool_count; p++) {
@@ -250,6 +256,7 @@ static bool would_fit(const struct rounds *r, const struct pool_joint *joint)
 
 		if (run &&
 		    (joint->kept >= run->count ||
+		     table->result.units[run->first] == SHARE_IMPOSSIBLE ||
 		     table->units.at[run->first].amount > free_in(table, r->input->capacities[p])))
 			return false;
 	}
@@ -276,16 +283,28 @@ static bool try_unit(struct rounds *r, struct pool_joint *joint)
 	return false;
 }
 
+/* The turn stays until what was found is launched. */
 static void try_again(struct rounds *r)
 {
-	size_t tries = TRIES_MAX;
+	size_t tries = TRIES_MAX, count = r->tables->joints.count;
+	size_t *turn = &r->pasts[0].turn, first = *turn % count;
+	bool found = false;
 
-	VEC_EACH(struct pool_joint, joint, &r->tables->joints)
-		while (tries > 0 && would_fit(r, joint)) {
-			tries--;
+	for (size_t i = 0; i < count; i++) {
+		struct pool_joint *joint = &r->tables->joints.at[(first + i) % count];
+
+		while (would_fit(r, joint)) {
+			if (tries-- == 0) {
+				r->more = !found;
+				*turn = found ? first : first + i;
+				return;
+			}
 			if (!try_unit(r, joint))
 				break;
+			found = true;
 		}
+	}
+	*turn = found ? first : 0;
 }
 
 static void share_joints(struct rounds *r)
@@ -310,7 +329,7 @@ static void share_joints(struct rounds *r)
 void pool_rounds(const struct pool_input *input, struct pool_tables *tables,
 		 struct pool_past *pasts, struct arena *arena)
 {
-	struct rounds r = { input, tables, pasts, arena, ARENA_INIT };
+	struct rounds r = { input, tables, pasts, arena, ARENA_INIT, false };
 
 	for (size_t p = 0; p < input->pool_count; p++)
 		start_past(&r, p);

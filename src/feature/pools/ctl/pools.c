@@ -288,8 +288,7 @@ static bool counts_alike(const struct pod *old, const struct pod *new_object)
 		if (!a != !b || (a && strcmp(a, b) != 0))
 			return false;
 	}
-	return !labels_value(&old->annotations, ANNOTATION_DO_NOT_DISRUPT) ==
-	       !labels_value(&new_object->annotations, ANNOTATION_DO_NOT_DISRUPT);
+	return pod_is_protected(old) == pod_is_protected(new_object);
 }
 
 /* alike: it counts as before, but the member of its RayCluster points to an object that was replaced. */
@@ -477,7 +476,9 @@ static const struct pool_member *make_member(const struct pools *pools,
 					     .pools = pools->list,
 					     .pool_count = pools->count,
 					     .settings = &pools->control->options->settings,
-					     .devices = device_view_table(pools->control) },
+					     .devices = device_view_table(pools->control),
+					     .free = pools->free_version > 0 ? &pools->free :
+									       NULL },
 		arena);
 }
 
@@ -640,6 +641,18 @@ static void count_pods(struct pools *pools, const struct inventory_list *list)
 		pool_free_count(&pools->free, pod, 1);
 }
 
+/* Nodes decide on the pool of groups that no pool matches. */
+static void recount_strays(struct pools *pools)
+{
+	for (size_t i = 0; i < pools->entries.map.count; i++) {
+		struct pool_entry *entry = pools->entries.map.entries[i].value;
+		const struct pool_member *member = entry->member.value;
+
+		if (member && member->strays)
+			note_change(entry);
+	}
+}
+
 /* NULL: not known. */
 static const struct pool_free *read_nodes(struct pools *pools)
 {
@@ -659,16 +672,17 @@ static const struct pool_free *read_nodes(struct pools *pools)
 						   .devices = device_view_table(pools->control) });
 		pools->free_version = list->version;
 		count_pods(pools, list);
+		recount_strays(pools);
 	}
 	measure_pools(pools, list ? &pools->free : NULL);
 	return list ? &pools->free : NULL;
 }
 
-static void fill_input(struct pools *pools, struct pool_input *ret_input)
+static void fill_input(struct pools *pools, const struct pool_free *free,
+		       struct pool_input *ret_input)
 {
 	static const struct labels no_labels;
 	struct arena *arena = &pools->arena;
-	const struct pool_free *free = read_nodes(pools);
 	bool settling = is_settling(pools);
 	size_t count = pools->drawing_count;
 	const struct pool_member **members = arena_array(arena, count, sizeof(*members));
@@ -757,6 +771,7 @@ static void start_next(struct pools *pools, int64_t took_us)
 static void allocate(struct pools *pools)
 {
 	int64_t begun_us = loop_cpu_us(), took_us;
+	const struct pool_free *free = read_nodes(pools);
 	struct pool_input input;
 
 	if (pools->started_ms == 0)
@@ -766,7 +781,7 @@ static void allocate(struct pools *pools)
 	forget_gone(pools);
 	free_replaced(pools);
 	list_drawing(pools);
-	fill_input(pools, &input);
+	fill_input(pools, free, &input);
 	pools->allocation = pool_allocate(&input, &pools->arena);
 	memcpy(pools->pasts, pools->allocation->pasts, pools->count * sizeof(*pools->pasts));
 	for (size_t i = 0; i < input.member_count; i++)
