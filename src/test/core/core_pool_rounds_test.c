@@ -404,6 +404,23 @@ static void the_condition_says_what_cannot_work(void **state)
 	assert_string_equal(condition("Ready")->reason, "NoGPUs");
 }
 
+/* minReplicas, or a maximum that was lowered. */
+static void a_queue_above_its_maximum_is_named(void **state)
+{
+	(void)state;
+	scene.queues[0][X].has_maximum = true;
+	scene.queues[0][X].maximum = UNITS(2);
+	hold(X, 0, 2);
+	allocate();
+	assert_null(condition(GPU_POOL_ABOVE_MAXIMUM));
+	hold(X, 0, 1);
+	ask(X, 1, 0, false);
+	allocate();
+	expect(X, 0, 0);
+	assert_non_null(strstr(condition(GPU_POOL_ABOVE_MAXIMUM)->message,
+			       "queue x holds 3 GPUs, above its maximum 2; "));
+}
+
 /* A gang above the guarantee waits for GPUs to borrow. */
 static void a_gang_above_the_guarantee_is_not_below_it(void **state)
 {
@@ -507,6 +524,7 @@ int main(void)
 		TEST(status_waiting_has_a_share_for_each_queue),
 		TEST(a_larger_unit_has_a_new_place),
 		TEST(the_condition_says_what_cannot_work),
+		TEST(a_queue_above_its_maximum_is_named),
 		TEST(a_gang_above_the_guarantee_is_not_below_it),
 		TEST(who_does_not_use_a_grant_is_named),
 		TEST(a_launch_counts_as_use),

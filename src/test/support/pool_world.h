@@ -212,7 +212,9 @@ static void make_cluster(size_t c)
 				       .scaled = true,
 				       .kept = &pool_asks_unknown };
 	own->name[0] = (char)('0' + c);
-	strcat(strcat(strcpy(own->key, spaces[own->space]), "/"), own->name);
+	own->key[0] = spaces[own->space][0];
+	own->key[1] = '/';
+	own->key[2] = own->name[0];
 	own->owner = (struct pod_owner){ "ray.io/v1", "RayCluster", own->name, "" };
 	for (size_t g = 0; g < GROUPS; g++)
 		make_group(own, g);

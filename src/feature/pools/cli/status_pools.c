@@ -233,10 +233,17 @@ static void write_status(const struct gpu_pool *pool, const struct status_page_i
 			 arena_printf(arena, "free GPUs are kept for %s", status->reserved_for));
 }
 
+/* Conditions that are shown while they are True. */
+static const struct told {
+	const char *condition, *title;
+} TOLD[] = {
+	{ GPU_POOL_UNUSED, "not used" },
+	{ GPU_POOL_ABOVE_MAXIMUM, "above its maximum" },
+};
+
 static void write_pool(const struct gpu_pool *pool, const struct status_page_input *input,
 		       struct arena *arena, struct buf *buf)
 {
-	const struct condition *unused = condition_of(pool, GPU_POOL_UNUSED);
 	bool shares;
 	const char *problem = not_ready(pool, &shares);
 
@@ -253,9 +260,13 @@ static void write_pool(const struct gpu_pool *pool, const struct status_page_inp
 		add_line(buf, input, TABLE_BAD,
 			 arena_printf(arena, "%s: %s", shares ? "not ready" : "grants nothing",
 				      problem));
-	if (unused && strcmp(unused->status, "True") == 0)
-		add_line(buf, input, TABLE_BAD,
-			 arena_printf(arena, "not used: %s", unused->message));
+	ARRAY_EACH(const struct told, told, TOLD, sizeof(TOLD) / sizeof(TOLD[0])) {
+		const struct condition *condition = condition_of(pool, told->condition);
+
+		if (condition && strcmp(condition->status, "True") == 0)
+			add_line(buf, input, TABLE_BAD,
+				 arena_printf(arena, "%s: %s", told->title, condition->message));
+	}
 }
 
 static void write_text(const struct status_page_input *input, struct arena *arena, struct buf *buf)

@@ -17,6 +17,8 @@
 #define GPU_POOL_NEVER INT64_C(-1)
 /* A condition of its status: GPUs are granted and not used. */
 #define GPU_POOL_UNUSED "GrantsUnused"
+/* And another one: a queue holds more than its maximum. */
+#define GPU_POOL_ABOVE_MAXIMUM "AboveMaximum"
 /* Name of the pool of the flags (pool_allocation.h); never that of an object. */
 #define POOL_OF_FLAGS "-"
 #define GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT 5
@@ -105,7 +107,7 @@ struct gpu_pool_status {
 	struct {
 		const struct condition *at;
 		size_t count;
-	} conditions; /* Ready: False with the problems; GPU_POOL_UNUSED */
+	} conditions; /* Ready: False with the problems; GPU_POOL_UNUSED, GPU_POOL_ABOVE_MAXIMUM */
 	time_ms updated;
 };
 

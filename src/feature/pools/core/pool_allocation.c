@@ -559,6 +559,22 @@ static const char *unused_text(const struct pool_table *table, time_ms now, stru
 			    time_text(arena, oldest->ask->granted_since));
 }
 
+/* "queue b holds 6 GPUs, above its maximum 4; ...": the first such queue. "": none does. */
+static const char *above_maximum_text(const struct pool_table *table, struct arena *arena)
+{
+	for (size_t q = 0; q < table->queues.count; q++)
+		if (table->figures[q].held > table->queues.at[q].maximum)
+			return arena_printf(
+				arena,
+				"%s holds %s, above its maximum %s; the pool launches no more, but "
+				"KubeRay creates minReplicas whatever the pool grants: lower "
+				"minReplicas of its RayClusters, or raise maximum",
+				queue_text(arena, table->queues.at[q].name),
+				gpus_text(arena, table->figures[q].held),
+				resource_amount_text(arena, table->queues.at[q].maximum));
+	return "";
+}
+
 /* Why the unit takes no part. */
 static const char *passed_over_text(const struct pool_asks *asks, time_ms now, struct arena *arena)
 {
@@ -633,8 +649,9 @@ static const char *cause_text(const struct pool_allocation *allocation, size_t p
 	const char *unused;
 
 	if (table->result.units[unit] == SHARE_AT_MAXIMUM)
-		return arena_printf(arena, "at its maximum %s",
-				    resource_amount_text(arena, table->queues.at[queue].maximum));
+		return arena_printf(arena, "at its maximum %s, of which %s are held",
+				    resource_amount_text(arena, table->queues.at[queue].maximum),
+				    resource_amount_text(arena, table->figures[queue].held));
 	if (table->result.units[unit] == SHARE_COMING)
 		return arena_printf(arena, "%s become free for it", gpus_text(arena, own->amount));
 	unused = unused_text(table, allocation->input->now, arena);
@@ -1013,14 +1030,19 @@ static void add_conditions(const struct pool_allocation *allocation, size_t pool
 			   struct gpu_pool_status *status)
 {
 	time_ms now = allocation->input->now;
-	const char *unused = unused_text(&allocation->tables->at[pool], now, arena);
-	struct condition *list = arena_array(arena, 2, sizeof(*list));
+	const struct pool_table *table = &allocation->tables->at[pool];
+	const char *unused = unused_text(table, now, arena);
+	const char *above = above_maximum_text(table, arena);
+	struct condition *list = arena_array(arena, 3, sizeof(*list));
 
 	status->conditions.at = list;
 	list[status->conditions.count++] = make_ready(allocation, pool, arena);
 	if (*unused)
 		list[status->conditions.count++] =
 			make_condition(GPU_POOL_UNUSED, "True", "NotLaunched", unused);
+	if (*above)
+		list[status->conditions.count++] =
+			make_condition(GPU_POOL_ABOVE_MAXIMUM, "True", "MinReplicas", above);
 	ARRAY_EACH(struct condition, own, list, status->conditions.count) {
 		const struct condition *before =
 			old ? condition_find(old->conditions.at, old->conditions.count, own->type) :
