@@ -102,7 +102,7 @@ MUTANTS = [
     Mutant(POOL_ROUNDS, "*turn = found ? first : first + i;", "*turn = first;", LOCKS, "FAILED"),
     Mutant(ALLOCATION, "entry.granted_since = TIME_NONE;\n\t} else if (entry.granted_since == TIME_NONE) {", ";\n\t} else if (entry.granted_since == TIME_NONE) {", WORLDS, "law 5"),
     Mutant(POOL_MEMBER, "if (host->state < replica->state)", "if (host->state > replica->state)", WORLDS, "law 9"),
-    Mutant(ALLOCATION, "if (!table->last_labels || labels->at != table->last_labels)", "if (!table->last_labels)", WORLDS, "law 2"),
+    Mutant(ALLOCATION, "if (!table->last_labels || labels->at != table->last_labels)", "if (!table->last_labels)", WORLDS, "law 1"),
     Mutant(PLACES, "!node->unschedulable &&", "", WORLDS, "law 3"),
     # ---- the caller: law 8
     Mutant(POOLS, "if (entry->expected && !entry->decided)", "if (entry->expected && false)", CALLER, "law 8"),
