@@ -12,7 +12,7 @@ from ..wait import wait_until
 from . import heads, objects
 from .objects import Tenant
 
-HEADS_SECONDS = 300.0  # they make their replies first
+HEADS_SECONDS = 900.0  # they make their replies first, after everything else that runs
 
 
 class Kind(NamedTuple):
