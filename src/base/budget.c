@@ -100,7 +100,7 @@ static size_t left(size_t limit, size_t used)
 	return used < limit ? limit - used : 0;
 }
 
-/* What the budget has left for its children when `bytes` more are in use, and whose limit that is: its own,
+/* The rest that the budget has for its children when `bytes` more are in use, and whose limit that is: its own,
  * or that of one above it. */
 static size_t rest_of(const struct budget *budget, size_t bytes, const struct budget **ret_of)
 {

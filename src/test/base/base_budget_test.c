@@ -174,7 +174,7 @@ static void test_measured_root(void **state)
 	budget_release(&child, 35 * MIB);
 }
 
-/* What others hold of the root, charged or not, leaves the passes what is granted to them, and their
+/* Others may hold all of the root, charged or not: the passes have the part that is granted to them, and their
  * children share that. */
 static void test_a_grant_holds_in_a_full_root(void **state)
 {

@@ -27,7 +27,7 @@ static void test_reset(void **state)
 	h2_bench_close();
 }
 
-/* A reply whose length is no number of bytes. */
+/* A reply with a length that cannot be. */
 static void handle_length(struct h2_server *server, struct h2_stream *stream)
 {
 	static const char *const lengths[] = { "-1", "18446744073709551616", "x", "3" };

@@ -75,7 +75,7 @@ static void script_long_header(struct exchange *exchange, void *context)
 	exchange_text(exchange, "Content-Length: 0\r\n\r\n");
 }
 
-/* An answer whose length is no number of bytes, with a short body; then it ends. */
+/* An answer with a length that cannot be, and a short body; then it ends. */
 static void script_length(struct exchange *exchange, void *context)
 {
 	static const char *const lengths[] = { "-1",   "18446744073709551616",
