@@ -10,7 +10,7 @@
 
 #include "feature_model.h"
 
-/* What the program does with a reason, apart from writing its word. */
+/* The uses of a reason, apart from its word. */
 enum reason_trait {
 	TRAIT_UP = 1,   /* of a group: a decision that raises replicas may have it */
 	TRAIT_DOWN = 2, /* of a group: a decision that lowers them, or deletes Pods */

@@ -2,7 +2,7 @@
 
 #include "test/support/support.h"
 
-/* What is written of a reason is read as the same reason. */
+/* The word of a reason is read as the same reason. */
 static void test_words(void **state)
 {
 	(void)state;

@@ -13,7 +13,7 @@
 #define MESSAGE_MAX 400
 /* A gate this young may be lifted at once: a queue admits in a moment. */
 #define GRACE_MS 5000
-/* Kueue's reason Pending also stands for a preemption, which ends in about this time. */
+/* Kueue's reason Pending also means a preemption, which ends in about this time. */
 #define PENDING_MS (60 * MS_PER_SECOND)
 
 /* ---- the owners ---- */
