@@ -42,8 +42,8 @@ WERROR ?= -Werror
 # name are a group: tests, libraries and flags go by group. USES_<layer>: the layers whose headers it
 # may include, itself left out. VENDOR_<group>: pkg-config names that it may use. `make lint` holds both.
 #
-# A feature is a folder src/feature/<name>, with a part for each height at which it acts: model, core, codec,
-# ctl and cli, each below the layer that lists the features, and objects and gcs, which read objects and replies
+# A feature is a folder src/feature/<name>, with a part for each height at which it acts: model, core, sim,
+# codec, ctl and cli, each below the layer that lists the features, and objects and gcs, which read objects and replies
 # of Ray and which only its own ctl and cli use. Parts are found by wildcard. A part may include its own lower parts, and nothing
 # of another feature. FEATURES: those that are built, by default all.
 
@@ -58,7 +58,7 @@ ifneq ($(filter-out $(FEATURES_ALL),$(FEATURES)),)
 $(error FEATURES: unknown $(filter-out $(FEATURES_ALL),$(FEATURES)); there are $(FEATURES_ALL))
 endif
 feature = $(sort $(patsubst src/%/,%,$(wildcard $(FEATURES:%=src/feature/%/$(1)/))))
-LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim \
+LAYERS := $(call feature,model) $(filter-out core,$(CORE)) $(call feature,core) core sim $(call feature,sim) sim/run \
 	codec/text codec/schema $(call feature,codec) codec/objects $(call feature,objects) \
 	net kube $(call feature,kube) gcs $(call feature,gcs) ctl/shared ctl/queue ctl/pass ctl/report ctl/watch $(call feature,ctl) ctl \
 	cli/shared cli/controller $(call feature,cli) cli image
@@ -73,7 +73,8 @@ USES_core/share    := $(MODEL)
 USES_core/decide   := $(MODEL) core/capacity core/nodes core/schedule
 USES_core/report   := $(MODEL) core/capacity core/decide
 USES_core          := $(MODEL) core/decide core/report $(call feature,core)
-USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report $(call feature,core) core
+USES_sim           := $(MODEL) core/capacity core/nodes core/decide core/report core
+USES_sim/run       := $(MODEL) core core/report sim $(call feature,sim)
 USES_codec/text    := $(MODEL)
 USES_codec/schema  := $(MODEL) codec/text
 USES_codec/objects := $(CORE) codec/text codec/schema $(call feature,core) $(call feature,codec)
@@ -89,18 +90,19 @@ USES_ctl           := $(CLIENTS) kube gcs core/decide ctl/shared ctl/queue ctl/p
 	$(call feature,core) $(call feature,ctl)
 USES_cli/shared    := $(CORE) $(CODEC) net kube $(call feature,kube) gcs ctl/shared ctl/pass ctl/report
 USES_cli/controller := $(MODEL) $(CODEC) net ctl ctl/shared cli/shared
-USES_cli           := $(CORE) sim $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared cli/controller \
+USES_cli           := $(CORE) sim sim/run $(CODEC) net kube gcs ctl ctl/shared ctl/pass ctl/report ctl/watch cli/shared cli/controller \
 	$(call feature,core) $(call feature,cli)
 # What a Pod of the controller starts: no sim, no command that shows decisions.
 USES_image         := $(MODEL) codec/text cli/shared cli/controller
 USES_PART_core     := $(filter-out core,$(CORE))
+USES_PART_sim      := $(CORE) sim
 USES_PART_codec    := $(MODEL) core/nodes codec/text codec/schema
 USES_PART_objects  := $(MODEL) $(CODEC)
 USES_PART_kube     := $(CLIENTS) kube
 USES_PART_gcs      := $(CLIENTS) gcs
 USES_PART_ctl      := $(CORE) $(CODEC) net kube gcs ctl/shared ctl/queue ctl/pass ctl/report ctl/watch
 USES_PART_cli      := $(CORE) sim $(CODEC) net kube gcs ctl/shared ctl/pass ctl/report ctl/watch ctl cli/shared
-$(foreach p,model core codec objects kube gcs ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
+$(foreach p,model core sim codec objects kube gcs ctl cli,$(foreach l,$(call feature,$(p)),$(eval \
 	USES_$(l) := $(USES_PART_$(p)) $(filter $(addprefix $(dir $(l)),$(LOWER_PARTS)),$(LAYERS)))) \
 	$(eval LOWER_PARTS += $(p)))
 # Parts that programs of a group link although no layer of the group uses them.

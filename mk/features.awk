@@ -2,8 +2,12 @@
 #
 #   extern const struct decision_feature NAME;      in core: FEATURE_DECISIONS
 #   extern const struct kube_type NAME;             in kube: FEATURE_KUBE_TYPES
+#   extern const struct sim_sharing NAME;           in sim:  FEATURE_SIM_SHARINGS
+#   extern const struct sim_resizing NAME;          in sim:  FEATURE_SIM_RESIZINGS
 #   extern const struct feature NAME;               in ctl:  FEATURE_CONTROLLERS
 #   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
+#   extern const struct simulate_objects NAME;      in cli:  FEATURE_SIMULATE_OBJECTS
+#   extern const struct gpus_devices NAME;          in cli:  FEATURE_GPUS_DEVICES
 #   #define NAME_CAUSES(X) ...                      in model: FEATURE_CAUSES; so for each ending in `macros`
 #
 #   awk -v dir=build/gen -v names_built="NAME..." -f features.awk src/feature/*/*/*.h
@@ -12,18 +16,20 @@
 # whose name ends with _ROWS each member is followed by a comma. A header is written only if it changes.
 
 BEGIN {
-	value["core"] = "decision_feature FEATURE_DECISIONS"
-	value["kube"] = "kube_type FEATURE_KUBE_TYPES"
-	value["ctl"] = "feature FEATURE_CONTROLLERS"
-	value["cli"] = "status_page FEATURE_STATUS_PAGES"
+	add_value("core", "decision_feature", "FEATURE_DECISIONS")
+	add_value("sim", "sim_sharing", "FEATURE_SIM_SHARINGS")
+	add_value("sim", "sim_resizing", "FEATURE_SIM_RESIZINGS")
+	add_value("kube", "kube_type", "FEATURE_KUBE_TYPES")
+	add_value("ctl", "feature", "FEATURE_CONTROLLERS")
+	add_value("cli", "status_page", "FEATURE_STATUS_PAGES")
+	add_value("cli", "simulate_objects", "FEATURE_SIMULATE_OBJECTS")
+	add_value("cli", "gpus_devices", "FEATURE_GPUS_DEVICES")
 	macros["model"] = "SETTINGS GROUP_REASONS CAUSES POD_REFUSALS WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES"
 	macros["codec"] = "CONTAINER_ROWS CONTAINER_STATUS_ROWS RAY_CLUSTER_ROWS SNAPSHOT_ROWS PLAN_ROWS SUMMARY_ROWS " \
-		"STATUS_ROWS SNAPSHOT_DECODED SNAPSHOT_LABELS RAY_CLUSTER_ANNOTATIONS POD_ANNOTATIONS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS"
+		"STATUS_ROWS SNAPSHOT_DECODED SNAPSHOT_TABLES SNAPSHOT_LABELS RAY_CLUSTER_ANNOTATIONS POD_ANNOTATIONS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS KEPT_KINDS"
 	macros["cli"] = "COMMANDS"
-	count = split("model core codec kube ctl cli", parts, " ")
+	count = split("model core sim codec kube ctl cli", parts, " ")
 	for (p = 1; p <= count; p++) {
-		if (parts[p] in value && split(value[parts[p]], words, " "))
-			lists[parts[p]] = words[2]
 		n = split(macros[parts[p]], words, " ")
 		for (i = 1; i <= n; i++)
 			lists[parts[p]] = lists[parts[p]] " FEATURE_" words[i]
@@ -35,10 +41,8 @@ FNR == 1 {
 	part = path[4]
 }
 
-part in value && /^extern const struct [a-z_]+ [a-z_]+;/ {
-	split(value[part], words, " ")
-	if ($4 == words[1])
-		add(words[2], " &" substr($5, 1, length($5) - 1) ",")
+/^extern const struct [a-z_]+ [a-z_]+;/ && (part, $4) in value {
+	add(value[part, $4], " &" substr($5, 1, length($5) - 1) ",")
 }
 
 part in macros && /^#define [A-Z_]+\(/ {
@@ -50,6 +54,12 @@ part in macros && /^#define [A-Z_]+\(/ {
 			add("FEATURE_" words[i], " " macro "(__VA_ARGS__)" (words[i] ~ /_ROWS$/ ? "," : ""))
 			break
 		}
+}
+
+function add_value(part, type, list) {
+	value[part, type] = list
+	plain[list]
+	lists[part] = lists[part] " " list
 }
 
 function add(list, text) {
@@ -68,7 +78,7 @@ function write_header(part,    text, names, n, i, old, line, file) {
 	text = "/* Written by mk/features.awk. */\n#pragma once\n" includes[part]
 	n = split(lists[part], names, " ")
 	for (i = 1; i <= n; i++)
-		text = text "#define " names[i] (i == 1 && part in value ? "" : "(...)") members[names[i]] "\n"
+		text = text "#define " names[i] (names[i] in plain ? "" : "(...)") members[names[i]] "\n"
 	if (part == "core")
 		text = text "#define FEATURE_NAMES \"" names_built "\"\n"
 	file = dir "/feature_" part ".h"

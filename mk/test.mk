@@ -121,7 +121,7 @@ $(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml s
 # ---- features -----------------------------------------------------------------------------
 # None, and each feature alone, in builds of their own without optimization. The decision and the codecs link, so no
 # other part names a feature that is not there; the golden cases that need no other feature pass, and without any each
-# other one fails (src/test/golden/features.txt). With none the controller links as well.
+# other one fails (src/test/golden/features.txt). The controller links as well, with none the whole program.
 # In make test none and half of the others, by the day of the year; in make test-all each.
 
 FEATURE_PARTS := 2
@@ -136,7 +136,7 @@ features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEAT
 features: $(FEATURE_SETS:%=features-%)
 $(addprefix features-,none $(FEATURES_ALL)): features-%:
 	@$(call features_make,$*) $(BUILD)/features/$*/test/codec_golden_test \
-		$(if $(filter none,$*),$(BUILD)/features/none/rayscaler-controller)
+		$(BUILD)/features/$*/rayscaler-controller $(if $(filter none,$*),$(BUILD)/features/none/rayscaler)
 	@src/test/run_unit.sh $(BUILD)/features/$*/test-results $(BUILD)/features/$*/test/codec_golden_test \
 		> $(BUILD)/features/$*/log 2>&1 || { tail -60 $(BUILD)/features/$*/log; exit 1; }
 	@sed 's/^unit /features:$* /' $(BUILD)/features/$*/test-results/unit.count

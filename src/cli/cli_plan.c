@@ -21,7 +21,6 @@
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
 #include "core/decide.h"
-#include "feature/device_claims/core/resolve.h"
 
 #define OUTPUT_BYTES_MAX ((size_t)1 << 30)
 
@@ -110,8 +109,7 @@ static int make_plan(const struct plan_arguments *arguments, struct arena *arena
 	if (arguments->devices) {
 		if (device_file_read(arguments->devices, arena, &snapshot.device_table, err))
 			return -1;
-		snapshot.device_table =
-			device_claims_attach(snapshot.device_objects, snapshot.device_table, arena);
+		snapshot_table_changed(&snapshot, arena);
 	}
 	if (arguments->at && set_time(arguments->at, &snapshot, err))
 		return -1;

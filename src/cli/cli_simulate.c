@@ -290,8 +290,8 @@ static void note_claims(struct simulate_plan *plan)
 			struct capacity capacity;
 			const char *problem;
 
-			capacity_of_group(cluster->cluster, g, cluster->settings,
-					  plan->input.devices, plan->arena, &capacity);
+			capacity_of_group(cluster->cluster, g, cluster->settings, input->devices,
+					  plan->arena, &capacity);
 			problem = capacity.claims ? capacity.claims->problem : NULL;
 			if (problem)
 				VEC_PUSH(plan->arena, &plan->notes,
@@ -315,9 +315,8 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 	    apply_flags(arguments, plan, set, err) ||
 	    cluster_set_decode_prices(set, plan->arena, &plan->prices, err) ||
 	    simulate_axes_parse(plan, &arguments->vary, err) ||
-	    simulate_variants_make(plan, &arguments->baselines, err) ||
 	    device_file_read(arguments->devices, plan->arena, &plan->input.devices, err) ||
-	    cluster_set_count_claims(set, plan->arena, &plan->input.devices, err) ||
+	    simulate_variants_make(plan, &arguments->baselines, err) ||
 	    read_workload(arguments, plan->arena, workload, err))
 		return -1;
 	if (cluster_set_process_ms(set) >= 0 &&
@@ -329,10 +328,8 @@ static int run(const struct simulate_arguments *arguments, struct simulate_plan 
 		VEC_PUSH(plan->arena, &plan->notes,
 			 arena_printf(plan->arena, "%s: %s", shown_name(arguments->workload),
 				      workload->left_out));
-	for (size_t i = 0; i < plan->variants.count; i++) {
+	for (size_t i = 0; i < plan->variants.count; i++)
 		plan->variants.at[i].input.workload = workload;
-		plan->variants.at[i].input.devices = plan->input.devices;
-	}
 	note_claims(plan);
 	plan->keep_series = arguments->report != NULL;
 	if (arguments->report && plan->variants.count > SIMULATE_REPORT_ROWS_MAX)

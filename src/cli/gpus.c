@@ -5,11 +5,9 @@
 #include "cli/gpu_holders.h"
 #include "cli/shared/api_connection.h"
 #include "cli/shared/controller_client.h"
-#include "cli/shared/device_lists.h"
 #include "core/report/gpu_holders.h"
 #include "ctl/watch/inventory_watch.h"
-#include "feature/device_claims/core/device_nodes.h"
-#include "feature/device_claims/core/resolve.h"
+#include "feature_cli.h"
 
 /* Memory limit of one command: a cluster of this size takes a few hundred MiB. */
 #define NODES_MAX 20000
@@ -53,47 +51,14 @@ static int check(const struct wait *wait, const struct inventory_list *list, str
 	return 0;
 }
 
-/* NULL: no ResourceSlices. *ret_problem: NULL, or why it is unknown which devices are claimed. */
-static const struct device_objects *read_devices(struct connection *connection, struct arena *arena,
-						 const char **ret_problem)
-{
-	struct device_objects *objects = ARENA_NEW(arena, struct device_objects);
-
-	*ret_problem = NULL;
-	if (device_lists_read(connection, DEVICE_LIST_SLICES, NULL, objects, arena) ||
-	    objects->slice_count == 0)
-		return NULL;
-	(void)device_lists_read(connection, DEVICE_LIST_CLASSES, NULL, objects, arena);
-	*ret_problem = device_lists_read(connection, DEVICE_LIST_CLAIMS, NULL, objects, arena);
-	return objects;
-}
-
-/* Nodes and Pods as they are with device plugins. */
-static void make_inventory(const struct device_objects *objects, const struct inventory_list *list,
-			   const struct device_table *devices, struct arena *arena,
-			   struct gpus_answer *answer)
-{
-	const struct node *nodes = list->nodes;
-	const struct pod *pods = list->pods;
-
-	if (objects) {
-		const struct device_free *free =
-			device_claims_attach(objects, devices, arena)->claims->devices;
-
-		answer->stocks = device_nodes_stocks(free, arena, &answer->stock_count);
-		nodes = device_nodes_fill(free, nodes, list->node_count, arena);
-		pods = device_nodes_fill_pods(free, pods, list->pod_count, arena);
-	}
-	inventory_make(&answer->inventory, nodes, list->node_count, pods, list->pod_count, devices,
-		       arena);
-}
-
 int gpus_look(struct connection *connection, const struct device_table *devices,
 	      struct arena *arena, struct gpus_answer *ret_answer, struct err *err)
 {
 	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS, NULL };
+	static const struct gpus_devices *const devices_of[] = { FEATURE_GPUS_DEVICES NULL };
 	struct wait wait = { .connection = connection, .err = { .kind = ERR_NONE } };
 	const struct inventory_list *list;
+	struct inventory_list filled;
 
 	ret_answer->inventory_watch = inventory_watch_new(
 		api_connection_client(connection), devices, &limits, inventory_watch_ended, &wait);
@@ -101,8 +66,11 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 	list = inventory_watch_list(ret_answer->inventory_watch);
 	if (check(&wait, list, err))
 		return -1;
-	make_inventory(read_devices(connection, arena, &ret_answer->stocks_problem), list, devices,
-		       arena, ret_answer);
+	filled = *list;
+	for (size_t i = 0; devices_of[i]; i++)
+		devices_of[i]->read(connection, devices, arena, &filled, &ret_answer->stocks);
+	inventory_make(&ret_answer->inventory, filled.nodes, filled.node_count, filled.pods,
+		       filled.pod_count, devices, arena);
 	ret_answer->unreadable = list->unreadable;
 	return 0;
 }

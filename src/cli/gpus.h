@@ -10,10 +10,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/shared/gpus_devices.h"
 #include "core/nodes/inventory.h"
 
 struct connection;
-struct device_stock;
 struct inventory_watch;
 struct cluster_holders;
 struct gpu_holders;
@@ -26,10 +26,7 @@ struct gpus_answer {
 	struct inventory inventory;
 	size_t unreadable;                       /* Nodes and Pods that cannot be decoded */
 	struct inventory_watch *inventory_watch; /* the listing it was made from */
-	/* The devices of ResourceSlices; none: there are no slices, or they may not be read. */
-	const struct device_stock *stocks;
-	size_t stock_count;
-	const char *stocks_problem; /* NULL, or why it is unknown which are claimed */
+	struct gpus_stocks stocks;               /* devices of ResourceSlices */
 	/* By namespace and name, GPUS_CLUSTERS_MAX at most. */
 	const struct cluster_holders *clusters;
 	size_t cluster_count;

@@ -3,7 +3,6 @@
 #include "codec/objects/gpu_holders_json.h"
 #include "codec/schema/document_head.h"
 #include "codec/text/json_write.h"
-#include "feature/device_claims/core/device_nodes.h"
 
 /* Members are always written. */
 #define AMOUNT(T, m, n) FIELD_AMOUNT(T, m, n, .flags = FIELD_ALWAYS)
@@ -144,7 +143,7 @@ static const struct field answer_fields[] = {
 	FIELD_HOOK("nodes", .write = write_nodes),
 	FIELD_LIST(struct gpus_answer, inventory.totals, inventory.total_count, total_fields,
 		   "totals", .flags = FIELD_ALWAYS | FIELD_LINE),
-	FIELD_LIST(struct gpus_answer, stocks, stock_count, stock_fields, "devices",
+	FIELD_LIST(struct gpus_answer, stocks.at, stocks.count, stock_fields, "devices",
 		   .flags = FIELD_LINE),
 	FIELD_END,
 };

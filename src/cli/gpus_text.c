@@ -6,7 +6,6 @@
 #include "cli/gpu_holders.h"
 #include "cli/shared/table.h"
 #include "codec/text/text.h"
-#include "feature/device_claims/core/device_nodes.h"
 
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
@@ -318,18 +317,18 @@ static void write_stocks(const struct writer *w)
 	struct table table = TABLE_INIT(w->arena, stock_columns,
 					sizeof(stock_columns) / sizeof(stock_columns[0]));
 
-	if (answer->stock_count == 0)
+	if (answer->stocks.count == 0)
 		return;
 	add_line(w, "%sdevices of ResourceSlices",
 		 w->inventory->total_count > 0 || w->inventory->node_count > 0 ? "\n" : "");
-	ARRAY_EACH(const struct device_stock, stock, answer->stocks, answer->stock_count)
+	ARRAY_EACH(const struct device_stock, stock, answer->stocks.at, answer->stocks.count)
 		TABLE_ADD_TEXTS(&table, stock->driver, stock->type, stock->product,
 				number(w, stock->count.total), number(w, stock->count.free),
 				number(w, stock->count.claimed), number(w, stock->count.tainted),
 				number(w, stock->count.blocked));
 	table_write(&table, w->colours, w->buf);
-	if (answer->stocks_problem)
-		add_line(w, "CLAIMED is unknown: %s", answer->stocks_problem);
+	if (answer->stocks.problem)
+		add_line(w, "CLAIMED is unknown: %s", answer->stocks.problem);
 }
 
 void gpus_text_write(const struct gpus_answer *answer, bool colours, struct arena *arena,

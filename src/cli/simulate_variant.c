@@ -4,9 +4,11 @@
 
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "cli/shared/simulate_objects.h"
 #include "codec/text/duration.h"
 #include "codec/text/number.h"
 #include "ctl/shared/time_zones.h"
+#include "feature_cli.h"
 
 #define SIMULATE_POLICIES 5
 #define RECORDED_MAX 100000
@@ -148,6 +150,7 @@ int simulate_axes_parse(struct simulate_plan *plan, const struct flag_values *va
 static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 		      struct sim_input *input, struct err *err)
 {
+	static const struct simulate_objects *const objects[] = { FEATURE_SIMULATE_OBJECTS NULL };
 	struct settings *settings = ARENA_NEW(plan->arena, struct settings);
 	const struct cluster_setup *setups;
 	struct sim_cluster *clusters;
@@ -167,10 +170,11 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 	}
 	input->clusters = clusters;
 	input->cluster_count = count;
-	return cluster_set_decode_gpu_pools(set, plan->arena, &input->gpu_pools,
-					    &input->gpu_pool_count, err) ||
-			       cluster_set_decode_pools(set, plan->arena, &input->models.pools,
-							err) ||
+	input->devices = plan->input.devices;
+	for (size_t i = 0; objects[i]; i++)
+		if (objects[i]->decode(set, plan->arena, input, err))
+			return -1;
+	return cluster_set_decode_pools(set, plan->arena, &input->models.pools, err) ||
 			       cluster_set_decode_prices(set, plan->arena, &input->prices, err) ?
 		       -1 :
 		       0;

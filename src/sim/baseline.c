@@ -1,13 +1,15 @@
 #include "sim/baseline.h"
 
+#include "sim/resize.h"
+
 #define RAY_SLEEP_MS 5000
 #define NEVER_SECONDS 31536000 /* the largest value of the settings */
 
-struct settings baseline_settings(const struct sim_input *input, const struct settings *own)
+struct settings baseline_settings(const struct sim_world *world, const struct settings *own)
 {
 	struct settings settings = *own;
 
-	if (input->policy != SIM_POLICY_RAY_AUTOSCALER)
+	if (world->input->policy != SIM_POLICY_RAY_AUTOSCALER)
 		return settings;
 	settings.packing = PACKING_RAY;
 	settings.node_provision_timeout_seconds = NEVER_SECONDS;
@@ -19,7 +21,8 @@ struct settings baseline_settings(const struct sim_input *input, const struct se
 	settings.keep_for_placement_groups = false;
 	settings.max_starting_workers = 0;
 	settings.max_gpus_per_cluster = 0;
-	settings.in_place_resize = true; /* where the cluster has the annotation */
+	if (world->resizing)
+		world->resizing->enable(&settings); /* where the cluster has the annotation */
 	return settings;
 }
 
@@ -36,10 +39,13 @@ const struct autoscaler_object *baseline_autoscaler(const struct sim_input *inpu
 	return copy;
 }
 
-bool baseline_resizes(const struct sim_input *input, const struct sim_cluster *cluster)
+bool baseline_resizes(const struct sim_ray *ray)
 {
-	return cluster->cluster->resize &&
-	       baseline_settings(input, cluster->settings).in_place_resize;
+	const struct sim_world *world = ray->world;
+	struct settings settings = baseline_settings(world, ray->input->settings);
+
+	return ray->input->cluster->resize && world->resizing &&
+	       world->resizing->enabled(&settings);
 }
 
 int64_t baseline_interval_ms(const struct sim_input *input)
@@ -73,4 +79,12 @@ const struct memory_state *baseline_memory(const struct sim_input *input,
 		if (memory->marks.at[i].kind != MARK_START_GRACE)
 			VEC_PUSH(arena, &kept.marks, memory->marks.at[i]);
 	return memory_state_copy(&kept, arena);
+}
+
+const char *sim_policy_name(enum sim_policy policy)
+{
+	static const char *const names[] = { "rayscaler", "ray", "always-on", "first-come",
+					     "static" };
+
+	return names[policy];
 }

@@ -13,13 +13,13 @@
 #include "sim/world.h"
 
 /* The settings of the policy of the input. */
-struct settings baseline_settings(const struct sim_input *input, const struct settings *own);
+struct settings baseline_settings(const struct sim_world *world, const struct settings *own);
 /* Without schedules and idle termination by this object, which Ray has not; `own` may be NULL. */
 const struct autoscaler_object *baseline_autoscaler(const struct sim_input *input,
 						    const struct autoscaler_object *own,
 						    struct arena *arena);
 /* The annotation for in-place resize is followed. */
-bool baseline_resizes(const struct sim_input *input, const struct sim_cluster *cluster);
+bool baseline_resizes(const struct sim_ray *ray);
 int64_t baseline_interval_ms(const struct sim_input *input);
 bool baseline_wakes(const struct sim_input *input); /* passes after changes of Pods */
 /* The pass that drains a worker deletes its Pod. */

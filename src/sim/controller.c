@@ -120,7 +120,7 @@ static void judge(struct sim_ray *ray, const struct plan *plan, const struct sim
 		unchanged = unchanged && ray->workers.at[i]->state == SIM_WORKER_REGISTERED;
 	ray->watches_work = plan->cluster.message != NULL || sharing_watches_work(ray) ||
 			    autoscaler_has_warm_workers(ray->input->autoscaler) ||
-			    baseline_resizes(ray->world->input, ray->input);
+			    baseline_resizes(ray);
 	for (size_t i = 0; i < plan->memory.marks.count; i++)
 		ray->watches_work |= plan->memory.marks.at[i].kind == MARK_STARVED_DEMAND;
 	ray->nothing_served =
@@ -193,7 +193,8 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	judge(ray, plan, &view, drained || plan->patch.count > 0);
 	find_due(ray, plan);
 	kuberay_patch(ray, plan);
-	resize_plan(ray, plan);
+	if (ray->world->resizing)
+		ray->world->resizing->plan(ray, plan);
 	sharing_patched(ray, plan);
 	kuberay_suspend(ray, plan);
 	plan_next(ray);
@@ -220,7 +221,7 @@ void controller_start(struct sim_ray *ray)
 {
 	int64_t first_ms = VIEW_REPORT_MS / 2 + baseline_interval_ms(ray->world->input) / 2;
 
-	ray->settings = baseline_settings(ray->world->input, ray->input->settings);
+	ray->settings = baseline_settings(ray->world, ray->input->settings);
 	kuberay_suspend_init(ray);
 	find_idle_timeouts(ray);
 	ray->phase_ms = first_ms - baseline_interval_ms(ray->world->input);

@@ -77,8 +77,10 @@ void kuberay_gone(struct sim_worker *worker)
 	ray->free_workers = worker;
 	if (worker->type > 0)
 		stock_release(worker);
-	resize_release(worker);
-	resize_retry(ray->world);
+	if (ray->world->resizing) {
+		ray->world->resizing->release(worker);
+		ray->world->resizing->retry(ray->world);
+	}
 	wake(ray);
 	sharing_changed(ray);
 	pass_time_pod_changed(ray, true);

@@ -65,7 +65,7 @@ struct sim_pool {
 	const char *name;
 	int64_t gpus, peak;   /* 1/10000: its size; held at one time */
 	int64_t contended_ms; /* at least two queues waited */
-	double jain;          /* meanwhile, of the queues that waited: sim/sharing.c */
+	double jain;          /* meanwhile, of the queues that waited: feature/pools/sim */
 };
 
 /* A queue of a pool; the last one of each has the namespaces in no queue. */

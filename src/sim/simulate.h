@@ -33,7 +33,7 @@ enum sim_policy {
 	SIM_POLICY_RAYSCALER = 0,
 	SIM_POLICY_RAY_AUTOSCALER, /* sim/baseline.h */
 	SIM_POLICY_ALWAYS_ON,      /* maxReplicas of every group from the start to the end */
-	SIM_POLICY_FIRST_COME,     /* these two: sim/sharing.h */
+	SIM_POLICY_FIRST_COME,     /* these two: feature/pools/sim/pool_sharing.h */
 	SIM_POLICY_STATIC,
 };
 

@@ -276,7 +276,7 @@ static struct resources most_of(const struct sim_ray *ray, size_t index,
 		resize_limits_find(&ray->cluster, name_of_type(ray, index));
 	struct resources most;
 
-	if (!baseline_resizes(ray->world->input, ray->input) || !limits ||
+	if (!baseline_resizes(ray) || !limits ||
 	    resize_limits_problem(&ray->cluster, limits, arena))
 		return *total;
 	most = at_least(arena, total, "CPU", limits->max_cpu);
@@ -436,12 +436,14 @@ static int make_classes(struct sim_world *world, struct map *names, struct err *
 	return 0;
 }
 
-int world_init(struct sim_world *world, const struct sim_input *input, struct arena *arena,
-	       struct arena *result_arena, struct err *err)
+int world_init(struct sim_world *world, const struct sim_input *input,
+	       const struct sim_resizing *resizing, struct arena *arena, struct arena *result_arena,
+	       struct err *err)
 {
 	AUTO(map_done) struct map names = MAP_INIT;
 
 	*world = (struct sim_world){ .input = input,
+				     .resizing = resizing,
 				     .arena = arena,
 				     .result_arena = result_arena,
 				     .err = err,

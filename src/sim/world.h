@@ -20,6 +20,8 @@
 struct sim_ray;
 struct sim_resize;
 struct sharing;
+struct sim_sharing;
+struct sim_resizing;
 
 /* ---- resources of workers, needs of work ---- */
 
@@ -117,7 +119,7 @@ struct sim_worker {
 	size_t pool; /* of its Node; SIZE_MAX: none */
 	size_t pool_node;
 	const struct pod_spec *allocated; /* what its Node gives it */
-	struct sim_resize *resize;        /* of sim/resize.h; NULL: it was never resized */
+	struct sim_resize *resize;        /* of the feature; NULL: it was never resized */
 	/* The Ray node: */
 	const struct resource *total; /* in the order of its type's */
 	struct resource *available;
@@ -252,11 +254,13 @@ struct sim_world {
 	uint64_t next_id;
 	uint64_t random;
 	int64_t pods, running;
-	struct stock_pool *pools; /* as in the input */
-	int64_t unplaced;         /* Pods for which the stock has no Node */
-	int64_t resizes_waiting;  /* for room on their Nodes */
-	int64_t interruptions;    /* of workers */
-	struct sharing *sharing;  /* NULL: no GPUPools */
+	struct stock_pool *pools;            /* as in the input */
+	int64_t unplaced;                    /* Pods for which the stock has no Node */
+	int64_t resizes_waiting;             /* for room on their Nodes */
+	int64_t interruptions;               /* of workers */
+	const struct sim_sharing *shares;    /* of sim/sharing.h */
+	const struct sim_resizing *resizing; /* of sim/resize.h; NULL: nothing is resized */
+	struct sharing *sharing;             /* NULL: no GPUPools */
 	struct sim_result *result;
 	VEC(struct sim_wait) waits;
 	int64_t provisioned_gpus;
@@ -264,8 +268,9 @@ struct sim_world {
 };
 
 /* Checks the input and makes the RayClusters with their heads, without workers; -1: *err is set. */
-int world_init(struct sim_world *world, const struct sim_input *input, struct arena *arena,
-	       struct arena *result_arena, struct err *err);
+int world_init(struct sim_world *world, const struct sim_input *input,
+	       const struct sim_resizing *resizing, struct arena *arena, struct arena *result_arena,
+	       struct err *err);
 void world_done(struct sim_world *world);
 /* xorshift64*, of the seed. */
 uint64_t world_random(struct sim_world *world);

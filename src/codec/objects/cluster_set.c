@@ -7,8 +7,6 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
-#include "codec/objects/device_claim_object.h"
-#include "codec/objects/gpu_pool_object.h"
 #include "codec/objects/namespace_json.h"
 #include "codec/objects/node_pools_json.h"
 #include "codec/objects/pod_starts_json.h"
@@ -21,6 +19,7 @@
 #include "codec/text/json_write.h"
 #include "codec/text/number.h"
 #include "codec/text/yaml.h"
+#include "feature_codec.h"
 
 #define NAMES_BYTES_MAX 400 /* of the groups in an error */
 
@@ -43,12 +42,19 @@ static const struct document_kind {
 };
 
 /* The objects of the files. */
-enum { CLUSTERS, AUTOSCALERS, GPU_POOLS, NAMESPACES, CLASSES, TEMPLATES, CLAIMS, KINDS };
-
-static const char *const kinds[KINDS] = {
-	"RayCluster",  AUTOSCALER_KIND,         GPU_POOL_KIND,   "Namespace",
-	"DeviceClass", "ResourceClaimTemplate", "ResourceClaim",
+static const struct kept_kind {
+	const char *kind;
+	const char *path; /* of a change of its spec: PATH[NAME].MEMBER; NULL: there is none */
+	const struct field *fields;
+} kinds[] = { { "RayCluster", NULL, NULL },
+	      { AUTOSCALER_KIND, NULL, NULL },
+	      { "Namespace", NULL, NULL },
+#define X(kind, path, fields) { kind, path, fields },
+	      FEATURE_KEPT_KINDS(X)
+#undef X
 };
+
+enum { CLUSTERS, AUTOSCALERS, NAMESPACES, KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 struct cluster_set {
 	struct arena arena;
@@ -157,22 +163,19 @@ static int add_object(struct cluster_set *set, const struct json_at *at, struct 
 	struct json_at kind = json_member(at, "kind"), spec = json_member(at, "spec");
 	const char *text = json_type(&kind) == JSON_STRING ? json_text_value(&kind) : "";
 
-	if (set->objects[CLUSTERS].count + set->objects[AUTOSCALERS].count >= CLUSTER_SET_MAX ||
-	    set->objects[GPU_POOLS].count + set->objects[NAMESPACES].count >= CLUSTER_SET_MAX ||
-	    set->objects[CLASSES].count + set->objects[TEMPLATES].count +
-			    set->objects[CLAIMS].count >=
-		    CLUSTER_SET_MAX)
-		return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
+	for (size_t k = 0; k < KINDS; k++)
+		if (set->objects[k].count >= CLUSTER_SET_MAX)
+			return err_set(err, ERR_LIMIT, "more than %d objects", CLUSTER_SET_MAX);
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(text, document_kinds[i].kind) == 0)
 			return err_set(err, ERR_INPUT, "a %s is not read here; give %s", text,
 				       document_kinds[i].flag);
 	if (strcmp(text, POD_STARTS_KIND) == 0)
 		return pod_starts_read(at, &set->starts);
-	if (strcmp(text, kinds[CLUSTERS]) == 0)
+	if (strcmp(text, kinds[CLUSTERS].kind) == 0)
 		add_cluster(set, json_copy(at->json));
 	for (size_t k = CLUSTERS + 1; k < KINDS; k++)
-		if (strcmp(text, kinds[k]) == 0)
+		if (strcmp(text, kinds[k].kind) == 0)
 			VEC_PUSH(&set->arena, &set->objects[k], json_copy(at->json));
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
 		struct json_at inner = json_member(&spec, parents[i].member);
@@ -409,30 +412,32 @@ static int change_autoscalers(struct cluster_set *set, struct json_steps *steps,
 		       0;
 }
 
-/* gpuPools[NAME].MEMBER: of its spec. */
-static int change_gpu_pool(struct cluster_set *set, const struct json_steps *steps,
-			   const char *path, const char *value, struct err *err)
+/* PATH[NAME].MEMBER: of the spec of an object of the kind. */
+static int change_kept(struct cluster_set *set, size_t k, const struct json_steps *steps,
+		       const char *path, const char *value, struct err *err)
 {
 	struct json_steps rest = { .count = 0 };
 	struct cJSON *found = NULL;
 	const char *names = "";
 
 	if (steps->count < 3 || !steps->at[1].bracket || steps->at[2].bracket)
-		return err_set(err, ERR_INPUT, "%.80s: write a path like " GPU_POOLS_PATH, path);
-	for (size_t i = 0; i < set->objects[GPU_POOLS].count; i++) {
-		const char *name = name_of(set->objects[GPU_POOLS].at[i], &set->arena).name;
+		return err_set(err, ERR_INPUT, "%.80s: write a path like %s[NAME].MEMBER", path,
+			       kinds[k].path);
+	for (size_t i = 0; i < set->objects[k].count; i++) {
+		const char *name = name_of(set->objects[k].at[i], &set->arena).name;
 
 		names = arena_printf(&set->arena, "%s%s%.63s", names, i > 0 ? ", " : "", name);
 		if (strcmp(name, steps->at[1].name) == 0)
-			found = set->objects[GPU_POOLS].at[i];
+			found = set->objects[k].at[i];
 	}
 	if (!found)
 		return err_set(err, ERR_NOT_FOUND,
-			       "%.80s: the files have no GPUPool %.63s; give one of %s", path,
-			       steps->at[1].name, *names != '\0' ? names : "them with -f");
+			       "%.80s: the files have no %s %.63s; give one of %s", path,
+			       kinds[k].kind, steps->at[1].name,
+			       *names != '\0' ? names : "them with -f");
 	for (size_t i = 2; i < steps->count; i++)
 		rest.at[rest.count++] = steps->at[i];
-	if (spec_edit_check(gpu_pool_fields, &rest, path, &set->arena, err))
+	if (spec_edit_check(kinds[k].fields, &rest, path, &set->arena, err))
 		return -1;
 	return spec_edit_set(&found, 1, &rest, value, err) ? err_prefix(err, "%.80s", path) : 0;
 }
@@ -460,8 +465,9 @@ int cluster_set_change(struct cluster_set *set, const char *path, const char *va
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		if (strcmp(first, document_kinds[i].list) == 0)
 			return change_document(set, i, &steps, path, value, err);
-	if (strcmp(first, "gpuPools") == 0)
-		return change_gpu_pool(set, &steps, path, value, err);
+	for (size_t k = 0; k < KINDS; k++)
+		if (kinds[k].path && strcmp(first, kinds[k].path) == 0)
+			return change_kept(set, k, &steps, path, value, err);
 	if (spec_edit_row(autoscaler_fields, first))
 		return change_autoscalers(set, &steps, path, value, err);
 	if (spec_edit_row(ray_cluster_fields, first))
@@ -499,68 +505,13 @@ static int find_labels(const struct cluster_set *set, const char *name, struct a
 	return 0;
 }
 
-static int by_name(const void *left, const void *right)
+struct cluster_set_trees cluster_set_trees(const struct cluster_set *set, const char *kind)
 {
-	const struct gpu_pool *const *a = left, *const *b = right;
-
-	return strcmp((*a)->name, (*b)->name);
-}
-
-int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *arena,
-				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
-				 struct err *err)
-{
-	size_t count = set->objects[GPU_POOLS].count;
-	const struct gpu_pool **pools = arena_array(arena, count, sizeof(struct gpu_pool *));
-
-	for (size_t i = 0; i < count; i++) {
-		struct gpu_pool *pool = ARENA_NEW(arena, struct gpu_pool);
-
-		if (gpu_pool_decode(set->objects[GPU_POOLS].at[i], "", arena, pool, err))
-			return err_prefix(err, GPU_POOL_KIND);
-		pools[i] = pool;
-	}
-	if (count > 1)
-		qsort(pools, count, sizeof(struct gpu_pool *), by_name);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(pools[i]->name, pools[i - 1]->name) == 0)
-			return err_set(err, ERR_INPUT,
-				       GPU_POOL_KIND " %s is there twice; rename or remove one",
-				       pools[i]->name);
-	*ret_pools = pools;
-	*ret_count = count;
-	return 0;
-}
-
-int cluster_set_count_claims(const struct cluster_set *set, struct arena *arena,
-			     const struct device_table **table, struct err *err)
-{
-	const struct cluster_set *s = set;
-	size_t classes = s->objects[CLASSES].count, templates = s->objects[TEMPLATES].count;
-	size_t claims = s->objects[CLAIMS].count;
-	struct device_class *class = arena_array(arena, classes, sizeof(*class));
-	struct claim_template *template = arena_array(arena, templates, sizeof(*template));
-	struct resource_claim *claim = arena_array(arena, claims, sizeof(*claim));
-	const struct device_objects objects = { .classes = class,
-						.class_count = classes,
-						.templates = template,
-						.template_count = templates,
-						.claims = claim,
-						.claim_count = claims };
-
-	for (size_t i = 0; i < classes; i++)
-		if (device_class_decode(s->objects[CLASSES].at[i], "", arena, &class[i], err))
-			return err_prefix(err, "%s", kinds[CLASSES]);
-	for (size_t i = 0; i < templates; i++)
-		if (claim_template_decode(s->objects[TEMPLATES].at[i], "", arena, &template[i],
-					  err))
-			return err_prefix(err, "%s", kinds[TEMPLATES]);
-	for (size_t i = 0; i < claims; i++)
-		if (resource_claim_decode(s->objects[CLAIMS].at[i], "", arena, &claim[i], err))
-			return err_prefix(err, "%s", kinds[CLAIMS]);
-	if (classes + templates + claims > 0)
-		*table = device_claims_attach(&objects, *table, arena);
-	return 0;
+	for (size_t k = 0; k < KINDS; k++)
+		if (strcmp(kinds[k].kind, kind) == 0)
+			return (struct cluster_set_trees){ set->objects[k].at,
+							   set->objects[k].count };
+	CHECK(false); /* a feature asks for its own kinds */
 }
 
 static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,

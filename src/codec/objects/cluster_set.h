@@ -19,9 +19,13 @@
 #define CLUSTER_SET_FILE_BYTES_MAX WORKLOAD_YAML_BYTES_MAX
 #define CLUSTER_SET_MAX 1000
 
+struct cJSON;
 struct cluster_set;
-struct gpu_pool;
-struct device_table;
+
+struct cluster_set_trees {
+	struct cJSON *const *at;
+	size_t count;
+};
 
 struct cluster_setup {
 	struct ray_cluster cluster;
@@ -34,9 +38,9 @@ struct cluster_set *cluster_set_new(void);
 void cluster_set_free(struct cluster_set *set); /* NULL is fine */
 struct cluster_set *cluster_set_copy(const struct cluster_set *set);
 
-/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers, GPUPools,
- * Namespaces, PodStarts and objects of resource.k8s.io of a text with YAML documents or lists; other objects are ignored, a document with pools or prices is
- * refused. -1 with line and column, or the path. */
+/* Adds the RayClusters, also those in a RayJob or a RayService, RayClusterAutoscalers,
+ * Namespaces, PodStarts and objects that a feature reads of a text with YAML documents or lists; other
+ * objects are ignored, a document with pools or prices is refused. -1 with line and column, or the path. */
 int cluster_set_add(struct cluster_set *set, const char *text, size_t size, struct err *err);
 
 /* A document with pools of Nodes (codec/objects/node_pools_json), and one with prices
@@ -46,7 +50,7 @@ int cluster_set_add_prices(struct cluster_set *set, const char *text, size_t siz
 
 /* Sets `path` to `value` in each RayCluster (a member of its spec), in each RayClusterAutoscaler (a
  * member of its spec, as idleTimeoutSeconds or groups[gpu].idleTimeoutSeconds; made where it is
- * missing), in the pools (pools[NAME].maxNodes), in the prices (prices[NAME].perGPUHour), or in the
+ * missing), in an object of a feature (gpuPools[NAME].MEMBER), in the pools (pools[NAME].maxNodes), in the prices (prices[NAME].perGPUHour), or in the
  * settings (a flag of `run`, as packing).
  * ERR_NOT_FOUND: no object has this name or element; ERR_INPUT. */
 int cluster_set_change(struct cluster_set *set, const char *path, const char *value,
@@ -61,13 +65,8 @@ int64_t cluster_set_process_ms(const struct cluster_set *set); /* -1: unknown */
 int cluster_set_decode(const struct cluster_set *set, struct arena *arena,
 		       const struct cluster_setup **ret_setups, size_t *ret_count,
 		       struct settings *ret_settings, struct err *err);
-/* The GPUPools in the arena, by name. ERR_INPUT: two have the same name, or one has a wrong type. */
-int cluster_set_decode_gpu_pools(const struct cluster_set *set, struct arena *arena,
-				 const struct gpu_pool *const **ret_pools, size_t *ret_count,
-				 struct err *err);
-/* Adds the claims of the files to the device table, in the arena; unchanged without any. */
-int cluster_set_count_claims(const struct cluster_set *set, struct arena *arena,
-			     const struct device_table **table, struct err *err);
+/* The trees of the objects of a kind that a feature has (FEATURE_KEPT_KINDS). */
+struct cluster_set_trees cluster_set_trees(const struct cluster_set *set, const char *kind);
 /* The pools of Nodes in the arena; none without a document. ERR_INPUT: a changed member is wrong. */
 int cluster_set_decode_pools(const struct cluster_set *set, struct arena *arena,
 			     struct node_pools *ret_pools, struct err *err);

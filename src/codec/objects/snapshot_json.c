@@ -404,6 +404,11 @@ const struct field snapshot_fields[] = {
 	FIELD_END,
 };
 
+void snapshot_table_changed(struct snapshot *snapshot UNUSED, struct arena *arena UNUSED)
+{
+	FEATURE_SNAPSHOT_TABLES(snapshot, arena)
+}
+
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err)
 {

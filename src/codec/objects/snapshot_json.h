@@ -23,6 +23,8 @@ extern const struct field snapshot_fields[];
  * errors. */
 int snapshot_read(const char *text, size_t size, struct arena *arena, struct snapshot *ret_snapshot,
 		  struct err *err);
+/* After a decoded snapshot got another device table: features add theirs to it. */
+void snapshot_table_changed(struct snapshot *snapshot, struct arena *arena);
 /* A parsed tree; `path` is the prefix of the fields ("" or "snapshot"). */
 int snapshot_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		    struct snapshot *ret_snapshot, struct err *err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "core/model/kubernetes.h"
 
 /* An object of a file may have no namespace. */
 static const char *namespace_of(const char *name)
@@ -59,4 +60,23 @@ const struct claimed_class *claimed_class_find(const struct claimed_index *index
 	const struct claimed_class wanted = { .name = name };
 
 	return SORT_FIND(&wanted, index->classes, index->class_count, claimed_class_compare);
+}
+
+static bool spec_uses(const struct pod_spec *spec)
+{
+	for (size_t c = 0; c < spec->container_count; c++)
+		for (size_t i = 0; i < spec->containers[c].limits.count; i++)
+			if (strncmp(spec->containers[c].limits.at[i].name,
+				    DEVICE_CLASS_RESOURCE_PREFIX,
+				    strlen(DEVICE_CLASS_RESOURCE_PREFIX)) == 0)
+				return true;
+	return spec->claim_count > 0;
+}
+
+bool claimed_by_cluster(const struct ray_cluster *cluster)
+{
+	for (size_t g = 0; g < cluster->group_count; g++)
+		if (spec_uses(&cluster->groups[g].template.spec))
+			return true;
+	return spec_uses(&cluster->head_template.spec);
 }

@@ -14,6 +14,7 @@ struct device_ask;
 struct device_free;
 struct device_matches;
 struct device_wants;
+struct ray_cluster;
 
 /* The scheduler allocates such a name in limits by the DeviceClass; no Node has it as an amount. */
 #define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
@@ -72,5 +73,8 @@ const struct claimed_class *claimed_class_find(const struct claimed_index *index
 /* The order of the requests and of the classes. */
 int claimed_compare(const void *left, const void *right);
 int claimed_class_compare(const void *left, const void *right);
+
+/* Whether a template of the RayCluster uses a claim or the name of a DeviceClass. */
+bool claimed_by_cluster(const struct ray_cluster *cluster);
 
 #endif

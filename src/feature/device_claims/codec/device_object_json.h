@@ -14,6 +14,12 @@ struct cJSON;
 #define DEVICE_CLAIMS_API "resource.k8s.io/v1"
 
 /* Of struct device_objects: the members of a snapshot. */
+/* Of the files of a simulation. */
+#define DEVICE_KEPT_KINDS(X)                                                                       \
+	X("DeviceClass", NULL, NULL)                                                               \
+	X("ResourceClaimTemplate", NULL, NULL)                                                     \
+	X("ResourceClaim", NULL, NULL)
+
 extern const struct field device_objects_fields[];
 
 /* As pod_decode. A template or claim whose spec or status cannot be read has only its names and

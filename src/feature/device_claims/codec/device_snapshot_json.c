@@ -64,9 +64,14 @@ static void complete_nodes(struct snapshot *snapshot, struct arena *arena)
 						      snapshot->other_pod_count, arena);
 }
 
-void device_lists_attach(struct snapshot *snapshot, struct arena *arena)
+void device_table_attach(struct snapshot *snapshot, struct arena *arena)
 {
 	snapshot->device_table =
 		device_claims_attach(snapshot->device_objects, snapshot->device_table, arena);
+}
+
+void device_lists_attach(struct snapshot *snapshot, struct arena *arena)
+{
+	device_table_attach(snapshot, arena);
 	complete_nodes(snapshot, arena);
 }

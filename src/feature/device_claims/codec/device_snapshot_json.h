@@ -24,6 +24,11 @@ void device_list_write(struct json_writer *writer, const struct field *field, co
 /* The claims in the device table, and Nodes and Pods with the amounts of devices. */
 void device_lists_attach(struct snapshot *snapshot, struct arena *arena);
 
+/* The claims alone, in another device table. */
+void device_table_attach(struct snapshot *snapshot, struct arena *arena);
+
+#define DEVICE_SNAPSHOT_TABLES(snapshot, arena) device_table_attach(snapshot, arena);
+
 #define DEVICE_SNAPSHOT_DECODED(snapshot, arena) device_lists_attach(snapshot, arena);
 
 /* The labels of Nodes that devices name. */

@@ -11,6 +11,7 @@
 #ifndef FEATURE_DEVICE_CLAIMS_CORE_DEVICE_COUNT_H
 #define FEATURE_DEVICE_CLAIMS_CORE_DEVICE_COUNT_H
 
+#include "core/nodes/device_stock.h"
 #include "feature/device_claims/core/device_judge.h"
 
 /* An alternative of a request. */
@@ -44,12 +45,6 @@ struct device_place {
 /* At most `most`. */
 int64_t device_count_pods(const struct device_place *place, const struct device_wants *wants,
 			  int64_t most, struct arena *arena);
-
-/* Of the devices that match, over all Nodes. total: the sum of the others. */
-struct device_count {
-	int64_t total, free, claimed, tainted;
-	int64_t blocked; /* its counters or its capacity are used by others */
-};
 
 /* Those that match, as far as the ask may have them; NULL: all. */
 void device_count_all(const struct device_free *free, const struct device_ask *ask,

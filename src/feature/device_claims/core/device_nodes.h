@@ -19,12 +19,6 @@ const struct pod *device_nodes_fill_pods(const struct device_free *free, const s
 /* Accelerators are expected on it, and its allocatable has none: they may be in ResourceSlices. */
 bool device_nodes_lacks(const struct node *node, const struct device_table *devices);
 
-/* Equal devices, over all Nodes. */
-struct device_stock {
-	const char *driver, *type, *product; /* type "mig 1g.10gb"; "": none */
-	struct device_count count;
-};
-
 #define DEVICE_STOCKS_MAX 100 /* further ones are left out */
 
 /* By driver, type and product. */

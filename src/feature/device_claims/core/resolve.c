@@ -637,22 +637,3 @@ size_t device_claims_attached_bytes(const struct claim_spec *spec)
 	return 2 * (spec->request_count + 1) * sizeof(struct claimed_request) +
 	       asks * (2 * sizeof(struct device_want) + sizeof(struct kind)) + 2 * text_of(spec);
 }
-
-static bool spec_uses(const struct pod_spec *spec)
-{
-	for (size_t c = 0; c < spec->container_count; c++)
-		for (size_t i = 0; i < spec->containers[c].limits.count; i++)
-			if (strncmp(spec->containers[c].limits.at[i].name,
-				    DEVICE_CLASS_RESOURCE_PREFIX,
-				    strlen(DEVICE_CLASS_RESOURCE_PREFIX)) == 0)
-				return true;
-	return spec->claim_count > 0;
-}
-
-bool device_claims_are_used(const struct ray_cluster *cluster)
-{
-	for (size_t g = 0; g < cluster->group_count; g++)
-		if (spec_uses(&cluster->groups[g].template.spec))
-			return true;
-	return spec_uses(&cluster->head_template.spec);
-}

@@ -22,7 +22,5 @@ const struct device_table *device_claims_attach(const struct device_objects *obj
 						struct arena *arena);
 /* The memory that counting one template or claim takes in the arena and beside it, about and not less. */
 size_t device_claims_attached_bytes(const struct claim_spec *spec);
-/* Whether a template of the RayCluster uses a claim or the name of a DeviceClass. */
-bool device_claims_are_used(const struct ray_cluster *cluster);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "base/memory.h"
+#include "core/model/claimed.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
@@ -444,7 +445,7 @@ static void ray_cluster_changed(void *self, const char *namespace_, const char *
 		deleted ? NULL :
 			  kube_informer_get(watch->of.control->ray_clusters, namespace_, name);
 
-	if (cluster && device_claims_are_used(cluster))
+	if (cluster && claimed_by_cluster(cluster))
 		(void)cluster_map_make(&watch->of.clusters, namespace_, name);
 	else
 		cluster_map_remove(&watch->of.clusters, namespace_, name);

@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "cli/shared/device_lists.h"
 #include "cli/shared/missing.h"
+#include "core/model/claimed.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000
@@ -156,7 +157,7 @@ static bool any_claims(const struct lists *lists)
 	size_t at = 0;
 
 	while ((cluster = kube_informer_next(lists->ray_clusters, &at)))
-		if (device_claims_are_used(cluster))
+		if (claimed_by_cluster(cluster))
 			return true;
 	return false;
 }

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "codec/objects/device_claim_object.h"
+#include "core/model/claimed.h"
 #include "core/model/field.h"
 #include "ctl/shared/cluster_map.h"
 #include "ctl/shared/control.h"
@@ -79,7 +79,7 @@ static uint64_t hash_of(const struct labels *annotations)
 
 static uint64_t claims_number(const struct lint *lint, const struct ray_cluster *cluster)
 {
-	return device_claims_are_used(cluster) ? device_view_number(lint->of.control) : 0;
+	return claimed_by_cluster(cluster) ? device_view_number(lint->of.control) : 0;
 }
 
 static void run_drop(void *context)

@@ -9,6 +9,7 @@
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/yaml.h"
+#include "core/model/claimed.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_domain.h"
 #include "feature/lint/objects/lint_kind.h"
@@ -188,7 +189,7 @@ static void need_name(struct cJSON *cluster, struct work *work, const struct sub
 /* Its claims may be in a file that is not read yet. */
 static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 {
-	bool later = !work->again && device_claims_are_used(cluster);
+	bool later = !work->again && claimed_by_cluster(cluster);
 
 	work->has_settings = work->has_settings || later;
 	return later;
@@ -242,7 +243,7 @@ static void check_cluster(struct work *work, const struct subject *subject, stru
 		if (work->again)
 			return;
 		add_decode_error(work, subject, &err);
-	} else if (work->again && !device_claims_are_used(&cluster)) {
+	} else if (work->again && !claimed_by_cluster(&cluster)) {
 		return;
 	} else if (is_for_later(work, &cluster)) {
 		remember(work, subject, &cluster);

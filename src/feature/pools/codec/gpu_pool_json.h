@@ -11,6 +11,8 @@
 struct cJSON;
 
 #define GPU_POOL_KIND "GPUPool"
+/* Of the files of a simulation, and of changes by a path. */
+#define POOL_KEPT_KINDS(X) X(GPU_POOL_KIND, "gpuPools", gpu_pool_fields)
 
 extern const struct field gpu_pool_fields[];        /* of struct gpu_pool; writes no status */
 extern const struct field gpu_pool_status_fields[]; /* of struct gpu_pool_status */

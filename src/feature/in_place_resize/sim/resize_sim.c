@@ -1,4 +1,4 @@
-#include "sim/resize.h"
+#include "feature/in_place_resize/sim/resize_sim.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -233,7 +233,7 @@ static void admit(struct sim_worker *worker)
 	set_condition(worker, resize->change ? "PodResizeInProgress" : NULL, "");
 }
 
-void resize_applied(struct sim_worker *worker)
+static void apply(struct sim_worker *worker)
 {
 	struct sim_resize *resize = worker->resize;
 
@@ -246,12 +246,12 @@ void resize_applied(struct sim_worker *worker)
 	pass_time_pod_changed(worker->ray, true);
 }
 
-bool resize_is_due(const struct sim_worker *worker, uint64_t id)
+static bool is_due(const struct sim_worker *worker, uint64_t id)
 {
 	return worker->resize && worker->resize->change == id;
 }
 
-void resize_retry(struct sim_world *world)
+static void retry_all(struct sim_world *world)
 {
 	for (size_t r = 0; world->resizes_waiting > 0 && r < world->ray_count; r++)
 		for (size_t i = 0; i < world->rays[r].workers.count; i++) {
@@ -265,7 +265,7 @@ void resize_retry(struct sim_world *world)
 		}
 }
 
-void resize_release(struct sim_worker *worker)
+static void release(struct sim_worker *worker)
 {
 	struct sim_type *type = &worker->ray->types[worker->type];
 	struct sim_resize *resize = worker->resize;
@@ -341,7 +341,7 @@ static void sync(struct sim_worker *worker, const struct plan_resize *change)
 	place_on(worker);
 }
 
-void resize_plan(struct sim_ray *ray, const struct plan *plan)
+static void carry_out(struct sim_ray *ray, const struct plan *plan)
 {
 	VEC_EACH(const struct plan_resize, item, &plan->resizes) {
 		struct sim_worker *worker = pod_find(ray, item->pod);
@@ -356,3 +356,23 @@ void resize_plan(struct sim_ray *ray, const struct plan *plan)
 		pass_time_pod_changed(ray, true);
 	}
 }
+
+static void enable(struct settings *settings)
+{
+	settings->in_place_resize = true;
+}
+
+static bool enabled(const struct settings *settings)
+{
+	return settings->in_place_resize;
+}
+
+const struct sim_resizing resize_sim = {
+	.enable = enable,
+	.enabled = enabled,
+	.plan = carry_out,
+	.is_due = is_due,
+	.applied = apply,
+	.retry = retry_all,
+	.release = release,
+};

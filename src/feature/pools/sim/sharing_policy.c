@@ -1,16 +1,12 @@
-#include "sim/sharing_policy.h"
+#include "feature/pools/sim/sharing_policy.h"
 
 #include "core/capacity/gpu_count.h"
 #include "feature/pools/core/pool_match.h"
 
-bool sharing_policy_needs_pools(enum sim_policy policy)
-{
-	return policy == SIM_POLICY_FIRST_COME || policy == SIM_POLICY_STATIC;
-}
-
 bool sharing_policy_limits(enum sim_policy policy)
 {
-	return policy == SIM_POLICY_RAYSCALER || sharing_policy_needs_pools(policy);
+	return policy == SIM_POLICY_RAYSCALER || policy == SIM_POLICY_FIRST_COME ||
+	       policy == SIM_POLICY_STATIC;
 }
 
 /* ---- the capacity ---- */
@@ -113,12 +109,4 @@ const struct gpu_pool *sharing_policy_pool(const struct gpu_pool *pool, enum sim
 	else if (policy == SIM_POLICY_STATIC)
 		make_static(ret, capacity, arena);
 	return ret;
-}
-
-const char *sim_policy_name(enum sim_policy policy)
-{
-	static const char *const names[] = { "rayscaler", "ray", "always-on", "first-come",
-					     "static" };
-
-	return names[policy];
 }

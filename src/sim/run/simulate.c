@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "core/decide.h"
 #include "core/report/verdict.h"
+#include "feature_sim.h"
 #include "sim/controller.h"
 #include "sim/kuberay.h"
 #include "sim/pass_time.h"
@@ -15,6 +16,10 @@
 #include "sim/stock.h"
 #include "sim/view.h"
 #include "sim/world.h"
+
+/* NULL: no feature has it. */
+static const struct sim_sharing *const sharings[] = { FEATURE_SIM_SHARINGS NULL };
+static const struct sim_resizing *const resizings[] = { FEATURE_SIM_RESIZINGS NULL };
 
 #define REST_MS (INT64_C(3600) * 1000)
 
@@ -134,11 +139,11 @@ static void handle(struct sim_world *world, const struct sim_event *event)
 			handle_worker(event->kind, worker);
 		break;
 	case SIM_EVENT_RESIZE:
-		if (resize_is_due(worker, event->id))
-			resize_applied(worker);
+		if (world->resizing->is_due(worker, event->id))
+			world->resizing->applied(worker);
 		break;
 	case SIM_EVENT_SHARE:
-		sharing_allocate(world);
+		world->shares->allocate(world);
 		break;
 	case SIM_EVENT_PASS:
 		controller_pass(event->object, event->id);
@@ -196,7 +201,7 @@ static void run(struct sim_world *world)
 		if (ended)
 			break;
 		CHECK(event.at_ms >= world->now_ms);
-		sharing_advance(world, event.at_ms);
+		SHARING_TELL(world, advance(world, event.at_ms));
 		world->now_ms = event.at_ms;
 		if (event.kind != SIM_EVENT_PASS && event.kind != SIM_EVENT_SPOT)
 			last_ms = event.at_ms;
@@ -206,7 +211,7 @@ static void run(struct sim_world *world)
 	}
 	if (!ended)
 		world->now_ms = world->input->end_ms > 0 ? world->input->end_ms : last_ms;
-	sharing_advance(world, world->now_ms);
+	SHARING_TELL(world, advance(world, world->now_ms));
 }
 
 /* Of a claim that is not in the files; its devices are not counted. */
@@ -242,8 +247,20 @@ static void check_settings(struct sim_ray *ray)
 
 static void all_done(struct sim_world *world)
 {
-	sharing_done(world);
+	SHARING_TELL(world, done(world));
 	world_done(world);
+}
+
+static int init_sharing(struct sim_world *world, struct err *err)
+{
+	enum sim_policy policy = world->input->policy;
+
+	if (world->input->gpu_pool_count > 0)
+		return world->shares->init(world, err);
+	if (policy != SIM_POLICY_FIRST_COME && policy != SIM_POLICY_STATIC)
+		return 0;
+	return err_set(err, ERR_INPUT, "the policy %s needs a GPUPool among the files",
+		       sim_policy_name(policy));
 }
 
 struct sim_result *simulate(const struct sim_input *input, struct arena *arena, struct err *err)
@@ -251,7 +268,10 @@ struct sim_result *simulate(const struct sim_input *input, struct arena *arena, 
 	AUTO(arena_done) struct arena own = ARENA_INIT;
 	AUTO(all_done) struct sim_world world;
 
-	if (world_init(&world, input, &own, arena, err) != 0 || sharing_init(&world, err) != 0)
+	if (world_init(&world, input, resizings[0], &own, arena, err) != 0)
+		return NULL;
+	world.shares = sharings[0];
+	if (init_sharing(&world, err) != 0)
 		return NULL;
 	stock_init(&world);
 	for (size_t r = 0; r < world.ray_count; r++) {

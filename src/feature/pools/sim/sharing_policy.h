@@ -1,11 +1,10 @@
-/* The GPUPools of a simulation by its policy (sim/sharing.h). Pure. */
-#ifndef SIM_SHARING_POLICY_H
-#define SIM_SHARING_POLICY_H
+/* The GPUPools of a simulation by its policy (feature/pools/sim/pool_sharing.h). Pure. */
+#ifndef FEATURE_POOLS_SIM_SHARING_POLICY_H
+#define FEATURE_POOLS_SIM_SHARING_POLICY_H
 
 #include "feature/pools/core/gpu_pool.h"
 #include "sim/simulate.h"
 
-bool sharing_policy_needs_pools(enum sim_policy policy);
 /* Decisions know of the pools. */
 bool sharing_policy_limits(enum sim_policy policy);
 /* spec.gpus, or the GPUs of all Nodes that its node pools may have. */

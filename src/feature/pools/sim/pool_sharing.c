@@ -1,4 +1,4 @@
-#include "sim/sharing.h"
+#include "feature/pools/sim/pool_sharing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "feature/pools/core/pool_allocation.h"
+#include "feature/pools/sim/sharing_policy.h"
 #include "sim/pass_time.h"
 #include "sim/record.h"
-#include "sim/sharing_policy.h"
 
 /* Of one RayCluster; of a value with two the last one is kept beside the new one. */
 enum {
@@ -105,7 +105,7 @@ static struct sharing_ray *sharing_ray_of(const struct sim_ray *ray)
 
 static bool draws(const struct sim_ray *ray)
 {
-	return ray->world->sharing && pool_member_draws(sharing_ray_of(ray)->member);
+	return pool_member_draws(sharing_ray_of(ray)->member);
 }
 
 /* ---- the start ---- */
@@ -188,17 +188,11 @@ static void make_arrays(struct sharing *sharing, const struct sim_input *input)
 	sharing->order = arena_array(arena, rays, sizeof(struct sharing_ray *));
 }
 
-int sharing_init(struct sim_world *world, struct err *err)
+static int share_init(struct sim_world *world, struct err *err)
 {
 	const struct sim_input *input = world->input;
 	struct sharing *sharing;
 
-	if (input->gpu_pool_count == 0)
-		return sharing_policy_needs_pools(input->policy) ?
-			       err_set(err, ERR_INPUT,
-				       "the policy %s needs a GPUPool among the files",
-				       sim_policy_name(input->policy)) :
-			       0;
 	world->sharing = sharing = ARENA_NEW(world->arena, struct sharing);
 	*sharing = (struct sharing){ .world = world,
 				     .limits = sharing_policy_limits(input->policy),
@@ -223,12 +217,10 @@ int sharing_init(struct sim_world *world, struct err *err)
 	return 0;
 }
 
-void sharing_done(struct sim_world *world)
+static void share_done(struct sim_world *world)
 {
 	struct sharing *sharing = world->sharing;
 
-	if (!sharing)
-		return;
 	for (size_t r = 0; r < world->ray_count; r++)
 		for (size_t i = 0; i < ARENAS; i++)
 			arena_done(&sharing->rays[r].arenas[i]);
@@ -391,7 +383,7 @@ static bool allocate_all(struct sharing *sharing, struct sharing_ray *own)
 	return ret;
 }
 
-void sharing_allocate(struct sim_world *world)
+static void share_allocate(struct sim_world *world)
 {
 	struct sharing *sharing = world->sharing;
 
@@ -403,36 +395,36 @@ void sharing_allocate(struct sim_world *world)
 
 /* ---- passes ---- */
 
-const struct pool_terms *sharing_terms(struct sim_ray *ray)
+static const struct pool_terms *share_terms(struct sim_ray *ray)
 {
 	struct sharing *sharing = ray->world->sharing;
 
-	if (!sharing || !sharing->limits || !draws(ray))
+	if (!sharing->limits || !draws(ray))
 		return NULL;
 	if (!sharing_ray_of(ray)->terms)
 		allocate_all(sharing, sharing_ray_of(ray));
 	return sharing_ray_of(ray)->terms;
 }
 
-void sharing_refresh(struct sim_ray *ray)
+static bool share_watches_work(const struct sim_ray *ray)
 {
-	if (!sharing_watches_work(ray))
+	return ray->world->sharing->limits && draws(ray);
+}
+
+static void share_refresh(struct sim_ray *ray)
+{
+	if (!share_watches_work(ray))
 		return;
 	sharing_ray_of(ray)->digest = 0;
 	allocate_all(ray->world->sharing, sharing_ray_of(ray));
 }
 
-bool sharing_watches_work(const struct sim_ray *ray)
-{
-	return ray->world->sharing && ray->world->sharing->limits && draws(ray);
-}
-
-bool sharing_asked(struct sim_ray *ray, const struct plan *plan)
+static bool share_asked(struct sim_ray *ray, const struct plan *plan)
 {
 	struct sharing *sharing = ray->world->sharing;
 	struct sharing_ray *own;
 
-	if (!sharing_watches_work(ray))
+	if (!share_watches_work(ray))
 		return false;
 	own = sharing_ray_of(ray);
 	note_plan(sharing, own, plan);
@@ -467,13 +459,22 @@ static void use_grants(struct sharing_ray *own, const int64_t *launched)
 	own->terms = spent;
 }
 
-void sharing_patched(struct sim_ray *ray, const struct plan *plan)
+static void share_changed(struct sim_ray *ray)
+{
+	struct sharing *sharing = ray->world->sharing;
+
+	sharing_ray_of(ray)->dirty = true;
+	if (sharing->limits)
+		plan_allocation(sharing, ray->world->now_ms);
+}
+
+static void share_patched(struct sim_ray *ray, const struct plan *plan)
 {
 	struct sharing *sharing = ray->world->sharing;
 	struct sharing_ray *own;
 	int64_t *launched;
 
-	if (!sharing_watches_work(ray))
+	if (!share_watches_work(ray))
 		return;
 	own = sharing_ray_of(ray);
 	note_plan(sharing, own, plan);
@@ -483,18 +484,7 @@ void sharing_patched(struct sim_ray *ray, const struct plan *plan)
 	keep_asks(own, pool_asks_launched(own->asks, launched, plan->groups.count,
 					  &ray->world->pass_arena));
 	use_grants(own, launched);
-	sharing_changed(ray);
-}
-
-void sharing_changed(struct sim_ray *ray)
-{
-	struct sharing *sharing = ray->world->sharing;
-
-	if (!sharing)
-		return;
-	sharing_ray_of(ray)->dirty = true;
-	if (sharing->limits)
-		plan_allocation(sharing, ray->world->now_ms);
+	share_changed(ray);
 }
 
 /* ---- figures ---- */
@@ -612,11 +602,11 @@ static void advance_pool(struct sharing *sharing, size_t p, int64_t span_ms)
 	pool->jain += index * (double)span_ms;
 }
 
-void sharing_advance(struct sim_world *world, int64_t now_ms)
+static void share_advance(struct sim_world *world, int64_t now_ms)
 {
 	struct sharing *sharing = world->sharing;
 
-	if (!sharing || now_ms <= sharing->at_ms)
+	if (now_ms <= sharing->at_ms)
 		return;
 	for (size_t q = 0; q < sharing->queue_count; q++) {
 		sharing->queues[q].held = sharing->queues[q].idle = 0;
@@ -631,34 +621,32 @@ void sharing_advance(struct sim_world *world, int64_t now_ms)
 	sharing->at_ms = now_ms;
 }
 
-size_t sharing_queue_of(const struct sim_class *class_)
+static size_t share_queue_of(const struct sim_class *class_)
 {
 	const struct sharing_ray *own;
 	size_t pool;
 
-	if (!class_->ray->world->sharing || class_->first_group == SIZE_MAX)
+	if (class_->first_group == SIZE_MAX)
 		return SHARING_NO_QUEUE;
 	own = sharing_ray_of(class_->ray);
 	pool = own->groups[class_->first_group].pool;
 	return pool == POOL_NONE ? SHARING_NO_QUEUE : own->queues[pool];
 }
 
-void sharing_lost(const struct sim_class *class_, int64_t span_ms)
+static void share_lost(const struct sim_class *class_, int64_t span_ms)
 {
-	size_t queue = sharing_queue_of(class_);
+	size_t queue = share_queue_of(class_);
 
 	if (queue != SHARING_NO_QUEUE)
 		class_->ray->world->sharing->queues[queue].result.lost +=
 			(__int128)span_ms * class_->gpus;
 }
 
-void sharing_finish(struct sim_world *world)
+static void share_finish(struct sim_world *world)
 {
 	struct sharing *sharing = world->sharing;
 	struct sim_queue *queues;
 
-	if (!sharing)
-		return;
 	queues = arena_array(world->result_arena, sharing->queue_count, sizeof(*queues));
 	for (size_t q = 0; q < sharing->queue_count; q++)
 		queues[q] = sharing->queues[q].result;
@@ -680,3 +668,19 @@ void sharing_finish(struct sim_world *world)
 	world->result->pools = sharing->results;
 	world->result->pool_count = sharing->count;
 }
+
+const struct sim_sharing pool_sharing = {
+	.init = share_init,
+	.done = share_done,
+	.terms = share_terms,
+	.refresh = share_refresh,
+	.asked = share_asked,
+	.patched = share_patched,
+	.changed = share_changed,
+	.allocate = share_allocate,
+	.watches_work = share_watches_work,
+	.advance = share_advance,
+	.lost = share_lost,
+	.queue_of = share_queue_of,
+	.finish = share_finish,
+};

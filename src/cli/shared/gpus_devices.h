@@ -1,0 +1,26 @@
+/* Devices that are counted beside those of device plugins in `status --gpus`: FEATURE_GPUS_DEVICES. */
+#ifndef CLI_SHARED_GPUS_DEVICES_H
+#define CLI_SHARED_GPUS_DEVICES_H
+
+#include "base/arena.h"
+#include "core/nodes/device_stock.h"
+
+struct connection;
+struct device_table;
+struct inventory_list;
+
+struct gpus_stocks {
+	const struct device_stock *at;
+	size_t count;
+	const char *problem; /* NULL, or why it is unknown which are claimed */
+};
+
+struct gpus_devices {
+	/* Reads them from the API server, blocks; replaces Nodes and Pods of the list by copies in the
+	 * arena with their amounts. Nothing is changed where there are none, or they may not be read. */
+	void (*read)(struct connection *connection, const struct device_table *devices,
+		     struct arena *arena, struct inventory_list *list,
+		     struct gpus_stocks *ret_stocks);
+};
+
+#endif
