@@ -9,8 +9,9 @@
 #define EXACT_TYPES_MAX 64
 #define EXACT_SPARE_REPLICAS 4
 /* Limit of the cost of all packings of one search, in nodes times kinds of requests, to which the
- * time of a packing is proportional. */
+ * time of a packing is proportional. A request with many names and selectors counts as several kinds. */
 #define SEARCH_WORK_MAX ((size_t)200000)
+#define PARTS_OF_KIND 16
 #define SEARCH_RUNS_MIN 4
 /* The same for steps of schedule_exact, and for enumerated choices of launches. */
 #define SEARCH_STEPS_MAX ((size_t)200000)
@@ -477,15 +478,49 @@ static void find_limits(struct search *search)
 	}
 }
 
+/* Its names for each of its selectors. */
+static size_t parts_of(const struct ray_request *request)
+{
+	return request->bundle_count * (request->selector_count > 0 ? request->selector_count : 1);
+}
+
+static size_t kinds_of_demands(const struct schedule_demand *demands, size_t count)
+{
+	size_t kinds = count;
+
+	for (size_t i = 0; i < count; i++)
+		kinds += parts_of(demands[i].request) / PARTS_OF_KIND;
+	return kinds;
+}
+
+static size_t kinds_of_gang(const struct ray_gang *gang)
+{
+	size_t kinds = 1;
+
+	ARRAY_EACH(const struct bundle_selector, choice, gang->selectors, gang->selector_count)
+		for (size_t i = 0; i < choice->count; i++)
+			kinds += parts_of(&choice->requests[i]) / PARTS_OF_KIND;
+	return kinds;
+}
+
+static size_t kinds_of(const struct schedule_problem *problem)
+{
+	size_t kinds = 1 + kinds_of_demands(problem->demands, problem->demand_count);
+
+	for (size_t i = 0; i < problem->gang_count; i++)
+		kinds += kinds_of_gang(&problem->gangs[i]);
+	for (size_t i = 0; i < problem->constraint_count; i++)
+		kinds += kinds_of_demands(problem->constraints[i].demands,
+					  problem->constraints[i].count);
+	return kinds;
+}
+
 static void search_init(struct search *search)
 {
 	const struct schedule_problem *problem = search->problem;
 	size_t types = problem->type_count + 1;
-	size_t kinds = problem->demand_count + problem->gang_count + 1;
 
-	for (size_t i = 0; i < problem->constraint_count; i++)
-		kinds += problem->constraints[i].count;
-	search->runs_left = SEARCH_WORK_MAX / (64 + problem->node_count * kinds / 4);
+	search->runs_left = SEARCH_WORK_MAX / (64 + problem->node_count * kinds_of(problem) / 4);
 	search->removal_runs = search->runs_left / REMOVAL_RUNS_PART;
 	search->runs_left -= search->removal_runs;
 	if (search->runs_left < SEARCH_RUNS_MIN)

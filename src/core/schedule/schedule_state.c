@@ -598,12 +598,18 @@ static void use(struct schedule_room *room, uint32_t name, int64_t amount)
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want)
 {
+	return schedule_room_refuses(room, shape, false) ? 0 : schedule_room_put(room, shape, want);
+}
+
+int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
+			  int64_t want)
+{
 	int64_t count;
 
 	if (shape->anti_label_count && want > 1)
 		want = 1;
 	count = room_of(room, shape, want);
-	if (!count || schedule_room_refuses(room, shape, false))
+	if (!count)
 		return 0;
 	if (shape->piece_count && room->state.per_gpu) {
 		int64_t pieces = shape->combined ? 1 : piece_room(room, shape->pieces[0]);
@@ -707,9 +713,10 @@ static bool first_seen(struct schedule_room *room, uint32_t name)
 	return true;
 }
 
-uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
-			      const struct schedule_list *list, const struct schedule_fill *fill,
-			      size_t fill_count)
+/* The set of names and selectors placed on a node after `fill`. */
+static uint32_t placed_with(struct schedule_room *room, uint32_t placed,
+			    const struct schedule_list *list, const struct schedule_fill *fill,
+			    size_t fill_count)
 {
 	struct schedule_states *states = room->states;
 	struct schedule_placed before = states->placed.at[placed], after = before;
@@ -753,7 +760,7 @@ uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id, size_t t
 		room->state.type = (uint32_t)type;
 	for (size_t i = 0; i < fill_count; i++)
 		schedule_room_take(room, &list->shapes[fill[i].shape], fill[i].count);
-	*placed = schedule_placed_with(room, *placed, list, fill, fill_count);
+	*placed = placed_with(room, *placed, list, fill, fill_count);
 	filled = schedule_room_save(room, *placed);
 	schedule_room_unload(room);
 	return filled;
@@ -770,18 +777,45 @@ void schedule_key_type(const struct schedule_problem *problem, const struct sche
 	key->recency = problem->types[state->type].failure_recency;
 }
 
-void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
-			 union schedule_key *key)
+/* Ray's rank by the selectors placed before, then by those of the fill. */
+static int rank_of(const struct schedule_room *room, uint32_t placed,
+		   const struct schedule_list *list, const struct schedule_fill *fill,
+		   size_t fill_count)
+{
+	int rank = schedule_placed_rank(room->states, room->labels, placed);
+
+	for (size_t i = 0; i < fill_count; i++) {
+		if (rank)
+			break;
+		rank = label_rank(room->states, room->labels, list->shapes[fill[i].shape].selector);
+	}
+	return rank;
+}
+
+void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
+			 const struct schedule_list *list, const struct schedule_fill *fill,
+			 size_t fill_count, union schedule_key *key)
 {
 	const struct schedule_problem *problem = room->states->words->problem;
 	const struct schedule_placed *placed = &room->states->placed.at[placed_id];
+	bool asks_accelerator = placed->asks_accelerator;
 
 	schedule_key_type(problem, &room->state, key);
+	room->stamp++;
 	for (uint32_t i = 0; i < placed->name_count; i++)
-		key->types += room->total[placed->names[i]] >= 0;
-	key->labels = schedule_placed_rank(room->states, room->labels, placed_id);
+		key->types += first_seen(room, placed->names[i]) &&
+			      room->total[placed->names[i]] >= 0;
+	for (size_t i = 0; i < fill_count; i++) {
+		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
+
+		asks_accelerator = asks_accelerator || shape->asks_accelerator;
+		for (uint32_t j = 0; j < shape->need_count; j++)
+			key->types += first_seen(room, shape->needs[j].name) &&
+				      room->total[shape->needs[j].name] >= 0;
+	}
+	key->labels = rank_of(room, placed_id, list, fill, fill_count);
 	key->accelerator_ok = !problem->conserve_accelerators || !room->state.accelerator ||
-			      placed->asks_accelerator;
+			      asks_accelerator;
 }
 
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,

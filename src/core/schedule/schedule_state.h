@@ -150,6 +150,9 @@ bool schedule_room_refuses(const struct schedule_room *room, const struct schedu
 /* Places up to `want` units and returns the number that fit. */
 int64_t schedule_room_take(struct schedule_room *room, const struct schedule_shape *shape,
 			   int64_t want);
+/* The same for a shape that the labels do not exclude. */
+int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
+			  int64_t want);
 /* The terms of the amounts of the loaded state, in their order; -1: not counted. */
 void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
 /* The state that the node has become; `placed` counts for running nodes only. */
@@ -159,10 +162,6 @@ void schedule_room_unload(struct schedule_room *room);
 /* The state after a resize; `rest` is that of the node with its new size. */
 uint32_t schedule_state_resized(struct schedule_room *room, uint32_t id,
 				const struct schedule_size *size, uint32_t rest);
-/* The set of names and selectors placed on a node after `fill`. */
-uint32_t schedule_placed_with(struct schedule_room *room, uint32_t placed,
-			      const struct schedule_list *list, const struct schedule_fill *fill,
-			      size_t fill_count);
 /* The state `id` of a node of this type with the fill; `placed`: the set before, then the set after. */
 uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id, size_t type,
 			       const struct schedule_list *list, const struct schedule_fill *fill,
@@ -170,18 +169,23 @@ uint32_t schedule_state_filled(struct schedule_room *room, uint32_t id, size_t t
 /* Sets the part of the key that the node's type defines, and clears the rest. */
 void schedule_key_type(const struct schedule_problem *problem, const struct schedule_state *state,
 		       union schedule_key *key);
-/* Sets the part of the key that all placed requests define; schedule_key_rest sets minimum and average. */
-void schedule_key_placed(const struct schedule_room *room, uint32_t placed_id,
-			 union schedule_key *key);
+/* Sets the part of the key that all placed requests define, those placed before and the fill of the loaded
+ * room; schedule_key_rest sets minimum and average. */
+void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
+			 const struct schedule_list *list, const struct schedule_fill *fill,
+			 size_t fill_count, union schedule_key *key);
 /* Puts minimum and average into the key, from the terms of the state's amounts and the rest. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
 		       const double *terms, uint32_t rest, union schedule_key *key);
 /* Positive when a is better, 0 when the order of the nodes decides. */
 static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {
-	UNCOUNTED_FOR(size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++)
-		if (a->parts[i] > b->parts[i] || a->parts[i] < b->parts[i])
-			return a->parts[i] > b->parts[i] ? 1 : -1;
+	UNCOUNTED_FOR(size_t i = 0; i < sizeof(a->parts) / sizeof(*a->parts); i++) {
+		int order = (a->parts[i] > b->parts[i]) - (a->parts[i] < b->parts[i]);
+
+		if (order)
+			return order;
+	}
 	return 0;
 }
 

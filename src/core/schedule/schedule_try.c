@@ -9,9 +9,10 @@
  *
  * The heap is ordered by these keys, existing nodes before new ones. find_best() improves only
  * its first candidate, from unknown to bounded to filled, until the first is filled: every other key is
- * at most as large, and so is what it bounds. Most candidates are never filled, which is the speed.
+ * at most as large, and so is what it bounds. Most candidates are never filled, which is the speed. Those whose
+ * fills have become stale are improved before that (refill).
  *
- * Invariants: a key never falls below the exact one (SLACK covers rounding). A class outside of the heap
+ * Invariants: a key never falls below the exact one (SLACK covers rounding), but for stale candidates. A class outside of the heap
  * is behind `next` in each stream that has it, and may_be_better() has compared the first of these. Fewer
  * shapes or units only lower exact keys, so an old bound stays a bound. Only the label rank may rise; a bound
  * with a rank below the highest one is held by its witness (find_witness). */
@@ -99,8 +100,9 @@ static void heap_drop(struct schedule_try *try, struct schedule_candidate *c)
 	heap_move(try, last);
 }
 
-/* Removes the holders of the shape that are out of date. Those that hold more than `units` return to their
- * bounds, which are higher, so the heap before them stays as it was read. */
+/* Removes the holders of the shape that are out of date. Of those that hold more than `units`, fills become
+ * stale, and bounds by a witness return to the bound, which is higher, so the heap before it stays as it
+ * was read. */
 static void review(struct schedule_try *try, uint32_t shape, int64_t units)
 {
 	struct schedule_holders *holders = &try->holders[shape];
@@ -120,8 +122,12 @@ static void review(struct schedule_try *try, uint32_t shape, int64_t units)
 		holders->count--;
 		if (!valid)
 			continue;
-		c->fresh = false;
 		c->version++;
+		if (c->fresh) {
+			c->fresh = false;
+			VEC_PUSH(try->run->attempt, &try->stale, c);
+			continue;
+		}
 		c->key = c->bound;
 		heap_move(try, c);
 	}
@@ -369,7 +375,8 @@ static bool cursor_move(const struct schedule_try *try, struct schedule_cursor *
 	const struct schedule_room *room = &try->run->room;
 
 	cursor->place = SCHEDULE_NO_INDEX;
-	if (!schedule_requests_refused(cursor->kind, room))
+	/* The candidate's kinds accept its labels; placements may add some. */
+	if (room->labels == room->state.labels || !schedule_requests_refused(cursor->kind, room))
 		cursor->place = schedule_requests_next(cursor->kind, room, from);
 	if (cursor->place == SCHEDULE_NO_INDEX)
 		return false;
@@ -394,6 +401,18 @@ static void cursor_sink(struct schedule_try *try, size_t at, struct schedule_cur
 	heap[at] = cursor;
 }
 
+/* Takes the units of the shape that fit. Its kind accepts the labels of the candidate, so they are read again only
+ * where placements add some. */
+static int64_t take_some(const struct schedule_try *try, uint32_t shape)
+{
+	struct schedule_room *room = &try->run->room;
+	const struct schedule_shape *own = &try->list->shapes[shape];
+
+	if (try->requests->adds_labels || room->labels != room->state.labels)
+		return schedule_room_take(room, own, try->left[shape]);
+	return schedule_room_put(room, own, try->left[shape]);
+}
+
 /* Takes what fits, in the order of the list: of the next shapes of all kinds the first. */
 static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 {
@@ -415,8 +434,7 @@ static void take_all(struct schedule_try *try, struct schedule_candidate *c)
 		int64_t count = 0;
 
 		if (first.shape != before)
-			count = schedule_room_take(&run->room, &try->list->shapes[first.shape],
-						   try->left[first.shape]);
+			count = take_some(try, first.shape);
 		before = first.shape;
 		if (count) {
 			VEC_PUSH(run->attempt, &c->fill,
@@ -444,10 +462,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	take_all(try, c);
 	if (c->fill.count) {
 		schedule_room_terms(room, c->terms);
-		schedule_key_placed(room,
-				    schedule_placed_with(room, c->placed, try->list, c->fill.at,
-							 c->fill.count),
-				    &c->key);
+		schedule_key_filled(room, c->placed, try->list, c->fill.at, c->fill.count, &c->key);
 		if (run->policy.spare_gpus && c->type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(run, c);
 		else if (run->policy.shuffle)
@@ -647,12 +662,44 @@ static bool add_next(struct schedule_try *try, const struct schedule_candidate *
 	return false;
 }
 
+/* A bound that is up to date, then a fill. A candidate of which nothing fits is dropped. */
+static void improve(struct schedule_try *try, struct schedule_candidate *c)
+{
+	if (!(c->bound_at != bounds_now(try, c) ? bound(try, c) : fill(try, c)))
+		heap_drop(try, c);
+}
+
+/* Fills stale candidates again where they are, near their old keys: a choice changes the fills of many nodes
+ * that are almost as good. Those that cannot be better than the best of these stay at their bounds. */
+static void refill(struct schedule_try *try)
+{
+	struct schedule_candidate *first = try->heap.count ? try->heap.at[0] : NULL;
+	const struct schedule_candidate *best = first && first->fresh ? first : NULL;
+
+	while (try->stale.count) {
+		struct schedule_candidate *c = try->stale.at[--try->stale.count];
+
+		if (!c->listed || c->bound_at < 0)
+			continue;
+		c->key = c->bound;
+		while (c->listed && !c->fresh && !(best && is_before(try, best, c)))
+			improve(try, c);
+		if (!c->listed)
+			continue;
+		if (c->fresh && (!best || is_before(try, c, best)))
+			best = c;
+		heap_move(try, c);
+	}
+}
+
 /* The best candidate, fresh; existing nodes precede those that would be launched. NULL when no
  * candidate can take a unit. Classes become candidates in the order of their rankings, until none of the rest can be the best.
  * The first candidate of the heap then gets a bound, or a fill when its bound is up to date, until
  * it is first with a valid fill. */
 static struct schedule_candidate *find_best(struct schedule_try *try)
 {
+	if (try->active_count)
+		refill(try);
 	while (try->active_count) {
 		struct schedule_candidate *best = try->heap.count ? try->heap.at[0] : NULL;
 
@@ -660,10 +707,9 @@ static struct schedule_candidate *find_best(struct schedule_try *try)
 			continue;
 		if (!best || best->fresh)
 			return best;
-		if (best->bound_at != bounds_now(try, best) ? bound(try, best) : fill(try, best))
+		improve(try, best);
+		if (best->listed)
 			heap_move(try, best);
-		else
-			heap_drop(try, best);
 	}
 	return NULL;
 }
@@ -764,7 +810,7 @@ static void resize_nodes(struct schedule_try *try)
 		if (!list[i]->follows)
 			heap_add(try, list[i]);
 	take_best(try);
-	try->heap.count = 0;
+	try->heap.count = try->stale.count = 0;
 }
 
 static void place(struct schedule_try *try)

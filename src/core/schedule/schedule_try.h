@@ -79,12 +79,13 @@ struct schedule_try {
 	struct schedule_run *run;
 	struct schedule_requests *requests; /* without the shapes that have no units left */
 	const struct schedule_list *list;
-	int64_t *left;                         /* by shape: units to place */
-	int64_t active_count;                  /* shapes with units left */
-	struct schedule_holders *holders;      /* by shape; some are out of date */
-	struct schedule_holder *spare;         /* for reuse */
-	VEC(struct schedule_cursor) cursors;   /* of one fill */
-	VEC(struct schedule_candidate *) heap; /* the best first */
+	int64_t *left;                          /* by shape: units to place */
+	int64_t active_count;                   /* shapes with units left */
+	struct schedule_holders *holders;       /* by shape; some are out of date */
+	struct schedule_holder *spare;          /* for reuse */
+	VEC(struct schedule_cursor) cursors;    /* of one fill */
+	VEC(struct schedule_candidate *) heap;  /* the best first */
+	VEC(struct schedule_candidate *) stale; /* were filled with more units than are left */
 	VEC(struct schedule_stream) streams;
 	uint64_t next_rank; /* of types */
 	int64_t new_before; /* new nodes of the run before the try */
