@@ -9,10 +9,10 @@
  * (test/support/growth_template.h). Its cost is the number of basic blocks that run (test/support/work_count.h),
  * the same on each machine. At the largest size, COUNT elements, reading and deciding may take COST_MAX times
  * BASE_BLOCKS and MEMORY_MAX_MIB. Of a product that takes more than COST_MAX two smaller sizes are measured
- * as well: its exponent, by the number of values in the lists, may be EXPONENT_MAX. A list that does not
- * decode at a size has a limit, and is measured at the largest size that does. A pair is not measured when
- * one of its lists alone is above its aim. A decision of a costly product may take at most BLOCKS_OF_UNIT_MAX
- * for each unit that it counts itself, or else it has work that no budget ends.
+ * as well: its exponent, by the number of values in the lists, of all three and of the last two, may be
+ * EXPONENT_MAX. A list that does not decode at a size has a limit, and is measured at the largest size that
+ * does. A pair is not measured when one of its lists alone is above its aim. A decision of a costly product may
+ * take at most BLOCKS_OF_UNIT_MAX for each unit that it counts itself, or else it has work that no budget ends.
  *
  * Exit status 1: a product is above an aim and is not a row of --known, or a row of it is no longer
  * above, so that the file only shrinks. --part K/N: the Kth of N parts of lists and pairs. --alone: no
@@ -154,14 +154,22 @@ static int measure(const struct growth_template *template, const struct growth_c
 
 /* ---- the aims ---- */
 
-/* Between the smallest and the largest size. */
+/* Of the growth from the size `small` to the largest one. */
+static double exponent_from(const struct product *product, enum step step, size_t small)
+{
+	const struct sample *samples = product->samples;
+
+	if (product->sample_count < SIZES || samples[0].values <= samples[small].values)
+		return 0;
+	return log(samples[0].blocks[step] / samples[small].blocks[step]) /
+	       log(samples[0].values / samples[small].values);
+}
+
+/* Of all sizes and of the last doubling, the lower one: what grows goes on, unlike the search for cheaper launches,
+ * which begins at some size and has a limit. */
 static double exponent(const struct product *product, enum step step)
 {
-	const struct sample *large = &product->samples[0], *small = &product->samples[SIZES - 1];
-
-	if (product->sample_count < SIZES || large->values <= small->values)
-		return 0;
-	return log(large->blocks[step] / small->blocks[step]) / log(large->values / small->values);
+	return fmin(exponent_from(product, step, SIZES - 1), exponent_from(product, step, 1));
 }
 
 static bool is_costly(const struct sample *sample, enum step step)
