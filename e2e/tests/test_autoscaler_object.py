@@ -153,7 +153,7 @@ def test_what_the_document_shows(api_server, server, namespace, kubectl):
         fields = kubectl.run("explain", "rca.spec").stdout
         assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
     refusal = 'The RayClusterAutoscaler "demo" is invalid: spec.groups[0]: Invalid value: "object": a group without a setting; '
-    refusal += "set idleTimeoutSeconds or remove the group"
+    refusal += "set one or remove the group"
     said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"groups": [{"name": "a"}]}}', status=1)
     assert said.stderr.strip() == refusal
     misspelt = manifest.replace("maxGPUs", "maxGpus")

@@ -211,11 +211,12 @@ static bool registers_soon(const struct sim_worker *worker)
 {
 	const struct snapshot own = { .settings = worker->ray->settings,
 				      .autoscaler = worker->ray->input->autoscaler };
+	const char *group = worker->type > 0 ? worker->ray->groups[worker->type - 1].name : NULL;
 	int64_t register_ms = worker->register_ms;
 
 	return register_ms < in_force_unregistered_ms(&own) &&
 	       register_ms < in_force_raylet_gone_ms(&own) &&
-	       register_ms < in_force_start_timeout_ms(&own);
+	       register_ms < in_force_launch(&own, group).start_ms;
 }
 
 bool pod_of_head_is_registered(const struct sim_ray *ray)

@@ -38,6 +38,18 @@ static void write_max_gpus(struct json_writer *writer, const struct field *field
 		json_write_amount(writer, field->name, autoscaler->max_gpus);
 }
 
+#define LAUNCH(T, m, h, n, text)                                                                   \
+	FIELD_INTEGER(T, launch.m, n, .has = FIELD_HAS(T, launch.h),                               \
+		      .check = field_check_not_negative, .description = (text),                    \
+		      .schema = NOT_NEGATIVE)
+#define LAUNCH_ROWS(T)                                                                             \
+	LAUNCH(T, start_seconds, has_start, "startTimeoutSeconds",                                 \
+	       "How long a Pod may take until its raylet has registered."),                        \
+		LAUNCH(T, node_seconds, has_node, "nodeProvisionTimeoutSeconds",                   \
+		       "How long an unschedulable Pod may wait for a Node."),                      \
+		LAUNCH(T, most_starting, has_most_starting, "maxStartingWorkers",                  \
+		       "Limit on launched workers that are not registered; 0: none.")
+
 static const struct field spec_group_fields[] = {
 	FIELD_TEXT(struct autoscaler_group, name, "name", .read = field_group_name_decode,
 		   .flags = FIELD_REQUIRED,
@@ -47,6 +59,7 @@ static const struct field spec_group_fields[] = {
 		      .has = FIELD_HAS(struct autoscaler_group, has_idle_timeout_seconds),
 		      .check = field_check_not_negative,
 		      .description = "As in spec, for this group.", .schema = NOT_NEGATIVE),
+	LAUNCH_ROWS(struct autoscaler_group),
 	FIELD_NAMES(NULL),
 };
 
@@ -69,6 +82,7 @@ const struct field autoscaler_spec_fields[] = {
 				  "included. 0 starts no worker with GPUs. The smallest of all "
 				  "limits counts. Running workers are not terminated for it.",
 		   .schema = "type: integer\n" NOT_NEGATIVE),
+	LAUNCH_ROWS(AUTOSCALER),
 	FIELD_LIST(AUTOSCALER, groups, group_count, spec_group_fields, "groups",
 		   .flags = FIELD_LINE, .description = "Settings of single worker groups.",
 		   .schema = "maxItems: 1000\n"
@@ -76,8 +90,11 @@ const struct field autoscaler_spec_fields[] = {
 			     "x-kubernetes-list-map-keys: [name]",
 		   /* A server without strict validation drops a misspelled setting. */
 		   .element_schema = "x-kubernetes-validations:\n"
-				     "- rule: has(self.idleTimeoutSeconds)\n"
-				     "  message: a group without a setting; set idleTimeoutSeconds "
+				     "- rule: has(self.idleTimeoutSeconds) || "
+				     "has(self.startTimeoutSeconds) || "
+				     "has(self.nodeProvisionTimeoutSeconds) || "
+				     "has(self.maxStartingWorkers)\n"
+				     "  message: a group without a setting; set one "
 				     "or remove the group"),
 	FEATURE_SPEC_ROWS(AUTOSCALER) FIELD_NAMES(NULL),
 };

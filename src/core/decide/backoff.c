@@ -335,8 +335,7 @@ static time_ms failed_at_of(const struct memory_backoff *backoff)
 static bool keep_old(const struct facts *facts, const struct group *group,
 		     const struct memory_backoff *old, const struct evidence *evidence)
 {
-	int64_t forget = BACKOFF_FORGET_MS + in_force_node_timeout_ms(facts->snapshot) +
-			 in_force_start_timeout_ms(facts->snapshot);
+	int64_t forget = BACKOFF_FORGET_MS + group->launch.node_ms + group->launch.start_ms;
 	/* The clock was set back, so the end of the back-off is unknown. */
 	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;

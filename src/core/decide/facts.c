@@ -108,6 +108,7 @@ struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate
 						       .arena = arena,
 						       .gate = *gate,
 						       .due = ARENA_NEW(arena, struct due),
+						       .launch = in_force_launch(snapshot, NULL),
 						       .ray_problem = "",
 					       });
 

@@ -17,6 +17,7 @@
 #include "core/capacity/gpu_cost.h"
 #include "core/decide/due.h"
 #include "core/decide/gate.h"
+#include "core/model/in_force.h"
 #include "core/model/name_set.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
@@ -67,7 +68,8 @@ struct group {
 	const struct pool_grant *grant;       /* of the pool it draws from; NULL: of none */
 	/* "minReplicas 2", or "schedule office (4 replicas until 2026-11-20T17:00:00Z)". */
 	const char *minimum_text;
-	int64_t idle_timeout_ms;           /* as configured */
+	int64_t idle_timeout_ms; /* as configured */
+	struct in_force_launch launch;
 	struct name_set disruption_names;  /* workersToDelete */
 	size_t first_worker, worker_count; /* its slice of workers; Pods first, then without */
 	int64_t kept;                      /* Pods that are neither being deleted nor disrupted */
@@ -107,6 +109,7 @@ struct facts {
 	struct arena *arena;
 	struct due *due;  /* the only value that all later steps write */
 	struct gate gate; /* why the cluster is not scaled; a feature may set its message */
+	struct in_force_launch launch; /* of the head, and of workers without a group */
 	bool ray_reachable;
 	const char *ray_problem;    /* why not */
 	const char *view_problem;   /* NULL: the watch cache of the API server is current */
@@ -153,5 +156,12 @@ void facts_note_problems(struct facts *facts);
 /* Reports a group that the RayCluster lacks, and that `list` of the RayClusterAutoscaler names; false:
  * it has the group, or the name is empty. */
 bool facts_note_unknown_group(struct facts *facts, const char *list, const char *name);
+
+static inline const struct in_force_launch *facts_launch(const struct facts *facts,
+							 const struct worker *worker)
+{
+	return worker->group == FACTS_NO_INDEX ? &facts->launch :
+						 &facts->groups[worker->group].launch;
+}
 
 #endif

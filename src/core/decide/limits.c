@@ -94,6 +94,7 @@ void limits_make_groups(struct facts *facts)
 						   (long long)group->min_replicas);
 		group->grant = find_grant(facts->snapshot->pools, group->spec->name);
 		group->idle_timeout_ms = limits_idle_timeout_ms(facts->snapshot, group->spec);
+		group->launch = in_force_launch(facts->snapshot, group->spec->name);
 		capacity_of_group(cluster, g, &facts->snapshot->settings,
 				  facts->snapshot->device_table, facts->arena,
 				  &group->template_capacity);
@@ -387,9 +388,16 @@ static void cut_to(struct choice *choice, const int64_t *most)
 	}
 }
 
+static int64_t within_cap(int64_t allowed, int64_t cap, int64_t hosts, int64_t starting)
+{
+	if (cap <= 0 || allowed <= 0)
+		return allowed;
+	return int64_min(allowed, replicas_within(cap - starting, hosts, starting));
+}
+
 void limits_throttle(struct choice *choice, const int64_t *most)
 {
-	int64_t cap = choice->snapshot->settings.max_starting_workers, starting_all = 0;
+	int64_t starting_all = 0;
 	bool conservative = limits_is_conservative(choice->snapshot);
 	for (size_t g = 0; g < choice->facts->group_count; g++)
 		starting_all += starting_pods(&choice->groups[g]);
@@ -402,11 +410,9 @@ void limits_throttle(struct choice *choice, const int64_t *most)
 			int64_t within = conservative_replicas(choice, group, starting);
 			allowed = allowed < within ? allowed : within;
 		}
-		if (cap > 0 && allowed > 0) {
-			int64_t within =
-				replicas_within(cap - starting_all, group->hosts, starting_all);
-			allowed = allowed < within ? allowed : within;
-		}
+		allowed = within_cap(allowed, choice->facts->launch.most_starting, group->hosts,
+				     starting_all);
+		allowed = within_cap(allowed, group->launch.most_starting, group->hosts, starting);
 		own->allowed_replicas = allowed;
 		starting_all += allowed * group->hosts;
 	}

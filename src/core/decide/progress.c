@@ -7,7 +7,6 @@
 #include "core/decide/mark.h"
 #include "core/decide/worker.h"
 #include "core/model/event_meaning.h"
-#include "core/model/in_force.h"
 #include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
@@ -79,7 +78,7 @@ static void assess_gated(struct health *health, const struct worker *worker)
 	struct worker_health *own = &health->workers[worker->index];
 	const struct strings *gates = &worker->pod->spec.scheduling_gates;
 	const struct memory_mark *old = mark_find(health->facts, MARK_GATES, worker->pod_name);
-	int64_t timeout = in_force_node_timeout_ms(health->snapshot) / MS_PER_SECOND;
+	int64_t timeout = facts_launch(health->facts, worker)->node_ms / MS_PER_SECOND;
 
 	own->gated_since = old && old->count == (int64_t)gates->count ?
 				   mark_since(health->facts, MARK_GATES, worker->pod_name) :
@@ -121,7 +120,7 @@ static void assess_unschedulable(struct health *health, const struct worker *wor
 {
 	struct worker_health *own = &health->workers[worker->index];
 	const struct snapshot *snapshot = health->snapshot;
-	int64_t timeout = in_force_node_timeout_ms(snapshot) / MS_PER_SECOND;
+	int64_t timeout = facts_launch(health->facts, worker)->node_ms / MS_PER_SECOND;
 	time_ms since = scheduled->last_transition;
 	if (since == TIME_NONE)
 		since = worker->pod->created;
@@ -201,7 +200,7 @@ static void assess_start(struct health *health, const struct worker *worker,
 		since = latest(since, scheduled->last_transition);
 	if (since == TIME_NONE)
 		since = worker->pod->created;
-	int64_t timeout = in_force_start_timeout_ms(health->snapshot) / MS_PER_SECOND;
+	int64_t timeout = facts_launch(health->facts, worker)->start_ms / MS_PER_SECOND;
 	/* Without Ray, it is unknown whether a Pod that has run had registered. */
 	if (!health->facts->ray_reachable && !worker->never_started)
 		return;

@@ -55,7 +55,7 @@ static void judge_change(struct facts *facts, const struct memory_mark *old,
 {
 	const struct memory_mark *waiting =
 		old ? memory_next_mark(facts->snapshot->memory, MARK_RAY_SESSION, old) : NULL;
-	int64_t limit_ms = in_force_start_timeout_ms(facts->snapshot);
+	int64_t limit_ms = facts->launch.start_ms;
 
 	if (!old || !old->who || !mark->who || strcmp(old->key, mark->key) == 0 ||
 	    strcmp(old->who, mark->who) != 0)

@@ -1,5 +1,6 @@
 #include "core/decide/raylet.h"
 
+#include "base/int64.h"
 #include "core/decide/mark.h"
 #include "core/decide/progress.h"
 #include "core/decide/ray_session.h"
@@ -7,12 +8,10 @@
 
 /* ---- not registered ---- */
 
-static int64_t gone_after_ms(const struct snapshot *snapshot)
+static int64_t gone_after_ms(const struct facts *facts, const struct worker *worker)
 {
-	int64_t gone_ms = in_force_raylet_gone_ms(snapshot);
-	int64_t start_ms = in_force_start_timeout_ms(snapshot);
-
-	return gone_ms < start_ms ? gone_ms : start_ms;
+	return int64_min(in_force_raylet_gone_ms(facts->snapshot),
+			 facts_launch(facts, worker)->start_ms);
 }
 
 /* `since`: of the first reply without it. */
@@ -26,8 +25,6 @@ static bool is_unregistered(const struct health *health, const struct worker *wo
 
 static void update_not_registered(struct health *health)
 {
-	int64_t sure_ms = gone_after_ms(health->snapshot);
-
 	ARRAY_EACH(const struct worker, worker, health->facts->workers,
 		   health->facts->worker_count) {
 		struct worker_health *own = &health->workers[worker->index];
@@ -41,7 +38,8 @@ static void update_not_registered(struct health *health)
 			.since = mark_since(health->facts, MARK_NOT_REGISTERED, worker->pod_name),
 		};
 
-		own->unsure = !due_passed(health->facts->due, mark.since, sure_ms);
+		own->unsure = !due_passed(health->facts->due, mark.since,
+					  gone_after_ms(health->facts, worker));
 		own->unregistered = is_unregistered(health, worker, mark.since);
 		VEC_PUSH(health->arena, &health->memory.marks, mark);
 	}

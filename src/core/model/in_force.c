@@ -1,13 +1,41 @@
 #include "core/model/in_force.h"
 
-int64_t in_force_start_timeout_ms(const struct snapshot *snapshot)
+#include <string.h>
+
+#include "base/int64.h"
+
+/* A greater number is as good as no limit, and cannot overflow. */
+#define LAUNCH_MAX 31536000
+
+static void set(const struct autoscaler_launch *given, struct in_force_launch *launch)
 {
-	return snapshot->settings.start_timeout_seconds * MS_PER_SECOND;
+	if (given->has_start)
+		launch->start_ms = int64_min(given->start_seconds, LAUNCH_MAX) * MS_PER_SECOND;
+	if (given->has_node)
+		launch->node_ms = int64_min(given->node_seconds, LAUNCH_MAX) * MS_PER_SECOND;
+	if (given->has_most_starting)
+		launch->most_starting = int64_min(given->most_starting, LAUNCH_MAX);
 }
 
-int64_t in_force_node_timeout_ms(const struct snapshot *snapshot)
+struct in_force_launch in_force_launch(const struct snapshot *snapshot, const char *group)
 {
-	return snapshot->settings.node_provision_timeout_seconds * MS_PER_SECOND;
+	const struct settings *settings = &snapshot->settings;
+	const struct autoscaler_object *object = snapshot->autoscaler;
+	struct in_force_launch launch = {
+		.start_ms = settings->start_timeout_seconds * MS_PER_SECOND,
+		.node_ms = settings->node_provision_timeout_seconds * MS_PER_SECOND,
+		.most_starting = settings->max_starting_workers,
+	};
+
+	if (!object)
+		return launch;
+	set(&object->launch, &launch);
+	if (!group)
+		return launch;
+	for (size_t i = 0; i < object->group_count; i++)
+		if (strcmp(object->groups[i].name, group) == 0)
+			set(&object->groups[i].launch, &launch);
+	return launch;
 }
 
 int64_t in_force_raylet_gone_ms(const struct snapshot *snapshot)

@@ -5,9 +5,16 @@
 
 #include "core/model/snapshot.h"
 
-int64_t in_force_start_timeout_ms(const struct snapshot *snapshot);
-int64_t
-in_force_node_timeout_ms(const struct snapshot *snapshot); /* --node-provision-timeout-seconds */
+/* Bounds of launches. */
+struct in_force_launch {
+	int64_t start_ms;      /* until the raylet has registered */
+	int64_t node_ms;       /* of an unschedulable Pod */
+	int64_t most_starting; /* workers; 0: no limit */
+};
+
+/* Of the flags, the RayClusterAutoscaler, and its group of this name (NULL: of the cluster), the last one counts.
+ * O(groups of the RayClusterAutoscaler). */
+struct in_force_launch in_force_launch(const struct snapshot *snapshot, const char *group);
 int64_t in_force_raylet_gone_ms(const struct snapshot *snapshot);
 int64_t in_force_unregistered_ms(const struct snapshot *snapshot);
 /* The back-off behind one of `last` seconds: twice as long, up to the longest; 0: the first one. */

@@ -98,6 +98,14 @@ bool autoscaler_has_warm_workers(const struct autoscaler_object *object)
 	return has;
 }
 
+bool autoscaler_group_is_empty(const struct autoscaler_group *group)
+{
+	const struct autoscaler_launch *launch = &group->launch;
+
+	return !group->has_idle_timeout_seconds && !launch->has_start && !launch->has_node &&
+	       !launch->has_most_starting;
+}
+
 bool autoscaler_has_bundles(const struct autoscaler_object *object)
 {
 	if (!object)

@@ -384,10 +384,19 @@ struct event {
 };
 
 /* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's settings. */
+/* Bounds of launches, of a cluster or of one of its groups. */
+struct autoscaler_launch {
+	bool has_start, has_node, has_most_starting;
+	int64_t start_seconds,
+		node_seconds;  /* as --start-timeout-seconds and the time for a Node */
+	int64_t most_starting; /* as --max-starting-workers; 0: none */
+};
+
 struct autoscaler_group {
 	const char *name;
 	bool has_idle_timeout_seconds;
 	int64_t idle_timeout_seconds;
+	struct autoscaler_launch launch;
 };
 
 #define AUTOSCALER_WARM_COUNT_MAX 100000
@@ -439,6 +448,7 @@ struct autoscaler_object {
 	bool has_max_gpus;
 	int64_t max_gpus;         /* 1/10000 GPU; 0 when it does not parse */
 	const char *bad_max_gpus; /* then: the given text, kept for the file form; else NULL */
+	struct autoscaler_launch launch;
 	const struct autoscaler_group *groups;
 	size_t group_count;
 	const struct autoscaler_warm *warm_workers;
@@ -504,6 +514,8 @@ const struct condition *condition_find(const struct condition *conditions, size_
 /* Of spec and its schedules; false for NULL. */
 bool autoscaler_has_warm_workers(const struct autoscaler_object *object);
 bool autoscaler_has_bundles(const struct autoscaler_object *object);
+/* It sets nothing. */
+bool autoscaler_group_is_empty(const struct autoscaler_group *group);
 /* The status of container 0 of the spec (by its name), NULL when absent. */
 const struct container_status *pod_ray_container_status(const struct pod *pod);
 /* When the deletion of a Pod that is deleted was asked for. */

@@ -88,7 +88,7 @@ static const char *head_note(const struct choice *choice)
 /* A head that starts within start-timeout-seconds; afterwards Ray counts as unreachable. */
 static bool is_starting(const struct choice *choice, const struct pod *head)
 {
-	int64_t limit_ms = in_force_start_timeout_ms(choice->snapshot);
+	int64_t limit_ms = choice->facts->launch.start_ms;
 
 	return head && head->created != TIME_NONE && !head->unreadable && was_never_ready(head) &&
 	       !due_passed(choice->facts->due, head->created, limit_ms + 1);

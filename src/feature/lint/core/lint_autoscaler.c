@@ -16,7 +16,9 @@
 #define PARKED_MEMORY_MOST (INT64_C(128) * 1024 * 1024 * RESOURCE_UNIT)
 
 /* The PodSets of a Workload, less that of the head (kueue: MaxPodSets). */
-#define KUEUE_GROUPS_MAX 9
+/* Pod sets of a Workload, but for the head's. */
+#define KUEUE_GROUPS_OF_0_18 9
+#define KUEUE_GROUPS_MAX 17
 
 static bool has_container(const struct lint_subject *subject)
 {
@@ -176,11 +178,14 @@ void lint_kueue_refuses(struct lint_subject *subject)
 	if (cluster->enable_in_tree_autoscaling &&
 	    strcmp(cluster->managed_by, "kueue.x-k8s.io/multikueue") == 0)
 		lint_report_finding(subject, LINT_RULE_KUEUE_REFUSES, "spec.managedBy", "",
-				    "MultiKueue runs no RayCluster that is scaled: remove it, or "
-				    "enableInTreeAutoscaling");
-	if (cluster->group_count > KUEUE_GROUPS_MAX)
+				    "MultiKueue (Kueue 0.18, 0.19) runs no RayCluster that is "
+				    "scaled: remove it, or enableInTreeAutoscaling");
+	if (cluster->group_count > KUEUE_GROUPS_OF_0_18)
 		lint_report_finding(
 			subject, LINT_RULE_KUEUE_REFUSES, "spec.workerGroupSpecs", "",
-			"%zu groups; a Workload of Kueue has room for %d beside the head",
-			cluster->group_count, KUEUE_GROUPS_MAX);
+			"%zu groups; beside the head a Workload has room for %d in Kueue 0.18, %d "
+			"from 0.19 on",
+			cluster->group_count, KUEUE_GROUPS_OF_0_18, KUEUE_GROUPS_MAX)
+			->severity = cluster->group_count > KUEUE_GROUPS_MAX ? LINT_ERROR :
+									       LINT_WARNING;
 }

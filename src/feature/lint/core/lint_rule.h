@@ -132,7 +132,7 @@
 	  "`networkPolicy` closes the GCS port to the controller, unless another NetworkPolicy opens it",                                                                          \
 	  "add the rule")                                                                                                                                                          \
 	X(KUEUE_REFUSES, ERROR, "kueue-refuses", lint_kueue_refuses,                                                                                                               \
-	  "Kueue refuses the RayCluster: no elastic job, a group `head`, more than 9 groups, MultiKueue",                                                                          \
+	  "Kueue refuses the RayCluster: no elastic job, a group `head`, more than 17 groups (a warning from 10 on: Kueue 0.18), MultiKueue",                                      \
 	  "change the field of the message")                                                                                                                                       \
 	X(GPU_NOT_INTEGER, ERROR, "gpu-not-integer", lint_gpu_not_integer,                                                                                                         \
 	  "an amount of an accelerator is not a whole number: the API server refuses the Pods (row "                                                                               \

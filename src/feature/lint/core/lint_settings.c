@@ -205,11 +205,11 @@ static void check_void(struct lint_subject *subject, const struct autoscaler_obj
 				    "protectAtMostSeconds has no effect: protectBusyPods is false; "
 				    "set it, or remove protectAtMostSeconds");
 	for (size_t i = 0; i < object->group_count && i < GROUPS_MAX; i++)
-		if (!object->groups[i].has_idle_timeout_seconds)
+		if (autoscaler_group_is_empty(&object->groups[i]))
 			lint_report_finding(subject, LINT_RULE_SETTING_WITHOUT_EFFECT,
 					    element(subject, "spec.groups", i), "",
 					    "groups[%zu] has no effect: it sets nothing; add "
-					    "idleTimeoutSeconds, or remove it",
+					    "a setting, or remove it",
 					    i);
 }
 

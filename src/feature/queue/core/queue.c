@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "core/decide/patch.h"
 #include "core/decide/progress.h"
-#include "core/model/in_force.h"
 #include "core/model/reason.h"
 
 #define MESSAGE_MAX 400
@@ -342,8 +341,9 @@ static void assess_worker(const struct step *step, const struct worker *worker,
 {
 	struct health *health = step->health;
 	struct worker_health *own = &health->workers[worker->index];
-	int64_t grace = owner->admits == HAS_ADMITTED ? in_force_node_timeout_ms(health->snapshot) :
-							GRACE_MS;
+	int64_t grace = owner->admits == HAS_ADMITTED ?
+				facts_launch(health->facts, worker)->node_ms :
+				GRACE_MS;
 
 	own->waiting_reason = REASON_WAITS_FOR_QUEUE;
 	own->obstacle_message =
