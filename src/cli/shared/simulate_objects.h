@@ -1,4 +1,4 @@
-/* What a feature reads for `simulate` from the objects of the files: FEATURE_SIMULATE_OBJECTS. */
+/* The objects of the files that a feature reads for `simulate`: FEATURE_SIMULATE_OBJECTS. */
 #ifndef CLI_SHARED_SIMULATE_OBJECTS_H
 #define CLI_SHARED_SIMULATE_OBJECTS_H
 
