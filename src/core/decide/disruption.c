@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/decide/mark.h"
 #include "core/model/pod_status.h"
 #include "core/nodes/disruption_taint.h"
@@ -60,6 +61,29 @@ static void assess(struct arena *arena, const struct node *node, struct worker *
 					node->name, taint->key);
 		}
 	worker->disrupted = worker->disruption_why != NULL;
+}
+
+static int compare_planned(const void *name, const void *planned)
+{
+	return strcmp(name, ((const struct planned_end *)planned)->node);
+}
+
+/* The drain has begun when Ray has accepted it: from then on the end is known. */
+static void apply_planned(const struct facts *facts, struct worker *worker)
+{
+	const struct planned_end *planned = SORT_FIND(worker->pod->spec.node_name,
+						      facts->planned_ends.at,
+						      facts->planned_ends.count, compare_planned);
+	const struct memory_mark *notified;
+
+	if (!planned || worker->do_not_disrupt)
+		return;
+	notified = mark_find(facts, MARK_NOTIFIED, worker->pod_name);
+	worker->planned = planned;
+	worker->disrupted = true;
+	worker->disruption_why = planned->why;
+	if (notified && notified->count > 0)
+		worker->ends = notified->count * MS_PER_SECOND;
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -123,9 +147,49 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 				worker->disruption_why =
 					pod_deletion_text(worker->pod, facts->arena);
 			}
+			if (!worker->disrupted)
+				apply_planned(facts, worker);
 		}
 		worker->announced = worker->disrupted || worker->pod->deleting;
 	}
+}
+
+/* The end of a replica by its hosts. */
+struct replica_end {
+	bool by_kubernetes, kept; /* do-not-disrupt of a host keeps it from a planned end */
+	time_ms ends;
+	const struct planned_end *planned;
+};
+
+static void add_host(struct replica_end *replica, const struct worker *host)
+{
+	replica->kept |= host->do_not_disrupt;
+	if (!host->disrupted)
+		return;
+	replica->by_kubernetes |= !host->planned;
+	if (host->planned)
+		replica->planned = host->planned;
+	replica->ends = earlier(replica->ends, host->ends);
+}
+
+static void apply_to_host(const struct replica_end *replica, struct worker *host)
+{
+	if (!replica->by_kubernetes && (!replica->planned || replica->kept)) {
+		if (host->planned) {
+			host->disrupted = false;
+			host->disruption_why = NULL;
+			host->planned = NULL;
+			host->announced = host->pod->deleting;
+		}
+		return;
+	}
+	host->ends = earlier(host->ends, replica->ends);
+	host->planned = replica->by_kubernetes ? NULL : replica->planned;
+	if (host->disrupted)
+		return;
+	host->disrupted = true;
+	host->announced = !host->deleting || host->pod->deleting;
+	host->disruption_why = "another host of its replica is about to be terminated";
 }
 
 void disruption_spread(const struct facts *facts, const struct group *group, struct worker *workers)
@@ -133,31 +197,18 @@ void disruption_spread(const struct facts *facts, const struct group *group, str
 	struct worker *first = &workers[group->first_worker];
 	size_t lowest = FACTS_NO_INDEX;
 	/* The replicas of a group are numbered one after the other. */
-	struct {
-		bool leaves;
-		time_ms ends;
-	} *replicas = arena_array(facts->arena, group->worker_count + 1, sizeof(*replicas));
+	struct replica_end *replicas =
+		arena_array(facts->arena, group->worker_count + 1, sizeof(*replicas));
+
 	for (size_t i = 0; i < group->worker_count; i++) {
 		replicas[i].ends = TIME_NONE;
 		if (first[i].replica < lowest)
 			lowest = first[i].replica;
 	}
 	for (size_t i = 0; i < group->worker_count; i++)
-		if (first[i].disrupted && first[i].replica != FACTS_NO_INDEX) {
-			size_t replica = first[i].replica - lowest;
-
-			replicas[replica].leaves = true;
-			replicas[replica].ends = earlier(replicas[replica].ends, first[i].ends);
-		}
-	for (size_t i = 0; i < group->worker_count; i++) {
-		if (first[i].replica == FACTS_NO_INDEX ||
-		    !replicas[first[i].replica - lowest].leaves)
-			continue;
-		first[i].ends = earlier(first[i].ends, replicas[first[i].replica - lowest].ends);
-		if (first[i].disrupted)
-			continue;
-		first[i].disrupted = true;
-		first[i].announced = !first[i].deleting || first[i].pod->deleting;
-		first[i].disruption_why = "another host of its replica is about to be terminated";
-	}
+		if (first[i].replica != FACTS_NO_INDEX)
+			add_host(&replicas[first[i].replica - lowest], &first[i]);
+	for (size_t i = 0; i < group->worker_count; i++)
+		if (first[i].replica != FACTS_NO_INDEX)
+			apply_to_host(&replicas[first[i].replica - lowest], &first[i]);
 }

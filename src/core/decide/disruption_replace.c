@@ -24,6 +24,18 @@ static int64_t remember(struct packing *packing, const struct group *group, int6
 	return mark.count;
 }
 
+static int64_t pods_ready(const struct packing *packing, const struct group *group)
+{
+	int64_t ready = 0;
+
+	for (size_t i = 0; i < group->worker_count; i++) {
+		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
+
+		ready += worker->registered && packing->workers[worker->index].replaces_disrupted;
+	}
+	return ready;
+}
+
 void disruption_replace(struct packing *packing)
 {
 	if (packing->termination_forbidden)
@@ -33,13 +45,24 @@ void disruption_replace(struct packing *packing)
 		int64_t in_use = group->disrupted > 0 ? spare_pods_in_use(packing, group, true) : 0;
 		int64_t wanted = remember(packing, group, in_use);
 		int64_t found = spare_keep(packing, group, wanted, SPARE_FOR_DISRUPTION);
-		int64_t lack = in_use - found;
+		int64_t lack = in_use - found, ready = pods_ready(packing, group);
+		own->replacements_ready = ready >= in_use;
 		if (lack <= 0)
 			continue;
 		int64_t below_max = spare_room_below_max(packing, group);
 		int64_t launch = spare_launches(packing, group, lack);
 		own->launches_for_disruption = launch / group->hosts;
+		own->replacements_ready = launch == 0 && ready >= found &&
+					  !packing->problem.types[group->index + 1].launch_held;
 		own->replacements_waiting = (lack - launch) / group->hosts;
 		own->replacements_at_max = lack > below_max;
 	}
+}
+
+bool disruption_may_begin(const struct packing *packing, const struct worker *worker)
+{
+	const struct group *group = &packing->facts->groups[worker->group];
+
+	return !worker->planned || (packing->groups[worker->group].replacements_ready &&
+				    group->missing == 0 && group->kept == group->registered);
 }

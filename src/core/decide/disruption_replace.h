@@ -11,5 +11,8 @@
 
 /* After packing: launches replacements for disrupted workers in use for which no worker is free. */
 void disruption_replace(struct packing *packing);
+/* False: a feature plans the end of the worker, and its replacement is not there, or another worker of
+ * its group starts. */
+bool disruption_may_begin(const struct packing *packing, const struct worker *worker);
 
 #endif

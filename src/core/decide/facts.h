@@ -26,6 +26,14 @@
 /* Replicas without a Pod that are packed one by one; more do not change a decision. */
 #define FACTS_MISSING_MAX 100000
 
+/* The end of a Node that a feature plans, and not Kubernetes: its idle workers end at once, and Ray is notified of the
+ * others when their replacement has registered; see disruption.h. */
+struct planned_end {
+	const char *node, *why;
+	int64_t drain_ms; /* the time that Ray gets for the work */
+	bool stops;       /* after it the Pods are deleted */
+};
+
 /* A worker Pod, or a requested host of a replica that has no Pod yet (pod NULL). */
 struct worker {
 	size_t index;
@@ -50,6 +58,7 @@ struct worker {
 	 * is registered. */
 	bool do_not_disrupt;
 	const char *disruption_why;
+	const struct planned_end *planned;  /* NULL: Kubernetes disrupts it, or nobody */
 	const struct pool_release *release; /* see release.h; NULL: it is not released */
 };
 
@@ -144,6 +153,9 @@ struct facts {
 	size_t schedule_count;
 	const char *keeps_cluster; /* why the whole cluster is to run; NULL: no feature keeps it */
 	struct plan_idle *idle;    /* NULL: none; of feature/idle_termination */
+	/* By Node name, each once; before the workers are joined. */
+	VEC(struct planned_end) planned_ends;
+	const struct plan_repair *repair; /* NULL: none; of feature/repair */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

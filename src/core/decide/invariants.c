@@ -17,6 +17,7 @@ static void check_worker(const struct facts *facts, const struct worker *worker)
 	CHECK(!(worker->never_started && worker->finished));
 	CHECK(worker->disrupted == (worker->disruption_why != NULL));
 	CHECK(!worker->disrupted || !facts->termination_forbidden);
+	CHECK(!worker->planned || worker->disrupted);
 	CHECK(!worker->node || facts->ray_reachable);
 	if (worker->registered)
 		CHECK(worker->node && worker->node->status != RAY_NODE_DEAD);
@@ -283,7 +284,7 @@ static bool has_deadline(const struct worker *worker)
 }
 
 /* Busy work is never terminated: only idle, drained, dead and never started workers are, except
- * with enforce-max: now, and those that a pool releases with a deadline. */
+ * with enforce-max: now, and those that a pool releases or a planned end stops with a deadline. */
 static void check_worker_choice(const struct choice *choice, const struct worker *worker)
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
@@ -311,6 +312,8 @@ static void check_worker_choice(const struct choice *choice, const struct worker
 		break;
 	case TERMINATE_STOP:
 		CHECK(in_force_stops_busy(choice->snapshot) ||
+		      (worker->planned && worker->planned->stops &&
+		       worker->ends <= choice->snapshot->now) ||
 		      (has_deadline(worker) && worker->release->deadline <= choice->snapshot->now &&
 		       worker->state == WORKER_DRAINING));
 		CHECK(!worker->do_not_disrupt || has_deadline(worker));

@@ -40,6 +40,7 @@ struct group_packing {
 	int64_t launches_for_disruption; /* beside `launches` */
 	int64_t replacements_waiting;    /* that wait for disrupted ones to be deleted */
 	bool replacements_at_max;        /* maxReplicas is the reason for that */
+	bool replacements_ready;         /* all that can come have registered */
 	/* Set by feature/warm_workers, in replicas. */
 	int64_t warm, launches_for_warm;           /* wanted; beside `launches` */
 	const struct plan_schedule *warm_schedule; /* that wants most; NULL: spec.warmWorkers */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/disruption_replace.h"
 #include "core/decide/mark.h"
 #include "core/decide/terminate.h"
 #include "core/model/reason.h"
@@ -39,6 +40,13 @@ static void remember(struct choice *choice, const struct worker *worker, time_ms
 					.count = deadline }));
 }
 
+static time_ms end_of(const struct choice *choice, const struct worker *worker)
+{
+	if (!worker->planned || worker->ends != TIME_NONE)
+		return worker->ends;
+	return choice->snapshot->now + worker->planned->drain_ms;
+}
+
 /* A pool gave Ray an earlier deadline, which counts. */
 static bool ends_before(const struct worker *worker)
 {
@@ -52,11 +60,11 @@ static bool update(struct choice *choice, const struct worker *worker)
 	const struct memory_mark *notified =
 		mark_find(choice->facts, MARK_NOTIFIED, worker->pod_name);
 	bool draining = worker->node->status == RAY_NODE_DRAINING;
-	int64_t deadline = seconds_of(worker->ends);
+	int64_t deadline = seconds_of(end_of(choice, worker));
 	time_ms now = choice->snapshot->now;
 
 	if (!notified && !draining)
-		return true;
+		return disruption_may_begin(choice->packing, worker);
 	if (!notified && ends_before(worker))
 		return false;
 	if (!notified) {
@@ -82,7 +90,7 @@ static void notify(struct choice *choice, const struct worker *worker)
 		terminate_drain_busy(&choice->workers[worker->index], REASON_LEAVING,
 				     worker->disruption_why ? worker->disruption_why :
 							      "the Pod is being deleted",
-				     worker->ends);
+				     end_of(choice, worker));
 }
 
 /* A pass that can judge nothing keeps the marks. */

@@ -11,6 +11,12 @@ static bool is_in_use(const struct worker *worker)
 	       !ray_node_is_unused(worker->node);
 }
 
+/* Of a planned end Ray is notified when the replacement is there. */
+static bool needs_replacement(const struct worker *worker)
+{
+	return worker->disrupted && !(worker->planned && worker->state == WORKER_DRAINING);
+}
+
 /* The replicas of a group are numbered one after the other: the lowest number. */
 static size_t first_replica(const struct facts *facts, const struct group *group)
 {
@@ -32,8 +38,8 @@ int64_t spare_pods_in_use(const struct packing *packing, const struct group *gro
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
 
-		if (!is_in_use(worker) ||
-		    (!worker->disrupted && (only_disrupted || worker->deleting)))
+		if (!is_in_use(worker) || (only_disrupted ? !needs_replacement(worker) :
+							    !worker->disrupted && worker->deleting))
 			continue;
 		if (worker->replica != FACTS_NO_INDEX && counted[worker->replica - lowest])
 			continue;

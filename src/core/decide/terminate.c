@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/disruption_replace.h"
 #include "core/decide/release.h"
 #include "core/decide/replica.h"
 #include "core/decide/target.h"
@@ -166,6 +167,10 @@ static void drain(struct choice *choice, const struct worker *worker, enum reaso
 			   worker->release->message);
 		return;
 	}
+	if (worker->planned) {
+		drain_idle(&choice->workers[worker->index], reason, worker->disruption_why);
+		return;
+	}
 	message = arena_printf(
 		choice->arena, "idle for %lld s, timeout %lld s",
 		(long long)(worker->node->idle_duration_ms / MS_PER_SECOND),
@@ -260,26 +265,51 @@ static void choose_idle(struct choice *choice, const struct group *group,
 		drain_replica(choice, group, replica, REASON_IDLE);
 }
 
-/* A disrupted replica serves no demand: minReplicas and demand were covered without it. */
-static void choose_disruption(struct choice *choice, const struct group *group,
-			      const struct replica *replica)
-{
-	for (size_t i = 0; i < replica->count; i++) {
-		const struct worker *worker = &choice->facts->workers[replica->members[i]];
-		if (choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
-		    !is_idle_too_long(choice, worker))
-			return;
-	}
-	drain_replica(choice, group, replica, REASON_IDLE);
-}
-
 static void stop_replica(struct choice *choice, const struct group *group,
 			 const struct replica *replica, enum reason reason, const char *message)
 {
 	for (size_t i = 0; i < replica->count; i++)
 		choice->workers[replica->members[i]] =
 			(struct worker_choice){ TERMINATE_STOP, reason, message, false, TIME_NONE };
-	target_remove(&choice->groups[group->index], (int64_t)replica->count);
+	if (replica->disrupted) /* such a one is in no target */
+		choice->groups[group->index].disruption_named += (int64_t)replica->count;
+	else
+		target_remove(&choice->groups[group->index], (int64_t)replica->count);
+}
+
+/* The deadline of a planned end that stops the work has passed, and Ray drains every host. */
+static bool has_had_its_time(const struct choice *choice, const struct replica *replica)
+{
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
+
+		if (!worker->planned || !worker->planned->stops ||
+		    worker->state != WORKER_DRAINING || worker->ends == TIME_NONE ||
+		    !due_reached(choice->facts->due, worker->ends))
+			return false;
+	}
+	return true;
+}
+
+/* A disrupted replica serves no demand: minReplicas and demand were covered without it. */
+static void choose_disruption(struct choice *choice, const struct group *group,
+			      const struct replica *replica)
+{
+	if (has_had_its_time(choice, replica)) {
+		stop_replica(
+			choice, group, replica, REASON_LEAVING,
+			arena_printf(choice->arena, "%s; the deadline of its work has passed",
+				     choice->facts->workers[replica->members[0]].disruption_why));
+		return;
+	}
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &choice->facts->workers[replica->members[i]];
+		if (choice->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
+		    (worker->planned ? !disruption_may_begin(choice->packing, worker) :
+				       !is_idle_too_long(choice, worker)))
+			return;
+	}
+	drain_replica(choice, group, replica, REASON_IDLE);
 }
 
 enum way { WAY_DELETE, WAY_DRAIN, WAY_STOP };

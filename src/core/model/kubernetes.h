@@ -460,6 +460,7 @@ struct autoscaler_object {
 	bool has_protect_at_most_seconds;
 	int64_t protect_at_most_seconds; /* 0: no limit */
 	bool has_lower_while_suspended, lower_while_suspended;
+	const struct repair_spec *repair; /* NULL: not given */
 	struct strings problems;
 	/* Its last status, core/report/summary.h; NULL: none, or too large. A member of an unknown
 	 * form counts as absent. Decisions use only the templates, and without memory the back-offs; ctl/queue/poll_interval uses

@@ -26,6 +26,7 @@ const struct mark_rule mark_rules[MARK_KIND_COUNT] = {
 	[MARK_RAY_SESSION] = { .list = "raySessions", .kept = MARK_KEPT_WITHOUT_RAY },
 	[MARK_CLUSTER_IDLE] = { .list = "clusterIdle", .kept = MARK_KEPT_NEVER },
 	[MARK_DELETE_DENIED] = { .list = "deleteDenied", .kept = MARK_KEPT_NEVER },
+	[MARK_REPAIR] = { .list = "repairs", .kept = MARK_KEPT_NEVER },
 };
 
 const struct memory_mark *memory_next_mark(const struct memory_state *memory, enum mark_kind kind,

@@ -60,6 +60,7 @@ enum mark_kind {
 	MARK_CLUSTER_IDLE,
 	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
 	MARK_DELETE_DENIED,
+	MARK_REPAIR, /* key: Node; since: of its sign; count: 1 when it is emptied; of feature/repair */
 	MARK_KIND_COUNT,
 };
 

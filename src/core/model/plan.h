@@ -197,6 +197,7 @@ struct plan {
 	size_t schedule_count;
 	const struct plan_idle *idle;             /* NULL: none; of feature/idle_termination */
 	const struct plan_protection *protection; /* NULL: none; of feature/protect_busy_pods */
+	const struct plan_repair *repair;         /* NULL: none; of feature/repair */
 	struct plan_cluster cluster;              /* not printed */
 	VEC(struct plan_resize) resizes;
 	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */

@@ -75,8 +75,10 @@ struct snapshot {
 	int64_t gpu_budget;                 /* 1/10000 GPU that this cluster may still add */
 	const char *gpu_budget_of;          /* the limit whose rest it is; NULL or "": unknown */
 	const struct kueue_workload *kueue; /* NULL: not read */
-	const struct pool_terms *pools;     /* NULL: no group draws from a pool */
-	const struct memory_state *memory;  /* NULL: a fresh start */
+	const struct drain_request *drain_requests; /* of its Nodes, in any order */
+	size_t drain_request_count;
+	const struct pool_terms *pools;          /* NULL: no group draws from a pool */
+	const struct memory_state *memory;       /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */
 	/* Of a running controller: never part of the file, and used only in a condition. */
 	const struct extra_condition *extra_conditions;

@@ -89,6 +89,10 @@ static const char *and_end(const struct choice *choice, const struct worker *wor
 			(long long)(worker->ends > now ? (worker->ends - now) / MS_PER_SECOND : 0));
 	if (relay_is_notified(choice, worker))
 		return arena_printf(choice->arena, "%s%s; Ray is notified", text, left);
+	if (worker->planned && worker->ends == TIME_NONE && worker->state != WORKER_DRAINING)
+		return arena_printf(choice->arena,
+				    "%s; Ray is notified when its replacement has registered",
+				    text);
 	return arena_printf(choice->arena, "%s%s; Ray was notified", text, left);
 }
 
@@ -221,7 +225,7 @@ static struct words words_of_disruption(const struct choice *choice, const struc
 				     "; a replacement waits until it is deleted, the group is at "
 				     "maxReplicas %lld",
 				     (long long)group->spec->max_replicas);
-	else if (own->packing->replacements_waiting > 0)
+	else if (own->packing->replacements_waiting > 0 && !worker->planned)
 		waits = "; a replacement waits until it is deleted";
 	return (struct words){
 		REASON_LEAVING, arena_printf(choice->arena, "%s%s",

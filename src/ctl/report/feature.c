@@ -204,6 +204,16 @@ bool features_read_node_label(const struct features *features, const char *key)
 	return false;
 }
 
+bool features_read_node_sign(const struct features *features, const struct node *node,
+			     const struct condition *condition)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->reads_node_sign &&
+		    features->table[i]->reads_node_sign(features->selves[i], node, condition))
+			return true;
+	return false;
+}
+
 const struct feature_metric *features_metric(const struct features *features, size_t index,
 					     const void **ret_self)
 {

@@ -94,6 +94,10 @@ struct feature {
 	/* Whether it reads this label of Nodes, of which ctl/watch/nodes keeps a copy then; key NULL:
 	 * whether it reads any. */
 	bool (*reads_node_label)(const void *self, const char *key);
+	/* Whether a decision reads a sign of this Node, of which ctl/watch/nodes keeps taints, cordon and the
+	 * conditions with a sign then; `condition` NULL: of any. */
+	bool (*reads_node_sign)(const void *self, const struct node *node,
+				const struct condition *condition);
 };
 
 /* `table` ends with NULL and lives as long. */
@@ -129,6 +133,8 @@ const struct extra_condition *features_conditions(const struct features *feature
 void features_status(const struct features *features, const struct pass_decision *decision,
 		     struct arena *arena, struct autoscaler_parts *parts);
 bool features_read_node_label(const struct features *features, const char *key);
+bool features_read_node_sign(const struct features *features, const struct node *node,
+			     const struct condition *condition);
 /* The metric with this index, from 0 over all features, with its `self`; NULL behind the last. */
 const struct feature_metric *features_metric(const struct features *features, size_t index,
 					     const void **ret_self);

@@ -10,11 +10,13 @@
 #include "ctl/shared/options.h"
 #include "ctl/watch/optional_watch.h"
 
-/* The kept part of a Node: its name, the taints of its disruption, and the labels that features read. */
+/* The kept part of a Node: its name, the taints of its disruption, the labels that features read, and
+ * where one reads a sign of it all taints, cordon and conditions with a sign. */
 struct kept {
 	const char *name;
 	struct arena arena;
 	const struct node *node;
+	bool is_read;  /* by decisions: it is disrupted, or has a sign */
 	uint64_t look; /* the last one that has found it */
 };
 
@@ -23,7 +25,7 @@ struct nodes {
 	const struct features *features;
 	struct loop *loop;
 	struct map kept; /* name to struct kept */
-	size_t tainted;  /* of kept: with taints */
+	size_t read;     /* of kept: those that decisions read */
 	uint64_t look;   /* counts calls of nodes_of_pods */
 	uint64_t changes;
 };
@@ -61,17 +63,31 @@ static time_ms taint_added(const struct nodes *nodes, const struct kept *kept,
 }
 
 /* kept: its former version, NULL: none. */
-static void note_tainted(struct nodes *nodes, const struct kept *kept, bool is)
+static void note_read(struct nodes *nodes, const struct kept *kept, bool is)
 {
-	bool was = kept && kept->node->taint_count > 0;
+	bool was = kept && kept->is_read;
 
-	nodes->tainted += is;
-	nodes->tainted -= was;
+	nodes->read += is;
+	nodes->read -= was;
 	nodes->changes += was || is;
+}
+
+static void keep_conditions(const struct nodes *nodes, const struct node *node, struct arena *arena,
+			    struct node *reduced)
+{
+	VEC(struct condition) conditions = { .at = NULL };
+
+	for (size_t i = 0; i < node->condition_count; i++)
+		if (features_read_node_sign(nodes->features, node, &node->conditions[i]))
+			VEC_PUSH(arena, &conditions, node->conditions[i]);
+	reduced->conditions = conditions.at;
+	reduced->condition_count = conditions.count;
+	reduced->unschedulable = node->unschedulable;
 }
 
 static void keep(struct nodes *nodes, const struct node *node)
 {
+	bool has_sign = features_read_node_sign(nodes->features, node, NULL), is_read;
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct kept *kept = map_get(&nodes->kept, node->name);
 	VEC(struct taint) taints = { .at = NULL };
@@ -80,7 +96,7 @@ static void keep(struct nodes *nodes, const struct node *node)
 				.labels = labels_read(nodes, &node->labels, &scratch) };
 
 	for (size_t i = 0; i < node->taint_count; i++)
-		if (disruption_taint_is_final(&node->taints[i])) {
+		if (has_sign || disruption_taint_is_final(&node->taints[i])) {
 			struct taint *taint = VEC_ADD(&scratch, &taints);
 
 			*taint = node->taints[i];
@@ -88,11 +104,15 @@ static void keep(struct nodes *nodes, const struct node *node)
 		}
 	reduced.taints = taints.at;
 	reduced.taint_count = taints.count;
+	if (has_sign)
+		keep_conditions(nodes, node, &scratch, &reduced);
+	is_read = has_sign || reduced.taint_count > 0;
 
 	if (!kept && nodes->kept.count >= NODES_MAX)
 		return;
-	note_tainted(nodes, kept, reduced.taint_count > 0);
+	note_read(nodes, kept, is_read);
 	kept = map_make(&nodes->kept, node->name, sizeof(*kept));
+	kept->is_read = is_read;
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
 
@@ -103,10 +123,11 @@ static void node_changed(void *context, enum kube_change change UNUSED, const ch
 	const struct node *node = new_object;
 	const struct kept *kept;
 
-	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL)))
+	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL) ||
+		     features_read_node_sign(nodes->features, node, NULL)))
 		keep(nodes, node);
 	else if ((kept = map_get(&nodes->kept, key))) {
-		note_tainted(nodes, kept, false);
+		note_read(nodes, kept, false);
 		map_drop(&nodes->kept, key, kept_done);
 	}
 }
@@ -164,13 +185,13 @@ void nodes_of_pods(struct nodes *nodes, const struct pod *const *pods, size_t po
 {
 	VEC(struct node) found = { .at = NULL };
 
-	if (nodes && nodes->tainted > 0) {
+	if (nodes && nodes->read > 0) {
 		nodes->look++;
 		for (size_t i = 0; i < pod_count; i++) {
 			struct kept *kept = map_get(&nodes->kept, pods[i]->spec.node_name);
 			struct node *node;
 
-			if (!kept || kept->node->taint_count == 0 || kept->look == nodes->look)
+			if (!kept || !kept->is_read || kept->look == nodes->look)
 				continue;
 			kept->look = nodes->look;
 			/* A copy: the Node may be freed before the decision has been made. */

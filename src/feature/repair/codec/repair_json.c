@@ -1,0 +1,131 @@
+#include "feature/repair/codec/repair_json.h"
+
+#include <string.h>
+
+#include "codec/text/json_write.h"
+
+#define BODY_MAX ((size_t)1 << 20)
+#define SPEC struct repair_spec
+#define REQUEST struct drain_request
+#define NODE struct repair_node
+
+const struct field repair_spec_fields[] = {
+	FIELD_INTEGER(SPEC, deadline_seconds, "deadlineSeconds",
+		      .has = FIELD_HAS(SPEC, has_deadline_seconds),
+		      .check = field_check_not_negative,
+		      .description = "The time that Ray gets to move work, 600 if absent.",
+		      .schema = "format: int32\nminimum: 0\nmaximum: 604800"),
+	FIELD_BOOLEAN(SPEC, deletes, "deletes", .has = FIELD_HAS(SPEC, has_deletes),
+		      .description = "True: after it the Pods are deleted while their work runs."),
+	FIELD_INTEGER(SPEC, max_unavailable, "maxUnavailable",
+		      .has = FIELD_HAS(SPEC, has_max_unavailable),
+		      .check = field_check_not_negative,
+		      .description = "At most so many Nodes are emptied at once, 1 if absent.",
+		      .schema = "format: int32\nminimum: 0\nmaximum: 100000"),
+	FIELD_INTEGER(SPEC, max_unavailable_percent, "maxUnavailablePercent",
+		      .has = FIELD_HAS(SPEC, has_max_unavailable_percent),
+		      .check = field_check_not_negative,
+		      .description =
+			      "The same, of the Nodes that the cluster uses. The larger counts.",
+		      .schema = "format: int32\nminimum: 0\nmaximum: 100"),
+	FIELD_NAMES(NULL),
+};
+
+const struct drain_request drain_request_initial = {
+	.namespace_ = "",
+	.name = "",
+	.uid = "",
+	.resource_version = "",
+	.node = "",
+	.check = "",
+	.reason = "",
+	.created = TIME_NONE,
+};
+
+static const struct field metadata_fields[] = {
+	FIELD_NAME(REQUEST, namespace_, "namespace", .flags = FIELD_REQUIRED),
+	FIELD_NAME(REQUEST, name, "name", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(REQUEST, uid, "uid"),
+	FIELD_TEXT(REQUEST, resource_version, "resourceVersion"),
+	FIELD_TIME(REQUEST, created, "creationTimestamp"),
+	FIELD_END,
+};
+
+static const struct field request_spec_fields[] = {
+	FIELD_NAME(REQUEST, node, "nodeName"),
+	FIELD_TEXT(REQUEST, check, "checkName"),
+	FIELD_TEXT(REQUEST, reason, "reason"),
+	FIELD_END,
+};
+
+static const struct field request_status_fields[] = {
+	FIELD_LIST(REQUEST, conditions, condition_count, condition_fields, "conditions",
+		   .flags = FIELD_LINE),
+	FIELD_END,
+};
+
+const struct field drain_request_fields[] = {
+	FIELD_OBJECT(metadata_fields, "metadata", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(request_spec_fields, "spec", .flags = FIELD_ALWAYS),
+	FIELD_OBJECT(request_status_fields, "status"),
+	FIELD_END,
+};
+
+int drain_request_decode(const struct cJSON *json, const char *path, struct arena *arena,
+			 struct drain_request *ret_request, struct err *err)
+{
+	return field_decode_object(json, path,
+				   FIELD_WHOLE(REQUEST, drain_request_fields,
+					       .initial = &drain_request_initial),
+				   arena, ret_request, err);
+}
+
+/* The condition of NVSentinel's drainrequest_controller.go, beside those of others. */
+const char *drain_request_patch_body(const struct drain_request *request, time_ms now,
+				     struct arena *arena)
+{
+	const struct condition complete = { .type = DRAIN_COMPLETE,
+					    .status = "True",
+					    .reason = "NoPods",
+					    .message = "no Pod of a RayCluster is on the Node",
+					    .last_transition =
+						    now / MS_PER_SECOND * MS_PER_SECOND };
+	AUTO(buf_done) struct buf buf;
+	struct json_writer writer;
+
+	buf_init(&buf, BODY_MAX);
+	json_write_init(&writer, &buf, JSON_STYLE_LINE);
+	json_write_object(&writer, NULL);
+	json_write_object(&writer, "metadata");
+	json_write_text(&writer, "uid", request->uid);
+	json_write_text(&writer, "resourceVersion", request->resource_version);
+	json_write_object_end(&writer);
+	json_write_object(&writer, "status");
+	json_write_array(&writer, "conditions");
+	ARRAY_EACH(const struct condition, other, request->conditions, request->condition_count)
+		if (strcmp(other->type, DRAIN_COMPLETE) != 0)
+			field_write_line(&writer, condition_fields, other);
+	field_write_line(&writer, condition_fields, &complete);
+	json_write_array_end(&writer);
+	json_write_object_end(&writer);
+	json_write_object_end(&writer);
+	return arena_strndup(arena, buf_string(&buf), buf.size);
+}
+
+FIELD_WORDS(repair_state, enum repair_state)
+
+static const struct field repair_node_fields[] = {
+	FIELD_TEXT(NODE, node, "node", .flags = FIELD_ALWAYS),
+	FIELD_WORD(NODE, state, enum repair_state, repair_state_word, "state",
+		   .flags = FIELD_ALWAYS),
+	FIELD_TEXT(NODE, why, "sign", .flags = FIELD_ALWAYS),
+	FIELD_TIME(NODE, since, "since"),
+	FIELD_INTEGER(NODE, workers, "workers", .flags = FIELD_ALWAYS),
+	FIELD_END,
+};
+
+const struct field plan_repair_fields[] = {
+	FIELD_LIST(struct plan_repair, nodes.at, nodes.count, repair_node_fields, "nodes",
+		   .flags = FIELD_ALWAYS | FIELD_LINE),
+	FIELD_END,
+};

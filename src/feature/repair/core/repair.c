@@ -1,0 +1,382 @@
+#include "feature/repair/core/repair.h"
+
+#include <string.h>
+
+#include "base/sort.h"
+#include "core/decide/mark.h"
+#include "core/model/reason.h"
+#include "core/nodes/node_match.h"
+#include "feature/repair/core/repair_signal.h"
+
+const char *repair_state_name(enum repair_state state)
+{
+	static const char *const names[] = {
+		[REPAIR_STATE_TOLD] = "Told",   [REPAIR_STATE_DRY_RUN] = "DryRun",
+		[REPAIR_STATE_LASTS] = "Lasts", [REPAIR_STATE_WAITS] = "Waits",
+		[REPAIR_STATE_BEGUN] = "Begun",
+	};
+
+	return names[state];
+}
+
+/* ---- settings ---- */
+
+struct rule {
+	int64_t drain_ms, nodes, percent;
+	bool deletes, dry_run;
+};
+
+static struct rule rule_of(const struct snapshot *snapshot)
+{
+	const struct settings *settings = &snapshot->settings;
+	const struct repair_spec *spec = snapshot->autoscaler ? snapshot->autoscaler->repair : NULL;
+	int64_t seconds = settings->repair_deadline_seconds;
+	struct rule rule = { .nodes = settings->repair_max_unavailable,
+			     .percent = settings->repair_max_unavailable_percent,
+			     .deletes = settings->repair_deletes,
+			     .dry_run = settings->repair_dry_run };
+
+	if (spec && spec->has_deadline_seconds)
+		seconds = spec->deadline_seconds < REPAIR_DEADLINE_SECONDS_MAX ?
+				  spec->deadline_seconds :
+				  REPAIR_DEADLINE_SECONDS_MAX;
+	if (spec && spec->has_deletes)
+		rule.deletes = spec->deletes;
+	if (spec && spec->has_max_unavailable)
+		rule.nodes = spec->max_unavailable;
+	if (spec && spec->has_max_unavailable_percent)
+		rule.percent = spec->max_unavailable_percent;
+	rule.drain_ms = seconds * MS_PER_SECOND;
+	return rule;
+}
+
+/* ---- the Nodes ---- */
+
+/* The worker Pods of the RayCluster that have a Node, by its name. */
+struct placed {
+	const struct pod **at;
+	size_t count;
+	int64_t nodes;
+};
+
+static int compare_placed(const void *left, const void *right)
+{
+	return strcmp((*(const struct pod *const *)left)->spec.node_name,
+		      (*(const struct pod *const *)right)->spec.node_name);
+}
+
+static struct placed placed_of(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	struct placed placed = { .at = arena_array(facts->arena, snapshot->pod_count,
+						   sizeof(*placed.at)) };
+
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (pod_is_worker(snapshot->pods[i]) &&
+		    snapshot->pods[i]->spec.node_name[0] != '\0' && !snapshot->pods[i]->deleting)
+			placed.at[placed.count++] = snapshot->pods[i];
+	sort_stable(placed.at, placed.count, sizeof(*placed.at), compare_placed);
+	for (size_t i = 0; i < placed.count; i++)
+		placed.nodes += i == 0 || compare_placed(&placed.at[i], &placed.at[i - 1]) != 0;
+	return placed;
+}
+
+static int compare_name(const void *name, const void *pod)
+{
+	return strcmp(name, (*(const struct pod *const *)pod)->spec.node_name);
+}
+
+/* Pods on the Node; *ret_repelled: it takes none of them again. */
+static int64_t pods_on(const struct placed *placed, const struct node *node, bool *ret_repelled)
+{
+	const struct pod **found = SORT_FIND(node->name, placed->at, placed->count, compare_name);
+	int64_t count = 0;
+
+	*ret_repelled = true;
+	if (!found)
+		return 0;
+	while (found > placed->at && compare_name(node->name, found - 1) == 0)
+		found--;
+	for (; found < placed->at + placed->count && compare_name(node->name, found) == 0;
+	     found++) {
+		count++;
+		*ret_repelled &= node->unschedulable ||
+				 node_match_taint(&(*found)->spec, node) != NULL;
+	}
+	return count;
+}
+
+/* TIME_NONE: unknown, of a sign that does not act. */
+static time_ms since_of(const struct facts *facts, const struct repair_signal *signal,
+			const char *node)
+{
+	if (signal->since != TIME_NONE || !signal->acts)
+		return signal->since;
+	return mark_since(facts, MARK_REPAIR, node);
+}
+
+static enum repair_state state_of(const struct facts *facts, const struct rule *rule,
+				  const struct repair_signal *signal, time_ms since, bool repelled)
+{
+	if (!signal->acts || !repelled)
+		return REPAIR_STATE_TOLD;
+	if (!due_passed(facts->due, since, signal->after_ms))
+		return REPAIR_STATE_LASTS;
+	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
+}
+
+static void add_node(struct facts *facts, const struct rule *rule, const struct placed *placed,
+		     const struct node *node, const struct repair_signal *signal,
+		     struct plan_repair *repair)
+{
+	bool repelled;
+	int64_t workers = pods_on(placed, node, &repelled);
+	time_ms since = since_of(facts, signal, node->name);
+	const char *why;
+
+	if (workers == 0)
+		return;
+	why = repair_signal_text(signal, facts->arena);
+	if (signal->acts && !repelled)
+		why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it", why);
+	VEC_PUSH(facts->arena, &repair->nodes,
+		 ((struct repair_node){ node->name, state_of(facts, rule, signal, since, repelled),
+					why, since, workers }));
+}
+
+/* DrainRequests that are not complete, by Node. */
+struct requests {
+	const struct drain_request **at;
+	size_t count;
+};
+
+static int compare_requests(const void *left, const void *right)
+{
+	return strcmp((*(const struct drain_request *const *)left)->node,
+		      (*(const struct drain_request *const *)right)->node);
+}
+
+static int compare_request(const void *name, const void *request)
+{
+	return strcmp(name, (*(const struct drain_request *const *)request)->node);
+}
+
+static struct requests requests_of(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	struct requests requests = { .at = arena_array(facts->arena, snapshot->drain_request_count,
+						       sizeof(*requests.at)) };
+
+	ARRAY_EACH(const struct drain_request, request, snapshot->drain_requests,
+		   snapshot->drain_request_count)
+		if (!drain_request_is_complete(request))
+			requests.at[requests.count++] = request;
+	sort_stable(requests.at, requests.count, sizeof(*requests.at), compare_requests);
+	return requests;
+}
+
+static void add_nodes(struct facts *facts, const struct rule *rule, struct plan_repair *repair)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	const struct requests requests = requests_of(facts);
+	struct placed placed = { .at = NULL };
+
+	ARRAY_EACH(const struct node, node, snapshot->nodes, snapshot->node_count) {
+		const struct drain_request **request =
+			SORT_FIND(node->name, requests.at, requests.count, compare_request);
+		struct repair_signal signal;
+
+		if (!repair_signal_of(&snapshot->settings, node, request ? *request : NULL,
+				      facts->arena, &signal))
+			continue;
+		if (!placed.at)
+			placed = placed_of(facts);
+		add_node(facts, rule, &placed, node, &signal, repair);
+	}
+	repair->used_nodes = placed.nodes;
+}
+
+static int compare_nodes(const void *left, const void *right)
+{
+	return strcmp(((const struct repair_node *)left)->node,
+		      ((const struct repair_node *)right)->node);
+}
+
+/* ---- which of them begin ---- */
+
+static bool has_begun(const struct facts *facts, const struct repair_node *node)
+{
+	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
+
+	return mark && mark->count > 0;
+}
+
+/* A Node that waits, in the order in which they begin: those that have begun, then the longest. */
+struct candidate {
+	struct repair_node *node;
+	bool begun;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+
+	if (a->begun != b->begun)
+		return a->begun ? -1 : 1;
+	return (a->node->since > b->node->since) - (a->node->since < b->node->since);
+}
+
+static void choose(const struct facts *facts, struct plan_repair *repair, int64_t limit)
+{
+	struct candidate *candidates =
+		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
+	size_t count = 0;
+
+	VEC_EACH(struct repair_node, node, &repair->nodes)
+		if (node->state == REPAIR_STATE_WAITS)
+			candidates[count++] = (struct candidate){ node, has_begun(facts, node) };
+	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
+	for (size_t i = 0; i < count && (int64_t)i < limit; i++)
+		candidates[i].node->state = REPAIR_STATE_BEGUN;
+}
+
+static int64_t limit_of(const struct rule *rule, int64_t nodes)
+{
+	int64_t by_percent = nodes * rule->percent / 100;
+
+	return by_percent > rule->nodes ? by_percent : rule->nodes;
+}
+
+static void begin(struct facts *facts, const struct rule *rule, const struct plan_repair *repair)
+{
+	VEC_EACH(const struct repair_node, node, &repair->nodes) {
+		bool begun = node->state == REPAIR_STATE_BEGUN;
+
+		if (node->state != REPAIR_STATE_TOLD)
+			VEC_PUSH(facts->arena, &facts->memory.marks,
+				 ((struct memory_mark){ MARK_REPAIR, node->node, node->since, begun,
+							NULL }));
+		if (begun)
+			VEC_PUSH(facts->arena, &facts->planned_ends,
+				 ((struct planned_end){
+					 .node = node->node,
+					 .why = arena_printf(facts->arena,
+							     "Node %s is to be repaired (%s)",
+							     node->node, node->why),
+					 .drain_ms = rule->drain_ms,
+					 .stops = rule->deletes,
+				 }));
+	}
+}
+
+static void find(struct facts *facts)
+{
+	struct rule rule = rule_of(facts->snapshot);
+	struct plan_repair *repair;
+
+	if (facts->snapshot->node_count == 0)
+		return;
+	repair = ARENA_NEW(facts->arena, struct plan_repair);
+	add_nodes(facts, &rule, repair);
+	if (repair->nodes.count == 0)
+		return;
+	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
+		    compare_nodes);
+	choose(facts, repair, limit_of(&rule, repair->used_nodes));
+	begin(facts, &rule, repair);
+	facts->repair = repair;
+}
+
+/* ---- the plan ---- */
+
+static int compare_node_name(const void *name, const void *node)
+{
+	return strcmp(name, ((const struct repair_node *)node)->node);
+}
+
+static const char *note_of(const struct facts *facts, const struct repair_node *node)
+{
+	static const char *const notes[] = {
+		[REPAIR_STATE_TOLD] = "",
+		[REPAIR_STATE_DRY_RUN] = "; repairDryRun: nothing is done",
+		[REPAIR_STATE_LASTS] = "; it acts if it lasts",
+		[REPAIR_STATE_WAITS] = "; repair.maxUnavailable: other Nodes are first",
+	};
+
+	return arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,
+			    notes[node->state]);
+}
+
+/* Behind the reasons of workers whose Node has a sign and is not emptied. */
+static void note_workers(const struct facts *facts, struct plan *plan)
+{
+	VEC_EACH(struct plan_worker, worker, &plan->workers) {
+		const struct repair_node *node =
+			SORT_FIND(worker->object->spec.node_name, facts->repair->nodes.at,
+				  facts->repair->nodes.count, compare_node_name);
+		const char *note;
+
+		if (!node || node->state == REPAIR_STATE_BEGUN || worker->object->deleting)
+			continue;
+		note = note_of(facts, node);
+		worker->message = worker->message[0] != '\0' ? arena_printf(facts->arena, "%s; %s",
+									    worker->message, note) :
+							       note;
+	}
+}
+
+static size_t count_of(const struct plan_repair *repair, enum repair_state state,
+		       const struct repair_node **ret_first)
+{
+	size_t count = 0;
+
+	VEC_EACH(const struct repair_node, node, &repair->nodes)
+		if (node->state == state && count++ == 0)
+			*ret_first = node;
+	return count;
+}
+
+static void write_condition(const struct facts *facts, struct plan *plan)
+{
+	const struct repair_node *first = &facts->repair->nodes.at[0];
+	size_t waits = count_of(facts->repair, REPAIR_STATE_WAITS, &first);
+	size_t begun = count_of(facts->repair, REPAIR_STATE_BEGUN, &first);
+	size_t others = facts->repair->nodes.count - begun - waits;
+	const char *text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s", first->node,
+					(long long)first->workers, first->workers == 1 ? "" : "s",
+					first->why);
+
+	if (waits > 0)
+		text = arena_printf(facts->arena,
+				    "%s; %zu more Node%s wait%s, repair.maxUnavailable", text,
+				    waits, waits == 1 ? "" : "s", waits == 1 ? "s" : "");
+	if (begun + waits > 0 && others > 0)
+		text = arena_printf(facts->arena, "%s; %zu with a sign that does not act", text,
+				    others);
+	plan_add_condition(facts->arena, plan, CONDITION_NODES_TO_REPAIR, true,
+			   waits > 0 ? REASON_REPAIR_WAITS :
+			   begun > 0 ? REASON_REPAIR_BEGUN :
+				       REASON_REPAIR_TOLD,
+			   text)
+		->notice = waits == 0;
+}
+
+static void write(const struct choice *choice, struct plan *plan)
+{
+	plan->repair = choice->facts->repair;
+	if (!plan->repair)
+		return;
+	note_workers(choice->facts, plan);
+	write_condition(choice->facts, plan);
+}
+
+static void write_gated(const struct facts *facts, struct plan *plan)
+{
+	plan->repair = facts->repair;
+}
+
+const struct decision_feature repair_decisions = {
+	.find = find,
+	.write = write,
+	.write_gated = write_gated,
+};

@@ -1,0 +1,47 @@
+/* Nodes under repair: a Node with a sign that it is sick (repair_signal.h) is emptied of the workers of the RayCluster
+ * before somebody ends them: its workers serve no new demand, a replacement starts first, Ray is notified with
+ * repair.deadlineSeconds when the replacement has registered, and idle workers end at once (planned_end of
+ * core/decide/facts.h). A busy worker is ended only with repair.deletes, after that deadline.
+ *
+ * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
+ *   nothing.
+ * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once, those that have begun first, then the
+ *   longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one.
+ * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
+ *   turn. Cordon or taint it.
+ * - The annotation rayscaler.dev/do-not-disrupt keeps a worker, and with it its replica. */
+#ifndef FEATURE_REPAIR_CORE_REPAIR_H
+#define FEATURE_REPAIR_CORE_REPAIR_H
+
+#include "core/decide/feature.h"
+
+enum repair_state {
+	REPAIR_STATE_TOLD =
+		0, /* the sign does not act, by the settings or because the Node takes the Pods */
+	REPAIR_STATE_DRY_RUN,
+	REPAIR_STATE_LASTS, /* it has not lasted long enough */
+	REPAIR_STATE_WAITS, /* for other Nodes: maxUnavailable */
+	REPAIR_STATE_BEGUN,
+	REPAIR_STATE_COUNT,
+};
+
+/* A Node of the snapshot with a sign and workers of the RayCluster. */
+struct repair_node {
+	const char *node;
+	enum repair_state state;
+	const char *why; /* "condition SysLogsXIDError: Xid 79" */
+	time_ms since;
+	int64_t workers;
+};
+
+/* Of a plan. */
+struct plan_repair {
+	VEC(struct repair_node) nodes; /* by name */
+	int64_t used_nodes;            /* that the RayCluster's workers are on; not printed */
+};
+
+const char *repair_state_name(enum repair_state state); /* "Told", ... */
+
+extern const struct decision_feature repair_decisions;
+
+#endif

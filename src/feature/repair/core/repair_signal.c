@@ -1,0 +1,180 @@
+#include "feature/repair/core/repair_signal.h"
+
+#include <string.h>
+
+#include "feature/repair/model/repair.h"
+
+#define DETAIL_MAX 100
+
+/* ---- what is read ---- */
+
+static const struct {
+	const char *type, *sick;
+} known[] = {
+#define X(type, sick, source) { type, sick },
+	REPAIR_CONDITION_TABLE(X)
+#undef X
+};
+
+static const char *known_status(const char *type, size_t size)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i].type) == size && memcmp(known[i].type, type, size) == 0)
+			return known[i].sick;
+	return NULL;
+}
+
+/* An entry of --repair-conditions names this condition with its status. */
+static bool names(const char *entry, const struct condition *condition)
+{
+	const char *equals = strchr(entry, '=');
+	size_t size = equals ? (size_t)(equals - entry) : strlen(entry);
+	const char *status = equals ? equals + 1 : known_status(entry, size);
+
+	return strlen(condition->type) == size && memcmp(condition->type, entry, size) == 0 &&
+	       strcmp(condition->status, status ? status : "True") == 0;
+}
+
+static bool acts_by_settings(const struct settings *settings, const struct condition *condition)
+{
+	for (size_t i = 0; i < settings->repair_conditions.count; i++)
+		if (names(settings->repair_conditions.at[i], condition))
+			return true;
+	return false;
+}
+
+bool repair_reads_condition(const struct settings *settings, const struct condition *condition)
+{
+	const char *sick = known_status(condition->type, strlen(condition->type));
+
+	return (sick && strcmp(condition->status, sick) == 0) ||
+	       acts_by_settings(settings, condition);
+}
+
+bool repair_reads_taint(const struct settings *settings, const struct taint *taint)
+{
+	static const char *const keys[] = {
+#define X(key, source) key,
+		REPAIR_TAINT_TABLE(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(taint->key, keys[i]) == 0)
+			return true;
+	for (size_t i = 0; i < settings->repair_taints.count; i++)
+		if (strcmp(taint->key, settings->repair_taints.at[i]) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the signal ---- */
+
+/* The first one that acts counts, else the first one. */
+static void offer(struct repair_signal *best, bool *found, const struct repair_signal *signal)
+{
+	if (*found && (best->acts || !signal->acts))
+		return;
+	*best = *signal;
+	*found = true;
+}
+
+static const char *short_text(struct arena *arena, const char *text)
+{
+	return strlen(text) > DETAIL_MAX ? arena_printf(arena, "%.*s...", DETAIL_MAX, text) : text;
+}
+
+bool drain_request_is_complete(const struct drain_request *request)
+{
+	const struct condition *complete =
+		condition_find(request->conditions, request->condition_count, DRAIN_COMPLETE);
+
+	return complete && strcmp(complete->status, "True") == 0;
+}
+
+static struct repair_signal of_request(const struct drain_request *request, struct arena *arena)
+{
+	return (struct repair_signal){
+		.source = REPAIR_BY_REQUEST,
+		.name = arena_printf(arena, "%s/%s", request->namespace_, request->name),
+		.detail = short_text(arena,
+				     request->reason[0] != '\0' ? request->reason : request->check),
+		.since = request->created,
+		.acts = true,
+	};
+}
+
+static struct repair_signal of_condition(const struct settings *settings,
+					 const struct condition *condition, struct arena *arena)
+{
+	return (struct repair_signal){
+		.source = REPAIR_BY_CONDITION,
+		.name = condition->type,
+		.detail = short_text(arena, condition->message[0] != '\0' ? condition->message :
+									    condition->reason),
+		.since = condition->last_transition,
+		.acts = acts_by_settings(settings, condition),
+		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
+	};
+}
+
+bool repair_signal_of(const struct settings *settings, const struct node *node,
+		      const struct drain_request *request, struct arena *arena,
+		      struct repair_signal *ret_signal)
+{
+	bool found = false;
+
+	if (request) {
+		*ret_signal = of_request(request, arena);
+		return true;
+	}
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
+		if (repair_reads_taint(settings, taint))
+			offer(ret_signal, &found,
+			      &(struct repair_signal){
+				      .source = REPAIR_BY_TAINT,
+				      .name = taint->key,
+				      .detail = "",
+				      .since = taint->added,
+				      .acts = true,
+				      .after_ms = settings->repair_after_seconds * MS_PER_SECOND,
+			      });
+	ARRAY_EACH(const struct condition, condition, node->conditions, node->condition_count)
+		if (repair_reads_condition(settings, condition)) {
+			struct repair_signal signal = of_condition(settings, condition, arena);
+
+			offer(ret_signal, &found, &signal);
+		}
+	if (node->unschedulable)
+		offer(ret_signal, &found,
+		      &(struct repair_signal){
+			      .source = REPAIR_BY_CORDON,
+			      .name = "",
+			      .detail = "",
+			      .since = TIME_NONE,
+			      .acts = settings->repair_cordon_seconds > 0,
+			      .after_ms = settings->repair_cordon_seconds * MS_PER_SECOND,
+		      });
+	return found;
+}
+
+const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena)
+{
+	const char *text = "cordoned";
+
+	switch (signal->source) {
+	case REPAIR_BY_REQUEST:
+		text = arena_printf(arena, "DrainRequest %s", signal->name);
+		break;
+	case REPAIR_BY_TAINT:
+		text = arena_printf(arena, "taint %s", signal->name);
+		break;
+	case REPAIR_BY_CONDITION:
+		text = arena_printf(arena, "condition %s", signal->name);
+		break;
+	case REPAIR_BY_CORDON:
+		break;
+	}
+	return signal->detail[0] != '\0' ? arena_printf(arena, "%s: %s", text, signal->detail) :
+					   text;
+}

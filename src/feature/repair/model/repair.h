@@ -1,0 +1,102 @@
+/* Nodes under repair in the objects and tables of core/model: the published signals, the settings, and the rows of
+ * the tables of core/model/reason.h. Plain data. */
+#ifndef FEATURE_REPAIR_MODEL_REPAIR_H
+#define FEATURE_REPAIR_MODEL_REPAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct condition;
+
+/* Taints that say that the Node is to be repaired; they act. X(key, source) */
+#define REPAIR_TAINT_TABLE(X)                                                                      \
+	X("nvidia.com/gpu-xid-error",                                                              \
+	  "NVSentinel README.md and fault-quarantine/pkg/reconciler: the taint of its rule sets")  \
+	X("nvidia.com/syslog-xid-error", "the same, of the check SysLogsXIDError")
+
+/* Conditions of Nodes that say that a device is sick; told, and act only where --repair-conditions names them.
+ * X(type, status while it is sick, source) */
+#define REPAIR_CONDITION_TABLE(X)                                                                  \
+	X("GpuMemWatch", "True", "NVSentinel docs: gpu-health-monitor, the checks of DCGM")        \
+	X("GpuNvlinkWatch", "True", "the same")                                                    \
+	X("GpuPcieWatch", "True", "the same")                                                      \
+	X("GpuThermalWatch", "True", "the same")                                                   \
+	X("SysLogsXIDError", "True", "NVSentinel health-monitors/syslog-health-monitor/main.go")   \
+	X("SysLogsSXIDError", "True", "the same")                                                  \
+	X("SysLogsGPUFallenOff", "True", "the same")                                               \
+	X("XidCriticalError", "True",                                                              \
+	  "GoogleCloudPlatform/container-engine-accelerators pkg/gpu/nvidia/health_check")         \
+	X("AcceleratedHardwareReady", "False",                                                     \
+	  "docs.aws.amazon.com/eks/latest/userguide/node-health-nma.html")                         \
+	X("GPUMissing", "True", "learn.microsoft.com/azure/aks/gpu-health-monitoring")             \
+	X("NVLinkStatusInactive", "True", "the same")                                              \
+	X("XIDErrors", "True", "the same")                                                         \
+	X("IBLinkFlapping", "True", "the same")                                                    \
+	X("NebiusGPUError", "True", "docs.nebius.com/kubernetes/maintenance/health-checks")
+
+/* In the order of trust. */
+enum repair_source {
+	REPAIR_BY_REQUEST = 0, /* a DrainRequest of NVSentinel */
+	REPAIR_BY_TAINT,
+	REPAIR_BY_CONDITION,
+	REPAIR_BY_CORDON, /* spec.unschedulable */
+};
+
+/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go. Whoever
+ * drains the Node completes it by the condition DrainComplete (drainrequest_controller.go). */
+struct drain_request {
+	const char *namespace_, *name, *uid, *resource_version;
+	const char *node, *check, *reason;
+	int64_t created; /* time_ms; TIME_NONE: unknown */
+	const struct condition *conditions;
+	size_t condition_count;
+};
+
+/* spec.repair of a RayClusterAutoscaler; members without `has` are not given. */
+struct repair_spec {
+	int64_t deadline_seconds;
+	bool has_deadline_seconds, has_deletes, has_max_unavailable, has_max_unavailable_percent;
+	bool deletes;
+	int64_t max_unavailable, max_unavailable_percent;
+};
+
+#define DRAIN_COMPLETE "DrainComplete"
+
+#define REPAIR_DEADLINE_SECONDS_MAX 604800
+
+/* Rows of the table of core/model/settings.h. */
+#define REPAIR_SETTINGS(X)                                                                         \
+	X(LIST, repair_taints, "repair-taints", 0, 0, 0, "keys",                                   \
+	  "further taints by which a Node is to be repaired")                                      \
+	X(LIST, repair_conditions, "repair-conditions", 0, 0, 0, "types",                          \
+	  "conditions of Nodes that act, as TYPE or TYPE=STATUS; others are told")                 \
+	X(INTEGER, repair_after_seconds, "repair-after-seconds", 30, 0, 86400, "seconds",          \
+	  "a taint or condition acts when it has lasted this long")                                \
+	X(INTEGER, repair_cordon_seconds, "repair-cordon-seconds", 0, 0, 31536000, "seconds",      \
+	  "a cordon alone acts when it has lasted this long, 0: never")                            \
+	X(INTEGER, repair_deadline_seconds, "repair-deadline-seconds", 600, 1,                     \
+	  REPAIR_DEADLINE_SECONDS_MAX, "seconds",                                                  \
+	  "the time that Ray gets to move work from a Node that is to be repaired")                \
+	X(BOOLEAN, repair_deletes, "repair-deletes", false, 0, 1, "true|false",                    \
+	  "after it, the Pods are deleted while their work runs")                                  \
+	X(INTEGER, repair_max_unavailable, "repair-max-unavailable", 1, 0, 100000, "Nodes",        \
+	  "of a cluster at most so many Nodes are emptied at once, 0: none")                       \
+	X(INTEGER, repair_max_unavailable_percent, "repair-max-unavailable-percent", 0, 0, 100,    \
+	  "percent", "the same, of the Nodes that the cluster uses; the larger counts")            \
+	X(BOOLEAN, repair_drain_requests, "repair-drain-requests", false, 0, 1, "true|false",      \
+	  "DrainRequests of NVSentinel act, and are completed when the Node is empty")             \
+	X(BOOLEAN, repair_dry_run, "repair-dry-run", false, 0, 1, "true|false",                    \
+	  "says what it would do on Nodes that are to be repaired, and does nothing")
+
+#define CONDITION_NODES_TO_REPAIR "NodesToRepair"
+
+#define REPAIR_CONDITION_REASONS(X)                                                                \
+	X(REPAIR_BEGUN, "RepairBegun", "NodesToRepair: work moves away from a Node",               \
+	  "nothing: replacements start first; the Node can be repaired when it is empty")          \
+	X(REPAIR_WAITS, "RepairWaits", "NodesToRepair: more Nodes than repair.maxUnavailable",     \
+	  "wait, or look whether the signal is false; --repair-max-unavailable")                   \
+	X(REPAIR_TOLD, "RepairTold", "NodesToRepair: a sign of a sick Node that does not act",     \
+	  "cordon the Node and name the condition in --repair-conditions, if it is to act")
+
+#endif
