@@ -299,10 +299,13 @@ class ApiServer(abc.ABC):
 
     def let_read_nodes(self, namespace: str) -> None:
         """Nodes have no namespace: a right of its own for the controller of the test."""
-        name = f"nodes-for-{namespace}"
+        self.grant(namespace, "nodes", [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}])
+
+    def grant(self, namespace: str, name: str, rules: List[Dict[str, Any]]) -> None:
+        """Rights in the whole cluster for the controller of the test."""
+        name = f"{name}-for-{namespace}"
         metadata = {"name": name}
         rbac = "rbac.authorization.k8s.io/v1"
-        rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]}]
         subject = {"kind": "ServiceAccount", "name": CONTROLLER_ACCOUNT, "namespace": namespace}
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
         self.apply({"apiVersion": rbac, "kind": "ClusterRole", "metadata": metadata, "rules": rules})

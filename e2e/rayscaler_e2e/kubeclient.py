@@ -56,6 +56,7 @@ RESOURCES: Dict[str, Tuple[str, str, bool]] = {
     "localqueues": ("apis/kueue.x-k8s.io/v1beta2", "LocalQueue", True),
     "workloadpriorityclasses": ("apis/kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", False),
     "workloads": ("apis/kueue.x-k8s.io/v1beta2", "Workload", True),
+    "drainrequests": ("apis/nvsentinel.nvidia.com/v1alpha1", "DrainRequest", True),
     "rayclusterautoscalers": ("apis/rayscaler.dev/v1alpha1", "RayClusterAutoscaler", True),
     "gpupools": ("apis/rayscaler.dev/v1alpha1", "GPUPool", False),
 }

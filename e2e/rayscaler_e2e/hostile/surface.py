@@ -19,6 +19,7 @@ KINDS: Dict[str, Row] = {
     "ResourceSlice": ["dra-slices", "dra-counters"],
     "DeviceClass": ADMINISTRATORS,
     "GPUPool": ADMINISTRATORS,
+    "DrainRequest": ADMINISTRATORS,
     "Namespace": ADMINISTRATORS,
     "Node": ADMINISTRATORS,
 }

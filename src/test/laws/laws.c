@@ -23,7 +23,7 @@
 static const char *const LAWS[] = { "reads",     "bounds", "safety", "requests", "places",
 				    "counts",    "gangs",  "bytes",  "order",    "second",
 				    "patched",   "fewest", "price",  "needed",   "identity",
-				    "schedules", "stays",  "keeps",  "pools" };
+				    "schedules", "stays",  "keeps",  "pools",    "repair" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 
@@ -191,6 +191,8 @@ static void print_outcome(const struct outcome *outcome, int status)
 	printf("laws: in %lld snapshots a placement group waits beside workers that are idle for too "
 	       "long\n",
 	       (long long)counts->waiting);
+	printf("laws: in %lld snapshots a Node is emptied for its repair\n",
+	       (long long)counts->emptied);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

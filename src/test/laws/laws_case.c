@@ -17,6 +17,7 @@
 #include "laws_packing.h"
 #include "laws_pools.h"
 #include "laws_random.h"
+#include "laws_repair.h"
 #include "laws_stays.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -424,6 +425,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	counts->cut += laws_cut_check(snapshot, seed, verdict);
 	counts->asked += laws_pools_check(snapshot, seed, verdict);
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
+	counts->emptied += laws_repair_check(snapshot, seed, verdict);
 }
 
 /* ---- making it ---- */

@@ -25,6 +25,7 @@ struct laws_counts {
 	int64_t cut; /* packings that were cut: the law "cut" */
 	struct plan_stays stays;
 	int64_t asked;   /* something is asked of pools: the law "pools" */
+	int64_t emptied; /* a Node is emptied: the law "repair" */
 	int64_t waiting; /* a placement group waits beside idle workers: the law "keeps" */
 };
 

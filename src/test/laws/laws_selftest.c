@@ -145,6 +145,22 @@ static void fault_stopped(struct cJSON *plan)
 	}
 }
 
+/* All Nodes that wait for others are emptied too. */
+static void fault_all_nodes(struct cJSON *plan)
+{
+	TREE_EACH(node, TREE_AT(plan, "repair", "nodes"))
+		cJSON_SetValuestring(TREE_AT(node, "state"), "Begun");
+}
+
+/* Work on a Node is stopped at once. */
+static void fault_stopped_work(struct cJSON *plan)
+{
+	TREE_EACH(group, TREE_AT(plan, "groups"))
+		TREE_EACH(item, TREE_AT(group, "toTerminate"))
+			if (tree_is(item, "reason", "Leaving"))
+				cJSON_SetValuestring(TREE_AT(item, "action"), "stop");
+}
+
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
@@ -155,7 +171,8 @@ static const struct fault {
 	{ "gangs", fault_torn_gang, 1 },     { "second", fault_restless, 1 },
 	{ "keeps", fault_drained, 3 },       { "pools", fault_ungranted, 1 },
 	{ "pools", fault_forgotten_ask, 1 }, { "gangs", fault_torn_gang_of_pool, 1 },
-	{ "safety", fault_stopped, 1 },
+	{ "safety", fault_stopped, 1 },      { "repair", fault_all_nodes, 2 },
+	{ "repair", fault_stopped_work, 1 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

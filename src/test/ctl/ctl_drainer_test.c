@@ -1,0 +1,214 @@
+/* feature/repair/ctl against an API server with Pods and DrainRequests. */
+#include "feature/repair/ctl/drainer.h"
+
+#include "core/model/snapshot.h"
+#include "ctl/shared/control.h"
+#include "ctl/shared/options.h"
+#include "kube/kube_informer.h"
+#include "test/support/feature_alone.h"
+#include "test/support/kube_script.h"
+
+#define LIST_OF(items) "{'metadata':{'resourceVersion':'9'},'items':[" items "]}"
+#define POD(name, node, phase)                                                                     \
+	"{'metadata':{'namespace':'a','name':'" name                                               \
+	"','resourceVersion':'1','labels':{'ray.io/cluster':'demo','ray.io/node-type':'worker',"   \
+	"'ray.io/group':'g'}},'spec':{'nodeName':'" node                                           \
+	"','containers':[{'name':'w'}]},'status':{'phase':'" phase "'}}"
+#define REQUEST(name, node, conditions)                                                            \
+	"{'metadata':{'namespace':'nvsentinel','name':'" name                                      \
+	"','uid':'u','resourceVersion':'3','creationTimestamp':'2026-11-20T10:00:00Z'},'spec':{"   \
+	"'nodeName':'" node "','reason':'double bit error'},'status':{'conditions':[" conditions   \
+	"]}}"
+#define OTHER                                                                                      \
+	"{'type':'Seen','status':'True','lastTransitionTime':'2026-11-20T10:00:00Z','reason':'R'," \
+	"'message':'m'}"
+#define PATCH(name)                                                                                \
+	"PATCH /apis/nvsentinel.nvidia.com/v1alpha1/namespaces/nvsentinel/drainrequests/" name
+
+static struct kube_script script;
+static struct options options;
+static struct control control;
+static struct arena arena;
+static void *drainer;
+static const char *pods, *requests;
+static int status;
+static char sent[2048]; /* the body of the last patch */
+static _Atomic int patches;
+static int woken;
+
+static bool wake(void *context, const char *namespace_, const char *name)
+{
+	(void)context;
+	assert_string_equal(namespace_, "a");
+	assert_string_equal(name, "demo");
+	woken++;
+	return true;
+}
+
+static const char *answer(const char *path)
+{
+	if (strncmp(path, "/api/v1?", 8) == 0)
+		return "{'resources':[{'name':'pods'}]}";
+	if (strstr(path, "/pods"))
+		return pods;
+	if (strstr(path, "/rayclusters"))
+		return LIST_OF("");
+	if (strstr(path, "/drainrequests"))
+		return requests;
+	return "{'resources':[{'name':'drainrequests'},{'name':'rayclusters'}]}";
+}
+
+static void serve(struct exchange *exchange, void *context)
+{
+	AUTO(memory_free_string) char *text = NULL;
+
+	(void)context;
+	if (strcmp(exchange->method, "PATCH") == 0) {
+		snprintf(sent, sizeof(sent), "%s", exchange->body);
+		patches++;
+		exchange_answer(exchange, status, "", "{}");
+		return;
+	}
+	if (strstr(exchange->path, "watch=true")) {
+		exchange_open_stream(exchange);
+		exchange_hold(exchange);
+		return;
+	}
+	text = script_text(answer(exchange->path));
+	exchange_answer(exchange, 200, "", text);
+}
+
+static struct kube_informer *watch(const struct kube_type *type)
+{
+	return kube_informer_new(script.client, &(struct kube_informer_options){ .type = type });
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	script = (struct kube_script){ .loop = NULL };
+	arena = ARENA_INIT;
+	patches = woken = 0;
+	status = 200;
+	pods = LIST_OF("");
+	script_start(&script, serve, &KUBE_CLIENT_OPTIONS_INIT);
+	options_init(&options);
+	options.settings.repair_drain_requests = true;
+	control = (struct control){
+		.loop = script.loop, .kube = script.client, .options = &options, .wake = wake
+	};
+	drainer = alone_begin(&repair_feature, &control);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	alone_end();
+	kube_informer_free(control.pods);
+	kube_informer_free(control.ray_clusters);
+	script_done(&script);
+	options_done(&options);
+	arena_done(&arena);
+	return 0;
+}
+
+static bool is_read(void *context)
+{
+	(void)context;
+	return control_synced(&control);
+}
+
+/* The Pods are read before the DrainRequests. */
+static void start(void)
+{
+	control.pods = watch(&kube_type_pod);
+	control.ray_clusters = watch(&kube_type_ray_cluster);
+	assert_true(loop_wait_until(script.loop, is_read, NULL, WAIT_MS));
+	repair_feature.start(drainer);
+}
+
+static bool has_patched(void *context)
+{
+	return patches >= *(const int *)context;
+}
+
+static void await_patches(int count)
+{
+	assert_true(loop_wait_until(script.loop, has_patched, &count, WAIT_MS));
+	assert_int_equal(patches, count);
+}
+
+static bool has_woken(void *context)
+{
+	(void)context;
+	return woken > 0;
+}
+
+static void test_an_empty_node_completes_its_request(void **state)
+{
+	(void)state;
+	pods = LIST_OF(POD("w-1", "n1", "Running") "," POD("w-2", "n2", "Failed"));
+	requests = LIST_OF(REQUEST("d1", "n1", "") "," REQUEST("d2", "n2", OTHER));
+	start();
+	await_patches(1);
+	assert_int_equal(server_count(script.server, PATCH("d1")), 0);
+	assert_int_equal(server_count(script.server, PATCH("d2/status")), 1);
+	assert_non_null(strstr(sent, "\"resourceVersion\": \"3\""));
+	assert_non_null(strstr(sent, "\"type\": \"Seen\""));
+	assert_non_null(strstr(sent, "\"type\": \"DrainComplete\", \"status\": \"True\""));
+}
+
+static void test_a_complete_request_is_left_alone(void **state)
+{
+	(void)state;
+	requests =
+		LIST_OF(REQUEST("d1", "n1", "{'type':'DrainComplete','status':'True'}") "," REQUEST(
+			"d2", "n2", ""));
+	start();
+	await_patches(1);
+	assert_int_equal(server_count(script.server, PATCH("d1")), 0);
+}
+
+static void test_its_clusters_decide_with_it(void **state)
+{
+	const struct pod pod = { .name = "w-1", .spec = { .node_name = "n1" } };
+	const struct pod *list[] = { &pod, &pod };
+	const struct ray_cluster cluster = { .namespace_ = "a", .name = "demo" };
+	struct snapshot snapshot = { .pods = list, .pod_count = 2 };
+
+	(void)state;
+	pods = LIST_OF(POD("w-1", "n1", "Running"));
+	requests = LIST_OF(REQUEST("d1", "n1", "") "," REQUEST("d3", "n3", ""));
+	start();
+	assert_true(loop_wait_until(script.loop, has_woken, NULL, WAIT_MS));
+	await_patches(1); /* of d3 */
+	repair_feature.observe(drainer, &cluster, &arena, &snapshot);
+	assert_int_equal(snapshot.drain_request_count, 1);
+	assert_string_equal(snapshot.drain_requests[0].name, "d1");
+	assert_string_equal(snapshot.drain_requests[0].reason, "double bit error");
+}
+
+static void test_a_refusal_is_sent_again_later(void **state)
+{
+	(void)state;
+	status = 403;
+	requests = LIST_OF(REQUEST("d1", "n1", ""));
+	start();
+	await_patches(1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_an_empty_node_completes_its_request, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_complete_request_is_left_alone, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_its_clusters_decide_with_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_refusal_is_sent_again_later, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
