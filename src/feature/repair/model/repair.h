@@ -92,11 +92,11 @@ struct repair_spec {
 #define CONDITION_NODES_TO_REPAIR "NodesToRepair"
 
 #define REPAIR_CONDITION_REASONS(X)                                                                \
-	X(REPAIR_BEGUN, "RepairBegun", "NodesToRepair: work moves away from a Node",               \
+	X(REPAIR_BEGUN, "RepairBegun", 0, "NodesToRepair: work moves away from a Node",            \
 	  "nothing: replacements start first; the Node can be repaired when it is empty")          \
-	X(REPAIR_WAITS, "RepairWaits", "NodesToRepair: more Nodes than repair.maxUnavailable",     \
+	X(REPAIR_WAITS, "RepairWaits", 0, "NodesToRepair: more Nodes than repair.maxUnavailable",  \
 	  "wait, or look whether the signal is false; --repair-max-unavailable")                   \
-	X(REPAIR_TOLD, "RepairTold", "NodesToRepair: a sign of a sick Node that does not act",     \
+	X(REPAIR_TOLD, "RepairTold", 0, "NodesToRepair: a sign of a sick Node that does not act",  \
 	  "cordon the Node and name the condition in --repair-conditions, if it is to act")
 
 #endif
