@@ -425,26 +425,34 @@ static const char *check_waste(void)
 	return NULL;
 }
 
+/* GPUs that are not free for the reservation in time. */
+static int64_t kept_beside(size_t p, size_t reserved)
+{
+	int64_t beside = 0;
+
+	for (size_t q = 0; q <= TEAMS; q++) {
+		int64_t demand = staying(p, q) + sums[p].queues[q].asked;
+		int64_t keeps = demand > unlent(p, q) ? demand : unlent(p, q);
+
+		keeps = keeps < guaranteed(p, q) ? keeps : guaranteed(p, q);
+		if (q == queue_of_unit(p, reserved) || sums[p].queues[q].lasting > keeps)
+			keeps = sums[p].queues[q].lasting;
+		beside += keeps;
+	}
+	return beside;
+}
+
 /* For a gang or a slice that waits long, beside what others are guaranteed and what does not end in time. */
 static const char *check_reservation(void)
 {
 	for (size_t p = 0; p < world.pool_count; p++) {
 		const struct pool_table *table = table_of(p);
 		size_t reserved = table->result.reserved;
-		int64_t beside = 0;
 
 		if (reserved == SHARE_NONE || table->result.units[reserved] == SHARE_COMING)
 			continue;
-		for (size_t q = 0; q <= TEAMS; q++) {
-			int64_t demand = staying(p, q) + sums[p].queues[q].asked;
-			int64_t keeps = demand > unlent(p, q) ? demand : unlent(p, q);
-
-			keeps = keeps < guaranteed(p, q) ? keeps : guaranteed(p, q);
-			if (q == queue_of_unit(p, reserved) || sums[p].queues[q].lasting > keeps)
-				keeps = sums[p].queues[q].lasting;
-			beside += keeps;
-		}
-		if (table->units.at[reserved].amount > world.capacities[p] - beside)
+		if (table->units.at[reserved].amount >
+		    world.capacities[p] - kept_beside(p, reserved))
 			return "8: a reservation for what cannot become free";
 		if (world.now - table->units.at[reserved].since_ms < 120 * SECOND)
 			return "8: a reservation for what has not waited";

@@ -311,7 +311,11 @@ static void create_pod(size_t cluster, size_t group, size_t replica, size_t host
 	struct model_cluster *own = &world.clusters[cluster];
 	struct model_pod *pod = free_pod();
 
-	*pod = (struct model_pod){ POD_STARTING, cluster, group, replica, false, world.now, 0 };
+	*pod = (struct model_pod){ .state = POD_STARTING,
+				   .cluster = cluster,
+				   .group = group,
+				   .replica = replica,
+				   .since = world.now };
 	snprintf(pod->name, sizeof(pod->name), "w%zu-%zu", replica, host);
 	snprintf(pod->replica_name, sizeof(pod->replica_name), "r%zu", replica);
 	pod->labels[0] = (struct label){ LABEL_CLUSTER, own->name };
