@@ -93,7 +93,7 @@ static void write_text(const struct view_one *one, const struct gpu_holders *hol
 	} else {
 		status_text_write(&status, false, arena, &text);
 	}
-	report_colour_add(output, buf_string(&text), colours);
+	report_colour_add(output, buf_string(&text), colours, table_terminal_width());
 	output->overflowed = output->overflowed || text.overflowed;
 }
 

@@ -117,7 +117,8 @@ static int make_plan(const struct plan_arguments *arguments, struct arena *arena
 	if (arguments->output == OUTPUT_JSON ? plan_write(plan, arguments->debug, &output, err) :
 					       plan_text_write(plan, arguments->debug, &text, err))
 		return -1;
-	report_colour_add(&output, buf_string(&text), table_colours(arguments->colour));
+	report_colour_add(&output, buf_string(&text), table_colours(arguments->colour),
+			  table_terminal_width());
 	return file_print(&output, err);
 }
 

@@ -1,14 +1,18 @@
 #include "cli/shared/report_colour.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/shared/table.h"
 #include "core/model/reason.h"
 
 #define WORD_MAX 64
-#define TITLE_MIN 3 /* letters */
+#define TITLE_MIN 3    /* letters */
+#define CONTINUATION 4 /* columns, of a broken line beyond its own indentation */
+#define REPORT_BYTES_MAX ((size_t)64 << 20)
 
 /* Of a reason's word; of one that several tables have, as the first of them. */
 static enum table_colour colour_of(const char *word)
@@ -71,14 +75,10 @@ static void add_part(struct buf *buf, enum table_colour colour, const char *text
 	table_add_text(buf, colour, part, true);
 }
 
-void report_colour_add(struct buf *buf, const char *text, bool colours)
+static void add_coloured(struct buf *buf, const char *text)
 {
 	bool line_start = true;
 
-	if (!colours) {
-		buf_add_string(buf, text);
-		return;
-	}
 	while (*text != '\0') {
 		size_t size = line_start ? title_size(text) : 0;
 		enum table_colour colour = TABLE_TITLE;
@@ -95,4 +95,63 @@ void report_colour_add(struct buf *buf, const char *text, bool colours)
 			buf_add_char(buf, *text);
 		text += size > 0 ? size : 1;
 	}
+}
+
+/* The byte of the blank where a line of more than `columns` is broken; `size`: nowhere. Bytes count as columns, so that
+ * a line with other letters is broken early. */
+static size_t break_of(const char *line, size_t size, size_t from, size_t columns)
+{
+	size_t at = columns;
+
+	while (at > from && line[at] != ' ')
+		at--;
+	if (at <= from)
+		for (at = columns; at < size && line[at] != ' ';)
+			at++;
+	return at;
+}
+
+static void add_line(struct buf *buf, const char *line, size_t size, size_t columns)
+{
+	size_t indent = strspn(line, " ") + CONTINUATION, from = indent, room = columns, at;
+
+	while (size > room && (at = break_of(line, size, from, room)) < size) {
+		buf_add(buf, line, at);
+		buf_add_char(buf, '\n');
+		for (size_t i = 0; i < indent; i++)
+			buf_add_char(buf, ' ');
+		line += at + 1;
+		size -= at + 1;
+		room = columns > indent + CONTINUATION ? columns - indent : columns;
+		from = 0;
+	}
+	buf_add(buf, line, size);
+}
+
+static void add_broken(struct buf *buf, const char *text, size_t columns)
+{
+	while (*text != '\0') {
+		size_t size = strcspn(text, "\n");
+
+		add_line(buf, text, size, columns);
+		text += size;
+		if (*text == '\n') {
+			buf_add_char(buf, '\n');
+			text++;
+		}
+	}
+}
+
+void report_colour_add(struct buf *buf, const char *text, bool colours, size_t columns)
+{
+	AUTO(buf_done) struct buf broken = BUF_INIT(REPORT_BYTES_MAX);
+
+	if (columns < SIZE_MAX) {
+		add_broken(&broken, text, columns);
+		text = broken.overflowed ? text : buf_string(&broken);
+	}
+	if (colours)
+		add_coloured(buf, text);
+	else
+		buf_add_string(buf, text);
 }

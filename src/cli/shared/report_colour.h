@@ -7,7 +7,8 @@
 
 #include "base/buf.h"
 
-/* Appends the text, which must be clean (codec/text/text.h) but for its line feeds. */
-void report_colour_add(struct buf *buf, const char *text, bool colours);
+/* Appends the text, which must be clean (codec/text/text.h) but for its line feeds. Lines of more than `columns`
+ * are broken between words; SIZE_MAX: none. */
+void report_colour_add(struct buf *buf, const char *text, bool colours, size_t columns);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define GAP 2
 #define WIDTH_MIN 40
+#define LAST_MIN 20 /* columns of the last cell; a narrower one is not broken */
 #define WIDTH_DEFAULT 100
 
 static const char *const colour_codes[] = {
@@ -63,17 +64,68 @@ void table_add_text(struct buf *buf, enum table_colour colour, const char *text,
 		buf_add_string(buf, plain_code);
 }
 
+size_t table_terminal_width(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= WIDTH_MIN)
+		return size.ws_col;
+	return SIZE_MAX;
+}
+
+/* The bytes of the first line of a text that has `width` columns: up to a blank, or its first word. */
+static size_t line_bytes(const char *text, size_t width, struct arena *arena)
+{
+	size_t end = strcspn(text, " ");
+
+	while (text[end] != '\0') {
+		size_t next = end + 1 + strcspn(text + end + 1, " ");
+
+		if (text_columns(arena_strndup(arena, text, next)) > width)
+			break;
+		end = next;
+	}
+	return end;
+}
+
+/* The last cell of a row, which begins at column `indent`: below each other where the terminal is narrower. */
+static void write_last(const struct table *table, const struct table_cell *cell, size_t indent,
+		       bool colours, struct buf *buf)
+{
+	size_t columns = table_terminal_width(), size;
+	const char *text = cell->text;
+
+	if (columns < SIZE_MAX && columns > indent + LAST_MIN)
+		for (; text_columns(text) > columns - indent; text += size + 1) {
+			size = line_bytes(text, columns - indent, table->arena);
+			if (text[size] == '\0')
+				break;
+			table_add_text(buf, cell->colour, arena_strndup(table->arena, text, size),
+				       colours);
+			buf_add_char(buf, '\n');
+			add_spaces(buf, indent);
+		}
+	table_add_text(buf, cell->colour, text, colours);
+}
+
 /* One row of cells; the last column is not padded. */
 static void write_row(const struct table *table, const struct table_cell *cells,
 		      const size_t *width, bool colours, struct buf *buf)
 {
+	size_t indent = 0;
+
 	for (size_t c = 0; c < table->column_count; c++) {
 		size_t have = text_columns(cells[c].text), pad = width[c] - have;
 		bool last = c + 1 == table->column_count;
 
 		if (table->columns[c].right)
 			add_spaces(buf, pad);
-		table_add_text(buf, cells[c].colour, cells[c].text, colours);
+		if (last)
+			write_last(table, &cells[c], indent, colours, buf);
+		else
+			table_add_text(buf, cells[c].colour, cells[c].text, colours);
+		indent += width[c] + GAP;
 		if (!last)
 			add_spaces(buf, (table->columns[c].right ? 0 : pad) + GAP);
 	}
@@ -118,10 +170,7 @@ bool table_colours(int choice)
 
 size_t table_width(void)
 {
-	struct winsize size;
+	size_t columns = table_terminal_width();
 
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-	    size.ws_col >= WIDTH_MIN)
-		return size.ws_col;
-	return WIDTH_DEFAULT;
+	return columns < SIZE_MAX ? columns : WIDTH_DEFAULT;
 }

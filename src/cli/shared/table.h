@@ -1,5 +1,5 @@
-/* A table for people: aligned columns with two spaces between them, the last one unpadded, and
- * colours where the caller says that the output is a terminal. The caller owns struct table; cells
+/* A table for people: aligned columns with two spaces between them, the last one unpadded and, on a terminal,
+ * broken between words at its width, and colours where the caller says that the output is a terminal. The caller owns struct table; cells
  * live in its arena. Cells are made safe (codec/text/text.h). Nothing is ever cut: a name that cannot be
  * copied is of no use. */
 #ifndef CLI_SHARED_TABLE_H
@@ -68,6 +68,9 @@ const char *table_age(struct arena *arena, int64_t seconds);
 /* Should colours be used? `choice`: the value of COLOUR_FLAG; 0, auto: on a terminal that can, unless
  * NO_COLOR is set (https://no-color.org) or TERM is "dumb". */
 bool table_colours(int choice);
+
+/* The columns of the terminal; SIZE_MAX of another output, whose lines are not broken. */
+size_t table_terminal_width(void);
 
 /* The columns of the terminal; of another output 100. */
 size_t table_width(void);

@@ -113,10 +113,10 @@ static void test_a_report_in_colours(void **state)
 
 	(void)state;
 	buf_init(&buf, 10000);
-	report_colour_add(&buf, text, true);
+	report_colour_add(&buf, text, true, SIZE_MAX);
 	assert_string_equal(buf_string(&buf), wanted);
 	buf_clear(&buf);
-	report_colour_add(&buf, text, false);
+	report_colour_add(&buf, text, false, SIZE_MAX);
 	assert_string_equal(buf_string(&buf), text);
 }
 
@@ -299,6 +299,26 @@ static void test_yaml(void **state)
 	assert_int_equal(err.kind, ERR_LIMIT);
 }
 
+/* At the width of a terminal, between words, below the line's own text. */
+static void test_reports_are_broken(void **state)
+{
+	AUTO(buf_done) struct buf buf = BUF_INIT(1000);
+
+	(void)state;
+	report_colour_add(
+		&buf,
+		"GROUP  WHY\ngpu    one two three four\n  a word-that-has-30-letters-in-it b\n",
+		false, 20);
+	assert_string_equal(buf_string(&buf), "GROUP  WHY\n"
+					      "gpu    one two three\n"
+					      "    four\n"
+					      "  a word-that-has-30-letters-in-it\n"
+					      "      b\n");
+	buf_clear(&buf);
+	report_colour_add(&buf, "gpu    one two three four\n", false, SIZE_MAX);
+	assert_string_equal(buf_string(&buf), "gpu    one two three four\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_program_name),
 		cmocka_unit_test(test_controller_urls),
 		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_reports_are_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
