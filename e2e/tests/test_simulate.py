@@ -36,6 +36,42 @@ def simulate(words: List[str], directory: Path) -> subprocess.CompletedProcess:
     return subprocess.run([str(paths.program()), *words], capture_output=True, text=True, cwd=directory, timeout=60, check=False)
 
 
+CLUSTER_SPEC = """headGroupSpec:
+  rayStartParams: {}
+  template: {spec: {containers: [{name: h, image: rayproject/ray:2.60.0, resources: {limits: {cpu: "2", memory: 4Gi}}}]}}
+enableInTreeAutoscaling: true
+workerGroupSpecs:
+- groupName: g
+  minReplicas: 0
+  maxReplicas: 4
+  rayStartParams: {}
+  template: {spec: {CLAIMcontainers: [{name: w, image: rayproject/ray:2.60.0, resources: {limits: {cpu: "4", memory: 8Gi, nvidia.com/gpu: "1"}}}]}}
+"""
+
+
+@pytest.mark.parametrize("kind, path", [("RayCluster", []), ("RayJob", ["rayClusterSpec"]), ("RayService", ["rayClusterConfig"])])
+def test_correct_objects_are_simulated(tmp_path, kind, path):
+    """A name that the API server makes, and a claim template of another file, which is a note beside the result."""
+    for name, claim, note in (
+        ({"generateName": "train-"}, "", ""),
+        ({"name": "nic"}, "resourceClaims: [{name: nic, resourceClaimTemplateName: dranet}], ", "dranet is not known"),
+    ):
+        spec = yaml.safe_load(CLUSTER_SPEC.replace("CLAIM", claim))
+        for part in reversed(path):
+            spec = {part: spec}
+        document = {"apiVersion": "ray.io/v1", "kind": kind, "metadata": name, "spec": spec}
+        (tmp_path / "object.yaml").write_text(yaml.safe_dump(document))
+        items = [{"submit": "0s", "duration": "5m", "count": 2, "resources": {"GPU": 1}}]
+        workload = {"apiVersion": "rayscaler.dev/v1alpha1", "kind": "Workload", "items": items}
+        (tmp_path / "workload.yaml").write_text(yaml.safe_dump(workload))
+        done = simulate(["simulate", "-f", "object.yaml", "-w", "workload.yaml", "-o", "json"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["variants"]
+        assert row["neverRan"] == 0 and row["peakGPUs"] == 2, row
+        text = simulate(["simulate", "-f", "object.yaml", "-w", "workload.yaml"], tmp_path)
+        assert note in text.stdout + text.stderr, text
+
+
 @pytest.fixture
 def directory(tmp_path):
     """With the files that the commands of the document name."""
