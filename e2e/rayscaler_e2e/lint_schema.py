@@ -127,7 +127,8 @@ def table(directory: Path) -> str:
     lines += ["};", "", "const unsigned short lint_schema_lists[] = {"]
     for i in range(0, len(starts), 12):
         lines.append("\t" + " ".join(f"{start}," for start in starts[i : i + 12]))
-    lines += ["};", "", "const struct lint_schema_kind lint_schema_kinds[] = {"]
+    lines += ["};", "", "const size_t lint_schema_list_count = sizeof(lint_schema_lists) / sizeof(lint_schema_lists[0]);"]
+    lines += ["", "const struct lint_schema_kind lint_schema_kinds[] = {"]
     lines += [f"\t{{ {quoted(kind)}, {number} }}," for kind, number in roots]
     lines += ["\t{ NULL, 0 },", "};", "/* clang-format on */", ""]
     return "\n".join(lines)

@@ -234,6 +234,7 @@ def test_from_cluster(api_server, namespace, work_dir):
     """The same of RayClusters that the API server holds: there is no file, so no line."""
     cluster = yaml.safe_load((paths.ROOT / "examples/gpushare.yaml").read_text())
     cluster["spec"]["workerGroupSpecs"][0]["rayStartParams"] = {}
+    cluster["spec"]["workerGroupSpecs"][0]["template"]["spec"]["terminationGracePeriodSeconds"] = 7200
     api_server.admin.of("rayclusters", namespace).create(cluster)
     config = api_server.write_kubeconfig(work_dir / "admin.kubeconfig", token=api_server.tokens[ADMIN_USER])
     words = [paths.program(), "lint", "--from-cluster", "-n", namespace, "--kubeconfig", config, "-o", "json"]
@@ -241,6 +242,9 @@ def test_from_cluster(api_server, namespace, work_dir):
     assert done.returncode == 0, done.stderr
     (one,) = [one for one in json.loads(done.stdout) if one["rule"] == "gpu-unknown-to-ray"]
     assert one["object"] == f"RayCluster {namespace}/gpushare" and one["line"] == 0 and one["file"] == ""
+    # A rule on a field that no decoder reads.
+    (raw,) = [one for one in json.loads(done.stdout) if one["rule"] == "grace-period-long"]
+    assert raw["path"] == "spec.workerGroupSpecs[0].template.spec.terminationGracePeriodSeconds" and raw["line"] == 0, raw
 
 
 def test_every_field_of_a_pod_template_is_known(api_server, lint):

@@ -73,10 +73,10 @@ const struct field autoscaler_spec_fields[] = {
 		      .check = field_check_not_negative,
 		      .description = "A worker is terminated when it is idle for longer than this.",
 		      .schema = NOT_NEGATIVE),
-	FIELD_TEXT(AUTOSCALER, upscaling_mode, "upscalingMode",
+	FIELD_TEXT(AUTOSCALER, upscaling_mode, "upscalingMode", .check = field_check_enum,
 		   .description = "Conservative starts no more workers of a group at once than run "
 				  "already; Default and Aggressive have no such limit.",
-		   .schema = "enum: [Default, Aggressive, Conservative]"),
+		   .schema = UPSCALING_MODES),
 	FIELD_HOOK("maxGPUs", .read = max_gpus_decode, .write = write_max_gpus,
 		   .description = "Limit on the GPUs of the cluster as Ray counts them, the head's "
 				  "included. 0 starts no worker with GPUs. The smallest of all "

@@ -58,6 +58,12 @@ static double scale(const struct workload_column *column, double value)
 	return value * column->factor / column->divisor;
 }
 
+/* Of a problem of the parsers. */
+static const char *cure_of(const char *problem)
+{
+	return strcmp(problem, "is negative") == 0 ? "; write one above 0, or remove the line" : "";
+}
+
 /* A number in the unit, a date or a duration; without a duration nothing runs. */
 static int take_time(struct csv *csv, const struct workload_column *column, const char *text,
 		     struct row *row)
@@ -74,8 +80,8 @@ static int take_time(struct csv *csv, const struct workload_column *column, cons
 	} else if (workload_time_parse(text, ret_ms, &absolute, &problem) == 0) {
 		return 0;
 	}
-	return err_set(csv->err, ERR_INPUT, "%s: \"%.40s\" %s", column->target->name, text,
-		       problem);
+	return err_set(csv->err, ERR_INPUT, "%s: \"%.40s\" %s%s", column->target->name, text,
+		       problem, cure_of(problem));
 }
 
 static int take_amount(struct csv *csv, const struct workload_column *column, const char *text,
@@ -90,8 +96,8 @@ static int take_amount(struct csv *csv, const struct workload_column *column, co
 		amount_from_double(number, &problem);
 	}
 	if (problem)
-		return err_set(csv->err, ERR_INPUT, "%s: \"%.40s\" %s", column->target->name, text,
-			       problem);
+		return err_set(csv->err, ERR_INPUT, "%s: \"%.40s\" %s%s", column->target->name,
+			       text, problem, cure_of(problem));
 	for (size_t i = 0; i < row->amounts.count; i++) {
 		if (strcmp(row->amounts.at[i].resource, column->resource) == 0)
 			amount = &row->amounts.at[i];

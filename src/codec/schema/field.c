@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/check.h"
+#include "base/nearest.h"
 #include "codec/schema/field_names.h"
 #include "codec/text/number.h"
 #include "codec/text/quantity.h"
@@ -445,6 +447,35 @@ int field_check_not_negative(const struct json_at *member, const struct field *f
 		*(bool *)has = false;
 		*integer = 0;
 	}
+	return 0;
+}
+
+int field_check_enum(const struct json_at *member, const struct field *field, void *object)
+{
+	static const char begin[] = "enum: [";
+	const char **text = field_value(field, object), *all = strstr(field->schema, begin);
+	struct nearest nearest = nearest_start(*text);
+	char hint[NEAREST_HINT_SIZE];
+	size_t size;
+
+	CHECK(all);
+	all += sizeof(begin) - 1;
+	if (**text == '\0')
+		return 0;
+	for (const char *word = all;; word += size + strspn(word + size, ", ")) {
+		const char *copy;
+
+		size = strcspn(word, ",]");
+		copy = arena_strndup(member->reader->arena, word, size);
+		if (strcmp(copy, *text) == 0)
+			return 0;
+		nearest_offer(&nearest, copy);
+		if (word[size] != ',')
+			break;
+	}
+	json_problem(member, "must be one of %.*s, is \"%.64s\"; it counts as not given%s",
+		     (int)strcspn(all, "]"), all, *text, nearest_hint(&nearest, hint));
+	*text = "";
 	return 0;
 }
 

@@ -40,6 +40,10 @@ int field_check_names(const struct json_at *at, const struct field *fields, cons
 /* One member, without its hook. */
 int field_decode(const struct json_at *member, const struct field *field, void *object);
 /* Checks. An INTEGER with `has`: a negative one is a problem and counts as not given. */
+/* The `schema` of upscalingMode in a RayCluster and a RayClusterAutoscaler. */
+#define UPSCALING_MODES "enum: [Default, Aggressive, Conservative]"
+/* A text that is none of the words of the row's `schema`, "enum: [A, B]", is a problem and counts as not given. */
+int field_check_enum(const struct json_at *member, const struct field *field, void *object);
 int field_check_not_negative(const struct json_at *member, const struct field *field, void *object);
 /* A hook of a TEXT: the groupName of a group of the object's own list; "" is a problem of the object. */
 int field_group_name_decode(const struct json_at *member, const struct field *field, void *object);

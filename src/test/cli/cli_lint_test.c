@@ -357,11 +357,11 @@ static void test_nodes_and_devices(void **state)
 	{                                                                                          \
 		"GET /api/v1?", 0, "{'resources':[{'name':'pods'},{'name':'nodes'}]}"              \
 	}
-#define SELECTING                                                                                  \
-	"{'apiVersion':'ray.io/v1','kind':'RayCluster','metadata':{'namespace':'ray',"             \
-	"'name':'b','uid':'u','resourceVersion':'5'},'spec':{'enableInTreeAutoscaling':true,"      \
-	"'workerGroupSpecs':[{'groupName':'gpu','minReplicas':7,'maxReplicas':4,'template':{"      \
-	"'spec':{'nodeSelector':{'disk':'ssd'},'containers':[{'name':'w','resources':{'limits':{"  \
+#define SELECTING                                                                                                                      \
+	"{'apiVersion':'ray.io/v1','kind':'RayCluster','metadata':{'namespace':'ray',"                                                 \
+	"'name':'b','uid':'u','resourceVersion':'5'},'spec':{'enableInTreeAutoscaling':true,"                                          \
+	"'workerGroupSpecs':[{'groupName':'gpu','minReplicas':7,'maxReplicas':4,'template':{"                                          \
+	"'spec':{'terminationGracePeriodSeconds':7200,'nodeSelector':{'disk':'ssd'},'containers':[{'name':'w','resources':{'limits':{" \
 	"'cpu':'1'}}}]}}}]}}"
 #define UNREADABLE                                                                                 \
 	"{'apiVersion':'ray.io/v1','kind':'RayCluster','metadata':{'namespace':'ray',"             \
@@ -386,8 +386,11 @@ static void test_from_cluster(void **state)
 	EXPECT(result.output, "RayCluster ray/b: spec.workerGroupSpecs[0].maxReplicas: error: "
 			      "group gpu has minReplicas 7 above maxReplicas 4");
 	EXPECT(result.output, "[selector-matches-no-node]\n");
+	/* Rules on fields that no decoder reads. */
+	EXPECT(result.output, "[grace-period-long]\n");
+	EXPECT(result.output, "container w has no image; add one; the API server refuses each Pod");
 	assert_true(strstr(result.output, "ray/a") < strstr(result.output, "ray/b"));
-	EXPECT(result.errors, "rayscaler lint: 2 RayClusters: 3 errors, ");
+	EXPECT(result.errors, "rayscaler lint: 2 RayClusters: 4 errors, ");
 	assert_int_equal(result.status, 1);
 	lint("--from-cluster", "-o", "json", NULL);
 	EXPECT(result.output, "\"object\": \"RayCluster ray/b\",\n    \"file\": \"\",");

@@ -78,16 +78,18 @@ static bool check_settings(const struct cJSON *tree, const struct lint_context *
 	const struct cJSON *other = cJSON_GetArrayItem(items, 1);
 	struct lint_findings findings = { .list = { .at = NULL } };
 	struct autoscaler_object object;
-	struct ray_cluster cluster;
-	bool known;
+	struct lint_known known = { .owner = NULL };
+	bool is_known;
 	struct err err;
 
 	if (!items || autoscaler_decode(cJSON_GetArrayItem(items, 0), "", arena, &object, &err))
 		return false;
-	known = other && ray_cluster_decode(other, "", arena, &cluster, &err) == 0;
-	lint_settings(&object, known ? &cluster : NULL,
-		      known ? autoscaler_problem_owner(&cluster, arena) : NULL, context, arena,
-		      &findings);
+	is_known = other && ray_cluster_decode(other, "", arena, &known.cluster, &err) == 0;
+	if (is_known) {
+		known.owner = autoscaler_problem_owner(&known.cluster, arena);
+		known.gpus = lint_gpus_of_groups(&known.cluster, context, arena);
+	}
+	lint_settings(&object, is_known ? &known : NULL, context, arena, &findings);
 	for (size_t i = 0; i < findings.list.count; i++)
 		assert_true(*findings.list.at[i].path != '\0' &&
 			    *findings.list.at[i].message != '\0');

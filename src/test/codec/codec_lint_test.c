@@ -310,6 +310,41 @@ static void test_condition(void **state)
 	check_condition("label-invalid", REASON_LINT_ERRORS, labels, labels);
 }
 
+/* Settings that others override: of the RayCluster, and of its RayClusterAutoscaler. */
+static void test_condition_has_overridden_settings(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	AUTO(json_done) struct cJSON *tree = NULL;
+	struct autoscaler_object object = { .upscaling_mode = "",
+					    .has_idle_timeout_seconds = true,
+					    .idle_timeout_seconds = 60 };
+	struct settings settings;
+	struct lint_context context = { .devices = device_table_builtin(), .settings = &settings };
+	struct ray_cluster cluster;
+	struct extra_condition condition;
+	struct err err;
+	char *text;
+
+	(void)state;
+	settings_init(&settings);
+	assert_true(read_text(DIRECTORY "/setting-without-effect.fault-tolerance.bad.yaml", &arena,
+			      &text));
+	tree = codec_tree(text);
+	assert_int_equal(ray_cluster_decode(tree, "", &arena, &cluster, &err), 0);
+	lint_condition_make(&cluster, &context, &arena, &condition);
+	assert_non_null(strstr(condition.reported,
+			       "2 warnings (setting-without-effect), first setting-without-effect "
+			       "at metadata.annotations[\"ray.io/external-storage-namespace\"]"));
+	/* It counts for the groups, which have none. */
+	context.object = &object;
+	lint_condition_make(&cluster, &context, &arena, &condition);
+	assert_null(strstr(condition.reported, "3 warnings"));
+	cluster.has_idle_timeout_seconds = true;
+	cluster.idle_timeout_seconds = 300;
+	lint_condition_make(&cluster, &context, &arena, &condition);
+	assert_non_null(strstr(condition.reported, "3 warnings (setting-without-effect)"));
+}
+
 static bool has_error(const struct lint_findings *findings, const char *path)
 {
 	for (size_t i = 0; i < findings->list.count; i++)
@@ -403,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_condition),
+		cmocka_unit_test(test_condition_has_overridden_settings),
 		cmocka_unit_test(test_what_stops_a_group_is_an_error),
 		cmocka_unit_test(test_every_rule_has_files),
 	};

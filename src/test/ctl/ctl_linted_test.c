@@ -33,6 +33,8 @@ static struct ray_cluster cluster_of(const char *uid, int64_t generation, bool w
 				     .enable_in_tree_autoscaling = true,
 				     .ray_version = "",
 				     .autoscaler_version = "",
+				     .auth_mode = "",
+				     .auth_secret_name = "",
 				     .head_template = template,
 				     .groups = group,
 				     .group_count = 1 };

@@ -6,14 +6,33 @@
 #include "base/sort.h"
 #include "cli/shared/device_lists.h"
 #include "cli/shared/missing.h"
+#include "codec/text/json.h"
 #include "core/model/claimed.h"
 #include "kube/kube_informer.h"
 
 #define FIRST_LISTS_MS 30000
 
+/* The object is kept as text, too, so that all rules of files see it. */
+struct live_cluster {
+	struct ray_cluster cluster; /* the first member: an object of the informer is one */
+	const char *text;
+};
+
+static int decode(const struct cJSON *json, const char *path, struct arena *arena, void *ret_object,
+		  struct err *err)
+{
+	struct live_cluster *live = ret_object;
+	struct json_reader reader = { .arena = arena };
+	struct json_at root = json_root(json, "", &reader);
+
+	live->text = json_print(&root);
+	return kube_type_ray_cluster.decode(json, path, arena, &live->cluster, err);
+}
+
 /* The lists of one call. */
 struct lists {
 	struct connection *connection;
+	struct kube_type type;                      /* of struct live_cluster */
 	struct kube_informer *ray_clusters, *nodes; /* nodes NULL: not wanted */
 	struct err err;                             /* of RayClusters */
 	struct err node_err;
@@ -64,7 +83,7 @@ static void on_object(void *context, enum kube_change change, const char *key, c
 static void start(struct lists *lists, const char *namespace_, const char *name, bool with_nodes)
 {
 	struct kube_informer_options clusters = {
-		.type = &kube_type_ray_cluster,
+		.type = &lists->type,
 		.namespace_ = namespace_,
 		.name = name,
 		.poll_ms = FIRST_LISTS_MS,
@@ -132,7 +151,8 @@ static void add_clusters(const struct lists *lists, const struct lint_context *c
 			clusters[found++] = cluster;
 	sort_stable(clusters, found, sizeof(struct ray_cluster *), compare);
 	for (size_t i = 0; i < found; i++)
-		lint_live_add(lists->report, clusters[i], context);
+		lint_live_add(lists->report, ((const struct live_cluster *)clusters[i])->text,
+			      context);
 }
 
 /* Shallow copies: the informer's objects live until it ends. */
@@ -196,6 +216,9 @@ static int read_lists(struct lists *lists, struct lint_live *live, struct err *e
 	const char *namespace_ = live->all_namespaces ? NULL :
 							api_connection_namespace(lists->connection);
 
+	lists->type = kube_type_ray_cluster;
+	lists->type.object_size = sizeof(struct live_cluster);
+	lists->type.decode = decode;
 	start(lists, namespace_, live->name, !own.nodes_known);
 	if (wait_for(lists, err)) {
 		if (err->kind == ERR_NOT_FOUND)

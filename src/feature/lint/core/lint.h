@@ -39,6 +39,8 @@ struct lint_findings {
 struct lint_context {
 	const struct device_table *devices;
 	const struct settings *settings;
+	/* The RayClusterAutoscaler of the RayCluster, for lint_condition_make alone; NULL: none */
+	const struct autoscaler_object *object;
 	bool nodes_known; /* else selector-matches-no-node is not checked */
 	const struct node *nodes;
 	size_t node_count;
@@ -58,10 +60,19 @@ void lint_cluster(const struct ray_cluster *cluster, const struct lint_context *
 bool lint_lacks_clique(const struct worker_group *group);
 const char *lint_clique_text(const char *group, struct arena *arena);
 extern const char lint_clique_lines[];
-/* Those of a RayClusterAutoscaler. `cluster`: the RayCluster of its name, of which the
- * groups are read; NULL: unknown. `owner`: autoscaler_problem_owner of it. */
-void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
-		   const char *owner, const struct lint_context *context, struct arena *arena,
+/* A RayCluster as the rules of its RayClusterAutoscaler need it. */
+struct lint_known {
+	struct ray_cluster cluster; /* namespace, name, groups and what overrides settings alone */
+	const char *owner;          /* autoscaler_problem_owner */
+	const int64_t *gpus;        /* 1/10000 GPU of a replica of each group; NULL: unknown */
+};
+
+/* Of each group, in the arena. */
+const int64_t *lint_gpus_of_groups(const struct ray_cluster *cluster,
+				   const struct lint_context *context, struct arena *arena);
+/* The findings of a RayClusterAutoscaler. `known`: the RayCluster of its name; NULL: unknown. */
+void lint_settings(const struct autoscaler_object *object, const struct lint_known *known,
+		   const struct lint_context *context, struct arena *arena,
 		   struct lint_findings *findings);
 /* The findings of a RayCluster in scaling, as the sentences of a condition and an Event: how many, of
  * which rules, the first of the worst. Those that a decision reports itself (InvalidRequest) are omitted. Made

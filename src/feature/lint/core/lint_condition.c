@@ -79,6 +79,24 @@ static void drop_those_of_decision(struct lint_findings *findings)
 	findings->list.count = kept;
 }
 
+/* Settings of its RayClusterAutoscaler that others override; a decision reports the other findings. */
+static void add_overridden(const struct ray_cluster *cluster, const struct lint_context *context,
+			   struct arena *arena, struct lint_findings *findings)
+{
+	struct lint_findings of_object = { .list = { .at = NULL } };
+	const struct lint_known known = { .cluster = *cluster };
+
+	if (!context->object)
+		return;
+	lint_settings(context->object, &known, context, arena, &of_object);
+	VEC_EACH(struct lint_finding, finding, &of_object.list) {
+		if (lint_rule_id(finding->rule) != LINT_RULE_SETTING_WITHOUT_EFFECT)
+			continue;
+		finding->path = arena_printf(arena, "RayClusterAutoscaler %s", finding->path);
+		VEC_PUSH(arena, &findings->list, *finding);
+	}
+}
+
 void lint_condition_make(const struct ray_cluster *cluster, const struct lint_context *context,
 			 struct arena *arena, struct extra_condition *ret_condition)
 {
@@ -86,6 +104,7 @@ void lint_condition_make(const struct ray_cluster *cluster, const struct lint_co
 	size_t counts[LINT_ERROR + 1] = { 0 };
 	const char *notes, *message = "", *reported = "";
 	lint_cluster(cluster, context, arena, &findings);
+	add_overridden(cluster, context, arena, &findings);
 	drop_those_of_decision(&findings);
 	for (size_t i = 0; i < findings.list.count; i++)
 		counts[findings.list.at[i].severity]++;

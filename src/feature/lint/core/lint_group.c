@@ -9,11 +9,10 @@
 #define MAX_SUGGESTED 10
 #define LINES_BYTES_MAX ((size_t)16 << 10)
 
-const char *const lint_upscaling_modes[] = { "Default", "Aggressive", "Conservative", NULL };
 static const char *const autoscaler_versions[] = { "v1", "v2", NULL };
 
-void lint_word(struct lint_subject *subject, const char *path, const char *value,
-	       const char *const *words)
+static void lint_word(struct lint_subject *subject, const char *path, const char *value,
+		      const char *const *words)
 {
 	struct nearest nearest = nearest_start(value);
 	char hint[NEAREST_HINT_SIZE];
@@ -56,8 +55,9 @@ void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const ch
 		start = text;
 	path = arena_strndup(subject->arena, start, (size_t)(end - start));
 	lint_report_finding(subject, rule, path, "", "%s: %s%s", lint_shown_path(path), end + 2,
-			    strncmp(end + 2, "must ", 5) != 0 &&
-					    (strstr(end, "; ") || strstr(end, "is required")) ?
+			    strstr(end, "did you mean") ||
+					    (strncmp(end + 2, "must ", 5) != 0 &&
+					     (strstr(end, "; ") || strstr(end, "is required"))) ?
 				    "" :
 				    "; write the value that you mean, or remove the line");
 }
@@ -73,8 +73,6 @@ void lint_field_invalid(struct lint_subject *subject)
 	for (size_t i = 0; i < problems->count; i++)
 		if (!strstr(problems->at[i], ".resources."))
 			lint_problem(subject, LINT_RULE_FIELD_INVALID, problems->at[i]);
-	lint_word(subject, "spec.autoscalerOptions.upscalingMode", subject->cluster->upscaling_mode,
-		  lint_upscaling_modes);
 	lint_word(subject, "spec.autoscalerOptions.version", subject->cluster->autoscaler_version,
 		  autoscaler_versions);
 }

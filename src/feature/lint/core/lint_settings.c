@@ -213,12 +213,94 @@ static void check_void(struct lint_subject *subject, const struct autoscaler_obj
 					    i);
 }
 
-void lint_settings(const struct autoscaler_object *object, const struct ray_cluster *cluster,
-		   const char *owner, const struct lint_context *context, struct arena *arena,
+/* ---- maxGPUs against what other settings keep at all times ---- */
+
+const int64_t *lint_gpus_of_groups(const struct ray_cluster *cluster,
+				   const struct lint_context *context, struct arena *arena)
+{
+	int64_t *gpus = arena_array(arena, cluster->group_count, sizeof(*gpus));
+
+	for (size_t g = 0; g < cluster->group_count; g++) {
+		struct capacity capacity;
+
+		capacity_of_group(cluster, g, context->settings, context->devices, arena,
+				  &capacity);
+		gpus[g] = resources_amount(&capacity.resources, "GPU", 0) *
+			  cluster->groups[g].num_of_hosts;
+	}
+	return gpus;
+}
+
+static int64_t warm_of(const struct autoscaler_warm *list, size_t count, const char *group)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].group, group) == 0 && list[i].count > most)
+			most = list[i].count;
+	return most;
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Of all groups without work, in a window of the schedule or, NULL, outside of all. As double, so that no sum is too
+ * large. */
+static double gpus_kept(const struct lint_known *known, const struct autoscaler_object *object,
+			const struct autoscaler_schedule *schedule)
+{
+	double sum = 0;
+
+	for (size_t g = 0; g < known->cluster.group_count; g++) {
+		const struct worker_group *group = &known->cluster.groups[g];
+		int64_t replicas =
+			greater(group->min_replicas,
+				warm_of(object->warm_workers, object->warm_count, group->name));
+
+		if (schedule)
+			replicas = greater(replicas, warm_of(schedule->warm_workers,
+							     schedule->warm_count, group->name));
+		for (size_t i = 0; schedule && i < schedule->group_count && i < GROUPS_MAX; i++)
+			if (strcmp(schedule->groups[i].name, group->name) == 0)
+				replicas = greater(replicas, schedule->groups[i].min_replicas);
+		sum += (double)replicas * (double)known->gpus[g] / RESOURCE_UNIT;
+	}
+	return sum;
+}
+
+static void check_max_gpus(struct lint_subject *subject, const struct lint_known *known,
+			   const struct autoscaler_object *object)
+{
+	double max = (double)object->max_gpus / RESOURCE_UNIT;
+
+	if (!object->has_max_gpus || object->bad_max_gpus || !known->gpus)
+		return;
+	if (gpus_kept(known, object, NULL) > max) {
+		lint_report_finding(
+			subject, LINT_RULE_GROUP_TOO_SMALL, "spec.maxGPUs", "",
+			"maxGPUs %g is below the %g GPUs of minReplicas and warmWorkers: "
+			"raise it, or lower them",
+			max, gpus_kept(known, object, NULL));
+		return;
+	}
+	for (size_t s = 0; s < object->schedule_count; s++)
+		if (gpus_kept(known, object, &object->schedules[s]) > max)
+			lint_report_finding(
+				subject, LINT_RULE_GROUP_TOO_SMALL, "spec.maxGPUs", "",
+				"maxGPUs %g is below the %g GPUs of schedule %.63s: raise "
+				"it, or lower minReplicas or warmWorkers there",
+				max, gpus_kept(known, object, &object->schedules[s]),
+				object->schedules[s].name);
+}
+
+void lint_settings(const struct autoscaler_object *object, const struct lint_known *known,
+		   const struct lint_context *context, struct arena *arena,
 		   struct lint_findings *findings)
 {
 	struct lint_subject subject = {
-		.cluster = cluster,
+		.cluster = known ? &known->cluster : NULL,
 		.context = context,
 		.arena = arena,
 		.findings = findings,
@@ -226,7 +308,6 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 
 	for (size_t i = 0; i < object->problems.count; i++)
 		lint_problem(&subject, LINT_RULE_FIELD_INVALID, object->problems.at[i]);
-	lint_word(&subject, "spec.upscalingMode", object->upscaling_mode, lint_upscaling_modes);
 	check_warm(&subject, "spec.warmWorkers", object->warm_workers, object->warm_count);
 	check_schedules(&subject, object);
 	if (context->time_zones) {
@@ -236,10 +317,11 @@ void lint_settings(const struct autoscaler_object *object, const struct ray_clus
 
 		check_zones(&subject, object, zones, count);
 	}
-	check_features(&subject, object, owner);
+	check_features(&subject, object, known ? known->owner : NULL);
 	check_void(&subject, object);
-	if (cluster) {
+	if (known) {
 		check_groups(&subject, object);
+		check_max_gpus(&subject, known, object);
 		check_overrides(&subject, object);
 	}
 }

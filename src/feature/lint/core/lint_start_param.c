@@ -210,6 +210,13 @@ static void check_options(struct lint_subject *subject, const char *path)
 			report_option(
 				subject, path, head_only[i],
 				"is of the head alone: write it into headGroupSpec, or remove it");
+	if (subject->group && labels_value(subject->start_params, "address"))
+		lint_report_finding(
+			subject, LINT_RULE_RAY_START_PARAM_INVALID,
+			lint_path_member(subject->arena, path, "address"), "",
+			"address replaces the address of the head that KubeRay writes, so "
+			"workers of %s join another Ray cluster or none: remove it",
+			subject->title);
 }
 
 void lint_ray_start_param_invalid(struct lint_subject *subject)

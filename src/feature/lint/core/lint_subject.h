@@ -36,11 +36,6 @@ struct lint_finding *lint_report_finding(struct lint_subject *subject, enum lint
 /* A finding from a text "PATH: what is wrong" of a decoder or a decision, which may have the name of its
  * object before "spec.". */
 void lint_problem(struct lint_subject *subject, enum lint_rule_id rule, const char *text);
-/* A text that must be one of a few words, or "". */
-void lint_word(struct lint_subject *subject, const char *path, const char *value,
-	       const char *const *words);
-extern const char *const lint_upscaling_modes[];
-
 /* How many of them are checked. */
 size_t lint_amount_count(const struct quantities *quantities);
 /* NULL when absent. */

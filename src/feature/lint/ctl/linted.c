@@ -10,12 +10,14 @@
 #include "ctl/shared/control.h"
 #include "ctl/shared/device_view.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/autoscaler_objects.h"
 #include "feature/lint/core/lint.h"
 #include "kube/kube_informer.h"
 #include "net/work.h"
 
 /* The rules take 1 ms for a RayCluster of this memory; those of a larger one run beside the loop. */
 #define INLINE_BYTES ((size_t)128 << 10)
+#define OBJECT_BYTES ((size_t)16 << 10)
 
 struct linted {
 	struct cluster_entry of;
@@ -24,6 +26,7 @@ struct linted {
 	int64_t generation;
 	uint64_t annotations; /* they have no generation */
 	uint64_t claims;      /* the number of the view of its claims; 0: it has none */
+	int64_t object;       /* the generation of its RayClusterAutoscaler; -1: none is read */
 	const struct extra_condition *condition; /* NULL: not known yet */
 	struct lint_run *run;                    /* NULL: the rules do not run */
 };
@@ -112,7 +115,20 @@ static void run_done(void *context)
 	run_drop(run);
 }
 
-static void run_start(struct lint *lint, struct linted *linted, const struct ray_cluster *cluster)
+/* Its RayClusterAutoscaler, where both are small enough for the loop; NULL: none. */
+static const struct autoscaler_object *
+object_of(const struct control *control, const struct ray_cluster *cluster, struct arena *arena)
+{
+	if (!control->autoscalers ||
+	    autoscaler_objects_bytes(control->autoscalers, cluster->namespace_, cluster->name) >
+		    OBJECT_BYTES)
+		return NULL;
+	return autoscaler_objects_get(control->autoscalers, cluster->namespace_, cluster->name,
+				      arena);
+}
+
+static void run_start(struct lint *lint, struct linted *linted, const struct ray_cluster *cluster,
+		      const struct autoscaler_object *object)
 {
 	static const struct work_functions functions = { run_rules, run_done, run_drop };
 	const struct control *control = lint->of.control;
@@ -131,6 +147,7 @@ static void run_start(struct lint *lint, struct linted *linted, const struct ray
 		run->job = work_start(control->loop, &functions, run);
 		return;
 	}
+	run->context.object = object;
 	run_rules(run, NULL);
 	run_done(run);
 }
@@ -143,15 +160,18 @@ static bool condition(void *self, const struct ray_cluster *cluster, struct aren
 		cluster_map_make(&lint->of.clusters, cluster->namespace_, cluster->name);
 	uint64_t annotations = hash_of(&cluster->annotations);
 	uint64_t claims = claims_number(lint, cluster);
+	const struct autoscaler_object *object = object_of(lint->of.control, cluster, arena);
+	int64_t generation = object ? object->generation : -1;
 
 	if (!linted->uid || strcmp(linted->uid, cluster->uid) != 0 ||
 	    linted->generation != cluster->generation || linted->annotations != annotations ||
-	    linted->claims != claims) {
-		run_start(lint, linted, cluster);
+	    linted->claims != claims || linted->object != generation) {
+		run_start(lint, linted, cluster, object);
 		memory_set_string(&linted->uid, cluster->uid);
 		linted->generation = cluster->generation;
 		linted->annotations = annotations;
 		linted->claims = claims;
+		linted->object = generation;
 		lint->runs++;
 	}
 	if (!linted->condition)

@@ -12,6 +12,8 @@
 #include "core/model/claimed.h"
 #include "feature/lint/core/lint_rule.h"
 #include "feature/lint/objects/lint_domain.h"
+#include "feature/lint/objects/lint_form.h"
+#include "feature/lint/objects/lint_found.h"
 #include "feature/lint/objects/lint_kind.h"
 #include "feature/lint/objects/lint_pod.h"
 #include "feature/lint/objects/lint_pool.h"
@@ -41,6 +43,7 @@ struct work {
 	 * alone. */
 	bool again;
 	bool has_settings; /* it has some of them, so it is read again */
+	bool live;         /* of an API server: without lines, and its claims are known */
 	struct positions positions;
 	struct arena arena; /* of this document */
 };
@@ -113,7 +116,9 @@ static void add_findings(struct work *work, const struct subject *subject,
 			continue;
 		entry.finding = findings->list.at[i];
 		entry.finding.path = real_path(work, subject, entry.finding.path);
-		entry.at = position_find(&work->positions, subject->place, entry.finding.path);
+		if (!work->live)
+			entry.at =
+				position_find(&work->positions, subject->place, entry.finding.path);
 		lint_report_add(work->report, &entry);
 	}
 }
@@ -189,7 +194,7 @@ static void need_name(struct cJSON *cluster, struct work *work, const struct sub
 /* Its claims may be in a file that is not read yet. */
 static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 {
-	bool later = !work->again && claimed_by_cluster(cluster);
+	bool later = !work->again && !work->live && claimed_by_cluster(cluster);
 
 	work->has_settings = work->has_settings || later;
 	return later;
@@ -217,7 +222,8 @@ static void remember_group(struct work *work, const struct subject *subject,
 static void remember(struct work *work, const struct subject *subject,
 		     const struct ray_cluster *cluster)
 {
-	lint_report_remember(work->report, cluster);
+	lint_report_remember(work->report, cluster,
+			     lint_gpus_of_groups(cluster, work->context, &work->arena));
 	for (size_t i = 0; i < cluster->group_count; i++) {
 		const struct worker_group *group = &cluster->groups[i];
 
@@ -306,9 +312,9 @@ static void check_autoscaler(struct work *work, const struct subject *subject,
 			     struct lint_findings *findings)
 {
 	struct place metadata = place_member(&work->positions, subject->place, "metadata");
-	const struct lint_known_cluster *known = lint_report_cluster(
-		work->report, work->file_number, text_of(work, metadata, "namespace"),
-		text_of(work, metadata, "name"));
+	const struct lint_known *known = lint_report_cluster(work->report, work->file_number,
+							     text_of(work, metadata, "namespace"),
+							     text_of(work, metadata, "name"));
 	struct autoscaler_object decoded;
 	struct err err;
 
@@ -316,8 +322,7 @@ static void check_autoscaler(struct work *work, const struct subject *subject,
 	if (autoscaler_decode(subject->place.json, "", &work->arena, &decoded, &err))
 		add_decode_error(work, subject, &err);
 	else
-		lint_settings(&decoded, known ? &known->cluster : NULL, known ? known->owner : NULL,
-			      work->context, &work->arena, findings);
+		lint_settings(&decoded, known, work->context, &work->arena, findings);
 }
 
 static void check_pool(struct work *work, const struct subject *subject,
@@ -426,6 +431,9 @@ static void check_refused(struct work *work, const struct subject *subject)
 	whole.spec_path = "spec";
 	lint_refused_object(subject->kind, subject->place.json, &work->arena, &findings);
 	lint_void_object(subject->kind, subject->place.json, &work->arena, &findings);
+	lint_form_check(lint_found_follow((struct lint_found){ subject->place.json, "" },
+					  "metadata", &work->arena),
+			"metadata", LINT_RULE_FIELD_INVALID, "the object", &work->arena, &findings);
 	if (strcmp(subject->kind, "RayCluster") != 0)
 		lint_schema_check(subject->kind, (struct cJSON *)subject->place.json, &work->arena,
 				  &findings);
@@ -745,19 +753,24 @@ void lint_report_finish(struct lint_report *report, const struct lint_context *c
 
 /* ---- live objects ---- */
 
-void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster,
-		   const struct lint_context *context)
+void lint_live_add(struct lint_report *report, const char *text, const struct lint_context *context)
 {
-	struct work work = {
-		.report = report, .file = "", .file_number = report->files, .arena = ARENA_INIT
-	};
-	struct subject subject = { .spec_path = "spec" };
-	struct lint_findings findings = { .list = { .at = NULL } };
+	struct work work = { .report = report,
+			     .context = context,
+			     .file = "",
+			     .file_number = report->files,
+			     .live = true,
+			     .arena = ARENA_INIT };
+	struct cJSON *tree = NULL;
+	struct err err;
 
-	subject.object = object_text(&work.arena, "RayCluster", cluster->namespace_, cluster->name);
-	report->objects++;
-	lint_cluster(cluster, context, &work.arena, &findings);
-	add_findings(&work, &subject, &findings, 0);
+	work.positions.arena = &work.arena;
+	if (json_parse_positions(text, strlen(text), &lint_limits, &work.positions, &tree, &err) ==
+	    0)
+		check_object(&work, place_root(tree));
+	else
+		add_text_error(&work, &err, (struct position){ .line = 0 });
+	json_free(tree);
 	report->files++;
 	arena_done(&work.arena);
 }

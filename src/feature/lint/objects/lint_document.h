@@ -23,8 +23,8 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 /* A file, or an object (`object` not ""), that cannot be read at all. */
 void lint_problem_add(struct lint_report *report, const char *file, const char *object,
 		      const char *problem);
-/* A RayCluster from an API server. */
-void lint_live_add(struct lint_report *report, const struct ray_cluster *cluster,
+/* An object from an API server, as JSON; all its claims are in the context. */
+void lint_live_add(struct lint_report *report, const char *text,
 		   const struct lint_context *context);
 /* After the last text: checks the RayClusterAutoscalers, because their RayClusters may be in other
  * texts, and sorts by file, document, line and column; stable. */

@@ -5,6 +5,7 @@
 
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/gpu_pool_object.h"
+#include "feature/lint/objects/lint_elsewhere.h"
 
 /* Names are separated by blanks, and begin and end with one. */
 static const struct {
@@ -43,6 +44,14 @@ static const struct {
 	  "write serveConfigV2, the text of a Serve config file", NULL },
 	{ " runtimeEnv runtime_env ", "write runtimeEnvYAML, a text", NULL },
 	{ " deletionPolicy ", "write deletionStrategy", NULL },
+	{ " rayStartParams template ",
+	  "write it into headGroupSpec or an element of workerGroupSpecs", NULL },
+	{ " taint taints ", "write tolerations into template.spec of the head or group", NULL },
+	{ " gpu gpus gpuCount numGPUs accelerators ",
+	  "write nvidia.com/gpu into limits of the container", NULL },
+	{ " hosts hostCount numHosts ", "write numOfHosts of the group", NULL },
+	{ " spotInstances spot nodePool instanceType machineType ",
+	  "write a nodeSelector for the Nodes into template.spec of the group", NULL },
 	{ " parallelism completions ", "this is a field of a Job: a RayJob has one entrypoint",
 	  NULL },
 	{ " annotations labels ", "write it into metadata or template.metadata", NULL },
@@ -69,7 +78,7 @@ static bool is_for(const char *of, const char *kind)
 	return of ? strcmp(of, kind) == 0 : strcmp(kind, GPU_POOL_KIND) != 0;
 }
 
-const char *lint_misplaced(const char *name, const char *kind)
+const char *lint_misplaced(const char *name, const char *kind, struct arena *arena)
 {
 	size_t size = strlen(name);
 
@@ -81,5 +90,5 @@ const char *lint_misplaced(const char *name, const char *kind)
 			if (at > places[i].names && at[-1] == ' ' && at[size] == ' ')
 				return places[i].place;
 	}
-	return NULL;
+	return lint_elsewhere(name, kind, arena);
 }

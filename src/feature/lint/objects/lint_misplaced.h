@@ -3,7 +3,9 @@
 #ifndef FEATURE_LINT_OBJECTS_LINT_MISPLACED_H
 #define FEATURE_LINT_OBJECTS_LINT_MISPLACED_H
 
+#include "base/arena.h"
+
 /* "write it into template.spec of the group", or NULL: the name is not known elsewhere. */
-const char *lint_misplaced(const char *name, const char *kind);
+const char *lint_misplaced(const char *name, const char *kind, struct arena *arena);
 
 #endif

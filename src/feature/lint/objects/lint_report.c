@@ -69,17 +69,21 @@ void lint_report_sort(struct lint_report *report)
 	sort_stable(report->list.at, report->list.count, sizeof(*report->list.at), compare_entries);
 }
 
-void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster)
+void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster,
+			  const int64_t *gpus)
 {
 	struct arena *arena = report->arena;
 	struct worker_group *groups;
+	int64_t *kept;
 
 	if (arena->used_bytes > LINT_REPORT_BYTES_MAX)
 		return;
 	groups = arena_array(arena, cluster->group_count, sizeof(*groups));
+	kept = arena_array(arena, cluster->group_count, sizeof(*kept));
 	for (size_t g = 0; g < cluster->group_count; g++) {
 		const struct worker_group *group = &cluster->groups[g];
 
+		kept[g] = gpus[g];
 		groups[g] = (struct worker_group){
 			.name = arena_strdup(arena, group->name),
 			.min_replicas = group->min_replicas,
@@ -92,14 +96,19 @@ void lint_report_remember(struct lint_report *report, const struct ray_cluster *
 		arena, &report->clusters,
 		((struct lint_known_cluster){
 			.file_number = report->files,
-			.cluster = { .namespace_ = arena_strdup(arena, cluster->namespace_),
-				     .name = arena_strdup(arena, cluster->name),
-				     .upscaling_mode = arena_strdup(arena, cluster->upscaling_mode),
-				     .has_idle_timeout_seconds = cluster->has_idle_timeout_seconds,
-				     .idle_timeout_seconds = cluster->idle_timeout_seconds,
-				     .groups = groups,
-				     .group_count = cluster->group_count },
-			.owner = autoscaler_problem_owner(cluster, arena),
+			.known = {
+				.cluster = { .namespace_ = arena_strdup(arena, cluster->namespace_),
+					     .name = arena_strdup(arena, cluster->name),
+					     .upscaling_mode =
+						     arena_strdup(arena, cluster->upscaling_mode),
+					     .has_idle_timeout_seconds =
+						     cluster->has_idle_timeout_seconds,
+					     .idle_timeout_seconds = cluster->idle_timeout_seconds,
+					     .groups = groups,
+					     .group_count = cluster->group_count },
+				.owner = autoscaler_problem_owner(cluster, arena),
+				.gpus = kept,
+			},
 		}));
 }
 
@@ -132,18 +141,17 @@ void lint_report_sort_pools(struct lint_report *report)
 			    compare_pools);
 }
 
-const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,
-						     size_t file_number, const char *namespace_,
-						     const char *name)
+const struct lint_known *lint_report_cluster(const struct lint_report *report, size_t file_number,
+					     const char *namespace_, const char *name)
 {
-	const struct lint_known_cluster *found = NULL;
+	const struct lint_known *found = NULL;
 
-	VEC_EACH(const struct lint_known_cluster, known, &report->clusters) {
-		if (strcmp(known->cluster.name, name) != 0 ||
-		    strcmp(known->cluster.namespace_, namespace_) != 0)
+	VEC_EACH(const struct lint_known_cluster, one, &report->clusters) {
+		if (strcmp(one->known.cluster.name, name) != 0 ||
+		    strcmp(one->known.cluster.namespace_, namespace_) != 0)
 			continue;
-		if (!found || known->file_number == file_number)
-			found = known;
+		if (!found || one->file_number == file_number)
+			found = &one->known;
 	}
 	return found;
 }

@@ -23,8 +23,7 @@ struct cJSON;
 
 struct lint_known_cluster {
 	size_t file_number;
-	struct ray_cluster cluster; /* namespace, name, groups and what overrides settings alone */
-	const char *owner;          /* autoscaler_problem_owner */
+	struct lint_known known;
 };
 
 /* Others are not compared with each other. */
@@ -92,8 +91,9 @@ void lint_report_init(struct lint_report *report, struct arena *arena);
 /* Copies the entry. */
 void lint_report_add(struct lint_report *report, const struct lint_entry *entry);
 void lint_report_sort(struct lint_report *report);
-/* Above LINT_REPORT_BYTES_MAX a RayCluster is not remembered. */
-void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster);
+/* Above LINT_REPORT_BYTES_MAX a RayCluster is not remembered. `gpus` as in struct lint_known. */
+void lint_report_remember(struct lint_report *report, const struct ray_cluster *cluster,
+			  const int64_t *gpus);
 /* Everything is copied; the same limit holds. */
 void lint_report_remember_group(struct lint_report *report, const struct lint_kept_group *group);
 void lint_report_remember_pool(struct lint_report *report, const struct gpu_pool *pool);
@@ -102,9 +102,8 @@ void lint_report_sort_pools(struct lint_report *report);
 void lint_report_ask(struct lint_report *report, const struct lint_question *question,
 		     const struct cJSON *body);
 /* The RayCluster of the namespace and name, in the same file if there is one; NULL: none. */
-const struct lint_known_cluster *lint_report_cluster(const struct lint_report *report,
-						     size_t file_number, const char *namespace_,
-						     const char *name);
+const struct lint_known *lint_report_cluster(const struct lint_report *report, size_t file_number,
+					     const char *namespace_, const char *name);
 /* -1: all together have more than LINT_KEPT_BYTES_MAX. `file` must live as long as the report. */
 int lint_report_keep_text(struct lint_report *report, const char *file, const char *text,
 			  size_t size);

@@ -38,9 +38,7 @@ enum lint_fact {
 	INGRESS = 1 << 24,
 	PARKED = 1 << 25,       /* the container autoscaler sleeps */
 	HTTP = 1 << 26,         /* submissionMode: HTTPMode */
-	SIDECAR_RUNS = 1 << 28, /* it is rayscaler */
 	SUBMITS = 1 << 29,      /* submitterPodTemplate */
-	UNMANAGED = 1 << 27,    /* rayscaler.dev/managed: "false" */
 };
 
 /* Where a path begins. A row of the groups is checked for each of them, one of all for the head too. */

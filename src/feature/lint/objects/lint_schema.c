@@ -50,7 +50,7 @@ static void report_unknown(const struct check *check, const struct json_at *at,
 			   const struct lint_schema_field *fields)
 {
 	struct arena *arena = at->reader->arena;
-	const char *place = lint_misplaced(at->name, check->kind);
+	const char *place = NULL;
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
 
@@ -58,6 +58,8 @@ static void report_unknown(const struct check *check, const struct json_at *at,
 		return;
 	for (; fields->name; fields++)
 		nearest_offer(&nearest, fields->name);
+	if (!nearest.word || nearest.distance > 1)
+		place = lint_misplaced(at->name, check->kind, arena);
 	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
 		 arena_printf(arena,
 			      "%.200s is not a field of a %s here in KubeRay 1.7; the API server "

@@ -36,6 +36,7 @@ struct lint_schema_field {
 /* Lists of fields, each with an end without a name; the first field of each list; the list of each kind's spec. */
 extern const struct lint_schema_field lint_schema_fields[];
 extern const unsigned short lint_schema_lists[];
+extern const size_t lint_schema_list_count;
 extern const struct lint_schema_kind {
 	const char *kind;
 	unsigned short members;

@@ -992,6 +992,8 @@ const unsigned short lint_schema_lists[] = {
 	821,
 };
 
+const size_t lint_schema_list_count = sizeof(lint_schema_lists) / sizeof(lint_schema_lists[0]);
+
 const struct lint_schema_kind lint_schema_kinds[] = {
 	{ "RayCluster", 134 },
 	{ "RayJob", 140 },

@@ -324,7 +324,7 @@ static void report_unknown(struct check *check, const struct json_at *at,
 			   const struct field *fields)
 {
 	struct arena *arena = check->reader.arena;
-	const char *known, *place = lint_misplaced(at->name, check->kind);
+	const char *known, *place = NULL;
 	struct nearest nearest = nearest_start(at->name);
 	char hint[NEAREST_HINT_SIZE];
 	const char *cure = "; correct the name, or remove the line";
@@ -334,6 +334,8 @@ static void report_unknown(struct check *check, const struct json_at *at,
 
 	while ((known = next_name(&fields, &other)))
 		nearest_offer(&nearest, known);
+	if (!nearest.word || nearest.distance > MISSPELT_ERRORS)
+		place = lint_misplaced(at->name, check->kind, arena);
 	if (is_selector)
 		cure = arena_printf(arena,
 				    ": write it below matchLabels, as matchLabels: {%.63s: ...}",

@@ -3,8 +3,8 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-#include "core/model/label_syntax.h"
 #include "feature/lint/core/lint_rule.h"
+#include "feature/lint/objects/lint_form.h"
 #include "feature/lint/objects/lint_found.h"
 
 #define START_VARIABLE "KUBERAY_GEN_RAY_START_CMD"
@@ -30,32 +30,6 @@ static struct lint_finding *refuse(const struct check *check, const char *path, 
 static const char *name_of(const struct check *check, struct lint_found object)
 {
 	return lint_found_member_text(object, "name", check->arena);
-}
-
-static void check_labels(const struct check *check)
-{
-	struct lint_found labels =
-		lint_found_follow(check->group, "template metadata labels", check->arena);
-	const struct cJSON *label;
-
-	cJSON_ArrayForEach(label, labels.json)
-	{
-		const char *path = lint_path_member(check->arena, labels.path, label->string);
-
-		if (!label_syntax_key(label->string))
-			refuse(check, path,
-			       arena_printf(
-				       check->arena,
-				       "the label's name \"%.80s\" is invalid; write a name like team or example.com/team",
-				       label->string));
-		else if (cJSON_IsString(label) && !label_syntax_value(label->valuestring))
-			refuse(check, path,
-			       arena_printf(
-				       check->arena,
-				       "the label's value \"%.80s\" is invalid: write up to 63 letters, digits, "
-				       "\"-\", \"_\" or \".\"",
-				       label->valuestring));
-	}
 }
 
 static bool has_element(const struct check *check, struct lint_found list, const char *name,
@@ -171,6 +145,14 @@ static void check_image(const struct check *check, struct lint_found container)
 		 "");
 }
 
+/* Containers and init containers have one room of names. */
+static bool is_init_of_other(const struct check *check, struct lint_found list, const char *name)
+{
+	struct lint_found init = lint_found_follow(check->spec, "initContainers", check->arena);
+
+	return init.json != list.json && has_element(check, init, name, SIZE_MAX);
+}
+
 static void check_container(const struct check *check, struct lint_found list, size_t index)
 {
 	static const char *const volumes[] = { "shared-mem", "ray-logs", "log-volume", "ray-token",
@@ -187,7 +169,7 @@ static void check_container(const struct check *check, struct lint_found list, s
 			       check->arena,
 			       "the container's name \"%.80s\" is not of lower-case letters, digits and \"-\"; rename it",
 			       name));
-	else if (has_element(check, list, name, index))
+	else if (has_element(check, list, name, index) || is_init_of_other(check, list, name))
 		refuse(check, one.path,
 		       arena_printf(check->arena, "a second container has the name %s; rename it",
 				    name));
@@ -197,6 +179,7 @@ static void check_container(const struct check *check, struct lint_found list, s
 	check_image(check, one);
 	check_twice(check, one, "env", "name", false);
 	check_twice(check, one, "volumeMounts", "mountPath", true);
+	check_twice(check, one, "ports", "name", true);
 	check_references(check, one, "volumeMounts", "volumes", volumes);
 	check_references(check, one, "resources claims", "resourceClaims", claims);
 }
@@ -283,14 +266,36 @@ static void check_tolerations(const struct check *check)
 			       "operator Exists has no value: remove it, or write Equal");
 }
 
+/* The API server makes an empty directory of one without a source. */
+static void check_volumes(const struct check *check)
+{
+	struct lint_found list = lint_found_follow(check->spec, "volumes", check->arena);
+	struct lint_found one = lint_found_element(list, 0, check->arena);
+
+	for (size_t i = 0; one.json; one = lint_found_element(list, ++i, check->arena))
+		if (cJSON_IsObject(one.json) && cJSON_GetArraySize(one.json) == 1 &&
+		    *name_of(check, one) != '\0')
+			lint_add(
+				check->arena, check->findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
+				one.path,
+				"the volume has no source, so it is an empty directory that ends with its "
+				"Pod: add persistentVolumeClaim, configMap or another, or write emptyDir",
+				"emptyDir: {}");
+}
+
 static void check_group(struct check *check)
 {
 	check->spec = lint_found_follow(check->group, "template spec", check->arena);
 	if (!cJSON_IsObject(check->spec.json))
 		return;
-	check_labels(check);
+	lint_form_check(lint_found_follow(check->group, "template metadata", check->arena),
+			"metadata", LINT_RULE_POD_REFUSED, "each Pod", check->arena,
+			check->findings);
+	lint_form_check(check->spec, "spec", LINT_RULE_POD_REFUSED, "each Pod", check->arena,
+			check->findings);
 	check_tolerations(check);
 	check_twice(check, check->spec, "volumes", "name", true);
+	check_volumes(check);
 	check_containers(check, "initContainers");
 	check_containers(check, "containers");
 	check_start_command(check);

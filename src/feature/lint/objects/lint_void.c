@@ -1,64 +1,15 @@
 #include "feature/lint/objects/lint_void.h"
 
-#include "core/model/kubernetes.h"
 #include "feature/lint/objects/lint_row.h"
 
-/* Of Ray's autoscaler, ray/autoscaler/_private/constants.py of Ray 2.60. */
-#define AUTOSCALER_VARIABLES                                                                       \
-	"AUTOSCALER_UPDATE_INTERVAL_S|AUTOSCALER_MAX_LAUNCH_BATCH|"                                \
-	"AUTOSCALER_MAX_CONCURRENT_LAUNCHES|AUTOSCALER_MAX_NUM_FAILURES|"                          \
-	"AUTOSCALER_CONSERVE_GPU_NODES|AUTOSCALER_NODE_START_WAIT_S|"                              \
-	"AUTOSCALER_NODE_TERMINATE_WAIT_S|AUTOSCALER_HEARTBEAT_TIMEOUT_S|"                         \
-	"AUTOSCALER_UTILIZATION_SCORER|AUTOSCALER_NODE_AVAILABILITY_MAX_STALENESS_S|"              \
-	"AUTOSCALER_UPSCALING_INITIAL_NUM_NODES"
-#define SLEEPS "has no effect, as the container autoscaler sleeps: remove it"
-#define NO_FT                                                                                      \
-	"has no effect without fault tolerance of the GCS: add gcsFaultToleranceOptions, or "      \
-	"remove it"
 #define NO_SUBMITTER                                                                               \
 	"has no effect in this submissionMode, which has no Pod that submits: remove it"
 #define NO_SUBMISSION                                                                              \
 	"has no effect in InteractiveMode, where you submit the job yourself: remove it"
 
 static const struct lint_row cluster_voids[] = {
-	{ 0, AUTOSCALED, SPEC, "autoscalerOptions", IS_GIVEN, "",
-	  "autoscalerOptions has no effect without enableInTreeAutoscaling: add it, or remove "
-	  "autoscalerOptions",
-	  "enableInTreeAutoscaling: true" },
-	{ 0, AUTOSCALED, OBJECT, "metadata annotations " ANNOTATION_REQUEST_RESOURCES, IS_GIVEN, "",
-	  ANNOTATION_REQUEST_RESOURCES " has no effect without enableInTreeAutoscaling: add it, or "
-				       "remove the annotation",
-	  "" },
-	{ UNMANAGED, 0, OBJECT, "metadata annotations " ANNOTATION_REQUEST_RESOURCES, IS_GIVEN, "",
-	  ANNOTATION_REQUEST_RESOURCES " has no effect beside " ANNOTATION_MANAGED
-				       ": \"false\": remove one of them",
-	  "" },
-	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions env 0", IS_GIVEN, "", "env " SLEEPS,
-	  "" },
 	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions envFrom 0", IS_GIVEN, "",
-	  "envFrom " SLEEPS, "" },
-	{ AUTOSCALED | SIDECAR_RUNS, 0, SPEC, "autoscalerOptions env", SETS_ANY,
-	  AUTOSCALER_VARIABLES,
-	  "has no effect on rayscaler: it is of Ray's autoscaler; write a flag of `rayscaler run` "
-	  "into args",
-	  "" },
-	{ AUTOSCALED | PARKED, 0, ALL, LINT_ENV, SETS_ANY, AUTOSCALER_VARIABLES,
-	  "has no effect, as Ray's autoscaler does not run: remove it", "" },
-	{ AUTOSCALED, PARKED, ALL, LINT_ENV, SETS_ANY, AUTOSCALER_VARIABLES,
-	  "has no effect in this container: write it into env of spec.autoscalerOptions", "" },
-	{ 0, FT, OBJECT, "metadata annotations ray.io/external-storage-namespace", IS_NOT, "",
-	  "ray.io/external-storage-namespace " NO_FT, "" },
-	{ 0, FT, OBJECT, "metadata annotations ray.io/gcs-ft-deletion-timeout", IS_NOT, "",
-	  "ray.io/gcs-ft-deletion-timeout " NO_FT, "" },
-	{ 0, TOKEN, SPEC, "authOptions secretName", IS_NOT, "",
-	  "secretName has no effect without mode token: add it, or remove secretName",
-	  "mode: token" },
-	{ AUTOSCALED, 0, HEAD, "rayStartParams no-monitor", IS_NOT, "true|True",
-	  "no-monitor has no effect: KubeRay writes true, as enableInTreeAutoscaling is set; "
-	  "remove it",
-	  "" },
-	{ 0, 0, ALL, "rayStartParams block", IS_NOT, "true|True|",
-	  "block has no effect: KubeRay always writes true; remove it", "" },
+	  "envFrom has no effect, as the container autoscaler sleeps: remove it", "" },
 };
 
 static const struct lint_row object_voids[] = {

@@ -1,0 +1,328 @@
+#include "feature/lint/objects/lint_form.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "codec/text/json.h"
+#include "core/model/label_syntax.h"
+
+#define LABEL_BYTES_MAX 63
+#define SUBDOMAIN_BYTES_MAX 253
+#define PORT_NAME_BYTES_MAX 15
+#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+enum test {
+	IS_LABEL,     /* a text like "dshm" */
+	IS_SUBDOMAIN, /* a text like "team.example" */
+	IS_PORT_NAME,
+	IS_KEY,      /* a text like "team" or "example.com/team" */
+	HAS_KEYS,    /* an object with such names */
+	HAS_LABELS,  /* and with values of labels */
+	HAS_MOST,    /* at most one of the members of `words`, or of all but "name" */
+	HAS_ONE,     /* just one of them */
+	HAS_MEMBER,  /* the member `words` */
+	HAS_MEMBERS, /* no others than `words` */
+	IS_AT_LEAST, /* the number of `words` */
+};
+
+/* For the member `name` of an object, or each element of it when it is a list. */
+static const struct form {
+	const char *under; /* the member that has the object, or a list of them; "": any */
+	const char *name;  /* names are separated by "|" */
+	enum test test;
+	const char *words;
+} forms[] = {
+	{ "", "metadata", HAS_MEMBERS,
+	  "name|generateName|namespace|labels|annotations|ownerReferences|finalizers|uid|"
+	  "resourceVersion|generation|creationTimestamp|deletionTimestamp|"
+	  "deletionGracePeriodSeconds|managedFields|selfLink" },
+	{ "metadata", "namespace", IS_LABEL, "" },
+	{ "metadata", "labels", HAS_LABELS, "" },
+	{ "metadata", "annotations", HAS_KEYS, "" },
+	{ "", "nodeSelector|matchLabels", HAS_LABELS, "" },
+	{ "matchExpressions", "key", IS_KEY, "" },
+	{ "", "topologyKey", IS_KEY, "" },
+	{ "volumes", "name", IS_LABEL, "" },
+	{ "ports", "name", IS_PORT_NAME, "" },
+	{ "", "hostname|subdomain", IS_LABEL, "" },
+	{ "",
+	  "serviceAccountName|nodeName|priorityClassName|runtimeClassName|claimName|"
+	  "resourceClaimName|resourceClaimTemplateName",
+	  IS_SUBDOMAIN, "" },
+	{ "imagePullSecrets|configMapRef|secretRef|configMapKeyRef|secretKeyRef", "name",
+	  IS_SUBDOMAIN, "" },
+	{ "", "volumes", HAS_MOST, "" },
+	{ "volumes", "configMap", HAS_MEMBER, "name" },
+	{ "volumes", "secret", HAS_MEMBER, "secretName" },
+	{ "configMap", "name", IS_SUBDOMAIN, "" },
+	{ "secret", "secretName", IS_SUBDOMAIN, "" },
+	{ "", "env", HAS_MOST, "value|valueFrom" },
+	{ "", "valueFrom", HAS_ONE,
+	  "fieldRef|resourceFieldRef|configMapKeyRef|secretKeyRef|fileKeyRef" },
+	{ "", "envFrom", HAS_ONE, "configMapRef|secretRef" },
+	{ "", "livenessProbe|readinessProbe|startupProbe", HAS_ONE, "exec|httpGet|tcpSocket|grpc" },
+	{ "", "preStop|postStart", HAS_ONE, "exec|httpGet|tcpSocket|sleep" },
+	{ "",
+	  "initialDelaySeconds|timeoutSeconds|periodSeconds|"
+	  "failureThreshold|successThreshold|runAsUser|runAsGroup|fsGroup|tolerationSeconds",
+	  IS_AT_LEAST, "0" },
+	{ "spec", "activeDeadlineSeconds", IS_AT_LEAST, "1" },
+	{ "", "maxSkew|minDomains|weight", IS_AT_LEAST, "1" },
+};
+
+struct check {
+	enum lint_rule_id rule;
+	const char *refused;
+	struct lint_findings *findings;
+	size_t before; /* findings of others */
+};
+
+static bool is_among(const char *name, const char *words)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = words; *at != '\0'; at += strcspn(at, "|"), at += *at == '|')
+		if (strcspn(at, "|") == size && memcmp(at, name, size) == 0)
+			return true;
+	return false;
+}
+
+static void report(const struct check *check, const struct json_at *at, const char *fix,
+		   const char *why)
+{
+	struct arena *arena = at->reader->arena;
+	const char *path = json_path(at);
+
+	for (size_t i = check->before; i < check->findings->list.count; i++)
+		if (strcmp(check->findings->list.at[i].path, path) == 0)
+			return;
+	lint_add(arena, check->findings, check->rule, path,
+		 arena_printf(arena, "%s; the API server refuses %s", why, check->refused), fix);
+}
+
+/* ---- texts ---- */
+
+/* Lower-case letters, digits and "-", with a letter or digit at both ends. */
+static bool is_label(const char *text, size_t size)
+{
+	return size > 0 && size <= LABEL_BYTES_MAX && strspn(text, LETTERS) >= size &&
+	       text[0] != '-' && text[size - 1] != '-';
+}
+
+static bool is_subdomain(const char *text)
+{
+	size_t size;
+
+	if (strlen(text) > SUBDOMAIN_BYTES_MAX)
+		return false;
+	for (;; text += size + 1) {
+		size = strcspn(text, ".");
+		if (!is_label(text, size))
+			return false;
+		if (text[size] == '\0')
+			return true;
+	}
+}
+
+static bool is_port_name(const char *text)
+{
+	size_t size = strlen(text);
+
+	return size <= PORT_NAME_BYTES_MAX && is_label(text, size) && !strstr(text, "--") &&
+	       strspn(text, "0123456789-") < size;
+}
+
+static void check_text(const struct check *check, const struct json_at *at, const char *name,
+		       enum test test)
+{
+	static const char *const forms_of[] = {
+		[IS_LABEL] = "up to 63 lower-case letters, digits and \"-\"",
+		[IS_SUBDOMAIN] = "lower-case letters, digits, \"-\" and \".\"",
+		[IS_PORT_NAME] = "up to 15 lower-case letters, digits and \"-\"",
+		[IS_KEY] = "a name like team or example.com/team",
+	};
+	const char *text = cJSON_GetStringValue(at->json);
+	bool valid = true;
+
+	if (!text || *text == '\0')
+		return;
+	if (test == IS_LABEL)
+		valid = is_label(text, strlen(text));
+	else if (test == IS_SUBDOMAIN)
+		valid = is_subdomain(text);
+	else if (test == IS_PORT_NAME)
+		valid = is_port_name(text);
+	else
+		valid = label_syntax_key(text);
+	if (!valid)
+		report(check, at, "",
+		       arena_printf(at->reader->arena, "%s \"%.80s\" is invalid: write %s", name,
+				    text, forms_of[test]));
+}
+
+static void check_number(const struct check *check, const struct json_at *at, const char *name,
+			 const char *least)
+{
+	if (cJSON_IsNumber(at->json) && at->json->valuedouble < strtod(least, NULL))
+		report(check, at, "",
+		       arena_printf(at->reader->arena, "%s must be at least %s", name, least));
+}
+
+/* ---- objects ---- */
+
+static void check_keys(const struct check *check, const struct json_at *at, bool are_labels)
+{
+	struct arena *arena = at->reader->arena;
+
+	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
+		const char *value = cJSON_GetStringValue(e.json);
+
+		if (!label_syntax_key(e.name))
+			report(check, &e, "",
+			       arena_printf(arena,
+					    "the %s's name \"%.80s\" is invalid; write a name like "
+					    "team or example.com/team",
+					    are_labels ? "label" : "annotation", e.name));
+		else if (are_labels && value && !label_syntax_value(value))
+			report(check, &e, "",
+			       arena_printf(arena,
+					    "the label's value \"%.80s\" is invalid: write up to "
+					    "63 letters, digits, \"-\", \"_\" or \".\"",
+					    value));
+	}
+}
+
+/* "a, b and c" or "a and b" of the given members. */
+static void check_choice(const struct check *check, const struct json_at *at, const char *name,
+			 const char *words, bool needs_one)
+{
+	const char *given = "", *all = "";
+	const struct cJSON *one;
+	size_t count = 0;
+
+	cJSON_ArrayForEach(one, at->json)
+	{
+		bool empty = cJSON_IsNull(one) ||
+			     (cJSON_IsString(one) && one->valuestring[0] == '\0');
+
+		if (empty || (*words == '\0' ? strcmp(one->string, "name") == 0 :
+					       !is_among(one->string, words)))
+			continue;
+		given = arena_printf(at->reader->arena, "%s%s%.63s", given,
+				     count > 0 ? " and " : "", one->string);
+		count++;
+	}
+	if (count > 1)
+		report(check, at, "",
+		       arena_printf(at->reader->arena, "%s%s has %s: remove all but one",
+				    at->name ? "" : "an element of ", name, given));
+	if (count > 0 || !needs_one)
+		return;
+	for (const char *word = words; *word != '\0';
+	     word += strcspn(word, "|"), word += *word == '|')
+		all = arena_printf(at->reader->arena, "%s%s%.*s", all, *all != '\0' ? ", " : "",
+				   (int)strcspn(word, "|"), word);
+	report(check, at, "",
+	       arena_printf(at->reader->arena, "%s%s has none of %s: add one",
+			    at->name ? "" : "an element of ", name, all));
+}
+
+static void check_member(const struct check *check, const struct json_at *at, const char *name,
+			 const char *member)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(at->json, member));
+
+	if (!text || *text == '\0')
+		report(check, at, arena_printf(at->reader->arena, "%s: NAME", member),
+		       arena_printf(at->reader->arena, "%s has no %s: add it", name, member));
+}
+
+static void report_unknown(const struct check *check, const struct json_at *at, const char *of,
+			   const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	struct nearest nearest = nearest_start(at->name);
+	char hint[NEAREST_HINT_SIZE];
+
+	for (const char *word = words; *word != '\0';
+	     word += strcspn(word, "|"), word += *word == '|')
+		nearest_offer(&nearest, arena_strndup(arena, word, strcspn(word, "|")));
+	lint_add(arena, check->findings, LINT_RULE_UNKNOWN_FIELD, json_path(at),
+		 arena_printf(arena,
+			      "%.200s is not a field of %s; the API server drops or refuses it%s",
+			      at->name, of,
+			      nearest.word ? nearest_hint(&nearest, hint) :
+					     ": check its indentation, or remove it"),
+		 "")
+		->severity = LINT_ERROR;
+}
+
+static void check_members(const struct check *check, const struct json_at *at, const char *name,
+			  const char *words)
+{
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		if (!is_among(e.name, words))
+			report_unknown(check, &e, name, words);
+}
+
+/* ---- the walk ---- */
+
+static void check_object(const struct check *check, const struct json_at *at, const char *name,
+			 const struct form *form)
+{
+	if (json_type(at) != JSON_OBJECT)
+		return;
+	if (form->test == HAS_KEYS || form->test == HAS_LABELS)
+		check_keys(check, at, form->test == HAS_LABELS);
+	else if (form->test == HAS_MEMBER)
+		check_member(check, at, name, form->words);
+	else if (form->test == HAS_MEMBERS)
+		check_members(check, at, name, form->words);
+	else
+		check_choice(check, at, name, form->words, form->test == HAS_ONE);
+}
+
+static void check_one(const struct check *check, const struct json_at *at, const char *name,
+		      const char *under)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		const struct form *form = &forms[i];
+
+		if (!is_among(name, form->name) ||
+		    (*form->under != '\0' && !is_among(under, form->under)))
+			continue;
+		if (form->test == IS_AT_LEAST)
+			check_number(check, at, name, form->words);
+		else if (form->test <= IS_KEY)
+			check_text(check, at, name, form->test);
+		else
+			check_object(check, at, name, form);
+	}
+}
+
+/* As deep as the reader of the text allows. */
+static void walk(const struct check *check, const struct json_at *at, const char *name,
+		 const char *under)
+{
+	bool is_list = json_type(at) == JSON_ARRAY;
+
+	if (!is_list)
+		check_one(check, at, name, under);
+	if (!is_list && json_type(at) != JSON_OBJECT)
+		return;
+	for (struct json_at e = json_first(at); e.json; json_next(&e))
+		walk(check, &e, is_list ? name : e.name, is_list ? under : name);
+}
+
+void lint_form_check(struct lint_found value, const char *name, enum lint_rule_id rule,
+		     const char *refused, struct arena *arena, struct lint_findings *findings)
+{
+	struct json_reader reader = { .arena = arena };
+	struct json_at root = json_root(value.json, value.path, &reader);
+	const struct check check = { rule, refused, findings, 0 };
+
+	if (value.json)
+		walk(&check, &root, name, "");
+}
