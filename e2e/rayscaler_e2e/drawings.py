@@ -63,6 +63,12 @@ class Drawing:
         drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in path)
         self.shapes.append(f"<polyline points='{drawn}' stroke='{stroke}' {more}/>")
 
+    def axes(self, top: int, ground: int) -> None:
+        """Their names: GPUs from the ground to ``top``, and time."""
+        middle = (top + ground) // 2
+        self.text(18, middle, "GPUs", 12, MUTED, f"text-anchor='middle' transform='rotate(-90 18 {middle})'")
+        self.text(LEFT - 14, ground + 18, "time", 12, MUTED, "text-anchor='end'")
+
     def svg(self) -> str:
         head = (
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {self.width} {self.height}' "
@@ -79,7 +85,7 @@ def who_talks_to_whom() -> Drawing:
     d = Drawing("rayscaler between Ray, the Kubernetes API server and the KubeRay operator", 1000, 470)
     d.box((20, 20), (250, 66), "Your Ray program", ["Actor.options(num_gpus=1).remote()"])
     d.box((410, 20), (570, 66), "You", ["kubectl get rca · kubectl rayscaler status, explain · Prometheus and Grafana"])
-    d.box((20, 160), (250, 134), "Head Pod", ["Ray's GCS: demand, idleness, drains", "container autoscaler: sleep infinity"])
+    d.box((20, 160), (250, 134), "Head Pod", ["Ray's GCS: demand, idleness, drains", "container autoscaler: parked, it sleeps"])
     d.box(
         (410, 160),
         (220, 134),
@@ -169,6 +175,7 @@ def _panel(d: Drawing, run: Dict[str, Any], title: str, top: int, seconds: float
         return [(LEFT + row["at"] / seconds * (RIGHT - LEFT), ground - row[key] * GPU_PIXELS) for row in run["rows"]]
 
     d.text(LEFT, top + 16, title, 14, more="font-weight='bold'")
+    d.axes(ground - 3 * GPU_PIXELS, ground)
     for gpus in range(4):
         y = ground - gpus * GPU_PIXELS
         d.shapes.append(f"<line x1='{LEFT}' y1='{y}' x2='{RIGHT}' y2='{y}' stroke='{OTHERS}'/>")
@@ -224,6 +231,8 @@ def sharing() -> Drawing:
     for count in range(0, gpus + 1, 2):
         d.text(LEFT - 10, round(y_of(count)) + 4, str(count), 11, MUTED, "text-anchor='end'")
     d.steps([(LEFT, y_of(gpus)), (RIGHT, y_of(gpus))], INK, "fill='none' stroke-width='1.5'")
+    d.text(LEFT + 4, round(y_of(gpus)) - 5, f"the {gpus} GPUs of the pool", 12, MUTED)
+    d.axes(round(y_of(gpus)), ground)
     for second in range(0, int(seconds) + 1, 10):
         d.text(round(x_of(second)), ground + 18, f"{second} s", 11, MUTED, "text-anchor='middle'")
     for number, mark in enumerate(measured["marks"]):

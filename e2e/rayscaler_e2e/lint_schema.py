@@ -4,6 +4,7 @@ members of each field of a RayCluster, RayJob, RayService and RayCronJob, the Po
     python3 -m rayscaler_e2e.lint_schema DIRECTORY_OF_CRDS > ../src/feature/lint/objects/lint_schema_table.c
 """
 
+import re
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
@@ -58,6 +59,9 @@ class Table:
 
     def node(self, name: str, schema: Schema, required: bool, beside: set) -> Node:
         words = "|".join(schema.get("enum", []))
+        for one in schema.get("x-kubernetes-validations", []):
+            if one["rule"].startswith("self in ["):
+                words = "|".join(re.findall("'([^']*)'", one["rule"]))
         if name == "metadata" or schema.get("x-kubernetes-preserve-unknown-fields"):
             return (name, "ANY", 0, required, "")
         if schema.get("x-kubernetes-int-or-string"):

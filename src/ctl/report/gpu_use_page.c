@@ -39,6 +39,7 @@ static void write(void *own, const struct list_answer *lists, const char *proble
 const struct list_page_kind gpu_use_page = {
 	.path = "gpu-holders",
 	.name = "GpuHolders",
+	.what = "the actors, tasks and placement groups that hold GPUs",
 	.budget_name = "all answers about GPUs in use",
 	.budget_bytes = BUDGET_BYTES,
 	.use = &gcs_gpu_use,

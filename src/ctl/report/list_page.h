@@ -26,6 +26,7 @@ struct list_answer {
 struct list_page_kind {
 	const char *path; /* "work": GET /work/NAMESPACE/NAME */
 	const char *name; /* kind of the JSON object */
+	const char *what; /* for docs/METRICS.md */
 	const char *budget_name;
 	size_t budget_bytes;
 	const struct gcs_list_use *use;

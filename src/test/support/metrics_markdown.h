@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctl/features.h"
+#include "ctl/report/list_page.h"
 
 static const char metrics_introduction[] =
 	"# Metrics\n"
@@ -27,10 +28,13 @@ static const char metrics_introduction[] =
 	"| --- | --- |\n"
 	"| `/status` | this replica and the conditions of every RayCluster |\n"
 	"| `/status/NAMESPACE/NAME` | the plan of the next pass |\n"
-	"| `/snapshot/NAMESPACE/NAME` | the inputs of that plan, without secrets ([snapshot.md](internals/snapshot.md)) |\n"
+	"| `/snapshot/NAMESPACE/NAME` | the inputs of that plan, without secrets ([snapshot.md](internals/snapshot.md)) |\n";
+
+/* After the pages. */
+static const char metrics_of_pages[] =
 	"\n"
-	"`rayscaler status`, `explain` and `snapshot` read these paths. The last two wait for a pass, at most 5 s, else 504; a\n"
-	"follower answers 503 with the leader's name.\n"
+	"`rayscaler status`, `explain`, `snapshot` and `record` read these paths. Those of a RayCluster wait for a pass, at most\n"
+	"5 s, else 504; a follower answers 503 with the leader's name.\n"
 	"\n"
 	"`--health-probe-bind-address` (port 8081) serves `/healthz`, which answers while the event loop turns, and `/readyz`: 503\n"
 	"until all RayClusters and Pods have been listed, and on a leader again while their list or watch cannot be renewed; the\n"
@@ -51,9 +55,19 @@ static inline void metrics_print_row(FILE *file, const struct metrics_row *row)
 	fprintf(file, " | %s |\n", row->help);
 }
 
+static inline void metrics_print_page(FILE *file, const struct list_page_kind *page)
+{
+	fprintf(file, "| `/%s/NAMESPACE/NAME` | %s |\n", page->path, page->what);
+}
+
 static inline void metrics_print(FILE *file)
 {
 	fputs(metrics_introduction, file);
+	metrics_print_page(file, &gpu_use_page);
+	for (size_t f = 0; features_listed[f]; f++)
+		if (features_listed[f]->page)
+			metrics_print_page(file, features_listed[f]->page);
+	fputs(metrics_of_pages, file);
 	fputs("| metric | kind | labels | meaning |\n| --- | --- | --- | --- |\n", file);
 	for (size_t i = 0; i < METRICS_COUNT; i++) {
 		if (i == METRICS_BUILD_INFO) /* the first that is not of a cluster */

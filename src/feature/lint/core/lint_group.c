@@ -35,6 +35,10 @@ static void lint_word(struct lint_subject *subject, const char *path, const char
 static void lint_group_name(struct lint_subject *subject)
 {
 	const char *name = subject->group->name;
+	if (strcmp(name, HEAD_GROUP_NAME) == 0)
+		lint_report_finding(subject, LINT_RULE_FIELD_INVALID,
+				    arena_printf(subject->arena, "%s.groupName", subject->path), "",
+				    "groupName %s is that of the head: rename the group", name);
 	if (label_syntax_value(name) && name[0] != '\0' && !strchr(name, '_'))
 		return;
 	lint_report_finding(

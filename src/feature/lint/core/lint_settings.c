@@ -246,6 +246,16 @@ static int64_t greater(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+static int64_t minimum_of(const struct autoscaler_schedule *schedule, const char *group)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < schedule->group_count && i < GROUPS_MAX; i++)
+		if (strcmp(schedule->groups[i].name, group) == 0)
+			most = greater(most, schedule->groups[i].min_replicas);
+	return most;
+}
+
 /* Of all groups without work, in a window of the schedule or, NULL, outside of all. As double, so that no sum is too
  * large. */
 static double gpus_kept(const struct lint_known *known, const struct autoscaler_object *object,
@@ -262,9 +272,8 @@ static double gpus_kept(const struct lint_known *known, const struct autoscaler_
 		if (schedule)
 			replicas = greater(replicas, warm_of(schedule->warm_workers,
 							     schedule->warm_count, group->name));
-		for (size_t i = 0; schedule && i < schedule->group_count && i < GROUPS_MAX; i++)
-			if (strcmp(schedule->groups[i].name, group->name) == 0)
-				replicas = greater(replicas, schedule->groups[i].min_replicas);
+		if (schedule)
+			replicas = greater(replicas, minimum_of(schedule, group->name));
 		sum += (double)replicas * (double)known->gpus[g] / RESOURCE_UNIT;
 	}
 	return sum;

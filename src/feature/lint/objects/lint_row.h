@@ -36,9 +36,9 @@ enum lint_fact {
 	HAS_CLUSTER = 1 << 22, /* rayClusterSpec */
 	EGRESS = 1 << 23,      /* networkPolicy.mode: DenyAllEgress */
 	INGRESS = 1 << 24,
-	PARKED = 1 << 25,       /* the container autoscaler sleeps */
-	HTTP = 1 << 26,         /* submissionMode: HTTPMode */
-	SUBMITS = 1 << 29,      /* submitterPodTemplate */
+	PARKED = 1 << 25,  /* the container autoscaler sleeps */
+	HTTP = 1 << 26,    /* submissionMode: HTTPMode */
+	SUBMITS = 1 << 29, /* submitterPodTemplate */
 };
 
 /* Where a path begins. A row of the groups is checked for each of them, one of all for the head too. */

@@ -10,6 +10,9 @@
 static const struct lint_row cluster_voids[] = {
 	{ AUTOSCALED | PARKED, 0, SPEC, "autoscalerOptions envFrom 0", IS_GIVEN, "",
 	  "envFrom has no effect, as the container autoscaler sleeps: remove it", "" },
+	{ 0, 0, OBJECT, "metadata annotations ray.io/overwrite-container-cmd", IS_NOT, "true",
+	  "ray.io/overwrite-container-cmd has no effect: write \"true\", or remove it",
+	  "ray.io/overwrite-container-cmd: \"true\"" },
 };
 
 static const struct lint_row object_voids[] = {

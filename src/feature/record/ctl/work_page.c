@@ -60,6 +60,7 @@ static void write(void *own, const struct list_answer *lists, const char *proble
 const struct list_page_kind work_page = {
 	.path = "work",
 	.name = "Work",
+	.what = "the actors, tasks and placement groups of Ray, for `rayscaler record`",
 	.budget_name = "all answers about work",
 	.budget_bytes = BUDGET_BYTES,
 	.use = &gcs_work,
