@@ -134,6 +134,12 @@ static bool is_port_name(const char *text)
 	       strspn(text, "0123456789-") < size;
 }
 
+/* Before the file is applied, as by envsubst. */
+static bool is_filled_in(const char *text)
+{
+	return strpbrk(text, "${");
+}
+
 static void check_text(const struct check *check, const struct json_at *at, const char *name,
 		       enum test test)
 {
@@ -146,7 +152,7 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 	const char *text = cJSON_GetStringValue(at->json);
 	bool valid = true;
 
-	if (!text || *text == '\0')
+	if (!text || *text == '\0' || is_filled_in(text))
 		return;
 	if (test == IS_LABEL)
 		valid = is_label(text, strlen(text));
@@ -179,13 +185,15 @@ static void check_keys(const struct check *check, const struct json_at *at, bool
 	for (struct json_at e = json_first(at); e.json; json_next(&e)) {
 		const char *value = cJSON_GetStringValue(e.json);
 
+		if (is_filled_in(e.name))
+			continue;
 		if (!label_syntax_key(e.name))
 			report(check, &e, "",
 			       arena_printf(arena,
 					    "the %s's name \"%.80s\" is invalid; write a name like "
 					    "team or example.com/team",
 					    are_labels ? "label" : "annotation", e.name));
-		else if (are_labels && value && !label_syntax_value(value))
+		else if (are_labels && value && !is_filled_in(value) && !label_syntax_value(value))
 			report(check, &e, "",
 			       arena_printf(arena,
 					    "the label's value \"%.80s\" is invalid: write up to "
