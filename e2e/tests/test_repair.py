@@ -1,6 +1,7 @@
 """Nodes with the sign of a sick GPU: work moves to a replacement that is there, and the Node is let go."""
 
 import time
+from typing import Any
 
 import pytest
 from rayscaler_e2e import ray_manifests as rm
@@ -22,7 +23,8 @@ CONDITION = {
 
 @pytest.fixture
 def drain_requests(api_server, namespace):
-    """NVSentinel's kind DrainRequest, as its CRD of plugins/slinky-drainer has it; requests live in ``namespace``."""
+    """NVSentinel's kind DrainRequest, as its CRD of plugins/slinky-drainer has it; requests live in ``namespace``, and
+    ``let(namespace)`` gives a controller its rights."""
     definitions = api_server.admin.of("customresourcedefinitions")
     text = {"type": "string"}
     spec = {"type": "object", "required": ["nodeName"], "properties": {n: text for n in ("nodeName", "checkName", "reason")}}
@@ -43,25 +45,53 @@ def drain_requests(api_server, namespace):
     )
     path = f"/apis/{GROUP}/v1alpha1/{PLURAL}"
     wait_until(lambda: api_server.admin.request("GET", path).status == 200, 30, "the kind to be served")
-    api_server.grant(
-        namespace,
-        PLURAL,
-        [
-            {"apiGroups": [GROUP], "resources": [PLURAL], "verbs": ["list", "watch"]},
-            {"apiGroups": [GROUP], "resources": [f"{PLURAL}/status"], "verbs": ["patch"]},
-        ],
-    )
-    yield api_server.admin.of(PLURAL, namespace)
+
+    class Requests:
+        def let(self, controllers: str) -> None:
+            rules = [{"resources": [PLURAL], "verbs": ["list", "watch"]}, {"resources": [f"{PLURAL}/status"], "verbs": ["patch"]}]
+            api_server.grant(controllers, PLURAL, [{"apiGroups": [GROUP], **rule} for rule in rules])
+
+        def create(self, name: str, node: str) -> None:
+            kind = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DrainRequest", "metadata": {"name": name}}
+            objects.create({**kind, "spec": {"nodeName": node, "reason": "double bit error"}})
+
+        def conditions(self, name: str) -> Any:
+            return objects.get(name).get("status", {}).get("conditions")
+
+    objects = api_server.admin.of(PLURAL, namespace)
+    yield Requests()
     definitions.delete(f"{PLURAL}.{GROUP}")
+
+
+@pytest.fixture
+def gpu_nodes(api_server):
+    """Three Nodes with one GPU each, so that a replacement has a Node of its own."""
+    nodes = api_server.admin.of("nodes")
+    room = {"cpu": "8", "memory": "64Gi", "pods": "20", "nvidia.com/gpu": "1"}
+    names = [f"repair-{number}" for number in range(3)]
+
+    class Nodes:
+        def make(self) -> None:
+            for name in names:
+                nodes.create({"metadata": {"name": name}})
+                nodes.patch_merge(name, {"status": {"capacity": room, "allocatable": room}}, "status")
+                nodes.patch_merge(name, {"spec": {"taints": []}})
+
+        def change(self, name: str, **spec: Any) -> None:
+            nodes.patch_merge(name, {"spec": spec})
+
+    yield Nodes()
+    for name in names:
+        nodes.delete(name, missing_ok=True)
 
 
 def joined(one):
     return {n["pod"] for n in one.witness.latest()["nodes"] if n["group"] == "gpu-group" and n["status"] != "DEAD"}
 
 
-def test_work_moves_to_a_replacement_that_is_there(shared, controller, api_server):
+def test_work_moves_to_a_replacement_that_is_there(shared, controller, api_server, gpu_nodes):
+    gpu_nodes.make()
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
-    nodes = api_server.admin.of("nodes")
     api_server.let_read_nodes(one.namespace)
     control = controller(one.namespace, "--repair-after-seconds", "1", "--repair-deadline-seconds", "300")
     with one.program() as program:
@@ -69,22 +99,19 @@ def test_work_moves_to_a_replacement_that_is_there(shared, controller, api_serve
         (old,) = program.ready("busy")
         wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
         node = one.worker_pods()[0]["spec"]["nodeName"]
-        nodes.create({"metadata": {"name": node}, "spec": {"taints": [TAINT]}})
-        try:
-            control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", TAINT["key"], seconds=20)
-            ((_, deadline),) = wait_until(lambda: program.call("draining").items(), 60, "Ray to know")
-            assert time.time() + 280 < deadline <= time.time() + 300
-            assert len(joined(one)) == 2, "the replacement was there before"
-            hold(lambda: old in one.workers() and not one.workers_to_delete(), 2, "nobody ends what is in use")
-            assert program.call("alive", name="busy") == [old]
-        finally:
-            nodes.delete(node)
+        gpu_nodes.change(node, taints=[TAINT])
+        control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", TAINT["key"], seconds=20)
+        ((_, deadline),) = wait_until(lambda: program.call("draining").items(), 60, "Ray to know")
+        assert time.time() + 200 < deadline <= time.time() + 300
+        assert len(joined(one)) == 2, "the replacement was there before"
+        hold(lambda: old in one.workers() and not one.workers_to_delete(), 2, "nobody ends what is in use")
+        assert program.call("alive", name="busy") == [old]
         program.end()
 
 
-def test_a_sign_that_ends_undoes_everything(shared, controller, api_server):
+def test_a_sign_that_ends_undoes_everything(shared, controller, api_server, gpu_nodes):
+    gpu_nodes.make()
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=IDLE)
-    nodes = api_server.admin.of("nodes")
     api_server.let_read_nodes(one.namespace)
     control = controller(one.namespace, "--repair-after-seconds", "1")
     with one.program() as program:
@@ -92,34 +119,28 @@ def test_a_sign_that_ends_undoes_everything(shared, controller, api_server):
         (old,) = program.ready("busy")
         wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
         node = one.worker_pods()[0]["spec"]["nodeName"]
-        nodes.create({"metadata": {"name": node}, "spec": {"taints": [TAINT]}})
-        try:
-            control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", seconds=20)
-        finally:
-            nodes.delete(node)
+        gpu_nodes.change(node, taints=[TAINT])
+        control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", seconds=20)
+        gpu_nodes.change(node, taints=[])
         wait_until(lambda: one.workers() == [old] and one.replicas() == 1, 60, "the replacement to end as idle")
         assert program.call("draining") == {} and program.call("alive", name="busy") == [old]
         program.end()
 
 
-def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller, api_server, drain_requests):
+def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller, api_server, drain_requests, gpu_nodes):
+    gpu_nodes.make()
     one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=300)
-    nodes = api_server.admin.of("nodes")
     api_server.let_read_nodes(one.namespace)
+    drain_requests.let(one.namespace)
     controller(one.namespace, "--repair-drain-requests")
     with one.program() as program:
         program.call("request", bundles=[{"GPU": 1}])
         one.wait_joined(1)
         program.call("request", bundles=[])
         node = one.worker_pods()[0]["spec"]["nodeName"]
-        nodes.create({"metadata": {"name": node}, "spec": {"unschedulable": True}})
-        try:
-            spec = {"nodeName": node, "reason": "double bit error"}
-            drain_requests.create({"metadata": {"name": "drain-1"}, "spec": spec})
-            get = lambda: drain_requests.get("drain-1").get("status", {}).get("conditions")  # noqa: E731
-            conditions = wait_until(get, 60, "the request to be complete")
-            assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("DrainComplete", "True", "NoPods")]
-            assert not [p for p in one.worker_pods() if p["spec"]["nodeName"] == node]
-        finally:
-            nodes.delete(node)
+        gpu_nodes.change(node, unschedulable=True)
+        drain_requests.create("drain-1", node)
+        conditions = wait_until(lambda: drain_requests.conditions("drain-1"), 60, "the request to be complete")
+        assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("DrainComplete", "True", "NoPods")]
+        assert not [p for p in one.worker_pods() if p["spec"]["nodeName"] == node]
         program.end()

@@ -58,7 +58,7 @@ struct worker {
 	 * is registered. */
 	bool do_not_disrupt;
 	const char *disruption_why;
-	const struct planned_end *planned;  /* NULL: Kubernetes disrupts it, or nobody */
+	const struct planned_end *planned;  /* NULL: Kubernetes disrupts it, or it stays */
 	const struct pool_release *release; /* see release.h; NULL: it is not released */
 };
 

@@ -165,7 +165,7 @@ static double exponent_from(const struct product *product, enum step step, size_
 	       log(samples[0].values / samples[small].values);
 }
 
-/* Of all sizes and of the last doubling, the lower one: what grows goes on, unlike the search for cheaper launches,
+/* Of all sizes and of the last doubling, the lower one: growth continues, unlike the search for cheaper launches,
  * which begins at some size and has a limit. */
 static double exponent(const struct product *product, enum step step)
 {

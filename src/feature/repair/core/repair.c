@@ -11,8 +11,8 @@
 const char *repair_state_name(enum repair_state state)
 {
 	static const char *const names[] = {
-		[REPAIR_STATE_TOLD] = "Told",   [REPAIR_STATE_DRY_RUN] = "DryRun",
-		[REPAIR_STATE_LASTS] = "Lasts", [REPAIR_STATE_WAITS] = "Waits",
+		[REPAIR_STATE_REPORTED] = "Reported", [REPAIR_STATE_DRY_RUN] = "DryRun",
+		[REPAIR_STATE_LASTS] = "Lasts",       [REPAIR_STATE_WAITS] = "Waits",
 		[REPAIR_STATE_BEGUN] = "Begun",
 	};
 
@@ -119,7 +119,7 @@ static enum repair_state state_of(const struct facts *facts, const struct rule *
 				  const struct repair_signal *signal, time_ms since, bool repelled)
 {
 	if (!signal->acts || !repelled)
-		return REPAIR_STATE_TOLD;
+		return REPAIR_STATE_REPORTED;
 	if (!due_passed(facts->due, since, signal->after_ms))
 		return REPAIR_STATE_LASTS;
 	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
@@ -252,7 +252,7 @@ static void begin(struct facts *facts, const struct rule *rule, const struct pla
 	VEC_EACH(const struct repair_node, node, &repair->nodes) {
 		bool begun = node->state == REPAIR_STATE_BEGUN;
 
-		if (node->state != REPAIR_STATE_TOLD)
+		if (node->state != REPAIR_STATE_REPORTED)
 			VEC_PUSH(facts->arena, &facts->memory.marks,
 				 ((struct memory_mark){ MARK_REPAIR, node->node, node->since, begun,
 							NULL }));
@@ -297,7 +297,7 @@ static int compare_node_name(const void *name, const void *node)
 static const char *note_of(const struct facts *facts, const struct repair_node *node)
 {
 	static const char *const notes[] = {
-		[REPAIR_STATE_TOLD] = "",
+		[REPAIR_STATE_REPORTED] = "",
 		[REPAIR_STATE_DRY_RUN] = "; repairDryRun: nothing is done",
 		[REPAIR_STATE_LASTS] = "; it acts if it lasts",
 		[REPAIR_STATE_WAITS] = "; repair.maxUnavailable: other Nodes are first",
@@ -356,7 +356,7 @@ static void write_condition(const struct facts *facts, struct plan *plan)
 	plan_add_condition(facts->arena, plan, CONDITION_NODES_TO_REPAIR, true,
 			   waits > 0 ? REASON_REPAIR_WAITS :
 			   begun > 0 ? REASON_REPAIR_BEGUN :
-				       REASON_REPAIR_TOLD,
+				       REASON_REPAIR_REPORTED,
 			   text)
 		->notice = waits == 0;
 }

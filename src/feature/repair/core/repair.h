@@ -1,5 +1,5 @@
 /* Nodes under repair: a Node with a sign that it is sick (repair_signal.h) is emptied of the workers of the RayCluster
- * before somebody ends them: its workers serve no new demand, a replacement starts first, Ray is notified with
+ * before they are ended: its workers serve no new demand, a replacement starts first, Ray is notified with
  * repair.deadlineSeconds when the replacement has registered, and idle workers end at once (planned_end of
  * core/decide/facts.h). A busy worker is ended only with repair.deletes, after that deadline.
  *
@@ -16,7 +16,7 @@
 #include "core/decide/feature.h"
 
 enum repair_state {
-	REPAIR_STATE_TOLD =
+	REPAIR_STATE_REPORTED =
 		0, /* the sign does not act, by the settings or because the Node takes the Pods */
 	REPAIR_STATE_DRY_RUN,
 	REPAIR_STATE_LASTS, /* it has not lasted long enough */
@@ -40,7 +40,7 @@ struct plan_repair {
 	int64_t used_nodes;            /* that the RayCluster's workers are on; not printed */
 };
 
-const char *repair_state_name(enum repair_state state); /* "Told", ... */
+const char *repair_state_name(enum repair_state state); /* "Reported", ... */
 
 extern const struct decision_feature repair_decisions;
 

@@ -1,5 +1,5 @@
 /* The sign that a Node is to be repaired: of several the first one that acts, in the order of trust
- * (enum repair_source), else the first one that is told. Pure. */
+ * (enum repair_source), else the first one that is reported. Pure. */
 #ifndef FEATURE_REPAIR_CORE_REPAIR_SIGNAL_H
 #define FEATURE_REPAIR_CORE_REPAIR_SIGNAL_H
 
@@ -14,7 +14,7 @@ struct repair_signal {
 		name; /* the key of the taint, the type of the condition, namespace/name of the request */
 	const char *detail; /* the words of its author, short; "" */
 	time_ms since;      /* TIME_NONE: unknown */
-	bool acts;          /* by the settings; else it is told */
+	bool acts;          /* by the settings; else it is reported */
 	int64_t after_ms;   /* it acts when it has lasted so long */
 };
 
@@ -26,7 +26,7 @@ bool drain_request_is_complete(const struct drain_request *request);
 /* "taint nvidia.com/gpu-xid-error", "condition SysLogsXIDError (Xid 79)", "cordoned". */
 const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena);
 
-/* What signals read of a Node, besides spec.unschedulable. */
+/* The parts of a Node with signals, besides spec.unschedulable. */
 bool repair_reads_taint(const struct settings *settings, const struct taint *taint);
 bool repair_reads_condition(const struct settings *settings, const struct condition *condition);
 

@@ -296,7 +296,7 @@ static void write_workers(const void *self, const struct metrics_cluster *cluste
 
 static const struct feature_metric metrics[] = {
 	{ .row = { METRICS_GAUGE, "rayscaler_nodes_to_repair", "namespace,raycluster,state",
-		   "Nodes with a sign that they are sick and workers of the RayCluster: Told, DryRun, "
+		   "Nodes with a sign that they are sick and workers of the RayCluster: Reported, DryRun, "
 		   "Lasts, Waits, Begun." },
 	  .need = METRICS_SCALED,
 	  .write = write_nodes },

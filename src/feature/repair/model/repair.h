@@ -15,7 +15,7 @@ struct condition;
 	  "NVSentinel README.md and fault-quarantine/pkg/reconciler: the taint of its rule sets")  \
 	X("nvidia.com/syslog-xid-error", "the same, of the check SysLogsXIDError")
 
-/* Conditions of Nodes that say that a device is sick; told, and act only where --repair-conditions names them.
+/* Conditions of Nodes that say that a device is sick; reported, and act only where --repair-conditions names them.
  * X(type, status while it is sick, source) */
 #define REPAIR_CONDITION_TABLE(X)                                                                  \
 	X("GpuMemWatch", "True", "NVSentinel docs: gpu-health-monitor, the checks of DCGM")        \
@@ -43,8 +43,8 @@ enum repair_source {
 	REPAIR_BY_CORDON, /* spec.unschedulable */
 };
 
-/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go. Whoever
- * drains the Node completes it by the condition DrainComplete (drainrequest_controller.go). */
+/* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go. The program
+ * that drains the Node completes it by the condition DrainComplete (drainrequest_controller.go). */
 struct drain_request {
 	const char *namespace_, *name, *uid, *resource_version;
 	const char *node, *check, *reason;
@@ -70,7 +70,7 @@ struct repair_spec {
 	X(LIST, repair_taints, "repair-taints", 0, 0, 0, "keys",                                   \
 	  "further taints by which a Node is to be repaired")                                      \
 	X(LIST, repair_conditions, "repair-conditions", 0, 0, 0, "types",                          \
-	  "conditions of Nodes that act, as TYPE or TYPE=STATUS; others are told")                 \
+	  "conditions of Nodes that act, as TYPE or TYPE=STATUS; others are reported")             \
 	X(INTEGER, repair_after_seconds, "repair-after-seconds", 30, 0, 86400, "seconds",          \
 	  "a taint or condition acts when it has lasted this long")                                \
 	X(INTEGER, repair_cordon_seconds, "repair-cordon-seconds", 0, 0, 31536000, "seconds",      \
@@ -96,7 +96,8 @@ struct repair_spec {
 	  "nothing: replacements start first; the Node can be repaired when it is empty")          \
 	X(REPAIR_WAITS, "RepairWaits", 0, "NodesToRepair: more Nodes than repair.maxUnavailable",  \
 	  "wait, or look whether the signal is false; --repair-max-unavailable")                   \
-	X(REPAIR_TOLD, "RepairTold", 0, "NodesToRepair: a sign of a sick Node that does not act",  \
+	X(REPAIR_REPORTED, "RepairReported", 0,                                                    \
+	  "NodesToRepair: a sign of a sick Node that does not act",                                \
 	  "cordon the Node and name the condition in --repair-conditions, if it is to act")
 
 #endif
