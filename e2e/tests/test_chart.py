@@ -569,7 +569,7 @@ def test_install_has_every_right(helm):
     rows = re.findall(r"^\| (`[a-z/`, ]+`) \| ([^|]+) \|", _read("docs/INSTALL.md"), re.M)
     documented = {(resource, verb) for names, verbs in rows for resource in re.findall(r"[a-z/]+", names) for verb in re.findall(r"\b(?:get|list|watch|create|patch|update|delete)\b", verbs)}
     granted = set()
-    rights = {"idleTermination": {"allowDelete": True}, "config": {"inPlaceResize": True}, "kueue": {"readWorkloads": True}}
+    rights = {"idleTermination": {"allowDelete": True}, "config": {"inPlaceResize": True, "repairDrainRequests": True}, "kueue": {"readWorkloads": True}}
     objects = render(helm, {**rights, "rbac": {"readSecrets": {"all": True}}})
     for role in of_kind(objects, "ClusterRole"), of_kind(objects, "ClusterRole", "rayscaler-reviews"), of_kind(objects, "Role", "rayscaler-leader-election"):
         granted |= {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}

@@ -67,7 +67,7 @@ static void test_clusters_keep_their_order(void **state)
 	"'running':'4','starting':'2','target':'8'},'groups':[{'name':'removed'},{'name':'gpu',"   \
 	"'targetReplicas':4,'gpusPerWorker':'2','pods':{'running':1,'idle':1,'pending':1,"         \
 	"'missing':1,'gone':-1},'backoff':{'until':'%s','cause':"                                  \
-	"'NotScheduled','message':'no Node'}}],'pendingBundles':3,'demand':[{'name':'GPU',"        \
+	"'NoNode','message':'no Node'}}],'pendingBundles':3,'demand':[{'name':'GPU',"        \
 	"'amount':'48'}],'requested':[{'source':'annotation','count':2,'bundle':{'GPU':'1'}}],"    \
 	"'infeasible':[{'reason':'NoGroupFits','count':3,'gpus':'48','message':"                   \
 	"'no group could serve {GPU: 16}'}],'unserved':[{'reason':'MaxReplicas','count':1,"        \
@@ -127,7 +127,7 @@ static void test_status_of_the_object(void **state)
 	EXPECT(result.output,
 	       "demo     gpu      1    4    2/4         2        ?   ?/6  ?           "
 	       "12m");
-	EXPECT(result.output, "s ago: BackOff:NotScheduled\nray/demo 12m");
+	EXPECT(result.output, "s ago: BackOff:NoNode\nray/demo 12m");
 	EXPECT(result.output, "s ago: status of its RayClusterAutoscaler at ");
 	EXPECT(result.output, "group could serve {GPU: 16}; GPUs now/target/max 4/8/8\n");
 	EXPECT(result.output, "s ago: cannot be read: too many\n");
@@ -137,7 +137,7 @@ static void test_status_of_the_object(void **state)
 	       "s ago: infeasible: 3 x NoGroupFits: no group could serve {GPU: 16}\n");
 	EXPECT(result.output, "s ago: not served now: 1 x MaxReplicas: at maxReplicas\n");
 	EXPECT(result.output, "s ago: group gpu is in back-off until ");
-	EXPECT(result.output, " (60s more), NotScheduled: ");
+	EXPECT(result.output, " (60s more), NoNode: ");
 	CLI_RUN(&result, cli_status, "status", "-o", "json");
 	assert_int_equal(result.status, 3);
 	EXPECT(result.output, "\"source\": \"objects\",\n      \"unscaled\": true");
@@ -179,7 +179,7 @@ static void test_age_of_the_decision_and_of_the_lease(void **state)
 		assert_int_equal(result.status, table[i].status);
 		assert_true((strncmp(result.output, "nothing scales now", 18) == 0) ==
 			    (table[i].status == 3));
-		EXPECT(result.output, " ago: BackOff:NotScheduled\n");
+		EXPECT(result.output, " ago: BackOff:NoNode\n");
 		cli_server_stop();
 	}
 }

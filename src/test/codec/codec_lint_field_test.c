@@ -122,8 +122,9 @@ static void test_refused_values(void **state)
 		"  workerGroupSpecs:\n"
 		"  - {groupName: g, replicas: -1, template: {}}\n"
 		"  - {groupName: g, template: {}}\n",
-		"5:23 spec.autoscalerOptions.upscalingMode: upscalingMode must be one of Default, "
-		"Aggressive, Conservative, is \"Fast\"; the API server refuses the object\n"
+		"5:23 spec.autoscalerOptions.upscalingMode: autoscalerOptions.upscalingMode: must be one of Default, "
+		"Aggressive, Conservative, is \"Fast\"; it counts as not given; write the value that "
+		"you mean, or remove the line\n"
 		"5:44 spec.autoscalerOptions.version: version must be one of v1, v2, is \"v3\"; the "
 		"API server refuses the object\n"
 		"5:57 spec.autoscalerOptions.idleTimeoutSeconds: autoscalerOptions.idleTimeoutSeconds: "

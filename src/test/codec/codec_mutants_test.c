@@ -65,6 +65,7 @@ static void check_termination(const char *what, const struct snapshot *snapshot,
 	terminations++;
 	if (item->action == TERMINATE_STOP) {
 		assert_true(snapshot->settings.enforce_max == ENFORCE_MAX_NOW ||
+			    snapshot->settings.repair_deletes ||
 			    is_released(snapshot, snapshot->now));
 		return;
 	}

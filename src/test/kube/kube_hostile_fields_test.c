@@ -9,6 +9,8 @@
 #include "codec/objects/pod_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/json_write.h"
+#include "feature/repair/codec/repair_json.h"
+#include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_decode.h"
 #include "test/support/loop_wait.h"
 #include "test/support/support.h"
@@ -182,6 +184,8 @@ static void write_object(const struct kube_type *type, const void *object, struc
 		field_write_object(&writer, NULL, event_fields, object);
 	else if (type == &kube_type_gpu_pool)
 		field_write_object(&writer, NULL, gpu_pool_fields, object);
+	else if (type == &kube_type_drain_request)
+		field_write_object(&writer, NULL, drain_request_fields, object);
 	else
 		write_other(type, object, buf);
 }
