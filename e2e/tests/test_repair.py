@@ -103,7 +103,7 @@ def test_work_moves_to_a_replacement_that_is_there(shared, controller, api_serve
         control.wait_for("ScaleUpReplacement", f"Node {node} is to be repaired", TAINT["key"], seconds=20)
         ((_, deadline),) = wait_until(lambda: program.call("draining").items(), 60, "Ray to know")
         assert time.time() + 200 < deadline <= time.time() + 300
-        assert len(joined(one)) == 2, "the replacement was there before"
+        wait_until(lambda: len(joined(one)) == 2, 5, "the replacement, which was there before, in Ray")
         hold(lambda: old in one.workers() and not one.workers_to_delete(), 2, "nobody ends what is in use")
         assert program.call("alive", name="busy") == [old]
         program.end()

@@ -67,7 +67,7 @@ static void test_clusters_keep_their_order(void **state)
 	"'running':'4','starting':'2','target':'8'},'groups':[{'name':'removed'},{'name':'gpu',"   \
 	"'targetReplicas':4,'gpusPerWorker':'2','pods':{'running':1,'idle':1,'pending':1,"         \
 	"'missing':1,'gone':-1},'backoff':{'until':'%s','cause':"                                  \
-	"'NoNode','message':'no Node'}}],'pendingBundles':3,'demand':[{'name':'GPU',"        \
+	"'NoNode','message':'no Node'}}],'pendingBundles':3,'demand':[{'name':'GPU',"              \
 	"'amount':'48'}],'requested':[{'source':'annotation','count':2,'bundle':{'GPU':'1'}}],"    \
 	"'infeasible':[{'reason':'NoGroupFits','count':3,'gpus':'48','message':"                   \
 	"'no group could serve {GPU: 16}'}],'unserved':[{'reason':'MaxReplicas','count':1,"        \
