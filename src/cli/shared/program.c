@@ -63,9 +63,7 @@ int program_main(const struct program *program, int argc, char **argv)
 		print_help(program, stdout);
 		return EXIT_DONE;
 	}
-	if (strcmp(argv[1], "--version") == 0)
-		return find_command(program, "version")->function(1, argv + 1);
-	command = find_command(program, argv[1]);
+	command = find_command(program, strcmp(argv[1], "--version") == 0 ? "version" : argv[1]);
 	if (command)
 		return command->function(argc - 1, argv + 1);
 	return refuse_command(program, argv[1]);

@@ -222,6 +222,7 @@ static int64_t held_replicas(const struct step *step, const struct group *group,
 
 		if (!is_held(step, &step->health->facts->workers[i]))
 			continue;
+		CHECK(step->owners[i]);
 		if (!*ret_owner || since < *ret_since)
 			*ret_since = since;
 		if (!*ret_owner || step->owners[i]->admits == ADMITS_STEP)
@@ -244,7 +245,10 @@ static const struct group *gives_way(const struct step *step)
 		const struct owner *owner;
 		time_ms since = TIME_NONE;
 
-		if (held_replicas(step, group, &owner, &since) == 0 || owner->admits != ADMITS_STEP)
+		if (held_replicas(step, group, &owner, &since) == 0)
+			continue;
+		CHECK(owner);
+		if (owner->admits != ADMITS_STEP)
 			continue;
 		groups++;
 		if (group->frozen || group->spec->replicas <= group->min_replicas)
@@ -271,6 +275,7 @@ static int64_t cancelled(const struct step *step, const struct group *group,
 
 	if (held == 0 || group->frozen)
 		return 0;
+	CHECK(owner);
 	moves = moves_on(step->health, group);
 	if (owner->admits != ADMITS_STEP || !workload || workload->problem[0] != '\0')
 		return moves ? held : 0;

@@ -301,13 +301,21 @@ static const char *note_of(const struct facts *facts, const struct repair_node *
 		[REPAIR_STATE_DRY_RUN] = "; repairDryRun: nothing is done",
 		[REPAIR_STATE_LASTS] = "; it acts if it lasts",
 		[REPAIR_STATE_WAITS] = "; repair.maxUnavailable: other Nodes are first",
+		[REPAIR_STATE_BEGUN] = "; " ANNOTATION_DO_NOT_DISRUPT " keeps the worker",
 	};
 
 	return arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,
 			    notes[node->state]);
 }
 
-/* Behind the reasons of workers whose Node has a sign and is not emptied. */
+static bool is_kept(const struct pod *pod)
+{
+	const char *value = labels_value(&pod->annotations, ANNOTATION_DO_NOT_DISRUPT);
+
+	return value && strcmp(value, "false") != 0;
+}
+
+/* Behind the reasons of workers whose Node has a sign and that stay there. */
 static void note_workers(const struct facts *facts, struct plan *plan)
 {
 	VEC_EACH(struct plan_worker, worker, &plan->workers) {
@@ -316,7 +324,8 @@ static void note_workers(const struct facts *facts, struct plan *plan)
 				  facts->repair->nodes.count, compare_node_name);
 		const char *note;
 
-		if (!node || node->state == REPAIR_STATE_BEGUN || worker->object->deleting)
+		if (!node || worker->reason == REASON_LEAVING || worker->object->deleting ||
+		    (node->state == REPAIR_STATE_BEGUN && !is_kept(worker->object)))
 			continue;
 		note = note_of(facts, node);
 		worker->message = worker->message[0] != '\0' ? arena_printf(facts->arena, "%s; %s",
