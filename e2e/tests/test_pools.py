@@ -100,14 +100,15 @@ def test_a_pool_that_is_edited_and_deleted(pool, fleet, controller, namespace):
 
 
 def test_a_cluster_of_kueue_draws_from_no_pool(pool, fleet, controller, namespace):
-    """It is scaled as without pools, and what it holds is not there for others."""
-    pool.create(5, {"name": "a"}, {"name": "b", "guaranteed": 5})
+    """With kueueOutside it is scaled as without pools, and what it holds is not there for others."""
+    pool.create(5, {"name": "a"}, {"name": "b", "guaranteed": 5}, kueueOutside=True)
     controller(namespace, everywhere=True)
     fleet.add("kueue", "a", 3, labels={"kueue.x-k8s.io/queue-name": "local-queue"})
     fleet.wait(kueue=3)
     fleet.add("pooled", "b", 4)
     fleet.wait(pooled=2)
     wait_until(lambda: pool.queue("b").get("waiting") == "2" and pool.queue("a").get("held") == "0", 20, "the others to wait")
+    wait_until(lambda: pool.status()["gpus"]["held"] == "5", 20, "its GPUs to count as held")
     fleet.ask("kueue", 4)
     fleet.wait(kueue=4)
     hold(lambda: fleet.replicas() == {"kueue": 4, "pooled": 2}, 1, "the pool is full")
