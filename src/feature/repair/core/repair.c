@@ -301,7 +301,7 @@ static const char *note_of(const struct facts *facts, const struct repair_node *
 		[REPAIR_STATE_DRY_RUN] = "; repairDryRun: nothing is done",
 		[REPAIR_STATE_LASTS] = "; it acts if it lasts",
 		[REPAIR_STATE_WAITS] = "; repair.maxUnavailable: other Nodes are first",
-		[REPAIR_STATE_BEGUN] = "; " ANNOTATION_DO_NOT_DISRUPT " keeps the worker",
+		[REPAIR_STATE_BEGUN] = ("; " ANNOTATION_DO_NOT_DISRUPT " keeps the worker"),
 	};
 
 	return arena_printf(facts->arena, "its Node %s: %s%s", node->node, node->why,
