@@ -134,7 +134,6 @@ MUTANTS = [
     Mutant(STORE, "if (budget_is_over(content.budget))\n\t\tkube_store_spoil", "if (false)\n\t\tkube_store_spoil", "kube_store_budget_test", ""),
     Mutant(STORE, "store->budgets ? store->budgets->beside : NULL);", "store->budgets ? old->arena.budget : NULL);", "kube_store_budget_test", "FAILED"),
     Mutant(PASS, "pass->arena.budget = pass->ray_arena.budget = pass->memory;", "pass->arena.budget = pass->memory;", "ctl_pass_ray_test", ""),
-    Mutant(PASS, "pass->work_arenas[i].budget = pass->memory;", ";", "ctl_pass_idle_test", "FAILED"),
     Mutant(PASS_READ, "pods->arena.budget = pass->memory;", "", "ctl_pass_decide_test", ""),
     Mutant(PASS_READ, "pods->page.budget = pass->memory;", "", "ctl_pass_decide_test", ""),
     Mutant(PASS_DECIDE, "work->arena.budget = memory_of_decision(pass);", "work->arena.budget = memory_of_decision(pass) ? NULL : NULL;", "ctl_pass_decide_test", ""),

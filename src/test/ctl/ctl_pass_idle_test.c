@@ -221,27 +221,6 @@ static void test_lists_that_fail(void **state)
 	expect_kept("the list of actors is incomplete: 5 missing");
 }
 
-/* A list that is larger than what the pass has left is unknown. */
-static void test_a_list_above_the_memory(void **state)
-{
-	static char namespace_[900 << 10];
-	Ray__JobConfig config = RAY__JOB_CONFIG__INIT;
-	Ray__JobTableData job = RAY__JOB_TABLE_DATA__INIT, *rows[] = { &job };
-
-	(void)state;
-	memset(namespace_, 'x', sizeof(namespace_) - 1);
-	lists.jobs.job_info_list = rows;
-	lists.jobs.n_job_info_list = 1;
-	job.is_dead = true;
-	job.end_time = 1;
-	job.config = &config;
-	config.ray_namespace = namespace_;
-	options.max_pass_memory_mib = 1;
-	expect_kept("more than the 1 MiB of memory for one pass");
-	options.max_pass_memory_mib = 80;
-	expect_suspended();
-}
-
 static void test_delete(void **state)
 {
 	(void)state;
@@ -397,7 +376,6 @@ int main(void)
 		TEST(test_driver_that_ended),
 		TEST(test_submitted_jobs),
 		TEST(test_lists_that_fail),
-		TEST(test_a_list_above_the_memory),
 		TEST(test_delete),
 		TEST(test_delete_is_denied),
 		TEST(test_conflict),
