@@ -38,6 +38,7 @@ static struct scene {
 	size_t node_count;
 	const struct device_table *devices;
 	struct settings settings;
+	struct pod outside; /* of no RayCluster; name NULL: none */
 	struct pool_free free;
 	struct gpu_pool_queue queues[2];
 	struct gpu_pool pool;
@@ -195,6 +196,8 @@ static const struct pool_allocation *allocate(void)
 							       .node_count = scene.node_count,
 							       .settings = &scene.settings,
 							       .devices = scene.devices });
+	if (scene.outside.name)
+		pool_free_count(&scene.free, &scene.outside, 1);
 	for (size_t i = 0; i < CLUSTERS_MAX; i++) {
 		struct pool_report *report = ARENA_NEW(&scene.arena, struct pool_report);
 
@@ -725,6 +728,41 @@ static void test_why_a_unit_waits(void **state)
 	expect_text(allocation, 0, 0, REASON_WAITS_FOR_POOL, "queue a: it is not allocated yet");
 }
 
+/* Free by number, on no Node: the text names the Node, what is in the way, and Pods that are of no RayCluster. */
+static void test_why_there_is_no_room(void **state)
+{
+	static const struct taint taint = { "team", "x", "NoSchedule", TIME_NONE };
+	static const struct pod notebook = {
+		.namespace_ = "x", .name = "notebook", .phase = "Running", .labels = { 0 }
+	};
+	const struct pool_allocation *allocation;
+
+	(void)state;
+	scene.pool.gpus = UNITS(8);
+	add_node("n1");
+	scene.outside = notebook;
+	scene.outside.spec = scene.groups[0][1].template.spec;
+	scene.outside.spec.node_name = "n1";
+	ask(2, 0, 1, 1);
+	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL,
+		    "place 1 of 1, 0 of 8 GPUs are held; waits for free capacity or for a new Node "
+		    "(node autoscaler), the closest is Node n1: 0 of 8 nvidia.com/gpu are free, 1 "
+		    "are needed; Pods outside of RayClusters use 8 nvidia.com/gpu there");
+	scene.outside.name = NULL;
+	expect(allocate(), 2, 1, 0);
+	scene.nodes[0].taints = &taint;
+	scene.nodes[0].taint_count = 1;
+	allocation = allocate();
+	expect_text(allocation, 2, 0, REASON_WAITS_FOR_POOL,
+		    "0 of 8 GPUs are held; no Node of the cluster could ever hold it (a node "
+		    "autoscaler would have to add one), the closest is Node n1: taint "
+		    "team=x:NoSchedule is not tolerated");
+	/* What is kept for others is no place that is missing. */
+	scene.nodes[0].taint_count = 0;
+	ask(0, 1, 1, 1);
+	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL, "place 1 of 1, 8 of 8 GPUs are held");
+}
+
 static void test_why_a_unit_may_not_be_granted(void **state)
 {
 	const struct pool_allocation *allocation;
@@ -817,6 +855,7 @@ int main(void)
 		TEST(test_figures_of_queues),
 		TEST(test_saved_for_a_gang),
 		TEST(test_why_a_unit_waits),
+		TEST(test_why_there_is_no_room),
 		TEST(test_why_a_unit_may_not_be_granted),
 	};
 

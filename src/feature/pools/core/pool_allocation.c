@@ -469,6 +469,35 @@ static time_ms next_of_asks(const struct pool_input *input)
 	return next;
 }
 
+/* ---- places that are missing ---- */
+
+static const char *no_room_text(const struct pool_table *table, size_t unit)
+{
+	const char *shape = pool_places_shape(&table->places, unit);
+
+	for (size_t i = 0; i < table->no_room_count; i++)
+		if (strcmp(table->no_room[i].shape, shape) == 0)
+			return table->no_room[i].why;
+	return "";
+}
+
+/* The unit waits although so many GPUs are in no use of the pool. */
+static bool lacks_place(const struct pool_table *table, size_t unit, int64_t left)
+{
+	return table->result.units[unit] == SHARE_WAITS && table->units.at[unit].amount <= left;
+}
+
+static void find_no_room(struct pool_table *table, int64_t capacity, struct arena *arena)
+{
+	int64_t left = capacity - resource_sum(table->used, table->granted);
+
+	for (size_t u = 0; u < table->units.count && table->no_room_count < POOL_NO_ROOM_MAX; u++)
+		if (lacks_place(table, u, left) && *no_room_text(table, u) == '\0')
+			table->no_room[table->no_room_count++] =
+				(struct pool_no_room){ pool_places_shape(&table->places, u),
+						       pool_places_why(&table->places, u, arena) };
+}
+
 const struct pool_allocation *pool_allocate(const struct pool_input *input, struct arena *arena)
 {
 	struct pool_input *copy = ARENA_COPY(arena, input, 1);
@@ -496,6 +525,8 @@ const struct pool_allocation *pool_allocate(const struct pool_input *input, stru
 								.next = next_of_asks(input) });
 	for (size_t p = 0; p < input->pool_count; p++) {
 		sum_queues(&tables->at[p], input->capacities[p], arena);
+		if (!input->held[p] && input->free && input->free->gpus[p] > 0)
+			find_no_room(&tables->at[p], input->capacities[p], arena);
 		allocation->waits |= tables->at[p].waits;
 		if (tables->at[p].next < allocation->next)
 			allocation->next = tables->at[p].next;
@@ -646,7 +677,7 @@ static const char *cause_text(const struct pool_allocation *allocation, size_t p
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const struct share_unit *own = &table->units.at[unit];
 	size_t queue = table->clusters.at[own->cluster].queue;
-	const char *unused;
+	const char *unused, *no_room = no_room_text(table, unit);
 
 	if (table->result.units[unit] == SHARE_AT_MAXIMUM)
 		return arena_printf(arena, "at its maximum %s, of which %s are held",
@@ -660,7 +691,8 @@ static const char *cause_text(const struct pool_allocation *allocation, size_t p
 			    resource_amount_text(arena, resource_sum(table->used, table->granted)),
 			    resource_amount_text(arena, allocation->input->capacities[pool]),
 			    borrower_text(table, arena), *unused ? "; " : "", unused,
-			    next_text(table, unit, allocation->input->now, arena));
+			    *no_room ? arena_printf(arena, "; %s", no_room) :
+				       next_text(table, unit, allocation->input->now, arena));
 }
 
 static const char *never_text(const struct pool_allocation *allocation, size_t pool,
@@ -711,7 +743,7 @@ static void explain(const struct pool_allocation *allocation, size_t pool, size_
 	}
 	if (!cause && result->units[unit] != SHARE_AT_MAXIMUM &&
 	    result->units[unit] != SHARE_COMING && result->reserved != SHARE_NONE &&
-	    result->reserved != unit)
+	    result->reserved != unit && *no_room_text(table, unit) == '\0')
 		ret_grant->reason = REASON_RESERVED_FOR_GANG;
 	ret_grant->message =
 		arena_printf(arena, "waits for %s: %s", where,

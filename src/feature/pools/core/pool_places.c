@@ -528,3 +528,107 @@ const struct share_places *pool_places_make(const struct pool_places_input *inpu
 		input->workers[i].order = beside(places, i);
 	return &places->hooks;
 }
+
+/* ---- in words ---- */
+
+/* The first group of the unit with Pods in the pool. */
+static const struct pool_group *group_of(const struct pool_places_input *input, size_t unit)
+{
+	const struct pool_member *member = input->members[input->units[unit].cluster];
+	const struct pool_waiting *ask = input->asks[unit];
+
+	for (size_t p = 0; p < ask->part_count; p++)
+		if (member->groups[ask->parts[p].group].pool == input->index)
+			return &member->groups[ask->parts[p].group];
+	return NULL;
+}
+
+const char *pool_places_shape(const struct pool_places_input *input, size_t unit)
+{
+	const struct pool_group *group = group_of(input, unit);
+
+	return group ? group->shape : "";
+}
+
+/* The Nodes of the pool with what all Pods use there. */
+static void count_used(const struct pool_places_input *input, struct arena *arena,
+		       struct node_capacities *ret_capacities)
+{
+	const struct pool_free *free = input->free;
+	struct node *nodes = arena_array(arena, free->nodes.count, sizeof(*nodes));
+	size_t count = 0;
+
+	VEC_EACH(const struct pool_free_node, from, &free->nodes)
+		if (from->in[input->index])
+			nodes[count++] = *from->node;
+	node_capacities_init(ret_capacities, nodes, count, input->devices, arena);
+	ARRAY_EACH(struct node_capacity, own, ret_capacities->at, ret_capacities->count) {
+		uintptr_t at = (uintptr_t)map_get(&free->by_name, own->node->name);
+		const struct pool_free_node *from = &free->nodes.at[at - 1];
+
+		for (size_t c = 0; c < free->columns.count; c++) {
+			struct node_amount *amount = node_capacity_amount(own, free->columns.at[c]);
+
+			if (amount && amount->has_allocatable)
+				amount->used = bounded(amount->allocatable - from->left[c]);
+		}
+	}
+}
+
+/* Of the amount on this Node, what the workers of the pool use. */
+static int64_t used_by_workers(const struct pool_places_input *input, const char *node,
+			       const char *resource, struct arena *arena)
+{
+	size_t at = (size_t)(uintptr_t)map_get(&input->free->by_name, node) - 1;
+	int64_t sum = 0;
+
+	for (size_t w = 0; w < input->worker_count; w++)
+		VEC_EACH(const struct pool_pod, pod, &input->held[w]->pods)
+			if (pod->node == at) {
+				const struct resources request =
+					pod_request(&pod->pod->spec, arena);
+
+				sum = resource_sum(sum, resources_amount(&request, resource, 0));
+			}
+	return sum;
+}
+
+/* "; Pods outside of RayClusters use 4 nvidia.com/gpu there": of the first device that the Pod requests. */
+static const char *outside_text(const struct pool_places_input *input,
+				const struct node_demand *demand, const struct node_fit *fit,
+				struct arena *arena)
+{
+	for (size_t i = 0; i < demand->request.count; i++) {
+		const char *name = demand->request.at[i].name;
+		const struct node_amount *amount = node_capacity_amount(fit->capacity, name);
+		int64_t others;
+
+		if (!demand->rows[i] || demand->request.at[i].amount == 0 || !amount)
+			continue;
+		others = amount->used -
+			 used_by_workers(input, fit->capacity->node->name, name, arena);
+		return others > 0 ?
+			       arena_printf(arena, "; Pods outside of RayClusters use %s %s there",
+					    resource_amount_text(arena, others), name) :
+			       "";
+	}
+	return "";
+}
+
+const char *pool_places_why(const struct pool_places_input *input, size_t unit, struct arena *arena)
+{
+	const struct pool_group *group = group_of(input, unit);
+	struct node_capacities capacities;
+	struct node_demand demand;
+	struct node_fit fit;
+
+	if (!group || !input->free)
+		return "";
+	count_used(input, arena, &capacities);
+	node_demand_init(&demand, group->spec, true, input->devices, arena);
+	node_fit_best(&demand, &capacities, arena, &fit);
+	if (fit.level == NODE_FIT_NONE || fit.level == NODE_FIT_NOW)
+		return "";
+	return arena_printf(arena, "%s%s", node_fit_text(&demand, &capacities, &fit, arena),
+			    outside_text(input, &demand, &fit, arena));
+}

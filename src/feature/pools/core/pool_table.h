@@ -15,6 +15,13 @@ struct pool_run {
 	int64_t granted;              /* of them */
 };
 
+#define POOL_NO_ROOM_MAX 2 /* shapes of one pool that have such a text */
+
+/* Units of a shape that the free GPUs would be enough for, and that no Node has room for. */
+struct pool_no_room {
+	const char *shape, *why; /* of pool_places_why */
+};
+
 /* One pool as core/share sees it, and the way back. A cluster is a member in this pool; its runs follow
  * each other, and so do its workers. */
 struct pool_table {
@@ -32,6 +39,8 @@ struct pool_table {
 	int64_t outside;                      /* held by members in no queue */
 	struct pool_places_input places;
 	struct share_result result;
+	struct pool_no_room no_room[POOL_NO_ROOM_MAX];
+	size_t no_room_count;
 	QUEUE_STATUS *figures; /* by queue */
 	int64_t used;          /* of all queues, and outside */
 	int64_t granted;       /* not yet launched */
