@@ -3,14 +3,17 @@
 import random
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 
+from rayscaler_e2e.nodes import Nodes
 from rayscaler_e2e.pools import Fleet, Held, Pool
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import wait_until
 
 KILLS = 20
+NODES_SECONDS = 5  # the old list of Nodes was up to 60 s old
 QUEUES = ({"name": "a", "guaranteed": 2}, {"name": "b", "guaranteed": 4}, {"name": "c", "guaranteed": 0})
 
 
@@ -114,6 +117,30 @@ def test_a_cluster_of_kueue_draws_from_no_pool(pool, fleet, controller, namespac
     hold(lambda: fleet.replicas() == {"kueue": 4, "pooled": 2}, 1, "the pool is full")
     fleet.end("kueue")
     fleet.wait(pooled=4)
+
+
+def test_nodes_count_at_once_and_say_why_there_is_no_room(pool, fleet, controller, namespace, api_server):
+    """GPUs counted from Nodes follow the Nodes within seconds, also while nothing waits; a notebook outside of Ray that
+    uses them is named by its Node and amount."""
+    pool.create(None, {"name": "a"})
+    controller(namespace, everywhere=True)
+    wait_until(lambda: pool.ready().get("reason") == "NoGPUs", 20, "a pool without GPUs")
+    with ExitStack() as stack:
+        nodes = Nodes(api_server, namespace, stack)
+        fleet.add("one", "a", 0)
+        gpu = nodes.node("gpu", {"nvidia.com/gpu": "4"}, labels=pool.selector)
+        wait_until(lambda: pool.status()["summary"]["gpus"] == "0 of 4", NODES_SECONDS, "the new Node to count")
+        nodes.pod("notebook", gpu, {"nvidia.com/gpu": "4"})
+        # The list that has the second of these Nodes began after that with the first, and so has the notebook.
+        for name, sum_of_gpus in (("tainted", "5"), ("second", "6")):
+            taint = {"key": "a", "effect": "NoSchedule"}
+            nodes.node(name, {"nvidia.com/gpu": "1"}, labels=pool.selector, taints=[taint])
+            wait_until(lambda s=sum_of_gpus: pool.status()["summary"]["gpus"] == f"0 of {s}", NODES_SECONDS, "a Node to count")
+        said = f"place 1 of 1, 0 of 6 GPUs are held; waits for free capacity or for a new Node (node autoscaler), the closest is Node {gpu}:"
+        said += " 0 of 4 nvidia.com/gpu are free, 1 are needed; Pods outside of RayClusters use 4 nvidia.com/gpu there"
+        fleet.ask("one", 1)
+        wait_until(lambda: said in fleet.limited("one"), 20, "the notebook in the condition")
+    wait_until(lambda: pool.status()["summary"]["gpus"] == "0 of 0", NODES_SECONDS, "the deleted Node to be gone")
 
 
 def test_forged_demand_takes_nothing_within_a_guarantee(pool, fleet, controller, namespace):

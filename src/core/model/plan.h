@@ -82,6 +82,9 @@ struct plan_worker {
 	const char *message;
 	const struct ray_node *node; /* its living node; NULL: unknown to Ray. Not printed */
 	const struct pod *object;    /* Not printed */
+	/* Of one in use: its work ends then at the latest, by a deadline of a pool or a repair; TIME_NONE: there
+	 * is none. Not printed. */
+	time_ms ends;
 };
 
 enum demand_kind { DEMAND_REQUEST = 0, DEMAND_GANG, DEMAND_CONSTRAINT };

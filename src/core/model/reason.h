@@ -315,6 +315,9 @@ enum reason_trait {
 	  "if it repeats: read the worker's log, often it is out of memory")                       \
 	X(SCALE_DOWN_BLOCKED, NORMAL, "ScaleDownBlocked", "a worker that looks unused is kept",    \
 	  "end what the message names; [the rule](#when-is-a-worker-called-blocked)")              \
+	X(DRAIN_DEADLINE, NORMAL, "DrainDeadline",                                                 \
+	  "a worker in use ends at a time that a GPUPool or a repair sets",                        \
+	  "save the state of the work: the message has the time")                                  \
 	X(POD_FAILED, WARNING, "PodFailed", "a Pod or its container failed, or cannot start",      \
 	  "see the message: KubeRay deletes a failed Pod at once, the Event stays")                \
 	X(SCALE_UP_TIMED_OUT, WARNING, "ScaleUpTimedOut",                                          \

@@ -54,6 +54,12 @@ bool decision_event_is_warning(enum decision_event_reason reason)
 	return reason < DECISION_EVENT_REASON_COUNT && warnings[reason];
 }
 
+bool decision_event_is_for_drivers(enum decision_event_reason reason)
+{
+	return reason == DECISION_EVENT_NOT_TRIGGER_SCALE_UP ||
+	       reason == DECISION_EVENT_DRAIN_DEADLINE;
+}
+
 static struct decision_event *add(struct maker *m, enum decision_event_reason reason,
 				  const char *key, const char *message)
 {
@@ -456,6 +462,28 @@ static void add_busy_event(struct maker *m, const struct plan_worker *worker,
 				   worker->message));
 }
 
+/* Those of a group that end at one time are one Event. */
+static void add_end_events(struct maker *m)
+{
+	size_t count = 0;
+
+	VEC_EACH(const struct plan_worker, worker, &m->plan->workers) {
+		const char *time;
+		struct decision_event *event;
+
+		if (worker->ends == TIME_NONE || count++ == DECISION_EVENT_BLOCKED_MAX)
+			continue;
+		time = time_text(m->arena, worker->ends);
+		event = add(m, DECISION_EVENT_DRAIN_DEADLINE,
+			    arena_printf(m->arena, "%s %s", worker->group, time),
+			    arena_printf(m->arena,
+					 "Worker %s of group %s ends at %s at the latest: %s",
+					 worker->pod, worker->group, time, worker->message));
+		event->subject = worker->pod;
+		event->once = true;
+	}
+}
+
 static void count_living(struct maker *m)
 {
 	const struct plan_group *group = NULL;
@@ -563,6 +591,7 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
 	add_infeasible_events(&m);
 	add_unserved_events(&m);
 	add_worker_events(&m);
+	add_end_events(&m);
 	CHECK(m.blocked <= DECISION_EVENT_BLOCKED_MAX);
 	for (size_t i = 0; i < ret_list->at.count; i++) {
 		CHECK(ret_list->at.at[i].key);

@@ -49,5 +49,7 @@ bool decision_event_of_pod(const struct pod *old, const struct pod *pod, struct 
 const char *
 decision_event_reason_word(enum decision_event_reason reason); /* "TriggeredScaleUp", ... */
 bool decision_event_is_warning(enum decision_event_reason reason);
+/* Those who run work on Ray read it in the output of their drivers, too. */
+bool decision_event_is_for_drivers(enum decision_event_reason reason);
 
 #endif

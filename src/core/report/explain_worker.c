@@ -295,6 +295,15 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 	return (struct words){ REASON_STATE_UNKNOWN, "" };
 }
 
+static time_ms end_of(const struct worker *worker)
+{
+	if (worker->state != WORKER_RUNNING && worker->state != WORKER_DRAINING)
+		return TIME_NONE;
+	return worker->release ? worker->release->deadline :
+	       worker->planned ? worker->ends :
+				 TIME_NONE;
+}
+
 static void add(struct arena *arena, struct plan *plan, const struct worker *worker,
 		struct words words)
 {
@@ -307,6 +316,7 @@ static void add(struct arena *arena, struct plan *plan, const struct worker *wor
 		.message = words.message,
 		.node = worker->registered ? worker->node : NULL,
 		.object = worker->pod,
+		.ends = end_of(worker),
 	};
 }
 

@@ -18,11 +18,17 @@ static void published(void *context, const struct gcs_reply *reply UNUSED, const
 	log_debug("lines for the drivers are lost", "error", err->text, NULL);
 }
 
+void driver_log_add_lines(const struct control *control, struct gcs_client *gcs,
+			  const struct strings *lines)
+{
+	if (control->options->driver_log && gcs && lines->count > 0)
+		(void)gcs_client_publish_lines(
+			gcs, control->options->gcs_timeout_seconds * MS_PER_SECOND, lines->at,
+			lines->count, published, (void *)control);
+}
+
 void driver_log_add(const struct control *control, struct gcs_client *gcs,
 		    const struct act_scaled_list *scaled)
 {
-	if (control->options->driver_log && gcs && scaled->lines.count > 0)
-		(void)gcs_client_publish_lines(
-			gcs, control->options->gcs_timeout_seconds * MS_PER_SECOND,
-			scaled->lines.at, scaled->lines.count, published, (void *)control);
+	driver_log_add_lines(control, gcs, &scaled->lines);
 }

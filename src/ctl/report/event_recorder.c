@@ -14,6 +14,7 @@
 #include "core/decide/gate.h"
 #include "core/model/identity.h"
 #include "ctl/pass/pass.h"
+#include "ctl/report/driver_log.h"
 #include "ctl/report/event_correlator.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
@@ -279,14 +280,21 @@ static void send(struct event_recorder *recorder, const struct target *target,
 		answered, sending);
 }
 
-static void send_due(struct event_recorder *recorder, const struct target *target)
+/* gcs: of the Ray whose drivers get lines; NULL: none. */
+static void send_due(struct event_recorder *recorder, const struct target *target,
+		     struct gcs_client *gcs)
 {
 	int64_t now_ms = loop_monotonic_ms(recorder->control->loop);
 	struct decision_event_order order;
 
 	while (may_send(recorder, target, now_ms) &&
-	       event_correlator_next(target->correlator, now_ms, &order))
+	       event_correlator_next(target->correlator, now_ms, &order)) {
 		send(recorder, target, &order);
+		if (target->about == ABOUT_RAY_CLUSTER &&
+		    decision_event_is_for_drivers(order.reason))
+			driver_log_add_lines(recorder->control, gcs,
+					     &(struct strings){ &order.message, 1 });
+	}
 }
 
 /* --- input --- */
@@ -356,7 +364,7 @@ void event_recorder_decided(void *listener, const struct pass_decision *decision
 		target = target_of(recorder, recorded, about, &object);
 		event_correlator_decided(target->correlator, &list,
 					 loop_monotonic_ms(recorder->control->loop), decision->now);
-		send_due(recorder, target);
+		send_due(recorder, target, decision->gcs);
 	}
 }
 
@@ -376,7 +384,7 @@ void event_recorder_patched(void *listener, const char *namespace_, const char *
 		event_correlator_accepted(target->correlator,
 					  loop_monotonic_ms(recorder->control->loop),
 					  loop_wall(recorder->control->loop));
-		send_due(recorder, target);
+		send_due(recorder, target, NULL);
 	}
 }
 
@@ -430,6 +438,6 @@ void event_recorder_pod_changed(void *watcher, const struct pod *old, const stru
 		event_correlator_happened(target->correlator, &event,
 					  loop_monotonic_ms(recorder->control->loop),
 					  loop_wall(recorder->control->loop));
-		send_due(recorder, target);
+		send_due(recorder, target, NULL);
 	}
 }

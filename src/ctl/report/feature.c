@@ -163,6 +163,14 @@ void features_ray_cluster_changed(void *watcher, const char *namespace_, const c
 								name, deleted);
 }
 
+void features_node_changed(const struct features *features, const char *name,
+			   const struct node *node, bool added)
+{
+	for (size_t i = 0; i < features_count(features); i++)
+		if (features->table[i]->node_changed)
+			features->table[i]->node_changed(features->selves[i], name, node, added);
+}
+
 void features_observe(const struct features *features, const struct ray_cluster *cluster,
 		      struct arena *arena, struct snapshot *snapshot)
 {

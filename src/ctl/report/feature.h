@@ -72,6 +72,9 @@ struct feature {
 	void (*ray_cluster_changed)(void *self, const char *namespace_, const char *name,
 				    bool deleted);
 
+	/* A Node of the watch of ctl/watch/nodes; NULL: it is gone. */
+	void (*node_changed)(void *self, const char *name, const struct node *node, bool added);
+
 	/* Sets its members of the snapshot of a decision; they live in the arena. */
 	void (*observe)(void *self, const struct ray_cluster *cluster, struct arena *arena,
 			struct snapshot *snapshot);
@@ -125,6 +128,8 @@ void features_forget(void *listener, const char *namespace_, const char *name);
 void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
 void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
 				  bool deleted);
+void features_node_changed(const struct features *features, const char *name,
+			   const struct node *node, bool added);
 void features_observe(const struct features *features, const struct ray_cluster *cluster,
 		      struct arena *arena, struct snapshot *snapshot);
 const struct extra_condition *features_conditions(const struct features *features,

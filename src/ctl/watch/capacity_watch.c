@@ -19,6 +19,9 @@
 #define EVERY_MS 60000
 #define DENIED_MS 300000
 #define FORGET_MS 300000 /* without a request from a pass */
+/* An outdated inventory is replaced so long after the last list, and REST times its duration. */
+#define RESTED_MS 500
+#define REST 19
 
 struct others {
 	VEC(struct pod) list;
@@ -41,10 +44,13 @@ struct old {
 
 struct capacity_watch {
 	const struct control *control;
-	const char *pod_selector;
+	struct capacity_watch_options options;
 	struct loop_timer *timer;        /* drops the inventory */
 	struct inventory_watch *looking; /* listing in progress */
 	int64_t asked_ms, next_ms;
+	int64_t began_ms, rested_ms; /* the last list; when an outdated one is replaced */
+	bool outdated;
+	struct loop_timer *again; /* replaces it */
 	/* The last inventory; stock NULL: none. */
 	struct inventory_watch *inventory_watch;
 	struct inventory_list list; /* of it, completed by features */
@@ -114,15 +120,25 @@ static void complete(struct capacity_watch *capacity_watch)
 	count_capacities(capacity_watch);
 }
 
+static void replace_soon(struct capacity_watch *capacity_watch)
+{
+	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
+	int64_t after = capacity_watch->rested_ms - now;
+
+	if (capacity_watch->inventory_watch && !capacity_watch->looking)
+		loop_timer_start(capacity_watch->again, after > 0 ? after : 0);
+}
+
 static void looked(void *context, const struct err *err)
 {
 	struct capacity_watch *capacity_watch = context;
 	struct inventory_watch *inventory_watch = capacity_watch->looking;
+	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
 	bool again = err && err->kind != ERR_DENIED && err->kind != ERR_LIMIT;
 
 	capacity_watch->looking = NULL;
-	capacity_watch->next_ms = loop_monotonic_ms(capacity_watch->control->loop) +
-				  (!err || again ? EVERY_MS : DENIED_MS);
+	capacity_watch->next_ms = now + (!err || again ? EVERY_MS : DENIED_MS);
+	capacity_watch->rested_ms = now + RESTED_MS + REST * (now - capacity_watch->began_ms);
 	forget(capacity_watch);
 	if (err) {
 		log_repeat_error(&capacity_watch->trouble, "the free capacity of Nodes is unknown",
@@ -134,12 +150,16 @@ static void looked(void *context, const struct err *err)
 	capacity_watch->inventory_watch = inventory_watch;
 	complete(capacity_watch);
 	loop_timer_start(capacity_watch->timer, FORGET_MS);
+	if (capacity_watch->outdated)
+		replace_soon(capacity_watch);
+	if (capacity_watch->options.listed)
+		capacity_watch->options.listed(capacity_watch->options.context);
 }
 
 static void look(struct capacity_watch *capacity_watch)
 {
 	const struct inventory_watch_limits limits = { NODES_MAX, PODS_MAX, WITHIN_MS,
-						       capacity_watch->pod_selector };
+						       capacity_watch->options.pod_selector };
 	int64_t now = loop_monotonic_ms(capacity_watch->control->loop);
 
 	capacity_watch->asked_ms = now;
@@ -147,9 +167,19 @@ static void look(struct capacity_watch *capacity_watch)
 		complete(capacity_watch);
 	if (capacity_watch->looking || now < capacity_watch->next_ms)
 		return;
+	capacity_watch->began_ms = now;
+	capacity_watch->outdated = false;
 	capacity_watch->looking = inventory_watch_new(
 		capacity_watch->control->kube, capacity_watch->control->options->device_table,
 		&limits, looked, capacity_watch);
+}
+
+static void look_again(void *context)
+{
+	struct capacity_watch *capacity_watch = context;
+
+	capacity_watch->next_ms = INT64_MIN;
+	look(capacity_watch);
 }
 
 /* ---- the part for a pass ---- */
@@ -275,7 +305,8 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 	view->snapshot.other_pod_count = choice->pod_count;
 }
 
-struct capacity_watch *capacity_watch_new(const struct control *control, const char *pod_selector)
+struct capacity_watch *capacity_watch_new(const struct control *control,
+					  const struct capacity_watch_options *options)
 {
 	struct capacity_watch *capacity_watch;
 
@@ -283,8 +314,9 @@ struct capacity_watch *capacity_watch_new(const struct control *control, const c
 		return NULL;
 	capacity_watch = memory_alloc(sizeof(*capacity_watch));
 	capacity_watch->control = control;
-	capacity_watch->pod_selector = pod_selector;
+	capacity_watch->options = *options;
 	capacity_watch->timer = loop_timer_new(control->loop, on_timer, capacity_watch);
+	capacity_watch->again = loop_timer_new(control->loop, look_again, capacity_watch);
 	capacity_watch->next_ms = INT64_MIN;
 	return capacity_watch;
 }
@@ -297,6 +329,7 @@ void capacity_watch_free(struct capacity_watch *capacity_watch)
 	forget(capacity_watch);
 	map_done(&capacity_watch->choices);
 	loop_timer_free(capacity_watch->timer);
+	loop_timer_free(capacity_watch->again);
 	log_repeat_done(&capacity_watch->trouble);
 	memory_free(capacity_watch);
 }
@@ -307,4 +340,12 @@ const struct inventory_list *capacity_watch_inventory(struct capacity_watch *cap
 		return NULL;
 	look(capacity_watch);
 	return capacity_watch->inventory_watch ? &capacity_watch->list : NULL;
+}
+
+void capacity_watch_outdated(struct capacity_watch *capacity_watch)
+{
+	if (!capacity_watch)
+		return;
+	capacity_watch->outdated = true;
+	replace_soon(capacity_watch);
 }

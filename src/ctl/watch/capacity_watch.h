@@ -19,9 +19,15 @@
 
 struct capacity_watch;
 
-/* NULL in sidecar mode; every function accepts NULL and does nothing then. pod_selector: labels of the
- * Pods that are listed, borrowed; NULL: all. */
-struct capacity_watch *capacity_watch_new(const struct control *control, const char *pod_selector);
+struct capacity_watch_options {
+	const char *pod_selector;      /* labels of the Pods that are listed, borrowed; NULL: all */
+	void (*listed)(void *context); /* there is another inventory; NULL: not called */
+	void *context;
+};
+
+/* NULL in sidecar mode; every function accepts NULL and does nothing then. */
+struct capacity_watch *capacity_watch_new(const struct control *control,
+					  const struct capacity_watch_options *options);
 void capacity_watch_free(struct capacity_watch *capacity_watch);
 
 /* Adds Nodes and other Pods to the view of a RayCluster that has Unschedulable Pods, when they are
@@ -32,5 +38,7 @@ void capacity_watch_view(struct capacity_watch *capacity_watch, struct arena *ar
 /* The last inventory, at most about a minute old while it is asked for; NULL: it is not known yet, or
  * above the limits. Borrowed until the loop turns. */
 const struct inventory_list *capacity_watch_inventory(struct capacity_watch *capacity_watch);
+/* Nodes have changed: an inventory that is kept is replaced. Lists for this take a twentieth of the time at most. */
+void capacity_watch_outdated(struct capacity_watch *capacity_watch);
 
 #endif

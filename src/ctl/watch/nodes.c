@@ -116,13 +116,14 @@ static void keep(struct nodes *nodes, const struct node *node)
 	kept->node = field_keep(node_fields, &reduced, sizeof(reduced), SIZE_MAX, &kept->arena);
 }
 
-static void node_changed(void *context, enum kube_change change UNUSED, const char *key,
+static void node_changed(void *context, enum kube_change change, const char *key,
 			 const void *old UNUSED, const void *new_object)
 {
 	struct nodes *nodes = context;
 	const struct node *node = new_object;
 	const struct kept *kept;
 
+	features_node_changed(nodes->features, key, node, change == KUBE_ADDED);
 	if (node && (disruption_taint(node) || features_read_node_label(nodes->features, NULL) ||
 		     features_read_node_sign(nodes->features, node, NULL)))
 		keep(nodes, node);

@@ -140,6 +140,18 @@ static void test_actions(void **state)
 		    "is dead or never registered\n");
 }
 
+/* Of a pool that ends busy workers: also when the drain is under way, with the time. */
+static void test_a_worker_with_a_deadline(void **state)
+{
+	(void)state;
+	expect_case("1251_release_deadline_idle", "");
+	expect_case("1252_release_deadline_draining",
+		    "DrainDeadline [gpu-group 2026-11-20T10:10:00Z] w-a 0: Worker w-a of group "
+		    "gpu-group ends at 2026-11-20T10:10:00Z at the latest: in use: {CPU: 2, GPU: "
+		    "1}; released until 2026-11-20T10:10:00Z: 1 GPU for the queue serving of pool "
+		    "a100\n");
+}
+
 #define NO_NODE                                                                                    \
 	"Pod w-a: Unschedulable for 901 s, timeout 900 s: 0/3 nodes are available: 3 "             \
 	"Insufficient nvidia.com/gpu.\n"
@@ -459,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_extra_conditions),
 		cmocka_unit_test(test_no_event_without_a_change),
 		cmocka_unit_test(test_actions),
+		cmocka_unit_test(test_a_worker_with_a_deadline),
 		cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_conditions),

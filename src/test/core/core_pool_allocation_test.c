@@ -38,7 +38,7 @@ static struct scene {
 	size_t node_count;
 	const struct device_table *devices;
 	struct settings settings;
-	struct pod outside; /* of no RayCluster; name NULL: none */
+	struct pod outside; /* name NULL: none */
 	struct pool_free free;
 	struct gpu_pool_queue queues[2];
 	struct gpu_pool pool;
@@ -728,7 +728,7 @@ static void test_why_a_unit_waits(void **state)
 	expect_text(allocation, 0, 0, REASON_WAITS_FOR_POOL, "queue a: it is not allocated yet");
 }
 
-/* Free by number, on no Node: the text names the Node, what is in the way, and Pods that are of no RayCluster. */
+/* Free by number, on no Node: the text names the Node, its obstacle, and the use by Pods outside of RayClusters. */
 static void test_why_there_is_no_room(void **state)
 {
 	static const struct taint taint = { "team", "x", "NoSchedule", TIME_NONE };
@@ -757,7 +757,7 @@ static void test_why_there_is_no_room(void **state)
 		    "0 of 8 GPUs are held; no Node of the cluster could ever hold it (a node "
 		    "autoscaler would have to add one), the closest is Node n1: taint "
 		    "team=x:NoSchedule is not tolerated");
-	/* What is kept for others is no place that is missing. */
+	/* GPUs that are kept for others are there. */
 	scene.nodes[0].taint_count = 0;
 	ask(0, 1, 1, 1);
 	expect_text(allocate(), 2, 0, REASON_WAITS_FOR_POOL, "place 1 of 1, 8 of 8 GPUs are held");

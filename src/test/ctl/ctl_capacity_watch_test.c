@@ -111,7 +111,7 @@ static int setup(void **state)
 	options_init(&options);
 	control =
 		(struct control){ .loop = script.loop, .kube = script.client, .options = &options };
-	capacity_watch = capacity_watch_new(&control, NULL);
+	capacity_watch = capacity_watch_new(&control, &(struct capacity_watch_options){ 0 });
 	pod = scene_pod(&scene, "w", "", GPU "=2");
 	pod->labels = scene_labels(&scene.arena, "ray.io/cluster=demo ray.io/group=g");
 	pod->conditions = &unschedulable;

@@ -550,7 +550,7 @@ const char *pool_places_shape(const struct pool_places_input *input, size_t unit
 	return group ? group->shape : "";
 }
 
-/* The Nodes of the pool with what all Pods use there. */
+/* The Nodes of the pool with the use by all Pods. */
 static void count_used(const struct pool_places_input *input, struct arena *arena,
 		       struct node_capacities *ret_capacities)
 {
@@ -575,7 +575,7 @@ static void count_used(const struct pool_places_input *input, struct arena *aren
 	}
 }
 
-/* Of the amount on this Node, what the workers of the pool use. */
+/* The part of the amount on this Node that workers of the pool use. */
 static int64_t used_by_workers(const struct pool_places_input *input, const char *node,
 			       const char *resource, struct arena *arena)
 {

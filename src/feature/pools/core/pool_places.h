@@ -36,8 +36,8 @@ struct pool_places_input {
 const struct share_places *pool_places_make(const struct pool_places_input *input,
 					    struct arena *arena);
 
-/* Why no Node of the pool has room for a Pod of the unit now: the closest Node with what is in the way, and what
- * Pods of no RayCluster use there. "": one has room, or that is not known. Reads each Node. */
+/* Why no Node of the pool has room for a Pod of the unit now: the closest Node with its obstacle, and the devices
+ * that Pods outside of RayClusters use there. "": one has room, or none is known. Reads each Node. */
 const char *pool_places_why(const struct pool_places_input *input, size_t unit,
 			    struct arena *arena);
 /* The shape of a Pod of the unit (struct pool_group); units with one shape have one answer. */

@@ -2,8 +2,11 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "core/model/field.h"
+#include "core/nodes/node_capacity.h"
 #include "ctl/shared/leader.h"
 #include "ctl/shared/options.h"
 #include "ctl/watch/capacity_watch.h"
@@ -24,6 +27,8 @@ struct pool_feature {
 	struct pool_writer *writer;
 	struct pool_metrics *metrics;
 	struct capacity_watch *nodes;
+	struct map
+		sizes; /* of Nodes that were read since there is a pool: a hash of the members that pools read */
 	struct arena arenas[2]; /* of the statuses, and of those before */
 	int arena;
 	struct gpu_pool_status *statuses; /* of the last allocation, by pool */
@@ -166,6 +171,59 @@ static void objects_changed(void *context)
 				       &(struct pool_metrics_allocation){ .count = 0 });
 }
 
+/* ---- Nodes ---- */
+
+static uint64_t add_number(uint64_t hash, int64_t number)
+{
+	return hash_bytes(hash, &number, sizeof(number));
+}
+
+/* Of all that decides which Pods it holds. */
+static uint64_t size_of(const struct node *node)
+{
+	const struct node_capacity capacity = { .node = node };
+	uint64_t hash =
+		add_number(HASH_START, node->unschedulable * 2 + node_capacity_ready(&capacity));
+
+	for (size_t i = 0; i < node->labels.count; i++)
+		hash = hash_add(hash_add(hash, node->labels.at[i].key), node->labels.at[i].value);
+	for (size_t i = 0; i < node->taint_count; i++)
+		hash = hash_add(hash_add(hash_add(hash, node->taints[i].key),
+					 node->taints[i].value),
+				node->taints[i].effect);
+	for (size_t i = 0; i < node->allocatable.count; i++)
+		hash = add_number(hash_add(hash, node->allocatable.at[i].name),
+				  node->allocatable.at[i].amount);
+	return hash | 1; /* no value of the map is NULL */
+}
+
+/* The first version since there is a pool says nothing, unless it is a new Node. */
+static void node_changed(void *context, const char *name, const struct node *node, bool added)
+{
+	struct pool_feature *self = context;
+	uint64_t before, now = node ? size_of(node) : 0;
+
+	if (!self->pools || !pools_count_nodes(self->pools)) {
+		map_done(&self->sizes);
+		self->sizes = MAP_INIT;
+		return;
+	}
+	before = (uintptr_t)map_get(&self->sizes, name);
+	if (node)
+		map_set(&self->sizes, name, (void *)(uintptr_t)now);
+	else
+		(void)map_remove(&self->sizes, name);
+	if (before != now && (before > 0 || added))
+		capacity_watch_outdated(self->nodes);
+}
+
+static void nodes_listed(void *context)
+{
+	const struct pool_feature *self = context;
+
+	pools_nodes_listed(self->pools);
+}
+
 static bool known(const void *context)
 {
 	return pool_objects_known(((const struct pool_feature *)context)->objects);
@@ -207,7 +265,9 @@ static void start(void *context)
 		return;
 	self->objects = pool_objects_new(self->of.control, objects_changed, self);
 	self->writer = pool_writer_new(self->of.control, self->objects);
-	self->nodes = capacity_watch_new(self->of.control, "!" LABEL_CLUSTER);
+	self->nodes = capacity_watch_new(self->of.control,
+					 &(struct capacity_watch_options){ "!" LABEL_CLUSTER,
+									   nodes_listed, self });
 }
 
 static void end(void *context)
@@ -219,6 +279,7 @@ static void end(void *context)
 	pool_metrics_free(self->metrics);
 	pool_objects_free(self->objects);
 	capacity_watch_free(self->nodes);
+	map_done(&self->sizes);
 	arena_done(&self->arenas[0]);
 	arena_done(&self->arenas[1]);
 }
@@ -295,4 +356,5 @@ const struct feature pools_feature = {
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),
 	.pod_changed = pod_changed,
 	.ray_cluster_changed = ray_cluster_changed,
+	.node_changed = node_changed,
 };

@@ -417,6 +417,17 @@ void pools_changed(struct pools *pools)
 	allocate_soon(pools);
 }
 
+bool pools_count_nodes(const struct pools *pools)
+{
+	return pools->count > pools->has_flags;
+}
+
+void pools_nodes_listed(struct pools *pools)
+{
+	if (pools_count_nodes(pools))
+		allocate_for_holding(pools);
+}
+
 struct pools *pools_new(const struct control *control, const struct pools_source *source)
 {
 	const struct options *options = control->options;
@@ -656,7 +667,7 @@ static void recount_strays(struct pools *pools)
 /* NULL: not known. */
 static const struct pool_free *read_nodes(struct pools *pools)
 {
-	const struct inventory_list *list = pools->count > pools->has_flags && pools->source.nodes ?
+	const struct inventory_list *list = pools_count_nodes(pools) && pools->source.nodes ?
 						    pools->source.nodes(pools->source.context) :
 						    NULL;
 	const struct options *options = pools->control->options;
@@ -756,7 +767,7 @@ static void start_next(struct pools *pools, int64_t took_us)
 	time_ms now = pools->allocation->input->now, next = pools->allocation->next;
 	int64_t after_ms = next == INT64_MAX ? INT64_MAX : next - now;
 
-	if (after_ms > NODES_AGAIN_MS && pools->count > pools->has_flags)
+	if (after_ms > NODES_AGAIN_MS && pools_count_nodes(pools))
 		after_ms = NODES_AGAIN_MS;
 	pools->allocated_ms = now_ms;
 	pools->rested_ms = larger(pools->rested_ms, now_ms) + took_us * REST / 1000;

@@ -62,6 +62,10 @@ void pools_free(struct pools *pools); /* NULL is fine */
 extern const struct gpu_share_hooks pools_hooks;
 /* GPUPools, labels of namespaces or Nodes have changed. */
 void pools_changed(struct pools *pools);
+/* Whether one of the GPUPools reads Nodes. */
+bool pools_count_nodes(const struct pools *pools);
+/* There is another list of Nodes: an allocation reads it soon. */
+void pools_nodes_listed(struct pools *pools);
 /* As of struct feature. */
 void pools_pod_changed(struct pools *pools, const struct pod *old, const struct pod *new_object);
 void pools_ray_cluster_changed(struct pools *pools, const char *namespace_, const char *name);
