@@ -72,7 +72,7 @@ struct feature {
 	void (*ray_cluster_changed)(void *self, const char *namespace_, const char *name,
 				    bool deleted);
 
-	/* A Node of the watch of ctl/watch/nodes; NULL: it is gone. */
+	/* A Node of the watch of ctl/watch/nodes; NULL: it was deleted. */
 	void (*node_changed)(void *self, const char *name, const struct node *node, bool added);
 
 	/* Sets its members of the snapshot of a decision; they live in the arena. */
