@@ -45,6 +45,7 @@ class Sampler:
         self._scenario, self._process = scenario, process
         self._start = time.monotonic()
         self.rows: List[Dict[str, float]] = []
+        self.pending = 0.0  # GPUs, of the last sample
 
     def now(self) -> float:
         return round(time.monotonic() - self._start, 2)
@@ -55,6 +56,7 @@ class Sampler:
         reply.ParseFromString(self._client.get_cluster_resource_state(timeout_s=5))
         state = reply.cluster_resource_state
         pending = sum(each.count * each.request.resources_bundle.get("GPU", 0) for each in state.pending_resource_requests)
+        self.pending = pending
         alive = [node for node in state.node_states if node.status != 4]  # 4: DEAD
         total = sum(node.total_resources.get("GPU", 0) for node in alive)
         free = sum(node.available_resources.get("GPU", 0) for node in alive)

@@ -15,8 +15,11 @@ or {"error": text}. Commands (``do``):
     publish   ``line`` to all drivers, as a line of Ray's autoscaler
     draining  the nodes that Ray drains, with their deadlines as seconds since 1970, 0 without one
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
+    shape     what Ray's libraries read of the groups: ``groups`` by name, ``most`` by resource, whether Data ``scales``,
+              ``seen`` by Ray Data as (CPU, GPU) with the number of nodes; None without a report
     train     begin a run of Ray Train on ``fewest`` to ``most`` GPUs (ray_train_run.py) in the program's directory
-    trained   wait for its end; the metrics of its last report
+    trained   end it; the metrics of its last report
+    refused   wait for its end by itself; the type of its error and the error
     end       end the program
 """
 
@@ -167,11 +170,34 @@ class Program:
             internal_kv._internal_kv_del(name)
         return value.decode() if value is not None else None
 
+    def shape(self) -> Optional[Dict[str, Any]]:
+        from ray._private.state import state
+        from ray.data._internal.cluster_autoscaler.default_cluster_autoscaler_v2 import (
+            _get_node_resource_spec_and_count as seen_by_data,
+        )
+        from ray.data._internal.cluster_autoscaler.util import is_autoscaling_enabled
+
+        config = state.get_cluster_config()
+        if config is None:
+            return None
+        groups = {
+            group.name: {"min": group.min_count, "max": group.max_count, "resources": dict(group.resources)}
+            for group in config.node_group_configs
+        }
+        seen = [[spec.cpu, spec.gpu, count] for spec, count in seen_by_data().items()]
+        most = state.get_max_resources_from_cluster_config()
+        return {"groups": groups, "most": most, "scales": is_autoscaling_enabled(), "seen": seen}
+
     def train(self, fewest: int, most: int) -> None:
         from ray_train_run import fit  # beside this script
 
         self._run = ThreadPoolExecutor(1).submit(fit, self._directory, fewest, most)
         self._run.add_done_callback(lambda run: print(repr(run.exception()), file=sys.stderr, flush=True))
+
+    def refused(self) -> List[str]:
+        assert self._run
+        error = self._run.exception()
+        return [type(error).__name__, str(error)]
 
     def trained(self) -> Dict[str, Any]:
         from ray_train_run import finish

@@ -25,7 +25,7 @@ ENVIRONMENT = {
 
 
 def fit(directory: Path, fewest: int, most: int) -> Dict[str, Any]:
-    """Trains on ``fewest`` to ``most`` GPUs; the metrics of the last report."""
+    """Trains on ``fewest`` to ``most`` GPUs, elastic if they differ; the metrics of the last report."""
     os.environ.update(ENVIRONMENT)
     import ray.train
     from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
@@ -33,7 +33,7 @@ def fit(directory: Path, fewest: int, most: int) -> Dict[str, Any]:
     trainer = DataParallelTrainer(
         _loop(),
         train_loop_config={"directory": str(directory)},
-        scaling_config=ray.train.ScalingConfig(num_workers=(fewest, most), use_gpu=True),
+        scaling_config=ray.train.ScalingConfig(num_workers=(fewest, most) if fewest < most else most, use_gpu=True),
         run_config=ray.train.RunConfig(name="run", storage_path=str(directory)),
     )
     return dict(trainer.fit().metrics or {})

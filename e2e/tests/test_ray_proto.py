@@ -14,6 +14,7 @@ SCALARS = {
     "double": pb.FieldDescriptor.TYPE_DOUBLE,
     "int64": pb.FieldDescriptor.TYPE_INT64,
     "uint64": pb.FieldDescriptor.TYPE_UINT64,
+    "uint32": pb.FieldDescriptor.TYPE_UINT32,
     "int32": pb.FieldDescriptor.TYPE_INT32,
     "bool": pb.FieldDescriptor.TYPE_BOOL,
     "string": pb.FieldDescriptor.TYPE_STRING,

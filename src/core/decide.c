@@ -237,6 +237,7 @@ static struct memory_state new_memory(const struct choice *choice)
 {
 	const struct memory_state *const parts[] = { &choice->facts->memory,
 						     &choice->health->memory,
+						     &choice->offer->memory,
 						     &choice->packing->memory, &choice->memory };
 	struct memory_state memory = {
 		.templates = choice->offer->memory.templates,

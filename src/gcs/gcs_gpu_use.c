@@ -9,11 +9,14 @@
 #include "ray.pb-c.h"
 
 #define GROUP_GPU "GPU_group_"
+/* ray: data/_internal/cluster_autoscaler/default_autoscaling_coordinator.py; Ray Train asks through it as well. */
+#define COORDINATOR "_AutoscalingCoordinatorActor"
 
 struct reading {
 	struct gcs_list_reading list; /* first */
 	VEC(struct gpu_use_row) rows;
 	VEC(struct gpu_use_job) jobs;
+	bool libraries;
 };
 
 /* ---- values ---- */
@@ -69,6 +72,7 @@ static int read_actor(struct gcs_list_reading *list, const void *message)
 
 	if (actor->state == RAY__ACTOR_TABLE_DATA__ACTOR_STATE__DEAD)
 		return 0;
+	reading->libraries |= strcmp(actor->class_name, COORDINATOR) == 0;
 	for (size_t i = 0; i < actor->n_required_resources; i++)
 		add_gpus(actor->required_resources[i]->key, actor->required_resources[i]->value,
 			 &row.gpus);
@@ -176,6 +180,7 @@ static void finish(const struct gcs_list_reading *list, struct gcs_reply *ret_re
 		.job_count = reading->jobs.count,
 		.missing = list->missing,
 		.dropped = list->dropped,
+		.libraries = reading->libraries,
 	};
 	ret_reply->gpu_use = use;
 }

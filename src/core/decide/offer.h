@@ -21,6 +21,9 @@ struct worker_offer {
 	bool deleted_now; /* this decision deletes it in any case: drained, or expired */
 	bool incomplete;  /* removed because hosts of its replica are lost or cannot start */
 	bool ends;        /* released with a deadline, and above minReplicas: it takes no demand */
+	/* Features: why it ends if it is idle too long; NONE: it is idle. */
+	enum reason end_reason;
+	const char *end_message;
 };
 
 /* A resource in a template that a worker made from it does not have. */
@@ -65,9 +68,13 @@ struct offer {
 	struct schedule_problem problem;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
-	struct resize_offer *resize; /* NULL: none; of feature/in_place_resize */
-	const char *gpu_ceiling;     /* name of the lowest GPU limit */
-	struct memory_state memory;  /* templates */
+	struct resize_offer *resize;    /* NULL: none; of feature/in_place_resize */
+	struct plan_requests *requests; /* NULL: none; of feature/requests */
+	const char *gpu_ceiling;        /* name of the lowest GPU limit */
+	/* Features: why use_budget of the problem is no larger. */
+	enum reason use_reason;
+	const char *use_message;
+	struct memory_state memory; /* templates; marks of features */
 };
 
 #endif

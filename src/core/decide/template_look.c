@@ -24,9 +24,7 @@ static bool is_slice_head(const char *name)
 	return starts_with(name, "TPU-") && size > 9 && strcmp(name + size - 5, "-head") == 0;
 }
 
-/* Whether the resource belongs to this worker alone and not to its template: its address, the
- * resources of placement groups, the name of its TPU slice. */
-static bool is_own(const struct ray_node *node, const char *name)
+bool template_look_is_own(const struct ray_node *node, const char *name)
 {
 	const char *slice = labels_value(&node->labels, "ray.io/tpu-slice-name");
 
@@ -158,7 +156,8 @@ static void add_extras(const struct offer *offer, const struct group *group,
 		const char *name = node->total.at[i].name, *pod;
 		int64_t amount;
 
-		if (is_own(node, name) || resources_find(&own->promised.resources, name) ||
+		if (template_look_is_own(node, name) ||
+		    resources_find(&own->promised.resources, name) ||
 		    (own->inferred.type && strcmp(own->inferred.resource, name) == 0))
 			continue;
 		if (least(witnesses, name, &amount, &pod) && amount > 0)

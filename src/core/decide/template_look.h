@@ -11,5 +11,8 @@
  * was made from the current template. */
 bool template_look(const struct offer *offer, const struct group *group,
 		   struct memory_template *entry);
+/* Whether the resource belongs to this node alone and not to its template: its address, the resources of placement
+ * groups, the name of its TPU slice. */
+bool template_look_is_own(const struct ray_node *node, const char *name);
 
 #endif

@@ -160,11 +160,16 @@ static enum reason broken_reason(const struct choice *choice, const struct worke
 
 static void drain(struct choice *choice, const struct worker *worker, enum reason reason)
 {
+	const struct worker_offer *own = &choice->offer->workers[worker->index];
 	const char *message;
 
 	if (worker->release && reason == REASON_IDLE) {
 		drain_idle(&choice->workers[worker->index], REASON_RELEASED_FOR_OTHERS,
 			   worker->release->message);
+		return;
+	}
+	if (own->end_reason && reason == REASON_IDLE) {
+		drain_idle(&choice->workers[worker->index], own->end_reason, own->end_message);
 		return;
 	}
 	if (worker->planned) {

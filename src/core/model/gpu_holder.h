@@ -4,6 +4,7 @@
 #ifndef CORE_MODEL_GPU_HOLDER_H
 #define CORE_MODEL_GPU_HOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct gpu_use {
 	size_t job_count;
 	int64_t missing; /* rows that the GCS has and did not send */
 	int64_t dropped; /* tasks that the GCS forgot */
+	bool libraries; /* Ray Data or Ray Train asks for resources: their AutoscalingCoordinator runs */
 };
 
 struct gpu_holder {
@@ -64,6 +66,7 @@ struct gpu_worker {
 struct gpu_holders {
 	time_ms at;
 	const char *problem; /* "", or why the GCS was not asked */
+	const char *asked;   /* by request_resources, a note; NULL: nothing. Not printed */
 	struct strings notes;
 	const struct gpu_worker *workers; /* that have GPUs, by name */
 	size_t worker_count;

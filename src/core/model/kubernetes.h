@@ -436,6 +436,7 @@ struct autoscaler_schedule {
  * NULL: none. They are renewed with the time of the decision. */
 struct autoscaler_parts {
 	const struct autoscaler_metering *metering;
+	const struct requests_kept *requests; /* NULL: none; of feature/requests */
 };
 
 struct autoscaler_object {
@@ -460,7 +461,8 @@ struct autoscaler_object {
 	bool has_protect_at_most_seconds;
 	int64_t protect_at_most_seconds; /* 0: no limit */
 	bool has_lower_while_suspended, lower_while_suspended;
-	const struct repair_spec *repair; /* NULL: not given */
+	const struct repair_spec *repair;     /* NULL: not given */
+	const struct requests_spec *requests; /* NULL: not given */
 	struct strings problems;
 	/* Its last status, core/report/summary.h; NULL: none, or too large. A member of an unknown
 	 * form counts as absent. Decisions use only the templates, and without memory the back-offs; ctl/queue/poll_interval uses

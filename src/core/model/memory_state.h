@@ -61,6 +61,10 @@ enum mark_kind {
 	/* The API server refused to delete the cluster. Made by ctl/pass; who: its answer. */
 	MARK_DELETE_DENIED,
 	MARK_REPAIR, /* key: Node; since: of its sign; count: 1 when it is emptied; of feature/repair */
+	/* Of feature/requests, of the accelerators that requests of Ray's SDK ask for. since: the last growth, count:
+	 * the most that they asked for, 1/10000. */
+	MARK_REQUEST_ASKED,
+	MARK_REQUEST_UNUSED, /* since: a worker was unused for these requests */
 	MARK_KIND_COUNT,
 };
 

@@ -201,7 +201,10 @@ struct plan {
 	const struct plan_idle *idle;             /* NULL: none; of feature/idle_termination */
 	const struct plan_protection *protection; /* NULL: none; of feature/protect_busy_pods */
 	const struct plan_repair *repair;         /* NULL: none; of feature/repair */
-	struct plan_cluster cluster;              /* not printed */
+	const struct plan_requests *requests;     /* NULL: none; of feature/requests. Not printed */
+	/* "request_resources asks for 32 GPU, 3 are used"; NULL: for none. Not printed. */
+	const char *requests_note;
+	struct plan_cluster cluster; /* not printed */
 	VEC(struct plan_resize) resizes;
 	/* Only with pools in the snapshot: its launches without their limits, in the order of need. */
 	struct pool_ask_list asks;

@@ -25,6 +25,7 @@ enum reason_trait {
 	TRAIT_GOOD = 128,       /* of a condition: as it should be */
 	TRAIT_CALM = 256,       /* of a condition: nothing to correct */
 	TRAIT_FAINT = 512,      /* of a condition: a note */
+	TRAIT_IDLE = 2048,      /* of a termination: the worker is idle too long */
 };
 
 /* X(identifier, word, traits, meaning, what to do); the last rows of each table are those of features. */
@@ -67,7 +68,7 @@ enum reason_trait {
 	FEATURE_GROUP_REASONS(X)
 
 #define REASON_TERMINATE_TABLE(X)                                                                  \
-	X(IDLE, "Idle", 0, "idle longer than its timeout",                                         \
+	X(IDLE, "Idle", TRAIT_IDLE, "idle longer than its timeout",                                \
 	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
 	X(DRAINED, "Drained", 0, "draining for Ray, with nothing in use", "nothing")               \
 	X(RAYLET_GONE, "RayletGone", 0, "the Pod runs, its raylet is dead",                        \

@@ -417,7 +417,7 @@ static void add_idle_event(struct maker *m, const struct plan_worker *worker,
 	int64_t idle_ms = worker->node->idle_duration_ms;
 	const char *why = worker->message;
 	int64_t hold_ms = 0;
-	if (worker->reason == REASON_IDLE) {
+	if (reason_has(worker->reason, TRAIT_IDLE)) {
 		hold_ms = DRAIN_REFUSED_MS;
 		why = "Ray has not accepted its drain";
 	} else if (idle_ms <= timeout_ms || !reason_has(worker->reason, TRAIT_BLOCKS)) {

@@ -287,7 +287,9 @@ static int64_t count_drains(const struct choice *choice, const struct group *gro
 		const struct worker *worker = &choice->facts->workers[group->first_worker + i];
 		const struct worker_choice *own = &choice->workers[worker->index];
 
-		if (own->action != TERMINATE_DRAIN || own->reason != reason)
+		if (own->action != TERMINATE_DRAIN ||
+		    (own->reason != reason &&
+		     !(reason == REASON_IDLE && reason_has(own->reason, TRAIT_IDLE))))
 			continue;
 		count++;
 		if (worker->node->idle_duration_ms < *ret_shortest_ms)

@@ -46,6 +46,8 @@ void gpu_holders_begin(const struct plan *plan, struct arena *arena, struct gpu_
 	}
 	sort_stable(workers, count, sizeof(*workers), compare_workers);
 	*ret = (struct gpu_holders){ .problem = "", .workers = workers, .worker_count = count };
+	if (plan->requests_note)
+		ret->asked = arena_strdup(arena, plan->requests_note);
 }
 
 /* ---- rows ---- */
@@ -237,7 +239,14 @@ static void add_notes(struct gpu_holders *holders, const struct gpu_use *const *
 		      const char *const *problems, struct arena *arena)
 {
 	VEC(const char *) notes = { .at = NULL };
+	bool libraries = lists[RAY_LIST_ACTORS] && lists[RAY_LIST_ACTORS]->libraries;
 
+	if (holders->asked)
+		VEC_PUSH(arena, &notes,
+			 arena_printf(arena, "%s%s", holders->asked,
+				      libraries ? "; Ray Data or Ray Train is running "
+						  "(AutoscalingCoordinator)" :
+						  ""));
 	for (size_t i = 0; i < RAY_LISTS; i++) {
 		if (!lists[i]) {
 			VEC_PUSH(arena, &notes,

@@ -20,7 +20,7 @@ struct maker {
 /* Ray's word for a reason of a worker or a group; Ray has none for others. */
 static const char *cause_of(enum reason reason)
 {
-	bool idle = reason == REASON_IDLE || reason == REASON_DRAINED ||
+	bool idle = reason_has(reason, TRAIT_IDLE) || reason == REASON_DRAINED ||
 		    reason == REASON_SCALE_DOWN_IDLE || reason == REASON_SCALE_DOWN_DRAINED;
 	bool maximum = reason == REASON_ABOVE_MAX_REPLICAS ||
 		       reason == REASON_SCALE_DOWN_MAX_REPLICAS;

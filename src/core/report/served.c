@@ -343,6 +343,10 @@ static struct verdict explain_unserved(const struct choice *choice,
 			return (struct verdict){ false, group->grant->reason, group->grant->message,
 						 group->spec->name };
 		break;
+	case SCHEDULE_LIMIT_USE:
+		return (struct verdict){ false, choice->offer->use_reason,
+					 choice->offer->use_message,
+					 group ? group->spec->name : NULL };
 	case SCHEDULE_LIMIT_GPU_BUDGET:
 		return (struct verdict){ false, REASON_MAX_GPUS,
 					 arena_printf(choice->arena, "%s allows no more",

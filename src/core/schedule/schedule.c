@@ -159,10 +159,12 @@ static void place_constraints(struct schedule_run *run, const struct lists *list
 			      struct schedule_result *result)
 {
 	for (size_t i = 0; i < run->problem->constraint_count; i++) {
+		run->within_use = run->problem->constraints[i].within_use;
 		if (lists->constraints[i]->list.count)
 			schedule_run_set_source(run, true);
 		try_alone(run, lists->constraints[i], result->constraints[i]);
 	}
+	run->within_use = false;
 }
 
 /* Whether no node accepts any of the bundles by its labels, so that the choice need not be read. */

@@ -41,9 +41,10 @@ struct schedule_type {
 	double recoverable_availability; /* 1.0: never failed or recovered (Ray 2.56) */
 	double failure_recency;          /* 1.0: never failed; 0.0: the latest to fail */
 	bool accelerator;                /* kept for demand that requests an accelerator */
-	bool launch_held;   /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
-	int64_t gpu_amount; /* GPU capacity of one node, 1/10000, for the budget */
-	int64_t cost;       /* of one node, in any unit, 0 and above; only read with `cheapest` */
+	bool launch_held;           /* no new nodes now (back-off, suspended, CPUs unknown, ...) */
+	int64_t gpu_amount;         /* GPU capacity of one node, 1/10000, for the budget */
+	int64_t accelerator_amount; /* of all kinds, 1/10000, for use_budget */
+	int64_t cost; /* of one node, in any unit, 0 and above; only read with `cheapest` */
 	/* To which a new node could be resized at once: demand launches it as if it had at least
 	 * this. NULL: none. */
 	const struct schedule_size *resizable;
@@ -58,6 +59,7 @@ struct schedule_node {
 	bool disrupted;  /* TO_TERMINATE at the start; counted as Ray counts such nodes (T6) */
 	bool may_terminate; /* idle termination and max enforcement may choose it */
 	bool released;      /* no capacity for constraints */
+	bool unused;        /* no capacity for constraints within use */
 	struct resources total, available;
 	struct labels labels; /* static and dynamic merged */
 	int64_t idle_ms, idle_timeout_ms;
@@ -80,6 +82,9 @@ struct schedule_constraint {
 	const struct schedule_demand *demands;
 	size_t count;
 	bool atomic; /* Ray's rule: all or nothing. False: place as much as fits (T13) */
+	/* It does not count on unused nodes, and launches nodes with accelerators within use_budget alone: the last
+	 * replica begins within it. */
+	bool within_use;
 };
 
 struct cpu_budget;
@@ -103,7 +108,8 @@ struct schedule_problem {
 	bool conserve_accelerators;
 	const struct strings *accelerators; /* resource names that count as accelerators */
 	bool has_gpu_budget;
-	int64_t gpu_budget;            /* 1/10000 GPU that may still be added */
+	int64_t gpu_budget; /* 1/10000 GPU that may still be added */
+	int64_t use_budget; /* 1/10000 accelerators that constraints within use may still add, together */
 	bool cheapest;                 /* search for launches that cost less than those of Ray */
 	bool terminate_over_max;       /* phases 3 and 4 (max per type, global max) choose nodes */
 	bool disruption_takes_nothing; /* chosen nodes have no capacity; in Ray they do (T6) */
@@ -152,6 +158,7 @@ enum schedule_limit {
 	SCHEDULE_LIMIT_GPU_BUDGET,
 	SCHEDULE_LIMIT_HELD,
 	SCHEDULE_LIMIT_POOL,       /* pool_nodes of the type */
+	SCHEDULE_LIMIT_USE,        /* use_budget */
 	SCHEDULE_LIMIT_CPU_BUDGET, /* the packing was cut before it came to it */
 };
 

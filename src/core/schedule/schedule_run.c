@@ -53,7 +53,7 @@ void schedule_run_amounts(const struct schedule_run *run, uint32_t node, bool re
 		return;
 	}
 	*ret_total = given->total;
-	if (run->totals && given->released)
+	if (run->totals && (given->released || (given->unused && run->within_use)))
 		*ret_total = (struct resources){ .count = 0 };
 	*ret_available = run->totals ? *ret_total : given->available;
 	if (given->resizing)
@@ -84,6 +84,7 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 		.scratch = scratch,
 		.attempt = attempt,
 		.budget = problem->has_gpu_budget ? problem->gpu_budget : INT64_MAX,
+		.use_budget = problem->use_budget,
 		.list_nodes = (int64_t)problem->node_count,
 	};
 	schedule_vocabulary_init(&run->words, problem, scratch);
@@ -186,6 +187,14 @@ static void bound(int64_t *permits, int64_t room, int64_t each, enum schedule_li
 	*ret_limit = limit;
 }
 
+/* Rounded up. */
+static int64_t replicas_within_use(const struct schedule_run *run, const struct schedule_type *type)
+{
+	int64_t each = resource_product(type->accelerator_amount, type->hosts);
+
+	return run->use_budget > 0 ? run->use_budget / each + (run->use_budget % each > 0) : 0;
+}
+
 int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool minimum,
 			     enum schedule_limit *ret_limit)
 {
@@ -212,6 +221,8 @@ int64_t schedule_run_permits(const struct schedule_run *run, size_t index, bool 
 	if (type->has_pool)
 		bound(&permits, type->pool_nodes - run->type_nodes[index], type->hosts,
 		      SCHEDULE_LIMIT_POOL, ret_limit);
+	if (run->within_use && type->accelerator_amount > 0)
+		bound(&permits, replicas_within_use(run, type), 1, SCHEDULE_LIMIT_USE, ret_limit);
 	return permits;
 }
 
@@ -221,6 +232,8 @@ void schedule_run_count(struct schedule_run *run, size_t type, int64_t nodes)
 	run->type_nodes[type] += nodes;
 	run->list_nodes += nodes;
 	run->new_nodes += nodes;
+	if (run->within_use)
+		run->use_budget -= nodes * run->problem->types[type].accelerator_amount;
 	if (run->problem->has_gpu_budget)
 		run->budget -= nodes * run->problem->types[type].gpu_amount;
 }

@@ -174,8 +174,10 @@ struct schedule_run {
 	VEC(const struct schedule_requests *) kept; /* the lists of requests that were placed */
 	VEC(struct schedule_exhausted) exhausted;   /* by state */
 	struct schedule_template *templates;        /* by type */
-	bool resizable;      /* some node is: then Ray's list is numbered again after each try */
-	bool totals;         /* of the source that is placed now */
+	bool resizable;  /* some node is: then Ray's list is numbered again after each try */
+	bool totals;     /* of the source that is placed now */
+	bool within_use; /* likewise, of a constraint */
+	int64_t use_budget;
 	int64_t *type_nodes; /* by type: nodes in the list, also leaving ones (trap T6) */
 	int64_t *launches;   /* by type */
 	int64_t budget;      /* GPU capacity that may still be added; INT64_MAX: no limit */

@@ -20,10 +20,10 @@
 /* Of one process; a fault that shows everywhere need not be shrunk everywhere. */
 #define FAILURES_MAX 8
 
-static const char *const LAWS[] = { "reads",     "bounds", "safety", "requests", "places",
-				    "counts",    "gangs",  "bytes",  "order",    "second",
-				    "patched",   "fewest", "price",  "needed",   "identity",
-				    "schedules", "stays",  "keeps",  "pools",    "repair" };
+static const char *const LAWS[] = { "reads", "bounds", "safety",   "requests",  "places",  "counts",
+				    "gangs", "bytes",  "order",    "second",    "patched", "fewest",
+				    "price", "needed", "identity", "schedules", "stays",   "keeps",
+				    "pools", "repair", "unused" };
 
 #define LAW_COUNT (sizeof(LAWS) / sizeof(LAWS[0]))
 
@@ -193,6 +193,8 @@ static void print_outcome(const struct outcome *outcome, int status)
 	       (long long)counts->waiting);
 	printf("laws: in %lld snapshots a Node is emptied for its repair\n",
 	       (long long)counts->emptied);
+	printf("laws: in %lld snapshots a worker ends that only requests kept\n",
+	       (long long)counts->unused);
 	printf("laws: %lld snapshots break a law%s\n", (long long)outcome->failures,
 	       status ? "; a process ended badly" : "");
 }

@@ -19,6 +19,7 @@
 #include "laws_random.h"
 #include "laws_repair.h"
 #include "laws_stays.h"
+#include "laws_unused.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
 
@@ -426,6 +427,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	counts->asked += laws_pools_check(snapshot, seed, verdict);
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
 	counts->emptied += laws_repair_check(snapshot, seed, verdict);
+	counts->unused += laws_unused_check(snapshot, seed, verdict);
 }
 
 /* ---- making it ---- */

@@ -161,6 +161,28 @@ static void fault_stopped_work(struct cJSON *plan)
 				cJSON_SetValuestring(TREE_AT(item, "action"), "stop");
 }
 
+/* A worker in use ends as one that nobody uses. */
+static void fault_used(struct cJSON *plan)
+{
+	const struct cJSON *group =
+		TREE_AT(plan, "memory", "requestsAsked") ? terminate(plan, "Busy") : NULL;
+
+	if (!group)
+		return;
+	TREE_EACH(item, TREE_AT(group, "toTerminate"))
+		if (tree_is(item, "reason", "Idle"))
+			cJSON_SetValuestring(TREE_AT(item, "reason"), "RequestUnused");
+}
+
+/* Requests start what they have given up. */
+static void fault_given_up(struct cJSON *plan)
+{
+	if (TREE_AT(plan, "memory", "requestsAsked") && !TREE_AT(plan, "memory", "requestsUnused"))
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(TREE_AT(plan, "memory"),
+							    "requestsUnused"),
+				     cJSON_CreateObject());
+}
+
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
@@ -172,7 +194,8 @@ static const struct fault {
 	{ "keeps", fault_drained, 3 },       { "pools", fault_ungranted, 1 },
 	{ "pools", fault_forgotten_ask, 1 }, { "gangs", fault_torn_gang_of_pool, 1 },
 	{ "safety", fault_stopped, 1 },      { "repair", fault_all_nodes, 2 },
-	{ "repair", fault_stopped_work, 1 },
+	{ "repair", fault_stopped_work, 1 }, { "unused", fault_used, 1 },
+	{ "unused", fault_given_up, 1 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

@@ -1,0 +1,129 @@
+"""Ray Data, Ray Train and request_resources: what Ray's libraries read of the groups, and workers that nobody uses."""
+
+import time
+
+from rayscaler_e2e import ray_manifests as rm
+from rayscaler_e2e.scenario import hold
+from rayscaler_e2e.wait import wait_until
+
+H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+
+
+def gpus(name="gpu-group", **fields):
+    """One GPU by rayStartParams, so that its workers show no type of accelerator."""
+    return rm.group(name, cpus=4, params={"num-gpus": "1"}, **fields)
+
+
+def typed(**fields):
+    made = rm.gpu_group("typed", **fields)
+    made["template"]["spec"]["nodeSelector"] = H100
+    return made
+
+
+def shape_of(program, is_right, seconds=20):
+    found = []
+
+    def reads():
+        found[:] = [program.call("shape")]
+        return found[0] and is_right(found[0])
+
+    wait_until(reads, seconds, "the shape that Ray's libraries read", 0.3)
+    return found[0]
+
+
+def test_libraries_read_groups_that_have_no_worker(shared, controller):
+    one = shared([gpus(maxReplicas=4), typed(maxReplicas=3)])
+    controller(one.namespace)
+    with one.program() as program:
+        shape = shape_of(program, lambda s: set(s["groups"]) == {"headgroup", "gpu-group", "typed"})
+        groups = shape["groups"]
+        assert not one.workers() and shape["scales"]
+        assert (groups["headgroup"]["min"], groups["headgroup"]["max"]) == (1, 1)
+        assert (groups["gpu-group"]["min"], groups["gpu-group"]["max"]) == (0, 4)
+        assert groups["gpu-group"]["resources"]["GPU"] == 1 and groups["gpu-group"]["resources"]["CPU"] == 4
+        assert groups["typed"]["resources"]["accelerator_type:H100"] == 1
+        assert [4, 1, 0] in shape["seen"] and shape["most"]["GPU"] == 7 and shape["most"]["accelerator_type:H100"] == 3
+        one.edit({"spec": {"workerGroupSpecs": [gpus(maxReplicas=6)]}})
+        shape = shape_of(program, lambda s: s["groups"].get("gpu-group", {}).get("max") == 6)
+        assert shape["most"]["GPU"] == 6 and "typed" not in shape["groups"]
+        program.end()
+
+
+def test_nothing_is_reported_while_a_type_is_unknown_or_it_is_off(shared, controller):
+    one = shared([gpus(maxReplicas=2)])
+    off = controller(one.namespace, "--report-cluster-config=false")
+    with one.program() as program:
+        before = program.call("shape")
+        hold(lambda: program.call("shape") == before, 6, "no report", 0.5)
+        off.stop()
+        one.edit({"spec": {"workerGroupSpecs": [rm.gpu_group(maxReplicas=2)]}})  # its first worker will show the type of its GPU
+        controller(one.namespace)
+        hold(lambda: program.call("shape") == before, 6, "no report", 0.5)
+        program.actors(1, name="first", num_gpus=1)
+        program.ready("first")
+        shape = shape_of(program, lambda s: s["groups"]["gpu-group"]["max"] == 2)
+        assert shape["most"]["GPU"] == 2
+        program.end()
+
+
+def test_an_impossible_run_of_train_ends_at_once(shared, controller):
+    one = shared([gpus(maxReplicas=4)])
+    controller(one.namespace)
+    with one.program() as program:
+        shape_of(program, lambda s: s["most"].get("GPU") == 4)
+        begun = time.monotonic()
+        program.call("train", fewest=8, most=8)
+        kind, text = program.call("refused", 60)
+        took = time.monotonic() - begun
+        print(f"refused after {took:.1f} s: {kind}")
+        assert "InsufficientClusterResourcesError" in kind + text, text
+        assert '"GPU": 4' in text and took < 10
+        assert not one.workers()
+        program.end()
+
+
+def test_workers_that_only_a_request_keeps_end_when_nothing_uses_them(shared, controller):
+    one = shared([gpus(maxReplicas=4)], idle_seconds=2)
+    control = controller(one.namespace, "--requests-unused-after-seconds", "4")
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        program.call("request", bundles=[{"GPU": 1}] * 3)
+        one.wait_joined(3)
+        (busy,) = program.ready("busy")
+        wait_until(lambda: one.workers() == [busy], 60, "the workers that nobody uses to end")
+        control.wait_for("RequestUnused", "request_resources asks for 3 GPU, 1 is used")
+        hold(lambda: one.workers() == [busy] and one.replicas() == 1, 6, "the request to start none")
+
+        program.actors(1, name="more", num_gpus=1)  # what waits gets its worker
+        program.ready("more")
+        wait_until(lambda: kept(one), 20, "the status to have what was unused")
+        control.stop()
+        controller(one.namespace, "--requests-unused-after-seconds", "4")
+        one.wait_joined(2)
+        hold(lambda: one.replicas() == 2, 6, "the request to start none after a restart")
+        program.call("request", bundles=[{"GPU": 1}] * 4)
+        one.wait_joined(4)
+        assert program.call("alive", name="busy") == [busy]
+        program.call("request", bundles=[])
+        program.end()
+
+
+def kept(one):
+    status = (one.autoscaler() or {}).get("status") or {}
+    return (status.get("requests") or {}).get("unusedSince")
+
+
+def test_a_request_starts_at_most_so_many_ahead_of_use(shared, controller):
+    one = shared([gpus(maxReplicas=4)], idle_seconds=2)
+    control = controller(one.namespace, "--requests-ahead-of-use", "1")
+    with one.program() as program:
+        program.call("request", bundles=[{"GPU": 1}] * 4)
+        one.wait_joined(1)
+        hold(lambda: one.replicas() == 1, 5, "one ahead of use")
+        program.actors(1, name="busy", num_gpus=1)
+        program.ready("busy")
+        one.wait_joined(2)
+        hold(lambda: one.replicas() == 2, 5, "one ahead of use")
+        assert 'rayscaler_request_accelerators{namespace="shared' in control.get("/metrics")[1]
+        program.call("request", bundles=[])
+        program.end()
