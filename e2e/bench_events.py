@@ -19,7 +19,6 @@ from typing import Dict, List
 from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
 from rayscaler_e2e.program import Controller
-from rayscaler_e2e.start_apiserver import start_api_server
 
 FLOOD = 3000
 WATCHES = 10
@@ -120,7 +119,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{os.cpu_count()} cores, {paths.program()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="rayscaler-bench-") as directory:
-        with start_api_server("real", Path(directory) / "apiserver") as server:
+        with ApiServer(Path(directory) / "apiserver") as server:
             print(server.describe(), flush=True)
             server.install_bench()
             namespace = server.create_namespace("bench")

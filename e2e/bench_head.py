@@ -22,7 +22,6 @@ from bench_reaction import Head, bench_cluster, create_cluster, sample, say
 from rayscaler_e2e import gcs_nodes, paths
 from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.program import Controller
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 NODES = (1, 100, 1000)
@@ -86,7 +85,7 @@ def main() -> None:
     work_dir = paths.work_root() / "bench-head"
     shutil.rmtree(work_dir, ignore_errors=True)
     os.environ.update(gcs_nodes.HEAD_ENV)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         say(server.describe())
         server.install_bench()
         rows = []

@@ -35,7 +35,6 @@ from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_manifests import LIGHT_ENV, OBJECT_STORE_BYTES
 from rayscaler_e2e.ray_program import RayProgram, ray_environment
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 ROUNDS = 20
@@ -483,7 +482,7 @@ def main() -> None:
     args = parser.parse_args()
     work_dir = paths.work_root() / "bench"
     shutil.rmtree(work_dir, ignore_errors=True)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         say(server.describe())
         server.install_bench()
         namespace = server.create_namespace("bench")

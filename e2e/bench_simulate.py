@@ -36,7 +36,6 @@ from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -289,7 +288,7 @@ def main() -> None:
         return
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
             compare(sys.argv[1:], work_dir, lambda *which: run(server, *which, work_dir / which[0]))

@@ -32,7 +32,6 @@ from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_program import ray_environment
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 AFTER_SECONDS = 60
@@ -176,7 +175,7 @@ def main() -> int:
     work_dir.mkdir(parents=True)
     # A build meanwhile must not take the program away.
     os.environ["RAYSCALER"] = str(shutil.copy2(paths.controller(), work_dir / "rayscaler"))
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as api:
+    with ApiServer(work_dir / "apiserver") as api:
         api.install_bench()
         say(f"{api.describe()}, operator {'of KubeRay' if paths.kuberay_operator() else 'stand-in'}, load {os.getloadavg()[0]:.1f}")
         with StandIns(api, work_dir / "nodes"):

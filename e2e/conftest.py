@@ -1,4 +1,4 @@
-"""Fixtures of the test bench. Which API server: RAYSCALER_APISERVER=real (default) or embedded.
+"""Fixtures of the test bench.
 
 ``api_server``  the session's server with the CRDs and ClusterRoles of the bench installed
 ``namespace``   a fresh namespace for one test, emptied afterwards
@@ -17,21 +17,21 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Dict, List, Set, Tuple
+from typing import Iterator, List, Set, Tuple
 
 import pytest
 
 from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ApiServer
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.tools import ToolMissing
 
 pytest_plugins = ["ray_fixtures", "tool_fixtures"]
 
 LOG_LINES = 60
 _namespace_numbers = itertools.count(1)
 _artefacts_key = pytest.StashKey["Artefacts"]()
-_servers: Dict[str, ApiServer] = {}
-_servers_elsewhere: Set[str] = set()
+_servers: Set[str] = set()
+"""Described, also those of other processes of pytest-xdist."""
 
 
 class Artefacts:
@@ -63,20 +63,14 @@ class Artefacts:
         return shown
 
 
-def server_of_session(kind: str) -> ApiServer:
-    """The one server of this kind in this session, started on first use."""
-    if kind not in _servers:
-        directory = paths.work_root() / f"apiserver-{kind}"
-        shutil.rmtree(directory, ignore_errors=True)
-        server = start_api_server(kind, directory)
-        _servers[kind] = server
-        server.install_bench()
-    return _servers[kind]
-
-
 @pytest.fixture(scope="session")
-def api_server() -> ApiServer:
-    return server_of_session(paths.chosen_api_server())
+def api_server() -> Iterator[ApiServer]:
+    directory = paths.work_root() / "apiserver"
+    shutil.rmtree(directory, ignore_errors=True)
+    with ApiServer(directory) as server:
+        _servers.add(server.describe())
+        server.install_bench()
+        yield server
 
 
 @pytest.fixture
@@ -132,6 +126,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item):
+    return (yield from _skipped_without_its_programs())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    return (yield from _skipped_without_its_programs())
+
+
+def _skipped_without_its_programs():
+    """A test is skipped where a program of Kubernetes that it needs cannot be had."""
+    try:
+        return (yield)
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
     if report.failed and _artefacts_key in item.stash:
@@ -140,24 +152,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
 
 
 def pytest_report_header() -> List[str]:
-    return [f"API server: {paths.chosen_api_server()}; work directories: {paths.work_root()}"]
+    return [f"work directories: {paths.work_root()}"]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A process of pytest-xdist reports its API servers to the first process."""
+    """A process of pytest-xdist reports its API server to the first process."""
     described = getattr(session.config, "workeroutput", None)
     if described is not None:
-        described["servers"] = [f"{server.kind}: {server.describe()}" for server in _servers.values()]
+        described["servers"] = list(_servers)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node) -> None:
-    _servers_elsewhere.update(getattr(node, "workeroutput", {}).get("servers", []))
+    _servers.update(getattr(node, "workeroutput", {}).get("servers", []))
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
-    here = {f"{server.kind}: {server.describe()}" for server in _servers.values()}
-    for line in sorted(here | _servers_elsewhere):
+    for line in sorted(_servers):
         terminalreporter.write_line(f"API server: {line}")
     stats = terminalreporter.stats
     counts = [
@@ -169,12 +180,6 @@ def pytest_terminal_summary(terminalreporter) -> None:
     paths.results_dir().mkdir(parents=True, exist_ok=True)
     line = " ".join([name, *map(str, counts)])
     (paths.results_dir() / f"{name}.count").write_text(line + "\n")
-
-
-def pytest_unconfigure() -> None:
-    for server in _servers.values():
-        server.stop()
-    _servers.clear()
 
 
 def _slug(text: str, longest: int) -> str:

@@ -1,6 +1,6 @@
 """`make demo`: two GPU actors make a worker group grow from 0 to 2; when they have ended it shrinks to 0.
 
-An embedded API server, stand-ins for KubeRay's operator and for a kubelet, a real Ray head, real raylets with
+etcd and kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray head, real raylets with
 logical GPUs, and the controller. Ends with status 0 when the group went 0 -> 2 -> 0.
 """
 
@@ -16,7 +16,7 @@ from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_program import RayProgram
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"
@@ -127,8 +127,8 @@ def main() -> int:
     shutil.rmtree(work_dir, ignore_errors=True)
     cluster = ray_manifests.cluster(CLUSTER, [ray_manifests.gpu_group(GROUP)], idle_seconds=IDLE_SECONDS)
     with ExitStack() as stack:
-        step("starting an embedded API server")
-        server = stack.enter_context(start_api_server("embedded", work_dir / "apiserver"))
+        step("starting etcd and kube-apiserver")
+        server = stack.enter_context(ApiServer(work_dir / "apiserver"))
         server.install_bench()
         step("starting stand-ins for KubeRay's operator and a kubelet")
         stack.enter_context(StandIns(server, work_dir / "nodes"))

@@ -3,10 +3,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-export RAYSCALER_APISERVER=${RAYSCALER_APISERVER:-real}
 python=$("$here/setup-python.sh")
-if [ "$RAYSCALER_APISERVER" = real ]; then
-	"$here/setup-apiserver.sh"
-fi
+"$here/setup-apiserver.sh"
 cd "$here"
 PYTHONDONTWRITEBYTECODE=1 exec "$python" -m rayscaler_e2e.dev_cluster "$@"

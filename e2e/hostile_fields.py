@@ -15,7 +15,7 @@ import sys
 from rayscaler_e2e import paths
 from rayscaler_e2e.hostile import fields
 from rayscaler_e2e.hostile.bench import Bench
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 
 
 def main() -> int:
@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write the document instead of comparing")
     options = parser.parse_args()
     directory = paths.work_root() / f"hostile-fields-{os.getpid()}"
-    with start_api_server("real", directory / "apiserver") as server:
+    with ApiServer(directory / "apiserver") as server:
         server.install_bench()
         bench = Bench(server, directory)
         honest = bench.honest()

@@ -18,7 +18,7 @@ from rayscaler_e2e.drawings import PICTURES
 from rayscaler_e2e.pools import Held, Pool
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.teams import Teams
 from rayscaler_e2e.wait import wait_until
 from torture import quick_ray
@@ -143,7 +143,7 @@ def main() -> None:
     work_dir = paths.work_root() / "sharing"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins", quick_ray(work_dir)):
             rows, marks = measure(server, work_dir)

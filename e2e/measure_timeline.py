@@ -22,7 +22,6 @@ from rayscaler_e2e.drawings import PICTURES
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 
 ACTORS = 3
@@ -139,7 +138,7 @@ def main() -> None:
     work_dir = paths.work_root() / "timeline"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
             runs = [measure(server, name, work_dir) for name in ("ray-autoscaler", "rayscaler")]

@@ -18,7 +18,7 @@ from rayscaler_e2e.program import Controller
 from rayscaler_e2e.prometheus import NotAvailable, Prometheus, find_programs
 from rayscaler_e2e.scenario import Scenario, hold
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.wait import wait_until
 
 NAMESPACE = "ml"
@@ -94,7 +94,7 @@ def main() -> int:
         say(str(error))
         return 1
     with ExitStack() as stack:
-        server = stack.enter_context(start_api_server(paths.chosen_api_server(), work_dir / "apiserver"))
+        server = stack.enter_context(ApiServer(work_dir / "apiserver"))
         server.install_bench()
         server.create_namespace(NAMESPACE)
         stack.enter_context(StandIns(server, work_dir / "standins"))

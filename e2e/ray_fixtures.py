@@ -27,7 +27,7 @@ Object = Dict[str, Any]
 
 @pytest.fixture(scope="session")
 def standins(api_server: ApiServer):
-    with StandIns(api_server, paths.work_root() / f"standins-{api_server.kind}") as made:
+    with StandIns(api_server, paths.work_root() / "standins") as made:
         yield made
 
 
@@ -86,7 +86,7 @@ def scenario(api_server: ApiServer, standins: StandIns, namespace: str, work_dir
 def shared_head(api_server: ApiServer, standins: StandIns):
     """One light head (1 CPU, no GPU) in a namespace of its own."""
     namespace = api_server.create_namespace("shared")
-    directory = paths.work_root() / f"shared-{api_server.kind}"
+    directory = paths.work_root() / "shared"
     made = Scenario(api_server, namespace, rm.cluster("shared", [rm.gpu_group()]), directory)
     yield made.wait_head()
     made.close()

@@ -22,7 +22,6 @@ from typing import Any, List
 from rayscaler_e2e import paths, torture
 from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
 from rayscaler_e2e.standins import StandIns, ray_program
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.torture import Cell, Result, Slot
 from rayscaler_e2e.wait import wait_until
 
@@ -155,7 +154,7 @@ def main() -> int:
     directory = paths.build_dir() / "torture"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    with start_api_server("real", directory / "apiserver") as server:
+    with ApiServer(directory / "apiserver") as server:
         server.install_bench()
         with StandIns(server, directory / "standins", None if options.ray_start else quick_ray(directory)):
             return torture_all(server, directory, options)

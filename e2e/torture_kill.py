@@ -22,7 +22,6 @@ from rayscaler_e2e.apiserver import CONTROLLER_ACCOUNT, ApiServer
 from rayscaler_e2e.kills import Bench, ControllerTarget, Outcome, SidecarTarget
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
 from rayscaler_e2e.wait import wait_until
 from torture import quick_ray
 
@@ -152,7 +151,7 @@ def main() -> int:
     work_dir.mkdir(parents=True)
     # A build meanwhile must not take the program away from under a restart.
     os.environ["RAYSCALER"] = str(shutil.copy2(paths.controller(), work_dir / "rayscaler"))
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as api:
+    with ApiServer(work_dir / "apiserver") as api:
         api.install_bench()
         say(api.describe())
         with StandIns(api, work_dir / "nodes", None if options.ray_start else quick_ray(work_dir)):

@@ -17,16 +17,13 @@ ALL_STAGES := $(TEST_STAGES) valgrind benches lint-selftest
 BESIDE_E2E ?= features laws conformance schedule-ray growth fuzz
 export BESIDE_E2E
 
-# The API server of the e2e tests: real or embedded.
-APISERVER ?= real
-export RAYSCALER_APISERVER := $(APISERVER)
 # KubeRay's operator of the e2e tests: standin or real (e2e/setup-kuberay.sh says from where).
 KUBERAY ?= standin
 export KUBERAY
 
 ## test: install what is missing, build, run every kind of test, count; test-NAME: one stage, of
 ##   unit features laws e2e quickstart node conformance schedule-ray growth fuzz tsan clang valgrind confined valgrind-e2e
-##   APISERVER=real or embedded, KUBERAY=standin or real: of the e2e tests
+##   KUBERAY=standin or real: KubeRay's operator of the e2e tests
 ## test-all: the same with valgrind, every clang test, coverage, longer fuzzing, each bench at its smallest
 ##   size, and the e2e tests marked test_all
 test:
@@ -209,12 +206,13 @@ test-e2e: $(PROGRAMS) tools
 test-quickstart: $(PROGRAMS)
 	@BUILD='$(BUILD)' e2e/run-quickstart.sh
 
-## demo: a cluster that scales up and down on this machine, in half a minute
+## demo: a cluster that scales up and down on this machine, in half a minute once its parts are built
 demo: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/demo.py
 ## dev-cluster: API server, operator, kubelet, controller and a RayCluster, until Ctrl-C
-##   APISERVER=real or embedded; RUN_FLAGS: flags of `rayscaler run`
+##   RUN_FLAGS: flags of `rayscaler run`
 RUN_FLAGS ?=
 dev-cluster: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all

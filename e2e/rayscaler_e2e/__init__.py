@@ -8,9 +8,8 @@ Reading order for authors of a scenario:
 ``kubeclient``  ``KubeClient``: the Kubernetes REST API in a few typed calls
 ``watchcache``  ``WatchCache``: a LIST and WATCH kept up to date by a thread
 ``kubeconfig``  files for the program under test: kubeconfig, in-cluster directory
-``apiserver``   ``ApiServer``; ``start_apiserver``: ``start_api_server("real" | "embedded", work_dir)``
-``real``        etcd and kube-apiserver as child processes
-``embedded``    the in-memory API server (a package, run as a child process as well)
+``apiserver``   ``ApiServer``: etcd and kube-apiserver as child processes
+``control_plane``  kube-controller-manager and kube-scheduler as well
 
 Ray, and the parts of Kubernetes that the API server alone has not:
 

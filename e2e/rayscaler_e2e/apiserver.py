@@ -1,6 +1,6 @@
-"""An API server for tests, real or embedded, behind one interface.
+"""etcd and kube-apiserver as child processes on free loopback ports, RBAC on.
 
-    with start_api_server("real", work_dir) as server:
+    with ApiServer(work_dir) as server:
         server.install_bench()                       # CRDs and ClusterRoles of the bench
         namespace = server.create_namespace("t1")
         token = server.controller_token(namespace)
@@ -8,28 +8,40 @@
 
 The program under test never gets the admin token: it runs with exactly the rights of
 ``manifests/controller-role.yaml`` or ``manifests/kuberay-sidecar-role.yaml``.
+
+No kubelet runs, no scheduler unless a test starts ``KubeScheduler``, and no controller-manager unless it starts ``ControllerManager``
+(``control_plane``): nothing is garbage collected by owner, no namespace deletion finishes, no Deployment makes Pods. Admission by
+ServiceAccount is off, because nothing here makes the ``default`` account that it wants.
 """
 
-import abc
 import itertools
+import json
 import os
 import secrets
+import signal
+import subprocess
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 import yaml
 
 from . import paths
 from .kubeclient import ApiError, KubeClient
 from .kubeconfig import InClusterFiles, write_kubeconfig
-from .pki import CertificateAuthority
+from .pki import CertificateAuthority, service_account_key
 from .ports import free_port
+from .processes import Process
+from .tools import find_tool
 from .wait import wait_until
 
 ADMIN_USER = "bench-admin"
 NO_RIGHTS_USER = "bench-nobody"
 CONTROLLER_ACCOUNT = "rayscaler"
 TOKEN_SECONDS = 3600
+ISSUER = "https://kubernetes.default.svc"
+SERVICE_RANGE = "10.96.0.0/16"
+# The verbs of an audit log.
+METHODS = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
 _markers = itertools.count(1)
 
 
@@ -53,52 +65,79 @@ class Write(NamedTuple):
         return cls(user.rpartition(":")[2], method, words[0], words[1], status)
 
 
-class ApiServer(abc.ABC):
-    """A running API server; created by ``start_api_server``, ended by ``stop`` or ``with``."""
+class ApiServer:
+    """A running kube-apiserver on etcd, with more flags if wanted; data and logs in ``work_dir``. The constructor returns
+    when it is ready (within 60 s, usually within 10); ``stop`` or ``with`` ends it."""
 
-    kind: str = ""
-    """"real" or "embedded"."""
-
-    def __init__(self, work_dir: Path):
+    def __init__(self, work_dir: Path, *flags: str):
+        self._program, self._etcd_program = find_tool("kube-apiserver"), find_tool("etcd")
+        self._more_flags = flags
         self.work_dir = Path(work_dir)
         self.work_dir.mkdir(parents=True, exist_ok=True)
         self.pki = CertificateAuthority(self.work_dir / "pki")
         self.ca_file = self.pki.file
-        self.port = free_port()
+        self._cert, self._key = self.pki.server()
+        self._account_key = service_account_key(self.pki.directory)
+        self.port, self._etcd_port = free_port(), free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.tokens = {ADMIN_USER: secrets.token_hex(16), NO_RIGHTS_USER: secrets.token_hex(16)}
         self.token_file = self.work_dir / "tokens.csv"
         self._write_token_file()
-        self.version = ""
+        self._audit_log = self.work_dir / "audit.log"
         self.has_bench = False
         self.admin = self.client(self.tokens[ADMIN_USER])
         """A ``KubeClient`` in group system:masters, for set-up and for looking."""
+        self._etcd: Optional[Process] = None
+        self._apiserver: Optional[Process] = None
+        try:
+            self._start_etcd()
+            self._start_apiserver()
+            self.version = self.admin.call("GET", "/version")["gitVersion"]
+        except BaseException:
+            self.stop()
+            raise
 
     # -- life cycle -----------------------------------------------------------------------------
 
-    @abc.abstractmethod
+    def describe(self) -> str:
+        """One line for the test report: which versions."""
+        words = _first_line([str(self._etcd_program), "--version"]).split()
+        return f"kube-apiserver {self.version}, etcd {words[-1]}"
+
+    def check_running(self) -> None:
+        """Raise, with the end of the log, when a process has ended unexpectedly."""
+        for process in (self._etcd, self._apiserver):
+            if process is not None:
+                process.check_running()
+
     def stop(self) -> None:
         """End all processes; logs stay in ``work_dir``. Safe to call twice."""
+        for process in (self._apiserver, self._etcd):
+            if process is not None:
+                process.stop()
 
-    @abc.abstractmethod
     def interrupt(self, kill: bool = False) -> None:
         """End the server but keep its data and port, as a crash (``kill``) or an upgrade does."""
+        assert self._apiserver is not None
+        if kill:
+            self._apiserver.kill()
+        else:
+            self._apiserver.stop()
+        self._apiserver = None
 
-    @abc.abstractmethod
     def resume(self) -> None:
         """Start again after ``interrupt``: same data, port and certificates; old watches are closed."""
+        self._start_apiserver()
 
-    @abc.abstractmethod
     def freeze(self) -> None:
         """SIGSTOP: connections stay open and nothing answers."""
+        assert self._apiserver is not None
+        self._apiserver.freeze()
 
-    @abc.abstractmethod
     def thaw(self) -> None:
         """SIGCONT after ``freeze``."""
-
-    @abc.abstractmethod
-    def describe(self) -> str:
-        """One line for the test report: which server, which version, from where."""
+        assert self._apiserver is not None
+        self._apiserver.signal(signal.SIGCONT)
 
     def wait_ready(self, seconds: float = 60.0) -> None:
         """Until /readyz answers ok, and after the bench is installed until its CRDs are served."""
@@ -113,9 +152,59 @@ class ApiServer(abc.ABC):
         except Exception:  # refused or reset while it starts
             return False
 
-    @abc.abstractmethod
-    def check_running(self) -> None:
-        """Raise, with the end of the log, when a process has ended unexpectedly."""
+    def _start_etcd(self) -> None:
+        client = f"http://127.0.0.1:{self._etcd_port}"
+        peer = f"http://127.0.0.1:{free_port()}"
+        # An old one in PATH cannot be asked how far it is; without this a watch may wait for minutes.
+        old = _first_line([str(self._etcd_program), "--version"]).split()[-1].startswith("3.4.")
+        progress = ["--experimental-watch-progress-notify-interval=1s"] if old else []
+        self._etcd = Process(
+            "etcd",
+            [
+                str(self._etcd_program),
+                "--name=bench",
+                f"--data-dir={self.work_dir / 'etcd'}",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=bench={peer}",
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+                *progress,
+            ],
+            self.work_dir / "etcd.log",
+        )
+
+    def _start_apiserver(self) -> None:
+        self._apiserver = Process(
+            "kube-apiserver", [str(self._program), *self._flags()], self.work_dir / "kube-apiserver.log"
+        )
+        self.wait_ready()
+
+    def _flags(self) -> List[str]:
+        return [
+            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={self._cert}",
+            f"--tls-private-key-file={self._key}",
+            f"--client-ca-file={self.ca_file}",
+            f"--cert-dir={self.work_dir / 'cert-dir'}",
+            f"--token-auth-file={self.token_file}",
+            f"--service-account-issuer={ISSUER}",
+            f"--service-account-key-file={self._account_key}",
+            f"--service-account-signing-key-file={self._account_key}",
+            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            "--authorization-mode=RBAC",
+            "--disable-admission-plugins=ServiceAccount",
+            "--endpoint-reconciler-type=none",
+            "--allow-privileged=true",
+            "--profiling=false",
+            f"--audit-policy-file={paths.MANIFESTS / 'audit-policy.yaml'}",
+            f"--audit-log-path={self._audit_log}",
+            *self._more_flags,
+        ]
 
     def __enter__(self) -> "ApiServer":
         return self
@@ -230,10 +319,32 @@ class ApiServer(abc.ABC):
 
     # -- received requests ----------------------------------------------------------------------
 
-    @abc.abstractmethod
-    def writes(self, namespace: str) -> List["Write"]:
+    def writes(self, namespace: str) -> List[Write]:
         """The requested changes in ``namespace``, granted or not, in the order of the answers:
         RayClusters, RayClusterAutoscalers, Leases and Events only."""
+        found = []
+        for entry in self._audit():
+            if entry["verb"] in METHODS:
+                method, status = METHODS[entry["verb"]], entry["responseStatus"]["code"]
+                found.append(Write.of(namespace, entry["user"]["username"], method, entry["requestURI"], status))
+        return [one for one in found if one]
+
+    def requests_of(self, account: str, namespace: str = "rayscaler-system") -> List[Tuple[str, str, str, str, int]]:
+        """All that a ServiceAccount has asked for since the server's start, as (verb, API group, resource or
+        resource/subresource, namespace, HTTP status). Reads are there for the namespaces of
+        manifests/audit-policy.yaml only."""
+        found = []
+        for entry in self._audit():
+            if entry["user"]["username"] == f"system:serviceaccount:{namespace}:{account}" and "objectRef" in entry:
+                what = entry["objectRef"]
+                resource = "/".join(filter(None, [what["resource"], what.get("subresource")]))
+                where = what.get("apiGroup", ""), resource, what.get("namespace", "")
+                found.append((entry["verb"], *where, entry["responseStatus"]["code"]))
+        return found
+
+    def _audit(self) -> List[Dict[str, Any]]:
+        lines = self._all_answered(self._audit_log).splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("}\n")]
 
     def _all_answered(self, log: Path) -> str:
         """The text of the server's log with every request that was answered before the call: the line of a request is
@@ -254,8 +365,27 @@ class ApiServer(abc.ABC):
     # -- objects --------------------------------------------------------------------------------
 
     def apply(self, obj: Dict[str, Any], namespace: Optional[str] = None) -> Dict[str, Any]:
-        """Create or replace one object as admin."""
-        return self.admin.for_object(obj, namespace).apply(obj)
+        """Create or replace one object as admin; a binding's rights are in force on return."""
+        made = self.admin.for_object(obj, namespace).apply(obj)
+        if made["kind"] in ("RoleBinding", "ClusterRoleBinding"):
+            wait_until(lambda: self._is_bound(made), 30, f"the rights of {made['metadata']['name']} to be known")
+        return made
+
+    def _is_bound(self, binding: Dict[str, Any]) -> bool:
+        """Does the server grant one request of each rule? It reads roles and bindings by watches."""
+        place, role = binding["metadata"].get("namespace", ""), binding["roleRef"]
+        found = self.admin.of("roles", place) if role["kind"] == "Role" else self.admin.of("clusterroles")
+        rules = (found.find(role["name"]) or {}).get("rules") or []
+        return all(
+            self._may({**_requester(subject), "resourceAttributes": _request_of(rule, place)})
+            for subject in binding.get("subjects") or []
+            for rule in rules
+            if rule.get("resources")
+        )
+
+    def _may(self, spec: Dict[str, Any]) -> bool:
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        return self.admin.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 
     def apply_file(self, path: Path, namespace: Optional[str] = None) -> List[Dict[str, Any]]:
         """Apply every document of a YAML file."""
@@ -373,3 +503,20 @@ def load_yaml(path: Path) -> List[Dict[str, Any]]:
 
 def _role_ref(kind: str, name: str) -> Dict[str, str]:
     return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+
+
+def _requester(subject: Dict[str, Any]) -> Dict[str, Any]:
+    if subject["kind"] == "ServiceAccount":
+        return {"user": f"system:serviceaccount:{subject['namespace']}:{subject['name']}"}
+    return {"user": subject["name"]} if subject["kind"] == "User" else {"user": "anyone", "groups": [subject["name"]]}
+
+
+def _request_of(rule: Dict[str, Any], namespace: str) -> Dict[str, str]:
+    resource, _, subresource = rule["resources"][-1].partition("/")
+    found = {"namespace": namespace, "verb": rule["verbs"][-1], "group": rule["apiGroups"][-1], "resource": resource}
+    return {**found, "subresource": subresource, "name": (rule.get("resourceNames") or [""])[0]}
+
+
+def _first_line(command: List[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    return (done.stdout or done.stderr).splitlines()[0]

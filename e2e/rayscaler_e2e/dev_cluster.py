@@ -1,6 +1,6 @@
 """Everything at once, for use by hand: API server, operator, kubelet, controller, one RayCluster.
 
-    python -m rayscaler_e2e.dev_cluster [--apiserver real|embedded] [--empty] [-- FLAG OF rayscaler run...]
+    python -m rayscaler_e2e.dev_cluster [--empty] [-- FLAG OF rayscaler run...]
 
 ``make dev-cluster`` calls it. It runs until Ctrl-C and then ends all that it started. Its
 files are in $(BUILD)/dev-cluster: kubeconfig, logs, and the directories of the Pods.
@@ -20,7 +20,6 @@ from .apiserver import ADMIN_USER, ApiServer
 from .ports import free_port
 from .processes import Process
 from .standins import StandIns
-from .start_apiserver import start_api_server
 from .wait import WaitTimeout, wait_until
 
 NAMESPACE = "default"
@@ -41,8 +40,8 @@ def main() -> int:
         print(f"no program at {paths.program()}: run make", file=sys.stderr)
         return 1
     with ExitStack() as stack:
-        _say(f"starting the API server ({options.apiserver})")
-        server = stack.enter_context(start_api_server(options.apiserver, work_dir / "apiserver"))
+        _say("starting etcd and kube-apiserver")
+        server = stack.enter_context(ApiServer(work_dir / "apiserver"))
         server.install_bench()
         token = server.tokens[ADMIN_USER]
         kubeconfig = server.write_kubeconfig(work_dir / "kubeconfig", token=token, namespace=NAMESPACE)
@@ -61,7 +60,6 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="A Kubernetes and Ray cluster on this machine, for use by hand.")
-    parser.add_argument("--apiserver", choices=("real", "embedded"), default=paths.chosen_api_server())
     parser.add_argument("--empty", action="store_true", help="without the RayCluster demo")
     parser.add_argument("flags", nargs="*", help="flags of rayscaler run, after --")
     return parser.parse_args()

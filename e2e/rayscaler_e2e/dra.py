@@ -14,7 +14,7 @@ from typing import Any, Dict, List
 
 from . import nvidia_devices as nvidia
 from .apiserver import ApiServer
-from .real import ControllerManager, KubeScheduler
+from .control_plane import ControllerManager, KubeScheduler
 from .tools import find_tool
 from .wait import wait_until
 

@@ -1,7 +1,7 @@
 """One controller and a fleet: N RayClusters with P Pods each, each with a Ray head of its own.
 
-API server and heads are one C program (src/test/tools/gcs_fleet.c): the embedded server of the tests is made for
-truth, not for 100,000 Pods. It speaks plain HTTP/1.1; the heads speak gRPC as Ray's do, with a recorded reply.
+API server and heads are one C program (src/test/tools/gcs_fleet.c): kube-apiserver takes minutes to create 100,000
+Pods. It speaks plain HTTP/1.1; the heads speak gRPC as Ray's do, with a recorded reply.
 """
 
 import http.client

@@ -43,14 +43,6 @@ def cache_dir() -> Path:
     return Path(base) / "rayscaler"
 
 
-def chosen_api_server() -> str:
-    """``RAYSCALER_APISERVER``: "real" (default) or "embedded"."""
-    kind = os.environ.get("RAYSCALER_APISERVER") or "real"
-    if kind not in ("real", "embedded"):
-        raise SystemExit(f'RAYSCALER_APISERVER is "{kind}": it must be "real" or "embedded"')
-    return kind
-
-
 def kuberay_operator() -> Optional[Path]:
     """``RAYSCALER_KUBERAY_OPERATOR``: a real KubeRay operator to be used in place of the stand-in."""
     named = os.environ.get("RAYSCALER_KUBERAY_OPERATOR")

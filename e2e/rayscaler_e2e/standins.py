@@ -9,7 +9,7 @@ from typing import Optional
 from . import paths
 from .apiserver import ADMIN_USER, ApiServer
 from .processes import Process
-from .real import ControllerManager
+from .control_plane import ControllerManager
 from .service_proxy import ServiceProxy
 from .tools import find_tool
 

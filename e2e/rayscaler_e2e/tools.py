@@ -7,6 +7,7 @@
 """
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Dict, Optional
@@ -61,8 +62,10 @@ class Tool:
 
 
 def find_tool(name: str) -> Path:
-    """As e2e/setup-apiserver.sh finds it; one in PATH may be of any version and is not taken."""
+    """As e2e/setup-apiserver.sh finds it. One in PATH may be of any version: only these of the server are taken."""
     places = [paths.cache_dir() / "bin" / name]
+    if name in ("etcd", "kube-apiserver") and (in_path := shutil.which(name)):
+        places.insert(0, Path(in_path))
     if name != "helm" and os.environ.get("KUBEBUILDER_ASSETS"):
         places.insert(0, Path(os.environ["KUBEBUILDER_ASSETS"]) / name)
     for place in places:

@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from rayscaler_e2e import chart, paths, rayclusters
-from rayscaler_e2e.apiserver import ADMIN_USER, load_yaml
+from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer, load_yaml
 from rayscaler_e2e.kubeclient import ApiError
-from rayscaler_e2e.real import RealApiServer
-from rayscaler_e2e.tools import Tool, ToolMissing
+from rayscaler_e2e.tools import Tool
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -27,7 +26,7 @@ PARKED: Object = {"command": ["timeout"], "args": ["infinity", "sleep", "infinit
 class Admission:
     """A server with the gate; ``options`` are those of a RayCluster after a CREATE that is not kept."""
 
-    def __init__(self, server: RealApiServer):
+    def __init__(self, server: ApiServer):
         kubeconfig = server.write_kubeconfig(server.work_dir / "admin.kubeconfig", token=server.tokens[ADMIN_USER])
         self.server = server
         self.helm = Tool("helm", kubeconfig, server.work_dir / "home")
@@ -69,19 +68,13 @@ class Admission:
 
 @pytest.fixture(scope="module")
 def admission():
-    if paths.chosen_api_server() != "real":
-        pytest.skip("the embedded API server has no admission")
     directory = paths.work_root() / "apiserver-admission"
     shutil.rmtree(directory, ignore_errors=True)
-    with RealApiServer(directory, *FLAGS) as server:
+    with ApiServer(directory, *FLAGS) as server:
         server.install_bench()
         for namespace in ("watched", "other"):
             server.create_namespace(namespace)
-        try:
-            made = Admission(server)
-        except ToolMissing as error:
-            pytest.skip(str(error))
-        yield made
+        yield Admission(server)
 
 
 # Before the policy of all namespaces is installed.

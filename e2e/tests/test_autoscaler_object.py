@@ -59,7 +59,7 @@ def hold_version(get: Callable[[], Object], seconds: float) -> None:
 
 
 def managers(obj: Object) -> Set[Tuple[str, str]]:
-    """(manager, subresource) of the writers of fields; the embedded server does not keep them."""
+    """(manager, subresource) of the writers of fields."""
     return {(f["manager"], f.get("subresource", "")) for f in obj["metadata"].get("managedFields", [])}
 
 
@@ -95,7 +95,7 @@ def test_object_of_each_managed_cluster(api_server, server, namespace, controlle
     assert status["reason"] == "DemandUnavailable" and condition(made, "ScalingActive")["status"] == "False"
     assert status["observedGeneration"] == 1 and status["observedClusterGeneration"] == 1
     assert [g["name"] for g in status["groups"]] == ["workers"] and "running" not in status["gpus"]
-    assert api_server.kind == "embedded" or ("rayscaler", "status") in managers(made)
+    assert ("rayscaler", "status") in managers(made)
     hold_version(lambda: autoscalers.get("demo"), REST)
     assert autoscalers.find("by-hand") is None, "a cluster that is not managed gets no object"
     # A deleted one is made again; one made by a user is used as it is.
@@ -149,9 +149,8 @@ def test_what_the_document_shows(api_server, server, namespace, kubectl):
     (patch,) = re.findall(r"^kubectl (patch rca .*)$", text, re.MULTILINE)
     kubectl.run(*shlex.split(patch))
     assert server(RCA).get("demo")["spec"] == {**yaml.safe_load(manifest)["spec"], "paused": True}
-    if api_server.kind == "real":  # the embedded one serves no descriptions
-        fields = kubectl.run("explain", "rca.spec").stdout
-        assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
+    fields = kubectl.run("explain", "rca.spec").stdout
+    assert all(field in fields for field in ("groups", "idleTimeoutSeconds", "maxGPUs", "paused", "upscalingMode"))
     refusal = 'The RayClusterAutoscaler "demo" is invalid: spec.groups[0]: Invalid value: "object": a group without a setting; '
     refusal += "set one or remove the group"
     said = kubectl.run("patch", "rca", "demo", "-n", namespace, "--type", "merge", "-p", '{"spec": {"groups": [{"name": "a"}]}}', status=1)

@@ -46,13 +46,6 @@ OTHER_USES: Dict[Right, str] = {
 }
 
 
-@pytest.fixture
-def real(api_server):
-    if api_server.kind != "real":
-        pytest.skip("the embedded API server has no server-side apply, Deployments or admission")
-    return api_server
-
-
 VARIANTS: Dict[str, Object] = {
     "defaults": {},
     "everything": {
@@ -103,11 +96,11 @@ VARIANTS: Dict[str, Object] = {
 }
 
 
-def test_rendered_objects_are_accepted(real, helm, kubectl):
+def test_rendered_objects_are_accepted(api_server, helm, kubectl):
     """By kube-apiserver, every field known; the kinds of Prometheus' operator by definitions of the bench."""
     kubectl.run("apply", "--server-side", "-f", paths.MANIFESTS / "prometheus-operator-crds.yaml")
     kubectl.run("wait", "--for=condition=Established", "--timeout=60s", "crd", "prometheusrules.monitoring.coreos.com")
-    real.create_namespace("chart-variants")
+    api_server.create_namespace("chart-variants")
     for name, values in VARIANTS.items():
         text = chart.template(helm, values, "chart-variants")
         said = kubectl.run("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", stdin=text)
@@ -130,10 +123,10 @@ SECTIONS = [
 ]
 
 
-def test_commands_of_install_md(real, helm, kubectl):
+def test_commands_of_install_md(api_server, helm, kubectl):
     """Only the objects: without kube-controller-manager no Pod is made of them."""
     text = (paths.ROOT / "docs" / "INSTALL.md").read_text()
-    real.create_namespace("team-a")
+    api_server.create_namespace("team-a")
     ran = 0
     for section, undo in SECTIONS:
         body = re.search(rf"^## {section}\n(.*?)(?=^## )", text, re.M | re.S).group(1)
@@ -150,18 +143,18 @@ def test_commands_of_install_md(real, helm, kubectl):
         if section == "Without Helm":
             kubectl.run("get", "namespace", chart.NAMESPACE)
         if section == "Uninstall":
-            real.install_bench()  # the definition of RayClusterAutoscaler
+            api_server.install_bench()  # the definition of RayClusterAutoscaler
     assert text.count("```sh") == 7 and ran == 13
 
 
 @pytest.fixture
-def installed(real, helm, kubectl, standins, controllers, artefacts):
+def installed(api_server, helm, kubectl, standins, controllers, artefacts):
     """The installation in rayscaler-system; removed after the test, however it ends."""
-    artefacts.namespace(chart.NAMESPACE, real)
-    yield Installed(real, kubectl, standins)
+    artefacts.namespace(chart.NAMESPACE, api_server)
+    yield Installed(api_server, kubectl, standins)
     helm.run("uninstall", chart.RELEASE, "-n", chart.NAMESPACE, "--ignore-not-found")
     kubectl.run("delete", "--ignore-not-found", "-n", chart.NAMESPACE, "deployment,lease", "rayscaler")
-    wait_until(lambda: not real.admin.of("pods", chart.NAMESPACE).items(), 60, "the controller's Pods to be gone")
+    wait_until(lambda: not api_server.admin.of("pods", chart.NAMESPACE).items(), 60, "the controller's Pods to be gone")
 
 
 class Installed:
@@ -215,16 +208,16 @@ class Installed:
         return sorted((self._standins.pods_dir / chart.NAMESPACE).glob("*/rayscaler.log"))
 
 
-def test_namespaced(real, installed, helm, kubectl, namespace):
+def test_namespaced(api_server, installed, helm, kubectl, namespace):
     """watchNamespace: with a Role there it scales there, asks for nothing elsewhere, and leaves others alone."""
     other = f"{namespace}-other"
-    real.create_namespace(other)
+    api_server.create_namespace(other)
     workers = rayclusters.group("workers", replicas=0, maxReplicas=5)
     for where in (namespace, other):
         # minReplicas is honoured without Ray, so there is no head: the operator takes its time.
         cluster = rayclusters.minimal("demo", {**workers, "minReplicas": 1})
         cluster["metadata"]["annotations"] = {"bench.rayscaler.dev/operator-lag-seconds": "600"}
-        real.admin.of("rayclusters", where).create(cluster)
+        api_server.admin.of("rayclusters", where).create(cluster)
     readers = [{"kind": "Group", "name": "readers", "apiGroup": "rbac.authorization.k8s.io"}]
     values = {"watchNamespace": namespace, "extraArgs": BENCH_ARGS, "rbac": {"statusReaders": readers}}
     helm.run(
@@ -248,26 +241,26 @@ def test_namespaced(real, installed, helm, kubectl, namespace):
         for group, status in (("readers", 0 if allowed else 1), ("others", 1)):
             who = ["--as=somebody", f"--as-group={group}", "-n", chart.NAMESPACE]
             kubectl.run("auth", "can-i", *what, *who, status=status)
-    clusters = real.admin.of("rayclusters", namespace)
+    clusters = api_server.admin.of("rayclusters", namespace)
     wait_until(lambda: clusters.get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 1, 30, "minReplicas to hold")
-    settings = real.admin.of("rayclusterautoscalers", namespace)
+    settings = api_server.admin.of("rayclusterautoscalers", namespace)
     wait_until(lambda: (settings.find("demo") or {}).get("status"), 30, "the RayClusterAutoscaler's status")
-    assert real.admin.of("rayclusters", other).get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 0
+    assert api_server.admin.of("rayclusters", other).get("demo")["spec"]["workerGroupSpecs"][0]["replicas"] == 0
     # Nodes are of no namespace: it may not read them here, and does without.
     asked = [one for one in installed.requests() if one[:3] != ("list", "", "nodes")]
     assert {where for _, _, _, where, _ in asked} == {namespace, chart.NAMESPACE}
     assert not [one for one in asked if one[-1] == 403]
-    real.empty_namespace(other)
+    api_server.empty_namespace(other)
 
 
-def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_dir):
+def test_upgrade_scale_uninstall(api_server, installed, helm, kubectl, shared, work_dir):
     """An earlier rendering runs, is upgraded by helm in the midst of a job, and is uninstalled: 0 -> 2 -> 0
     with nothing but the rights of the chart, and nothing of the user's is lost."""
     one = shared([rm.gpu_group(maxReplicas=5)])
-    settings = real.admin.of("rayclusterautoscalers", one.namespace)
+    settings = api_server.admin.of("rayclusterautoscalers", one.namespace)
     settings.delete(one.name, missing_ok=True)  # of a test before
     restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
-    real.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE, "labels": restricted}})
+    api_server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE, "labels": restricted}})
     kubectl.run("apply", "--server-side", "-f", "-", stdin=_for_bench(load_yaml(EARLIER)))
     installed.wait_rolled_out()
     installed.wait_leader()
@@ -302,7 +295,7 @@ def test_upgrade_scale_uninstall(real, installed, helm, kubectl, shared, work_di
     _check_rights(installed.requests(), kubectl)
     lines = [line for line in installed.logs().splitlines() if "GPUPools cannot be read" not in line]  # the earlier one
     assert not re.search(r"\b403\b|[Ff]orbidden", "\n".join(lines))
-    wait_until(lambda: _view_reads(real), 30, "the role view to have the rights of the chart's")
+    wait_until(lambda: _view_reads(api_server), 30, "the role view to have the rights of the chart's")
 
     wait_until(lambda: not one.workers_to_delete(), 10, "the names of the Pods that are gone to be cleared")
     cluster = one.get()["spec"]

@@ -1,9 +1,8 @@
 """Output for users: status, explain, snapshot and request, with a controller and without one, also as a
 plugin of a real kubectl; and docs/COMMANDS.md, whose samples come from here.
 
-kube-apiserver refuses to proxy to loopback addresses, where all of this bench lives: with it the way
-through the proxy ends in a message, and --controller-url connects directly. With the embedded server
-the whole way is tested.
+kube-apiserver refuses to proxy to loopback addresses, where all of this bench lives: here the way through the proxy
+ends in a message, and --controller-url connects directly. test_secure.py and the tests in node/ have the whole way.
 """
 
 import concurrent.futures
@@ -32,7 +31,7 @@ from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
 from rayscaler_e2e.relay import HoldingRelay
 from rayscaler_e2e.scenario import wait_at_rest
-from rayscaler_e2e.tools import ToolMissing, find_tool
+from rayscaler_e2e.tools import find_tool
 from rayscaler_e2e.wait import allowed, wait_until
 
 IDLE = 5
@@ -108,15 +107,10 @@ def test_old_figures_are_marked(alone, api_server, namespace):
     assert "nothing scales now" in alone.run("explain", "demo", status=3).stdout
     (cluster,) = json.loads(alone.run("status", "-o", "json", status=3).stdout)["clusters"]
     assert cluster["unscaled"] and cluster["decidedAt"] == then
-    if api_server.kind != "embedded":
-        try:
-            kubectl = find_tool("kubectl")
-        except ToolMissing as error:
-            pytest.skip(str(error))
-        words = [kubectl, "get", "rca", "demo"]
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=60, check=True, env=alone.env)
-        title, line = done.stdout.splitlines()
-        assert title.split()[:2] == ["NAME", "DECIDED"] and re.match(r"demo +12m", line), done.stdout
+    words = [str(find_tool("kubectl")), "get", "rca", "demo"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=alone.env)
+    title, line = done.stdout.splitlines()
+    assert title.split()[:2] == ["NAME", "DECIDED"] and re.match(r"demo +12m", line), done.stdout
 
 
 def test_an_exec_plugin_gives_the_token(alone, work_dir):
@@ -287,10 +281,7 @@ def test_as_a_plugin_of_kubectl(alone, work_dir):
 
     direct = run(directory / "kubectl-rayscaler", "explain")
     assert direct.returncode == 2 and direct.stderr.startswith("kubectl rayscaler explain: CLUSTER is required")
-    try:
-        kubectl = find_tool("kubectl")
-    except ToolMissing as error:
-        pytest.skip(str(error))
+    kubectl = find_tool("kubectl")
     done = run(kubectl, "rayscaler", "status", "demo", "-o", "json")
     assert done.returncode == 0 and json.loads(done.stdout)["clusters"][0]["name"] == "demo"
     assert run(kubectl, "rayscaler", "status", "--help").stdout.startswith("usage: kubectl rayscaler status ")
@@ -323,16 +314,12 @@ def scaled(shared, api_server, work_dir, artefacts):
 
 def test_status_explain_snapshot_and_request_with_a_controller(scaled, api_server, work_dir):
     one, control, cli = scaled
-    straight = ["--controller-url", control.address("metrics")]
-    way = [] if api_server.kind == "embedded" else straight
+    way = ["--controller-url", control.address("metrics")]
 
     # The way through the API server's proxy, with the rights that the docs name.
     text = cli.run("status", "shared").stdout
-    if api_server.kind == "embedded":
-        assert f"controller: Pod {one.namespace}/rayscaler-0, version" in text
-    else:
-        assert "pods/proxy" in text and "address not allowed" in " ".join(text.split())
-    assert "controller: http://127.0.0.1:" in cli.run("status", "shared", *straight).stdout
+    assert "pods/proxy" in text and "address not allowed" in " ".join(text.split())
+    assert "controller: http://127.0.0.1:" in cli.run("status", "shared", *way).stdout
 
     with one.program() as program:
         program.actors(2, num_gpus=1)
@@ -357,7 +344,7 @@ def test_status_explain_snapshot_and_request_with_a_controller(scaled, api_serve
 def test_the_holders_of_gpus(scaled, api_server, work_dir):
     """An actor class and a function of a real program, with their job, their GPUs and an age."""
     one, control, cli = scaled
-    way = [] if api_server.kind == "embedded" else ["--controller-url", control.address("metrics")]
+    way = ["--controller-url", control.address("metrics")]
     with one.program() as program:
         program.actors(1, num_gpus=1)
         (actor,) = program.ready("actors")

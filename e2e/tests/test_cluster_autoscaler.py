@@ -9,7 +9,8 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.cli import Cli
 from rayscaler_e2e.dra import ROOM
 from rayscaler_e2e.node_autoscaler import POOL_LABEL, NodeAutoscaler, NodePool
-from rayscaler_e2e.real import KubeScheduler, RealApiServer
+from rayscaler_e2e.apiserver import ApiServer
+from rayscaler_e2e.control_plane import KubeScheduler
 from rayscaler_e2e.standins import StandIns
 from rayscaler_e2e.tools import find_tool
 from rayscaler_e2e.wait import wait_until
@@ -23,7 +24,7 @@ def api_server():
         pytest.skip("RAYSCALER_CLUSTER_AUTOSCALER names no cluster autoscaler")
     directory = paths.work_root() / "apiserver-nodes"
     shutil.rmtree(directory, ignore_errors=True)
-    with RealApiServer(directory) as server:
+    with ApiServer(directory) as server:
         server.install_bench()
         nodes = server.admin.of("nodes")
         nodes.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "head"}})

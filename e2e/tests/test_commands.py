@@ -212,7 +212,7 @@ def _certificate(directory: Path) -> str:
 def test_dev_cluster_names_the_controller(tmp_path):
     """The printed command reaches the controller, and the ServiceAccount of the chart is not taken."""
     log = tmp_path / "dev-cluster.log"
-    words = [sys.executable, "-m", "rayscaler_e2e.dev_cluster", "--apiserver", "embedded", "--empty"]
+    words = [sys.executable, "-m", "rayscaler_e2e.dev_cluster", "--empty"]
     with open(log, "w") as out:
         process = subprocess.Popen(words, cwd=paths.ROOT / "e2e", stdout=out, stderr=out)
     try:

@@ -26,7 +26,7 @@ import yaml
 
 from rayscaler_e2e import paths
 from rayscaler_e2e.apiserver import ADMIN_USER
-from rayscaler_e2e.tools import Tool, ToolMissing
+from rayscaler_e2e.tools import Tool
 
 pytestmark = pytest.mark.minutes
 
@@ -115,10 +115,7 @@ def unpacked(release, version) -> Path:
 
 @pytest.fixture
 def helm(work_dir) -> Tool:
-    try:
-        return Tool("helm", None, work_dir / "home")
-    except ToolMissing as error:
-        pytest.skip(str(error))
+    return Tool("helm", None, work_dir / "home")
 
 
 # ---- all files ----
@@ -442,10 +439,7 @@ def test_a_tab_in_an_interactive_bash(unpacked):
 
 def test_completion_of_kubectl_rayscaler(unpacked, work_dir):
     """kubectl asks the program kubectl_complete-rayscaler in PATH."""
-    try:
-        kubectl = Tool("kubectl", None, work_dir / "home")
-    except ToolMissing as error:
-        pytest.skip(str(error))
+    kubectl = Tool("kubectl", None, work_dir / "home")
     kubectl.env["PATH"] = f"{unpacked}/bin:{kubectl.env['PATH']}"
     assert kubectl.run("__complete", "rayscaler", "exp").stdout.split() == ["explain", ":4"]
     assert kubectl.run("__complete", "rayscaler", "status", "--gp").stdout.split() == ["--gpus", ":4"]
@@ -472,12 +466,7 @@ DOCUMENTS = ("README.md", "docs/QUICKSTART.md")
 
 def test_the_chart_installs(release, api_server, work_dir):
     """Each command of the documents that installs the chart, with the packed one; NOTES.txt warns of the default image."""
-    if api_server.kind != "real":
-        pytest.skip("the embedded API server has no Deployments")
-    try:
-        helm = Tool("helm", api_server.write_kubeconfig(work_dir / "kubeconfig", token=api_server.tokens[ADMIN_USER]), work_dir / "home")
-    except ToolMissing as error:
-        pytest.skip(str(error))
+    helm = Tool("helm", api_server.write_kubeconfig(work_dir / "kubeconfig", token=api_server.tokens[ADMIN_USER]), work_dir / "home")
     (chart,) = release.glob("rayscaler-*.tgz")
     warned = []
     for document in DOCUMENTS:

@@ -17,10 +17,9 @@ from rayscaler_e2e.cli import Cli, user_config
 from rayscaler_e2e.dra import SERVER_FLAGS, Dra, first_available, request, with_claim
 from rayscaler_e2e.kuberay_pod import is_ready
 from rayscaler_e2e.pools import Fleet
-from rayscaler_e2e.real import RealApiServer
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.tools import ToolMissing
 from rayscaler_e2e.wait import wait_until
 
 DRA_KINDS = ("resourceslices", "deviceclasses", "resourceclaims")
@@ -31,22 +30,17 @@ REFUSED = re.compile(r"No available node types can fulfill resource requests \{.
 
 @pytest.fixture(scope="module")
 def api_server():
-    if paths.chosen_api_server() != "real":
-        pytest.skip("the embedded API server has no resource.k8s.io")
     directory = paths.work_root() / "apiserver-dra"
     shutil.rmtree(directory, ignore_errors=True)
-    with RealApiServer(directory, *SERVER_FLAGS) as server:
+    with ApiServer(directory, *SERVER_FLAGS) as server:
         server.install_bench()
         yield server
 
 
 @pytest.fixture(scope="module")
 def devices(api_server):
-    try:
-        with Dra(api_server, paths.work_root() / "dra") as made:
-            yield made
-    except ToolMissing as error:
-        pytest.skip(str(error))
+    with Dra(api_server, paths.work_root() / "dra") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -70,8 +70,6 @@ def test_forged_pods_take_no_worker_and_stop_no_demand(bench: Bench, honest: Lis
 
 def test_forged_tokens_delay_neither_scaling_nor_a_scrape(bench: Bench, honest: List[Honest]):
     """How many reviews they cost: test_secure.py."""
-    if bench.server.kind != "real":
-        pytest.skip("the embedded API server has no reviews of tokens")
     bench.check()
     address, scraper = bench.controller.address("metrics"), bench.scraper()
     assert status_of(address, "/metrics", scraper) == 200
@@ -95,5 +93,5 @@ def test_each_field_with_hostile_values(bench: Bench, honest: List[Honest]):
     run = fields.beside(bench, honest[0], 0, PARTS)
     print(run.text())
     assert run.rounds
-    if paths.chosen_api_server() == "real" and not paths.kuberay_operator():
+    if not paths.kuberay_operator():
         assert fields.differences(run.results) == []

@@ -24,10 +24,8 @@ IDLE = 600
 
 
 @pytest.fixture(autouse=True)
-def _real(api_server: ApiServer) -> Iterator[None]:
+def _right(api_server: ApiServer) -> Iterator[None]:
     """The right in the namespace of the shared head ends with the test."""
-    if api_server.kind != "real":
-        pytest.skip("the embedded API server has no subresource resize of Pods")
     yield
     api_server.admin.of("rolebindings", "shared").delete("resize-pods", missing_ok=True)
 

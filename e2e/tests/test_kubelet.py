@@ -13,7 +13,7 @@ from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.pod_reaper import MARK_VARIABLE, kill_all, pids_of
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
+from rayscaler_e2e.apiserver import ApiServer
 from rayscaler_e2e.wait import wait_until
 
 Object = Dict[str, Any]
@@ -72,7 +72,7 @@ def test_environment_and_service_account_come_from_the_pod(pods, api_server, nam
     log = (standins.pods_dir / namespace / "env" / "main.log").read_text()
     assert log.startswith(f"b hush b-hush b\n{namespace}")  # ended
     assert f"KUBERNETES_SERVICE_PORT={api_server.port}\n" in log  # ended
-    assert "BUILD=" not in log and "RAYSCALER_APISERVER" not in log
+    assert "BUILD=" not in log and "RAYSCALER_RESULT_NAME" not in log
 
 
 def test_a_deleted_pod_gets_its_grace_period_and_nothing_of_it_stays(pods):
@@ -221,7 +221,7 @@ def test_the_witness_sees_a_busy_worker_that_is_deleted(shared):
 
 
 def test_nothing_outlives_a_kubelet_that_is_killed(work_dir):
-    with start_api_server("embedded", work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
         namespace = server.create_namespace("killed")
         standins = StandIns(server, work_dir / "standins")

@@ -249,8 +249,6 @@ def test_from_cluster(api_server, namespace, work_dir):
 
 def test_every_field_of_a_pod_template_is_known(api_server, lint):
     """Those that the API server describes; a name with one letter more is a warning in each of the objects."""
-    if api_server.kind == "embedded":
-        pytest.skip("the embedded API server serves no descriptions")
     described = api_server.admin.request("GET", "/openapi/v3/api/v1").body["components"]["schemas"]
 
     def fields(kind: str) -> Object:

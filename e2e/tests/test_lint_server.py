@@ -42,8 +42,6 @@ class Lint:
 
 @pytest.fixture
 def lint(api_server, namespace, work_dir):
-    if api_server.kind == "embedded":
-        pytest.skip("the embedded API server has no admission")
     return Lint(api_server, namespace, work_dir)
 
 

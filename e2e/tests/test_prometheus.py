@@ -87,7 +87,7 @@ class Story:
 def story(api_server: ApiServer, shared_head: Scenario, programs: Dict[str, Path]) -> Iterator[Story]:
     one = shared_head
     one.reset([rm.gpu_group(maxReplicas=3)], IDLE)
-    work_dir = paths.work_root() / f"prometheus-{api_server.kind}"
+    work_dir = paths.work_root() / "prometheus"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
     table = work_dir / "prices.json"

@@ -312,18 +312,15 @@ def without_one_right(one: Limited, lack: Lack) -> None:
         wait_until(lambda: one.get("/readyz", "probes")[0] == (200 if lack.ready else 503), SECONDS, "/readyz")
     repeated = [line for line in one.lines() if "403" in line.get("error", "")]
     assert len(repeated) <= 4, repeated
-    if one.server.kind == "real":
-        refused = [request for request in one.asked() if request[-1] == 403]
-        assert {request[:3] for request in refused} <= {one.right} | TRIED[one.mode], refused
-        assert refused or not lack.says
-        # A Lease is asked for twice a second here, as the flags say.
-        assert len(refused) <= (400 if resource == "leases" else 40), f"it asks again too often: {len(refused)}"
+    refused = [request for request in one.asked() if request[-1] == 403]
+    assert {request[:3] for request in refused} <= {one.right} | TRIED[one.mode], refused
+    assert refused or not lack.says
+    # A Lease is asked for twice a second here, as the flags say.
+    assert len(refused) <= (400 if resource == "leases" else 40), f"it asks again too often: {len(refused)}"
 
 
 def nothing_is_refused(one: Limited) -> None:
     wait_until(lambda: one.replicas() == 1, SECONDS, "it to scale")
-    if one.server.kind != "real":
-        return  # the embedded API server keeps no log of reads
     asked = one.asked()
     assert asked and {request[:3] for request in asked if request[-1] in (401, 403)} <= TRIED[one.mode]
     assert {request[:3] for request in asked} <= GRANTED[one.mode] | TRIED[one.mode]
@@ -345,17 +342,15 @@ def the_command_of_the_message_gives_the_right(one: Limited, kubectl: Any) -> No
         wait_until(can, SECONDS, "the right to read the Secret")
         for where, verb in ((one.namespace, "list"), ("default", "get")):
             kubectl.run("auth", "can-i", verb, "secrets", "-n", where, account, status=1)
-        if one.server.kind == "real":
-            wanted = ("get", "", "secrets", one.namespace, 200)
-            wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret to be read")
+        wanted = ("get", "", "secrets", one.namespace, 200)
+        wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret to be read")
     finally:
         one.server.admin.of("clusterroles").delete("rayscaler-secrets")
 
 
 def a_secret_is_read_by_its_name_alone(one: Limited) -> None:
-    if one.server.kind == "real":
-        wanted = ("get", "", "secrets", one.namespace, 200)
-        wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret with the token to be read")
-        hold(lambda: {request for request in one.asked() if request[2] == "secrets"} == {wanted}, 2, "never a list, nor a watch")
+    wanted = ("get", "", "secrets", one.namespace, 200)
+    wait_until(lambda: wanted in one.asked(), SECONDS, "the Secret with the token to be read")
+    hold(lambda: {request for request in one.asked() if request[2] == "secrets"} == {wanted}, 2, "never a list, nor a watch")
     assert "hunter2" not in one.log.read_text()
     assert base64.b64encode(b"hunter2" * 5).decode() not in one.log.read_text()

@@ -7,8 +7,6 @@ Events of a node autoscaler for them as the cluster autoscaler does.
 import secrets
 import time
 
-import pytest
-
 from rayscaler_e2e import ray_manifests as rm
 from rayscaler_e2e.scenario import hold
 from rayscaler_e2e.wait import allowed, wait_until
@@ -150,9 +148,7 @@ def test_a_quota_gate_moves_the_demand_at_once(shared, controller):
         first_choice_again(one, program, control)
 
 
-def test_a_resource_quota_moves_the_demand_at_once(shared, controller, api_server):
-    if api_server.kind != "real":
-        pytest.skip("the embedded API server has no admission of quotas")
+def test_a_resource_quota_moves_the_demand_at_once(shared, controller):
     # Only the first group asks Kubernetes for a GPU.
     one = shared([rm.gpu_group("first"), rm.group("second", params={"num-gpus": "1"})])
     quotas = one.server.admin.of("resourcequotas", one.namespace)

@@ -61,11 +61,9 @@ def test_somebody_sets_replicas_back_every_second(shared, controller, api_server
             # A hold of 4 s, one patch, a hold of 8 s: without them there would be one patch a second.
             wait_until(lambda: time.time() > noticed + 10, 15, "the fight to go on")
             patches = len(patches_of_ours(api_server, one.namespace)) - before
-        # The embedded server keeps no managedFields.
-        who = "another writer" if api_server.kind == "embedded" else FIGHTER
-        assert message.startswith(f"{who} set replicas of group gpu-group back 3 times"), message
+        assert message.startswith(f"{FIGHTER} set replicas of group gpu-group back 3 times"), message
         assert patches <= 6, patches
-        control.wait_for('"condition"', "ReplicasReverted", who)
+        control.wait_for('"condition"', "ReplicasReverted", FIGHTER)
         (busy,) = program.ready("actors", LONG)
         over = time.time()
         wait_until(lambda: one.replicas() == 1, 40, "replicas to be ours again")

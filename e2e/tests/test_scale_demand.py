@@ -1,8 +1,8 @@
 """Workers are launched for Ray's demand, and idle ones are terminated (gpu-facts rows A3 to A6).
 
-Real Ray under an API server chosen by RAYSCALER_APISERVER; KubeRay's operator and the kubelet are
-stand-ins (the operator's Go module cannot be had: see kuberay_operator.py). The head is shared by
-all tests of the session; its idle timeout is 5 s unless a test sets another one.
+Real Ray under a real API server; KubeRay's operator and the kubelet are stand-ins (the operator's Go module cannot be
+had: see kuberay_operator.py). The head is shared by all tests of the session; its idle timeout is 5 s unless a test sets
+another one.
 """
 
 import os
@@ -26,7 +26,7 @@ def default_idle(api_server, standins):
     Its minute passes while the other tests of this module run.
     """
     namespace = api_server.create_namespace("default-idle")
-    directory = paths.work_root() / f"default-idle-{api_server.kind}"
+    directory = paths.work_root() / "default-idle"
     one = Scenario(api_server, namespace, rm.cluster("slow", [rm.gpu_group()], idle_seconds=None), directory)
     with Controller(api_server, namespace, directory / "controller"):
         with one.wait_head().program() as program:

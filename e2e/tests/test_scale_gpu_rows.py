@@ -100,7 +100,7 @@ def cluster(shared_head: Scenario, api_server):
     No test here is about idle workers: 5 s are less than a slow machine needs from one actor to the next.
     """
     shared_head.reset(GROUPS, idle_seconds=60)
-    directory = paths.work_root() / f"gpu-rows-{api_server.kind}"
+    directory = paths.work_root() / "gpu-rows"
     with Controller(api_server, shared_head.namespace, directory, "--stuck-demand-seconds", str(STUCK)):
         yield shared_head
         shared_head.end_programs()

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from rayscaler_e2e import chart, paths, rayclusters
-from rayscaler_e2e.apiserver import ADMIN_USER
+from rayscaler_e2e.apiserver import ADMIN_USER, ApiServer
 from rayscaler_e2e.cli import SECONDS as CLI_SECONDS
 from rayscaler_e2e.egress_proxy import EgressProxy
 from rayscaler_e2e.hostile.tokens import UNVERIFIED, status_of
@@ -26,8 +26,7 @@ from rayscaler_e2e.kubeconfig import write_kubeconfig
 from rayscaler_e2e.pki import CertificateAuthority
 from rayscaler_e2e.processes import Process
 from rayscaler_e2e.program import Controller
-from rayscaler_e2e.real import RealApiServer
-from rayscaler_e2e.tools import Tool, ToolMissing, find_tool
+from rayscaler_e2e.tools import Tool
 from rayscaler_e2e.wait import wait_until
 
 RBAC = "rbac.authorization.k8s.io"
@@ -63,7 +62,7 @@ def ask(address: str, path: str, token: str = "", ca: Optional[Path] = None, sch
 class Replica(Controller):
     """A Pod of the chart's Deployment, as its ServiceAccount."""
 
-    def __init__(self, server: RealApiServer, name: str, directory: Path, *flags: str):
+    def __init__(self, server: ApiServer, name: str, directory: Path, *flags: str):
         directory.mkdir(parents=True, exist_ok=True)
         token = server.service_account_token(chart.NAMESPACE, "rayscaler")
         kubeconfig = write_kubeconfig(directory / "kubeconfig", server.url, server.ca_file, token=token)
@@ -86,7 +85,7 @@ class Setup:
     def __init__(self, directory: Path):
         self.directory = directory
         self.egress = EgressProxy(directory)
-        self.server = RealApiServer(directory / "server", f"--egress-selector-config-file={self.egress.config}")
+        self.server = ApiServer(directory / "server", f"--egress-selector-config-file={self.egress.config}")
         self.replicas: List[Replica] = []
 
     def start(self) -> None:
@@ -164,12 +163,6 @@ class Setup:
 
 @pytest.fixture(scope="module")
 def setup() -> Iterator[Setup]:
-    if paths.chosen_api_server() != "real":
-        pytest.skip("the embedded API server has no reviews of tokens")
-    try:
-        find_tool("helm")
-    except ToolMissing as error:
-        pytest.skip(str(error))
     directory = paths.work_root() / "secure"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -396,7 +389,7 @@ def sample(kind: str, namespace: str) -> Dict[str, Any]:
     return json.loads(json.dumps(obj, default=lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ")))
 
 
-def fill(server: RealApiServer, namespace: str) -> Dict[str, int]:
+def fill(server: ApiServer, namespace: str) -> Dict[str, int]:
     """Objects of a tenant that are full of marks; their number by kind."""
     counts = {}
     for kind in SAMPLES:
@@ -432,7 +425,7 @@ def fill(server: RealApiServer, namespace: str) -> Dict[str, int]:
     return counts
 
 
-def waiting_worker(server: RealApiServer, namespace: str, cluster: str) -> None:
+def waiting_worker(server: ApiServer, namespace: str, cluster: str) -> None:
     """A Pod of the cluster that fits no Node: its snapshot then has Nodes, and what other Pods take of them."""
     uid = server.admin.of("rayclusters", namespace).get(cluster)["metadata"]["uid"]
     labels = {"ray.io/cluster": cluster, "ray.io/node-type": "worker", "ray.io/group": "workers"}

@@ -29,11 +29,9 @@ class Bench:
         self.server, self.directory = server, directory
         self.api, self.loop = RealApi(server), ProxyLoop()
         self.limit = MemoryLimit(chart_limit_mib())
-        flags = ["--leader-elect", "--leader-elect-resource-namespace", self.namespace]
-        if server.kind == "real":  # which reviews tokens
-            flags.append("--metrics-secure")
-            self._let("hostile", "reviews", REVIEWS)
-            self._let("scraper", "metrics", [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
+        flags = ["--leader-elect", "--leader-elect-resource-namespace", self.namespace, "--metrics-secure"]
+        self._let("hostile", "reviews", REVIEWS)
+        self._let("scraper", "metrics", [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
         self.controller = Controller(
             server, self.namespace, directory, *flags, account="hostile", env={"POD_NAME": "hostile"}, limit=self.limit
         )
