@@ -192,7 +192,7 @@ static const struct choice *choose(const struct offer *offer, struct pool_ask_li
 	if (!offer->snapshot->pools)
 		return choice;
 	*ret_asks = pool_ask(choice);
-	if (pool_is_granted(choice, ret_asks))
+	if (pool_is_granted(choice, ret_asks) && !packing->gangs_wait)
 		return choice;
 	if (packing->result->cut)
 		return choice_make(packing, pool_most(choice, ret_asks));
@@ -231,6 +231,18 @@ static void note_next_change(const struct facts *facts, bool cut, struct plan *p
 			plan->next_change = plan->schedules[i].next_change;
 }
 
+/* Those of health, and in place of them those that the packing has begun. */
+static void collect_backoffs(const struct choice *choice, struct memory_state *memory)
+{
+	const struct memory_state *begun = &choice->packing->memory;
+
+	VEC_EACH(const struct memory_backoff, backoff, &choice->health->memory.backoffs)
+		if (!VEC_FIND(&begun->backoffs, group, backoff->group))
+			VEC_PUSH(choice->arena, &memory->backoffs, *backoff);
+	VEC_EACH(const struct memory_backoff, backoff, &begun->backoffs)
+		VEC_PUSH(choice->arena, &memory->backoffs, *backoff);
+}
+
 /* The one place that writes the new memory: what each value collected, and the old marks of the kinds
  * that could not be judged. */
 static struct memory_state new_memory(const struct choice *choice)
@@ -241,10 +253,10 @@ static struct memory_state new_memory(const struct choice *choice)
 						     &choice->packing->memory, &choice->memory };
 	struct memory_state memory = {
 		.templates = choice->offer->memory.templates,
-		.backoffs = choice->health->memory.backoffs,
 		.launches = choice->memory.launches,
 	};
 
+	collect_backoffs(choice, &memory);
 	for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
 		for (size_t i = 0; i < parts[p]->marks.count; i++)
 			VEC_PUSH(choice->arena, &memory.marks, parts[p]->marks.at[i]);

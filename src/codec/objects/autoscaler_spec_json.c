@@ -47,6 +47,8 @@ static void write_max_gpus(struct json_writer *writer, const struct field *field
 	       "How long a Pod may take until its raylet has registered."),                        \
 		LAUNCH(T, node_seconds, has_node, "nodeProvisionTimeoutSeconds",                   \
 		       "How long an unschedulable Pod may wait for a Node."),                      \
+		LAUNCH(T, hold_seconds, has_hold, "gangHoldSeconds",                               \
+		       "How long a part of a gang waits for the rest; 0: no limit."),              \
 		LAUNCH(T, most_starting, has_most_starting, "maxStartingWorkers",                  \
 		       "Limit on launched workers that are not registered; 0: none.")
 
@@ -93,6 +95,7 @@ const struct field autoscaler_spec_fields[] = {
 				     "- rule: has(self.idleTimeoutSeconds) || "
 				     "has(self.startTimeoutSeconds) || "
 				     "has(self.nodeProvisionTimeoutSeconds) || "
+				     "has(self.gangHoldSeconds) || "
 				     "has(self.maxStartingWorkers)\n"
 				     "  message: a group without a setting; set one "
 				     "or remove the group"),

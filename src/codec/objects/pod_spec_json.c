@@ -246,7 +246,7 @@ const struct field pod_spec_fields[] = {
 		    "priority", "priorityClassName", "readinessGates", "runtimeClassName",
 		    "securityContext", "serviceAccount", "serviceAccountName", "setHostnameAsFQDN",
 		    "shareProcessNamespace", "subdomain", "terminationGracePeriodSeconds",
-		    "topologySpreadConstraints", "volumes", "workloadRef"),
+		    "topologySpreadConstraints", "volumes", "workloadRef", "schedulingGroup"),
 };
 
 static int annotations_decode(const struct json_at *member, const struct field *field, void *object)

@@ -21,21 +21,22 @@
 #define REFUSED_MS (3600 * MS_PER_SECOND)
 
 /* Causes whose back-off is not as the others: it cancels something else than all launches that cannot start, or it
- * ends as soon as the cause does, because nothing is to be probed. */
+ * ends as soon as the cause does, because nothing is to be probed, or a worker that registers does not end it. */
 static const struct cause_rule {
 	enum reason cause;
 	enum cancels cancels;
-	bool ends_with_cause;
-} cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
-		    { REASON_SCALE_GATE, CANCELS_ALL, true },
-		    { REASON_REFUSED, CANCELS_MISSING, true },
-		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
-		    { REASON_NO_PODS, CANCELS_MISSING, false },
-		    { REASON_QUOTA_GATE, CANCELS_GATED, false } };
+	bool ends_with_cause, outlasts_workers;
+} cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false, true },
+		    { REASON_SCALE_GATE, CANCELS_ALL, true, false },
+		    { REASON_REFUSED, CANCELS_MISSING, true, false },
+		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true, false },
+		    { REASON_NO_PODS, CANCELS_MISSING, false, false },
+		    { REASON_GANG_INCOMPLETE, CANCELS_ALL, false, true },
+		    { REASON_QUOTA_GATE, CANCELS_GATED, false, false } };
 
 static const struct cause_rule *rule_of(enum reason cause)
 {
-	static const struct cause_rule usual = { REASON_NONE, CANCELS_ALL, false };
+	static const struct cause_rule usual = { REASON_NONE, CANCELS_ALL, false, false };
 
 	ARRAY_EACH(const struct cause_rule, rule, cause_rules,
 		   sizeof(cause_rules) / sizeof(cause_rules[0]))
@@ -339,9 +340,8 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 	/* The clock was set back, so the end of the back-off is unknown. */
 	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;
-	/* A worker that registers shows that there is capacity. It does not end an ownership
-	 * conflict. */
-	if (old->cause != REASON_REPLICAS_RESET && facts->ray_reachable &&
+	/* A worker that registers shows that there is capacity. */
+	if (!rule_of(old->cause)->outlasts_workers && facts->ray_reachable &&
 	    has_recovered(facts, group, failed_at_of(old)))
 		return false;
 	/* The operator creates Pods again at once, as when the scale gate is lifted. */
@@ -397,6 +397,8 @@ static bool is_starved(const struct health *health, const struct worker *worker)
 		return own->obstacle == OBSTACLE_GATED && own->gate == GATE_CANCELLED;
 	if (health->groups[worker->group].cancels == CANCELS_MISSING)
 		return !worker->pod;
+	if (own->gate == GATE_WAITS)
+		return false; /* cancelling it gives up its place, and no capacity */
 	/* A Pod whose raylet is dead counts once the operator would have to recreate it. */
 	if (worker->raylet_gone)
 		return worker->finished || own->raylet_expired;

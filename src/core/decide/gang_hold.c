@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/decide/demand.h"
+#include "core/decide/worker.h"
 #include "core/model/reason.h"
 
 /* Packings that look for a gang that fits; the waiting gangs behind them keep nothing. */
@@ -174,7 +175,18 @@ static void mark_used(const struct packing *packing, const struct node_list *lis
 	}
 }
 
-/* Keeps what at least one of the results uses; a replica stays as a whole. */
+/* It was kept for too long beyond the idle timeout. */
+static bool has_waited(const struct packing *packing, const struct worker *worker)
+{
+	int64_t hold_ms = facts_launch(packing->facts, worker)->hold_ms;
+
+	return hold_ms > 0 &&
+	       worker_idle_passed(packing->facts, worker,
+				  worker_idle_timeout_ms(packing->health, worker) + hold_ms);
+}
+
+/* Keeps what at least one of the results uses, unless one of them has waited for too long; a replica stays as a
+ * whole. */
 static void keep_used(struct packing *packing, const struct node_list *list,
 		      const struct schedule_result *now, const struct schedule_result *ended,
 		      const char *message)
@@ -186,6 +198,9 @@ static void keep_used(struct packing *packing, const struct node_list *list,
 	replicas = arena_array(packing->arena, facts->worker_count, sizeof(*replicas));
 	mark_used(packing, list, now, workers, replicas);
 	mark_used(packing, list, ended, workers, replicas);
+	for (size_t i = 0; i < facts->worker_count; i++)
+		if (workers[i] && has_waited(packing, &facts->workers[i]))
+			return;
 	for (size_t i = 0; i < facts->worker_count; i++) {
 		size_t replica = facts->workers[i].replica;
 

@@ -5,8 +5,8 @@
  * The first gang, in the order of the packing, that would fit if all running work ended keeps the
  * workers that it would use: those on which its bundles fit now, and those on which the packing would
  * place them then. It launches nothing, and workers above maxReplicas do not count. A gang that a
- * backoff, a GPU quota or maxReplicas itself prevents keeps nothing. There is no limit in time: work
- * that never ends keeps the idle workers as long as the gang waits. */
+ * backoff, a GPU quota or maxReplicas itself prevents keeps nothing. All of them end when one was kept
+ * for gang-hold-seconds beyond its idle timeout. */
 #ifndef CORE_DECIDE_GANG_HOLD_H
 #define CORE_DECIDE_GANG_HOLD_H
 

@@ -28,7 +28,7 @@ enum cancels {
 	CANCELS_NOTHING = 0,
 	CANCELS_MISSING, /* replicas without a Pod */
 	CANCELS_GATED,   /* Pods with OBSTACLE_GATED and GATE_CANCELLED */
-	CANCELS_ALL,     /* both, and all Pods that cannot start */
+	CANCELS_ALL,     /* both, and all Pods that cannot start, without those with GATE_WAITS */
 };
 
 struct worker_health {

@@ -68,6 +68,7 @@ struct offer {
 	struct schedule_problem problem;
 	struct packed_list packed_demands, packed_gangs;
 	struct packed_list *packed_constraints;
+	bool within_pools;              /* of pool_offer(): with the grants as a limit */
 	struct resize_offer *resize;    /* NULL: none; of feature/in_place_resize */
 	struct plan_requests *requests; /* NULL: none; of feature/requests */
 	const char *gpu_ceiling;        /* name of the lowest GPU limit */

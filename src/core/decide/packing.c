@@ -5,10 +5,18 @@
 
 #include "core/capacity/price.h"
 #include "core/decide/backoff.h"
+#include "core/decide/gang_wait.h"
 #include "core/decide/limits.h"
 #include "core/decide/starved.h"
 #include "core/decide/worker.h"
 #include "core/model/in_force.h"
+
+/* It only keeps its place there: its group is in back-off, for another Pod. */
+static bool is_left_in_queue(const struct offer *offer, const struct worker *worker)
+{
+	return offer->health->groups[worker->group].cancels == CANCELS_ALL &&
+	       offer->health->workers[worker->index].gate == GATE_WAITS;
+}
 
 /* Whether demand can be placed on the worker. It cannot on one that drains or cannot start, nor on
  * one of a group whose capacity is unknown. */
@@ -23,7 +31,7 @@ static bool is_capacity(const struct offer *offer, const struct worker *worker)
 		       worker->node->status == RAY_NODE_IDLE;
 	if (worker->group == FACTS_NO_INDEX || offer->groups[worker->group].seen_capacity.problem)
 		return false;
-	return !offer->health->workers[worker->index].starved;
+	return !offer->health->workers[worker->index].starved && !is_left_in_queue(offer, worker);
 }
 
 static bool may_terminate(const struct offer *offer, const struct worker *worker)
@@ -419,6 +427,7 @@ void packing_run(struct packing *packing)
 	packing->result = last;
 	packing->termination_forbidden = packing->facts->termination_forbidden ||
 					 packing->result->cut;
+	gang_wait(packing);
 	if (is_anything_left(packing))
 		measure_living(packing);
 	note_launches(packing);

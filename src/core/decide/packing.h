@@ -14,6 +14,7 @@ struct worker_packing {
 		kept_reason; /* why it stays although nothing is placed on it; NONE: it is not kept */
 	const char *kept_message;
 	bool replaces_disrupted; /* kept for work of a disrupted worker, and for no other use */
+	const char *returned;    /* gang_wait: why it is given back; NULL: it is not */
 	bool chosen;             /* selected for termination, for `cause` */
 	enum schedule_cause cause;
 };
@@ -54,6 +55,7 @@ struct packing {
 	struct arena *arena;
 	struct schedule_problem problem; /* of the offer, with starved demand split off */
 	const struct schedule_result *result;
+	bool gangs_wait;                 /* gang_wait: a part of one, for the rest */
 	bool termination_forbidden;      /* of facts, or the result is cut: a need may be missing */
 	struct resources most_of_living; /* of each resource, on any one living node */
 	struct packed_list packed_demands; /* of `problem` */
@@ -63,7 +65,8 @@ struct packing {
 	time_ms starved_since;   /* of the one starved the longest; only with starved_bundles > 0 */
 	struct worker_packing *workers;
 	struct group_packing *groups;
-	struct memory_state memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED */
+	struct memory_state
+		memory; /* MARK_STARVED_DEMAND, MARK_DISRUPTED, MARK_GANG_PART; back-offs */
 };
 
 /* States the packing problem; needs the other members of the offer. */

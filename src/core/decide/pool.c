@@ -33,6 +33,7 @@ struct fresh {
 /* A gang of the problem. */
 struct gang_place {
 	VEC(size_t) fresh; /* the new replicas with a bundle of it */
+	VEC(size_t) there; /* the groups of other Pods with one */
 };
 
 /* A new replica in a unit, with the key of the unit. */
@@ -62,6 +63,16 @@ static void note_gangs(struct fresh_list *list, size_t fresh, struct arena *aren
 		if (gang->fresh.count == 0 || gang->fresh.at[gang->fresh.count - 1] != fresh)
 			VEC_PUSH(arena, &gang->fresh, fresh);
 	}
+}
+
+static void note_there(struct fresh_list *list, struct arena *arena,
+		       const struct schedule_node_result *node)
+{
+	for (size_t i = 0; i < node->placement_count; i++)
+		if (node->placements[i].phase == SCHEDULE_PHASE_GANG &&
+		    (i == 0 || node->placements[i - 1].index != node->placements[i].index))
+			VEC_PUSH(arena, &list->gangs[node->placements[i].index].there,
+				 node->type - 1);
 }
 
 /* The new nodes of a group while they are listed: the hosts of a replica follow each other. */
@@ -112,9 +123,13 @@ static struct fresh_list list_fresh(const struct choice *choice)
 	for (size_t i = 0; i < packing->result->node_count; i++) {
 		const struct schedule_node_result *node = &packing->result->nodes[i];
 
-		if (node->status == SCHEDULE_LAUNCH && node->type > 0 &&
-		    choice->facts->groups[node->type - 1].grant)
+		if (node->type == 0 || node->type == SCHEDULE_NO_INDEX ||
+		    !choice->facts->groups[node->type - 1].grant)
+			continue;
+		if (node->status == SCHEDULE_LAUNCH)
 			list_node(&list, choice, i, &listings[node->type - 1]);
+		else
+			note_there(&list, choice->arena, node);
 	}
 	return list;
 }
@@ -188,7 +203,20 @@ static void add_part(const struct choice *choice, struct pool_ask *ask, size_t g
 	if (count > 0 && ask->parts.at[count - 1].group == group)
 		ask->parts.at[count - 1].replicas++;
 	else
-		VEC_PUSH(choice->arena, &ask->parts, ((struct pool_ask_part){ group, 1 }));
+		VEC_PUSH(choice->arena, &ask->parts, ((struct pool_ask_part){ group, 1, 0 }));
+}
+
+/* Replicas of the gang that need no launch, in the groups of which it asks for more. */
+static void count_there(const struct choice *choice, const struct gang_place *gang,
+			struct pool_ask *ask)
+{
+	VEC_EACH(struct pool_ask_part, part, &ask->parts) {
+		int64_t pods = 0;
+
+		VEC_EACH(const size_t, group, &gang->there)
+			pods += *group == part->group;
+		part->there = pods / choice->facts->groups[part->group].hosts;
+	}
 }
 
 /* Equal ones in a row are one entry. */
@@ -242,6 +270,7 @@ struct pool_ask_list pool_ask(const struct choice *choice)
 			*gang = (struct pool_ask){ .count = 1, .gang = true };
 		}
 		add_part(choice, gang, member->group);
+		count_there(choice, &list.gangs[list.order[member->rank]], gang);
 	}
 	for (size_t i = 0; i < 2 * facts->group_count; i++) {
 		size_t g = i % facts->group_count;
@@ -312,6 +341,7 @@ const struct offer *pool_offer(const struct choice *choice)
 	struct schedule_type *types =
 		ARENA_COPY(choice->arena, problem->types, problem->type_count);
 
+	offer->within_pools = true;
 	problem->types = types;
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
 		struct schedule_type *type = &types[group->index + 1];

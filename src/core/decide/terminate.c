@@ -163,6 +163,11 @@ static void drain(struct choice *choice, const struct worker *worker, enum reaso
 	const struct worker_offer *own = &choice->offer->workers[worker->index];
 	const char *message;
 
+	if (reason == REASON_PART_OF_GANG) {
+		drain_idle(&choice->workers[worker->index], reason,
+			   choice->packing->workers[worker->index].returned);
+		return;
+	}
 	if (worker->release && reason == REASON_IDLE) {
 		drain_idle(&choice->workers[worker->index], REASON_RELEASED_FOR_OTHERS,
 			   worker->release->message);
@@ -268,6 +273,18 @@ static void choose_idle(struct choice *choice, const struct group *group,
 	}
 	if (target_base(own) - own->drained - 1 >= group->min_replicas)
 		drain_replica(choice, group, replica, REASON_IDLE);
+}
+
+static bool choose_returned(struct choice *choice, const struct group *group,
+			    const struct replica *replica)
+{
+	struct group_choice *own = &choice->groups[group->index];
+
+	if (!choice->packing->workers[replica->members[0]].returned ||
+	    target_base(own) - own->drained - 1 < group->min_replicas)
+		return false;
+	drain_replica(choice, group, replica, REASON_PART_OF_GANG);
+	return true;
 }
 
 static void stop_replica(struct choice *choice, const struct group *group,
@@ -425,6 +442,8 @@ static void choose_of_group(struct choice *choice, const struct group *group)
 			choose_disruption(choice, group, &replicas[i]);
 			continue;
 		}
+		if (choose_returned(choice, group, &replicas[i]))
+			continue;
 		choose_idle(choice, group, &replicas[i]);
 		if (is_held(choice, &replicas[i]))
 			choice->groups[group->index].held_by_minimum = true;

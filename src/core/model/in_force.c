@@ -13,6 +13,8 @@ static void set(const struct autoscaler_launch *given, struct in_force_launch *l
 		launch->start_ms = int64_min(given->start_seconds, LAUNCH_MAX) * MS_PER_SECOND;
 	if (given->has_node)
 		launch->node_ms = int64_min(given->node_seconds, LAUNCH_MAX) * MS_PER_SECOND;
+	if (given->has_hold)
+		launch->hold_ms = int64_min(given->hold_seconds, LAUNCH_MAX) * MS_PER_SECOND;
 	if (given->has_most_starting)
 		launch->most_starting = int64_min(given->most_starting, LAUNCH_MAX);
 }
@@ -24,6 +26,7 @@ struct in_force_launch in_force_launch(const struct snapshot *snapshot, const ch
 	struct in_force_launch launch = {
 		.start_ms = settings->start_timeout_seconds * MS_PER_SECOND,
 		.node_ms = settings->node_provision_timeout_seconds * MS_PER_SECOND,
+		.hold_ms = settings->gang_hold_seconds * MS_PER_SECOND,
 		.most_starting = settings->max_starting_workers,
 	};
 

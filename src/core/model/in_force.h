@@ -9,6 +9,7 @@
 struct in_force_launch {
 	int64_t start_ms;      /* until the raylet has registered */
 	int64_t node_ms;       /* of an unschedulable Pod */
+	int64_t hold_ms;       /* of a part of a gang, for the rest; 0: no limit */
 	int64_t most_starting; /* workers; 0: no limit */
 };
 

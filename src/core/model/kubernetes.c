@@ -103,7 +103,7 @@ bool autoscaler_group_is_empty(const struct autoscaler_group *group)
 	const struct autoscaler_launch *launch = &group->launch;
 
 	return !group->has_idle_timeout_seconds && !launch->has_start && !launch->has_node &&
-	       !launch->has_most_starting;
+	       !launch->has_hold && !launch->has_most_starting;
 }
 
 bool autoscaler_has_bundles(const struct autoscaler_object *object)

@@ -386,9 +386,10 @@ struct event {
 /* A RayClusterAutoscaler (rayscaler.dev/v1alpha1): the user's settings. */
 /* Bounds of launches, of a cluster or of one of its groups. */
 struct autoscaler_launch {
-	bool has_start, has_node, has_most_starting;
+	bool has_start, has_node, has_hold, has_most_starting;
 	int64_t start_seconds,
 		node_seconds;  /* as --start-timeout-seconds and the time for a Node */
+	int64_t hold_seconds;  /* as --gang-hold-seconds; 0: no limit */
 	int64_t most_starting; /* as --max-starting-workers; 0: none */
 };
 

@@ -47,6 +47,7 @@ enum mark_kind {
 	MARK_LOWERED,          /* key: group; since: last patch; count: replicas */
 	MARK_DISRUPTED,        /* key: group; since: last seen in use; count: Pods */
 	MARK_GATES, /* key: Pod name; since: the last change of its scheduling gates; count: gates */
+	MARK_GANG_PART, /* key: Pod name; since: it waits for the rest of its gang; see gang_wait.h */
 	MARK_NO_POD, /* key: group; since: when the operator last had no Pod to make; count: Pods */
 	/* Of relay.h. key: Pod name; since: when Ray accepted the drain; count: the deadline in seconds
 	 * since 1970, 0: unknown. */

@@ -47,6 +47,7 @@ struct pool_terms {
 struct pool_ask_part {
 	size_t group; /* index in the RayCluster */
 	int64_t replicas;
+	int64_t there; /* of a gang: replicas that it has already */
 };
 
 /* `count` equal indivisible units that wait to be launched: a replica, or all replicas for a gang. */

@@ -51,6 +51,9 @@ enum reason_trait {
 	  "evicted workers need no (further) replacement", "nothing: none is deleted for this")    \
 	X(SCALE_DOWN_IDLE, "ScaleDownIdle", TRAIT_DOWN, "idle longer than the timeout",            \
 	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
+	X(SCALE_DOWN_GANG, "ScaleDownGang", TRAIT_DOWN,                                            \
+	  "part of a placement group or replica whose rest has not come",                          \
+	  "see the cause of the backoff; gangHoldSeconds says how long a part waits")              \
 	X(SCALE_DOWN_DRAINED, "ScaleDownDrained", TRAIT_DOWN, "Ray has drained the worker",        \
 	  "nothing")                                                                               \
 	X(SCALE_DOWN_MAX_REPLICAS, "ScaleDownMaxReplicas", TRAIT_DOWN, "more than maxReplicas",    \
@@ -71,6 +74,9 @@ enum reason_trait {
 	X(IDLE, "Idle", TRAIT_IDLE, "idle longer than its timeout",                                \
 	  "nothing; idleTimeoutSeconds says how long a worker waits")                              \
 	X(DRAINED, "Drained", 0, "draining for Ray, with nothing in use", "nothing")               \
+	X(PART_OF_GANG, "GangIncomplete", 0,                                                       \
+	  "the rest of its placement group or replica has not come in gangHoldSeconds",            \
+	  "see the cause of the backoff")                                                          \
 	X(RAYLET_GONE, "RayletGone", 0, "the Pod runs, its raylet is dead",                        \
 	  "read the worker's log: memory, and the network to the head")                            \
 	X(POD_FINISHED, "PodFinished", 0, "the Pod has ended",                                     \
@@ -202,6 +208,9 @@ enum reason_trait {
 	  "read the Pod's log and status")                                                           \
 	X(RAYLET_START_TIMEOUT, "StartTimeout", 0, "its Pods do not register in time",               \
 	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")        \
+	X(GANG_INCOMPLETE, "GangIncomplete", 0,                                                      \
+	  "a part of a placement group or replica has waited for the rest for gangHoldSeconds",      \
+	  "see why its Pods do not start; raise gangHoldSeconds if starting takes that long")        \
 	X(REFUSED, "RefusedByKubeRay", 0,                                                            \
 	  "KubeRay refuses the RayCluster: no patch has an effect",                                  \
 	  "correct the field that KubeRay's message names")                                          \

@@ -37,6 +37,8 @@ enum settings_enforce_max { ENFORCE_MAX_WHEN_IDLE = 0, ENFORCE_MAX_NOW };
 	  31536000, "seconds", "how long an unschedulable Pod may wait for a node")                \
 	X(INTEGER, start_timeout_seconds, "start-timeout-seconds", 1200, 0, 31536000, "seconds",   \
 	  "how long a Pod may take until its raylet has registered")                               \
+	X(INTEGER, gang_hold_seconds, "gang-hold-seconds", 1200, 0, 31536000, "seconds",           \
+	  "how long a part of a placement group or replica waits for the rest, 0: without end")    \
 	X(INTEGER, raylet_gone_seconds, "raylet-gone-seconds", 60, 0, 31536000, "seconds",         \
 	  "a running Pod with a dead raylet is recycled after this")                               \
 	X(INTEGER, unregistered_seconds, "unregistered-seconds", 30, 1, 31536000, "seconds",       \

@@ -129,7 +129,8 @@ static void add_backoff_event(struct maker *m, const struct plan_group *group)
 	const struct memory_backoff *backoff = group->backoff;
 	const char *key = arena_printf(m->arena, "%s %s", group->name, reason_word(backoff->cause));
 	if (backoff->cause == REASON_NODE_PROVISION_TIMEOUT ||
-	    backoff->cause == REASON_RAYLET_START_TIMEOUT)
+	    backoff->cause == REASON_RAYLET_START_TIMEOUT ||
+	    backoff->cause == REASON_GANG_INCOMPLETE)
 		add(m, DECISION_EVENT_SCALE_UP_TIMED_OUT, key,
 		    arena_printf(m->arena, "Group %s (%s): %s", group->name,
 				 reason_word(backoff->cause), backoff->message));

@@ -298,21 +298,20 @@ static int64_t count_drains(const struct choice *choice, const struct group *gro
 	return count;
 }
 
-/* The message of the first one. */
-static struct words words_of_release(const struct choice *choice, const struct group *group,
-				     int64_t count)
+/* The message of the first one that ends for the reason. */
+static struct words words_of_first(const struct choice *choice, const struct group *group,
+				   int64_t count, enum reason of, enum reason reason)
 {
 	const char *message = "";
 
 	for (size_t i = group->worker_count; i > 0; i--) {
 		const struct worker_choice *own = &choice->workers[group->first_worker + i - 1];
 
-		if (own->action != TERMINATE_NONE && own->reason == REASON_RELEASED_FOR_OTHERS)
+		if (own->action != TERMINATE_NONE && own->reason == of)
 			message = own->message;
 	}
-	return (struct words){ REASON_SCALE_DOWN_RELEASED,
-			       arena_printf(choice->arena, "%lld worker%s: %s", (long long)count,
-					    plural(count), message) };
+	return (struct words){ reason, arena_printf(choice->arena, "%lld worker%s: %s",
+						    (long long)count, plural(count), message) };
 }
 
 static struct words words_of_drain(const struct choice *choice, const struct group *group)
@@ -320,6 +319,7 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 	int64_t shortest;
 	int64_t above = count_drains(choice, group, REASON_ABOVE_MAX_REPLICAS, &shortest);
 	int64_t released = count_drains(choice, group, REASON_RELEASED_FOR_OTHERS, &shortest);
+	int64_t parts = count_drains(choice, group, REASON_PART_OF_GANG, &shortest);
 	int64_t idle = count_drains(choice, group, REASON_IDLE, &shortest);
 
 	if (above > 0)
@@ -329,7 +329,11 @@ static struct words words_of_drain(const struct choice *choice, const struct gro
 						    (long long)above, plural(above),
 						    (long long)group->spec->max_replicas) };
 	if (idle == 0 && released > 0)
-		return words_of_release(choice, group, released);
+		return words_of_first(choice, group, released, REASON_RELEASED_FOR_OTHERS,
+				      REASON_SCALE_DOWN_RELEASED);
+	if (idle == 0 && parts > 0)
+		return words_of_first(choice, group, parts, REASON_PART_OF_GANG,
+				      REASON_SCALE_DOWN_GANG);
 	if (idle == 0)
 		return (struct words){ REASON_WORKER_RECYCLED,
 				       "hosts of a replica whose other hosts were deleted" };
@@ -365,7 +369,8 @@ static struct words words_of_removal(const struct choice *choice, const struct g
 						    "%lld drained worker%s with nothing in use",
 						    (long long)count, plural(count)) };
 	if (first == REASON_RELEASED_FOR_OTHERS)
-		return words_of_release(choice, group, count);
+		return words_of_first(choice, group, count, REASON_RELEASED_FOR_OTHERS,
+				      REASON_SCALE_DOWN_RELEASED);
 	if (first == REASON_ABOVE_MAX_REPLICAS)
 		return (struct words){ REASON_SCALE_DOWN_MAX_REPLICAS,
 				       arena_printf(choice->arena,

@@ -351,7 +351,7 @@ static const struct subject {
 	{ "GPUs", " max-gpus-per-cluster max-gpus-per-namespace max-gpus-total device-table "
 		  "price-table accelerators conserve-accelerators " },
 	{ "Workers that do not start", " node-provision-timeout-seconds start-timeout-seconds "
-				       "raylet-gone-seconds unregistered-seconds "
+				       "gang-hold-seconds raylet-gone-seconds unregistered-seconds "
 				       "backoff-initial-seconds backoff-max-seconds " },
 	{ "Leader election",
 	  " leader-elect leader-elect-lease-duration leader-elect-renew-deadline "

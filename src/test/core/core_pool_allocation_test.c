@@ -524,6 +524,23 @@ static void test_places_after_a_restart(void **state)
 	assert_int_equal(asks->list.at[1].since, NOW);
 }
 
+/* Workers that it had have ended: it asks for more, and is as large as before. */
+static void test_a_gang_keeps_its_place_without_its_parts(void **state)
+{
+	(void)state;
+	ask(2, 0, 1, 1);
+	scene.asks[2].at[0].gang = true;
+	scene.asks[2].at[0].parts.at[0] = (struct pool_ask_part){ 0, 6, 2 };
+	(void)allocate();
+	scene.now += 5000;
+	scene.asks[2].at[0].parts.at[0] = (struct pool_ask_part){ 0, 8, 0 };
+	(void)allocate();
+	assert_int_equal(scene.old[2]->list.at[0].since, NOW);
+	scene.asks[2].at[0].parts.at[0] = (struct pool_ask_part){ 0, 8, 1 };
+	(void)allocate();
+	assert_int_equal(scene.old[2]->list.at[0].since, scene.now);
+}
+
 static void test_an_unused_grant_costs_the_place(void **state)
 {
 	const struct pool_allocation *allocation;
@@ -845,6 +862,7 @@ int main(void)
 		TEST(test_a_drain_keeps_its_deadline),
 		TEST(test_places_in_the_order_are_kept),
 		TEST(test_places_after_a_restart),
+		TEST(test_a_gang_keeps_its_place_without_its_parts),
 		TEST(test_an_unused_grant_costs_the_place),
 		TEST(test_a_cluster_of_kueue),
 		TEST(test_protected_workers_end_for_a_guarantee),

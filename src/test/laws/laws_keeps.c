@@ -116,6 +116,10 @@ static struct cJSON *make_waiting(const struct cJSON *snapshot, uint64_t seed)
 	cJSON_AddItemToArray(gangs, make_gang(nodes, &random));
 	set(state, "pendingGangResourceRequests", gangs);
 	set(state, "pendingResourceRequests", cJSON_CreateArray());
+	/* A wait that ends is the law "halves". */
+	if (!TREE_AT(tree, "settings"))
+		cJSON_AddObjectToObject(tree, "settings");
+	set(TREE_AT(tree, "settings"), "gang-hold-seconds", cJSON_CreateNumber(0));
 	return tree;
 }
 

@@ -154,6 +154,7 @@ static bool is_large(const struct pool_member *member, const struct pool_waiting
 	return ask->gang;
 }
 
+/* With the replicas of a gang that are there. */
 static int64_t unit_gpus(const struct pool_member *member, const struct pool_waiting *ask)
 {
 	int64_t sum = 0;
@@ -163,7 +164,7 @@ static int64_t unit_gpus(const struct pool_member *member, const struct pool_wai
 			sum = resource_sum(
 				sum,
 				resource_product(member->groups[ask->parts[p].group].replica_gpus,
-						 ask->parts[p].replicas));
+						 ask->parts[p].replicas + ask->parts[p].there));
 	return sum;
 }
 

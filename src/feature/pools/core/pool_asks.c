@@ -24,6 +24,7 @@ const struct field pool_asks_fields[] = {
 	FIELD_END,
 };
 
+/* Of a gang with the replicas that it has: it keeps its place when they end while it waits. */
 static const char *groups_text(const struct pool_ask *ask, const struct ray_cluster *cluster,
 			       struct arena *arena)
 {
@@ -31,7 +32,8 @@ static const char *groups_text(const struct pool_ask *ask, const struct ray_clus
 
 	VEC_EACH(const struct pool_ask_part, part, &ask->parts)
 		text = arena_printf(arena, "%s%s%s*%lld", text, text[0] ? "," : "",
-				    cluster->groups[part->group].name, (long long)part->replicas);
+				    cluster->groups[part->group].name,
+				    (long long)(part->replicas + part->there));
 	return text;
 }
 

@@ -22,7 +22,7 @@
 struct pool_waiting {
 	struct pool_ask_part *parts;
 	size_t part_count;
-	const char *groups; /* "gpu-group*8": equal asks have equal texts */
+	const char *groups; /* "gpu-group*8", with what a gang has: equal asks have equal texts */
 	int64_t count;
 	time_ms since;
 	time_ms granted_since; /* TIME_NONE: it is not granted */

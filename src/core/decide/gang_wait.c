@@ -1,0 +1,345 @@
+#include "core/decide/gang_wait.h"
+
+#include "core/decide/mark.h"
+#include "core/decide/replica.h"
+#include "core/model/reason.h"
+
+/* Of a gang of the problem: bundles on workers that are not registered. */
+struct rest {
+	bool waits, over;
+	time_ms since; /* the first of their Pods was created; now: there is none */
+};
+
+/* A replica of which some or all hosts have registered, and wait. */
+struct part {
+	const struct group *group;
+	const struct replica *replica;
+	time_ms since;   /* of the host that waits longest */
+	bool incomplete; /* for other hosts */
+	bool over;
+};
+
+struct search {
+	struct packing *packing;
+	struct rest *rests; /* by gang of the problem */
+	VEC(struct part) parts;
+	size_t *nodes;  /* by worker: its node of the result, or SCHEDULE_NO_INDEX */
+	int64_t *spare; /* by group: replicas above the minimum */
+};
+
+static time_ms earlier(time_ms a, time_ms b)
+{
+	return a < b ? a : b;
+}
+
+static const struct worker *worker_of(const struct packing *packing,
+				      const struct schedule_node_result *node)
+{
+	return node->worker < packing->facts->worker_count ?
+		       &packing->facts->workers[node->worker] :
+		       NULL;
+}
+
+/* Of a Pod that does not exist yet: now. */
+static time_ms created(const struct packing *packing, const struct worker *worker)
+{
+	return worker && worker->pod && worker->pod->created != TIME_NONE ?
+		       earlier(worker->pod->created, packing->snapshot->now) :
+		       packing->snapshot->now;
+}
+
+static bool is_rest(const struct packing *packing, const struct schedule_node_result *node)
+{
+	const struct worker *worker = worker_of(packing, node);
+
+	return node->worker == SCHEDULE_NO_INDEX || (worker && !worker->registered);
+}
+
+static void find_rests(struct search *search)
+{
+	const struct packing *packing = search->packing;
+
+	for (size_t i = 0; i < packing->result->node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+		const struct worker *worker = worker_of(packing, node);
+
+		if (worker)
+			search->nodes[worker->index] = i;
+		if (!is_rest(packing, node))
+			continue;
+		for (size_t p = 0; p < node->placement_count; p++) {
+			struct rest *rest;
+
+			if (node->placements[p].phase != SCHEDULE_PHASE_GANG)
+				continue;
+			rest = &search->rests[node->placements[p].index];
+			rest->since = rest->waits ? earlier(rest->since, created(packing, worker)) :
+						    created(packing, worker);
+			rest->waits = true;
+		}
+	}
+}
+
+/* ---- the parts ---- */
+
+/* Each gang with a bundle on the worker waits for its rest; false: or other demand is placed there.
+ * ret_since: since when the oldest rest waits. */
+static bool only_waits(const struct search *search, const struct worker *worker, bool *ret_any,
+		       time_ms *ret_since)
+{
+	const struct schedule_node_result *node;
+
+	if (search->nodes[worker->index] == SCHEDULE_NO_INDEX)
+		return false;
+	node = &search->packing->result->nodes[search->nodes[worker->index]];
+	for (size_t p = 0; p < node->placement_count; p++) {
+		const struct schedule_placement *placement = &node->placements[p];
+
+		if (placement->phase != SCHEDULE_PHASE_GANG ||
+		    !search->rests[placement->index].waits)
+			return false;
+		*ret_since = earlier(*ret_since, search->rests[placement->index].since);
+		*ret_any = true;
+	}
+	return true;
+}
+
+static time_ms part_since(const struct packing *packing, const struct worker *worker, time_ms rest)
+{
+	const struct facts *facts = packing->facts;
+	time_ms idle = packing->snapshot->now - worker->node->idle_duration_ms;
+	time_ms since = mark_find(facts, MARK_GANG_PART, worker->pod_name) ?
+				mark_since(facts, MARK_GANG_PART, worker->pod_name) :
+				rest;
+
+	return since > idle ? since : idle;
+}
+
+/* False: a host is in use, or nothing is waited for. */
+static bool look(const struct search *search, struct part *part)
+{
+	const struct packing *packing = search->packing;
+	const struct replica *replica = part->replica;
+	const struct worker *workers = packing->facts->workers;
+	time_ms rest = packing->snapshot->now, since = packing->snapshot->now;
+	bool waits = false;
+
+	part->incomplete = workers[replica->members[0]].replica != FACTS_NO_INDEX &&
+			   (int64_t)replica->count < part->group->hosts;
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &workers[replica->members[i]];
+
+		if (!worker->registered) {
+			part->incomplete = true;
+			rest = earlier(rest, created(packing, worker));
+		} else if (packing->offer->workers[worker->index].removal != REMOVAL_DRAIN ||
+			   worker->release || !only_waits(search, worker, &waits, &rest)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < replica->count; i++)
+		if (workers[replica->members[i]].registered)
+			since = earlier(since,
+					part_since(packing, &workers[replica->members[i]], rest));
+	part->since = since;
+	return waits || part->incomplete;
+}
+
+static void add_part(struct search *search, const struct group *group,
+		     const struct replica *replica)
+{
+	struct part part = { .group = group, .replica = replica };
+
+	if (!replica->not_registered && !replica->broken && !replica->disrupted &&
+	    look(search, &part))
+		VEC_PUSH(search->packing->arena, &search->parts, part);
+}
+
+static void find_parts(struct search *search)
+{
+	const struct packing *packing = search->packing;
+
+	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
+		const struct group_offer *own = &packing->offer->groups[group->index];
+
+		search->spare[group->index] =
+			(group->kept + group->missing) / group->hosts - group->min_replicas;
+		if (group->frozen)
+			continue;
+		for (size_t i = 0; i < own->replica_count; i++)
+			add_part(search, group, &own->replicas[i]);
+	}
+}
+
+/* ---- the end of a wait ---- */
+
+/* Whether the wait of one of its gangs has ended; end: ends them all. */
+static bool is_over(const struct search *search, const struct part *part, bool end)
+{
+	bool over = end;
+
+	for (size_t i = 0; i < part->replica->count; i++) {
+		size_t index = search->nodes[part->replica->members[i]];
+		const struct schedule_node_result *node;
+
+		if (index == SCHEDULE_NO_INDEX)
+			continue;
+		node = &search->packing->result->nodes[index];
+		for (size_t p = 0; p < node->placement_count; p++) {
+			struct rest *rest;
+
+			if (node->placements[p].phase != SCHEDULE_PHASE_GANG)
+				continue;
+			rest = &search->rests[node->placements[p].index];
+			rest->over = rest->over || end;
+			over = over || rest->over;
+		}
+	}
+	return over;
+}
+
+static bool end_waits(struct search *search)
+{
+	bool any = false;
+
+	VEC_EACH(struct part, part, &search->parts) {
+		int64_t hold_ms = part->group->launch.hold_ms;
+
+		if (hold_ms == 0 || search->spare[part->group->index] <= 0 ||
+		    !due_passed(search->packing->facts->due, part->since, hold_ms))
+			continue;
+		part->over = any = is_over(search, part, true);
+	}
+	return any;
+}
+
+static void note(struct packing *packing, const struct part *part)
+{
+	for (size_t i = 0; i < part->replica->count; i++) {
+		const struct worker *worker = &packing->facts->workers[part->replica->members[i]];
+
+		if (worker->registered)
+			VEC_PUSH(packing->arena, &packing->memory.marks,
+				 ((struct memory_mark){ MARK_GANG_PART, worker->pod_name,
+							part->since, 0, NULL }));
+	}
+}
+
+/* Nothing is placed on its hosts any more. */
+static void give_back(const struct search *search, const struct part *part,
+		      struct schedule_node *nodes)
+{
+	struct packing *packing = search->packing;
+	const char *message =
+		arena_printf(packing->arena, "the rest of its %s has not come in %lld s",
+			     part->incomplete ? "replica" : "placement group",
+			     (long long)(part->group->launch.hold_ms / MS_PER_SECOND));
+
+	for (size_t i = 0; i < part->replica->count; i++) {
+		size_t worker = part->replica->members[i], node = search->nodes[worker];
+
+		packing->workers[worker].returned = message;
+		if (node == SCHEDULE_NO_INDEX)
+			continue;
+		nodes[node].released = true;
+		nodes[node].available = (struct resources){ .count = 0 };
+	}
+}
+
+static bool has_ended(const struct search *search, const struct schedule_node_result *node)
+{
+	for (size_t p = 0; p < node->placement_count; p++)
+		if (node->placements[p].phase == SCHEDULE_PHASE_GANG &&
+		    search->rests[node->placements[p].index].over)
+			return true;
+	return false;
+}
+
+/* Of the groups from which the rest of an ended gang would come; its Pods that cannot start do not count. */
+static void back_off(const struct search *search, struct schedule_type *types,
+		     struct schedule_node *nodes)
+{
+	struct packing *packing = search->packing;
+	int64_t seconds = in_force_backoff_max_seconds(packing->snapshot);
+	bool *backed_off = arena_array(packing->arena, packing->problem.type_count, sizeof(bool));
+
+	for (size_t i = 0; i < packing->result->node_count; i++) {
+		const struct schedule_node_result *node = &packing->result->nodes[i];
+
+		if (node->type == SCHEDULE_NO_INDEX || !is_rest(packing, node) ||
+		    !has_ended(search, node))
+			continue;
+		backed_off[node->type] = true;
+		if (node->worker != SCHEDULE_NO_INDEX &&
+		    packing->health->workers[node->worker].obstacle != OBSTACLE_NONE)
+			nodes[i].available = (struct resources){ .count = 0 };
+	}
+	VEC_EACH(const struct part, part, &search->parts)
+		if (part->over && part->incomplete)
+			backed_off[part->group->index + 1] = true;
+	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
+		if (!backed_off[group->index + 1])
+			continue;
+		types[group->index + 1].launch_held = true;
+		VEC_PUSH(packing->arena, &packing->memory.backoffs,
+			 ((struct memory_backoff){
+				 .group = group->spec->name,
+				 .until = packing->snapshot->now + seconds * MS_PER_SECOND,
+				 .seconds = seconds,
+				 .cause = REASON_GANG_INCOMPLETE,
+				 .message = "parts of a placement group or replica have waited for "
+					    "its workers for gangHoldSeconds",
+			 }));
+	}
+}
+
+static void end_parts(struct search *search)
+{
+	struct packing *packing = search->packing;
+	struct schedule_problem *problem = &packing->problem;
+	struct schedule_type *types =
+		ARENA_COPY(packing->arena, problem->types, problem->type_count);
+	struct schedule_node *nodes =
+		ARENA_COPY(packing->arena, problem->nodes, problem->node_count);
+
+	back_off(search, types, nodes);
+	VEC_EACH(struct part, part, &search->parts) {
+		part->over = part->over || is_over(search, part, false);
+		if (part->over && search->spare[part->group->index]-- > 0)
+			give_back(search, part, nodes);
+		else
+			note(packing, part);
+	}
+	problem->types = types;
+	problem->nodes = nodes;
+	problem->may_be_cut = false;
+	packing->result = schedule(problem, packing->arena);
+}
+
+void gang_wait(struct packing *packing)
+{
+	const struct facts *facts = packing->facts;
+	struct search search = {
+		.packing = packing,
+		.rests = arena_array(packing->arena, packing->problem.gang_count,
+				     sizeof(*search.rests)),
+		.nodes = arena_array(packing->arena, facts->worker_count, sizeof(*search.nodes)),
+		.spare = arena_array(packing->arena, facts->group_count, sizeof(*search.spare)),
+	};
+
+	if (packing->termination_forbidden)
+		return;
+	for (size_t i = 0; i < facts->worker_count; i++)
+		search.nodes[i] = SCHEDULE_NO_INDEX;
+	find_rests(&search);
+	find_parts(&search);
+	packing->gangs_wait = search.parts.count > 0;
+	if (packing->snapshot->pools && !packing->offer->within_pools)
+		return;
+	if (end_waits(&search)) {
+		end_parts(&search);
+		return;
+	}
+	VEC_EACH(const struct part, part, &search.parts)
+		note(packing, part);
+}
