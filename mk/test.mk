@@ -273,8 +273,8 @@ test-schedule-ray: $(BUILD)/tools/codec_schedule $(BUILD)/tools/codec_decide_ben
 
 # ---- growth -------------------------------------------------------------------------------
 # bench-growth: in make test a part by the day of the year, of about a minute of CPU time, in make test-all
-# everything. GROWTH_PART repeats one. A list that is above its aim fails, unless $(GROWTH_KNOWN) has it; a pair is
-# printed, as not all pairs have been looked at.
+# everything. GROWTH_PART repeats one. A list that is above its aim fails, unless $(GROWTH_KNOWN) has it; a pair
+# fails above 1,000 million blocks or 80 MiB and is printed below, as not all pairs have been looked at.
 
 GROWTH_PARTS := 64
 GROWTH_PART ?= $(shell expr $$(date +%j) % $(GROWTH_PARTS) + 1)

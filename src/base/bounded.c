@@ -1,9 +1,12 @@
 #include "base/bounded.h"
 
+#include "base/bounded_run.h"
 #include "base/check.h"
 
 _Thread_local int64_t bounded_left;
 static _Thread_local struct bounded *current;
+/* `before` units were counted when bounded_left was `given`. */
+static _Thread_local int64_t before, given;
 
 static void leave(struct bounded *bounded)
 {
@@ -19,9 +22,20 @@ static int64_t units_of(const struct bounded *bounded)
 	return bounded->units > 0 ? bounded->units : BOUNDED_UNITS;
 }
 
+int64_t bounded_units(void)
+{
+	return before + (given - bounded_left);
+}
+
+static void give(int64_t units)
+{
+	before = bounded_units();
+	given = bounded_left = units;
+}
+
 void bounded_check(void)
 {
-	bounded_left = units_of(current);
+	give(units_of(current));
 	if (current && !current->ends && current->check && current->check(current->context))
 		leave(current);
 }
@@ -57,5 +71,5 @@ void bounded_set(struct bounded *bounded)
 		bounded->err.kind = ERR_NONE;
 	}
 	current = bounded;
-	bounded_left = units_of(bounded);
+	give(units_of(bounded));
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bounded_run.h"
 #include "base/sort.h"
 #include "core/model/cpu_budget.h"
 #include "core/schedule/schedule_try.h"
@@ -16,8 +17,12 @@
 /* The same for steps of schedule_exact, and for enumerated choices of launches. */
 #define SEARCH_STEPS_MAX ((size_t)200000)
 #define SEARCH_CHOICES_MAX ((size_t)20000)
-/* The removal of single replicas has an eighth of the packings, and these steps beside the search's. */
+/* Work of the packings of one search, counted where their loops are: names of nodes, selectors and whatever else makes
+ * one packing dear. 350 ms; the largest problem of bench-gpus takes 70 million, and 10 million for the removal. */
+#define SEARCH_UNITS_MAX ((int64_t)80000000)
+/* The removal of single replicas has an eighth of the packings, and this work and these steps beside the search's. */
 #define REMOVAL_RUNS_PART 8
+#define REMOVAL_UNITS_MAX ((int64_t)20000000)
 #define REMOVAL_STEPS_MAX ((size_t)100000)
 #define CONFIRM_ROUNDS 6
 /* A launch that would wait costs so many times as much. */
@@ -41,6 +46,7 @@ struct search {
 	int64_t *caps; /* by type: launches that the next packing may make */
 	__int128 least_cost;
 	size_t runs_left, removal_runs, steps_left, choices_left;
+	int64_t units_end; /* of bounded_units */
 };
 
 static const struct schedule_policy RAY = { .spare_gpus = false };
@@ -407,7 +413,8 @@ static void choose(struct search *search, const struct schedule_policy *policy,
 
 static bool may_run(const struct search *search)
 {
-	return search->runs_left && !cpu_budget_is_cut(search->problem->cpu_budget);
+	return search->runs_left && bounded_units() < search->units_end &&
+	       !cpu_budget_is_cut(search->problem->cpu_budget);
 }
 
 /* Confirms the launches with one policy. If a trial needs fewer launches, those are tried next; if
@@ -525,6 +532,7 @@ static void search_init(struct search *search)
 	search->runs_left -= search->removal_runs;
 	if (search->runs_left < SEARCH_RUNS_MIN)
 		search->runs_left = SEARCH_RUNS_MIN;
+	search->units_end = bounded_units() + SEARCH_UNITS_MAX;
 	search->steps_left = SEARCH_STEPS_MAX;
 	search->choices_left = SEARCH_CHOICES_MAX;
 	search->given = arena_array(search->scratch, types, sizeof(*search->given));
@@ -722,6 +730,7 @@ static void remove_unneeded(struct search *search)
 		removals[i] = (struct removal){ i, replicas_cost(search, i, 1) };
 	sort_stable(removals, count, sizeof(*removals), compare_removals);
 	search->runs_left = search->removal_runs;
+	search->units_end = bounded_units() + REMOVAL_UNITS_MAX;
 	search->steps_left = REMOVAL_STEPS_MAX;
 	for (; kept < count && may_run(search); at = kept ? (at + 1) % count : at)
 		kept = remove_replica(search, removals[at].type) ? 0 : kept + 1;
@@ -734,10 +743,13 @@ static void remove_unneeded(struct search *search)
 static void confirm_without_ceiling(struct search *search, const int64_t *launches)
 {
 	size_t runs = search->runs_left;
+	int64_t end = search->units_end;
 
 	search->runs_left = SIZE_MAX;
+	search->units_end = INT64_MAX;
 	confirm(search, launches);
 	search->runs_left = runs;
+	search->units_end = end;
 }
 
 static void search_best(struct search *search)

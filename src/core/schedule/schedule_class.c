@@ -211,22 +211,27 @@ static void find_bound(struct schedule_run *run, uint32_t id)
 									amount->available - most :
 									0);
 	}
-	schedule_key_rest(&run->states, state, terms, rest, &key);
+	schedule_key_rest(&run->states, state, schedule_room_whole(&run->room, state->amount_count),
+			  terms, rest, &key);
 	class->labels = known ? schedule_placed_rank(&run->states, state->labels, placed) : INT_MAX;
 	class->minimum = known ? key.minimum * SLACK : INFINITY;
 	class->average = known ? key.average * SLACK : INFINITY;
 }
 
 /* Whether no shape of the gangs fits, by the needs that all of them have. */
-static bool is_spent(struct schedule_run *run, uint32_t id)
+static bool is_spent(const struct schedule_run *run, uint32_t id)
 {
-	bool spent = false;
+	const struct schedule_state *state = &run->states.states.at[id];
 
-	schedule_room_load(&run->room, id);
-	VEC_EACH(const struct schedule_need, need, &run->classes.common)
-		spent = spent || schedule_room_available(&run->room, need->name) < need->amount;
-	schedule_room_unload(&run->room);
-	return spent;
+	VEC_EACH(const struct schedule_need, need, &run->classes.common) {
+		const struct schedule_amount *amount = schedule_state_amount(state, need->name);
+		int64_t implicit = run->words.is_implicit[need->name] ? RESOURCE_UNIT : 0;
+
+		if ((amount && amount->available >= 0 ? amount->available : implicit) <
+		    need->amount)
+			return true;
+	}
+	return false;
 }
 
 void schedule_class_rank(struct schedule_run *run, uint32_t state)

@@ -46,6 +46,8 @@ static void find_names(struct schedule_requests *requests, struct schedule_run *
 		}
 		run->name_counts[name] = 0;
 	}
+	sort_stable(requests->names.at, requests->names.count, sizeof(*requests->names.at),
+		    schedule_compare_ids);
 }
 
 /* ---- the trees ---- */
@@ -351,6 +353,30 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 
 /* ---- what fits ---- */
 
+/* Looks up the names of the shorter list in the other one. */
+struct schedule_part schedule_requests_part(const struct schedule_requests *requests,
+					    struct schedule_run *run, uint32_t id)
+{
+	const struct schedule_state *state = &run->states.states.at[id];
+
+	run->part.count = 0;
+	if (requests->names.count < state->amount_count) {
+		VEC_EACH(const uint32_t, name, &requests->names) {
+			const struct schedule_amount *amount = schedule_state_amount(state, *name);
+
+			if (amount)
+				VEC_PUSH(run->scratch, &run->part,
+					 (uint32_t)(amount - state->amounts));
+		}
+	} else {
+		for (uint32_t i = 0; i < state->amount_count; i++)
+			if (SORT_FIND(&state->amounts[i].name, requests->names.at,
+				      requests->names.count, schedule_compare_ids))
+				VEC_PUSH(run->scratch, &run->part, i);
+	}
+	return (struct schedule_part){ run->part.at, (uint32_t)run->part.count };
+}
+
 /* Whether the least needs of the tree node are free. */
 static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t at)
 {
@@ -442,7 +468,7 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 {
 	bool fit = false;
 
-	schedule_room_load(&run->room, state);
+	schedule_room_load_part(&run->room, state, schedule_requests_part(requests, run, state));
 	for (size_t i = 0; i < requests->kinds.count; i++) {
 		if (fit)
 			break;
@@ -488,7 +514,7 @@ static void see_tag(struct schedule_requests *requests, struct schedule_run *run
 }
 
 void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
-			   uint32_t id, struct schedule_kinds *ret_seen)
+			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen)
 {
 	const struct schedule_state *state = &run->states.states.at[id];
 	const struct schedule_intern_entry *labels =
@@ -496,10 +522,10 @@ void schedule_requests_see(struct schedule_requests *requests, struct schedule_r
 	const uint32_t *label = labels->bytes;
 
 	requests->seen++;
-	schedule_room_load(&run->room, id);
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		if (state->amounts[i].available > 0)
-			see_tag(requests, run, state->amounts[i].name, ret_seen);
+	schedule_room_load_part(&run->room, id, part);
+	for (uint32_t i = 0; i < part.count; i++)
+		if (state->amounts[part.at[i]].available > 0)
+			see_tag(requests, run, state->amounts[part.at[i]].name, ret_seen);
 	for (size_t i = 0; i < labels->size / sizeof(*label); i++)
 		see_tag(requests, run, (uint32_t)run->words.name_count + label[i], ret_seen);
 	see_tag(requests, run, SCHEDULE_TAG_EVERYWHERE, ret_seen);

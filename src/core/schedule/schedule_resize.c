@@ -64,6 +64,7 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 {
 	struct schedule_run *run = try->run;
 	struct schedule_candidate *c = ARENA_NEW(run->attempt, struct schedule_candidate);
+	struct schedule_part part = schedule_requests_part(try->requests, run, state);
 
 	*c = (struct schedule_candidate){
 		.state = state,
@@ -71,10 +72,10 @@ struct schedule_candidate *schedule_candidate_new(struct schedule_try *try, uint
 		.bound_at = -1,
 		.rest = SCHEDULE_ID_NONE,
 		.key = { .labels = INT_MAX },
+		.part = { ARENA_COPY(run->attempt, part.at, part.count), part.count },
 	};
-	schedule_requests_see(try->requests, run, state, &c->kinds);
-	c->terms = arena_array(run->attempt, run->states.states.at[state].amount_count + 1,
-			       sizeof(*c->terms));
+	schedule_requests_see(try->requests, run, state, c->part, &c->kinds);
+	c->terms = arena_array(run->attempt, part.count + 1, sizeof(*c->terms));
 	return c;
 }
 

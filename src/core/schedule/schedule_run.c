@@ -127,18 +127,14 @@ void schedule_run_init(struct schedule_run *run, const struct schedule_problem *
 	}
 }
 
-void schedule_run_set_source(struct schedule_run *run, bool totals)
+/* New nodes are the same in each source. */
+static void read_templates(struct schedule_run *run)
 {
-	struct schedule_classes *classes = &run->classes;
 	struct schedule_intern alike = { .arena = run->scratch };
 	size_t *first = arena_array(run->scratch, run->problem->type_count + 1, sizeof(*first));
 	uint32_t known = 0;
 
-	memset(classes->placed_names, 0, run->words.name_count);
-	classes->placed_name_count = 0;
-	run->totals = totals;
-	if (!run->states.alike)
-		schedule_states_read_types(&run->states, run->policy.shuffle);
+	schedule_states_read_types(&run->states, run->policy.shuffle);
 	for (size_t i = 0; i < run->problem->type_count; i++) {
 		struct schedule_template *own = &run->templates[i];
 		size_t key[3];
@@ -156,23 +152,64 @@ void schedule_run_set_source(struct schedule_run *run, bool totals)
 			first[known++] = i;
 		own->first = first[id];
 	}
-	for (uint32_t i = 0; i < run->nodes.count; i++) {
-		struct schedule_work *work = &run->nodes.at[i];
-		const struct schedule_node *node = schedule_run_given(run, i);
-		struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
-		struct resources total, available;
+}
 
-		work->placed = 0;
-		if (work->result.type != SCHEDULE_NO_INDEX)
-			state.type = (uint32_t)work->result.type;
-		if (node) {
-			state.running = node->running;
-			state.head = node->head;
-			state.registered = node->registered;
-		}
-		schedule_run_amounts(run, i, work->result.resized, &total, &available);
-		work->state =
-			schedule_state_of(&run->states, state, &total, &available, &work->rest);
+/* Its state and rest in the source, without placements. */
+static void read_node(struct schedule_run *run, uint32_t index)
+{
+	struct schedule_work *work = &run->nodes.at[index];
+	const struct schedule_node *node = schedule_run_given(run, index);
+	struct schedule_state state = { .type = SCHEDULE_ID_NONE, .labels = work->labels };
+	struct resources total, available;
+
+	if (work->result.type != SCHEDULE_NO_INDEX)
+		state.type = (uint32_t)work->result.type;
+	if (node) {
+		state.running = node->running;
+		state.head = node->head;
+		state.registered = node->registered;
+	}
+	schedule_run_amounts(run, index, work->result.resized, &total, &available);
+	work->state = schedule_state_of(&run->states, state, &total, &available, &work->rest);
+}
+
+/* The same by its totals. */
+static void read_whole(struct schedule_run *run, uint32_t index)
+{
+	struct schedule_work *work = &run->nodes.at[index];
+	const struct schedule_node *node = schedule_run_given(run, index);
+	const struct schedule_whole *whole = &work->whole;
+	bool unused = node && node->unused && run->within_use;
+
+	if (!whole->known || whole->labels != work->labels ||
+	    whole->resized != work->result.resized || whole->unused != unused) {
+		read_node(run, index);
+		work->whole = (struct schedule_whole){ .known = true,
+						       .resized = work->result.resized,
+						       .unused = unused,
+						       .labels = work->labels,
+						       .state = work->state,
+						       .rest = work->rest };
+	}
+	work->state = whole->state;
+	work->rest = whole->rest;
+}
+
+void schedule_run_set_source(struct schedule_run *run, bool totals)
+{
+	struct schedule_classes *classes = &run->classes;
+
+	memset(classes->placed_names, 0, run->words.name_count);
+	classes->placed_name_count = 0;
+	run->totals = totals;
+	if (!run->states.alike)
+		read_templates(run);
+	for (uint32_t i = 0; i < run->nodes.count; i++) {
+		run->nodes.at[i].placed = 0;
+		if (totals)
+			read_whole(run, i);
+		else
+			read_node(run, i);
 	}
 }
 
@@ -249,6 +286,8 @@ uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedul
 			 .labels = run->templates[type].labels,
 			 .state = run->templates[type].state,
 			 .rest = run->templates[type].rest,
+			 .whole = { phase != SCHEDULE_PHASE_MIN, false, run->templates[type].labels,
+				    run->templates[type].state, run->templates[type].rest },
 		 }));
 	schedule_run_count(run, type, 1);
 	return (uint32_t)(run->nodes.count - 1);

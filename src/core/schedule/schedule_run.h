@@ -57,7 +57,7 @@ struct schedule_requests {
 	VEC(struct schedule_tag) tags; /* ascending */
 	uint32_t seen;                 /* the last stamp */
 	int64_t changes;               /* of roots: until then bounds are the same */
-	VEC(uint32_t) names;           /* requested names, each once */
+	VEC(uint32_t) names;           /* requested names, each once, ascending */
 	uint32_t pivot;   /* the name that most shapes need; SCHEDULE_ID_NONE: none needs any */
 	bool adds_labels; /* that selectors name: one may hold only then */
 };
@@ -125,12 +125,20 @@ struct schedule_exhausted {
 
 /* ---- the run ---- */
 
+/* The state of a node by its totals, without placements. Each constraint begins with it; it is read once for its
+ * labels and size, as the names of a node may be many. */
+struct schedule_whole {
+	bool known, resized, unused;
+	uint32_t labels, state, rest;
+};
+
 struct schedule_work {
 	struct schedule_node_result result; /* without placements until the run ends */
 	VEC(struct schedule_placement) placements;
 	bool cancelled;               /* a cancelled launch: no longer part of the run */
 	uint32_t labels;              /* label set: it keeps anti-affinity labels over all phases */
 	uint32_t placed, state, rest; /* of the source that is placed now */
+	struct schedule_whole whole;
 };
 
 /* Differences from Ray's policy that may launch fewer GPUs. */
@@ -164,6 +172,7 @@ struct schedule_run {
 	struct schedule_room room;
 	size_t *name_counts, *label_counts; /* by name and by label, 0 between uses */
 	double *numbers;                    /* by name: scratch of a bound */
+	VEC(uint32_t) part;                 /* scratch of schedule_requests_part */
 	struct schedule_classes classes;
 	VEC(struct schedule_work)
 	nodes; /* given nodes in their order, then new ones; those from places.count on are of the try */
@@ -223,9 +232,12 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 /* Whether any of them fits the state, by the sums alone. */
 bool schedule_requests_fit(const struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t state);
-/* Adds the kinds of which a shape may fit into the state. */
+/* The amounts of the state whose names the list mentions; until the next call. */
+struct schedule_part schedule_requests_part(const struct schedule_requests *requests,
+					    struct schedule_run *run, uint32_t state);
+/* Adds the kinds of which a shape may fit into the state, which has this part. */
 void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
-			   uint32_t id, struct schedule_kinds *ret_seen);
+			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen);
 /* Whether the labels of the loaded room exclude the kind. */
 bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room);
 /* The place of the first shape of the kind, from place `from` on, that may fit into the loaded room;

@@ -73,18 +73,45 @@ static uint32_t state_add(struct schedule_states *states, const struct schedule_
 	if (id == states->states.count) {
 		struct schedule_state copy = *state;
 		double *terms = arena_array(states->arena, state->amount_count + 1, sizeof(*terms));
+		uint32_t *used;
 
 		copy.amounts = copy_array(states->arena, state->amounts, state->amount_count,
 					  sizeof(*state->amounts));
 		copy.open = copy_array(states->arena, state->open, state->open_count,
 				       sizeof(*state->open));
-		for (uint32_t i = 0; i < state->amount_count; i++)
+		copy.counted = copy.used_count = 0;
+		for (uint32_t i = 0; i < state->amount_count; i++) {
 			terms[i] =
 				schedule_term(state->amounts[i].total, state->amounts[i].available);
+			copy.counted += terms[i] >= 0;
+			copy.used_count += terms[i] > 0;
+		}
 		copy.terms = terms;
+		copy.used = used = arena_array(states->arena, copy.used_count + 1, sizeof(*used));
+		for (uint32_t i = 0; i < state->amount_count; i++)
+			if (terms[i] > 0)
+				*used++ = i;
 		VEC_PUSH(states->arena, &states->states, copy);
 	}
 	return id;
+}
+
+const struct schedule_amount *schedule_state_amount(const struct schedule_state *state,
+						    uint32_t name)
+{
+	uint32_t low = 0, high = state->amount_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (state->amounts[middle].name < name)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < state->amount_count && state->amounts[low].name == name ?
+		       &state->amounts[low] :
+		       NULL;
 }
 
 /* ---- a node ---- */
@@ -400,16 +427,33 @@ void schedule_room_init(struct schedule_room *room, struct schedule_states *stat
 		room->total[i] = room->available[i] = -1;
 }
 
+struct schedule_part schedule_room_whole(struct schedule_room *room, uint32_t count)
+{
+	while (room->all.count < count)
+		VEC_PUSH(room->states->arena, &room->all, (uint32_t)room->all.count);
+	return (struct schedule_part){ room->all.at, count };
+}
+
 void schedule_room_load(struct schedule_room *room, uint32_t id)
+{
+	uint32_t count = room->states->states.at[id].amount_count;
+
+	schedule_room_load_part(room, id, schedule_room_whole(room, count));
+}
+
+void schedule_room_load_part(struct schedule_room *room, uint32_t id, struct schedule_part part)
 {
 	const struct schedule_state *state = &room->state;
 
 	CHECK(!room->loaded);
 	room->loaded = true;
 	room->state = room->states->states.at[id];
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		room->total[state->amounts[i].name] = state->amounts[i].total;
-		room->available[state->amounts[i].name] = state->amounts[i].available;
+	room->part = part;
+	for (uint32_t i = 0; i < part.count; i++) {
+		const struct schedule_amount *amount = &state->amounts[part.at[i]];
+
+		room->total[amount->name] = amount->total;
+		room->available[amount->name] = amount->available;
 	}
 	room->labels = state->labels;
 	room->whole_gpus = state->whole_gpus;
@@ -421,10 +465,11 @@ void schedule_room_load(struct schedule_room *room, uint32_t id)
 
 void schedule_room_unload(struct schedule_room *room)
 {
-	const struct schedule_state *state = &room->state;
+	for (uint32_t i = 0; i < room->part.count; i++) {
+		uint32_t name = room->state.amounts[room->part.at[i]].name;
 
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		room->total[state->amounts[i].name] = room->available[state->amounts[i].name] = -1;
+		room->total[name] = room->available[name] = -1;
+	}
 	for (size_t i = 0; i < room->added.count; i++)
 		room->total[room->added.at[i]] = room->available[room->added.at[i]] = -1;
 	room->loaded = false;
@@ -635,12 +680,13 @@ void schedule_room_terms(const struct schedule_room *room, double *ret_terms)
 {
 	const struct schedule_state *state = &room->state;
 
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		const struct schedule_amount *amount = &state->amounts[i];
+	for (uint32_t i = 0; i < room->part.count; i++) {
+		uint32_t at = room->part.at[i];
+		const struct schedule_amount *amount = &state->amounts[at];
 		int64_t available = room->available[amount->name];
 
 		ret_terms[i] = available == amount->available ?
-				       state->terms[i] :
+				       state->terms[at] :
 				       schedule_term(amount->total, available);
 	}
 }
@@ -656,6 +702,7 @@ uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed)
 	struct schedule_state state = room->state;
 	struct schedule_states *states = room->states;
 
+	CHECK(room->part.count == state.amount_count);
 	states->amounts.count = 0;
 	for (uint32_t i = 0; i < state.amount_count; i++)
 		VEC_PUSH(states->arena, &states->amounts, room_amount(room, state.amounts[i].name));
@@ -792,6 +839,13 @@ static int rank_of(const struct schedule_room *room, uint32_t placed,
 	return rank;
 }
 
+static bool has_total(const struct schedule_state *state, uint32_t name)
+{
+	const struct schedule_amount *amount = schedule_state_amount(state, name);
+
+	return amount && amount->total >= 0;
+}
+
 void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
 			 const struct schedule_list *list, const struct schedule_fill *fill,
 			 size_t fill_count, union schedule_key *key)
@@ -804,7 +858,7 @@ void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
 	room->stamp++;
 	for (uint32_t i = 0; i < placed->name_count; i++)
 		key->types += first_seen(room, placed->names[i]) &&
-			      room->total[placed->names[i]] >= 0;
+			      has_total(&room->state, placed->names[i]);
 	for (size_t i = 0; i < fill_count; i++) {
 		const struct schedule_shape *shape = &list->shapes[fill[i].shape];
 
@@ -818,21 +872,35 @@ void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
 			      asks_accelerator;
 }
 
+/* The sum is Ray's, in the order of the names, without the terms of 0. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
-		       const double *terms, uint32_t rest_id, union schedule_key *key)
+		       struct schedule_part part, const double *terms, uint32_t rest_id,
+		       union schedule_key *key)
 {
 	const struct schedule_rest *rest = schedule_rest_at(states, rest_id);
 	double minimum = rest->minimum, sum = rest->sum;
-	uint64_t count = rest->count;
+	uint64_t counted = state->counted, above = 0;
+	uint32_t i = 0, used = 0;
 
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		if (terms[i] < 0)
+	while (i < part.count || used < state->used_count) {
+		bool own = i < part.count &&
+			   (used == state->used_count || part.at[i] <= state->used[used]);
+		uint32_t at = own ? part.at[i] : state->used[used];
+		double term = own ? terms[i++] : state->terms[at];
+
+		used += used < state->used_count && state->used[used] == at;
+		counted += own && term >= 0;
+		counted -= own && state->terms[at] >= 0;
+		if (term <= 0)
 			continue;
-		sum += terms[i];
-		count++;
-		if (terms[i] < minimum)
-			minimum = terms[i];
+		above++;
+		sum += term;
+		if (term < minimum)
+			minimum = term;
 	}
-	key->minimum = count ? minimum : 0;
-	key->average = count ? sum / (double)count : 0;
+	if (above < counted && minimum > 0)
+		minimum = 0;
+	counted += rest->count;
+	key->minimum = counted ? minimum : 0;
+	key->average = counted ? sum / (double)counted : 0;
 }

@@ -32,11 +32,20 @@ struct schedule_state {
 	double rest_minimum;
 	uint32_t rest;                         /* of others */
 	const struct schedule_amount *amounts; /* ascending names */
-	const double *terms; /* by amount: its part of the score as it is, -1: not counted */
-	uint32_t amount_count;
+	const double *terms;  /* by amount: its part of the score as it is, -1: not counted */
+	const uint32_t *used; /* indexes of the amounts with a term above 0, ascending */
+	uint32_t amount_count, used_count;
+	uint32_t counted; /* amounts with a term of 0 or more */
 	uint32_t open_count;
 	const struct schedule_open_gpus *open; /* ascending free, all below one GPU */
 	int64_t whole_gpus;
+};
+
+/* Amounts of a state, by their indexes, ascending: those of the names that a list of requests mentions. A node may
+ * have thousands of other names, which no step of the list reads. */
+struct schedule_part {
+	const uint32_t *at;
+	uint32_t count;
 };
 
 /* Resources of a node that no request mentions: they count in the score and never change. */
@@ -119,6 +128,7 @@ union schedule_key {
 struct schedule_room {
 	struct schedule_states *states;
 	struct schedule_state state; /* the loaded state; its arrays belong to the states */
+	struct schedule_part part;   /* of it that is loaded */
 	bool loaded;
 	int64_t *total, *available; /* by name; -1: not there */
 	int64_t *free;              /* scratch of schedule_requests_next */
@@ -129,12 +139,22 @@ struct schedule_room {
 	VEC(struct schedule_open_gpus)
 	open, tried;         /* tried: copy while a combined shape is placed */
 	VEC(uint32_t) added; /* names that are not in the state */
+	VEC(uint32_t) all;   /* 0, 1, 2: a part with all amounts */
 };
+
+/* The amount of a name in a state; NULL: it has none. */
+const struct schedule_amount *schedule_state_amount(const struct schedule_state *state,
+						    uint32_t name);
 
 /* One room serves a whole run. */
 void schedule_room_init(struct schedule_room *room, struct schedule_states *states);
+/* All amounts of a state with so many. */
+struct schedule_part schedule_room_whole(struct schedule_room *room, uint32_t count);
+/* With all amounts. */
 void schedule_room_load(struct schedule_room *room, uint32_t id);
-/* The free amount of a name; an implicit resource that was never used has 1. */
+/* With these alone, which last until it is unloaded: it takes only shapes whose names are among them, and is not saved. */
+void schedule_room_load_part(struct schedule_room *room, uint32_t id, struct schedule_part part);
+/* The free amount of a name of the loaded part; an implicit resource that was never used has 1. */
 static inline int64_t schedule_room_available(const struct schedule_room *room, uint32_t name)
 {
 	int64_t available = room->available[name];
@@ -153,7 +173,7 @@ int64_t schedule_room_take(struct schedule_room *room, const struct schedule_sha
 /* The same for a shape that the labels do not exclude. */
 int64_t schedule_room_put(struct schedule_room *room, const struct schedule_shape *shape,
 			  int64_t want);
-/* The terms of the amounts of the loaded state, in their order; -1: not counted. */
+/* The terms of the amounts of the loaded part, in their order; -1: not counted. */
 void schedule_room_terms(const struct schedule_room *room, double *ret_terms);
 /* The state that the node has become; `placed` counts for running nodes only. */
 uint32_t schedule_room_save(struct schedule_room *room, uint32_t placed);
@@ -174,9 +194,11 @@ void schedule_key_type(const struct schedule_problem *problem, const struct sche
 void schedule_key_filled(struct schedule_room *room, uint32_t placed_id,
 			 const struct schedule_list *list, const struct schedule_fill *fill,
 			 size_t fill_count, union schedule_key *key);
-/* Puts minimum and average into the key, from the terms of the state's amounts and the rest. */
+/* Puts minimum and average into the key, from the rest, the terms of a part of the state's amounts, and those that the
+ * others have as they are. */
 void schedule_key_rest(const struct schedule_states *states, const struct schedule_state *state,
-		       const double *terms, uint32_t rest, union schedule_key *key);
+		       struct schedule_part part, const double *terms, uint32_t rest,
+		       union schedule_key *key);
 /* Positive when a is better, 0 when the order of the nodes decides. */
 static inline int schedule_key_compare(const union schedule_key *a, const union schedule_key *b)
 {

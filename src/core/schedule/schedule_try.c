@@ -165,8 +165,8 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 	double *ratios = try->run->numbers;
 	bool any = false;
 
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		ratios[state->amounts[i].name] = 0;
+	for (uint32_t i = 0; i < c->part.count; i++)
+		ratios[state->amounts[c->part.at[i]].name] = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
 		const struct schedule_kind *kind = c->kinds.at[i];
 		size_t width = kind->names + 1; /* the root */
@@ -228,7 +228,7 @@ static uint32_t find_witness(const struct schedule_try *try, const struct schedu
 	uint32_t first = SCHEDULE_ID_NONE, end = SCHEDULE_ID_NONE, last = SCHEDULE_ID_NONE;
 
 	*ret_rank = 0;
-	schedule_room_load(room, c->state);
+	schedule_room_load_part(room, c->state, c->part);
 	for (size_t i = 0; i < c->kinds.count; i++) {
 		uint32_t own = first_shape(room, c->kinds.at[i]);
 
@@ -290,14 +290,17 @@ static void bound_scores(struct schedule_try *try, struct schedule_candidate *c)
 
 	if (pivot_name != SCHEDULE_ID_NONE && run->words.is_implicit[pivot_name])
 		pivot = RESOURCE_UNIT;
-	for (uint32_t i = 0; i < state->amount_count; i++)
-		if (state->amounts[i].name == pivot_name && state->amounts[i].available >= 0)
-			pivot = state->amounts[i].available;
-	for (uint32_t i = 0; i < state->amount_count; i++) {
-		const struct schedule_amount *amount = &state->amounts[i];
+	for (uint32_t i = 0; i < c->part.count; i++) {
+		const struct schedule_amount *amount = &state->amounts[c->part.at[i]];
+
+		if (amount->name == pivot_name && amount->available >= 0)
+			pivot = amount->available;
+	}
+	for (uint32_t i = 0; i < c->part.count; i++) {
+		const struct schedule_amount *amount = &state->amounts[c->part.at[i]];
 		double most = run->numbers[amount->name] * ((double)pivot * SLACK + 1);
 
-		c->terms[i] = state->terms[i];
+		c->terms[i] = state->terms[c->part.at[i]];
 		if (most <= 0 || (amount->available <= 0 && !run->words.is_implicit[amount->name]))
 			continue;
 		c->bound.types += amount->total >= 0;
@@ -306,7 +309,7 @@ static void bound_scores(struct schedule_try *try, struct schedule_candidate *c)
 		/* An implicit resource counts after its first use. */
 		known = known && (amount->available >= 0 || amount->total <= 0);
 	}
-	schedule_key_rest(&run->states, state, c->terms, c->rest, &c->bound);
+	schedule_key_rest(&run->states, state, c->part, c->terms, c->rest, &c->bound);
 	if (!known)
 		c->bound.minimum = c->bound.average = INFINITY;
 }
@@ -455,7 +458,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	struct schedule_run *run = try->run;
 	struct schedule_room *room = &run->room;
 
-	schedule_room_load(room, c->state);
+	schedule_room_load_part(room, c->state, c->part);
 	c->fresh = true;
 	c->fill.count = 0;
 	c->version++;
@@ -468,7 +471,7 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 		else if (run->policy.shuffle)
 			c->key.spared =
 				-(double)schedule_shuffled(run->policy.shuffle, room->state.type);
-		schedule_key_rest(&run->states, &room->state, c->terms, c->rest, &c->key);
+		schedule_key_rest(&run->states, &room->state, c->part, c->terms, c->rest, &c->key);
 	}
 	schedule_room_unload(room);
 	return c->fill.count;
@@ -587,7 +590,7 @@ static void read_first(struct schedule_try *try, struct schedule_candidate *c)
 
 	if (c->fresh && rest != c->rest && placed == c->placed && state->running) {
 		/* The next member takes the same fill and has a lower score. */
-		schedule_key_rest(&run->states, state, c->terms, rest, &c->key);
+		schedule_key_rest(&run->states, state, c->part, c->terms, rest, &c->key);
 	} else if (!c->fresh || placed != c->placed || rest != c->rest) {
 		c->fresh = false;
 		c->bound_at = -1;
@@ -982,9 +985,10 @@ static void undo(struct schedule_try *try)
 /* ---- units left over ---- */
 
 /* Sets the limit that prevents a new node for the shape, see enum schedule_limit. */
-static void find_limit(struct schedule_run *run, const struct schedule_shape *shape,
+static void find_limit(struct schedule_try *try, const struct schedule_shape *shape,
 		       struct schedule_leftover *left)
 {
+	struct schedule_run *run = try->run;
 	uint32_t state = SCHEDULE_ID_NONE;
 	bool serves = false;
 
@@ -993,7 +997,8 @@ static void find_limit(struct schedule_run *run, const struct schedule_shape *sh
 
 		if (run->templates[type].state != state) {
 			state = run->templates[type].state;
-			schedule_room_load(&run->room, state);
+			schedule_room_load_part(&run->room, state,
+						schedule_requests_part(try->requests, run, state));
 			serves = schedule_room_take(&run->room, shape, 1);
 			schedule_room_unload(&run->room);
 		}
@@ -1024,7 +1029,7 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 		if (is_cut(try))
 			left[i].limit = SCHEDULE_LIMIT_CPU_BUDGET;
 		else
-			find_limit(try->run, shape, &left[i]);
+			find_limit(try, shape, &left[i]);
 	}
 	return any ? left : NULL;
 }

@@ -26,9 +26,10 @@ struct schedule_candidate {
 	uint64_t rank;
 	uint32_t rest, placed;       /* of its first member */
 	struct schedule_kinds kinds; /* that may fit into its state */
+	struct schedule_part part;   /* of its state that the list mentions */
 	uint32_t version;            /* of key and fill */
 	VEC(struct schedule_fill) fill;
-	double *terms;
+	double *terms;          /* of the part */
 	union schedule_key key; /* while not fresh: the bound */
 	union schedule_key bound;
 	bool by_witness;  /* the bound looked for one */
