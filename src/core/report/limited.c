@@ -92,6 +92,19 @@ static void add_bounds(struct finder *finder, const struct group *group)
 				 (long long)own->launch_replicas));
 }
 
+/* A worker that has no Node yet. */
+static void add_waiting(struct finder *finder, const struct group *group)
+{
+	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++) {
+		const struct worker_health *own = &finder->choice->health->workers[i];
+
+		if (!own->waiting_reason || own->waiting_reason == REASON_SCHEDULING)
+			continue;
+		add(finder, LIMIT_OTHER, own->waiting_reason, own->obstacle_message);
+		return;
+	}
+}
+
 struct limits limits_found(const struct choice *choice, const struct plan *plan)
 {
 	struct finder finder = { .choice = choice };
@@ -105,6 +118,8 @@ struct limits limits_found(const struct choice *choice, const struct plan *plan)
 		add(&finder, LIMIT_RANGE, REASON_TOO_MANY_REPLICAS, excess);
 	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count)
 		add_bounds(&finder, group);
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count)
+		add_waiting(&finder, group);
 	VEC_EACH(const struct plan_demand, demand, &plan->infeasible)
 		add(&finder, LIMIT_OTHER, demand->reason, demand->message);
 	return finder.found;

@@ -112,6 +112,12 @@ static bool was_refused(const struct health *health, const struct group *group)
 	return false;
 }
 
+/* Hosts of a replica matter to accelerators, which are connected; CPUs are the same on any number of hosts. */
+static bool has_hosts_of(const struct group *other, const struct group *group)
+{
+	return other->hosts == group->hosts || !group->template_capacity.accelerator;
+}
+
 /* Another group serves whatever this one would. A launch does not return to a group that it left within
  * BACKOFF_FORGET_MS, so it loses its place in the queue at most once for each group. */
 static bool moves_on(const struct health *health, const struct group *group)
@@ -120,7 +126,7 @@ static bool moves_on(const struct health *health, const struct group *group)
 
 	ARRAY_EACH(const struct group, other, facts->groups, facts->group_count) {
 		if (other != group && !other->frozen && !was_refused(health, other) &&
-		    !progress_scale_gate(other->spec) && other->hosts == group->hosts &&
+		    !progress_scale_gate(other->spec) && has_hosts_of(other, group) &&
 		    other->kept + other->missing < other->spec->max_replicas * other->hosts &&
 		    covers(&other->template_capacity, &group->template_capacity))
 			return true;
@@ -361,12 +367,39 @@ static void assess_worker(const struct step *step, const struct worker *worker,
 	step->owners[worker->index] = owner;
 }
 
+/* A queue admits the hosts of a replica together, and may report one of its Pods alone. */
+static void share_refusals(struct health *health)
+{
+	const struct facts *facts = health->facts;
+	const struct event **refusals = NULL; /* of the replicas */
+
+	ARRAY_EACH(const struct worker, worker, facts->workers, facts->worker_count) {
+		const struct event *refusal = health->workers[worker->index].refusal;
+
+		if (!refusal || worker->replica == FACTS_NO_INDEX)
+			continue;
+		if (!refusals)
+			refusals = arena_array(health->arena, facts->worker_count,
+					       sizeof(struct event *));
+		refusals[worker->replica] = refusal;
+	}
+	for (size_t i = 0; refusals && i < facts->worker_count; i++) {
+		struct worker_health *own = &health->workers[i];
+		size_t replica = facts->workers[i].replica;
+
+		if (replica != FACTS_NO_INDEX && !own->refusal &&
+		    own->waiting_reason == REASON_WAITING_FOR_NODE)
+			own->refusal = refusals[replica];
+	}
+}
+
 static void assess(struct health *health)
 {
 	const struct facts *facts = health->facts;
 	struct step step = { .health = health, .owners = NULL };
 	const struct group *way;
 
+	share_refusals(health);
 	for (size_t i = 0; i < facts->worker_count; i++) {
 		const struct owner *owner = owner_of(health, &facts->workers[i]);
 
