@@ -99,7 +99,7 @@ test-unit:
 	@status=0; $(MAKE) --no-print-directory -k -j$(JOBS) unit-programs || status=1; \
 		src/test/run_unit.sh $(RESULTS) $(TEST_PROGRAMS) || status=1; exit $$status
 
-## mutants: errors in the source of the sharing of GPUs and of budgets, each of which a test must notice (src/test/mutants.py);
+## mutants: errors in the source of the sharing of GPUs, of budgets and of reports, each of which a test must notice (src/test/mutants.py);
 ##   MUTANTS=REGEX: those whose number and file match
 mutants:
 	@$(PYTHON) src/test/mutants.py --tree $(BUILD)/mutants --only '$(MUTANTS)'

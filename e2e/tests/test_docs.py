@@ -19,6 +19,18 @@ def rows():
     return {cells[1].strip(): [c.strip() for c in cells[2:5]] for cells in (re.split(r"(?<!`)\|", line) for line in lines)}
 
 
+def test_the_settings_that_end_busy_workers_are_the_same_everywhere():
+    """README leads to the table; the pages that repeat it name each setting of it, and no other number of them."""
+    table = TEXT.split("## Which settings end busy workers")[1].split("\n## ")[0]
+    assert "DECISIONS.md#which-settings-end-busy-workers" in (TOP / "README.md").read_text()
+    for page in ("docs/internals/principles.md", "docs/SYMPTOMS.md", "docs/DECISIONS.md"):
+        text = table if page.endswith("DECISIONS.md") else (TOP / page).read_text()
+        assert all(setting in text for setting in ("--enforce-max=now", "busy", "repair.deletes")), page
+        if text is not table:
+            assert re.search(r"(?i)\bthree settings\b", text), page
+    assert len(re.findall(r"^\| `|^\| a GPUPool", table, re.M)) == 3, table
+
+
 def test_every_trap_has_a_row():
     assert list(rows()) == [f"T{number}" for number in range(1, TRAPS + 1)]
     for name, cells in rows().items():

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import plot_report
-from rayscaler_e2e import paths
+from rayscaler_e2e import paths, terminal
 
 DOCUMENT = paths.ROOT / "docs" / "SIMULATE.md"
 # The columns of the published files, with some rows.
@@ -255,3 +255,31 @@ def test_a_file_that_is_too_large_is_refused_by_its_size(directory):
     made = simulate(["simulate", "-f", "cluster.yaml", "-w", "large.jsonl"], directory)
     assert made.returncode == 1
     assert made.stderr == "rayscaler simulate: large.jsonl: has more than 536870912 bytes; name a file with a Workload (docs/SIMULATE.md)\n"
+
+
+WORK = """apiVersion: rayscaler.dev/v1alpha1
+kind: Workload
+items:
+- {submit: 0s, duration: 60s, resources: {GPU: 1}, count: 20}
+- {submit: 30s, duration: 600s, resources: {GPU: 1}, count: 3}
+"""
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_terminal_breaks_no_word(tmp_path, columns):
+    """Columns without room are a second table below the first, with the names of the rows again."""
+    (tmp_path / "w.yaml").write_text(WORK)
+    words = ["simulate", "-f", str(paths.ROOT / "examples/gpu.yaml"), "-w", "w.yaml", "--by", "job",
+             "--vary", "idleTimeoutSeconds=60,300", "--vary", "workerGroupSpecs[gpu-group].maxReplicas=5,20"]  # fmt: skip
+    shown = terminal.lines(words, tmp_path, columns)
+    assert not terminal.too_long(shown, columns), shown
+    whole = terminal.lines(words, tmp_path, 400)
+    titles = [line.split() for line in shown if line.startswith("  VARIANT")]
+    assert len(titles) > 1 and sum((line[1:] for line in titles), []) == whole[0].split()[1:], titles
+    assert all(len([line for line in shown if line[2:].startswith(row)]) == len(titles) for row in ("idleTimeoutSeconds=300, [gpu-group].maxReplicas=5 ",))
+
+
+@pytest.mark.parametrize("words", [["plan", "-f", "EXAMPLES/gpu.snapshot.yaml"], ["devices"]], ids=" ".join)
+def test_other_reports_break_no_word(tmp_path, words):
+    shown = terminal.lines([word.replace("EXAMPLES", str(paths.ROOT / "examples")) for word in words], tmp_path, 80)
+    assert len(shown) > 5 and not terminal.too_long(shown, 80), shown

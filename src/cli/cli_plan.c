@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/shared/device_file.h"
 #include "cli/shared/file.h"
 #include "cli/shared/flags.h"
@@ -53,6 +54,7 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 						   .elements = 10000000 };
 	struct err unread;
 	struct json_reader reader = { .arena = &arena, .err = &unread };
+	static const char *const checked[] = { "RayCluster", "RayJob", "RayService" };
 	struct json_at root;
 	const char *kind;
 
@@ -60,9 +62,15 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 		return;
 	root = json_root(json, "", &reader);
 	if (json_type(&root) != JSON_OBJECT || json_text(&root, "kind", &kind) ||
-	    (strcmp(kind, "RayCluster") != 0 && strcmp(kind, "RayJob") != 0 &&
-	     strcmp(kind, "RayService") != 0))
+	    strcmp(kind, "Snapshot") == 0)
 		return;
+	if (!text_is_among(kind, checked, sizeof(checked) / sizeof(checked[0]))) {
+		err_set(err, ERR_INPUT,
+			"is a %.80s and not a Snapshot; write that of a running RayCluster with "
+			"\"%s snapshot NAME -o FILE\"",
+			kind, help_program());
+		return;
+	}
 	err_set(err, ERR_INPUT,
 		"is a %s and not a Snapshot; write that of a running RayCluster with "
 		"\"%s snapshot NAME -o FILE\", or check this file with \"%s lint -f %s\"",

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "cli/shared/report_colour.h"
 #include "cli/shared/table.h"
 #include "cli/simulate_queue.h"
 #include "codec/text/text.h"
@@ -329,14 +330,17 @@ const char *simulate_legend_text(const struct simulate_plan *plan)
 void simulate_text_write(const struct simulate_plan *plan, bool by_job, bool colours,
 			 struct buf *buf)
 {
+	AUTO(buf_done) struct buf text = BUF_INIT(buf->ceiling_bytes);
+
 	write_table(plan, colours, buf);
 	simulate_queue_text_write(plan, colours, buf);
 	if (by_job)
 		write_jobs(plan, colours, buf);
-	write_never(plan, buf);
-	write_notes(plan, buf);
-	buf_printf(buf, "\n%s", simulate_legend_text(plan));
-	simulate_trade_write(plan, buf);
+	write_never(plan, &text);
+	write_notes(plan, &text);
+	buf_printf(&text, "\n%s", simulate_legend_text(plan));
+	simulate_trade_write(plan, &text);
+	report_colour_add(buf, buf_string(&text), false, table_terminal_width());
 }
 
 /* ---- CSV ---- */

@@ -86,6 +86,8 @@ int simulate_change(struct sim_input *input, struct cluster_set *set, struct are
 	struct nearest nearest = nearest_start(path);
 	char hint[NEAREST_HINT_SIZE];
 
+	if (*value == '\0')
+		return err_set(err, ERR_INPUT, "%.80s has no value; write it after \"=\"", path);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		if (strcmp(path, times[i].name) == 0)
 			return set_duration(times[i].ms, value, err) ? err_prefix(err, "%s", path) :

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Errors in the source of the sharing of GPUs and of budgets, each of which a law, a test or a bench must notice.
+"""Errors in the source of the sharing of GPUs, of budgets and of answers to reports of others, each of which a law, a test or a bench must notice.
 
 Each mutant is one replaced text of a file; the program is built in a copy of the tree and must fail. `make mutants`
 runs all, MUTANTS=REGEX those whose number and file match. A text that is not there once is an error: the list follows
@@ -33,6 +33,10 @@ BUDGET, ARENA, BUF = "src/base/budget.c", "src/base/arena.c", "src/base/buf.c"
 PASS, PASS_READ, PASS_DECIDE = "src/ctl/pass/pass.c", "src/ctl/pass/pass_read.c", "src/ctl/pass/pass_decide.c"
 PAGE, SERVE = "src/ctl/report/list_page.c", "src/net/serve.c"
 INFORMER, LATE, DECODE = "src/kube/kube_informer.c", "src/kube/kube_informer_late.c", "src/kube/kube_decode.c"
+GOLDEN, LINT, PODS = "codec_golden_test", "codec_lint_test", "codec_pod_status_test"
+LINTED = "src/feature/lint/objects/"
+STATUS, SERVED, START = "src/core/model/pod_status.c", "src/core/report/served.c", "src/core/capacity/start_params.c"
+QUEUE = "src/feature/queue/core/queue.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300", "POOL_LAWS_STEPS": "100000", "POOL_LAWS_WORLDS": "25"}
 TIMEOUT = 900
 
@@ -153,6 +157,34 @@ MUTANTS = [
     Mutant(COUNTED, "for (__VA_ARGS__, bounded_count(1))", "for (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(COUNTED, "while (bounded_count(1), (__VA_ARGS__))", "while (__VA_ARGS__)", "base_bounded_test", "FAILED"),
     Mutant(GATE, "for (", "UNCOUNTED_FOR(", "make lint-banned", "uncounted loop"),
+    # ---- reports of others (docs/internals/reports.md), in its order
+    Mutant("src/core/report/possible.c", ".reason = REASON_WAITS_FOR_PLACEMENT_GROUP,", ".reason = REASON_NONE,", GOLDEN, "FAILED"),
+    Mutant(START, "if (resource->amount % RESOURCE_UNIT == 0)", "if (resource->amount >= 0)", GOLDEN, "FAILED"),
+    Mutant(START, '{ "GPU", "num-gpus" },', '{ "gpu", "num-gpus" },', GOLDEN, "FAILED"),
+    Mutant(STATUS, "look(pod, status, true, &found);", "", PODS, "FAILED"),
+    Mutant(STATUS, '{ "CrashLoopBackOff", WAITING_IS_COUNTED },', '{ "CrashLoopBackOff", WAITING_IS_USUAL },', PODS, "FAILED"),
+    Mutant(STATUS, "bool has_cause = meaning_of(waits) > WAITING_IS_COUNTED;", "bool has_cause = false;", PODS, "FAILED"),
+    Mutant(LINTED + "lint_refused.c", 'GROUPS, "idleTimeoutSeconds", IS_GIVEN', 'GROUPS, "idleTimeoutSeconds", IS_NEGATIVE', LINT, "FAILED"),
+    Mutant(LINTED + "lint_refused.c", '{ "RayCluster", 53 }', '{ "RayCluster", 253 }', LINT, "FAILED"),
+    Mutant(LINTED + "lint_refused.c", "*name >= 'a' && *name <= 'z' && strspn", "strspn", LINT, "FAILED"),
+    Mutant(LINTED + "lint_template.c", 'strstr(text, "$" START_VARIABLE);', "NULL;", LINT, "FAILED"),
+    Mutant(LINTED + "lint_misplaced.c", "return places[i].place;", "return NULL;", LINT, "FAILED"),
+    Mutant("src/core/model/device.c", '{ "gpu-fraction", DEVICE_GPU,', '{ "gpu-part", DEVICE_GPU,', GOLDEN, "FAILED"),
+    Mutant(SERVED, "if (whole && left > 0)", "if (whole && left > maximum)", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "strcmp(own->refusal->reason, owner->word) == 0;", "strcmp(own->refusal->reason, owner->name) == 0;", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "own->refusal = refusals[replica];", "", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "|| !group->template_capacity.accelerator;", ";", GOLDEN, "FAILED"),
+    Mutant("src/core/model/event_meaning.c", '{ "InvalidRayClusterSpec",', '{ "InvalidSpec",', GOLDEN, "FAILED"),
+    Mutant("src/core/decide/backoff.c", "#define NO_PODS_MS (180 *", "#define NO_PODS_MS (1800000 *", GOLDEN, "FAILED"),
+    Mutant("src/feature/lint/core/lint_autoscaler.c", 'reserves(options, "cpu", PARKED_CPU_MOST) ||', "", LINT, "FAILED"),
+    Mutant("src/codec/text/yaml.c", 'scalar.value, "<<") == 0;', 'scalar.value, "<") == 0;', "codec_yaml_test", "FAILED"),
+    Mutant(LINTED + "lint_shape.c", "if (written && (json_type(at)", "if (!written && (json_type(at)", LINT, "FAILED"),
+    Mutant("src/codec/objects/cluster_set.c", "if (*start == '\\0' ||", "if (*start != '\\0' ||", "codec_cluster_set_test", "FAILED"),
+    Mutant("src/core/capacity/accelerator_type.c", "if (!row || !text_is_among(", "if (row || !text_is_among(", GOLDEN, "FAILED"),
+    Mutant("src/core/decide/worker.c", "worker->overdue = pod->deleting &&", "worker->overdue = !pod->deleting &&", GOLDEN, "FAILED"),
+    Mutant(SERVED, "resources_amount(&state->nodes[i].total, resource, 0) > 0)\n\t\t\treturn &", "false)\n\t\t\treturn &", GOLDEN, "FAILED"),
+    Mutant(STATUS, "ret.text = and_message(arena, pod->reason, pod->message);", ";", PODS, "FAILED"),
+    Mutant("src/feature/lint/core/lint_amount.c", "request->amount <= limit->amount)", "request->amount >= 0)", LINT, "FAILED"),
 ]
 
 

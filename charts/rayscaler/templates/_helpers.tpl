@@ -219,6 +219,10 @@ labels:
 {{- if and $limit (ge (int64 .Values.config.memoryBudget) $limit) }}
 {{- fail (printf "resources.limits.memory is %v and config.memoryBudget %v MiB: the passes alone would end the container. Raise the limit, or remove memoryBudget." .Values.resources.limits.memory .Values.config.memoryBudget) }}
 {{- end }}
+{{- $request := include "rayscaler.mebibytes" (dig "requests" "memory" "" (.Values.resources | default dict)) | int64 }}
+{{- if and $limit (gt $request $limit) }}
+{{- fail (printf "resources.requests.memory is %v, above resources.limits.memory, which is %v: the API server refuses the Pods. Raise the limit, or lower requests." .Values.resources.requests.memory .Values.resources.limits.memory) }}
+{{- end }}
 {{- if and $limit (gt (int64 .Values.config.memoryLimit) $limit) }}
 {{- fail (printf "config.memoryLimit is %v MiB, above resources.limits.memory, which is %v. Remove it, or lower it." .Values.config.memoryLimit .Values.resources.limits.memory) }}
 {{- end }}

@@ -59,14 +59,24 @@ static int take_word(const struct flag *flag, const char *value, struct err *err
 static int refuse_flag(const struct flags *flags, const char *argument, struct err *err)
 {
 	char name[NEAREST_BYTES_MAX + 2], hint[NEAREST_HINT_SIZE];
-	struct nearest nearest = nearest_start(name);
+	struct nearest nearest;
 
 	/* Without "=VALUE". */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
+	nearest = nearest_start(name);
 	for (size_t i = 0; i < flags->count; i++)
 		nearest_offer(&nearest, flags->at[i].name);
 	return err_set(err, ERR_INPUT, "unknown flag %.*s%s", SHOWN_MAX, argument,
 		       nearest_hint(&nearest, hint));
+}
+
+/* "-namespace" is not -n with a value. */
+static bool lacks_dash(const struct flag *flag, const char *argument)
+{
+	size_t size = strcspn(argument, "=");
+
+	return argument[0] == '-' && argument[1] != '-' && size > 2 &&
+	       strlen(flag->name) == size + 1 && strncmp(flag->name + 1, argument, size) == 0;
 }
 
 static int take_flag(struct flags *flags, int argc, char **argv, int *index, struct err *err)
@@ -75,6 +85,9 @@ static int take_flag(struct flags *flags, int argc, char **argv, int *index, str
 	const struct flag *flag = NULL;
 	enum match match = MATCH_NONE;
 
+	for (size_t i = 0; i < flags->count; i++)
+		if (lacks_dash(&flags->at[i], argument))
+			return refuse_flag(flags, argument, err);
 	for (size_t i = 0; i < flags->count && match == MATCH_NONE; i++) {
 		flag = &flags->at[i];
 		match = match_flag(flag, argument, &value);

@@ -109,19 +109,24 @@ static void write_last(const struct table *table, const struct table_cell *cell,
 	table_add_text(buf, cell->colour, text, colours);
 }
 
-/* One row of cells; the last column is not padded. */
-static void write_row(const struct table *table, const struct table_cell *cells,
+/* The columns of a table that are beside each other: the first one of all, and those from `from` to before `end`. */
+struct part {
+	size_t from, end;
+};
+
+/* One row of cells; the last column of the part is not padded. */
+static void write_row(const struct table *table, struct part part, const struct table_cell *cells,
 		      const size_t *width, bool colours, struct buf *buf)
 {
 	size_t indent = 0;
 
-	for (size_t c = 0; c < table->column_count; c++) {
+	for (size_t c = 0; c < part.end; c = c == 0 ? part.from : c + 1) {
 		size_t have = text_columns(cells[c].text), pad = width[c] - have;
-		bool last = c + 1 == table->column_count;
+		bool last = c + 1 == part.end || part.end == 1;
 
 		if (table->columns[c].right)
 			add_spaces(buf, pad);
-		if (last)
+		if (last && c + 1 == table->column_count)
 			write_last(table, &cells[c], indent, colours, buf);
 		else
 			table_add_text(buf, cells[c].colour, cells[c].text, colours);
@@ -132,17 +137,42 @@ static void write_row(const struct table *table, const struct table_cell *cells,
 	buf_add_char(buf, '\n');
 }
 
+/* As many columns as the terminal has room for, and at least one beside the first. The last one of the table can be
+ * broken, if it is text. */
+static struct part part_from(const struct table *table, const size_t *width, size_t from)
+{
+	struct part part = { from, from };
+	size_t used = width[0], room = table_terminal_width();
+
+	for (; part.end < table->column_count; part.end++) {
+		bool is_text = part.end + 1 == table->column_count &&
+			       !table->columns[part.end].right && width[part.end] > LAST_MIN;
+		size_t need = GAP + (is_text ? LAST_MIN + 1 : width[part.end]);
+
+		if (part.end > from && used + need > room)
+			break;
+		used += GAP + width[part.end];
+	}
+	return part;
+}
+
 void table_write(const struct table *table, bool colours, struct buf *buf)
 {
+	struct part part = { 0, 0 };
 	const size_t *width = widths(table);
 	struct table_cell *titles = arena_array(table->arena, table->column_count, sizeof(*titles));
 
 	CHECK(table->column_count > 0 && table->cells.count % table->column_count == 0);
 	for (size_t c = 0; c < table->column_count; c++)
 		titles[c] = (struct table_cell){ table->columns[c].title, TABLE_TITLE };
-	write_row(table, titles, width, colours, buf);
-	for (size_t i = 0; i < table->cells.count; i += table->column_count)
-		write_row(table, &table->cells.at[i], width, colours, buf);
+	do {
+		part = part_from(table, width, part.end == 0 ? 1 : part.end);
+		if (part.from > 1)
+			buf_add_char(buf, '\n');
+		write_row(table, part, titles, width, colours, buf);
+		for (size_t i = 0; i < table->cells.count; i += table->column_count)
+			write_row(table, part, &table->cells.at[i], width, colours, buf);
+	} while (part.end < table->column_count);
 }
 
 const char *table_age(struct arena *arena, int64_t seconds)

@@ -1,5 +1,6 @@
 /* A table for people: aligned columns with two spaces between them, the last one unpadded and, on a terminal,
- * broken between words at its width, and colours where the caller says that the output is a terminal. The caller owns struct table; cells
+ * broken between words at its width, and colours where the caller says that the output is a terminal. On a terminal
+ * that is too narrow for all columns the others follow in a second table, which begins with the first column again. The caller owns struct table; cells
  * live in its arena. Cells are made safe (codec/text/text.h). Nothing is ever cut: a name that cannot be
  * copied is of no use. */
 #ifndef CLI_SHARED_TABLE_H

@@ -128,25 +128,40 @@ static const char *and_message(struct arena *arena, const char *text, const char
 	return arena_printf(arena, "%s%s%.*s", text, text[0] != '\0' ? ": " : "", (int)size, cut);
 }
 
-/* "container ray-worker: Error, exit code 1, 6 restarts (CrashLoopBackOff): ValueError: ..." */
+/* "Error, exit code 1, 6 restarts" */
+static const char *end_text(const struct container_status *status, const struct container_end *end,
+			    struct arena *arena)
+{
+	const char *text = arena_printf(arena, "%s%sexit code %lld", end->reason,
+					end->reason[0] != '\0' ? ", " : "",
+					(long long)end->exit_code);
+
+	if (status->restart_count == 0)
+		return text;
+	return arena_printf(arena, "%s, %lld restart%s", text, (long long)status->restart_count,
+			    status->restart_count == 1 ? "" : "s");
+}
+
+/* "container ray-worker: Error, exit code 1, 6 restarts (CrashLoopBackOff): ValueError: ...", or, where
+ * something else than its end keeps it from running, "container ray-worker: RunContainerError: ...; its last run:
+ * Error, exit code 1, 6 restarts: ValueError: ...". */
 static const char *container_text(const struct found *found, struct arena *arena)
 {
 	const struct container_status *status = found->status;
 	const struct container_end *end = end_of(status);
 	const char *waits = status->state == CONTAINER_WAITING ? status->reason : "";
+	bool has_cause = meaning_of(waits) > WAITING_IS_COUNTED;
 	const char *text = arena_printf(arena, "%scontainer %s: ", found->is_init ? "init " : "",
 					status->name);
 
-	if (!end)
-		return and_message(arena, arena_printf(arena, "%s%s", text, waits),
+	if (!end || has_cause)
+		text = and_message(arena, arena_printf(arena, "%s%s", text, waits),
 				   status->message);
-	text = arena_printf(arena, "%s%s%sexit code %lld", text, end->reason,
-			    end->reason[0] != '\0' ? ", " : "", (long long)end->exit_code);
-	if (status->restart_count > 0)
-		text = arena_printf(arena, "%s, %lld restart%s", text,
-				    (long long)status->restart_count,
-				    status->restart_count == 1 ? "" : "s");
-	if (waits[0] != '\0')
+	if (!end)
+		return text;
+	text = arena_printf(arena, "%s%s%s", text, has_cause ? "; its last run: " : "",
+			    end_text(status, end, arena));
+	if (waits[0] != '\0' && !has_cause)
 		text = arena_printf(arena, "%s (%s)", text, waits);
 	return and_message(arena, text, end->message);
 }

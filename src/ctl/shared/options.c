@@ -244,6 +244,23 @@ static int check_names(const struct options *options, struct err *err)
 	return 0;
 }
 
+static int check_addresses(const struct options *options, struct err *err)
+{
+	const struct {
+		const char *flag, *value;
+	} addresses[] = { { "metrics-bind-address", options->metrics_bind_address },
+			  { "health-probe-bind-address", options->health_probe_bind_address } };
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		if (addresses[i].value[0] != '\0' && strcmp(addresses[i].value, "0") != 0 &&
+		    !strchr(addresses[i].value, ':'))
+			return err_set(err, ERR_INPUT,
+				       "--%s must be an address with its port, as :8080, or 0 for none, "
+				       "is \"%.64s\"",
+				       addresses[i].flag, addresses[i].value);
+	return 0;
+}
+
 /* The first of the flags that do not go together. */
 static int check_together(const struct options *options, struct err *err)
 {
@@ -305,7 +322,8 @@ int options_parse(struct options *options, int count, char *const *argv, struct 
 			return -1;
 		i += used;
 	}
-	if (check_names(options, err) < 0 || check_together(options, err) < 0)
+	if (check_names(options, err) < 0 || check_addresses(options, err) < 0 ||
+	    check_together(options, err) < 0)
 		return -1;
 	if (options_sidecar(options))
 		options->settings.mode = MODE_SIDECAR;

@@ -70,6 +70,15 @@ static const struct {
 	  POD_RESTARTS, "container ray: Error, exit code 2, 1 restart (CrashLoopBackOff)" },
 	{ "phase: Running, " RAY("restartCount: 3, " WAITS("CrashLoopBackOff") ", " LAST("2")),
 	  POD_FAILS, "container ray: Error, exit code 2, 3 restarts (CrashLoopBackOff)" },
+	/* Not its end keeps it from running. */
+	{ "phase: Running, " RAY("restartCount: 2, state: {waiting: {reason: RunContainerError, message: "
+				 "'exec: \"raay\": not found'}}, " LAST("1")),
+	  POD_RETRIES,
+	  "container ray: RunContainerError: exec: \"raay\": not found; its last run: Error, exit code 1, 2 "
+	  "restarts" },
+	{ "phase: Running, " RAY("restartCount: 1, " WAITS("ErrImageNeverPull") ", " LAST("9")),
+	  POD_FAILS,
+	  "container ray: ErrImageNeverPull; its last run: Error, exit code 9, 1 restart" },
 	/* The moment before CrashLoopBackOff. */
 	{ "phase: Running, " RAY("restartCount: 0, " ENDED("1")), POD_RESTARTS,
 	  "container ray: Error, exit code 1" },

@@ -3,6 +3,8 @@
 #include "feature/lint/core/lint_subject.h"
 
 #define GUESSED_DIGITS_MAX 12
+#define CPUS_MAX (INT64_C(1000) * RESOURCE_UNIT)
+#define BYTES_LEAST ((INT64_C(1) << 20) * RESOURCE_UNIT)
 #define DEVICES_MAX (INT64_C(1024) * RESOURCE_UNIT) /* whole devices of one machine */
 
 /* One list of amounts of one container. */
@@ -87,6 +89,34 @@ static void look_for_invalid(struct lint_subject *subject, const struct list *li
 				    quantity->text);
 }
 
+/* Bytes below what any container runs with, or CPUs above what any machine has: the unit is missing or another. */
+static void look_for_unit(struct lint_subject *subject, const struct list *list,
+			  const struct quantity *quantity)
+{
+	const char *digits = arena_strndup(subject->arena, quantity->text,
+					   strspn(quantity->text, "0123456789"));
+	bool is_cpu = strcmp(quantity->name, "cpu") == 0;
+	bool is_bytes = strcmp(quantity->name, "memory") == 0 ||
+			strcmp(quantity->name, "ephemeral-storage") == 0;
+	const char *unit = is_cpu ? "m" : strlen(digits) <= 3 ? "Gi" : "Mi";
+
+	if (!quantity->valid || quantity->amount == 0 ||
+	    !(is_cpu ? quantity->amount >= CPUS_MAX :
+		       is_bytes && quantity->amount < BYTES_LEAST))
+		return;
+	if (quantity->text[strlen(digits)] == 'm')
+		unit = "Mi";
+	lint_report_finding(subject, LINT_RULE_QUANTITY_INVALID, member(subject, list, quantity),
+			    *digits == '\0' ? "" :
+					      arena_printf(subject->arena, "%s: %s%s",
+							   quantity->name, digits, unit),
+			    "%s in %s is %.32s, which is %s; write its unit",
+			    quantity->name, list->where, quantity->text,
+			    is_cpu ? "in whole CPUs more than a machine has" :
+				     "in bytes too little for a container to run")
+		->severity = is_cpu || !list->limits ? LINT_WARNING : LINT_ERROR;
+}
+
 void lint_quantity_invalid(struct lint_subject *subject)
 {
 	struct list own = {
@@ -97,6 +127,7 @@ void lint_quantity_invalid(struct lint_subject *subject)
 	for (size_t i = 0; i < lint_amount_count(own.quantities); i++)
 		look_for_invalid(subject, &own, &own.quantities->at[i]);
 	each_amount(subject, look_for_invalid);
+	each_amount(subject, look_for_unit);
 }
 
 static void look_for_part(struct lint_subject *subject, const struct list *list,

@@ -213,6 +213,26 @@ static bool may_be_on(const struct lint_subject *subject, const struct quantity 
 	       declared <= counted->amount;
 }
 
+/* A line that looks as if it gave one. */
+static void check_none(struct lint_subject *subject)
+{
+	const struct quantities *limits = subject->container ? &subject->container->limits : NULL;
+
+	for (size_t i = 0; limits && i < lint_amount_count(limits); i++)
+		if (limits->at[i].valid && limits->at[i].amount == 0 &&
+		    device_find(subject->context->devices, limits->at[i].name))
+			lint_report_finding(
+				subject, LINT_RULE_GPU_COUNT_MISMATCH,
+				lint_path_member(subject->arena,
+						 arena_printf(subject->arena,
+							      "%s.template.spec.containers[0]."
+							      "resources.limits",
+							      subject->path),
+						 limits->at[i].name),
+				"", "%.80s is 0, so Pods of %s have none; write the number, or remove the line",
+				limits->at[i].name, subject->title);
+}
+
 void lint_gpu_count_mismatch(struct lint_subject *subject)
 {
 	bool others, own = resources_find(&subject->capacity.resources, "GPU") != NULL;
@@ -220,6 +240,7 @@ void lint_gpu_count_mismatch(struct lint_subject *subject)
 	long long has = counted ? lint_whole(counted->amount) : 0;
 	const char *path, *fix, *param = labels_value(subject->start_params, "num-gpus");
 	int64_t declared = subject->capacity.gpu_amount, ignored;
+	check_none(subject);
 	if (!own || has_invalid_gpus(subject) || has_unknown_claims(subject) ||
 	    may_be_on(subject, counted, declared) || !lint_declares_gpus(subject) ||
 	    declared == has * RESOURCE_UNIT || (!counted && others) ||

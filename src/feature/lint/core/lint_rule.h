@@ -75,6 +75,9 @@
 	X(RAY_VERSION_DIFFERS, ERROR, "ray-version-differs", lint_ray_version_differs,                                                                                             \
 	  "the images of head and group name different versions of Ray or Python: no worker joins; a warning for `rayVersion` beside the head's image",                            \
 	  "write one version")                                                                                                                                                     \
+	N(RAY_NOT_STARTED, ERROR, "ray-not-started",                                                                                                                               \
+	  "the command of Ray's container does not end, and KubeRay runs `ray start` after it",                                                                                    \
+	  "remove the command")                                                                                                                                                    \
 	N(START_COMMAND_UNQUOTED, WARNING, "start-command-unquoted",                                                                                                               \
 	  "a shell expands `$KUBERAY_GEN_RAY_START_CMD` without its quotes; an error where a value has some",                                                                      \
 	  "write `eval \"$KUBERAY_GEN_RAY_START_CMD\"`")                                                                                                                           \

@@ -17,10 +17,17 @@ static const struct {
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
 
-/* The container's limit as a value for `ray start`; without one, a value to suggest. */
-static long long container_has(const struct lint_subject *subject, size_t number)
+/* The value for `ray start` that the text has in another form, as "2.0"; else the container's limit; without one, a
+ * value to suggest. */
+static long long suggested(const struct lint_subject *subject, size_t number, const char *text)
 {
 	const struct quantity *quantity = NULL;
+	size_t whole = strspn(text, "0123456789");
+	int64_t amount;
+
+	if (text[whole] == '.' && text[whole + 1 + strspn(text + whole + 1, "0")] == '\0' &&
+	    start_params_number(arena_strndup(subject->arena, text, whole), &amount))
+		return lint_whole(amount);
 	if (subject->container && numbers[number].limit)
 		quantity = lint_quantity(&subject->container->limits, numbers[number].limit);
 	if (quantity && quantity->valid && quantity->amount > 0)
@@ -231,7 +238,7 @@ void lint_ray_start_param_invalid(struct lint_subject *subject)
 		lint_report_finding(subject, LINT_RULE_RAY_START_PARAM_INVALID,
 				    lint_path_member(subject->arena, path, numbers[i].param),
 				    arena_printf(subject->arena, "%s: \"%lld\"", numbers[i].param,
-						 container_has(subject, i)),
+						 suggested(subject, i, text)),
 				    "%s \"%.64s\" is not a whole number%s; `ray start` does not "
 				    "take it, and %s is not scaled",
 				    numbers[i].param, text,

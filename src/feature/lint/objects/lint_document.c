@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/yaml.h"
@@ -308,6 +309,25 @@ static void check_version(struct work *work, const struct subject *subject,
 			fix);
 }
 
+/* It acts on the RayCluster of its own name, which may be in other files, but hardly beside one of a near name. */
+static void check_target(struct work *work, struct place metadata, struct lint_findings *findings)
+{
+	struct nearest nearest = nearest_start(text_of(work, metadata, "name"));
+	const char *namespace_ = text_of(work, metadata, "namespace");
+	char hint[NEAREST_HINT_SIZE];
+
+	VEC_EACH(const struct lint_known_cluster, one, &work->report->clusters)
+		if (strcmp(one->known.cluster.namespace_, namespace_) == 0)
+			nearest_offer(&nearest, one->known.cluster.name);
+	if (nearest.word)
+		lint_add(&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT, "metadata.name",
+			 arena_printf(&work->arena,
+				      "no RayCluster of these files has the name %.63s, so nothing here "
+				      "has an effect%s",
+				      text_of(work, metadata, "name"), nearest_hint(&nearest, hint)),
+			 "");
+}
+
 static void check_autoscaler(struct work *work, const struct subject *subject,
 			     struct lint_findings *findings)
 {
@@ -319,6 +339,8 @@ static void check_autoscaler(struct work *work, const struct subject *subject,
 	struct err err;
 
 	(void)check_name(work, subject, findings);
+	if (!known)
+		check_target(work, metadata, findings);
 	if (autoscaler_decode(subject->place.json, "", &work->arena, &decoded, &err))
 		add_decode_error(work, subject, &err);
 	else
@@ -335,6 +357,12 @@ static void check_pool(struct work *work, const struct subject *subject,
 	if (!place_member(&work->positions, subject->place, "spec").json)
 		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "",
 			 "the object has no spec; the API server refuses it", "spec: {}");
+	if (*text_of(work, place_member(&work->positions, subject->place, "metadata"), "namespace"))
+		lint_add(&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
+			 "metadata.namespace",
+			 "namespace has no effect: a GPUPool is of the whole cluster, and its queues "
+			 "select namespaces; remove it",
+			 "");
 	if (!check_name(work, subject, findings))
 		return;
 	if (gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err))

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "codec/text/json.h"
+#include "codec/text/quantity.h"
 #include "core/model/label_syntax.h"
 
 #define LABEL_BYTES_MAX 63
@@ -25,6 +26,9 @@ enum test {
 	HAS_MEMBER,  /* the member `words` */
 	HAS_MEMBERS, /* no others than `words` */
 	IS_AT_LEAST, /* the number of `words` */
+	IS_QUANTITY,
+	HAS_WITH,    /* the first member of `words` needs the second with the third as its value */
+	HAS_AMOUNTS, /* in limits and requests no others than `words` and huge pages */
 };
 
 /* For the member `name` of an object, or each element of it when it is a list. */
@@ -70,6 +74,10 @@ static const struct form {
 	  IS_AT_LEAST, "0" },
 	{ "spec", "activeDeadlineSeconds", IS_AT_LEAST, "1" },
 	{ "", "maxSkew|minDomains|weight", IS_AT_LEAST, "1" },
+	{ "", "sizeLimit|divisor", IS_QUANTITY, "" },
+	{ "", "tolerations", HAS_WITH, "tolerationSeconds|effect|NoExecute" },
+	/* "storage" is of a claim for a volume. */
+	{ "spec", "resources", HAS_AMOUNTS, "cpu|memory|storage" },
 };
 
 struct check {
@@ -247,6 +255,59 @@ static void check_member(const struct check *check, const struct json_at *at, co
 		       arena_printf(at->reader->arena, "%s has no %s: add it", name, member));
 }
 
+/* The word of this number in "A|B|C". */
+static const char *word_of(const char *words, size_t number, struct arena *arena)
+{
+	for (; number > 0; number--)
+		words += strcspn(words, "|") + 1;
+	return arena_strndup(arena, words, strcspn(words, "|"));
+}
+
+static void check_with(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	const char *other = word_of(words, 1, arena), *value = word_of(words, 2, arena);
+	struct json_at member = json_member(at, word_of(words, 0, arena));
+	const char *is = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(at->json, other));
+
+	if (json_is_given(&member) && (!is || strcmp(is, value) != 0))
+		report(check, &member, arena_printf(arena, "%s: %s", other, value),
+		       arena_printf(arena, "%s needs %s %s: write it, or remove %s", member.name,
+				    other, value, member.name));
+}
+
+static void check_amounts(const struct check *check, const struct json_at *at, const char *words)
+{
+	static const char *const lists[] = { "limits", "requests" };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct json_at list = json_member(at, lists[i]);
+
+		if (!json_is_given(&list) || json_type(&list) != JSON_OBJECT)
+			continue;
+		for (struct json_at e = json_first(&list); e.json; json_next(&e))
+			if (!is_among(e.name, words) && strncmp(e.name, "hugepages-", 10) != 0)
+				report(check, &e, "",
+				       arena_printf(e.reader->arena,
+						    "resources of a whole Pod have no %.80s: write "
+						    "it into resources of the container",
+						    e.name));
+	}
+}
+
+static void check_quantity(const struct check *check, const struct json_at *at, const char *name)
+{
+	const char *text = cJSON_GetStringValue(at->json), *problem;
+	int64_t amount;
+
+	if (text && *text != '\0' && !is_filled_in(text) &&
+	    quantity_parse(text, &amount, &problem))
+		report(check, at, "",
+		       arena_printf(at->reader->arena,
+				    "%s \"%.80s\" %s: write an amount such as 500m or 16Gi", name,
+				    text, problem));
+}
+
 static void report_unknown(const struct check *check, const struct json_at *at, const char *of,
 			   const char *words)
 {
@@ -288,6 +349,10 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_member(check, at, name, form->words);
 	else if (form->test == HAS_MEMBERS)
 		check_members(check, at, name, form->words);
+	else if (form->test == HAS_WITH)
+		check_with(check, at, form->words);
+	else if (form->test == HAS_AMOUNTS)
+		check_amounts(check, at, form->words);
 	else
 		check_choice(check, at, name, form->words, form->test == HAS_ONE);
 }
@@ -301,7 +366,9 @@ static void check_one(const struct check *check, const struct json_at *at, const
 		if (!is_among(name, form->name) ||
 		    (*form->under != '\0' && !is_among(under, form->under)))
 			continue;
-		if (form->test == IS_AT_LEAST)
+		if (form->test == IS_QUANTITY)
+			check_quantity(check, at, name);
+		else if (form->test == IS_AT_LEAST)
 			check_number(check, at, name, form->words);
 		else if (form->test <= IS_KEY)
 			check_text(check, at, name, form->test);

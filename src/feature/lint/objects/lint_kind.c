@@ -67,10 +67,12 @@ const char *lint_kind_version_problem(const struct lint_kind *kind, const char *
 {
 	const char *right = kind->is_settings ? OWN_GROUP_VERSION : GROUP "/v1";
 
-	if (*api_version == '\0' || strcmp(api_version, right) == 0 ||
+	if (strcmp(api_version, right) == 0 ||
 	    (!kind->is_settings && strcmp(api_version, GROUP "/v1alpha1") == 0))
 		return NULL;
 	*ret_fix = arena_printf(arena, "apiVersion: %s", right);
+	if (*api_version == '\0')
+		return "the object has no apiVersion; kubectl refuses it: add it";
 	return arena_printf(arena,
 			    "apiVersion \"%.80s\" has no %s; the API server refuses the object",
 			    api_version, kind->kind);

@@ -12,6 +12,13 @@ static const struct {
 	const char *names, *place;
 	const char *kind; /* NULL: any but GPUPool */
 } places[] = {
+	{ " scaleTargetRef clusterName clusterRef rayClusterName targetRef ",
+	  "remove it: a RayClusterAutoscaler has the name and namespace of its RayCluster",
+	  AUTOSCALER_KIND },
+	{ " end stop until ", "write duration, such as 9h", AUTOSCALER_KIND },
+	{ " cron ", "write start, with five fields such as 0 8 * * 1-5", AUTOSCALER_KIND },
+	{ " maxGpus max_gpus maxGPU ", "write maxGPUs", AUTOSCALER_KIND },
+	{ " groupName group ", "write name, the groupName of the RayCluster", AUTOSCALER_KIND },
 	{ " nodeSelector tolerations affinity containers initContainers volumes serviceAccountName "
 	  "imagePullSecrets priorityClassName runtimeClassName schedulerName hostNetwork hostIPC hostPID dnsPolicy "
 	  "restartPolicy terminationGracePeriodSeconds topologySpreadConstraints resourceClaims nodeName "
@@ -57,12 +64,6 @@ static const struct {
 	{ " annotations labels ", "write it into metadata or template.metadata", NULL },
 	{ " available_node_types head_node_type provider auth ",
 	  "this is a file of Ray's cluster launcher: a RayCluster has workerGroupSpecs", NULL },
-	{ " scaleTargetRef clusterName clusterRef rayClusterName targetRef ",
-	  "remove it: a RayClusterAutoscaler has the name and namespace of its RayCluster",
-	  AUTOSCALER_KIND },
-	{ " end stop until ", "write duration, such as 9h", AUTOSCALER_KIND },
-	{ " cron ", "write start, with five fields such as 0 8 * * 1-5", AUTOSCALER_KIND },
-	{ " maxGpus max_gpus maxGPU ", "write maxGPUs", AUTOSCALER_KIND },
 	{ " quota nominalQuota guarantee ", "write guaranteed of the queue", GPU_POOL_KIND },
 	{ " borrowingLimit limit max ", "write maximum of the queue", GPU_POOL_KIND },
 	{ " namespaces namespace ",

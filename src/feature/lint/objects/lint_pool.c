@@ -6,6 +6,7 @@
 
 /* Of a list in a message. */
 #define NAMES_MAX 5
+#define QUEUES_MAX 1000 /* compared with each other */
 #define ALONE "the pool has one queue, for all namespaces; add queues, or remove it"
 
 static void add_problems(const struct gpu_pool *pool, struct arena *arena,
@@ -41,6 +42,42 @@ static void check_guarantees(const struct gpu_pool *pool, struct arena *arena,
 static bool selects_all(const struct gpu_pool_queue *queue)
 {
 	return queue->namespaces.match_labels.count == 0 && queue->namespaces.expression_count == 0;
+}
+
+static bool selects_same(const struct gpu_pool_queue *a, const struct gpu_pool_queue *b)
+{
+	const struct labels *labels = &a->namespaces.match_labels;
+
+	if (a->namespaces.expression_count > 0 || b->namespaces.expression_count > 0 ||
+	    labels->count != b->namespaces.match_labels.count)
+		return false;
+	VEC_EACH(const struct label, label, labels) {
+		const char *value = labels_value(&b->namespaces.match_labels, label->key);
+
+		if (!value || strcmp(value, label->value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void check_same(const struct gpu_pool *pool, struct arena *arena,
+		       struct lint_findings *findings)
+{
+	for (size_t i = 1; i < pool->queue_count && i < QUEUES_MAX; i++)
+		for (size_t before = 0; before < i; before++) {
+			if (selects_all(&pool->queues[i]) ||
+			    !selects_same(&pool->queues[before], &pool->queues[i]))
+				continue;
+			lint_add(arena, findings, LINT_RULE_QUEUE_UNREACHABLE,
+				 arena_printf(arena, "spec.queues[%zu].namespaceSelector", i),
+				 arena_printf(arena,
+					      "queue %.63s selects the namespaces of queue %.63s, which is "
+					      "before it, so none belongs to it; select others, or remove "
+					      "it",
+					      pool->queues[i].name, pool->queues[before].name),
+				 "");
+			break;
+		}
 }
 
 static void check_order(const struct gpu_pool *pool, struct arena *arena,
@@ -188,6 +225,7 @@ void lint_pool(const struct gpu_pool *pool, const struct gpu_pool *const *all, s
 	if (pool->problems.count == 0) {
 		check_guarantees(pool, arena, findings);
 		check_order(pool, arena, findings);
+		check_same(pool, arena, findings);
 		check_void(pool, arena, findings);
 	}
 	check_others(pool, all, count, arena, findings);

@@ -90,11 +90,13 @@ static const char *line_of(const struct json_at *at, const char *value)
 				    "0123456789_-./";
 	struct arena *arena = at->reader->arena;
 
+	const char *blank = *value == '\n' ? "" : " ";
+
 	if (!at->name)
-		return arena_printf(arena, "- %s", value);
+		return arena_printf(arena, "-%s%s", blank, value);
 	if (*at->name != '\0' && at->name[strspn(at->name, plain)] == '\0')
-		return arena_printf(arena, "%s: %s", at->name, value);
-	return arena_printf(arena, "\"%s\": %s", at->name, value);
+		return arena_printf(arena, "%s:%s%s", at->name, blank, value);
+	return arena_printf(arena, "\"%s\":%s%s", at->name, blank, value);
 }
 
 static const char *noun(enum field_kind kind)
@@ -167,23 +169,43 @@ static const char *unquoted(const struct json_at *at, enum field_kind kind)
 		       "NUMBER";
 }
 
-static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
-{
-	const char *text;
-
-	if (json_type(at) == JSON_STRING)
-		return;
-	text = plain_text(at);
-	report(check, at, rule, noun(FIELD_KIND_TEXT),
-	       text ? line_of(at, arena_printf(at->reader->arena, "\"%s\"", text)) : "");
-	become(at, cJSON_String, text ? text : "");
-}
-
 static bool is_integer(const struct json_at *at)
 {
 	double number = json_type(at) == JSON_NUMBER ? json_number_value(at) : NAN;
 
 	return isfinite(number) && number == trunc(number) && fabs(number) <= INTEGER_MAX;
+}
+
+/* The text of a scalar that is not one, for the suggested line. NULL: none is near. */
+static const char *meant_text(const struct json_at *at, const char *text, enum lint_rule_id rule)
+{
+	struct arena *arena = at->reader->arena;
+	bool is_number = json_type(at) == JSON_NUMBER;
+
+	/* `ray start` reads whole numbers, as 2 and not 2.0. */
+	if (is_number && rule == LINT_RULE_RAY_START_PARAM_NOT_STRING &&
+	    text[strspn(text, "0123456789")] != '\0')
+		return is_integer(at) ? arena_printf(arena, "%.0f", json_number_value(at)) : NULL;
+	if (is_number && at->name && strcmp(at->name, "duration") == 0)
+		return arena_printf(arena, "%sh", text);
+	return text;
+}
+
+static void check_text(struct check *check, const struct json_at *at, enum lint_rule_id rule)
+{
+	struct arena *arena = at->reader->arena;
+	const char *text, *meant, *fix = "";
+
+	if (json_type(at) == JSON_STRING)
+		return;
+	text = plain_text(at);
+	meant = text ? meant_text(at, text, rule) : NULL;
+	if (meant)
+		fix = line_of(at, arena_printf(arena, "\"%s\"", meant));
+	else if (!text && at->name)
+		fix = line_of(at, "|\n  TEXT");
+	report(check, at, rule, noun(FIELD_KIND_TEXT), fix);
+	become(at, cJSON_String, meant ? meant : text ? text : "");
 }
 
 static void check_plain(struct check *check, const struct json_at *at, enum field_kind kind)
@@ -231,11 +253,42 @@ static void check_entry(struct check *check, const struct json_at *at, const str
 				   LINT_RULE_WRONG_TYPE);
 }
 
+/* A map of texts, as a user of other tools writes variables: the first one in the form of a list. */
+static const char *first_variable(const struct json_at *at)
+{
+	struct json_at first = json_first(at);
+	const char *value = first.json ? plain_text(&first) : NULL;
+
+	if (!value || strcmp(at->name, "env") != 0 || strlen(value) > SHOWN_BYTES_MAX)
+		return NULL;
+	return arena_printf(at->reader->arena, "env:\n- {name: %.200s, value: \"%s\"}", first.name,
+			    value);
+}
+
+/* The form of a value that holds others: the user's own text where it is one. */
+static const char *container_lines(const struct json_at *at, enum field_kind kind)
+{
+	struct arena *arena = at->reader->arena;
+	const char *text = plain_text(at), *variable;
+
+	if (!at->name)
+		return kind == FIELD_KIND_LIST ? "- MEMBER: VALUE" : "";
+	if (kind == FIELD_KIND_TEXTS)
+		return line_of(at, text && *text != '\0' && strlen(text) <= SHOWN_BYTES_MAX ?
+					   arena_printf(arena, "[\"%s\"]", text) :
+					   "[\"TEXT\"]");
+	if (kind != FIELD_KIND_LIST)
+		return line_of(at, "\n  NAME: VALUE");
+	variable = json_type(at) == JSON_OBJECT ? first_variable(at) : NULL;
+	return variable ? variable : line_of(at, "\n- MEMBER: VALUE");
+}
+
 static void check_element(struct check *check, const struct json_at *at,
 			  const struct field *members)
 {
 	if (json_type(at) != JSON_OBJECT) {
-		report(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT), "");
+		report(check, at, LINT_RULE_WRONG_TYPE, noun(FIELD_KIND_OBJECT),
+		       container_lines(at, FIELD_KIND_LIST));
 		become(at, cJSON_Object, NULL);
 	}
 	check_members(check, at, members);
@@ -249,7 +302,7 @@ static bool is_container(struct check *check, const struct json_at *at, enum fie
 
 	if (json_type(at) == wanted)
 		return true;
-	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), "");
+	report(check, at, LINT_RULE_WRONG_TYPE, noun(kind), container_lines(at, kind));
 	become(at, cJSON_NULL, NULL);
 	return false;
 }
@@ -384,6 +437,8 @@ static void check_field(struct check *check, const struct json_at *at, const str
 	case FIELD_KIND_HOOK:
 		if (field->members)
 			check_names(check, at, field->members);
+		else if (field->schema && strncmp(field->schema, "type: integer", 13) == 0)
+			check_plain(check, at, FIELD_KIND_INTEGER);
 		return;
 	case FIELD_KIND_BOOLEAN:
 	case FIELD_KIND_INTEGER:

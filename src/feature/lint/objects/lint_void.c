@@ -57,6 +57,15 @@ static const struct lint_row grace_rows[] = {
 	  "terminationGracePeriodSeconds: 120" },
 };
 
+#define ENDLESS "sleep|/bin/sleep|/usr/bin/sleep|tail"
+/* KubeRay runs `ray start` after the container's own command. */
+static const struct lint_row start_rows[] = {
+	{ 0, 0, ALL, "template spec containers 0 command 0", IS, ENDLESS,
+	  "the command does not end, so `ray start` never runs after it: remove the command", "" },
+	{ 0, 0, ALL, "template spec containers 0 args 0", IS, ENDLESS,
+	  "the command does not end, so `ray start` never runs after it: remove args", "" },
+};
+
 static const struct lint_row version_rows[] = {
 	{ 0, 0, OBJECT, "apiVersion", IS, "ray.io/v1alpha1",
 	  "v1alpha1 has no new fields, and KubeRay 1.9 does not serve it: write v1",
@@ -95,6 +104,7 @@ void lint_void_cluster(const char *kind, const struct cJSON *cluster, struct are
 	static const struct lint_rows tables[] = {
 		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, cluster_voids),
 		ROWS(LINT_RULE_GRACE_PERIOD_LONG, grace_rows),
+		ROWS(LINT_RULE_RAY_NOT_STARTED, start_rows),
 	};
 
 	check_all(tables, sizeof(tables) / sizeof(tables[0]), kind, cluster, arena, findings);
