@@ -18,6 +18,7 @@
 #include "codec/objects/plan_json.h"
 #include "codec/objects/plan_text.h"
 #include "codec/objects/snapshot_json.h"
+#include "codec/schema/document_head.h"
 #include "codec/text/json.h"
 #include "codec/text/rfc3339.h"
 #include "codec/text/yaml.h"
@@ -56,14 +57,15 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 	struct json_reader reader = { .arena = &arena, .err = &unread };
 	static const char *const checked[] = { "RayCluster", "RayJob", "RayService" };
 	struct json_at root;
-	const char *kind;
+	const char *kind, *version;
 
 	if (yaml_or_json_parse(buf_string(text), text->size, &limits, &json, NULL))
 		return;
 	root = json_root(json, "", &reader);
 	if (json_type(&root) != JSON_OBJECT || json_text(&root, "kind", &kind) ||
-	    strcmp(kind, "Snapshot") == 0)
-		return;
+	    (json_text(&root, "apiVersion", &version) == 0 &&
+	     strcmp(version, OWN_GROUP_VERSION) == 0))
+		return; /* the reader knows where one of ours belongs */
 	if (!text_is_among(kind, checked, sizeof(checked) / sizeof(checked[0]))) {
 		err_set(err, ERR_INPUT,
 			"is a %.80s and not a Snapshot; write that of a running RayCluster with "

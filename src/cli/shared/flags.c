@@ -56,6 +56,19 @@ static int take_word(const struct flag *flag, const char *value, struct err *err
 		       flag->letter ? flag->letter : flag->name, known, SHOWN_MAX, value);
 }
 
+/* Letters are not near each other. */
+static int refuse_letter(const struct flags *flags, const char *argument, struct err *err)
+{
+	char known[SHOWN_MAX] = "";
+	size_t size = 0;
+
+	for (size_t i = 0; i < flags->count && size < sizeof(known); i++)
+		if (flags->at[i].letter)
+			size += (size_t)snprintf(known + size, sizeof(known) - size, "%s%s",
+						 size == 0 ? "; it has " : ", ", flags->at[i].letter);
+	return err_set(err, ERR_INPUT, "unknown flag %.*s%s", SHOWN_MAX, argument, known);
+}
+
 static int refuse_flag(const struct flags *flags, const char *argument, struct err *err)
 {
 	char name[NEAREST_BYTES_MAX + 2], hint[NEAREST_HINT_SIZE];
@@ -66,6 +79,8 @@ static int refuse_flag(const struct flags *flags, const char *argument, struct e
 	nearest = nearest_start(name);
 	for (size_t i = 0; i < flags->count; i++)
 		nearest_offer(&nearest, flags->at[i].name);
+	if (!nearest.word && argument[1] != '-' && argument[1] != '\0')
+		return refuse_letter(flags, argument, err);
 	return err_set(err, ERR_INPUT, "unknown flag %.*s%s", SHOWN_MAX, argument,
 		       nearest_hint(&nearest, hint));
 }
@@ -128,7 +143,7 @@ static int take_cluster(const char *argument, const char **ret_name, struct err 
 		return 0;
 	return err_set(
 		err, ERR_INPUT,
-		"\"%.*s\" is not the name of a RayCluster; the namespace is set with -n %.*s",
+		"\"%.*s\" is not the name of a RayCluster; set the namespace with -n %.*s",
 		SHOWN_MAX, argument, size < SHOWN_MAX ? (int)size : SHOWN_MAX, argument);
 }
 

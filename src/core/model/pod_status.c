@@ -166,20 +166,37 @@ static const char *container_text(const struct found *found, struct arena *arena
 	return and_message(arena, text, end->message);
 }
 
+/* The init container that runs now: those that stay beside the others are before it. */
+static const struct container_status *running_init(const struct pod *pod)
+{
+	const struct container_status *found = NULL;
+
+	ARRAY_EACH(const struct container_status, status, pod->init_statuses,
+		   pod->init_status_count) {
+		if (status->state == CONTAINER_RUNNING)
+			found = status;
+	}
+	return found;
+}
+
 /* Of a Pod without a failure: why it does not run yet. */
 static const char *waiting_text(const struct pod *pod, struct arena *arena)
 {
 	const struct container_status *ray = pod_ray_container_status(pod);
 	const struct condition *scheduled =
 		condition_find(pod->conditions, pod->condition_count, "PodScheduled");
+	const struct container_status *init = running_init(pod);
 
 	if (scheduled && strcmp(scheduled->status, "False") == 0 && scheduled->reason[0] != '\0')
 		return and_message(arena, scheduled->reason, scheduled->message);
 	if (pod->reason[0] != '\0' || pod->message[0] != '\0')
 		return and_message(arena, pod->reason, pod->message);
-	return ray && ray->state == CONTAINER_WAITING ?
-		       and_message(arena, ray->reason, ray->message) :
-		       "";
+	if (!ray || ray->state != CONTAINER_WAITING)
+		return "";
+	if (init && init->started_at != TIME_NONE && ray->message[0] == '\0')
+		return arena_printf(arena, "%s: init container %s runs since %s", ray->reason,
+				    init->name, time_text(arena, init->started_at));
+	return and_message(arena, ray->reason, ray->message);
 }
 
 const char *pod_deletion_text(const struct pod *pod, struct arena *arena)

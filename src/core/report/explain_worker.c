@@ -169,13 +169,15 @@ static struct words words_of_waiting(const struct choice *choice, const struct w
 								  "the container has not started" };
 }
 
-/* With the failure that the Pod's status shows. */
+/* With the failure that the Pod's status shows, or the reason that it has itself, as NodeLost. */
 static const char *and_failure(const struct choice *choice, const struct worker *worker,
 			       const char *text)
 {
 	struct pod_status status = pod_status_read(worker->pod, choice->arena);
 
-	return status.failed ? arena_printf(choice->arena, "%s; %s", text, status.text) : text;
+	return status.failed || worker->pod->reason[0] != '\0' ?
+		       arena_printf(choice->arena, "%s; %s", text, status.text) :
+		       text;
 }
 
 static struct words words_of_starting(const struct choice *choice, const struct worker *worker)

@@ -61,20 +61,70 @@ static bool is_type(const char *name)
 	return strncmp(name, ACCELERATOR_TYPE_PREFIX, strlen(ACCELERATOR_TYPE_PREFIX)) == 0;
 }
 
-/* NULL: it asks for none. */
-static const char *type_asked(const struct ray_request *request)
+static bool selects_type(const struct label_constraint *constraint)
 {
-	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count)
+	return strcmp(constraint->key, LABEL_ACCELERATOR_TYPE) == 0 &&
+	       constraint->operation == LABEL_OPERATOR_IN && constraint->values.count > 0;
+}
+
+/* The model that a request asks for, by a resource or a label. */
+struct asked {
+	const char *name; /* NULL: none */
+	const char *line; /* by which a group has it */
+};
+
+static struct asked type_asked(const struct ray_request *request, struct arena *arena)
+{
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
+		const char *name = resource_name_text(arena, entry->name);
+
 		if (is_type(entry->name))
-			return entry->name;
-	return NULL;
+			return (struct asked){
+				name, arena_printf(arena,
+						   "resources: \"'{\\\"%s\\\": 1}'\" into the "
+						   "rayStartParams of the group",
+						   name)
+			};
+	}
+	ARRAY_EACH(const struct label_selector, selector, request->selectors,
+		   request->selector_count) {
+		ARRAY_EACH(const struct label_constraint, constraint, selector->constraints,
+			   selector->count)
+			if (selects_type(constraint))
+				return (struct asked){
+					arena_printf(arena, LABEL_ACCELERATOR_TYPE " %.63s",
+						     constraint->values.at[0]),
+					arena_printf(arena,
+						     "labels: {" LABEL_ACCELERATOR_TYPE
+						     ": %.63s} into the group",
+						     constraint->values.at[0])
+				};
+	}
+	return (struct asked){ .name = NULL };
+}
+
+static struct label_selector without_type(struct arena *arena, const struct label_selector *from)
+{
+	struct label_constraint *constraints =
+		arena_array(arena, from->count, sizeof(*constraints));
+	struct label_selector copy = { .constraints = constraints };
+
+	ARRAY_EACH(const struct label_constraint, constraint, from->constraints, from->count)
+		if (!selects_type(constraint))
+			constraints[copy.count++] = *constraint;
+	return copy;
 }
 
 static struct ray_request without_types(struct arena *arena, const struct ray_request *request)
 {
 	struct bundle_entry *entries = arena_array(arena, request->bundle_count, sizeof(*entries));
+	struct label_selector *selectors =
+		arena_array(arena, request->selector_count, sizeof(*selectors));
 	struct ray_request copy = *request;
 
+	for (size_t i = 0; i < request->selector_count; i++)
+		selectors[i] = without_type(arena, &request->selectors[i]);
+	copy.selectors = selectors;
 	copy.bundle_count = 0;
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count)
 		if (!is_type(entry->name))
@@ -86,17 +136,16 @@ static struct ray_request without_types(struct arena *arena, const struct ray_re
 static struct possible of_unknown_model(const struct choice *choice,
 					const struct ray_request *request)
 {
-	const char *type = type_asked(request);
+	struct asked asked = type_asked(request, choice->arena);
 	struct ray_request rest;
 
-	if (!type)
+	if (!asked.name)
 		return (struct possible){ .reason = REASON_NONE };
 	rest = without_types(choice->arena, request);
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
 		const struct group_offer *offer = &choice->offer->groups[g];
 		const struct capacity *capacity = &offer->seen_capacity;
-		const char *name = resource_name_text(choice->arena, type);
 
 		if (capacity->problem || !offer->model_open ||
 		    !schedule_fits_empty(&rest, &capacity->resources, &capacity->labels))
@@ -106,9 +155,8 @@ static struct possible of_unknown_model(const struct choice *choice,
 			.message = arena_printf(
 				choice->arena,
 				"whether a worker of %s has %s is unknown: its template names no "
-				"GPU model; write a nodeSelector for the model, or "
-				"resources: \"'{\\\"%s\\\": 1}'\" into the rayStartParams of the group",
-				group->spec->name, name, name),
+				"GPU model; write a nodeSelector for the model, or %s",
+				group->spec->name, asked.name, asked.line),
 			.group = group->spec->name,
 		};
 	}

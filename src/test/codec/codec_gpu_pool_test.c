@@ -220,7 +220,7 @@ static void test_problems(void **state)
 	check_expression("key: a, operator: Gt, values: [a]",
 			 "operator must be In, NotIn, Exists or DoesNotExist, is \"Gt\"");
 	check_expression("key: a", "operator must be In, NotIn, Exists or DoesNotExist, is \"\"");
-	check_expression("key: a, operator: NotIn", "NotIn needs values");
+	check_expression("key: a, operator: NotIn", "NotIn needs values: add them");
 	check_expression("key: a, operator: Exists, values: [a]",
 			 "Exists takes no values; remove them");
 }

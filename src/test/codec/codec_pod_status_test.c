@@ -70,6 +70,9 @@ static const struct {
 	  POD_RESTARTS, "container ray: Error, exit code 2, 1 restart (CrashLoopBackOff)" },
 	{ "phase: Running, " RAY("restartCount: 3, " WAITS("CrashLoopBackOff") ", " LAST("2")),
 	  POD_FAILS, "container ray: Error, exit code 2, 3 restarts (CrashLoopBackOff)" },
+	{ "phase: Pending, " RAY(WAITS("PodInitializing")) ", initContainerStatuses: [{name: fetch, " RUNS "}]",
+	  POD_PROCEEDS,
+	  "PodInitializing: init container fetch runs since 2026-11-20T10:00:00Z" },
 	/* Not its end keeps it from running. */
 	{ "phase: Running, " RAY("restartCount: 2, state: {waiting: {reason: RunContainerError, message: "
 				 "'exec: \"raay\": not found'}}, " LAST("1")),

@@ -26,6 +26,8 @@ enum test {
 	HAS_MEMBER,  /* the member `words` */
 	HAS_MEMBERS, /* no others than `words` */
 	IS_AT_LEAST, /* the number of `words` */
+	IS_AT_MOST,
+	IS_WORD, /* one of `words` */
 	IS_QUANTITY,
 	HAS_WITH,    /* the first member of `words` needs the second with the third as its value */
 	HAS_AMOUNTS, /* in limits and requests no others than `words` and huge pages */
@@ -74,6 +76,14 @@ static const struct form {
 	  IS_AT_LEAST, "0" },
 	{ "spec", "activeDeadlineSeconds", IS_AT_LEAST, "1" },
 	{ "", "maxSkew|minDomains|weight", IS_AT_LEAST, "1" },
+	{ "", "weight", IS_AT_MOST, "100" },
+	{ "tcpSocket|httpGet|grpc", "port", IS_AT_LEAST, "1" },
+	{ "tcpSocket|httpGet|grpc", "port", IS_AT_MOST, "65535" },
+	{ "", "terminationMessagePolicy", IS_WORD, "File|FallbackToLogsOnError" },
+	{ "seccompProfile", "type", IS_WORD, "RuntimeDefault|Unconfined|Localhost" },
+	{ "", "fsGroupChangePolicy", IS_WORD, "OnRootMismatch|Always" },
+	{ "", "scheme", IS_WORD, "HTTP|HTTPS" },
+	{ "", "preemptionPolicy", IS_WORD, "PreemptLowerPriority|Never" },
 	{ "", "sizeLimit|divisor", IS_QUANTITY, "" },
 	{ "", "tolerations", HAS_WITH, "tolerationSeconds|effect|NoExecute" },
 	/* "storage" is of a claim for a volume. */
@@ -95,6 +105,18 @@ static bool is_among(const char *name, const char *words)
 		if (strcspn(at, "|") == size && memcmp(at, name, size) == 0)
 			return true;
 	return false;
+}
+
+/* "A, B, C" of "A|B|C". */
+static const char *list_of(const char *words, struct arena *arena)
+{
+	const char *all = "";
+
+	for (const char *word = words; *word != '\0';
+	     word += strcspn(word, "|"), word += *word == '|')
+		all = arena_printf(arena, "%s%s%.*s", all, *all != '\0' ? ", " : "",
+				   (int)strcspn(word, "|"), word);
+	return all;
 }
 
 static void report(const struct check *check, const struct json_at *at, const char *fix,
@@ -177,11 +199,33 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 }
 
 static void check_number(const struct check *check, const struct json_at *at, const char *name,
-			 const char *least)
+			 const char *bound, bool is_least)
 {
-	if (cJSON_IsNumber(at->json) && at->json->valuedouble < strtod(least, NULL))
+	double above = cJSON_IsNumber(at->json) ? at->json->valuedouble - strtod(bound, NULL) : 0;
+
+	if (is_least ? above < 0 : above > 0)
 		report(check, at, "",
-		       arena_printf(at->reader->arena, "%s must be at least %s", name, least));
+		       arena_printf(at->reader->arena, "%s must be at %s %s", name,
+				    is_least ? "least" : "most", bound));
+}
+
+static void check_word(const struct check *check, const struct json_at *at, const char *name,
+		       const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	const char *text = cJSON_GetStringValue(at->json), *all;
+	struct nearest nearest = nearest_start(text ? text : "");
+	char hint[NEAREST_HINT_SIZE];
+
+	if (!text || *text == '\0' || is_among(text, words) || is_filled_in(text))
+		return;
+	all = list_of(words, arena);
+	for (const char *word = words; *word != '\0';
+	     word += strcspn(word, "|"), word += *word == '|')
+		nearest_offer(&nearest, arena_strndup(arena, word, strcspn(word, "|")));
+	report(check, at, "",
+	       arena_printf(arena, "%s must be one of %s, is \"%.64s\"%s", name, all, text,
+			    nearest_hint(&nearest, hint)));
 }
 
 /* ---- objects ---- */
@@ -214,7 +258,7 @@ static void check_keys(const struct check *check, const struct json_at *at, bool
 static void check_choice(const struct check *check, const struct json_at *at, const char *name,
 			 const char *words, bool needs_one)
 {
-	const char *given = "", *all = "";
+	const char *given = "";
 	const struct cJSON *one;
 	size_t count = 0;
 
@@ -236,13 +280,10 @@ static void check_choice(const struct check *check, const struct json_at *at, co
 				    at->name ? "" : "an element of ", name, given));
 	if (count > 0 || !needs_one)
 		return;
-	for (const char *word = words; *word != '\0';
-	     word += strcspn(word, "|"), word += *word == '|')
-		all = arena_printf(at->reader->arena, "%s%s%.*s", all, *all != '\0' ? ", " : "",
-				   (int)strcspn(word, "|"), word);
 	report(check, at, "",
 	       arena_printf(at->reader->arena, "%s%s has none of %s: add one",
-			    at->name ? "" : "an element of ", name, all));
+			    at->name ? "" : "an element of ", name,
+			    list_of(words, at->reader->arena)));
 }
 
 static void check_member(const struct check *check, const struct json_at *at, const char *name,
@@ -368,8 +409,10 @@ static void check_one(const struct check *check, const struct json_at *at, const
 			continue;
 		if (form->test == IS_QUANTITY)
 			check_quantity(check, at, name);
-		else if (form->test == IS_AT_LEAST)
-			check_number(check, at, name, form->words);
+		else if (form->test == IS_WORD)
+			check_word(check, at, name, form->words);
+		else if (form->test == IS_AT_LEAST || form->test == IS_AT_MOST)
+			check_number(check, at, name, form->words, form->test == IS_AT_LEAST);
 		else if (form->test <= IS_KEY)
 			check_text(check, at, name, form->test);
 		else

@@ -51,6 +51,7 @@ static const struct {
 	  "write serveConfigV2, the text of a Serve config file", NULL },
 	{ " runtimeEnv runtime_env ", "write runtimeEnvYAML, a text", NULL },
 	{ " deletionPolicy ", "write deletionStrategy", NULL },
+	{ " spec ", "write it into template of the head or group", NULL },
 	{ " rayStartParams template ",
 	  "write it into headGroupSpec or an element of workerGroupSpecs", NULL },
 	{ " taint taints ", "write tolerations into template.spec of the head or group", NULL },

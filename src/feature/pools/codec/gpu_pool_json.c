@@ -285,7 +285,7 @@ static int expressions_decode(const struct json_at *member, const struct field *
 				     "\"%.40s\"",
 				     expression->operation);
 		else if (values && expression->values.count == 0)
-			json_problem(&e, "%s needs values", expression->operation);
+			json_problem(&e, "%s needs values: add them", expression->operation);
 		else if (!values && expression->values.count > 0)
 			json_problem(&e, "%s takes no values; remove them", expression->operation);
 		if (expression->values.count > VALUES_MAX)
