@@ -65,7 +65,8 @@ static int refuse_letter(const struct flags *flags, const char *argument, struct
 	for (size_t i = 0; i < flags->count && size < sizeof(known); i++)
 		if (flags->at[i].letter)
 			size += (size_t)snprintf(known + size, sizeof(known) - size, "%s%s",
-						 size == 0 ? "; it has " : ", ", flags->at[i].letter);
+						 size == 0 ? "; it has " : ", ",
+						 flags->at[i].letter);
 	return err_set(err, ERR_INPUT, "unknown flag %.*s%s", SHOWN_MAX, argument, known);
 }
 
@@ -141,10 +142,9 @@ static int take_cluster(const char *argument, const char **ret_name, struct err 
 	if (!name || (size >= strlen("raycluster") &&
 		      strncasecmp(argument, "raycluster", strlen("raycluster")) == 0))
 		return 0;
-	return err_set(
-		err, ERR_INPUT,
-		"\"%.*s\" is not the name of a RayCluster; set the namespace with -n %.*s",
-		SHOWN_MAX, argument, size < SHOWN_MAX ? (int)size : SHOWN_MAX, argument);
+	return err_set(err, ERR_INPUT,
+		       "\"%.*s\" is not the name of a RayCluster; set the namespace with -n %.*s",
+		       SHOWN_MAX, argument, size < SHOWN_MAX ? (int)size : SHOWN_MAX, argument);
 }
 
 static int take_operand(const struct flags *flags, const char *argument, bool *taken,

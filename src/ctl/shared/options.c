@@ -254,10 +254,11 @@ static int check_addresses(const struct options *options, struct err *err)
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
 		if (addresses[i].value[0] != '\0' && strcmp(addresses[i].value, "0") != 0 &&
 		    !strchr(addresses[i].value, ':'))
-			return err_set(err, ERR_INPUT,
-				       "--%s must be an address with its port, as :8080, or 0 for none, "
-				       "is \"%.64s\"",
-				       addresses[i].flag, addresses[i].value);
+			return err_set(
+				err, ERR_INPUT,
+				"--%s must be an address with its port, as :8080, or 0 for none, "
+				"is \"%.64s\"",
+				addresses[i].flag, addresses[i].value);
 	return 0;
 }
 

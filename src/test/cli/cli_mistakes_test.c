@@ -75,7 +75,7 @@ static void test_names_as_kubectl_prints_them(void **state)
 	}
 	CLI_RUN(&result, cli_explain, "explain", "ray/demo");
 	assert_int_equal(result.status, 2);
-	EXPECT(result.errors, "\"ray/demo\" is not the name of a RayCluster; the namespace is set "
+	EXPECT(result.errors, "\"ray/demo\" is not the name of a RayCluster; set the namespace "
 			      "with -n ray");
 	cli_server_stop();
 }

@@ -123,11 +123,11 @@ static void test_schema(void **state)
 		  "spec.workerGroupSpecs[0].template.spec.containers[0].volumeMounts[0] | mountPath: "
 		  "VALUE\n" },
 		{ "kind: RayJob\nmetadata: {name: a}\nspec:\n  entrypoint: [a]\n  rayClusterSpecs: {}\n"
-		  "  clusterSelector: {ray.io/cluster: b}\n",
+		  "  clusterSelector: {ray.io/cluster: b}\napiVersion: ray.io/v1\n",
 		  "4:3 wrong-type RayJob a spec.entrypoint | \n"
 		  "5:3 unknown-field RayJob a spec.rayClusterSpecs | \n" },
 		{ "kind: RayCronJob\nmetadata: {name: a}\nspec: {schedule: '0 8 * * *', jobTemplate: "
-		  "{jobId: 1, clusterSelector: {a: b}}}\n",
+		  "{jobId: 1, clusterSelector: {a: b}}}\napiVersion: ray.io/v1\n",
 		  "3:45 wrong-type RayCronJob a spec.jobTemplate.jobId | jobId: \"1\"\n" },
 		{ GROUP CONTAINER
 		  "        workloadRef: {name: a}\n        tolerations: [{effect: ''}]\n",
@@ -174,7 +174,7 @@ static void test_types(void **state)
 	      "5:3 wrong-type RayCluster n/a spec.enableInTreeAutoscaling |"
 	      " enableInTreeAutoscaling: true\n"
 	      "6:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2.9\"\n"
-	      "7:3 wrong-type RayCluster n/a spec.autoscalerOptions | \n"
+	      "7:3 wrong-type RayCluster n/a spec.autoscalerOptions | autoscalerOptions:\n  NAME: VALUE\n"
 	      "9:22 ray-start-param-not-string RayCluster n/a"
 	      " spec.headGroupSpec.rayStartParams.num-cpus | num-cpus: \"0\"\n"
 	      "9:35 ray-start-param-not-string RayCluster n/a"
@@ -185,15 +185,15 @@ static void test_types(void **state)
 	      " gpu: \"true\"\n"
 	      "10:49 wrong-type RayCluster n/a"
 	      " spec.headGroupSpec.template.spec.nodeSelector[\"a\"b\"] | \"a\"b\": \"1\"\n"
-	      "10:61 wrong-type RayCluster n/a spec.headGroupSpec.template.spec.containers | \n"
-	      "12:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | \n"
+	      "10:61 wrong-type RayCluster n/a spec.headGroupSpec.template.spec.containers | containers:\n- MEMBER: VALUE\n"
+	      "12:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | - MEMBER: VALUE\n"
 	      "14:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].replicas | replicas: 3\n"
 	      "15:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].maxReplicas | maxReplicas: NUMBER\n"
 	      "16:5 wrong-type RayCluster n/a spec.workerGroupSpecs[1].minReplicas | minReplicas: NUMBER\n"
 	      "17:17 wrong-type RayCluster n/a spec.workerGroupSpecs[1].resources.CPU |"
 	      " CPU: \"4\"\n"
 	      "20:9 wrong-type RayCluster n/a"
-	      " spec.workerGroupSpecs[1].template.spec.tolerations | \n"
+	      " spec.workerGroupSpecs[1].template.spec.tolerations | tolerations:\n- MEMBER: VALUE\n"
 	      "23:18 wrong-type RayCluster n/a"
 	      " spec.workerGroupSpecs[1].template.spec.containers[0].args[0] | - \"1\"\n"
 	      "23:21 wrong-type RayCluster n/a"
@@ -204,7 +204,7 @@ static void test_types(void **state)
 	      " spec.workerGroupSpecs[1].template.spec.containers[0].env[0].value |"
 	      " value: \"1\"\n"
 	      "24:38 wrong-type RayCluster n/a"
-	      " spec.workerGroupSpecs[1].template.spec.containers[0].env[1] | \n"
+	      " spec.workerGroupSpecs[1].template.spec.containers[0].env[1] | - MEMBER: VALUE\n"
 	      "25:40 wrong-type RayCluster n/a"
 	      " spec.workerGroupSpecs[1].template.spec.containers[0].resources.limits.memory | \n"
 	      "25:53 wrong-type RayCluster n/a"
@@ -232,7 +232,7 @@ static void test_wrong_types_hide_nothing(void **state)
 			 OWN " min-above-max field-invalid quantity-invalid request-invalid",
 			 &arena),
 		"5:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2\"\n"
-		"7:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | \n"
+		"7:5 wrong-type RayCluster n/a spec.workerGroupSpecs[0] | - MEMBER: VALUE\n"
 		"8:36 min-above-max RayCluster n/a spec.workerGroupSpecs[1].maxReplicas |"
 		" maxReplicas: 5  # or minReplicas: 3\n"
 		"8:69 ray-start-param-not-string RayCluster n/a"
@@ -255,9 +255,13 @@ static void test_no_name(void **state)
 	struct lint_report report;
 
 	(void)state;
-	lint(&report, &arena, "kind: RayCluster\nmetadata: {}\nspec: {}\n");
+	lint(&report, &arena, "kind: RayCluster\nmetadata: {}\nspec: {}\napiVersion: ray.io/v1\n");
 	assert_string_equal(declared(&report, "field-invalid", &arena),
 			    "2:1 field-invalid RayCluster metadata | name: NAME\n");
+	lint(&report, &arena,
+	     "kind: RayJob\nmetadata: {name: a}\nspec: {clusterSelector: {a: b}}\n");
+	assert_string_equal(declared(&report, "field-invalid", &arena),
+			    "1:1 field-invalid RayJob a apiVersion | apiVersion: ray.io/v1\n");
 	check("kind: RayCluster\nmetadata: {name: 5, labels: {a: 1}}\nspec: null\n",
 	      "2:12 wrong-type RayCluster metadata.name | name: \"5\"\n"
 	      "2:30 wrong-type RayCluster metadata.labels.a | a: \"1\"\n");

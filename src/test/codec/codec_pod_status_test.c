@@ -70,12 +70,13 @@ static const struct {
 	  POD_RESTARTS, "container ray: Error, exit code 2, 1 restart (CrashLoopBackOff)" },
 	{ "phase: Running, " RAY("restartCount: 3, " WAITS("CrashLoopBackOff") ", " LAST("2")),
 	  POD_FAILS, "container ray: Error, exit code 2, 3 restarts (CrashLoopBackOff)" },
-	{ "phase: Pending, " RAY(WAITS("PodInitializing")) ", initContainerStatuses: [{name: fetch, " RUNS "}]",
-	  POD_PROCEEDS,
-	  "PodInitializing: init container fetch runs since 2026-11-20T10:00:00Z" },
+	{ "phase: Pending, " RAY(
+		  WAITS("PodInitializing")) ", initContainerStatuses: [{name: fetch, " RUNS "}]",
+	  POD_PROCEEDS, "PodInitializing: init container fetch runs since 2026-11-20T10:00:00Z" },
 	/* Not its end keeps it from running. */
-	{ "phase: Running, " RAY("restartCount: 2, state: {waiting: {reason: RunContainerError, message: "
-				 "'exec: \"raay\": not found'}}, " LAST("1")),
+	{ "phase: Running, " RAY(
+		  "restartCount: 2, state: {waiting: {reason: RunContainerError, message: "
+		  "'exec: \"raay\": not found'}}, " LAST("1")),
 	  POD_RETRIES,
 	  "container ray: RunContainerError: exec: \"raay\": not found; its last run: Error, exit code 1, 2 "
 	  "restarts" },
@@ -101,7 +102,7 @@ static const struct {
 	  POD_FAILS, "init container b: Error, exit code 7, 5 restarts (CrashLoopBackOff)" },
 	{ "phase: Pending, initContainerStatuses: [{name: a, " RUNS
 	  "}], " RAY(WAITS("PodInitializing")),
-	  POD_PROCEEDS, "PodInitializing" },
+	  POD_PROCEEDS, "PodInitializing: init container a runs since 2026-11-20T10:00:00Z" },
 	{ "phase: Pending, initContainerStatuses: [{name: a, " WAITS("ImagePullBackOff") "}], " RAY(
 		  WAITS("PodInitializing")),
 	  POD_RETRIES, "init container a: ImagePullBackOff" },

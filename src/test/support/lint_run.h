@@ -9,12 +9,12 @@
 
 static char *directory;
 
-#define GOOD                                                                                       \
-	"kind: RayCluster\nmetadata: {name: good}\nspec:\n  headGroupSpec:\n"                      \
-	"    rayStartParams: {num-cpus: '0'}\n"                                                    \
+#define GOOD                                                                                         \
+	"kind: RayCluster\napiVersion: ray.io/v1\nmetadata: {name: good}\nspec:\n  headGroupSpec:\n" \
+	"    rayStartParams: {num-cpus: '0'}\n"                                                      \
 	"    template: {spec: {containers: [{name: head, image: r}]}}\n"
 #define BAD                                                                                        \
-	"apiVersion: v1\nkind: Service\n---\n" GOOD "  workerGroupSpecs:\n"                        \
+	"{apiVersion: v1, kind: Service}\n---\n" GOOD "  workerGroupSpecs:\n"                      \
 	"  - groupName: w\n    minReplicas: 3\n    maxReplicas: 2\n"                               \
 	"    rayStartParams: {num-cpus: 4}\n"                                                      \
 	"    template: {spec: {containers: [{name: w, image: r}]}}\n"

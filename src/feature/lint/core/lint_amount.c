@@ -93,16 +93,15 @@ static void look_for_invalid(struct lint_subject *subject, const struct list *li
 static void look_for_unit(struct lint_subject *subject, const struct list *list,
 			  const struct quantity *quantity)
 {
-	const char *digits = arena_strndup(subject->arena, quantity->text,
-					   strspn(quantity->text, "0123456789"));
+	const char *digits =
+		arena_strndup(subject->arena, quantity->text, strspn(quantity->text, "0123456789"));
 	bool is_cpu = strcmp(quantity->name, "cpu") == 0;
 	bool is_bytes = strcmp(quantity->name, "memory") == 0 ||
 			strcmp(quantity->name, "ephemeral-storage") == 0;
 	const char *unit = is_cpu ? "m" : strlen(digits) <= 3 ? "Gi" : "Mi";
 
 	if (!quantity->valid || quantity->amount == 0 ||
-	    !(is_cpu ? quantity->amount >= CPUS_MAX :
-		       is_bytes && quantity->amount < BYTES_LEAST))
+	    !(is_cpu ? quantity->amount >= CPUS_MAX : is_bytes && quantity->amount < BYTES_LEAST))
 		return;
 	if (quantity->text[strlen(digits)] == 'm')
 		unit = "Mi";
@@ -110,8 +109,8 @@ static void look_for_unit(struct lint_subject *subject, const struct list *list,
 			    *digits == '\0' ? "" :
 					      arena_printf(subject->arena, "%s: %s%s",
 							   quantity->name, digits, unit),
-			    "%s in %s is %.32s, which is %s; write its unit",
-			    quantity->name, list->where, quantity->text,
+			    "%s in %s is %.32s, which is %s; write its unit", quantity->name,
+			    list->where, quantity->text,
 			    is_cpu ? "in whole CPUs more than a machine has" :
 				     "in bytes too little for a container to run")
 		->severity = is_cpu || !list->limits ? LINT_WARNING : LINT_ERROR;

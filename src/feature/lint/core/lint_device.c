@@ -216,9 +216,12 @@ static bool may_be_on(const struct lint_subject *subject, const struct quantity 
 /* A line that looks as if it gave one. */
 static void check_none(struct lint_subject *subject)
 {
-	const struct quantities *limits = subject->container ? &subject->container->limits : NULL;
+	const struct quantities *limits;
 
-	for (size_t i = 0; limits && i < lint_amount_count(limits); i++)
+	if (!subject->container)
+		return;
+	limits = &subject->container->limits;
+	for (size_t i = 0; i < lint_amount_count(limits); i++)
 		if (limits->at[i].valid && limits->at[i].amount == 0 &&
 		    device_find(subject->context->devices, limits->at[i].name))
 			lint_report_finding(
@@ -229,7 +232,8 @@ static void check_none(struct lint_subject *subject)
 							      "resources.limits",
 							      subject->path),
 						 limits->at[i].name),
-				"", "%.80s is 0, so Pods of %s have none; write the number, or remove the line",
+				"",
+				"%.80s is 0, so Pods of %s have none; write the number, or remove the line",
 				limits->at[i].name, subject->title);
 }
 

@@ -321,10 +321,11 @@ static void check_target(struct work *work, struct place metadata, struct lint_f
 			nearest_offer(&nearest, one->known.cluster.name);
 	if (nearest.word)
 		lint_add(&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT, "metadata.name",
-			 arena_printf(&work->arena,
-				      "no RayCluster of these files has the name %.63s, so nothing here "
-				      "has an effect%s",
-				      text_of(work, metadata, "name"), nearest_hint(&nearest, hint)),
+			 arena_printf(
+				 &work->arena,
+				 "no RayCluster of these files has the name %.63s, so nothing here "
+				 "has an effect%s",
+				 text_of(work, metadata, "name"), nearest_hint(&nearest, hint)),
 			 "");
 }
 
@@ -358,11 +359,12 @@ static void check_pool(struct work *work, const struct subject *subject,
 		lint_add(&work->arena, findings, LINT_RULE_FIELD_INVALID, "",
 			 "the object has no spec; the API server refuses it", "spec: {}");
 	if (*text_of(work, place_member(&work->positions, subject->place, "metadata"), "namespace"))
-		lint_add(&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
-			 "metadata.namespace",
-			 "namespace has no effect: a GPUPool is of the whole cluster, and its queues "
-			 "select namespaces; remove it",
-			 "");
+		lint_add(
+			&work->arena, findings, LINT_RULE_SETTING_WITHOUT_EFFECT,
+			"metadata.namespace",
+			"namespace has no effect: a GPUPool is of the whole cluster, and its queues "
+			"select namespaces; remove it",
+			"");
 	if (!check_name(work, subject, findings))
 		return;
 	if (gpu_pool_decode(subject->place.json, "", &work->arena, &pool, &err))

@@ -341,8 +341,7 @@ static void check_quantity(const struct check *check, const struct json_at *at, 
 	const char *text = cJSON_GetStringValue(at->json), *problem;
 	int64_t amount;
 
-	if (text && *text != '\0' && !is_filled_in(text) &&
-	    quantity_parse(text, &amount, &problem))
+	if (text && *text != '\0' && !is_filled_in(text) && quantity_parse(text, &amount, &problem))
 		report(check, at, "",
 		       arena_printf(at->reader->arena,
 				    "%s \"%.80s\" %s: write an amount such as 500m or 16Gi", name,

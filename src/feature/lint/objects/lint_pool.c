@@ -68,14 +68,16 @@ static void check_same(const struct gpu_pool *pool, struct arena *arena,
 			if (selects_all(&pool->queues[i]) ||
 			    !selects_same(&pool->queues[before], &pool->queues[i]))
 				continue;
-			lint_add(arena, findings, LINT_RULE_QUEUE_UNREACHABLE,
-				 arena_printf(arena, "spec.queues[%zu].namespaceSelector", i),
-				 arena_printf(arena,
-					      "queue %.63s selects the namespaces of queue %.63s, which is "
-					      "before it, so none belongs to it; select others, or remove "
-					      "it",
-					      pool->queues[i].name, pool->queues[before].name),
-				 "");
+			lint_add(
+				arena, findings, LINT_RULE_QUEUE_UNREACHABLE,
+				arena_printf(arena, "spec.queues[%zu].namespaceSelector", i),
+				arena_printf(
+					arena,
+					"queue %.63s selects the namespaces of queue %.63s, which is "
+					"before it, so none belongs to it; select others, or remove "
+					"it",
+					pool->queues[i].name, pool->queues[before].name),
+				"");
 			break;
 		}
 }

@@ -202,7 +202,7 @@ static void check_text(struct check *check, const struct json_at *at, enum lint_
 	meant = text ? meant_text(at, text, rule) : NULL;
 	if (meant)
 		fix = line_of(at, arena_printf(arena, "\"%s\"", meant));
-	else if (!text && at->name)
+	else if (json_type(at) == JSON_OBJECT && at->name && rule == LINT_RULE_WRONG_TYPE)
 		fix = line_of(at, "|\n  TEXT");
 	report(check, at, rule, noun(FIELD_KIND_TEXT), fix);
 	become(at, cJSON_String, meant ? meant : text ? text : "");

@@ -383,7 +383,9 @@ static void share_refusals(struct health *health)
 					       sizeof(struct event *));
 		refusals[worker->replica] = refusal;
 	}
-	for (size_t i = 0; refusals && i < facts->worker_count; i++) {
+	if (!refusals)
+		return;
+	for (size_t i = 0; i < facts->worker_count; i++) {
 		struct worker_health *own = &health->workers[i];
 		size_t replica = facts->workers[i].replica;
 
