@@ -58,3 +58,20 @@ def test_idle_borrowed_workers_are_released_and_busy_ones_are_not(pool, teams, a
         program.end()
     print(f"released after {[round(one, 2) for one in took]} s, p95 {p95(took):.2f} s")
     assert p95(took) < RELEASE_SECONDS and held.most == 3
+
+
+def test_who_runs_work_reads_why_it_waits_and_when_it_ends(pool, teams, controller, namespace):
+    """The lines of Ray's drivers: of an actor that waits for the pool, and of one whose worker ends for others."""
+    pool.create(1, {"name": "a"}, {"name": "b", "guaranteed": 1}, reclaim={"busy": {"afterSeconds": 600}})
+    controller(namespace, everywhere=True)
+    borrower, owner = teams.add("a"), teams.add("b")
+    with borrower[0].program(prints=True) as first, owner[0].program(prints=True) as second:
+        first.actors(1, name="borrows", num_gpus=1)
+        first.ready("borrows", 90)
+        second.actors(1, name="waits", num_gpus=1)
+        waits = "No worker is launched for 1 pending bundle {"
+        wait_until(lambda: any(waits in line and "(WaitsForPool): waits for" in line for line in second.autoscaler_lines()), 60, "why the actor waits")
+        ends = " at the latest: "
+        wait_until(lambda: any(ends in line and f"for {pool.space('b')}/" in line for line in first.autoscaler_lines()), 60, "when the other ends")
+        second.end()
+        first.end()
