@@ -165,7 +165,8 @@ void event_write_new(struct buf *buf, const struct event_object *about,
 	json_write_init(&writer, buf, JSON_STYLE_LINE);
 	json_write_object(&writer, NULL);
 	JSON_WRITE_TEXTS(&writer, { "apiVersion", "v1" }, { "kind", "Event" });
-	JSON_WRITE_TEXTS_LINE(&writer, "metadata", { "namespace", about->namespace_ },
+	JSON_WRITE_TEXTS_LINE(&writer, "metadata",
+			      { "namespace", *about->namespace_ ? about->namespace_ : "default" },
 			      { "name", event->name });
 	field_write_object(&writer, "involvedObject", event_object_fields, about);
 	JSON_WRITE_TEXTS(&writer, { "reason", event->reason }, { "message", event->message },

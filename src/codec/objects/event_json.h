@@ -46,6 +46,7 @@ const char *event_name(struct arena *arena, const char *object, uint64_t id);
 
 extern const struct field event_object_fields[];
 
+/* About an object without a namespace it is in `default`, where kubectl describe finds it. */
 void event_write_new(struct buf *buf, const struct event_object *about,
 		     const struct event_text *event);
 /* The merge patch for an existing Event: count, time and message. */

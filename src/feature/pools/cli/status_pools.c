@@ -204,7 +204,8 @@ static const char *not_ready(const struct gpu_pool *pool, bool *ret_shares)
 		return pool->problems.at[0];
 	if (!ready || strcmp(ready->status, "False") != 0)
 		return NULL;
-	*ret_shares = strcmp(ready->reason, "GuaranteesAboveSize") == 0;
+	*ret_shares = strcmp(ready->reason, "NotShared") != 0 &&
+		      strcmp(ready->reason, "NoGPUs") != 0;
 	return ready->message;
 }
 

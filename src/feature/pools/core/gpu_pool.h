@@ -19,6 +19,7 @@
 #define GPU_POOL_UNUSED "GrantsUnused"
 /* And another one: a queue holds more than its maximum. */
 #define GPU_POOL_ABOVE_MAXIMUM "AboveMaximum"
+#define GPU_POOL_CONDITIONS_MAX 3 /* with Ready */
 /* Name of the pool of the flags (pool_allocation.h); never that of an object. */
 #define POOL_OF_FLAGS "-"
 #define GPU_POOL_IDLE_AFTER_SECONDS_DEFAULT 5
@@ -107,7 +108,7 @@ struct gpu_pool_status {
 	struct {
 		const struct condition *at;
 		size_t count;
-	} conditions; /* Ready: False with the problems; GPU_POOL_UNUSED, GPU_POOL_ABOVE_MAXIMUM */
+	} conditions; /* Ready: False with the reason why it does not do all that its spec says; GPU_POOL_UNUSED, GPU_POOL_ABOVE_MAXIMUM */
 	time_ms updated;
 };
 

@@ -1026,10 +1026,21 @@ static struct condition make_condition(const char *type, const char *status, con
 	};
 }
 
-/* Why the pool cannot do what its spec says. */
+/* A worker group draws from the pool. */
+static bool has_groups(const struct pool_input *input, size_t pool)
+{
+	for (size_t m = 0; m < input->member_count; m++)
+		for (size_t g = 0; g < input->members[m]->group_count; g++)
+			if (input->members[m]->groups[g].pool == pool)
+				return true;
+	return false;
+}
+
+/* Why the pool cannot do all that its spec says. */
 static struct condition make_ready(const struct pool_allocation *allocation, size_t pool,
 				   struct arena *arena)
 {
+	const char *const *empty = allocation->input->empty_queues;
 	const struct gpu_pool *spec = allocation->input->pools[pool];
 	const char *held = allocation->input->held[pool];
 	int64_t capacity = allocation->input->capacities[pool], guaranteed = 0;
@@ -1055,6 +1066,18 @@ static struct condition make_ready(const struct pool_allocation *allocation, siz
 				"in proportion: lower them",
 				resource_amount_text(arena, guaranteed),
 				resource_amount_text(arena, capacity)));
+	if (empty && empty[pool])
+		return make_condition(
+			"Ready", "False", "EmptyQueue",
+			arena_printf(arena,
+				     "queue %s selects no namespace: correct its namespaceSelector, "
+				     "or label the namespaces of the team",
+				     empty[pool]));
+	if (allocation->tables->at[pool].clusters.count == 0 &&
+	    !has_groups(allocation->input, pool))
+		return make_condition("Ready", "False", "NoGroups",
+				      "no worker group of a RayCluster matches spec.groups: "
+				      "correct it, or create the first RayCluster");
 	return make_condition("Ready", "True", "Shared", "its GPUs are shared");
 }
 
@@ -1066,10 +1089,14 @@ static void add_conditions(const struct pool_allocation *allocation, size_t pool
 	const struct pool_table *table = &allocation->tables->at[pool];
 	const char *unused = unused_text(table, now, arena);
 	const char *above = above_maximum_text(table, arena);
-	struct condition *list = arena_array(arena, 3, sizeof(*list));
+	struct condition *list = arena_array(arena, GPU_POOL_CONDITIONS_MAX, sizeof(*list));
+
+	const struct condition *ready =
+		old ? condition_find(old->conditions.at, old->conditions.count, "Ready") : NULL;
 
 	status->conditions.at = list;
-	list[status->conditions.count++] = make_ready(allocation, pool, arena);
+	list[status->conditions.count++] =
+		allocation->input->settling && ready ? *ready : make_ready(allocation, pool, arena);
 	if (*unused)
 		list[status->conditions.count++] =
 			make_condition(GPU_POOL_UNUSED, "True", "NotLaunched", unused);

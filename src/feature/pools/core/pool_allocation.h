@@ -32,6 +32,9 @@ struct pool_input {
 	const int64_t *capacities;           /* of each; as found where the pool does not say */
 	/* Why the pool grants and releases nothing at present; NULL: it does. */
 	const char *const *held;
+	bool settling; /* by `held` for a moment after the start: the condition Ready stays as it is */
+	/* The first queue that selects no namespace, by pool; NULL: each does. The list may be NULL. */
+	const char *const *empty_queues;
 	size_t pool_count;
 	int64_t per_namespace;                    /* of the pool of the flags */
 	const struct pool_member *const *members; /* sorted by key */

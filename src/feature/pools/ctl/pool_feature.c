@@ -54,6 +54,13 @@ static const struct labels *namespace_labels(void *context, const char *namespac
 	return pool_objects_namespace(self->objects, namespace_);
 }
 
+static const struct namespace *next_namespace(void *context, size_t *at)
+{
+	const struct pool_feature *self = context;
+
+	return pool_objects_next_namespace(self->objects, at);
+}
+
 static void each(void *context, struct pools *pools)
 {
 	const struct pool_feature *self = context;
@@ -241,6 +248,7 @@ static void begin(void *context)
 	self->pools = pools_new(control, &(struct pools_source){
 						 .pools = list_pools,
 						 .namespace_labels = namespace_labels,
+						 .next_namespace = next_namespace,
 						 .each = each,
 						 .look = look,
 						 .nodes = list_nodes,

@@ -209,6 +209,13 @@ const struct labels *pool_objects_namespace(const struct pool_objects *objects, 
 	return found ? &found->labels : NULL;
 }
 
+const struct namespace *pool_objects_next_namespace(const struct pool_objects *objects, size_t *at)
+{
+	return objects && objects->reads_namespaces ?
+		       kube_informer_next(objects->namespaces.informer, at) :
+		       NULL;
+}
+
 const char *pool_objects_version(const struct pool_objects *objects, const char *name)
 {
 	const struct gpu_pool *found =

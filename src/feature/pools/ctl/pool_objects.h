@@ -26,6 +26,8 @@ bool pool_objects_known(const struct pool_objects *objects);
 const char *pool_objects_problem(const struct pool_objects *objects);
 /* NULL: unknown. Borrowed until the loop turns. */
 const struct labels *pool_objects_namespace(const struct pool_objects *objects, const char *name);
+/* As kube_informer_next. */
+const struct namespace *pool_objects_next_namespace(const struct pool_objects *objects, size_t *at);
 /* The resourceVersion in the cache; NULL: the object does not exist. Borrowed likewise. */
 const char *pool_objects_version(const struct pool_objects *objects, const char *name);
 

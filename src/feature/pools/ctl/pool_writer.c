@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/event_json.h"
 #include "codec/schema/document_head.h"
 #include "ctl/shared/leader.h"
 #include "feature/pools/codec/gpu_pool_json.h"
@@ -28,6 +29,10 @@ struct entry {
 	struct kube_call *call;
 	struct loop_timer *timer;
 	int64_t not_before_ms;
+	struct kube_call *event;                /* in flight */
+	uint64_t said[GPU_POOL_CONDITIONS_MAX]; /* of each condition that had its Event; 0: free */
+	bool says;                              /* `said` is set */
+	int64_t event_not_before_ms;
 	struct log_repeat trouble, held;
 };
 
@@ -52,6 +57,7 @@ static void entry_done(void *value)
 	struct entry *entry = value;
 
 	kube_client_cancel(entry->call);
+	kube_client_cancel(entry->event);
 	loop_timer_free(entry->timer);
 	log_repeat_done(&entry->trouble);
 	log_repeat_done(&entry->held);
@@ -155,13 +161,115 @@ static void want(struct entry *entry, const struct gpu_pool_status *status)
 	write_soon(entry);
 }
 
+/* ---- Events ---- */
+
+static void event_sent(void *context, const struct kube_answer *answer UNUSED,
+		       const struct err *err)
+{
+	struct entry *entry = context;
+
+	entry->event = NULL;
+	if (err)
+		log_debug("Event was not taken", "object", entry->name, "error", err->text, NULL);
+}
+
+static void send_event(struct entry *entry, const struct gpu_pool *pool,
+		       const struct condition *condition)
+{
+	const struct control *control = entry->writer->control;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	AUTO(buf_done) struct buf body;
+	time_ms now = loop_wall(control->loop);
+	const struct event_object about = { OWN_GROUP_VERSION, "GPUPool", "",
+					    pool->name,        pool->uid, pool->resource_version };
+	bool good = strcmp(condition->type, "Ready") == 0 && strcmp(condition->status, "True") == 0;
+	const struct event_text event = { .name = event_name(&scratch, pool->name, (uint64_t)now),
+					  .reason = condition->reason,
+					  .message = condition->message,
+					  .instance = "",
+					  .warning = !good,
+					  .count = 1,
+					  .first = now,
+					  .last = now };
+
+	buf_init(&body, EVENT_BODY_MAX);
+	event_write_new(&body, &about, &event);
+	entry->event_not_before_ms = loop_monotonic_ms(control->loop) + POOL_WRITER_EVENT_MS;
+	entry->event = kube_client_request(
+		control->kube,
+		&(struct kube_request){
+			.verb = KUBE_CREATE,
+			.path = kube_path(&scratch, "v1", "default", "events", NULL, NULL),
+			.body = buf_string(&body),
+			.body_size = body.size },
+		event_sent, entry);
+}
+
+static uint64_t mark_of(const struct condition *condition)
+{
+	return hash_add(hash_add(hash_text(condition->type), condition->status), condition->reason);
+}
+
+static bool is_said(const struct entry *entry, uint64_t mark)
+{
+	for (size_t i = 0; i < GPU_POOL_CONDITIONS_MAX; i++)
+		if (entry->said[i] == mark)
+			return true;
+	return false;
+}
+
+/* Of these conditions those that had their Event, and this one. */
+static void keep_said(struct entry *entry, const struct gpu_pool_status *status,
+		      const struct condition *sent)
+{
+	uint64_t said[GPU_POOL_CONDITIONS_MAX] = { 0 };
+
+	for (size_t i = 0; i < status->conditions.count && i < GPU_POOL_CONDITIONS_MAX; i++) {
+		const struct condition *own = &status->conditions.at[i];
+
+		if (own == sent || is_said(entry, mark_of(own)))
+			said[i] = mark_of(own);
+	}
+	memcpy(entry->said, said, sizeof(said));
+}
+
+/* Those of the object had theirs from an earlier process. */
+static void begin_said(struct entry *entry, const struct gpu_pool_status *status)
+{
+	for (size_t i = 0; status && i < status->conditions.count && i < GPU_POOL_CONDITIONS_MAX;
+	     i++)
+		entry->said[i] = mark_of(&status->conditions.at[i]);
+	entry->says = true;
+}
+
+/* One Event at a time: of the first condition that is new. */
+static void say_change(struct entry *entry, const struct gpu_pool *pool,
+		       const struct gpu_pool_status *status)
+{
+	const struct condition *sent = NULL;
+
+	if (entry->event ||
+	    loop_monotonic_ms(entry->writer->control->loop) < entry->event_not_before_ms ||
+	    !leader_is_leading(entry->writer->control->leader))
+		return;
+	if (!entry->says)
+		begin_said(entry, pool->status);
+	ARRAY_EACH(const struct condition, own, status->conditions.at, status->conditions.count)
+		if (!sent && !is_said(entry, mark_of(own)))
+			sent = own;
+	if (sent)
+		send_event(entry, pool, sent);
+	keep_said(entry, status, sent);
+}
+
 /* Its clusters say only that they wait. */
 static void note_held(struct entry *entry, const struct gpu_pool_status *status)
 {
 	const struct condition *ready =
 		condition_find(status->conditions.at, status->conditions.count, "Ready");
 
-	if (ready && strcmp(ready->status, "False") == 0)
+	if (ready &&
+	    (strcmp(ready->reason, "NotShared") == 0 || strcmp(ready->reason, "NoGPUs") == 0))
 		log_repeat_error(&entry->held, HELD, entry->name, ready->message);
 	else
 		log_repeat_end(&entry->held, HELD, entry->name);
@@ -177,6 +285,9 @@ void pool_writer_allocated(struct pool_writer *writer, const struct gpu_pool_sta
 		if (!gpu_pool_is_of_flags(name) && pool_objects_version(writer->objects, name)) {
 			want(entry_of(writer, name), &statuses[p]);
 			note_held(entry_of(writer, name), &statuses[p]);
+			if (!allocation->input->settling)
+				say_change(entry_of(writer, name), allocation->input->pools[p],
+					   &statuses[p]);
 		}
 	}
 }

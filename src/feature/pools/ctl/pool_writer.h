@@ -1,5 +1,7 @@
 /* Writes the statuses of GPUPools: after an allocation, when one differs, at most every
- * POOL_WRITER_INTERVAL_MS for each pool. The places in the order that a new leader reads are in it.
+ * POOL_WRITER_INTERVAL_MS for each pool. The places in the order that a new leader reads are in it. A condition
+ * that changes is an Event on the GPUPool, at most one every POOL_WRITER_EVENT_MS for each pool; one that
+ * cannot be sent is lost.
  * Must not decide anything. */
 #ifndef FEATURE_POOLS_CTL_POOL_WRITER_H
 #define FEATURE_POOLS_CTL_POOL_WRITER_H
@@ -8,6 +10,7 @@
 #include "feature/pools/ctl/pool_objects.h"
 
 #define POOL_WRITER_INTERVAL_MS 2000
+#define POOL_WRITER_EVENT_MS 10000
 
 struct pool_writer;
 

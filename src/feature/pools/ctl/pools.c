@@ -71,6 +71,7 @@ struct pools {
 	const struct gpu_pool **list; /* of the source, then that of the flags */
 	int64_t *capacities;          /* by pool */
 	const char **problems;        /* by pool: why it is held; NULL */
+	const char **empty_queues;    /* by pool: the first that selects no namespace; NULL */
 	struct pool_past *pasts;      /* by pool */
 	size_t count;
 	const char *problem; /* of all pools of the source; NULL: none */
@@ -342,6 +343,7 @@ static void free_lists(struct pools *pools)
 	memory_free(pools->list);
 	memory_free(pools->capacities);
 	memory_free(pools->problems);
+	memory_free(pools->empty_queues);
 	memory_free(pools->pasts);
 	memory_free(pools->held);
 }
@@ -357,6 +359,26 @@ static void make_pasts(struct pools *pools, struct pool_past *old, size_t old_co
 				pools->pasts[p] = old[i];
 	}
 	memory_free(old);
+}
+
+/* In its first namespace a queue is not empty. */
+static const char *find_empty_queue(const struct pools *pools, const struct gpu_pool *pool)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	bool *selects = arena_array(&scratch, pool->queue_count + 1, sizeof(*selects));
+	size_t left = pool->queue_count, at = 0;
+	const struct namespace *one;
+
+	while (left > 0 && (one = pools->source.next_namespace(pools->source.context, &at))) {
+		size_t q = pool_match_queue(pool, &one->labels);
+
+		left -= q < pool->queue_count && !selects[q];
+		selects[q] = true;
+	}
+	for (size_t q = 0; q < pool->queue_count; q++)
+		if (!selects[q])
+			return pool->queues[q].name;
+	return NULL;
 }
 
 /* Every entry is counted again. */
@@ -379,9 +401,13 @@ static void read_pools(struct pools *pools)
 	pools->list = memory_array(all + 1, sizeof(*pools->list));
 	pools->capacities = memory_array(all + 1, sizeof(*pools->capacities));
 	pools->problems = memory_array(all + 1, sizeof(*pools->problems));
+	pools->empty_queues = memory_array(all + 1, sizeof(*pools->empty_queues));
 	pools->held = memory_array(all + 1, sizeof(*pools->held));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		pools->list[i] = list[i];
+		if (pools->source.next_namespace && !pools->problem)
+			pools->empty_queues[i] = find_empty_queue(pools, list[i]);
+	}
 	if (pools->has_flags)
 		pools->list[count] = &pools->of_flags.pool;
 	pools->count = all;
@@ -726,6 +752,8 @@ static void fill_input(struct pools *pools, const struct pool_free *free,
 		.pools = pools->list,
 		.capacities = pools->capacities,
 		.held = held,
+		.settling = settling,
+		.empty_queues = pools->empty_queues,
 		.pool_count = pools->count,
 		.per_namespace = pools->of_flags.per_namespace,
 		.members = members,

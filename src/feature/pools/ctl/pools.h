@@ -33,6 +33,8 @@ struct pools_source {
 					       const char **ret_problem);
 	/* NULL: the namespace is not known. */
 	const struct labels *(*namespace_labels)(void *context, const char *namespace_);
+	/* As kube_informer_next of struct namespace; NULL: not asked. */
+	const struct namespace *(*next_namespace)(void *context, size_t *at);
 	/* The Nodes, and Pods on them that are of no RayCluster, until the loop turns; NULL: not known, now or
 	 * ever. */
 	const struct inventory_list *(*nodes)(void *context);
