@@ -236,8 +236,9 @@ static void keep_said(struct entry *entry, const struct gpu_pool_status *status,
 /* Those of the object had theirs from an earlier process. */
 static void begin_said(struct entry *entry, const struct gpu_pool_status *status)
 {
-	for (size_t i = 0; status && i < status->conditions.count && i < GPU_POOL_CONDITIONS_MAX;
-	     i++)
+	size_t count = status ? status->conditions.count : 0;
+
+	for (size_t i = 0; i < count && i < GPU_POOL_CONDITIONS_MAX; i++)
 		entry->said[i] = mark_of(&status->conditions.at[i]);
 	entry->says = true;
 }
