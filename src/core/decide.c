@@ -192,7 +192,7 @@ static const struct choice *choose(const struct offer *offer, struct pool_ask_li
 	if (!offer->snapshot->pools)
 		return choice;
 	*ret_asks = pool_ask(choice);
-	if (pool_is_granted(choice, ret_asks) && !packing->gangs_wait)
+	if (pool_is_granted(choice, ret_asks) && !packing->gang_ends)
 		return choice;
 	if (packing->result->cut)
 		return choice_make(packing, pool_most(choice, ret_asks));

@@ -333,10 +333,9 @@ void gang_wait(struct packing *packing)
 		search.nodes[i] = SCHEDULE_NO_INDEX;
 	find_rests(&search);
 	find_parts(&search);
-	packing->gangs_wait = search.parts.count > 0;
-	if (packing->snapshot->pools && !packing->offer->within_pools)
-		return;
-	if (end_waits(&search)) {
+	packing->gang_ends = end_waits(&search);
+	/* Pools are asked for what is packed while it waits. */
+	if (packing->gang_ends && (!packing->snapshot->pools || packing->offer->within_pools)) {
 		end_parts(&search);
 		return;
 	}

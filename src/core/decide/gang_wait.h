@@ -14,7 +14,7 @@
 
 #include "core/decide/packing.h"
 
-/* After the packing. Sets `returned` of workers, MARK_GANG_PART and back-offs of the new memory, gangs_wait; packs
+/* After the packing. Sets `returned` of workers, MARK_GANG_PART and back-offs of the new memory, gang_ends; packs
  * again where a wait ends. O(workers + placements). */
 void gang_wait(struct packing *packing);
 

@@ -55,7 +55,7 @@ struct packing {
 	struct arena *arena;
 	struct schedule_problem problem; /* of the offer, with starved demand split off */
 	const struct schedule_result *result;
-	bool gangs_wait;                 /* gang_wait: a part of one, for the rest */
+	bool gang_ends;                  /* gang_wait: a part of one has waited for too long */
 	bool termination_forbidden;      /* of facts, or the result is cut: a need may be missing */
 	struct resources most_of_living; /* of each resource, on any one living node */
 	struct packed_list packed_demands; /* of `problem` */

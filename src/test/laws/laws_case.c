@@ -20,6 +20,7 @@
 #include "laws_repair.h"
 #include "laws_stays.h"
 #include "laws_unused.h"
+#include "laws_waits.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
 
@@ -428,6 +429,7 @@ void laws_case_check(const struct cJSON *snapshot, uint64_t seed, struct laws_co
 	counts->waiting += laws_keeps_check(snapshot, seed, verdict);
 	counts->emptied += laws_repair_check(snapshot, seed, verdict);
 	counts->unused += laws_unused_check(snapshot, seed, verdict);
+	laws_waits_check(snapshot, seed, counts, verdict);
 }
 
 /* ---- making it ---- */

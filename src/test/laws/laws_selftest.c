@@ -183,6 +183,51 @@ static void fault_given_up(struct cJSON *plan)
 				     cJSON_CreateObject());
 }
 
+/* A place in a queue is given up. */
+static void fault_lost_place(struct cJSON *plan)
+{
+	const struct cJSON *group =
+		tree_is(plan, "law", "queues") ? terminate(plan, "WaitsForQueue") : NULL;
+
+	TREE_EACH(item, TREE_AT(group, "toTerminate"))
+		cJSON_ReplaceItemInObjectCaseSensitive((struct cJSON *)item, "reason",
+						       cJSON_CreateString("GroupBackedOff"));
+}
+
+/* A part of a placement group that has waited for too long stays, and a new worker is its rest. */
+static void fault_half_stays(struct cJSON *plan)
+{
+	if (!tree_is(plan, "law", "halves"))
+		return;
+	TREE_EACH(group, TREE_AT(plan, "groups"))
+		TREE_EACH(item, TREE_AT(group, "toTerminate")) {
+			char text[300];
+
+			if (!tree_is(item, "reason", "GangIncomplete"))
+				continue;
+			snprintf(
+				text, sizeof(text),
+				"[{\"worker\":\"%s\",\"requests\":[{\"kind\":\"gang\"}]},{\"worker\":"
+				"\"new\",\"requests\":[{\"kind\":\"gang\"}]}]",
+				tree_text(item, "pod"));
+			cJSON_ReplaceItemInObjectCaseSensitive(plan, "placements",
+							       cJSON_Parse(text));
+			cJSON_ReplaceItemInObjectCaseSensitive((struct cJSON *)group, "toTerminate",
+							       cJSON_CreateArray());
+			return;
+		}
+}
+
+/* A Pod that is being deleted is replaced before the operator does it. */
+static void fault_replaced_twice(struct cJSON *plan)
+{
+	struct cJSON *group = tree_first(TREE_AT(plan, "groups"));
+
+	if (group && tree_is(plan, "law", "ending"))
+		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"),
+				     tree_number(group, "replicas", 0) + 1);
+}
+
 static const struct fault {
 	const char *law;
 	void (*plant)(struct cJSON *plan);
@@ -195,7 +240,8 @@ static const struct fault {
 	{ "pools", fault_forgotten_ask, 1 }, { "gangs", fault_torn_gang_of_pool, 1 },
 	{ "safety", fault_stopped, 1 },      { "repair", fault_all_nodes, 2 },
 	{ "repair", fault_stopped_work, 1 }, { "unused", fault_used, 1 },
-	{ "unused", fault_given_up, 1 },
+	{ "unused", fault_given_up, 1 },     { "queues", fault_lost_place, 1 },
+	{ "halves", fault_half_stays, 3 },   { "ending", fault_replaced_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
