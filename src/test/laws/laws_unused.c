@@ -115,7 +115,7 @@ bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_
 	    !cJSON_IsObject(TREE_AT(snapshot, "rayState")))
 		return false;
 	tree = make_asked(snapshot, &random);
-	text = laws_case_plan(tree, false, verdict);
+	text = laws_case_plan(tree, true, verdict);
 	plan = text ? cJSON_Parse(text) : NULL;
 	if (plan && laws_case_fault)
 		laws_case_fault(plan);
