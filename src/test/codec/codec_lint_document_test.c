@@ -148,7 +148,7 @@ static void test_types(void **state)
 {
 	static const char text[] = HEAD
 		"  enableInTreeAutoscaling: \"true\"\n" /* line 5 */
-		"  rayVersion: 2.9\n"
+		"  rayVersion: 2.90\n"
 		"  autoscalerOptions: []\n"
 		"  headGroupSpec:\n"
 		"    rayStartParams: {num-cpus: 0, block: true, x: [], dashboard-host: null}\n"
@@ -173,7 +173,7 @@ static void test_types(void **state)
 	check(text,
 	      "5:3 wrong-type RayCluster n/a spec.enableInTreeAutoscaling |"
 	      " enableInTreeAutoscaling: true\n"
-	      "6:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2.9\"\n"
+	      "6:3 wrong-type RayCluster n/a spec.rayVersion | rayVersion: \"2.90\"\n"
 	      "7:3 wrong-type RayCluster n/a spec.autoscalerOptions | autoscalerOptions:\n  NAME: VALUE\n"
 	      "9:22 ray-start-param-not-string RayCluster n/a"
 	      " spec.headGroupSpec.rayStartParams.num-cpus | num-cpus: \"0\"\n"
