@@ -172,7 +172,7 @@ MUTANTS = [
     Mutant("src/core/model/device.c", '{ "gpu-fraction", DEVICE_GPU,', '{ "gpu-part", DEVICE_GPU,', GOLDEN, "FAILED"),
     Mutant(SERVED, "if (whole && left > 0)", "if (whole && left > maximum)", GOLDEN, "FAILED"),
     Mutant(QUEUE, "strcmp(own->refusal->reason, owner->word) == 0;", "strcmp(own->refusal->reason, owner->name) == 0;", GOLDEN, "FAILED"),
-    Mutant(QUEUE, "own->refusal = refusals[replica];", "", GOLDEN, "FAILED"),
+    Mutant(QUEUE, "refusals[worker->replica] = refusal;", "refusals[worker->replica] = NULL;", GOLDEN, "FAILED"),
     Mutant(QUEUE, "|| !group->template_capacity.accelerator;", ";", GOLDEN, "FAILED"),
     Mutant("src/core/model/event_meaning.c", '{ "InvalidRayClusterSpec",', '{ "InvalidSpec",', GOLDEN, "FAILED"),
     Mutant("src/core/decide/backoff.c", "#define NO_PODS_MS (180 *", "#define NO_PODS_MS (1800000 *", GOLDEN, "FAILED"),
