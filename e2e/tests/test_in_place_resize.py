@@ -156,11 +156,12 @@ def lift(one: Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    "node, room, reason",
-    [({"bench.rayscaler.dev/node-cpu": "4 0"}, 4, "Infeasible"), ({"bench.rayscaler.dev/node-cpu": "8 5"}, 3, "Deferred")],
+    "node, room, then, reason",
+    [({"bench.rayscaler.dev/node-cpu": "4 0"}, 4, 4, "Infeasible"), ({"bench.rayscaler.dev/node-cpu": "8 5"}, 3, 2, "Deferred")],
 )
-def test_a_node_without_room_falls_back_to_a_new_worker(shared, controller, api_server, node, room, reason):
-    """The worker gets what its Node has, and the task another worker."""
+def test_a_node_without_room_falls_back_to_a_new_worker(shared, controller, api_server, node, room, then, reason):
+    """The task gets another worker. A Node that is too small is used up; the room of one that is full serves nothing, so
+    the worker keeps its size."""
     one = shared([group(annotations=node)], idle_seconds=IDLE)
     allow(one)
     let_resize(api_server, one.namespace)
@@ -169,13 +170,19 @@ def test_a_node_without_room_falls_back_to_a_new_worker(shared, controller, api_
     controller(one.namespace, "--in-place-resize")
     with one.program() as program:
         program.tasks(1, name="large", num_cpus=5)
-        wait_until(lambda: limits(one, first)["cpu"] == str(room), 60, f"the Pod to be resized to the room of its Node: {reason}")
+        wait_until(lambda: record(one, first).get("suggested-max-cpu") == room, 60, f"the room of its Node to be recorded: {reason}")
         (at,) = program.ready("large", seconds=90)
         assert at != first and sorted(workers_seen(one)) == sorted([first, at])
-        wait_until(lambda: (raylet(one, first).get("CPU"), raylet(one, at).get("CPU")) == (room, 6), 30, "both raylets")
+        wait_until(lambda: (raylet(one, first).get("CPU"), raylet(one, at).get("CPU")) == (then, 6), 30, "both raylets")
+        wait_until(lambda: limits(one, first)["cpu"] == str(then), 20, "the Pod to have its size")
+        # That it may grow so far is remembered.
+        program.tasks(1, name="small", num_cpus=room)
+        assert program.ready("small", seconds=60) == [first]
+        wait_until(lambda: raylet(one, first).get("CPU") == room, 30, "the raylet to have the room of its Node")
         wait_until(lambda: record(one, first)["resizing-at"] is None, 20, "the record to end")
         assert record(one, first)["suggested-max-cpu"] == room and record(one, first)["last-failed-at"] is None
-        program.call("release", name="large")
+        for name in ("large", "small"):
+            program.call("release", name=name)
         program.end()
 
 
@@ -206,7 +213,7 @@ def test_a_resize_that_fails_is_taken_back(shared, controller, api_server, kubel
 
 
 def test_what_is_in_use_is_not_taken(shared, controller, api_server):
-    """The Node is overcommitted and has 1 CPU for a worker of 2 that uses both: Ray is asked first, and keeps them."""
+    """The Node is overcommitted and has 1 CPU for a worker of 2 that uses both: it keeps them."""
     one = shared([group(annotations={"bench.rayscaler.dev/node-cpu": "8 7"})], idle_seconds=IDLE)
     allow(one)
     let_resize(api_server, one.namespace)
@@ -219,7 +226,7 @@ def test_what_is_in_use_is_not_taken(shared, controller, api_server):
         program.tasks(1, name="large", num_cpus=4)
         (at,) = program.ready("large", seconds=90)
         assert at != first
-        wait_until(lambda: record(one, first).get("last-failed-at"), 30, "the resize to be given up")
+        wait_until(lambda: record(one, first).get("suggested-max-cpu") == 1, 30, "the room of its Node to be recorded")
         wait_until(lambda: record(one, first)["resizing-at"] is None, 30, "the record to end")
         wait_limits(one, first, "2", 1 << 30)
         wait_raylet(one, first, cpus=2, memory=1 << 30)

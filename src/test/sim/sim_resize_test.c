@@ -142,6 +142,25 @@ static void node_is_shared(void **state)
 	sim_case_done(&c);
 }
 
+/* One Node of 8 CPU, of which a worker of another group has 4 until its task has ended and it was idle for a while. The
+ * room beside the busy worker serves nothing, so it is left to one that starts later. */
+static void room_comes_later(void **state)
+{
+	struct sim_case c;
+	struct sim_result *result;
+
+	(void)state;
+	init(&c, 5);
+	add_pools(&c, 8, 1);
+	((struct worker_group *)c.clusters[0].cluster->groups)[1].min_replicas = 0;
+	sim_case_add(&c, 10 * SECOND, 40 * SECOND, 1, sim_case_bundles(&c, 4 * CPU, 0, 1), 1);
+	sim_case_add(&c, 10 * SECOND, 900 * SECOND, 1, sim_case_bundles(&c, CPU, 0, 1), 1);
+	result = run(&c);
+	assert_int_equal(result->started, 3);
+	assert_in_range(result->waits[2].wait_ms, 100 * SECOND, 200 * SECOND);
+	sim_case_done(&c);
+}
+
 /* A resize that takes longer than resize-timeout is taken back, and another worker starts. */
 static void resize_fails(void **state)
 {
@@ -160,9 +179,8 @@ static void resize_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(worker_grows),
-		cmocka_unit_test(node_is_too_small),
-		cmocka_unit_test(node_is_shared),
+		cmocka_unit_test(worker_grows),   cmocka_unit_test(node_is_too_small),
+		cmocka_unit_test(node_is_shared), cmocka_unit_test(room_comes_later),
 		cmocka_unit_test(resize_fails),
 	};
 

@@ -8,12 +8,15 @@
 #include "feature/in_place_resize/core/resize_pod.h"
 
 #define MESSAGES_MAX 3
+#define LIMITED_MAX 2
 #define TIME_TEXT_END_S INT64_C(253402300800) /* the year 10000 */
 
 struct resize_offer {
 	const char *problem; /* NULL, or why nothing, or not all, is resized */
 	bool off;
 	struct resize_pod **pods; /* parallel to problem.nodes; NULL: it cannot be resized */
+	/* NULL, or the last group whose new workers do not count with their largest size. */
+	const char *limited_group;
 };
 
 /* ---- the offer ---- */
@@ -31,9 +34,8 @@ static const struct schedule_size *size_new(const struct offer *offer, struct pl
 	return copy;
 }
 
-/* A requested worker without a Pod counts as the launch did that requested it. */
-static void offer_node(struct offer *offer, const struct schedule_type *types,
-		       struct schedule_node *node, size_t index)
+/* NULL: the Pod of the node cannot be resized, or there is none. */
+static struct resize_pod *read_pod(const struct offer *offer, const struct schedule_node *node)
 {
 	const char *group = node->type == SCHEDULE_NO_INDEX ? "" :
 							      offer->problem.types[node->type].name;
@@ -41,31 +43,62 @@ static void offer_node(struct offer *offer, const struct schedule_type *types,
 	const struct resize_group *limits = resize_limits_find(&offer->snapshot->cluster, group);
 	struct resize_pod *state;
 
-	if (!pod && node->type != SCHEDULE_NO_INDEX)
-		node->resizing = types[node->type].resizable;
 	if (!pod || !limits ||
 	    resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
-		return;
+		return NULL;
 	state = ARENA_NEW(offer->arena, struct resize_pod);
-	if (!resize_pod_read(pod, limits, offer->snapshot->now, offer->facts->due, offer->arena,
-			     state))
+	return resize_pod_read(pod, limits, offer->snapshot->now, offer->facts->due, offer->arena,
+			       state) ?
+		       state :
+		       NULL;
+}
+
+/* A requested worker without a Pod counts as the launch did that requested it. */
+static void offer_node(struct offer *offer, const struct schedule_type *types,
+		       struct schedule_node *node, const struct resize_pod *state)
+{
+	if (!pod_of(offer, node) && node->type != SCHEDULE_NO_INDEX)
+		node->resizing = types[node->type].resizable;
+	if (!state)
 		return;
-	offer->resize->pods[index] = state;
 	if (resize_pod_is_under_way(state, node->registered))
 		node->resizing = size_new(offer, state->desired);
 	else if (resize_pod_may_grow(state))
 		node->resizable = size_new(offer, state->most);
 }
 
-/* A new worker of the type counts with its largest size, which it is resized to when it runs. */
-static void offer_type(struct offer *offer, struct schedule_type *type, struct capacity *capacity)
+/* By type: idle workers whose Nodes had less room than they were asked for. */
+static size_t *count_limited(const struct offer *offer)
 {
+	size_t *counts = arena_array(offer->arena, offer->problem.type_count + 1, sizeof(*counts));
+
+	for (size_t i = 0; i < offer->problem.node_count; i++) {
+		const struct schedule_node *node = &offer->problem.nodes[i];
+		const struct resize_pod *state = offer->resize->pods[i];
+
+		if (state && !node->head && resize_pod_was_limited(state) &&
+		    offer->workers[node->worker].removal != REMOVAL_FORBIDDEN)
+			counts[node->type]++;
+	}
+	return counts;
+}
+
+/* A new worker of the type counts with its largest size, which it is resized to when it runs. Not while
+ * LIMITED_MAX workers that were to grow so are idle, because their Nodes had no room: each more would be another one. */
+static void offer_type(struct offer *offer, size_t index, size_t limited,
+		       struct schedule_type *type)
+{
+	struct capacity *capacity = index > 0 ? &offer->groups[index - 1].seen_capacity : NULL;
 	const struct resize_group *limits =
 		resize_limits_find(&offer->snapshot->cluster, type->name);
 	struct schedule_size size;
 
 	if (!limits || resize_limits_problem(&offer->snapshot->cluster, limits, offer->arena))
 		return;
+	if (limited >= LIMITED_MAX) {
+		offer->resize->limited_group = type->name;
+		return;
+	}
 	size.cpu = resources_amount(&type->resources, "CPU", 0);
 	size.memory = resources_amount(&type->resources, "memory", 0);
 	size.cpu = size.cpu > limits->max_cpu ? size.cpu : limits->max_cpu;
@@ -99,13 +132,16 @@ static void offer_sizes(struct offer *offer)
 	size_t nodes = problem->node_count, types = problem->type_count;
 	struct schedule_node *changed_nodes = ARENA_COPY(offer->arena, problem->nodes, nodes);
 	struct schedule_type *changed_types = ARENA_COPY(offer->arena, problem->types, types);
+	const size_t *limited;
 
 	offer->resize->pods = arena_array(offer->arena, nodes + 1, sizeof(*offer->resize->pods));
-	for (size_t i = 0; i < types; i++)
-		offer_type(offer, &changed_types[i],
-			   i > 0 ? &offer->groups[i - 1].seen_capacity : NULL);
 	for (size_t i = 0; i < nodes; i++)
-		offer_node(offer, changed_types, &changed_nodes[i], i);
+		offer->resize->pods[i] = read_pod(offer, &changed_nodes[i]);
+	limited = count_limited(offer);
+	for (size_t i = 0; i < types; i++)
+		offer_type(offer, i, limited[i], &changed_types[i]);
+	for (size_t i = 0; i < nodes; i++)
+		offer_node(offer, changed_types, &changed_nodes[i], offer->resize->pods[i]);
 	problem->types = changed_types;
 	problem->nodes = changed_nodes;
 }
@@ -142,7 +178,7 @@ static const char *resize_text(struct arena *arena, const struct resize_pod *sta
 	const char *memory = change_text(arena, "memory", now->memory, wanted->memory);
 
 	if (now->cpu == wanted->cpu && now->memory == wanted->memory)
-		return "Ray is informed";
+		return state->progress == RESIZE_QUEUED ? "taken back" : "Ray is informed";
 	if (now->memory == wanted->memory)
 		return cpu;
 	return now->cpu == wanted->cpu ? memory : arena_printf(arena, "%s, %s", cpu, memory);
@@ -190,7 +226,9 @@ static void write_node(const struct choice *choice, size_t index, struct plan *p
 
 	if (!state || !node->running || result->status != SCHEDULE_KEEP)
 		return;
-	if (result->resized && resize_pod_queue(state, state->most)) {
+	if (state->progress == RESIZE_LIMITED)
+		resize_pod_settle(state, result->resized, choice->arena);
+	else if (result->resized && resize_pod_queue(state, state->most)) {
 		state->reason = REASON_RESIZE_FOR_DEMAND;
 		state->message = resize_text(choice->arena, state);
 	}
@@ -222,16 +260,32 @@ static const char *under_way_text(struct arena *arena, const struct resize_pod *
 					   text;
 }
 
+/* "its Node has room for CPU 4"; "" where it is not known to have less than was asked for. */
+static const char *room_text(struct arena *arena, const struct resize_status *status)
+{
+	char cpu[RESOURCE_AMOUNT_TEXT_SIZE], memory[RESOURCE_AMOUNT_TEXT_SIZE];
+	bool both = status->suggested_cpu && status->suggested_memory;
+
+	if (!status->suggested_cpu && !status->suggested_memory)
+		return "";
+	resource_amount_print(status->suggested_cpu, cpu);
+	resource_amount_print(status->suggested_memory, memory);
+	return arena_printf(arena, "its Node has room for %s%s%s%s%s",
+			    status->suggested_cpu ? "CPU " : "", status->suggested_cpu ? cpu : "",
+			    both ? ", " : "", status->suggested_memory ? "memory " : "",
+			    status->suggested_memory ? memory : "");
+}
+
 static const char *state_text(struct arena *arena, const struct resize_pod *state)
 {
 	const struct resize_status *status = &state->status;
 	bool under_way = status->resizing_at || state->progress == RESIZE_QUEUED;
-	const char *text = under_way ? under_way_text(arena, state) : "";
+	const char *text = under_way ? under_way_text(arena, state) : room_text(arena, status);
 
 	if (!status->last_failed_at)
 		return text;
 	return arena_printf(arena, "%s%snot resized again, failed at %s: %.200s", text,
-			    under_way ? ", " : "", moment(arena, status->last_failed_at),
+			    text[0] != '\0' ? ", " : "", moment(arena, status->last_failed_at),
 			    status->last_failed_reason[0] != '\0' ? status->last_failed_reason :
 								    "without a reason");
 }
@@ -252,9 +306,14 @@ static const char *progress_text(const struct choice *choice)
 		text = arena_printf(choice->arena, "%s%s%.253s: %s", text, count > 1 ? "; " : "",
 				    state->pod->name, own);
 	}
-	return count > MESSAGES_MAX ?
-		       arena_printf(choice->arena, "%s; and %zu more", text, count - MESSAGES_MAX) :
-		       text;
+	if (count > MESSAGES_MAX)
+		text = arena_printf(choice->arena, "%s; and %zu more", text, count - MESSAGES_MAX);
+	if (!resize->limited_group)
+		return text;
+	return arena_printf(
+		choice->arena,
+		"%s; no new worker of %.253s to be resized: the Nodes of idle ones had no room",
+		text, resize->limited_group);
 }
 
 static void write(const struct choice *choice, struct plan *plan)

@@ -38,14 +38,34 @@ bool resize_pod_queue(struct resize_pod *state, struct plan_size size)
 
 bool resize_pod_is_under_way(const struct resize_pod *state, bool registered)
 {
-	return state->status.resizing_at || (registered && state->progress == RESIZE_QUEUED);
+	return state->progress != RESIZE_LIMITED &&
+	       (state->status.resizing_at || (registered && state->progress == RESIZE_QUEUED));
 }
 
 bool resize_pod_may_grow(const struct resize_pod *state)
 {
-	return !state->status.last_failed_at && state->progress == RESIZE_IDLE &&
-	       !state->status.resizing_at &&
+	bool idle = state->progress == RESIZE_IDLE && !state->status.resizing_at;
+
+	return !state->status.last_failed_at && (idle || state->progress == RESIZE_LIMITED) &&
+	       !state->no_room &&
 	       (state->current.cpu < state->most.cpu || state->current.memory < state->most.memory);
+}
+
+void resize_pod_settle(struct resize_pod *state, bool needed, struct arena *arena)
+{
+	if (state->no_room || !resize_pod_queue(state, needed ? state->most : state->current))
+		return;
+	state->reason = REASON_RESIZE_NODE_FULL;
+	state->message = needed ? state->pending :
+				  arena_printf(arena,
+					       "no demand takes what the Node has room for: %.200s",
+					       state->pending);
+}
+
+bool resize_pod_was_limited(const struct resize_pod *state)
+{
+	return state->progress == RESIZE_LIMITED || state->status.suggested_cpu ||
+	       state->status.suggested_memory;
 }
 
 bool resize_pod_is_applied(const struct resize_pod *state)
@@ -96,11 +116,12 @@ static int64_t requests_of_others(const struct pod *pod, const char *name)
 	return sum;
 }
 
-/* Asks again for what the Node has: Ray's _apply_resize_suggestion. Not after a failure, which is
- * final. */
+/* The Node's room is the largest size from now on, as in Ray's _apply_resize_suggestion, which also asks
+ * for it at once. Where other Pods use the Node it is asked for only when some demand needs that
+ * (resize_pod_settle): otherwise it is left to workers that start later. A Node that is too small for
+ * good is used up, so that they start elsewhere. Not after a failure, which is final. */
 static void take_suggestion(struct resize_pod *state, const char *message, bool deferred)
 {
-	struct plan_size size = state->desired;
 	bool cpu;
 	int64_t room = reported_room(message, deferred, &cpu);
 
@@ -109,16 +130,19 @@ static void take_suggestion(struct resize_pod *state, const char *message, bool 
 	room = room * (cpu ? RESOURCE_MILLI : RESOURCE_UNIT) +
 	       (cpu ? state->gap.cpu : state->gap.memory) -
 	       requests_of_others(state->pod, cpu ? "cpu" : "memory");
-	if (room <= 0)
+	if (room == (cpu ? state->desired.cpu : state->desired.memory))
 		return;
+	state->progress = RESIZE_LIMITED;
+	state->no_room = room <= 0;
+	if (state->no_room)
+		return;
+	state->most = state->desired;
 	if (cpu)
-		size.cpu = state->status.suggested_cpu = state->most.cpu = room;
+		state->most.cpu = state->status.suggested_cpu = room;
 	else
-		size.memory = state->status.suggested_memory = state->most.memory = room;
-	if (resize_pod_queue(state, size)) {
-		state->reason = REASON_RESIZE_NODE_FULL;
-		state->message = message;
-	}
+		state->most.memory = state->status.suggested_memory = room;
+	if (!deferred)
+		resize_pod_settle(state, true, NULL);
 }
 
 static void read_conditions(struct resize_pod *state)

@@ -10,7 +10,8 @@
 enum resize_progress {
 	RESIZE_IDLE = 0, /* Kubernetes has nothing to do */
 	RESIZE_QUEUED,   /* a request is to be sent */
-	RESIZE_WAITS,    /* Kubernetes works on it, or has deferred it */
+	RESIZE_WAITS,    /* Kubernetes works on it */
+	RESIZE_LIMITED,  /* the Node has room for `most` only, or for nothing at present */
 	RESIZE_ERROR,
 };
 
@@ -26,6 +27,7 @@ struct resize_pod {
 	enum reason reason;  /* of RESIZE_QUEUED */
 	const char *message; /* of RESIZE_QUEUED */
 	const char *pending; /* the message of Kubernetes about it; "" */
+	bool no_room;        /* of RESIZE_LIMITED: for nothing, so it waits for other Pods to end */
 };
 
 /* False: the Pod has no CPU or memory in its spec, so it cannot be resized. */
@@ -36,6 +38,11 @@ bool resize_pod_queue(struct resize_pod *state, struct plan_size size);
 /* A resize has begun and Ray's nodes count with its size. */
 bool resize_pod_is_under_way(const struct resize_pod *state, bool registered);
 bool resize_pod_may_grow(const struct resize_pod *state);
+/* Of RESIZE_LIMITED, after the packing: asks again for `most` where some demand needs that, and else for the
+ * present size, so that the room of the Node is left to others. */
+void resize_pod_settle(struct resize_pod *state, bool needed, struct arena *arena);
+/* A Node had less room than it was asked for, as far as its Pod remembers. */
+bool resize_pod_was_limited(const struct resize_pod *state);
 /* Kubernetes has ended it, and the raylet does not know. */
 bool resize_pod_is_applied(const struct resize_pod *state);
 
