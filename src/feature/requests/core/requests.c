@@ -212,6 +212,15 @@ static void pass_over_unused(struct offer *offer)
 	offer->problem.nodes = nodes;
 }
 
+/* Undoes it. */
+static void keep_unused(struct offer *offer, const struct schedule_node *nodes)
+{
+	offer->problem.nodes = nodes;
+	for (size_t i = 0; i < offer->facts->worker_count; i++)
+		if (offer->workers[i].end_reason == REASON_REQUEST_UNUSED)
+			offer->workers[i].end_reason = REASON_NONE;
+}
+
 /* ---- memory ---- */
 
 static const struct requests_kept none = { .since = TIME_NONE, .unused_since = TIME_NONE };
@@ -255,6 +264,7 @@ static bool judge_use(struct offer *offer, int64_t unused_ms)
 	const struct facts *facts = offer->facts;
 	struct requests_kept *kept = &offer->requests->kept;
 	const struct requests_kept before = kept_before(facts);
+	const struct schedule_node *nodes = offer->problem.nodes;
 	bool any;
 
 	kept->asked = before.asked;
@@ -269,6 +279,12 @@ static bool judge_use(struct offer *offer, int64_t unused_ms)
 	if (kept->since != facts->snapshot->now && (any || before.unused_since != TIME_NONE) &&
 	    existing(offer) < offer->requests->asked)
 		kept->unused_since = since_or_now(facts, before.unused_since);
+	/* Remembered first: when Ray has accepted a drain the worker is not idle any more, and the same pass would start
+	 * another one in its place. */
+	if (kept->unused_since != TIME_NONE && before.unused_since == TIME_NONE) {
+		keep_unused(offer, nodes);
+		any = false;
+	}
 	remember(offer, kept);
 	return any;
 }
