@@ -180,9 +180,9 @@ MUTANTS = [
     Mutant("src/codec/text/yaml.c", 'scalar.value, "<<") == 0;', 'scalar.value, "<") == 0;', "codec_yaml_test", "FAILED"),
     Mutant(LINTED + "lint_shape.c", "if (written && (json_type(at)", "if (!written && (json_type(at)", "codec_lint_document_test", "FAILED"),
     Mutant("src/codec/objects/cluster_set.c", "if (*start == '\\0' ||", "if (*start != '\\0' ||", "codec_cluster_set_test", "FAILED"),
-    Mutant("src/core/capacity/accelerator_type.c", "if (!row || !text_is_among(", "if (row || !text_is_among(", GOLDEN, "FAILED"),
+    Mutant("src/core/capacity/accelerator_type.c", '"NVIDIA", "AMD" };', '"Nvidia", "AMD" };', GOLDEN, "FAILED"),
     Mutant("src/core/decide/worker.c", "worker->overdue = pod->deleting &&", "worker->overdue = !pod->deleting &&", GOLDEN, "FAILED"),
-    Mutant(SERVED, "resources_amount(&state->nodes[i].total, resource, 0) > 0)\n\t\t\treturn &", "false)\n\t\t\treturn &", GOLDEN, "FAILED"),
+    Mutant(SERVED, "resources_amount(&state->nodes[i].total, resource, 0) > 0)\n\t\t\treturn &", "resources_amount(&state->nodes[i].total, resource, 0) < 0)\n\t\t\treturn &", GOLDEN, "FAILED"),
     Mutant(STATUS, "ret.text = and_message(arena, pod->reason, pod->message);", 'ret.text = "";', PODS, "FAILED"),
     Mutant("src/feature/lint/core/lint_amount.c", "request->amount <= limit->amount)", "request->amount >= 0)", LINT, "FAILED"),
 ]
