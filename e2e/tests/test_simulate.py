@@ -49,6 +49,34 @@ workerGroupSpecs:
 """
 
 
+def test_two_teams_have_a_cluster_of_one_name(work_dir):
+    """Named with their namespaces, in work and rows, beside a GPUPool that limits one of them."""
+    text = (paths.ROOT / "examples" / "gpu.yaml").read_text()
+    for team in ("a", "b"):
+        (work_dir / f"{team}.yaml").write_text(re.sub(r"^  name: .*", f"  name: train\\n  namespace: team-{team}", text, count=1, flags=re.MULTILINE))
+    queue = "{name: %s, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-%s}}, guaranteed: 1}"
+    (work_dir / "pool.yaml").write_text(
+        "apiVersion: rayscaler.dev/v1alpha1\nkind: GPUPool\nmetadata: {name: shared}\nspec:\n  gpus: 2\n"
+        f"  queues: [{queue % ('a', 'a')}, {queue % ('b', 'b')}]\n"
+    )
+    (work_dir / "w.yaml").write_text(
+        "apiVersion: rayscaler.dev/v1alpha1\nkind: Workload\nitems:\n"
+        "- {submit: 0s, cluster: team-a/train, count: 2, resources: {GPU: 1}, duration: 5m}\n"
+        "- {submit: 60s, cluster: team-b/train, count: 1, resources: {GPU: 1}, duration: 5m}\n"
+    )
+    words = [str(paths.program()), "simulate", "-w", "w.yaml", "-o", "json"]
+    for name in ("a.yaml", "b.yaml", "pool.yaml"):
+        words += ["-f", name]
+    done = subprocess.run(words, cwd=work_dir, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    (variant,) = json.loads(done.stdout)["variants"]
+    assert {group["cluster"] for group in variant["groups"]} == {"team-a/train", "team-b/train"}
+    # Each Namespace has the label of its name, also without an object in the files.
+    assert [(queue["name"], queue["started"]) for queue in variant["gpuPools"][0]["queues"]] == [("a", 2), ("b", 1), ("", 0)]
+    twice = subprocess.run([*words, "-f", "a.yaml"], cwd=work_dir, capture_output=True, text=True, timeout=60, check=False)
+    assert twice.returncode == 1 and "RayCluster train is there twice; rename or remove one" in twice.stderr
+
+
 @pytest.mark.parametrize("kind, path", [("RayCluster", []), ("RayJob", ["rayClusterSpec"]), ("RayService", ["rayClusterConfig"])])
 def test_correct_objects_are_simulated(tmp_path, kind, path):
     """A name that the API server makes, and a claim template of another file, which is a note beside the result."""

@@ -297,8 +297,8 @@ static void note_claims(struct simulate_plan *plan)
 				VEC_PUSH(plan->arena, &plan->notes,
 					 arena_printf(plan->arena,
 						      "RayCluster %s: %.*s; give its file by -f",
-						      cluster->cluster->name,
-						      (int)strcspn(problem, ";"), problem));
+						      cluster->name, (int)strcspn(problem, ";"),
+						      problem));
 		}
 }
 

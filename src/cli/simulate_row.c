@@ -324,7 +324,7 @@ static const struct worker_group *find_group(const struct sim_input *input,
 {
 	size_t i = 0;
 
-	while (strcmp(input->clusters[i].cluster->name, group->cluster) != 0)
+	while (strcmp(input->clusters[i].name, group->cluster) != 0)
 		i++;
 	*ret_cluster = input->clusters[i].cluster;
 	return ARRAY_FIND((*ret_cluster)->groups, (*ret_cluster)->group_count, name, group->name);

@@ -162,6 +162,7 @@ static int decode_set(struct simulate_plan *plan, const struct cluster_set *set,
 		return -1;
 	clusters = arena_array(plan->arena, count, sizeof(*clusters));
 	for (size_t i = 0; i < count; i++) {
+		clusters[i].name = setups[i].name;
 		clusters[i].cluster = &setups[i].cluster;
 		clusters[i].autoscaler = setups[i].has_autoscaler ? &setups[i].autoscaler : NULL;
 		clusters[i].time_zones = time_zones_of(plan->time_zones, clusters[i].autoscaler,

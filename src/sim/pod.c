@@ -159,7 +159,7 @@ static const struct pod_starts *recorded_of(const struct sim_worker *worker)
 	if (worker->type == 0)
 		return NULL;
 	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->at[i].cluster, cluster->name) == 0 &&
+		if (strcmp(list->at[i].cluster, worker->ray->input->name) == 0 &&
 		    strcmp(list->at[i].group, cluster->groups[worker->type - 1].name) == 0)
 			return &list->at[i];
 	return NULL;

@@ -38,6 +38,8 @@ enum sim_policy {
 };
 
 struct sim_cluster {
+	const char *
+		name; /* for work and results: of the RayCluster, or "namespace/name" where another has that */
 	/* As decoded from YAML; `replicas` (within its bounds) exist and are idle at the start. */
 	const struct ray_cluster *cluster;
 	const struct autoscaler_object *autoscaler; /* its RayClusterAutoscaler; NULL: none */

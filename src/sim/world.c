@@ -339,7 +339,7 @@ static void make_cluster(struct sim_ray *ray)
 	ray->next_pass_ms = ray->due_ms = ray->age_due_ms = SIM_NEVER_MS;
 	for (size_t t = 0; t <= cluster->group_count; t++)
 		ray->accounts[t].result = (struct sim_group){
-			.cluster = cluster->name,
+			.cluster = ray->input->name,
 			.name = name_of_type(ray, t),
 			.worker_gpus = ray->types[t].gpus,
 		};
@@ -399,10 +399,8 @@ static const char *names_of_rays(const struct sim_world *world)
 	const char *names = "";
 
 	for (size_t r = 0; r < world->ray_count && r < NAMES_MAX; r++) {
-		const struct ray_cluster *cluster = &world->rays[r].cluster;
-
-		names = arena_printf(world->arena, "%s%s%.64s", names, r > 0 ? ", " : "",
-				     cluster->name);
+		names = arena_printf(world->arena, "%s%s%.128s", names, r > 0 ? ", " : "",
+				     world->rays[r].input->name);
 	}
 	return world->ray_count > NAMES_MAX ? arena_printf(world->arena, "%s, ...", names) : names;
 }
@@ -462,7 +460,7 @@ int world_init(struct sim_world *world, const struct sim_input *input,
 		*ray = (struct sim_ray){ .input = &input->clusters[i],
 					 .world = world,
 					 .number = i };
-		map_set(&names, ray->input->cluster->name, ray);
+		map_set(&names, ray->input->name, ray);
 		make_cluster(ray);
 		if (check_groups(ray, err) != 0)
 			return -1;

@@ -21,6 +21,7 @@
 #include "codec/text/yaml.h"
 #include "feature_codec.h"
 
+#define LABEL_NAMESPACE_NAME "kubernetes.io/metadata.name"
 #define NAMES_BYTES_MAX 400 /* of the groups in an error */
 
 static const struct json_limits limits = {
@@ -490,17 +491,31 @@ int64_t cluster_set_process_ms(const struct cluster_set *set)
 	return set->starts.process_ms;
 }
 
-/* Unchanged without such a Namespace. */
+/* With the label of its name, which the API server sets on each Namespace. */
+static struct labels and_name(const struct labels *labels, const char *name, struct arena *arena)
+{
+	struct label *list = arena_array(arena, labels->count + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; i < labels->count; i++)
+		if (strcmp(labels->at[i].key, LABEL_NAMESPACE_NAME) != 0)
+			list[count++] = labels->at[i];
+	list[count++] = (struct label){ LABEL_NAMESPACE_NAME, name };
+	return (struct labels){ list, count };
+}
+
+/* Without such a Namespace in the files it has no other labels. */
 static int find_labels(const struct cluster_set *set, const char *name, struct arena *arena,
 		       struct labels *ret_labels, struct err *err)
 {
+	*ret_labels = and_name(&(struct labels){ .count = 0 }, name, arena);
 	for (size_t i = 0; i < set->objects[NAMESPACES].count; i++) {
 		struct namespace found;
 
 		if (namespace_decode(set->objects[NAMESPACES].at[i], "", arena, &found, err))
 			return err_prefix(err, "Namespace");
 		if (strcmp(found.name, name) == 0)
-			*ret_labels = found.labels;
+			*ret_labels = and_name(&found.labels, name, arena);
 	}
 	return 0;
 }
@@ -512,6 +527,11 @@ struct cluster_set_trees cluster_set_trees(const struct cluster_set *set, const 
 			return (struct cluster_set_trees){ set->objects[k].at,
 							   set->objects[k].count };
 	CHECK(false); /* a feature asks for its own kinds */
+}
+
+static const char *whole_name(const struct ray_cluster *cluster, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%s", cluster->namespace_, cluster->name);
 }
 
 static int decode_cluster(const struct cluster_set *set, size_t i, struct arena *arena,
@@ -526,11 +546,17 @@ static int decode_cluster(const struct cluster_set *set, size_t i, struct arena 
 	if (cluster->problems.count > 0)
 		return err_set(err, ERR_INPUT, "RayCluster %s: %s", cluster->name,
 			       cluster->problems.at[0]);
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(setups[k].cluster.name, cluster->name) == 0)
+	setup->name = cluster->name;
+	for (size_t k = 0; k < i; k++) {
+		if (strcmp(setups[k].cluster.name, cluster->name) != 0)
+			continue;
+		if (strcmp(setups[k].cluster.namespace_, cluster->namespace_) == 0)
 			return err_set(err, ERR_INPUT,
 				       "RayCluster %s is there twice; rename or remove one",
 				       cluster->name);
+		setup->name = whole_name(cluster, arena);
+		setups[k].name = whole_name(&setups[k].cluster, arena);
+	}
 	tree = find_autoscaler(set, (struct name){ cluster->namespace_, cluster->name }, arena);
 	setup->has_autoscaler = tree != NULL;
 	if (find_labels(set, cluster->namespace_, arena, &setup->namespace_labels, err))

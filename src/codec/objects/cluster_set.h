@@ -28,6 +28,7 @@ struct cluster_set_trees {
 };
 
 struct cluster_setup {
+	const char *name; /* of the RayCluster; "namespace/name" where two namespaces have it */
 	struct ray_cluster cluster;
 	struct autoscaler_object autoscaler; /* if has_autoscaler */
 	bool has_autoscaler;

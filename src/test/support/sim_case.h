@@ -83,8 +83,9 @@ static inline struct ray_cluster *sim_case_cluster(struct sim_case *c, const cha
 		.head_pod_name = "",
 		.head_pod_ip = "",
 	};
-	c->clusters[c->input.cluster_count++] =
-		(struct sim_cluster){ .cluster = cluster, .settings = &c->settings };
+	c->clusters[c->input.cluster_count++] = (struct sim_cluster){ .name = cluster->name,
+								      .cluster = cluster,
+								      .settings = &c->settings };
 	return cluster;
 }
 
