@@ -59,6 +59,7 @@ LABELS: Dict[str, Row] = {
     "kueue.x-k8s.io/queue-name": ["RayCluster-many"],
     "kueue.x-k8s.io/job-uid": "of a Workload, which Kueue writes",
     "nvidia.com/gpu.clique": ["topology-pinned"],
+    "kubernetes.io/metadata.name": ADMINISTRATORS,
     "ray.io/tpu-slice-name": ADMINISTRATORS,
     "gpushare": ADMINISTRATORS,
     "nvidia.com/gpu.memory": ADMINISTRATORS,
