@@ -72,7 +72,7 @@ struct offer {
 	struct resize_offer *resize;    /* NULL: none; of feature/in_place_resize */
 	struct plan_requests *requests; /* NULL: none; of feature/requests */
 	const char *gpu_ceiling;        /* name of the lowest GPU limit */
-	/* Features: why use_budget of the problem is no larger. */
+	/* Features: why use_budget of the problem ends there. */
 	enum reason use_reason;
 	const char *use_message;
 	struct memory_state memory; /* templates; marks of features */

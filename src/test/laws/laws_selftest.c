@@ -161,7 +161,7 @@ static void fault_stopped_work(struct cJSON *plan)
 				cJSON_SetValuestring(TREE_AT(item, "action"), "stop");
 }
 
-/* A worker in use ends as one that nobody uses. */
+/* A worker in use ends as an unused one. */
 static void fault_used(struct cJSON *plan)
 {
 	const struct cJSON *group =

@@ -14,6 +14,6 @@ extern const struct field requests_kept_fields[]; /* of struct requests_kept */
 			      "How request_resources of Ray Data, Train and programs counts.")
 #define REQUESTS_STATUS_ROWS(T, most)                                                              \
 	FIELD_POINTER(T, parts.requests, requests_kept_fields, "requests",                         \
-		      .description = "What request_resources asked for, with unusedAfterSeconds.")
+		      .description = "The amounts of request_resources, with unusedAfterSeconds.")
 
 #endif

@@ -19,7 +19,7 @@ static struct resources shared(struct arena *arena, const struct resources *all,
 	return (struct resources){ items, count };
 }
 
-/* What a template lacks and workers made from it had, or have less of: also when no demand asks for it now. */
+/* With amounts that workers had beyond the template, or have less of: also when no demand asks for them now. */
 static struct resources with_seen(const struct offer *offer, const struct memory_template *seen,
 				  struct resources resources)
 {

@@ -16,7 +16,7 @@ struct requests_spec {
 	bool has_report, report, has_unused_after, has_ahead_of_use;
 };
 
-/* What the status of a RayClusterAutoscaler keeps over a restart; requests.h of the part `core`. */
+/* The part of the status of a RayClusterAutoscaler that outlives a restart; requests.h of the part `core`. */
 struct requests_kept {
 	int64_t asked;               /* accelerators, 1/10000 */
 	int64_t since, unused_since; /* time_ms; TIME_NONE: none */
