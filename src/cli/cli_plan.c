@@ -62,7 +62,7 @@ static void explain_kind(const struct buf *text, const char *name, struct err *e
 	if (yaml_or_json_parse(buf_string(text), text->size, &limits, &json, NULL))
 		return;
 	root = json_root(json, "", &reader);
-	if (json_type(&root) != JSON_OBJECT || json_text(&root, "kind", &kind) ||
+	if (json_type(&root) != JSON_OBJECT || json_text(&root, "kind", &kind) || *kind == '\0' ||
 	    (json_text(&root, "apiVersion", &version) == 0 &&
 	     strcmp(version, OWN_GROUP_VERSION) == 0))
 		return; /* the reader knows where one of ours belongs */

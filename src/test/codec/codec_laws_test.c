@@ -310,6 +310,17 @@ static void use_grants(struct snapshot *snapshot)
 	snapshot->pools = pools;
 }
 
+/* Parts of a gang go back: its groups are in back-off from now on, so the next decision cancels the Pods of the
+ * rest. */
+static bool ends_a_gang(const struct plan *plan)
+{
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		for (size_t i = 0; i < group->terminate.count; i++)
+			if (group->terminate.at[i].reason == REASON_PART_OF_GANG)
+				return true;
+	return false;
+}
+
 static void check_idempotence(const char *name, const struct snapshot *snapshot,
 			      const struct plan *plan)
 {
@@ -320,7 +331,7 @@ static void check_idempotence(const char *name, const struct snapshot *snapshot,
 	use_grants(&after);
 	again = decide(&after, &arena);
 	/* A resumed cluster is scaled like any other. */
-	if (plan->cluster.action == CLUSTER_RESUME)
+	if (plan->cluster.action == CLUSTER_RESUME || ends_a_gang(plan))
 		return;
 	if (again->patch.count > 0)
 		fail_msg("%s: decided again, there is one more patch: %s", name,
@@ -382,7 +393,8 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 					name, group->terminate.at[i].pod);
 		/* At maxReplicas demand asks for the replacement when the work of a sick Node has ended. */
 		if (after->groups.at[g].target_replicas != group->target_replicas &&
-		    !(plan->repair && group->target_replicas == group->replicas))
+		    !(plan->repair && group->target_replicas == group->replicas) &&
+		    !ends_a_gang(plan))
 			fail_msg("%s: the drained group %s has another target", name, group->name);
 	}
 	check_idempotence(name, &second, after);

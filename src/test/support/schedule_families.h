@@ -293,7 +293,7 @@ static void requested_bundles(struct arena *arena, struct schedule_problem *prob
 
 	make_workers(arena, problem, nodes, 1);
 	make_tasks(arena, problem, units, 1, false);
-	*constraint = (struct schedule_constraint){ problem->demands, units, false };
+	*constraint = (struct schedule_constraint){ .demands = problem->demands, .count = units };
 	problem->constraints = constraint;
 	problem->constraint_count = 1;
 	problem->demand_count = 0;

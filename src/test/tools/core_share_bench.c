@@ -210,7 +210,7 @@ static void add_member(struct fleet *fleet, size_t index, size_t clusters,
 					 .count = 10,
 					 .since = SCENE_NOW - (int64_t)(index % 200) * SECOND,
 					 .granted_since = TIME_NONE }));
-	asks->list.at[0].parts[0] = (struct pool_ask_part){ 0, index % 20 ? 1 : 8 };
+	asks->list.at[0].parts[0] = (struct pool_ask_part){ .replicas = index % 20 ? 1 : 8 };
 	*ret_labels = fleet->pool.queues[queue].namespaces.match_labels;
 }
 

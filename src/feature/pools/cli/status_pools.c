@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "cli/shared/table.h"
 #include "codec/objects/foreign_object.h"
 #include "codec/schema/document_head.h"
@@ -197,6 +198,7 @@ static const struct condition *condition_of(const struct gpu_pool *pool, const c
 /* The text why the pool cannot do what its spec says; NULL: it can, or that is unknown. */
 static const char *not_ready(const struct gpu_pool *pool, bool *ret_shares)
 {
+	static const char *const sharing[] = { "GuaranteesAboveSize", "EmptyQueue", "NoGroups" };
 	const struct condition *ready = condition_of(pool, "Ready");
 
 	*ret_shares = false;
@@ -204,8 +206,7 @@ static const char *not_ready(const struct gpu_pool *pool, bool *ret_shares)
 		return pool->problems.at[0];
 	if (!ready || strcmp(ready->status, "False") != 0)
 		return NULL;
-	*ret_shares = strcmp(ready->reason, "NotShared") != 0 &&
-		      strcmp(ready->reason, "NoGPUs") != 0;
+	*ret_shares = text_is_among(ready->reason, sharing, sizeof(sharing) / sizeof(sharing[0]));
 	return ready->message;
 }
 

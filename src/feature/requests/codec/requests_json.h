@@ -13,7 +13,7 @@ extern const struct field requests_kept_fields[]; /* of struct requests_kept */
 		      .description =                                                               \
 			      "How request_resources of Ray Data, Train and programs counts.")
 #define REQUESTS_STATUS_ROWS(T, most)                                                              \
-	FIELD_POINTER(T, parts.requests, requests_kept_fields, "requests",                         \
+	FIELD_POINTER(T, parts.requests, requests_kept_fields, "requests", .flags = FIELD_ALWAYS,  \
 		      .description = "The amounts of request_resources, with unusedAfterSeconds.")
 
 #endif
