@@ -119,6 +119,7 @@ def test_suspended_and_resumed_in_each_way(sleepers, api_server, namespace, cont
         wait_until(lambda one=one: awake(one), 90, f"{name} to be resumed")
         one.wait_head(START_SECONDS)
         assert awake(one), "each has a full period"
+        one.recorder.excuse_all()  # the witness does not see its next head, which sleeps again when its time has passed
         if name == "command":
             run_job(one)
 

@@ -145,18 +145,19 @@ def test_nodes_count_at_once_and_say_why_there_is_no_room(pool, fleet, controlle
 
 def test_a_pool_that_cannot_work_says_so(pool, fleet, controller, namespace, kubectl):
     """Its condition, an Event that kubectl describes, and the next cause when one is mended."""
-    pool.create(2, {"name": "a", "guaranteed": 3}, {"name": "b"})
+    # Namespaces of other tests have the labels of teams a and b.
+    pool.create(2, {"name": "first", "guaranteed": 3}, {"name": "second"})
     controller(namespace, everywhere=True)
     said = lambda reason, text: pool.ready()["reason"] == reason and text in pool.ready()["message"]  # noqa: E731
     wait_until(lambda: pool.ready() and said("GuaranteesAboveSize", "the guarantees are 3 GPUs and the pool has 2"), 20, "the guarantees")
     pool.edit(gpus=4)
-    wait_until(lambda: said("EmptyQueue", "queue a selects no namespace: correct its namespaceSelector"), 20, "the first queue")
-    pool.space("a")
-    wait_until(lambda: said("EmptyQueue", "queue b selects no namespace"), 20, "the second queue")
-    pool.space("b")
+    wait_until(lambda: said("EmptyQueue", "queue first selects no namespace: correct its namespaceSelector"), 20, "the first queue")
+    pool.space("first")
+    wait_until(lambda: said("EmptyQueue", "queue second selects no namespace"), 20, "the second queue")
+    pool.space("second")
     wait_until(lambda: said("NoGroups", "no worker group of a RayCluster matches spec.groups"), 20, "the groups")
     assert pool.ready()["status"] == "False"
-    fleet.add("one", "a", 0)
+    fleet.add("one", "first", 0)
     wait_until(lambda: pool.ready()["status"] == "True", 20, "a pool that works")
     shown = lambda: kubectl.run("describe", "gpool", namespace).stdout  # noqa: E731
     wait_until(lambda: "GuaranteesAboveSize" in shown().partition("Events:")[2], 20, "the Event")

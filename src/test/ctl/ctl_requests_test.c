@@ -52,7 +52,7 @@ static bool never(void *context)
 	return false;
 }
 
-/* What a decision sends; NULL: nothing. */
+/* The report of a decision; NULL: none. */
 static const Ray__ClusterConfig *decided(const char *session, const struct cluster_shape *shape)
 {
 	const struct ray_state state = { .session_name = session };
