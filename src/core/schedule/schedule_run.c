@@ -286,8 +286,10 @@ uint32_t schedule_run_launch(struct schedule_run *run, size_t type, enum schedul
 			 .labels = run->templates[type].labels,
 			 .state = run->templates[type].state,
 			 .rest = run->templates[type].rest,
-			 .whole = { phase != SCHEDULE_PHASE_MIN, false, run->templates[type].labels,
-				    run->templates[type].state, run->templates[type].rest },
+			 .whole = { .known = phase != SCHEDULE_PHASE_MIN,
+				    .labels = run->templates[type].labels,
+				    .state = run->templates[type].state,
+				    .rest = run->templates[type].rest },
 		 }));
 	schedule_run_count(run, type, 1);
 	return (uint32_t)(run->nodes.count - 1);
