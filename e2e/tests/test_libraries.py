@@ -130,6 +130,7 @@ def test_a_request_starts_at_most_so_many_ahead_of_use(shared, controller):
         program.ready("busy")
         one.wait_joined(2)
         hold(lambda: one.replicas() == 2, 5, "one ahead of use")
-        assert 'rayscaler_request_accelerators{namespace="shared' in control.get("/metrics")[1]
+        metric = 'rayscaler_request_accelerators{namespace="shared'
+        wait_until(lambda: metric in control.get("/metrics")[1], 10, "the metric of the request")
         program.call("request", bundles=[])
         program.end()

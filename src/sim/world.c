@@ -400,7 +400,7 @@ static const char *names_of_rays(const struct sim_world *world)
 
 	for (size_t r = 0; r < world->ray_count && r < NAMES_MAX; r++) {
 		names = arena_printf(world->arena, "%s%s%.128s", names, r > 0 ? ", " : "",
-				     world->rays[r].input->name);
+				     world->input->clusters[r].name);
 	}
 	return world->ray_count > NAMES_MAX ? arena_printf(world->arena, "%s, ...", names) : names;
 }

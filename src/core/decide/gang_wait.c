@@ -115,6 +115,43 @@ static time_ms part_since(const struct packing *packing, const struct worker *wo
 	return since > idle ? since : idle;
 }
 
+/* Something else than a gang has its place there. */
+static bool serves_others(const struct search *search, const struct worker *worker)
+{
+	size_t index = search->nodes[worker->index];
+	const struct schedule_node_result *node =
+		index == SCHEDULE_NO_INDEX ? NULL : &search->packing->result->nodes[index];
+
+	for (size_t p = 0; node && p < node->placement_count; p++)
+		if (node->placements[p].phase != SCHEDULE_PHASE_GANG)
+			return true;
+	return false;
+}
+
+static bool fits_one(const struct worker *worker, const struct schedule_demand *demands,
+		     size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (schedule_fits_empty(demands[i].request, &worker->node->total,
+					&worker->node->labels))
+			return true;
+	return false;
+}
+
+/* A bundle that waits, or is requested, fits the host alone. */
+static bool may_serve(const struct packing *packing, const struct worker *worker)
+{
+	const struct schedule_problem *problem = &packing->problem;
+
+	if (!worker->registered)
+		return false;
+	for (size_t c = 0; c < problem->constraint_count; c++)
+		if (fits_one(worker, problem->constraints[c].demands,
+			     problem->constraints[c].count))
+			return true;
+	return fits_one(worker, problem->demands, problem->demand_count);
+}
+
 /* False: a host is in use, or nothing is waited for. */
 static bool look(const struct search *search, struct part *part)
 {
@@ -129,6 +166,8 @@ static bool look(const struct search *search, struct part *part)
 	for (size_t i = 0; i < replica->count; i++) {
 		const struct worker *worker = &workers[replica->members[i]];
 
+		if (serves_others(search, worker))
+			return false;
 		if (!worker->registered) {
 			part->incomplete = true;
 			rest = earlier(rest, created(packing, worker));
@@ -137,6 +176,9 @@ static bool look(const struct search *search, struct part *part)
 			return false;
 		}
 	}
+	for (size_t i = 0; i < replica->count; i++)
+		if (!waits && may_serve(packing, &workers[replica->members[i]]))
+			return false;
 	for (size_t i = 0; i < replica->count; i++)
 		if (workers[replica->members[i]].registered)
 			since = earlier(since,

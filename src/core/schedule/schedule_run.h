@@ -234,7 +234,7 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 			   uint32_t state);
 /* The amounts of the state whose names the list mentions; until the next call. */
 struct schedule_part schedule_requests_part(const struct schedule_requests *requests,
-					    struct schedule_run *run, uint32_t state);
+					    struct schedule_run *run, uint32_t id);
 /* Adds the kinds of which a shape may fit into the state, which has this part. */
 void schedule_requests_see(struct schedule_requests *requests, struct schedule_run *run,
 			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen);

@@ -174,15 +174,6 @@ static void fault_used(struct cJSON *plan)
 			cJSON_SetValuestring(TREE_AT(item, "reason"), "RequestUnused");
 }
 
-/* Requests start what they have given up. */
-static void fault_given_up(struct cJSON *plan)
-{
-	if (TREE_AT(plan, "memory", "requestsAsked") && !TREE_AT(plan, "memory", "requestsUnused"))
-		cJSON_AddItemToArray(cJSON_AddArrayToObject(TREE_AT(plan, "memory"),
-							    "requestsUnused"),
-				     cJSON_CreateObject());
-}
-
 /* A place in a queue is given up. */
 static void fault_lost_place(struct cJSON *plan)
 {
@@ -225,7 +216,7 @@ static void fault_replaced_twice(struct cJSON *plan)
 
 	if (group && tree_is(plan, "law", "ending"))
 		cJSON_SetNumberValue(TREE_AT(group, "targetReplicas"),
-				     tree_number(group, "replicas", 0) + 1);
+				     tree_number(group, "replicas", 0) + 1000);
 }
 
 static const struct fault {
@@ -233,15 +224,15 @@ static const struct fault {
 	void (*plant)(struct cJSON *plan);
 	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target, 1 },       { "safety", fault_busy, 1 },
-	{ "counts", fault_lost, 1 },         { "places", fault_overfull, 1 },
-	{ "gangs", fault_torn_gang, 1 },     { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 3 },       { "pools", fault_ungranted, 1 },
-	{ "pools", fault_forgotten_ask, 1 }, { "gangs", fault_torn_gang_of_pool, 1 },
-	{ "safety", fault_stopped, 1 },      { "repair", fault_all_nodes, 2 },
-	{ "repair", fault_stopped_work, 1 }, { "unused", fault_used, 1 },
-	{ "unused", fault_given_up, 1 },     { "queues", fault_lost_place, 1 },
-	{ "halves", fault_half_stays, 3 },   { "ending", fault_replaced_twice, 2 },
+	{ "bounds", fault_target, 1 },         { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },           { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 },       { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 3 },         { "pools", fault_ungranted, 1 },
+	{ "pools", fault_forgotten_ask, 1 },   { "gangs", fault_torn_gang_of_pool, 1 },
+	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
+	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
+	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
+	{ "ending", fault_replaced_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

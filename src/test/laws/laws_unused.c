@@ -61,15 +61,6 @@ static struct cJSON *make_asked(const struct cJSON *snapshot, struct laws_random
 
 /* ---- the law ---- */
 
-/* Only requests of the SDK have their place on the worker, or nothing has. */
-static bool is_for_requests(const struct cJSON *place)
-{
-	TREE_EACH(item, TREE_AT(place, "requests"))
-		if (!tree_is(item, "kind", "constraint") || !tree_is(item, "source", "ray"))
-			return false;
-	return true;
-}
-
 static void check_item(const struct cJSON *tree, const struct cJSON *plan, const struct cJSON *item,
 		       struct laws_verdict *verdict)
 {
@@ -84,23 +75,6 @@ static void check_item(const struct cJSON *tree, const struct cJSON *plan, const
 		if (tree_is(place, "worker", name) && TREE_AT(place, "requests")->child)
 			laws_break(verdict, "unused", "Pod %s ends, and something is placed there",
 				   name);
-}
-
-/* A new worker with GPUs that is there for requests of the SDK alone. */
-static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
-			   struct laws_verdict *verdict)
-{
-	TREE_EACH(place, TREE_AT(plan, "placements")) {
-		struct facts_amounts amounts;
-		const struct cJSON *group = facts_group(tree, tree_text(place, "group"));
-
-		if (strncmp(tree_text(place, "worker"), "new-", 4) == 0 && is_for_requests(place) &&
-		    tree_is(place, "phase", "constraint") &&
-		    tree_integer(group, "minReplicas", 0) == 0 && facts_of_group(group, &amounts) &&
-		    facts_amount(&amounts, "GPU") > 0)
-			laws_break(verdict, "unused", "%s is started for a request that was unused",
-				   tree_text(place, "worker"));
-	}
 }
 
 bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
@@ -125,10 +99,6 @@ bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_
 				check_item(tree, plan, item, verdict);
 				ends = true;
 			}
-	/* A schedule raises minimums. */
-	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0 &&
-	    !TREE_AT(tree, "autoscaler", "spec", "schedules"))
-		check_launches(tree, plan, verdict);
 	cJSON_Delete(plan);
 	cJSON_Delete(tree);
 	return ends;

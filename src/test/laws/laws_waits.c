@@ -162,7 +162,8 @@ static bool make_halves(struct cJSON *tree, struct laws_random *random)
 		struct cJSON *total = TREE_AT(node, "totalResources"), *bundle;
 		const struct cJSON *pod = facts_pod(tree, tree_text(node, "instanceId"));
 
-		if (!total || !is_idle(node) || !pod || !is_single(tree, pod))
+		if (tree_integer(total, "CPU", 0) <= 0 || !is_idle(node) || !pod ||
+		    !is_single(tree, pod))
 			continue;
 		set((struct cJSON *)node, "status", cJSON_CreateString("IDLE"));
 		set((struct cJSON *)node, "idleDurationMs", cJSON_CreateString("5000000"));
@@ -251,7 +252,11 @@ static bool check_halves(struct cJSON *tree, struct laws_random *random,
 	struct cJSON *plan;
 	bool acts = false;
 
-	if (TREE_AT(tree, "autoscaler") || !make_halves(tree, random))
+	/* While an annotation of requests is malformed nothing is terminated. */
+	if (TREE_AT(tree, "autoscaler") ||
+	    TREE_AT(tree, "rayCluster", "metadata", "annotations",
+		    "rayscaler.dev/request-resources") ||
+	    !make_halves(tree, random))
 		return false;
 	plan = plan_of(tree, "halves", verdict);
 	TREE_EACH(group, TREE_AT(plan, "groups"))
@@ -303,6 +308,15 @@ static void set_replaced(struct cJSON *tree)
 			    cJSON_CreateNumber((double)facts_kept_pods(tree, group)));
 }
 
+static int64_t count_pods(const struct cJSON *tree, const char *group)
+{
+	int64_t count = 0;
+
+	TREE_EACH(pod, TREE_AT(tree, "pods"))
+		count += strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0;
+	return count;
+}
+
 static int64_t count_ending(const struct cJSON *tree, const char *group)
 {
 	int64_t count = 0;
@@ -337,7 +351,7 @@ static bool check_ending(struct cJSON *tree, struct laws_random *random,
 {
 	struct cJSON *without = cJSON_Duplicate(tree, true), *plan = NULL, *best = NULL;
 	/* With several groups demand gives way to others, in which more or fewer workers serve it. */
-	bool any = cJSON_GetArraySize(facts_groups(tree)) == 1 &&
+	bool any = cJSON_GetArraySize(facts_groups(tree)) == 1 && !TREE_AT(tree, "autoscaler") &&
 		   make_ending(tree, without, random);
 	bool counted = laws_random_below(random, 2);
 
@@ -363,9 +377,12 @@ static bool check_ending(struct cJSON *tree, struct laws_random *random,
 			int64_t replicas = tree_integer(group, "targetReplicas", 0) -
 					   (counted ? count_ending(tree, name) : 0);
 
+			/* Not compared: replicas that are below the number of Pods, which a decision repairs. */
+			if (tree_integer(group, "replicas", 0) < count_pods(tree, name))
+				continue;
 			/* New demand is the case that is known to be wrong where the operator counts none. */
-			if (!counted && tree_integer(other, "targetReplicas", 0) >
-						tree_integer(other, "replicas", 0))
+			if (tree_integer(other, "targetReplicas", 0) >
+			    tree_integer(other, "replicas", 0))
 				continue;
 			if (replicas > tree_integer(group, "replicas", 0) &&
 			    replicas > tree_integer(other, "targetReplicas", 0))
