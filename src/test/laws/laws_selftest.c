@@ -232,7 +232,7 @@ static const struct fault {
 	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
 	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
 	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
-	{ "ending", fault_replaced_twice, 2 },
+	{ "ending", fault_replaced_twice, 9 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
