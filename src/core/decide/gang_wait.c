@@ -119,10 +119,12 @@ static time_ms part_since(const struct packing *packing, const struct worker *wo
 static bool serves_others(const struct search *search, const struct worker *worker)
 {
 	size_t index = search->nodes[worker->index];
-	const struct schedule_node_result *node =
-		index == SCHEDULE_NO_INDEX ? NULL : &search->packing->result->nodes[index];
+	const struct schedule_node_result *node;
 
-	for (size_t p = 0; node && p < node->placement_count; p++)
+	if (index == SCHEDULE_NO_INDEX)
+		return false;
+	node = &search->packing->result->nodes[index];
+	for (size_t p = 0; p < node->placement_count; p++)
 		if (node->placements[p].phase != SCHEDULE_PHASE_GANG)
 			return true;
 	return false;
