@@ -10,6 +10,7 @@ from .standin import annotation
 
 Object = Dict[str, Any]
 VIRTUAL_NODE = "bench-node"
+HOSTNAME = "kubernetes.io/hostname"
 
 
 class Scheduler:
@@ -40,7 +41,8 @@ class Scheduler:
 
     def _choose(self, pod: Object, pods: List[Object], nodes: List[Object]) -> Optional[str]:
         if not nodes:
-            return VIRTUAL_NODE
+            # A Node that is selected by its name may be one that the watch has not brought yet.
+            return None if HOSTNAME in (pod["spec"].get("nodeSelector") or {}) else VIRTUAL_NODE
         wanted = requests(pod)
         for node in nodes:
             used: Counter = Counter()

@@ -109,7 +109,7 @@ def test_pods_wait_for_nodes_with_room(pods, api_server):
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "one-gpu", "labels": {"kind": "gpu"}},
+        "metadata": {"name": "one-gpu", "labels": {"kubernetes.io/hostname": "one-gpu"}},
         "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
     }
     room = {"cpu": "4", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": "1"}
@@ -123,6 +123,7 @@ def test_pods_wait_for_nodes_with_room(pods, api_server):
             made = pod(name, "sleep 1000", **{"tolerations": tolerations, **more})
             limit = {} if name == "untolerated" else {"nvidia.com/gpu": "1"}
             made["spec"]["containers"][0]["resources"] = {"limits": limit}
+            made["spec"]["nodeSelector"] = node["metadata"]["labels"]
             made["spec"]["terminationGracePeriodSeconds"] = 1
             pods.create(made)
             if name == "a":
