@@ -160,7 +160,7 @@ static bool look(const struct search *search, struct part *part)
 	const struct packing *packing = search->packing;
 	const struct replica *replica = part->replica;
 	const struct worker *workers = packing->facts->workers;
-	time_ms rest = packing->snapshot->now, since = packing->snapshot->now;
+	time_ms rest = packing->snapshot->now;
 	bool waits = false;
 
 	part->incomplete = workers[replica->members[0]].replica != FACTS_NO_INDEX &&
@@ -181,11 +181,13 @@ static bool look(const struct search *search, struct part *part)
 	for (size_t i = 0; i < replica->count; i++)
 		if (!waits && may_serve(packing, &workers[replica->members[i]]))
 			return false;
-	for (size_t i = 0; i < replica->count; i++)
-		if (workers[replica->members[i]].registered)
-			since = earlier(since,
-					part_since(packing, &workers[replica->members[i]], rest));
-	part->since = since;
+	part->since = packing->snapshot->now;
+	for (size_t i = 0; i < replica->count; i++) {
+		const struct worker *worker = &workers[replica->members[i]];
+
+		if (worker->registered)
+			part->since = earlier(part->since, part_since(packing, worker, rest));
+	}
 	return waits || part->incomplete;
 }
 
