@@ -14,8 +14,8 @@
  * does. A pair is not measured when one of its lists alone is above its aim. A decision of a costly product may
  * take at most BLOCKS_OF_UNIT_MAX for each unit that it counts itself, or else it has work that no budget ends.
  *
- * Exit status 1: a product is above an aim and is not a row of --known, or a row of it is no longer
- * above, so that the file only shrinks. --part K/N: the Kth of N parts of lists and pairs. --alone: no
+ * Exit status 1: a product is above an aim and is not a row of --known, or is above the numbers of its row or the
+ * memory, or a row is no longer above, so that the file only shrinks. --part K/N: the Kth of N parts of lists and pairs. --alone: no
  * pairs. --print-pairs: a pair that is above is printed, and fails only above PRINTED_COST_MAX times BASE_BLOCKS or
  * the memory, or if it was ended. --only WORD: lists and pairs with that text, =WORD: the one. */
 #include <errno.h>
@@ -87,10 +87,16 @@ struct options {
 	bool alone;       /* no pairs, and no survey for them */
 };
 
-/* "decide pods[] x nodes[]": above its aim, whatever the texts. */
+/* "500 700 decide pods[] x nodes[]": above its aim, whatever the texts, measured with at least 500 elements and
+ * at most 700 million blocks. */
 struct known_row {
+	size_t count;
+	double blocks_max;
 	bool measured, above;
 };
+
+/* Of a pair that is only printed. */
+static const struct known_row printed_row = { .blocks_max = PRINTED_COST_MAX * BASE_BLOCKS };
 
 struct bench {
 	struct options options;
@@ -180,13 +186,14 @@ static bool is_above(const struct product *product, enum step step)
 	       (is_costly(largest, step) && exponent(product, step) > EXPONENT_MAX);
 }
 
-/* Whether a product that is above fails, where pairs are printed. */
-static bool is_far_above(const struct product *product, enum step step)
+/* Whether a product takes more than its row permits, or the memory, or was ended. What grew too much is measured
+ * at a smaller size. */
+static bool is_far_above(const struct product *product, enum step step, const struct known_row *row)
 {
 	const struct sample *largest = &product->samples[0];
 
 	return product->status != 0 || largest->mib[step] > MEMORY_MAX_MIB ||
-	       largest->blocks[step] > PRINTED_COST_MAX * BASE_BLOCKS;
+	       largest->blocks[step] > row->blocks_max || largest->count < row->count;
 }
 
 /* A decision with loops or copies beside its counter: its budget would not end them. */
@@ -280,6 +287,8 @@ static void judge_step(struct bench *bench, const struct product *product, enum 
 {
 	struct known_row *known = known_row(bench, product, step);
 	bool is_pair = product->choice.list_count > 1;
+	bool is_printed = known || (is_pair && bench->options.print_pairs);
+	bool fails = !is_printed || is_far_above(product, step, known ? known : &printed_row);
 
 	if (known) {
 		known->measured = true;
@@ -288,9 +297,8 @@ static void judge_step(struct bench *bench, const struct product *product, enum 
 	if (!is_above(product, step))
 		return;
 	bench->findings++;
-	bench->failures += !known &&
-			   (!is_pair || !bench->options.print_pairs || is_far_above(product, step));
-	print_product(product, step, known ? "known" : "ABOVE");
+	bench->failures += fails;
+	print_product(product, step, !known ? "ABOVE" : fails ? "WORSE" : "known");
 	if (!is_pair)
 		map_set(&bench->above, product->lists, bench);
 }
@@ -559,9 +567,19 @@ static int read_known(struct bench *bench, struct arena *arena, struct err *err)
 		return 0;
 	if (golden_text(bench->options.known, &text, err))
 		return -1;
-	for (rest = text; (line = strsep(&rest, "\n"));)
-		if (*line != '\0' && *line != '#')
-			map_set(&bench->known, line, ARENA_NEW(arena, struct known_row));
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		struct known_row *row;
+
+		if (*line == '\0' || *line == '#')
+			continue;
+		row = ARENA_NEW(arena, struct known_row);
+		row->count = strtoul(line, &line, 10);
+		row->blocks_max = strtod(line, &line) * BASE_BLOCKS;
+		if (row->blocks_max <= 0 || *line != ' ')
+			return err_set(err, ERR_INPUT, "%s: expected ELEMENTS MILLION-BLOCKS: %s",
+				       bench->options.known, line);
+		map_set(&bench->known, line + 1, row);
+	}
 	return 0;
 }
 
