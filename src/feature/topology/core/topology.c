@@ -49,9 +49,17 @@ struct gang_choices {
 #define NO_VALUE SIZE_MAX
 #define RANKINGS_MAX 64 /* that are kept */
 
+/* Types but the head's, and nodes, by index. */
+struct holders {
+	VEC(size_t) types, nodes;
+};
+
 struct labels_seen {
 	struct offer *offer;
 	VEC(struct domains) at;
+	struct holders all;
+	struct map holders;          /* by resource name: those that have it */
+	int64_t *node_counts;        /* by type; NULL: these three are not read yet */
 	struct schedule_type *types; /* copies, which may be changed; NULL: not yet */
 	struct schedule_node *nodes;
 };
@@ -236,54 +244,115 @@ static int64_t units_of(const struct ray_request *bundle, const struct resources
 	return units;
 }
 
-/* Counts what fits at each value of the list. */
-static void count_rooms(const struct offer *offer, const struct ray_request *bundle,
-			const struct domains *domains, struct domain *list)
+static void note_holder(struct labels_seen *seen, const struct resources *resources, bool is_type,
+			size_t index)
 {
-	const struct schedule_problem *problem = &offer->problem;
-	int64_t *of_type = arena_array(offer->arena, problem->type_count, sizeof(*of_type));
+	struct arena *arena = seen->offer->arena;
 
-	for (size_t t = 1; t < problem->type_count; t++) {
-		const struct schedule_type *type = &problem->types[t];
+	for (size_t i = 0; i <= resources->count; i++) {
+		struct holders *holders = &seen->all;
 
-		if (domains->of_type[t] == NO_VALUE || type->launch_held)
-			continue;
-		of_type[t] = units_of(bundle, &type->resources, &type->labels);
-		list[domains->of_type[t]].room +=
-			of_type[t] * (type->max_nodes < INT32_MAX ? type->max_nodes : INT32_MAX);
-	}
-	for (size_t i = 0; i < problem->node_count; i++) {
-		const struct schedule_node *node = &problem->nodes[i];
-		int64_t units = units_of(bundle, &node->available, &node->labels);
-
-		if (node->type < problem->type_count && domains->of_type[node->type] != NO_VALUE)
-			list[domains->of_type[node->type]].room -= of_type[node->type];
-		if (domains->of_node[i] == NO_VALUE)
-			continue;
-		list[domains->of_node[i]].free += units > 0;
-		list[domains->of_node[i]].present += units;
-		list[domains->of_node[i]].room += units;
+		if (i < resources->count) {
+			holders = map_get(&seen->holders, resources->at[i].name);
+			if (!holders) {
+				holders = ARENA_NEW(arena, struct holders);
+				map_set(&seen->holders, resources->at[i].name, holders);
+			}
+		}
+		if (is_type)
+			VEC_PUSH(arena, &holders->types, index);
+		else
+			VEC_PUSH(arena, &holders->nodes, index);
 	}
 }
 
-static struct ranking *rank_domains(const struct offer *offer, const struct ray_request *bundle,
+static void read_holders(struct labels_seen *seen)
+{
+	const struct schedule_problem *problem = &seen->offer->problem;
+
+	seen->holders = MAP_IN(seen->offer->arena);
+	seen->node_counts = arena_array(seen->offer->arena, problem->type_count + 1,
+					sizeof(*seen->node_counts));
+	for (size_t t = 1; t < problem->type_count; t++)
+		note_holder(seen, &problem->types[t].resources, true, t);
+	for (size_t i = 0; i < problem->node_count; i++) {
+		note_holder(seen, &problem->nodes[i].available, false, i);
+		if (problem->nodes[i].type < problem->type_count)
+			seen->node_counts[problem->nodes[i].type]++;
+	}
+}
+
+/* Those that may take a unit: which have the name of the bundle that the fewest have. */
+static const struct holders *holders_of(struct labels_seen *seen, const struct ray_request *bundle)
+{
+	static const struct holders none;
+	const struct holders *fewest = &seen->all;
+
+	ARRAY_EACH(const struct bundle_entry, entry, bundle->bundle, bundle->bundle_count) {
+		const struct holders *own = map_get(&seen->holders, entry->name);
+
+		if (entry->amount <= 0)
+			continue;
+		if (!own)
+			return &none;
+		if (own->types.count + own->nodes.count < fewest->types.count + fewest->nodes.count)
+			fewest = own;
+	}
+	return fewest;
+}
+
+/* Counts what fits at each value of the list. */
+static void count_rooms(struct labels_seen *seen, const struct ray_request *bundle,
+			const struct domains *domains, struct domain *list)
+{
+	const struct schedule_problem *problem = &seen->offer->problem;
+	const struct holders *holders;
+
+	if (!seen->node_counts)
+		read_holders(seen);
+	holders = holders_of(seen, bundle);
+	VEC_EACH(const size_t, t, &holders->types) {
+		const struct schedule_type *type = &problem->types[*t];
+		int64_t most = type->max_nodes < INT32_MAX ? type->max_nodes : INT32_MAX;
+
+		if (domains->of_type[*t] == NO_VALUE || type->launch_held)
+			continue;
+		list[domains->of_type[*t]].room +=
+			units_of(bundle, &type->resources, &type->labels) *
+			(most - seen->node_counts[*t]);
+	}
+	VEC_EACH(const size_t, i, &holders->nodes) {
+		const struct schedule_node *node = &problem->nodes[*i];
+		int64_t units;
+
+		if (domains->of_node[*i] == NO_VALUE)
+			continue;
+		units = units_of(bundle, &node->available, &node->labels);
+		list[domains->of_node[*i]].free += units > 0;
+		list[domains->of_node[*i]].present += units;
+		list[domains->of_node[*i]].room += units;
+	}
+}
+
+static struct ranking *rank_domains(struct labels_seen *seen, const struct ray_request *bundle,
 				    struct domains *domains)
 {
+	struct arena *arena = seen->offer->arena;
 	struct ranking *ranking;
 	struct domain *list;
 
 	VEC_EACH(struct ranking, known, &domains->ranks)
 		if (demand_compare_requests(known->bundle, bundle) == 0)
 			return known;
-	list = ARENA_COPY(offer->arena, domains->list.at, domains->list.count);
-	count_rooms(offer, bundle, domains, list);
+	list = ARENA_COPY(arena, domains->list.at, domains->list.count);
+	count_rooms(seen, bundle, domains, list);
 	if (domains->list.count > 0)
 		qsort(list, domains->list.count, sizeof(*list),
 		      domains->list.count > VALUES_MAX ? compare_rooms : compare_domains);
 	if (domains->ranks.count < RANKINGS_MAX)
-		ranking = VEC_ADD(offer->arena, &domains->ranks);
+		ranking = VEC_ADD(arena, &domains->ranks);
 	else
-		ranking = ARENA_NEW(offer->arena, struct ranking);
+		ranking = ARENA_NEW(arena, struct ranking);
 	*ranking = (struct ranking){ bundle, list, 0 };
 	return ranking;
 }
@@ -374,7 +443,7 @@ static void add_choices(struct labels_seen *seen, const struct bundle_selector *
 	struct arena *arena = seen->offer->arena;
 	struct domains *domains = domains_of(seen, choice->locality.label);
 	size_t count = domains->list.count, first, tried = 0;
-	struct ranking *ranking = rank_domains(seen->offer, &choice->requests[0], domains);
+	struct ranking *ranking = rank_domains(seen, &choice->requests[0], domains);
 	struct bundle_selector *last = NULL;
 
 	if (count == 0) {
