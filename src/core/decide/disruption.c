@@ -76,7 +76,8 @@ static void apply_planned(const struct facts *facts, struct worker *worker)
 						      facts->planned_ends.count, compare_planned);
 	const struct memory_mark *notified;
 
-	if (!planned || worker->do_not_disrupt)
+	if (!planned || worker->do_not_disrupt ||
+	    (planned->pods && !name_set_contains(planned->pods, worker->pod_name)))
 		return;
 	notified = mark_find(facts, MARK_NOTIFIED, worker->pod_name);
 	worker->planned = planned;

@@ -30,8 +30,16 @@
  * others when their replacement has registered; see disruption.h. */
 struct planned_end {
 	const char *node, *why;
-	int64_t drain_ms; /* the time that Ray gets for the work */
-	bool stops;       /* after it the Pods are deleted */
+	const struct name_set *pods; /* NULL: of all Pods there */
+	int64_t drain_ms;            /* the time that Ray gets for the work */
+	bool stops;                  /* after it the Pods are deleted */
+};
+
+/* A taint of a device (Dynamic Resource Allocation) that a worker's Pod has by a claim, which does not tolerate it. */
+struct device_sign {
+	const struct pod *pod;
+	const char *device;
+	const struct taint *taint;
 };
 
 /* A worker Pod, or a requested host of a replica that has no Pod yet (pod NULL). */
@@ -155,7 +163,8 @@ struct facts {
 	struct plan_idle *idle;    /* NULL: none; of feature/idle_termination */
 	/* By Node name, each once; before the workers are joined. */
 	VEC(struct planned_end) planned_ends;
-	const struct plan_repair *repair; /* NULL: none; of feature/repair */
+	VEC(struct device_sign) device_signs; /* by Node and Pod; of feature/device_claims */
+	const struct plan_repair *repair;     /* NULL: none; of feature/repair */
 };
 
 /* The first step: whether Ray can be believed, and the head. */

@@ -77,6 +77,9 @@ struct snapshot {
 	const struct kueue_workload *kueue; /* NULL: not read */
 	const struct drain_request *drain_requests; /* of its Nodes, in any order */
 	size_t drain_request_count;
+	/* Nodes under repair that this RayCluster may begin to empty, by the limit of the fleet. */
+	bool repair_grants_known; /* else no such limit */
+	struct strings repair_grants;
 	const struct pool_terms *pools;          /* NULL: no group draws from a pool */
 	const struct memory_state *memory;       /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */

@@ -1,9 +1,12 @@
 /* feature/repair/ctl against an API server with Pods and DrainRequests. */
 #include "feature/repair/ctl/drainer.h"
 
+#include "core/model/plan.h"
 #include "core/model/snapshot.h"
+#include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "feature/repair/core/repair.h"
 #include "kube/kube_informer.h"
 #include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
@@ -198,6 +201,43 @@ static void test_a_refusal_is_sent_again_later(void **state)
 	await_patches(1);
 }
 
+/* A decision on a RayCluster that may empty a Node by its own limit. */
+static void decide_on(const char *cluster, const char *node, time_ms since)
+{
+	struct repair_node one = {
+		.node = node, .state = REPAIR_STATE_WAITS, .since = since, .asks = true
+	};
+	struct plan_repair repair = { .nodes = { .at = &one, .count = 1 } };
+	struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = cluster } };
+	const struct plan plan = { .repair = &repair };
+
+	repair_feature.decided(drainer,
+			       &(struct pass_decision){ .plan = &plan, .snapshot = &snapshot });
+}
+
+static size_t grants_of(const char *cluster)
+{
+	const struct ray_cluster of = { .namespace_ = "a", .name = cluster };
+	struct snapshot snapshot = { .pods = NULL };
+
+	repair_feature.observe(drainer, &of, &arena, &snapshot);
+	assert_true(snapshot.repair_grants_known);
+	return snapshot.repair_grants.count;
+}
+
+static void test_one_node_of_all_ray_clusters_is_granted(void **state)
+{
+	(void)state;
+	requests = LIST_OF("");
+	start();
+	decide_on("other", "n2", 2000);
+	decide_on("demo", "n1", 1000);
+	assert_int_equal(grants_of("demo"), 0);
+	assert_true(loop_wait_until(script.loop, has_woken, NULL, WAIT_MS));
+	assert_int_equal(grants_of("demo"), 1);
+	assert_int_equal(grants_of("other"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +247,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_its_clusters_decide_with_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_refusal_is_sent_again_later, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_one_node_of_all_ray_clusters_is_granted, setup,
 						teardown),
 	};
 

@@ -133,6 +133,7 @@ static struct device_free *make_devices(const struct device_objects *objects,
 		const struct quantities *capacity = &one->device->capacity;
 
 		free->by_name[i] = one;
+		free->tainted |= one->device->taint_count > 0;
 		if (!one->device->allow_multiple)
 			continue;
 		one->left = arena_array(arena, capacity->count + 1, sizeof(*one->left));

@@ -30,6 +30,7 @@ struct device_free {
 		*devices; /* by Node, driver, pool and name; first those of no single Node */
 	size_t device_count;
 	struct free_device **by_name; /* by driver, pool and name */
+	bool tainted;                 /* a device has a taint */
 	/* Parallel to the classes of the objects; NULL: they are not judged (device_judge). */
 	const struct device_matches *const *class_matches;
 };

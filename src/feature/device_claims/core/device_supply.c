@@ -5,6 +5,7 @@
 #include "core/model/reason.h"
 #include "core/model/resources.h"
 #include "feature/device_claims/core/device_count.h"
+#include "feature/device_claims/core/device_signs.h"
 #include "feature/device_claims/core/selector_text.h"
 
 /* Of kube-scheduler's plugin DynamicResources, since Kubernetes 1.31. */
@@ -368,5 +369,6 @@ static void supply_devices(struct offer *offer)
 		problem->types = types;
 }
 
-const struct decision_feature device_claims_decisions = { .assess = assess_devices,
+const struct decision_feature device_claims_decisions = { .find = device_signs_find,
+							  .assess = assess_devices,
 							  .offer = supply_devices };

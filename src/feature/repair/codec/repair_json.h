@@ -22,7 +22,9 @@ const char *drain_request_patch_body(const struct drain_request *request, time_m
 		      .description = "Nodes that are to be repaired: work is moved away first.")
 #define REPAIR_SNAPSHOT_ROWS(T)                                                                    \
 	FIELD_LIST(T, drain_requests, drain_request_count, drain_request_fields, "drainRequests",  \
-		   .initial = &drain_request_initial)
+		   .initial = &drain_request_initial),                                             \
+		FIELD_TEXTS(T, repair_grants, "repairGrants",                                      \
+			    .has = FIELD_HAS(T, repair_grants_known))
 #define REPAIR_PLAN_ROWS(T)                                                                        \
 	FIELD_POINTER(T, repair, plan_repair_fields, "repair", .flags = FIELD_LINE)
 

@@ -141,7 +141,7 @@ static void add_node(struct facts *facts, const struct rule *rule, const struct 
 		why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it", why);
 	VEC_PUSH(facts->arena, &repair->nodes,
 		 ((struct repair_node){ node->name, state_of(facts, rule, signal, since, repelled),
-					why, since, workers }));
+					why, since, workers, NULL, false }));
 }
 
 /* DrainRequests that are not complete, by Node. */
@@ -202,6 +202,75 @@ static int compare_nodes(const void *left, const void *right)
 		      ((const struct repair_node *)right)->node);
 }
 
+static int compare_node_name(const void *name, const void *node)
+{
+	return strcmp(name, ((const struct repair_node *)node)->node);
+}
+
+static void sort_nodes(struct plan_repair *repair)
+{
+	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
+		    compare_nodes);
+}
+
+/* ---- devices ---- */
+
+/* The signs of one Node's devices, which are adjacent: the first that counts, and the Pods with such a device. */
+static void read_devices(const struct facts *facts, const struct device_sign *signs, size_t count,
+			 struct repair_signal *ret_first, struct name_set *ret_pods)
+{
+	const struct settings *settings = &facts->snapshot->settings;
+	VEC(const char *) names = { .at = NULL };
+
+	for (size_t i = 0; i < count; i++) {
+		struct repair_signal signal =
+			repair_signal_of_device(settings, &signs[i], facts->arena);
+		const char *pod = signs[i].pod->name;
+
+		if (repair_signal_is_first(&signal, i > 0 ? ret_first : NULL)) {
+			*ret_first = signal;
+			names.count = 0;
+		}
+		if (signal.acts == ret_first->acts &&
+		    (names.count == 0 || strcmp(names.at[names.count - 1], pod) != 0))
+			VEC_PUSH(facts->arena, &names, pod);
+	}
+	*ret_pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
+}
+
+/* A sign of the Node that acts counts before those of its devices. The Nodes are sorted. */
+static void add_devices(struct facts *facts, const struct rule *rule, struct plan_repair *repair)
+{
+	const struct device_sign *signs = facts->device_signs.at;
+	size_t nodes = repair->nodes.count;
+
+	if (facts->device_signs.count > 0 && repair->used_nodes == 0)
+		repair->used_nodes = placed_of(facts).nodes;
+	for (size_t first = 0, count; first < facts->device_signs.count; first += count) {
+		const char *name = signs[first].pod->spec.node_name;
+		struct repair_node *known =
+			SORT_FIND(name, repair->nodes.at, nodes, compare_node_name);
+		struct name_set *pods = ARENA_NEW(facts->arena, struct name_set);
+		struct repair_signal signal;
+		struct repair_node node = { .node = name, .pods = pods };
+
+		count = 1;
+		while (first + count < facts->device_signs.count &&
+		       strcmp(signs[first + count].pod->spec.node_name, name) == 0)
+			count++;
+		read_devices(facts, &signs[first], count, &signal, pods);
+		node.workers = (int64_t)pods->count;
+		node.why = repair_signal_text(&signal, facts->arena);
+		node.since = since_of(facts, &signal, name);
+		node.state = state_of(facts, rule, &signal, node.since, true);
+		if (!known)
+			VEC_PUSH(facts->arena, &repair->nodes, node);
+		else if (known->state == REPAIR_STATE_REPORTED && signal.acts)
+			*known = node;
+	}
+	sort_nodes(repair);
+}
+
 /* ---- which of them begin ---- */
 
 static bool has_begun(const struct facts *facts, const struct repair_node *node)
@@ -230,14 +299,21 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 {
 	struct candidate *candidates =
 		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
+	const struct name_set granted =
+		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
 	size_t count = 0;
 
 	VEC_EACH(struct repair_node, node, &repair->nodes)
 		if (node->state == REPAIR_STATE_WAITS)
 			candidates[count++] = (struct candidate){ node, has_begun(facts, node) };
 	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
-	for (size_t i = 0; i < count && (int64_t)i < limit; i++)
-		candidates[i].node->state = REPAIR_STATE_BEGUN;
+	for (size_t i = 0; i < count && (int64_t)i < limit; i++) {
+		struct repair_node *node = candidates[i].node;
+
+		node->asks = facts->snapshot->repair_grants_known &&
+			     !name_set_contains(&granted, node->node);
+		node->state = node->asks ? REPAIR_STATE_WAITS : REPAIR_STATE_BEGUN;
+	}
 }
 
 static int64_t limit_of(const struct rule *rule, int64_t nodes)
@@ -260,6 +336,7 @@ static void begin(struct facts *facts, const struct rule *rule, const struct pla
 			VEC_PUSH(facts->arena, &facts->planned_ends,
 				 ((struct planned_end){
 					 .node = node->node,
+					 .pods = node->pods,
 					 .why = arena_printf(facts->arena,
 							     "Node %s is to be repaired (%s)",
 							     node->node, node->why),
@@ -274,25 +351,20 @@ static void find(struct facts *facts)
 	struct rule rule = rule_of(facts->snapshot);
 	struct plan_repair *repair;
 
-	if (facts->snapshot->node_count == 0)
+	if (facts->snapshot->node_count == 0 && facts->device_signs.count == 0)
 		return;
 	repair = ARENA_NEW(facts->arena, struct plan_repair);
 	add_nodes(facts, &rule, repair);
+	sort_nodes(repair);
+	add_devices(facts, &rule, repair);
 	if (repair->nodes.count == 0)
 		return;
-	sort_stable(repair->nodes.at, repair->nodes.count, sizeof(*repair->nodes.at),
-		    compare_nodes);
 	choose(facts, repair, limit_of(&rule, repair->used_nodes));
 	begin(facts, &rule, repair);
 	facts->repair = repair;
 }
 
 /* ---- the plan ---- */
-
-static int compare_node_name(const void *name, const void *node)
-{
-	return strcmp(name, ((const struct repair_node *)node)->node);
-}
 
 static const char *note_of(const struct facts *facts, const struct repair_node *node)
 {
@@ -325,6 +397,7 @@ static void note_workers(const struct facts *facts, struct plan *plan)
 		const char *note;
 
 		if (!node || worker->reason == REASON_LEAVING || worker->object->deleting ||
+		    (node->pods && !name_set_contains(node->pods, worker->object->name)) ||
 		    (node->state == REPAIR_STATE_BEGUN && !is_kept(worker->object)))
 			continue;
 		note = note_of(facts, node);
@@ -356,9 +429,9 @@ static void write_condition(const struct facts *facts, struct plan *plan)
 					first->why);
 
 	if (waits > 0)
-		text = arena_printf(facts->arena,
-				    "%s; %zu more Node%s wait%s, repair.maxUnavailable", text,
-				    waits, waits == 1 ? "" : "s", waits == 1 ? "s" : "");
+		text = arena_printf(facts->arena, "%s; %zu %sNode%s wait%s, repair.maxUnavailable",
+				    text, waits, begun > 0 ? "more " : "", waits == 1 ? "" : "s",
+				    waits == 1 ? "s" : "");
 	if (begun + waits > 0 && others > 0)
 		text = arena_printf(facts->arena, "%s; %zu with a sign that does not act", text,
 				    others);

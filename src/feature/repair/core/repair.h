@@ -6,9 +6,11 @@
  * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
  *   nothing.
  * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once, those that have begun first, then the
- *   longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one.
+ *   longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
+ *   controller limits the Nodes of all its RayClusters as well (feature/repair/ctl/repair_grants.h).
  * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
  *   turn. Cordon or taint it.
+ * - A tainted device is a sign for the workers that have it by a claim which does not tolerate the taint.
  * - The annotation rayscaler.dev/do-not-disrupt keeps a worker, and with it its replica. */
 #ifndef FEATURE_REPAIR_CORE_REPAIR_H
 #define FEATURE_REPAIR_CORE_REPAIR_H
@@ -32,6 +34,8 @@ struct repair_node {
 	const char *why; /* "condition SysLogsXIDError: Xid 79" */
 	time_ms since;
 	int64_t workers;
+	const struct name_set *pods; /* those with a tainted device; NULL: all there */
+	bool asks; /* the RayCluster may begin, and waits for the limit of the fleet; not printed */
 };
 
 /* Of a plan. */

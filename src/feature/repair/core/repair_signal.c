@@ -71,9 +71,14 @@ bool repair_reads_taint(const struct settings *settings, const struct taint *tai
 /* ---- the signal ---- */
 
 /* The first one that acts counts, else the first one. */
+bool repair_signal_is_first(const struct repair_signal *signal, const struct repair_signal *other)
+{
+	return !other || (signal->acts && !other->acts);
+}
+
 static void offer(struct repair_signal *best, bool *found, const struct repair_signal *signal)
 {
-	if (*found && (best->acts || !signal->acts))
+	if (!repair_signal_is_first(signal, *found ? best : NULL))
 		return;
 	*best = *signal;
 	*found = true;
@@ -158,6 +163,24 @@ bool repair_signal_of(const struct settings *settings, const struct node *node,
 	return found;
 }
 
+struct repair_signal repair_signal_of_device(const struct settings *settings,
+					     const struct device_sign *sign, struct arena *arena)
+{
+	const struct taint *taint = sign->taint;
+	bool has_effect = strcmp(taint->effect, "NoSchedule") == 0 ||
+			  strcmp(taint->effect, "NoExecute") == 0;
+
+	return (struct repair_signal){
+		.source = REPAIR_BY_DEVICE,
+		.name = sign->device,
+		.detail = arena_printf(arena, "taint %s%s%s", taint->key,
+				       taint->value[0] != '\0' ? "=" : "", taint->value),
+		.since = taint->added,
+		.acts = has_effect && repair_reads_taint(settings, taint),
+		.after_ms = settings->repair_after_seconds * MS_PER_SECOND,
+	};
+}
+
 const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena)
 {
 	const char *text = "cordoned";
@@ -171,6 +194,9 @@ const char *repair_signal_text(const struct repair_signal *signal, struct arena 
 		break;
 	case REPAIR_BY_CONDITION:
 		text = arena_printf(arena, "condition %s", signal->name);
+		break;
+	case REPAIR_BY_DEVICE:
+		text = arena_printf(arena, "device %s", signal->name);
 		break;
 	case REPAIR_BY_CORDON:
 		break;

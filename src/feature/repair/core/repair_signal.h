@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "core/model/snapshot.h"
+#include "core/decide/facts.h"
 
 struct repair_signal {
 	enum repair_source source;
-	const char *
-		name; /* the key of the taint, the type of the condition, namespace/name of the request */
+	/* The key of the taint, the type of the condition, namespace/name of the request, the device. */
+	const char *name;
 	const char *detail; /* the words of its author, short; "" */
 	time_ms since;      /* TIME_NONE: unknown */
 	bool acts;          /* by the settings; else it is reported */
@@ -22,6 +22,11 @@ struct repair_signal {
 bool repair_signal_of(const struct settings *settings, const struct node *node,
 		      const struct drain_request *request, struct arena *arena,
 		      struct repair_signal *ret_signal);
+/* Of a device; it acts where the taint does, unless its effect is None. */
+struct repair_signal repair_signal_of_device(const struct settings *settings,
+					     const struct device_sign *sign, struct arena *arena);
+/* Whether it counts before the other, which is NULL or one of the same Node. */
+bool repair_signal_is_first(const struct repair_signal *signal, const struct repair_signal *other);
 bool drain_request_is_complete(const struct drain_request *request);
 /* "taint nvidia.com/gpu-xid-error", "condition SysLogsXIDError (Xid 79)", "cordoned". */
 const char *repair_signal_text(const struct repair_signal *signal, struct arena *arena);

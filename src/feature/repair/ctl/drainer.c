@@ -11,6 +11,7 @@
 #include "ctl/watch/optional_watch.h"
 #include "feature/repair/codec/repair_json.h"
 #include "feature/repair/core/repair_signal.h"
+#include "feature/repair/ctl/repair_grants.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
@@ -22,6 +23,10 @@ struct drainer {
 	bool reads_requests;
 	struct loop_timer *timer;
 	bool timer_runs;
+	/* Of Nodes, for all RayClusters. */
+	struct repair_grants grants;
+	struct loop_timer *grant_timer; /* NULL: no limit of the fleet, in a sidecar */
+	bool grant_timer_runs;
 	/* The request that completes one. */
 	struct kube_call *call;
 	char *sent;         /* "namespace/name" and the version of what was sent last */
@@ -32,6 +37,7 @@ struct drainer {
 /* Counts of the last decision on a RayCluster. */
 struct repaired {
 	struct cluster_entry of;
+	struct repair_asks asks;
 	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT];
 };
 
@@ -59,10 +65,9 @@ static struct map open_requests(const struct drainer *drainer, struct arena *are
 	return open;
 }
 
-static void observe(void *self, const struct ray_cluster *cluster UNUSED, struct arena *arena,
-		    struct snapshot *snapshot)
+static void observe_requests(const struct drainer *drainer, struct arena *arena,
+			     struct snapshot *snapshot)
 {
-	const struct drainer *drainer = self;
 	VEC(struct drain_request) found = { .at = NULL };
 	struct map open;
 
@@ -80,6 +85,113 @@ static void observe(void *self, const struct ray_cluster *cluster UNUSED, struct
 	}
 	snapshot->drain_requests = found.at;
 	snapshot->drain_request_count = found.count;
+}
+
+/* ---- the limit of the fleet ---- */
+
+/* Nodes of worker Pods that have not ended. */
+static int64_t used_nodes(const struct drainer *drainer)
+{
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct map nodes = MAP_IN(&scratch);
+	const struct pod *pod;
+	size_t at = 0;
+
+	while ((pod = kube_informer_next(drainer->of.control->pods, &at)))
+		if (pod_is_worker(pod) && pod->spec.node_name[0] != '\0' && !pod_has_ended(pod))
+			map_set(&nodes, pod->spec.node_name, (void *)(uintptr_t)pod);
+	return (int64_t)nodes.count;
+}
+
+static int64_t fleet_limit(const struct drainer *drainer)
+{
+	const struct settings *settings = &drainer->of.control->options->settings;
+	int64_t percent = settings->repair_fleet_max_unavailable_percent, nodes = 0;
+
+	if (percent > 0)
+		nodes = used_nodes(drainer) * percent / 100;
+	return nodes > settings->repair_fleet_max_unavailable ?
+		       nodes :
+		       settings->repair_fleet_max_unavailable;
+}
+
+static struct repaired *repaired_at(const struct drainer *drainer, size_t i)
+{
+	return drainer->of.clusters.map.entries[i].value;
+}
+
+/* Whether the decision can go on with a Node. */
+static bool may_begin(const struct drainer *drainer, const struct repaired *one)
+{
+	for (size_t i = 0; i < one->asks.count; i++)
+		if (!one->asks.at[i].begun &&
+		    repair_grants_has(&drainer->grants, one->asks.at[i].node))
+			return true;
+	return false;
+}
+
+static void renew_grants(void *context)
+{
+	struct drainer *drainer = context;
+	const struct control *control = drainer->of.control;
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	size_t count = drainer->of.clusters.map.count, asks = 0;
+	const struct repair_asks **all = arena_array(&scratch, count, sizeof(struct repair_asks *));
+	int64_t deadline_ms = control->options->settings.repair_deadline_seconds * MS_PER_SECOND;
+
+	drainer->grant_timer_runs = false;
+	for (size_t i = 0; i < count; i++) {
+		all[i] = &repaired_at(drainer, i)->asks;
+		asks += all[i]->count;
+	}
+	(void)repair_grants_renew(&drainer->grants, all, count, asks > 0 ? fleet_limit(drainer) : 0,
+				  deadline_ms + REPAIR_GRANT_EXTRA_MS,
+				  loop_monotonic_ms(control->loop));
+	for (size_t i = 0; i < count; i++)
+		if (may_begin(drainer, repaired_at(drainer, i)))
+			(void)control_wake(control, repaired_at(drainer, i)->of.namespace_,
+					   repaired_at(drainer, i)->of.name);
+	if (asks == 0 && drainer->grants.granted.count == 0)
+		return;
+	drainer->grant_timer_runs = true;
+	loop_timer_start(drainer->grant_timer, DRAINER_SWEEP_MS);
+}
+
+/* Later, so that the RayClusters of a new controller have asked as well. */
+static void asked(struct drainer *drainer)
+{
+	if (!drainer->grant_timer || drainer->grant_timer_runs)
+		return;
+	drainer->grant_timer_runs = true;
+	loop_timer_start(drainer->grant_timer, DRAINER_FIRST_MS);
+}
+
+static void observe_grants(const struct drainer *drainer, const struct ray_cluster *cluster,
+			   struct arena *arena, struct snapshot *snapshot)
+{
+	const struct repaired *one =
+		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
+	VEC(const char *) names = { .at = NULL };
+
+	snapshot->repair_grants_known = drainer->grant_timer != NULL;
+	if (!one)
+		return;
+	for (size_t i = 0; i < one->asks.count; i++)
+		if (repair_grants_has(&drainer->grants, one->asks.at[i].node))
+			VEC_PUSH(arena, &names, arena_strdup(arena, one->asks.at[i].node));
+	snapshot->repair_grants = (struct strings){ names.at, names.count };
+}
+
+static void observe(void *self, const struct ray_cluster *cluster, struct arena *arena,
+		    struct snapshot *snapshot)
+{
+	observe_requests(self, arena, snapshot);
+	observe_grants(self, cluster, arena, snapshot);
+}
+
+static void repaired_done(void *one)
+{
+	repair_asks_done(&((struct repaired *)one)->asks);
 }
 
 /* ---- completion ---- */
@@ -198,7 +310,10 @@ static void start(void *self)
 	struct drainer *drainer = self;
 	const struct control *control = drainer->of.control;
 
-	if (!control->options->settings.repair_drain_requests || options_sidecar(control->options))
+	if (options_sidecar(control->options))
+		return;
+	drainer->grant_timer = loop_timer_new(control->loop, renew_grants, drainer);
+	if (!control->options->settings.repair_drain_requests)
 		return;
 	drainer->reads_requests = true;
 	drainer->timer = loop_timer_new(control->loop, sweep, drainer);
@@ -217,6 +332,8 @@ static void end(void *self)
 {
 	struct drainer *drainer = self;
 
+	repair_grants_done(&drainer->grants);
+	loop_timer_free(drainer->grant_timer);
 	if (!drainer->reads_requests)
 		return;
 	kube_client_cancel(drainer->call);
@@ -263,6 +380,9 @@ static void decided(void *self, const struct pass_decision *decision)
 		repaired->nodes[node->state]++;
 		repaired->workers[node->state] += node->workers;
 	}
+	repair_asks_set(&repaired->asks, repair);
+	if (repaired->asks.count > 0)
+		asked(drainer);
 }
 
 static void write_counts(const struct drainer *drainer, const struct metrics_cluster *cluster,
@@ -309,6 +429,7 @@ static const struct feature_metric metrics[] = {
 const struct feature repair_feature = {
 	.state_size = sizeof(struct drainer),
 	.cluster_size = sizeof(struct repaired),
+	.cluster_done = repaired_done,
 	.start = start,
 	.end = end,
 	.observe = observe,

@@ -10,6 +10,7 @@
 
 #define DRAINER_SWEEP_MS 2000
 #define DRAINER_RETRY_MS 15000
+#define DRAINER_FIRST_MS 3000 /* the first Nodes of the fleet are granted after it */
 
 extern const struct feature repair_feature;
 

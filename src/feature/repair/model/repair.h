@@ -9,11 +9,14 @@
 
 struct condition;
 
-/* Taints that say that the Node is to be repaired; they act. X(key, source) */
+/* Taints, of a Node or of a device, that say that it is to be repaired; they act. X(key, source) */
 #define REPAIR_TAINT_TABLE(X)                                                                      \
 	X("nvidia.com/gpu-xid-error",                                                              \
 	  "NVSentinel README.md and fault-quarantine/pkg/reconciler: the taint of its rule sets")  \
-	X("nvidia.com/syslog-xid-error", "the same, of the check SysLogsXIDError")
+	X("nvidia.com/syslog-xid-error", "the same, of the check SysLogsXIDError")                 \
+	X("gpu.nvidia.com/xid",                                                                    \
+	  "kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_health.go")         \
+	X("gpu.nvidia.com/gpu-lost", "the same")
 
 /* Conditions of Nodes that say that a device is sick; reported, and act only where --repair-conditions names them.
  * X(type, status while it is sick, source) */
@@ -41,6 +44,7 @@ enum repair_source {
 	REPAIR_BY_TAINT,
 	REPAIR_BY_CONDITION,
 	REPAIR_BY_CORDON, /* spec.unschedulable */
+	REPAIR_BY_DEVICE, /* a taint of a device, for the workers that have it by a claim */
 };
 
 /* A DrainRequest: nvsentinel.nvidia.com/v1alpha1, NVSentinel plugins/slinky-drainer/api/v1alpha1/types.go. The program
@@ -68,7 +72,7 @@ struct repair_spec {
 /* Rows of the table of core/model/settings.h. */
 #define REPAIR_SETTINGS(X)                                                                         \
 	X(LIST, repair_taints, "repair-taints", 0, 0, 0, "keys",                                   \
-	  "further taints by which a Node is to be repaired")                                      \
+	  "further taints by which a Node, or a claimed device, is to be repaired")                \
 	X(LIST, repair_conditions, "repair-conditions", 0, 0, 0, "types",                          \
 	  "conditions of Nodes that act, as TYPE or TYPE=STATUS; others are reported")             \
 	X(INTEGER, repair_after_seconds, "repair-after-seconds", 30, 0, 86400, "seconds",          \
@@ -84,6 +88,10 @@ struct repair_spec {
 	  "of a cluster at most so many Nodes are emptied at once, 0: none")                       \
 	X(INTEGER, repair_max_unavailable_percent, "repair-max-unavailable-percent", 0, 0, 100,    \
 	  "percent", "the same, of the Nodes that the cluster uses; the larger counts")            \
+	X(INTEGER, repair_fleet_max_unavailable, "repair-fleet-max-unavailable", 1, 0, 100000,     \
+	  "Nodes", "of all RayClusters together at most so many Nodes are emptied at once")        \
+	X(INTEGER, repair_fleet_max_unavailable_percent, "repair-fleet-max-unavailable-percent",   \
+	  0, 0, 100, "percent", "the same, of the Nodes that RayClusters use; the larger counts")  \
 	X(BOOLEAN, repair_drain_requests, "repair-drain-requests", false, 0, 1, "true|false",      \
 	  "DrainRequests of NVSentinel act, and are completed when the Node is empty")             \
 	X(BOOLEAN, repair_dry_run, "repair-dry-run", false, 0, 1, "true|false",                    \
