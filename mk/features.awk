@@ -8,6 +8,7 @@
 #   extern const struct status_page NAME;           in cli:  FEATURE_STATUS_PAGES
 #   extern const struct simulate_objects NAME;      in cli:  FEATURE_SIMULATE_OBJECTS
 #   extern const struct gpus_devices NAME;          in cli:  FEATURE_GPUS_DEVICES
+#   extern const struct gpus_sign NAME;             in cli:  FEATURE_GPUS_SIGNS
 #   #define NAME_CAUSES(X) ...                      in model: FEATURE_CAUSES; so for each ending in `macros`
 #
 #   awk -v dir=build/gen -v names_built="NAME..." -f features.awk src/feature/*/*/*.h
@@ -24,7 +25,8 @@ BEGIN {
 	add_value("cli", "status_page", "FEATURE_STATUS_PAGES")
 	add_value("cli", "simulate_objects", "FEATURE_SIMULATE_OBJECTS")
 	add_value("cli", "gpus_devices", "FEATURE_GPUS_DEVICES")
-	macros["model"] = "SETTINGS GROUP_REASONS CAUSES POD_REFUSALS WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES"
+	add_value("cli", "gpus_sign", "FEATURE_GPUS_SIGNS")
+	macros["model"] = "SETTINGS GROUP_REASONS CAUSES POD_REFUSALS WORKER_REASONS TERMINATE_REASONS DEMAND_REASONS CONDITION_REASONS EVENTS LINT_RULES NODE_CONDITIONS"
 	macros["codec"] = "CONTAINER_ROWS CONTAINER_STATUS_ROWS RAY_CLUSTER_ROWS SNAPSHOT_ROWS PLAN_ROWS SUMMARY_ROWS " \
 		"STATUS_ROWS SNAPSHOT_DECODED SNAPSHOT_TABLES SNAPSHOT_LABELS RAY_CLUSTER_ANNOTATIONS POD_ANNOTATIONS SCHEDULE_REQUEST_ROWS SPEC_TABLES SPEC_ROWS KEPT_KINDS"
 	macros["cli"] = "COMMANDS"

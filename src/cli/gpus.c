@@ -75,6 +75,19 @@ int gpus_look(struct connection *connection, const struct device_table *devices,
 	return 0;
 }
 
+const char *gpus_sign_of(const struct node *node, struct arena *arena)
+{
+	static const struct gpus_sign *const signs[] = { FEATURE_GPUS_SIGNS NULL };
+
+	for (size_t i = 0; signs[i]; i++) {
+		const char *sign = signs[i]->of(node, arena);
+
+		if (sign)
+			return sign;
+	}
+	return "";
+}
+
 /* ---- holders ---- */
 
 static const struct cluster_holders *find_cluster(const struct gpus_answer *answer,

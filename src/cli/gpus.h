@@ -50,6 +50,9 @@ const struct gpu_worker *gpus_worker(const struct gpus_answer *answer,
 				     const struct inventory_user *user,
 				     const struct gpu_holders **ret_holders);
 
+/* The first sign of a feature; "": none. */
+const char *gpus_sign_of(const struct node *node, struct arena *arena);
+
 void gpus_text_write(const struct gpus_answer *answer, bool colours, struct arena *arena,
 		     struct buf *buf);
 int gpus_json_write(const struct gpus_answer *answer, struct buf *buf, struct err *err);

@@ -86,9 +86,12 @@ static void write_resource(struct json_writer *writer, const struct gpus_answer 
 static void write_node(struct json_writer *writer, const struct gpus_answer *answer,
 		       const struct inventory_node *node)
 {
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+
 	json_write_object(writer, NULL);
 	JSON_WRITE_TEXTS(writer, { "name", node->capacity->node->name },
-			 { "address", node->capacity->node->address });
+			 { "address", node->capacity->node->address },
+			 { "sign", gpus_sign_of(node->capacity->node, &scratch) });
 	json_write_boolean(writer, "ready", node->ready);
 	json_write_boolean(writer, "cordoned", node->capacity->node->unschedulable);
 	json_write_boolean(writer, "gpushare", node->shared);

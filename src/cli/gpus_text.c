@@ -72,12 +72,15 @@ static const char *notes_of(const struct writer *w, const struct inventory_node 
 			    const struct inventory_resource *item)
 {
 	const char *text = "";
+	const char *sign = gpus_sign_of(node->capacity->node, w->arena);
 	int64_t lost = item->amount->capacity - item->amount->allocatable;
 
 	if (!node->ready)
 		text = "not Ready";
 	if (node->capacity->node->unschedulable)
 		text = arena_printf(w->arena, "%s%scordoned", text, *text != '\0' ? ", " : "");
+	if (*sign != '\0')
+		text = arena_printf(w->arena, "%s%s%s", text, *text != '\0' ? ", " : "", sign);
 	if (lost > 0)
 		text = arena_printf(w->arena, "%s%s%s not allocatable", text,
 				    *text != '\0' ? ", " : "", amount(w, lost));

@@ -1,4 +1,5 @@
-/* Devices that are counted beside those of device plugins in `status --gpus`: FEATURE_GPUS_DEVICES. */
+/* What features add to `status --gpus`: devices that are counted beside those of device plugins, FEATURE_GPUS_DEVICES, and
+ * signs of Nodes, FEATURE_GPUS_SIGNS. */
 #ifndef CLI_SHARED_GPUS_DEVICES_H
 #define CLI_SHARED_GPUS_DEVICES_H
 
@@ -6,6 +7,7 @@
 #include "core/nodes/device_stock.h"
 
 struct connection;
+struct node;
 struct device_table;
 struct inventory_list;
 
@@ -21,6 +23,11 @@ struct gpus_devices {
 	void (*read)(struct connection *connection, const struct device_table *devices,
 		     struct arena *arena, struct inventory_list *list,
 		     struct gpus_stocks *ret_stocks);
+};
+
+/* A sign that the Node is sick, for the column NOTE; NULL: it has none. */
+struct gpus_sign {
+	const char *(*of)(const struct node *node, struct arena *arena);
 };
 
 #endif

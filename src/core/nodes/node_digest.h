@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "core/model/kubernetes.h"
 
-/* Name, address, labels, taints, capacity, allocatable, cordoned, and the condition Ready;
- * copied. */
+/* Name, address, labels, taints, capacity, allocatable, cordoned, the condition Ready, and those of
+ * FEATURE_NODE_CONDITIONS with the status that says that a device is sick; copied. */
 void node_digest(const struct node *node, struct arena *arena, struct node *ret_node);
 
 #endif

@@ -115,6 +115,36 @@ static void test_names_are_made_safe(void **state)
 	arena_done(&s.arena);
 }
 
+static void test_a_sign_of_a_sick_node_is_a_note(void **state)
+{
+	static const struct condition sick = { .type = "SysLogsXIDError",
+					       .status = "True",
+					       .reason = "",
+					       .message = "Xid 79",
+					       .last_transition = INT64_C(1795168800000) };
+	AUTO(buf_done) struct buf text;
+	AUTO(buf_done) struct buf json;
+	struct gpus_answer answer = { .unreadable = 0 };
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct node *node;
+	struct err err;
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	buf_init(&json, 1 << 20);
+	node = scene_node(&s, "gpu-1", "nvidia.com/gpu=1", "");
+	node->conditions = &sick;
+	node->condition_count = 1;
+	inventory_make(&answer.inventory, s.nodes, s.node_count, s.pods, s.pod_count,
+		       device_table_builtin(), &s.arena);
+	gpus_text_write(&answer, false, &s.arena, &text);
+	assert_non_null(
+		strstr(buf_string(&text), "condition SysLogsXIDError: Xid 79 since 2026-11-20T"));
+	assert_int_equal(gpus_json_write(&answer, &json, &err), 0);
+	assert_non_null(strstr(buf_string(&json), "\"sign\": \"condition SysLogsXIDError: Xid 79"));
+	arena_done(&s.arena);
+}
+
 static void test_no_accelerators(void **state)
 {
 	AUTO(buf_done) struct buf text;
@@ -301,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_c3_text_is_the_sample_of_the_document),
 		cmocka_unit_test(test_names_are_made_safe),
+		cmocka_unit_test(test_a_sign_of_a_sick_node_is_a_note),
 		cmocka_unit_test(test_no_accelerators),
 		cmocka_unit_test(test_lists_of_the_api_server),
 		cmocka_unit_test(test_devices_of_slices),

@@ -38,6 +38,9 @@ struct condition;
 	X("IBLinkFlapping", "True", "the same")                                                    \
 	X("NebiusGPUError", "True", "docs.nebius.com/kubernetes/maintenance/health-checks")
 
+/* Of the inventory's Nodes, while they are sick. */
+#define REPAIR_NODE_CONDITIONS(X) REPAIR_CONDITION_TABLE(X)
+
 /* In the order of trust. */
 enum repair_source {
 	REPAIR_BY_REQUEST = 0, /* a DrainRequest of NVSentinel */
