@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/nodes/node_digest.h"
 #include "test/support/node_scene.h"
 
 #define MEM "aliyun.com/gpu-mem"
@@ -301,6 +302,32 @@ static void test_nothing(void **state)
 	arena_done(&arena);
 }
 
+/* Of the conditions Ready stays, and what says that a device is sick. */
+static void test_a_digest_keeps_the_signs_of_a_sick_node(void **state)
+{
+	static const struct condition conditions[] = {
+		{ "DiskPressure", "False", "r", "m", 1 },
+		{ "Ready", "True", "r", "m", 1 },
+		{ "SysLogsXIDError", "True", "r", "m", 1 },
+		{ "GpuMemWatch", "False", "r", "m", 1 },
+		{ "AcceleratedHardwareReady", "False", "r", "m", 1 },
+	};
+	static const char *const kept[] = { "Ready", "SysLogsXIDError",
+					    "AcceleratedHardwareReady" };
+	struct node_scene s = { .arena = ARENA_INIT };
+	struct node *node = scene_node(&s, "gpu-1", "cpu=1", ""), digest;
+
+	(void)state;
+	node->conditions = conditions;
+	node->condition_count = SUPPORT_COUNT(conditions);
+	node_digest(node, &s.arena, &digest);
+	assert_int_equal(digest.condition_count, SUPPORT_COUNT(kept));
+	for (size_t i = 0; i < digest.condition_count; i++)
+		assert_string_equal(digest.conditions[i].type, kept[i]);
+	assert_string_equal(digest.conditions[1].message, "m");
+	arena_done(&s.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_odd_devices),
 		cmocka_unit_test(test_order_changes_nothing),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_a_digest_keeps_the_signs_of_a_sick_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
