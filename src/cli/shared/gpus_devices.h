@@ -1,4 +1,4 @@
-/* What features add to `status --gpus`: devices that are counted beside those of device plugins, FEATURE_GPUS_DEVICES, and
+/* Additions of features to `status --gpus`: devices that are counted beside those of device plugins, FEATURE_GPUS_DEVICES, and
  * signs of Nodes, FEATURE_GPUS_SIGNS. */
 #ifndef CLI_SHARED_GPUS_DEVICES_H
 #define CLI_SHARED_GPUS_DEVICES_H
