@@ -7,9 +7,12 @@
  *   exchanged  by idle ones that demand needs: shares are made equal
  *   forged     as idle, and each queue also asks for gangs as large as the pool
  *   fleets     pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8
- *              GPUs (places) */
+ *              GPUs (places); recount: those Nodes and their 10,000 Pods counted anew, which the loop does
+ *              before an allocation when Nodes have changed; members: pool_member_make for all RayClusters with their
+ *              Pods, as after a start; large: for one RayCluster of 1,000 groups with 1 KiB of resources each */
 #include <math.h>
 
+#include "base/buf.h"
 #include "core/model/device.h"
 #include "feature/pools/core/pool_allocation.h"
 #include "test/support/bench_usage.h"
@@ -124,20 +127,23 @@ struct fleet {
 	int64_t capacity;
 	const char *held[1];
 	struct pod *pods;
+	size_t pod_count;
 	struct pool_free free;
+	struct pool_free_input nodes;
 };
+
+static void count_nodes(struct fleet *fleet)
+{
+	pool_free_make(&fleet->free, &fleet->nodes);
+	for (size_t i = 0; i < fleet->pod_count; i++)
+		pool_free_count(&fleet->free, &fleet->pods[i], 1);
+}
 
 static void add_nodes(struct fleet *fleet, size_t workers, const struct settings *settings)
 {
 	static const struct label labels[] = { { LABEL_CLUSTER, "demo" } };
 	struct node *nodes = arena_array(&fleet->arena, workers / 8, sizeof(*nodes));
 	struct pod *all = arena_array(&fleet->arena, workers, sizeof(*all));
-	const struct pool_free_input input = { .pools = fleet->pools,
-					       .pool_count = 1,
-					       .nodes = nodes,
-					       .node_count = workers / 8,
-					       .settings = settings,
-					       .devices = device_table_builtin() };
 
 	for (size_t i = 0; i < workers / 8; i++)
 		nodes[i] = (struct node){ .name = arena_printf(&fleet->arena, "node-%04zu", i),
@@ -153,9 +159,14 @@ static void add_nodes(struct fleet *fleet, size_t workers, const struct settings
 		all[i].spec.node_name = nodes[i / 8].name;
 	}
 	fleet->pods = all;
-	pool_free_make(&fleet->free, &input);
-	for (size_t i = 0; i < workers; i++)
-		pool_free_count(&fleet->free, &all[i], 1);
+	fleet->pod_count = workers;
+	fleet->nodes = (struct pool_free_input){ .pools = fleet->pools,
+						 .pool_count = 1,
+						 .nodes = nodes,
+						 .node_count = workers / 8,
+						 .settings = settings,
+						 .devices = device_table_builtin() };
+	count_nodes(fleet);
 }
 
 static void add_queues(struct fleet *fleet, size_t queues, size_t clusters)
@@ -258,18 +269,83 @@ static void make_fleet(struct fleet *fleet, size_t part, bool places)
 					    .now = SCENE_NOW };
 }
 
-static double fleet_ms(size_t part, bool places)
+/* RayClusters of so many groups each. */
+static void make_members(const struct fleet *fleet, size_t clusters, size_t groups,
+			 const char *resources, struct arena *arena)
+{
+	struct label params[] = { { "resources", resources } };
+	struct worker_group *list = arena_array(arena, groups, sizeof(*list));
+	const struct pod **pods = arena_array(arena, fleet->pod_count, sizeof(*pods));
+	struct ray_cluster cluster = {
+		.namespace_ = "", .name = "demo", .uid = "u", .groups = list, .group_count = groups
+	};
+
+	for (size_t g = 0; g < groups; g++)
+		list[g] = (struct worker_group){ .name = arena_printf(arena, "gpu-%zu", g),
+						 .replicas = 10,
+						 .ray_start_params = { params, 1 },
+						 .template = { .spec = one_spec } };
+	for (size_t i = 0; i < fleet->pod_count; i++)
+		pods[i] = &fleet->pods[i];
+	for (size_t i = 0; i < clusters; i++)
+		(void)pool_member_make(&(struct pool_member_input){ .namespace_ = "",
+								    .key = "/demo",
+								    .cluster = &cluster,
+								    .pods = &pods[i * 10],
+								    .pod_count = 10,
+								    .pools = fleet->pools,
+								    .pool_count = 1,
+								    .settings =
+									    fleet->nodes.settings,
+								    .devices = fleet->nodes.devices,
+								    .free = &fleet->free },
+				       arena);
+}
+
+/* {"r000": 1, "r001": 1, ...} of 1 KiB. */
+static const char *long_resources(struct arena *arena)
+{
+	struct buf text = BUF_INIT(2048);
+	const char *copy;
+
+	for (int i = 0; i < 100; i++)
+		(void)buf_printf(&text, "%s\"r%03d\": 1", i ? ", " : "{", i);
+	(void)buf_add_string(&text, "}");
+	copy = arena_strdup(arena, buf_string(&text));
+	buf_done(&text);
+	return copy;
+}
+
+enum fleet_work {
+	FLEET_AMOUNTS,
+	FLEET_PLACES,
+	FLEET_RECOUNT,
+	FLEET_MEMBERS,
+	FLEET_LARGE,
+	FLEET_WORKS
+};
+static const char *const fleet_names[FLEET_WORKS] = { "amounts", "places", "recount", "members",
+						      "large" };
+
+static double fleet_ms(size_t part, enum fleet_work work)
 {
 	struct fleet fleet = { .arena = ARENA_INIT };
 	struct arena arena = ARENA_INIT;
 	double best = INFINITY;
 
-	make_fleet(&fleet, part, places);
+	make_fleet(&fleet, part, work == FLEET_PLACES);
 	for (int run = 0; run < RUNS; run++) {
 		double start = bench_usage_ms(), took;
 
 		arena_reset(&arena);
-		(void)pool_allocate(&fleet.input, &arena);
+		if (work == FLEET_RECOUNT)
+			count_nodes(&fleet);
+		else if (work == FLEET_MEMBERS)
+			make_members(&fleet, 1000 / part, 1, "{}", &arena);
+		else if (work == FLEET_LARGE)
+			make_members(&fleet, 1, 1000 / part, long_resources(&arena), &arena);
+		else
+			(void)pool_allocate(&fleet.input, &arena);
 		took = bench_usage_ms() - start;
 		best = took < best ? took : best;
 	}
@@ -281,11 +357,11 @@ static double fleet_ms(size_t part, bool places)
 
 static void measure_fleets(void)
 {
-	for (int places = 0; places < 2; places++) {
-		double small = fleet_ms(10, places), large = fleet_ms(1, places);
+	for (enum fleet_work work = 0; work < FLEET_WORKS; work++) {
+		double small = fleet_ms(10, work), large = fleet_ms(1, work);
 
-		printf("%-9s %6.2f ms; a tenth %5.2f ms, n^%.2f\n", places ? "places" : "amounts",
-		       large, small, log10(large / small));
+		printf("%-9s %6.2f ms; a tenth %5.2f ms, n^%.2f\n", fleet_names[work], large, small,
+		       log10(large / small));
 	}
 }
 
