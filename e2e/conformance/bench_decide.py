@@ -11,7 +11,7 @@ The loads (loads_problem.py) are measured in three sizes each, beside `base`, 1,
 shapes: at the largest a load takes at most 40 x base and 80 MiB, and what takes more than 5 x base grows at most
 like n^1.4 from the smallest to the largest. Both are of basic blocks (`codec_growth_bench --costs`), so that they are
 the same on each machine; milliseconds are printed beside them. What is above is marked, and fails unless KNOWN has
-it; a load of KNOWN that is no longer above fails, too.
+it and it takes no more than KNOWN permits; a load of KNOWN that is no longer above fails, too.
 """
 
 import argparse
@@ -38,9 +38,9 @@ SERIES = [
 ]
 CLAIM_TASKS = 500
 COST_MAX, EXPONENT_MAX, MIB_MAX = 40, 1.4, 80
-# Above their aims: each booking changes the fills of about 80 nodes, and each of them is filled again before the best
-# is known (docs/internals/performance.md).
-KNOWN = {"own-selectors", "distinct", "resizable"}
+# Above their aims, and what they may take, x base, about a tenth more than measured: each booking changes the fills of
+# 80 to 230 nodes, and each of them is filled again before the best is known (docs/internals/performance.md).
+KNOWN = {"own-selectors": 16, "distinct": 12, "resizable": 43}
 
 
 def make(size):
@@ -80,6 +80,8 @@ def print_load(tools, name, base, settings):
     above = cost > COST_MAX or mib > MIB_MAX or (exponent > EXPONENT_MAX and cost > 5)
     expected = above == (name in KNOWN)
     word = ("  known" if above else "") if expected else "  ABOVE" if above else "  NO LONGER ABOVE"
+    if name in KNOWN and (cost > KNOWN[name] or mib > MIB_MAX):
+        expected, word = False, "  WORSE"
     print(
         f"{name:>14} {'/'.join(str(size) for size in sizes):>16} {timed[-1]['decide']:>8.2f}"
         f" {' '.join(f'{each / 1e6:8.2f}' for each in blocks)} {cost:>6.1f} {exponent:>6.2f} {mib:>6.1f}{word}",

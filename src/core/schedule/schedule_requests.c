@@ -389,11 +389,12 @@ static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t a
 	return true;
 }
 
-/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. */
+/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. What reads them
+ * counts as many names. */
 static void set_free(const struct schedule_kind *kind, const struct schedule_room *room,
 		     int64_t piece)
 {
-	for (uint32_t i = 0; i < kind->names; i++)
+	UNCOUNTED_FOR(uint32_t i = 0; i < kind->names; i++)
 		room->free[i] = schedule_room_available(room, kind->first->needs[i].name);
 	room->free[kind->names] = piece;
 }

@@ -464,8 +464,12 @@ static bool fill(struct schedule_try *try, struct schedule_candidate *c)
 	c->version++;
 	take_all(try, c);
 	if (c->fill.count) {
+		/* Shapes of one kind have the same names, selector and use of accelerators. */
+		bool is_one = c->kinds.count == 1 && !try->requests->adds_labels;
+
 		schedule_room_terms(room, c->terms);
-		schedule_key_filled(room, c->placed, try->list, c->fill.at, c->fill.count, &c->key);
+		schedule_key_filled(room, c->placed, try->list, c->fill.at,
+				    is_one ? 1 : c->fill.count, &c->key);
 		if (run->policy.spare_gpus && c->type != SCHEDULE_NO_INDEX)
 			c->key.spared = spared_gpus(run, c);
 		else if (run->policy.shuffle)
