@@ -504,7 +504,8 @@ static size_t value_of(const struct writing *writing, const struct reference *re
 	const struct growth_variable *variable = find_variable(writing->template, reference);
 
 	if (reference->identity)
-		return copy_number(writing);
+		return reference->width && writing->depth ? writing->copies[writing->depth - 1] :
+							    copy_number(writing);
 	if (writing->depth == 0 || !differs(writing->choice, variable))
 		return 0;
 	if (writing->choice->texts == GROWTH_DISTINCT && variable->defined_by.count == 0)
