@@ -93,6 +93,7 @@ struct group {
 	int64_t missing;                   /* Pods requested by replicas that do not exist */
 	int64_t registered;                /* kept and registered with Ray */
 	int64_t disrupted;            /* disrupted Pods, not in kept; the operator counts them */
+	int64_t uncounted;            /* of them: Pods that it counts no more; see worker.c */
 	const struct worker *held_by; /* see holds_group; NULL: by none */
 };
 

@@ -49,6 +49,7 @@ static void check_slice(const struct facts *facts, const struct group *group, si
 	CHECK(group->registered == registered);
 	CHECK(group->missing >= (int64_t)group->worker_count - pods);
 	CHECK(group->disrupted >= 0 && group->disrupted <= pods);
+	CHECK(group->uncounted >= 0 && group->uncounted <= group->disrupted);
 }
 
 static void check_demand(const struct facts *facts)

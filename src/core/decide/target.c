@@ -41,6 +41,15 @@ void target_remove(struct group_choice *choice, int64_t pods)
 		choice->removed_missing += absent < missing ? absent : missing;
 }
 
+/* Disrupted Pods that the operator counts after this decision. */
+static int64_t counted_disrupted(const struct group_choice *choice)
+{
+	int64_t counted =
+		choice->group->disrupted - choice->group->uncounted - choice->disruption_named;
+
+	return counted > 0 ? counted : 0;
+}
+
 /* Pods that the packing launches, with the replacements of disrupted ones and warm workers. */
 static int64_t packed_launches(const struct group_choice *choice)
 {
@@ -58,7 +67,7 @@ void target_launches(struct group_choice *choice)
 						   choice->group->hosts));
 	int64_t to_launch = wanted * choice->group->hosts - present_pods(choice);
 	int64_t room = choice->group->spec->max_replicas * choice->group->hosts -
-		       present_pods(choice) - (choice->group->disrupted - choice->disruption_named);
+		       present_pods(choice) - counted_disrupted(choice);
 	/* Only after the disrupted Pods are deleted. */
 	if (choice->group->disrupted > 0 && to_launch > room)
 		to_launch = room;
@@ -69,12 +78,13 @@ void target_launches(struct group_choice *choice)
 /* The operator counts disrupted Pods until they are deleted: see disruption.h. */
 static int64_t beside_disruption(const struct group_choice *choice, int64_t wanted)
 {
-	int64_t disrupted = ceil_divide(choice->group->disrupted - choice->disruption_named,
-					choice->group->hosts);
+	int64_t disrupted = ceil_divide(counted_disrupted(choice), choice->group->hosts);
 	int64_t stays = choice->group->kept - choice->removed_pods -
 			choice->recycled * choice->group->hosts;
 	int64_t beside = wanted * choice->group->hosts > stays ? wanted + disrupted : wanted;
-	int64_t later = wanted + choice->packing->replacements_waiting;
+	int64_t waiting = choice->packing->replacements_waiting;
+	/* The operator creates those as the ones that it counts end. */
+	int64_t later = wanted + (waiting < disrupted ? waiting : disrupted);
 	return clamp(choice, beside > later ? beside : later);
 }
 

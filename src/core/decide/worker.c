@@ -223,12 +223,41 @@ static void collect_pods(struct facts *facts, struct worker **ret_workers, size_
 	*ret_count = count;
 }
 
-static void count_group(struct group *group, const struct worker *workers)
+/* Pods that this program has launched, at least so many of which the operator has not created yet. */
+static int64_t count_uncreated(const struct facts *facts, const struct group *group)
 {
+	const struct memory_state *memory = facts->snapshot->memory;
+	const struct memory_launch *launch =
+		memory ? VEC_FIND(&memory->launches, group, group->spec->name) : NULL;
+	int64_t pods =
+		launch ? launch->replicas * group->hosts - (group->kept - group->registered) : 0;
+
+	return pods > 0 ? pods : 0;
+}
+
+/* KubeRay up to 1.7 counts Pods that are being deleted; from kuberay#5239 on it does not, and has created another one for
+ * each of these: then there are more Pods than replicas ask for, without those that it is about to create. Without
+ * the memory of a launch, as after a restart, they are taken for counted until its Pods exist. */
+static int64_t count_uncounted(const struct facts *facts, const struct group *group, int64_t asked,
+			       int64_t ending)
+{
+	int64_t there = group->kept + group->disrupted;
+	int64_t surplus = there - asked + count_uncreated(facts, group);
+	int64_t uncounted = surplus < ending ? surplus : ending;
+
+	return uncounted > 0 ? uncounted / group->hosts * group->hosts : 0;
+}
+
+static void count_group(const struct facts *facts, struct group *group,
+			const struct worker *workers)
+{
+	int64_t ending = 0;
+
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &workers[group->first_worker + i];
 		if (worker->disrupted)
 			group->disrupted++;
+		ending += worker->disrupted && worker->pod->deleting;
 		if (worker->holds_group && !group->held_by)
 			group->held_by = worker;
 		if (worker->disrupted || worker->deleting)
@@ -242,9 +271,10 @@ static void count_group(struct group *group, const struct worker *workers)
 	if (replicas > group->spec->max_replicas)
 		replicas = group->spec->max_replicas;
 	int64_t asked = replicas * group->hosts;
+	group->uncounted = count_uncounted(facts, group, asked, ending);
 	/* Lost hosts of a disrupted replica are requested as well, but are of no use. */
 	int64_t disrupted = (group->disrupted + group->hosts - 1) / group->hosts * group->hosts;
-	int64_t there = group->kept + disrupted;
+	int64_t there = group->kept + disrupted - group->uncounted;
 	group->missing = asked > there ? asked - there : 0;
 }
 
@@ -354,7 +384,7 @@ void worker_join(struct facts *facts)
 					group->hosts, &next_replica);
 			disruption_spread(facts, group, pods);
 		}
-		count_group(group, pods);
+		count_group(facts, group, pods);
 	}
 	size_t missing = 0;
 	for (size_t g = 0; g < facts->group_count && missing < FACTS_MISSING_MAX; g++) {

@@ -308,15 +308,6 @@ static void set_replaced(struct cJSON *tree)
 			    cJSON_CreateNumber((double)facts_kept_pods(tree, group)));
 }
 
-static int64_t count_pods(const struct cJSON *tree, const char *group)
-{
-	int64_t count = 0;
-
-	TREE_EACH(pod, TREE_AT(tree, "pods"))
-		count += strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0;
-	return count;
-}
-
 static int64_t count_ending(const struct cJSON *tree, const char *group)
 {
 	int64_t count = 0;
@@ -324,6 +315,23 @@ static int64_t count_ending(const struct cJSON *tree, const char *group)
 	TREE_EACH(pod, TREE_AT(tree, "pods"))
 		count += strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0 &&
 			 TREE_AT(pod, "metadata", "deletionTimestamp");
+	return count;
+}
+
+/* Of those that end: Ray reports work on them. */
+static int64_t count_used(const struct cJSON *tree, const char *group)
+{
+	int64_t count = 0;
+
+	TREE_EACH(pod, TREE_AT(tree, "pods")) {
+		const struct cJSON *node =
+			facts_living_node(tree, tree_text(TREE_AT(pod, "metadata"), "name"));
+
+		count +=
+			strcmp(facts_pod_label(pod, "ray.io/group"), group) == 0 &&
+			TREE_AT(pod, "metadata", "deletionTimestamp") &&
+			(tree_is(node, "status", "RUNNING") || tree_is(node, "status", "DRAINING"));
+	}
 	return count;
 }
 
@@ -376,16 +384,12 @@ static bool check_ending(struct cJSON *tree, struct laws_random *random,
 			const char *name = tree_text(group, "name");
 			int64_t replicas = tree_integer(group, "targetReplicas", 0) -
 					   (counted ? count_ending(tree, name) : 0);
+			/* The work of a Pod that ends may keep an idle worker, or need a new one. */
+			int64_t beyond = replicas - count_used(tree, name);
 
-			/* Not compared: replicas that are below the number of Pods, which a decision repairs. */
-			if (tree_integer(group, "replicas", 0) < count_pods(tree, name))
-				continue;
-			/* New demand is the case that is known to be wrong where the operator counts none. */
-			if (tree_integer(other, "targetReplicas", 0) >
-			    tree_integer(other, "replicas", 0))
-				continue;
 			if (replicas > tree_integer(group, "replicas", 0) &&
-			    replicas > tree_integer(other, "targetReplicas", 0))
+			    beyond > facts_kept_pods(tree, facts_group(tree, name)) &&
+			    beyond > tree_integer(other, "targetReplicas", 0))
 				laws_break(verdict, "ending",
 					   "group %s has %lld replicas beside Pods that end, %lld "
 					   "without them",

@@ -3,7 +3,8 @@
  * queues: a Pod that waits for a queue is not cancelled for a back-off, unless another group could serve the same.
  * halves: a part of a placement group that has waited for longer than gang-hold-seconds does not wait on.
  * ending: Pods that are being deleted bring no worker more than there would be without them, whether the operator
- *         counts them (KubeRay up to 1.7.0) or has created another one for each (kuberay#5239). */
+ *         counts them (KubeRay up to 1.7.0) or has created another one for each (kuberay#5239); but one for each on
+ *         which Ray reports work. */
 #ifndef TEST_LAWS_WAITS_H
 #define TEST_LAWS_WAITS_H
 
