@@ -21,7 +21,6 @@
 #include "codec/text/yaml.h"
 #include "feature_codec.h"
 
-#define LABEL_NAMESPACE_NAME "kubernetes.io/metadata.name"
 #define NAMES_BYTES_MAX 400 /* of the groups in an error */
 
 static const struct json_limits limits = {
@@ -491,31 +490,18 @@ int64_t cluster_set_process_ms(const struct cluster_set *set)
 	return set->starts.process_ms;
 }
 
-/* With the label of its name, which the API server sets on each Namespace. */
-static struct labels and_name(const struct labels *labels, const char *name, struct arena *arena)
-{
-	struct label *list = arena_array(arena, labels->count + 1, sizeof(*list));
-	size_t count = 0;
-
-	for (size_t i = 0; i < labels->count; i++)
-		if (strcmp(labels->at[i].key, LABEL_NAMESPACE_NAME) != 0)
-			list[count++] = labels->at[i];
-	list[count++] = (struct label){ LABEL_NAMESPACE_NAME, name };
-	return (struct labels){ list, count };
-}
-
 /* Without such a Namespace in the files it has no other labels. */
 static int find_labels(const struct cluster_set *set, const char *name, struct arena *arena,
 		       struct labels *ret_labels, struct err *err)
 {
-	*ret_labels = and_name(&(struct labels){ .count = 0 }, name, arena);
+	*ret_labels = namespace_labels_of(&(struct labels){ .count = 0 }, name, arena);
 	for (size_t i = 0; i < set->objects[NAMESPACES].count; i++) {
 		struct namespace found;
 
 		if (namespace_decode(set->objects[NAMESPACES].at[i], "", arena, &found, err))
 			return err_prefix(err, "Namespace");
 		if (strcmp(found.name, name) == 0)
-			*ret_labels = and_name(&found.labels, name, arena);
+			*ret_labels = namespace_labels_of(&found.labels, name, arena);
 	}
 	return 0;
 }

@@ -20,3 +20,11 @@ int namespace_decode(const struct cJSON *json, const char *path, struct arena *a
 	return field_decode_object(json, path, FIELD_WHOLE(struct namespace, namespace_fields),
 				   arena, ret_namespace, err);
 }
+
+struct labels namespace_labels_of(const struct labels *labels, const char *name,
+				  struct arena *arena)
+{
+	const struct label own = { LABEL_NAMESPACE_NAME, name };
+
+	return labels_merge(arena, labels, &(struct labels){ &own, 1 });
+}

@@ -6,10 +6,15 @@
 #include "base/err.h"
 #include "core/model/kubernetes.h"
 
+#define LABEL_NAMESPACE_NAME "kubernetes.io/metadata.name"
+
 struct cJSON;
 
 /* As pod_decode. */
 int namespace_decode(const struct cJSON *json, const char *path, struct arena *arena,
 		     struct namespace *ret_namespace, struct err *err);
+/* The labels with that of the name, which the API server sets on each Namespace. */
+struct labels namespace_labels_of(const struct labels *labels, const char *name,
+				  struct arena *arena);
 
 #endif

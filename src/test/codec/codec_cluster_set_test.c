@@ -81,6 +81,28 @@ static void objects_of_files_are_found(void **state)
 }
 
 /* The API server makes these names; claims of the files count as devices. */
+/* labels_value searches a sorted list. */
+static void a_namespace_has_all_of_its_labels(void **state)
+{
+	AUTO(fixture_done) struct fixture fixture = { .set = cluster_set_new() };
+	static const char *const wanted[][2] = { { "a", "1" },
+						 { "team", "research" },
+						 { "kubernetes.io/metadata.name", "x" } };
+
+	(void)state;
+	add(&fixture, files);
+	add(&fixture, "{kind: Namespace, metadata: {name: x, labels: {team: research, a: \"1\",\n"
+		      "  kubernetes.io/metadata.name: y}}}\n");
+	decode(&fixture);
+	for (size_t i = 0; i < SUPPORT_COUNT(wanted); i++) {
+		const char *value = labels_value(&fixture.setups[0].namespace_labels, wanted[i][0]);
+
+		if (!value)
+			fail_msg("no label %s", wanted[i][0]);
+		assert_string_equal(value, wanted[i][1]);
+	}
+}
+
 static void generated_names_and_claims(void **state)
 {
 	static const char text[] =
@@ -264,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_of_files_are_found),
+		cmocka_unit_test(a_namespace_has_all_of_its_labels),
 		cmocka_unit_test(generated_names_and_claims),
 		cmocka_unit_test(a_path_changes_every_object_that_has_it),
 		cmocka_unit_test(paths_that_change_nothing_are_refused),
