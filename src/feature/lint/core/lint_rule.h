@@ -212,6 +212,9 @@
 	  "the guarantees of a GPUPool exceed its `gpus`", "raise `gpus`, or lower them")                                                                                          \
 	N(QUEUE_UNREACHABLE, WARNING, "queue-unreachable",                                                                                                                         \
 	  "a queue selects all namespaces before others", "move it to the end")                                                                                                    \
+	N(POOL_MINIMUM, WARNING, "pool-minimum",                                                                                                                                   \
+	  "the `minReplicas` of a queue's RayClusters exceed its `maximum`",                                                                                                       \
+	  "lower them, or raise `maximum`")                                                                                                                                        \
 	N(POOL_OVERLAP, INFO, "pool-overlap",                                                                                                                                      \
 	  "a group may match two GPUPools; a warning if one has none left", "set `groups`")                                                                                        \
 	N(GROUP_WITHOUT_POOL, INFO, "group-without-pool",                                                                                                                          \

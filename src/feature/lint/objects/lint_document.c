@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "codec/objects/autoscaler_json.h"
+#include "codec/objects/namespace_json.h"
 #include "codec/objects/ray_cluster_json.h"
 #include "codec/text/yaml.h"
 #include "core/model/claimed.h"
@@ -203,14 +204,15 @@ static bool is_for_later(struct work *work, const struct ray_cluster *cluster)
 
 /* A group that has GPUs, or may claim the channel of a ComputeDomain. */
 static void remember_group(struct work *work, const struct subject *subject,
-			   const struct ray_cluster *cluster, size_t i, bool claims)
+			   const struct ray_cluster *cluster, size_t i, bool claims, int64_t gpus)
 {
 	const struct worker_group *group = &cluster->groups[i];
 	struct lint_kept_group kept = { .entry = entry_of(work, subject->object),
 					.claims = claims,
 					.namespace_ = cluster->namespace_,
 					.name = group->name,
-					.spec = &group->template.spec };
+					.spec = &group->template.spec,
+					.min_gpus = resource_product(gpus, group->min_replicas) };
 	const char *path = arena_printf(&work->arena, "spec.workerGroupSpecs[%zu]%s", i,
 					claims ? ".template.spec" : "");
 
@@ -223,15 +225,16 @@ static void remember_group(struct work *work, const struct subject *subject,
 static void remember(struct work *work, const struct subject *subject,
 		     const struct ray_cluster *cluster)
 {
-	lint_report_remember(work->report, cluster,
-			     lint_gpus_of_groups(cluster, work->context, &work->arena));
+	const int64_t *gpus = lint_gpus_of_groups(cluster, work->context, &work->arena);
+
+	lint_report_remember(work->report, cluster, gpus);
 	for (size_t i = 0; i < cluster->group_count; i++) {
 		const struct worker_group *group = &cluster->groups[i];
 
 		if (lint_pool_counts(&group->template.spec, work->context->devices))
-			remember_group(work, subject, cluster, i, false);
+			remember_group(work, subject, cluster, i, false, gpus[i]);
 		if (lint_lacks_clique(group))
-			remember_group(work, subject, cluster, i, true);
+			remember_group(work, subject, cluster, i, true, 0);
 	}
 }
 
@@ -440,12 +443,25 @@ static void remember_claim_object(struct work *work, const struct cJSON *json, c
 		VEC_PUSH(arena, &report->claims, claim);
 }
 
+/* Of these files; the labels say which queue of a pool its RayClusters belong to. */
+static void remember_namespace(struct lint_report *report, const struct cJSON *json)
+{
+	struct namespace namespace;
+	struct err err;
+
+	if (report->arena->used_bytes <= LINT_REPORT_BYTES_MAX &&
+	    namespace_decode(json, "", report->arena, &namespace, &err) == 0)
+		VEC_PUSH(report->arena, &report->namespaces, namespace);
+}
+
 static void check_other(struct work *work, struct place object)
 {
 	if (work->again)
 		return;
 	if (lint_domain_is(text_of(work, object, "kind"), text_of(work, object, "apiVersion")))
 		check_domain(work, object);
+	else if (strcmp(text_of(work, object, "kind"), "Namespace") == 0)
+		remember_namespace(work->report, object.json);
 	else if (lint_kind_is_of_claims(text_of(work, object, "apiVersion")))
 		remember_claim_object(work, object.json, text_of(work, object, "kind"));
 	else
@@ -729,6 +745,13 @@ void lint_text_add(struct lint_report *report, const char *file, const char *tex
 
 static void check_groups_of_pools(struct lint_report *report)
 {
+	struct lint_pool_sums sums = {
+		.pools = report->pools.at,
+		.count = report->pools.count,
+		.namespaces = report->namespaces.at,
+		.namespace_count = report->namespaces.count,
+	};
+
 	if (report->pools.count == 0)
 		return;
 	VEC_EACH(const struct lint_kept_group, group, &report->groups) {
@@ -736,9 +759,11 @@ static void check_groups_of_pools(struct lint_report *report)
 		struct lint_entry entry = group->entry;
 
 		if (!group->claims)
-			lint_pool_group(group->spec, group->name, entry.finding.path,
-					report->pools.at, report->pools.count, report->arena,
-					&findings);
+			lint_pool_group(&sums,
+					&(struct lint_pool_subject){
+						group->spec, group->name, group->namespace_,
+						entry.finding.path, group->min_gpus },
+					report->arena, &findings);
 		if (findings.list.count == 0)
 			continue;
 		entry.finding = findings.list.at[0];

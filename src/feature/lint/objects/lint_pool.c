@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/objects/namespace_json.h"
 #include "feature/lint/core/lint_rule.h"
 
 /* Of a list in a message. */
@@ -251,15 +252,77 @@ bool lint_pool_counts(const struct pod_spec *spec, const struct device_table *de
 	return false;
 }
 
-void lint_pool_group(const struct pod_spec *spec, const char *title, const char *path,
-		     const struct gpu_pool *const *all, size_t count, struct arena *arena,
-		     struct lint_findings *findings)
+/* Of the files; false: the queue cannot be known. */
+static bool labels_of(const struct lint_pool_sums *sums, const struct gpu_pool *pool,
+		      const char *namespace_, struct arena *arena, struct labels *ret_labels)
 {
-	if (pool_match_spec(all, count, spec, NULL, arena) == POOL_NONE)
-		lint_add(arena, findings, LINT_RULE_GROUP_WITHOUT_POOL, path,
+	for (size_t i = 0; i < sums->namespace_count; i++)
+		if (strcmp(sums->namespaces[i].name, namespace_) == 0) {
+			*ret_labels =
+				namespace_labels_of(&sums->namespaces[i].labels, namespace_, arena);
+			return true;
+		}
+	*ret_labels = namespace_labels_of(&(struct labels){ .count = 0 }, namespace_, arena);
+	ARRAY_EACH(const struct gpu_pool_queue, queue, pool->queues, pool->queue_count) {
+		if (queue->namespaces.expression_count > 0)
+			return false;
+		VEC_EACH(const struct label, label, &queue->namespaces.match_labels)
+			if (strcmp(label->key, LABEL_NAMESPACE_NAME) != 0)
+				return false;
+	}
+	return true;
+}
+
+static void check_minimum(struct lint_pool_sums *sums, size_t index,
+			  const struct lint_pool_subject *group, struct arena *arena,
+			  struct lint_findings *findings)
+{
+	const struct gpu_pool *pool = sums->pools[index];
+	const struct gpu_pool_queue *queue;
+	struct labels labels;
+	int64_t before, *taken;
+	size_t q;
+
+	if (group->min_gpus <= 0 || *group->namespace_ == '\0' ||
+	    !labels_of(sums, pool, group->namespace_, arena, &labels))
+		return;
+	q = pool_match_queue(pool, &labels);
+	if (q == pool->queue_count)
+		return;
+	queue = &pool->queues[q];
+	if (!sums->taken)
+		sums->taken = arena_array(arena, sums->count, sizeof(*sums->taken));
+	if (!sums->taken[index])
+		sums->taken[index] = arena_array(arena, pool->queue_count, sizeof(**sums->taken));
+	taken = &sums->taken[index][q];
+	before = *taken;
+	*taken = resource_sum(before, group->min_gpus);
+	if (!queue->has_maximum || before > queue->maximum || *taken <= queue->maximum)
+		return;
+	lint_add(arena, findings, LINT_RULE_POOL_MINIMUM,
+		 lint_path_member(arena, group->path, "minReplicas"),
+		 arena_printf(
+			 arena,
+			 "minReplicas of queue %.63s of pool %.253s take %s GPUs up to this group, "
+			 "above its maximum %s; KubeRay creates them whatever the pool grants: "
+			 "lower minReplicas, or raise maximum",
+			 queue->name, pool->name, resource_amount_text(arena, *taken),
+			 resource_amount_text(arena, queue->maximum)),
+		 "");
+}
+
+void lint_pool_group(struct lint_pool_sums *sums, const struct lint_pool_subject *group,
+		     struct arena *arena, struct lint_findings *findings)
+{
+	size_t pool = pool_match_spec(sums->pools, sums->count, group->spec, NULL, arena);
+
+	if (pool != POOL_NONE)
+		check_minimum(sums, pool, group, arena, findings);
+	else
+		lint_add(arena, findings, LINT_RULE_GROUP_WITHOUT_POOL, group->path,
 			 arena_printf(arena,
 				      "group %.100s has GPUs, and no pool in these files matches "
 				      "it: no pool limits it or guarantees it GPUs",
-				      title),
+				      group->title),
 			 "");
 }

@@ -49,6 +49,7 @@ struct lint_kept_group {
 	bool claims; /* it may claim the channel of a ComputeDomain; else it has GPUs */
 	const char *namespace_, *name;
 	const struct pod_spec *spec;
+	int64_t min_gpus; /* 1/10000, of its minReplicas */
 };
 
 /* An object of a file, or a Pod that KubeRay would make of it, that the API server is asked about by dry-run. */
@@ -77,6 +78,7 @@ struct lint_report {
 	VEC(struct lint_known_cluster) clusters;
 	VEC(struct lint_kept_group) groups;
 	VEC(const struct gpu_pool *) pools;
+	VEC(struct namespace) namespaces;
 	VEC(struct lint_domain) domains;
 	VEC(struct device_class) classes;
 	VEC(struct claim_template) templates;
