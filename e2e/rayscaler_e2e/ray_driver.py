@@ -13,6 +13,7 @@ or {"error": text}. Commands (``do``):
     release   end the tasks, actors or placement group of ``name``
     request   ray.autoscaler.sdk.request_resources(bundles=...)
     publish   ``line`` to all drivers, as a line of Ray's autoscaler
+    status    what `ray status` prints
     draining  the nodes that Ray drains, with their deadlines as seconds since 1970, 0 without one
     key       the value of a key of the GCS's store, None without one; ``drop`` deletes it
     shape     what Ray's libraries read of the groups: ``groups`` by name, ``most`` by resource, whether Data ``scales``,
@@ -156,6 +157,13 @@ class Program:
         event = json.dumps({"severity": "INFO", "message": line})
         batch = {"ip": worker.node_ip_address, "pid": "autoscaler", "job": "", "is_err": False}
         worker.gcs_client.publish_logs({**batch, "lines": [event], "actor_name": "", "task_name": ""})
+
+    def status(self) -> str:
+        """As the command prints it."""
+        from ray.autoscaler.v2.sdk import get_cluster_status
+        from ray.autoscaler.v2.utils import ClusterStatusFormatter
+
+        return ClusterStatusFormatter.format(get_cluster_status(self._ray._private.worker.global_worker.gcs_client.address))
 
     def draining(self) -> Dict[str, float]:
         """As Ray Train's PreemptionWatcher reads them."""

@@ -71,6 +71,8 @@ def test_who_runs_work_reads_why_it_waits_and_when_it_ends(pool, teams, controll
         second.actors(1, name="waits", num_gpus=1)
         waits = "No worker is launched for 1 pending bundle {"
         wait_until(lambda: any(waits in line and "(WaitsForPool): waits for" in line for line in second.autoscaler_lines()), 60, "why the actor waits")
+        waits = " no worker: gpu-group, waitsforpool: waits for"
+        wait_until(lambda: waits in second.call("status"), 30, "why the actor waits, in ray status")
         ends = " at the latest: "
         wait_until(lambda: any(ends in line and f"for {pool.space('b')}/" in line for line in first.autoscaler_lines()), 60, "when the other ends")
         second.end()

@@ -1,5 +1,7 @@
 #include "gcs/gcs_report.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/memory.h"
 #include "gcs/gcs_client.h"
@@ -237,6 +239,30 @@ static void gcs_report_starting(struct gcs_report *report, const struct plan *pl
 	}
 }
 
+/* Ray prints `details` of a pending instance, and the reason of a failed request only with -v. So demand that waits
+ * for a pool is one such entry for each group, without a Pod. */
+static void gcs_report_waiting(struct gcs_report *report, const struct plan *plan)
+{
+	const char *last = NULL;
+
+	VEC_EACH(const struct plan_demand, demand, &plan->unserved) {
+		if (!reason_has(demand->reason, TRAIT_POOL) || *demand->group == '\0' ||
+		    (last && strcmp(last, demand->group) == 0))
+			continue;
+		if (gcs_report_is_full(report, GCS_STARTING))
+			break;
+		Ray__PendingInstance *message =
+			gcs_new(report->arena, &ray__pending_instance__descriptor);
+		last = demand->group;
+		message->instance_type_name = GCS_STRING(demand->group);
+		message->ray_node_type_name = GCS_STRING(demand->group);
+		message->instance_id = GCS_STRING("no worker");
+		message->details = arena_printf(report->arena, "%s: %s",
+						reason_word(demand->reason), demand->message);
+		gcs_report_add(report, GCS_STARTING, message);
+	}
+}
+
 int64_t gcs_report_version(time_ms now, const struct ray_state *state, int64_t last_sent)
 {
 	int64_t seen = state->last_seen_autoscaler_state_version;
@@ -260,6 +286,7 @@ int gcs_report_write(int64_t version, time_ms now, const struct ray_state *state
 
 	gcs_report_launches(&report, plan, now);
 	gcs_report_starting(&report, plan);
+	gcs_report_waiting(&report, plan);
 	gcs_report_infeasible(&report, plan);
 	message.last_seen_cluster_resource_state_version = state->version;
 	message.autoscaler_state_version = version;

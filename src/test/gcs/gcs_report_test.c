@@ -144,6 +144,33 @@ static void test_launches_and_starting(void **state)
 	assert_int_equal(message->n_infeasible_cluster_resource_constraints, 0);
 }
 
+static void add_unserved(struct plan *plan, struct arena *arena, const char *group,
+			 enum reason reason, const char *why)
+{
+	VEC_PUSH(arena, &plan->unserved,
+		 ((struct plan_demand){
+			 .count = 1, .reason = reason, .message = why, .group = group }));
+}
+
+/* `ray status` prints one line for each group. */
+static void test_demand_that_waits_for_a_pool(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct plan plan = { .cluster_name = "" };
+	const Ray__AutoscalingState *message;
+
+	(void)state;
+	add_unserved(&plan, &arena, "gpu", REASON_WAITS_FOR_POOL, "place 1 of 2");
+	add_unserved(&plan, &arena, "cpu", REASON_MAX_REPLICAS, "at most 4");
+	add_unserved(&plan, &arena, "", REASON_WAITS_FOR_POOL, "of no group");
+	add_unserved(&plan, &arena, "gpu", REASON_WAITS_FOR_POOL, "place 2 of 2");
+	message = report(&plan, &arena, NULL);
+	assert_int_equal(message->n_pending_instances, 1);
+	assert_string_equal(message->pending_instances[0]->ray_node_type_name, "gpu");
+	assert_string_equal(message->pending_instances[0]->instance_id, "no worker");
+	assert_string_equal(message->pending_instances[0]->details, "WaitsForPool: place 1 of 2");
+}
+
 static const struct ray_request *shape(struct arena *arena, size_t number, size_t name_size)
 {
 	struct bundle_entry *bundle = ARENA_NEW(arena, struct bundle_entry);
@@ -209,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_infeasible_as_received),
 		cmocka_unit_test(test_launches_and_starting),
+		cmocka_unit_test(test_demand_that_waits_for_a_pool),
 		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_version),
 	};
