@@ -485,6 +485,68 @@ static void a_launch_counts_as_use(void **state)
 	expect(X, 2, 0);
 }
 
+/* Four workers of X in pool a that start, are in use, or have ended. */
+static void set_workers(int64_t count, enum share_state worker_state)
+{
+	scene.members[X].workers.count = 0;
+	hold(X, 0, count);
+	VEC_EACH(struct pool_worker, worker, &scene.members[X].workers)
+		worker->state = worker_state;
+}
+
+/* X launches 4 workers, Y waits for 100 s, and the workers end. */
+static void waste(bool in_use)
+{
+	scene.asks[X] = (struct pool_asks){ .list = { .at = NULL } };
+	set_workers(4, SHARE_STARTING);
+	ask(Y, 4, 0, true);
+	allocate();
+	scene.now += 100 * SECOND;
+	allocate();
+	expect(Y, 0, 0);
+	if (in_use)
+		set_workers(4, SHARE_BUSY);
+	allocate();
+	set_workers(0, SHARE_IDLE);
+	ask(X, 4, 0, true);
+	scene.asks[X].list.at[0].since = 1;
+	allocate();
+	allocate();
+}
+
+static void workers_that_were_never_busy_cost_the_next_grant(void **state)
+{
+	(void)state;
+	waste(false);
+	expect(X, 0, 0);
+	expect(Y, 4, 0);
+	assert_non_null(strstr(why(X), "were never busy"));
+	scene.asks[Y].list.count = 0;
+	scene.now += (POOL_ASK_WASTE_TIMES * 100 - 1) * SECOND;
+	allocate();
+	expect(X, 0, 0);
+	assert_true(scene.last->next <= scene.now + SECOND);
+	scene.now += SECOND;
+	allocate();
+	expect(X, 4, 0);
+}
+
+static void workers_that_were_busy_cost_nothing(void **state)
+{
+	(void)state;
+	waste(true);
+	expect(X, 4, 0);
+	expect(Y, 0, 0);
+}
+
+static void within_the_guarantee_they_cost_nothing(void **state)
+{
+	(void)state;
+	scene.queues[0][X].guaranteed = UNITS(4);
+	waste(false);
+	expect(X, 4, 0);
+}
+
 /* Ray does not answer: the place stays, and others have the GPUs. */
 static void what_ray_does_not_confirm_is_granted_nothing(void **state)
 {
@@ -529,6 +591,9 @@ int main(void)
 		TEST(who_does_not_use_a_grant_is_named),
 		TEST(a_launch_counts_as_use),
 		TEST(what_ray_does_not_confirm_is_granted_nothing),
+		TEST(workers_that_were_never_busy_cost_the_next_grant),
+		TEST(workers_that_were_busy_cost_nothing),
+		TEST(within_the_guarantee_they_cost_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

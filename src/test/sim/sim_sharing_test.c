@@ -11,13 +11,13 @@
 #define MINUTE (60 * SECOND)
 #define CASES 20
 
-static const char *const team_names[] = { "one", "two", "three", "four" };
+static const char *const team_names[] = { "one", "two", "three", "four", "five" };
 
 /* A pool with a queue for each of the teams, whose namespaces have the label team. */
 struct sharing_case {
 	struct sim_case sim;
 	struct gpu_pool pool;
-	struct gpu_pool_queue queues[4];
+	struct gpu_pool_queue queues[5];
 	const struct gpu_pool *pools[1];
 };
 
@@ -365,6 +365,71 @@ static void constant_asks_converge(void **state)
 	sim_case_done(&c.sim);
 }
 
+#define HOUR (60 * MINUTE)
+#define FORGERS 4
+
+/* Clusters that ask for gangs of the whole pool all the time. */
+enum forgery {
+	NO_FORGERS = 0,
+	SHORT_GANGS, /* each runs for a second */
+	STUCK_PODS,  /* their Pods never become ready */
+};
+
+static void never_start(struct sharing_case *c)
+{
+	static const int64_t never[] = { 24 * HOUR };
+	struct pod_starts *starts = arena_array(&c->sim.arena, FORGERS, sizeof(*starts));
+
+	for (size_t t = 0; t < FORGERS; t++)
+		starts[t] = (struct pod_starts){ team_names[t + 1], "gpu", never, 1 };
+	c->sim.input.models.group_starts = (struct pod_starts_list){ starts, FORGERS };
+}
+
+/* GPU-hours, times 10, of the work in 4 hours of a team without a guarantee, whose tasks of 4 minutes would use 5.7 of
+ * 8 GPUs: 8 at once, or one after the other at random times. */
+static int64_t honest_work(enum forgery forgery, bool at_once)
+{
+	uint64_t random = seed_of(at_once);
+	struct sharing_case c;
+	struct sim_result *result;
+	int64_t ret;
+
+	init_pool(&c, 8);
+	for (size_t t = 0; t <= FORGERS; t++)
+		add_team(&c, 0, 1);
+	for (int64_t at_ms = 0; at_ms < 4 * HOUR; at_ms += SECOND) {
+		if (at_once ? at_ms % (336 * SECOND) == 0 : support_random_below(&random, 42) == 0)
+			add_work(&c, 0, at_ms, 4 * MINUTE, at_once ? 8 : 1, 1);
+		for (size_t t = 1; t <= FORGERS && forgery != NO_FORGERS; t++)
+			if (at_ms % (5 * MINUTE) == 0)
+				add_work(&c, t, at_ms, SECOND, 1, 8);
+	}
+	if (forgery == STUCK_PODS)
+		never_start(&c);
+	c.sim.input.end_ms = 4 * HOUR;
+	result = run(&c);
+	ret = (int64_t)((result->queues[0].used - result->queues[0].lost) / GPU * 10 / HOUR);
+	sim_case_done(&c.sim);
+	return ret;
+}
+
+/* It loses at most a tenth. */
+static void forged_gangs_cost_an_honest_team_little(void **state)
+{
+	(void)state;
+	for (int at_once = 0; at_once < 2; at_once++) {
+		int64_t alone = honest_work(NO_FORGERS, at_once);
+
+		for (int forgery = SHORT_GANGS; forgery <= STUCK_PODS; forgery++) {
+			int64_t beside = honest_work((enum forgery)forgery, at_once);
+
+			print_message("%lld of %lld GPU-hours / 10\n", (long long)beside,
+				      (long long)alone);
+			assert_true(beside * 10 >= alone * 9);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +438,7 @@ int main(void)
 		cmocka_unit_test(interrupted_work_resumes_from_its_checkpoint),
 		cmocka_unit_test(no_work_is_lost_or_done_twice_without_a_count),
 		cmocka_unit_test(constant_asks_converge),
+		cmocka_unit_test(forged_gangs_cost_an_honest_team_little),
 		cmocka_unit_test(without_contention_nothing_changes),
 		cmocka_unit_test(pools_are_never_exceeded_and_all_work_runs),
 	};

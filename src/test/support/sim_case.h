@@ -12,7 +12,7 @@ struct sim_case {
 	struct err err;
 	struct sim_input input;
 	struct workload workload;
-	struct sim_cluster clusters[4];
+	struct sim_cluster clusters[8];
 	struct settings settings;
 	VEC(struct work_item) items;
 };

@@ -206,6 +206,9 @@ static size_t add_run(struct building *b, size_t index, const struct pool_waitin
 	run.count = ask->count < room ? (size_t)ask->count : (size_t)room;
 	unit.cluster = run.cluster = cluster_in(b, pool, index);
 	unit.amount = amount;
+	unit.passed_over |=
+		b->input->now < b->input->asks[index]->wasted_until &&
+		amount > table->queues.at[table->clusters.at[run.cluster].queue].guaranteed;
 	VEC_PUSH(b->arena, &table->runs, run);
 	for (size_t i = 0; i < run.count; i++) {
 		VEC_PUSH(b->arena, &table->units, unit);
@@ -214,17 +217,41 @@ static size_t add_run(struct building *b, size_t index, const struct pool_waitin
 	return table->runs.count - 1;
 }
 
+static struct share_unit *first_unit(const struct building *b, size_t pool, size_t run)
+{
+	const struct pool_table *table = &b->tables->at[pool];
+
+	return &table->units.at[table->runs.at[run].first];
+}
+
+/* In each pool. */
+static void pass_over(const struct building *b, const size_t *runs)
+{
+	for (size_t p = 0; p < b->input->pool_count; p++) {
+		if (runs[p] == POOL_NONE)
+			continue;
+		for (size_t i = 0; i < b->tables->at[p].runs.at[runs[p]].count; i++)
+			first_unit(b, p, runs[p])[i].passed_over = true;
+	}
+}
+
 static void add_ask(struct building *b, size_t index, const struct pool_waiting *ask)
 {
 	struct pool_joint joint = { ask, b->input->members[index]->key, NULL, SIZE_MAX };
 	size_t parts = 0;
+	bool passed_over = false;
 
 	joint.runs = arena_array(b->scratch, b->input->pool_count, sizeof(*joint.runs));
 	for (size_t p = 0; p < b->input->pool_count; p++) {
 		joint.runs[p] = add_run(b, index, ask, p);
-		parts += joint.runs[p] != POOL_NONE;
+		if (joint.runs[p] == POOL_NONE)
+			continue;
+		parts++;
+		passed_over |= first_unit(b, p, joint.runs[p])->passed_over;
 	}
-	if (parts > 1 && !pool_asks_rest(b->input->asks[index], b->input->now))
+	if (passed_over)
+		pass_over(b, joint.runs);
+	if (parts > 1 && !passed_over)
 		VEC_PUSH(b->arena, &b->tables->joints, joint);
 }
 
@@ -265,8 +292,17 @@ static void add_member(struct building *b, size_t index)
 
 /* ---- sums of the queues ---- */
 
+static void note_waiter(struct pool_table *table, const struct pool_run *run)
+{
+	if (table->result.units[run->first + run->count - 1] != SHARE_WAITS)
+		return;
+	table->waiters |= table->waiter != POOL_NONE && table->waiter != run->cluster;
+	table->waiter = run->cluster;
+}
+
 static void sum_runs(struct pool_table *table)
 {
+	table->waiter = POOL_NONE;
 	VEC_EACH(struct pool_run, run, &table->runs) {
 		const struct pool_waiting *ask = run->ask;
 		QUEUE_STATUS *queue = &table->figures[table->clusters.at[run->cluster].queue];
@@ -281,6 +317,7 @@ static void sum_runs(struct pool_table *table)
 		    (queue->waiting_since == TIME_NONE || ask->since < queue->waiting_since))
 			queue->waiting_since = ask->since;
 		table->waits |= waits > 0;
+		note_waiter(table, run);
 		queue->waiting_units += waits;
 		queue->waiting = resource_sum(queue->waiting, resource_product(amount, waits));
 	}
@@ -615,6 +652,12 @@ static const char *passed_over_text(const struct pool_asks *asks, time_ms now, s
 				    "it has not used GPUs that it was granted, and is granted none "
 				    "before %s",
 				    time_text(arena, asks->rests_until));
+	if (now < asks->wasted_until && !pool_asks_rest(asks, now))
+		return arena_printf(
+			arena,
+			"workers of its RayCluster ended that were never busy, and it is "
+			"granted none beyond the guarantee before %s",
+			time_text(arena, asks->wasted_until));
 	if (pool_asks_rest(asks, now))
 		return arena_printf(arena, "Ray has not confirmed what it asks for since %s",
 				    time_text(arena, asks->unconfirmed_since));
@@ -901,13 +944,51 @@ static struct pool_waiting after_grant(const struct pool_allocation *allocation,
 	return entry;
 }
 
+/* Another RayCluster waits for GPUs of a pool of this member. */
+static bool others_wait(const struct pool_allocation *allocation, size_t index)
+{
+	const struct pool_member *member = allocation->input->members[index];
+
+	for (size_t g = 0; g < member->group_count; g++) {
+		size_t pool = member->groups[g].pool;
+		const struct pool_table *table;
+
+		if (pool == POOL_NONE)
+			continue;
+		table = &allocation->tables->at[pool];
+		if (table->waiters || (table->waiter != POOL_NONE &&
+				       table->waiter != part_of(allocation, pool, index)->cluster))
+			return true;
+	}
+	return false;
+}
+
+/* Of its workers now. */
+static struct pool_asks with_use(const struct pool_allocation *allocation, size_t index)
+{
+	struct pool_asks asks = *allocation->input->asks[index];
+	bool held = false, busy = false;
+
+	VEC_EACH(const struct pool_worker, worker, &allocation->input->members[index]->workers) {
+		held |= !worker->outside;
+		busy |= worker->state == SHARE_BUSY && !worker->outside;
+	}
+	pool_asks_use(&asks, held, busy, others_wait(allocation, index), allocation->input->now);
+	return asks;
+}
+
 const struct pool_asks *pool_asks_granted(const struct pool_allocation *allocation, size_t index,
 					  struct arena *arena)
 {
 	const struct pool_asks *asks = allocation->input->asks[index];
+	const struct pool_asks used = with_use(allocation, index);
 	struct pool_asks *ret = NULL;
 	bool rests = false;
 
+	if (asks == &pool_asks_unknown)
+		return asks;
+	if (used.held_since != asks->held_since || used.wasted != asks->wasted)
+		ret = field_copy(pool_asks_fields, &used, sizeof(used), arena);
 	for (size_t e = 0; e < asks->list.count; e++) {
 		const struct pool_waiting *ask = &asks->list.at[e];
 		struct pool_waiting after = after_grant(allocation, index, ask,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/int64.h"
 #include "base/map.h"
 #include "base/sort.h"
 
@@ -100,6 +101,13 @@ static void add_ask(struct pool_asks *asks, const struct pool_ask *ask, const ch
 	}
 }
 
+static void keep_use(struct pool_asks *asks, const struct pool_asks *old)
+{
+	asks->held_since = old->held_since;
+	asks->wasted_until = old->wasted_until;
+	asks->wasted = old->wasted;
+}
+
 const struct pool_asks *pool_asks_update(const struct pool_asks *old, const struct pool_ask *asks,
 					 size_t ask_count, const struct ray_cluster *cluster,
 					 time_ms now, struct arena *arena)
@@ -123,6 +131,7 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old, const stru
 	if (old) {
 		ret->rests_until = old->rests_until;
 		ret->unused = old->unused;
+		keep_use(ret, old);
 	}
 	return ret;
 }
@@ -138,12 +147,32 @@ struct pool_asks pool_asks_unconfirmed(const struct pool_asks *asks, time_ms now
 	return ret;
 }
 
+/* The end of a rest that is twice as long after each time. */
+static time_ms rest_until(time_ms now, int64_t rest_ms, int64_t times)
+{
+	return now + (rest_ms << (times < REST_DOUBLINGS_MAX ? times : REST_DOUBLINGS_MAX));
+}
+
 void pool_asks_unused(struct pool_asks *asks, time_ms now)
 {
-	int64_t doublings = asks->unused < REST_DOUBLINGS_MAX ? asks->unused : REST_DOUBLINGS_MAX;
+	asks->rests_until = rest_until(now, POOL_ASK_REST_MS, asks->unused++);
+}
 
-	asks->rests_until = now + ((time_ms)POOL_ASK_REST_MS << doublings);
-	asks->unused++;
+void pool_asks_use(struct pool_asks *asks, bool held, bool busy, bool others, time_ms now)
+{
+	if (busy) {
+		asks->held_since = POOL_ASK_USED;
+		asks->wasted = 0;
+	} else if (held && asks->held_since == 0 && others) {
+		asks->held_since = now;
+	} else if (!held) {
+		if (asks->held_since > 0)
+			asks->wasted_until = int64_min(
+				rest_until(now, POOL_ASK_WASTE_TIMES * (now - asks->held_since),
+					   asks->wasted++),
+				now + POOL_ASK_WASTE_MAX_MS);
+		asks->held_since = 0;
+	}
 }
 
 static time_ms unconfirmed_after(const struct pool_asks *asks)
@@ -169,6 +198,8 @@ time_ms pool_asks_next(const struct pool_asks *asks, time_ms now)
 		return next;
 	if (asks->rests_until > now && asks->rests_until < next)
 		next = asks->rests_until;
+	if (asks->wasted_until > now && asks->wasted_until < next)
+		next = asks->wasted_until;
 	if (unconfirmed_after(asks) > now && unconfirmed_after(asks) < next)
 		next = unconfirmed_after(asks);
 	return next;
@@ -193,6 +224,7 @@ const struct pool_asks *pool_asks_launched(const struct pool_asks *asks, const i
 	bool launched_any = false;
 
 	ret->unconfirmed_since = asks->unconfirmed_since;
+	keep_use(ret, asks);
 	VEC_EACH(const struct pool_waiting, old, &asks->list) {
 		struct pool_waiting entry = *old;
 

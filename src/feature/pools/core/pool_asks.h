@@ -13,6 +13,10 @@
  * is granted nothing for POOL_ASK_REST_MS, twice as long after each further one. */
 #define POOL_ASK_UNUSED_MS 60000
 #define POOL_ASK_REST_MS 600000
+/* Workers that end although none was ever busy cost the RayCluster so many times the time for which others waited:
+ * so long it is granted nothing beyond the guarantee, twice as long after each further time. */
+#define POOL_ASK_WASTE_TIMES 9
+#define POOL_ASK_WASTE_MAX_MS (24 * INT64_C(3600000))
 #define POOL_ASK_TOLD_MS 10000 /* others read of a grant that is not used for so long */
 /* Asks that Ray does not confirm for so long are granted nothing; they keep their place. */
 #define POOL_ASK_CONFIRM_MS 15000
@@ -35,6 +39,9 @@ struct pool_asks {
 	time_ms unconfirmed_since;     /* Ray does not answer; 0: it does */
 	time_ms rests_until;           /* after grants that were not used; 0: there were none */
 	int64_t unused;                /* such grants since its last launch */
+	time_ms held_since;   /* others wait, and none of its workers was busy; 0; POOL_ASK_USED */
+	time_ms wasted_until; /* as rests_until, beyond the guarantee, for such workers that ended */
+	int64_t wasted;       /* how often, since a worker was busy */
 };
 /* Equal ones have the same place in the order. */
 extern const struct field pool_asks_fields[];
@@ -48,6 +55,9 @@ const struct pool_asks *pool_asks_update(const struct pool_asks *old, const stru
 struct pool_asks pool_asks_unconfirmed(const struct pool_asks *asks, time_ms now);
 /* A grant of them was not used. */
 void pool_asks_unused(struct pool_asks *asks, time_ms now);
+#define POOL_ASK_USED INT64_C(-1)
+/* Of its workers now: `held`: there are some; `busy`: one is. others: other RayClusters wait for GPUs of its pools. */
+void pool_asks_use(struct pool_asks *asks, bool held, bool busy, bool others, time_ms now);
 /* They are granted nothing now. */
 bool pool_asks_rest(const struct pool_asks *asks, time_ms now);
 /* Time alone changes nothing of them before it; INT64_MAX: ever. */

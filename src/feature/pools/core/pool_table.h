@@ -46,6 +46,8 @@ struct pool_table {
 	int64_t granted;       /* not yet launched */
 	time_ms next;          /* as of share_result, with what the pool itself does in time */
 	bool waits;            /* a unit has no grant */
+	size_t waiter;         /* a cluster with a unit that more GPUs would help; POOL_NONE */
+	bool waiters;          /* there are others */
 };
 
 /* Where the runs and the workers of a member begin in one pool. */
