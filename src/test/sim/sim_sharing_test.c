@@ -9,6 +9,7 @@
 #define GPU RESOURCE_UNIT
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
 #define CASES 20
 
 static const char *const team_names[] = { "one", "two", "three", "four", "five" };
@@ -365,7 +366,34 @@ static void constant_asks_converge(void **state)
 	sim_case_done(&c.sim);
 }
 
-#define HOUR (60 * MINUTE)
+static void add_task(struct sharing_case *c, size_t team, int64_t submit_ms, int64_t duration_ms,
+		     int64_t count, int64_t gpus)
+{
+	sim_case_add(&c->sim, submit_ms, duration_ms, count,
+		     sim_case_bundles(&c->sim, GPU, gpus * GPU, 1), 1)
+		->cluster = team_names[team];
+}
+
+/* Two Nodes with one free GPU each have no room for a worker of two, which then keeps them from nothing. */
+static void a_unit_without_a_node_holds_nothing(void **state)
+{
+	struct node_pool pool = { .node = { .name = "gpu" }, .min_nodes = 2, .max_nodes = 2 };
+	struct sharing_case c;
+
+	(void)state;
+	init_pool(&c, 8);
+	pool.node.allocatable = sim_case_limits(&c.sim.arena, 200, 4);
+	c.sim.input.models.pools = (struct node_pools){ &pool, 1 };
+	add_team(&c, 0, 3);
+	add_team(&c, 0, 2);
+	add_team(&c, 0, 1);
+	add_task(&c, 0, 0, HOUR, 2, 3);
+	add_task(&c, 1, 5 * MINUTE, MINUTE, 1, 2);
+	add_task(&c, 2, 6 * MINUTE, MINUTE, 2, 1);
+	assert_in_range(longest_wait(run(&c), "three"), 0, 5 * MINUTE);
+	sim_case_done(&c.sim);
+}
+
 #define FORGERS 4
 
 /* Clusters that ask for gangs of the whole pool all the time. */
@@ -438,6 +466,7 @@ int main(void)
 		cmocka_unit_test(interrupted_work_resumes_from_its_checkpoint),
 		cmocka_unit_test(no_work_is_lost_or_done_twice_without_a_count),
 		cmocka_unit_test(constant_asks_converge),
+		cmocka_unit_test(a_unit_without_a_node_holds_nothing),
 		cmocka_unit_test(forged_gangs_cost_an_honest_team_little),
 		cmocka_unit_test(without_contention_nothing_changes),
 		cmocka_unit_test(pools_are_never_exceeded_and_all_work_runs),

@@ -5,10 +5,12 @@
 
 #include "base/check.h"
 #include "base/sort.h"
+#include "core/model/kubernetes.h"
 #include "feature/pools/core/pool_allocation.h"
 #include "feature/pools/sim/sharing_policy.h"
 #include "sim/pass_time.h"
 #include "sim/record.h"
+#include "sim/stock.h"
 
 /* Of one RayCluster; of a value with two the last one is kept beside the new one. */
 enum {
@@ -17,7 +19,8 @@ enum {
 	TERMS_ARENAS,
 	ASKS_ARENAS = TERMS_ARENAS + 2,
 	DRAINS_ARENAS = ASKS_ARENAS + 2,
-	ARENAS = DRAINS_ARENAS + 2,
+	COUNTED_ARENA = DRAINS_ARENAS + 2,
+	ARENAS,
 };
 
 /* One RayCluster. */
@@ -33,6 +36,8 @@ struct sharing_ray {
 	const struct pool_terms *terms;
 	uint64_t digest; /* of the terms; 0: a grant was used since */
 	const struct pool_drains *drains;
+	struct pod *counted; /* its Pods with a Node, as the free amounts count them */
+	size_t counted_count;
 };
 
 /* A queue now. */
@@ -56,7 +61,9 @@ struct sharing {
 	struct sharing_ray *rays;   /* as in the world */
 	struct sharing_ray **order; /* of them, by key */
 	struct arena arena;         /* of the last allocation */
-	struct pool_past *pasts;    /* by pool */
+	bool has_nodes;             /* with known sizes: then `free` has those that may exist */
+	struct pool_free free;
+	struct pool_past *pasts; /* by pool */
 	int64_t last_ms, planned_ms;
 	bool waits;    /* the last allocation left units waiting */
 	int64_t at_ms; /* of the figures */
@@ -88,9 +95,53 @@ static const struct pool_member *make_member(struct sharing *sharing, struct sha
 	return pool_member_make(&input, arena);
 }
 
+static struct quantities copy_quantities(const struct quantities *from, struct arena *arena)
+{
+	return (struct quantities){ ARENA_COPY(arena, from->at, from->count), from->count };
+}
+
+/* A resize changes the first container of a Pod. */
+static struct pod copy_pod(const struct sim_worker *worker, struct arena *arena)
+{
+	struct pod pod = worker->pod;
+
+	if (worker->resize) {
+		struct container *own =
+			ARENA_COPY(arena, pod.spec.containers, pod.spec.container_count);
+
+		own->limits = copy_quantities(&own->limits, arena);
+		own->requests = copy_quantities(&own->requests, arena);
+		pod.spec.containers = own;
+	}
+	pod.spec.node_name = arena_strdup(arena, pod.spec.node_name);
+	return pod;
+}
+
+static void count_pods(struct sharing *sharing, struct sharing_ray *own)
+{
+	struct arena *arena = &own->arenas[COUNTED_ARENA];
+
+	for (size_t i = 0; i < own->counted_count; i++)
+		pool_free_count(&sharing->free, &own->counted[i], -1);
+	arena_reset(arena);
+	own->counted = arena_array(arena, own->ray->workers.count, sizeof(*own->counted));
+	own->counted_count = 0;
+	VEC_EACH(struct sim_worker *const, worker, &own->ray->workers) {
+		struct pod *counted = &own->counted[own->counted_count];
+
+		if (*(*worker)->pod.spec.node_name == '\0')
+			continue;
+		*counted = copy_pod(*worker, arena);
+		pool_free_count(&sharing->free, counted, 1);
+		own->counted_count++;
+	}
+}
+
 static const struct pool_member *member_of(struct sharing *sharing, struct sharing_ray *own)
 {
 	if (own->dirty) {
+		if (sharing->has_nodes)
+			count_pods(sharing, own);
 		arena_reset(&own->arenas[MEMBER_ARENA]);
 		own->member = make_member(sharing, own, true, &own->arenas[MEMBER_ARENA]);
 		own->dirty = false;
@@ -188,6 +239,39 @@ static void make_arrays(struct sharing *sharing, const struct sim_input *input)
 	sharing->order = arena_array(arena, rays, sizeof(struct sharing_ray *));
 }
 
+/* All Nodes that may exist, under their names in the simulation. */
+static void init_nodes(struct sharing *sharing)
+{
+	const struct sim_world *world = sharing->world;
+	const struct node_pools *pools = &world->input->models.pools;
+	struct settings settings;
+	struct node *nodes;
+	size_t count = 0;
+
+	VEC_EACH(const struct node_pool, pool, pools) {
+		if (pool->node.allocatable.count == 0)
+			return;
+		count += (size_t)pool->max_nodes;
+	}
+	nodes = arena_array(world->arena, count, sizeof(*nodes));
+	count = 0;
+	for (size_t p = 0; p < pools->count; p++)
+		for (size_t n = 0; n < (size_t)pools->at[p].max_nodes; n++) {
+			nodes[count] = pools->at[p].node;
+			nodes[count++].name = arena_printf(world->arena, "node-%llu",
+							   (unsigned long long)stock_node_id(p, n));
+		}
+	settings_init(&settings);
+	sharing->has_nodes = count > 0;
+	pool_free_make(&sharing->free,
+		       &(struct pool_free_input){ .pools = sharing->pools,
+						  .pool_count = sharing->count,
+						  .nodes = nodes,
+						  .node_count = count,
+						  .settings = &settings,
+						  .devices = world->input->devices });
+}
+
 static int share_init(struct sim_world *world, struct err *err)
 {
 	const struct sim_input *input = world->input;
@@ -210,6 +294,7 @@ static int share_init(struct sim_world *world, struct err *err)
 							world->arena);
 		init_queues(sharing, p);
 	}
+	init_nodes(sharing);
 	for (size_t r = 0; r < world->ray_count; r++)
 		init_ray(sharing, r);
 	/* Members are allocated in the order of their keys. */
@@ -225,6 +310,7 @@ static void share_done(struct sim_world *world)
 		for (size_t i = 0; i < ARENAS; i++)
 			arena_done(&sharing->rays[r].arenas[i]);
 	arena_done(&sharing->arena);
+	pool_free_done(&sharing->free);
 }
 
 /* ---- asks ---- */
@@ -353,6 +439,8 @@ static const struct pool_allocation *allocate(struct sharing *sharing)
 				      .asks = asks,
 				      .member_count = count,
 				      .namespace_labels = labels,
+				      .free = sharing->has_nodes ? &sharing->free : NULL,
+				      .devices = sharing->world->input->devices,
 				      .pasts = sharing->pasts,
 				      .now = wall_ms(sharing) },
 		arena);
