@@ -141,7 +141,7 @@ static void add_node(struct facts *facts, const struct rule *rule, const struct 
 		why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it", why);
 	VEC_PUSH(facts->arena, &repair->nodes,
 		 ((struct repair_node){ node->name, state_of(facts, rule, signal, since, repelled),
-					why, since, workers, NULL, false }));
+					why, since, workers, NULL, false, false }));
 }
 
 /* DrainRequests that are not complete, by Node. */
@@ -273,11 +273,33 @@ static void add_devices(struct facts *facts, const struct rule *rule, struct pla
 
 /* ---- which of them begin ---- */
 
-static bool has_begun(const struct facts *facts, const struct repair_node *node)
+/* The Nodes with a Pod that Ray drains: after a restart the memory of what has begun is lost. */
+static struct name_set draining_nodes(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
+	VEC(const char *) names = { .at = NULL };
+	VEC(const char *) nodes = { .at = NULL };
+	struct name_set pods;
+
+	if (!snapshot->ray_state)
+		return (struct name_set){ .at = NULL };
+	ARRAY_EACH(const struct ray_node, node, snapshot->ray_state->nodes,
+		   snapshot->ray_state->node_count)
+		if (node->status == RAY_NODE_DRAINING)
+			VEC_PUSH(facts->arena, &names, node->instance_id);
+	pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (name_set_contains(&pods, snapshot->pods[i]->name))
+			VEC_PUSH(facts->arena, &nodes, snapshot->pods[i]->spec.node_name);
+	return name_set_of_strings(facts->arena, &(struct strings){ nodes.at, nodes.count });
+}
+
+static bool has_begun(const struct facts *facts, const struct name_set *draining,
+		      const struct repair_node *node)
 {
 	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
 
-	return mark && mark->count > 0;
+	return (mark && mark->count > 0) || name_set_contains(draining, node->node);
 }
 
 /* A Node that waits, in the order in which they begin: those that have begun, then the longest. */
@@ -301,11 +323,14 @@ static void choose(const struct facts *facts, struct plan_repair *repair, int64_
 		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
 	const struct name_set granted =
 		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
+	const struct name_set draining = draining_nodes(facts);
 	size_t count = 0;
 
 	VEC_EACH(struct repair_node, node, &repair->nodes)
-		if (node->state == REPAIR_STATE_WAITS)
-			candidates[count++] = (struct candidate){ node, has_begun(facts, node) };
+		if (node->state == REPAIR_STATE_WAITS) {
+			node->begun = has_begun(facts, &draining, node);
+			candidates[count++] = (struct candidate){ node, node->begun };
+		}
 	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
 	for (size_t i = 0; i < count && (int64_t)i < limit; i++) {
 		struct repair_node *node = candidates[i].node;

@@ -5,7 +5,7 @@
  *
  * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
  *   nothing.
- * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once, those that have begun first, then the
+ * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once; those that have begun are first, also after a restart, then the
  *   longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
  *   controller limits the Nodes of all its RayClusters as well (feature/repair/ctl/repair_grants.h).
  * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
@@ -35,6 +35,7 @@ struct repair_node {
 	time_ms since;
 	int64_t workers;
 	const struct name_set *pods; /* those with a tainted device; NULL: all there */
+	bool begun;                  /* the work moves already, by memory or by Ray; not printed */
 	bool asks; /* the RayCluster may begin, and waits for the limit of the fleet; not printed */
 };
 

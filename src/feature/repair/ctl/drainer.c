@@ -124,7 +124,7 @@ static struct repaired *repaired_at(const struct drainer *drainer, size_t i)
 static bool may_begin(const struct drainer *drainer, const struct repaired *one)
 {
 	for (size_t i = 0; i < one->asks.count; i++)
-		if (!one->asks.at[i].begun &&
+		if (one->asks.at[i].waits &&
 		    repair_grants_has(&drainer->grants, one->asks.at[i].node))
 			return true;
 	return false;

@@ -44,7 +44,8 @@ void repair_asks_set(struct repair_asks *asks, const struct plan_repair *repair)
 			asks->at[asks->count++] = (struct repair_ask){
 				.node = memory_strdup(node->node),
 				.since = node->since,
-				.begun = node->state == REPAIR_STATE_BEGUN,
+				.begun = node->begun || node->state == REPAIR_STATE_BEGUN,
+				.waits = node->asks,
 			};
 }
 

@@ -19,7 +19,7 @@ struct plan_repair;
 struct repair_ask {
 	char *node; /* on the heap */
 	time_ms since;
-	bool begun;
+	bool begun, waits; /* the work moves already; the decision waits for the grant */
 };
 
 /* Of one RayCluster, on the heap. */
