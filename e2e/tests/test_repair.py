@@ -1,7 +1,7 @@
 """Nodes with the sign of a sick GPU: work moves to a replacement that is there, and the Node is let go."""
 
 import time
-from typing import Any
+from typing import Any, List
 
 import pytest
 from rayscaler_e2e import ray_manifests as rm
@@ -65,13 +65,14 @@ def drain_requests(api_server, namespace):
 
 @pytest.fixture
 def gpu_nodes(api_server):
-    """Three Nodes with one GPU each, so that a replacement has a Node of its own."""
+    """Nodes with one GPU each, so that a replacement has a Node of its own."""
     nodes = api_server.admin.of("nodes")
     room = {"cpu": "8", "memory": "64Gi", "pods": "20", "nvidia.com/gpu": "1"}
-    names = [f"repair-{number}" for number in range(3)]
+    names: List[str] = []
 
     class Nodes:
-        def make(self) -> None:
+        def make(self, count: int = 3) -> None:
+            names.extend(f"repair-{number}" for number in range(count))
             for name in names:
                 nodes.create({"metadata": {"name": name}})
                 nodes.patch_merge(name, {"status": {"capacity": room, "allocatable": room}}, "status")
@@ -143,4 +144,44 @@ def test_a_drain_request_is_completed_when_the_node_is_empty(shared, controller,
         conditions = wait_until(lambda: drain_requests.conditions("drain-1"), 60, "the request to be complete")
         assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("DrainComplete", "True", "NoPods")]
         assert not [p for p in one.worker_pods() if p["spec"]["nodeName"] == node]
+        program.end()
+
+
+def test_a_controller_killed_in_each_step_goes_on(shared, controller, api_server, drain_requests, gpu_nodes):
+    """The sign was read, a replacement asked for, Ray asked to drain, the Pod deleted, the DrainRequest completed."""
+    gpu_nodes.make()
+    one = shared([rm.gpu_group(maxReplicas=2)], idle_seconds=300)
+    api_server.let_read_nodes(one.namespace)
+    drain_requests.let(one.namespace)
+    flags = ("--repair-drain-requests", "--repair-deletes", "--repair-deadline-seconds", "20", "--raylet-gone-seconds", "10")
+    control = controller(one.namespace, *flags)
+    with one.program() as program:
+        program.actors(1, name="busy", num_gpus=1)
+        (old,) = program.ready("busy")
+        wait_until(lambda: not one.witness.fresh()["pending"], 20, "nothing to be pending")
+        node = one.worker_pods()[0]["spec"]["nodeName"]
+        since = one.recorder.mark()
+        gpu_nodes.change(node, unschedulable=True)
+        drain_requests.create("drain-1", node)
+        steps = {
+            "the sign": lambda: control.find("NodesToRepair") or control.find("ScaleUpReplacement"),
+            "the replacement": lambda: one.replicas() == 2,
+            "the drain": lambda: program.call("draining"),
+            "the end of the Pod": lambda: one.recorder.of("workersToDelete", since),
+            "the completion": lambda: drain_requests.conditions("drain-1"),
+        }
+        one.recorder.excuse(old)
+        deadlines = set()
+        for step, seen in steps.items():
+            wait_until(seen, 60, step, 0.05)
+            control.kill()
+            control.start()
+            deadlines |= set(program.call("draining").values())
+        wait_until(lambda: one.workers() not in ([], [old]) and one.replicas() == 1, 60, "the replacement alone")
+        (left,) = one.workers()
+        assert left != old
+        assert [c["type"] for c in drain_requests.conditions("drain-1")] == ["DrainComplete"]
+        assert [event.value for event in one.recorder.of("workersToDelete", since)] == [[old]]
+        assert max(event.value for event in one.recorder.of("replicas", since)) == 2
+        assert all(deadline <= time.time() for deadline in deadlines)
         program.end()
