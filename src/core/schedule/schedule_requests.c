@@ -389,8 +389,8 @@ static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t a
 	return true;
 }
 
-/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. What reads them
- * counts as many names. */
+/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. Their readers
+ * count as many names. */
 static void set_free(const struct schedule_kind *kind, const struct schedule_room *room,
 		     int64_t piece)
 {

@@ -7,7 +7,7 @@
  *	<pod!>   identifies the element: always i, and only elements (of a map: members) with such a
  *	         variable of this list are repeated, if there is one
  *	<pod!3>  the same with three digits, within its own list alone: of a list within another one the
- *	         numbers begin anew in each copy
+ *	         numbers begin with 0 in each copy
  *	<pod>    where <pod!> exists, a reference to that element: i when its list is multiplied as well,
  *	         and then not with EQUAL; else the first one
  *	<slot>   i where the choice says so (enum growth_texts), else 0

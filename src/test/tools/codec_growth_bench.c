@@ -186,7 +186,7 @@ static bool is_above(const struct product *product, enum step step)
 	       (is_costly(largest, step) && exponent(product, step) > EXPONENT_MAX);
 }
 
-/* Whether a product takes more than its row permits, or the memory, or was ended. What grew too much is measured
+/* Whether a product takes more than its row permits, or the memory, or was ended. A product that grew too much is measured
  * at a smaller size. */
 static bool is_far_above(const struct product *product, enum step step, const struct known_row *row)
 {

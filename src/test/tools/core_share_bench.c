@@ -7,7 +7,7 @@
  *   exchanged  by idle ones that demand needs: shares are made equal
  *   forged     as idle, and each queue also asks for gangs as large as the pool
  *   fleets     pool_allocate for as many RayClusters, without Nodes (amounts) and with 1,250 of 8
- *              GPUs (places); recount: those Nodes and their 10,000 Pods counted anew, which the loop does
+ *              GPUs (places); recount: those Nodes and their 10,000 Pods counted again, which the loop does
  *              before an allocation when Nodes have changed; members: pool_member_make for all RayClusters with their
  *              Pods, as after a start; large: for one RayCluster of 1,000 groups with 1 KiB of resources each */
 #include <math.h>
