@@ -433,6 +433,22 @@ bool accelerator_type_of_group(const struct worker_group *group, const struct ca
 	return strcmp(vendor_of(row), ret_type->vendor) == 0;
 }
 
+static bool has_type(const struct capacity *capacity)
+{
+	VEC_EACH(const struct resource, item, &capacity->resources)
+		if (strncmp(item->name, ACCELERATOR_TYPE_PREFIX, strlen(ACCELERATOR_TYPE_PREFIX)) ==
+		    0)
+			return true;
+	return false;
+}
+
+/* TPUs, Neuron devices and the like: each raylet reports a type. */
+static bool is_other_accelerator(const struct capacity *capacity)
+{
+	return !capacity->problem && capacity->device.kind != DEVICE_NONE &&
+	       capacity->device.kind != DEVICE_GPU;
+}
+
 bool accelerator_type_is_open(const struct worker_group *group, const struct capacity *capacity,
 			      const char *ray_version, struct arena *arena)
 {
@@ -441,15 +457,13 @@ bool accelerator_type_is_open(const struct worker_group *group, const struct cap
 	const struct device_row *row = reported_device(capacity);
 	struct accelerator_type type;
 
+	if (is_other_accelerator(capacity))
+		return !has_type(capacity);
 	if (!row || !text_is_among(vendor_of(row), detected, COUNT(detected)) ||
 	    accelerator_type_of_group(group, capacity, ray_version, arena, &type))
 		return false;
 	for (size_t i = 0; i < selector->count; i++)
 		if (accelerator_type_is_label(selector->at[i].key))
 			return false;
-	VEC_EACH(const struct resource, item, &capacity->resources)
-		if (strncmp(item->name, ACCELERATOR_TYPE_PREFIX, strlen(ACCELERATOR_TYPE_PREFIX)) ==
-		    0)
-			return false;
-	return true;
+	return !has_type(capacity);
 }

@@ -138,8 +138,9 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 			continue;
 		if (worker->pod->deleting)
 			worker->ends = worker->pod->deletion_time;
-		/* A multi-host replica is lost when one of its hosts is deleted. */
-		if (!worker->deleting || group->hosts == 1) {
+		/* A multi-host replica is lost when one of its hosts is deleted; one that stays is there
+		 * for KubeRay, and of no use. */
+		if (!worker->deleting || group->hosts == 1 || is_stuck(worker)) {
 			node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
 				       sizeof(struct node *), compare_name);
 			assess(facts->arena, node ? *node : NULL, worker);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/decide/worker.h"
 #include "core/model/autoscaler_problem.h"
 #include "core/model/identity.h"
 
@@ -96,8 +97,11 @@ void facts_note_problems(struct facts *facts)
 static void find_head(struct facts *facts)
 {
 	facts->head_pod = identity_head_in(facts->snapshot, facts->arena, &facts->head_problem);
-	if (facts->head_pod && facts->head_pod->deleting)
-		facts->head_pod = NULL;
+	if (!facts->head_pod || !facts->head_pod->deleting)
+		return;
+	if (due_passed(facts->due, pod_deletion_asked(facts->head_pod), WORKER_DELETION_MS))
+		facts->head_overdue = facts->head_pod;
+	facts->head_pod = NULL;
 }
 
 struct facts *facts_new(const struct snapshot *snapshot, const struct gate *gate,

@@ -137,7 +137,9 @@ struct facts {
 	const struct ray_node *head_node; /* NULL while Ray is unreachable */
 	time_ms ray_session_since;        /* see ray_session.h; TIME_NONE: unknown */
 	const struct pod *head_pod;       /* NULL when there is none; see identity.h */
-	const char *head_problem;         /* NULL, or why it is unclear which Pod is the head */
+	const struct pod
+		*head_overdue; /* still there WORKER_DELETION_MS after its deletion; NULL: none */
+	const char *head_problem; /* NULL, or why it is unclear which Pod is the head */
 	struct name_set pod_names;
 	/* In canonical order: groups in order, by Pod name; those of removed groups last. Never NULL
 	 * where their count is not 0, as the groups. */

@@ -180,6 +180,18 @@ static const char *and_failure(const struct choice *choice, const struct worker 
 		       text;
 }
 
+/* Of a worker that is cancelled: with the failure, or with what it waited for. */
+static const char *and_cause(const struct choice *choice, const struct worker *worker,
+			     const char *text)
+{
+	const struct worker_health *own = &choice->health->workers[worker->index];
+	const char *with = and_failure(choice, worker, text);
+
+	return with == text && own->waiting_reason && *own->obstacle_message ?
+		       arena_printf(choice->arena, "%s; %s", text, own->obstacle_message) :
+		       with;
+}
+
 static struct words words_of_starting(const struct choice *choice, const struct worker *worker)
 {
 	struct pod_status status = pod_status_read(worker->pod, choice->arena);
@@ -266,7 +278,7 @@ static struct words words_of(const struct choice *choice, const struct worker *w
 {
 	const struct worker_choice *own = &choice->workers[worker->index];
 	if (own->action != TERMINATE_NONE && !relay_is_notified(choice, worker))
-		return (struct words){ own->reason, and_failure(choice, worker, own->message) };
+		return (struct words){ own->reason, and_cause(choice, worker, own->message) };
 	if (worker->disrupted)
 		return words_of_disruption(choice, worker);
 	if (worker->deleting)

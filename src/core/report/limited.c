@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/decide/limits.h"
 #include "core/decide/worker.h"
+#include "core/model/pod_status.h"
 #include "core/model/reason.h"
 
 struct finder {
@@ -92,16 +93,32 @@ static void add_bounds(struct finder *finder, const struct group *group)
 				 (long long)own->launch_replicas));
 }
 
-/* A worker that has no Node yet. */
+/* Its container fails and is started again. */
+static bool add_failing(struct finder *finder, const struct worker *worker)
+{
+	struct pod_status status;
+
+	if (!worker->pod || worker->registered || worker->raylet_gone || worker->deleting)
+		return false;
+	status = pod_status_read(worker->pod, finder->choice->arena);
+	if (!status.failed)
+		return false;
+	add(finder, LIMIT_OTHER, REASON_CONTAINER_FAILS, status.text);
+	return true;
+}
+
+/* A worker that has no Node yet, or whose container fails. */
 static void add_waiting(struct finder *finder, const struct group *group)
 {
 	for (size_t i = group->first_worker; i < group->first_worker + group->worker_count; i++) {
 		const struct worker_health *own = &finder->choice->health->workers[i];
 
-		if (!own->waiting_reason || own->waiting_reason == REASON_SCHEDULING)
-			continue;
-		add(finder, LIMIT_OTHER, own->waiting_reason, own->obstacle_message);
-		return;
+		if (own->waiting_reason && own->waiting_reason != REASON_SCHEDULING) {
+			add(finder, LIMIT_OTHER, own->waiting_reason, own->obstacle_message);
+			return;
+		}
+		if (add_failing(finder, &finder->choice->facts->workers[i]))
+			return;
 	}
 }
 

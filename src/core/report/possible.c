@@ -155,7 +155,7 @@ static struct possible of_unknown_model(const struct choice *choice,
 			.message = arena_printf(
 				choice->arena,
 				"whether a worker of %s has %s is unknown: its template names no "
-				"GPU model; write a nodeSelector for the model, or %s",
+				"model; write a nodeSelector for the model, or %s",
 				group->spec->name, asked.name, asked.line),
 			.group = group->spec->name,
 		};

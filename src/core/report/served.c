@@ -199,13 +199,22 @@ static bool could_serve(const struct choice *choice, const struct ray_request *r
 	       fits_living(choice, request);
 }
 
-/* The problem of a group whose capacity is unknown, which might serve the request; NULL: none. */
-static const char *unreadable_group(const struct choice *choice)
+#define UNREADABLE_MAX 3
+
+/* The problems of groups whose capacity is unknown, which might serve the request; NULL: none. */
+static const char *unreadable_groups(const struct choice *choice)
 {
-	for (size_t g = 0; g < choice->facts->group_count; g++)
-		if (choice->offer->groups[g].seen_capacity.problem)
-			return choice->facts->groups[g].problem;
-	return NULL;
+	const char *text = NULL;
+	size_t count = 0;
+
+	for (size_t g = 0; g < choice->facts->group_count && count < UNREADABLE_MAX; g++) {
+		const char *problem = choice->facts->groups[g].problem;
+
+		if (problem && choice->offer->groups[g].seen_capacity.problem)
+			text = count++ ? arena_printf(choice->arena, "%s; %s", text, problem) :
+					 problem;
+	}
+	return text;
 }
 
 static size_t count_lacks(const struct ray_request *request, const struct resources *resources,
@@ -289,6 +298,115 @@ static const char *explain_no_fit(const struct choice *choice, const struct ray_
 		resource_amount_text(choice->arena, lack->amount),
 		resource_amount_text(choice->arena, resources_amount(there, lack->name, 0)),
 		undeclared_text(choice->offer, request), ignored_text(choice->offer, request));
+}
+
+/* ---- demand that is bound to one node ---- */
+
+#define NODE_PREFIX "node:"
+#define LABEL_NODE_ID "ray.io/node-id"
+
+/* The node to which a request is bound by a resource that only this node has, "node:10.0.0.1" or that of the
+ * head, or by its id: vLLM puts the former into the first bundle of its placement group. */
+struct bound {
+	const char *resource, *id; /* both NULL: it is bound to none */
+	const char *name;          /* for messages */
+};
+
+static struct bound bound_to(const struct choice *choice, const struct ray_request *request)
+{
+	const struct label_selector *selector = request->selectors;
+
+	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count)
+		if (entry->amount > 0 &&
+		    strncmp(entry->name, NODE_PREFIX, strlen(NODE_PREFIX)) == 0 &&
+		    strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
+			    strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) != 0)
+			return (struct bound){ .resource = entry->name,
+					       .name = resource_name_text(
+						       choice->arena,
+						       entry->name + strlen(NODE_PREFIX)) };
+	for (size_t i = 0; request->selector_count == 1 && i < selector->count; i++) {
+		const struct label_constraint *constraint = &selector->constraints[i];
+
+		if (strcmp(constraint->key, LABEL_NODE_ID) == 0 &&
+		    constraint->operation == LABEL_OPERATOR_IN && constraint->values.count == 1)
+			return (struct bound){ .id = constraint->values.at[0],
+					       .name = arena_printf(choice->arena, "%.56s",
+								    constraint->values.at[0]) };
+	}
+	return (struct bound){ .resource = NULL };
+}
+
+static const struct ray_node *node_of(const struct choice *choice, const struct bound *bound)
+{
+	const struct ray_state *state = choice->snapshot->ray_state;
+
+	for (size_t i = 0; state && i < state->node_count; i++) {
+		const struct ray_node *node = &state->nodes[i];
+
+		if (ray_node_is_alive(node) &&
+		    (bound->id ? strcmp(node->id, bound->id) == 0 :
+				 resources_amount(&node->total, bound->resource, 0) > 0))
+			return node;
+	}
+	return NULL;
+}
+
+/* "node 10.0.0.5, worker w-a" */
+static const char *node_text(const struct choice *choice, const struct bound *bound,
+			     const struct ray_node *node)
+{
+	return ray_node_is_head(node) ?
+		       arena_printf(choice->arena, "node %s, the head", bound->name) :
+		       arena_printf(choice->arena, "node %s, worker %.253s", bound->name,
+				    resource_name_text(choice->arena, node->instance_id));
+}
+
+/* No group could have the resource, so the node itself is what counts, and what it lacks. */
+static const char *bound_text(const struct choice *choice, const struct ray_request *request,
+			      const struct bound *bound)
+{
+	const struct ray_node *node = node_of(choice, bound);
+	const char *bundle = demand_bundle_text(choice->arena, request);
+	const struct bundle_entry *lack = NULL;
+
+	if (!node)
+		return arena_printf(choice->arena,
+				    "no group could serve %s: it is bound to node %s, and no node "
+				    "of Ray has this %s",
+				    bundle, bound->name,
+				    bound->id ? "id: the node has ended" :
+						"address: the node has ended, or the address is "
+						"wrong (VLLM_HOST_IP)");
+	if (count_lacks(request, &node->total, &lack) == 0)
+		return arena_printf(choice->arena,
+				    "no group could serve %s: it is bound to %s, whose labels do "
+				    "not match",
+				    bundle, node_text(choice, bound, node));
+	return arena_printf(
+		choice->arena,
+		"no group could serve %s: it is bound to %s, which lacks %s: %s asked, %s there",
+		bundle, node_text(choice, bound, node),
+		resource_name_text(choice->arena, lack->name),
+		resource_amount_text(choice->arena, lack->amount),
+		resource_amount_text(choice->arena, resources_amount(&node->total, lack->name, 0)));
+}
+
+/* Of a request that no template could serve, and a living worker could. */
+static struct verdict explain_living_only(const struct choice *choice,
+					  const struct ray_request *request)
+{
+	const struct bound bound = bound_to(choice, request);
+	const struct ray_node *node = bound.resource || bound.id ? node_of(choice, &bound) : NULL;
+
+	return (struct verdict){
+		false, REASON_LIVING_WORKERS_ONLY,
+		node ? arena_printf(choice->arena, "%s is bound to %s, which is in use",
+				    demand_bundle_text(choice->arena, request),
+				    node_text(choice, &bound, node)) :
+		       "only workers that live could serve it, and they are in use",
+		NULL
+	};
 }
 
 static struct verdict held_by(const struct choice *choice, const struct group *group)
@@ -377,7 +495,7 @@ static struct verdict explain_unserved(const struct choice *choice,
 	case SCHEDULE_LIMIT_NONE:
 		break;
 	}
-	const char *unreadable = unreadable_group(choice);
+	const char *unreadable = unreadable_groups(choice);
 	if (unreadable)
 		return (struct verdict){ false, REASON_GROUP_INVALID, unreadable, NULL };
 	return (struct verdict){ false, REASON_LIVING_WORKERS_ONLY,
@@ -464,71 +582,10 @@ static const char *meant_resource(const struct choice *choice, const char *name)
 	return meant && strcmp(meant, name) != 0 ? meant : NULL;
 }
 
-#define NODE_PREFIX "node:"
-
-/* The resource that only one node has, "node:10.0.0.1" or that of the head; NULL: it is bound to none. vLLM
- * puts it into the first bundle of its placement group, NodeAffinity into others. */
-static const struct bundle_entry *bound_to(const struct ray_request *request)
-{
-	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count)
-		if (entry->amount > 0 &&
-		    strncmp(entry->name, NODE_PREFIX, strlen(NODE_PREFIX)) == 0 &&
-		    strncmp(entry->name, RAY_IMPLICIT_RESOURCE_PREFIX,
-			    strlen(RAY_IMPLICIT_RESOURCE_PREFIX)) != 0)
-			return entry;
-	return NULL;
-}
-
-static const struct ray_node *living_node_with(const struct choice *choice, const char *resource)
-{
-	const struct ray_state *state = choice->snapshot->ray_state;
-
-	if (!state)
-		return NULL;
-	for (size_t i = 0; i < state->node_count; i++)
-		if (ray_node_is_alive(&state->nodes[i]) &&
-		    resources_amount(&state->nodes[i].total, resource, 0) > 0)
-			return &state->nodes[i];
-	return NULL;
-}
-
-/* No group could have the resource, so the node itself is what counts, and what it lacks. */
-static const char *bound_text(const struct choice *choice, const struct ray_request *request,
-			      const struct bundle_entry *bound)
-{
-	const struct ray_node *node = living_node_with(choice, bound->name);
-	const char *bundle = demand_bundle_text(choice->arena, request);
-	const char *address = resource_name_text(choice->arena, bound->name + strlen(NODE_PREFIX));
-	const struct bundle_entry *lack = NULL;
-	const char *name;
-
-	if (!node)
-		return arena_printf(
-			choice->arena,
-			"no group could serve %s: it is bound to node %s, and no node of Ray has this "
-			"address: the node has ended, or the address is wrong (VLLM_HOST_IP)",
-			bundle, address);
-	name = ray_node_is_head(node) ?
-		       "the head" :
-		       arena_printf(choice->arena, "worker %.253s",
-				    resource_name_text(choice->arena, node->instance_id));
-	if (count_lacks(request, &node->total, &lack) == 0)
-		return arena_printf(choice->arena,
-				    "no group could serve %s: it is bound to node %s, %s, whose "
-				    "labels do not match",
-				    bundle, address, name);
-	return arena_printf(
-		choice->arena,
-		"no group could serve %s: it is bound to node %s, %s, which lacks %s: %s asked, %s there",
-		bundle, address, name, resource_name_text(choice->arena, lack->name),
-		resource_amount_text(choice->arena, lack->amount),
-		resource_amount_text(choice->arena, resources_amount(&node->total, lack->name, 0)));
-}
-
 /* Of a name that was misspelt, neither the closest group nor its declaration is of use. */
 static const char *no_fit_text(const struct choice *choice, const struct ray_request *request)
 {
-	const struct bundle_entry *bound;
+	const struct bound bound = bound_to(choice, request);
 
 	ARRAY_EACH(const struct bundle_entry, entry, request->bundle, request->bundle_count) {
 		const char *meant = meant_resource(choice, entry->name);
@@ -541,8 +598,8 @@ static const char *no_fit_text(const struct choice *choice, const struct ray_req
 				resource_name_text(choice->arena, entry->name),
 				resource_name_text(choice->arena, meant));
 	}
-	bound = bound_to(request);
-	return bound ? bound_text(choice, request, bound) : explain_no_fit(choice, request);
+	return bound.resource || bound.id ? bound_text(choice, request, &bound) :
+					    explain_no_fit(choice, request);
 }
 
 static struct verdict judge(const struct choice *choice, const struct demand *demand, bool starved,
@@ -556,10 +613,12 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 		return explain_unserved(choice, leftover, false);
 	if (judge_lack(choice, request, &verdict) || judge_possible(choice, request, &verdict))
 		return verdict;
-	if (!could_serve(choice, request) && !unreadable_group(choice))
+	if (!could_serve(choice, request) && !unreadable_groups(choice))
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),
 					 NULL };
 	verdict = explain_unserved(choice, leftover, false);
+	if (verdict.reason == REASON_LIVING_WORKERS_ONLY)
+		verdict = explain_living_only(choice, request);
 	return starved ? and_starved(choice, verdict) : verdict;
 }
 
@@ -639,6 +698,14 @@ static struct verdict explain_untried(const struct choice *choice,
 				 NULL };
 }
 
+/* Of a bundle that living workers alone can serve; reason NONE: a new worker or the head could. */
+static struct verdict of_living(const struct choice *choice, const struct ray_request *bundle)
+{
+	return fits_any_group(choice, bundle) || fits_head(choice, bundle) ?
+		       (struct verdict){ .reason = REASON_NONE } :
+		       explain_living_only(choice, bundle);
+}
+
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
 static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang,
 				   const struct ray_gang *packed)
@@ -646,6 +713,7 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 	size_t count;
 	const struct ray_request *bundles = demand_gang_bundles(gang, 0, &count);
 	const char *together = "", *order = "";
+	struct verdict later = { .reason = REASON_NONE };
 	size_t tried = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -654,9 +722,12 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		struct verdict lack;
 		if (tried < SHAPES_TRIED_MAX && judge_lack(choice, &bundles[i], &lack))
 			return lack;
-		if (tried++ < SHAPES_TRIED_MAX && !could_serve(choice, &bundles[i]))
+		if (tried < SHAPES_TRIED_MAX && !judge_possible(choice, &bundles[i], &lack) &&
+		    !could_serve(choice, &bundles[i]))
 			return (struct verdict){ true, REASON_NO_GROUP_FITS,
 						 no_fit_text(choice, &bundles[i]), NULL };
+		if (tried++ < SHAPES_TRIED_MAX && !later.reason)
+			later = lack.reason ? lack : of_living(choice, &bundles[i]);
 		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
 			together = " on one worker";
 		else if (bundles[i].placement_count > 0)
@@ -665,6 +736,8 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		    asks_part_of_gpu(&bundles[i]))
 			order = ", parts of GPUs in this order (try the largest first)";
 	}
+	if (later.reason)
+		return later;
 	for (size_t i = 0; i < packed->selector_count; i++)
 		if (packed->selectors[i].untried)
 			return explain_untried(choice, &packed->selectors[i]);
@@ -686,7 +759,7 @@ static struct verdict judge_gang(const struct choice *choice, const struct gang 
 {
 	if (gang->reason)
 		return (struct verdict){ true, gang->reason, gang->message, NULL };
-	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_group(choice) &&
+	if (leftover->limit != SCHEDULE_LIMIT_CPU_BUDGET && !unreadable_groups(choice) &&
 	    !schedule_gang_possible(&choice->packing->problem, packed, choice->arena))
 		return explain_gang(choice, gang->gang, packed);
 	struct verdict verdict = explain_unserved(choice, leftover, true);

@@ -336,6 +336,14 @@ static void write_terminating(const struct choice *choice, struct plan *plan)
 {
 	struct problem_list list = { .text = NULL };
 
+	if (choice->facts->head_overdue)
+		list_problem(
+			choice->arena, &list,
+			arena_printf(
+				choice->arena,
+				"head Pod %s: %s; KubeRay creates no other head until it is gone",
+				choice->facts->head_overdue->name,
+				pod_deletion_text(choice->facts->head_overdue, choice->arena)));
 	ARRAY_EACH(const struct worker, worker, choice->facts->workers,
 		   choice->facts->worker_count) {
 		if (worker->overdue)
