@@ -65,10 +65,20 @@ static bool is_template(const struct yaml *yaml, size_t line)
 	return false;
 }
 
+/* `at`: a character, which is a byte unless text before it is not ASCII. */
+static bool is_tab(const struct yaml *yaml, size_t at)
+{
+	const unsigned char *text = yaml->parser.input.string.start;
+
+	return text + at < yaml->parser.input.string.end && text[at] == '\t';
+}
+
 static int fail_at(struct yaml *yaml, const yaml_mark_t *mark, enum err_kind kind, const char *what,
 		   const char *which)
 {
 	positions_fail(yaml->positions, mark->line + 1, mark->column + 1);
+	if (yaml->parser.error == YAML_SCANNER_ERROR && is_tab(yaml, mark->index))
+		which = ": a tab; write blanks";
 	if (kind == ERR_INPUT && is_template(yaml, mark->line)) {
 		what = "this is a template ({{ }}); give what it renders, as by \"helm template "
 		       "CHART\"";

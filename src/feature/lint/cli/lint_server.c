@@ -44,6 +44,12 @@ static bool is_denied(const struct fetch *fetch)
 	return fetch->status == 403 && strstr(fetch->err.text, " cannot ");
 }
 
+/* Without a Status of the object's own, as for a namespace that is not there. */
+static bool is_unknown_kind(const struct fetch *fetch)
+{
+	return fetch->status == 404 && !strstr(fetch->err.text, "not found");
+}
+
 static void add_answer(const struct lint_question *question, const struct fetch *fetch,
 		       struct lint_report *report)
 {
@@ -55,6 +61,11 @@ static void add_answer(const struct lint_question *question, const struct fetch 
 	entry.finding.severity = is_denied(fetch) ? LINT_WARNING : rule->severity;
 	entry.finding.fix = "";
 	entry.finding.message =
+		is_unknown_kind(fetch) ?
+			arena_printf(&arena,
+				     "the API server does not know the kind of %s: install the "
+				     "custom resource definitions of KubeRay or rayscaler",
+				     question->what) :
 		is_denied(fetch) ?
 			arena_printf(&arena, "the API server could not be asked about %s: %s",
 				     question->what, fetch->err.text) :

@@ -101,8 +101,9 @@ static void report_unknown(struct lint_subject *subject, const struct quantity *
 {
 	const char *ray = row->ray_resource, *fix, *path, *hint = "";
 	long long amount = row->share == DEVICE_MEMORY ? 1 : lint_whole(quantity->amount);
-	if (strcmp(ray, "GPU") == 0 ? lint_declares_gpus(subject) || has_custom_resource(subject) :
-				      resources_amount(&subject->capacity.resources, ray, 0) > 0)
+	if (resources_amount(&subject->capacity.resources, ray, 0) > 0 ||
+	    (strcmp(ray, "GPU") == 0 &&
+	     (lint_declares_gpus(subject) || has_custom_resource(subject))))
 		return;
 	if (row->kind == DEVICE_NEURON) {
 		amount *= CORES_OF_NEURON_DEVICE;

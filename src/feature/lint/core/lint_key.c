@@ -142,6 +142,19 @@ static void check_known(struct lint_subject *subject, const char *path, const ch
 					   "; correct the name, or remove it");
 }
 
+/* No label of a RayCluster is rayscaler's. */
+static void check_label(struct lint_subject *subject, const char *key)
+{
+	if (strncmp(key, PREFIX, strlen(PREFIX)) == 0 &&
+	    !ARRAY_FIND(keys, sizeof(keys) / sizeof(keys[0]), key, key))
+		lint_report_finding(
+			subject, LINT_RULE_ANNOTATION_INVALID,
+			lint_path_member(subject->arena, "metadata.labels", key), "",
+			"label %.100s is unknown and has no effect: remove it; the queue "
+			"of a GPUPool selects namespaces by their labels",
+			key);
+}
+
 /* ---- parts of GPUs ---- */
 
 static void report_part(struct lint_subject *subject, const char *name, const char *why)
@@ -208,6 +221,8 @@ void lint_annotation_invalid(struct lint_subject *subject)
 	if (subject->group)
 		return;
 	check_misplaced(subject, "metadata.labels", &subject->cluster->labels, OBJECT_LABEL);
+	VEC_EACH(const struct label, label, &subject->cluster->labels)
+		check_label(subject, label->key);
 	for (size_t i = 0; i < annotations->count; i++) {
 		const char *key = annotations->at[i].key, *value = annotations->at[i].value;
 		const char *path = lint_path_member(subject->arena, "metadata.annotations", key);

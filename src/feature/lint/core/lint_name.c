@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "core/capacity/resize_limits.h"
 #include "feature/lint/core/lint_subject.h"
 
@@ -60,9 +61,61 @@ static void look_for_misspelt(struct lint_subject *subject, const char *path,
 	}
 }
 
+/* Labels of Nodes that clouds and device plugins set. */
+static const char *const node_labels[] = {
+	"cloud.google.com/gke-accelerator",
+	"cloud.google.com/gke-accelerator-count",
+	"cloud.google.com/gke-nodepool",
+	"cloud.google.com/gke-spot",
+	"cloud.google.com/gke-tpu-accelerator",
+	"cloud.google.com/gke-tpu-topology",
+	"eks.amazonaws.com/capacityType",
+	"eks.amazonaws.com/nodegroup",
+	"karpenter.sh/capacity-type",
+	"karpenter.sh/nodepool",
+	"kubernetes.azure.com/agentpool",
+	"kubernetes.azure.com/scalesetpriority",
+	"kubernetes.io/arch",
+	"kubernetes.io/hostname",
+	"kubernetes.io/os",
+	"node.kubernetes.io/instance-type",
+	"nvidia.com/gpu.count",
+	"nvidia.com/gpu.memory",
+	"nvidia.com/gpu.present",
+	"nvidia.com/gpu.product",
+	"topology.kubernetes.io/region",
+	"topology.kubernetes.io/zone",
+};
+
+static void look_for_label(struct lint_subject *subject, const struct label *given)
+{
+	const size_t count = sizeof(node_labels) / sizeof(node_labels[0]);
+
+	if (text_is_among(given->key, node_labels, count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (nearest_distance(given->key, node_labels[i]) <= 1) {
+			lint_report_finding(
+				subject, LINT_RULE_GPU_NAME_MISSPELT,
+				lint_path_member(subject->arena,
+						 arena_printf(subject->arena,
+							      "%s.template.spec.nodeSelector",
+							      subject->path),
+						 given->key),
+				arena_printf(subject->arena, "%s: %s", node_labels[i],
+					     given->value),
+				"%.64s of %s is not a label that clouds give to Nodes, and its Pods fit "
+				"on no Node that lacks it; did you mean %s?",
+				given->key, subject->title, node_labels[i]);
+			return;
+		}
+}
+
 /* Limits and requests of the Ray container. Names that the table describes are left out. */
 void lint_gpu_name_misspelt(struct lint_subject *subject)
 {
+	VEC_EACH(const struct label, label, &subject->template->spec.node_selector)
+		look_for_label(subject, label);
 	if (!subject->container)
 		return;
 	for (int l = 0; l < 2; l++) {

@@ -57,8 +57,10 @@ static void check_custom(struct lint_subject *subject, const struct resource *it
 			own ? arena_printf(subject->arena, "%s: \"%lld\"", name, whole) :
 			      arena_printf(subject->arena, "resources: \"'{\\\"%s\\\": %lld}'\"",
 					   name, whole),
-			"%s %s; `ray start` does not take it, and %s is not scaled", name,
-			entry.problem, subject->title);
+			"%s %s%s; `ray start` does not take it, and %s is not scaled", name,
+			entry.problem,
+			strcmp(item->name, RAY_HEAD_RESOURCE) == 0 ? ": remove it" : "",
+			subject->title);
 }
 
 static bool is_option_in_resources(const struct lint_subject *subject, const char *name)

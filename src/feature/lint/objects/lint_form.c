@@ -1,5 +1,6 @@
 #include "feature/lint/objects/lint_form.h"
 
+#include <arpa/inet.h>
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ enum test {
 	IS_SUBDOMAIN, /* a text like "team.example" */
 	IS_PORT_NAME,
 	IS_KEY,      /* a text like "team" or "example.com/team" */
+	IS_VARIABLE, /* printable, and without "=" */
+	IS_ADDRESS,  /* of IP */
+	IS_RELATIVE, /* a path without ".." */
 	HAS_KEYS,    /* an object with such names */
 	HAS_LABELS,  /* and with values of labels */
 	HAS_MOST,    /* at most one of the members of `words`, or of all but "name" */
@@ -29,6 +33,8 @@ enum test {
 	IS_AT_MOST,
 	IS_WORD, /* one of `words` */
 	IS_QUANTITY,
+	NEEDS, /* the first member of `words`, where the second is one of the others */
+	NOT_BOTH, /* the first member of `words` with the second as its value, and the third with the fourth */
 	HAS_WITH,    /* the first member of `words` needs the second with the third as its value */
 	HAS_AMOUNTS, /* in limits and requests no others than `words` and huge pages */
 };
@@ -86,6 +92,25 @@ static const struct form {
 	{ "", "preemptionPolicy", IS_WORD, "PreemptLowerPriority|Never" },
 	{ "", "sizeLimit|divisor", IS_QUANTITY, "" },
 	{ "", "tolerations", HAS_WITH, "tolerationSeconds|effect|NoExecute" },
+	{ "", "initContainers", HAS_WITH, "livenessProbe|restartPolicy|Always" },
+	{ "", "initContainers", HAS_WITH, "readinessProbe|restartPolicy|Always" },
+	{ "", "initContainers", HAS_WITH, "startupProbe|restartPolicy|Always" },
+	{ "", "initContainers", HAS_WITH, "lifecycle|restartPolicy|Always" },
+	{ "", "matchExpressions", NEEDS, "values|operator|In|NotIn" },
+	{ "", "seccompProfile|appArmorProfile", NEEDS, "localhostProfile|type|Localhost" },
+	{ "", "spec", NEEDS, "dnsConfig|dnsPolicy|None" },
+	{ "", "securityContext", NOT_BOTH, "privileged|true|allowPrivilegeEscalation|false" },
+	{ "spec", "resourceClaims", HAS_ONE, "resourceClaimName|resourceClaimTemplateName" },
+	{ "env", "name", IS_VARIABLE, "" },
+	{ "hostAliases", "ip", IS_ADDRESS, "" },
+	{ "items", "path", IS_RELATIVE, "" },
+	{ "volumeMounts", "subPath|subPathExpr", IS_RELATIVE, "" },
+	{ "resizePolicy", "restartPolicy", IS_WORD, "NotRequired|RestartContainer" },
+	{ "", "whenUnsatisfiable", IS_WORD, "DoNotSchedule|ScheduleAnyway" },
+	{ "", "nodeAffinityPolicy|nodeTaintsPolicy", IS_WORD, "Honor|Ignore" },
+	{ "matchExpressions", "operator", IS_WORD, "In|NotIn|Exists|DoesNotExist|Gt|Lt" },
+	{ "", "dnsPolicy", IS_WORD, "ClusterFirstWithHostNet|ClusterFirst|Default|None" },
+	{ "", "mountPropagation", IS_WORD, "None|HostToContainer|Bidirectional" },
 	/* "storage" is of a claim for a volume. */
 	{ "spec", "resources", HAS_AMOUNTS, "cpu|memory|storage" },
 };
@@ -164,6 +189,31 @@ static bool is_port_name(const char *text)
 	       strspn(text, "0123456789-") < size;
 }
 
+static bool is_variable(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~' || *text == '=')
+			return false;
+	return true;
+}
+
+static bool is_address(const char *text)
+{
+	unsigned char bytes[16];
+
+	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+static bool is_relative(const char *text)
+{
+	if (*text == '/')
+		return false;
+	for (; *text != '\0'; text += strcspn(text, "/"), text += *text == '/')
+		if (strcspn(text, "/") == 2 && text[0] == '.' && text[1] == '.')
+			return false;
+	return true;
+}
+
 /* Before the file is applied, as by envsubst. */
 static bool is_filled_in(const char *text)
 {
@@ -178,6 +228,9 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		[IS_SUBDOMAIN] = "lower-case letters, digits, \"-\" and \".\"",
 		[IS_PORT_NAME] = "up to 15 lower-case letters, digits and \"-\"",
 		[IS_KEY] = "a name like team or example.com/team",
+		[IS_VARIABLE] = "printable characters without \"=\"",
+		[IS_ADDRESS] = "an IP address like 10.0.0.1",
+		[IS_RELATIVE] = "a relative path without ..",
 	};
 	const char *text = cJSON_GetStringValue(at->json);
 	bool valid = true;
@@ -190,8 +243,12 @@ static void check_text(const struct check *check, const struct json_at *at, cons
 		valid = is_subdomain(text);
 	else if (test == IS_PORT_NAME)
 		valid = is_port_name(text);
-	else
+	else if (test == IS_KEY)
 		valid = label_syntax_key(text);
+	else
+		valid = test == IS_VARIABLE ? is_variable(text) :
+			test == IS_ADDRESS  ? is_address(text) :
+					      is_relative(text);
 	if (!valid)
 		report(check, at, "",
 		       arena_printf(at->reader->arena, "%s \"%.80s\" is invalid: write %s", name,
@@ -317,6 +374,42 @@ static void check_with(const struct check *check, const struct json_at *at, cons
 				    other, value, member.name));
 }
 
+/* A string, or a boolean as text. */
+static const char *value_of(const struct json_at *at, const char *name)
+{
+	const struct cJSON *json = cJSON_GetObjectItemCaseSensitive(at->json, name);
+	const char *text = cJSON_GetStringValue(json);
+
+	return text ? text : cJSON_IsTrue(json) ? "true" : cJSON_IsFalse(json) ? "false" : "";
+}
+
+static void check_needed(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	const char *name = word_of(words, 0, arena), *other = word_of(words, 1, arena);
+	const char *value = value_of(at, other);
+	struct json_at member = json_member(at, name);
+	bool is_empty = json_is_given(&member) && json_type(&member) == JSON_ARRAY &&
+			!member.json->child;
+
+	if (*value == '\0' || !is_among(value, words + strlen(name) + strlen(other) + 2) ||
+	    (json_is_given(&member) && !is_empty))
+		return;
+	report(check, at, "", arena_printf(arena, "%s %s needs %s: add it", other, value, name));
+}
+
+static void check_both(const struct check *check, const struct json_at *at, const char *words)
+{
+	struct arena *arena = at->reader->arena;
+	const char *name = word_of(words, 0, arena), *other = word_of(words, 2, arena);
+
+	if (strcmp(value_of(at, name), word_of(words, 1, arena)) == 0 &&
+	    strcmp(value_of(at, other), word_of(words, 3, arena)) == 0)
+		report(check, at, "",
+		       arena_printf(arena, "%s %s and %s %s exclude each other: remove one of them",
+				    name, value_of(at, name), other, value_of(at, other)));
+}
+
 static void check_amounts(const struct check *check, const struct json_at *at, const char *words)
 {
 	static const char *const lists[] = { "limits", "requests" };
@@ -391,6 +484,10 @@ static void check_object(const struct check *check, const struct json_at *at, co
 		check_members(check, at, name, form->words);
 	else if (form->test == HAS_WITH)
 		check_with(check, at, form->words);
+	else if (form->test == NEEDS)
+		check_needed(check, at, form->words);
+	else if (form->test == NOT_BOTH)
+		check_both(check, at, form->words);
 	else if (form->test == HAS_AMOUNTS)
 		check_amounts(check, at, form->words);
 	else
@@ -412,7 +509,7 @@ static void check_one(const struct check *check, const struct json_at *at, const
 			check_word(check, at, name, form->words);
 		else if (form->test == IS_AT_LEAST || form->test == IS_AT_MOST)
 			check_number(check, at, name, form->words, form->test == IS_AT_LEAST);
-		else if (form->test <= IS_KEY)
+		else if (form->test <= IS_RELATIVE)
 			check_text(check, at, name, form->test);
 		else
 			check_object(check, at, name, form);

@@ -100,6 +100,8 @@ static const struct lint_row cluster_refusals[] = {
 static const struct lint_row object_refusals[] = {
 	{ 0, 0, JOB, "runtimeEnvYAML", IS_NO_YAML, "",
 	  "runtimeEnvYAML is not YAML: correct its text, which is a string of several lines", "" },
+	{ 0, 0, JOB, "runtimeEnvYAML", IS_NO_MAP, "",
+	  "runtimeEnvYAML must be an object, as working_dir: URL: correct its text", "" },
 	{ 0, SHUTS_DOWN, JOB, "suspend", IS, "true", "suspend needs shutdownAfterJobFinishes",
 	  "shutdownAfterJobFinishes: true" },
 	{ SELECTS, 0, JOB, "suspend", IS, "true",
@@ -151,6 +153,11 @@ static const struct lint_row object_refusals[] = {
 	  IS_MISSING, "", "NewClusterWithIncrementalUpgrade needs gatewayClassName", "" },
 	{ 0, 0, OBJECT, "spec schedule", CONTAINS, "TZ",
 	  "schedule names a time zone: write it as timeZone", "" },
+	{ 0, 0, OBJECT, "spec schedule", IS_NO_CRON, "",
+	  "schedule must have five fields: minute, hour, day of the month, month, day of the week",
+	  "schedule: \"0 8 * * 1-5\"" },
+	{ 0, 0, OBJECT, "spec timeZone", IS_NO_ZONE, "",
+	  "timeZone is not the name of a time zone: write one like Europe/Berlin", "" },
 };
 
 /* The longest names: what KubeRay adds for Services and Pods must fit as well. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "codec/text/yaml.h"
 #include "core/model/kubernetes.h"
 #include "feature/lint/objects/lint_found.h"
@@ -103,20 +104,58 @@ static bool sets(const struct check *check, struct lint_found *list, const char 
 	return false;
 }
 
-static bool is_yaml(const char *text)
+enum text { TEXT_IS_NO_YAML, TEXT_IS_MAP, TEXT_IS_OTHER };
+
+static enum text kind_of(const char *text)
 {
 	static const struct json_limits limits = { .bytes = TEXT_BYTES_MAX,
 						   .depth = 100,
 						   .elements = TEXT_ELEMENTS_MAX };
 	struct cJSON *tree = NULL;
+	enum text kind;
 	struct err err;
 
 	if (*text == '\0' || strlen(text) > limits.bytes)
-		return true;
+		return TEXT_IS_MAP;
 	if (yaml_parse(text, strlen(text), &limits, &tree, &err))
-		return false;
+		return TEXT_IS_NO_YAML;
+	kind = cJSON_IsObject(tree) || cJSON_IsNull(tree) ? TEXT_IS_MAP : TEXT_IS_OTHER;
 	json_free(tree);
-	return true;
+	return kind;
+}
+
+/* As robfig/cron's ParseStandard, without the ranges of values. */
+static bool is_cron(const char *text)
+{
+	static const char *const words[] = { "@yearly", "@annually", "@monthly", "@weekly",
+					     "@daily",  "@midnight", "@hourly" };
+	size_t count = 0;
+
+	if (text_is_among(text, words, sizeof(words) / sizeof(words[0])) ||
+	    strncmp(text, "@every ", 7) == 0)
+		return true;
+	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " "), count++) {
+		size_t size = strcspn(text, " ");
+
+		if (strspn(text,
+			   "0123456789*/,-?abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") <
+			    size ||
+		    (count < 3 && strspn(text, "0123456789*/,-?") < size))
+			return false;
+		text += size;
+	}
+	return count == 5;
+}
+
+/* The names without "/" that Go's time.LoadLocation knows and people write. */
+static bool is_zone(const char *text)
+{
+	static const char *const words[] = { "UTC",     "Local",   "GMT",      "EST",   "MST",
+					     "HST",     "CET",     "EET",      "WET",   "MET",
+					     "EST5EDT", "CST6CDT", "PRC",      "Japan", "PST8PDT",
+					     "MST7MDT", "ROK",     "Singapore" };
+
+	return strchr(text, '/') || text_is_among(text, words, sizeof(words) / sizeof(words[0]));
 }
 
 static bool holds(const struct check *check, const struct lint_row *row, struct lint_found *at)
@@ -147,7 +186,13 @@ static bool holds(const struct check *check, const struct lint_row *row, struct 
 	case CONTAINS:
 		return strstr(text, row->value);
 	case IS_NO_YAML:
-		return cJSON_IsString(at->json) && !is_yaml(text);
+		return cJSON_IsString(at->json) && kind_of(text) == TEXT_IS_NO_YAML;
+	case IS_NO_MAP:
+		return cJSON_IsString(at->json) && kind_of(text) == TEXT_IS_OTHER;
+	case IS_NO_CRON:
+		return cJSON_IsString(at->json) && !strstr(text, "TZ") && !is_cron(text);
+	case IS_NO_ZONE:
+		return cJSON_IsString(at->json) && *text != '\0' && !is_zone(text);
 	}
 	return false;
 }

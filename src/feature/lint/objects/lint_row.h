@@ -57,6 +57,9 @@ enum lint_test {
 	SETS_ANY,   /* for each of these variables, "NAME|NAME"; the message begins with its name */
 	CONTAINS,   /* the text has `value` in it */
 	IS_NO_YAML, /* a text that YAML and JSON have not */
+	IS_NO_MAP,  /* YAML, and no object */
+	IS_NO_CRON, /* neither five fields nor a word like @daily */
+	IS_NO_ZONE, /* no name of a time zone */
 };
 
 struct lint_row {

@@ -127,20 +127,48 @@ static bool is_name(const char *name)
 	       name[0] != '-' && name[size - 1] != '-';
 }
 
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+/* The registry before the first "/", which alone may have upper-case letters. */
+static size_t registry_size(const char *name)
+{
+	size_t size = strcspn(name, "/"), letters = strcspn(name, ".:" UPPER);
+
+	return name[size] == '/' && (letters < size || strncmp(name, "localhost/", 10) == 0) ?
+		       size + 1 :
+		       0;
+}
+
+/* [REGISTRY/]PATH[:TAG][@DIGEST], as the kubelet reads it. */
+static bool is_image(const char *name)
+{
+	const char *path = name + registry_size(name);
+	const char *end = path + strspn(path, LOWER DIGITS "._/-");
+
+	if (end == path || end[-1] == '/' || strstr(name, "//"))
+		return false;
+	if (*end == ':' && end[1] != '\0' && !strchr(".-@:", end[1]))
+		end += 1 + strspn(end + 1, LOWER UPPER DIGITS "._-");
+	if (*end == '@')
+		end += 1 + strspn(end + 1, LOWER UPPER DIGITS "+._:-");
+	return *end == '\0';
+}
+
 /* The kubelet's InvalidImageName. One with "$" or "{" is filled in before it is applied. */
 static void check_image(const struct check *check, struct lint_found container)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789._/:@-";
 	struct lint_found image = lint_found_follow(container, "image", check->arena);
 	const char *name = lint_found_text(image, check->arena);
 
-	if (strpbrk(name, "${") || (name[strspn(name, letters)] == '\0' && !strstr(name, "//")))
+	if (*name == '\0' || strpbrk(name, "${") || is_image(name))
 		return;
 	lint_add(check->arena, check->findings, LINT_RULE_POD_REFUSED, image.path,
 		 arena_printf(check->arena,
 			      "the image's name \"%.80s\" is invalid, so no Pod starts "
-			      "(InvalidImageName): write REPOSITORY:TAG, without blanks and scheme",
+			      "(InvalidImageName): write REPOSITORY:TAG, in lower case, without "
+			      "blanks and scheme",
 			      name),
 		 "");
 }
@@ -283,6 +311,53 @@ static void check_volumes(const struct check *check)
 				"emptyDir: {}");
 }
 
+/* In the network of the Node a container has the ports that it has. */
+static void check_host_ports(const struct check *check)
+{
+	struct lint_found network = lint_found_follow(check->spec, "hostNetwork", check->arena);
+	struct lint_found ports =
+		lint_found_follow(check->spec, "containers 0 ports", check->arena);
+	struct lint_found one = lint_found_element(ports, 0, check->arena);
+
+	for (size_t i = 0; one.json && cJSON_IsTrue(network.json);
+	     one = lint_found_element(ports, ++i, check->arena)) {
+		const char *host = lint_found_member_text(one, "hostPort", check->arena);
+		const char *own = lint_found_member_text(one, "containerPort", check->arena);
+
+		if (*host != '\0' && *own != '\0' && strcmp(host, own) != 0)
+			refuse(check, one.path,
+			       arena_printf(check->arena,
+					    "with hostNetwork hostPort must be containerPort: write "
+					    "%s, or remove hostPort",
+					    own));
+	}
+}
+
+/* KubeRay starts Ray in the first container, whatever the others are named. */
+static void check_first(const struct check *check)
+{
+	struct lint_found list = lint_found_follow(check->spec, "containers", check->arena);
+	struct lint_found first = lint_found_element(list, 0, check->arena);
+	struct lint_found one = lint_found_element(list, 1, check->arena);
+
+	if (strncmp(name_of(check, first), "ray", 3) == 0)
+		return;
+	for (size_t i = 1; one.json; one = lint_found_element(list, ++i, check->arena)) {
+		const char *name = name_of(check, one);
+
+		if (strcmp(name, "ray-worker") != 0 && strcmp(name, "ray-head") != 0)
+			continue;
+		lint_add(check->arena, check->findings, LINT_RULE_RAY_NOT_STARTED, first.path,
+			 arena_printf(
+				 check->arena,
+				 "KubeRay starts Ray in the first container, which is %.63s: move "
+				 "%s to the first place",
+				 name_of(check, first), name),
+			 "");
+		return;
+	}
+}
+
 static void check_group(struct check *check)
 {
 	check->spec = lint_found_follow(check->group, "template spec", check->arena);
@@ -294,10 +369,13 @@ static void check_group(struct check *check)
 	lint_form_check(check->spec, "spec", LINT_RULE_POD_REFUSED, "each Pod", check->arena,
 			check->findings);
 	check_tolerations(check);
+	check_host_ports(check);
+	check_twice(check, check->spec, "schedulingGates", "name", true);
 	check_twice(check, check->spec, "volumes", "name", true);
 	check_volumes(check);
 	check_containers(check, "initContainers");
 	check_containers(check, "containers");
+	check_first(check);
 	check_start_command(check);
 }
 
@@ -310,6 +388,7 @@ void lint_template_check(const struct cJSON *cluster, struct arena *arena,
 	struct check check = { .arena = arena, .findings = findings };
 
 	check.own_command = strcmp(lint_found_text(own, arena), "true") == 0;
+	check_image(&check, lint_found_follow(root, "spec autoscalerOptions", arena));
 	check.group = lint_found_follow(root, "spec headGroupSpec", arena);
 	check_group(&check);
 	groups = lint_found_follow(root, "spec workerGroupSpecs", arena);

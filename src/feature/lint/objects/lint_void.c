@@ -30,6 +30,8 @@ static const struct lint_row object_voids[] = {
 	  "the RayService has no serveConfigV2, so it serves nothing: add the applications", "" },
 	{ 0, 0, SERVICE, "serveConfigV2", IS_NO_YAML, "",
 	  "serveConfigV2 is not YAML, so KubeRay deploys nothing: correct its text", "" },
+	{ 0, 0, SERVICE, "serveConfigV2", IS_NO_MAP, "",
+	  "serveConfigV2 must be an object with applications: correct its text", "" },
 	{ SELECTS, 0, JOB, "rayClusterSpec", IS_GIVEN, "",
 	  "rayClusterSpec has no effect beside clusterSelector, which names the RayCluster of the "
 	  "job: remove one of them",
@@ -64,6 +66,16 @@ static const struct lint_row start_rows[] = {
 	  "the command does not end, so `ray start` never runs after it: remove the command", "" },
 	{ 0, 0, ALL, "template spec containers 0 args 0", IS, ENDLESS,
 	  "the command does not end, so `ray start` never runs after it: remove args", "" },
+};
+
+/* KubeRay accepts the values, and the API server not what it makes of them. */
+static const struct lint_row field_rows[] = {
+	{ 0, 0, HEAD, "serviceType", IS_NOT, "ClusterIP|NodePort|LoadBalancer|ExternalName|",
+	  "serviceType must be one of ClusterIP, NodePort, LoadBalancer; the API server refuses the "
+	  "Service of the head",
+	  "" },
+	{ 0, 0, GROUPS, "numOfHosts", IS_NOT_POSITIVE, "",
+	  "numOfHosts must be at least 1; the group gets no Pod", "numOfHosts: 1" },
 };
 
 static const struct lint_row version_rows[] = {
@@ -103,6 +115,7 @@ void lint_void_cluster(const char *kind, const struct cJSON *cluster, struct are
 {
 	static const struct lint_rows tables[] = {
 		ROWS(LINT_RULE_SETTING_WITHOUT_EFFECT, cluster_voids),
+		ROWS(LINT_RULE_FIELD_INVALID, field_rows),
 		ROWS(LINT_RULE_GRACE_PERIOD_LONG, grace_rows),
 		ROWS(LINT_RULE_RAY_NOT_STARTED, start_rows),
 	};
