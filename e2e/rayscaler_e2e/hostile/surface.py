@@ -56,6 +56,7 @@ LABELS: Dict[str, Row] = {
     "ray.io/node-group": ["RayCluster-many"],
     "ray.io/originated-from-crd": ["RayCluster-many"],
     "ray.io/accelerator-type": ["RayCluster-many"],
+    "ray.io/node-id": "of a request in the reply of a GCS: text of a message, compared with the ids of the same reply",
     "kueue.x-k8s.io/queue-name": ["RayCluster-many"],
     "kueue.x-k8s.io/job-uid": "of a Workload, which Kueue writes",
     "nvidia.com/gpu.clique": ["topology-pinned"],

@@ -341,7 +341,9 @@ static const struct ray_node *node_of(const struct choice *choice, const struct 
 {
 	const struct ray_state *state = choice->snapshot->ray_state;
 
-	for (size_t i = 0; state && i < state->node_count; i++) {
+	if (!state)
+		return NULL;
+	for (size_t i = 0; i < state->node_count; i++) {
 		const struct ray_node *node = &state->nodes[i];
 
 		if (ray_node_is_alive(node) &&
