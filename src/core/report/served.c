@@ -703,9 +703,9 @@ static struct verdict explain_untried(const struct choice *choice,
 /* Of a bundle that living workers alone can serve; reason NONE: a new worker or the head could. */
 static struct verdict of_living(const struct choice *choice, const struct ray_request *bundle)
 {
-	return fits_any_group(choice, bundle) || fits_head(choice, bundle) ?
-		       (struct verdict){ .reason = REASON_NONE } :
-		       explain_living_only(choice, bundle);
+	if (fits_any_group(choice, bundle) || fits_head(choice, bundle))
+		return (struct verdict){ .reason = REASON_NONE };
+	return explain_living_only(choice, bundle);
 }
 
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
