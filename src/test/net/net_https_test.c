@@ -215,8 +215,7 @@ static void test_absurd_lengths(void **state)
 		client_run(&seen, fixture, &(struct https_call){ .first_byte_ms = WAIT_MS });
 		if (seen.err.kind == ERR_NONE)
 			assert_string_equal(buf_string(&seen.data), "abc");
-		else if (seen.err.kind != ERR_RETRY ||
-			 !strstr(seen.err.text, "Invalid Content-Length"))
+		else if (seen.err.kind != ERR_RETRY)
 			fail_msg("%d: %s", (int)fixture->number, seen.err.text);
 		assert_true(seen.err.kind != ERR_NONE || fixture->number > 0);
 		buf_done(&seen.data);
