@@ -15,7 +15,7 @@ from rayscaler_e2e.measure import TOP, user_documents, words
 # each queue of Pods that wait and each limit of a GPUPool had its sentence; 15,150 until sick GPUs had a section;
 # 15,450 until Ray's libraries had a page; 15,700 until the limit of a fleet and sick devices had a row; 15,760 until
 # sharing had a part for each reader.
-USER_WORDS = 15840
+USER_WORDS = 15880
 # Made from tables of the source, and looked up by name: they grow with each reason, metric, flag and rule.
 GENERATED = {"REASONS.md", "METRICS.md", "OPTIONS.md", "LINT.md"}
 
