@@ -708,6 +708,19 @@ static struct verdict of_living(const struct choice *choice, const struct ray_re
 	return explain_living_only(choice, bundle);
 }
 
+/* How a bundle is tied to others, in words; each stays where the bundle does not say it. */
+static void read_ties(const struct ray_request *bundle, const char **together, const char **order)
+{
+	if (bundle->placement_count == 0)
+		return;
+	*together = " on workers of their own";
+	if (!bundle->placements[0].has_affinity)
+		return;
+	*together = " on one worker";
+	if (asks_part_of_gpu(bundle))
+		*order = ", parts of GPUs in this order (try the largest first)";
+}
+
 /* Reports a bundle that cannot be served alone, or else the gang with its number of bundles. */
 static struct verdict explain_gang(const struct choice *choice, const struct ray_gang *gang,
 				   const struct ray_gang *packed)
@@ -730,13 +743,7 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 						 no_fit_text(choice, &bundles[i]), NULL };
 		if (tried++ < SHAPES_TRIED_MAX && !later.reason)
 			later = lack.reason ? lack : of_living(choice, &bundles[i]);
-		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity)
-			together = " on one worker";
-		else if (bundles[i].placement_count > 0)
-			together = " on workers of their own";
-		if (bundles[i].placement_count > 0 && bundles[i].placements[0].has_affinity &&
-		    asks_part_of_gpu(&bundles[i]))
-			order = ", parts of GPUs in this order (try the largest first)";
+		read_ties(&bundles[i], &together, &order);
 	}
 	if (later.reason)
 		return later;

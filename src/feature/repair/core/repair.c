@@ -251,7 +251,7 @@ static void add_devices(struct facts *facts, const struct rule *rule, struct pla
 		struct repair_node *known =
 			SORT_FIND(name, repair->nodes.at, nodes, compare_node_name);
 		struct name_set *pods = ARENA_NEW(facts->arena, struct name_set);
-		struct repair_signal signal;
+		struct repair_signal signal = { .acts = false };
 		struct repair_node node = { .node = name, .pods = pods };
 
 		count = 1;
