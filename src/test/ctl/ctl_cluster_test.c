@@ -63,9 +63,27 @@ static struct {
 	_Atomic bool gives_one; /* or asks to come later */
 } api;
 
+/* NULL: a watch, or what waits for ever. */
+static const char *list_text(const char *path)
+{
+	if (strstr(path, "=metadata.name"))
+		return api.one;
+	if (strcmp(path, "/apis/ray.io/v1") == 0)
+		return "{'resources': [{'name': 'rayclusters'}]}";
+	if (strcmp(path, "/apis/rayscaler.dev/v1alpha1") == 0)
+		return "{'resources': [{'name': 'rayclusterautoscalers'}]}";
+	if (strstr(path, "/rayclusterautoscalers?limit"))
+		return api.autoscalers;
+	if (strstr(path, "/rayclusters?limit"))
+		return api.list;
+	if (strstr(path, "/pods?limit"))
+		return api.pods ? api.pods : LIST("");
+	return NULL;
+}
+
 static void answer(struct exchange *exchange, void *context)
 {
-	const char *text = NULL;
+	const char *text;
 	char *body;
 
 	(void)context;
@@ -92,18 +110,7 @@ static void answer(struct exchange *exchange, void *context)
 		exchange_answer(exchange, 503, "", "{}");
 		return;
 	}
-	if (strstr(exchange->path, "=metadata.name"))
-		text = api.one;
-	else if (strcmp(exchange->path, "/apis/ray.io/v1") == 0)
-		text = "{'resources': [{'name': 'rayclusters'}]}";
-	else if (strcmp(exchange->path, "/apis/rayscaler.dev/v1alpha1") == 0)
-		text = "{'resources': [{'name': 'rayclusterautoscalers'}]}";
-	else if (strstr(exchange->path, "/rayclusterautoscalers?limit"))
-		text = api.autoscalers;
-	else if (strstr(exchange->path, "/rayclusters?limit"))
-		text = api.list;
-	else if (strstr(exchange->path, "/pods?limit"))
-		text = api.pods ? api.pods : LIST("");
+	text = list_text(exchange->path);
 	if (!text && strstr(exchange->path, "watch=true"))
 		exchange_open_stream(exchange);
 	if (!text) {
