@@ -36,6 +36,8 @@ MAY_BE_EMPTY = {
     ("Skipped: what was not done", "{{direction}} {{reason}}"),
     ("Back-off by group", "{{namespace}}/{{raycluster}} {{group}}: {{cause}}"),
     ("Demand that cannot be served", "{{reason}}"),
+    ("Nodes with a sign that they are sick", "{{namespace}}/{{raycluster}} {{state}}"),
+    ("Workers on Nodes with a sign", "{{namespace}}/{{raycluster}} {{state}}"),
     ("Errors of calls to Ray", "{{kind}}"),
 }
 RAY_BOARDS = ("default", "serve")

@@ -182,7 +182,7 @@ MUTANTS = [
     Mutant("src/codec/objects/cluster_set.c", "if (*start == '\\0' ||", "if (*start != '\\0' ||", "codec_cluster_set_test", "FAILED"),
     Mutant("src/core/capacity/accelerator_type.c", '"NVIDIA", "AMD" };', '"Nvidia", "AMD" };', GOLDEN, "FAILED"),
     Mutant("src/core/decide/worker.c", "worker->overdue = pod->deleting &&", "worker->overdue = !pod->deleting &&", GOLDEN, "FAILED"),
-    Mutant(SERVED, "resources_amount(&state->nodes[i].total, resource, 0) > 0)\n\t\t\treturn &", "resources_amount(&state->nodes[i].total, resource, 0) < 0)\n\t\t\treturn &", GOLDEN, "FAILED"),
+    Mutant(SERVED, "resources_amount(&node->total, bound->resource, 0) > 0))", "resources_amount(&node->total, bound->resource, 0) < 0))", GOLDEN, "FAILED"),
     Mutant(STATUS, "ret.text = and_message(arena, pod->reason, pod->message);", 'ret.text = "";', PODS, "FAILED"),
     Mutant("src/feature/lint/core/lint_amount.c", "request->amount <= limit->amount)", "request->amount >= 0)", LINT, "FAILED"),
 ]
