@@ -176,3 +176,25 @@ def test_a_worker_that_cannot_end(node, ray):
         finally:
             pods.patch_merge(stuck, {"metadata": {"finalizers": None}})
         program.end()
+
+
+@pytest.mark.test_all
+def test_a_node_that_is_not_ready(node, ray):
+    """Its kubelet does not answer for longer than the node controller waits: the busy worker is neither ended nor
+    replaced, and the state names the Node; afterwards everything is as before."""
+    found, program, worker = started(ray, clusters.group("first", resource="work", maxReplicas=2), idle_seconds=10)
+
+    def is_ready():
+        conditions = node.admin.of("nodes").get(NODE)["status"]["conditions"]
+        return next(one["status"] for one in conditions if one["type"] == "Ready") == "True"
+
+    with program:
+        with node.away("kubelet"):
+            wait_until(lambda: not is_ready(), 120, "the Node to be NotReady", POLL)
+            wait_until(lambda: "condition Ready" in found.said(), 30, "the state of the worker", POLL)
+            hold(lambda: found.replicas() == {"first": 1} and names(found.pods()) == [worker], 15, "the busy worker stays")
+            assert program.call("alive", name="work") == [worker]
+        wait_until(is_ready, 60, "the Node to be Ready", POLL)
+        wait_until(lambda: names(found.ready()) == [worker], 60, "the worker to be ready", POLL)
+        assert program.call("alive", name="work") == [worker]
+        program.end()

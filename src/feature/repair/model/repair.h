@@ -36,7 +36,8 @@ struct condition;
 	X("NVLinkStatusInactive", "True", "the same")                                              \
 	X("XIDErrors", "True", "the same")                                                         \
 	X("IBLinkFlapping", "True", "the same")                                                    \
-	X("NebiusGPUError", "True", "docs.nebius.com/kubernetes/maintenance/health-checks")
+	X("NebiusGPUError", "True", "docs.nebius.com/kubernetes/maintenance/health-checks")        \
+	X("Ready", "Unknown", "kubernetes pkg/controller/nodelifecycle: its kubelet is silent")
 
 /* Of the inventory's Nodes, while they are sick. */
 #define REPAIR_NODE_CONDITIONS(X) REPAIR_CONDITION_TABLE(X)
