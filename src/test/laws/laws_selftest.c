@@ -227,12 +227,12 @@ static const struct fault {
 	{ "bounds", fault_target, 1 },         { "safety", fault_busy, 1 },
 	{ "counts", fault_lost, 1 },           { "places", fault_overfull, 1 },
 	{ "gangs", fault_torn_gang, 1 },       { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 3 },         { "pools", fault_ungranted, 1 },
+	{ "keeps", fault_drained, 5 },         { "pools", fault_ungranted, 1 },
 	{ "pools", fault_forgotten_ask, 1 },   { "gangs", fault_torn_gang_of_pool, 1 },
 	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
 	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
 	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
-	{ "ending", fault_replaced_twice, 9 },
+	{ "ending", fault_replaced_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))
