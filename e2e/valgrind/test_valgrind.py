@@ -12,7 +12,7 @@ from rayscaler_e2e import ray_manifests as rm
 STOP_SECONDS = 60.0
 UP_SECONDS = 180.0
 # Of one read of a Ray that does not change, with all that goes on beside the reads (docs/internals/performance.md).
-INSTRUCTIONS_MOST = 110000
+INSTRUCTIONS_MOST = 125000
 
 
 def test_valgrind_finds_nothing_in_the_controller(shared, controller, monkeypatch, work_dir):
