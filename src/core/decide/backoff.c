@@ -210,30 +210,51 @@ static struct evidence evidence_of_operator(const struct facts *facts, const str
 	return (struct evidence){ REASON_NONE, "" };
 }
 
-/* The operator refuses the RayCluster since its last change: it creates nothing. */
-static struct evidence evidence_of_refusal(const struct facts *facts)
+/* The newest Event of the last hour by which the operator refuses the RayCluster; NULL: none. */
+static const struct event *newest_refusal(const struct facts *facts)
 {
-	const struct ray_cluster *cluster = &facts->snapshot->cluster;
+	const struct event *newest = NULL;
 
-	if (cluster->generation > 0 && cluster->observed_generation >= cluster->generation)
-		return (struct evidence){ REASON_NONE, "" };
 	ARRAY_EACH(const struct event, event, facts->snapshot->events,
 		   facts->snapshot->event_count) {
 		time_ms at = event_time(event);
-		bool refuted = at != TIME_NONE && due_passed(facts->due, at, REFUSED_MS);
 
-		if (event_meaning(event) != EVENT_REFUSED ||
-		    strcmp(event->involved_name, cluster->name) != 0)
-			continue;
-		for (size_t g = 0; g < facts->group_count; g++)
-			refuted = refuted || created_since(facts, &facts->groups[g], at);
-		if (!refuted)
-			return (struct evidence){
-				REASON_REFUSED, arena_strndup(facts->arena, event->message,
-							      strnlen(event->message, MESSAGE_MAX))
-			};
+		if (event_meaning(event) == EVENT_REFUSED &&
+		    strcmp(event->involved_name, facts->snapshot->cluster.name) == 0 &&
+		    !(at != TIME_NONE && due_passed(facts->due, at, REFUSED_MS)) &&
+		    (!newest || at > event_time(newest)))
+			newest = event;
 	}
-	return (struct evidence){ REASON_NONE, "" };
+	return newest;
+}
+
+/* The operator refuses the RayCluster since its last change: it creates nothing. The Event of a refusal stays when a
+ * change has ended it, and after each later change it looks like a refusal of that one until the operator has seen
+ * the change: MARK_REFUSAL_ENDED tells them apart. */
+static struct evidence evidence_of_refusal(struct health *health)
+{
+	const struct facts *facts = health->facts;
+	const struct ray_cluster *cluster = &facts->snapshot->cluster;
+	const struct memory_mark *ended = mark_find(facts, MARK_REFUSAL_ENDED, CLUSTER_MARK_KEY);
+	const struct event *refusal = newest_refusal(facts);
+	time_ms at = refusal ? event_time(refusal) : TIME_NONE;
+	bool refuted = cluster->generation > 0 &&
+		       cluster->observed_generation >= cluster->generation;
+
+	if (!refusal)
+		return (struct evidence){ REASON_NONE, "" };
+	for (size_t g = 0; g < facts->group_count; g++)
+		refuted = refuted || created_since(facts, &facts->groups[g], at);
+	if (refuted || (ended && at <= ended->since)) {
+		VEC_PUSH(health->arena, &health->memory.marks,
+			 ((struct memory_mark){ MARK_REFUSAL_ENDED, CLUSTER_MARK_KEY,
+						at != TIME_NONE ? at : facts->snapshot->now, 0,
+						NULL }));
+		return (struct evidence){ REASON_NONE, "" };
+	}
+	return (struct evidence){ REASON_REFUSED,
+				  arena_strndup(facts->arena, refusal->message,
+						strnlen(refusal->message, MESSAGE_MAX)) };
 }
 
 /* Also while no replica lacks a Pod: the next one would wait. */
@@ -289,13 +310,13 @@ static struct evidence evidence_of_conflict(const struct health *health, const s
 }
 
 static struct evidence find_evidence(struct health *health, const struct group *group,
-				     const struct memory_backoff *old)
+				     const struct memory_backoff *old,
+				     const struct evidence *refusal)
 {
 	struct evidence absence = evidence_of_absence(health, group);
-	struct evidence refusal = evidence_of_refusal(health->facts);
 
-	if (refusal.cause)
-		return refusal;
+	if (refusal->cause)
+		return *refusal;
 	if (progress_scale_gate(group->spec))
 		return (struct evidence){ REASON_SCALE_GATE,
 					  arena_printf(health->arena,
@@ -371,12 +392,13 @@ static void enter(struct health *health, const struct group *group,
 	health->groups[group->index].backed_off = true;
 }
 
-static void update_group(struct health *health, const struct group *group)
+static void update_group(struct health *health, const struct group *group,
+			 const struct evidence *refusal)
 {
 	const struct memory_backoff *old = remembered(health->facts, group->spec->name);
 	struct evidence evidence = { REASON_NONE, "" };
 	if (!group->frozen)
-		evidence = find_evidence(health, group, old);
+		evidence = find_evidence(health, group, old, refusal);
 	if (old && !keep_old(health->facts, group, old, &evidence))
 		old = NULL;
 	bool active = old && !due_reached(health->facts->due, old->until);
@@ -461,8 +483,10 @@ static void mark_starved(struct health *health, const struct group *group)
 
 void backoff_update(struct health *health)
 {
+	struct evidence refusal = evidence_of_refusal(health);
+
 	for (size_t g = 0; g < health->facts->group_count; g++)
-		update_group(health, &health->facts->groups[g]);
+		update_group(health, &health->facts->groups[g], &refusal);
 	/* The array no longer grows, so groups can now point into it. */
 	VEC_EACH(struct memory_backoff, entry, &health->memory.backoffs) {
 		for (size_t g = 0; g < health->facts->group_count; g++)

@@ -35,7 +35,7 @@ struct memory_launch {
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
-#define CLUSTER_MARK_KEY "cluster" /* of MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
+#define CLUSTER_MARK_KEY "cluster" /* of MARK_REFUSAL_ENDED, MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
 
 enum mark_kind {
 	MARK_RAYLET_GONE,      /* key: Pod name */
@@ -49,6 +49,8 @@ enum mark_kind {
 	MARK_GATES, /* key: Pod name; since: the last change of its scheduling gates; count: gates */
 	MARK_GANG_PART, /* key: Pod name; since: it waits for the rest of its gang; see gang_wait.h */
 	MARK_NO_POD, /* key: group; since: when the operator last had no Pod to make; count: Pods */
+	/* key: the cluster; since: the newest Event of a refusal that a later change of the RayCluster has ended */
+	MARK_REFUSAL_ENDED,
 	/* Of relay.h. key: Pod name; since: when Ray accepted the drain; count: the deadline in seconds
 	 * since 1970, 0: unknown. */
 	MARK_NOTIFIED,
