@@ -21,7 +21,7 @@ JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
-CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 30.0
 READ_SECONDS = 30.0
 
 # plural -> (API group and version as in the path, kind, namespaced)

@@ -49,11 +49,7 @@ labels:
 {{- end }}
 
 {{- define "rayscaler.serviceAccountName" -}}
-{{- if .Values.serviceAccount.create }}
 {{- default (include "rayscaler.fullname" .) .Values.serviceAccount.name }}
-{{- else }}
-{{- default "default" .Values.serviceAccount.name }}
-{{- end }}
 {{- end }}
 
 {{- define "rayscaler.image" -}}
@@ -176,6 +172,9 @@ labels:
 {{- define "rayscaler.check" -}}
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.leaderElection.enabled) }}
 {{- fail "replicaCount is above 1 and leaderElection.enabled is false: two controllers would scale the same RayClusters. Set replicaCount to 1 or leaderElection.enabled to true." }}
+{{- end }}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.create is false and serviceAccount.name is empty: the account would be default, whose rights Pods without an account of their own have too. Set serviceAccount.name to an account that exists." }}
 {{- end }}
 {{- if and .Values.watchNamespace (kindIs "map" .Values.rbac.readSecrets) }}
 {{- range .Values.rbac.readSecrets.namespaces }}
