@@ -35,7 +35,8 @@ struct memory_launch {
 	time_ms round;          /* start of the Conservative interval; TIME_NONE: ended */
 };
 
-#define CLUSTER_MARK_KEY "cluster" /* of MARK_REFUSAL_ENDED, MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
+#define CLUSTER_MARK_KEY                                                                           \
+	"cluster" /* of MARK_REFUSAL_ENDED, MARK_CLUSTER_IDLE and MARK_DELETE_DENIED */
 
 enum mark_kind {
 	MARK_RAYLET_GONE,      /* key: Pod name */
