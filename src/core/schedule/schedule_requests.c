@@ -9,9 +9,10 @@
  *        2       1
  *      4   2   3   1
  *
- * A shape with several selectors is in a kind for each of them, with others that share it. A node sees the kinds of
- * its tags: each kind is listed by one resource name, the rarest, or by labels of which its selector needs
- * one. */
+ * A shape with several selectors is in a kind for each of them, with others that share it; kinds of the same
+ * shapes share their tree, so n selectors of a request with n names do not cost n trees of n names. A node sees
+ * the kinds of its tags: each kind is listed by one resource name, the rarest, or by labels of which its selector
+ * needs one. */
 #include <math.h>
 
 #include "base/check.h"
@@ -68,32 +69,32 @@ static int64_t largest_piece(const struct schedule_shape *shape)
 	return largest;
 }
 
-static void set_leaf(const struct schedule_requests *requests, struct schedule_kind *kind,
+static void set_leaf(const struct schedule_requests *requests, struct schedule_tree *tree,
 		     size_t place, bool active)
 {
-	const struct schedule_shape *shape = &requests->list.shapes[kind->shapes.at[place]];
-	size_t at = kind->leaves + place;
-	int64_t *least = &kind->least[at * (kind->names + 1)];
-	double *ratio = &kind->ratio[at * (kind->names + 1)];
+	const struct schedule_shape *shape = &requests->list.shapes[tree->shapes.at[place]];
+	size_t at = tree->leaves + place;
+	int64_t *least = &tree->least[at * (tree->names + 1)];
+	double *ratio = &tree->ratio[at * (tree->names + 1)];
 	double pivot = (double)schedule_shape_need(shape, requests->pivot);
 
 	active = active && !shape->impossible;
-	for (uint32_t i = 0; i < kind->names; i++) {
+	for (uint32_t i = 0; i < tree->names; i++) {
 		least[i] = active ? shape->needs[i].amount : INT64_MAX;
 		ratio[i] = !active    ? 0 :
 			   pivot <= 0 ? INFINITY :
 					(double)shape->needs[i].amount / pivot;
 	}
-	least[kind->names] = active ? largest_piece(shape) : INT64_MAX;
+	least[tree->names] = active ? largest_piece(shape) : INT64_MAX;
 }
 
 /* From its two children; whether that changed it. */
-static bool set_parent(struct schedule_kind *kind, size_t at)
+static bool set_parent(struct schedule_tree *tree, size_t at)
 {
 	bool changed = false;
-	size_t width = kind->names + 1;
-	int64_t *least = &kind->least[at * width], *first = &kind->least[2 * at * width];
-	double *ratio = &kind->ratio[at * width], *ratios = &kind->ratio[2 * at * width];
+	size_t width = tree->names + 1;
+	int64_t *least = &tree->least[at * width], *first = &tree->least[2 * at * width];
+	double *ratio = &tree->ratio[at * width], *ratios = &tree->ratio[2 * at * width];
 
 	for (size_t i = 0; i < width; i++) {
 		int64_t lower = first[i] < first[width + i] ? first[i] : first[width + i];
@@ -106,35 +107,34 @@ static bool set_parent(struct schedule_kind *kind, size_t at)
 	return changed;
 }
 
-static void make_tree(const struct schedule_requests *requests, struct schedule_kind *kind)
+static void make_tree(const struct schedule_requests *requests, struct schedule_tree *tree)
 {
-	for (size_t i = 0; i < kind->shapes.count; i++)
-		set_leaf(requests, kind, i, true);
-	for (size_t at = kind->leaves; at > 1; at--)
-		set_parent(kind, at - 1);
+	for (size_t i = 0; i < tree->shapes.count; i++)
+		set_leaf(requests, tree, i, true);
+	for (size_t at = tree->leaves; at > 1; at--)
+		set_parent(tree, at - 1);
 }
 
 void schedule_requests_reset(struct schedule_requests *requests)
 {
-	for (size_t i = 0; i < requests->kinds.count; i++)
-		if (requests->kinds.at[i].changed) {
-			requests->kinds.at[i].changed = false;
-			make_tree(requests, &requests->kinds.at[i]);
+	for (size_t i = 0; i < requests->trees.count; i++)
+		if (requests->trees.at[i]->changed) {
+			requests->trees.at[i]->changed = false;
+			make_tree(requests, requests->trees.at[i]);
 		}
 }
 
 void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape)
 {
-	for (size_t i = requests->first_place[shape]; i < requests->first_place[shape + 1]; i++) {
-		struct schedule_kind *kind = &requests->kinds.at[requests->places.at[i].kind];
-		size_t place = requests->places.at[i].place;
+	for (const struct schedule_at *at = requests->places[shape]; at; at = at->next) {
+		struct schedule_tree *tree = at->tree;
 		bool changed;
 
-		set_leaf(requests, kind, place, false);
-		kind->changed = true;
-		changed = kind->leaves == 1;
-		for (size_t at = (kind->leaves + place) / 2; at; at /= 2)
-			changed = set_parent(kind, at);
+		set_leaf(requests, tree, at->place, false);
+		tree->changed = true;
+		changed = tree->leaves == 1;
+		for (size_t parent = (tree->leaves + at->place) / 2; parent; parent /= 2)
+			changed = set_parent(tree, parent);
 		requests->changes += changed;
 	}
 }
@@ -148,17 +148,10 @@ static const uint32_t *selector_end(const uint32_t *at)
 	return at;
 }
 
-/* Equal numbers in words->encoded, equal kind. */
-static void encode_kind(struct schedule_vocabulary *words, const struct schedule_shape *shape,
-			const uint32_t *selector, int rank)
+/* Equal numbers in words->encoded, but for selectors and their ranks, equal kind. */
+static void encode_form(struct schedule_vocabulary *words, const struct schedule_shape *shape)
 {
-	size_t size = selector ? (size_t)(selector_end(selector) - selector) : 0;
-
 	words->encoded.count = 0;
-	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
-	VEC_PUSH(words->arena, &words->encoded, (uint32_t)size);
-	for (size_t i = 0; i < size; i++)
-		VEC_PUSH(words->arena, &words->encoded, selector[i]);
 	VEC_PUSH(words->arena, &words->encoded,
 		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1 |
 			    shape->impossible << 2));
@@ -169,28 +162,30 @@ static void encode_kind(struct schedule_vocabulary *words, const struct schedule
 		VEC_PUSH(words->arena, &words->encoded, shape->needs[i].name);
 }
 
+static uint32_t intern_words(struct schedule_intern *ids, const struct schedule_vocabulary *words)
+{
+	return schedule_intern_add(ids, words->encoded.at, words->encoded.count * sizeof(uint32_t));
+}
+
 static void add_place(struct schedule_requests *requests, struct schedule_run *run,
-		      struct schedule_intern *ids, uint32_t shape, const uint32_t *selector,
-		      int rank)
+		      struct schedule_intern *ids, uint32_t form, uint32_t shape,
+		      const uint32_t *selector, int rank)
 {
 	struct schedule_vocabulary *words = &run->words;
-	const struct schedule_shape *own = &requests->list.shapes[shape];
-	struct schedule_kind *kind;
+	size_t size = selector ? (size_t)(selector_end(selector) - selector) : 0;
 	uint32_t id;
 
-	encode_kind(words, own, selector, rank);
-	id = schedule_intern_add(ids, words->encoded.at, words->encoded.count * sizeof(uint32_t));
-	if (id == requests->kinds.count) {
-		kind = VEC_ADD(requests->arena, &requests->kinds);
-		*kind = (struct schedule_kind){
-			.first = own, .selector = selector, .rank = rank, .names = own->need_count
-		};
-	}
+	words->encoded.count = 0;
+	VEC_PUSH(words->arena, &words->encoded, form);
+	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
+	for (size_t i = 0; i < size; i++)
+		VEC_PUSH(words->arena, &words->encoded, selector[i]);
+	id = intern_words(ids, words);
+	if (id == requests->kinds.count)
+		*VEC_ADD(requests->arena, &requests->kinds) =
+			(struct schedule_kind){ .selector = selector, .rank = rank };
 	CHECK(id < requests->kinds.count);
-	kind = &requests->kinds.at[id];
-	VEC_PUSH(requests->arena, &requests->places,
-		 ((struct schedule_at){ id, (uint32_t)kind->shapes.count }));
-	VEC_PUSH(requests->arena, &kind->shapes, shape);
+	VEC_PUSH(requests->arena, &requests->kinds.at[id].shapes, shape);
 }
 
 /* The encoded selectors of a shape; NULL: it has none. */
@@ -206,40 +201,78 @@ static const uint32_t *selectors_of(const struct schedule_run *run,
 static void make_kinds(struct schedule_requests *requests, struct schedule_run *run)
 {
 	struct schedule_intern ids = { .arena = requests->arena };
+	struct schedule_intern forms = { .arena = requests->arena };
 	const struct schedule_list *list = &requests->list;
 
-	requests->first_place =
-		arena_array(requests->arena, list->count + 1, sizeof(*requests->first_place));
 	/* Most lists are those of one gang: few shapes in fewer kinds. */
 	if (list->count < FEW) {
 		VEC_RESERVE(requests->arena, &requests->kinds, list->count);
-		VEC_RESERVE(requests->arena, &requests->places, list->count);
+		VEC_RESERVE(requests->arena, &requests->trees, list->count);
 		VEC_RESERVE(requests->arena, &requests->tags, list->count);
 	}
 	for (uint32_t i = 0; i < list->count; i++) {
-		uint32_t count;
+		uint32_t count, form = 0;
 		const uint32_t *at = selectors_of(run, &list->shapes[i], &count);
 
+		if (list->count > 1) {
+			encode_form(&run->words, &list->shapes[i]);
+			form = intern_words(&forms, &run->words);
+		}
 		if (!count || requests->adds_labels)
-			add_place(requests, run, &ids, i, NULL, (int)count);
+			add_place(requests, run, &ids, form, i, NULL, (int)count);
 		else
 			for (uint32_t place = 0; place < count; place++, at = selector_end(at))
-				add_place(requests, run, &ids, i, at, (int)(count - place));
-		requests->first_place[i + 1] = requests->places.count;
+				add_place(requests, run, &ids, form, i, at, (int)(count - place));
 	}
-	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
-		size_t width = kind->names + 1;
+}
 
-		kind->leaves = 1;
-		while (kind->leaves < kind->shapes.count)
-			kind->leaves *= 2;
-		kind->least = arena_array(requests->arena, 2 * kind->leaves * width,
-					  sizeof(*kind->least));
-		kind->ratio = arena_array(requests->arena, 2 * kind->leaves * width,
-					  sizeof(*kind->ratio));
-		for (size_t j = kind->leaves * width; j < 2 * kind->leaves * width; j++)
-			kind->least[j] = INT64_MAX;
-		make_tree(requests, kind);
+static struct schedule_tree *tree_new(struct schedule_requests *requests,
+				      const struct schedule_kind *kind)
+{
+	struct schedule_tree *tree = ARENA_NEW(requests->arena, struct schedule_tree);
+	struct schedule_at *places =
+		arena_array(requests->arena, kind->shapes.count, sizeof(*places));
+	size_t width;
+
+	tree->first = &requests->list.shapes[kind->shapes.at[0]];
+	tree->names = tree->first->need_count;
+	tree->rarest = SCHEDULE_TAG_EVERYWHERE;
+	tree->shapes.at = kind->shapes.at;
+	tree->shapes.count = kind->shapes.count;
+	tree->leaves = 1;
+	while (tree->leaves < tree->shapes.count)
+		tree->leaves *= 2;
+	width = tree->names + 1;
+	tree->least = arena_array(requests->arena, 2 * tree->leaves * width, sizeof(*tree->least));
+	tree->ratio = arena_array(requests->arena, 2 * tree->leaves * width, sizeof(*tree->ratio));
+	for (size_t i = tree->leaves * width; i < 2 * tree->leaves * width; i++)
+		tree->least[i] = INT64_MAX;
+	make_tree(requests, tree);
+	for (size_t i = 0; i < tree->shapes.count; i++) {
+		struct schedule_at **first = &requests->places[tree->shapes.at[i]];
+
+		places[i] = (struct schedule_at){ tree, i, *first };
+		*first = &places[i];
+	}
+	return tree;
+}
+
+/* One for each list of shapes. */
+static void make_trees(struct schedule_requests *requests)
+{
+	struct schedule_intern ids = { .arena = requests->arena };
+
+	requests->places =
+		arena_array(requests->arena, requests->list.count, sizeof(struct schedule_at *));
+	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
+		uint32_t id = requests->kinds.count == 1 ?
+				      0 :
+				      schedule_intern_add(&ids, kind->shapes.at,
+							  kind->shapes.count * sizeof(uint32_t));
+
+		if (id == requests->trees.count)
+			VEC_PUSH(requests->arena, &requests->trees, tree_new(requests, kind));
+		kind->tree = requests->trees.at[id];
 	}
 }
 
@@ -304,29 +337,31 @@ static int compare_tags(const void *a, const void *b)
 	return (first->tag > second->tag) - (first->tag < second->tag);
 }
 
+/* Expects the number of trees by name in run->name_counts. */
+static void find_rarest(const struct schedule_run *run, struct schedule_tree *tree)
+{
+	for (uint32_t i = 0; i < tree->names; i++) {
+		uint32_t name = tree->first->needs[i].name;
+
+		if (!run->words.is_implicit[name] &&
+		    (tree->rarest == SCHEDULE_TAG_EVERYWHERE ||
+		     run->name_counts[name] < run->name_counts[tree->rarest]))
+			tree->rarest = name;
+	}
+}
+
 static void make_tags(struct schedule_requests *requests, struct schedule_run *run)
 {
 	size_t count = requests->kinds.count;
 
-	for (size_t i = 0; i < count; i++)
-		for (uint32_t j = 0; j < requests->kinds.at[i].names; j++)
-			run->name_counts[requests->kinds.at[i].first->needs[j].name]++;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct schedule_kind *kind = &requests->kinds.at[i];
-		uint32_t rarest = SCHEDULE_TAG_EVERYWHERE;
-
-		if (tag_by_labels(requests, run, i))
-			continue;
-		for (uint32_t j = 0; j < kind->names; j++) {
-			uint32_t name = kind->first->needs[j].name;
-
-			if (!run->words.is_implicit[name] &&
-			    (rarest == SCHEDULE_TAG_EVERYWHERE ||
-			     run->name_counts[name] < run->name_counts[rarest]))
-				rarest = name;
-		}
-		add_tag(requests, rarest, i);
-	}
+	for (size_t i = 0; i < requests->trees.count; i++)
+		for (uint32_t j = 0; j < requests->trees.at[i]->names; j++)
+			run->name_counts[requests->trees.at[i]->first->needs[j].name]++;
+	for (size_t i = 0; i < requests->trees.count; i++)
+		find_rarest(run, requests->trees.at[i]);
+	for (uint32_t i = 0; i < count; i++)
+		if (!tag_by_labels(requests, run, i))
+			add_tag(requests, requests->kinds.at[i].tree->rarest, i);
 	for (size_t i = 0; i < requests->names.count; i++)
 		run->name_counts[requests->names.at[i]] = 0;
 	sort_stable(requests->tags.at, requests->tags.count, sizeof(*requests->tags.at),
@@ -346,6 +381,7 @@ struct schedule_requests *schedule_requests_new(struct schedule_run *run, struct
 						run->label_counts[shape->anti_labels[i]];
 	find_names(requests, run);
 	make_kinds(requests, run);
+	make_trees(requests);
 	make_tags(requests, run);
 	count_labels(requests, run, 0);
 	return requests;
@@ -378,39 +414,39 @@ struct schedule_part schedule_requests_part(const struct schedule_requests *requ
 }
 
 /* Whether the least needs of the tree node are free. */
-static bool fits(const struct schedule_kind *kind, const int64_t *free, size_t at)
+static bool fits(const struct schedule_tree *tree, const int64_t *free, size_t at)
 {
-	const int64_t *least = &kind->least[at * (kind->names + 1)];
+	const int64_t *least = &tree->least[at * (tree->names + 1)];
 
-	bounded_count(kind->names);
-	UNCOUNTED_FOR(uint32_t i = 0; i <= kind->names; i++)
+	bounded_count(tree->names);
+	UNCOUNTED_FOR(uint32_t i = 0; i <= tree->names; i++)
 		if (least[i] > free[i])
 			return false;
 	return true;
 }
 
-/* The free amounts of the names of the kind; the largest piece of a GPU is not limited by NO_LIMIT. Their readers
+/* The free amounts of the names of the tree; the largest piece of a GPU is not limited by NO_LIMIT. Their readers
  * count as many names. */
-static void set_free(const struct schedule_kind *kind, const struct schedule_room *room,
+static void set_free(const struct schedule_tree *tree, const struct schedule_room *room,
 		     int64_t piece)
 {
-	UNCOUNTED_FOR(uint32_t i = 0; i < kind->names; i++)
-		room->free[i] = schedule_room_available(room, kind->first->needs[i].name);
-	room->free[kind->names] = piece;
+	UNCOUNTED_FOR(uint32_t i = 0; i < tree->names; i++)
+		room->free[i] = schedule_room_available(room, tree->first->needs[i].name);
+	room->free[tree->names] = piece;
 }
 
-static size_t next(const struct schedule_kind *kind, const int64_t *free, size_t from)
+static size_t next(const struct schedule_tree *tree, const int64_t *free, size_t from)
 {
-	size_t at = kind->leaves + from;
+	size_t at = tree->leaves + from;
 
-	if (from >= kind->shapes.count)
+	if (from >= tree->shapes.count)
 		return SCHEDULE_NO_INDEX;
 	/* The largest tree that begins there. */
 	at >>= __builtin_ctzll(at);
 	UNCOUNTED_FOR(; at;) {
-		if (fits(kind, free, at)) {
-			if (at >= kind->leaves)
-				return at - kind->leaves;
+		if (fits(tree, free, at)) {
+			if (at >= tree->leaves)
+				return at - tree->leaves;
 			at *= 2;
 			continue;
 		}
@@ -430,28 +466,28 @@ static int64_t largest_free(const struct schedule_room *room)
 				  0;
 }
 
-size_t schedule_requests_next(const struct schedule_kind *kind, const struct schedule_room *room,
+size_t schedule_requests_next(const struct schedule_tree *tree, const struct schedule_room *room,
 			      size_t from)
 {
-	set_free(kind, room, largest_free(room));
-	return next(kind, room->free, from);
+	set_free(tree, room, largest_free(room));
+	return next(tree, room->free, from);
 }
 
-size_t schedule_requests_last(const struct schedule_kind *kind, const struct schedule_room *room,
+size_t schedule_requests_last(const struct schedule_tree *tree, const struct schedule_room *room,
 			      size_t to)
 {
-	size_t at = kind->leaves + to - 1;
+	size_t at = tree->leaves + to - 1;
 
 	if (!to)
 		return SCHEDULE_NO_INDEX;
-	set_free(kind, room, largest_free(room));
+	set_free(tree, room, largest_free(room));
 	/* The largest tree that ends there. */
 	while (at > 1 && at & 1)
 		at /= 2;
 	UNCOUNTED_FOR(;;) {
-		if (fits(kind, room->free, at)) {
-			if (at >= kind->leaves)
-				return at - kind->leaves;
+		if (fits(tree, room->free, at)) {
+			if (at >= tree->leaves)
+				return at - tree->leaves;
 			at = 2 * at + 1;
 			continue;
 		}
@@ -470,25 +506,30 @@ bool schedule_requests_fit(const struct schedule_requests *requests, struct sche
 	bool fit = false;
 
 	schedule_room_load_part(&run->room, state, schedule_requests_part(requests, run, state));
-	for (size_t i = 0; i < requests->kinds.count; i++) {
+	for (size_t i = 0; i < requests->trees.count; i++) {
 		if (fit)
 			break;
-		set_free(&requests->kinds.at[i], &run->room, NO_LIMIT);
-		fit = next(&requests->kinds.at[i], run->room.free, 0) != SCHEDULE_NO_INDEX;
+		set_free(requests->trees.at[i], &run->room, NO_LIMIT);
+		fit = next(requests->trees.at[i], run->room.free, 0) != SCHEDULE_NO_INDEX;
 	}
 	schedule_room_unload(&run->room);
 	return fit;
 }
 
-bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room)
+static bool is_selected(const struct schedule_kind *kind, const struct schedule_room *room)
 {
 	const uint32_t *at = kind->selector;
 
-	return schedule_room_refuses(room, kind->first, true) ||
-	       (at && !schedule_selector_holds(room->states, room->labels, &at));
+	return !at || schedule_selector_holds(room->states, room->labels, &at);
 }
 
-/* Adds the kinds of one tag that may fit into the loaded room. */
+bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room)
+{
+	return schedule_room_refuses(room, kind->tree->first, true) || !is_selected(kind, room);
+}
+
+/* Adds the kinds of one tag that may fit into the loaded room: of those with one tree the one that Ray's first
+ * selector makes, which decides the rank. */
 static void see_tag(struct schedule_requests *requests, struct schedule_run *run, uint32_t tag,
 		    struct schedule_kinds *seen)
 {
@@ -504,13 +545,23 @@ static void see_tag(struct schedule_requests *requests, struct schedule_run *run
 	}
 	for (; low < requests->tags.count && requests->tags.at[low].tag == tag; low++) {
 		struct schedule_kind *kind = &requests->kinds.at[requests->tags.at[low].kind];
+		struct schedule_tree *tree = kind->tree;
+		bool known = tree->seen == requests->seen;
 
-		/* A node may have several labels that one selector names. */
-		if (kind->seen == requests->seen || schedule_requests_refused(kind, &run->room) ||
-		    schedule_requests_next(kind, &run->room, 0) == SCHEDULE_NO_INDEX)
+		if (known && (!tree->fits || seen->at[tree->seen_at]->rank >= kind->rank))
 			continue;
-		kind->seen = requests->seen;
-		VEC_PUSH(run->attempt, seen, kind);
+		if (!is_selected(kind, &run->room))
+			continue;
+		if (known) {
+			seen->at[tree->seen_at] = kind;
+			continue;
+		}
+		tree->seen = requests->seen;
+		tree->seen_at = seen->count;
+		tree->fits = !schedule_room_refuses(&run->room, tree->first, true) &&
+			     schedule_requests_next(tree, &run->room, 0) != SCHEDULE_NO_INDEX;
+		if (tree->fits)
+			VEC_PUSH(run->attempt, seen, kind);
 	}
 }
 

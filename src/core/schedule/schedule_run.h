@@ -8,23 +8,31 @@
 
 /* ---- the needs of a list (schedule_requests.c) ---- */
 
-/* Shapes that need the same names and share a label selector: nodes accept all of them or none, by
- * their labels. A shape with several selectors is in a kind for each. */
-struct schedule_kind {
+/* A list of shapes that need the same names. Lies over them as a complete binary tree: the root is 1, the children
+ * of i are 2i and 2i + 1, the shapes are the leaves. Each holds by name the least need of its shapes, and the
+ * largest need per unit of the pivot; behind the names the least that one GPU must have free. */
+struct schedule_tree {
 	const struct schedule_shape *first;
-	const uint32_t
-		*selector; /* encoded; NULL: none, or labels are added and decide at each shape */
-	int rank;          /* of a node that takes one of them by this selector first */
-	uint32_t names;
-	uint32_t seen;        /* stamp */
-	bool changed;         /* shapes were taken out */
-	VEC(uint32_t) shapes; /* in the order of the list */
-	/* A complete binary tree: the root is 1, the children of i are 2i and 2i + 1, the shapes are
-	 * the leaves. Each holds by name the least need of its shapes, and the largest need per unit
-	 * of the pivot; behind the names the least that one GPU must have free. */
+	uint32_t names, rarest; /* rarest: a tag */
+	bool changed;           /* shapes were taken out */
+	VEC(uint32_t) shapes;   /* in the order of the list */
 	size_t leaves;
 	int64_t *least;
 	double *ratio;
+	/* Of the stamp `seen`: it may fit, and then the index of its kind. */
+	uint32_t seen;
+	bool fits;
+	size_t seen_at;
+};
+
+/* Shapes that need the same names and share a label selector: nodes accept all of them or none, by
+ * their labels. A shape with several selectors is in a kind for each; kinds of the same shapes share a tree. */
+struct schedule_kind {
+	const uint32_t
+		*selector; /* encoded; NULL: none, or labels are added and decide at each shape */
+	int rank;          /* of a node that takes one of them by this selector first */
+	VEC(uint32_t) shapes;
+	struct schedule_tree *tree;
 };
 
 struct schedule_kinds {
@@ -38,9 +46,11 @@ struct schedule_tag {
 	uint32_t tag, kind;
 };
 
-/* The place of a shape in one of its kinds. */
+/* The place of a shape in one of its trees. */
 struct schedule_at {
-	uint32_t kind, place;
+	struct schedule_tree *tree;
+	size_t place;
+	struct schedule_at *next;
 };
 
 /* A list of shapes and what they need. */
@@ -51,9 +61,8 @@ struct schedule_requests {
 	bool atomic;       /* all or nothing */
 	struct schedule_list list;
 	VEC(struct schedule_kind) kinds;
-	VEC(struct schedule_at)
-	places; /* of shape i those from first_place[i] to first_place[i + 1] */
-	size_t *first_place;
+	VEC(struct schedule_tree *) trees;
+	struct schedule_at **places;   /* by shape */
 	VEC(struct schedule_tag) tags; /* ascending */
 	uint32_t seen;                 /* the last stamp */
 	int64_t changes;               /* of roots: until then bounds are the same */
@@ -240,12 +249,12 @@ void schedule_requests_see(struct schedule_requests *requests, struct schedule_r
 			   uint32_t id, struct schedule_part part, struct schedule_kinds *ret_seen);
 /* Whether the labels of the loaded room exclude the kind. */
 bool schedule_requests_refused(const struct schedule_kind *kind, const struct schedule_room *room);
-/* The place of the first shape of the kind, from place `from` on, that may fit into the loaded room;
+/* The place of the first shape of the tree, from place `from` on, that may fit into the loaded room;
  * SCHEDULE_NO_INDEX: none. */
-size_t schedule_requests_next(const struct schedule_kind *kind, const struct schedule_room *room,
+size_t schedule_requests_next(const struct schedule_tree *tree, const struct schedule_room *room,
 			      size_t from);
 /* The same backwards: the last one before place `to`. */
-size_t schedule_requests_last(const struct schedule_kind *kind, const struct schedule_room *room,
+size_t schedule_requests_last(const struct schedule_tree *tree, const struct schedule_room *room,
 			      size_t to);
 /* Takes a shape out, until the reset. */
 void schedule_requests_remove(struct schedule_requests *requests, uint32_t shape);

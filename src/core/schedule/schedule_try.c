@@ -168,18 +168,18 @@ static bool find_ratios(struct schedule_try *try, const struct schedule_candidat
 	for (uint32_t i = 0; i < c->part.count; i++)
 		ratios[state->amounts[c->part.at[i]].name] = 0;
 	for (size_t i = 0; i < c->kinds.count; i++) {
-		const struct schedule_kind *kind = c->kinds.at[i];
-		size_t width = kind->names + 1; /* the root */
+		const struct schedule_tree *tree = c->kinds.at[i]->tree;
+		size_t width = tree->names + 1; /* the root */
 
-		if (kind->least[width + kind->names] == INT64_MAX)
+		if (tree->least[width + tree->names] == INT64_MAX)
 			continue;
 		any = true;
-		if (kind->rank > *labels)
-			*labels = kind->rank;
-		*accelerated = *accelerated || kind->first->asks_accelerator;
-		for (uint32_t j = 0; j < kind->names; j++)
-			if (kind->ratio[width + j] > ratios[kind->first->needs[j].name])
-				ratios[kind->first->needs[j].name] = kind->ratio[width + j];
+		if (c->kinds.at[i]->rank > *labels)
+			*labels = c->kinds.at[i]->rank;
+		*accelerated = *accelerated || tree->first->asks_accelerator;
+		for (uint32_t j = 0; j < tree->names; j++)
+			if (tree->ratio[width + j] > ratios[tree->first->needs[j].name])
+				ratios[tree->first->needs[j].name] = tree->ratio[width + j];
 	}
 	return any;
 }
@@ -193,15 +193,15 @@ static bool is_certain(const struct schedule_room *room, const struct schedule_s
 	       (shape->pieces[0] < RESOURCE_UNIT || shape->pieces[0] % RESOURCE_UNIT == 0);
 }
 
-/* The number of shapes of the kind before this one of the list. */
-static size_t places_before(const struct schedule_kind *kind, uint32_t shape)
+/* The number of shapes of the tree before this one of the list. */
+static size_t places_before(const struct schedule_tree *tree, uint32_t shape)
 {
-	size_t low = 0, high = kind->shapes.count;
+	size_t low = 0, high = tree->shapes.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (kind->shapes.at[middle] < shape)
+		if (tree->shapes.at[middle] < shape)
 			low = middle + 1;
 		else
 			high = middle;
@@ -212,9 +212,9 @@ static size_t places_before(const struct schedule_kind *kind, uint32_t shape)
 /* The first shape that a kind of the candidate offers to the loaded room; SCHEDULE_ID_NONE: none. */
 static uint32_t first_shape(const struct schedule_room *room, const struct schedule_kind *kind)
 {
-	size_t place = schedule_requests_next(kind, room, 0);
+	size_t place = schedule_requests_next(kind->tree, room, 0);
 
-	return place == SCHEDULE_NO_INDEX ? SCHEDULE_ID_NONE : kind->shapes.at[place];
+	return place == SCHEDULE_NO_INDEX ? SCHEDULE_ID_NONE : kind->tree->shapes.at[place];
 }
 
 /* A shape that keeps the rank of the candidate at `ret_rank`, which is below the highest of its kinds, as long as it has units
@@ -246,16 +246,16 @@ static uint32_t find_witness(const struct schedule_try *try, const struct schedu
 	if (*ret_rank >= highest)
 		end = 0; /* it needs none */
 	for (size_t i = 0; i < c->kinds.count; i++) {
-		const struct schedule_kind *kind = c->kinds.at[i];
+		const struct schedule_tree *tree = c->kinds.at[i]->tree;
 		size_t place;
 
-		if (kind->rank > *ret_rank || !kind->rank)
+		if (c->kinds.at[i]->rank > *ret_rank || !c->kinds.at[i]->rank)
 			continue;
-		place = schedule_requests_last(kind, room, places_before(kind, end));
+		place = schedule_requests_last(tree, room, places_before(tree, end));
 		if (place != SCHEDULE_NO_INDEX &&
-		    (last == SCHEDULE_ID_NONE || kind->shapes.at[place] > last) &&
-		    is_certain(room, &try->list->shapes[kind->shapes.at[place]]))
-			last = kind->shapes.at[place];
+		    (last == SCHEDULE_ID_NONE || tree->shapes.at[place] > last) &&
+		    is_certain(room, &try->list->shapes[tree->shapes.at[place]]))
+			last = tree->shapes.at[place];
 	}
 	schedule_room_unload(room);
 	return last;
@@ -380,10 +380,10 @@ static bool cursor_move(const struct schedule_try *try, struct schedule_cursor *
 	cursor->place = SCHEDULE_NO_INDEX;
 	/* The candidate's kinds accept its labels; placements may add some. */
 	if (room->labels == room->state.labels || !schedule_requests_refused(cursor->kind, room))
-		cursor->place = schedule_requests_next(cursor->kind, room, from);
+		cursor->place = schedule_requests_next(cursor->kind->tree, room, from);
 	if (cursor->place == SCHEDULE_NO_INDEX)
 		return false;
-	cursor->shape = cursor->kind->shapes.at[cursor->place];
+	cursor->shape = cursor->kind->tree->shapes.at[cursor->place];
 	return true;
 }
 
