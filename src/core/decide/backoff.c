@@ -21,22 +21,21 @@
 #define REFUSED_MS (3600 * MS_PER_SECOND)
 
 /* Causes whose back-off is not as the others: it cancels something else than all launches that cannot start, or it
- * ends as soon as the cause does, because nothing is to be probed, or a worker that registers does not end it. */
+ * ends as soon as the cause does, because nothing is to be probed. */
 static const struct cause_rule {
 	enum reason cause;
 	enum cancels cancels;
-	bool ends_with_cause, outlasts_workers;
-} cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false, true },
-		    { REASON_SCALE_GATE, CANCELS_ALL, true, false },
-		    { REASON_REFUSED, CANCELS_MISSING, true, false },
-		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true, false },
-		    { REASON_NO_PODS, CANCELS_MISSING, false, false },
-		    { REASON_GANG_INCOMPLETE, CANCELS_ALL, false, true },
-		    { REASON_QUOTA_GATE, CANCELS_GATED, false, false } };
+	bool ends_with_cause;
+} cause_rules[] = { { REASON_REPLICAS_RESET, CANCELS_NOTHING, false },
+		    { REASON_SCALE_GATE, CANCELS_ALL, true },
+		    { REASON_REFUSED, CANCELS_MISSING, true },
+		    { REASON_HELD_BY_DELETION, CANCELS_MISSING, true },
+		    { REASON_NO_PODS, CANCELS_MISSING, false },
+		    { REASON_QUOTA_GATE, CANCELS_GATED, false } };
 
 static const struct cause_rule *rule_of(enum reason cause)
 {
-	static const struct cause_rule usual = { REASON_NONE, CANCELS_ALL, false, false };
+	static const struct cause_rule usual = { REASON_NONE, CANCELS_ALL, false };
 
 	ARRAY_EACH(const struct cause_rule, rule, cause_rules,
 		   sizeof(cause_rules) / sizeof(cause_rules[0]))
@@ -298,6 +297,17 @@ static struct evidence evidence_of_absence(struct health *health, const struct g
 	};
 }
 
+/* Found by a feature. */
+static struct evidence evidence_of_feature(const struct health *health, const struct group *group,
+					   const struct memory_backoff *old)
+{
+	const struct group_health *own = &health->groups[group->index];
+
+	if (!own->cause || !is_fresh(health->facts, old, own->caused_at))
+		return (struct evidence){ REASON_NONE, "" };
+	return (struct evidence){ own->cause, own->cause_message };
+}
+
 /* Another writer reverts replicas. Without a back-off, every pass would raise it again. */
 static struct evidence evidence_of_conflict(const struct health *health, const struct group *group)
 {
@@ -325,6 +335,8 @@ static struct evidence find_evidence(struct health *health, const struct group *
 	if (health->groups[group->index].reverts >= CONFLICT_REVERTS_MIN)
 		return evidence_of_conflict(health, group);
 	struct evidence evidence = evidence_of_pods(health, group, old);
+	if (!evidence.cause)
+		evidence = evidence_of_feature(health, group, old);
 	if (!evidence.cause && group->missing > 0)
 		evidence = evidence_of_operator(health->facts, group, old);
 	if (!evidence.cause)
@@ -362,7 +374,7 @@ static bool keep_old(const struct facts *facts, const struct group *group,
 	if (!due_reached(facts->due, failed_at_of(old)))
 		return false;
 	/* A worker that registers shows that there is capacity. */
-	if (!rule_of(old->cause)->outlasts_workers && facts->ray_reachable &&
+	if (!reason_has(old->cause, TRAIT_OUTLASTS) && facts->ray_reachable &&
 	    has_recovered(facts, group, failed_at_of(old)))
 		return false;
 	/* The operator creates Pods again at once, as when the scale gate is lifted. */

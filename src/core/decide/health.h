@@ -47,6 +47,11 @@ struct worker_health {
 };
 
 struct group_health {
+	/* features: of a back-off, and the last evidence of it; NONE: none */
+	enum reason cause;
+	const char *cause_message;
+	time_ms caused_at;
+	const char *failing_node; /* feature/repair: where its workers fail, in words; NULL: none */
 	/* conflict: number of reverted raises so far, in a pass with a revert; 0: none */
 	int64_t reverts;
 	const char *reverts_by;  /* NULL: unknown */

@@ -26,6 +26,7 @@ enum reason_trait {
 	TRAIT_CALM = 256,       /* of a condition: nothing to correct */
 	TRAIT_FAINT = 512,      /* of a condition: a note */
 	TRAIT_IDLE = 2048,      /* of a termination: the worker is idle too long */
+	TRAIT_OUTLASTS = 4096,  /* of a cause: a worker that registers does not end the backoff */
 };
 
 /* X(identifier, word, traits, meaning, what to do); the last rows of each table are those of features. */
@@ -208,7 +209,7 @@ enum reason_trait {
 	  "read the Pod's log and status")                                                           \
 	X(RAYLET_START_TIMEOUT, "StartTimeout", 0, "its Pods do not register in time",               \
 	  "read the worker's log; raise --start-timeout-seconds if starting takes that long")        \
-	X(GANG_INCOMPLETE, "GangIncomplete", 0,                                                      \
+	X(GANG_INCOMPLETE, "GangIncomplete", TRAIT_OUTLASTS,                                         \
 	  "a part of a placement group or replica has waited for the rest for gangHoldSeconds",      \
 	  "see why its Pods do not start; raise gangHoldSeconds if starting takes that long")        \
 	X(REFUSED, "RefusedByKubeRay", 0,                                                            \
@@ -219,8 +220,8 @@ enum reason_trait {
 	X(HELD_BY_DELETION, "PodTerminating", 0,                                                     \
 	  "KubeRay leaves a group alone while a Pod is there that it has deleted",                   \
 	  "the message names the Pod: remove its finalizer; delete it by force if its Node is lost") \
-	X(REPLICAS_RESET, "ReplicasReverted", 0, "another writer reverts its replicas",              \
-	  "keep replicas out of GitOps and of scripts")                                              \
+	X(REPLICAS_RESET, "ReplicasReverted", TRAIT_OUTLASTS,                                        \
+	  "another writer reverts its replicas", "keep replicas out of GitOps and of scripts")       \
 	FEATURE_CAUSES(X)
 
 /* The meaning starts with the type of the condition. */

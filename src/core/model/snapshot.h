@@ -80,6 +80,8 @@ struct snapshot {
 	/* Nodes under repair that this RayCluster may begin to empty, by the limit of the fleet. */
 	bool repair_grants_known; /* else no such limit */
 	struct strings repair_grants;
+	const struct worker_failure *worker_failures; /* of 24 h, in any order */
+	size_t worker_failure_count;
 	const struct pool_terms *pools;          /* NULL: no group draws from a pool */
 	const struct memory_state *memory;       /* NULL: a fresh start */
 	const struct cluster_work *cluster_work; /* NULL: not read in this pass */

@@ -564,6 +564,17 @@ bool decision_event_of_pod(const struct pod *old, const struct pod *pod, struct 
 	return true;
 }
 
+void decision_event_note(struct decision_event *event, const char *note, struct arena *arena)
+{
+	size_t size = strlen(note), most = DECISION_EVENT_MESSAGE_MAX - 1;
+
+	if (size == 0)
+		return;
+	note = arena_cut(arena, note, most / 2);
+	event->message = arena_printf(arena, "%s%s",
+				      arena_cut(arena, event->message, most - strlen(note)), note);
+}
+
 void decision_event_make(const struct snapshot *snapshot, const struct plan *plan,
 			 struct arena *arena, struct decision_event_list *ret_list)
 {

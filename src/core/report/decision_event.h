@@ -45,6 +45,8 @@ void decision_event_make(const struct snapshot *snapshot, const struct plan *pla
  * none. Beside decisions, because KubeRay deletes a failed Pod before one could read it. */
 bool decision_event_of_pod(const struct pod *old, const struct pod *pod, struct arena *arena,
 			   struct decision_event *ret_event);
+/* Appends `note`, "; ..." or "", to its message. */
+void decision_event_note(struct decision_event *event, const char *note, struct arena *arena);
 
 const char *
 decision_event_reason_word(enum decision_event_reason reason); /* "TriggeredScaleUp", ... */

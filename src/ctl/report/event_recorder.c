@@ -16,6 +16,7 @@
 #include "ctl/pass/pass.h"
 #include "ctl/report/driver_log.h"
 #include "ctl/report/event_correlator.h"
+#include "ctl/report/feature.h"
 #include "ctl/report/metrics.h"
 #include "ctl/report/overload.h"
 #include "ctl/shared/cluster_map.h"
@@ -428,6 +429,9 @@ void event_recorder_pod_changed(void *watcher, const struct pod *old, const stru
 	cluster = scaled_cluster_of(recorder, new_object, &scratch);
 	if (!cluster || !object_of(cluster, NULL, ABOUT_RAY_CLUSTER, &object))
 		return;
+	decision_event_note(&event,
+			    features_pod_note(recorder->control->features, new_object, &scratch),
+			    &scratch);
 	recorded = cluster_map_make(&recorder->clusters, cluster->namespace_, cluster->name);
 	(void)target_of(recorder, recorded, ABOUT_RAY_CLUSTER, &object);
 	for (enum about about = 0; about < ABOUT_COUNT; about++) {

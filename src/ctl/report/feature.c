@@ -152,6 +152,23 @@ void features_pod_changed(void *watcher, const struct pod *old, const struct pod
 			features->table[i]->pod_changed(features->selves[i], old, new_object);
 }
 
+const char *features_pod_note(const struct features *features, const struct pod *pod,
+			      struct arena *arena)
+{
+	const char *notes = "";
+
+	for (size_t i = 0; i < features_count(features); i++) {
+		const char *note =
+			features->table[i]->pod_note ?
+				features->table[i]->pod_note(features->selves[i], pod, arena) :
+				"";
+
+		if (note[0] != '\0')
+			notes = arena_printf(arena, "%s; %s", notes, note);
+	}
+	return notes;
+}
+
 void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
 				  bool deleted)
 {

@@ -72,6 +72,9 @@ struct feature {
 	void (*ray_cluster_changed)(void *self, const char *namespace_, const char *name,
 				    bool deleted);
 
+	/* Added to the Event of a Pod that fails, in the arena; "": nothing. */
+	const char *(*pod_note)(const void *self, const struct pod *pod, struct arena *arena);
+
 	/* A Node of the watch of ctl/watch/nodes; NULL: it was deleted. */
 	void (*node_changed)(void *self, const char *name, const struct node *node, bool added);
 
@@ -126,6 +129,9 @@ bool features_unread(const struct features *features, const char *namespace_, co
 void features_decided(void *listener, const struct pass_decision *decision);
 void features_forget(void *listener, const char *namespace_, const char *name);
 void features_pod_changed(void *watcher, const struct pod *old, const struct pod *new_object);
+/* "; " before each. */
+const char *features_pod_note(const struct features *features, const struct pod *pod,
+			      struct arena *arena);
 void features_ray_cluster_changed(void *watcher, const char *namespace_, const char *name,
 				  bool deleted);
 void features_node_changed(const struct features *features, const char *name,

@@ -166,7 +166,7 @@ static void test_a_failure_is_an_event(void **state)
 	static const char again[] = "phase: Running, " RAY("restartCount: 1, " RUNS ", " LAST("1"));
 	static const char pulls[] = "phase: Pending, " RAY(WAITS("ErrImagePull"));
 	struct pod deleted = pod_of(crashed), old = pod_of(runs);
-	struct decision_event event;
+	struct decision_event event = { .message = "m" };
 
 	(void)state;
 	expect_event(runs, "phase: Failed, reason: Evicted, message: low",
@@ -179,6 +179,13 @@ static void test_a_failure_is_an_event(void **state)
 	expect_event("phase: Pending", pulls, "Worker p of group g: container ray: ErrImagePull");
 	expect_event(pulls, "phase: Pending, " RAY(WAITS("ImagePullBackOff")), NULL);
 	expect_event("phase: Pending", runs, NULL);
+	decision_event_note(&event, "", &arena);
+	decision_event_note(&event, "; its Node n", &arena);
+	assert_string_equal(event.message, "m; its Node n");
+	event.message = arena_printf(&arena, "%1100d", 1);
+	decision_event_note(&event, "; its Node n", &arena);
+	assert_true(strlen(event.message) < DECISION_EVENT_MESSAGE_MAX);
+	assert_non_null(strstr(event.message, "...; its Node n"));
 	deleted.deleting = true;
 	assert_false(decision_event_of_pod(&old, &deleted, &arena, &event));
 }

@@ -1,12 +1,15 @@
 /* feature/repair/ctl against an API server with Pods and DrainRequests. */
 #include "feature/repair/ctl/drainer.h"
 
+#include "codec/objects/pod_json.h"
 #include "core/model/plan.h"
 #include "core/model/snapshot.h"
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/nodes.h"
 #include "feature/repair/core/repair.h"
+#include "feature/repair/ctl/worker_failures.h"
 #include "kube/kube_informer.h"
 #include "test/support/feature_alone.h"
 #include "test/support/kube_script.h"
@@ -22,6 +25,10 @@
 	"','uid':'u','resourceVersion':'3','creationTimestamp':'2026-11-20T10:00:00Z'},'spec':{"   \
 	"'nodeName':'" node "','reason':'double bit error'},'status':{'conditions':[" conditions   \
 	"]}}"
+#define NODE                                                                                       \
+	"{'metadata':{'name':'n1'},'status':{'conditions':[{'type':'SysLogsXIDError','status':"    \
+	"'True','message':'Xid 79','lastTransitionTime':'2026-11-20T10:00:00Z'}]}}"
+#define NODE_SINCE (1795168800 * MS_PER_SECOND) /* 2026-11-20T10:00:00Z */
 #define OTHER                                                                                      \
 	"{'type':'Seen','status':'True','lastTransitionTime':'2026-11-20T10:00:00Z','reason':'R'," \
 	"'message':'m'}"
@@ -55,10 +62,12 @@ static const char *answer(const char *path)
 	if (strstr(path, "/pods"))
 		return pods;
 	if (strstr(path, "/rayclusters"))
-		return LIST_OF("");
+		return LIST_OF("{'metadata':{'namespace':'a','name':'demo'},'spec':{}}");
+	if (strstr(path, "/nodes"))
+		return LIST_OF(NODE);
 	if (strstr(path, "/drainrequests"))
 		return requests;
-	return "{'resources':[{'name':'drainrequests'},{'name':'rayclusters'}]}";
+	return "{'resources':[{'name':'nodes'},{'name':'drainrequests'},{'name':'rayclusters'}]}";
 }
 
 static void serve(struct exchange *exchange, void *context)
@@ -108,6 +117,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	alone_end();
+	nodes_free(control.nodes);
 	kube_informer_free(control.pods);
 	kube_informer_free(control.ray_clusters);
 	script_done(&script);
@@ -238,6 +248,132 @@ static void test_one_node_of_all_ray_clusters_is_granted(void **state)
 	assert_int_equal(grants_of("other"), 0);
 }
 
+/* ---- failed workers ---- */
+
+/* `members`: of the status of the Pod. */
+static struct pod worker(const char *name, const char *node, const char *members)
+{
+	AUTO(memory_free_string)
+	char *text = script_text(arena_printf(
+		&arena,
+		"{'metadata':{'namespace':'a','name':'%s','labels':{'ray.io/cluster':'demo',"
+		"'ray.io/node-type':'worker','ray.io/group':'g'}},'spec':{'nodeName':'%s',"
+		"'containers':[{'name':'ray'}]},'status':{%s}}",
+		name, node, members));
+	struct pod pod;
+	struct err err;
+
+	assert_int_equal(pod_decode_text(text, strlen(text), NULL, &arena, &pod, &err), 0);
+	return pod;
+}
+
+#define FAILED                                                                                     \
+	"'phase':'Failed','containerStatuses':[{'name':'ray','state':{'terminated':{'exitCode':1," \
+	"'finishedAt':'2026-11-20T10:00:40Z'}}}]"
+
+static void fail_worker(const char *name, const char *node, const char *status_after)
+{
+	const struct pod old = worker(name, node, "'phase':'Running'");
+	const struct pod new = worker(name, node, status_after);
+
+	repair_feature.pod_changed(drainer, &old, &new);
+}
+
+static struct snapshot observed(void)
+{
+	const struct ray_cluster of = { .namespace_ = "a", .name = "demo" };
+	struct snapshot snapshot = { .pods = NULL };
+
+	repair_feature.observe(drainer, &of, &arena, &snapshot);
+	return snapshot;
+}
+
+/* w-drained is drained by the last decision. */
+static void decide_on_drained(void)
+{
+	struct plan_worker drained = { .pod = "w-drained", .state = WORKER_DRAINING };
+	struct snapshot snapshot = { .cluster = { .namespace_ = "a", .name = "demo" } };
+	const struct plan plan = { .workers = { .at = &drained, .count = 1 } };
+
+	repair_feature.decided(drainer,
+			       &(struct pass_decision){ .plan = &plan, .snapshot = &snapshot });
+}
+
+static void test_failed_workers_are_in_the_snapshot(void **state)
+{
+	struct snapshot snapshot;
+
+	(void)state;
+	requests = LIST_OF("");
+	start();
+	decide_on_drained();
+	fail_worker("w-drained", "n1", FAILED);
+	fail_worker("w-evicted", "n1",
+		    FAILED ",'conditions':[{'type':'DisruptionTarget','status':'True'}]");
+	fail_worker("w-1", "n1", "'phase':'Running','message':'m'");
+	fail_worker("w-1", "", FAILED);
+	assert_int_equal(observed().worker_failure_count, 0);
+	fail_worker("w-1", "n1", FAILED);
+	fail_worker("w-1", "n1", FAILED);
+	snapshot = observed();
+	assert_int_equal(snapshot.worker_failure_count, 1);
+	assert_string_equal(snapshot.worker_failures[0].group, "g");
+	assert_string_equal(snapshot.worker_failures[0].pod, "w-1");
+	assert_string_equal(snapshot.worker_failures[0].node, "n1");
+	assert_int_equal(snapshot.worker_failures[0].at, NODE_SINCE + 40000);
+}
+
+/* A crash loop of a thousand workers keeps the last ones. */
+static void test_failed_workers_are_bounded(void **state)
+{
+	bool last = false;
+	struct snapshot snapshot;
+
+	(void)state;
+	requests = LIST_OF("");
+	start();
+	decide_on_drained();
+	for (int i = 0; i < 100; i++)
+		fail_worker(arena_printf(&arena, "w-%d", i), "n1", FAILED);
+	snapshot = observed();
+	assert_int_equal(snapshot.worker_failure_count, WORKER_FAILURES_MAX);
+	for (size_t i = 0; i < snapshot.worker_failure_count; i++)
+		last = last || strcmp(snapshot.worker_failures[i].pod, "w-99") == 0;
+	assert_true(last);
+}
+
+static bool knows_nodes(void *context)
+{
+	(void)context;
+	return nodes_known(control.nodes);
+}
+
+/* With the sign of its Node, also when no Pod is left there. */
+static void test_the_event_of_a_failed_worker_has_the_sign(void **state)
+{
+	struct snapshot snapshot;
+	struct pod failed;
+
+	(void)state;
+	requests = LIST_OF("");
+	control.features = alone;
+	control.nodes = nodes_new(&control);
+	start();
+	assert_true(loop_wait_until(script.loop, knows_nodes, NULL, WAIT_MS));
+	failed = worker("w-1", "n1", FAILED);
+	assert_string_equal(repair_feature.pod_note(drainer, &failed, &arena),
+			    "its Node n1: condition SysLogsXIDError: Xid 79, 40 s before");
+	assert_string_equal(features_pod_note(alone, &failed, &arena),
+			    "; its Node n1: condition SysLogsXIDError: Xid 79, 40 s before");
+	failed = worker("w-1", "n2", FAILED);
+	assert_string_equal(features_pod_note(alone, &failed, &arena), "");
+	decide_on_drained();
+	fail_worker("w-1", "n1", FAILED);
+	snapshot = observed();
+	assert_int_equal(snapshot.node_count, 1);
+	assert_string_equal(snapshot.nodes[0].name, "n1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +386,11 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_one_node_of_all_ray_clusters_is_granted, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_failed_workers_are_in_the_snapshot, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_failed_workers_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_event_of_a_failed_worker_has_the_sign,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,14 @@ const char *drain_request_patch_body(const struct drain_request *request, time_m
 
 FIELD_WORDS(repair_state, enum repair_state)
 
+const struct field worker_failure_fields[] = {
+	FIELD_NAME(struct worker_failure, group, "group", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct worker_failure, pod, "pod", .flags = FIELD_REQUIRED),
+	FIELD_NAME(struct worker_failure, node, "node", .flags = FIELD_REQUIRED),
+	FIELD_TIME(struct worker_failure, at, "time", .flags = FIELD_REQUIRED),
+	FIELD_END,
+};
+
 static const struct field repair_node_fields[] = {
 	FIELD_TEXT(NODE, node, "node", .flags = FIELD_ALWAYS),
 	FIELD_WORD(NODE, state, enum repair_state, repair_state_word, "state",

@@ -6,9 +6,10 @@
 #include "feature/repair/core/repair.h"
 #include "feature/repair/model/repair.h"
 
-extern const struct field repair_spec_fields[];   /* of struct repair_spec */
-extern const struct field drain_request_fields[]; /* of struct drain_request, as in Kubernetes */
-extern const struct field plan_repair_fields[];   /* of struct plan_repair */
+extern const struct field repair_spec_fields[];    /* of struct repair_spec */
+extern const struct field drain_request_fields[];  /* of struct drain_request, as in Kubernetes */
+extern const struct field worker_failure_fields[]; /* of struct worker_failure */
+extern const struct field plan_repair_fields[];    /* of struct plan_repair */
 extern const struct drain_request drain_request_initial;
 
 int drain_request_decode(const struct cJSON *json, const char *path, struct arena *arena,
@@ -24,7 +25,9 @@ const char *drain_request_patch_body(const struct drain_request *request, time_m
 	FIELD_LIST(T, drain_requests, drain_request_count, drain_request_fields, "drainRequests",  \
 		   .initial = &drain_request_initial),                                             \
 		FIELD_TEXTS(T, repair_grants, "repairGrants",                                      \
-			    .has = FIELD_HAS(T, repair_grants_known))
+			    .has = FIELD_HAS(T, repair_grants_known)),                             \
+		FIELD_LIST(T, worker_failures, worker_failure_count, worker_failure_fields,        \
+			   "workerFailures", .flags = FIELD_LINE)
 #define REPAIR_PLAN_ROWS(T)                                                                        \
 	FIELD_POINTER(T, repair, plan_repair_fields, "repair", .flags = FIELD_LINE)
 

@@ -6,6 +6,7 @@
 #include "core/decide/mark.h"
 #include "core/model/reason.h"
 #include "core/nodes/node_match.h"
+#include "feature/repair/core/node_failures.h"
 #include "feature/repair/core/repair_signal.h"
 
 const char *repair_state_name(enum repair_state state)
@@ -443,11 +444,10 @@ static size_t count_of(const struct plan_repair *repair, enum repair_state state
 	return count;
 }
 
-static void write_condition(const struct facts *facts, struct plan *plan)
+/* The first Node with its workers, and how many there are else. */
+static const char *nodes_text(const struct facts *facts, const struct repair_node *first,
+			      size_t begun, size_t waits)
 {
-	const struct repair_node *first = &facts->repair->nodes.at[0];
-	size_t waits = count_of(facts->repair, REPAIR_STATE_WAITS, &first);
-	size_t begun = count_of(facts->repair, REPAIR_STATE_BEGUN, &first);
 	size_t others = facts->repair->nodes.count - begun - waits;
 	const char *text = arena_printf(facts->arena, "Node %s with %lld worker%s: %s", first->node,
 					(long long)first->workers, first->workers == 1 ? "" : "s",
@@ -460,21 +460,50 @@ static void write_condition(const struct facts *facts, struct plan *plan)
 	if (begun + waits > 0 && others > 0)
 		text = arena_printf(facts->arena, "%s; %zu with a sign that does not act", text,
 				    others);
-	plan_add_condition(facts->arena, plan, CONDITION_NODES_TO_REPAIR, true,
+	return text;
+}
+
+/* "Group gpu-group: 2 of 3 workers ..."; "" for none. */
+static const char *failing_text(const struct choice *choice)
+{
+	const char *text = "";
+
+	ARRAY_EACH(const struct group, group, choice->facts->groups, choice->facts->group_count) {
+		const char *failing = choice->health->groups[group->index].failing_node;
+
+		if (failing)
+			text = arena_printf(choice->arena, "%s%sgroup %s: %s", text,
+					    text[0] == '\0' ? "" : "; ", group->spec->name,
+					    failing);
+	}
+	return text;
+}
+
+static void write(const struct choice *choice, struct plan *plan)
+{
+	const struct plan_repair *repair = choice->facts->repair;
+	const char *failing = failing_text(choice), *text = "";
+	size_t waits = 0, begun = 0;
+
+	plan->repair = repair;
+	if (repair) {
+		const struct repair_node *first = &repair->nodes.at[0];
+
+		waits = count_of(repair, REPAIR_STATE_WAITS, &first);
+		begun = count_of(repair, REPAIR_STATE_BEGUN, &first);
+		note_workers(choice->facts, plan);
+		text = nodes_text(choice->facts, first, begun, waits);
+	} else if (failing[0] == '\0') {
+		return;
+	}
+	text = arena_printf(choice->arena, "%s%s%s", text, repair && failing[0] != '\0' ? "; " : "",
+			    failing);
+	plan_add_condition(choice->arena, plan, CONDITION_NODES_TO_REPAIR, true,
 			   waits > 0 ? REASON_REPAIR_WAITS :
 			   begun > 0 ? REASON_REPAIR_BEGUN :
 				       REASON_REPAIR_REPORTED,
 			   text)
 		->notice = waits == 0;
-}
-
-static void write(const struct choice *choice, struct plan *plan)
-{
-	plan->repair = choice->facts->repair;
-	if (!plan->repair)
-		return;
-	note_workers(choice->facts, plan);
-	write_condition(choice->facts, plan);
 }
 
 static void write_gated(const struct facts *facts, struct plan *plan)
@@ -484,6 +513,7 @@ static void write_gated(const struct facts *facts, struct plan *plan)
 
 const struct decision_feature repair_decisions = {
 	.find = find,
+	.assess = node_failures_assess,
 	.write = write,
 	.write_gated = write_gated,
 };

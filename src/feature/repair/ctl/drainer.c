@@ -4,14 +4,17 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "core/model/identity.h"
 #include "core/model/pod_status.h"
 #include "ctl/pass/pass.h"
 #include "ctl/shared/control.h"
 #include "ctl/shared/options.h"
+#include "ctl/watch/nodes.h"
 #include "ctl/watch/optional_watch.h"
 #include "feature/repair/codec/repair_json.h"
 #include "feature/repair/core/repair_signal.h"
 #include "feature/repair/ctl/repair_grants.h"
+#include "feature/repair/ctl/worker_failures.h"
 #include "feature/repair/kube/drain_request_type.h"
 #include "kube/kube_path.h"
 #include "net/log.h"
@@ -34,10 +37,12 @@ struct drainer {
 	int64_t not_before_ms;
 };
 
-/* Counts of the last decision on a RayCluster. */
+/* Of a RayCluster: its failed workers, and counts of the last decision. */
 struct repaired {
 	struct cluster_entry of;
+	struct worker_failures failures;
 	struct repair_asks asks;
+	bool has_nodes; /* with a sign */
 	int64_t nodes[REPAIR_STATE_COUNT], workers[REPAIR_STATE_COUNT];
 };
 
@@ -182,16 +187,100 @@ static void observe_grants(const struct drainer *drainer, const struct ray_clust
 	snapshot->repair_grants = (struct strings){ names.at, names.count };
 }
 
+/* ---- failed workers ---- */
+
+static bool has_node(const struct snapshot *snapshot, const char *name)
+{
+	for (size_t i = 0; i < snapshot->node_count; i++)
+		if (strcmp(snapshot->nodes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* With the Nodes that have a sign and on which no Pod of the RayCluster is left. */
+static void observe_failures(const struct drainer *drainer, const struct ray_cluster *cluster,
+			     struct arena *arena, struct snapshot *snapshot)
+{
+	const struct repaired *one =
+		cluster_map_get(&drainer->of.clusters, cluster->namespace_, cluster->name);
+	const struct pod *pods[WORKER_FAILURES_MAX];
+	const struct node *more;
+	size_t count = 0, more_count;
+
+	if (!one || one->failures.count == 0)
+		return;
+	snapshot->worker_failures = worker_failures_copy(&one->failures, arena);
+	snapshot->worker_failure_count = one->failures.count;
+	for (size_t i = 0; i < one->failures.count; i++) {
+		struct pod *pod = ARENA_NEW(arena, struct pod);
+
+		pod->spec.node_name = snapshot->worker_failures[i].node;
+		if (!has_node(snapshot, pod->spec.node_name))
+			pods[count++] = pod;
+	}
+	nodes_of_pods(drainer->of.control->nodes, pods, count, arena, &more, &more_count);
+	snapshot->nodes =
+		ARENA_JOIN(arena, snapshot->nodes, snapshot->node_count, more, more_count);
+	snapshot->node_count += more_count;
+}
+
+/* The first version of a Pod that this process reads may be an hour old. */
+static void pod_changed(void *self, const struct pod *old, const struct pod *pod)
+{
+	struct drainer *drainer = self;
+	const char *name = pod ? labels_value(&pod->labels, LABEL_CLUSTER) : NULL;
+	const struct ray_cluster *cluster =
+		old && name ? kube_informer_get(drainer->of.control->ray_clusters, pod->namespace_,
+						name) :
+			      NULL;
+	struct repaired *one;
+
+	if (!cluster || !identity_is_owned(cluster, pod))
+		return;
+	one = cluster_map_get(&drainer->of.clusters, pod->namespace_, name);
+	if (one)
+		worker_failures_pod_changed(&one->failures, old, pod,
+					    loop_wall(drainer->of.control->loop));
+}
+
+/* "its Node node-1: condition SysLogsXIDError: Xid 79, 40 s before". */
+static const char *pod_note(const void *self, const struct pod *pod, struct arena *arena)
+{
+	const struct drainer *drainer = self;
+	const struct settings *settings = &drainer->of.control->options->settings;
+	time_ms failed_at = pod_status_read(pod, arena).failed_at;
+	struct repair_signal signal;
+	const struct node *node;
+	const char *text;
+	size_t count;
+
+	nodes_of_pods(drainer->of.control->nodes, &pod, 1, arena, &node, &count);
+	if (count == 0 || !repair_signal_of(settings, node, NULL, arena, &signal))
+		return "";
+	text = arena_printf(arena, "its Node %s: %s", node->name,
+			    repair_signal_text(&signal, arena));
+	if (failed_at == TIME_NONE)
+		failed_at = loop_wall(drainer->of.control->loop);
+	return signal.since == TIME_NONE || signal.since > failed_at ?
+		       text :
+		       arena_printf(arena, "%s, %lld s before", text,
+				    (long long)((failed_at - signal.since) / MS_PER_SECOND));
+}
+
 static void observe(void *self, const struct ray_cluster *cluster, struct arena *arena,
 		    struct snapshot *snapshot)
 {
 	observe_requests(self, arena, snapshot);
 	observe_grants(self, cluster, arena, snapshot);
+	observe_failures(self, cluster, arena, snapshot);
 }
 
 static void repaired_done(void *one)
 {
-	repair_asks_done(&((struct repaired *)one)->asks);
+	struct repaired *repaired = one;
+
+	repair_asks_done(&repaired->asks);
+	worker_failures_done(&repaired->failures);
 }
 
 /* ---- completion ---- */
@@ -367,19 +456,18 @@ static void decided(void *self, const struct pass_decision *decision)
 	struct drainer *drainer = self;
 	const struct ray_cluster *cluster = &decision->snapshot->cluster;
 	const struct plan_repair *repair = decision->plan->repair;
-	struct repaired *repaired;
+	struct repaired *repaired =
+		cluster_map_make(&drainer->of.clusters, cluster->namespace_, cluster->name);
 
-	if (!repair) {
-		cluster_map_remove(&drainer->of.clusters, cluster->namespace_, cluster->name);
-		return;
-	}
-	repaired = cluster_map_make(&drainer->of.clusters, cluster->namespace_, cluster->name);
+	worker_failures_decided(&repaired->failures, decision->plan);
+	repaired->has_nodes = repair != NULL;
 	memset(repaired->nodes, 0, sizeof(repaired->nodes));
 	memset(repaired->workers, 0, sizeof(repaired->workers));
-	VEC_EACH(const struct repair_node, node, &repair->nodes) {
-		repaired->nodes[node->state]++;
-		repaired->workers[node->state] += node->workers;
-	}
+	if (repair)
+		VEC_EACH(const struct repair_node, node, &repair->nodes) {
+			repaired->nodes[node->state]++;
+			repaired->workers[node->state] += node->workers;
+		}
 	repair_asks_set(&repaired->asks, repair);
 	if (repaired->asks.count > 0)
 		asked(drainer);
@@ -391,7 +479,7 @@ static void write_counts(const struct drainer *drainer, const struct metrics_clu
 	const struct repaired *repaired =
 		cluster_map_get(&drainer->of.clusters, cluster->of.namespace_, cluster->of.name);
 
-	if (!repaired)
+	if (!repaired || !repaired->has_nodes)
 		return;
 	for (size_t i = 0; i < REPAIR_STATE_COUNT; i++) {
 		const char *const labels[] = { cluster->of.namespace_, cluster->of.name,
@@ -434,6 +522,8 @@ const struct feature repair_feature = {
 	.end = end,
 	.observe = observe,
 	.decided = decided,
+	.pod_changed = pod_changed,
+	.pod_note = pod_note,
 	.reads_node_sign = reads_node_sign,
 	.metrics = metrics,
 	.metric_count = sizeof(metrics) / sizeof(metrics[0]),

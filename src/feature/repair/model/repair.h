@@ -61,6 +61,12 @@ struct drain_request {
 	size_t condition_count;
 };
 
+/* A worker that failed, as the watch of Pods saw it: KubeRay deletes its Pod soon after. */
+struct worker_failure {
+	const char *group, *pod, *node;
+	int64_t at; /* time_ms */
+};
+
 /* spec.repair of a RayClusterAutoscaler; members without `has` are not given. */
 struct repair_spec {
 	int64_t deadline_seconds;
@@ -100,6 +106,11 @@ struct repair_spec {
 	  "DrainRequests of NVSentinel act, and are completed when the Node is empty")             \
 	X(BOOLEAN, repair_dry_run, "repair-dry-run", false, 0, 1, "true|false",                    \
 	  "says what it would do on Nodes that are to be repaired, and does nothing")
+
+#define REPAIR_CAUSES(X)                                                                           \
+	X(NODE_FAILS, "NodeFails", TRAIT_OUTLASTS,                                                 \
+	  "most of its workers that failed in 24 h, at least three, ran on one Node",              \
+	  "look at the Node that the message names; cordon it while it is sick")
 
 #define CONDITION_NODES_TO_REPAIR "NodesToRepair"
 

@@ -1,0 +1,101 @@
+#include "feature/repair/ctl/worker_failures.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "core/model/pod_status.h"
+
+static bool ends(const struct plan_worker *worker)
+{
+	return worker->state == WORKER_DRAINING || worker->state == WORKER_GONE ||
+	       worker->reason == REASON_LEAVING;
+}
+
+void worker_failures_decided(struct worker_failures *failures, const struct plan *plan)
+{
+	VEC(const char *) names = { .at = NULL };
+
+	arena_done(&failures->arena);
+	failures->arena = ARENA_INIT;
+	VEC_EACH(const struct plan_worker, worker, &plan->workers)
+		if (ends(worker))
+			VEC_PUSH(&failures->arena, &names,
+				 arena_strdup(&failures->arena, worker->pod));
+	VEC_EACH(const struct plan_group, group, &plan->groups)
+		VEC_EACH(const struct plan_termination, end, &group->terminate)
+			VEC_PUSH(&failures->arena, &names,
+				 arena_strdup(&failures->arena, end->pod));
+	failures->ending =
+		name_set_of_strings(&failures->arena, &(struct strings){ names.at, names.count });
+}
+
+static void drop(struct worker_failure *failure)
+{
+	memory_free((void *)(uintptr_t)failure->group);
+	memory_free((void *)(uintptr_t)failure->pod);
+	memory_free((void *)(uintptr_t)failure->node);
+}
+
+/* Its former failure, a free place, or the oldest one. */
+static struct worker_failure *place_of(struct worker_failures *failures, const char *pod)
+{
+	struct worker_failure *oldest = &failures->at[0];
+
+	for (size_t i = 0; i < failures->count; i++) {
+		if (strcmp(failures->at[i].pod, pod) == 0)
+			return &failures->at[i];
+		if (failures->at[i].at < oldest->at)
+			oldest = &failures->at[i];
+	}
+	return failures->count < WORKER_FAILURES_MAX ? &failures->at[failures->count++] : oldest;
+}
+
+/* Evicted, preempted, or its Node is shut down. */
+static bool is_disrupted(const struct pod *pod)
+{
+	const struct condition *target =
+		condition_find(pod->conditions, pod->condition_count, "DisruptionTarget");
+
+	return target && strcmp(target->status, "True") == 0;
+}
+
+void worker_failures_pod_changed(struct worker_failures *failures, const struct pod *old,
+				 const struct pod *pod, time_ms now)
+{
+	const char *group = labels_value(&pod->labels, LABEL_GROUP);
+	AUTO(arena_done) struct arena scratch = ARENA_INIT;
+	struct worker_failure *failure;
+	time_ms at;
+
+	if (!group || !pod_is_worker(pod) || pod->deleting || pod->unreadable ||
+	    pod->spec.node_name[0] == '\0' || is_disrupted(pod) || !pod_status_is_news(old, pod) ||
+	    name_set_contains(&failures->ending, pod->name))
+		return;
+	at = pod_status_read(pod, &scratch).failed_at;
+	failure = place_of(failures, pod->name);
+	drop(failure);
+	*failure = (struct worker_failure){ .group = memory_strdup(group),
+					    .pod = memory_strdup(pod->name),
+					    .node = memory_strdup(pod->spec.node_name),
+					    .at = at != TIME_NONE ? at : now };
+}
+
+const struct worker_failure *worker_failures_copy(const struct worker_failures *failures,
+						  struct arena *arena)
+{
+	struct worker_failure *copy = ARENA_COPY(arena, failures->at, failures->count);
+
+	for (size_t i = 0; i < failures->count; i++) {
+		copy[i].group = arena_strdup(arena, copy[i].group);
+		copy[i].pod = arena_strdup(arena, copy[i].pod);
+		copy[i].node = arena_strdup(arena, copy[i].node);
+	}
+	return copy;
+}
+
+void worker_failures_done(struct worker_failures *failures)
+{
+	for (size_t i = 0; i < failures->count; i++)
+		drop(&failures->at[i]);
+	arena_done(&failures->arena);
+}

@@ -1,0 +1,29 @@
+/* The failed workers of one RayCluster, from the watch of Pods: the last WORKER_FAILURES_MAX, each Pod once, with its last
+ * failure. A worker that rayscaler ends or drains has not failed. All of it may be lost. */
+#ifndef FEATURE_REPAIR_CTL_WORKER_FAILURES_H
+#define FEATURE_REPAIR_CTL_WORKER_FAILURES_H
+
+#include "core/model/name_set.h"
+#include "core/model/plan.h"
+#include "feature/repair/model/repair.h"
+
+#define WORKER_FAILURES_MAX 32
+
+struct worker_failures {
+	struct worker_failure at[WORKER_FAILURES_MAX]; /* strings on the heap */
+	size_t count;
+	struct arena arena;
+	struct name_set ending; /* Pods that the last decision ends, drains or expects to end */
+};
+
+/* Of each decision. */
+void worker_failures_decided(struct worker_failures *failures, const struct plan *plan);
+/* Of a new version of a worker's Pod. now: of a failure without a time. */
+void worker_failures_pod_changed(struct worker_failures *failures, const struct pod *old,
+				 const struct pod *pod, time_ms now);
+/* A copy in the arena. */
+const struct worker_failure *worker_failures_copy(const struct worker_failures *failures,
+						  struct arena *arena);
+void worker_failures_done(struct worker_failures *failures);
+
+#endif
