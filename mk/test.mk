@@ -119,16 +119,16 @@ $(BUILD)/golden: $(BUILD)/tools/codec_golden $(wildcard src/test/golden/*.yaml s
 # None, and each feature alone, in builds of their own without optimization. The decision and the codecs link, so no
 # other part names a feature that is not there; the golden cases that need no other feature pass, and without any each
 # other one fails (src/test/golden/features.txt). The controller links as well, with none the whole program.
-# In make test none and half of the others, by the day of the year; in make test-all each.
+# In make test none and a quarter of the others, by the day of the year; in make test-all each.
 
-FEATURE_PARTS := 2
+FEATURE_PARTS := 4
 FEATURE_PART ?= $(shell expr $$(date +%j) % $(FEATURE_PARTS) + 1)
 FEATURE_SETS := none $(if $(TEST_ALL),$(FEATURES_ALL),$(shell printf '%s\n' $(FEATURES_ALL) | \
 	awk 'NR % $(FEATURE_PARTS) + 1 == $(FEATURE_PART)'))
 # $(call features_make,set)
 features_make = $(MAKE) --no-print-directory BUILD='$(BUILD)/features/$(1)' FEATURES='$(filter-out none,$(1))' \
 	WERROR=-w SANITIZE= FOR_SANITIZERS=-O0 HARDENING= EXTRA_CFLAGS=-O0
-## features: golden cases and link with none and with single features (FEATURE_PART by the day of the year, 1 or 2);
+## features: golden cases and link with none and with single features (FEATURE_PART by the day of the year, 1 to 4);
 ##   features-none, features-NAME: one of them
 features: $(FEATURE_SETS:%=features-%)
 $(addprefix features-,none $(FEATURES_ALL)): features-%:
