@@ -108,6 +108,11 @@ def test_a_gcs_that_is_gone_costs_no_worker(scenario, namespace, controller):
     control = controller(namespace)
     one.request(ONE_GPU)
     (worker,) = one.wait_joined(1, seconds=LONG)
+    with one.program() as program:
+        # A raylet whose agent does not run yet ends without the GCS as if it had been stopped, and `ray start` stays.
+        program.actors(1, num_gpus=1)
+        program.ready("actors")
+        program.end()
     # No new head is created: the operator does nothing for an invalid spec.
     one.edit({"spec": {"headGroupSpec": {"rayStartParams": {"labels": "held=by-the-test"}}}})
     head = one.head()["metadata"]["name"]
