@@ -133,19 +133,66 @@ static int parse_duration(const char *name, const char *text, int64_t minimum, i
 		       name, from, to, text);
 }
 
-/* "a,b,c"; empty parts are dropped. */
-static struct strings split_list(struct arena *arena, const char *text)
+static bool is_resource(const char *entry)
 {
+	return !entry[strcspn(entry, " \t=")];
+}
+
+/* As of a taint, or the type of a condition; size: of the part of the entry. */
+static bool is_key(const char *entry, size_t size)
+{
+	return size > 0 && strspn(entry, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "0123456789-_./") >= size;
+}
+
+static bool is_taint_key(const char *entry)
+{
+	return is_key(entry, strlen(entry));
+}
+
+static bool is_condition(const char *entry)
+{
+	size_t size = strcspn(entry, "=");
+	const char *status = entry + size;
+
+	return is_key(entry, size) && (!*status || !strcmp(status, "=True") ||
+				       !strcmp(status, "=False") || !strcmp(status, "=Unknown"));
+}
+
+/* What the entries of a list are, by the unit of its row. */
+static const struct entry_rule {
+	const char *unit;
+	bool (*is_right)(const char *entry);
+	const char *form;
+} entry_rules[] = {
+	{ "names", is_resource, "the name of a resource" },
+	{ "keys", is_taint_key, "the key of a taint, without its value and effect" },
+	{ "types", is_condition, "TYPE or TYPE=STATUS, with True, False or Unknown" },
+};
+
+/* "a,b,c"; empty parts are dropped. */
+static int parse_list(struct arena *arena, const struct settings_row *row, const char *text,
+		      struct strings *ret_list, struct err *err)
+{
+	const struct entry_rule *rule = entry_rules;
 	VEC(const char *) parts = { 0 };
 
+	while (strcmp(rule->unit, row->unit) != 0)
+		rule++;
 	while (*text) {
 		size_t size = strcspn(text, ",");
+		const char *entry = arena_strndup(arena, text, size);
 
+		if (size > 0 && !rule->is_right(entry))
+			return err_set(err, ERR_INPUT,
+				       "--%s: write each entry as %s, not as \"%.64s\"", row->name,
+				       rule->form, entry);
 		if (size > 0)
-			VEC_PUSH(arena, &parts, arena_strndup(arena, text, size));
+			VEC_PUSH(arena, &parts, entry);
 		text += size + (text[size] == ',');
 	}
-	return (struct strings){ .at = parts.at, .count = parts.count };
+	*ret_list = (struct strings){ .at = parts.at, .count = parts.count };
+	return 0;
 }
 
 static int set_option(struct options *options, const struct settings_row *row, const char *text,
@@ -169,8 +216,7 @@ static int set_option(struct options *options, const struct settings_row *row, c
 		*(int *)member = choice;
 		return 0;
 	case SETTINGS_LIST:
-		*(struct strings *)member = split_list(&options->arena, text);
-		return 0;
+		return parse_list(&options->arena, row, text, member, err);
 	case SETTINGS_TEXT:
 		if (text[0] == '\0')
 			return err_set(err, ERR_INPUT, "--%s: is empty; write a %s", row->name,
@@ -244,6 +290,15 @@ static int check_names(const struct options *options, struct err *err)
 	return 0;
 }
 
+static bool has_port(const char *address)
+{
+	const char *port = strrchr(address, ':');
+	size_t digits = port ? strspn(port + 1, "0123456789") : 0;
+
+	return digits > 0 && digits <= 5 && !port[1 + digits] &&
+	       strtol(port + 1, NULL, 10) <= 65535;
+}
+
 static int check_addresses(const struct options *options, struct err *err)
 {
 	const struct {
@@ -253,7 +308,7 @@ static int check_addresses(const struct options *options, struct err *err)
 
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
 		if (addresses[i].value[0] != '\0' && strcmp(addresses[i].value, "0") != 0 &&
-		    !strchr(addresses[i].value, ':'))
+		    !has_port(addresses[i].value))
 			return err_set(
 				err, ERR_INPUT,
 				"--%s must be an address with its port, as :8080, or 0 for none, "
