@@ -34,10 +34,16 @@ static const struct condition *target_condition(const struct pod *pod)
 	return NULL;
 }
 
+/* A Node with its final taints, found once for all of its Pods. */
+struct tainted {
+	const struct node *node;
+	VEC(const struct taint *) finals;
+};
+
 /* Kubernetes disrupts the Pod, for its condition or its Node (NULL when unknown). A taint that the Pod
  * tolerates is ignored: its replacement could be scheduled to such a Node as well, and would be
  * replaced in turn. */
-static void assess(struct arena *arena, const struct node *node, struct worker *worker)
+static void assess(struct arena *arena, const struct tainted *node, struct worker *worker)
 {
 	const struct pod *pod = worker->pod;
 	const struct condition *target = target_condition(pod);
@@ -48,17 +54,16 @@ static void assess(struct arena *arena, const struct node *node, struct worker *
 			target->reason[0] != '\0' ? target->reason : target->type,
 			target->message[0] != '\0' ? ": " : "", TEXT_MAX, target->message);
 	if (node)
-		for (size_t i = 0; i < node->taint_count; i++) {
-			const struct taint *taint = &node->taints[i];
+		for (size_t i = 0; i < node->finals.count; i++) {
+			const struct taint *taint = node->finals.at[i];
 
-			if (!disruption_taint_is_final(taint) ||
-			    node_match_tolerates(&pod->spec, taint))
+			if (node_match_tolerates(&pod->spec, taint))
 				continue;
 			worker->ends = earlier(worker->ends, disruption_taint_end(taint));
 			if (!worker->disruption_why)
 				worker->disruption_why = arena_printf(
 					arena, "Node %s is about to be removed (taint %s)",
-					node->name, taint->key);
+					node->node->name, taint->key);
 		}
 	worker->disrupted = worker->disruption_why != NULL;
 }
@@ -89,13 +94,30 @@ static void apply_planned(const struct facts *facts, struct worker *worker)
 
 static int compare_nodes(const void *left, const void *right)
 {
-	return strcmp((*(const struct node *const *)left)->name,
-		      (*(const struct node *const *)right)->name);
+	return strcmp(((const struct tainted *)left)->node->name,
+		      ((const struct tainted *)right)->node->name);
 }
 
 static int compare_name(const void *name, const void *node)
 {
-	return strcmp(name, (*(const struct node *const *)node)->name);
+	return strcmp(name, ((const struct tainted *)node)->node->name);
+}
+
+/* By name. */
+static const struct tainted *find_tainted(const struct snapshot *snapshot, struct arena *arena)
+{
+	struct tainted *nodes = arena_array(arena, snapshot->node_count, sizeof(*nodes));
+
+	for (size_t i = 0; i < snapshot->node_count; i++) {
+		const struct node *node = &snapshot->nodes[i];
+
+		nodes[i].node = node;
+		ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
+			if (disruption_taint_is_final(taint))
+				VEC_PUSH(arena, &nodes[i].finals, taint);
+	}
+	qsort(nodes, snapshot->node_count, sizeof(*nodes), compare_nodes);
+	return nodes;
 }
 
 /* Others have deleted its Pod, which does not end: a lost Node, a finalizer. KubeRay up to 1.7.0 counts it as
@@ -119,15 +141,12 @@ static bool was_notified(const struct facts *facts, const struct worker *worker)
 void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 {
 	const struct snapshot *snapshot = facts->snapshot;
-	const struct node **nodes =
-		arena_array(facts->arena, snapshot->node_count, sizeof(struct node *));
+	const struct tainted *nodes;
+
 	if (facts->termination_forbidden)
 		return;
-	for (size_t i = 0; i < snapshot->node_count; i++)
-		nodes[i] = &snapshot->nodes[i];
-	qsort(nodes, snapshot->node_count, sizeof(struct node *), compare_nodes);
+	nodes = find_tainted(snapshot, facts->arena);
 	ARRAY_EACH(struct worker, worker, workers, count) {
-		const struct node *const *node;
 		const struct group *group;
 		if (worker->group == FACTS_NO_INDEX ||
 		    (has_ended(worker) && !was_notified(facts, worker)))
@@ -141,9 +160,10 @@ void disruption_mark(struct facts *facts, struct worker *workers, size_t count)
 		/* A multi-host replica is lost when one of its hosts is deleted; one that stays is there
 		 * for KubeRay, and of no use. */
 		if (!worker->deleting || group->hosts == 1 || is_stuck(worker)) {
-			node = bsearch(worker->pod->spec.node_name, nodes, snapshot->node_count,
-				       sizeof(struct node *), compare_name);
-			assess(facts->arena, node ? *node : NULL, worker);
+			assess(facts->arena,
+			       SORT_FIND(worker->pod->spec.node_name, nodes, snapshot->node_count,
+					 compare_name),
+			       worker);
 			if (is_stuck(worker) && !worker->disrupted) {
 				worker->disrupted = true;
 				worker->disruption_why =

@@ -988,31 +988,39 @@ static void undo(struct schedule_try *try)
 
 /* ---- units left over ---- */
 
-/* Sets the limit that prevents a new node for the shape, see enum schedule_limit. */
-static void find_limit(struct schedule_try *try, const struct schedule_shape *shape,
-		       struct schedule_leftover *left)
+/* Sets the limits that prevent new nodes, see enum schedule_limit. The trees have the shapes with units left, so each
+ * type reads only those that may fit into it, and takes those without so high a limit. */
+static void find_limits(struct schedule_try *try, struct schedule_leftover *left)
 {
 	struct schedule_run *run = try->run;
-	uint32_t state = SCHEDULE_ID_NONE;
-	bool serves = false;
+	struct schedule_candidate *c = NULL;
 
 	for (size_t type = 1; type < run->problem->type_count; type++) {
 		enum schedule_limit limit;
 
-		if (run->templates[type].state != state) {
-			state = run->templates[type].state;
-			schedule_room_load_part(&run->room, state,
-						schedule_requests_part(try->requests, run, state));
-			serves = schedule_room_take(&run->room, shape, 1);
-			schedule_room_unload(&run->room);
-		}
-		if (!serves)
-			continue;
 		schedule_run_permits(run, type, false, &limit);
-		if (left->limit_type != SCHEDULE_NO_INDEX && limit <= left->limit)
-			continue;
-		left->limit = limit;
-		left->limit_type = type;
+		if (!c || c->state != run->templates[type].state)
+			c = schedule_candidate_new(try, run->templates[type].state, type);
+		schedule_room_load_part(&run->room, c->state, c->part);
+		for (size_t i = 0; i < c->kinds.count; i++) {
+			const struct schedule_tree *tree = c->kinds.at[i]->tree;
+			size_t place = schedule_requests_next(tree, &run->room, 0);
+
+			for (; place != SCHEDULE_NO_INDEX;
+			     place = schedule_requests_next(tree, &run->room, place + 1)) {
+				uint32_t shape = tree->shapes.at[place];
+
+				if ((left[shape].limit_type != SCHEDULE_NO_INDEX &&
+				     limit <= left[shape].limit) ||
+				    !schedule_room_take(&run->room, &try->list->shapes[shape], 1))
+					continue;
+				left[shape].limit = limit;
+				left[shape].limit_type = type;
+				schedule_room_unload(&run->room);
+				schedule_room_load_part(&run->room, c->state, c->part);
+			}
+		}
+		schedule_room_unload(&run->room);
 	}
 }
 
@@ -1023,18 +1031,16 @@ static const struct schedule_leftover *find_left(struct schedule_try *try)
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct schedule_shape *shape = &try->list->shapes[i];
-
-		left[i].count = try->requests->atomic ? shape->count : try->left[i];
+		left[i].count = try->requests->atomic ? try->list->shapes[i].count : try->left[i];
 		left[i].limit_type = SCHEDULE_NO_INDEX;
-		if (!try->left[i])
-			continue;
-		any = true;
-		if (is_cut(try))
-			left[i].limit = SCHEDULE_LIMIT_CPU_BUDGET;
-		else
-			find_limit(try, shape, &left[i]);
+		any = any || try->left[i];
 	}
+	if (any && !is_cut(try))
+		find_limits(try, left);
+	else if (any)
+		for (size_t i = 0; i < count; i++)
+			if (try->left[i])
+				left[i].limit = SCHEDULE_LIMIT_CPU_BUDGET;
 	return any ? left : NULL;
 }
 

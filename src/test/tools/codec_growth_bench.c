@@ -10,7 +10,8 @@
  * the same on each machine. At the largest size, COUNT elements, reading and deciding may take COST_MAX times
  * BASE_BLOCKS and MEMORY_MAX_MIB. Of a product that takes more than COST_MAX two smaller sizes are measured
  * as well: its exponent, by the number of values in the lists, of all three and of the last two, may be
- * EXPONENT_MAX. A list that does not decode at a size has a limit, and is measured at the largest size that
+ * EXPONENT_MAX. Of a decision that is the exponent under Ray's packing: the search for cheaper launches begins at some
+ * size and ends by its own limits, so beside that it may take SEARCH_COST_MAX times BASE_BLOCKS. A list that does not decode at a size has a limit, and is measured at the largest size that
  * does. A pair is not measured when one of its lists alone is above its aim. A decision of a costly product may
  * take at most BLOCKS_OF_UNIT_MAX for each unit that it counts itself, or else it has work that no budget ends.
  *
@@ -45,6 +46,7 @@
 #define SIZES 3
 #define LONG_BLOCKS 2e8
 #define COST_MAX 10.0
+#define SEARCH_COST_MAX 1000.0
 /* About a millisecond of work in a program that counts nothing. */
 #define BASE_BLOCKS 1e6
 #define EXPONENT_MAX 1.4
@@ -65,7 +67,8 @@ struct sample {
 	size_t count;  /* elements */
 	double values; /* in the lists */
 	double blocks[STEPS], mib[STEPS];
-	double units; /* that the decision counts itself (base/bounded_run.h) */
+	double growing[STEPS]; /* blocks without those of the search for cheaper launches */
+	double units;          /* that the decision counts itself (base/bounded_run.h) */
 };
 
 struct product {
@@ -116,6 +119,7 @@ static int measure_text(const struct buf *text, struct sample *sample, struct er
 	AUTO(json_done) struct cJSON *tree = NULL;
 	AUTO(arena_done) struct arena input = ARENA_INIT;
 	AUTO(arena_done) struct arena output = ARENA_INIT;
+	AUTO(arena_done) struct arena without_search = ARENA_INIT;
 	struct snapshot snapshot;
 	uint64_t before;
 	double rss;
@@ -135,6 +139,11 @@ static int measure_text(const struct buf *text, struct sample *sample, struct er
 	sample->blocks[STEP_DECIDE] = (double)(work_count_blocks() - before);
 	sample->units += (double)bounded_units();
 	sample->mib[STEP_DECIDE] = bench_usage_mib("VmHWM") - rss;
+	snapshot.settings.packing = PACKING_RAY;
+	before = work_count_blocks();
+	(void)decide(&snapshot, &without_search);
+	sample->growing[STEP_READ] = sample->blocks[STEP_READ];
+	sample->growing[STEP_DECIDE] = (double)(work_count_blocks() - before);
 	return 0;
 }
 
@@ -162,12 +171,11 @@ static double exponent_from(const struct product *product, enum step step, size_
 
 	if (product->sample_count < SIZES || samples[0].values <= samples[small].values)
 		return 0;
-	return log(samples[0].blocks[step] / samples[small].blocks[step]) /
+	return log(samples[0].growing[step] / samples[small].growing[step]) /
 	       log(samples[0].values / samples[small].values);
 }
 
-/* Of all sizes and of the last doubling, the lower one: growth continues, unlike the search for cheaper launches,
- * which begins at some size and has a limit. */
+/* Of all sizes and of the last doubling, the lower one: growth continues. */
 static double exponent(const struct product *product, enum step step)
 {
 	return fmin(exponent_from(product, step, SIZES - 1), exponent_from(product, step, 1));
@@ -183,7 +191,9 @@ static bool is_above(const struct product *product, enum step step)
 	const struct sample *largest = &product->samples[0];
 
 	return product->status != 0 || largest->mib[step] > MEMORY_MAX_MIB ||
-	       (is_costly(largest, step) && exponent(product, step) > EXPONENT_MAX);
+	       largest->blocks[step] - largest->growing[step] > SEARCH_COST_MAX * BASE_BLOCKS ||
+	       (largest->growing[step] > COST_MAX * BASE_BLOCKS &&
+		exponent(product, step) > EXPONENT_MAX);
 }
 
 /* Whether a product takes more than its row permits, or the memory, or was ended. A product that grew too much is measured
@@ -215,7 +225,7 @@ static size_t largest_size(const struct bench *bench, struct growth_choice choic
 
 		choice.count = largest / 4;
 		if (!measure(&bench->template, &choice, &sample, &err) &&
-		    fmax(sample.blocks[STEP_READ], sample.blocks[STEP_DECIDE]) < LONG_BLOCKS)
+		    fmax(sample.growing[STEP_READ], sample.growing[STEP_DECIDE]) < LONG_BLOCKS)
 			break;
 	}
 	return largest;
@@ -266,9 +276,9 @@ static void print_product(const struct product *product, enum step step, const c
 		(void)snprintf(sizes + strlen(sizes), sizeof(sizes) - strlen(sizes), " %zu",
 			       sample->count);
 		(void)snprintf(blocks + strlen(blocks), sizeof(blocks) - strlen(blocks), " %.0f",
-			       sample->blocks[step] / 1000);
+			       sample->growing[step] / 1000);
 	}
-	printf("%-6s %-6s %s: %s,%s elements,%s thousand blocks, %.0f x base, n^%.2f, %.0f MiB\n",
+	printf("%-6s %-6s %s: %s,%s elements,%s thousand blocks, %.0f x base in all, n^%.2f, %.0f MiB\n",
 	       word, step_names[step], product->lists, growth_texts_names[product->choice.texts],
 	       sizes, blocks, product->samples[0].blocks[step] / BASE_BLOCKS,
 	       exponent(product, step), product->samples[0].mib[step]);
