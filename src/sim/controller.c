@@ -185,8 +185,10 @@ void controller_pass(struct sim_ray *ray, uint64_t id)
 	if (plan->cluster.action == CLUSTER_READ_WORK)
 		plan = decide_with_lists(ray, &view);
 	bool drained = drain(ray, plan);
-	if (drained && baseline_deletes_drained(world->input))
+	if (drained && baseline_deletes_drained(world->input)) {
+		ray->memory = memory_state_drained(ray->memory, &plan->memory, &world->pass_arena);
 		plan = decide_now(ray, &view);
+	}
 	ray->changed = plan->next_change <= view.snapshot.now;
 	ray->memory =
 		baseline_memory(world->input, &plan->memory, world_next_arena(ray->memory_arenas));

@@ -339,27 +339,65 @@ static void back_off(const struct search *search, struct schedule_type *types,
 	}
 }
 
+static bool is_placed(const struct search *search, const struct schedule_result *result)
+{
+	for (size_t i = 0; i < search->packing->problem.gang_count; i++)
+		if (search->rests[i].over && result->gangs[i].count > 0)
+			return false;
+	return true;
+}
+
+/* Their gangs need them, beside workers of groups that are tried next. */
+static void keep_parts(struct search *search)
+{
+	struct packing *packing = search->packing;
+
+	VEC_EACH(struct part, part, &search->parts) {
+		const struct replica *replica = part->replica;
+
+		if (!packing->workers[replica->members[0]].returned)
+			continue;
+		for (size_t i = 0; i < replica->count; i++)
+			packing->workers[replica->members[i]].returned = NULL;
+		part->since = packing->snapshot->now;
+		note(packing, part);
+	}
+}
+
 static void end_parts(struct search *search)
 {
 	struct packing *packing = search->packing;
 	struct schedule_problem *problem = &packing->problem;
 	struct schedule_type *types =
 		ARENA_COPY(packing->arena, problem->types, problem->type_count);
-	struct schedule_node *nodes =
+	struct schedule_node *with =
 		ARENA_COPY(packing->arena, problem->nodes, problem->node_count);
+	struct schedule_node *without;
+	struct schedule_result *result;
 
-	back_off(search, types, nodes);
+	back_off(search, types, with);
+	without = ARENA_COPY(packing->arena, with, problem->node_count);
 	VEC_EACH(struct part, part, &search->parts) {
 		part->over = part->over || is_over(search, part, false);
 		if (part->over && search->spare[part->group->index]-- > 0)
-			give_back(search, part, nodes);
+			give_back(search, part, without);
 		else
 			note(packing, part);
 	}
 	problem->types = types;
-	problem->nodes = nodes;
 	problem->may_be_cut = false;
+	problem->nodes = without;
 	packing->result = schedule(problem, packing->arena);
+	if (is_placed(search, packing->result))
+		return;
+	problem->nodes = with;
+	result = schedule(problem, packing->arena);
+	if (is_placed(search, result)) {
+		packing->result = result;
+		keep_parts(search);
+	} else {
+		problem->nodes = without;
+	}
 }
 
 void gang_wait(struct packing *packing)

@@ -4,9 +4,9 @@
  *
  * A part that has waited for gang-hold-seconds is given back, with all other parts of its gang. The groups of the rest are
  * in back-off for the longest time, since each further try costs as much again; the gang is packed without them and
- * without its parts, so another group or slice is tried. Parts that minReplicas or other demand keeps do not go
- * back, and where none does, the gang waits on. A part of a replica stays while
- * another bundle fits one of its hosts.
+ * without its parts, so another group or slice is tried. Where other groups hold only its rest, the parts stay, for a
+ * new time. Parts that minReplicas or other demand keeps do not go back, and where none does, the gang waits on. A part
+ * of a replica stays while another bundle fits one of its hosts.
  *
  * The time is a mark for each part. Without one, as after a restart, it runs since the first Pod of the rest was
  * created, and never since before the part was idle. */

@@ -138,6 +138,27 @@ const struct memory_state *memory_state_copy(const struct memory_state *memory, 
 	return FIELD_COPY(memory_fields, memory, arena);
 }
 
+const struct memory_state *memory_state_drained(const struct memory_state *old,
+						const struct memory_state *made,
+						struct arena *arena)
+{
+	struct memory_state drained = old ? *old : *made;
+
+	if (!old)
+		drained.launches.count = 0;
+	drained.backoffs.at = NULL;
+	drained.backoffs.count = drained.backoffs.capacity = 0;
+	VEC_EACH(const struct memory_backoff, backoff, &made->backoffs)
+		if (backoff->cause == REASON_GANG_INCOMPLETE)
+			VEC_PUSH(arena, &drained.backoffs, *backoff);
+	if (drained.backoffs.count == 0)
+		return old;
+	VEC_EACH(const struct memory_backoff, backoff, &(old ? old : made)->backoffs)
+		if (!VEC_FIND(&drained.backoffs, group, backoff->group))
+			VEC_PUSH(arena, &drained.backoffs, *backoff);
+	return memory_state_copy(&drained, arena);
+}
+
 static struct memory_state unapplied(const struct memory_state *memory, struct arena *arena)
 {
 	struct memory_state rest = *memory;

@@ -132,6 +132,12 @@ const struct memory_state *memory_state_keep(const struct memory_state *memory,
 const struct memory_state *memory_state_copy(const struct memory_state *memory,
 					     struct arena *arena);
 
+/* For the decision after the drains of one: `old` (NULL: none) with the back-offs of gangs that this one began, whose
+ * parts no longer wait once they drain. `made`: the memory of its plan, whose launches are not written yet. */
+const struct memory_state *memory_state_drained(const struct memory_state *old,
+						const struct memory_state *made,
+						struct arena *arena);
+
 /* The next decision reads nothing in `memory` that the one on `old` (NULL: empty) did not: equal entries in the
  * same order, but for marks that are applied already. */
 bool memory_state_reads_equal(const struct memory_state *memory, const struct memory_state *old,

@@ -364,6 +364,8 @@ static bool ask_drains(struct pass *pass, const struct plan *plan)
 	pass->drained = true;
 	if (drains.list.count == 0)
 		return false;
+	pass->config.memory =
+		memory_state_drained(pass->config.memory, &plan->memory, &pass->arena);
 	pass->step = PASS_DRAINING;
 	phase_begin(pass);
 	VEC_EACH(const struct act_drain, drain, &drains.list) {

@@ -242,6 +242,33 @@ static void test_missing(void **state)
 	assert_int_equal(memory.backoffs.count, 0);
 }
 
+/* A decision after drains reads what the one before began for gangs, and no launch that is not written yet. */
+static void test_drained(void **state)
+{
+	AUTO(arena_done) struct arena arena = ARENA_INIT;
+	struct memory_state old =
+		decode("{\"backoffs\":[{\"group\":\"a\",\"until\":0,\"seconds\":1,"
+		       "\"cause\":\"NoNode\",\"message\":\"\"}]}",
+		       &arena);
+	struct memory_state made = decode(
+		"{\"backoffs\":[{\"group\":\"a\",\"until\":\"2026-11-20T10:00:00Z\",\"seconds\":600,"
+		"\"cause\":\"GangIncomplete\",\"message\":\"\"},{\"group\":\"b\",\"until\":"
+		"\"2026-11-20T10:00:00Z\",\"seconds\":5,\"cause\":\"NoNode\",\"message\":\"\"}],"
+		"\"launches\":[{\"group\":\"a\",\"replicas\":2,\"baseReplicas\":2,\"unjoined\":2}]}",
+		&arena);
+	const struct memory_state *drained = memory_state_drained(&old, &made, &arena);
+
+	(void)state;
+	assert_int_equal(drained->backoffs.count, 1);
+	assert_int_equal(drained->backoffs.at[0].seconds, 600);
+	drained = memory_state_drained(NULL, &made, &arena);
+	assert_int_equal(drained->backoffs.count, 2);
+	assert_int_equal(drained->launches.count, 0);
+	made.backoffs.at[0].cause = REASON_NO_NODE;
+	assert_ptr_equal(memory_state_drained(&old, &made, &arena), &old);
+	assert_null(memory_state_drained(NULL, &made, &arena));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_bad_templates_are_dropped),
 		cmocka_unit_test(test_ceiling),
 		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_drained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

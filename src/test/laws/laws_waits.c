@@ -229,6 +229,18 @@ static bool is_above_minimum(const struct cJSON *tree, const struct cJSON *group
 	return facts_kept_pods(tree, group) > tree_integer(group, "minReplicas", 0);
 }
 
+/* Its rest is tried in another group, and the one before is in back-off. */
+static bool waits_anew(const struct cJSON *plan, const char *name)
+{
+	bool anew = false, backed_off = false;
+
+	TREE_EACH(mark, TREE_AT(plan, "memory", "gangParts"))
+		anew = anew || (tree_is(mark, "key", name) && !tree_is(mark, "since", LONG_AGO));
+	TREE_EACH(backoff, TREE_AT(plan, "memory", "backoffs"))
+		backed_off = backed_off || tree_is(backoff, "cause", "GangIncomplete");
+	return anew && backed_off;
+}
+
 static void check_part(const struct cJSON *tree, const struct cJSON *plan, const struct cJSON *mark,
 		       struct laws_verdict *verdict)
 {
@@ -240,7 +252,7 @@ static void check_part(const struct cJSON *tree, const struct cJSON *plan, const
 	    !tree_is(facts_living_node(tree, name), "status", "IDLE"))
 		return;
 	if (has_gang_alone(place_of(plan, name)) && is_waiting(tree, plan) &&
-	    !termination_of(plan, name))
+	    !termination_of(plan, name) && !waits_anew(plan, name))
 		laws_break(verdict, "halves",
 			   "worker %s has waited for longer than gang-hold-seconds, and waits on",
 			   name);
