@@ -300,6 +300,7 @@ static const struct {
 	{ "ReplicasReverted", "" },
 	{ "TemplateBroken", "" },
 	{ CONDITION_POD_UNREADABLE, "cannot be read: " },
+	{ "NodesToRepair", "to be repaired: " },
 };
 
 static void add_conditions(const struct footer *footer, const struct summary *summary)

@@ -1,5 +1,6 @@
 #include "core/decide/disruption_replace.h"
 
+#include "base/int64.h"
 #include "core/decide/mark.h"
 #include "core/decide/spare.h"
 
@@ -42,8 +43,14 @@ void disruption_replace(struct packing *packing)
 		return;
 	ARRAY_EACH(const struct group, group, packing->facts->groups, packing->facts->group_count) {
 		struct group_packing *own = &packing->groups[group->index];
-		int64_t in_use = group->disrupted > 0 ? spare_pods_in_use(packing, group, true) : 0;
-		int64_t wanted = remember(packing, group, in_use);
+		int64_t in_use = 0, drained = 0;
+		if (group->disrupted > 0) {
+			in_use = spare_pods_in_use(packing, group, SPARE_OF_DISRUPTED);
+			drained = spare_pods_in_use(packing, group, SPARE_OF_DRAINED);
+		}
+		/* A replacement that is idle stays while Ray moves the work, however long that takes; one that has
+		 * the work already is not replaced. */
+		int64_t wanted = int64_max(remember(packing, group, in_use), in_use + drained);
 		int64_t found = spare_keep(packing, group, wanted, SPARE_FOR_DISRUPTION);
 		int64_t lack = in_use - found, ready = pods_ready(packing, group);
 		own->replacements_ready = ready >= in_use;

@@ -12,9 +12,13 @@ static bool is_in_use(const struct worker *worker)
 }
 
 /* Of a planned end Ray is notified when the replacement is there. */
-static bool needs_replacement(const struct worker *worker)
+static bool is_of_kind(const struct worker *worker, enum spare_of of)
 {
-	return worker->disrupted && !(worker->planned && worker->state == WORKER_DRAINING);
+	bool drained = worker->planned && worker->state == WORKER_DRAINING;
+
+	if (of == SPARE_OF_ALL)
+		return worker->disrupted || !worker->deleting;
+	return worker->disrupted && drained == (of == SPARE_OF_DRAINED);
 }
 
 /* The replicas of a group are numbered one after the other: the lowest number. */
@@ -29,7 +33,7 @@ static size_t first_replica(const struct facts *facts, const struct group *group
 }
 
 int64_t spare_pods_in_use(const struct packing *packing, const struct group *group,
-			  bool only_disrupted)
+			  enum spare_of of)
 {
 	bool *counted = arena_array(packing->arena, group->worker_count, sizeof(*counted));
 	size_t lowest = first_replica(packing->facts, group);
@@ -38,8 +42,7 @@ int64_t spare_pods_in_use(const struct packing *packing, const struct group *gro
 	for (size_t i = 0; i < group->worker_count; i++) {
 		const struct worker *worker = &packing->facts->workers[group->first_worker + i];
 
-		if (!is_in_use(worker) || (only_disrupted ? !needs_replacement(worker) :
-							    !worker->disrupted && worker->deleting))
+		if (!is_in_use(worker) || !is_of_kind(worker, of))
 			continue;
 		if (worker->replica != FACTS_NO_INDEX && counted[worker->replica - lowest])
 			continue;

@@ -8,9 +8,15 @@
 
 enum spare_use { SPARE_FOR_DISRUPTION, SPARE_FOR_WARM };
 
-/* Pods of the group that are in use, or only the disrupted ones of them. */
+enum spare_of {
+	SPARE_OF_ALL,       /* but those that are ended otherwise */
+	SPARE_OF_DISRUPTED, /* they need a replacement */
+	SPARE_OF_DRAINED,   /* of a planned end, which have had one: Ray moves their work */
+};
+
+/* Pods of the group that are in use. */
 int64_t spare_pods_in_use(const struct packing *packing, const struct group *group,
-			  bool only_disrupted);
+			  enum spare_of of);
 /* Keeps up to `wanted` Pods that are free and not kept for another use: first those that stay
  * anyway, and as warm workers those that are ready. Returns how many it found, new ones of the
  * packing included. */

@@ -72,7 +72,8 @@ static void test_clusters_keep_their_order(void **state)
 	"'infeasible':[{'reason':'NoGroupFits','count':3,'gpus':'48','message':"                   \
 	"'no group could serve {GPU: 16}'}],'unserved':[{'reason':'MaxReplicas','count':1,"        \
 	"'gpus':'x','message':'at maxReplicas'}],'conditions':[{'type':'PodUnreadable','status':"  \
-	"'True','reason':'ObjectLimit','message':'too many'}]}}"
+	"'True','reason':'ObjectLimit','message':'too many'},{'type':'NodesToRepair','status':"    \
+	"'True','reason':'RepairBegun','message':'Node n: cordoned'}]}}"
 
 static const char *time_ago(int64_t ago_seconds)
 {
@@ -131,6 +132,7 @@ static void test_status_of_the_object(void **state)
 	EXPECT(result.output, "s ago: status of its RayClusterAutoscaler at ");
 	EXPECT(result.output, "group could serve {GPU: 16}; GPUs now/target/max 4/8/8\n");
 	EXPECT(result.output, "s ago: cannot be read: too many\n");
+	EXPECT(result.output, "s ago: to be repaired: Node n: cordoned\n");
 	EXPECT(result.output, "s ago: pending in Ray: 3 bundles: 48 GPU\n");
 	EXPECT(result.output, "s ago: requested ahead of demand: 2 bundles\n");
 	EXPECT(result.output,

@@ -25,10 +25,33 @@ const char *repair_state_name(enum repair_state state)
 struct rule {
 	int64_t drain_ms, nodes, percent;
 	bool deletes, dry_run;
+	struct name_set draining; /* Nodes */
 };
 
-static struct rule rule_of(const struct snapshot *snapshot)
+/* The Nodes with work that Ray drains: after a restart the memory of the Nodes that have begun is lost. */
+static struct name_set draining_nodes(const struct facts *facts)
 {
+	const struct snapshot *snapshot = facts->snapshot;
+	VEC(const char *) names = { .at = NULL };
+	VEC(const char *) nodes = { .at = NULL };
+	struct name_set pods;
+
+	if (!snapshot->ray_state)
+		return (struct name_set){ .at = NULL };
+	ARRAY_EACH(const struct ray_node, node, snapshot->ray_state->nodes,
+		   snapshot->ray_state->node_count)
+		if (node->status == RAY_NODE_DRAINING && !ray_node_is_unused(node))
+			VEC_PUSH(facts->arena, &names, node->instance_id);
+	pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
+	for (size_t i = 0; i < snapshot->pod_count; i++)
+		if (name_set_contains(&pods, snapshot->pods[i]->name))
+			VEC_PUSH(facts->arena, &nodes, snapshot->pods[i]->spec.node_name);
+	return name_set_of_strings(facts->arena, &(struct strings){ nodes.at, nodes.count });
+}
+
+static struct rule rule_of(const struct facts *facts)
+{
+	const struct snapshot *snapshot = facts->snapshot;
 	const struct settings *settings = &snapshot->settings;
 	const struct repair_spec *spec = snapshot->autoscaler ? snapshot->autoscaler->repair : NULL;
 	int64_t seconds = settings->repair_deadline_seconds;
@@ -48,7 +71,15 @@ static struct rule rule_of(const struct snapshot *snapshot)
 	if (spec && spec->has_max_unavailable_percent)
 		rule.percent = spec->max_unavailable_percent;
 	rule.drain_ms = seconds * MS_PER_SECOND;
+	rule.draining = draining_nodes(facts);
 	return rule;
+}
+
+static bool has_begun(const struct facts *facts, const struct rule *rule, const char *node)
+{
+	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node);
+
+	return (mark && mark->count > 0) || name_set_contains(&rule->draining, node);
 }
 
 /* ---- the Nodes ---- */
@@ -117,13 +148,24 @@ static time_ms since_of(const struct facts *facts, const struct repair_signal *s
 }
 
 static enum repair_state state_of(const struct facts *facts, const struct rule *rule,
-				  const struct repair_signal *signal, time_ms since, bool repelled)
+				  const struct repair_signal *signal,
+				  const struct repair_node *node, bool repelled)
 {
 	if (!signal->acts || !repelled)
 		return REPAIR_STATE_REPORTED;
-	if (!due_passed(facts->due, since, signal->after_ms))
+	if (!node->begun && !due_passed(facts->due, node->since, signal->after_ms))
 		return REPAIR_STATE_LASTS;
 	return rule->dry_run ? REPAIR_STATE_DRY_RUN : REPAIR_STATE_WAITS;
+}
+
+/* By its signal. */
+static void judge(const struct facts *facts, const struct rule *rule,
+		  const struct repair_signal *signal, bool repelled, struct repair_node *node)
+{
+	node->why = repair_signal_text(signal, facts->arena);
+	node->since = since_of(facts, signal, node->node);
+	node->begun = has_begun(facts, rule, node->node);
+	node->state = state_of(facts, rule, signal, node, repelled);
 }
 
 static void add_node(struct facts *facts, const struct rule *rule, const struct placed *placed,
@@ -131,18 +173,16 @@ static void add_node(struct facts *facts, const struct rule *rule, const struct 
 		     struct plan_repair *repair)
 {
 	bool repelled;
-	int64_t workers = pods_on(placed, node, &repelled);
-	time_ms since = since_of(facts, signal, node->name);
-	const char *why;
+	struct repair_node own = { .node = node->name,
+				   .workers = pods_on(placed, node, &repelled) };
 
-	if (workers == 0)
+	if (own.workers == 0)
 		return;
-	why = repair_signal_text(signal, facts->arena);
+	judge(facts, rule, signal, repelled, &own);
 	if (signal->acts && !repelled)
-		why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it", why);
-	VEC_PUSH(facts->arena, &repair->nodes,
-		 ((struct repair_node){ node->name, state_of(facts, rule, signal, since, repelled),
-					why, since, workers, NULL, false, false }));
+		own.why = arena_printf(facts->arena, "%s; it still takes Pods, so cordon it",
+				       own.why);
+	VEC_PUSH(facts->arena, &repair->nodes, own);
 }
 
 /* DrainRequests that are not complete, by Node. */
@@ -261,9 +301,7 @@ static void add_devices(struct facts *facts, const struct rule *rule, struct pla
 			count++;
 		read_devices(facts, &signs[first], count, &signal, pods);
 		node.workers = (int64_t)pods->count;
-		node.why = repair_signal_text(&signal, facts->arena);
-		node.since = since_of(facts, &signal, name);
-		node.state = state_of(facts, rule, &signal, node.since, true);
+		judge(facts, rule, &signal, true, &node);
 		if (!known)
 			VEC_PUSH(facts->arena, &repair->nodes, node);
 		else if (known->state == REPAIR_STATE_REPORTED && signal.acts)
@@ -274,69 +312,35 @@ static void add_devices(struct facts *facts, const struct rule *rule, struct pla
 
 /* ---- which of them begin ---- */
 
-/* The Nodes with a Pod that Ray drains: after a restart the memory of what has begun is lost. */
-static struct name_set draining_nodes(const struct facts *facts)
-{
-	const struct snapshot *snapshot = facts->snapshot;
-	VEC(const char *) names = { .at = NULL };
-	VEC(const char *) nodes = { .at = NULL };
-	struct name_set pods;
-
-	if (!snapshot->ray_state)
-		return (struct name_set){ .at = NULL };
-	ARRAY_EACH(const struct ray_node, node, snapshot->ray_state->nodes,
-		   snapshot->ray_state->node_count)
-		if (node->status == RAY_NODE_DRAINING)
-			VEC_PUSH(facts->arena, &names, node->instance_id);
-	pods = name_set_of_strings(facts->arena, &(struct strings){ names.at, names.count });
-	for (size_t i = 0; i < snapshot->pod_count; i++)
-		if (name_set_contains(&pods, snapshot->pods[i]->name))
-			VEC_PUSH(facts->arena, &nodes, snapshot->pods[i]->spec.node_name);
-	return name_set_of_strings(facts->arena, &(struct strings){ nodes.at, nodes.count });
-}
-
-static bool has_begun(const struct facts *facts, const struct name_set *draining,
-		      const struct repair_node *node)
-{
-	const struct memory_mark *mark = mark_find(facts, MARK_REPAIR, node->node);
-
-	return (mark && mark->count > 0) || name_set_contains(draining, node->node);
-}
-
-/* A Node that waits, in the order in which they begin: those that have begun, then the longest. */
-struct candidate {
-	struct repair_node *node;
-	bool begun;
-};
-
+/* Those that have begun, then the longest. */
 static int compare_candidates(const void *left, const void *right)
 {
-	const struct candidate *a = left, *b = right;
+	const struct repair_node *a = *(struct repair_node *const *)left;
+	const struct repair_node *b = *(struct repair_node *const *)right;
 
 	if (a->begun != b->begun)
 		return a->begun ? -1 : 1;
-	return (a->node->since > b->node->since) - (a->node->since < b->node->since);
+	return (a->since > b->since) - (a->since < b->since);
 }
 
+/* One that has begun goes on without a grant: after a restart its replacement would be idle, and end, until the fleet
+ * grants it again. */
 static void choose(const struct facts *facts, struct plan_repair *repair, int64_t limit)
 {
-	struct candidate *candidates =
+	struct repair_node **candidates =
 		arena_array(facts->arena, repair->nodes.count, sizeof(*candidates));
 	const struct name_set granted =
 		name_set_of_strings(facts->arena, &facts->snapshot->repair_grants);
-	const struct name_set draining = draining_nodes(facts);
 	size_t count = 0;
 
 	VEC_EACH(struct repair_node, node, &repair->nodes)
-		if (node->state == REPAIR_STATE_WAITS) {
-			node->begun = has_begun(facts, &draining, node);
-			candidates[count++] = (struct candidate){ node, node->begun };
-		}
+		if (node->state == REPAIR_STATE_WAITS)
+			candidates[count++] = node;
 	sort_stable(candidates, count, sizeof(*candidates), compare_candidates);
 	for (size_t i = 0; i < count && (int64_t)i < limit; i++) {
-		struct repair_node *node = candidates[i].node;
+		struct repair_node *node = candidates[i];
 
-		node->asks = facts->snapshot->repair_grants_known &&
+		node->asks = facts->snapshot->repair_grants_known && !node->begun &&
 			     !name_set_contains(&granted, node->node);
 		node->state = node->asks ? REPAIR_STATE_WAITS : REPAIR_STATE_BEGUN;
 	}
@@ -374,11 +378,12 @@ static void begin(struct facts *facts, const struct rule *rule, const struct pla
 
 static void find(struct facts *facts)
 {
-	struct rule rule = rule_of(facts->snapshot);
 	struct plan_repair *repair;
+	struct rule rule;
 
 	if (facts->snapshot->node_count == 0 && facts->device_signs.count == 0)
 		return;
+	rule = rule_of(facts);
 	repair = ARENA_NEW(facts->arena, struct plan_repair);
 	add_nodes(facts, &rule, repair);
 	sort_nodes(repair);

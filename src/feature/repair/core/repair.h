@@ -5,8 +5,8 @@
  *
  * - A sign that ends before Ray was notified undoes everything. One that does not last --repair-after-seconds does
  *   nothing.
- * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once; those that have begun are first, also after a restart, then the
- *   longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
+ * - At most repair.maxUnavailable Nodes of the RayCluster are emptied at once: first those that have begun, by memory or by
+ *   work that Ray drains there, so also after a restart and without a new grant, then the longest. The next one begins when no worker of the group starts, so a sign on all Nodes empties one. A
  *   controller limits the Nodes of all its RayClusters as well (feature/repair/ctl/repair_grants.h).
  * - A Node that still takes the Pods is not emptied: their replacement could be scheduled there, and be replaced in
  *   turn. Cordon or taint it.

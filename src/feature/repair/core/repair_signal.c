@@ -123,6 +123,15 @@ static struct repair_signal of_condition(const struct settings *settings,
 	};
 }
 
+/* Kubernetes taints a cordoned Node. TIME_NONE: unknown. */
+static time_ms cordoned_since(const struct node *node)
+{
+	ARRAY_EACH(const struct taint, taint, node->taints, node->taint_count)
+		if (strcmp(taint->key, "node.kubernetes.io/unschedulable") == 0)
+			return taint->added;
+	return TIME_NONE;
+}
+
 bool repair_signal_of(const struct settings *settings, const struct node *node,
 		      const struct drain_request *request, struct arena *arena,
 		      struct repair_signal *ret_signal)
@@ -156,7 +165,7 @@ bool repair_signal_of(const struct settings *settings, const struct node *node,
 			      .source = REPAIR_BY_CORDON,
 			      .name = "",
 			      .detail = "",
-			      .since = TIME_NONE,
+			      .since = cordoned_since(node),
 			      .acts = settings->repair_cordon_seconds > 0,
 			      .after_ms = settings->repair_cordon_seconds * MS_PER_SECOND,
 		      });

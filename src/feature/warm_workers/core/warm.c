@@ -39,7 +39,7 @@ static int64_t replicas_of(const struct packing *packing, const struct group *gr
 	if (strcmp(warm->group, group->spec->name) != 0)
 		return 0;
 	if (percent > 0) {
-		int64_t busy = spare_pods_in_use(packing, group, false) / group->hosts;
+		int64_t busy = spare_pods_in_use(packing, group, SPARE_OF_ALL) / group->hosts;
 
 		return (busy * percent + 99) / 100;
 	}
