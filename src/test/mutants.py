@@ -37,6 +37,7 @@ GOLDEN, LINT, PODS = "codec_golden_test", "codec_lint_test", "codec_pod_status_t
 LINTED = "src/feature/lint/objects/"
 STATUS, SERVED, START = "src/core/model/pod_status.c", "src/core/report/served.c", "src/core/capacity/start_params.c"
 QUEUE = "src/feature/queue/core/queue.c"
+GANGS, MEMORY = "src/core/decide/gang_wait.c", "src/core/model/memory_state.c"
 FEW = {"SHARE_LAWS_COUNT": "20000", "SHARE_ROUNDS_COUNT": "300", "POOLS_LAWS_COUNT": "300", "POOL_LAWS_STEPS": "100000", "POOL_LAWS_WORLDS": "25"}
 TIMEOUT = 900
 
@@ -174,6 +175,9 @@ MUTANTS = [
     Mutant(LINTED + "lint_misplaced.c", "return places[i].place;", "return NULL;", LINT, "FAILED"),
     Mutant("src/core/model/device.c", '{ "gpu-fraction", DEVICE_GPU,', '{ "gpu-part", DEVICE_GPU,', GOLDEN, "FAILED"),
     Mutant(SERVED, "if (whole && left > 0)", "if (whole && left > maximum)", GOLDEN, "FAILED"),
+    Mutant(GANGS, "if (is_placed(search, result)) {", "if (!search) {", GOLDEN, "FAILED"),
+    Mutant(GANGS, "types[group->index + 1].launch_held = true;", "types[group->index + 1].launch_held = false;", GOLDEN, "FAILED"),
+    Mutant(MEMORY, "drained.launches.count = 0;", "drained.templates.count = 0;", "codec_memory_json_test", "FAILED"),
     Mutant(QUEUE, "strcmp(own->refusal->reason, owner->word) == 0;", "strcmp(own->refusal->reason, owner->name) == 0;", GOLDEN, "FAILED"),
     Mutant(QUEUE, "refusals[worker->replica] = refusal;", "refusals[worker->replica] = NULL;", GOLDEN, "FAILED"),
     Mutant(QUEUE, "|| !group->template_capacity.accelerator;", ";", GOLDEN, "FAILED"),

@@ -159,7 +159,7 @@ static bool is_condition(const char *entry)
 				       !strcmp(status, "=False") || !strcmp(status, "=Unknown"));
 }
 
-/* What the entries of a list are, by the unit of its row. */
+/* The kind of a list's entries, by the unit of its row. */
 static const struct entry_rule {
 	const char *unit;
 	bool (*is_right)(const char *entry);

@@ -242,7 +242,7 @@ static void test_missing(void **state)
 	assert_int_equal(memory.backoffs.count, 0);
 }
 
-/* A decision after drains reads what the one before began for gangs, and no launch that is not written yet. */
+/* A decision after drains has the back-offs that the one before began for gangs, and no launch that is not written yet. */
 static void test_drained(void **state)
 {
 	AUTO(arena_done) struct arena arena = ARENA_INIT;
