@@ -41,6 +41,8 @@ struct pool_terms {
 	size_t grant_count;
 	const struct pool_release *releases; /* each Pod at most once */
 	size_t release_count;
+	/* 1/10000 GPU: all that its pools and its queues in them may ever give it; 0: no limit, or not known. */
+	int64_t most;
 };
 
 /* The replicas of one group in a unit. */

@@ -850,6 +850,16 @@ static void test_claims_use_up_the_devices_of_nodes(void **state)
 	expect(allocate(), 2, 0, 1);
 }
 
+/* By its queue, or the pool. */
+static void test_the_most_that_a_ray_cluster_may_get(void **state)
+{
+	(void)state;
+	scene.queues[1].has_maximum = true;
+	scene.queues[1].maximum = UNITS(4);
+	assert_int_equal(terms(allocate(), 0)->most, UNITS(16));
+	assert_int_equal(terms(allocate(), 1)->most, UNITS(4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -875,6 +885,7 @@ int main(void)
 		TEST(test_why_a_unit_waits),
 		TEST(test_why_there_is_no_room),
 		TEST(test_why_a_unit_may_not_be_granted),
+		TEST(test_the_most_that_a_ray_cluster_may_get),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include "laws_case.h"
 #include "laws_shrink.h"
 
+#define FAULT_LAUNCHES 200 /* more than Pods can be missing */
+
 #define SEEDS_MAX 2000
 /* Limit of a shrunk snapshot for each Pod: some fields of the RayCluster, a Pod, a node, a request. */
 #define SHRUNK_VALUES_MAX 60
@@ -174,6 +176,29 @@ static void fault_used(struct cJSON *plan)
 			cJSON_SetValuestring(TREE_AT(item, "reason"), "RequestUnused");
 }
 
+/* Each group starts workers for a request whose workers were unused. */
+static void fault_started_again(struct cJSON *plan)
+{
+	struct cJSON *places = cJSON_CreateArray();
+
+	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0)
+		TREE_EACH(group, TREE_AT(plan, "groups")) {
+			cJSON_SetNumberValue(TREE_AT(group, "toLaunch"), FAULT_LAUNCHES);
+			for (int i = 0; i < FAULT_LAUNCHES; i++) {
+				struct cJSON *place = cJSON_Parse(
+					"{\"worker\":\"new-\",\"phase\":\"constraint\",\"requests\":["
+					"{\"kind\":\"constraint\",\"source\":\"ray\"}]}");
+
+				cJSON_AddStringToObject(place, "group", tree_text(group, "name"));
+				cJSON_AddItemToArray(places, place);
+			}
+		}
+	if (cJSON_GetArraySize(places) > 0)
+		cJSON_ReplaceItemInObjectCaseSensitive(plan, "placements", places);
+	else
+		cJSON_Delete(places);
+}
+
 /* A place in a queue is given up. */
 static void fault_lost_place(struct cJSON *plan)
 {
@@ -224,15 +249,15 @@ static const struct fault {
 	void (*plant)(struct cJSON *plan);
 	int pods; /* limit of the shrunk snapshot */
 } FAULTS[] = {
-	{ "bounds", fault_target, 1 },         { "safety", fault_busy, 1 },
-	{ "counts", fault_lost, 1 },           { "places", fault_overfull, 1 },
-	{ "gangs", fault_torn_gang, 1 },       { "second", fault_restless, 1 },
-	{ "keeps", fault_drained, 5 },         { "pools", fault_ungranted, 1 },
-	{ "pools", fault_forgotten_ask, 1 },   { "gangs", fault_torn_gang_of_pool, 1 },
-	{ "safety", fault_stopped, 1 },        { "repair", fault_all_nodes, 2 },
-	{ "repair", fault_stopped_work, 1 },   { "unused", fault_used, 1 },
-	{ "queues", fault_lost_place, 1 },     { "halves", fault_half_stays, 3 },
-	{ "ending", fault_replaced_twice, 2 },
+	{ "bounds", fault_target, 1 },        { "safety", fault_busy, 1 },
+	{ "counts", fault_lost, 1 },          { "places", fault_overfull, 1 },
+	{ "gangs", fault_torn_gang, 1 },      { "second", fault_restless, 1 },
+	{ "keeps", fault_drained, 5 },        { "pools", fault_ungranted, 1 },
+	{ "pools", fault_forgotten_ask, 1 },  { "gangs", fault_torn_gang_of_pool, 1 },
+	{ "safety", fault_stopped, 1 },       { "repair", fault_all_nodes, 2 },
+	{ "repair", fault_stopped_work, 1 },  { "unused", fault_used, 1 },
+	{ "unused", fault_started_again, 1 }, { "queues", fault_lost_place, 1 },
+	{ "halves", fault_half_stays, 3 },    { "ending", fault_replaced_twice, 2 },
 };
 
 #define FAULT_COUNT ((int)(sizeof(FAULTS) / sizeof(FAULTS[0])))

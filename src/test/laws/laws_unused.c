@@ -77,6 +77,52 @@ static void check_item(const struct cJSON *tree, const struct cJSON *plan, const
 				   name);
 }
 
+/* Only requests of the SDK have their place on the worker, or nothing has. */
+static bool is_for_requests(const struct cJSON *place)
+{
+	TREE_EACH(item, TREE_AT(place, "requests"))
+		if (!tree_is(item, "kind", "constraint") || !tree_is(item, "source", "ray"))
+			return false;
+	return true;
+}
+
+/* Pods that the operator is to create, or has to create again, without a launch: their places have the names of new
+ * workers too. */
+static int64_t missing_pods(const struct cJSON *tree, const struct cJSON *group)
+{
+	int64_t pods = 0;
+
+	TREE_EACH(pod, TREE_AT(tree, "pods"))
+		pods += strcmp(facts_pod_label(pod, "ray.io/group"),
+			       tree_text(group, "groupName")) == 0 &&
+			!TREE_AT(pod, "metadata", "deletionTimestamp") &&
+			!tree_is(TREE_AT(pod, "status"), "phase", "Failed") &&
+			!tree_is(TREE_AT(pod, "status"), "phase", "Succeeded");
+	return tree_integer(group, "replicas", 0) * facts_hosts(group) - pods;
+}
+
+/* More new workers with GPUs are there for requests of the SDK alone than Pods are missing. */
+static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
+			   const struct cJSON *launches, struct laws_verdict *verdict)
+{
+	const char *name = tree_text(launches, "name");
+	const struct cJSON *group = facts_group(tree, name);
+	struct facts_amounts amounts;
+	int64_t count = 0;
+
+	if (tree_integer(launches, "toLaunch", 0) <= 0 ||
+	    tree_integer(group, "minReplicas", 0) > 0 || !facts_of_group(group, &amounts) ||
+	    facts_amount(&amounts, "GPU") <= 0)
+		return;
+	TREE_EACH(place, TREE_AT(plan, "placements"))
+		count += tree_is(place, "group", name) &&
+			 strncmp(tree_text(place, "worker"), "new-", 4) == 0 &&
+			 tree_is(place, "phase", "constraint") && is_for_requests(place);
+	if (count > 0 && count > missing_pods(tree, group))
+		laws_break(verdict, "unused",
+			   "group %s starts workers for a request that was unused", name);
+}
+
 bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_verdict *verdict)
 {
 	AUTO(memory_free_string) char *text = NULL;
@@ -99,6 +145,11 @@ bool laws_unused_check(const struct cJSON *snapshot, uint64_t seed, struct laws_
 				check_item(tree, plan, item, verdict);
 				ends = true;
 			}
+	/* A schedule raises minimums. */
+	if (cJSON_GetArraySize(TREE_AT(plan, "memory", "requestsUnused")) > 0 &&
+	    !TREE_AT(tree, "autoscaler", "spec", "schedules"))
+		TREE_EACH(group, TREE_AT(plan, "groups"))
+			check_launches(tree, plan, group, verdict);
 	cJSON_Delete(plan);
 	cJSON_Delete(tree);
 	return ends;

@@ -51,6 +51,7 @@ const struct field pool_terms_fields[] = {
 		   .initial = &grant_initial, .limit = TERMS_MAX, .strict = "a grant"),
 	FIELD_LIST(TERMS, releases, release_count, release_fields, "releases", .flags = FIELD_LINE,
 		   .initial = &release_initial, .limit = TERMS_MAX, .strict = "a release"),
+	FIELD_AMOUNT(TERMS, most, "most", .flags = FIELD_QUOTED),
 	FIELD_END,
 };
 

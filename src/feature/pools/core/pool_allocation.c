@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/int64.h"
 #include "base/memory.h"
 #include "base/sort.h"
 #include "core/model/reason.h"
@@ -462,6 +463,41 @@ static void make_collects(const struct pool_allocation *allocation, size_t index
 	own->digest = hash_bytes(own->digest, collects, groups * sizeof(*collects));
 }
 
+/* Of the member's queue in the pool, also while it neither holds nor asks for anything there. */
+static int64_t maximum_of(const struct pool_input *input, const struct pool_table *table,
+			  size_t index)
+{
+	if (gpu_pool_is_of_flags(table->pool->name))
+		return input->per_namespace;
+	return table->queues.at[pool_match_queue(table->pool, &input->namespace_labels[index])]
+		.maximum;
+}
+
+/* 0: a group with GPUs draws from no pool. */
+static int64_t most_of(const struct pool_allocation *allocation, size_t index, struct arena *arena)
+{
+	const struct pool_input *input = allocation->input;
+	const struct pool_member *member = input->members[index];
+	bool *draws = arena_array(arena, input->pool_count, sizeof(*draws));
+	int64_t sum = 0;
+
+	for (size_t g = 0; g < member->group_count; g++) {
+		size_t pool = member->groups[g].pool;
+
+		if (pool != POOL_NONE && member->groups[g].outside)
+			return 0;
+		if (pool != POOL_NONE)
+			draws[pool] = true;
+	}
+	for (size_t p = 0; p < input->pool_count; p++)
+		if (draws[p])
+			sum = resource_sum(
+				sum,
+				int64_min(input->capacities[p],
+					  maximum_of(input, &allocation->tables->at[p], index)));
+	return member->strays ? 0 : sum;
+}
+
 /* none: zeros, for members that ask for nothing. */
 static void make_share(const struct pool_allocation *allocation, size_t index, const int64_t *none,
 		       struct arena *arena)
@@ -474,7 +510,9 @@ static void make_share(const struct pool_allocation *allocation, size_t index, c
 	own->next = INT64_MAX;
 	if (input->asks[index]->list.count > 0)
 		make_grants(allocation, index, arena);
+	own->most = most_of(allocation, index, arena);
 	own->digest = hash_bytes(HASH_START, own->grants, groups * sizeof(*own->grants));
+	own->digest = hash_bytes(own->digest, &own->most, sizeof(own->most));
 	if (input->asks[index]->list.count > 0)
 		make_collects(allocation, index, arena);
 	for (size_t p = 0; p < input->pool_count; p++) {
@@ -896,8 +934,10 @@ static const struct pool_terms *make_terms(const struct pool_allocation *allocat
 		add_releases(allocation, index, arena, &terms);
 	if (terms.grants.count + terms.releases.count == 0)
 		return NULL;
-	return ARENA_PUT(arena, (struct pool_terms){ terms.grants.at, terms.grants.count,
-						     terms.releases.at, terms.releases.count });
+	return ARENA_PUT(arena,
+			 (struct pool_terms){ terms.grants.at, terms.grants.count,
+					      terms.releases.at, terms.releases.count,
+					      allocation ? allocation->shares[index].most : 0 });
 }
 
 const struct pool_terms *pool_terms_none(const struct pool_member *member, struct arena *arena)

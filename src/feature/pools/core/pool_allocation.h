@@ -55,6 +55,7 @@ struct pool_share {
 	const int64_t *grants;  /* replicas, by group */
 	const bool *collects;   /* by group: idle workers stay for a gang that waits; NULL: none */
 	const int64_t *granted; /* units, by entry of the asks, NULL: none; below 0: in no pool */
+	int64_t most;           /* of pool_terms */
 	bool gives;             /* grants or releases */
 	bool drains;            /* of busy workers, that begin with this allocation */
 	uint64_t digest;        /* of the above but `granted`: equal ones need no new decision */

@@ -60,6 +60,9 @@ static int64_t max_gpus(const struct snapshot *snapshot)
 	if (snapshot->autoscaler && snapshot->autoscaler->has_max_gpus &&
 	    (most < 0 || snapshot->autoscaler->max_gpus < most))
 		most = snapshot->autoscaler->max_gpus;
+	if (snapshot->pools && snapshot->pools->most > 0 &&
+	    (most < 0 || snapshot->pools->most < most))
+		most = snapshot->pools->most;
 	return most;
 }
 
