@@ -111,3 +111,38 @@ bool node_match_selects(const struct pod_spec *spec, const struct node *node)
 {
 	return node_match_selector(&spec->node_selector, node) && node_match_affinity(spec, node);
 }
+
+void node_match_add(struct node_match_text *text, const char *word)
+{
+	for (; *word != '\0'; word++)
+		VEC_PUSH(text->arena, text, *word);
+	VEC_PUSH(text->arena, text, '\n');
+}
+
+void node_match_write(struct node_match_text *text, const struct pod_spec *spec)
+{
+	VEC_EACH(const struct label, one, &spec->node_selector) {
+		node_match_add(text, "selector");
+		node_match_add(text, one->key);
+		node_match_add(text, one->value);
+	}
+	ARRAY_EACH(const struct node_term, term, spec->required_node_terms,
+		   spec->required_node_term_count) {
+		node_match_add(text, "term");
+		ARRAY_EACH(const struct node_expression, one, term->expressions, term->count) {
+			node_match_add(text, one->is_field ? "field" : "label");
+			node_match_add(text, one->key);
+			node_match_add(text, one->operation);
+			node_match_add(text, arena_printf(text->arena, "%zu", one->values.count));
+			for (size_t i = 0; i < one->values.count; i++)
+				node_match_add(text, one->values.at[i]);
+		}
+	}
+	ARRAY_EACH(const struct toleration, one, spec->tolerations, spec->toleration_count) {
+		node_match_add(text, "tolerates");
+		node_match_add(text, one->key);
+		node_match_add(text, one->operation);
+		node_match_add(text, one->value);
+		node_match_add(text, one->effect);
+	}
+}

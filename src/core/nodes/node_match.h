@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "core/model/kubernetes.h"
 
 /* nodeSelector, and one term of the required node affinity (where there are terms). An unknown
@@ -16,6 +17,14 @@ bool node_match_affinity(const struct pod_spec *spec, const struct node *node);
 bool node_match_expression(const struct node_expression *expression, const struct node *node);
 /* The first NoSchedule or NoExecute taint that the Pod does not tolerate, NULL for none. */
 const struct taint *node_match_taint(const struct pod_spec *spec, const struct node *node);
+/* Adds a word and its end, or all that these functions read of the Pod: Pods with equal texts match the same Nodes. */
+struct node_match_text {
+	struct arena *arena;
+	char *at;
+	size_t count, capacity;
+};
+void node_match_add(struct node_match_text *text, const char *word);
+void node_match_write(struct node_match_text *text, const struct pod_spec *spec);
 bool node_match_tolerates(const struct pod_spec *spec, const struct taint *taint);
 
 #endif

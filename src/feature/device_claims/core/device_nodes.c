@@ -64,12 +64,11 @@ static bool has_amount(const struct quantities *amounts, const char *name)
 	return found && found->amount > 0;
 }
 
-/* True: the Node got some. */
-static bool fill_node(const struct device_free *free, size_t class, struct node *node,
-		      struct arena *arena)
+/* Its devices are these. True: the Node got some of the class. */
+static bool fill_node(const struct device_free *free, size_t first, size_t count, size_t class,
+		      struct node *node, struct arena *arena)
 {
 	const char *resource = free->objects->classes[class].extended_resource;
-	size_t first, count = device_free_of_node(free, node->name, &first);
 	int64_t total = 0, usable = 0;
 
 	if (node->allocatable.count == 0 || has_amount(&node->allocatable, resource))
@@ -96,9 +95,14 @@ const struct node *device_nodes_fill(const struct device_free *free, const struc
 	if (!has_extended(free) || free->device_count == 0)
 		return nodes;
 	made = ARENA_COPY(arena, nodes, count);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		size_t first, devices = device_free_of_node(free, made[i].name, &first);
+
+		if (devices == 0)
+			continue;
 		for (size_t class = 0; class < free->objects->class_count; class ++)
-			changed |= fill_node(free, class, &made[i], arena);
+			changed |= fill_node(free, first, devices, class, &made[i], arena);
+	}
 	return changed ? made : nodes;
 }
 

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "core/model/reason.h"
 #include "core/model/resources.h"
+#include "core/nodes/node_match.h"
 #include "feature/device_claims/core/device_count.h"
 #include "feature/device_claims/core/device_signs.h"
 #include "feature/device_claims/core/selector_text.h"
@@ -27,11 +29,19 @@ struct named_class {
 	const struct claimed_class *class; /* NULL: its devices are not counted */
 };
 
+/* Of groups that want the same devices of the same Nodes. */
+struct supply {
+	int64_t pods;
+	const char *lack; /* NULL: not looked for yet */
+};
+
 /* Of one hook of a decision. */
 struct supplier {
 	const struct facts *facts;
 	const struct claimed_index *index;
 	VEC(struct named_class) names;
+	struct map supplies;         /* by what is wanted where */
+	struct node_match_text text; /* of a group */
 	struct arena *arena;
 };
 
@@ -39,6 +49,8 @@ static struct supplier supplier_of(const struct facts *facts, struct arena *aren
 {
 	return (struct supplier){ .facts = facts,
 				  .index = facts->snapshot->device_table->claims,
+				  .supplies = MAP_IN(arena),
+				  .text = { .arena = arena },
 				  .arena = arena };
 }
 
@@ -312,40 +324,60 @@ static bool has_no_devices(const struct supplier *s, const struct worker *worker
 	return true;
 }
 
-/* New Pods for which the free devices are enough. */
-static int64_t count_new(const struct supplier *s, const struct group *group,
-			 const struct pod_wants *wants, int64_t most)
+/* For how many Pods the free devices are enough, at most `most`. */
+static struct supply *supply_of(struct supplier *s, const struct pod_spec *spec,
+				const struct device_wants *wants, int64_t most)
 {
 	const struct snapshot *snapshot = s->facts->snapshot;
 	const struct device_place place = { .free = s->index->devices,
-					    .spec = &group->spec->template.spec,
+					    .spec = spec,
 					    .nodes = snapshot->nodes,
 					    .node_count = snapshot->node_count };
-	int64_t waiting = 0, pods;
+	struct supply *supply;
 
-	if (wants->shared)
-		return device_count_pods(&place, &wants->devices, 1, s->arena) > 0 ? most : 0;
-	for (size_t i = 0; i < group->worker_count; i++)
-		waiting += has_no_devices(s, &s->facts->workers[group->first_worker + i]);
-	pods = device_count_pods(&place, &wants->devices, most + waiting, s->arena);
-	return pods > waiting ? pods - waiting : 0;
+	s->text.count = 0;
+	node_match_add(&s->text, arena_printf(s->arena, "%lld", (long long)most));
+	VEC_EACH(const struct device_want, want, &wants->at)
+		node_match_add(&s->text,
+			       arena_printf(s->arena, "%p %p %zu %lld", (const void *)want->ask,
+					    (const void *)want->matches, want->request,
+					    (long long)want->count));
+	node_match_write(&s->text, spec);
+	VEC_PUSH(s->arena, &s->text, '\0');
+	supply = map_get(&s->supplies, s->text.at);
+	if (supply)
+		return supply;
+	supply = ARENA_NEW(s->arena, struct supply);
+	supply->pods = device_count_pods(&place, wants, most, s->arena);
+	map_set(&s->supplies, s->text.at, supply);
+	return supply;
 }
 
 static void supply_group(struct offer *offer, size_t g, struct supplier *s,
 			 struct schedule_type *type)
 {
 	const struct group *group = &offer->facts->groups[g];
-	int64_t most = type->max_nodes - nodes_of(&offer->problem, g + 1), pods;
+	int64_t most = type->max_nodes - nodes_of(&offer->problem, g + 1), waiting = 0, pods;
 	struct pod_wants wants;
+	struct supply *supply;
 
 	find_wants(s, &group->spec->template.spec, NULL, &wants);
 	if (most <= 0 || wants.unknown || wants.devices.at.count == 0)
 		return;
-	pods = count_new(s, group, &wants, most);
+	for (size_t i = 0; i < group->worker_count; i++)
+		waiting += has_no_devices(s, &s->facts->workers[group->first_worker + i]);
+	supply = supply_of(s, &group->spec->template.spec, &wants.devices,
+			   wants.shared ? 1 : most + waiting);
+	pods = wants.shared           ? supply->pods * most :
+	       supply->pods > waiting ? supply->pods - waiting :
+					0;
 	type->has_room = pods < most;
 	type->room_nodes = pods - pods % type->hosts;
-	if (pods == 0)
-		offer->groups[g].device_lack = lack_text(s, &wants);
+	if (pods > 0)
+		return;
+	if (!supply->lack)
+		supply->lack = lack_text(s, &wants);
+	offer->groups[g].device_lack = supply->lack;
 }
 
 static void supply_devices(struct offer *offer)

@@ -10,6 +10,7 @@
 #include "core/capacity/capacity.h"
 #include "core/capacity/gpu_cost.h"
 #include "core/model/reason.h"
+#include "core/nodes/node_match.h"
 #include "core/nodes/pod_request.h"
 
 #define LABEL_KUEUE_QUEUE "kueue.x-k8s.io/queue-name"
@@ -342,12 +343,6 @@ static void keep_minimum(struct making *m, const struct gpu_holdings *holdings)
 
 /* ---- groups ---- */
 
-static void add_strings(struct buf *text, const struct strings *strings)
-{
-	for (size_t i = 0; i < strings->count; i++)
-		(void)buf_printf(text, "%s,", strings->at[i]);
-}
-
 /* All that core/nodes/node_fit reads of a Pod, and its claimed devices. */
 static const char *shape_of(const struct pool_group *group, const struct pod_claims *claims,
 			    struct arena *arena)
@@ -356,6 +351,7 @@ static const char *shape_of(const struct pool_group *group, const struct pod_cla
 	AUTO(buf_done) struct buf text;
 	const struct pod_spec *spec = group->spec;
 	const struct resources request = pod_request(spec, &scratch);
+	struct node_match_text match = { .arena = &scratch };
 
 	buf_init(&text, SHAPE_BYTES_MAX);
 	(void)buf_printf(&text, "%lld/%lld\n", (long long)group->replica_gpus,
@@ -366,21 +362,8 @@ static const char *shape_of(const struct pool_group *group, const struct pod_cla
 		VEC_EACH(const struct quantity, one, &claims->charge)
 			(void)buf_printf(&text, "claim %s=%lld\n", one->name,
 					 (long long)one->amount);
-	VEC_EACH(const struct label, one, &spec->node_selector)
-		(void)buf_printf(&text, "label %s=%s\n", one->key, one->value);
-	ARRAY_EACH(const struct node_term, term, spec->required_node_terms,
-		   spec->required_node_term_count) {
-		(void)buf_add_string(&text, "term\n");
-		ARRAY_EACH(const struct node_expression, one, term->expressions, term->count) {
-			(void)buf_printf(&text, "%s %s %d ", one->key, one->operation,
-					 one->is_field);
-			add_strings(&text, &one->values);
-			(void)buf_add_char(&text, '\n');
-		}
-	}
-	ARRAY_EACH(const struct toleration, one, spec->tolerations, spec->toleration_count)
-		(void)buf_printf(&text, "tolerates %s %s %s %s\n", one->key, one->operation,
-				 one->value, one->effect);
+	node_match_write(&match, spec);
+	(void)buf_add(&text, match.at, match.count);
 	return arena_strdup(arena, buf_string(&text));
 }
 
