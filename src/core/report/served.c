@@ -193,10 +193,10 @@ static bool fits_any_group(const struct choice *choice, const struct ray_request
 	return false;
 }
 
-static bool could_serve(const struct choice *choice, const struct ray_request *request)
+/* A new worker or the head, when it is empty. */
+static bool fits_template(const struct choice *choice, const struct ray_request *request)
 {
-	return fits_any_group(choice, request) || fits_head(choice, request) ||
-	       fits_living(choice, request);
+	return fits_any_group(choice, request) || fits_head(choice, request);
 }
 
 #define UNREADABLE_MAX 3
@@ -520,8 +520,6 @@ static struct verdict and_starved(const struct choice *choice, struct verdict ve
 static bool judge_lack(const struct choice *choice, const struct ray_request *request,
 		       struct verdict *ret_verdict)
 {
-	if (fits_any_group(choice, request) || fits_head(choice, request))
-		return false;
 	for (size_t g = 0; g < choice->facts->group_count; g++) {
 		const struct group *group = &choice->facts->groups[g];
 		const struct template_lack *lack =
@@ -541,10 +539,8 @@ static bool judge_lack(const struct choice *choice, const struct ray_request *re
 static bool judge_possible(const struct choice *choice, const struct ray_request *request,
 			   struct verdict *ret_verdict)
 {
-	struct possible possible = { .reason = REASON_NONE };
+	struct possible possible = possible_later(choice, request);
 
-	if (!fits_any_group(choice, request) && !fits_head(choice, request))
-		possible = possible_later(choice, request);
 	*ret_verdict = (struct verdict){ false, possible.reason, possible.message, possible.group };
 	return possible.reason != REASON_NONE;
 }
@@ -611,11 +607,14 @@ static struct verdict judge(const struct choice *choice, const struct demand *de
 	if (demand->reason)
 		return (struct verdict){ true, demand->reason, demand->message, NULL };
 	struct verdict verdict;
+	bool fits;
 	if (leftover->limit == SCHEDULE_LIMIT_CPU_BUDGET)
 		return explain_unserved(choice, leftover, false);
-	if (judge_lack(choice, request, &verdict) || judge_possible(choice, request, &verdict))
+	fits = fits_template(choice, request);
+	if (!fits &&
+	    (judge_lack(choice, request, &verdict) || judge_possible(choice, request, &verdict)))
 		return verdict;
-	if (!could_serve(choice, request) && !unreadable_groups(choice))
+	if (!fits && !fits_living(choice, request) && !unreadable_groups(choice))
 		return (struct verdict){ true, REASON_NO_GROUP_FITS, no_fit_text(choice, request),
 					 NULL };
 	verdict = explain_unserved(choice, leftover, false);
@@ -700,14 +699,6 @@ static struct verdict explain_untried(const struct choice *choice,
 				 NULL };
 }
 
-/* Of a bundle that living workers alone can serve; reason NONE: a new worker or the head could. */
-static struct verdict of_living(const struct choice *choice, const struct ray_request *bundle)
-{
-	if (fits_any_group(choice, bundle) || fits_head(choice, bundle))
-		return (struct verdict){ .reason = REASON_NONE };
-	return explain_living_only(choice, bundle);
-}
-
 /* How a bundle is tied to others, in words; each stays where the bundle does not say it. */
 static void read_ties(const struct ray_request *bundle, const char **together, const char **order)
 {
@@ -734,15 +725,21 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
 			continue;
-		struct verdict lack;
-		if (tried < SHAPES_TRIED_MAX && judge_lack(choice, &bundles[i], &lack))
-			return lack;
-		if (tried < SHAPES_TRIED_MAX && !judge_possible(choice, &bundles[i], &lack) &&
-		    !could_serve(choice, &bundles[i]))
-			return (struct verdict){ true, REASON_NO_GROUP_FITS,
-						 no_fit_text(choice, &bundles[i]), NULL };
-		if (tried++ < SHAPES_TRIED_MAX && !later.reason)
-			later = lack.reason ? lack : of_living(choice, &bundles[i]);
+		if (tried++ < SHAPES_TRIED_MAX) {
+			bool fits = fits_template(choice, &bundles[i]);
+			struct verdict lack = { .reason = REASON_NONE };
+
+			if (!fits && judge_lack(choice, &bundles[i], &lack))
+				return lack;
+			if (!fits && !judge_possible(choice, &bundles[i], &lack) &&
+			    !fits_living(choice, &bundles[i]))
+				return (struct verdict){ true, REASON_NO_GROUP_FITS,
+							 no_fit_text(choice, &bundles[i]), NULL };
+			if (!later.reason)
+				later = fits || lack.reason ?
+						lack :
+						explain_living_only(choice, &bundles[i]);
+		}
 		read_ties(&bundles[i], &together, &order);
 	}
 	if (later.reason)
