@@ -699,6 +699,26 @@ static struct verdict explain_untried(const struct choice *choice,
 				 NULL };
 }
 
+/* True: the bundle alone is the reason of its gang. Reason NONE: a new worker or the head could serve it. */
+static bool judge_bundle(const struct choice *choice, const struct ray_request *bundle,
+			 struct verdict *ret_verdict)
+{
+	*ret_verdict = (struct verdict){ .reason = REASON_NONE };
+	if (fits_template(choice, bundle))
+		return false;
+	if (judge_lack(choice, bundle, ret_verdict))
+		return true;
+	if (judge_possible(choice, bundle, ret_verdict))
+		return false;
+	if (!fits_living(choice, bundle)) {
+		*ret_verdict = (struct verdict){ true, REASON_NO_GROUP_FITS,
+						 no_fit_text(choice, bundle), NULL };
+		return true;
+	}
+	*ret_verdict = explain_living_only(choice, bundle);
+	return false;
+}
+
 /* How a bundle is tied to others, in words; each stays where the bundle does not say it. */
 static void read_ties(const struct ray_request *bundle, const char **together, const char **order)
 {
@@ -726,19 +746,12 @@ static struct verdict explain_gang(const struct choice *choice, const struct ray
 		if (i > 0 && demand_compare_requests(&bundles[i], &bundles[i - 1]) == 0)
 			continue;
 		if (tried++ < SHAPES_TRIED_MAX) {
-			bool fits = fits_template(choice, &bundles[i]);
-			struct verdict lack = { .reason = REASON_NONE };
+			struct verdict own;
 
-			if (!fits && judge_lack(choice, &bundles[i], &lack))
-				return lack;
-			if (!fits && !judge_possible(choice, &bundles[i], &lack) &&
-			    !fits_living(choice, &bundles[i]))
-				return (struct verdict){ true, REASON_NO_GROUP_FITS,
-							 no_fit_text(choice, &bundles[i]), NULL };
+			if (judge_bundle(choice, &bundles[i], &own))
+				return own;
 			if (!later.reason)
-				later = fits || lack.reason ?
-						lack :
-						explain_living_only(choice, &bundles[i]);
+				later = own;
 		}
 		read_ties(&bundles[i], &together, &order);
 	}
