@@ -323,7 +323,7 @@ static int compare_candidates(const void *left, const void *right)
 	return (a->since > b->since) - (a->since < b->since);
 }
 
-/* One that has begun goes on without a grant: after a restart its replacement would be idle, and end, until the fleet
+/* One that has begun continues without a grant: after a restart its replacement would be idle, and end, until the fleet
  * grants it again. */
 static void choose(const struct facts *facts, struct plan_repair *repair, int64_t limit)
 {
