@@ -24,7 +24,6 @@ from rayscaler_e2e.program import Controller
 from rayscaler_e2e.ray_program import ray_environment
 from rayscaler_e2e.scenario import Scenario
 from rayscaler_e2e.standins import StandIns
-from rayscaler_e2e.start_apiserver import start_api_server
 
 IDLE_SECONDS = 10
 SAMPLE_SECONDS = 0.2
@@ -101,7 +100,7 @@ def main() -> None:
     work_dir = paths.work_root() / "libraries"
     shutil.rmtree(work_dir, ignore_errors=True)
     work_dir.mkdir(parents=True)
-    with start_api_server(paths.chosen_api_server(), work_dir / "apiserver") as server:
+    with ApiServer(work_dir / "apiserver") as server:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
             for name in arguments.run or RUNS:
