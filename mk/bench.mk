@@ -87,15 +87,20 @@ bench-events: $(PROGRAMS)
 bench-suspend: $(PROGRAMS)
 	@e2e/setup-apiserver.sh
 	@$(PYTHON) e2e/bench_suspend.py $(BENCH)
+## bench-libraries: GPU-seconds that a pipeline of Ray Data holds and uses; BENCH="--data V2"
+bench-libraries: $(PROGRAMS)
+	@e2e/setup-apiserver.sh
+	@$(PYTHON) e2e/bench_libraries.py $(BENCH)
 ## bench-list: the first list of 10,000 and 100,000 Pods; LIST: numbers of RayClusters of 10 Pods
 LIST ?=
 bench-list: $(BUILD)/tools/kube_list_bench $(BUILD)/tools/gcs_fleet
 	@$(PYTHON) e2e/bench_list.py $(LIST)
-.PHONY: bench $(BENCHES:%=bench-%)
+.PHONY: bench $(BENCHES:%=bench-%) bench-libraries
 
 # make test-all runs each of these at its smallest size, so that none rots: target, and its variables. Those with real Ray
 # take one to four minutes.
-SMALL_BENCHES := $(BENCHES:%=bench-%) bench-pools fleet hostile soak timeline sharing bench-simulate bench-suspend
+SMALL_BENCHES := $(BENCHES:%=bench-%) bench-pools fleet hostile soak timeline sharing bench-simulate bench-suspend \
+	bench-libraries
 SMALL_bench-schedule := BENCH_SCHEDULE=rows
 SMALL_bench-decide := SIZES=20x100x8
 SMALL_bench-growth := GROWTH='--part 1/100000'
@@ -113,6 +118,7 @@ SMALL_timeline := OUT='$(BUILD)/small-benches'
 SMALL_sharing := OUT='$(BUILD)/small-benches'
 SMALL_bench-simulate := WORKLOADS=one
 SMALL_bench-suspend := BENCH='--arrivals 1 --clusters 1'
+SMALL_bench-libraries := BENCH='--run off --blocks 4 --dry-seconds 1'
 SMALL_fleet := FLEET=10 FLEET_FLAGS='--seconds 2'
 SMALL_hostile := HOSTILE='--clusters 20 --seconds 2 --rounds 1 --each 2 --scale 0.001 --only request-resources'
 SMALL_soak := SOAK='--minutes 0.1 --clusters 20 --seconds 2 --each 2 --scale 0.001 --only "numbers|changing"'

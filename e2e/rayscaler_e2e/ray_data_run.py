@@ -1,7 +1,7 @@
-"""A pipeline of Ray Data, a program of its own: `python ray_data_run.py ADDRESS NODE_IP OUT`.
+"""A pipeline of Ray Data, a program of its own: `python ray_data_run.py ADDRESS NODE_IP OUT BLOCKS DRY_SECONDS`.
 
-Reading, a map on CPUs, and a pool of 1 to GPUS actors with one GPU each. Its input dries up in the middle: a few
-blocks take DRY_SECONDS on a CPU, and there is nothing for the GPUs until then. Writes to OUT, as JSON, when it began
+Reading, a map on CPUs, and a pool of 1 to GPUS actors with one GPU each. Its input dries up in the middle: one
+block takes DRY_SECONDS on a CPU, and there is nothing for the GPUs until then. Writes to OUT, as JSON, when it began
 and when it ended.
 """
 
@@ -11,20 +11,21 @@ import time
 from pathlib import Path
 
 GPUS = 4
-BLOCKS = 64  # of one row each
-CPU_SECONDS, GPU_SECONDS, DRY_SECONDS = 0.2, 1.0, 90.0
+BLOCKS, DRY_SECONDS = 64, 90.0
+CPU_SECONDS, GPU_SECONDS = 0.2, 1.0
 
 
 def main() -> None:
     import ray
 
     address, node_ip, out = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    blocks, dry_seconds = int(sys.argv[4]), float(sys.argv[5])
     ray.init(address=address, _node_ip_address=node_ip, log_to_driver=False, logging_level="warning")
     ray.data.DataContext.get_current().enable_progress_bars = False
     begun = time.time()
 
     def read(row):
-        time.sleep(DRY_SECONDS if row["id"] == BLOCKS // 2 else CPU_SECONDS)
+        time.sleep(dry_seconds if row["id"] == blocks // 2 else CPU_SECONDS)
         return row
 
     class Model:
@@ -32,7 +33,7 @@ def main() -> None:
             time.sleep(GPU_SECONDS)
             return batch
 
-    rows = ray.data.range(BLOCKS, override_num_blocks=BLOCKS)
+    rows = ray.data.range(blocks, override_num_blocks=blocks)
     # Order is kept, so that the blocks behind the slow one wait for it.
     ray.data.DataContext.get_current().execution_options.preserve_order = True
     rows = rows.map(read, num_cpus=1, concurrency=2)

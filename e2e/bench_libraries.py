@@ -1,5 +1,5 @@
-"""GPU-seconds of a pipeline of Ray Data (rayscaler_e2e/ray_data_run.py) with Ray's own autoscaler and with rayscaler, its
-settings `requests` off and on, one after the other: held, used, and the time that the pipeline took.
+"""`make bench-libraries`: GPU-seconds of a pipeline of Ray Data (rayscaler_e2e/ray_data_run.py) with Ray's own autoscaler and with rayscaler, its
+settings `requests` off and on, one after the other: held, used, idle, and the time that the pipeline took.
 
 The bench of measure_timeline.py: a real kube-apiserver, stand-ins for KubeRay's operator and for a kubelet, a real Ray
 head and real raylets with logical GPUs. A run ends when the pipeline has ended; what is idle after it is the same for
@@ -57,14 +57,14 @@ def group() -> Dict[str, Any]:
     return rm.group("gpu-group", cpus=2, params={"num-gpus": "1"}, maxReplicas=ray_data_run.GPUS)
 
 
-def pipeline(scenario: Scenario, variables: Dict[str, str], work_dir: Path) -> Process:
+def pipeline(scenario: Scenario, variables: Dict[str, str], size: List[str], work_dir: Path) -> Process:
     env = {**ray_environment(work_dir / "driver-home", None), **variables}
     script = Path(ray_data_run.__file__)
-    words = [sys.executable, "-u", str(script), scenario.address(), scenario.head_ip(), str(work_dir / "pipeline.json")]
+    words = [sys.executable, "-u", str(script), scenario.address(), scenario.head_ip(), str(work_dir / "pipeline.json"), *size]
     return Process("pipeline", words, work_dir / "pipeline.log", env, work_dir)
 
 
-def measure(server: ApiServer, name: str, variables: Dict[str, str], work_dir: Path) -> Dict[str, Any]:
+def measure(server: ApiServer, name: str, variables: Dict[str, str], size: List[str], work_dir: Path) -> Dict[str, Any]:
     work_dir.mkdir(parents=True)
     namespace = server.create_namespace(name)
     cluster = rm.cluster(name, [group()], head_cpus=2, idle_seconds=IDLE_SECONDS)
@@ -77,7 +77,7 @@ def measure(server: ApiServer, name: str, variables: Dict[str, str], work_dir: P
             scaler: Any = start_ray_autoscaler(server, namespace, name, RayHead(scenario), work_dir)
         else:
             scaler = Controller(server, namespace, work_dir / "controller", *RUNS[name])
-        program = pipeline(scenario, variables, work_dir)
+        program = pipeline(scenario, variables, size, work_dir)
         sampler = Sampler(scenario, program if name != "ray-autoscaler" else scaler)
         sums, end = Sums(sampler), time.monotonic() + LONGEST_SECONDS
         while program.running() and time.monotonic() < end:
@@ -96,6 +96,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", choices=sorted(VARIABLES), default="RATE_BASED")
     parser.add_argument("--run", choices=sorted(RUNS), action="append")
+    parser.add_argument("--blocks", default=str(ray_data_run.BLOCKS), help="of one row each")
+    parser.add_argument("--dry-seconds", default=str(ray_data_run.DRY_SECONDS), help="one block takes so long on a CPU")
     arguments = parser.parse_args()
     work_dir = paths.work_root() / "libraries"
     shutil.rmtree(work_dir, ignore_errors=True)
@@ -104,7 +106,7 @@ def main() -> None:
         server.install_bench()
         with StandIns(server, work_dir / "standins"):
             for name in arguments.run or RUNS:
-                row = measure(server, name, VARIABLES[arguments.data], work_dir / name)
+                row = measure(server, name, VARIABLES[arguments.data], [arguments.blocks, arguments.dry_seconds], work_dir / name)
                 print(f"{arguments.data:10} {name:15}", " ".join(f"{k} {v:7.1f}" for k, v in row.items()), flush=True)
 
 
