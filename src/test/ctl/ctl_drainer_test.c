@@ -321,6 +321,7 @@ static void test_failed_workers_are_in_the_snapshot(void **state)
 	assert_string_equal(snapshot.worker_failures[0].pod, "w-1");
 	assert_string_equal(snapshot.worker_failures[0].node, "n1");
 	assert_int_equal(snapshot.worker_failures[0].at, NODE_SINCE + 40000);
+	assert_non_null(strstr(snapshot.worker_failures[0].message, "exit code 1"));
 }
 
 /* A crash loop of a thousand workers keeps the last ones. */

@@ -119,6 +119,7 @@ const struct field worker_failure_fields[] = {
 	FIELD_NAME(struct worker_failure, pod, "pod", .flags = FIELD_REQUIRED),
 	FIELD_NAME(struct worker_failure, node, "node", .flags = FIELD_REQUIRED),
 	FIELD_TIME(struct worker_failure, at, "time", .flags = FIELD_REQUIRED),
+	FIELD_TEXT(struct worker_failure, message, "message"),
 	FIELD_END,
 };
 

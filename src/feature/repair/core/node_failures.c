@@ -42,22 +42,21 @@ static struct failures recent_failures(const struct health *health)
 
 /* The failures of one group on one of its Nodes. */
 struct on_node {
-	const char *node;
 	size_t count;
-	time_ms last;
+	const struct worker_failure *last; /* NULL: there is none */
 };
 
 /* The Node with the most of them. */
 static struct on_node most_of(const struct worker_failure *const *failures, size_t count)
 {
-	struct on_node most = { "", 0, TIME_NONE }, next = most;
+	struct on_node most = { 0, NULL }, next = most;
 
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || strcmp(failures[i]->node, next.node) != 0)
-			next = (struct on_node){ failures[i]->node, 0, TIME_NONE };
+		if (i == 0 || strcmp(failures[i]->node, next.last->node) != 0)
+			next = (struct on_node){ 0, failures[i] };
 		next.count++;
-		if (failures[i]->at > next.last)
-			next.last = failures[i]->at;
+		if (failures[i]->at > next.last->at)
+			next.last = failures[i];
 		if (next.count > most.count)
 			most = next;
 	}
@@ -88,13 +87,17 @@ static void judge(struct health *health, const struct map *nodes, struct group_h
 		return;
 	own->failing_node = arena_printf(health->arena,
 					 "%zu of %zu workers that failed in 24 h ran on Node %s%s",
-					 most.count, count, most.node,
-					 sign_text(health, nodes, most.node));
+					 most.count, count, most.last->node,
+					 sign_text(health, nodes, most.last->node));
 	if (most.count < NODE_FAILURES_BACK_OFF)
 		return;
 	own->cause = REASON_NODE_FAILS;
 	own->cause_message = own->failing_node;
-	own->caused_at = most.last;
+	if (*most.last->message)
+		own->cause_message = arena_printf(health->arena, "%s; the last one: Pod %s: %s",
+						  own->failing_node, most.last->pod,
+						  most.last->message);
+	own->caused_at = most.last->at;
 }
 
 static int compare_group(const void *name, const void *failure)

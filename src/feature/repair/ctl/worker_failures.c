@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "core/model/pod_status.h"
 
+#define MESSAGE_MAX 200
+
 static bool ends(const struct plan_worker *worker)
 {
 	return worker->state == WORKER_DRAINING || worker->state == WORKER_GONE ||
@@ -34,6 +36,7 @@ static void drop(struct worker_failure *failure)
 	memory_free((void *)(uintptr_t)failure->group);
 	memory_free((void *)(uintptr_t)failure->pod);
 	memory_free((void *)(uintptr_t)failure->node);
+	memory_free((void *)(uintptr_t)failure->message);
 }
 
 /* Its former failure, a free place, or the oldest one. */
@@ -65,19 +68,22 @@ void worker_failures_pod_changed(struct worker_failures *failures, const struct 
 	const char *group = labels_value(&pod->labels, LABEL_GROUP);
 	AUTO(arena_done) struct arena scratch = ARENA_INIT;
 	struct worker_failure *failure;
-	time_ms at;
+	struct pod_status status;
 
 	if (!group || !pod_is_worker(pod) || pod->deleting || pod->unreadable ||
 	    pod->spec.node_name[0] == '\0' || is_disrupted(pod) || !pod_status_is_news(old, pod) ||
 	    name_set_contains(&failures->ending, pod->name))
 		return;
-	at = pod_status_read(pod, &scratch).failed_at;
+	status = pod_status_read(pod, &scratch);
 	failure = place_of(failures, pod->name);
 	drop(failure);
-	*failure = (struct worker_failure){ .group = memory_strdup(group),
-					    .pod = memory_strdup(pod->name),
-					    .node = memory_strdup(pod->spec.node_name),
-					    .at = at != TIME_NONE ? at : now };
+	*failure = (struct worker_failure){
+		.group = memory_strdup(group),
+		.pod = memory_strdup(pod->name),
+		.node = memory_strdup(pod->spec.node_name),
+		.at = status.failed_at != TIME_NONE ? status.failed_at : now,
+		.message = memory_strdup(arena_cut(&scratch, status.text, MESSAGE_MAX)),
+	};
 }
 
 const struct worker_failure *worker_failures_copy(const struct worker_failures *failures,
@@ -89,6 +95,7 @@ const struct worker_failure *worker_failures_copy(const struct worker_failures *
 		copy[i].group = arena_strdup(arena, copy[i].group);
 		copy[i].pod = arena_strdup(arena, copy[i].pod);
 		copy[i].node = arena_strdup(arena, copy[i].node);
+		copy[i].message = arena_strdup(arena, copy[i].message);
 	}
 	return copy;
 }

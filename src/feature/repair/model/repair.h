@@ -64,7 +64,8 @@ struct drain_request {
 /* A worker that failed, as the watch of Pods saw it: KubeRay deletes its Pod soon after. */
 struct worker_failure {
 	const char *group, *pod, *node;
-	int64_t at; /* time_ms */
+	int64_t at;          /* time_ms */
+	const char *message; /* how it failed; "": unknown */
 };
 
 /* spec.repair of a RayClusterAutoscaler; members without `has` are not given. */
