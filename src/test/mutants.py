@@ -161,7 +161,7 @@ MUTANTS = [
     # ---- reports of others (docs/internals/reports.md), in its order
     Mutant("src/feature/repair/core/node_failures.c", "2 * most.count <= count", "most.count > count", GOLDEN, "FAILED"),
     Mutant("src/feature/repair/core/repair.c", "_known && !node->begun &&", "_known &&", GOLDEN, "FAILED"),
-    Mutant("src/core/decide/disruption_replace.c", "in_use + drained);", "in_use);", GOLDEN, "FAILED"),
+    Mutant("src/core/decide/disruption_replace.c", "in_use + drained);", "in_use + 0 * drained);", GOLDEN, "FAILED"),
     Mutant("src/core/report/possible.c", ".reason = REASON_WAITS_FOR_PLACEMENT_GROUP,", ".reason = REASON_NONE,", GOLDEN, "FAILED"),
     Mutant(START, "if (resource->amount % RESOURCE_UNIT == 0)", "if (resource->amount >= 0)", GOLDEN, "FAILED"),
     Mutant(START, '{ "GPU", "num-gpus" },', '{ "gpu", "num-gpus" },', GOLDEN, "FAILED"),
