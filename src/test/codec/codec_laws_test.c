@@ -310,14 +310,14 @@ static void use_grants(struct snapshot *snapshot)
 	snapshot->pools = pools;
 }
 
-/* Parts of a gang go back: its groups are in back-off from now on, so the next decision cancels the Pods of the
- * rest. */
-static bool ends_a_gang(const struct plan *plan)
+/* Parts of a gang have waited too long: the groups of the rest are in back-off from now on, so the next decision
+ * cancels its Pods. */
+static bool gives_up_a_gang(const struct plan *plan, time_ms now)
 {
-	VEC_EACH(const struct plan_group, group, &plan->groups)
-		for (size_t i = 0; i < group->terminate.count; i++)
-			if (group->terminate.at[i].reason == REASON_PART_OF_GANG)
-				return true;
+	VEC_EACH(const struct memory_backoff, backoff, &plan->memory.backoffs)
+		if (backoff->cause == REASON_GANG_INCOMPLETE &&
+		    backoff->until == now + backoff->seconds * MS_PER_SECOND)
+			return true;
 	return false;
 }
 
@@ -331,7 +331,7 @@ static void check_idempotence(const char *name, const struct snapshot *snapshot,
 	use_grants(&after);
 	again = decide(&after, &arena);
 	/* A resumed cluster is scaled like any other. */
-	if (plan->cluster.action == CLUSTER_RESUME || ends_a_gang(plan))
+	if (plan->cluster.action == CLUSTER_RESUME || gives_up_a_gang(plan, snapshot->now))
 		return;
 	if (again->patch.count > 0)
 		fail_msg("%s: decided again, there is one more patch: %s", name,
@@ -394,7 +394,7 @@ static void check_two_passes(const char *name, const struct snapshot *snapshot,
 		/* At maxReplicas demand asks for the replacement when the work of a sick Node has ended. */
 		if (after->groups.at[g].target_replicas != group->target_replicas &&
 		    !(plan->repair && group->target_replicas == group->replicas) &&
-		    !ends_a_gang(plan))
+		    !gives_up_a_gang(plan, snapshot->now))
 			fail_msg("%s: the drained group %s has another target", name, group->name);
 	}
 	check_idempotence(name, &second, after);
