@@ -148,10 +148,12 @@ static const uint32_t *selector_end(const uint32_t *at)
 	return at;
 }
 
-/* Equal numbers in words->encoded, but for selectors and their ranks, equal kind. */
+/* Equal numbers in words->encoded, but for selectors and their ranks, equal kind. The first one is no number of a
+ * form. */
 static void encode_form(struct schedule_vocabulary *words, const struct schedule_shape *shape)
 {
 	words->encoded.count = 0;
+	VEC_PUSH(words->arena, &words->encoded, SCHEDULE_ID_NONE);
 	VEC_PUSH(words->arena, &words->encoded,
 		 (uint32_t)(shape->new_only | shape->asks_accelerator << 1 |
 			    shape->impossible << 2));
@@ -167,25 +169,29 @@ static uint32_t intern_words(struct schedule_intern *ids, const struct schedule_
 	return schedule_intern_add(ids, words->encoded.at, words->encoded.count * sizeof(uint32_t));
 }
 
-static void add_place(struct schedule_requests *requests, struct schedule_run *run,
-		      struct schedule_intern *ids, uint32_t form, uint32_t shape,
+static void add_place(struct schedule_requests *requests, uint32_t id, uint32_t shape,
 		      const uint32_t *selector, int rank)
+{
+	if (id == requests->kinds.count)
+		*VEC_ADD(requests->arena, &requests->kinds) =
+			(struct schedule_kind){ .selector = selector, .rank = rank };
+	CHECK(id < requests->kinds.count);
+	VEC_PUSH(requests->arena, &requests->kinds.at[id].shapes, shape);
+}
+
+static void add_selector(struct schedule_requests *requests, struct schedule_run *run,
+			 struct schedule_intern *ids, uint32_t form, uint32_t shape,
+			 const uint32_t *selector, int rank)
 {
 	struct schedule_vocabulary *words = &run->words;
 	size_t size = selector ? (size_t)(selector_end(selector) - selector) : 0;
-	uint32_t id;
 
 	words->encoded.count = 0;
 	VEC_PUSH(words->arena, &words->encoded, form);
 	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
 	for (size_t i = 0; i < size; i++)
 		VEC_PUSH(words->arena, &words->encoded, selector[i]);
-	id = intern_words(ids, words);
-	if (id == requests->kinds.count)
-		*VEC_ADD(requests->arena, &requests->kinds) =
-			(struct schedule_kind){ .selector = selector, .rank = rank };
-	CHECK(id < requests->kinds.count);
-	VEC_PUSH(requests->arena, &requests->kinds.at[id].shapes, shape);
+	add_place(requests, intern_words(ids, words), shape, selector, rank);
 }
 
 /* The encoded selectors of a shape; NULL: it has none. */
@@ -216,13 +222,16 @@ static void make_kinds(struct schedule_requests *requests, struct schedule_run *
 
 		if (list->count > 1) {
 			encode_form(&run->words, &list->shapes[i]);
-			form = intern_words(&forms, &run->words);
+			form = intern_words(count ? &forms : &ids, &run->words);
 		}
-		if (!count || requests->adds_labels)
-			add_place(requests, run, &ids, form, i, NULL, (int)count);
+		if (!count)
+			add_place(requests, form, i, NULL, 0);
+		else if (requests->adds_labels)
+			add_selector(requests, run, &ids, form, i, NULL, (int)count);
 		else
 			for (uint32_t place = 0; place < count; place++, at = selector_end(at))
-				add_place(requests, run, &ids, form, i, at, (int)(count - place));
+				add_selector(requests, run, &ids, form, i, at,
+					     (int)(count - place));
 	}
 }
 
@@ -257,22 +266,28 @@ static struct schedule_tree *tree_new(struct schedule_requests *requests,
 	return tree;
 }
 
-/* One for each list of shapes. */
+/* One for each list of shapes; a shape without selectors is in one kind. */
 static void make_trees(struct schedule_requests *requests)
 {
 	struct schedule_intern ids = { .arena = requests->arena };
+	VEC(struct schedule_tree *) shared = { .at = NULL };
 
 	requests->places =
 		arena_array(requests->arena, requests->list.count, sizeof(struct schedule_at *));
 	VEC_EACH(struct schedule_kind, kind, &requests->kinds) {
-		uint32_t id = requests->kinds.count == 1 ?
-				      0 :
+		uint32_t id = kind->rank == 0 ?
+				      SCHEDULE_ID_NONE :
 				      schedule_intern_add(&ids, kind->shapes.at,
 							  kind->shapes.count * sizeof(uint32_t));
 
-		if (id == requests->trees.count)
-			VEC_PUSH(requests->arena, &requests->trees, tree_new(requests, kind));
-		kind->tree = requests->trees.at[id];
+		if (id < shared.count) {
+			kind->tree = shared.at[id];
+			continue;
+		}
+		kind->tree = tree_new(requests, kind);
+		VEC_PUSH(requests->arena, &requests->trees, kind->tree);
+		if (id != SCHEDULE_ID_NONE)
+			VEC_PUSH(requests->arena, &shared, kind->tree);
 	}
 }
 
