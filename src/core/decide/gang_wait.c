@@ -347,21 +347,40 @@ static bool is_placed(const struct search *search, const struct schedule_result 
 	return true;
 }
 
-/* Their gangs need them, beside workers of groups that are tried next. */
+/* Marks the parts that are not given back. */
+static void note_parts(const struct search *search)
+{
+	VEC_EACH(const struct part, part, &search->parts)
+		if (!search->packing->workers[part->replica->members[0]].returned)
+			note(search->packing, part);
+}
+
+/* Those of the last packing. */
+static void find(struct search *search)
+{
+	for (size_t i = 0; i < search->packing->facts->worker_count; i++)
+		search->nodes[i] = SCHEDULE_NO_INDEX;
+	for (size_t i = 0; i < search->packing->problem.gang_count; i++)
+		search->rests[i].waits = false;
+	search->parts.count = 0;
+	find_rests(search);
+	find_parts(search);
+}
+
+/* Their gangs need them, beside workers of groups that are tried next, and beside workers that were no part before:
+ * a new time begins for all of them. */
 static void keep_parts(struct search *search)
 {
 	struct packing *packing = search->packing;
 
-	VEC_EACH(struct part, part, &search->parts) {
-		const struct replica *replica = part->replica;
-
-		if (!packing->workers[replica->members[0]].returned)
-			continue;
-		for (size_t i = 0; i < replica->count; i++)
-			packing->workers[replica->members[i]].returned = NULL;
-		part->since = packing->snapshot->now;
-		note(packing, part);
-	}
+	find(search);
+	VEC_EACH(struct part, part, &search->parts)
+		if (packing->workers[part->replica->members[0]].returned ||
+		    is_over(search, part, false))
+			part->since = packing->snapshot->now;
+	for (size_t i = 0; i < packing->facts->worker_count; i++)
+		packing->workers[i].returned = NULL;
+	note_parts(search);
 }
 
 static void end_parts(struct search *search)
@@ -381,23 +400,22 @@ static void end_parts(struct search *search)
 		part->over = part->over || is_over(search, part, false);
 		if (part->over && search->spare[part->group->index]-- > 0)
 			give_back(search, part, without);
-		else
-			note(packing, part);
 	}
 	problem->types = types;
 	problem->may_be_cut = false;
 	problem->nodes = without;
 	packing->result = schedule(problem, packing->arena);
-	if (is_placed(search, packing->result))
-		return;
-	problem->nodes = with;
-	result = schedule(problem, packing->arena);
-	if (is_placed(search, result)) {
-		packing->result = result;
-		keep_parts(search);
-	} else {
+	if (!is_placed(search, packing->result)) {
+		problem->nodes = with;
+		result = schedule(problem, packing->arena);
+		if (is_placed(search, result)) {
+			packing->result = result;
+			keep_parts(search);
+			return;
+		}
 		problem->nodes = without;
 	}
+	note_parts(search);
 }
 
 void gang_wait(struct packing *packing)
@@ -413,16 +431,12 @@ void gang_wait(struct packing *packing)
 
 	if (packing->termination_forbidden)
 		return;
-	for (size_t i = 0; i < facts->worker_count; i++)
-		search.nodes[i] = SCHEDULE_NO_INDEX;
-	find_rests(&search);
-	find_parts(&search);
+	find(&search);
 	packing->gang_ends = end_waits(&search);
 	/* Pools are asked for what is packed while it waits. */
 	if (packing->gang_ends && (!packing->snapshot->pools || packing->offer->within_pools)) {
 		end_parts(&search);
 		return;
 	}
-	VEC_EACH(const struct part, part, &search.parts)
-		note(packing, part);
+	note_parts(&search);
 }
