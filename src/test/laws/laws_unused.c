@@ -77,12 +77,15 @@ static void check_item(const struct cJSON *tree, const struct cJSON *plan, const
 				   name);
 }
 
-/* Only requests of the SDK have their place on the worker, or nothing has. */
-static bool is_for_requests(const struct cJSON *place)
+/* Only requests of the SDK have their place on the worker, in all phases, or nothing has. */
+static bool is_for_requests(const struct cJSON *plan, const char *worker)
 {
-	TREE_EACH(item, TREE_AT(place, "requests"))
-		if (!tree_is(item, "kind", "constraint") || !tree_is(item, "source", "ray"))
-			return false;
+	TREE_EACH(place, TREE_AT(plan, "placements"))
+		if (tree_is(place, "worker", worker))
+			TREE_EACH(item, TREE_AT(place, "requests"))
+				if (!tree_is(item, "kind", "constraint") ||
+				    !tree_is(item, "source", "ray"))
+					return false;
 	return true;
 }
 
@@ -101,7 +104,8 @@ static int64_t missing_pods(const struct cJSON *tree, const struct cJSON *group)
 	return tree_integer(group, "replicas", 0) * facts_hosts(group) - pods;
 }
 
-/* More new workers with GPUs are there for requests of the SDK alone than Pods are missing. */
+/* More new workers with GPUs are there for requests of the SDK alone than Pods are missing. A replica of several hosts
+ * is launched as a whole. */
 static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
 			   const struct cJSON *launches, struct laws_verdict *verdict)
 {
@@ -110,14 +114,15 @@ static void check_launches(const struct cJSON *tree, const struct cJSON *plan,
 	struct facts_amounts amounts;
 	int64_t count = 0;
 
-	if (tree_integer(launches, "toLaunch", 0) <= 0 ||
+	if (tree_integer(launches, "toLaunch", 0) <= 0 || facts_hosts(group) > 1 ||
 	    tree_integer(group, "minReplicas", 0) > 0 || !facts_of_group(group, &amounts) ||
 	    facts_amount(&amounts, "GPU") <= 0)
 		return;
 	TREE_EACH(place, TREE_AT(plan, "placements"))
 		count += tree_is(place, "group", name) &&
 			 strncmp(tree_text(place, "worker"), "new-", 4) == 0 &&
-			 tree_is(place, "phase", "constraint") && is_for_requests(place);
+			 tree_is(place, "phase", "constraint") &&
+			 is_for_requests(plan, tree_text(place, "worker"));
 	if (count > 0 && count > missing_pods(tree, group))
 		laws_break(verdict, "unused",
 			   "group %s starts workers for a request that was unused", name);
