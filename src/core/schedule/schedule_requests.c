@@ -184,13 +184,13 @@ static void add_selector(struct schedule_requests *requests, struct schedule_run
 			 const uint32_t *selector, int rank)
 {
 	struct schedule_vocabulary *words = &run->words;
-	size_t size = selector ? (size_t)(selector_end(selector) - selector) : 0;
+	const uint32_t *end = selector ? selector_end(selector) : NULL;
 
 	words->encoded.count = 0;
 	VEC_PUSH(words->arena, &words->encoded, form);
 	VEC_PUSH(words->arena, &words->encoded, (uint32_t)rank);
-	for (size_t i = 0; i < size; i++)
-		VEC_PUSH(words->arena, &words->encoded, selector[i]);
+	for (const uint32_t *at = selector; at != end; at++)
+		VEC_PUSH(words->arena, &words->encoded, *at);
 	add_place(requests, intern_words(ids, words), shape, selector, rank);
 }
 
