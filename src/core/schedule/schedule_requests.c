@@ -148,8 +148,8 @@ static const uint32_t *selector_end(const uint32_t *at)
 	return at;
 }
 
-/* Equal numbers in words->encoded, but for selectors and their ranks, equal kind. The first one is no number of a
- * form. */
+/* Equal numbers in words->encoded, but for selectors and their ranks, equal kind. They begin with SCHEDULE_ID_NONE:
+ * those of add_selector begin with the number of a form. */
 static void encode_form(struct schedule_vocabulary *words, const struct schedule_shape *shape)
 {
 	words->encoded.count = 0;
