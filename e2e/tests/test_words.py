@@ -14,8 +14,8 @@ from rayscaler_e2e.measure import TOP, user_documents, words
 # 14,200 until there were pages by symptom, of concepts and for users of Ray, which nothing else replaces; 15,000 until
 # each queue of Pods that wait and each limit of a GPUPool had its sentence; 15,150 until sick GPUs had a section;
 # 15,450 until Ray's libraries had a page; 15,700 until the limit of a fleet and sick devices had a row; 15,760 until
-# sharing had a part for each reader.
-USER_WORDS = 15880
+# sharing had a part for each reader; 15,880 until Ray Data had its measured table.
+USER_WORDS = 15930
 # Made from tables of the source, and looked up by name: they grow with each reason, metric, flag and rule.
 GENERATED = {"REASONS.md", "METRICS.md", "OPTIONS.md", "LINT.md"}
 
